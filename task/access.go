@@ -1,0 +1,129 @@
+package task
+
+import "strings"
+
+// Role is what a caller is to the yard. The roles of people grow from left to
+// right; agents stand apart.
+type Role string
+
+// The roles.
+const (
+	RoleNone     Role = ""
+	RoleAgent    Role = "agent"
+	RoleViewer   Role = "viewer"
+	RoleOperator Role = "operator"
+	RoleReviewer Role = "reviewer"
+	RoleAdmin    Role = "admin"
+)
+
+// PeopleRoles lists the roles that a person may have.
+var PeopleRoles = []Role{RoleViewer, RoleOperator, RoleReviewer, RoleAdmin}
+
+// Perm is one thing that a route needs.
+type Perm string
+
+// The permissions. Everyone needs no sign-in; the rest do.
+const (
+	Everyone Perm = "everyone" // no sign-in: health, sign-in page, static files
+	SignedIn Perm = "signed-in"
+	Read     Perm = "read"   // all tasks, runs, agents, events
+	Write    Perm = "write"  // create and change tasks; agents further bounded by relation
+	Claiming Perm = "claim"  // sign up, move, heartbeat: agents as themselves, people for any
+	Person   Perm = "person" // write, but never an agent
+	Decide   Perm = "decide" // approvals
+	Admin    Perm = "admin"  // agents, users, tokens, settings
+)
+
+// Perms lists every permission.
+var Perms = []Perm{Everyone, SignedIn, Read, Write, Claiming, Person, Decide, Admin}
+
+// grants is the one authorization table: role × permission. Unknown means no.
+var grants = map[Role]map[Perm]bool{
+	RoleNone:     {Everyone: true},
+	RoleAgent:    {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true},
+	RoleViewer:   {Everyone: true, SignedIn: true, Read: true},
+	RoleOperator: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true},
+	RoleReviewer: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true, Decide: true},
+	RoleAdmin:    {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true, Decide: true, Admin: true},
+}
+
+// May tells whether the role has the permission.
+func (r Role) May(p Perm) bool { return grants[r][p] }
+
+// System is the actor for what Taskyard does by itself.
+const System = "system"
+
+// Actor is who calls: an agent, a person, or Taskyard itself.
+type Actor struct {
+	Name    string // "coder", "user:maya" or "system"
+	Role    Role
+	ActAs   bool   // a token that may name any agent
+	TokenID ID     // the token used, or 0
+	UserID  ID     // the person, or 0
+	RunID   ID     // the run that a run token is bound to, or 0
+	Addr    string // network address, for the audit
+}
+
+// SystemActor is Taskyard itself.
+var SystemActor = Actor{Name: System, Role: RoleAdmin}
+
+// IsAgent tells whether the caller is an agent.
+func (a Actor) IsAgent() bool { return a.Role == RoleAgent }
+
+// May tells whether the caller has the permission.
+func (a Actor) May(p Perm) bool { return a.Role.May(p) }
+
+// UserActorName is the actor name of a person.
+func UserActorName(name string) string { return "user:" + name }
+
+// IsUserName tells whether an actor name is a person's.
+func IsUserName(actor string) bool { return strings.HasPrefix(actor, "user:") }
+
+// User is a person who may sign in.
+type User struct {
+	ID         ID     `json:"id"`
+	Name       string `json:"name"`
+	Role       Role   `json:"role" enum:"viewer,operator,reviewer,admin"`
+	CreatedAt  Time   `json:"createdAt"`
+	LastSeenAt Time   `json:"lastSeenAt,omitzero"`
+	DisabledAt Time   `json:"disabledAt,omitzero"`
+}
+
+// Token is a bearer token as it may be shown: never its secret.
+type Token struct {
+	ID        ID     `json:"id"`
+	Name      string `json:"name"`
+	Hint      string `json:"hint" doc:"the first characters, to tell tokens apart"`
+	Scope     string `json:"scope" doc:"agent:ID, read, operate, review or admin, and act-as"`
+	Agent     string `json:"agent,omitempty"`
+	CreatedBy string `json:"createdBy"`
+	CreatedAt Time   `json:"createdAt"`
+	ExpiresAt Time   `json:"expiresAt,omitzero"`
+	UsedAt    Time   `json:"usedAt,omitzero"`
+	RevokedAt Time   `json:"revokedAt,omitzero"`
+	RunID     ID     `json:"runId,omitzero"`
+	UserID    ID     `json:"-"`
+}
+
+// Scopes lists the scopes of people's tokens and the role of each.
+var Scopes = map[string]Role{"read": RoleViewer, "operate": RoleOperator, "review": RoleReviewer, "admin": RoleAdmin}
+
+// ActorOf returns the role and act-as right of a token's scope, which is a
+// list parted by spaces.
+func ActorOf(scope string) (role Role, agent string, actAs bool) {
+	for _, s := range strings.Fields(scope) {
+		if id, ok := strings.CutPrefix(s, "agent:"); ok {
+			role, agent = RoleAgent, id
+			continue
+		}
+		if s == "act-as" {
+			actAs = true
+		} else if r := Scopes[s]; r != "" {
+			role = r
+		}
+	}
+	if actAs && role == RoleNone {
+		role = RoleOperator
+	}
+	return role, agent, actAs
+}

@@ -1,0 +1,93 @@
+package task
+
+import "time"
+
+// AgentStatus is the verdict on a definition file.
+type AgentStatus string
+
+// The verdicts.
+const (
+	AgentValid   AgentStatus = "valid"
+	AgentWarning AgentStatus = "warning" // runnable; unknown tools are never granted
+	AgentInvalid AgentStatus = "invalid" // not runnable
+)
+
+// Policy says which runs of an agent a person must approve.
+type Policy string
+
+// The approval policies.
+const (
+	ApproveAlways    Policy = "always"
+	ApproveDelegated Policy = "delegated"
+	ApproveNever     Policy = "never"
+)
+
+// CapabilityTasks lets an agent use tasks at all.
+const CapabilityTasks = "tasks"
+
+// Problem is one finding in a definition file.
+type Problem struct {
+	Line    int    `json:"line" doc:"1-based; 0 for the whole file"`
+	Fatal   bool   `json:"fatal" doc:"true: the definition is invalid"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Agent is a definition file, parsed and checked.
+type Agent struct {
+	ID           string            `json:"id"`
+	Name         string            `json:"name"`
+	Description  string            `json:"description"`
+	Tools        []string          `json:"tools" doc:"known tools alone, normalised"`
+	UnknownTools []string          `json:"unknownTools,omitempty"`
+	Prompt       string            `json:"-"`
+	Runner       string            `json:"runner"`
+	Model        string            `json:"model,omitempty"`
+	Models       map[string]string `json:"models,omitempty" doc:"low, medium, high"`
+	MaxTurns     int               `json:"maxTurns,omitempty"`
+	MaxTokens    int               `json:"maxTokens,omitempty"`
+	MaxCostUSD   float64           `json:"maxCostUsd,omitempty"`
+	Timeout      time.Duration     `json:"-"`
+	IdleTimeout  time.Duration     `json:"-"`
+	MaxClaims    int               `json:"maxClaims,omitempty"`
+	MaxParallel  int               `json:"maxParallel"`
+	Approval     Policy            `json:"approval,omitempty"` // "" means the configured policy
+	Capabilities []string          `json:"capabilities"`
+	Workspace    string            `json:"workspace,omitempty"`
+	Network      bool              `json:"network"`
+	Env          []string          `json:"env,omitempty"`
+
+	Status     AgentStatus `json:"status" enum:"valid,warning,invalid"`
+	Problems   []Problem   `json:"problems"`
+	Serving    bool        `json:"serving" doc:"false: no good version is known; it may own drafts only"`
+	PullOnly   bool        `json:"pullOnly" doc:"true: Taskyard never starts it; it claims its work itself"`
+	PullReason string      `json:"pullReason,omitempty"`
+	Hash       string      `json:"hash" doc:"SHA-256 of the text that serves"`
+	Text       string      `json:"-"` // the text that serves
+	FileText   string      `json:"-"` // the text on disk, where it is newer and invalid
+	FileHash   string      `json:"fileHash" doc:"SHA-256 of the file as it is"`
+	LoadedAt   Time        `json:"loadedAt"`
+}
+
+// Can tells whether the definition grants a capability.
+func (a *Agent) Can(capability string) bool { return contains(a.Capabilities, capability) }
+
+// HasTool tells whether the definition lists a tool.
+func (a *Agent) HasTool(tool string) bool { return contains(a.Tools, tool) }
+
+// KnownTools lists the tools that a definition may name, harmless first.
+var KnownTools = []string{"read", "list", "glob", "grep", "fetch", "create", "edit", "bash", "task"}
+
+// Danger says how much harm a tool can do: 0 reads, 1 reaches out or
+// delegates, 2 writes, 3 runs commands.
+func Danger(tool string) int {
+	switch tool {
+	case "read", "list", "glob", "grep":
+		return 0
+	case "fetch", "task":
+		return 1
+	case "create", "edit":
+		return 2
+	}
+	return 3
+}

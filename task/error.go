@@ -1,0 +1,208 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind groups errors by what the caller can do about them.
+type Kind string
+
+// The kinds, with the HTTP status that each becomes.
+const (
+	Malformed    Kind = "malformed"    // 400: not JSON, not UTF-8
+	Unauthorized Kind = "unauthorized" // 401: who are you
+	Forbidden    Kind = "forbidden"    // 403: you may not
+	NotFound     Kind = "not_found"    // 404
+	Conflict     Kind = "conflict"     // 409: the state forbids it
+	Invalid      Kind = "invalid"      // 422: a field is wrong
+	TooMany      Kind = "too_many"     // 429: later
+	Unavailable  Kind = "unavailable"  // 503: not now, our side
+	Full         Kind = "full"         // 507: the disk is full
+)
+
+// Code is a stable, documented name of one error. Codes lists them all.
+type Code string
+
+// The error codes of every surface.
+const (
+	CodeInvalidJSON      Code = "invalid_json"
+	CodeInvalidField     Code = "invalid_field"
+	CodeUnknownAgent     Code = "unknown_agent"
+	CodeInvalidAgent     Code = "invalid_agent"
+	CodeImmutableField   Code = "immutable_field"
+	CodeBodyTooLarge     Code = "body_too_large"
+	CodeUnsupportedMedia Code = "unsupported_media_type"
+	CodeMethodNotAllowed Code = "method_not_allowed"
+	CodeUnauthorized     Code = "unauthorized"
+	CodeForbidden        Code = "forbidden"
+	CodeNotYourName      Code = "not_your_name"
+	CodeCrossSite        Code = "cross_site"
+	CodeMisdirected      Code = "misdirected"
+	CodeNotFound         Code = "not_found"
+	CodeTaskNotFound     Code = "task_not_found"
+	CodeRunNotFound      Code = "run_not_found"
+	CodeAgentNotFound    Code = "agent_not_found"
+	CodeTransition       Code = "status_transition"
+	CodeArchived         Code = "task_archived"
+	CodeNotWorking       Code = "task_not_working"
+	CodeNotAssigned      Code = "task_not_assigned"
+	CodeClaimed          Code = "task_claimed"
+	CodeStaleClaim       Code = "stale_claim"
+	CodeStaleVersion     Code = "stale_version"
+	CodeStepLinked       Code = "step_linked"
+	CodeNestingLimit     Code = "nesting_limit"
+	CodeMaxClaims        Code = "max_claims"
+	CodeTaskGated        Code = "task_gated"
+	CodeQuestionOpen     Code = "question_open"
+	CodeNoQuestion       Code = "no_open_question"
+	CodeTaskNotActive    Code = "task_not_active"
+	CodeRunOpen          Code = "run_open"
+	CodePullOnly         Code = "agent_pull_only"
+	CodeRunDecided       Code = "run_already_decided"
+	CodeRunEnded         Code = "run_ended"
+	CodeRunNotFinal      Code = "run_not_ended"
+	CodeRunChanged       Code = "run_changed"
+	CodeStaleLease       Code = "stale_lease"
+	CodeAgentBusy        Code = "agent_owns_tasks"
+	CodeStaleAgent       Code = "stale_definition"
+	CodeNameTaken        Code = "name_taken"
+	CodeLastAdmin        Code = "last_admin"
+	CodeSetupDone        Code = "setup_done"
+	CodeIdempotencyReuse Code = "idempotency_key_reused"
+	CodeRateLimited      Code = "rate_limited"
+	CodeQueueFull        Code = "queue_full"
+	CodeUnavailable      Code = "unavailable"
+	CodeDiskFull         Code = "disk_full"
+	CodeInternal         Code = "internal"
+)
+
+// Codes documents every code: what it means and what to do.
+var Codes = []struct {
+	Code Code
+	Doc  string
+}{
+	{CodeInvalidJSON, "The body is not one JSON value of valid UTF-8 with unique names, at most 32 levels deep. Send one object."},
+	{CodeInvalidField, "A field is missing, unknown, of the wrong type or out of bounds. `errors` names each with its remedy."},
+	{CodeUnknownAgent, "No agent of that name is defined. The message lists the known agents."},
+	{CodeInvalidAgent, "The agent's definition is invalid, so it may own drafts only. Mend the file; the Agents page shows line and reason."},
+	{CodeImmutableField, "The field never changes: id, createdBy, createdAt, threadId, a step's taskId. Leave it out."},
+	{CodeBodyTooLarge, "The body is over 1 MiB. Send less."},
+	{CodeUnsupportedMedia, "Send `Content-Type: application/json`."},
+	{CodeMethodNotAllowed, "The path exists, but not with this method."},
+	{CodeUnauthorized, "No token or session, or a bad, expired or revoked one."},
+	{CodeForbidden, "Your role, token scope or relation to the task does not allow this."},
+	{CodeNotYourName, "An agent may speak only as itself. Use the agent that the token belongs to, or a token with the scope act-as."},
+	{CodeCrossSite, "The browser request came from another site, or without its form token. Reload the page and send again."},
+	{CodeMisdirected, "The Host header is not one that this server answers to. Set public_url or allowed_hosts."},
+	{CodeNotFound, "There is nothing at this path."},
+	{CodeTaskNotFound, "No task has this id."},
+	{CodeRunNotFound, "No run has this id."},
+	{CodeAgentNotFound, "No agent has this id."},
+	{CodeTransition, "The task cannot go from its present status to the wanted one. The message names both."},
+	{CodeArchived, "The task is done or canceled: history never changes. Create a follow-up instead."},
+	{CodeNotWorking, "The task has no live claim. Sign up for it first."},
+	{CodeNotAssigned, "The task belongs to another agent. The message names its owner."},
+	{CodeClaimed, "Somebody works on the task now. Wait, or release the claim."},
+	{CodeStaleClaim, "The claim id is not the present one: the lease ran out or the task moved on. Sign up again."},
+	{CodeStaleVersion, "The task changed since you read it; `task` holds the present one. Read, merge, send again."},
+	{CodeStepLinked, "The step has a subtask: one subtask a step, and a plan with linked steps is changed step by step."},
+	{CodeNestingLimit, "Subtasks nest at most 10 deep."},
+	{CodeMaxClaims, "The agent holds as many claims as its definition allows (max_claims)."},
+	{CodeTaskGated, "The task waits: a question is open, or a run of it is waiting or running."},
+	{CodeQuestionOpen, "A question to people is already open on this task. Wait for the answer."},
+	{CodeNoQuestion, "No question is open on this task. Comment instead."},
+	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},
+	{CodeRunOpen, "A run of this task is already waiting or running."},
+	{CodePullOnly, "The agent is not started by Taskyard: it claims its work itself. The message gives the reason."},
+	{CodeRunDecided, "Somebody already decided on this run. The message says who, what and when."},
+	{CodeRunEnded, "The run has ended; nothing about it changes any more."},
+	{CodeRunNotFinal, "The run has not ended yet. Cancel it, or wait."},
+	{CodeRunChanged, "What would run has changed since you looked. Review it again; `version` is the new one."},
+	{CodeStaleLease, "This runner no longer holds the run. Stop."},
+	{CodeAgentBusy, "The agent still owns active tasks. Move or finish them first."},
+	{CodeStaleAgent, "The definition file changed since you read it. Read it again and merge."},
+	{CodeNameTaken, "The name is already in use."},
+	{CodeLastAdmin, "This is the last admin. Make another one first."},
+	{CodeSetupDone, "The first admin exists already. Sign in."},
+	{CodeIdempotencyReuse, "The Idempotency-Key was used with another request. Use a new key for a new request."},
+	{CodeRateLimited, "Too many requests of this kind. Wait for the seconds in Retry-After."},
+	{CodeQueueFull, "The agent's queue is full. Wait for the seconds in Retry-After."},
+	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
+	{CodeDiskFull, "The server's disk is full. Nothing was written; reads go on."},
+	{CodeInternal, "Our fault. Tell the request id to whoever runs the server; the log has the rest."},
+}
+
+// FieldError is one wrong field of a request.
+type FieldError struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// Error is an error that the caller may read. Anything else is internal.
+type Error struct {
+	Kind    Kind
+	Code    Code
+	Field   string       // the wrong field, or ""
+	Message string       // a sentence for the caller
+	Fields  []FieldError // further wrong fields
+	Task    *Task        // the present task, with CodeStaleVersion
+	Version string       // the present version, with CodeRunChanged
+	Retry   int          // seconds to wait, with TooMany
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// AllFields returns Field and Fields as one list.
+func (e *Error) AllFields() []FieldError {
+	if e.Field == "" {
+		return e.Fields
+	}
+	return append([]FieldError{{e.Field, e.Message}}, e.Fields...)
+}
+
+// Errorf makes an Error.
+func Errorf(kind Kind, code Code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// FieldErrorf makes an Invalid error that names a field.
+func FieldErrorf(field, format string, args ...any) *Error {
+	return &Error{Kind: Invalid, Code: CodeInvalidField, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// TaskNotFound is the error for an unknown task.
+func TaskNotFound(id ID) *Error {
+	return Errorf(NotFound, CodeTaskNotFound, "Task not found: %d", id)
+}
+
+// RunNotFound is the error for an unknown run.
+func RunNotFound(id ID) *Error { return Errorf(NotFound, CodeRunNotFound, "Run not found: %d", id) }
+
+// IsCode tells whether err is an Error with this code.
+func IsCode(err error, code Code) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// Problems collects the wrong fields of one request, so that all are told at
+// once.
+type Problems struct{ list []FieldError }
+
+// Add notes a wrong field.
+func (p *Problems) Add(field, format string, args ...any) {
+	p.list = append(p.list, FieldError{field, fmt.Sprintf(format, args...)})
+}
+
+// Err returns nil, or one Invalid error with every noted field.
+func (p *Problems) Err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	parts := make([]string, len(p.list))
+	for i, f := range p.list {
+		parts[i] = f.Field + ": " + f.Message
+	}
+	return &Error{Kind: Invalid, Code: CodeInvalidField, Message: strings.Join(parts, "; "), Fields: p.list}
+}

@@ -1,0 +1,61 @@
+package task
+
+import "encoding/json"
+
+// Event is one line of the append-only log.
+type Event struct {
+	ID      ID              `json:"id"`
+	At      Time            `json:"at"`
+	Actor   string          `json:"actor"`
+	Kind    string          `json:"kind" doc:"noun.verb, such as task.created or run.approved"`
+	TaskID  ID              `json:"taskId,omitzero"`
+	RunID   ID              `json:"runId,omitzero"`
+	Agent   string          `json:"agent,omitempty"`
+	Changes json.RawMessage `json:"changes,omitempty" doc:"field: [before, after], or field: value"`
+}
+
+// The kinds of events.
+const (
+	EvTaskCreated    = "task.created"
+	EvTaskUpdated    = "task.updated"
+	EvTaskStarted    = "task.started"
+	EvTaskCompleted  = "task.completed"
+	EvTaskCanceled   = "task.canceled"
+	EvTaskMoved      = "task.moved"
+	EvTaskClaimed    = "task.claimed"
+	EvTaskReleased   = "task.released"
+	EvClaimExpired   = "task.claim_expired"
+	EvStepsReplaced  = "task.steps_replaced"
+	EvStepUpdated    = "task.step_updated"
+	EvSubtaskCreated = "task.subtask_created"
+	EvResourceAdded  = "task.resource_added"
+	EvResourceGone   = "task.resource_removed"
+	EvCommented      = "task.commented"
+	EvNotified       = "task.notified"
+	EvAsked          = "task.asked"
+	EvAnswered       = "task.answered"
+	EvTaskStuck      = "task.stuck"
+	EvWakeSkipped    = "task.wake_skipped"
+	EvRunCreated     = "run.created"
+	EvRunApproved    = "run.approved"
+	EvRunDenied      = "run.denied"
+	EvRunExpired     = "run.approval_expired"
+	EvRunVoided      = "run.approval_voided"
+	EvRunStarted     = "run.started"
+	EvRunRequeued    = "run.requeued"
+	EvRunFollowUp    = "run.follow_up_noted"
+	EvRunCompleted   = "run.completed"
+	EvRunFailed      = "run.failed"
+	EvRunCanceled    = "run.canceled"
+	EvTick           = "scheduler.tick"
+	EvAgentSaved     = "agent.saved"
+	EvAgentDeleted   = "agent.deleted"
+	EvUserCreated    = "user.created"
+	EvUserUpdated    = "user.updated"
+	EvSignedIn       = "user.signed_in"
+	EvSignInFailed   = "user.sign_in_failed"
+	EvSignedOut      = "user.signed_out"
+	EvTokenCreated   = "token.created"
+	EvTokenRevoked   = "token.revoked"
+	EvRefused        = "access.refused"
+)

@@ -1,0 +1,133 @@
+package task
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what a task may hold.
+const (
+	MaxTitle      = 200       // characters of a task title
+	MaxStepTitle  = 60        // characters of a step title
+	MaxText       = 64 << 10  // bytes of a description, details, comment, summary
+	MaxSteps      = 200       // steps a task
+	MaxResources  = 100       // resources a task
+	MaxResource   = 4096      // bytes of a resource's value
+	MaxLabel      = 200       // characters of a resource's label
+	MaxPriority   = 1_000_000 // either sign
+	MaxNesting    = 10        // subtasks below subtasks
+	MaxBatch      = 50        // tasks of one signup
+	MaxReassign   = 500       // tasks of one reassign
+	MaxReason     = 2000      // characters of a reason
+	MaxSummaryRun = 8000      // characters of a run's result, about 2,000 tokens
+)
+
+var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// ValidAgentID tells whether s can name an agent: a file name without ".md".
+func ValidAgentID(s string) bool { return agentID.MatchString(s) }
+
+// CheckText notes text that is not UTF-8, holds NUL, or is over max bytes.
+func (p *Problems) CheckText(field, s string, maxBytes int) bool {
+	switch {
+	case !utf8.ValidString(s):
+		p.Add(field, "must be valid UTF-8")
+	case strings.IndexByte(s, 0) >= 0:
+		p.Add(field, "must not contain a NUL character")
+	case len(s) > maxBytes:
+		p.Add(field, "must be at most %d bytes, is %d", maxBytes, len(s))
+	default:
+		return true
+	}
+	return false
+}
+
+// CheckLine notes a one-line text that is blank or over max characters.
+func (p *Problems) CheckLine(field, s string, maxChars int) {
+	if !p.CheckText(field, s, maxChars*utf8.UTFMax) {
+		return
+	}
+	switch n := utf8.RuneCountInString(s); {
+	case strings.TrimSpace(s) == "":
+		p.Add(field, "must not be blank")
+	case n > maxChars:
+		p.Add(field, "must be 1 to %d characters, is %d", maxChars, n)
+	case strings.ContainsAny(s, "\r\n"):
+		p.Add(field, "must be one line")
+	}
+}
+
+// CheckComment notes a blank or overlong comment.
+func (p *Problems) CheckComment(field, s string) {
+	if p.CheckText(field, s, MaxText) && strings.TrimSpace(s) == "" {
+		p.Add(field, "must not be blank")
+	}
+}
+
+// CheckSteps notes every wrong step; prefix is the field's name.
+func (p *Problems) CheckSteps(prefix string, steps []Step) {
+	if len(steps) > MaxSteps {
+		p.Add(prefix, "must be at most %d steps, is %d", MaxSteps, len(steps))
+		return
+	}
+	for i, s := range steps {
+		at := prefix + "[" + ID(i).String() + "]"
+		p.CheckLine(at+".title", s.Title, MaxStepTitle)
+		p.CheckText(at+".details", s.Details, MaxText)
+		if s.TaskID != 0 {
+			p.Add(at+".taskId", "is written by create-subtask alone; leave it out")
+		}
+	}
+}
+
+// CheckResources notes every wrong resource; prefix is the field's name.
+func (p *Problems) CheckResources(prefix string, rs []Resource) {
+	if len(rs) > MaxResources {
+		p.Add(prefix, "must be at most %d resources, is %d", MaxResources, len(rs))
+		return
+	}
+	for i, r := range rs {
+		p.CheckResource(prefix+"["+ID(i).String()+"]", r)
+	}
+}
+
+// CheckResource notes what is wrong with one resource.
+func (p *Problems) CheckResource(prefix string, r Resource) {
+	if prefix != "" {
+		prefix += "."
+	}
+	if r.Label != "" {
+		p.CheckLine(prefix+"label", r.Label, MaxLabel)
+	}
+	if !p.CheckText(prefix+"value", r.Value, MaxResource) {
+		return
+	}
+	switch r.Type {
+	case "url":
+		u, err := url.Parse(r.Value)
+		switch {
+		case err != nil:
+			p.Add(prefix+"value", "is not a URL")
+		case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto":
+			p.Add(prefix+"value", "must be an http, https or mailto URL")
+		case u.Scheme != "mailto" && u.Host == "":
+			p.Add(prefix+"value", "must name a host")
+		}
+	case "file":
+		if !path.IsAbs(r.Value) {
+			p.Add(prefix+"value", "must be an absolute path")
+		}
+	default:
+		p.Add(prefix+"type", "must be url or file")
+	}
+}
+
+// CheckPriority notes a priority out of bounds.
+func (p *Problems) CheckPriority(field string, n int) {
+	if n < -MaxPriority || n > MaxPriority {
+		p.Add(field, "must be between -%d and %d", MaxPriority, MaxPriority)
+	}
+}

@@ -1,0 +1,42 @@
+package task
+
+import "encoding/json"
+
+// MessageKind says what a message in a thread is.
+type MessageKind string
+
+// The kinds of messages.
+const (
+	KindComment  MessageKind = "comment"
+	KindHandoff  MessageKind = "handoff"  // written by move
+	KindNotice   MessageKind = "notice"   // an agent tells people something
+	KindQuestion MessageKind = "question" // an agent asks people
+	KindAnswer   MessageKind = "answer"   // a person answers
+	KindSystem   MessageKind = "system"   // Taskyard itself
+	KindRun      MessageKind = "run"      // a line of a run's transcript
+)
+
+// Speaker is who speaks in a transcript line.
+type Speaker string
+
+// The speakers of a transcript.
+const (
+	SpeakerSystem    Speaker = "system"
+	SpeakerUser      Speaker = "user"
+	SpeakerAssistant Speaker = "assistant"
+	SpeakerTool      Speaker = "tool"
+)
+
+// Message is one entry of a task's thread.
+type Message struct {
+	ID        ID              `json:"id"`
+	TaskID    ID              `json:"taskId"`
+	RunID     ID              `json:"runId,omitzero"`
+	Kind      MessageKind     `json:"kind"`
+	Role      Speaker         `json:"role,omitempty"`
+	Type      string          `json:"type,omitempty" doc:"for transcript lines: prompt, text, tool_call, tool_result, usage, log, error, result"`
+	Author    string          `json:"author"`
+	Content   string          `json:"content"`
+	Data      json.RawMessage `json:"data,omitempty" doc:"details of a tool call or of usage"`
+	CreatedAt Time            `json:"createdAt"`
+}

@@ -1,0 +1,272 @@
+package task
+
+import "time"
+
+// RunStatus is the coarse state of a run.
+type RunStatus string
+
+// The five states of a run.
+const (
+	RunPending   RunStatus = "pending"
+	RunRunning   RunStatus = "running"
+	RunCompleted RunStatus = "completed"
+	RunFailed    RunStatus = "failed"
+	RunCanceled  RunStatus = "canceled"
+)
+
+// Phase is the fine state of a run within its status.
+type Phase string
+
+// The phases, by status.
+const (
+	PhaseApproval Phase = "approval" // pending: a reviewer must decide
+	PhaseQueued   Phase = "queued"   // pending: waits for a free place
+
+	PhaseStarting   Phase = "starting"   // running: the process is being made
+	PhaseWorking    Phase = "working"    // running: the agent has its prompt
+	PhasePermission Phase = "permission" // running: asks before a tool call; clocks stand still
+	PhaseCondensing Phase = "condensing" // running: the summary is being made
+
+	PhaseEnded Phase = "ended" // completed
+
+	PhaseError    Phase = "error"    // failed: the program ended with an error
+	PhaseTimeout  Phase = "timeout"  // failed: over its wall time
+	PhaseIdle     Phase = "idle"     // failed: no progress
+	PhaseTokens   Phase = "tokens"   // failed: over its token limit
+	PhaseCost     Phase = "cost"     // failed: over its cost limit
+	PhaseTurns    Phase = "turns"    // failed: over its turn limit
+	PhaseCrash    Phase = "crash"    // failed: killed by a signal not ours
+	PhaseProtocol Phase = "protocol" // failed: the program broke its protocol
+	PhaseAuth     Phase = "auth"     // failed: credentials refused
+	PhaseLost     Phase = "lost"     // failed: the server died under it
+
+	PhaseBy         Phase = "by"          // canceled by somebody
+	PhaseDenied     Phase = "denied"      // canceled: a reviewer said no
+	PhaseExpired    Phase = "expired"     // canceled: nobody decided in time
+	PhaseTaskClosed Phase = "task_closed" // canceled: its task is done or canceled
+	PhaseShutdown   Phase = "shutdown"    // canceled by a server stop that could not requeue it
+)
+
+// Failures lists the phases of failed.
+var Failures = []Phase{PhaseError, PhaseTimeout, PhaseIdle, PhaseTokens, PhaseCost, PhaseTurns, PhaseCrash, PhaseProtocol, PhasePermission, PhaseAuth, PhaseLost}
+
+// Cancels lists the phases of canceled.
+var Cancels = []Phase{PhaseBy, PhaseDenied, PhaseExpired, PhaseTaskClosed, PhaseShutdown}
+
+// State is status and phase together.
+type State struct {
+	Status RunStatus
+	Phase  Phase
+}
+
+func (s State) String() string { return string(s.Status) + "/" + string(s.Phase) }
+
+// States lists every legal state of a run.
+var States = states()
+
+func states() []State {
+	list := []State{
+		{RunPending, PhaseApproval}, {RunPending, PhaseQueued},
+		{RunRunning, PhaseStarting}, {RunRunning, PhaseWorking}, {RunRunning, PhasePermission}, {RunRunning, PhaseCondensing},
+		{RunCompleted, PhaseEnded},
+	}
+	for _, p := range Failures {
+		list = append(list, State{RunFailed, p})
+	}
+	for _, p := range Cancels {
+		list = append(list, State{RunCanceled, p})
+	}
+	return list
+}
+
+// CanMove tells whether a run may go from s to next.
+func (s State) CanMove(next State) bool {
+	switch s {
+	case State{RunPending, PhaseApproval}:
+		return next == State{RunPending, PhaseQueued} || next.Status == RunCanceled && contains(Cancels, next.Phase)
+	case State{RunPending, PhaseQueued}:
+		return next == State{RunRunning, PhaseStarting} ||
+			next == State{RunPending, PhaseApproval} || // the approval became void
+			next.Status == RunCanceled && contains([]Phase{PhaseBy, PhaseTaskClosed, PhaseShutdown}, next.Phase)
+	case State{RunRunning, PhaseStarting}, State{RunRunning, PhaseWorking}, State{RunRunning, PhasePermission}, State{RunRunning, PhaseCondensing}:
+		return s.canMoveRunning(next)
+	}
+	return false
+}
+
+func (s State) canMoveRunning(next State) bool {
+	switch next.Status {
+	case RunPending:
+		return next.Phase == PhaseQueued // our own stop cut it; its attempt does not count
+	case RunCompleted:
+		return next.Phase == PhaseEnded && (s.Phase == PhaseWorking || s.Phase == PhaseCondensing)
+	case RunFailed:
+		return contains(Failures, next.Phase) && (next.Phase != PhasePermission || s.Phase == PhasePermission)
+	case RunCanceled:
+		return contains([]Phase{PhaseBy, PhaseTaskClosed, PhaseShutdown}, next.Phase)
+	case RunRunning:
+		switch s.Phase {
+		case PhaseStarting:
+			return next.Phase == PhaseWorking
+		case PhaseWorking:
+			return next.Phase == PhasePermission || next.Phase == PhaseCondensing
+		case PhasePermission:
+			return next.Phase == PhaseWorking
+		}
+	}
+	return false
+}
+
+// Final tells whether the status never changes again.
+func (s RunStatus) Final() bool { return s == RunCompleted || s == RunFailed || s == RunCanceled }
+
+// Cause says why a run was made.
+type Cause string
+
+// The causes of runs.
+const (
+	CauseTick     Cause = "tick"
+	CauseWake     Cause = "wake"
+	CauseManual   Cause = "manual"
+	CauseRetry    Cause = "retry"
+	CauseFollowUp Cause = "follow_up"
+)
+
+// Limits bound one run. Zero means: no limit of this sort.
+type Limits struct {
+	TimeoutSeconds     int     `json:"timeoutSeconds,omitempty"`
+	IdleTimeoutSeconds int     `json:"idleTimeoutSeconds,omitempty"`
+	MaxTokens          int     `json:"maxTokens,omitempty"`
+	MaxTurns           int     `json:"maxTurns,omitempty"`
+	MaxCostUSD         float64 `json:"maxCostUsd,omitempty"`
+}
+
+// Timeout returns the wall limit as a duration.
+func (l Limits) Timeout() time.Duration { return time.Duration(l.TimeoutSeconds) * time.Second }
+
+// IdleTimeout returns the idle limit as a duration.
+func (l Limits) IdleTimeout() time.Duration { return time.Duration(l.IdleTimeoutSeconds) * time.Second }
+
+// Tighten returns l with every positive limit of by that is lower. A limit
+// that by would widen is an error that names the field.
+func (l Limits) Tighten(by Limits) (Limits, error) {
+	var p Problems
+	num := func(field string, have *int, want int) {
+		switch {
+		case want == 0:
+		case want < 0:
+			p.Add("limits."+field, "must be positive")
+		case *have > 0 && want > *have:
+			p.Add("limits."+field, "may only be tightened: at most %d", *have)
+		default:
+			*have = want
+		}
+	}
+	num("timeoutSeconds", &l.TimeoutSeconds, by.TimeoutSeconds)
+	num("idleTimeoutSeconds", &l.IdleTimeoutSeconds, by.IdleTimeoutSeconds)
+	num("maxTokens", &l.MaxTokens, by.MaxTokens)
+	num("maxTurns", &l.MaxTurns, by.MaxTurns)
+	switch {
+	case by.MaxCostUSD < 0:
+		p.Add("limits.maxCostUsd", "must be positive")
+	case by.MaxCostUSD > 0 && l.MaxCostUSD > 0 && by.MaxCostUSD > l.MaxCostUSD:
+		p.Add("limits.maxCostUsd", "may only be tightened: at most %g", l.MaxCostUSD)
+	case by.MaxCostUSD > 0:
+		l.MaxCostUSD = by.MaxCostUSD
+	}
+	return l, p.Err()
+}
+
+// Usage is what a run has used.
+type Usage struct {
+	ToolCalls int     `json:"toolCalls"`
+	TokensIn  int     `json:"tokensIn"`
+	TokensOut int     `json:"tokensOut"`
+	CostUSD   float64 `json:"costUsd,omitempty"`
+}
+
+// Scope says how far an approval reaches.
+type Scope string
+
+// The scopes of an approval.
+const (
+	ScopeOnce Scope = "once" // this run
+	ScopeTask Scope = "task" // all runs of this task until it closes
+)
+
+// Approval is a reviewer's decision, or the wait for it.
+type Approval struct {
+	Version   string `json:"version" doc:"hash of what will run; approve it with this"`
+	ExpiresAt Time   `json:"expiresAt,omitzero"`
+	Decision  string `json:"decision,omitempty" enum:"approved,denied,expired"`
+	By        string `json:"by,omitempty"`
+	At        Time   `json:"at,omitzero"`
+	Scope     Scope  `json:"scope,omitempty" enum:"once,task"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+// Spec is exactly what will run, as a reviewer sees it.
+type Spec struct {
+	Agent          string   `json:"agent"`
+	DefinitionHash string   `json:"definitionHash"`
+	Runner         string   `json:"runner"`
+	Model          string   `json:"model,omitempty"`
+	Tools          []string `json:"tools"`
+	SystemPrompt   string   `json:"systemPrompt"`
+	Prompt         string   `json:"prompt"`
+	Workspace      string   `json:"workspace,omitempty"`
+	Depth          int      `json:"depth"`
+	Limits         Limits   `json:"limits"`
+	Env            []string `json:"env,omitempty" doc:"names of variables handed on, never their values"`
+}
+
+// Run is one attempt of an agent on a task, started by Taskyard.
+type Run struct {
+	ID             ID        `json:"id"`
+	TaskID         ID        `json:"taskId"`
+	TaskTitle      string    `json:"taskTitle,omitempty"`
+	Agent          string    `json:"agent"`
+	Status         RunStatus `json:"status" enum:"pending,running,completed,failed,canceled"`
+	Phase          Phase     `json:"phase"`
+	Cause          Cause     `json:"cause" enum:"tick,wake,manual,retry,follow_up"`
+	AskedBy        string    `json:"askedBy"`
+	Attempt        int       `json:"attempt"`
+	RetryOf        ID        `json:"retryOf,omitzero"`
+	Reason         string    `json:"reason,omitempty" doc:"why it ended so, for people"`
+	Summary        string    `json:"summary,omitempty"`
+	Artifacts      []string  `json:"artifacts"`
+	Usage          Usage     `json:"usage"`
+	Limits         Limits    `json:"limits"`
+	Model          string    `json:"model,omitempty"`
+	Depth          int       `json:"depth"`
+	DefinitionHash string    `json:"definitionHash,omitempty"`
+	Approval       *Approval `json:"approval,omitempty"`
+	FollowUp       bool      `json:"followUp,omitempty" doc:"a wake met this open run; one more run follows"`
+	CreatedAt      Time      `json:"createdAt"`
+	NotBefore      Time      `json:"notBefore,omitzero"`
+	StartedAt      Time      `json:"startedAt,omitzero"`
+	EndedAt        Time      `json:"endedAt,omitzero"`
+	HeartbeatAt    Time      `json:"heartbeatAt,omitzero"`
+
+	Lease        int64  `json:"-"` // fences the runner's writes; grows with each start
+	LeaseExpires Time   `json:"-"`
+	ClaimID      int64  `json:"-"` // the task claim that the run holds
+	Spec         *Spec  `json:"-"` // frozen while an approval is needed
+	PID          int    `json:"-"`
+	PIDStart     string `json:"-"` // start time of the process, in kernel ticks
+	BootID       string `json:"-"`
+}
+
+// State returns status and phase together.
+func (r *Run) State() State { return State{r.Status, r.Phase} }
+
+// Duration returns how long the run took, or has taken so far at now.
+func (r *Run) Duration(now Time) time.Duration {
+	switch {
+	case r.StartedAt == 0:
+		return 0
+	case r.EndedAt != 0:
+		return r.EndedAt.Sub(r.StartedAt)
+	}
+	return now.Sub(r.StartedAt)
+}

@@ -1,0 +1,82 @@
+package task
+
+import "fmt"
+
+// Status is the stored state of a task.
+type Status string
+
+// The four states of a task.
+const (
+	Draft    Status = "draft"    // visible, never run
+	Active   Status = "active"   // in the owner's queue
+	Done     Status = "done"     // history
+	Canceled Status = "canceled" // history
+)
+
+// Statuses lists every status.
+var Statuses = []Status{Draft, Active, Done, Canceled}
+
+var taskMoves = map[Status][]Status{
+	Draft:  {Active, Canceled},
+	Active: {Done, Canceled},
+}
+
+// CanMove tells whether a task may go from s to next.
+func (s Status) CanMove(next Status) bool { return contains(taskMoves[s], next) }
+
+// Archived tells whether the task is history.
+func (s Status) Archived() bool { return s == Done || s == Canceled }
+
+// MoveErr returns nil when s may become next, else a Conflict that names both.
+func (s Status) MoveErr(id ID, next Status) error {
+	if s.CanMove(next) {
+		return nil
+	}
+	if s.Archived() {
+		return Errorf(Conflict, CodeArchived, "Task %d is %s and cannot become %s: done and canceled tasks are history; create a follow-up", id, s, next)
+	}
+	if s == next {
+		return Errorf(Conflict, CodeTransition, "Task %d is already %s", id, s)
+	}
+	return Errorf(Conflict, CodeTransition, "Task %d cannot go from %s to %s", id, s, next)
+}
+
+// WorkStatus is the derived state of a task: whether somebody works on it.
+type WorkStatus string
+
+// The work states; drafts and canceled tasks have none.
+const (
+	Idle     WorkStatus = "idle"     // active without a live claim
+	Working  WorkStatus = "working"  // active with a live claim
+	Complete WorkStatus = "complete" // done
+)
+
+// WaitingFor says whom an active task waits for.
+type WaitingFor string
+
+// What a task can wait for.
+const (
+	WaitsUser     WaitingFor = "user"     // a question to the user is open
+	WaitsApproval WaitingFor = "approval" // a run waits for approval
+)
+
+// ParseStatus reads one of both vocabularies: a Status, or a WorkStatus that
+// stands for an act (working claims, idle releases, complete completes).
+func ParseStatus(s string) (Status, WorkStatus, error) {
+	switch s {
+	case string(Draft), string(Active), string(Done), string(Canceled):
+		return Status(s), "", nil
+	case string(Idle), string(Working), string(Complete):
+		return "", WorkStatus(s), nil
+	}
+	return "", "", fmt.Errorf("unknown status %q: valid are draft, active, done, canceled, idle, working, complete", s)
+}
+
+func contains[T comparable](list []T, v T) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}

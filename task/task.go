@@ -1,0 +1,166 @@
+package task
+
+// Task is a unit of work with exactly one owner, an agent.
+type Task struct {
+	ID           ID         `json:"id"`
+	Title        string     `json:"title" doc:"1 to 200 characters"`
+	Description  string     `json:"description,omitempty" doc:"at most 64 KiB"`
+	Owner        string     `json:"owner" doc:"agent id"`
+	CreatedBy    string     `json:"createdBy" doc:"agent id, user:NAME or system"`
+	Status       Status     `json:"status" enum:"draft,active,done,canceled"`
+	WorkStatus   WorkStatus `json:"workStatus,omitempty" enum:"idle,working,complete"`
+	Priority     int        `json:"priority" doc:"higher comes first"`
+	Version      int64      `json:"version" doc:"moves with every change"`
+	Steps        []Step     `json:"steps"`
+	Resources    []Resource `json:"resources"`
+	ParentTaskID ID         `json:"parentTaskId,omitzero"`
+	ThreadID     ID         `json:"threadId"`
+	Channel      string     `json:"channel,omitempty"`
+	WaitingFor   WaitingFor `json:"waitingFor,omitempty" enum:"user,approval"`
+	Claim        *Claim     `json:"claim,omitempty"`
+	Summary      string     `json:"summary,omitempty"`
+	CreatedAt    Time       `json:"createdAt"`
+	UpdatedAt    Time       `json:"updatedAt"`
+	ArchivedAt   Time       `json:"archivedAt,omitzero"`
+
+	// Comments and Links are there "with relations" only.
+	Comments []Comment `json:"comments,omitempty"`
+	Links    []Link    `json:"links,omitempty" doc:"the resources under the names url and description"`
+
+	// For the server's own use; never in JSON.
+	QuestionID   ID     `json:"-"` // open question's message, or 0
+	OpenRunID    ID     `json:"-"` // waiting or running run, or 0
+	OpenRunPhase Phase  `json:"-"` // phase of the open run
+	Failures     int    `json:"-"` // failed runs in a row
+	LastFailure  string `json:"-"` // reason of the last failed run while Failures > 0
+	CommentCount int    `json:"-"`
+	StepsDone    int    `json:"-"` // filled in lists, where Steps is empty
+	StepsTotal   int    `json:"-"`
+	Nesting      int    `json:"-"` // 0 for a task without parent
+}
+
+// Claim is the fact that somebody works on a task now: a lease.
+type Claim struct {
+	ID        int64  `json:"id" doc:"fences: a stale id is refused"`
+	Holder    string `json:"holder"`
+	Since     Time   `json:"since"`
+	ExpiresAt Time   `json:"expiresAt"`
+}
+
+// Live tells whether the lease still holds at now.
+func (c *Claim) Live(now Time) bool { return c != nil && c.ExpiresAt > now }
+
+// Step is one line of a task's plan.
+type Step struct {
+	Title   string `json:"title" doc:"1 to 60 characters"`
+	Details string `json:"details,omitempty"`
+	Done    bool   `json:"done"`
+	TaskID  ID     `json:"taskId,omitzero" doc:"the linked subtask"`
+}
+
+// Resource is an attached URL or file.
+type Resource struct {
+	Type  string `json:"type" enum:"url,file"`
+	Value string `json:"value" doc:"http, https or mailto URL, or absolute path"`
+	Label string `json:"label,omitempty"`
+}
+
+// Link is a resource under the names that agents of the first hour know.
+type Link struct {
+	URL         string `json:"url"`
+	Description string `json:"description"`
+}
+
+// LinksOf returns the resources as links.
+func LinksOf(rs []Resource) []Link {
+	if len(rs) == 0 {
+		return nil
+	}
+	links := make([]Link, len(rs))
+	for i, r := range rs {
+		links[i] = Link{r.Value, r.Label}
+	}
+	return links
+}
+
+// Comment is a message of people or agents in a task's thread.
+type Comment struct {
+	ID        ID          `json:"id"`
+	Author    string      `json:"author"`
+	Kind      MessageKind `json:"kind,omitempty"`
+	Content   string      `json:"content"`
+	CreatedAt Time        `json:"createdAt"`
+}
+
+// Derive fills WorkStatus and WaitingFor and drops a claim that is no longer
+// live at now.
+func (t *Task) Derive(now Time) {
+	if !t.Claim.Live(now) {
+		t.Claim = nil
+	}
+	t.WorkStatus, t.WaitingFor = "", ""
+	switch {
+	case t.Status == Done:
+		t.WorkStatus = Complete
+	case t.Status == Active && t.Claim != nil:
+		t.WorkStatus = Working
+	case t.Status == Active:
+		t.WorkStatus = Idle
+	}
+	if t.Status != Active {
+		return
+	}
+	if t.QuestionID != 0 {
+		t.WaitingFor = WaitsUser
+	} else if t.OpenRunPhase == PhaseApproval {
+		t.WaitingFor = WaitsApproval
+	}
+}
+
+// DoneSteps returns how many steps are done and how many there are.
+func (t *Task) DoneSteps() (done, total int) {
+	if t.Steps == nil {
+		return t.StepsDone, t.StepsTotal
+	}
+	for _, s := range t.Steps {
+		if s.Done {
+			done++
+		}
+	}
+	return done, len(t.Steps)
+}
+
+// New is what a caller says of a task to be made.
+type New struct {
+	Title       string
+	Description string
+	Owner       string
+	Status      Status // Draft or Active; "" means Active
+	Priority    int
+	Steps       []Step
+	Resources   []Resource
+	Channel     string // "" means web
+	NoStart     bool   // an active task does not wake its owner
+}
+
+// Patch is what a caller wants changed; nil fields stay.
+type Patch struct {
+	Title       *string
+	Description *string
+	Priority    *int
+	Owner       *string
+	Status      *string // both vocabularies
+	Version     int64   // 0: whatever it is
+}
+
+// Empty tells whether nothing is to be changed.
+func (p Patch) Empty() bool {
+	return p.Title == nil && p.Description == nil && p.Priority == nil && p.Owner == nil && p.Status == nil
+}
+
+// StepPatch is what a caller wants changed in one step; nil fields stay.
+type StepPatch struct {
+	Title   *string
+	Details *string
+	Done    *bool
+}
