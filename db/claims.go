@@ -1,0 +1,70 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"time"
+
+	"taskyard/task"
+)
+
+// claimNext takes the first claimable task of an agent's queue: the partial
+// index tasks_claimable holds just these, in order.
+const claimNext = `UPDATE tasks AS t SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2, claim_expires = ?3, version = version + 1, updated_at = ?2
+ WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL
+ ORDER BY priority DESC, id LIMIT 1) RETURNING id`
+
+const readTask = "SELECT " + taskFull + " FROM tasks t WHERE t.id = ?"
+
+// ClaimNext claims the first free task of the agent's queue for lease and
+// returns it with relations, or nil when nothing is free.
+func (tx *Tx) ClaimNext(agent string, lease time.Duration) (*task.Task, error) {
+	tx.wrote = true
+	var id task.ID
+	err := tx.row(claimNext, agent, tx.Now, tx.Now.Add(lease)).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		tx.wrote = false
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tx.Task(id)
+}
+
+// Claim claims one task for its owner.
+func (tx *Tx) Claim(id task.ID, holder string, lease time.Duration) error {
+	return tx.do(`UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?, claim_since = ?, claim_expires = ?, version = version + 1, updated_at = ? WHERE id = ?`,
+		holder, tx.Now, tx.Now.Add(lease), tx.Now, id)
+}
+
+// Release ends the task's claim.
+func (tx *Tx) Release(id task.ID) error {
+	return tx.do(`UPDATE tasks SET claim_holder = NULL, claim_since = NULL, claim_expires = NULL, version = version + 1, updated_at = ? WHERE id = ?`, tx.Now, id)
+}
+
+// Renew lets the task's claim run for lease from now. It is no change of the
+// task: version stays.
+func (tx *Tx) Renew(id task.ID, lease time.Duration) error {
+	return tx.do("UPDATE tasks SET claim_expires = ? WHERE id = ? AND claim_holder IS NOT NULL", tx.Now.Add(lease), id)
+}
+
+// Transfer gives the task to another owner and ends its claim. Priority and
+// age stay.
+func (tx *Tx) Transfer(id task.ID, owner string) error {
+	return tx.do(`UPDATE tasks SET owner = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL, failures = 0, version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
+}
+
+// Expired returns up to limit tasks whose claim has run out.
+func (rx *Rx) Expired(limit int) ([]task.Task, error) {
+	rows, err := rx.query("SELECT id, owner, claim_holder, claim_seq FROM tasks WHERE claim_expires IS NOT NULL AND claim_expires <= ? ORDER BY claim_expires LIMIT ?", rx.Now, limit)
+	return collect(rows, err, func(r rowScanner) (t task.Task, err error) {
+		t.Claim = &task.Claim{}
+		return t, r.Scan(&t.ID, &t.Owner, &t.Claim.Holder, &t.Claim.ID)
+	})
+}
+
+// Claims returns how many live claims an agent holds.
+func (rx *Rx) Claims(agent string) (int, error) {
+	return rx.count("SELECT count(*) FROM tasks WHERE archived_at IS NULL AND owner = ? AND claim_expires > ?", agent, rx.Now)
+}

@@ -1,0 +1,172 @@
+// Package db holds every line of SQL. It offers reads that cannot write and
+// writes that are committed in groups by one writer with full durability.
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // the driver, registered as "sqlite3"
+)
+
+// Options say how a database is opened.
+type Options struct {
+	Path string           // the file; its folder must exist
+	Now  func() time.Time // the clock; nil means time.Now
+	Log  *slog.Logger     // nil means slog.Default()
+}
+
+// DB is an open database: one writer and a pool of readers. It is safe for
+// concurrent use.
+type DB struct {
+	path    string
+	now     func() time.Time
+	log     *slog.Logger
+	sqlW    *sql.DB
+	sqlR    *sql.DB
+	writer  *writer
+	readers chan *conn
+	ident   os.FileInfo
+	gone    atomic.Bool // the file at path is not the open one any more
+	close   sync.Once
+	stop    chan struct{}
+	watched chan struct{}
+}
+
+// Every setting stands in the DSN, so that each connection has it.
+// NORMAL would lose acknowledged writes on power loss.
+const common = "_busy_timeout=5000&_foreign_keys=on&_recursive_triggers=on&_mutex=no"
+
+func writerDSN(path string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() +
+		"?_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_cache_size=-65536&" + common
+}
+
+func readerDSN(path string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?mode=ro&_query_only=on&_cache_size=-16384&" + common
+}
+
+// Open opens the database at opt.Path, creating it when absent, brings its
+// schema up to date (see migrate) and starts the writer. Close it after use.
+func Open(ctx context.Context, opt Options) (*DB, error) {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Log == nil {
+		opt.Log = slog.Default()
+	}
+	path, err := filepath.Abs(opt.Path)
+	if err != nil {
+		return nil, err
+	}
+	w, err := sql.Open("sqlite3", writerDSN(path))
+	if err != nil {
+		return nil, err
+	}
+	w.SetMaxOpenConns(1)
+	d := &DB{path: path, now: opt.Now, log: opt.Log, sqlW: w, stop: make(chan struct{}), watched: make(chan struct{})}
+	if err := d.start(ctx); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *DB) start(ctx context.Context) error {
+	if err := migrate(ctx, d.sqlW, d.path, d.log); err != nil {
+		return err
+	}
+	wc, err := newConn(ctx, d.sqlW)
+	if err != nil {
+		return err
+	}
+	if d.sqlR, err = sql.Open("sqlite3", readerDSN(d.path)); err != nil {
+		return err
+	}
+	n := max(4, 2*runtime.NumCPU())
+	d.sqlR.SetMaxOpenConns(n)
+	d.sqlR.SetMaxIdleConns(n)
+	d.readers = make(chan *conn, n)
+	for range n {
+		d.readers <- nil // opened at first use
+	}
+	if d.ident, err = os.Stat(d.path); err != nil {
+		return fmt.Errorf("database file: %w", err)
+	}
+	d.writer = newWriter(d, wc)
+	go d.watchFile()
+	return nil
+}
+
+// Path returns the absolute path of the database file.
+func (d *DB) Path() string { return d.path }
+
+// Close ends the writer after the queued writes and closes the file.
+func (d *DB) Close() error {
+	var err error
+	d.close.Do(func() {
+		close(d.stop)
+		<-d.watched
+		d.writer.shut()
+		for range cap(d.readers) {
+			if c := <-d.readers; c != nil {
+				c.Close()
+			}
+		}
+		err = d.sqlR.Close()
+		if _, e := d.sqlW.Exec("PRAGMA optimize"); e != nil {
+			d.log.Debug("optimize failed", "error", e)
+		}
+		if e := d.sqlW.Close(); err == nil {
+			err = e
+		}
+	})
+	return err
+}
+
+// Read runs fn on one read-only connection. Statements of fn each see the
+// newest commit; use Snapshot where several must agree.
+func (d *DB) Read(ctx context.Context, fn func(*Rx) error) error { return d.read(ctx, false, fn) }
+
+// Snapshot is Read inside one transaction: all statements see one state.
+func (d *DB) Snapshot(ctx context.Context, fn func(*Rx) error) error { return d.read(ctx, true, fn) }
+
+func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
+	if d.gone.Load() {
+		return errGone
+	}
+	var c *conn
+	select {
+	case c = <-d.readers:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { d.readers <- c }()
+	if c == nil {
+		var err error
+		if c, err = newConn(context.WithoutCancel(ctx), d.sqlR); err != nil {
+			return explain(err)
+		}
+	}
+	if !tx {
+		return explain(fn(&Rx{c: c, Now: d.stamp()}))
+	}
+	if err := c.exec("BEGIN"); err != nil {
+		return explain(err)
+	}
+	defer func() {
+		if err := c.exec("COMMIT"); err != nil {
+			d.log.Error("end of read failed", "error", err)
+		}
+	}()
+	return explain(fn(&Rx{c: c, Now: d.stamp()}))
+}

@@ -1,0 +1,119 @@
+package db
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+
+	"taskyard/task"
+)
+
+const eventCols = "id, at, actor, kind, coalesce(task_id, 0), coalesce(run_id, 0), agent, changes"
+
+func scanEvent(r rowScanner) (e task.Event, err error) {
+	var changes string
+	err = r.Scan(&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent, &changes)
+	if changes != "" {
+		e.Changes = json.RawMessage(changes)
+	}
+	return e, err
+}
+
+// AddEvent appends a line to the log, hashed together with the line before.
+// Its id and time are set here.
+func (tx *Tx) AddEvent(e task.Event) error {
+	prev, err := tx.lastHash()
+	if err != nil {
+		return err
+	}
+	e.At = tx.Now
+	sum := chain(prev, e)
+	err = tx.do("INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		e.At, e.Actor, e.Kind, nz(e.TaskID), nz(e.RunID), e.Agent, string(e.Changes), sum)
+	tx.w.tail = sum
+	return err
+}
+
+func (tx *Tx) lastHash() ([]byte, error) {
+	if tx.w.tail != nil {
+		return tx.w.tail, nil
+	}
+	// Another process (a command line) may have written since: ask the file.
+	var h []byte
+	err := tx.row("SELECT hash FROM events ORDER BY id DESC LIMIT 1").Scan(&h)
+	if errors.Is(err, sql.ErrNoRows) {
+		return []byte{}, nil
+	}
+	return h, err
+}
+
+// chain hashes a line with the hash of the line before.
+func chain(prev []byte, e task.Event) []byte {
+	h := sha256.New()
+	h.Write(prev)
+	for _, n := range []int64{int64(e.At), int64(e.TaskID), int64(e.RunID)} {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], uint64(n))
+		h.Write(b[:])
+	}
+	for _, s := range []string{e.Actor, e.Kind, e.Agent, string(e.Changes)} {
+		writeSized(h, s)
+	}
+	return h.Sum(nil)
+}
+
+func writeSized(h hash.Hash, s string) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(len(s)))
+	h.Write(b[:])
+	h.Write([]byte(s))
+}
+
+// Events returns up to f.Limit lines after f.After, oldest first.
+func (rx *Rx) Events(f task.EventFilter) ([]task.Event, error) {
+	if f.TaskID != 0 {
+		return rx.events("SELECT "+eventCols+" FROM events WHERE task_id = ? AND id > ? ORDER BY id LIMIT ?", f.TaskID, f.After, f.Limit)
+	}
+	return rx.events("SELECT "+eventCols+" FROM events WHERE id > ? ORDER BY id LIMIT ?", f.After, f.Limit)
+}
+
+func (rx *Rx) events(q string, args ...any) ([]task.Event, error) {
+	rows, err := rx.query(q, args...)
+	return collect(rows, err, scanEvent)
+}
+
+// LastEventID returns the id of the newest line, or 0.
+func (rx *Rx) LastEventID() (task.ID, error) {
+	var id task.ID
+	err := rx.row("SELECT coalesce(max(id), 0) FROM events").Scan(&id)
+	return id, err
+}
+
+// CheckChain walks the whole log and returns its length, or an error that
+// names the first line whose hash does not fit.
+func (rx *Rx) CheckChain() (int, error) {
+	rows, err := rx.query("SELECT " + eventCols + ", hash FROM events ORDER BY id")
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	n, prev := 0, []byte{}
+	for rows.Next() {
+		var e task.Event
+		var changes string
+		var sum []byte
+		if err := rows.Scan(&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent, &changes, &sum); err != nil {
+			return n, err
+		}
+		e.Changes = json.RawMessage(changes)
+		if string(chain(prev, e)) != string(sum) {
+			return n, fmt.Errorf("line %d of the log was changed, or a line before it was removed", e.ID)
+		}
+		n, prev = n+1, sum
+	}
+	return n, rows.Err()
+}

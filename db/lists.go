@@ -1,0 +1,147 @@
+package db
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+// where collects the conditions of a list.
+type where struct {
+	conds []string
+	args  []any
+}
+
+func (w *where) add(cond string, args ...any) {
+	w.conds = append(w.conds, cond)
+	w.args = append(w.args, args...)
+}
+
+func (w *where) sql() string { return " WHERE " + strings.Join(w.conds, " AND ") }
+
+// OpenTasks returns draft and active tasks by priority, then age, and the
+// cursor of the next page, "" at the end. card tells whether counts are
+// wanted instead of steps and resources.
+func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, error) {
+	w, err := openWhere(f, rx.Now)
+	if err != nil {
+		return nil, "", err
+	}
+	cols := taskBrief
+	if f.Full {
+		cols = taskWhole
+	}
+	if card {
+		cols = taskCard
+	}
+	ctx, cancel := bound(5 * time.Second)
+	defer cancel()
+	r := *rx
+	if f.Query != "" {
+		r.ctx = ctx
+	}
+	list, err := r.tasks("SELECT "+cols+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
+	if err != nil || len(list) <= f.Limit {
+		return list, "", err
+	}
+	list = list[:f.Limit]
+	last := list[f.Limit-1]
+	return list, fmt.Sprintf("%d.%d", last.Priority, last.ID), nil
+}
+
+func openWhere(f task.TaskFilter, now task.Time) (*where, error) {
+	w := &where{}
+	w.add("t.archived_at IS NULL")
+	if f.Owner != "" {
+		w.add("t.owner = ?", f.Owner)
+	}
+	if f.Status != "" {
+		w.add("t.status = ?", f.Status)
+	}
+	switch f.WorkStatus {
+	case task.Working:
+		w.add("t.status = 'active' AND t.claim_expires > ?", now)
+	case task.Idle:
+		w.add("t.status = 'active' AND (t.claim_expires IS NULL OR t.claim_expires <= ?)", now)
+	case task.Complete:
+		w.add("0")
+	}
+	if f.Parent != 0 {
+		w.add("t.parent_id = ?", f.Parent)
+	}
+	if f.MinPriority != nil {
+		w.add("t.priority >= ?", *f.MinPriority)
+	}
+	for _, p := range likePatterns(f.Query) {
+		w.add(`(t.title LIKE ? ESCAPE '\' OR t.description LIKE ? ESCAPE '\')`, p, p)
+	}
+	if f.After != "" {
+		prio, id, err := pair(f.After)
+		if err != nil {
+			return nil, task.FieldErrorf("after", "is not a cursor that this list gave")
+		}
+		w.add("(-t.priority, t.id) > (?, ?)", -prio, id)
+		w.add("t.priority <= ?", prio)
+	}
+	return w, nil
+}
+
+// pair reads a cursor "a.b".
+func pair(s string) (a, b int64, err error) {
+	x, y, ok := strings.Cut(s, ".")
+	if !ok {
+		return 0, 0, fmt.Errorf("no dot in %q", s)
+	}
+	if a, err = strconv.ParseInt(x, 10, 64); err != nil {
+		return 0, 0, err
+	}
+	b, err = strconv.ParseInt(y, 10, 64)
+	return a, b, err
+}
+
+// Queue returns an agent's active tasks in order, after the cursor.
+func (rx *Rx) Queue(agent string, full bool, limit int, after string) ([]*task.Task, string, error) {
+	return rx.OpenTasks(task.TaskFilter{Owner: agent, Status: task.Active, Full: full, Limit: limit, After: after}, false)
+}
+
+// History returns archived tasks, newest first (with a search: last created
+// first), and the cursor of the next page.
+func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
+	if f.Query != "" {
+		return rx.searchHistory(f)
+	}
+	w := &where{}
+	w.add("t.archived_at IS NOT NULL")
+	historyWhere(w, f)
+	if f.Before != "" {
+		at, id, err := pair(f.Before)
+		if err != nil {
+			return nil, "", task.FieldErrorf("before", "is not a cursor that this list gave")
+		}
+		w.add("(t.archived_at, t.id) < (?, ?)", at, id)
+	}
+	list, err := rx.tasks("SELECT "+taskBrief+" FROM tasks t"+w.sql()+" ORDER BY t.archived_at DESC, t.id DESC LIMIT ?", append(w.args, f.Limit+1)...)
+	if err != nil || len(list) <= f.Limit {
+		return list, "", err
+	}
+	last := list[f.Limit-1]
+	return list[:f.Limit], fmt.Sprintf("%d.%d", last.ArchivedAt, last.ID), nil
+}
+
+func historyWhere(w *where, f task.HistoryFilter) {
+	if f.Owner != "" {
+		w.add("t.owner = ?", f.Owner)
+	}
+	if f.Status != "" {
+		w.add("t.status = ?", f.Status)
+	}
+	if f.From != 0 {
+		w.add("t.archived_at >= ?", f.From)
+	}
+	if f.To != 0 {
+		w.add("t.archived_at < ?", f.To)
+	}
+}

@@ -1,0 +1,60 @@
+package db
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+const messageCols = "id, task_id, coalesce(run_id, 0), kind, role, type, author, content, coalesce(data, ''), created_at"
+
+func scanMessage(r rowScanner) (m task.Message, err error) {
+	var data string
+	err = r.Scan(&m.ID, &m.TaskID, &m.RunID, &m.Kind, &m.Role, &m.Type, &m.Author, &m.Content, &data, &m.CreatedAt)
+	if data != "" {
+		m.Data = json.RawMessage(data)
+	}
+	return m, err
+}
+
+// InsertMessage appends to a thread; its time is set here.
+func (tx *Tx) InsertMessage(m task.Message) (task.ID, error) {
+	var data any
+	if len(m.Data) > 0 {
+		data = string(m.Data)
+	}
+	return tx.insert("INSERT INTO messages (task_id, run_id, kind, role, type, author, content, data, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		m.TaskID, nz(m.RunID), m.Kind, m.Role, m.Type, m.Author, m.Content, data, tx.Now)
+}
+
+func (rx *Rx) messages(q string, args ...any) ([]task.Message, error) {
+	rows, err := rx.query(q, args...)
+	return collect(rows, err, scanMessage)
+}
+
+// Thread returns the comments of a task after an id, oldest first.
+func (rx *Rx) Thread(id, after task.ID, limit int) ([]task.Message, error) {
+	return rx.messages("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", id, after, limit)
+}
+
+// LastComments returns the newest comments of a task, in order.
+func (rx *Rx) LastComments(id task.ID, limit int) ([]task.Message, error) {
+	return rx.messages("SELECT * FROM (SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL ORDER BY id DESC LIMIT ?) ORDER BY id", id, limit)
+}
+
+// Message returns one message of a task.
+func (rx *Rx) Message(id task.ID) (task.Message, error) {
+	return scanMessage(rx.row("SELECT "+messageCols+" FROM messages WHERE id = ?", id))
+}
+
+// Transcript returns the lines of a run after an id, oldest first.
+func (rx *Rx) Transcript(run, after task.ID, limit int) ([]task.Message, error) {
+	return rx.messages("SELECT "+messageCols+" FROM messages WHERE run_id = ? AND id > ? ORDER BY id LIMIT ?", run, after, limit)
+}
+
+// DropTranscripts deletes up to limit transcript lines of runs that ended
+// before a moment, and returns how many.
+func (tx *Tx) DropTranscripts(endedBefore task.Time, limit int) (int64, error) {
+	return tx.changed(`DELETE FROM messages WHERE id IN (SELECT m.id FROM runs r JOIN messages m ON m.run_id = r.id
+ WHERE r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?)`, endedBefore, limit)
+}

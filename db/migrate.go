@@ -1,0 +1,84 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate brings the schema up to date, each numbered file in its own
+// transaction. An existing file is copied to <path>.before-<version> first. A
+// schema newer than this program is refused and left as it is.
+func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	empty, have, err := schemaVersion(ctx, db)
+	if err != nil {
+		return err
+	}
+	want := int64(len(p.ListSources()))
+	switch {
+	case have > want:
+		return fmt.Errorf("the database %s has schema %d, this program knows up to %d: use a newer taskyard; nothing was changed", path, have, want)
+	case have == want:
+		return nil
+	case !empty:
+		if err := backupBefore(ctx, db, path, have, log); err != nil {
+			return err
+		}
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrate %s: %w", path, err)
+	}
+	return nil
+}
+
+// schemaVersion returns the highest migration that the file has seen.
+func schemaVersion(ctx context.Context, db *sql.DB) (empty bool, version int64, err error) {
+	var n int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'goose_db_version'").Scan(&n); err != nil {
+		return false, 0, err
+	}
+	if n == 0 {
+		err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n)
+		return n == 0, 0, err
+	}
+	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version)
+	return false, version, err
+}
+
+func backupBefore(ctx context.Context, db *sql.DB, path string, version int64, log *slog.Logger) error {
+	to := fmt.Sprintf("%s.before-%d", path, version)
+	if _, err := os.Stat(to); err == nil {
+		to = fmt.Sprintf("%s.%d", to, os.Getpid())
+	}
+	if err := vacuumInto(ctx, db, to); err != nil {
+		return fmt.Errorf("backup before migration: %w", err)
+	}
+	log.Info("database copied before migration", "file", to)
+	return nil
+}
+
+// SchemaVersion returns the highest migration of the open database.
+func (d *DB) SchemaVersion(ctx context.Context) (int64, error) {
+	var v int64
+	err := d.Read(ctx, func(rx *Rx) error {
+		return rx.row("SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&v)
+	})
+	return v, err
+}

@@ -1,0 +1,124 @@
+package db
+
+import "taskyard/task"
+
+// Runs returns runs, newest first.
+func (rx *Rx) Runs(f task.RunFilter) ([]*task.Run, error) {
+	w := &where{}
+	before := f.Before
+	if before == 0 {
+		before = 1<<62 - 1
+	}
+	w.add("r.id < ?", before)
+	if f.TaskID != 0 {
+		w.add("r.task_id = ?", f.TaskID)
+	}
+	if f.Agent != "" {
+		w.add("r.agent = ?", f.Agent)
+	}
+	if f.Status != "" {
+		w.add("r.status = ?", f.Status)
+	}
+	if f.Phase != "" {
+		w.add("r.phase = ?", f.Phase)
+	}
+	return rx.runs("SELECT "+runCols+" FROM runs r"+w.sql()+" ORDER BY r.id DESC LIMIT ?", append(w.args, f.Limit)...)
+}
+
+// Waiting returns the runs that wait for approval, the first to expire first.
+func (rx *Rx) Waiting(limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' ORDER BY r.approval_expires, r.id LIMIT ?", limit)
+}
+
+// WaitingCount tells how many runs wait for approval.
+func (rx *Rx) WaitingCount() (int, error) {
+	return rx.count("SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'approval'")
+}
+
+// ExpiredApprovals returns runs whose approval nobody gave in time.
+func (rx *Rx) ExpiredApprovals(limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
+}
+
+// Running returns all running runs.
+func (rx *Rx) Running() ([]*task.Run, error) {
+	return rx.runs("SELECT " + runCols + " FROM runs r WHERE r.status = 'running' ORDER BY r.id")
+}
+
+// RunningCounts returns how many runs each agent has running, and how many of
+// all were started by a tick.
+func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err error) {
+	rows, err := rx.query("SELECT agent, cause FROM runs WHERE status = 'running'")
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer rows.Close()
+	byAgent = map[string]int{}
+	for rows.Next() {
+		var agent string
+		var cause task.Cause
+		if err := rows.Scan(&agent, &cause); err != nil {
+			return nil, 0, 0, err
+		}
+		byAgent[agent]++
+		total++
+		if cause == task.CauseTick {
+			ticked++
+		}
+	}
+	return byAgent, total, ticked, rows.Err()
+}
+
+// NextQueued returns the agent's first queued run that may start now, or nil.
+// noTick leaves runs made by a tick aside.
+func (rx *Rx) NextQueued(agent string, noTick bool) (*task.Run, error) {
+	r, err := scanRun(rx.row("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending' AND r.phase = 'queued' AND r.agent = ? AND r.not_before <= ?
+ AND (NOT ? OR r.cause <> 'tick') ORDER BY r.id LIMIT 1`, agent, rx.Now, noTick))
+	if ok, err := optional(err); !ok {
+		return nil, err
+	}
+	return r, nil
+}
+
+// QueuedRuns returns queued runs in order.
+func (rx *Rx) QueuedRuns(limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_queued WHERE r.status = 'pending' AND r.phase = 'queued' ORDER BY r.agent, r.id LIMIT ?", limit)
+}
+
+// QueuedAgents returns the agents that have queued runs, and the earliest
+// moment at which a queued run may start, 0 when there is none.
+func (rx *Rx) QueuedAgents() ([]string, task.Time, error) {
+	rows, err := rx.query("SELECT agent, min(not_before) FROM runs WHERE status = 'pending' AND phase = 'queued' GROUP BY agent")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	var agents []string
+	var first task.Time
+	for rows.Next() {
+		var agent string
+		var at task.Time
+		if err := rows.Scan(&agent, &at); err != nil {
+			return nil, 0, err
+		}
+		if agents = append(agents, agent); len(agents) == 1 || at < first {
+			first = at
+		}
+	}
+	return agents, first, rows.Err()
+}
+
+// WakesSince counts the runs of a task that a wake made since a moment.
+func (rx *Rx) WakesSince(taskID task.ID, since task.Time) (int, error) {
+	return rx.count("SELECT count(*) FROM runs WHERE task_id = ? AND created_at > ? AND cause IN ('wake', 'follow_up')", taskID, since)
+}
+
+// LeaseLost returns running runs whose lease has run out.
+func (rx *Rx) LeaseLost() ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'running' AND r.lease_expires <= ? ORDER BY r.id", rx.Now)
+}
+
+// LastRuns returns the newest ended runs of an agent.
+func (rx *Rx) LastRuns(agent string, limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.agent = ? AND r.ended_at IS NOT NULL ORDER BY r.id DESC LIMIT ?", agent, limit)
+}

@@ -1,0 +1,198 @@
+package db
+
+import (
+	"encoding/json"
+	"time"
+
+	"taskyard/task"
+)
+
+const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id), r.agent, r.status, r.phase, r.cause, r.asked_by, r.attempt,
+ coalesce(r.retry_of, 0), r.depth, r.reason, r.summary, r.artifacts, r.usage, r.limits, r.model, r.definition_hash, coalesce(r.spec, ''), r.spec_hash,
+ coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
+ coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0)`
+
+func scanRun(s rowScanner) (*task.Run, error) {
+	r, a := &task.Run{}, task.Approval{}
+	var artifacts, usage, limits, spec string
+	err := s.Scan(&r.ID, &r.TaskID, &r.TaskTitle, &r.Agent, &r.Status, &r.Phase, &r.Cause, &r.AskedBy, &r.Attempt,
+		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
+		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
+		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt)
+	if err != nil {
+		return nil, err
+	}
+	if a.ExpiresAt != 0 || a.Decision != "" {
+		r.Approval = &a
+	}
+	for _, f := range []struct {
+		text string
+		to   any
+	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}} {
+		if f.text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(f.text), f.to); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (rx *Rx) runs(q string, args ...any) ([]*task.Run, error) {
+	rows, err := rx.query(q, args...)
+	return collect(rows, err, scanRun)
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain structs alone come here
+	}
+	return string(b)
+}
+
+// Run returns one run; an unknown id is RunNotFound.
+func (rx *Rx) Run(id task.ID) (*task.Run, error) {
+	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.id = ?", id))
+	if ok, err := optional(err); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, task.RunNotFound(id)
+	}
+	return r, nil
+}
+
+// OpenRun returns the task's waiting or running run, or nil.
+func (rx *Rx) OpenRun(taskID task.ID) (*task.Run, error) {
+	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.status IN ('pending', 'running')", taskID))
+	if ok, err := optional(err); !ok {
+		return nil, err
+	}
+	return r, nil
+}
+
+// InsertRun writes a new pending run and gates its task.
+func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
+	var spec, expires any
+	var version string
+	if r.Spec != nil {
+		spec = asJSON(r.Spec)
+	}
+	a := r.Approval
+	if a == nil {
+		a = &task.Approval{}
+	}
+	expires, version = nz(a.ExpiresAt), a.Version
+	id, err := tx.insert(`INSERT INTO runs (task_id, agent, status, phase, cause, asked_by, attempt, retry_of, depth, limits, model, definition_hash,
+ spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nz(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
+		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore)
+	if err != nil {
+		return 0, err
+	}
+	return id, tx.do("UPDATE tasks SET run_id = ? WHERE id = ?", id, r.TaskID)
+}
+
+// guard is the fence of every change of a run: its old state and its lease.
+const guard = " WHERE id = ? AND status = ? AND phase = ? AND lease = ?"
+
+func guardArgs(r *task.Run) []any { return []any{r.ID, r.Status, r.Phase, r.Lease} }
+
+// MoveRun changes phase and status of an open run to another open state and
+// tells whether the run was still in its old state.
+func (tx *Tx) MoveRun(r *task.Run, next task.State) (bool, error) {
+	n, err := tx.changed("UPDATE runs SET status = ?, phase = ?"+guard, append([]any{next.Status, next.Phase}, guardArgs(r)...)...)
+	return n == 1, err
+}
+
+// SetApproval writes the frozen spec, its hash, limits and the decision of a
+// pending run, and moves it to phase.
+func (tx *Tx) SetApproval(r *task.Run, phase task.Phase) (bool, error) {
+	a := r.Approval
+	n, err := tx.changed(`UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?, approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?`+guard,
+		append([]any{phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt), a.Decision, a.By, nz(a.At), a.Scope}, guardArgs(r)...)...)
+	return n == 1, err
+}
+
+// SetGrant notes what a reviewer approved for all runs of a task.
+func (tx *Tx) SetGrant(taskID task.ID, hash, by string, limits task.Limits) error {
+	return tx.do("UPDATE tasks SET grant_hash = ?, grant_by = ?, grant_limits = ? WHERE id = ?", hash, by, asJSON(limits), taskID)
+}
+
+// Grant returns what SetGrant noted; hash is "" where there is none.
+func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err error) {
+	var l string
+	err = rx.row("SELECT coalesce(grant_hash, ''), coalesce(grant_by, ''), coalesce(grant_limits, '{}') FROM tasks WHERE id = ?", taskID).Scan(&hash, &by, &l)
+	if err == nil {
+		err = json.Unmarshal([]byte(l), &limits)
+	}
+	return hash, by, limits, err
+}
+
+// StartRun moves a queued run to running/starting under a new lease and notes
+// the claim it holds.
+func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, error) {
+	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1, lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
+ spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, pid = 0, pid_start = '', boot_id = ''`+guard,
+		append([]any{tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model, r.DefinitionHash, r.Depth}, guardArgs(r)...)...)
+	return n == 1, err
+}
+
+// RequeueRun puts a running run back into the queue.
+func (tx *Tx) RequeueRun(r *task.Run) (bool, error) {
+	n, err := tx.changed(`UPDATE runs SET status = 'pending', phase = 'queued', lease_expires = NULL, started_at = NULL, heartbeat_at = NULL, claim_id = 0, pid = 0, pid_start = '', boot_id = ''`+guard, guardArgs(r)...)
+	return n == 1, err
+}
+
+// SetProcess notes the process of a running run.
+func (tx *Tx) SetProcess(id task.ID, lease int64, pid int, start, boot string) (bool, error) {
+	n, err := tx.changed("UPDATE runs SET pid = ?, pid_start = ?, boot_id = ? WHERE id = ? AND lease = ? AND status = 'running'", pid, start, boot, id, lease)
+	return n == 1, err
+}
+
+// BeatRun renews the lease of a running run and tells whether it still holds.
+func (tx *Tx) BeatRun(id task.ID, lease int64, d time.Duration) (bool, error) {
+	n, err := tx.changed("UPDATE runs SET lease_expires = ?, heartbeat_at = ? WHERE id = ? AND lease = ? AND status = 'running'", tx.Now.Add(d), tx.Now, id, lease)
+	return n == 1, err
+}
+
+// EndRun writes the final state of an open run and opens its task's gate.
+func (tx *Tx) EndRun(r *task.Run, end task.State, reason, summary string, artifacts []string, usage task.Usage) (bool, error) {
+	if artifacts == nil {
+		artifacts = []string{}
+	}
+	n, err := tx.changed("UPDATE runs SET status = ?, phase = ?, reason = ?, summary = ?, artifacts = ?, usage = ?, lease_expires = NULL, ended_at = ?"+guard,
+		append([]any{end.Status, end.Phase, reason, summary, asJSON(artifacts), asJSON(usage), tx.Now}, guardArgs(r)...)...)
+	if err != nil || n != 1 {
+		return false, err
+	}
+	return true, tx.do("UPDATE tasks SET run_id = NULL WHERE id = ? AND run_id = ?", r.TaskID, r.ID)
+}
+
+// SetDecision writes the decision beside the final state of a pending run.
+func (tx *Tx) SetDecision(id task.ID, decision, by, reason string) error {
+	return tx.do("UPDATE runs SET decision = ?, decided_by = ?, decided_at = ?, decision_reason = ? WHERE id = ? AND ended_at IS NULL", decision, by, tx.Now, reason, id)
+}
+
+// NoteFollowUp has one more run follow when this one ends.
+func (tx *Tx) NoteFollowUp(id task.ID) error {
+	return tx.do("UPDATE runs SET follow_up = 1 WHERE id = ? AND ended_at IS NULL", id)
+}
+
+// SetFailures notes how many runs of a task failed in a row.
+func (tx *Tx) SetFailures(taskID task.ID, n int) error {
+	return tx.do("UPDATE tasks SET failures = ? WHERE id = ? AND archived_at IS NULL", n, taskID)
+}
+
+// SaveDefinition keeps the text of a definition that runs.
+func (tx *Tx) SaveDefinition(hash, agent, text string) error {
+	return tx.do("INSERT INTO definitions (hash, agent, text, first_seen) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", hash, agent, text, tx.Now)
+}
+
+// Definition returns the text that was kept under a hash.
+func (rx *Rx) Definition(hash string) (string, error) {
+	var text string
+	_, err := optional(rx.row("SELECT text FROM definitions WHERE hash = ?", hash).Scan(&text))
+	return text, err
+}

@@ -1,0 +1,108 @@
+package db
+
+import (
+	"time"
+
+	"taskyard/task"
+)
+
+// AgentLoad is how busy an agent is.
+type AgentLoad struct {
+	Queued   int       `json:"queued"`  // active tasks without a live claim
+	Working  int       `json:"working"` // active tasks with a live claim
+	Waiting  int       `json:"waiting"` // active tasks that wait for people
+	Failed   int       `json:"failed"`  // active tasks whose last run failed
+	Drafts   int       `json:"drafts"`
+	OldestAt task.Time `json:"oldestAt,omitzero"` // creation of the oldest queued task
+}
+
+// Loads returns the load of every owner of open tasks.
+func (rx *Rx) Loads() (map[string]AgentLoad, error) {
+	rows, err := rx.query(`SELECT owner,
+ sum(status = 'active' AND coalesce(claim_expires, 0) <= ?1), sum(status = 'active' AND coalesce(claim_expires, 0) > ?1),
+ sum(status = 'active' AND (question_id IS NOT NULL OR EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.phase = 'approval'))),
+ sum(status = 'active' AND failures > 0 AND run_id IS NULL), sum(status = 'draft'),
+ coalesce(min(CASE WHEN status = 'active' AND coalesce(claim_expires, 0) <= ?1 THEN created_at END), 0)
+ FROM tasks t WHERE archived_at IS NULL GROUP BY owner`, rx.Now)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	loads := map[string]AgentLoad{}
+	for rows.Next() {
+		var owner string
+		var l AgentLoad
+		if err := rows.Scan(&owner, &l.Queued, &l.Working, &l.Waiting, &l.Failed, &l.Drafts, &l.OldestAt); err != nil {
+			return nil, err
+		}
+		loads[owner] = l
+	}
+	return loads, rows.Err()
+}
+
+// OpenCount counts open tasks of an owner, or of all with "".
+func (rx *Rx) OpenCount(owner string) (int, error) {
+	if owner == "" {
+		return rx.count("SELECT count(*) FROM tasks WHERE archived_at IS NULL")
+	}
+	return rx.count("SELECT count(*) FROM tasks WHERE archived_at IS NULL AND owner = ?", owner)
+}
+
+// InFlight returns the tasks that have a running run.
+func (rx *Rx) InFlight() ([]task.ID, error) {
+	rows, err := rx.query("SELECT task_id FROM runs WHERE status = 'running' ORDER BY task_id")
+	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+}
+
+// ArchivedSince counts tasks that became history since a moment, by status.
+func (rx *Rx) ArchivedSince(since task.Time) (done, canceled int, err error) {
+	err = rx.row("SELECT coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0) FROM tasks WHERE archived_at IS NOT NULL AND archived_at >= ?", since).Scan(&done, &canceled)
+	return done, canceled, err
+}
+
+// RunTotals sums ended runs.
+type RunTotals struct {
+	Hour   task.Time `json:"hour,omitzero"`
+	Agent  string    `json:"agent,omitempty"`
+	Status string    `json:"status"`
+	Runs   int       `json:"runs"`
+	Millis int64     `json:"durationMs"`
+	Tokens int64     `json:"tokens"`
+	Cost   float64   `json:"costUsd"`
+}
+
+const hourMillis = int64(time.Hour / time.Millisecond)
+
+// RollUp sums the ended runs of every hour from the given one on.
+func (tx *Tx) RollUp(from task.Time) error {
+	start := int64(from) / hourMillis * hourMillis
+	return tx.do(`INSERT OR REPLACE INTO run_hours (hour, agent, status, runs, millis, tokens, cost_usd)
+ SELECT ended_at / ?1 * ?1 AS h, agent, status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
+  sum(coalesce(json_extract(usage, '$.tokensIn'), 0) + coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0))
+ FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, status`, hourMillis, start)
+}
+
+// RunHours returns the hourly sums since a moment.
+func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
+	rows, err := rx.query("SELECT hour, agent, status, runs, millis, tokens, cost_usd FROM run_hours WHERE hour >= ? ORDER BY hour, agent, status", since)
+	return collect(rows, err, func(r rowScanner) (t RunTotals, err error) {
+		return t, r.Scan(&t.Hour, &t.Agent, &t.Status, &t.Runs, &t.Millis, &t.Tokens, &t.Cost)
+	})
+}
+
+// RunTimes returns the durations in ms of the last completed runs.
+func (rx *Rx) RunTimes(limit int) ([]int64, error) {
+	rows, err := rx.query("SELECT ended_at - started_at FROM runs WHERE status = 'completed' ORDER BY id DESC LIMIT ?", limit)
+	return collect(rows, err, func(r rowScanner) (ms int64, err error) { return ms, r.Scan(&ms) })
+}
+
+// Counts tells how much the database holds.
+type Counts struct{ Tasks, Archived, Runs, Events int }
+
+// Counts counts rows by their highest ids, in constant time.
+func (rx *Rx) Counts() (c Counts, err error) {
+	err = rx.row(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0), (SELECT count(*) FROM tasks WHERE archived_at IS NOT NULL),
+ coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)`).
+		Scan(&c.Tasks, &c.Archived, &c.Runs, &c.Events)
+	return c, err
+}

@@ -1,0 +1,220 @@
+package db
+
+import (
+	"encoding/json"
+	"strings"
+
+	"taskyard/task"
+)
+
+// The columns of a task. Three more expressions follow: description, steps
+// and resources as JSON, comments as JSON; then three counts for lists. One
+// statement reads a task with its relations; scanTask is its one reader.
+const (
+	taskCols = `t.id, t.title, t.owner, t.created_by, t.status, t.priority, t.version, t.channel,
+ coalesce(t.parent_id, 0), t.nesting, t.claim_seq, coalesce(t.claim_holder, ''), coalesce(t.claim_since, 0), coalesce(t.claim_expires, 0),
+ coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures, coalesce(t.summary, ''), t.created_at, t.updated_at, coalesce(t.archived_at, 0),
+ coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), '')`
+	stepsJSON     = `(SELECT json_group_array(json_array(title, details, done, coalesce(subtask_id, 0))) FROM (SELECT title, details, done, subtask_id FROM steps WHERE task_id = t.id ORDER BY position))`
+	resourcesJSON = `(SELECT json_group_array(json_array(type, value, label)) FROM (SELECT type, value, label FROM resources WHERE task_id = t.id ORDER BY position))`
+	commentsJSON  = `(SELECT json_group_array(json_array(id, author, kind, content, created_at)) FROM (SELECT * FROM (SELECT id, author, kind, content, created_at FROM messages WHERE task_id = t.id AND run_id IS NULL ORDER BY id DESC LIMIT 500) ORDER BY id))`
+	noCounts      = `, 0, 0, 0, ''`
+	counts        = `, (SELECT count(*) FROM steps WHERE task_id = t.id AND done = 1), (SELECT count(*) FROM steps WHERE task_id = t.id),
+ (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL),
+ CASE WHEN t.failures > 0 THEN coalesce((SELECT reason FROM runs WHERE task_id = t.id AND status = 'failed' ORDER BY id DESC LIMIT 1), '') ELSE '' END`
+
+	taskFull  = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " + commentsJSON + noCounts
+	taskWhole = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", ''" + noCounts
+	taskBrief = taskCols + ", '', " + stepsJSON + ", " + resourcesJSON + ", ''" + noCounts
+	taskCard  = taskCols + ", '', '', '', ''" + counts
+	taskBare  = taskCols + ", '', '', '', ''" + noCounts
+)
+
+func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
+	return func(r rowScanner) (*task.Task, error) {
+		t := &task.Task{}
+		var c task.Claim
+		var steps, resources, comments string
+		err := r.Scan(&t.ID, &t.Title, &t.Owner, &t.CreatedBy, &t.Status, &t.Priority, &t.Version, &t.Channel,
+			&t.ParentTaskID, &t.Nesting, &c.ID, &c.Holder, &c.Since, &c.ExpiresAt,
+			&t.QuestionID, &t.OpenRunID, &t.Failures, &t.Summary, &t.CreatedAt, &t.UpdatedAt, &t.ArchivedAt,
+			&t.OpenRunPhase, &t.Description, &steps, &resources, &comments,
+			&t.StepsDone, &t.StepsTotal, &t.CommentCount, &t.LastFailure)
+		if err != nil {
+			return nil, err
+		}
+		t.ThreadID = t.ID
+		if c.Holder != "" {
+			t.Claim = &c
+		}
+		t.Derive(now)
+		return t, relations(t, steps, resources, comments)
+	}
+}
+
+// relations reads the JSON lists; "" means that the list was not asked for.
+func relations(t *task.Task, steps, resources, comments string) error {
+	var err error
+	if steps != "" {
+		t.Steps, err = rowsOf(steps, func(r []json.RawMessage) (s task.Step) {
+			text(r[0], &s.Title)
+			text(r[1], &s.Details)
+			s.Done = string(r[2]) == "1"
+			s.TaskID = task.ID(number(r[3]))
+			return s
+		})
+	}
+	if resources != "" && err == nil {
+		t.Resources, err = rowsOf(resources, func(r []json.RawMessage) (x task.Resource) {
+			text(r[0], &x.Type)
+			text(r[1], &x.Value)
+			text(r[2], &x.Label)
+			return x
+		})
+	}
+	if comments != "" && err == nil {
+		t.Comments, err = rowsOf(comments, func(r []json.RawMessage) (c task.Comment) {
+			c.ID, c.CreatedAt = task.ID(number(r[0])), task.Time(number(r[4]))
+			text(r[1], &c.Author)
+			var kind string
+			text(r[2], &kind)
+			c.Kind = task.MessageKind(kind)
+			text(r[3], &c.Content)
+			return c
+		})
+		t.Links = task.LinksOf(t.Resources)
+	}
+	return err
+}
+
+func rowsOf[T any](s string, read func([]json.RawMessage) T) ([]T, error) {
+	if s == "[]" {
+		return []T{}, nil
+	}
+	var raw [][]json.RawMessage
+	if err := json.Unmarshal([]byte(s), &raw); err != nil {
+		return nil, err
+	}
+	list := make([]T, len(raw))
+	for i, r := range raw {
+		list[i] = read(r)
+	}
+	return list, nil
+}
+
+// SQLite wrote this JSON, so it is well formed.
+func text(raw json.RawMessage, to *string) { _ = json.Unmarshal(raw, to) }
+
+func number(raw json.RawMessage) (n int64) { _ = json.Unmarshal(raw, &n); return n }
+
+// Task returns a task, open or archived, with relations: steps, resources and
+// the last 500 comments in order. ok is false when there is none.
+func (rx *Rx) Task(id task.ID) (*task.Task, error) {
+	return rx.one("SELECT "+taskFull+" FROM tasks t WHERE t.id = ?", id)
+}
+
+// TaskWhole is Task without comments.
+func (rx *Rx) TaskWhole(id task.ID) (*task.Task, error) {
+	return rx.one("SELECT "+taskWhole+" FROM tasks t WHERE t.id = ?", id)
+}
+
+// TaskBare is Task without description, steps, resources and comments.
+func (rx *Rx) TaskBare(id task.ID) (*task.Task, error) {
+	return rx.one("SELECT "+taskBare+" FROM tasks t WHERE t.id = ?", id)
+}
+
+// one scans one task; an unknown id is TaskNotFound.
+func (rx *Rx) one(q string, id task.ID, args ...any) (*task.Task, error) {
+	t, err := scanTask(rx.Now)(rx.row(q, append([]any{id}, args...)...))
+	if ok, err := optional(err); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, task.TaskNotFound(id)
+	}
+	return t, nil
+}
+
+func (rx *Rx) tasks(q string, args ...any) ([]*task.Task, error) {
+	rows, err := rx.query(q, args...)
+	return collect(rows, err, scanTask(rx.Now))
+}
+
+// InsertTask writes a new task with its steps and resources and returns its
+// id. t.Nesting and t.ParentTaskID are taken as they are.
+func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
+	id, err := tx.insert(`INSERT INTO tasks (title, description, owner, created_by, status, priority, channel, parent_id, nesting, created_at, updated_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel, nz(t.ParentTaskID), t.Nesting, tx.Now, tx.Now)
+	if err != nil {
+		return 0, err
+	}
+	for i, s := range t.Steps {
+		if err := tx.InsertStep(id, i, s); err != nil {
+			return 0, err
+		}
+	}
+	for i, r := range t.Resources {
+		if err := tx.insertResource(id, i, r); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
+}
+
+// UpdateTask writes title, description, priority, owner and status of an open
+// task as they are in t.
+func (tx *Tx) UpdateTask(t *task.Task) error {
+	return tx.do("UPDATE tasks SET title = ?, description = ?, priority = ?, owner = ?, status = ?, version = version + 1, updated_at = ? WHERE id = ?",
+		t.Title, t.Description, t.Priority, t.Owner, t.Status, tx.Now, t.ID)
+}
+
+// Touch moves version and updatedAt after a change beside the row itself.
+func (tx *Tx) Touch(id task.ID) error {
+	return tx.do("UPDATE tasks SET version = version + 1, updated_at = ? WHERE id = ?", tx.Now, id)
+}
+
+// Archive makes an open task history and drops claim, question and gate.
+func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
+	var s any
+	if summary != "" {
+		s = summary
+	}
+	return tx.do(`UPDATE tasks SET status = ?, summary = ?, archived_at = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
+ question_id = NULL, run_id = NULL, grant_hash = NULL, version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)
+}
+
+// SetQuestion opens (message id) or closes (0) the task's question.
+func (tx *Tx) SetQuestion(id, message task.ID) error {
+	return tx.do("UPDATE tasks SET question_id = ?, version = version + 1, updated_at = ? WHERE id = ?", nz(message), tx.Now, id)
+}
+
+// Children returns the linked subtasks of a task that are not archived yet.
+func (rx *Rx) Children(id task.ID) ([]*task.Task, error) {
+	return rx.tasks("SELECT "+taskBare+" FROM tasks t WHERE t.parent_id = ? AND t.archived_at IS NULL ORDER BY t.id", id)
+}
+
+// Family returns the subtasks of a task, archived ones too, in order.
+func (rx *Rx) Family(id task.ID, limit int) ([]*task.Task, error) {
+	return rx.tasks("SELECT "+taskCard+" FROM tasks t WHERE t.parent_id = ? ORDER BY t.id LIMIT ?", id, limit)
+}
+
+// Ancestors returns the chain from the task's parent up to the root.
+func (rx *Rx) Ancestors(id task.ID) ([]*task.Task, error) {
+	return rx.tasks(`WITH RECURSIVE up (id, parent_id, n) AS (
+ SELECT id, parent_id, 0 FROM tasks WHERE id = ?
+ UNION ALL SELECT p.id, p.parent_id, up.n + 1 FROM tasks p JOIN up ON p.id = up.parent_id WHERE up.n < 20)
+ SELECT `+taskBare+` FROM up JOIN tasks t ON t.id = up.id WHERE up.n > 0 ORDER BY up.n`, id)
+}
+
+// words turns a search into patterns for LIKE, all of which must match.
+func likePatterns(q string) []string {
+	esc := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+	fields := strings.Fields(q)
+	if len(fields) > 8 {
+		fields = fields[:8]
+	}
+	for i, f := range fields {
+		fields[i] = "%" + esc.Replace(f) + "%"
+	}
+	return fields
+}

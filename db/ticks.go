@@ -1,0 +1,91 @@
+package db
+
+import (
+	"time"
+
+	"taskyard/task"
+)
+
+// Tick is one round of the scheduler.
+type Tick struct {
+	ID              task.ID
+	At, Ended       task.Time
+	Cause           string
+	Queued, Skipped int
+}
+
+// Skip is a task that the last round left alone, and why.
+type Skip struct {
+	TaskID         task.ID
+	Title, Owner   string
+	Reason, Detail string
+}
+
+// BeginTick notes the start of a round.
+func (tx *Tx) BeginTick(cause string) (task.ID, error) {
+	return tx.insert("INSERT INTO ticks (at, cause) VALUES (?, ?)", tx.Now, cause)
+}
+
+// EndTick notes the end of a round and drops receipts of earlier ones.
+func (tx *Tx) EndTick(id task.ID, queued, skipped int) error {
+	if err := tx.do("UPDATE ticks SET queued = ?, skipped = ?, ended = ? WHERE id = ?", queued, skipped, tx.Now, id); err != nil {
+		return err
+	}
+	if err := tx.do("DELETE FROM ticks WHERE id <= ?", id-1000); err != nil {
+		return err
+	}
+	return tx.do("DELETE FROM skips WHERE tick_id < ?", id)
+}
+
+// AddSkip leaves a receipt for a task.
+func (tx *Tx) AddSkip(tick, taskID task.ID, reason, detail string) error {
+	return tx.do("INSERT OR REPLACE INTO skips (task_id, tick_id, reason, detail) VALUES (?, ?, ?, ?)", taskID, tick, reason, detail)
+}
+
+// Ticks returns the newest rounds.
+func (rx *Rx) Ticks(limit int) ([]Tick, error) {
+	rows, err := rx.query("SELECT id, at, cause, queued, skipped, coalesce(ended, 0) FROM ticks ORDER BY id DESC LIMIT ?", limit)
+	return collect(rows, err, func(r rowScanner) (t Tick, err error) {
+		return t, r.Scan(&t.ID, &t.At, &t.Cause, &t.Queued, &t.Skipped, &t.Ended)
+	})
+}
+
+// Skips returns receipts of the last round.
+func (rx *Rx) Skips(limit int) ([]Skip, error) {
+	rows, err := rx.query(`SELECT s.task_id, t.title, t.owner, s.reason, s.detail FROM skips s JOIN tasks t ON t.id = s.task_id
+ WHERE s.tick_id = (SELECT max(tick_id) FROM skips) AND t.archived_at IS NULL ORDER BY s.task_id LIMIT ?`, limit)
+	return collect(rows, err, func(r rowScanner) (s Skip, err error) {
+		return s, r.Scan(&s.TaskID, &s.Title, &s.Owner, &s.Reason, &s.Detail)
+	})
+}
+
+// Job is the record of a background job.
+type Job struct {
+	Name   string
+	LastAt task.Time
+	Took   time.Duration
+	Error  string
+	Runs   int
+}
+
+// NoteJob records that a job ran.
+func (tx *Tx) NoteJob(name string, took time.Duration, failure string) error {
+	return tx.do(`INSERT INTO jobs (name, last_at, took_ms, error, runs) VALUES (?1, ?2, ?3, ?4, 1)
+ ON CONFLICT DO UPDATE SET last_at = ?2, took_ms = ?3, error = ?4, runs = runs + 1`, name, tx.Now, took.Milliseconds(), failure)
+}
+
+// Jobs returns the records of all jobs by name.
+func (rx *Rx) Jobs() (map[string]Job, error) {
+	rows, err := rx.query("SELECT name, coalesce(last_at, 0), took_ms, error, runs FROM jobs ORDER BY name")
+	list, err := collect(rows, err, func(r rowScanner) (j Job, err error) {
+		var ms int64
+		err = r.Scan(&j.Name, &j.LastAt, &ms, &j.Error, &j.Runs)
+		j.Took = time.Duration(ms) * time.Millisecond
+		return j, err
+	})
+	jobs := make(map[string]Job, len(list))
+	for _, j := range list {
+		jobs[j.Name] = j
+	}
+	return jobs, err
+}

@@ -1,0 +1,92 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+
+	"taskyard/task"
+)
+
+const tokenCols = "id, name, hint, scope, agent, created_by, created_at, coalesce(expires_at, 0), coalesce(used_at, 0), coalesce(revoked_at, 0), coalesce(run_id, 0), coalesce(user_id, 0)"
+
+func scanToken(r rowScanner) (t task.Token, err error) {
+	return t, r.Scan(&t.ID, &t.Name, &t.Hint, &t.Scope, &t.Agent, &t.CreatedBy, &t.CreatedAt, &t.ExpiresAt, &t.UsedAt, &t.RevokedAt, &t.RunID, &t.UserID)
+}
+
+// InsertToken keeps a token under the SHA-256 of its secret.
+func (tx *Tx) InsertToken(t task.Token, hash []byte) (task.ID, error) {
+	return tx.insert("INSERT INTO tokens (hash, hint, name, scope, agent, user_id, run_id, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		hash, t.Hint, t.Name, t.Scope, t.Agent, nz(t.UserID), nz(t.RunID), t.CreatedBy, tx.Now, nz(t.ExpiresAt))
+}
+
+// TokenByHash returns a token that is neither revoked nor expired.
+func (rx *Rx) TokenByHash(hash []byte) (t task.Token, ok bool, err error) {
+	t, err = scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", hash, rx.Now))
+	ok, err = optional(err)
+	return t, ok, err
+}
+
+// Token returns a token by id.
+func (rx *Rx) Token(id task.ID) (t task.Token, ok bool, err error) {
+	t, err = scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE id = ?", id))
+	ok, err = optional(err)
+	return t, ok, err
+}
+
+// Tokens returns the tokens of people and agents, newest first; tokens of
+// runs are left out.
+func (rx *Rx) Tokens() ([]task.Token, error) {
+	rows, err := rx.query("SELECT " + tokenCols + " FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500")
+	return collect(rows, err, scanToken)
+}
+
+// RevokeToken ends a token.
+func (tx *Tx) RevokeToken(id task.ID) error {
+	return tx.do("UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", tx.Now, id)
+}
+
+// DropRunTokens deletes the tokens of a run.
+func (tx *Tx) DropRunTokens(run task.ID) error {
+	return tx.do("DELETE FROM tokens WHERE run_id = ?", run)
+}
+
+// TouchTokens notes when tokens were last used.
+func (tx *Tx) TouchTokens(used map[task.ID]task.Time) error {
+	for id, at := range used {
+		if err := tx.do("UPDATE tokens SET used_at = ? WHERE id = ?", at, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Setting returns a stored value, "" where there is none.
+func (rx *Rx) Setting(key string) (string, error) {
+	var v string
+	err := rx.row("SELECT value FROM settings WHERE key = ?", key).Scan(&v)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return v, err
+}
+
+// SetSetting stores a value; "" deletes it.
+func (tx *Tx) SetSetting(key, value string) error {
+	if value == "" {
+		return tx.do("DELETE FROM settings WHERE key = ?", key)
+	}
+	return tx.do("INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2", key, value)
+}
+
+// Answer returns the stored answer of an idempotent request and the hash of
+// the request that it answers.
+func (rx *Rx) Answer(caller, key string, since task.Time) (request []byte, answer string, ok bool, err error) {
+	err = rx.row("SELECT request, answer FROM idempotency WHERE caller = ? AND key = ? AND created_at > ?", caller, key, since).Scan(&request, &answer)
+	ok, err = optional(err)
+	return request, answer, ok, err
+}
+
+// SaveAnswer stores the answer of an idempotent request.
+func (tx *Tx) SaveAnswer(caller, key string, request []byte, answer string) error {
+	return tx.do("INSERT OR REPLACE INTO idempotency (caller, key, request, answer, created_at) VALUES (?, ?, ?, ?, ?)", caller, key, request, answer, tx.Now)
+}

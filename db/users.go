@@ -1,0 +1,104 @@
+package db
+
+import "taskyard/task"
+
+const userCols = "id, name, role, created_at, coalesce(last_seen_at, 0), coalesce(disabled_at, 0)"
+
+func scanUser(r rowScanner) (u task.User, err error) {
+	return u, r.Scan(&u.ID, &u.Name, &u.Role, &u.CreatedAt, &u.LastSeenAt, &u.DisabledAt)
+}
+
+// InsertUser adds a person; password is the argon2id hash.
+func (tx *Tx) InsertUser(name string, role task.Role, password string) (task.ID, error) {
+	return tx.insert("INSERT INTO users (name, role, password, created_at) VALUES (?, ?, ?, ?)", name, role, password, tx.Now)
+}
+
+// User returns a person by id; ok is false when there is none.
+func (rx *Rx) User(id task.ID) (u task.User, ok bool, err error) {
+	u, err = scanUser(rx.row("SELECT "+userCols+" FROM users WHERE id = ?", id))
+	ok, err = optional(err)
+	return u, ok, err
+}
+
+// UserByName returns a person and the password hash, whatever the case of the name.
+func (rx *Rx) UserByName(name string) (u task.User, password string, ok bool, err error) {
+	err = rx.row("SELECT "+userCols+", password FROM users WHERE name = ?", name).
+		Scan(&u.ID, &u.Name, &u.Role, &u.CreatedAt, &u.LastSeenAt, &u.DisabledAt, &password)
+	ok, err = optional(err)
+	return u, password, ok, err
+}
+
+// Users returns all people by name.
+func (rx *Rx) Users() ([]task.User, error) {
+	rows, err := rx.query("SELECT " + userCols + " FROM users ORDER BY name")
+	return collect(rows, err, scanUser)
+}
+
+// UserCount tells how many people there are.
+func (rx *Rx) UserCount() (int, error) { return rx.count("SELECT count(*) FROM users") }
+
+// AdminCount tells how many admins can sign in.
+func (rx *Rx) AdminCount() (int, error) {
+	return rx.count("SELECT count(*) FROM users WHERE role = 'admin' AND disabled_at IS NULL")
+}
+
+// SetRole gives a person a role.
+func (tx *Tx) SetRole(id task.ID, role task.Role) error {
+	return tx.do("UPDATE users SET role = ? WHERE id = ?", role, id)
+}
+
+// SetPassword writes a new argon2id hash.
+func (tx *Tx) SetPassword(id task.ID, hash string) error {
+	return tx.do("UPDATE users SET password = ? WHERE id = ?", hash, id)
+}
+
+// SetDisabled bars a person, or lets them in again.
+func (tx *Tx) SetDisabled(id task.ID, disabled bool) error {
+	var at any
+	if disabled {
+		at = tx.Now
+	}
+	return tx.do("UPDATE users SET disabled_at = ? WHERE id = ?", at, id)
+}
+
+// Seen notes that a person signed in.
+func (tx *Tx) Seen(id task.ID) error {
+	return tx.do("UPDATE users SET last_seen_at = ? WHERE id = ?", tx.Now, id)
+}
+
+// Session is a stored browser session, under the hash of its token.
+type Session struct {
+	Data    []byte
+	Expires task.Time
+}
+
+// Session returns a session that has not expired.
+func (rx *Rx) Session(hash string) (s Session, ok bool, err error) {
+	err = rx.row("SELECT data, expires_at FROM sessions WHERE hash = ? AND expires_at > ?", hash, rx.Now).Scan(&s.Data, &s.Expires)
+	ok, err = optional(err)
+	return s, ok, err
+}
+
+// SaveSession writes a session.
+func (tx *Tx) SaveSession(hash string, user task.ID, s Session) error {
+	return tx.do(`INSERT INTO sessions (hash, user_id, data, expires_at) VALUES (?1, ?2, ?3, ?4)
+ ON CONFLICT DO UPDATE SET user_id = ?2, data = ?3, expires_at = ?4`, hash, nz(user), s.Data, s.Expires)
+}
+
+// DropSession ends a session.
+func (tx *Tx) DropSession(hash string) error {
+	return tx.do("DELETE FROM sessions WHERE hash = ?", hash)
+}
+
+// DropSessions ends all sessions of a person but the one kept ("" for none).
+func (tx *Tx) DropSessions(user task.ID, kept string) error {
+	return tx.do("DELETE FROM sessions WHERE user_id = ? AND hash <> ?", user, kept)
+}
+
+// DropExpired deletes expired sessions and old idempotency keys.
+func (tx *Tx) DropExpired(keysBefore task.Time) error {
+	if err := tx.do("DELETE FROM sessions WHERE expires_at <= ?", tx.Now); err != nil {
+		return err
+	}
+	return tx.do("DELETE FROM idempotency WHERE created_at < ?", keysBefore)
+}

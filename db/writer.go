@@ -1,0 +1,285 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"taskyard/task"
+)
+
+// maxBatch is how many writes share one commit at most.
+const maxBatch = 64
+
+// Tx writes, and reads what it wrote. It lives as long as one call of the
+// function that Write was given, which may be called again: a Tx method's
+// effects on the caller's variables must be set, not added up.
+type Tx struct {
+	Rx
+	wrote bool
+	after []func()
+	w     *writer
+}
+
+// After has fn called once this write is committed, before Write returns,
+// from the caller's goroutine.
+func (tx *Tx) After(fn func()) { tx.after = append(tx.after, fn) }
+
+func (tx *Tx) exec(q string, args ...any) (sql.Result, error) {
+	s, err := tx.c.stmt(q)
+	if err != nil {
+		return nil, err
+	}
+	tx.wrote = true
+	return s.ExecContext(bg, args...)
+}
+
+// do is exec for statements whose result does not matter.
+func (tx *Tx) do(q string, args ...any) error {
+	_, err := tx.exec(q, args...)
+	return err
+}
+
+// changed is exec that tells how many rows it touched.
+func (tx *Tx) changed(q string, args ...any) (int64, error) {
+	res, err := tx.exec(q, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// insert is exec that returns the new row's id.
+func (tx *Tx) insert(q string, args ...any) (task.ID, error) {
+	res, err := tx.exec(q, args...)
+	if err != nil {
+		return 0, err
+	}
+	id, err := res.LastInsertId()
+	return task.ID(id), err
+}
+
+type request struct {
+	fn    func(*Tx) error
+	tx    *Tx
+	done  chan error
+	state atomic.Int32 // 0 queued, 1 taken by the writer, 2 given up by the caller
+}
+
+type writer struct {
+	db    *DB
+	c     *conn
+	queue chan *request
+	quit  chan struct{}
+	ended chan struct{}
+	once  sync.Once
+
+	tail []byte // hash of the log's last line within the open transaction
+
+	Batches, Writes atomic.Int64
+	commitNanos     atomic.Int64
+}
+
+func newWriter(d *DB, c *conn) *writer {
+	w := &writer{db: d, c: c, queue: make(chan *request, 4*maxBatch), quit: make(chan struct{}), ended: make(chan struct{})}
+	go w.loop()
+	return w
+}
+
+// Write hands fn to the one writer, which runs it with others in one
+// transaction, and returns when that is committed and synced. An error of fn
+// undoes fn alone. fn may be called more than once; it does SQL through tx and
+// nothing else: no waiting, no other I/O, no Write or Read. A context that
+// ends while fn is queued takes it back; afterwards it has no effect.
+func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
+	if d.gone.Load() {
+		return errGone
+	}
+	r := &request{fn: fn, done: make(chan error, 1)}
+	select {
+	case d.writer.queue <- r:
+	case <-d.writer.quit:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.done:
+		return r.finish(err)
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(0, 2) {
+			return ctx.Err()
+		}
+	case <-d.writer.ended:
+		select {
+		case err := <-r.done:
+			return r.finish(err)
+		default:
+			return errClosed
+		}
+	}
+	return r.finish(<-r.done)
+}
+
+func (r *request) finish(err error) error {
+	if err != nil {
+		return explain(err)
+	}
+	for _, fn := range r.tx.after {
+		fn()
+	}
+	return nil
+}
+
+func (w *writer) shut() {
+	w.once.Do(func() { close(w.quit) })
+	<-w.ended
+	w.c.Close()
+}
+
+func (w *writer) loop() {
+	defer close(w.ended)
+	for {
+		select {
+		case r := <-w.queue:
+			w.run(w.gather(r))
+		case <-w.quit:
+			for {
+				select {
+				case r := <-w.queue:
+					w.run(w.gather(r))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather takes what is queued now, without waiting for company.
+func (w *writer) gather(first *request) []*request {
+	batch := make([]*request, 0, maxBatch)
+	add := func(r *request) {
+		if r.state.CompareAndSwap(0, 1) {
+			batch = append(batch, r)
+		}
+	}
+	add(first)
+	for len(batch) < maxBatch {
+		select {
+		case r := <-w.queue:
+			add(r)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// run commits a batch. When it breaks as a whole, each write is run alone, so
+// that one failure undoes only itself.
+func (w *writer) run(batch []*request) {
+	if len(batch) == 0 {
+		return
+	}
+	errs, broken := w.try(batch)
+	if broken != nil && len(batch) > 1 {
+		for _, r := range batch {
+			one, b := w.try([]*request{r})
+			if b != nil {
+				one[0] = b
+			}
+			r.done <- one[0]
+		}
+		return
+	}
+	for i, r := range batch {
+		if broken != nil {
+			errs[i] = broken
+		}
+		r.done <- errs[i]
+	}
+}
+
+// errUndo breaks a batch: a closure failed after it had written.
+type errUndo struct{ cause error }
+
+func (e errUndo) Error() string { return e.cause.Error() }
+func (e errUndo) Unwrap() error { return e.cause }
+
+// try runs the batch in one transaction. errs are the closures' own errors; a
+// non-nil broken means that nothing was committed.
+func (w *writer) try(batch []*request) (errs []error, broken error) {
+	errs = make([]error, len(batch))
+	if err := w.c.exec("BEGIN IMMEDIATE"); err != nil {
+		return errs, err
+	}
+	w.tail = nil
+	now := w.db.stamp()
+	wrote := false
+	for i, r := range batch {
+		r.tx = &Tx{Rx: Rx{c: w.c, Now: now}, w: w}
+		errs[i] = call(r.fn, r.tx)
+		if errs[i] != nil && r.tx.wrote {
+			w.rollback()
+			return errs, errUndo{errs[i]}
+		}
+		wrote = wrote || r.tx.wrote
+	}
+	start := time.Now()
+	if err := w.c.exec("COMMIT"); err != nil {
+		w.rollback()
+		return errs, fmt.Errorf("commit: %w", err)
+	}
+	if wrote {
+		w.commitNanos.Add(int64(time.Since(start)))
+		w.Batches.Add(1)
+		w.Writes.Add(int64(len(batch)))
+	}
+	return errs, nil
+}
+
+func (w *writer) rollback() {
+	// After some failures SQLite has rolled back by itself.
+	if err := w.c.exec("ROLLBACK"); err != nil {
+		w.db.log.Debug("rollback", "error", err)
+	}
+}
+
+// call runs fn and turns a panic into an error, so that one bad closure does
+// not end the writer.
+func call(fn func(*Tx) error, tx *Tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			tx.wrote = true
+			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn(tx)
+}
+
+// Metrics tells what the writer did since the start.
+type Metrics struct {
+	Batches, Writes int64
+	CommitTime      time.Duration // summed
+	Queued          int           // waiting now
+	WALBytes        int64
+}
+
+// Metrics reads the writer's counters.
+func (d *DB) Metrics() Metrics {
+	w := d.writer
+	return Metrics{
+		Batches: w.Batches.Load(), Writes: w.Writes.Load(), CommitTime: time.Duration(w.commitNanos.Load()),
+		Queued: len(w.queue), WALBytes: fileSize(d.path + "-wal"),
+	}
+}
+
+var (
+	errClosed = task.Errorf(task.Unavailable, task.CodeUnavailable, "The server is stopping; try again in a moment")
+	errGone   = task.Errorf(task.Unavailable, task.CodeUnavailable, "The database file was replaced or deleted under the running server; nothing is read or written until it is restarted")
+)
