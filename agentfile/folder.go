@@ -1,0 +1,177 @@
+package agentfile
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"taskyard/task"
+)
+
+const (
+	ext         = ".md"
+	debounce    = 100 * time.Millisecond // quiet time after a change before it is read
+	rescanEvery = 30 * time.Second       // second net below the file events
+	pollEvery   = time.Second            // where there are no file events
+)
+
+// Folder holds the agents that one folder defines. Its reading methods never
+// wait for the disk and may be called from everywhere.
+type Folder struct {
+	dir    string
+	opt    Options
+	log    *slog.Logger
+	rescan time.Duration
+
+	snap atomic.Pointer[snapshot]
+
+	mu      sync.Mutex // held while the folder is read or written
+	good    map[string]task.Agent
+	changed map[string]bool // ids that Watch has not told yet
+	kick    chan struct{}   // wakes Watch when changed grows
+}
+
+type snapshot struct {
+	agents   []task.Agent // by id
+	problems []string
+}
+
+// Open creates the folder (mode 0700) where it is absent, writes the two
+// default agents into a folder that never had them, and reads every file. A
+// broken file is no error; a folder that cannot be made or listed is.
+func Open(dir string, opt Options, log *slog.Logger) (*Folder, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make agents folder: %w", err)
+	}
+	if err := writeDefaults(dir); err != nil {
+		log.Warn("default agents not written", "dir", dir, "err", err)
+	}
+	f := &Folder{
+		dir: dir, opt: opt, log: log, rescan: rescanEvery,
+		good: map[string]task.Agent{}, changed: map[string]bool{}, kick: make(chan struct{}, 1),
+	}
+	f.snap.Store(&snapshot{})
+	if err := f.reload(); err != nil {
+		return nil, fmt.Errorf("read agents folder: %w", err)
+	}
+	f.mu.Lock()
+	clear(f.changed) // the first reading is no change
+	f.mu.Unlock()
+	return f, nil
+}
+
+// Dir returns the folder's path.
+func (f *Folder) Dir() string { return f.dir }
+
+// Agents returns all agents by id, the invalid ones too. The slice is shared:
+// do not change it.
+func (f *Folder) Agents() []task.Agent { return f.snap.Load().agents }
+
+// Agent returns the agent of this id.
+func (f *Folder) Agent(id string) (task.Agent, bool) {
+	list := f.snap.Load().agents
+	i := sort.Search(len(list), func(i int) bool { return list[i].ID >= id })
+	if i < len(list) && list[i].ID == id {
+		return list[i], true
+	}
+	return task.Agent{}, false
+}
+
+// Problems tells of files that make no agent: wrong names, symbolic links,
+// folders. The slice is shared: do not change it.
+func (f *Folder) Problems() []string { return f.snap.Load().problems }
+
+// Reload reads the folder again. Where the folder cannot be listed, all stays
+// as it was and Problems says so.
+func (f *Folder) Reload() {
+	_ = f.reload() // logged there; nobody here can do better
+}
+
+func (f *Folder) reload() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reloadLocked()
+}
+
+func (f *Folder) reloadLocked() error {
+	files, problems, err := listFolder(f.dir)
+	old := f.snap.Load()
+	if err != nil {
+		problems := []string{"the agents folder cannot be read, so the agents stay as they were: " + reason(err)}
+		if !slices.Equal(old.problems, problems) { // once, not at every rescan
+			f.log.Error("agents folder not read", "dir", f.dir, "err", err)
+		}
+		f.snap.Store(&snapshot{agents: old.agents, problems: problems})
+		return err
+	}
+	next := &snapshot{agents: make([]task.Agent, 0, len(files))}
+	for _, name := range files {
+		a, problem := f.load(name)
+		if problem != "" {
+			problems = append(problems, problem)
+		} else if a != nil {
+			next.agents = append(next.agents, *a)
+		}
+	}
+	sort.Slice(next.agents, func(i, j int) bool { return next.agents[i].ID < next.agents[j].ID })
+	sort.Strings(problems)
+	next.problems = problems
+	f.snap.Store(next)
+	f.note(old, next)
+	return nil
+}
+
+// note logs the differences between two snapshots and keeps them for Watch.
+func (f *Folder) note(old, next *snapshot) {
+	was := map[string]task.Agent{}
+	for _, a := range old.agents {
+		was[a.ID] = a
+	}
+	for _, a := range next.agents {
+		before, known := was[a.ID]
+		delete(was, a.ID)
+		if known && reflect.DeepEqual(before, a) {
+			continue
+		}
+		f.changed[a.ID] = true
+		if a.Status == task.AgentInvalid {
+			f.log.Warn("agent definition invalid", "agent", a.ID, "serving", a.Serving, "problem", firstFatal(a))
+		} else {
+			f.log.Info("agent loaded", "agent", a.ID, "status", a.Status)
+		}
+	}
+	for id := range was {
+		f.changed[id] = true
+		delete(f.good, id)
+		f.log.Info("agent gone", "agent", id)
+	}
+	if !slices.Equal(old.problems, next.problems) {
+		for _, p := range next.problems {
+			f.log.Warn("file makes no agent", "problem", p)
+		}
+	}
+	if len(f.changed) > 0 {
+		select {
+		case f.kick <- struct{}{}:
+		default: // Watch is awake already
+		}
+	}
+}
+
+func firstFatal(a task.Agent) string {
+	for _, p := range a.Problems {
+		if p.Fatal {
+			return fmt.Sprintf("line %d: %s", p.Line, p.Message)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,306 @@
+package agentfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"taskyard/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bare is a folder without the default agents.
+func bare(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	put(t, dir, marker, "")
+	return dir
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, dir string) *Folder {
+	t.Helper()
+	f, err := Open(dir, testOptions, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func agent(t *testing.T, f *Folder, id string) task.Agent {
+	t.Helper()
+	a, ok := f.Agent(id)
+	if !ok {
+		t.Fatalf("no agent %s among %v", id, ids(f))
+	}
+	return a
+}
+
+func ids(f *Folder) (out []string) {
+	for _, a := range f.Agents() {
+		out = append(out, a.ID)
+	}
+	return out
+}
+
+func wantIDs(t *testing.T, f *Folder, want ...string) {
+	t.Helper()
+	if !slices.Equal(ids(f), want) {
+		t.Errorf("agents are %v, want %v", ids(f), want)
+	}
+}
+
+const broken = "## Description\nx\n"
+
+func TestOpenWritesDefaultsOnce(t *testing.T) {
+	t.Run("into a new folder that only its owner reads", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "data", "agents")
+		f := open(t, dir)
+		wantIDs(t, f, "code-focused", "general-purpose")
+		for _, a := range f.Agents() {
+			wantValid(t, a)
+			equal(t, "has a loading time", a.LoadedAt != 0, true)
+		}
+		for path, mode := range map[string]fs.FileMode{dir: 0o700, filepath.Join(dir, "code-focused.md"): 0o600} {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, path, info.Mode().Perm(), mode)
+		}
+		left, _ := filepath.Glob(filepath.Join(dir, ".*tmp*"))
+		equal(t, "temporary files", len(left), 0)
+	})
+	t.Run("never over a file that is there", func(t *testing.T) {
+		dir := t.TempDir()
+		put(t, dir, "general-purpose.md", headings)
+		f := open(t, dir)
+		wantIDs(t, f, "code-focused", "general-purpose")
+		equal(t, "text", agent(t, f, "general-purpose").Text, headings)
+	})
+	t.Run("not again where one was deleted", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := open(t, dir).Delete("code-focused"); err != nil {
+			t.Fatal(err)
+		}
+		wantIDs(t, open(t, dir), "general-purpose")
+	})
+}
+
+func TestOneBrokenFileHindersNoOther(t *testing.T) {
+	dir := bare(t)
+	put(t, dir, "a.md", headings)
+	put(t, dir, "b.md", broken)
+	put(t, dir, "c.md", front())
+	f := open(t, dir)
+	wantIDs(t, f, "a", "b", "c")
+	wantValid(t, agent(t, f, "a"))
+	wantValid(t, agent(t, f, "c"))
+	b := agent(t, f, "b")
+	equal(t, "status", b.Status, task.AgentInvalid)
+	equal(t, "serving", b.Serving, false)
+	equal(t, "file text", b.FileText, broken)
+}
+
+func TestTheLastGoodVersionGoesOnServing(t *testing.T) {
+	dir := bare(t)
+	put(t, dir, "a.md", headings)
+	f := open(t, dir)
+	good := agent(t, f, "a")
+
+	put(t, dir, "a.md", broken)
+	f.Reload()
+	a := agent(t, f, "a")
+	equal(t, "status", a.Status, task.AgentInvalid)
+	equal(t, "serving", a.Serving, true)
+	equal(t, "text", a.Text, headings)
+	equal(t, "hash", a.Hash, good.Hash)
+	equal(t, "prompt", a.Prompt, good.Prompt)
+	equal(t, "file text", a.FileText, broken)
+	equal(t, "file hash", a.FileHash, hashOf(broken))
+	wantTools(t, a, "read", "list")
+	wantProblem(t, a, 1, true, "prompt is missing")
+
+	t.Run("through further readings", func(t *testing.T) {
+		f.Reload()
+		equal(t, "serving", agent(t, f, "a").Serving, true)
+	})
+	t.Run("until the file is mended", func(t *testing.T) {
+		put(t, dir, "a.md", front())
+		f.Reload()
+		a := agent(t, f, "a")
+		wantValid(t, a)
+		equal(t, "file text", a.FileText, "")
+		equal(t, "hash", a.Hash, hashOf(front()))
+	})
+	t.Run("but not once the file was deleted", func(t *testing.T) {
+		if err := os.Remove(filepath.Join(dir, "a.md")); err != nil {
+			t.Fatal(err)
+		}
+		f.Reload()
+		wantIDs(t, f)
+		put(t, dir, "a.md", broken)
+		f.Reload()
+		equal(t, "serving", agent(t, f, "a").Serving, false)
+	})
+}
+
+func TestOnlyRegularFilesWithGoodNamesAreRead(t *testing.T) {
+	dir := bare(t)
+	outside := t.TempDir()
+	put(t, outside, "secret.md", headings)
+	if err := errors.Join(
+		os.Symlink(filepath.Join(outside, "secret.md"), filepath.Join(dir, "link.md")),
+		os.Mkdir(filepath.Join(dir, "folder.md"), 0o700),
+		syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, ".hidden.md", headings)
+	put(t, dir, "notes.txt", headings)
+	put(t, dir, "My Agent.md", headings)
+	put(t, dir, "upper.MD", headings)
+	put(t, dir, "good.md", headings)
+	f := open(t, dir) // a pipe that was opened in the usual way would hang here
+	wantIDs(t, f, "good")
+	told := strings.Join(f.Problems(), "\n")
+	for _, name := range []string{"link.md", "folder.md", "pipe.md", "My Agent.md", "upper.MD"} {
+		equal(t, name+" is told of", strings.Contains(told, `"`+name+`"`), true)
+	}
+	equal(t, "problems", len(f.Problems()), 5)
+	t.Run("also where a file turns into a link between listing and reading", func(t *testing.T) {
+		for _, name := range []string{"link.md", "folder.md", "pipe.md"} {
+			if _, err := readFile(filepath.Join(dir, name)); !errors.Is(err, errNotRegular) {
+				t.Errorf("reading %s gives %v", name, err)
+			}
+		}
+	})
+}
+
+func TestAFolderThatVanishesKeepsItsAgents(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "agents")
+	f := open(t, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	f.Reload()
+	wantIDs(t, f, "code-focused", "general-purpose")
+	equal(t, "problems", len(f.Problems()), 1)
+}
+
+func TestARunnerThatComesAliveEndsPullOnly(t *testing.T) {
+	dir := bare(t)
+	put(t, dir, "a.md", headings)
+	why := "no provider"
+	f, err := Open(dir, Options{PullOnly: func(string) string { return why }}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "pull-only", agent(t, f, "a").PullOnly, true)
+	why = ""
+	f.Reload()
+	equal(t, "pull-only", agent(t, f, "a").PullOnly, false)
+}
+
+// watch runs Watch until the test ends and gives what it tells.
+func watch(t *testing.T, f *Folder) <-chan []string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	told, ended := make(chan []string, 100), make(chan error, 1)
+	go func() { ended <- f.Watch(ctx, func(ids []string) { told <- ids }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Watch returns %v", err)
+		}
+	})
+	return told
+}
+
+func wantTold(t *testing.T, told <-chan []string, want string) {
+	t.Helper()
+	select {
+	case ids := <-told:
+		if strings.Join(ids, " ") != want {
+			t.Errorf("told %v, want %s", ids, want)
+		}
+	case <-time.After(time.Second):
+		t.Fatalf("not told of %s within a second", want)
+	}
+}
+
+func TestWatchTellsChangesWithinASecond(t *testing.T) {
+	dir := bare(t)
+	f := open(t, dir)
+	told := watch(t, f)
+	put(t, dir, "a.md", headings)
+	wantTold(t, told, "a")
+	wantValid(t, agent(t, f, "a"))
+
+	put(t, dir, "a.md", broken)
+	wantTold(t, told, "a")
+	equal(t, "status", agent(t, f, "a").Status, task.AgentInvalid)
+
+	if err := os.Rename(filepath.Join(dir, "a.md"), filepath.Join(dir, "b.md")); err != nil {
+		t.Fatal(err)
+	}
+	wantTold(t, told, "a b")
+	wantIDs(t, f, "b")
+
+	if err := os.Remove(filepath.Join(dir, "b.md")); err != nil {
+		t.Fatal(err)
+	}
+	wantTold(t, told, "b")
+	wantIDs(t, f)
+
+	if _, err := f.Save("c", headings, "", false); err != nil {
+		t.Fatal(err)
+	}
+	wantTold(t, told, "c")
+	select {
+	case ids := <-told:
+		t.Errorf("the file event of a Save tells %v a second time", ids)
+	case <-time.After(4 * debounce):
+	}
+}
+
+func TestRescanFindsWhatNoEventTold(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "agents")
+	f := open(t, dir)
+	f.rescan = 50 * time.Millisecond
+	told := watch(t, f)
+	// Another folder in the place of the first: its files cause no event here.
+	other := bare(t)
+	put(t, other, "a.md", headings)
+	if err := errors.Join(os.RemoveAll(dir), os.Rename(other, dir)); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for !(seen["a"] && seen["code-focused"] && seen["general-purpose"]) {
+		select {
+		case ids := <-told:
+			for _, id := range ids {
+				seen[id] = true
+			}
+		case <-time.After(2 * time.Second):
+			t.Fatalf("told of %v only", seen)
+		}
+	}
+	wantIDs(t, f, "a")
+}

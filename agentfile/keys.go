@@ -1,0 +1,235 @@
+package agentfile
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"taskyard/task"
+)
+
+// setters take the keys that mean something here.
+var setters map[string]func(*parser, field)
+
+func init() { // not in the declaration: the setters' hints list the keys
+	setters = map[string]func(*parser, field){
+		"name":             (*parser).setName,
+		"description":      (*parser).setDescription,
+		"tools":            (*parser).setTools,
+		"disallowed_tools": (*parser).setDisallowed,
+		"runner":           (*parser).setRunner,
+		"model":            (*parser).setModel,
+		"models":           (*parser).setModels,
+		"max_turns":        func(p *parser, f field) { p.number(f, &p.a.MaxTurns) },
+		"max_tokens":       func(p *parser, f field) { p.number(f, &p.a.MaxTokens) },
+		"max_claims":       func(p *parser, f field) { p.number(f, &p.a.MaxClaims) },
+		"max_parallel":     func(p *parser, f field) { p.number(f, &p.a.MaxParallel) },
+		"max_cost_usd":     (*parser).cost,
+		"timeout":          func(p *parser, f field) { p.duration(f, &p.a.Timeout) },
+		"idle_timeout":     func(p *parser, f field) { p.duration(f, &p.a.IdleTimeout) },
+		"approval":         (*parser).setApproval,
+		"capabilities":     (*parser).setCapabilities,
+		"workspace":        (*parser).setWorkspace,
+		"network":          (*parser).setNetwork,
+		"env":              (*parser).setEnv,
+	}
+}
+
+// ignoredKeys belong to the sub-agent files of coding agents and mean nothing
+// here.
+var ignoredKeys = []string{
+	"color", "permission_mode", "mcp_servers", "hooks", "skills", "memory", "background", "effort",
+	"isolation", "initial_prompt", "version", "author", "license", "tags", "category", "metadata", "mode", "temperature",
+}
+
+func knownKeys() []string { return slices.Sorted(maps.Keys(setters)) }
+
+func (p *parser) take(f field) {
+	if set := setters[f.key]; set != nil {
+		set(p, f)
+		return
+	}
+	if slices.Contains(ignoredKeys, f.key) {
+		p.warn(f.line, "It does no harm; remove it to be rid of this warning", "the key %s means nothing here and is ignored", quote(f.name))
+		return
+	}
+	hint := "Known keys are " + strings.Join(knownKeys(), ", ")
+	if near := nearest(f.key, knownKeys()); near != "" {
+		hint = "Did you mean `" + near + "`?"
+	}
+	p.warn(f.line, hint, "the key %s is unknown and is ignored", quote(f.name))
+}
+
+func (p *parser) setName(f field) {
+	s, ok := p.text(f)
+	if name := strings.Join(strings.Fields(s), " "); ok && name != "" {
+		p.a.Name = name
+	}
+}
+
+func (p *parser) setDescription(f field) { p.a.Description, _ = p.text(f) }
+
+func (p *parser) setTools(f field) {
+	if items, ok := p.list(f); ok {
+		p.tools(f.line, items)
+	}
+}
+
+func (p *parser) setDisallowed(f field) {
+	items, _ := p.list(f)
+	for _, it := range items {
+		if name, _ := tool(it.text); name != "" {
+			p.disallowed = append(p.disallowed, name)
+		}
+	}
+}
+
+func (p *parser) setRunner(f field) {
+	s, ok := p.word(f)
+	if !ok || s == "" {
+		return
+	}
+	if _, known := p.opt.Runners[s]; known || s == RunnerNone || s == p.opt.defaultRunner() {
+		p.a.Runner = s
+		return
+	}
+	names := append(slices.Sorted(maps.Keys(p.opt.Runners)), RunnerNone)
+	if !slices.Contains(names, p.opt.defaultRunner()) {
+		names = append(names, p.opt.defaultRunner())
+	}
+	hint := "Configured runners are " + strings.Join(names, ", ")
+	if near := nearest(s, names); near != "" {
+		hint = "Did you mean `" + near + "`? " + hint
+	}
+	p.fatal(f.line, hint, "the runner %s is not configured", quote(s))
+}
+
+func (p *parser) setModel(f field) {
+	// "inherit" is how coding agents say: the model of whoever asks.
+	if s, ok := p.word(f); ok && s != "inherit" {
+		p.a.Model = s
+	}
+}
+
+func (p *parser) setModels(f field) {
+	m, ok := f.node.(*ast.MappingNode)
+	if !ok {
+		if s, isText := scalar(f.node); !isText || s != "" {
+			p.fatal(f.line, "Write low, medium and high below it, indented, each with a model", "models must map low, medium and high to models")
+		}
+		return
+	}
+	for _, v := range m.Values {
+		level, line := v.Key.GetToken().Value, f.at(v.Key)
+		model, isText := scalar(v.Value)
+		switch {
+		case !slices.Contains([]string{"low", "medium", "high"}, level):
+			p.warn(line, "Levels are low, medium and high", "the level %s of models is unknown and is ignored", quote(level))
+		case !isText || strings.TrimSpace(model) == "":
+			p.fatal(line, "Write the model's name behind the colon", "models: %s must name a model", level)
+		default:
+			if p.a.Models == nil {
+				p.a.Models = map[string]string{}
+			}
+			p.a.Models[level] = strings.TrimSpace(model)
+		}
+	}
+}
+
+func (p *parser) setApproval(f field) {
+	s, ok := p.word(f)
+	if !ok || s == "" {
+		return
+	}
+	switch policy := task.Policy(strings.ToLower(s)); policy {
+	case task.ApproveAlways, task.ApproveDelegated, task.ApproveNever:
+		p.a.Approval = policy
+	default:
+		p.fatal(f.line, "Write always, delegated or never", "the approval policy %s is unknown", quote(s))
+	}
+}
+
+func (p *parser) setCapabilities(f field) {
+	items, ok := p.list(f)
+	if !ok {
+		return
+	}
+	p.a.Capabilities = []string{}
+	for _, it := range items {
+		if it.text != task.CapabilityTasks {
+			p.warn(it.line, "The one capability is tasks", "the capability %s is unknown and is not granted", quote(it.text))
+		} else if !p.a.Can(it.text) {
+			p.a.Capabilities = append(p.a.Capabilities, it.text)
+		}
+	}
+}
+
+func (p *parser) setWorkspace(f field) { p.a.Workspace, _ = p.word(f) }
+
+func (p *parser) setNetwork(f field) {
+	s, ok := p.word(f)
+	if !ok {
+		return
+	}
+	switch strings.ToLower(s) {
+	case "true", "on", "yes":
+		p.a.Network = true
+	case "false", "off", "no", "":
+	default:
+		p.fatal(f.line, "Write true or false", "network must be true or false, not %s", quote(s))
+	}
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+
+func (p *parser) setEnv(f field) {
+	items, _ := p.list(f)
+	for _, it := range items {
+		if !envName.MatchString(it.text) {
+			// The text is not shown: it may be a secret.
+			p.fatal(it.line, "Write names alone, such as GITHUB_TOKEN; the values come from the server's environment", "env holds something that is not the name of a variable")
+		} else if !slices.Contains(p.a.Env, it.text) {
+			p.a.Env = append(p.a.Env, it.text)
+		}
+	}
+}
+
+// finish checks what the file as a whole must hold.
+func (p *parser) finish() {
+	if p.a.Description == "" {
+		p.missing("description", "## Description", "the description is missing")
+	}
+	if p.seen["tools"] == 0 {
+		p.missing("tools", "## Allowed Tools", "the list of allowed tools is missing")
+	}
+	p.withhold()
+	if p.a.Runner == RunnerNone {
+		p.a.PullOnly, p.a.PullReason = true, "its definition says `runner: none`"
+		return
+	}
+	p.a.PullReason = pullReason(p.a.Runner, p.opt)
+	p.a.PullOnly = p.a.PullReason != ""
+}
+
+func pullReason(runner string, opt Options) string {
+	if opt.PullOnly == nil {
+		return ""
+	}
+	return opt.PullOnly(runner)
+}
+
+// missing notes what neither notation gives, at its empty key or section if
+// there is one.
+func (p *parser) missing(key, heading, message string) {
+	hint := "Add a line `" + key + ": …` to the front matter"
+	switch {
+	case p.seen[key] > 0:
+		hint = "Write it there, in a sentence or two"
+	case p.headings:
+		hint = "Add a section `" + heading + "` above `## System Prompt`"
+	}
+	p.fatal(p.seen[key], hint, "%s", message)
+}

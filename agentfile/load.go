@@ -1,0 +1,137 @@
+package agentfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"taskyard/task"
+)
+
+var errNotRegular = errors.New("it is not a regular file")
+
+// listFolder returns the names of the files that should make agents, and what
+// is wrong with other names that end in .md. Dotfiles are nobody's business.
+func listFolder(dir string) (files, problems []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || !strings.EqualFold(filepath.Ext(name), ext) {
+			continue
+		}
+		switch {
+		case !task.ValidAgentID(strings.TrimSuffix(name, ext)):
+			problems = append(problems, fmt.Sprintf("%q cannot name an agent: use 1 to 63 of a-z, 0-9 and -, then .md, beginning with a letter or digit", name))
+		case !e.Type().IsRegular():
+			problems = append(problems, notRegular(name))
+		default:
+			files = append(files, name)
+		}
+	}
+	return files, problems, nil
+}
+
+func notRegular(name string) string {
+	return fmt.Sprintf("%q is not a regular file and is not read: put the file itself into the folder", name)
+}
+
+// load reads one file. An agent of nil and no problem means that the file has
+// gone meanwhile.
+func (f *Folder) load(name string) (*task.Agent, string) {
+	id := strings.TrimSuffix(name, ext)
+	text, err := readFile(filepath.Join(f.dir, name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ""
+	case errors.Is(err, errNotRegular):
+		return nil, notRegular(name)
+	case err != nil:
+		return f.serve(unreadable(id, err)), ""
+	}
+	if before, known := f.Agent(id); known && before.FileHash == hashOf(text) {
+		return f.unchanged(before), ""
+	}
+	a := Parse(id, text, f.opt)
+	a.LoadedAt = task.TimeOf(time.Now())
+	return f.serve(a), ""
+}
+
+// unchanged keeps what was read before; only the runner may have become able
+// or unable to start something.
+func (f *Folder) unchanged(a task.Agent) *task.Agent {
+	if a.Serving && a.Runner != RunnerNone {
+		a.PullReason = pullReason(a.Runner, f.opt)
+		a.PullOnly = a.PullReason != ""
+	}
+	return &a
+}
+
+// serve lets the last good version go on when the new one is invalid.
+func (f *Folder) serve(a task.Agent) *task.Agent {
+	if a.Status != task.AgentInvalid {
+		f.good[a.ID] = a
+		return &a
+	}
+	a.FileText = a.Text
+	good, ok := f.good[a.ID]
+	if !ok {
+		return &a
+	}
+	good.Status, good.Problems = a.Status, a.Problems
+	good.FileText, good.FileHash = a.FileText, a.FileHash
+	return f.unchanged(good)
+}
+
+func unreadable(id string, err error) task.Agent {
+	p := &parser{}
+	p.a = task.Agent{ID: id, Name: id, Tools: []string{}, Capabilities: []string{}, MaxParallel: 1}
+	p.fatal(1, "Let the account that runs the server read the file", "the file cannot be read: %s", reason(err))
+	return p.verdict()
+}
+
+// reason is an error of the file system without the path.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// readFile reads a regular file up to one byte over MaxFile. It follows no
+// link and does not wait on a pipe.
+func readFile(path string) (string, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
+		return "", errNotRegular
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errNotRegular
+	}
+	b, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
+	return string(b), err
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,192 @@
+// Package agentfile reads and checks agent definitions, which are markdown
+// files, and watches the folder that holds them.
+//
+// A definition comes in one of two notations with one meaning: headings
+// (`## Description`, `## Allowed Tools`, `## System Prompt`) or YAML front
+// matter whose body is the prompt. Where both say something, front matter wins.
+package agentfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// Bounds of a definition file.
+const (
+	MaxFile     = 256 << 10 // bytes of a file
+	maxFront    = 32 << 10  // bytes of front matter
+	maxProblems = 50        // problems told of one file
+	maxUnknown  = 50        // unknown tools told of one file
+)
+
+// RunnerNone is the runner of an agent that Taskyard never starts.
+const RunnerNone = "none"
+
+// Options say what the configuration knows of runners.
+type Options struct {
+	Runners       map[string]string          // configured runner name to its kind
+	DefaultRunner string                     // where a definition names none; "" means "builtin"
+	PullOnly      func(runner string) string // why nothing can be started by this runner, or ""; may be nil
+}
+
+func (o Options) defaultRunner() string {
+	if o.DefaultRunner == "" {
+		return "builtin"
+	}
+	return o.DefaultRunner
+}
+
+// parser gathers the findings on one file.
+type parser struct {
+	a          task.Agent
+	opt        Options
+	front      bool           // the file begins with front matter
+	headings   bool           // the body is read as sections
+	seen       map[string]int // front matter key to its line
+	disallowed []string
+}
+
+// Parse reads and checks the text of one definition file. It never fails: what
+// is wrong is told in Problems, and Status is the verdict. The text is kept as
+// it is, except where it is not UTF-8 or holds NUL: those bytes are replaced.
+func Parse(id, text string, opt Options) task.Agent {
+	sum := sha256.Sum256([]byte(text))
+	p := &parser{opt: opt, seen: map[string]int{}}
+	p.a = task.Agent{
+		ID: id, Name: id, Text: text, Hash: hex.EncodeToString(sum[:]),
+		Tools: []string{}, Capabilities: []string{task.CapabilityTasks}, Problems: []task.Problem{},
+		Runner: opt.defaultRunner(), MaxParallel: 1,
+	}
+	p.a.FileHash = p.a.Hash
+	if !task.ValidAgentID(id) {
+		p.fatal(1, "Name the file with 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit", "%s cannot be the id of an agent", quote(id))
+	}
+	if p.checkBytes(text) {
+		p.read(text)
+	}
+	return p.verdict()
+}
+
+func (p *parser) read(text string) {
+	doc := split(text)
+	p.front = doc.front != nil
+	if doc.unclosed {
+		p.fatal(doc.frontLine-1, "Close the front matter with a line of three dashes: ---", "the YAML front matter is not closed")
+		return
+	}
+	if !p.frontMatter(doc) {
+		return
+	}
+	p.body(doc)
+	p.finish()
+}
+
+// checkBytes tells whether the text can be read at all.
+func (p *parser) checkBytes(text string) bool {
+	if len(text) > MaxFile {
+		p.fatal(1, "Shorten the prompt, or let it name files that the agent reads", "the file is larger than %d KiB", MaxFile>>10)
+		p.a.Text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+		return false
+	}
+	nul, bad := strings.IndexByte(text, 0), invalidUTF8(text)
+	if nul >= 0 {
+		p.fatal(lineAt(text, nul), "Remove the character; the file may be binary or UTF-16", "the file holds a NUL character")
+	}
+	if bad >= 0 {
+		p.fatal(lineAt(text, bad), "Save the file as UTF-8", "the file is not UTF-8")
+	}
+	if nul < 0 && bad < 0 {
+		return true
+	}
+	p.a.Text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+	return false
+}
+
+func invalidUTF8(s string) int {
+	if utf8.ValidString(s) {
+		return -1
+	}
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+func lineAt(s string, offset int) int { return 1 + strings.Count(s[:offset], "\n") }
+
+func (p *parser) fatal(line int, hint, format string, args ...any) {
+	p.add(task.Problem{Line: line, Fatal: true, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func (p *parser) warn(line int, hint, format string, args ...any) {
+	p.add(task.Problem{Line: line, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func (p *parser) add(pr task.Problem) {
+	pr.Line = max(pr.Line, 1)
+	p.a.Problems = append(p.a.Problems, pr)
+}
+
+// verdict orders the problems by line and draws status and serving from them.
+func (p *parser) verdict() task.Agent {
+	a := p.a
+	sort.SliceStable(a.Problems, func(i, j int) bool { return a.Problems[i].Line < a.Problems[j].Line })
+	a.Status = task.AgentValid
+	if len(a.Problems) > 0 {
+		a.Status = task.AgentWarning
+	}
+	for _, pr := range a.Problems {
+		if pr.Fatal {
+			a.Status = task.AgentInvalid
+		}
+	}
+	a.Problems = capped(a.Problems)
+	a.Serving = a.Status != task.AgentInvalid
+	return a
+}
+
+// capped keeps the problems that a person can still read, the fatal ones
+// before all others.
+func capped(all []task.Problem) []task.Problem {
+	if len(all) <= maxProblems {
+		return all
+	}
+	var keep []task.Problem
+	for _, fatal := range []bool{true, false} {
+		for _, pr := range all {
+			if pr.Fatal == fatal && len(keep) < maxProblems-1 {
+				keep = append(keep, pr)
+			}
+		}
+	}
+	sort.SliceStable(keep, func(i, j int) bool { return keep[i].Line < keep[j].Line })
+	return append(keep, task.Problem{
+		Line: all[len(all)-1].Line, Message: fmt.Sprintf("%d more problems are not shown", len(all)-len(keep)),
+		Hint: "Mend those above first",
+	})
+}
+
+// quote shows a piece of the file inside a message, cut to one short line.
+func quote(s string) string { return fmt.Sprintf("%q", clip(s)) }
+
+func clip(s string) string {
+	const most = 60
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}

@@ -1,0 +1,145 @@
+package agentfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// Save writes a definition and returns the agent as it is served then. Invalid
+// text is refused with every problem named (Invalid), unless force is set; text
+// that is no text (not UTF-8, NUL, over MaxFile) is refused always. Where ifHash
+// is not "", the file on disk must have this hash, else the error is
+// task.CodeStaleAgent.
+func (f *Folder) Save(id, text, ifHash string, force bool) (task.Agent, error) {
+	if !task.ValidAgentID(id) {
+		return task.Agent{}, task.FieldErrorf("id", "must be 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit")
+	}
+	a := Parse(id, text, f.opt)
+	unfit := len(text) > MaxFile || !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0
+	if a.Status == task.AgentInvalid && (!force || unfit) {
+		return a, invalid(a)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := filepath.Join(f.dir, id+ext)
+	if err := f.checkHash(path, id, ifHash); err != nil {
+		return task.Agent{}, err
+	}
+	if err := writeAtomic(path, []byte(text)); err != nil {
+		return task.Agent{}, writeErr(err)
+	}
+	if err := f.reloadLocked(); err != nil {
+		return task.Agent{}, writeErr(err)
+	}
+	saved, ok := f.Agent(id)
+	if !ok {
+		return task.Agent{}, task.Errorf(task.Conflict, task.CodeStaleAgent, "The definition of %s was removed while it was saved", id)
+	}
+	return saved, nil
+}
+
+// Delete removes a definition. The error is task.CodeAgentNotFound where there
+// is none.
+func (f *Folder) Delete(id string) error {
+	notFound := task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", clip(id))
+	if !task.ValidAgentID(id) {
+		return notFound
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := filepath.Join(f.dir, id+ext)
+	if info, err := os.Lstat(path); err != nil && errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
+		return notFound
+	}
+	if err := os.Remove(path); err != nil {
+		return writeErr(err)
+	}
+	if err := syncDir(f.dir); err != nil {
+		return writeErr(err)
+	}
+	if err := f.reloadLocked(); err != nil {
+		return writeErr(err)
+	}
+	return nil
+}
+
+// checkHash refuses to write over a file that its author has not seen.
+func (f *Folder) checkHash(path, id, ifHash string) error {
+	text, err := readFile(path)
+	switch {
+	case errors.Is(err, errNotRegular):
+		return task.Errorf(task.Conflict, task.CodeStaleAgent, "%s%s is not a regular file; remove it from the agents folder first", id, ext)
+	case errors.Is(err, fs.ErrNotExist):
+		if ifHash != "" {
+			return task.Errorf(task.Conflict, task.CodeStaleAgent, "The definition of %s was deleted since you read it", id)
+		}
+	case ifHash == "":
+	case err != nil:
+		return writeErr(err)
+	case hashOf(text) != ifHash:
+		return task.Errorf(task.Conflict, task.CodeStaleAgent, "The definition of %s changed since you read it", id)
+	}
+	return nil
+}
+
+func invalid(a task.Agent) error {
+	e := task.Errorf(task.Invalid, task.CodeInvalidField, "The definition of %s is invalid", a.ID)
+	for _, p := range a.Problems {
+		message := fmt.Sprintf("line %d: %s", p.Line, p.Message)
+		if p.Hint != "" {
+			message += ". " + p.Hint
+		}
+		e.Fields = append(e.Fields, task.FieldError{Field: "text", Message: message})
+	}
+	return e
+}
+
+func writeErr(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return task.Errorf(task.Full, task.CodeDiskFull, "The disk is full: the definition was not written")
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The agents folder cannot be written: %s", reason(err))
+	}
+	return fmt.Errorf("write agent definition: %w", err)
+}
+
+// writeAtomic puts a file in place so that a reader, or a power cut, meets the
+// old text or the new one and nothing between.
+func writeAtomic(path string, text []byte) (err error) {
+	dir, name := filepath.Split(path)
+	tmp, err := os.CreateTemp(dir, "."+strings.TrimPrefix(name, ".")+".tmp-*") // a dotfile: no agent
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	_, err = tmp.Write(text)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err != nil {
+		return err
+	}
+	if err = os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,136 @@
+package agentfile
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Bounds of the limits in a definition.
+const (
+	maxNumber   = 1_000_000_000
+	maxDuration = 7 * 24 * time.Hour
+)
+
+// scalar returns the text of a plain value; nothing at all is "".
+func scalar(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case nil, *ast.NullNode:
+		return "", true
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		if n.Value == nil {
+			return "", true
+		}
+		return n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// text takes a scalar, or notes that the value is none.
+func (p *parser) text(f field) (string, bool) {
+	s, ok := scalar(f.node)
+	if !ok {
+		p.fatal(f.line, "Write one value behind the colon, without anchors or tags", "%s must be text", f.name)
+	}
+	return strings.TrimSpace(s), ok
+}
+
+// word takes a scalar of one line.
+func (p *parser) word(f field) (string, bool) {
+	s, ok := p.text(f)
+	if ok && strings.ContainsAny(s, "\r\n") {
+		p.fatal(f.line, "Write the value on one line", "%s must be one line", f.name)
+		return "", false
+	}
+	return s, ok
+}
+
+// list takes a YAML list, or text with commas.
+func (p *parser) list(f field) ([]item, bool) {
+	seq, isSeq := f.node.(*ast.SequenceNode)
+	if !isSeq {
+		s, ok := scalar(f.node)
+		if !ok {
+			p.fatal(f.line, "Write a list, or names with commas between them", "%s must be a list", f.name)
+			return nil, false
+		}
+		var items []item
+		for _, part := range splitList(s) {
+			items = append(items, item{part, f.line})
+		}
+		return items, true
+	}
+	var items []item
+	for _, n := range seq.Values {
+		s, ok := scalar(n)
+		if !ok {
+			p.fatal(f.at(n), "Write plain names in the list", "%s must be a list of plain names", f.name)
+			return nil, false
+		}
+		if s = strings.TrimSpace(s); s != "" {
+			items = append(items, item{s, f.at(n)})
+		}
+	}
+	return items, true
+}
+
+const leaveOut = "Write a positive number, or leave the key out for the default"
+
+func (p *parser) number(f field, into *int) {
+	s, ok := p.word(f)
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+	switch {
+	case err != nil:
+		p.fatal(f.line, leaveOut, "%s must be a whole number, not %s", f.name, quote(s))
+	case n < 1 || n > maxNumber:
+		p.fatal(f.line, leaveOut, "%s must be between 1 and %d, not %d", f.name, maxNumber, n)
+	default:
+		*into = int(n)
+	}
+}
+
+func (p *parser) cost(f field) {
+	s, ok := p.word(f)
+	if !ok {
+		return
+	}
+	c, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err != nil || math.IsNaN(c) || math.IsInf(c, 0):
+		p.fatal(f.line, leaveOut, "%s must be an amount in US dollars, not %s", f.name, quote(s))
+	case c <= 0 || c > maxNumber:
+		p.fatal(f.line, leaveOut, "%s must be a positive amount in US dollars, not %s", f.name, quote(s))
+	default:
+		p.a.MaxCostUSD = c
+	}
+}
+
+func (p *parser) duration(f field, into *time.Duration) {
+	s, ok := p.word(f)
+	if !ok {
+		return
+	}
+	d, err := time.ParseDuration(s)
+	if n, notNumber := strconv.ParseInt(s, 10, 32); notNumber == nil {
+		d, err = time.Duration(n)*time.Second, nil
+	}
+	const hint = "Write whole seconds such as 300, or a duration such as 300s, 5m or 1h30m"
+	switch {
+	case err != nil:
+		p.fatal(f.line, hint, "%s must be a duration, not %s", f.name, quote(s))
+	case d < time.Second || d > maxDuration || d%time.Second != 0:
+		p.fatal(f.line, hint, "%s must be whole seconds between 1s and %s, not %s", f.name, "168h", quote(s))
+	default:
+		*into = d
+	}
+}
