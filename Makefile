@@ -1,0 +1,32 @@
+.DEFAULT_GOAL := help
+.PHONY: help check format test generate build run bench shots
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: ## All that CI checks: format, generated files, vet, staticcheck, tests with race detector
+	tools/check.sh
+
+format: ## Format Go and templ files
+	go tool -modfile=tools/go.mod gofumpt -w .
+	go tool templ fmt .
+
+test: ## Run the tests
+	go test ./...
+
+generate: ## Make the Go files of the templ files
+	go tool templ generate
+
+build: ## Build ./taskyard
+	go build -trimpath -ldflags '-s -w' -o taskyard .
+
+run: ## Start the server on 127.0.0.1:8080 with ./data
+	go run . serve
+
+bench: ## Measure store and HTTP beside the limit of the machine; writes bench/out/bench.json
+	@mkdir -p bench/out
+	go run ./bench -json bench/out/bench.json
+
+shots: ## Take pictures of the pages into bench/out/shots (needs chromium)
+	@mkdir -p bench/out/shots
+	SHOTS_DIR=$(CURDIR)/bench/out/shots go test -count=1 -run TestShots .

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+func notEmpty(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("must not be empty")
+	}
+	if strings.ContainsRune(s, 0) {
+		return errors.New("must not hold a NUL")
+	}
+	return nil
+}
+
+func orEmpty(check func(string) error) func(string) error {
+	return func(s string) error {
+		if s == "" {
+			return nil
+		}
+		return check(s)
+	}
+}
+
+func hostPort(s string) error {
+	_, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf(`%q is not an address: give host:port such as "127.0.0.1:8080"`, s)
+	}
+	return nil
+}
+
+func httpURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return errors.New("is not a URL: give one such as \"https://host/path\"") // may hold a secret: not shown
+	}
+	if u.User != nil {
+		return errors.New("must not hold a user or password: name a variable that holds the secret instead")
+	}
+	return nil
+}
+
+func siteURL(s string) error {
+	if err := httpURL(s); err != nil {
+		return err
+	}
+	if u, _ := url.Parse(s); u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf(`%q has more than a host: give one such as "https://yard.example.org"`, s)
+	}
+	return nil
+}
+
+func address(s string) error {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return nil
+	}
+	if _, err := netip.ParsePrefix(s); err == nil {
+		return nil
+	}
+	return fmt.Errorf(`%q is not an address: give one such as "10.0.0.1" or "10.0.0.0/8"`, s)
+}
+
+var hostNames = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`)
+
+func hostName(s string) error {
+	if hostNames.MatchString(s) {
+		return nil
+	}
+	return fmt.Errorf(`%q is not a host name: give one such as "yard.example.org" or "yard.example.org:8443"`, s)
+}
+
+var variableNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// variableName keeps the value out of its error: people paste keys where the
+// name of a variable is asked for.
+func variableName(s string) error {
+	if variableNames.MatchString(s) {
+		return nil
+	}
+	return errors.New(`is not the name of a variable: give one such as "OPENAI_API_KEY", never the secret itself`)
+}
+
+var sectionNames = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+
+func sectionName(s string) error {
+	if sectionNames.MatchString(s) {
+		return nil
+	}
+	return fmt.Errorf("%q is not a valid name: use 1 to 40 of a-z, 0-9, - and _", s)
+}
+
+var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
+// cronLine wants five fields that fire some day. The parser panics on some
+// lines with a time zone in them, so these are refused first.
+func cronLine(s string) error {
+	const hint = `give five fields (minute hour day month weekday) such as "0 6-21 * * *"`
+	if strings.Contains(s, "=") {
+		return fmt.Errorf("%q is not a cron line: %s; the time zone stands in scheduler.timezone", s, hint)
+	}
+	schedule, err := cronParser.Parse(s)
+	if err != nil {
+		return fmt.Errorf("%q is not a cron line (%w): %s", s, err, hint)
+	}
+	if schedule.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return fmt.Errorf("%q never comes: %s", s, hint)
+	}
+	return nil
+}
+
+func zone(s string) error {
+	if s != "" {
+		if _, err := time.LoadLocation(s); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf(`%q is not a time zone: give one such as "Local", "UTC" or "Europe/Berlin"`, s)
+}

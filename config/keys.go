@@ -1,0 +1,133 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// key is one setting: its dotted name, where "*" stands for a name that the
+// user chooses, its default (nil: none) and what it accepts.
+type key struct {
+	name string
+	def  any
+	kind kind
+}
+
+const (
+	second = time.Second
+	minute = time.Minute
+	hour   = time.Hour
+	day    = 24 * time.Hour
+)
+
+// keys lists every setting in the order in which Print shows them.
+var keys = []key{
+	{"listen", "127.0.0.1:8080", text(hostPort)},
+	{"data", "./data", text(notEmpty)},
+	{"public_url", "", text(orEmpty(siteURL))},
+	{"trusted_proxies", []any{}, list(address)},
+	{"allowed_hosts", []any{}, list(hostName)},
+	{"log_level", "info", oneOf("debug", "info", "warn", "error")},
+
+	{"scheduler.enabled", true, boolean},
+	{"scheduler.cron", "0 6-21 * * *", text(cronLine)},
+	{"scheduler.timezone", "Local", text(zone)},
+	{"scheduler.concurrency", int64(1), number(1, 64)},
+	{"scheduler.wake_budget_per_hour", int64(12), number(0, 1000)},
+
+	{"runs.max_parallel", int64(4), number(1, 256)},
+	{"runs.timeout", "300s", duration(second, day)},
+	{"runs.idle_timeout", "120s", duration(second, day)},
+	{"runs.attempts", int64(3), number(1, 10)},
+	{"runs.keep_transcripts", "2160h", duration(hour, 3650*day)},
+
+	{"claims.lease", "2h", duration(minute, 30*day)},
+
+	{"approval.policy", "delegated", oneOf("always", "delegated", "never")},
+	{"approval.expires", "24h", duration(minute, 30*day)},
+
+	{"task_tool.enabled", true, boolean},
+	{"task_tool.max_depth", int64(2), number(0, 10)},
+	{"task_tool.default_timeout_seconds", int64(300), number(1, 86400)},
+	{"task_tool.max_tokens", int64(50000), number(100, 100_000_000)},
+	{"task_tool.enable_verbose_logging", false, boolean},
+	{"task_tool.allow_model_override", true, boolean},
+	{"task_tool.max_per_hour", int64(60), number(1, 100_000)},
+
+	{"backup.cron", "30 3 * * *", text(cronLine)},
+	{"backup.keep", int64(7), number(1, 1000)},
+
+	{"providers.*.api", nil, oneOf("openai", "anthropic")},
+	{"providers.*.base_url", nil, text(httpURL)},
+	{"providers.*.api_key_env", nil, text(orEmpty(variableName))},
+	{"providers.*.models", nil, list(notEmpty)},
+	{"providers.*.default_model", nil, text(notEmpty)},
+	{"providers.*.price_per_mtok", nil, prices},
+
+	{"runners.*.kind", nil, oneOf("command", "builtin", "claude", "codex", "acp", "webhook", "worker")},
+	{"runners.*.command", nil, list(notEmpty)},
+	{"runners.*.env", nil, variables},
+	{"runners.*.workspace", nil, text(notEmpty)},
+	{"runners.*.accept_weaker", nil, boolean},
+	{"runners.*.provider", nil, text(sectionName)},
+	{"runners.*.url", nil, text(httpURL)},
+	{"runners.*.secret_env", nil, text(variableName)},
+	{"runners.*.labels", nil, list(notEmpty)},
+}
+
+// pattern turns "runners.coder.kind" into "runners.*.kind".
+func pattern(name string) string {
+	parts := strings.SplitN(name, ".", 3)
+	if len(parts) > 1 && (parts[0] == "providers" || parts[0] == "runners") {
+		parts[1] = "*"
+	}
+	return strings.Join(parts, ".")
+}
+
+// lookup finds the setting of a dotted name.
+func lookup(name string) (key, bool) {
+	want := pattern(name)
+	i := slices.IndexFunc(keys, func(k key) bool { return k.name == want })
+	if i < 0 || strings.Contains(name, "*") {
+		return key{}, false
+	}
+	return keys[i], true
+}
+
+// section splits a dotted name into the table that holds it and its own name.
+func section(name string) (table, own string) {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		return name[:i], name[i+1:]
+	}
+	return "", name
+}
+
+// isTable tells whether settings stand below the name.
+func isTable(name string) bool {
+	p := pattern(name) + "."
+	return slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, p) })
+}
+
+// valid names the settings that may stand where the unknown name stood.
+func valid(unknown string) string {
+	table, _ := section(unknown)
+	if table != "" && !isTable(table) {
+		return valid(table)
+	}
+	var names []string
+	for _, k := range keys {
+		t, own := section(k.name)
+		if t == pattern(table) {
+			names = append(names, own)
+		} else if table == "" {
+			if top, _, _ := strings.Cut(t, "."); !slices.Contains(names, "["+top+"]") {
+				names = append(names, "["+top+"]")
+			}
+		}
+	}
+	if table == "" {
+		return "valid are " + strings.Join(names, ", ")
+	}
+	return "valid in [" + table + "] are " + strings.Join(names, ", ")
+}

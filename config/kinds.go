@@ -1,0 +1,200 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kind is a type of setting. read checks a value as TOML gives it and returns
+// it typed; text turns a variable or flag into such a value (nil: it cannot
+// be set that way).
+type kind struct {
+	read func(v any) (any, error)
+	text func(s string) any
+}
+
+func asIs(s string) any { return s }
+
+// text is a string that passes check.
+func text(check func(string) error) kind {
+	return kind{text: asIs, read: func(v any) (any, error) {
+		s, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("%v is not text: put it in quotes", v)
+		}
+		return s, check(s)
+	}}
+}
+
+// oneOf is one of the words given.
+func oneOf(words ...string) kind {
+	return text(func(s string) error {
+		if slices.Contains(words, s) {
+			return nil
+		}
+		return fmt.Errorf("%q is not valid: valid are %s", s, strings.Join(words, ", "))
+	})
+}
+
+var boolean = kind{
+	text: func(s string) any {
+		switch s {
+		case "true":
+			return true
+		case "false":
+			return false
+		}
+		return s
+	},
+	read: func(v any) (any, error) {
+		if b, ok := v.(bool); ok {
+			return b, nil
+		}
+		return nil, fmt.Errorf("%s is not valid: valid are true, false", shown(v))
+	},
+}
+
+// number is a whole number from low to high.
+func number(low, high int64) kind {
+	return kind{
+		text: func(s string) any {
+			if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+				return n
+			}
+			return s
+		},
+		read: func(v any) (any, error) {
+			if n, ok := v.(int64); ok && n >= low && n <= high {
+				return int(n), nil
+			}
+			return nil, fmt.Errorf("%s is not valid: give a whole number from %d to %d", shown(v), low, high)
+		},
+	}
+}
+
+// duration is a time span with a unit, from low to high.
+func duration(low, high time.Duration) kind {
+	return kind{text: asIs, read: func(v any) (any, error) {
+		s, _ := v.(string)
+		if d, err := time.ParseDuration(s); err == nil && d >= low && d <= high {
+			return d, nil
+		}
+		return nil, fmt.Errorf(`%s is not valid: give a duration from %s to %s such as "90s", "15m" or "2h"`, shown(v), short(low), short(high))
+	}}
+}
+
+// list is a list of strings that pass check. A variable gives it parted by
+// commas, or as a JSON list where a comma belongs to a value.
+func list(check func(string) error) kind {
+	return kind{
+		text: func(s string) any {
+			var items []any
+			if strings.HasPrefix(s, "[") && json.Unmarshal([]byte(s), &items) == nil {
+				return items
+			}
+			for part := range strings.SplitSeq(s, ",") {
+				if part = strings.TrimSpace(part); part != "" {
+					items = append(items, part)
+				}
+			}
+			return items
+		},
+		read: func(v any) (any, error) {
+			items, ok := v.([]any)
+			if !ok {
+				return nil, fmt.Errorf(`%s is not a list: write ["one", "two"]`, shown(v))
+			}
+			out := make([]string, 0, len(items))
+			for _, item := range items {
+				s, ok := item.(string)
+				if !ok {
+					return nil, fmt.Errorf("%s in the list is not text: put it in quotes", shown(item))
+				}
+				if err := check(s); err != nil {
+					return nil, err
+				}
+				out = append(out, s)
+			}
+			return out, nil
+		},
+	}
+}
+
+// variables is a table of environment variables.
+var variables = kind{read: func(v any) (any, error) {
+	table, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf(`%s is not a table: write { NAME = "value" }`, shown(v))
+	}
+	out := make(map[string]string, len(table))
+	for name, item := range table {
+		s, ok := item.(string)
+		if !ok {
+			return nil, fmt.Errorf("the value of %s is not text: put it in quotes", name)
+		}
+		if err := variableName(name); err != nil {
+			return nil, err
+		}
+		out[name] = s
+	}
+	return out, nil
+}}
+
+// prices is a table of models with the price of a million tokens in and out.
+var prices = kind{read: func(v any) (any, error) {
+	table, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf(`%s is not a table: write { "model" = [2.5, 10.0] }`, shown(v))
+	}
+	out := make(map[string]Price, len(table))
+	for model, item := range table {
+		pair, _ := item.([]any)
+		if len(pair) != 2 {
+			return nil, fmt.Errorf("the price of %q is not two numbers: give US dollars for a million tokens in and out such as [2.5, 10.0]", model)
+		}
+		in, okIn := dollars(pair[0])
+		back, okOut := dollars(pair[1])
+		if !okIn || !okOut {
+			return nil, fmt.Errorf("the price of %q is not valid: give two numbers from 0 to 100000", model)
+		}
+		out[model] = Price{in, back}
+	}
+	return out, nil
+}}
+
+func dollars(v any) (float64, bool) {
+	f, ok := v.(float64)
+	if n, isInt := v.(int64); isInt {
+		f, ok = float64(n), true
+	}
+	return f, ok && !math.IsNaN(f) && f >= 0 && f <= 100_000
+}
+
+// shown is a value as an error may show it: quoted, and never endless.
+func shown(v any) string {
+	s := fmt.Sprintf("%v", v)
+	if t, ok := v.(string); ok {
+		s = strconv.Quote(t)
+	}
+	if len(s) > 60 {
+		s = s[:57] + "..."
+	}
+	return s
+}
+
+// short writes a duration without the zeros: 2h, not 2h0m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/knadh/koanf/v2"
+)
+
+// FileName is the file that Load looks for in the data folder.
+const FileName = "taskyard.toml"
+
+// LoadOptions says where the layers come from.
+type LoadOptions struct {
+	File    string            // "" means FileName in the data folder, where absence is fine
+	Environ []string          // "NAME=value", as os.Environ gives it
+	Flags   map[string]string // by dotted key, only those that were given
+}
+
+// Sources tells by dotted key where a value came from: "default",
+// "data/taskyard.toml:12", "TASKYARD_LISTEN" or "flag --listen".
+type Sources map[string]string
+
+const fromDefault = "default"
+
+// loader gathers values, their sources and everything that is wrong.
+type loader struct {
+	values  map[string]any
+	sources Sources
+	refused map[string]bool // names whose value was wrong
+	errs    []error
+}
+
+// Load reads all layers: defaults, file, variables, flags; later ones win.
+// The error joins one line for each wrong key or value.
+func Load(opts LoadOptions) (*Config, Sources, error) {
+	l := &loader{values: map[string]any{}, sources: Sources{}, refused: map[string]bool{}}
+	for _, k := range keys {
+		if k.def != nil {
+			l.set(k.name, k.def, fromDefault)
+		}
+	}
+	l.file(opts.File, dataFolder(opts))
+	l.environ(opts.Environ)
+	l.flags(opts.Flags)
+	l.checkSections()
+	if err := errors.Join(l.errs...); err != nil {
+		return nil, nil, err
+	}
+	c, err := l.config()
+	return c, l.sources, err
+}
+
+// dataFolder tells where to look for the file before it can be read.
+func dataFolder(opts LoadOptions) string {
+	if d := opts.Flags["data"]; d != "" {
+		return d
+	}
+	for _, entry := range opts.Environ {
+		if d, ok := strings.CutPrefix(entry, envName("data")+"="); ok && d != "" {
+			return d
+		}
+	}
+	k, _ := lookup("data")
+	return k.def.(string)
+}
+
+// set checks one value and keeps it with its source, or notes what is wrong.
+func (l *loader) set(name string, v any, source string) {
+	k, ok := lookup(name)
+	if !ok {
+		l.errs = append(l.errs, fmt.Errorf("%s: unknown key %q: %s", source, name, valid(name)))
+		return
+	}
+	typed, err := k.kind.read(v)
+	if err != nil {
+		l.refused[name] = true
+		l.errs = append(l.errs, fmt.Errorf("%s: %s: %w", source, name, err))
+		return
+	}
+	l.values[name], l.sources[name] = typed, source
+}
+
+// file reads the TOML file: the one named, or the one in the data folder.
+func (l *loader) file(path, data string) {
+	named := path != ""
+	if !named {
+		path = filepath.Join(data, FileName)
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return
+	}
+	if err != nil {
+		l.errs = append(l.errs, fmt.Errorf("configuration file: %w", err))
+		return
+	}
+	l.toml(path, text)
+	if d, ok := l.values["data"].(string); !named && ok && !sameFolder(d, data) && l.sources["data"] != fromDefault {
+		l.errs = append(l.errs, fmt.Errorf("%s: data: %q is not the folder that this file lies in: give the folder with --data, or this file with --config", l.sources["data"], d))
+	}
+}
+
+func sameFolder(a, b string) bool {
+	a, errA := filepath.Abs(a)
+	b, errB := filepath.Abs(b)
+	return errA == nil && errB == nil && a == b
+}
+
+// config turns the values into the struct.
+func (l *loader) config() (*Config, error) {
+	k := koanf.New(".")
+	for name, v := range l.values {
+		if err := k.Set(name, v); err != nil {
+			return nil, err
+		}
+	}
+	c := &Config{values: l.values}
+	if err := k.Unmarshal("", c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

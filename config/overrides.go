@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const envPrefix = "TASKYARD_"
+
+// ClientVariables are those that clients and started agents read. They may be
+// in a server's environment and mean nothing there.
+var ClientVariables = []string{
+	"TASKYARD_URL", "TASKYARD_TOKEN", "TASKYARD_TASK_ID", "TASKYARD_RUN_ID", "TASKYARD_AGENT", "TASKYARD_MODEL",
+}
+
+// environ reads the TASKYARD_… variables.
+func (l *loader) environ(environ []string) {
+	for _, entry := range slices.Sorted(slices.Values(environ)) {
+		variable, value, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(variable, envPrefix) || slices.Contains(ClientVariables, variable) {
+			continue
+		}
+		name, ok := keyOf(variable)
+		if !ok {
+			l.errs = append(l.errs, fmt.Errorf("%s: unknown variable: a key of %s in capitals is valid, such as TASKYARD_SCHEDULER_CRON for cron in [scheduler]", variable, FileName))
+			continue
+		}
+		l.override(name, value, variable)
+	}
+}
+
+// flags reads the flags that were given.
+func (l *loader) flags(flags map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		l.override(name, flags[name], "flag --"+name)
+	}
+}
+
+// override sets a value that came as text.
+func (l *loader) override(name, value, source string) {
+	k, ok := lookup(name)
+	switch {
+	case !ok:
+		l.set(name, value, source) // notes the unknown key
+	case k.kind.text == nil:
+		l.errs = append(l.errs, fmt.Errorf("%s: %s is a table: set it in %s", source, name, FileName))
+	default:
+		l.set(name, k.kind.text(value), source)
+	}
+}
+
+// keyOf finds the dotted key of a variable: TASKYARD_RUNNERS_CODER_KIND is
+// runners.coder.kind. Names with a dash cannot be written so.
+func keyOf(variable string) (string, bool) {
+	for _, k := range keys {
+		before, after, dynamic := strings.Cut(k.name, "*")
+		if !dynamic {
+			if variable == envName(k.name) {
+				return k.name, true
+			}
+			continue
+		}
+		middle, ok := strings.CutPrefix(variable, envName(before))
+		if middle, ok2 := strings.CutSuffix(middle, envName(after)[len(envPrefix):]); ok && ok2 {
+			if name := strings.ToLower(middle); strings.ToUpper(name) == middle && sectionName(name) == nil {
+				return before + name + after, true
+			}
+		}
+	}
+	return "", false
+}
+
+func envName(name string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
+}

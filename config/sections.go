@@ -1,0 +1,84 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// checkSections checks what no single value can tell: the rules between the
+// keys of one provider or runner.
+func (l *loader) checkSections() {
+	for _, s := range l.sections("providers") {
+		l.checkProvider(s)
+	}
+	for _, s := range l.sections("runners") {
+		l.checkRunner(s)
+	}
+}
+
+// sections returns the prefixes ("runners.coder.") of the sections of a group.
+func (l *loader) sections(group string) []string {
+	found := map[string]bool{}
+	for name := range l.sources {
+		if parts := strings.SplitN(name, ".", 3); parts[0] == group && len(parts) > 1 {
+			found[group+"."+parts[1]+"."] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (l *loader) checkProvider(s string) {
+	l.require(s, "api", `give "openai" or "anthropic"`)
+	models, _ := l.values[s+"models"].([]string)
+	model, ok := l.values[s+"default_model"].(string)
+	if ok && len(models) > 0 && !slices.Contains(models, model) {
+		l.wrong(s+"default_model", "%q is not among models: valid are %s", model, strings.Join(models, ", "))
+	}
+}
+
+// needs names the key without which a runner of a kind cannot start anything.
+var needs = map[string][2]string{
+	"command": {"command", `give the program and its arguments such as ["python3", "agent.py"]`},
+	"acp":     {"command", `give the program and its arguments such as ["gemini", "--acp"]`},
+	"webhook": {"url", `give one such as "https://host/path"`},
+}
+
+func (l *loader) checkRunner(s string) {
+	if s == "runners.none." {
+		l.wrong(strings.TrimSuffix(s, "."), "the name none is taken: an agent with that runner is never started")
+	}
+	l.require(s, "kind", "valid are command, builtin, claude, codex, acp, webhook, worker")
+	kind, _ := l.values[s+"kind"].(string)
+	if need, ok := needs[kind]; ok {
+		l.require(s, need[0], "a runner of kind "+kind+" needs it: "+need[1])
+	}
+	if command, ok := l.values[s+"command"].([]string); ok && len(command) == 0 {
+		l.wrong(s+"command", `must not be empty: give the program and its arguments such as ["python3", "agent.py"]`)
+	}
+	provider, ok := l.values[s+"provider"].(string)
+	if ok && !slices.Contains(l.sections("providers"), "providers."+provider+".") {
+		l.wrong(s+"provider", "there is no [providers.%s]", provider)
+	}
+}
+
+// require notes a key that is missing, unless its value was already refused.
+func (l *loader) require(s, own, hint string) {
+	if _, ok := l.values[s+own]; ok || l.refused[s+own] {
+		return
+	}
+	l.wrong(s+own, "is missing: %s", hint)
+}
+
+func (l *loader) wrong(name, format string, args ...any) {
+	source := l.sources[name]
+	if source == "" {
+		table, _ := section(name)
+		source = l.sources[table]
+	}
+	if source == "" {
+		source = "configuration"
+	}
+	l.errs = append(l.errs, fmt.Errorf("%s: %s: %s", source, name, fmt.Sprintf(format, args...)))
+}

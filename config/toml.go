@@ -1,0 +1,129 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/toml/v2"
+)
+
+// toml reads the text of a file into the loader.
+func (l *loader) toml(path string, text []byte) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	tree, err := toml.Parser().Unmarshal(text)
+	if err != nil {
+		l.errs = append(l.errs, syntaxError(path, err))
+		return
+	}
+	lines := scanLines(string(text))
+	l.walk("", tree, func(name string) string {
+		return fmt.Sprintf("%s:%d", path, lines.of(name))
+	})
+}
+
+// syntaxError puts the line of a TOML error where editors look for it.
+func syntaxError(path string, err error) error {
+	var at interface{ Position() (row, column int) }
+	if errors.As(err, &at) {
+		row, _ := at.Position()
+		return fmt.Errorf("%s:%d: %w", path, row, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// walk sets every value of a table. Names are visited in order, so that
+// errors come in the same order each time.
+func (l *loader) walk(prefix string, tree map[string]any, source func(string) string) {
+	for _, own := range slices.Sorted(maps.Keys(tree)) {
+		name := prefix + own
+		if (prefix == "providers." || prefix == "runners.") && sectionName(own) != nil {
+			l.errs = append(l.errs, fmt.Errorf("%s: [%s]: %w", source(name), name, sectionName(own)))
+			continue
+		}
+		table, ok := tree[own].(map[string]any)
+		switch {
+		case ok && isTable(name):
+			if pattern(name) != name {
+				l.sources[name] = source(name) // an empty section is still one to check
+			}
+			l.walk(name+".", table, source)
+		case isTable(name):
+			l.errs = append(l.errs, fmt.Errorf("%s: %s: is a section: write [%s]", source(name), name, name))
+		default:
+			l.set(name, tree[own], source(name))
+		}
+	}
+}
+
+// lineIndex holds the line, counted from 1, on which each dotted name stands.
+type lineIndex map[string]int
+
+// of returns the line of a name, or of the nearest table that holds it.
+func (x lineIndex) of(name string) int {
+	for {
+		if n, ok := x[name]; ok {
+			return n
+		}
+		i := strings.LastIndexByte(name, '.')
+		if i < 0 {
+			return 1
+		}
+		name = name[:i]
+	}
+}
+
+var (
+	tomlTable = regexp.MustCompile(`^\s*\[\[?([^\[\]]+)\]`)
+	tomlKey   = regexp.MustCompile(`^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=`)
+	tomlPart  = regexp.MustCompile(`[A-Za-z0-9_-]+|"[^"]*"|'[^']*'`)
+)
+
+// scanLines finds tables and keys by their looks; the parser does not tell
+// where it found a key. Lines inside a multi-line string are passed over.
+func scanLines(text string) lineIndex {
+	x, table, quote := lineIndex{}, "", ""
+	for i, line := range strings.Split(text, "\n") {
+		if quote != "" {
+			if strings.Contains(line, quote) {
+				quote = ""
+			}
+			continue
+		}
+		if m := tomlTable.FindStringSubmatch(line); m != nil {
+			table = dotted(m[1])
+			x.note(table, i+1)
+		} else if m := tomlKey.FindStringSubmatch(line); m != nil {
+			name := dotted(m[1])
+			if table != "" {
+				name = table + "." + name
+			}
+			x.note(name, i+1)
+		}
+		for _, q := range []string{`"""`, "'''"} {
+			if strings.Count(line, q)%2 == 1 {
+				quote = q
+			}
+		}
+	}
+	return x
+}
+
+func (x lineIndex) note(name string, line int) {
+	if _, ok := x[name]; !ok {
+		x[name] = line
+	}
+}
+
+// dotted turns `runners . "coder"` into runners.coder.
+func dotted(s string) string {
+	parts := tomlPart.FindAllString(s, -1)
+	for i, p := range parts {
+		parts[i] = strings.Trim(p, `"'`)
+	}
+	return strings.Join(parts, ".")
+}

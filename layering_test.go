@@ -1,0 +1,287 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "taskyard"
+
+// mayImport is the one table of who imports whom. A folder without an entry
+// has that of the nearest folder above; packages below one top folder may
+// import each other. Files that end in _test.go may import what they like:
+// the compiler keeps them out of the binary and refuses cycles.
+var mayImport = map[string][]string{
+	"task":      {},
+	"static":    {},
+	"config":    {},
+	"agentfile": {"task"},
+	"runner":    {"task"},
+	"db":        {"task"},
+	"service":   {"task", "db", "agentfile"},
+	"views":     {"task", "static"},
+	"handlers":  {"task", "service", "views", "static"},
+	"jobs":      {"task", "service", "runner"},
+	"mcptools":  {"task", "service"},
+	"cli":       {"task"},
+	".":         everything,
+	"bench":     everything,
+}
+
+var everything = []string{"*"}
+
+// soleUsers names the packages that may import a library.
+var soleUsers = map[string][]string{
+	"database/sql":                    {"db"},
+	"github.com/mattn/go-sqlite3":     {"db"},
+	"github.com/pressly/goose":        {"db"},
+	"github.com/labstack/echo":        {"handlers"},
+	"github.com/danielgtaylor/huma":   {"handlers"},
+	"github.com/alexedwards/scs":      {"handlers"},
+	"github.com/go-co-op/gocron":      {"jobs"},
+	"github.com/modelcontextprotocol": {"mcptools"},
+	"github.com/a-h/templ":            {"views", "handlers"},
+	"github.com/knadh/koanf":          {"config"},
+	"flag":                            {".", "bench"},
+}
+
+// Longer files hide their parts.
+const (
+	maxGoLines    = 500
+	maxTestLines  = 600
+	maxTemplLines = 150
+)
+
+// source is what the rules look at in one file.
+type source struct {
+	folder  string // slash-separated, "." for the root
+	name    string
+	imports []string
+	clock   []int // lines that ask for the time
+	lines   int
+}
+
+func (s source) path() string { return path.Join(s.folder, s.name) }
+func (s source) test() bool   { return strings.HasSuffix(s.name, "_test.go") }
+func (s source) top() string  { top, _, _ := strings.Cut(s.folder, "/"); return top }
+
+func TestLayering(t *testing.T) {
+	t.Parallel()
+	sources, err := readSources(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sources) < 10 {
+		t.Fatalf("only %d files found", len(sources))
+	}
+	for _, s := range sources {
+		for _, v := range violations(s) {
+			t.Error(v)
+		}
+	}
+}
+
+func TestLayeringCatchesPlantedViolations(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\n", maxTestLines)
+	tests := []struct{ name, path, text, want string }{
+		{"nouns import nothing of ours", "task/x.go", `import "taskyard/db"`, "task may not import taskyard/db"},
+		{"SQL does not know the verbs", "db/x.go", `import "taskyard/service"`, "db may not import taskyard/service"},
+		{"verbs do not know the surfaces", "service/x.go", `import "taskyard/handlers"`, "may not import"},
+		{"pages do not reach the database", "handlers/x.go", `import "taskyard/db"`, "may not import"},
+		{"a folder below is bound like its parent", "runner/model/x.go", `import "taskyard/config"`, "runner/model may not import"},
+		{"an unknown package has no rights", "extra/x.go", `import "fmt"`, "extra is not in the table"},
+		{"nobody imports main", "cli/x.go", `import "taskyard"`, "may not import"},
+		{"SQL stands in db alone", "service/x.go", `import "database/sql"`, "only db may import database/sql"},
+		{"the drivers of SQL stand in db alone", "bench/x.go", `import _ "github.com/mattn/go-sqlite3"`, "only db may import"},
+		{"echo stands in handlers alone", "main.go", `import "github.com/labstack/echo/v4/middleware"`, "only handlers may import"},
+		{"huma stands in handlers alone", "service/x.go", `import "github.com/danielgtaylor/huma/v2"`, "only handlers"},
+		{"scs stands in handlers alone", "db/x.go", `import "github.com/alexedwards/scs/v2"`, "only handlers"},
+		{"gocron stands in jobs alone", "service/x.go", `import "github.com/go-co-op/gocron/v2"`, "only jobs"},
+		{"the MCP SDK stands in mcptools alone", "handlers/x.go", `import "github.com/modelcontextprotocol/go-sdk/mcp"`, "only mcptools"},
+		{"templ stands in views and handlers alone", "service/x.go", `import "github.com/a-h/templ"`, "only views, handlers"},
+		{"service does not look at the clock", "service/x.go", "import \"time\"\nvar x = time.Now()", "asks for the time"},
+		{"nor does it measure from now", "service/x.go", "import \"time\"\nvar x = time.Since(time.Time{})", "asks for the time"},
+		{"files are short", "db/x.go", long[:maxGoLines], "lines"},
+		{"tests are short", "db/x_test.go", long, "lines"},
+		{"templates are short", "views/x.templ", long[:maxTemplLines+1], "lines"},
+
+		{"tests may import more", "service/x_test.go", `import "database/sql"`, ""},
+		{"tests may look at the clock", "service/x_test.go", "import \"time\"\nvar x = time.Now()", ""},
+		{"a clock may be handed over", "service/x.go", "import \"time\"\nvar x = time.Now", ""},
+		{"neighbours below one folder may meet", "db/dbtest/x.go", `import "taskyard/db"`, ""},
+		{"a longer name is another library", "cli/x.go", `import "flagged"`, ""},
+		{"generated files may be long", "views/x_templ.go", long, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := parse(tt.path, []byte("package x\n"+tt.text))
+			if strings.HasSuffix(tt.path, ".templ") {
+				s, err = parse(tt.path, []byte(tt.text))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(violations(s), "\n")
+			if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// violations names every rule that a file breaks.
+func violations(s source) []string {
+	var out []string
+	if limit := maxLines(s); s.lines > limit {
+		out = append(out, fmt.Sprintf("%s has %d lines, at most %d are allowed: part it", s.path(), s.lines, limit))
+	}
+	if s.test() {
+		return out
+	}
+	for _, imported := range s.imports {
+		if why := refuse(s, imported); why != "" {
+			out = append(out, s.path()+": "+why)
+		}
+	}
+	if _, ok := rule(s.folder); !ok {
+		out = append(out, fmt.Sprintf("%s: package %s is not in the table mayImport", s.path(), s.folder))
+	}
+	if s.top() == "service" {
+		for _, line := range s.clock {
+			out = append(out, fmt.Sprintf("%s:%d: asks for the time: take that of the transaction or the clock of the service", s.path(), line))
+		}
+	}
+	return out
+}
+
+// refuse tells why a file may not import a path, or "".
+func refuse(s source, imported string) string {
+	for library, users := range soleUsers {
+		if within(imported, library) && !slices.Contains(users, s.top()) {
+			return fmt.Sprintf("only %s may import %s", strings.Join(users, ", "), library)
+		}
+	}
+	if !within(imported, module) {
+		return ""
+	}
+	folder := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
+	top, _, _ := strings.Cut(folder, "/")
+	allowed, _ := rule(s.folder)
+	if top != "" && (top == s.top() || slices.Contains(allowed, top) || slices.Contains(allowed, "*")) {
+		return ""
+	}
+	return fmt.Sprintf("%s may not import %s: see the table mayImport", s.folder, imported)
+}
+
+// rule finds the entry of a folder or of the nearest one above.
+func rule(folder string) ([]string, bool) {
+	for f := folder; ; f = path.Dir(f) {
+		if allowed, ok := mayImport[f]; ok && (f != "." || folder == ".") {
+			return allowed, true
+		}
+		if f == "." {
+			return nil, false
+		}
+	}
+}
+
+func within(imported, prefix string) bool {
+	return imported == prefix || strings.HasPrefix(imported, prefix+"/")
+}
+
+func maxLines(s source) int {
+	switch {
+	case strings.HasSuffix(s.name, ".templ"):
+		return maxTemplLines
+	case strings.HasSuffix(s.name, "_templ.go"):
+		return 1 << 30 // generated
+	case s.test():
+		return maxTestLines
+	}
+	return maxGoLines
+}
+
+// readSources reads every Go and templ file of this module.
+func readSources(root string) ([]source, error) {
+	var out []source
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return skip(root, file, d.Name())
+		}
+		if ext := filepath.Ext(file); ext != ".go" && ext != ".templ" {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		s, err := parse(filepath.ToSlash(file), text)
+		out = append(out, s)
+		return err
+	})
+	return out, err
+}
+
+// skip leaves out hidden folders, test data, the data of a running server and
+// other modules.
+func skip(root, folder, name string) error {
+	if folder == root {
+		return nil
+	}
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	if err == nil || strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" || folder == "data" {
+		return filepath.SkipDir
+	}
+	return nil
+}
+
+func parse(file string, text []byte) (source, error) {
+	s := source{folder: path.Dir(file), name: path.Base(file), lines: strings.Count(string(text), "\n")}
+	if strings.HasSuffix(file, ".templ") {
+		return s, nil
+	}
+	mode := parser.ImportsOnly
+	if s.top() == "service" {
+		mode = parser.SkipObjectResolution // bodies are looked at
+	}
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, text, mode)
+	if err != nil {
+		return s, err
+	}
+	for _, i := range tree.Imports {
+		if imported, err := strconv.Unquote(i.Path.Value); err == nil {
+			s.imports = append(s.imports, imported)
+		}
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && asksForTime(call) {
+			s.clock = append(s.clock, set.Position(call.Pos()).Line)
+		}
+		return true
+	})
+	return s, nil
+}
+
+func asksForTime(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !slices.Contains([]string{"Now", "Since", "Until"}, sel.Sel.Name) {
+		return false
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	return ok && pkg.Name == "time"
+}

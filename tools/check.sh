@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs every check: format, vet, staticcheck, generated files, tests with the
+# race detector. `make check` and .ci/run call it; run it from anywhere.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tool() { go tool -modfile=tools/go.mod "$@"; }
+step() { printf '== %s\n' "$*"; }
+sums() { find . -name '*_templ.go' -exec sha256sum {} + | sort -k 2; }
+
+step "format (gofumpt)"
+unformatted=$(tool gofumpt -l .)
+if [ -n "$unformatted" ]; then
+	printf 'not formatted, run "make format":\n%s\n' "$unformatted" >&2
+	exit 1
+fi
+
+step "generated files (templ)"
+before=$(sums)
+go tool templ generate
+if ! diff <(printf '%s\n' "$before") <(sums); then
+	echo 'generated files were not current: commit what "make generate" made' >&2
+	exit 1
+fi
+
+step "go vet"
+go vet ./...
+
+step "staticcheck"
+tool staticcheck ./...
+
+step "go test ./... with the race detector"
+go test -race -shuffle=on -timeout 15m ./...
