@@ -117,3 +117,8 @@ func (rx *Rx) CheckChain() (int, error) {
 	}
 	return n, rows.Err()
 }
+
+// LastEvents returns the newest lines of a task, oldest first.
+func (rx *Rx) LastEvents(id task.ID, limit int) ([]task.Event, error) {
+	return rx.events("SELECT * FROM (SELECT "+eventCols+" FROM events WHERE task_id = ? ORDER BY id DESC LIMIT ?) ORDER BY 1", id, limit)
+}

@@ -145,3 +145,18 @@ func historyWhere(w *where, f task.HistoryFilter) {
 		w.add("t.archived_at < ?", f.To)
 	}
 }
+
+// OpenBare returns open tasks of a status in queue order, bare, and the
+// cursor of the next page.
+func (rx *Rx) OpenBare(status task.Status, limit int, after string) ([]*task.Task, string, error) {
+	w, err := openWhere(task.TaskFilter{Status: status, After: after}, rx.Now)
+	if err != nil {
+		return nil, "", err
+	}
+	list, err := rx.tasks("SELECT "+taskBare+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, limit)...)
+	if err != nil || len(list) < limit {
+		return list, "", err
+	}
+	last := list[limit-1]
+	return list, fmt.Sprintf("%d.%d", last.Priority, last.ID), nil
+}

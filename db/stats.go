@@ -106,3 +106,10 @@ func (rx *Rx) Counts() (c Counts, err error) {
 		Scan(&c.Tasks, &c.Archived, &c.Runs, &c.Events)
 	return c, err
 }
+
+// Size returns the bytes of the database file without its log.
+func (rx *Rx) Size() (int64, error) {
+	var n int64
+	err := rx.row("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&n)
+	return n, err
+}

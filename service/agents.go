@@ -1,0 +1,108 @@
+package service
+
+import (
+	"context"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// Agents returns all definitions, sorted by id. Error: may not read.
+func (s *Service) Agents(a task.Actor) ([]task.Agent, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return s.agents.Agents(), nil
+}
+
+// Agent returns one definition. Error: unknown agent.
+func (s *Service) Agent(a task.Actor, id string) (task.Agent, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return task.Agent{}, err
+	}
+	def, ok := s.agents.Agent(id)
+	if !ok {
+		return def, agentNotFound(id)
+	}
+	return def, nil
+}
+
+func agentNotFound(id string) error {
+	return task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", id)
+}
+
+// SaveAgent writes a definition file. ifHash, if not "", must be the hash of
+// the file as it is; invalid text is saved only with force. Errors: not an
+// admin, invalid, the file changed meanwhile.
+func (s *Service) SaveAgent(ctx context.Context, a task.Actor, id, text, ifHash string, force bool) (task.Agent, error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return task.Agent{}, err
+	}
+	before, _ := s.agents.Agent(id)
+	def, err := s.agents.Save(id, text, ifHash, force)
+	if err != nil {
+		return def, err
+	}
+	return def, change(ctx, s, a, func(t *tx) error {
+		return t.event(task.EvAgentSaved, task.Event{Agent: id}, changes{"hash": []string{before.FileHash, def.FileHash}, "status": def.Status})
+	})
+}
+
+// DeleteAgent removes a definition file. Errors: not an admin, unknown, it
+// owns open tasks.
+func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) error {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return err
+	}
+	def, ok := s.agents.Agent(id)
+	if !ok {
+		return agentNotFound(id)
+	}
+	return change(ctx, s, a, func(t *tx) error {
+		n, err := t.OpenCount(id)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return task.Errorf(task.Conflict, task.CodeAgentBusy, "Agent %s owns %d open tasks: move or finish them first", id, n)
+		}
+		if err := s.agents.Delete(id); err != nil {
+			return err
+		}
+		return t.event(task.EvAgentDeleted, task.Event{Agent: id}, changes{"hash": def.FileHash})
+	})
+}
+
+// ReloadAgents reads all definition files anew. Error: not an admin.
+func (s *Service) ReloadAgents(a task.Actor) error {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return err
+	}
+	if err := s.agents.Reload(); err != nil {
+		return err
+	}
+	s.AgentsChanged(nil)
+	return nil
+}
+
+// AgentsChanged tells pages and dispatcher that definitions changed on disk.
+func (s *Service) AgentsChanged(ids []string) {
+	topics := []string{"agents", "queues"}
+	for _, id := range ids {
+		topics = append(topics, "queue:"+id)
+	}
+	s.hub.Publish(topics)
+	s.signal()
+}
+
+// KnowsAgent tells whether an agent is defined, for callers without a right
+// to read the rest.
+func (s *Service) KnowsAgent(id string) bool { _, ok := s.agents.Agent(id); return ok }
+
+// LastRuns returns the newest ended runs of an agent.
+func (s *Service) LastRuns(ctx context.Context, a task.Actor, agent string, limit int) ([]*task.Run, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.LastRuns(agent, limit) })
+}

@@ -1,0 +1,207 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// Approve is what a reviewer says of a run that may run.
+type Approve struct {
+	Scope   task.Scope  // "" means once
+	Limits  task.Limits // tighter than the run's; zero fields stay
+	Version string      // the hash that was looked at; "" means the present one
+}
+
+// ApproveRun lets a waiting run run, exactly as it was shown. Errors: not a
+// reviewer, decided already, ended, what would run has changed, wider limits.
+func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in Approve) (*task.Run, error) {
+	if err := s.allowed(a, task.Decide); err != nil {
+		return nil, err
+	}
+	if in.Scope == "" {
+		in.Scope = task.ScopeOnce
+	}
+	if in.Scope != task.ScopeOnce && in.Scope != task.ScopeTask {
+		return nil, task.FieldErrorf("scope", "must be once or task")
+	}
+	changed := false
+	r, err := mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
+		r, def, k, err := t.undecided(id)
+		if err != nil {
+			return nil, err
+		}
+		limits, err := r.Spec.Limits.Tighten(in.Limits)
+		if err != nil {
+			return nil, err
+		}
+		spec := s.specOf(def, k, r.Depth)
+		changed = hashOf(spec) != r.Approval.Version
+		if changed {
+			return r, t.refreeze(r, spec)
+		}
+		if in.Version != "" && in.Version != r.Approval.Version {
+			return nil, changedErr(r)
+		}
+		return t.approve(r, k, limits, in)
+	})
+	if err == nil && changed {
+		return nil, changedErr(r)
+	}
+	return r, err
+}
+
+func changedErr(r *task.Run) error {
+	e := task.Errorf(task.Conflict, task.CodeRunChanged, "What run %d would do has changed since you looked: review it again", r.ID)
+	e.Version = r.Approval.Version
+	return e
+}
+
+// undecided returns a run that waits for approval, with all that it needs.
+func (t *tx) undecided(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
+	r, err := t.Run(id)
+	if err != nil {
+		return nil, task.Agent{}, nil, err
+	}
+	if r.State() != (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
+		return nil, task.Agent{}, nil, decided(r)
+	}
+	k, err := t.Task(r.TaskID)
+	if err != nil {
+		return nil, task.Agent{}, nil, err
+	}
+	def, err := t.s.starter(r.Agent)
+	return r, def, k, err
+}
+
+func decided(r *task.Run) error {
+	if r.Approval == nil || r.Approval.Decision == "" {
+		if r.Status.Final() {
+			return ended(r)
+		}
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d does not wait for approval: it is %s", r.ID, r.State())
+	}
+	a := r.Approval
+	msg := "Run " + r.ID.String() + " was already " + a.Decision + " by " + a.By + " at " + a.At.String()
+	if a.Reason != "" {
+		msg += ": " + a.Reason
+	}
+	return task.Errorf(task.Conflict, task.CodeRunDecided, "%s", msg)
+}
+
+// refreeze shows reviewers what would run by now, and asks anew.
+func (t *tx) refreeze(r *task.Run, spec task.Spec) error {
+	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
+	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires)}
+	if ok, err := t.SetApproval(r, task.PhaseApproval); err != nil || !ok {
+		return orEnded(r, err)
+	}
+	return t.event(task.EvRunVoided, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"version": r.Approval.Version})
+}
+
+func orEnded(r *task.Run, err error) error {
+	if err != nil {
+		return err
+	}
+	return ended(r)
+}
+
+func (t *tx) approve(r *task.Run, k *task.Task, limits task.Limits, in Approve) (*task.Run, error) {
+	r.Limits = limits
+	r.Approval.Decision, r.Approval.By, r.Approval.At, r.Approval.Scope = "approved", t.actor.Name, t.Now, in.Scope
+	if ok, err := t.SetApproval(r, task.PhaseQueued); err != nil || !ok {
+		return nil, orEnded(r, err)
+	}
+	if in.Scope == task.ScopeTask {
+		if err := t.SetGrant(k.ID, grantOf(*r.Spec, k), t.actor.Name, in.Limits); err != nil {
+			return nil, err
+		}
+	}
+	t.queued = true
+	c := changes{"scope": in.Scope, "version": r.Approval.Version}
+	if in.Limits != (task.Limits{}) {
+		c["limits"] = limits
+	}
+	if err := t.event(task.EvRunApproved, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+		return nil, err
+	}
+	return t.Run(r.ID)
+}
+
+// DenyRun refuses a waiting run for good; the reason goes into the task's
+// thread, where the agent that asked finds it. Errors: not a reviewer, blank
+// reason, decided already, ended.
+func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason string) (*task.Run, error) {
+	if err := s.allowed(a, task.Decide); err != nil {
+		return nil, err
+	}
+	var p task.Problems
+	if p.CheckText("reason", reason, task.MaxReason*4) && strings.TrimSpace(reason) == "" {
+		p.Add("reason", "is required: the agent that asked gets it")
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
+		r, err := t.Run(id)
+		if err != nil {
+			return nil, err
+		}
+		if r.State() != (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
+			return nil, decided(r)
+		}
+		if err := t.refuse(r, "denied", task.PhaseDenied, strings.TrimSpace(reason)); err != nil {
+			return nil, err
+		}
+		return t.Run(id)
+	})
+}
+
+// refuse ends a waiting run by a decision, tells the thread, and the owner of
+// the task above.
+func (t *tx) refuse(r *task.Run, decision string, phase task.Phase, reason string) error {
+	if err := t.SetDecision(r.ID, decision, t.actor.Name, reason); err != nil {
+		return err
+	}
+	if err := t.end(r, task.State{Status: task.RunCanceled, Phase: phase}, ending{reason: reason}, nil); err != nil {
+		return err
+	}
+	if err := t.comment(r.TaskID, task.KindSystem, t.actor.Name, "Run "+r.ID.String()+" was "+decision+": "+reason); err != nil {
+		return err
+	}
+	k, err := t.TaskBare(r.TaskID)
+	if err != nil {
+		return err
+	}
+	return t.wakeParent(k, decision)
+}
+
+// ExpireApprovals ends waiting runs that nobody decided on in time, and
+// returns how many.
+func (s *Service) ExpireApprovals(ctx context.Context) (int, error) {
+	return mutate(ctx, s, task.SystemActor, func(t *tx) (int, error) {
+		list, err := t.ExpiredApprovals(100)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range list {
+			if err := t.event(task.EvRunExpired, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, nil); err != nil {
+				return 0, err
+			}
+			if err := t.refuse(r, "expired", task.PhaseExpired, "nobody decided in time"); err != nil {
+				return 0, err
+			}
+		}
+		return len(list), nil
+	})
+}
+
+// Waiting returns the runs that wait for approval, the first to expire first.
+func (s *Service) Waiting(ctx context.Context, a task.Actor) ([]*task.Run, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Waiting(200) })
+}

@@ -1,0 +1,393 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// argonParams are OWASP's: 19 MiB, two passes, one lane.
+var argonParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+// authState is what sign-in needs in memory.
+type authState struct {
+	hashing chan struct{} // at most two hashes at once
+	decoy   string        // hashed against for unknown names: equal work
+
+	mu    sync.Mutex
+	fails map[string]*failCount // by account and by address
+	used  map[task.ID]task.Time // tokens used since the last flush
+	told  map[string]task.Time  // refusals put on record lately
+}
+
+type failCount struct {
+	n    int
+	last task.Time
+}
+
+func newAuthState() *authState {
+	return &authState{
+		hashing: make(chan struct{}, 2),
+		decoy:   "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$G1oQ7X3pO1wLTvb2Wc0mKxk0gq3Xn5b2M7oTqf9uJ0k",
+		fails:   map[string]*failCount{}, used: map[task.ID]task.Time{}, told: map[string]task.Time{},
+	}
+}
+
+func (s *Service) hashPassword(pw string) (string, error) {
+	s.auth.hashing <- struct{}{}
+	defer func() { <-s.auth.hashing }()
+	return argon2id.CreateHash(pw, argonParams)
+}
+
+func (s *Service) matches(pw, hash string) bool {
+	s.auth.hashing <- struct{}{}
+	defer func() { <-s.auth.hashing }()
+	ok, err := argon2id.ComparePasswordAndHash(pw, hash)
+	return err == nil && ok
+}
+
+// Bounds of accounts.
+const (
+	minPassword = 10
+	maxPassword = 512
+	maxUserName = 40
+	throttleCap = 10_000 // names and addresses remembered at most
+)
+
+func checkUser(p *task.Problems, name, password string) {
+	p.CheckLine("name", name, maxUserName)
+	if strings.ContainsAny(name, " :/\\\"'<>&") || name != strings.TrimSpace(name) {
+		p.Add("name", "must not contain spaces or any of : / \\ \" ' < > &")
+	}
+	checkPassword(p, password)
+}
+
+func checkPassword(p *task.Problems, password string) {
+	if !p.CheckText("password", password, maxPassword) {
+		return
+	}
+	if len([]rune(password)) < minPassword {
+		p.Add("password", "must be at least %d characters", minPassword)
+	}
+}
+
+// SignIn checks name and password and returns the person. Failures are
+// answered alike for unknown, disabled and wrong; they are throttled by
+// account and by address with a growing delay (TooMany with Retry).
+func (s *Service) SignIn(ctx context.Context, name, password, addr string) (task.User, error) {
+	keys := []string{"n:" + strings.ToLower(name), "a:" + addr}
+	now := s.Now()
+	if wait := s.auth.wait(keys, now); wait > 0 {
+		e := task.Errorf(task.TooMany, task.CodeRateLimited, "Too many failed attempts; try again in %s", wait.Round(time.Second))
+		e.Retry = int(wait.Seconds()) + 1
+		return task.User{}, e
+	}
+	var u task.User
+	var hash string
+	var ok bool
+	err := s.db.Read(ctx, func(rx *db.Rx) (err error) {
+		u, hash, ok, err = rx.UserByName(name)
+		return err
+	})
+	if err != nil {
+		return task.User{}, err
+	}
+	if !ok {
+		hash = s.auth.decoy
+	}
+	good := s.matches(password, hash) && ok && u.DisabledAt == 0
+	a := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: addr}
+	if !good {
+		s.auth.fail(keys, now)
+		a.Name = task.System
+		err := change(ctx, s, a, func(t *tx) error {
+			return t.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName), "address": addr})
+		})
+		if err != nil {
+			return task.User{}, err
+		}
+		return task.User{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Name or password is wrong")
+	}
+	s.auth.forget(keys[:1])
+	return u, change(ctx, s, a, func(t *tx) error {
+		if err := t.Seen(u.ID); err != nil {
+			return err
+		}
+		return t.event(task.EvSignedIn, task.Event{}, changes{"address": addr})
+	})
+}
+
+func clip(s string, n int) string {
+	r := []rune(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "�"))
+	return string(r[:min(n, len(r))])
+}
+
+// wait tells how long the keys must still wait: 2ⁿ s after the third failure,
+// at most 5 min.
+func (a *authState) wait(keys []string, now task.Time) (longest time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range keys {
+		f := a.fails[k]
+		free := 3
+		if strings.HasPrefix(k, "a:") {
+			free = 20 // many people may share an address
+		}
+		if f == nil || f.n < free {
+			continue
+		}
+		d := min(time.Second<<min(f.n-free, 9), 5*time.Minute)
+		longest = max(longest, f.last.Add(d).Sub(now))
+	}
+	return longest
+}
+
+func (a *authState) fail(keys []string, now task.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.fails) > throttleCap {
+		clear(a.fails)
+	}
+	for _, k := range keys {
+		if a.fails[k] == nil {
+			a.fails[k] = &failCount{}
+		}
+		a.fails[k].n++
+		a.fails[k].last = now
+	}
+}
+
+func (a *authState) forget(keys []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range keys {
+		delete(a.fails, k)
+	}
+}
+
+// Authenticate returns who a bearer token speaks for. Error: Unauthorized for
+// unknown, expired and revoked ones, and for tokens of disabled people.
+func (s *Service) Authenticate(ctx context.Context, secret, addr string) (task.Actor, error) {
+	sum := sha256.Sum256([]byte(secret))
+	var tok task.Token
+	var user task.User
+	var ok bool
+	err := s.db.Read(ctx, func(rx *db.Rx) (err error) {
+		if tok, ok, err = rx.TokenByHash(sum[:]); err != nil || !ok || tok.UserID == 0 {
+			return err
+		}
+		user, ok, err = rx.User(tok.UserID)
+		ok = ok && user.DisabledAt == 0
+		return err
+	})
+	if err != nil {
+		return task.Actor{}, err
+	}
+	if !ok || !strings.HasPrefix(secret, "ty_") {
+		return task.Actor{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The token is unknown, expired or revoked")
+	}
+	s.auth.touch(tok.ID, s.Now())
+	role, agent, actAs := task.ActorOf(tok.Scope)
+	a := task.Actor{Role: role, ActAs: actAs, TokenID: tok.ID, UserID: tok.UserID, RunID: tok.RunID, Addr: addr}
+	switch {
+	case agent != "":
+		a.Name, a.Role = agent, task.RoleAgent
+	case tok.UserID != 0:
+		a.Name = task.UserActorName(user.Name)
+		a.Role = lower(role, user.Role)
+	default:
+		a.Name = task.UserActorName(tok.Name)
+	}
+	return a, nil
+}
+
+// lower keeps a person's token from doing more than the person may by now.
+func lower(a, b task.Role) task.Role {
+	for _, r := range task.PeopleRoles {
+		if r == a || r == b {
+			return r
+		}
+	}
+	return task.RoleNone
+}
+
+func (a *authState) touch(id task.ID, now task.Time) {
+	a.mu.Lock()
+	a.used[id] = now
+	a.mu.Unlock()
+}
+
+// FlushTokenUse writes when tokens were last used.
+func (s *Service) FlushTokenUse(ctx context.Context) error {
+	s.auth.mu.Lock()
+	used := s.auth.used
+	s.auth.used = map[task.ID]task.Time{}
+	s.auth.mu.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	return change(ctx, s, task.SystemActor, func(t *tx) error { return t.TouchTokens(used) })
+}
+
+// UserActor returns the person of a session, as they are now. Error:
+// Unauthorized when they are gone or disabled.
+func (s *Service) UserActor(ctx context.Context, id task.ID, addr string) (task.Actor, error) {
+	var u task.User
+	var ok bool
+	err := s.db.Read(ctx, func(rx *db.Rx) (err error) {
+		u, ok, err = rx.User(id)
+		return err
+	})
+	if err != nil {
+		return task.Actor{}, err
+	}
+	if !ok || u.DisabledAt != 0 {
+		return task.Actor{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Sign in")
+	}
+	return task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: addr}, nil
+}
+
+// Refused puts a refused authorization on record, at most one a minute for
+// the same caller and thing.
+func (s *Service) Refused(ctx context.Context, a task.Actor, what string) {
+	key, now := a.Name+"\x00"+what, s.Now()
+	s.auth.mu.Lock()
+	fresh := now.Sub(s.auth.told[key]) >= time.Minute
+	if fresh {
+		if len(s.auth.told) > throttleCap {
+			clear(s.auth.told)
+		}
+		s.auth.told[key] = now
+	}
+	s.auth.mu.Unlock()
+	if !fresh {
+		return
+	}
+	err := change(context.WithoutCancel(ctx), s, a, func(t *tx) error {
+		return t.event(task.EvRefused, task.Event{}, changes{"what": what, "token": a.TokenID, "address": a.Addr})
+	})
+	if err != nil {
+		s.log.Error("refusal not recorded", "error", err)
+	}
+}
+
+const (
+	setupKey  = "setup_link"
+	signInKey = "sign_in_link"
+	linkLife  = time.Hour
+)
+
+// SetupLink makes a one-time secret, good for an hour, with which the first
+// admin is made. "" when somebody can sign in already.
+func (s *Service) SetupLink(ctx context.Context) (string, error) {
+	secret := newSecret()
+	return mutate(ctx, s, task.SystemActor, func(t *tx) (string, error) {
+		n, err := t.UserCount()
+		if err != nil || n > 0 {
+			return "", err
+		}
+		return secret, t.SetSetting(setupKey, link(secret, t.Now, 0))
+	})
+}
+
+// SignInLink makes a one-time secret, good for an hour, that signs a person in.
+func (s *Service) SignInLink(ctx context.Context, user task.ID) (string, error) {
+	secret := newSecret()
+	return mutate(ctx, s, task.SystemActor, func(t *tx) (string, error) {
+		return secret, t.SetSetting(signInKey, link(secret, t.Now, user))
+	})
+}
+
+func link(secret string, now task.Time, user task.ID) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:]) + " " + now.Add(linkLife).String() + " " + user.String()
+}
+
+// linkUser checks a secret against a stored link.
+func linkUser(stored, secret string, now task.Time) (task.ID, bool) {
+	parts := strings.Fields(stored)
+	if len(parts) != 3 {
+		return 0, false
+	}
+	sum := sha256.Sum256([]byte(secret))
+	var until task.Time
+	if until.UnmarshalText([]byte(parts[1])) != nil || until < now {
+		return 0, false
+	}
+	id, _ := task.ParseID(parts[2]) // 0 for a set-up link
+	return id, subtle.ConstantTimeCompare([]byte(parts[0]), []byte(hex.EncodeToString(sum[:]))) == 1
+}
+
+var errLink = task.Errorf(task.Forbidden, task.CodeForbidden, "The link is used up or older than an hour; restart the server to get a new one")
+
+// SetupValid tells whether the set-up link still holds. Errors: set-up done,
+// link used up.
+func (s *Service) SetupValid(ctx context.Context, secret string) error {
+	return s.db.Read(ctx, func(rx *db.Rx) error { return setupValid(rx, secret) })
+}
+
+func setupValid(rx *db.Rx, secret string) error {
+	n, err := rx.UserCount()
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return task.Errorf(task.NotFound, task.CodeSetupDone, "The first admin exists already: sign in")
+	}
+	stored, err := rx.Setting(setupKey)
+	if err != nil {
+		return err
+	}
+	if _, ok := linkUser(stored, secret, rx.Now); !ok {
+		return errLink
+	}
+	return nil
+}
+
+// FirstAdmin makes the first admin with a set-up link, which is used up.
+func (s *Service) FirstAdmin(ctx context.Context, secret, name, password string) (task.User, error) {
+	if err := s.SetupValid(ctx, secret); err != nil {
+		return task.User{}, err
+	}
+	return s.addUser(ctx, task.SystemActor, name, password, task.RoleAdmin, func(t *tx) error {
+		if err := setupValid(&t.Rx, secret); err != nil {
+			return err
+		}
+		return t.SetSetting(setupKey, "")
+	})
+}
+
+// UseSignInLink signs a person in once.
+func (s *Service) UseSignInLink(ctx context.Context, secret, addr string) (task.User, error) {
+	return mutate(ctx, s, task.SystemActor, func(t *tx) (task.User, error) {
+		stored, err := t.Setting(signInKey)
+		if err != nil {
+			return task.User{}, err
+		}
+		id, ok := linkUser(stored, secret, t.Now)
+		if !ok || id == 0 {
+			return task.User{}, errLink
+		}
+		u, ok, err := t.User(id)
+		if err != nil || !ok || u.DisabledAt != 0 {
+			return task.User{}, errLink
+		}
+		if err := t.SetSetting(signInKey, ""); err != nil {
+			return task.User{}, err
+		}
+		if err := t.Seen(id); err != nil {
+			return task.User{}, err
+		}
+		t.actor.Name = task.UserActorName(u.Name)
+		return u, t.event(task.EvSignedIn, task.Event{}, changes{"address": addr, "by": "link"})
+	})
+}

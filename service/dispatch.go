@@ -1,0 +1,410 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"math"
+	mrand "math/rand/v2"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// Start is a run that has just been claimed, with all that its runner needs.
+type Start struct {
+	Run   *task.Run
+	Spec  task.Spec
+	Agent task.Agent
+	Token string // dies with the run; told once
+}
+
+// NextRun claims the next queued run that may start now, or returns nil, with
+// the moment at which one may (0: no such moment). busy names tasks whose
+// former process is not gone yet.
+func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, task.Time, error) {
+	secret := newSecret()
+	var later task.Time
+	start, err := mutate(ctx, s, task.SystemActor, func(t *tx) (*Start, error) {
+		var err error
+		var r *task.Run
+		for {
+			if r, later, err = t.pick(busy); err != nil || r == nil {
+				return nil, err
+			}
+			start, err := t.startRun(r, secret)
+			if err != nil || start != nil {
+				return start, err
+			}
+		}
+	})
+	return start, later, err
+}
+
+func newSecret() string {
+	b := make([]byte, 32)
+	if _, err := rand.Read(b); err != nil {
+		panic(err) // never happens: crypto/rand
+	}
+	return "ty_" + base64.RawURLEncoding.EncodeToString(b)
+}
+
+// pick finds the oldest queued run whose agent and yard have a free place.
+func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
+	byAgent, total, ticked, err := t.RunningCounts()
+	if err != nil || total >= t.s.cfg.MaxParallel {
+		return nil, 0, err
+	}
+	agents, later, err := t.QueuedAgents()
+	if err != nil {
+		return nil, 0, err
+	}
+	var best *task.Run
+	for _, id := range agents {
+		if def, ok := t.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
+			continue
+		}
+		r, err := t.NextQueued(id, ticked >= t.s.cfg.TickConcurrency)
+		if err != nil {
+			return nil, 0, err
+		}
+		if r != nil && !busy[r.TaskID] && (best == nil || r.ID < best.ID) {
+			best = r
+		}
+	}
+	return best, later, nil
+}
+
+// startRun moves a queued run to running. It returns nil when the run turned
+// out not to be startable: it is then ended, or asks for approval again.
+func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
+	def, err := t.s.starter(r.Agent)
+	if err != nil {
+		return nil, t.endCanceled(r, task.PhaseBy, err.Error(), nil)
+	}
+	k, err := t.Task(r.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if reason := t.blocked(k, r); reason != "" {
+		return nil, t.endCanceled(r, task.PhaseTaskClosed, reason, nil)
+	}
+	spec := t.s.specOf(def, k, r.Depth)
+	ok, err := t.stillApproved(r, def, k, spec)
+	if err != nil || !ok {
+		return nil, err
+	}
+	limits := spec.Limits
+	if r.Approval != nil && r.Approval.Decision == "approved" {
+		limits = r.Limits // maybe tighter
+	}
+	spec.Limits, r.Spec, r.Limits, r.Model, r.DefinitionHash = limits, &spec, limits, spec.Model, spec.DefinitionHash
+	return t.begin(r, k, def, spec, secret)
+}
+
+func (t *tx) blocked(k *task.Task, r *task.Run) string {
+	switch {
+	case k.Status != task.Active:
+		return "the task is " + string(k.Status)
+	case k.Owner != r.Agent:
+		return "the task belongs to " + k.Owner + " by now"
+	case k.Claim != nil:
+		return "the task is claimed by " + k.Claim.Holder
+	case k.QuestionID != 0:
+		return "the task waits for an answer"
+	}
+	return ""
+}
+
+// stillApproved sends a run whose approval is missing or void back to the
+// reviewers.
+func (t *tx) stillApproved(r *task.Run, def task.Agent, k *task.Task, spec task.Spec) (bool, error) {
+	must, err := t.mustApprove(k, def)
+	if err != nil || !must {
+		return true, err
+	}
+	if a := r.Approval; a != nil && a.Decision == "approved" {
+		if a.Version == hashOf(spec) {
+			return true, nil
+		}
+		hash, _, _, err := t.Grant(k.ID)
+		if err != nil || a.Scope == task.ScopeTask && hash == grantOf(spec, k) {
+			return err == nil, err
+		}
+	}
+	return false, t.refreeze(r, spec)
+}
+
+func (t *tx) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec, secret string) (*Start, error) {
+	if err := t.Claim(k.ID, k.Owner, max(t.s.cfg.Lease, 2*t.s.cfg.RunLease)); err != nil {
+		return nil, err
+	}
+	now, err := t.TaskBare(k.ID)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := t.StartRun(r, now.Claim.ID, t.s.cfg.RunLease)
+	if err != nil || !ok {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(secret))
+	if _, err := t.InsertToken(task.Token{Name: "run " + r.ID.String(), Hint: secret[:9], Scope: "agent:" + r.Agent, Agent: r.Agent, RunID: r.ID, CreatedBy: task.System}, sum[:]); err != nil {
+		return nil, err
+	}
+	if err := t.SaveDefinition(def.Hash, def.ID, def.Text); err != nil {
+		return nil, err
+	}
+	for _, m := range []task.Message{
+		{Role: task.SpeakerSystem, Type: "prompt", Author: task.System, Content: spec.SystemPrompt},
+		{Role: task.SpeakerUser, Type: "prompt", Author: task.System, Content: spec.Prompt},
+	} {
+		m.TaskID, m.RunID, m.Kind = k.ID, r.ID, task.KindRun
+		if _, err := t.InsertMessage(m); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.event(task.EvRunStarted, task.Event{TaskID: k.ID, RunID: r.ID, Agent: r.Agent}, changes{"claim": now.Claim.ID, "definition": def.Hash}); err != nil {
+		return nil, err
+	}
+	started, err := t.Run(r.ID)
+	return &Start{Run: started, Spec: spec, Agent: def, Token: secret}, err
+}
+
+// RegisterStop has cancel called when the run must stop. The caller removes
+// it with UnregisterStop once the run's processes are gone.
+func (s *Service) RegisterStop(run task.ID, cancel context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stops[run] = cancel
+}
+
+// UnregisterStop forgets a run that has ended, and lets the next one start.
+func (s *Service) UnregisterStop(run task.ID) {
+	s.mu.Lock()
+	delete(s.stops, run)
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *Service) stopRun(run task.ID, cause error) {
+	s.mu.Lock()
+	cancel := s.stops[run]
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel(cause)
+	}
+}
+
+// RunWorking notes the process of a run that has its prompt. Error: stale
+// lease, when somebody ended the run meanwhile.
+func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid int, start, boot string) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.held(id, lease)
+		if err != nil {
+			return err
+		}
+		if _, err := t.SetProcess(id, lease, pid, start, boot); err != nil {
+			return err
+		}
+		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+			return orEnded(r, err)
+		}
+		t.topics = append(t.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
+		return nil
+	})
+}
+
+// held returns a running run whose lease is the caller's.
+func (t *tx) held(id task.ID, lease int64) (*task.Run, error) {
+	r, err := t.Run(id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Status != task.RunRunning || r.Lease != lease {
+		return nil, task.Errorf(task.Conflict, task.CodeStaleLease, "Run %d is %s and no longer held by this runner", id, r.State())
+	}
+	return r, nil
+}
+
+// RunHeartbeat renews the lease of a run and the claim it holds.
+func (s *Service) RunHeartbeat(ctx context.Context, id task.ID, lease int64) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.held(id, lease)
+		if err != nil {
+			return err
+		}
+		if _, err := t.BeatRun(id, lease, s.cfg.RunLease); err != nil {
+			return err
+		}
+		k, err := t.TaskBare(r.TaskID)
+		if err != nil || k.Claim == nil || k.Claim.ID != r.ClaimID {
+			return err
+		}
+		return t.Renew(k.ID, s.cfg.Lease)
+	})
+}
+
+// AppendTranscript adds lines to a run's transcript. Error: stale lease.
+func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64, lines []task.Message) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.held(id, lease)
+		if err != nil {
+			return err
+		}
+		for _, m := range lines {
+			m.TaskID, m.RunID, m.Kind = r.TaskID, id, task.KindRun
+			if m.Author == "" {
+				m.Author = r.Agent
+			}
+			if _, err := t.InsertMessage(m); err != nil {
+				return err
+			}
+		}
+		t.topics = append(t.topics, "run:"+id.String())
+		return nil
+	})
+}
+
+// Finished is how a run ended, by the verdict of its supervisor.
+type Finished struct {
+	State     task.State
+	Reason    string
+	Summary   string
+	Artifacts []string
+	Usage     task.Usage
+	Permanent bool // a retry is useless
+}
+
+// FinishRun writes the end of a run, and what follows from it: a retry with
+// back-off after a failure, one follow-up run after a wake that met it.
+// Errors: stale lease.
+func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Finished) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.held(id, lease)
+		if err != nil {
+			return err
+		}
+		return t.finish(r, f)
+	})
+}
+
+func (t *tx) finish(r *task.Run, f Finished) error {
+	if r.Phase == task.PhaseStarting && f.State.Status == task.RunCompleted {
+		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+			return orEnded(r, err)
+		}
+		r.Phase = task.PhaseWorking
+	}
+	if f.State.Status == task.RunFailed {
+		f.Summary = ""
+	}
+	if line := resultLine(f); line.Content != "" {
+		line.TaskID, line.RunID, line.Kind, line.Author = r.TaskID, r.ID, task.KindRun, r.Agent
+		if _, err := t.InsertMessage(line); err != nil {
+			return err
+		}
+	}
+	if err := t.end(r, f.State, ending{f.Reason, f.Summary, f.Artifacts, f.Usage}, nil); err != nil {
+		return err
+	}
+	k, err := t.TaskBare(r.TaskID)
+	if err != nil || k.Status != task.Active {
+		return err
+	}
+	if f.State.Status == task.RunFailed {
+		return t.failed(r, k, f)
+	}
+	if err := t.SetFailures(k.ID, 0); err != nil {
+		return err
+	}
+	return t.followUp(r, k)
+}
+
+func resultLine(f Finished) task.Message {
+	if f.State.Status == task.RunFailed {
+		return task.Message{Role: task.SpeakerSystem, Type: "error", Content: f.Reason}
+	}
+	return task.Message{Role: task.SpeakerAssistant, Type: "result", Content: f.Summary}
+}
+
+// failed counts the failure and tries again, until the task needs a person.
+func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
+	n := k.Failures + 1
+	if f.Permanent {
+		n = max(n, t.s.cfg.Attempts)
+	}
+	if err := t.SetFailures(k.ID, n); err != nil {
+		return err
+	}
+	if n >= t.s.cfg.Attempts {
+		return t.event(task.EvTaskStuck, task.Event{TaskID: k.ID, RunID: r.ID, Agent: k.Owner}, changes{"failures": n, "reason": f.Reason})
+	}
+	def, err := t.s.starter(k.Owner)
+	if err != nil || k.QuestionID != 0 || k.Owner != r.Agent {
+		return nil // ticks will see to it
+	}
+	var at task.Time
+	if f.State.Phase != task.PhaseLost {
+		at = t.Now.Add(t.s.cfg.Backoff(n - 1))
+	}
+	_, err = t.createRun(k, def, newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, notBefore: at, depth: r.Depth})
+	return err
+}
+
+// followUp makes the one run that a wake during this one asked for.
+func (t *tx) followUp(r *task.Run, k *task.Task) error {
+	if !r.FollowUp || !t.s.cfg.Wakes || k.QuestionID != 0 || k.Claim.Live(t.Now) {
+		return nil
+	}
+	def, err := t.s.starter(k.Owner)
+	if err != nil {
+		return nil // nothing to start: it claims its work itself
+	}
+	return t.budgeted(k, def, task.CauseFollowUp, "news during run "+r.ID.String())
+}
+
+// backoff is min(30 s · 2ⁿ, 1 h) ± 20 %.
+func backoff(n int) time.Duration {
+	d := min(30*time.Second*time.Duration(math.Pow(2, float64(min(n, 10)))), time.Hour)
+	return time.Duration(float64(d) * (0.8 + 0.4*mrand.Float64()))
+}
+
+// RequeueRun puts a run that our own stop cut back into the queue; its
+// attempt does not count.
+func (s *Service) RequeueRun(ctx context.Context, id task.ID, lease int64) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.held(id, lease)
+		if err != nil {
+			return err
+		}
+		if err := t.freeClaim(r); err != nil {
+			return err
+		}
+		if err := t.DropRunTokens(id); err != nil {
+			return err
+		}
+		if ok, err := t.RequeueRun(r); err != nil || !ok {
+			return orEnded(r, err)
+		}
+		t.queued = true
+		return t.event(task.EvRunRequeued, task.Event{TaskID: r.TaskID, RunID: id, Agent: r.Agent}, changes{"why": "the server stopped"})
+	})
+}
+
+// Orphans returns the runs that a former server left running.
+func (s *Service) Orphans(ctx context.Context) ([]*task.Run, error) {
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Running() })
+}
+
+// LeaseLost returns running runs whose lease has run out.
+func (s *Service) LeaseLost(ctx context.Context) ([]*task.Run, error) {
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.LeaseLost() })
+}
+
+// LoseRun ends a run whose process is gone without a word, and tries again if
+// attempts are left.
+func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error {
+	return s.FinishRun(ctx, r.ID, r.Lease, Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason})
+}

@@ -1,0 +1,149 @@
+package service
+
+import (
+	"strings"
+	"sync"
+
+	"taskyard/task"
+)
+
+// Hub tells subscribers which topics changed. Topics are names such as
+// task:42, run:7, queue:coder, queues, tasks, runs, approvals, agents,
+// scheduler, events. Nothing is polled: one broadcast follows each commit.
+type Hub struct {
+	mu     sync.Mutex
+	subs   map[*Sub]struct{}
+	closed bool
+	gen    uint64
+}
+
+// Sub is one subscription. C is signaled when Take has something.
+type Sub struct {
+	C     chan struct{}
+	hub   *Hub
+	want  map[string]bool // nil: every topic
+	mu    sync.Mutex
+	dirty map[string]bool
+	done  chan struct{}
+}
+
+func newHub() *Hub { return &Hub{subs: map[*Sub]struct{}{}} }
+
+// Subscribe asks for topics, or for all with none named. Close the Sub after use.
+func (h *Hub) Subscribe(topics ...string) *Sub {
+	s := &Sub{C: make(chan struct{}, 1), hub: h, dirty: map[string]bool{}, done: make(chan struct{})}
+	if len(topics) > 0 {
+		s.want = make(map[string]bool, len(topics))
+		for _, t := range topics {
+			s.want[t] = true
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		close(s.done)
+		return s
+	}
+	h.subs[s] = struct{}{}
+	return s
+}
+
+// Publish marks topics as changed. It never blocks: a slow subscriber finds
+// each topic once.
+func (h *Hub) Publish(topics []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gen++
+	for s := range h.subs {
+		s.mark(topics)
+	}
+}
+
+// Generation grows with every Publish.
+func (h *Hub) Generation() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.gen
+}
+
+// Subscribers tells how many subscriptions are open.
+func (h *Hub) Subscribers() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.subs)
+}
+
+// Close ends every subscription, so that open streams do not hold a stop.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for s := range h.subs {
+		delete(h.subs, s)
+		close(s.done)
+	}
+}
+
+func (s *Sub) mark(topics []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hit := false
+	for _, t := range topics {
+		if s.want == nil || s.want[t] {
+			s.dirty[t] = true
+			hit = true
+		}
+	}
+	if !hit {
+		return
+	}
+	select {
+	case s.C <- struct{}{}:
+	default:
+	}
+}
+
+// Take returns the changed topics since the last Take.
+func (s *Sub) Take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]string, 0, len(s.dirty))
+	for t := range s.dirty {
+		list = append(list, t)
+	}
+	clear(s.dirty)
+	return list
+}
+
+// Done is closed when the hub ends.
+func (s *Sub) Done() <-chan struct{} { return s.done }
+
+// Close ends the subscription.
+func (s *Sub) Close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	delete(s.hub.subs, s)
+}
+
+func topicsOf(e task.Event) []string {
+	list := []string{"events"}
+	if e.TaskID != 0 {
+		list = append(list, "task:"+e.TaskID.String(), "queues")
+	}
+	if e.RunID != 0 {
+		list = append(list, "run:"+e.RunID.String(), "runs", "scheduler")
+		if strings.HasPrefix(e.Kind, "run.") {
+			list = append(list, "approvals")
+		}
+	}
+	if e.Agent != "" {
+		list = append(list, "queue:"+e.Agent)
+	}
+	switch noun, _, _ := strings.Cut(e.Kind, "."); noun {
+	case "agent":
+		list = append(list, "agents", "queues")
+	case "scheduler":
+		list = append(list, "scheduler")
+	}
+	return list
+}

@@ -1,0 +1,55 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"taskyard/task"
+)
+
+// Idempotency makes a write happen once for its key: the effect and the
+// answer are stored in one transaction; a repeat within 24 h gets the answer
+// again.
+type Idempotency struct {
+	Caller   string
+	Key      string
+	Request  []byte // hash of method, path and body
+	Replayed bool   // set when the answer was a stored one
+}
+
+type idemKey struct{}
+
+const idempotencyLife = 24 * time.Hour
+
+// WithIdempotency gives the next write of ctx a key.
+func WithIdempotency(ctx context.Context, i *Idempotency) context.Context {
+	return context.WithValue(ctx, idemKey{}, i)
+}
+
+func idempotencyOf(ctx context.Context) *Idempotency {
+	i, _ := ctx.Value(idemKey{}).(*Idempotency)
+	return i
+}
+
+func replay(t *tx, i *Idempotency, out any) (bool, error) {
+	i.Replayed = false
+	req, answer, ok, err := t.Answer(i.Caller, i.Key, t.Now.Add(-idempotencyLife))
+	if err != nil || !ok {
+		return false, err
+	}
+	if !bytes.Equal(req, i.Request) {
+		return false, task.Errorf(task.Invalid, task.CodeIdempotencyReuse, "The Idempotency-Key was already used for another request; use a new key")
+	}
+	i.Replayed = true
+	return true, json.Unmarshal([]byte(answer), out)
+}
+
+func remember(t *tx, i *Idempotency, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return t.SaveAnswer(i.Caller, i.Key, i.Request, string(b))
+}

@@ -1,0 +1,251 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// Page is one page of a list and the cursor of the next, "" at the end.
+type Page struct {
+	Tasks []*task.Task
+	Next  string
+}
+
+// OpenTasks returns draft and active tasks by priority, then age. Errors: bad
+// limit or cursor, unknown owner is an empty list.
+func (s *Service) OpenTasks(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
+	return s.openTasks(ctx, a, f, false)
+}
+
+// Cards is OpenTasks with counts in the place of steps and resources.
+func (s *Service) Cards(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
+	return s.openTasks(ctx, a, f, true)
+}
+
+func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter, card bool) (p Page, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return p, err
+	}
+	if f.Limit < 1 || f.Limit > 500 {
+		return p, task.FieldErrorf("limit", "must be 1 to 500")
+	}
+	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		p.Tasks, p.Next, err = rx.OpenTasks(f, card)
+		return err
+	})
+	return p, err
+}
+
+// History returns archived tasks, newest first. Errors: bad limit or cursor.
+func (s *Service) History(ctx context.Context, a task.Actor, f task.HistoryFilter) (p Page, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return p, err
+	}
+	if f.Limit < 1 || f.Limit > 200 {
+		return p, task.FieldErrorf("limit", "must be 1 to 200")
+	}
+	if f.Status != "" && !f.Status.Archived() {
+		return p, task.FieldErrorf("status", "must be done or canceled")
+	}
+	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		p.Tasks, p.Next, err = rx.History(f)
+		return err
+	})
+	return p, err
+}
+
+// Queue returns an agent's active tasks in order. Error: unknown agent.
+func (s *Service) Queue(ctx context.Context, a task.Actor, agent string, full bool, limit int, after string) (Page, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return Page{}, err
+	}
+	if !s.KnowsAgent(agent) {
+		return Page{}, agentNotFound(agent)
+	}
+	return s.OpenTasks(ctx, a, task.TaskFilter{Owner: agent, Status: task.Active, Full: full, Limit: limit, After: after})
+}
+
+// Events returns lines of the log, oldest first. Error: bad limit.
+func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) ([]task.Event, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	if f.Limit < 1 || f.Limit > 500 {
+		return nil, task.FieldErrorf("limit", "must be 1 to 500")
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]task.Event, error) {
+		if f.TaskID != 0 {
+			if _, err := rx.TaskBare(f.TaskID); err != nil {
+				return nil, err
+			}
+		}
+		return rx.Events(f)
+	})
+}
+
+// LastEvent returns the id of the newest line of the log.
+func (s *Service) LastEvent(ctx context.Context) (task.ID, error) {
+	return read(ctx, s, func(rx *db.Rx) (task.ID, error) { return rx.LastEventID() })
+}
+
+// TaskPage is all that the page of a task shows.
+type TaskPage struct {
+	Task      *task.Task
+	Family    []*task.Task // ancestors from the root, the task, its subtasks
+	Subtasks  []*task.Task
+	Ancestors []*task.Task
+	Runs      []*task.Run
+	Events    []task.Event
+	OpenRun   *task.Run
+}
+
+// TaskPage reads a task with everything around it in one snapshot.
+func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p TaskPage, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return p, err
+	}
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
+		if p.Task, err = rx.Task(id); err != nil {
+			return err
+		}
+		if p.Ancestors, err = rx.Ancestors(id); err != nil {
+			return err
+		}
+		slices.Reverse(p.Ancestors)
+		if p.Subtasks, err = rx.Family(id, 200); err != nil {
+			return err
+		}
+		if p.Runs, err = rx.Runs(task.RunFilter{TaskID: id, Limit: 50}); err != nil {
+			return err
+		}
+		if p.OpenRun, err = rx.OpenRun(id); err != nil {
+			return err
+		}
+		p.Events, err = rx.LastEvents(id, 200)
+		return err
+	})
+	return p, err
+}
+
+// loadCache keeps what every page's navigation shows. In a large yard the
+// count takes milliseconds; it is then made at most every twentyfold of its
+// own time.
+type loadCache struct {
+	mu    sync.Mutex
+	gen   uint64
+	at    time.Time
+	took  time.Duration
+	valid bool
+	now   Overview
+}
+
+// Overview is the state of the yard in numbers.
+type Overview struct {
+	Loads     map[string]db.AgentLoad
+	Open      int
+	Active    int
+	Approvals int
+	InFlight  []task.ID
+}
+
+// Overview returns how busy each agent is. Error: may not read.
+func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return Overview{}, err
+	}
+	c := &s.loads
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gen := s.hub.Generation()
+	age := time.Duration(0)
+	if c.valid {
+		age = s.cfg.Now().Sub(c.at)
+	}
+	if c.valid && age < time.Minute && (gen == c.gen || age < 20*c.took && c.took > 2*time.Millisecond) {
+		return c.now, nil
+	}
+	start := s.cfg.Now()
+	var o Overview
+	err := s.db.Snapshot(ctx, func(rx *db.Rx) (err error) {
+		if o.Loads, err = rx.Loads(); err != nil {
+			return err
+		}
+		if o.Approvals, err = rx.WaitingCount(); err != nil {
+			return err
+		}
+		o.InFlight, err = rx.InFlight()
+		return err
+	})
+	if err != nil {
+		return o, err
+	}
+	for _, l := range o.Loads {
+		o.Active += l.Queued + l.Working
+		o.Open += l.Queued + l.Working + l.Drafts
+	}
+	c.now, c.gen, c.at, c.valid = o, gen, s.cfg.Now(), true
+	c.took = c.at.Sub(start)
+	return o, nil
+}
+
+// Stats is what the tiles show.
+type Stats struct {
+	Overview
+	Done24h     int            `json:"done24h"`
+	Canceled24h int            `json:"canceled24h"`
+	MedianRunMs int64          `json:"medianRunMs" doc:"of the last 100 completed runs"`
+	Hours       []db.RunTotals `json:"hours"`
+}
+
+// Stats returns counts and the hourly sums of runs since a moment.
+func (s *Service) Stats(ctx context.Context, a task.Actor, since task.Time) (st Stats, err error) {
+	if st.Overview, err = s.Overview(ctx, a); err != nil {
+		return st, err
+	}
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
+		if st.Done24h, st.Canceled24h, err = rx.ArchivedSince(rx.Now.Add(-24 * time.Hour)); err != nil {
+			return err
+		}
+		times, err := rx.RunTimes(100)
+		if err != nil {
+			return err
+		}
+		if len(times) > 0 {
+			slices.Sort(times)
+			st.MedianRunMs = times[len(times)/2]
+		}
+		st.Hours, err = rx.RunHours(since)
+		return err
+	})
+	return st, err
+}
+
+// About is what the About page and readiness show.
+type About struct {
+	Path          string
+	SchemaVersion int64
+	Bytes         int64
+	Counts        db.Counts
+	Metrics       db.Metrics
+}
+
+// About describes the store.
+func (s *Service) About(ctx context.Context) (ab About, err error) {
+	ab.Path, ab.Metrics = s.db.Path(), s.db.Metrics()
+	if ab.SchemaVersion, err = s.db.SchemaVersion(ctx); err != nil {
+		return ab, err
+	}
+	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		if ab.Bytes, err = rx.Size(); err != nil {
+			return err
+		}
+		ab.Counts, err = rx.Counts()
+		return err
+	})
+	return ab, err
+}

@@ -1,0 +1,346 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// AddUser adds a person. Errors: not an admin, invalid fields, name taken.
+func (s *Service) AddUser(ctx context.Context, a task.Actor, name, password string, role task.Role) (task.User, error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return task.User{}, err
+	}
+	return s.addUser(ctx, a, name, password, role, func(*tx) error { return nil })
+}
+
+func (s *Service) addUser(ctx context.Context, a task.Actor, name, password string, role task.Role, first func(*tx) error) (task.User, error) {
+	var p task.Problems
+	checkUser(&p, name, password)
+	checkRole(&p, role)
+	if err := p.Err(); err != nil {
+		return task.User{}, err
+	}
+	hash, err := s.hashPassword(password)
+	if err != nil {
+		return task.User{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.User, error) {
+		if err := first(t); err != nil {
+			return task.User{}, err
+		}
+		if _, _, taken, err := t.UserByName(name); err != nil || taken {
+			return task.User{}, orTaken(name, err)
+		}
+		id, err := t.InsertUser(name, role, hash)
+		if err != nil {
+			return task.User{}, err
+		}
+		u, _, err := t.User(id)
+		if err != nil {
+			return task.User{}, err
+		}
+		return u, t.event(task.EvUserCreated, task.Event{}, changes{"user": name, "role": role})
+	})
+}
+
+func orTaken(name string, err error) error {
+	if err != nil {
+		return err
+	}
+	return &task.Error{Kind: task.Conflict, Code: task.CodeNameTaken, Field: "name", Message: "the name " + name + " is taken"}
+}
+
+func checkRole(p *task.Problems, role task.Role) {
+	if !slices.Contains(task.PeopleRoles, role) {
+		p.Add("role", "must be viewer, operator, reviewer or admin")
+	}
+}
+
+// Users returns all people. Error: not an admin.
+func (s *Service) Users(ctx context.Context, a task.Actor) ([]task.User, error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]task.User, error) { return rx.Users() })
+}
+
+// UserChange is what an admin changes of a person; nil fields stay.
+type UserChange struct {
+	Role     *task.Role
+	Disabled *bool
+	Password *string
+}
+
+// UpdateUser changes a person; their sessions end. Errors: not an admin,
+// unknown person, last admin.
+func (s *Service) UpdateUser(ctx context.Context, a task.Actor, id task.ID, c UserChange) (task.User, error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return task.User{}, err
+	}
+	var p task.Problems
+	if c.Role != nil {
+		checkRole(&p, *c.Role)
+	}
+	hash := ""
+	if c.Password != nil {
+		checkPassword(&p, *c.Password)
+	}
+	if err := p.Err(); err != nil {
+		return task.User{}, err
+	}
+	if c.Password != nil {
+		var err error
+		if hash, err = s.hashPassword(*c.Password); err != nil {
+			return task.User{}, err
+		}
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.User, error) {
+		u, ok, err := t.User(id)
+		if err != nil {
+			return u, err
+		}
+		if !ok {
+			return u, task.Errorf(task.NotFound, task.CodeNotFound, "No person has the id %d", id)
+		}
+		if err := t.keepAdmin(u, c); err != nil {
+			return u, err
+		}
+		return t.updateUser(u, c, hash)
+	})
+}
+
+func (t *tx) keepAdmin(u task.User, c UserChange) error {
+	loses := c.Role != nil && *c.Role != task.RoleAdmin || c.Disabled != nil && *c.Disabled
+	if u.Role != task.RoleAdmin || u.DisabledAt != 0 || !loses {
+		return nil
+	}
+	n, err := t.AdminCount()
+	if err == nil && n <= 1 {
+		err = task.Errorf(task.Conflict, task.CodeLastAdmin, "%s is the last admin: make another one first", u.Name)
+	}
+	return err
+}
+
+func (t *tx) updateUser(u task.User, c UserChange, hash string) (task.User, error) {
+	diff := changes{"user": u.Name}
+	if c.Role != nil && *c.Role != u.Role {
+		diff["role"] = []task.Role{u.Role, *c.Role}
+		if err := t.SetRole(u.ID, *c.Role); err != nil {
+			return u, err
+		}
+	}
+	if c.Disabled != nil {
+		diff["disabled"] = *c.Disabled
+		if err := t.SetDisabled(u.ID, *c.Disabled); err != nil {
+			return u, err
+		}
+	}
+	if hash != "" {
+		diff["password"] = "changed"
+		if err := t.SetPassword(u.ID, hash); err != nil {
+			return u, err
+		}
+	}
+	if err := t.DropSessions(u.ID, ""); err != nil {
+		return u, err
+	}
+	if err := t.event(task.EvUserUpdated, task.Event{}, diff); err != nil {
+		return u, err
+	}
+	u, _, err := t.User(u.ID)
+	return u, err
+}
+
+// ChangePassword lets a signed-in person choose a new password; their other
+// sessions end. keep is the hash of the session that stays.
+func (s *Service) ChangePassword(ctx context.Context, a task.Actor, old, password, keep string) error {
+	var p task.Problems
+	checkPassword(&p, password)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	var hash string
+	err := s.db.Read(ctx, func(rx *db.Rx) error {
+		_, h, _, err := rx.UserByName(strings.TrimPrefix(a.Name, "user:"))
+		hash = h
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if a.UserID == 0 || !s.matches(old, hash) {
+		return task.FieldErrorf("old", "is not your present password")
+	}
+	fresh, err := s.hashPassword(password)
+	if err != nil {
+		return err
+	}
+	return change(ctx, s, a, func(t *tx) error {
+		if err := t.SetPassword(a.UserID, fresh); err != nil {
+			return err
+		}
+		if err := t.DropSessions(a.UserID, keep); err != nil {
+			return err
+		}
+		return t.event(task.EvUserUpdated, task.Event{}, changes{"user": a.Name, "password": "changed"})
+	})
+}
+
+// SignOutEverywhere ends all sessions of the caller.
+func (s *Service) SignOutEverywhere(ctx context.Context, a task.Actor) error {
+	return change(ctx, s, a, func(t *tx) error {
+		if err := t.DropSessions(a.UserID, ""); err != nil {
+			return err
+		}
+		return t.event(task.EvSignedOut, task.Event{}, changes{"everywhere": true})
+	})
+}
+
+// NewToken is what an admin says of a token to be made.
+type NewToken struct {
+	Name  string
+	Agent string // for an agent's token
+	Scope string // read, operate, review or admin, and act-as: for a person's or a program's
+	Days  int    // 0: the configured life; -1: for ever
+	Own   bool   // bound to the caller's account and role
+}
+
+// MadeToken is a token with its secret, which is told once.
+type MadeToken struct {
+	task.Token
+	Secret string `json:"secret"`
+}
+
+// CreateToken makes a bearer token. Errors: not an admin, invalid fields,
+// unknown agent.
+func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (MadeToken, error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return MadeToken{}, err
+	}
+	tok, err := s.newToken(a, in)
+	if err != nil {
+		return MadeToken{}, err
+	}
+	secret := newSecret()
+	sum := sha256.Sum256([]byte(secret))
+	tok.Hint = secret[:9]
+	// The secret must not be stored, so the answer is never an idempotent one.
+	made, err := mutate(WithIdempotency(ctx, nil), s, a, func(t *tx) (task.Token, error) {
+		made := tok
+		if in.Days >= 0 {
+			life := s.cfg.TokenLife
+			if in.Days > 0 {
+				life = time.Duration(in.Days) * 24 * time.Hour
+			}
+			made.ExpiresAt = t.Now.Add(life)
+		}
+		id, err := t.InsertToken(made, sum[:])
+		if err != nil {
+			return made, err
+		}
+		made.ID, made.CreatedAt = id, t.Now
+		return made, t.event(task.EvTokenCreated, task.Event{Agent: made.Agent}, changes{"token": id, "name": made.Name, "scope": made.Scope})
+	})
+	return MadeToken{made, secret}, err
+}
+
+func (s *Service) newToken(a task.Actor, in NewToken) (task.Token, error) {
+	var p task.Problems
+	p.CheckLine("name", in.Name, 60)
+	if in.Days < -1 || in.Days > 3650 {
+		p.Add("days", "must be 1 to 3650, 0 for the default, or -1 for no end")
+	}
+	tok := task.Token{Name: in.Name, Agent: in.Agent, Scope: in.Scope, CreatedBy: a.Name}
+	if in.Own {
+		tok.UserID = a.UserID
+	}
+	switch {
+	case in.Agent != "" && in.Scope != "":
+		p.Add("scope", "must be left out for an agent's token")
+	case in.Agent != "":
+		tok.Scope, tok.UserID = "agent:"+in.Agent, 0
+	default:
+		checkScope(&p, in.Scope)
+	}
+	if err := p.Err(); err != nil {
+		return tok, err
+	}
+	if in.Agent != "" {
+		if _, err := s.known("agent", in.Agent); err != nil {
+			return tok, err
+		}
+	}
+	return tok, nil
+}
+
+func checkScope(p *task.Problems, scope string) {
+	words := strings.Fields(scope)
+	roles := 0
+	for _, w := range words {
+		if task.Scopes[w] != "" {
+			roles++
+		} else if w != "act-as" {
+			p.Add("scope", "unknown scope %q: valid are read, operate, review, admin, and act-as beside one of them", w)
+			return
+		}
+	}
+	if roles != 1 {
+		p.Add("scope", "must name one of read, operate, review, admin")
+	}
+}
+
+// Tokens returns all tokens but those of runs. Error: not an admin.
+func (s *Service) Tokens(ctx context.Context, a task.Actor) ([]task.Token, error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]task.Token, error) { return rx.Tokens() })
+}
+
+// RevokeToken ends a token at once. Errors: not an admin, unknown token.
+func (s *Service) RevokeToken(ctx context.Context, a task.Actor, id task.ID) error {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return err
+	}
+	return change(ctx, s, a, func(t *tx) error {
+		tok, ok, err := t.Token(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return task.Errorf(task.NotFound, task.CodeNotFound, "No token has the id %d", id)
+		}
+		if err := t.RevokeToken(id); err != nil {
+			return err
+		}
+		return t.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, changes{"token": id, "name": tok.Name})
+	})
+}
+
+// Session returns the data of a browser session, under the hash of its token.
+func (s *Service) Session(ctx context.Context, hash string) (data []byte, ok bool, err error) {
+	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		sess, found, err := rx.Session(hash)
+		data, ok = sess.Data, found
+		return err
+	})
+	return data, ok, err
+}
+
+// SaveSession writes a browser session of a person (0: nobody yet).
+func (s *Service) SaveSession(ctx context.Context, hash string, user task.ID, data []byte, expires time.Time) error {
+	return s.db.Write(ctx, func(tx *db.Tx) error {
+		return tx.SaveSession(hash, user, db.Session{Data: data, Expires: task.TimeOf(expires)})
+	})
+}
+
+// DropSession ends a browser session.
+func (s *Service) DropSession(ctx context.Context, hash string) error {
+	return s.db.Write(ctx, func(tx *db.Tx) error { return tx.DropSession(hash) })
+}

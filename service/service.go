@@ -1,0 +1,220 @@
+// Package service holds the verbs of Taskyard. One exported method is one use
+// case and one transaction; every surface (pages, JSON, scheduler) calls it, so
+// that rule, event and error are the same everywhere. Errors that a caller may
+// read are *task.Error; each method names those of its own.
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"taskyard/agentfile"
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// Config is what the rules need to know. Zero durations and numbers mean the
+// defaults of New.
+type Config struct {
+	Now             func() time.Time
+	Log             *slog.Logger
+	Lease           time.Duration // of a claim; default 2 h
+	RunLease        time.Duration // of a run between heartbeats; default 60 s
+	RunTimeout      time.Duration // default 300 s
+	IdleTimeout     time.Duration // default 120 s
+	Attempts        int           // default 3
+	MaxParallel     int           // runs in all; default 4
+	TickConcurrency int           // runs of ticks at a time; default 1
+	WakeBudget      int           // wakes a task an hour; default 12
+	Wakes           bool          // false: no ticks and no wakes
+	Policy          task.Policy   // default delegated
+	ApprovalExpires time.Duration // default 24 h
+	MaxDepth        int           // default 2
+	QueueLimit      int           // open tasks an agent; default 200,000
+	KeepTranscripts time.Duration // default 90 days
+	TokenLife       time.Duration // default 90 days
+	Backoff         func(attempt int) time.Duration
+}
+
+func (c *Config) defaults() {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	num := func(n *int, v int) {
+		if *n == 0 {
+			*n = v
+		}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Policy == "" {
+		c.Policy = task.ApproveDelegated
+	}
+	if c.Backoff == nil {
+		c.Backoff = backoff
+	}
+	set(&c.Lease, 2*time.Hour)
+	set(&c.RunLease, time.Minute)
+	set(&c.RunTimeout, 5*time.Minute)
+	set(&c.IdleTimeout, 2*time.Minute)
+	set(&c.ApprovalExpires, 24*time.Hour)
+	set(&c.KeepTranscripts, 90*24*time.Hour)
+	set(&c.TokenLife, 90*24*time.Hour)
+	num(&c.Attempts, 3)
+	num(&c.MaxParallel, 4)
+	num(&c.TickConcurrency, 1)
+	num(&c.WakeBudget, 12)
+	num(&c.MaxDepth, 2)
+	num(&c.QueueLimit, 200_000)
+}
+
+// Service is the yard. It is safe for concurrent use.
+type Service struct {
+	db     *db.DB
+	agents *agentfile.Folder
+	cfg    Config
+	log    *slog.Logger
+	hub    *Hub
+	auth   *authState
+	loads  loadCache
+
+	mu    sync.Mutex
+	stops map[task.ID]context.CancelCauseFunc // running runs of this process
+	wakeC chan struct{}                       // a run may be startable
+}
+
+// New makes the yard over an open database and an agents folder.
+func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
+	cfg.defaults()
+	return &Service{
+		db: d, agents: agents, cfg: cfg, log: cfg.Log, hub: newHub(), auth: newAuthState(),
+		stops: map[task.ID]context.CancelCauseFunc{}, wakeC: make(chan struct{}, 1),
+	}
+}
+
+// Hub tells which topics changed, after each commit.
+func (s *Service) Hub() *Hub { return s.hub }
+
+// Now is the present moment by the configured clock.
+func (s *Service) Now() task.Time { return task.TimeOf(s.cfg.Now()) }
+
+// tx is a transaction with the rules' bookkeeping: who acts, what to tell.
+type tx struct {
+	*db.Tx
+	s      *Service
+	actor  task.Actor
+	topics []string
+	queued bool
+	stop   []stopOrder
+}
+
+type stopOrder struct {
+	run   task.ID
+	cause error
+}
+
+// event appends to the log and notes the topics that the change touches.
+// changes is any value that encodes to a JSON object, or nil.
+func (t *tx) event(kind string, e task.Event, changes any) error {
+	e.Kind, e.Actor = kind, t.actor.Name
+	if changes != nil {
+		b, err := json.Marshal(changes)
+		if err != nil {
+			return err
+		}
+		e.Changes = b
+	}
+	t.topics = append(t.topics, topicsOf(e)...)
+	return t.AddEvent(e)
+}
+
+// as runs fn with another actor, for what Taskyard does by itself.
+func (t *tx) as(a task.Actor, fn func() error) error {
+	old := t.actor
+	t.actor = a
+	defer func() { t.actor = old }()
+	return fn()
+}
+
+// changes is the body of an event: field → [before, after], or field → value.
+type changes map[string]any
+
+// mutate is the one way to write: it runs fn in a transaction, stores or
+// replays the answer of an idempotent request with it, and tells the hub and
+// the dispatcher after the commit.
+func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (T, error)) (T, error) {
+	var out T
+	var t *tx
+	idem := idempotencyOf(ctx)
+	err := s.db.Write(ctx, func(dtx *db.Tx) error {
+		t = &tx{Tx: dtx, s: s, actor: a}
+		if idem != nil {
+			done, err := replay(t, idem, &out)
+			if done || err != nil {
+				return err
+			}
+		}
+		v, err := fn(t)
+		if err != nil {
+			return err
+		}
+		out = v
+		if idem != nil {
+			return remember(t, idem, v)
+		}
+		return nil
+	})
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	s.committed(t)
+	return out, nil
+}
+
+// change is mutate without a result.
+func change(ctx context.Context, s *Service, a task.Actor, fn func(*tx) error) error {
+	_, err := mutate(ctx, s, a, func(t *tx) (struct{}, error) { return struct{}{}, fn(t) })
+	return err
+}
+
+func (s *Service) committed(t *tx) {
+	for _, o := range t.stop {
+		s.stopRun(o.run, o.cause)
+	}
+	if len(t.topics) > 0 {
+		s.hub.Publish(t.topics)
+	}
+	if t.queued {
+		s.signal()
+	}
+}
+
+// signal tells the dispatcher that a run may be startable.
+func (s *Service) signal() {
+	select {
+	case s.wakeC <- struct{}{}:
+	default:
+	}
+}
+
+// Startable is signaled when a run may have become startable.
+func (s *Service) Startable() <-chan struct{} { return s.wakeC }
+
+// read runs fn on a read-only connection.
+func read[T any](ctx context.Context, s *Service, fn func(*db.Rx) (T, error)) (out T, err error) {
+	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		out, err = fn(rx)
+		return err
+	})
+	return out, err
+}

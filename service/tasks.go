@@ -1,0 +1,418 @@
+package service
+
+import (
+	"context"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// CreateTask makes a task of the caller. An active one wakes its owner unless
+// in.NoStart. Errors: invalid fields, unknown or invalid owner, queue full.
+func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*task.Task, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return nil, err
+	}
+	if err := s.checkNew(&in); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
+		if err := t.mayCreate(); err != nil {
+			return nil, err
+		}
+		id, err := t.insertTask(in, 0, 0)
+		if err != nil {
+			return nil, err
+		}
+		return t.Task(id)
+	})
+}
+
+// checkNew fills defaults and tells every wrong field at once.
+func (s *Service) checkNew(in *task.New) error {
+	if in.Status == "" {
+		in.Status = task.Active
+	}
+	if in.Channel == "" {
+		in.Channel = "web"
+	}
+	var p task.Problems
+	p.CheckLine("title", in.Title, task.MaxTitle)
+	p.CheckText("description", in.Description, task.MaxText)
+	p.CheckPriority("priority", in.Priority)
+	p.CheckSteps("steps", in.Steps)
+	p.CheckResources("resources", in.Resources)
+	p.CheckLine("channel", in.Channel, 32)
+	if in.Status != task.Draft && in.Status != task.Active {
+		p.Add("status", "must be draft or active")
+	}
+	if in.Owner == "" {
+		p.Add("owner", "is required: name an agent")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	return s.owner("owner", in.Owner, in.Status)
+}
+
+// mayCreate refuses tasks made inside a run of an agent without the tool task.
+func (t *tx) mayCreate() error {
+	if t.actor.RunID == 0 {
+		return nil
+	}
+	if def, ok := t.s.agents.Agent(t.actor.Name); !ok || !def.HasTool("task") {
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not create tasks inside a run: its definition does not list the tool task", t.actor.Name)
+	}
+	return nil
+}
+
+func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, error) {
+	k := &task.Task{
+		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: t.actor.Name, Status: in.Status,
+		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting, Steps: in.Steps, Resources: in.Resources,
+	}
+	id, err := t.InsertTask(k)
+	if err != nil {
+		return 0, err
+	}
+	k.ID = id
+	c := changes{"title": in.Title, "status": in.Status, "priority": in.Priority}
+	if parent != 0 {
+		c["parentTaskId"] = parent
+	}
+	if err := t.event(task.EvTaskCreated, task.Event{TaskID: id, Agent: in.Owner}, c); err != nil {
+		return 0, err
+	}
+	if in.Status == task.Active && !in.NoStart {
+		return id, t.wake(k, "created")
+	}
+	return id, nil
+}
+
+// Task returns any task with relations. Error: unknown id.
+func (s *Service) Task(ctx context.Context, a task.Actor, id task.ID) (*task.Task, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (*task.Task, error) { return rx.Task(id) })
+}
+
+// UpdateTask changes fields and status of an open task. A p.Version that is
+// not the present one is a Conflict with the present task. A status of the
+// work vocabulary stands for its act. Errors: invalid fields, unknown owner,
+// forbidden transition, archived, not related.
+func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p task.Patch) (*task.Task, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return nil, err
+	}
+	if err := checkPatch(p); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
+		k, err := t.TaskWhole(id)
+		if err != nil {
+			return nil, err
+		}
+		if err := related(&t.Rx, a, k); err != nil {
+			return nil, err
+		}
+		if p.Version != 0 && p.Version != k.Version {
+			return nil, stale(&t.Rx, k, p.Version)
+		}
+		if k.Status.Archived() && (p.Status == nil || !task.Status(*p.Status).Archived()) {
+			return nil, archived(k)
+		}
+		if err := t.applyPatch(k, p); err != nil {
+			return nil, err
+		}
+		return t.Task(id)
+	})
+}
+
+func stale(rx *db.Rx, k *task.Task, had int64) error {
+	now, err := rx.Task(k.ID)
+	if err != nil {
+		return err
+	}
+	e := task.Errorf(task.Conflict, task.CodeStaleVersion, "Task %d is at version %d by now, not %d: read it again and merge", k.ID, k.Version, had)
+	e.Task = now
+	return e
+}
+
+func checkPatch(p task.Patch) error {
+	var bad task.Problems
+	if p.Title != nil {
+		bad.CheckLine("title", *p.Title, task.MaxTitle)
+	}
+	if p.Description != nil {
+		bad.CheckText("description", *p.Description, task.MaxText)
+	}
+	if p.Priority != nil {
+		bad.CheckPriority("priority", *p.Priority)
+	}
+	if p.Status != nil {
+		if _, _, err := task.ParseStatus(*p.Status); err != nil {
+			bad.Add("status", "%s", err)
+		}
+	}
+	if p.Version < 0 {
+		bad.Add("version", "must be positive")
+	}
+	return bad.Err()
+}
+
+// applyPatch checks everything before its first write.
+func (t *tx) applyPatch(k *task.Task, p task.Patch) error {
+	status, work := task.Status(""), task.WorkStatus("")
+	if p.Status != nil {
+		status, work, _ = task.ParseStatus(*p.Status)
+	}
+	target := k.Status
+	if status == task.Active {
+		target = task.Active
+	}
+	if p.Owner != nil && *p.Owner != k.Owner || target != k.Status {
+		owner := k.Owner
+		if p.Owner != nil {
+			owner = *p.Owner
+		}
+		if err := t.s.owner("owner", owner, target); err != nil {
+			return err
+		}
+	}
+	if status != "" && status != k.Status || work == task.Complete || k.Status.Archived() {
+		next := status
+		if work == task.Complete {
+			next = task.Done
+		}
+		if next != "" {
+			if err := k.Status.MoveErr(k.ID, next); err != nil {
+				return err
+			}
+		}
+	}
+	if work == task.Working || work == task.Idle {
+		if err := checkWork(k, work); err != nil {
+			return err
+		}
+	}
+	if err := t.patchFields(k, p); err != nil {
+		return err
+	}
+	return t.patchStatus(k, status, work)
+}
+
+func checkWork(k *task.Task, work task.WorkStatus) error {
+	switch {
+	case k.Status != task.Active:
+		return task.Errorf(task.Conflict, task.CodeTransition, "Task %d is %s and cannot be %s", k.ID, k.Status, work)
+	case work == task.Working && k.Claim != nil:
+		return task.Errorf(task.Conflict, task.CodeClaimed, "Task %d is already claimed by %s", k.ID, k.Claim.Holder)
+	case work == task.Working && k.OpenRunID != 0:
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d cannot be claimed: run %d of it is open", k.ID, k.OpenRunID)
+	case work == task.Working && k.QuestionID != 0:
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d cannot be claimed: a question is open", k.ID)
+	case work == task.Idle && k.Claim == nil:
+		return task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: idle)", k.ID)
+	}
+	return nil
+}
+
+func (t *tx) patchFields(k *task.Task, p task.Patch) error {
+	diff := changes{}
+	if p.Title != nil && *p.Title != k.Title {
+		diff["title"] = []string{k.Title, *p.Title}
+		k.Title = *p.Title
+	}
+	if p.Description != nil && *p.Description != k.Description {
+		diff["description"] = []string{k.Description, *p.Description}
+		k.Description = *p.Description
+	}
+	if p.Priority != nil && *p.Priority != k.Priority {
+		diff["priority"] = []int{k.Priority, *p.Priority}
+		k.Priority = *p.Priority
+	}
+	if len(diff) > 0 {
+		if err := t.UpdateTask(k); err != nil {
+			return err
+		}
+		if err := t.event(task.EvTaskUpdated, task.Event{TaskID: k.ID, Agent: k.Owner}, diff); err != nil {
+			return err
+		}
+	}
+	if p.Owner != nil && *p.Owner != k.Owner {
+		return t.transfer(k, *p.Owner, "")
+	}
+	return nil
+}
+
+func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus) error {
+	switch {
+	case work == task.Working:
+		return t.claim(k)
+	case work == task.Idle:
+		return t.release(k, "released")
+	case work == task.Complete || status == task.Done:
+		return t.complete(k, "")
+	case status == task.Canceled:
+		_, err := t.cancel(k, "")
+		return err
+	case status == task.Active && k.Status == task.Draft:
+		return t.start(k)
+	}
+	return nil
+}
+
+// start makes a draft active and wakes its owner. A person who does it has
+// consented to its runs.
+func (t *tx) start(k *task.Task) error {
+	k.Status = task.Active
+	if err := t.UpdateTask(k); err != nil {
+		return err
+	}
+	if !t.actor.IsAgent() {
+		if err := t.SetGrant(k.ID, consent, t.actor.Name, task.Limits{}); err != nil {
+			return err
+		}
+	}
+	if err := t.event(task.EvTaskStarted, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
+		return err
+	}
+	return t.wake(k, "started")
+}
+
+// CompleteTask archives an active task as done and wakes the parent's owner.
+// claim, if not 0, must be the present claim's id. Errors: forbidden
+// transition, stale claim, not related.
+func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*task.Task, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return nil, err
+	}
+	if err := checkText("summary", summary); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
+		k, err := t.TaskBare(id)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.mayEnd(k, task.Done, claim); err != nil {
+			return nil, err
+		}
+		if err := t.complete(k, summary); err != nil {
+			return nil, err
+		}
+		return t.Task(id)
+	})
+}
+
+func checkText(field, text string) error {
+	var p task.Problems
+	p.CheckText(field, text, task.MaxText)
+	return p.Err()
+}
+
+func (t *tx) mayEnd(k *task.Task, next task.Status, claim int64) error {
+	if err := related(&t.Rx, t.actor, k); err != nil {
+		return err
+	}
+	if err := k.Status.MoveErr(k.ID, next); err != nil {
+		return err
+	}
+	return fence(k, claim)
+}
+
+func (t *tx) complete(k *task.Task, summary string) error {
+	if err := t.closeRun(k, "the task was completed"); err != nil {
+		return err
+	}
+	if err := t.Archive(k.ID, task.Done, summary); err != nil {
+		return err
+	}
+	c := changes{"status": []task.Status{k.Status, task.Done}}
+	if summary != "" {
+		c["summary"] = summary
+	}
+	if err := t.event(task.EvTaskCompleted, task.Event{TaskID: k.ID, Agent: k.Owner}, c); err != nil {
+		return err
+	}
+	return t.wakeParent(k, "completed")
+}
+
+// wakeParent wakes the owner of the task above, if that is active.
+func (t *tx) wakeParent(k *task.Task, what string) error {
+	if k.ParentTaskID == 0 {
+		return nil
+	}
+	p, err := t.TaskBare(k.ParentTaskID)
+	if err != nil || p.Status != task.Active {
+		return err
+	}
+	t.topics = append(t.topics, "task:"+p.ID.String())
+	return t.wake(p, "subtask "+k.ID.String()+" "+what)
+}
+
+// Canceled is the answer of CancelTask.
+type Canceled struct {
+	Task     *task.Task `json:"task"`
+	Canceled []task.ID  `json:"canceled" doc:"every task that was canceled, the named one first"`
+}
+
+// CancelTask archives a task as canceled, and every linked subtask below it
+// that is not archived yet, in one transaction; their open runs are stopped.
+func (s *Service) CancelTask(ctx context.Context, a task.Actor, id task.ID, reason string) (Canceled, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return Canceled{}, err
+	}
+	if err := checkText("reason", reason); err != nil {
+		return Canceled{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (Canceled, error) {
+		k, err := t.TaskBare(id)
+		if err != nil {
+			return Canceled{}, err
+		}
+		if err := t.mayEnd(k, task.Canceled, 0); err != nil {
+			return Canceled{}, err
+		}
+		ids, err := t.cancel(k, reason)
+		if err != nil {
+			return Canceled{}, err
+		}
+		now, err := t.Task(id)
+		return Canceled{now, ids}, err
+	})
+}
+
+func (t *tx) cancel(k *task.Task, reason string) ([]task.ID, error) {
+	all := []*task.Task{k}
+	for i := 0; i < len(all); i++ {
+		below, err := t.Children(all[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, below...)
+	}
+	ids := make([]task.ID, len(all))
+	for i, c := range all {
+		ids[i] = c.ID
+		why := reason
+		if i > 0 && why == "" {
+			why = "task " + k.ID.String() + " above it was canceled"
+		}
+		if err := t.cancelOne(c, why); err != nil {
+			return nil, err
+		}
+	}
+	return ids, t.wakeParent(k, "canceled")
+}
+
+func (t *tx) cancelOne(k *task.Task, reason string) error {
+	if err := t.closeRun(k, "the task was canceled"); err != nil {
+		return err
+	}
+	if err := t.Archive(k.ID, task.Canceled, reason); err != nil {
+		return err
+	}
+	return t.event(task.EvTaskCanceled, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"status": []task.Status{k.Status, task.Canceled}, "reason": reason})
+}
