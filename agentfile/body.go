@@ -9,9 +9,8 @@ import (
 // body reads what stands below the front matter: sections, or the prompt.
 func (p *parser) body(doc document) {
 	o := scan(doc.body, doc.bodyLine)
-	_, hasDescription := p.seen["description"]
-	_, hasTools := p.seen["tools"]
-	if o.find(secPrompt) == nil && (hasDescription || hasTools) {
+	hasTools := p.seen["tools"] > 0
+	if p.front && o.find(secPrompt) == nil && (p.seen["description"] > 0 || hasTools || !o.known()) {
 		p.a.Prompt = trimBlank(doc.body)
 		if p.a.Prompt == "" {
 			p.fatal(doc.bodyLine-1, "Write the agent's instructions below the closing ---", "the prompt is missing")

@@ -304,3 +304,20 @@ func TestRescanFindsWhatNoEventTold(t *testing.T) {
 	}
 	wantIDs(t, f, "a")
 }
+
+func TestAFileThatCannotBeReadKeepsItsLastGoodVersion(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root reads every file")
+	}
+	dir := bare(t)
+	put(t, dir, "a.md", headings)
+	f := open(t, dir)
+	if err := os.Chmod(filepath.Join(dir, "a.md"), 0); err != nil {
+		t.Fatal(err)
+	}
+	f.Reload()
+	a := agent(t, f, "a")
+	equal(t, "serving", a.Serving, true)
+	equal(t, "text", a.Text, headings)
+	wantProblem(t, a, 1, true, "cannot be read")
+}

@@ -45,6 +45,7 @@ func TestProblems(t *testing.T) {
 
 		{"front matter without description is fatal", "---\ntools: read\n---\nYou help.", 1, true, "description is missing", "`description: …`"},
 		{"front matter with an empty description is fatal", "---\ntools: read\ndescription:\n---\nYou help.", 3, true, "description is missing", "Write it there"},
+		{"front matter with a name alone is told in its own notation", "---\nname: x\n---\nYou help.", 1, true, "description is missing", "front matter"},
 		{"front matter without tools is fatal", "---\ndescription: d\n---\nYou help.", 1, true, "tools is missing", "`tools: …`"},
 		{"front matter with no tool is fatal", "---\ndescription: d\ntools: []\n---\nYou help.", 3, true, "list of tools is empty", "at least one"},
 		{"front matter with a null tool list is fatal", "---\ndescription: d\ntools:\n---\nYou help.", 3, true, "list of tools is empty", "at least one"},

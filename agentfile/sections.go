@@ -1,8 +1,6 @@
 package agentfile
 
-import (
-	"strings"
-)
+import "strings"
 
 // The sections of the heading notation, in lower case.
 const (
@@ -40,6 +38,16 @@ func (o outline) find(name string) *section {
 		}
 	}
 	return nil
+}
+
+// known tells whether any section is one of a definition.
+func (o outline) known() bool {
+	for _, name := range sectionNames {
+		if o.find(name) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // scan reads the headings of the body up to and with the system prompt, which
