@@ -78,9 +78,7 @@ func (s *Service) ReloadAgents(a task.Actor) error {
 	if err := s.allowed(a, task.Admin); err != nil {
 		return err
 	}
-	if err := s.agents.Reload(); err != nil {
-		return err
-	}
+	s.agents.Reload()
 	s.AgentsChanged(nil)
 	return nil
 }
