@@ -1,0 +1,152 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/db"
+)
+
+const few = 40
+
+func newStore(t *testing.T) *store {
+	t.Helper()
+	s, err := openStore(t.Context(), t.TempDir(), few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// claims counts the live claims of all owners, as package db sees them.
+func claims(t *testing.T, s *store) int {
+	t.Helper()
+	sum := 0
+	err := s.db.Read(t.Context(), func(rx *db.Rx) error {
+		for n := range int64(owners) {
+			held, err := rx.Claims(owner(n))
+			if err != nil {
+				return err
+			}
+			sum += held
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+func events(t *testing.T, s *store) int {
+	t.Helper()
+	var last int
+	err := s.db.Read(t.Context(), func(rx *db.Rx) error {
+		id, err := rx.LastEventID()
+		last = int(id)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+func TestTheLimitDoesTheWorkOfTheStore(t *testing.T) {
+	t.Parallel()
+	for _, perTx := range []int{1, 64} {
+		s := newStore(t)
+		n, _, err := s.limit.run(claiming, perTx, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first empty queue ends it: with equal queues that is the end of all
+		// but those that are one longer.
+		full := few / owners * owners
+		t.Run("it claims what the queues hold, each once", func(t *testing.T) {
+			if n < full || n > few || claims(t, s) != n {
+				t.Errorf("%d claimed, %d held", n, claims(t, s))
+			}
+		})
+		t.Run("it writes one event for each claim", func(t *testing.T) {
+			if got := events(t, s); got != n {
+				t.Errorf("%d events, want %d", got, n)
+			}
+		})
+		t.Run("rest gives all back", func(t *testing.T) {
+			if err := s.limit.rest(); err != nil || claims(t, s) != 0 {
+				t.Errorf("%d held, %v", claims(t, s), err)
+			}
+		})
+		t.Run("it creates tasks that the store can claim", func(t *testing.T) {
+			made, _, err := s.limit.run(creating, perTx, 20*time.Millisecond)
+			if err != nil || made == 0 || events(t, s) != n+made {
+				t.Fatalf("%d made, %d events after %d: %v", made, events(t, s), n, err)
+			}
+			if err := claim(t.Context(), s.db, 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestTheLimitKeepsInStepWithTheStore(t *testing.T) {
+	t.Parallel()
+	sql, err := said()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := newStore(t).db.Path()
+	t.Run("a statement with another number of values is refused", func(t *testing.T) {
+		other := sql
+		other.read += " AND ?2 = ?2"
+		if _, err := openLimit(path, other); err == nil || !strings.Contains(err.Error(), "takes 2 values, bench/limit.c binds 1") {
+			t.Error(err)
+		}
+	})
+	t.Run("broken SQL is refused", func(t *testing.T) {
+		other := sql
+		other.insert = "INSERT"
+		if _, err := openLimit(path, other); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("a missing file is refused", func(t *testing.T) {
+		if _, err := openLimit(path+"x", sql); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("a statement that nobody ran is named", func(t *testing.T) {
+		if _, err := choose([]string{sql.claim}); err == nil || !strings.Contains(err.Error(), "SELECT t.id") {
+			t.Error(err)
+		}
+	})
+	t.Run("two that look alike are refused", func(t *testing.T) {
+		if _, err := choose([]string{sql.claim, sql.claim + " "}); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestStoreRows(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	rows, err := s.measure(t.Context(), 1, 5*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(storeRows) {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, r := range rows {
+		if r.Rate <= 0 || r.Limit <= 0 || r.Ratio <= 0 || r.P99 < r.P50 {
+			t.Errorf("%+v", r)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// errEmpty ends a lap: there is nothing left to do.
+var errEmpty = errors.New("nothing left to do")
+
+// lap is what some callers did together.
+type lap struct {
+	ops     int
+	elapsed time.Duration
+	took    []time.Duration // each operation
+}
+
+// add joins a further lap of the same row.
+func (l *lap) add(m lap) {
+	l.ops += m.ops
+	l.elapsed += m.elapsed
+	l.took = append(l.took, m.took...)
+}
+
+// rate is operations per second.
+func (l *lap) rate() float64 {
+	if l.elapsed <= 0 {
+		return 0
+	}
+	return float64(l.ops) / l.elapsed.Seconds()
+}
+
+// percentile returns the time within which that share (0 to 1) of the
+// operations ended.
+func (l *lap) percentile(share float64) time.Duration {
+	if len(l.took) == 0 {
+		return 0
+	}
+	slices.Sort(l.took)
+	return l.took[min(int(share*float64(len(l.took))), len(l.took)-1)]
+}
+
+// drive has callers call op, each again and again, for d or until op says
+// errEmpty or fails. op gets the number of the call, which no other call has.
+func drive(callers int, d time.Duration, op func(n int64) error) (lap, error) {
+	var (
+		next   atomic.Int64
+		halt   atomic.Bool
+		group  sync.WaitGroup
+		took   = make([][]time.Duration, callers)
+		failed = make([]error, callers)
+		start  = time.Now()
+	)
+	for i := range callers {
+		group.Go(func() {
+			for begin := time.Now(); !halt.Load() && begin.Sub(start) < d; {
+				err := op(next.Add(1) - 1)
+				if err != nil {
+					halt.Store(true)
+					if !errors.Is(err, errEmpty) {
+						failed[i] = err
+					}
+					return
+				}
+				end := time.Now()
+				took[i] = append(took[i], end.Sub(begin))
+				begin = end
+			}
+		})
+	}
+	group.Wait()
+	l := lap{elapsed: time.Since(start), took: slices.Concat(took...)}
+	l.ops = len(l.took)
+	return l, errors.Join(failed...)
+}

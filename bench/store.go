@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+const (
+	owners = 16 // queues that the tasks are spread over; limit.c has the same
+	lease  = 2 * time.Hour
+)
+
+// work is what one operation of the store does.
+type work string
+
+const (
+	claiming work = "claim"  // select, update, event, read back with relations
+	creating work = "create" // insert, event
+)
+
+// storeRows is the table of what is measured at the store. perTx is the
+// limit's transaction size beside it.
+var storeRows = []struct {
+	work    work
+	callers int
+	perTx   int
+	aim     string
+}{
+	{claiming, 1, 1, ""},
+	{claiming, 64, 64, "≥ 55 %, goal 80 %"},
+	{creating, 1, 1, ""},
+	{creating, 64, 64, "≥ 55 %, goal 80 %"},
+}
+
+// store is a database with tasks, and the limit program on the same file.
+type store struct {
+	db    *db.DB
+	limit *limit
+	size  int
+}
+
+func owner(n int64) string { return fmt.Sprintf("bench-%d", n%owners) }
+
+// openStore makes a database of size claimable tasks, each with two steps, a
+// resource and a comment, in folder.
+func openStore(ctx context.Context, folder string, size int) (*store, error) {
+	s := &store{size: size}
+	sql, err := said()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, fmt.Sprintf("bench-%d.db", size))
+	if s.db, err = db.Open(ctx, db.Options{Path: path}); err != nil {
+		return nil, err
+	}
+	if err = fill(ctx, s.db, size); err == nil {
+		s.limit, err = openLimit(path, sql)
+	}
+	if err != nil {
+		s.db.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *store) close() error {
+	s.limit.close()
+	return s.db.Close()
+}
+
+// said is what package db says for one create and one claim. It is recorded
+// once, before any other database is open: recording hears all of them.
+var said = sync.OnceValues(func() (statements, error) {
+	folder, err := os.MkdirTemp("", "taskyard-bench-")
+	if err != nil {
+		return statements{}, err
+	}
+	defer os.RemoveAll(folder)
+	ctx, opt := context.Background(), db.Options{Path: filepath.Join(folder, "record.db")}
+	d, err := db.Open(ctx, opt) // makes the schema, unheard
+	if err != nil {
+		return statements{}, err
+	}
+	if err := d.Close(); err != nil {
+		return statements{}, err
+	}
+	texts, err := record(func() error {
+		d, err := db.Open(ctx, opt)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		if err := create(ctx, d, 0); err != nil {
+			return err
+		}
+		return claim(ctx, d, 0)
+	})
+	if err != nil {
+		return statements{}, err
+	}
+	return choose(texts)
+})
+
+// fill writes size tasks, a thousand in each write.
+func fill(ctx context.Context, d *db.DB, size int) error {
+	for done := 0; done < size; done += 1000 {
+		err := d.Write(ctx, func(tx *db.Tx) error {
+			for n := done; n < min(done+1000, size); n++ {
+				if err := insert(tx, int64(n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var description = strings.Repeat("x", 200)
+
+func insert(tx *db.Tx, n int64) error {
+	t := plain(n)
+	t.Steps = []task.Step{{Title: "read"}, {Title: "write"}}
+	t.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
+	id, err := tx.InsertTask(t)
+	if err != nil {
+		return err
+	}
+	_, err = tx.InsertMessage(task.Message{TaskID: id, Kind: task.KindComment, Author: t.Owner, Content: description})
+	return err
+}
+
+func plain(n int64) *task.Task {
+	return &task.Task{
+		Title: "a task of the bench", Description: description, Owner: owner(n), CreatedBy: owner(n),
+		Status: task.Active, Channel: "web",
+	}
+}
+
+func create(ctx context.Context, d *db.DB, n int64) error {
+	return d.Write(ctx, func(tx *db.Tx) error {
+		id, err := tx.InsertTask(plain(n))
+		if err != nil {
+			return err
+		}
+		return tx.AddEvent(task.Event{Actor: owner(n), Kind: "task.created", TaskID: id})
+	})
+}
+
+func claim(ctx context.Context, d *db.DB, n int64) error {
+	return d.Write(ctx, func(tx *db.Tx) error {
+		t, err := tx.ClaimNext(owner(n), lease)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			return errEmpty
+		}
+		return tx.AddEvent(task.Event{Actor: owner(n), Kind: "task.claimed", TaskID: t.ID})
+	})
+}
+
+// measure runs every store row, in rounds, each round beside its limit.
+func (s *store) measure(ctx context.Context, rounds int, d time.Duration) ([]*row, error) {
+	var rows []*row
+	for _, spec := range storeRows {
+		r := &row{Name: "store " + string(spec.work), Size: s.size, Callers: spec.callers, Aim: spec.aim}
+		for range rounds {
+			limit, err := s.laps(d, func(d time.Duration) (lap, error) {
+				n, elapsed, err := s.limit.run(spec.work, spec.perTx, d)
+				return lap{ops: n, elapsed: elapsed}, err
+			})
+			if err != nil {
+				return nil, fmt.Errorf("limit of %s: %w", r.Name, err)
+			}
+			ours, err := s.laps(d, func(d time.Duration) (lap, error) { return s.drive(ctx, spec.work, spec.callers, d) })
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.Name, err)
+			}
+			r.round(ours, limit.rate())
+		}
+		r.finish()
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+func (s *store) drive(ctx context.Context, w work, callers int, d time.Duration) (lap, error) {
+	op := claim
+	if w == creating {
+		op = create
+	}
+	return drive(callers, d, func(n int64) error { return op(ctx, s.db, n) })
+}
+
+// laps repeats run until it was at work for d: claims empty the queues, which
+// are filled again while no clock runs.
+func (s *store) laps(d time.Duration, run func(time.Duration) (lap, error)) (lap, error) {
+	var sum lap
+	for sum.elapsed < d {
+		if err := s.limit.rest(); err != nil {
+			return sum, err
+		}
+		l, err := run(d - sum.elapsed)
+		if err != nil {
+			return sum, err
+		}
+		if l.ops == 0 {
+			return sum, errEmpty
+		}
+		sum.add(l)
+	}
+	return sum, nil
+}
