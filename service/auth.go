@@ -57,7 +57,7 @@ func (s *Service) matches(pw, hash string) bool {
 
 // Bounds of accounts.
 const (
-	minPassword = 10
+	minPassword = 12
 	maxPassword = 512
 	maxUserName = 40
 	throttleCap = 10_000 // names and addresses remembered at most

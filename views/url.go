@@ -159,3 +159,6 @@ func (urls) Logout() string { return "/logout" }
 
 // Setup is the page that makes the first admin.
 func (urls) Setup() string { return "/setup" }
+
+// LoginLink is where the one-time sign-in link leads.
+func (urls) LoginLink() string { return "/login/link" }

@@ -1,0 +1,158 @@
+package handlers
+
+import (
+	"context"
+	"strconv"
+
+	"taskyard/task"
+)
+
+type taskOut struct {
+	ETag string `header:"ETag"`
+	Body *task.Task
+}
+
+func taskAnswer(t *task.Task, err error) (*taskOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &taskOut{ETag: `"` + strconv.FormatInt(t.Version, 10) + `"`, Body: t}, nil
+}
+
+type createdOut struct {
+	Location string `header:"Location"`
+	Body     *task.Task
+}
+
+type taskPath struct {
+	ID pathID `path:"id"`
+}
+
+type newTaskBody struct {
+	Title       string         `json:"title" doc:"1 to 200 characters"`
+	Description string         `json:"description,omitempty" doc:"Markdown, at most 64 KiB"`
+	Owner       string         `json:"owner" doc:"agent id"`
+	Status      task.Status    `json:"status,omitempty" enum:"draft,active" doc:"default active"`
+	Priority    int            `json:"priority,omitempty" doc:"higher comes first; default 0"`
+	Steps       []stepBody     `json:"steps,omitempty"`
+	Resources   []resourceBody `json:"resources,omitempty"`
+	Channel     string         `json:"channel,omitempty" doc:"default web"`
+	Start       *bool          `json:"start,omitempty" doc:"false: an active task does not wake its owner"`
+}
+
+type stepBody struct {
+	Title   string `json:"title" doc:"1 to 60 characters"`
+	Details string `json:"details,omitempty"`
+	Done    bool   `json:"done,omitempty"`
+}
+
+type resourceBody struct {
+	Type  string `json:"type" enum:"url,file"`
+	Value string `json:"value" doc:"http, https or mailto URL, or absolute path"`
+	Label string `json:"label,omitempty"`
+}
+
+func (b newTaskBody) task() task.New {
+	n := task.New{
+		Title: b.Title, Description: b.Description, Owner: b.Owner, Status: b.Status, Priority: b.Priority, Channel: b.Channel,
+		Steps: stepsOf(b.Steps), NoStart: b.Start != nil && !*b.Start,
+	}
+	for _, r := range b.Resources {
+		n.Resources = append(n.Resources, task.Resource(r))
+	}
+	return n
+}
+
+func stepsOf(list []stepBody) []task.Step {
+	steps := make([]task.Step, len(list))
+	for i, s := range list {
+		steps[i] = task.Step{Title: s.Title, Details: s.Details, Done: s.Done}
+	}
+	return steps
+}
+
+func (s *Server) taskOperations() {
+	handle(s, op{"POST", "/api/tasks", task.Write, 201, "Tasks", "Create a task", ""}, func(ctx context.Context, in *struct{ Body newTaskBody }) (*createdOut, error) {
+		t, err := s.svc.CreateTask(ctx, actorIn(ctx), in.Body.task())
+		if err != nil {
+			return nil, err
+		}
+		return &createdOut{"/api/tasks/" + t.ID.String(), t}, nil
+	})
+	handle(s, op{"GET", "/api/tasks/{id}", task.Read, 0, "Tasks", "Read any task, with relations", ""}, func(ctx context.Context, in *taskPath) (*taskOut, error) {
+		return taskAnswer(s.svc.Task(ctx, actorIn(ctx), task.ID(in.ID)))
+	})
+	handle(s, op{"PATCH", "/api/tasks/{id}", task.Write, 0, "Tasks", "Change fields or status", "Send `version`, or `If-Match`, to be told when somebody else was faster."}, s.patchTask)
+}
+
+type patchIn struct {
+	taskPath
+	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
+	Body    struct {
+		Title       *string `json:"title,omitempty"`
+		Description *string `json:"description,omitempty"`
+		Priority    *int    `json:"priority,omitempty"`
+		Owner       *string `json:"owner,omitempty"`
+		Status      *string `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
+		Version     int64   `json:"version,omitempty"`
+	}
+}
+
+func (s *Server) patchTask(ctx context.Context, in *patchIn) (*taskOut, error) {
+	b := in.Body
+	p := task.Patch{Title: b.Title, Description: b.Description, Priority: b.Priority, Owner: b.Owner, Status: b.Status, Version: b.Version}
+	if in.IfMatch != "" {
+		v, err := etagVersion(in.IfMatch)
+		if err != nil {
+			return nil, err
+		}
+		p.Version = v
+	}
+	return taskAnswer(s.svc.UpdateTask(ctx, actorIn(ctx), task.ID(in.ID), p))
+}
+
+func etagVersion(tag string) (int64, error) {
+	if tag == "*" {
+		return 0, nil
+	}
+	raw, err := strconv.Unquote(tag)
+	if err != nil {
+		raw = tag
+	}
+	v, err := strconv.ParseInt(raw, 10, 64)
+	if err != nil || v < 1 {
+		return 0, task.FieldErrorf("If-Match", "must be an ETag that this task had")
+	}
+	return v, nil
+}
+
+type signupIn struct {
+	ID   string `path:"id" doc:"agent id"`
+	Body struct {
+		Count int `json:"count,omitempty" doc:"1 to 50: claim several; the answer is then {tasks}"`
+	} `required:"false"`
+}
+
+type signupOut struct {
+	Body struct {
+		Task  *task.Task    `json:"task" doc:"null when nothing is free"`
+		Tasks *[]*task.Task `json:"tasks,omitempty" doc:"with count"`
+	}
+}
+
+func (s *Server) claimOperations() {
+	handle(s, op{"POST", "/api/agents/{id}/signup", task.Claiming, 0, "Queues", "Claim the first free task of a queue", ""}, func(ctx context.Context, in *signupIn) (*signupOut, error) {
+		list, err := s.svc.Signup(ctx, actorIn(ctx), in.ID, max(1, in.Body.Count))
+		if err != nil {
+			return nil, err
+		}
+		out := &signupOut{}
+		if in.Body.Count > 0 {
+			out.Body.Tasks = &list
+		}
+		if len(list) > 0 {
+			out.Body.Task = list[0]
+		}
+		return out, nil
+	})
+}

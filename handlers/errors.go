@@ -1,0 +1,164 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// Kinds of errors that only HTTP knows.
+const (
+	kindMisdirected task.Kind = "misdirected"
+	kindTooLarge    task.Kind = "too_large"
+	kindMedia       task.Kind = "media"
+	kindMethod      task.Kind = "method"
+)
+
+var statuses = map[task.Kind]int{
+	task.Malformed: 400, task.Unauthorized: 401, task.Forbidden: 403, task.NotFound: 404, kindMethod: 405, task.Conflict: 409,
+	kindTooLarge: 413, kindMedia: 415, kindMisdirected: 421, task.Invalid: 422, task.TooMany: 429, task.Unavailable: 503, task.Full: 507,
+}
+
+func kindOf(err error) task.Kind {
+	var e *task.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+// Problem is the one error body of the JSON endpoints (RFC 9457).
+type Problem struct {
+	Status    int               `json:"status" doc:"HTTP status"`
+	Title     string            `json:"title" doc:"the status in words"`
+	Code      string            `json:"code" doc:"stable name of the error; the list stands in the description"`
+	Detail    string            `json:"detail" doc:"what happened, for people"`
+	Errors    []task.FieldError `json:"errors,omitempty" doc:"every wrong field"`
+	Task      *task.Task        `json:"task,omitempty" doc:"the present task, with stale_version"`
+	Version   string            `json:"version,omitempty" doc:"the present version, with run_changed"`
+	RequestID string            `json:"requestId"`
+
+	retry int
+}
+
+// Error and GetStatus make a Problem an error that huma can answer.
+func (p *Problem) Error() string             { return p.Detail }
+func (p *Problem) GetStatus() int            { return p.Status }
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// problemOf is the one place that turns an error into an answer. What is not
+// a task.Error is our fault: logged, and told by its request id alone.
+func (s *Server) problemOf(ctx context.Context, err error) *Problem {
+	p := &Problem{RequestID: requestIDOf(ctx)}
+	var e *task.Error
+	var h *echo.HTTPError
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &p):
+		p.RequestID = requestIDOf(ctx)
+		return p
+	case errors.As(err, &big):
+		return s.problemOf(ctx, errTooLarge)
+	case errors.As(err, &e) && statuses[e.Kind] != 0:
+		p.Status, p.Code, p.Detail, p.Errors, p.Task, p.Version, p.retry = statuses[e.Kind], string(e.Code), e.Message, e.AllFields(), e.Task, e.Version, e.Retry
+	case errors.As(err, &h) && h.Code == http.StatusNotFound:
+		p.Status, p.Code, p.Detail = h.Code, string(task.CodeNotFound), "There is nothing at this path"
+	case errors.As(err, &h) && h.Code == http.StatusMethodNotAllowed:
+		p.Status, p.Code, p.Detail = h.Code, string(task.CodeMethodNotAllowed), "The path exists, but not with this method"
+	case errors.Is(err, context.Canceled):
+		p.Status, p.Code, p.Detail = http.StatusServiceUnavailable, string(task.CodeUnavailable), "The request was taken back"
+	default:
+		p.Status, p.Code, p.Detail = http.StatusInternalServerError, string(task.CodeInternal), "Internal error; the log tells more under this request id"
+		s.log.ErrorContext(ctx, "internal error", "request_id", p.RequestID, "error", err)
+	}
+	p.Title = http.StatusText(p.Status)
+	return p
+}
+
+// fail answers a request that ended in an error: as JSON below /api and /mcp,
+// else as a page.
+func (s *Server) fail(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	p := s.problemOf(c.Request().Context(), err)
+	h := c.Response().Header()
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="taskyard"`)
+	}
+	if p.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.retry))
+	}
+	if !wantsPage(c) {
+		s.sendProblem(c, p)
+		return
+	}
+	if p.Status == http.StatusUnauthorized {
+		s.toLogin(c)
+		return
+	}
+	s.errorPage(c, p)
+}
+
+func wantsPage(c echo.Context) bool {
+	path := c.Request().URL.Path
+	for _, prefix := range []string{"/api", "/mcp", "/healthz", "/readyz", "/metrics", "/live"} {
+		if path == prefix || strings.HasPrefix(path, prefix+"/") {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Server) sendProblem(c echo.Context, p *Problem) {
+	b, err := marshalJSON(p)
+	if err != nil {
+		s.log.Error("problem not encoded", "error", err)
+		return
+	}
+	if err := c.Blob(p.Status, "application/problem+json", b); err != nil {
+		s.log.Debug("answer not sent", "error", err)
+	}
+}
+
+// toLogin sends a browser to the sign-in page and back here afterwards.
+func (s *Server) toLogin(c echo.Context) {
+	next := ""
+	if r := c.Request(); r.Method == http.MethodGet && r.URL.Path != "/" {
+		next = r.URL.RequestURI()
+	}
+	target := views.URL.Login(next)
+	if c.Request().Header.Get("HX-Request") != "" {
+		c.Response().Header().Set("HX-Redirect", views.URL.Login(""))
+		target = ""
+	}
+	var err error
+	if target == "" {
+		err = c.NoContent(http.StatusUnauthorized)
+	} else {
+		err = c.Redirect(http.StatusSeeOther, target)
+	}
+	if err != nil {
+		s.log.Debug("answer not sent", "error", err)
+	}
+}
+
+// localPath keeps redirects on this site.
+func localPath(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(s, "/") || strings.HasPrefix(s, "//") || strings.Contains(s, `\`) {
+		return "/"
+	}
+	return s
+}
+
+func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

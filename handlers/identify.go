@@ -1,0 +1,115 @@
+package handlers
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+)
+
+// identify finds out who calls: a bearer token, else a session cookie, else
+// nobody.
+func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if strings.HasPrefix(r.URL.Path, "/static/") || r.URL.Path == "/healthz" {
+			return next(c)
+		}
+		if h := r.Header.Get("Authorization"); h != "" {
+			secret, ok := strings.CutPrefix(h, "Bearer ")
+			if !ok {
+				return task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Send the token as: Authorization: Bearer ty_…")
+			}
+			a, err := s.svc.Authenticate(r.Context(), secret, c.RealIP())
+			if err != nil {
+				return err
+			}
+			setActor(c, a)
+			return next(c)
+		}
+		if err := s.loadSession(c); err != nil {
+			return err
+		}
+		return next(c)
+	}
+}
+
+func setActor(c echo.Context, a task.Actor) {
+	c.Set("actor", a)
+	r := c.Request()
+	c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyActor, a)))
+}
+
+// actorOf returns who calls; the zero Actor is nobody.
+func actorOf(c echo.Context) task.Actor {
+	a, _ := c.Get("actor").(task.Actor)
+	return a
+}
+
+// actorIn is actorOf for operations that see the context alone.
+func actorIn(ctx context.Context) task.Actor {
+	a, _ := ctx.Value(keyActor).(task.Actor)
+	return a
+}
+
+// sameSite refuses cross-site requests that ride on a cookie. Browsers say
+// where a request comes from; for those that do not, the form token must.
+func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
+			return next(c)
+		}
+		if r.Header.Get("Authorization") != "" {
+			return next(c) // no browser sends this by itself
+		}
+		if err := s.origin.Check(r); err != nil {
+			return errCrossSite
+		}
+		if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" && !s.formTokenGood(c) {
+			return errCrossSite
+		}
+		return next(c)
+	}
+}
+
+var errCrossSite = task.Errorf(task.Forbidden, task.CodeCrossSite, "The request came from another site, or from a page that was open too long: reload the page and send it again")
+
+const formCookie = "taskyard_form"
+
+// formToken returns the token that this browser's forms carry: it fits the
+// nonce in the browser's own cookie and nobody else's.
+func (s *Server) formToken(c echo.Context) string {
+	nonce := ""
+	if k, err := c.Cookie(formCookie); err == nil && len(k.Value) >= 20 && len(k.Value) <= 64 {
+		nonce = k.Value
+	} else {
+		nonce = rand.Text()
+		c.SetCookie(&http.Cookie{Name: formCookie, Value: nonce, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.secure()})
+	}
+	return s.sign(nonce)
+}
+
+func (s *Server) sign(nonce string) string {
+	m := hmac.New(sha256.New, s.formKey[:])
+	m.Write([]byte(nonce))
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+func (s *Server) formTokenGood(c echo.Context) bool {
+	k, err := c.Cookie(formCookie)
+	if err != nil || !strings.HasPrefix(c.Request().Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		return false
+	}
+	return hmac.Equal([]byte(c.FormValue("_token")), []byte(s.sign(k.Value)))
+}
+
+// secure tells whether cookies travel over https alone.
+func (s *Server) secure() bool { return strings.HasPrefix(s.opt.PublicURL, "https://") }

@@ -1,0 +1,92 @@
+package handlers
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"taskyard/task"
+)
+
+// maxDepth is how deep the JSON of a request may nest.
+const maxDepth = 32
+
+// strictJSON refuses duplicate and case-twin names, invalid UTF-8, NUL,
+// trailing values, and depth over maxDepth.
+var strictJSON = huma.Format{
+	Marshal:   func(w io.Writer, v any) error { return json.MarshalWrite(w, v, jsonOut) },
+	Unmarshal: readJSON,
+}
+
+var jsonOut = json.JoinOptions(json.Deterministic(false), jsontext.EscapeForHTML(true), json.FormatNilSliceAsNull(false))
+
+func marshalJSON(v any) ([]byte, error) { return json.Marshal(v, jsonOut) }
+
+var nul = []byte(`\u0000`)
+
+func readJSON(data []byte, v any) error {
+	if err := checkJSON(data); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+func checkJSON(data []byte) error {
+	if bytes.IndexByte(data, 0) >= 0 || hasEscapedNUL(data) {
+		return malformed("must not contain a NUL character")
+	}
+	depth := 0
+	for _, b := range data {
+		if b == '{' || b == '[' {
+			depth++ // an upper bound: braces in strings count too
+		}
+	}
+	if depth > maxDepth {
+		if err := checkDepth(data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasEscapedNUL finds \u0000 that is not itself escaped.
+func hasEscapedNUL(data []byte) bool {
+	for at := 0; ; {
+		i := bytes.Index(data[at:], nul)
+		if i < 0 {
+			return false
+		}
+		i += at
+		slashes := 0
+		for j := i - 1; j >= 0 && data[j] == '\\'; j-- {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return true
+		}
+		at = i + 1
+	}
+}
+
+func checkDepth(data []byte) error {
+	d := jsontext.NewDecoder(bytes.NewReader(data))
+	for {
+		if _, err := d.ReadToken(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return malformed(err.Error())
+		}
+		if d.StackDepth() > maxDepth {
+			return malformed("nests too deep: at most 32 levels")
+		}
+	}
+}
+
+func malformed(detail string) error {
+	return task.Errorf(task.Malformed, task.CodeInvalidJSON, "The body is not acceptable JSON: %s", detail)
+}

@@ -1,0 +1,142 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+)
+
+const (
+	heartbeat  = 15 * time.Second
+	coalesce   = 40 * time.Millisecond // changes of one burst travel together
+	maxTopics  = 100
+	streamLife = time.Hour // then the browser connects again
+	recheck    = 30 * time.Second
+)
+
+// live is the one stream of a browser tab: names of topics that changed. The
+// page fetches its parts anew by itself.
+func (s *Server) live(c echo.Context) error {
+	topics := strings.Split(c.QueryParam("topics"), ",")
+	if c.QueryParam("topics") == "" || len(topics) > maxTopics {
+		return task.FieldErrorf("topics", "must name 1 to %d topics", maxTopics)
+	}
+	sub := s.svc.Hub().Subscribe(topics...)
+	defer sub.Close()
+	st := s.stream(c)
+	if err := st.send("retry: 1000\nevent: hello\ndata: []\n\n"); err != nil {
+		return nil
+	}
+	beat, check, end := time.NewTicker(heartbeat), time.NewTicker(recheck), time.NewTimer(streamLife)
+	defer beat.Stop()
+	defer check.Stop()
+	defer end.Stop()
+	for {
+		var err error
+		select {
+		case <-c.Request().Context().Done():
+			return nil
+		case <-sub.Done():
+			return nil
+		case <-end.C:
+			return nil
+		case <-check.C:
+			if !s.stillIn(c) {
+				return nil
+			}
+		case <-beat.C:
+			err = st.send(": beat\n\n")
+		case <-sub.C:
+			time.Sleep(coalesce)
+			b, _ := json.Marshal(sub.Take())
+			err = st.send("data: " + string(b) + "\n\n")
+		}
+		if err != nil {
+			return nil // the browser is gone
+		}
+	}
+}
+
+// stillIn tells whether the caller of a long stream may still read.
+func (s *Server) stillIn(c echo.Context) bool {
+	a := actorOf(c)
+	if a.TokenID == 0 && a.UserID != 0 {
+		_, err := s.svc.UserActor(c.Request().Context(), a.UserID, a.Addr)
+		return err == nil
+	}
+	secret := strings.TrimPrefix(c.Request().Header.Get("Authorization"), "Bearer ")
+	_, err := s.svc.Authenticate(c.Request().Context(), secret, a.Addr)
+	return err == nil
+}
+
+type eventStream struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (s *Server) stream(c echo.Context) eventStream {
+	h := c.Response().Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	c.Response().WriteHeader(http.StatusOK)
+	return eventStream{c.Response(), http.NewResponseController(c.Response())}
+}
+
+// send writes one message; a browser that does not take it in 10 s is gone.
+func (st eventStream) send(msg string) error {
+	if err := st.rc.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return err
+	}
+	if _, err := st.w.Write([]byte(msg)); err != nil {
+		return err
+	}
+	return st.rc.Flush()
+}
+
+// eventLog streams the audit log to programs, from Last-Event-ID or after on.
+func (s *Server) eventLog(c echo.Context, after task.ID) error {
+	a := actorOf(c)
+	ctx := c.Request().Context()
+	sub := s.svc.Hub().Subscribe("events")
+	defer sub.Close()
+	st := s.stream(c)
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		list, err := s.svc.Events(ctx, a, task.EventFilter{After: after, Limit: 200})
+		if err != nil {
+			return nil
+		}
+		for _, e := range list {
+			b, err := marshalJSON(e)
+			if err != nil {
+				return nil
+			}
+			if st.send(fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n\n", e.ID, e.Kind, b)) != nil {
+				return nil
+			}
+			after = e.ID
+		}
+		if len(list) == 200 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-sub.Done():
+			return nil
+		case <-beat.C:
+			if !s.stillIn(c) || st.send(": beat\n\n") != nil {
+				return nil
+			}
+		case <-sub.C:
+			sub.Take()
+		}
+	}
+}

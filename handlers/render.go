@@ -1,0 +1,128 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// render answers with a page. It is made in full before the first byte goes
+// out, so that an error is never half a page with status 200.
+func (s *Server) render(c echo.Context, status int, page templ.Component) error {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buf)
+	buf.Reset()
+	if err := page.Render(c.Request().Context(), buf); err != nil {
+		return err
+	}
+	return c.HTMLBlob(status, buf.Bytes())
+}
+
+// chrome gathers what every page shows around its own content.
+func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
+	a := actorOf(c)
+	ctx := c.Request().Context()
+	ch := s.bareChrome(c)
+	if a.Role == task.RoleNone {
+		return ch, nil
+	}
+	o, err := s.svc.Overview(ctx, a)
+	if err != nil {
+		return ch, err
+	}
+	agents, err := s.svc.Agents(a)
+	if err != nil {
+		return ch, err
+	}
+	ch.Nav = views.NavCounts{Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
+	ch.Agents = navAgents(agents, o)
+	if s.opt.Scheduler != nil {
+		next := s.opt.Scheduler.NextTick()
+		ch.Scheduler = views.SchedulerLine{On: next != 0, NextTick: next}
+	}
+	ch.Flash = views.Flash{Text: s.takeFlash(c)}
+	return ch, nil
+}
+
+// bareChrome is chrome without a look into the store.
+func (s *Server) bareChrome(c echo.Context) views.Chrome {
+	a := actorOf(c)
+	ch := views.Chrome{
+		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(), Path: c.Request().URL.RequestURI(),
+		CanWrite: a.May(task.Person), CanDecide: a.May(task.Decide), CanAdmin: a.May(task.Admin),
+	}
+	if k, err := c.Cookie("theme"); err == nil && (k.Value == "light" || k.Value == "dark") {
+		ch.Theme = k.Value
+	}
+	return ch
+}
+
+func navAgents(agents []task.Agent, o service.Overview) []views.NavAgent {
+	list := make([]views.NavAgent, len(agents))
+	for i, a := range agents {
+		l := o.Loads[a.ID]
+		list[i] = views.NavAgent{ID: a.ID, Count: l.Queued + l.Working, Invalid: a.Status == task.AgentInvalid, Glyph: loadGlyph(l.Working, l.Waiting, l.Failed)}
+	}
+	return list
+}
+
+func loadGlyph(working, waiting, failed int) views.Glyph {
+	switch {
+	case waiting > 0:
+		return views.GlyphWait
+	case failed > 0:
+		return views.GlyphFail
+	case working > 0:
+		return views.GlyphWork
+	}
+	return views.GlyphIdle
+}
+
+// page is a handler of a full page: it makes the page's component from chrome.
+func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ch, err := s.chrome(c)
+		if err != nil {
+			return err
+		}
+		p, err := fn(c, ch)
+		if err != nil {
+			return err
+		}
+		return s.render(c, http.StatusOK, p)
+	}
+}
+
+func (s *Server) errorPage(c echo.Context, p *Problem) {
+	ch := s.bareChrome(c)
+	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID}
+	if err := s.render(c, p.Status, views.ErrorPage(ch, m)); err != nil {
+		s.log.Error("error page failed", "error", err)
+	}
+}
+
+// idParam reads an id of the path; what is none is a task nobody has.
+func idParam(c echo.Context, name string) (task.ID, error) {
+	id, err := task.ParseID(c.Param(name))
+	if err != nil {
+		return 0, task.Errorf(task.NotFound, task.CodeNotFound, "There is nothing at this path: %s", err)
+	}
+	return id, nil
+}
+
+// formContext gives the writes of a form its idempotency key, so that a
+// triple click is one act.
+func formContext(c echo.Context) context.Context {
+	return withKey(c.Request(), actorOf(c), c.FormValue("_key"), c.Request().PostForm.Encode())
+}

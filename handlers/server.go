@@ -1,0 +1,109 @@
+// Package handlers serves pages, fragments and JSON endpoints over one
+// service. It alone knows echo, huma and scs. A handler parses, makes one
+// service call, and renders.
+package handlers
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// Scheduler is what the pages ask of the clock.
+type Scheduler interface {
+	NextTick() task.Time      // 0: none is planned
+	Window() string           // the cron line and its zone, in words
+	Jobs() []task.JobInfo     // every background job
+	RunJob(name string) error // starts one now; unknown names are NotFound
+	Alive() bool              // false: it has not turned for too long
+}
+
+// Options say how the yard is served.
+type Options struct {
+	Service        *service.Service
+	Scheduler      Scheduler
+	Log            *slog.Logger
+	Version        string
+	DataDir        string
+	Listen         net.Addr // where it listens; its host names are answered to
+	PublicURL      string   // "https://…" when behind a proxy, else ""
+	AllowedHosts   []string
+	TrustedProxies []string // CIDRs whose X-Forwarded-For is believed
+}
+
+// Server is the HTTP side of the yard.
+type Server struct {
+	opt      Options
+	svc      *service.Service
+	log      *slog.Logger
+	echo     *echo.Echo
+	api      huma.API
+	sessions *scs.SessionManager
+	origin   *http.CrossOriginProtection
+	formKey  [32]byte
+	hosts    map[string]bool
+	perms    map[string]task.Perm // "METHOD /route/:param" → what it needs
+	started  time.Time
+}
+
+// New makes the server with all its routes.
+func New(opt Options) (*Server, error) {
+	if opt.Log == nil {
+		opt.Log = slog.Default()
+	}
+	s := &Server{
+		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
+		perms: map[string]task.Perm{}, started: time.Now(),
+	}
+	if _, err := rand.Read(s.formKey[:]); err != nil {
+		return nil, err
+	}
+	s.sessions = s.newSessions()
+	s.hosts = allowedHosts(opt)
+	s.echo.HideBanner, s.echo.HidePort = true, true
+	s.echo.HTTPErrorHandler = s.fail
+	var err error
+	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
+		return nil, err
+	}
+	s.echo.Use(s.requestID, s.logged, s.recovered, s.headers, s.host, s.limitBody, s.identify, s.sameSite, s.authorize)
+	s.routes()
+	return s, nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// HTTP returns a server with the limits that stand against slow and large
+// requests: headers 5 s and 32 KB, bodies 30 s, answers 30 s (streams extend
+// theirs), idle connections 60 s.
+func (s *Server) HTTP() *http.Server {
+	return &http.Server{
+		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+func ipExtractor(proxies []string) (echo.IPExtractor, error) {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect(), nil
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, p := range proxies {
+		_, block, err := net.ParseCIDR(p)
+		if err != nil {
+			return nil, err
+		}
+		trust = append(trust, echo.TrustIPRange(block))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...), nil
+}

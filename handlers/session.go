@@ -1,0 +1,186 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+const (
+	sessionIdle  = 8 * time.Hour
+	sessionLife  = 30 * 24 * time.Hour
+	sessionTouch = 5 * time.Minute // how often "seen" is written
+	keyUser      = "uid"
+	keySeen      = "seen"
+	keyFlash     = "flash"
+)
+
+func (s *Server) newSessions() *scs.SessionManager {
+	m := scs.New()
+	m.Store = sessionStore{s.svc}
+	m.Codec = leanCodec{}
+	m.HashTokenInStore = true
+	m.Lifetime = sessionLife
+	// scs's own idle timeout writes at every request; ours does not.
+	m.IdleTimeout = 0
+	m.Cookie = scs.SessionCookie{Name: "taskyard", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Persist: true}
+	if s.secure() {
+		m.Cookie.Name, m.Cookie.Secure = "__Host-taskyard", true
+	}
+	return m
+}
+
+// sessionStore keeps sessions in the yard's own database.
+type sessionStore struct{ svc *service.Service }
+
+func (st sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
+	return st.svc.Session(ctx, token)
+}
+
+func (st sessionStore) CommitCtx(ctx context.Context, token string, b []byte, expiry time.Time) error {
+	_, values, err := leanCodec{}.Decode(b)
+	if err != nil {
+		return err
+	}
+	uid, _ := values[keyUser].(int64)
+	return st.svc.SaveSession(ctx, token, task.ID(uid), b, expiry)
+}
+
+func (st sessionStore) DeleteCtx(ctx context.Context, token string) error {
+	return st.svc.DropSession(ctx, token)
+}
+
+func (st sessionStore) Find(token string) ([]byte, bool, error) {
+	return st.FindCtx(context.Background(), token)
+}
+
+func (st sessionStore) Commit(token string, b []byte, expiry time.Time) error {
+	return st.CommitCtx(context.Background(), token, b, expiry)
+}
+
+func (st sessionStore) Delete(token string) error { return st.DeleteCtx(context.Background(), token) }
+
+// leanCodec holds the few values that we keep; gob costs ten times as much.
+type leanCodec struct{}
+
+type leanSession struct {
+	Deadline int64             `json:"d"`
+	Ints     map[string]int64  `json:"i,omitempty"`
+	Texts    map[string]string `json:"t,omitempty"`
+}
+
+func (leanCodec) Encode(deadline time.Time, values map[string]any) ([]byte, error) {
+	l := leanSession{Deadline: deadline.Unix(), Ints: map[string]int64{}, Texts: map[string]string{}}
+	for k, v := range values {
+		switch v := v.(type) {
+		case int64:
+			l.Ints[k] = v
+		case string:
+			l.Texts[k] = v
+		}
+	}
+	return json.Marshal(l)
+}
+
+func (leanCodec) Decode(b []byte) (time.Time, map[string]any, error) {
+	var l leanSession
+	if err := json.Unmarshal(b, &l); err != nil {
+		return time.Time{}, nil, err
+	}
+	values := make(map[string]any, len(l.Ints)+len(l.Texts))
+	for k, v := range l.Ints {
+		values[k] = v
+	}
+	for k, v := range l.Texts {
+		values[k] = v
+	}
+	return time.Unix(l.Deadline, 0), values, nil
+}
+
+// loadSession reads the browser's session and has it written once, right
+// before the answer, if it changed. scs's own middleware, wrapped by echo,
+// would commit twice when a handler errors.
+func (s *Server) loadSession(c echo.Context) error {
+	r := c.Request()
+	token := ""
+	if k, err := c.Cookie(s.sessions.Cookie.Name); err == nil {
+		token = k.Value
+	}
+	ctx, err := s.sessions.Load(r.Context(), token)
+	if err != nil {
+		return err
+	}
+	c.SetRequest(r.WithContext(ctx))
+	c.Response().Before(func() { s.commitSession(c) })
+	uid := s.sessions.GetInt64(ctx, keyUser)
+	if uid == 0 {
+		return nil
+	}
+	now := s.svc.Now()
+	seen := task.Time(s.sessions.GetInt64(ctx, keySeen))
+	if now.Sub(seen) > sessionIdle {
+		return s.sessions.Destroy(ctx)
+	}
+	a, err := s.svc.UserActor(ctx, task.ID(uid), c.RealIP())
+	if err != nil {
+		if kindOf(err) == task.Unauthorized {
+			return s.sessions.Destroy(ctx)
+		}
+		return err
+	}
+	if now.Sub(seen) > sessionTouch {
+		s.sessions.Put(ctx, keySeen, int64(now))
+	}
+	setActor(c, a)
+	return nil
+}
+
+func (s *Server) commitSession(c echo.Context) {
+	ctx := c.Request().Context()
+	switch s.sessions.Status(ctx) {
+	case scs.Modified:
+		token, expiry, err := s.sessions.Commit(ctx)
+		if err != nil {
+			s.log.Error("session not saved", "error", err)
+			return
+		}
+		s.sessions.WriteSessionCookie(ctx, c.Response(), token, expiry)
+	case scs.Destroyed:
+		s.sessions.WriteSessionCookie(ctx, c.Response(), "", time.Time{})
+	case scs.Unmodified:
+	}
+}
+
+// signIn binds the browser's session to a person, under a new token.
+func (s *Server) signIn(c echo.Context, u task.User) error {
+	ctx := c.Request().Context()
+	if err := s.sessions.RenewToken(ctx); err != nil {
+		return err
+	}
+	s.sessions.Put(ctx, keyUser, int64(u.ID))
+	s.sessions.Put(ctx, keySeen, int64(s.svc.Now()))
+	return nil
+}
+
+// flash keeps a sentence for the next page.
+func (s *Server) flash(c echo.Context, format string, args ...any) {
+	if s.sessions.GetInt64(c.Request().Context(), keyUser) != 0 {
+		s.sessions.Put(c.Request().Context(), keyFlash, sprintf(format, args...))
+	}
+}
+
+// takeFlash returns the sentence kept for this page.
+func (s *Server) takeFlash(c echo.Context) string {
+	ctx := c.Request().Context()
+	if !s.sessions.Exists(ctx, keyFlash) {
+		return ""
+	}
+	return s.sessions.PopString(ctx, keyFlash)
+}
