@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"taskyard/task"
 )
 
@@ -38,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	SetYard(fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()))
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // agent is a scripted program with every misbehaviour that sh cannot show.

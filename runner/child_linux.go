@@ -18,6 +18,10 @@ import (
 // shimStart bounds the wait for the shim's first word.
 const shimStart = 30 * time.Second
 
+// forceAfter is the time, besides the grace, that a shim gets to end its tree
+// before the server does it.
+const forceAfter = 3 * time.Second
+
 // startError says that the program could not be started: not found, not
 // executable, a wrong format.
 type startError struct{ text string }
@@ -127,6 +131,8 @@ func (c *child) begin() (err error) {
 		go c.await(lines)
 		return nil
 	}
+	// The program may run already, and may even have stopped the shim.
+	c.force()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
 	c.close()
@@ -156,7 +162,7 @@ func (c *child) stop(grace time.Duration) {
 		go func() {
 			select {
 			case <-c.done:
-			case <-time.After(2*grace + 10*time.Second):
+			case <-time.After(grace + forceAfter):
 				c.force()
 			}
 		}()

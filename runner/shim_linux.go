@@ -158,7 +158,8 @@ func (s *shim) watch() {
 			running = false
 			s.mainEnded(exit.status)
 		case ask := <-s.asks:
-			s.report.Stopped = s.report.Stopped || running
+			// An end that came first stays the program's own.
+			s.report.Stopped = s.report.Stopped || running && len(s.exits) == 0
 			s.asked(ask)
 		case sig := <-s.signals:
 			if sig != unix.SIGPIPE {
