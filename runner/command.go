@@ -113,6 +113,12 @@ func (c *Command) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 	if out.Status != task.RunCompleted {
 		proto.release() // what would have been the result belongs to the transcript
 	}
+	if n := end.Report.Leftover + end.Swept; n > 0 && err == nil {
+		proto.out.note(fmt.Sprintf("The program left processes running, %d in all. They were ended.", n))
+	}
+	if n := end.Report.Survivors; n > 0 && err == nil {
+		proto.out.note(fmt.Sprintf("%d processes could not be killed and may still run.", n))
+	}
 	proto.out.Close()
 	if isStart(err) {
 		err = nil

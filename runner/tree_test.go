@@ -1,3 +1,5 @@
+//go:build linux
+
 package runner
 
 import (
@@ -116,8 +118,11 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 
 func TestEndOfTheProgramEndsWhatItLeft(t *testing.T) {
 	t.Run("a child that holds stdout does not hang the run", func(t *testing.T) {
-		out, _ := run(t, sh("sleep 600 & echo done"), newSpec(t))
+		out, r := run(t, sh("sleep 600 & echo done"), newSpec(t))
 		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+		if logs := r.texts(EventLog); len(logs) != 1 || !strings.Contains(logs[0], "1 in all") {
+			t.Errorf("notes %q", logs)
+		}
 	})
 	t.Run("a child that is deaf to TERM and holds stdout is killed", func(t *testing.T) {
 		c := sh(fmt.Sprintf("%s %s deaf & echo $!; sleep 1; echo done", os.Args[0], agentArg))
