@@ -1,0 +1,99 @@
+// Behaviour of every page: theme, keys, toasts, times, guarded submits. No inline handlers, no eval.
+(() => {
+  const root = document.documentElement;
+  const q = (s, r = document) => r.querySelector(s);
+  const all = (s, r = document) => [...r.querySelectorAll(s)];
+
+  // Morphs keep what a person is typing, and which details are open.
+  if (window.Idiomorph) {
+    Idiomorph.defaults.ignoreActiveValue = true;
+    Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.localName === "details");
+  }
+
+  const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const setTheme = theme => {
+    root.dataset.theme = theme;
+    document.cookie = `theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax`;
+  };
+
+  const toast = (text, bad) => {
+    const box = q("#toasts");
+    if (!box) return;
+    const el = document.createElement("div"), p = document.createElement("p"), x = document.createElement("button");
+    el.className = bad ? "toast bad" : "toast";
+    p.textContent = text;
+    x.className = "btn"; x.type = "button"; x.textContent = "Dismiss"; x.dataset.dismiss = "";
+    el.append(p, x);
+    box.append(el);
+    setTimeout(() => el.remove(), bad ? 12000 : 6000);
+  };
+  // A problem answer is JSON or a full page; either way the person reads one sentence and the request id.
+  const problem = xhr => {
+    const id = xhr.getResponseHeader("X-Request-Id");
+    let text = `The server answered ${xhr.status}.`;
+    const type = xhr.getResponseHeader("Content-Type") || "";
+    if (type.includes("json")) {
+      try { const b = JSON.parse(xhr.responseText); text = b.detail || b.message || b.title || text; } catch { /* keep the status */ }
+    } else if (type.includes("html")) {
+      const m = q("[data-problem]", new DOMParser().parseFromString(xhr.responseText, "text/html"));
+      if (m) text = m.textContent.trim();
+    }
+    return id && xhr.status >= 500 ? `${text} Request ${id}` : text;
+  };
+  document.addEventListener("htmx:responseError", e => {
+    if (e.detail.xhr.status === 401) location.assign("/login");
+    else toast(problem(e.detail.xhr), true);
+    const form = e.target.closest?.("form[data-tick]");
+    if (form) form.reset(); // the box shows what the server holds
+  });
+  document.addEventListener("htmx:sendError", e => { if (e.detail.requestConfig?.verb !== "get") toast("The server cannot be reached. Nothing was changed.", true); });
+
+  // Relative times age while the page stands. The offset takes a wrong clock of the browser out.
+  const offset = Number(root.dataset.now || Date.now()) - Date.now();
+  const rel = ms => {
+    const s = Math.max(0, Math.round(ms / 1000));
+    return s < 60 ? `${s}s` : s < 3600 ? `${Math.floor(s / 60)}m` : s < 86400 ? `${Math.floor(s / 3600)}h` : `${Math.floor(s / 86400)}d`;
+  };
+  const age = () => all("time[data-rel]").forEach(t => {
+    const d = Date.now() + offset - Date.parse(t.dateTime);
+    const text = d < 0 ? `in ${rel(-d)}` : t.dataset.rel === "short" ? rel(d) : `${rel(d)} ago`;
+    if (t.textContent !== text) t.textContent = text;
+  });
+  setInterval(() => { if (!document.hidden) age(); }, 20000);
+
+  document.addEventListener("click", e => {
+    if (e.target.closest("[data-theme-toggle]")) setTheme(dark() ? "light" : "dark");
+    e.target.closest("[data-dismiss]")?.closest(".toast")?.remove();
+    const copy = e.target.closest("[data-copy]");
+    if (copy) navigator.clipboard?.writeText(q(copy.dataset.copy)?.textContent ?? "").then(() => toast("Copied"));
+    all("details[data-menu][open]").forEach(d => { if (!d.contains(e.target)) d.open = false; });
+  });
+
+  // A plain form is sent once: a double click makes one request.
+  document.addEventListener("submit", e => {
+    if (e.target.method !== "post" || e.target.hasAttribute("hx-post")) return;
+    if (e.target.dataset.sent) e.preventDefault();
+    else e.target.dataset.sent = "1";
+  });
+  addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));
+
+  const rows = () => all("[data-row]").filter(r => r.offsetParent);
+  const focusRow = step => {
+    const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
+    const r = list[Math.max(0, Math.min(list.length - 1, at + step))];
+    if (r) (r.matches("a") ? r : q("a", r))?.focus();
+  };
+  const follow = s => { const a = q(s); if (a) a.click(); };
+  const keys = {
+    j: () => focusRow(1), k: () => focusRow(-1), c: () => follow("[data-new-task]"), m: () => follow("[data-key-move]"),
+    e: () => follow("[data-key-edit]"), a: () => follow("[data-approve]"), r: () => follow("[data-reject]"),
+  };
+  document.addEventListener("keydown", e => {
+    const typing = e.target.closest?.("input:not([type=checkbox]),textarea,select,[contenteditable]");
+    if (e.key === "Escape") all("details[data-menu][open]").forEach(d => { d.open = false; q("summary", d)?.focus(); });
+    if (typing && e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.target.form?.requestSubmit(); return; }
+    if (typing || e.metaKey || e.ctrlKey || e.altKey || q("dialog[open]")) return;
+    if (e.key === "/") { const f = all(".search input, .find input").find(i => i.offsetParent && i.closest("main")) || q(".find input"); if (f) { e.preventDefault(); f.focus(); } }
+    else if (keys[e.key]) keys[e.key]();
+  });
+})();

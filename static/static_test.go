@@ -1,0 +1,107 @@
+package static
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestVendoredFilesAreThoseOfTheLock(t *testing.T) {
+	lock, err := os.ReadFile("vendor.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := map[string]bool{}
+	for line := range strings.Lines(string(lock)) {
+		f := strings.Fields(line)
+		if len(f) != 6 {
+			t.Fatalf("line of %d fields, want 6: %s", len(f), line)
+		}
+		locked[f[4]] = true
+		b, err := os.ReadFile(f[4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(b)
+		if got := hex.EncodeToString(sum[:]); got != f[5] {
+			t.Errorf("%s has sha256 %s, the lock says %s: run static/vendor.sh", f[4], got, f[5])
+		}
+	}
+	for _, dir := range []string{"vendor", "vendor-test"} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if !locked[dir+"/"+e.Name()] {
+				t.Errorf("%s/%s is not in vendor.lock", dir, e.Name())
+			}
+		}
+	}
+}
+
+func TestURL(t *testing.T) {
+	t.Run("carries the first twelve digits of the file's hash", func(t *testing.T) {
+		b, err := FS.ReadFile("app.css")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(b)
+		if got, want := URL("app.css"), "/static/app.css?v="+hex.EncodeToString(sum[:])[:12]; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+	t.Run("panics on a file that is not there", func(t *testing.T) {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		URL("missing.css")
+	})
+}
+
+func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
+	css, err := FS.ReadFile("app.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`url\(([^)]*)\)`).FindAllSubmatch(css, -1)
+	if len(found) == 0 {
+		t.Fatal("no font in the style sheet")
+	}
+	for _, m := range found {
+		name, ok := strings.CutPrefix(string(m[1]), Prefix)
+		if !ok || Hash(name) == "" {
+			t.Errorf("%s is not a served file", m[1])
+		}
+	}
+}
+
+func TestScriptsUseNoEval(t *testing.T) {
+	for _, name := range []string{"app.js", "live.js"} {
+		b, err := FS.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"eval(", "new Function", "innerHTML", ".style."} {
+			if strings.Contains(string(b), bad) {
+				t.Errorf("%s has %s", name, bad)
+			}
+		}
+	}
+}
+
+func TestContentType(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.css": "text/css; charset=utf-8", "a.js": "text/javascript; charset=utf-8", "a.svg": "image/svg+xml",
+		"a.woff2": "font/woff2", "a.LICENSE": "text/plain; charset=utf-8",
+	} {
+		if got := ContentType(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}

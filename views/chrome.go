@@ -1,0 +1,109 @@
+package views
+
+import (
+	"crypto/rand"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+// Chrome is what every page needs besides its own model: who looks, what the
+// navigation shows, and the page's own address.
+type Chrome struct {
+	User      string // bare name, such as maya; "" when nobody is signed in
+	Role      task.Role
+	FormToken string // goes into every form as _token
+	Nav       NavCounts
+	Agents    []NavAgent
+	Scheduler SchedulerLine
+	Theme     string // "light", "dark" or "" for the browser's wish
+	Flash     Flash
+	CanWrite  bool // may create and change tasks
+	CanDecide bool // may decide approvals
+	CanAdmin  bool // may change agents, people, tokens, settings
+	Now       task.Time
+	Path      string // path and query of this page; live parts refetch it
+}
+
+// NavCounts are the numbers of the navigation.
+type NavCounts struct {
+	Approvals int // runs that wait for a decision
+	Queued    int // active tasks
+	Open      int // open tasks, drafts too
+}
+
+// NavAgent is an agent in the navigation.
+type NavAgent struct {
+	ID      string
+	Count   int   // active tasks
+	Glyph   Glyph // GlyphWork, GlyphWait, GlyphFail or GlyphIdle
+	Invalid bool  // its definition is invalid
+}
+
+// SchedulerLine is the foot of the navigation.
+type SchedulerLine struct {
+	On       bool
+	NextTick task.Time
+}
+
+// Flash is what the last act says on the next page.
+type Flash struct {
+	Text string
+	Bad  bool
+}
+
+// title returns the tab's title: what waits for a person stands first.
+func (c Chrome) title(title string) string {
+	t := title + " · Taskyard"
+	if c.Nav.Approvals > 0 {
+		t = "(" + task.ID(c.Nav.Approvals).String() + ") " + t
+	}
+	return t
+}
+
+// path returns the address of this page without its query.
+func (c Chrome) path() string {
+	p, _, _ := strings.Cut(c.Path, "?")
+	return p
+}
+
+// current gives the attributes of a link of the navigation: the page itself
+// and what lies below it.
+func (c Chrome) current(path string) templ.Attributes {
+	if p := c.path(); p == path || strings.HasPrefix(p, path+"/") {
+		return templ.Attributes{"aria-current": "page"}
+	}
+	return nil
+}
+
+// Live gives the attributes of a part that refetches itself when one of its
+// topics (parted by spaces) is named by the server. id is the part's own id;
+// also are ids of other parts of the page to be renewed by the same answer.
+// The navigation always is.
+func Live(c Chrome, id, topics string, also ...string) templ.Attributes {
+	oob := "#nav:morph"
+	for _, a := range also {
+		oob += ",#" + a + ":morph"
+	}
+	return templ.Attributes{
+		"id": id, "data-live": topics, "hx-get": c.Path, "hx-trigger": "live", "hx-target": "#" + id,
+		"hx-select": "#" + id, "hx-select-oob": oob, "hx-swap": "morph:outerHTML", "hx-ext": "morph",
+	}
+}
+
+// NewKey returns a fresh idempotency key.
+func NewKey() string { return rand.Text() }
+
+func orNewKey(key string) string {
+	if key == "" {
+		return NewKey()
+	}
+	return key
+}
+
+const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"disableInheritance":true,"historyCacheSize":0,` +
+	`"historyRestoreAsHxRequest":false,"selfRequestsOnly":true,"allowScriptTags":false,"timeout":20000,` +
+	`"responseHandling":[{"code":"204","swap":false},{"code":"[23]..","swap":true},{"code":"422","swap":true},` +
+	`{"code":"[45]..","swap":false,"error":true}]}`

@@ -1,0 +1,97 @@
+package views
+
+import (
+	"strconv"
+
+	"taskyard/task"
+)
+
+// Glyph is a state as it is drawn: by shape and by colour.
+type Glyph int
+
+// The glyphs.
+const (
+	GlyphIdle     Glyph = iota // ring
+	GlyphDraft                 // dashed ring
+	GlyphWork                  // pie of done steps
+	GlyphWait                  // pause disc: waits for a person
+	GlyphFail                  // "!" disc
+	GlyphDone                  // check disc
+	GlyphCanceled              // crossed ring
+)
+
+var glyphs = []struct{ class, label string }{
+	GlyphIdle:     {"st-idle", "Idle"},
+	GlyphDraft:    {"st-draft", "Draft"},
+	GlyphWork:     {"st-work", "Working"},
+	GlyphWait:     {"st-wait", "Waiting for you"},
+	GlyphFail:     {"st-bad", "Failed"},
+	GlyphDone:     {"st-ok", "Done"},
+	GlyphCanceled: {"st-x", "Canceled"},
+}
+
+// Label names the state.
+func (g Glyph) Label() string { return glyphs[g].label }
+
+func (g Glyph) class() string { return "st " + glyphs[g].class }
+
+// GlyphOf returns the state of a task as it is drawn. A claim shows before
+// failures of the past: somebody works on it again.
+func GlyphOf(t *task.Task) Glyph {
+	switch {
+	case t.Status == task.Draft:
+		return GlyphDraft
+	case t.Status == task.Done:
+		return GlyphDone
+	case t.Status == task.Canceled:
+		return GlyphCanceled
+	case t.WaitingFor != "":
+		return GlyphWait
+	case t.WorkStatus == task.Working:
+		return GlyphWork
+	case t.Failures > 0 && t.OpenRunID == 0:
+		return GlyphFail
+	}
+	return GlyphIdle
+}
+
+// RunGlyph returns the state of a run as it is drawn.
+func RunGlyph(r *task.Run) Glyph {
+	switch r.Status {
+	case task.RunRunning:
+		if r.Phase == task.PhasePermission {
+			return GlyphWait
+		}
+		return GlyphWork
+	case task.RunCompleted:
+		return GlyphDone
+	case task.RunFailed:
+		return GlyphFail
+	case task.RunCanceled:
+		return GlyphCanceled
+	}
+	if r.Phase == task.PhaseApproval {
+		return GlyphWait
+	}
+	return GlyphIdle
+}
+
+// pie returns the dash array of a pie that is filled by done of total; with
+// no steps it is half full.
+func pie(done, total int) string {
+	if total == 0 {
+		return "50 100"
+	}
+	return strconv.Itoa(100*done/total) + " 100"
+}
+
+// prioBars returns how many of the three bars of a priority are filled.
+func prioBars(p int) int {
+	switch {
+	case p >= 6:
+		return 3
+	case p >= 3:
+		return 2
+	}
+	return 1
+}

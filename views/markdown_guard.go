@@ -1,0 +1,83 @@
+package views
+
+import "strings"
+
+// Bounds of a text that the markdown parser is trusted with: small texts can
+// grow without measure (16 KB of table become 71 MB).
+const (
+	maxSource   = 64 << 10 // bytes
+	maxNesting  = 32       // quotes and lists inside each other
+	maxBrackets = 2000     // "[", each may open a link
+	maxCells    = 5000     // cells of all tables together
+)
+
+// tame tells whether a text is within the bounds.
+func tame(src string) bool {
+	return len(src) <= maxSource && strings.Count(src, "[") <= maxBrackets && flat(src) && cells(src) <= maxCells
+}
+
+// flat tells whether no line stands in too many quotes and lists. Indentation
+// counts where a marker follows it, two columns a level.
+func flat(src string) bool {
+	for line := range strings.Lines(src) {
+		depth, blank := 0, 0
+		for i := 0; i < len(line) && depth <= maxNesting; {
+			switch n := marker(line[i:]); {
+			case n > 0:
+				depth += 1 + blank/2
+				blank = 0
+				i += n
+			case line[i] == ' ':
+				blank++
+				i++
+			case line[i] == '\t':
+				blank += 4
+				i++
+			default:
+				i = len(line)
+			}
+		}
+		if depth > maxNesting {
+			return false
+		}
+	}
+	return true
+}
+
+// marker returns the length of the quote or list marker at the start of s, or 0.
+func marker(s string) int {
+	switch {
+	case s[0] == '>':
+		return 1
+	case strings.IndexByte("-*+", s[0]) >= 0:
+		if len(s) > 1 && (s[1] == ' ' || s[1] == '\t') {
+			return 1
+		}
+		return 0
+	}
+	n := 0
+	for n < len(s) && n < 9 && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	if n > 0 && n+1 < len(s) && (s[n] == '.' || s[n] == ')') && (s[n+1] == ' ' || s[n+1] == '\t') {
+		return n + 1
+	}
+	return 0
+}
+
+// cells returns at least as many cells as the parser would make: the columns
+// of each delimiter row times the lines up to the next blank one.
+func cells(src string) int {
+	total, columns := 0, 0
+	for line := range strings.Lines(src) {
+		rest := strings.Trim(line, "> \t\r\n")
+		switch {
+		case rest == "":
+			columns = 0
+		case strings.Contains(rest, "-") && strings.Trim(rest, "|:- \t*+>0123456789.)") == "":
+			columns = max(columns, strings.Count(rest, "|")+1)
+		}
+		total += columns
+	}
+	return total
+}

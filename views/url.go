@@ -1,0 +1,161 @@
+// Package views renders the pages: templ components over plain models. It
+// asks nobody for data and knows nothing of HTTP.
+package views
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"taskyard/task"
+)
+
+// URL is the only builder of the links between pages.
+var URL urls
+
+type urls struct{}
+
+// QueueFilter narrows the board and the list of queues. Zero fields do not narrow.
+type QueueFilter struct {
+	View   string // "board" or "list"; "" means board
+	Agent  string
+	Status string // a status, a work status, "waiting" or "failed"
+	Query  string
+}
+
+// TaskListFilter narrows the list of open tasks. Zero fields do not narrow.
+type TaskListFilter struct {
+	Agent  string
+	Status string
+	Query  string
+	After  string // cursor of the page before
+}
+
+// HistoryQuery narrows the history. Zero fields do not narrow.
+type HistoryQuery struct {
+	Agent  string
+	Status string // done or canceled
+	Query  string
+	From   string // day, 2006-01-02
+	To     string // day, 2006-01-02
+	Before string // cursor of the page before
+}
+
+// query makes "path?k=v" of pairs, leaving out empty values.
+func query(path string, pairs ...string) string {
+	v := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			v.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(v) == 0 {
+		return path
+	}
+	return path + "?" + v.Encode()
+}
+
+// Queues is the board or the list of every queue, filtered.
+func (urls) Queues(f QueueFilter) string {
+	view := f.View
+	if view == "board" {
+		view = ""
+	}
+	return query("/queues", "view", view, "agent", f.Agent, "status", f.Status, "q", f.Query)
+}
+
+// Queue is the board of one agent.
+func (u urls) Queue(agent string) string { return u.Queues(QueueFilter{Agent: agent}) }
+
+// Tasks is the list of open tasks, filtered.
+func (urls) Tasks(f TaskListFilter) string {
+	return query("/tasks", "agent", f.Agent, "status", f.Status, "q", f.Query, "after", f.After)
+}
+
+// NewTask is the form for a new task; owner, when not empty, is chosen there.
+func (urls) NewTask(owner string) string { return query("/tasks/new", "owner", owner) }
+
+// FollowUp is the form for a new task that points back to an archived one.
+func (urls) FollowUp(id task.ID) string { return query("/tasks/new", "follow", id.String()) }
+
+// Task is one task's page.
+func (urls) Task(id task.ID) string { return "/tasks/" + id.String() }
+
+// TaskAct is where a form posts an act on a task, or the page that asks for
+// more: run, complete, cancel, move, edit, start, release, reply, comments,
+// steps, resources.
+func (u urls) TaskAct(id task.ID, act string) string { return u.Task(id) + "/" + act }
+
+// Step is where a form posts a change of one step; index is 0-based.
+func (u urls) Step(id task.ID, index int) string {
+	return u.TaskAct(id, "steps") + "/" + strconv.Itoa(index)
+}
+
+// StepEdit is the page that edits or delegates one step.
+func (u urls) StepEdit(id task.ID, index int) string { return u.Step(id, index) + "/edit" }
+
+// StepSubtask is where a form posts the subtask of one step.
+func (u urls) StepSubtask(id task.ID, index int) string { return u.Step(id, index) + "/subtask" }
+
+// ResourceDelete is where a form posts the removal of one resource.
+func (u urls) ResourceDelete(id task.ID, index int) string {
+	return u.TaskAct(id, "resources") + "/" + strconv.Itoa(index) + "/delete"
+}
+
+// Run is one run's page.
+func (urls) Run(id task.ID) string { return "/runs/" + id.String() }
+
+// RunAct is where a form posts an act on a run: cancel, retry.
+func (u urls) RunAct(id task.ID, act string) string { return u.Run(id) + "/" + act }
+
+// Approvals is the list of runs that wait for a decision.
+func (urls) Approvals() string { return "/approvals" }
+
+// Approval is the review of one waiting run.
+func (urls) Approval(run task.ID) string { return "/approvals/" + run.String() }
+
+// ApprovalAct is where a form posts a decision: approve, reject.
+func (u urls) ApprovalAct(run task.ID, act string) string { return u.Approval(run) + "/" + act }
+
+// History is the list of archived tasks, filtered.
+func (urls) History(f HistoryQuery) string {
+	return query("/history", "agent", f.Agent, "status", f.Status, "q", f.Query, "from", f.From, "to", f.To, "before", f.Before)
+}
+
+// HistoryExport is the same filter as a file; format is csv or json.
+func (u urls) HistoryExport(f HistoryQuery, format string) string {
+	f.Before = ""
+	return strings.Replace(u.History(f), "/history", "/history."+format, 1)
+}
+
+// Agents is the list of agents.
+func (urls) Agents() string { return "/agents" }
+
+// Agent is one agent's page.
+func (urls) Agent(id string) string { return "/agents/" + url.PathEscape(id) }
+
+// AgentAct is a page or form target below an agent: edit, delete, token, todo.
+func (u urls) AgentAct(id, act string) string { return u.Agent(id) + "/" + act }
+
+// Scheduler is the page of ticks and jobs.
+func (urls) Scheduler() string { return "/scheduler" }
+
+// SchedulerAct is where a form posts an act on the scheduler.
+func (urls) SchedulerAct(act string) string { return "/scheduler/" + act }
+
+// Settings is one page of the settings; "" is the first.
+func (urls) Settings(section string) string {
+	if section == "" {
+		return "/settings"
+	}
+	return "/settings/" + section
+}
+
+// Login is the sign-in page; next, when not empty, is where to go afterwards.
+func (urls) Login(next string) string { return query("/login", "next", next) }
+
+// Logout is where the sign-out form posts.
+func (urls) Logout() string { return "/logout" }
+
+// Setup is the page that makes the first admin.
+func (urls) Setup() string { return "/setup" }
