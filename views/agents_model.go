@@ -3,6 +3,9 @@ package views
 import (
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/a-h/templ"
 
 	"taskyard/task"
 )
@@ -111,8 +114,8 @@ func shownText(a *task.Agent) string {
 // hash8 shortens a hash for reading.
 func hash8(h string) string { return h[:min(len(h), 8)] }
 
-// newAgentText is what the editor of a new agent starts with.
-const newAgentText = `---
+// NewAgentText is what the editor of a new agent starts with.
+const NewAgentText = `---
 description: What this agent is for, in one sentence
 tools: [read, list, grep, glob]
 ---
@@ -120,3 +123,50 @@ You are …
 
 Say what to do, how to check it, and when to stop and ask.
 `
+
+func (m *AgentEditModel) title() string {
+	if m.New {
+		return "New agent"
+	}
+	return "Edit " + m.ID
+}
+
+// action is where the editor posts.
+func (m *AgentEditModel) action() string {
+	if m.New {
+		return URL.Agents()
+	}
+	return URL.Agent(m.ID)
+}
+
+func (m *AgentEditModel) back() string {
+	if m.New {
+		return URL.Agents()
+	}
+	return URL.Agent(m.ID)
+}
+
+var agentIDAttrs = templ.Attributes{
+	"required": true, "maxlength": "63", "pattern": "[a-z0-9][a-z0-9\\-]*", "autocomplete": "off", "autofocus": true,
+}
+
+func knownTools() string { return strings.Join(task.KnownTools, ", ") }
+
+// durOr writes a duration, or "" for none.
+func durOr(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return limitSpan(int(d.Seconds()))
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// areaText is the text as a textarea takes it: the parser drops one newline at
+// its start.
+func (m *AgentEditModel) areaText() string { return "\n" + m.Text }

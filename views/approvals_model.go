@@ -174,3 +174,8 @@ func joinWords(list []string, last string) string {
 	}
 	return strings.Join(list[:n-1], ", ") + " " + last + " " + list[n-1]
 }
+
+// dangerWords says how much harm a tool can do, as task.Danger ranks it.
+func dangerWords(danger int) string {
+	return [...]string{"reads", "reaches out or delegates", "writes files", "runs commands"}[min(max(danger, 0), 3)]
+}

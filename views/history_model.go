@@ -63,3 +63,55 @@ func sameDay(a, b time.Time) bool {
 	y2, m2, d2 := b.Date()
 	return y1 == y2 && m1 == m2 && d1 == d2
 }
+
+// counts says how the day's tasks ended.
+func (d historyDay) counts() string {
+	canceled := 0
+	for i := range d.Tasks {
+		if d.Tasks[i].Status == task.Canceled {
+			canceled++
+		}
+	}
+	done := len(d.Tasks) - canceled
+	switch {
+	case canceled == 0:
+		return Count(done, "done", "done")
+	case done == 0:
+		return Count(canceled, "canceled", "canceled")
+	}
+	return Count(done, "done", "done") + ", " + Count(canceled, "canceled", "canceled")
+}
+
+// older returns the link to the next page, or "".
+func (m *HistoryModel) older() string {
+	if m.Next == "" {
+		return ""
+	}
+	q := m.Query
+	q.Before = m.Next
+	return URL.History(q)
+}
+
+// filterChip is one active filter and the list without it.
+type filterChip struct{ Label, Value, Without string }
+
+// chips lists the active filters.
+func (q HistoryQuery) chips() []filterChip {
+	q.Before = ""
+	var list []filterChip
+	add := func(label string, field *string) {
+		value := *field
+		if value == "" {
+			return
+		}
+		*field = ""
+		list = append(list, filterChip{label, value, URL.History(q)})
+		*field = value
+	}
+	add("Words", &q.Query)
+	add("Agent", &q.Agent)
+	add("Outcome", &q.Status)
+	add("From", &q.From)
+	add("To", &q.To)
+	return list
+}

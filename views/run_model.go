@@ -32,13 +32,6 @@ func (m *RunModel) lastID() task.ID {
 // open tells whether the run has not ended.
 func (m *RunModel) open() bool { return !m.Run.Status.Final() }
 
-// mayRetry tells whether a retry makes sense: an end without success that
-// nobody retried yet.
-func (m *RunModel) mayRetry() bool {
-	s := m.Run.Status
-	return m.RetriedBy == 0 && (s == task.RunFailed || s == task.RunCanceled)
-}
-
 // limitBar is one limit of a run against what is used of it.
 type limitBar struct {
 	Name  string

@@ -5,14 +5,38 @@ import "taskyard/task"
 // RunsModel is the list of runs, newest first.
 type RunsModel struct {
 	Runs   []task.Run
-	Filter task.RunFilter
+	Query  RunQuery // the filter of this page
 	Agents []string // ids that the filter offers
 	Next   task.ID  // the cursor of the next page, or 0
 }
 
 func (m *RunsModel) filtered() bool {
-	return m.Filter.Status != "" || m.Filter.Agent != "" || m.Filter.TaskID != 0
+	q := m.Query
+	q.Before = 0
+	return q != RunQuery{}
 }
 
 // runStatuses are the choices of the status filter.
 var runStatuses = []task.RunStatus{task.RunPending, task.RunRunning, task.RunCompleted, task.RunFailed, task.RunCanceled}
+
+// Option is one choice of a filter.
+type Option struct{ Value, Label string }
+
+// optionsOf offers "any" and then each value.
+func optionsOf[T ~string](values []T) []Option {
+	list := []Option{{"", "any"}}
+	for _, v := range values {
+		list = append(list, Option{string(v), string(v)})
+	}
+	return list
+}
+
+// older returns the link to the next page, or "".
+func (m *RunsModel) older() string {
+	if m.Next == 0 {
+		return ""
+	}
+	q := m.Query
+	q.Before = m.Next
+	return URL.Runs(q)
+}

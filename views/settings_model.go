@@ -57,11 +57,11 @@ type AboutModel struct {
 	DataFolder string
 	DBBytes    int64
 	StartedAt  task.Time
-	Counts     []Count // tasks, runs, messages and so on
+	Counts     []Tally // tasks, runs, messages and so on
 }
 
-// Count is a named number.
-type Count struct {
+// Tally is a named number.
+type Tally struct {
 	Name string
 	N    int
 }

@@ -1,6 +1,9 @@
 package views
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // limitSpan writes a limit of seconds: "15m", "90s", "none" for 0.
 func limitSpan(seconds int) string {
@@ -45,4 +48,13 @@ func byteSize(n int64) string {
 		i++
 	}
 	return fmt.Sprintf("%.1f %s", f, []string{"KB", "MB", "GB", "TB"}[i])
+}
+
+// took writes how long a job took; jobs often take less than a tenth of a
+// second.
+func took(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%dms", max(d, 0).Milliseconds())
+	}
+	return Dur(d)
 }
