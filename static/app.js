@@ -8,6 +8,10 @@
   if (window.Idiomorph) {
     Idiomorph.defaults.ignoreActiveValue = true;
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.localName === "details");
+    // A form with typed text stays as it is, even where the server no longer shows it.
+    const typed = n => n.matches?.("form[data-keep]") && all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue);
+    Idiomorph.defaults.callbacks.beforeNodeMorphed = old => !typed(old);
+    Idiomorph.defaults.callbacks.beforeNodeRemoved = old => !typed(old) && !(old.querySelectorAll && all("form[data-keep]", old).some(typed));
   }
 
   const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";

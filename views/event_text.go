@@ -1,0 +1,73 @@
+package views
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// maxChange is how many characters of a changed value are shown.
+const maxChange = 60
+
+// changeText says the changed fields of an event: "priority 0 → 5, title".
+// Long values are named alone.
+func changeText(e *task.Event) string {
+	switch e.Kind {
+	case task.EvTaskUpdated, task.EvTaskMoved, task.EvTaskClaimed, task.EvStepUpdated, task.EvResourceAdded, task.EvResourceGone:
+	default:
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(e.Changes, &fields) != nil {
+		return ""
+	}
+	var parts []string
+	for name, raw := range fields {
+		parts = append(parts, fieldText(name, raw))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+func fieldText(name string, raw json.RawMessage) string {
+	var pair []any
+	if json.Unmarshal(raw, &pair) == nil && len(pair) == 2 {
+		before, after := valueText(pair[0]), valueText(pair[1])
+		if after == "" {
+			return name
+		}
+		if before == "" {
+			return name + " → " + after
+		}
+		return name + " " + before + " → " + after
+	}
+	var one any
+	if json.Unmarshal(raw, &one) == nil {
+		if v := valueText(one); v != "" {
+			return name + " " + v
+		}
+	}
+	return name
+}
+
+// valueText returns a short value as text, and "" for what is long or has parts.
+func valueText(v any) string {
+	s, ok := v.(string)
+	if !ok {
+		switch v.(type) {
+		case float64, bool:
+			b, err := json.Marshal(v)
+			if err != nil {
+				return ""
+			}
+			s = string(b)
+		}
+	}
+	if utf8.RuneCountInString(s) > maxChange || strings.ContainsAny(s, "\r\n") {
+		return ""
+	}
+	return s
+}

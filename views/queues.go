@@ -1,0 +1,177 @@
+package views
+
+import (
+	"strconv"
+	"time"
+
+	"taskyard/task"
+)
+
+// QueuesModel is the board or the list of queues.
+type QueuesModel struct {
+	Filter    QueueFilter
+	Stats     *QueueStats // nil: no tiles
+	Columns   []QueueColumn
+	Tasks     []*task.Task // the rows of the list view, in queue order
+	More      int          // rows that the list view leaves out
+	AgentIDs  []string     // choices of the filter
+	OpenTasks int          // open tasks that match
+}
+
+// QueueStats are the tiles above the board.
+type QueueStats struct {
+	Done24h   int           // tasks completed in the last 24 hours
+	Waiting   int           // active tasks that nobody works on
+	Oldest    time.Duration // age of the oldest of them
+	MedianRun time.Duration // of the runs that ended in the last 24 hours; 0 for none
+	RunsToday int
+	Failed    int // of RunsToday
+}
+
+// QueueColumn is one agent's queue.
+type QueueColumn struct {
+	Agent   string
+	Invalid bool      // its definition is invalid
+	Running int       // runs going on
+	Slots   int       // runs that may go on at once; 0 where Taskyard never starts it
+	LastRun task.Time // end of its last run
+	Groups  []CardGroup
+}
+
+// CardGroup is one heading of a column and its cards.
+type CardGroup struct {
+	Glyph Glyph
+	Cards []Card
+	More  int // cards that are left out
+}
+
+// Card is one task on the board.
+type Card struct {
+	Task  *task.Task
+	Doing string // what its run does now, where known
+}
+
+// groupOrder is the order of the groups in a column.
+var groupOrder = []Glyph{GlyphWork, GlyphWait, GlyphFail, GlyphIdle, GlyphDraft}
+
+// groupLabels name the groups; groupStatus are the filters behind "n more".
+var (
+	groupLabels = map[Glyph]string{GlyphWork: "Working", GlyphWait: "Waiting for you", GlyphFail: "Failed", GlyphIdle: "Idle", GlyphDraft: "Drafts"}
+	groupStatus = map[Glyph]string{GlyphWork: "working", GlyphWait: "waiting", GlyphFail: "failed", GlyphIdle: "idle", GlyphDraft: "draft"}
+)
+
+// StatusChoices are the values that the status filters take, with labels.
+var StatusChoices = [][2]string{
+	{"working", "Working"}, {"waiting", "Waiting for you"}, {"failed", "Failed"}, {"idle", "Idle"}, {"draft", "Draft"},
+}
+
+// GroupCards sorts the tasks of one queue into groups, at most limit cards a
+// group; doing says by task what its run does now.
+func GroupCards(tasks []*task.Task, limit int, doing map[task.ID]string) []CardGroup {
+	by := map[Glyph]*CardGroup{}
+	for _, t := range tasks {
+		g := GlyphOf(t)
+		if by[g] == nil {
+			by[g] = &CardGroup{Glyph: g}
+		}
+		if len(by[g].Cards) == limit {
+			by[g].More++
+			continue
+		}
+		by[g].Cards = append(by[g].Cards, Card{Task: t, Doing: doing[t.ID]})
+	}
+	var out []CardGroup
+	for _, g := range groupOrder {
+		if by[g] != nil {
+			out = append(out, *by[g])
+		}
+	}
+	return out
+}
+
+// size returns how many tasks of a glyph the column has, shown or not.
+func (col QueueColumn) size(g Glyph) int {
+	for _, gr := range col.Groups {
+		if gr.Glyph == g {
+			return len(gr.Cards) + gr.More
+		}
+	}
+	return 0
+}
+
+func (col QueueColumn) total() int {
+	n := 0
+	for _, gr := range col.Groups {
+		n += len(gr.Cards) + gr.More
+	}
+	return n
+}
+
+// line is the small print under the column's name.
+func (col QueueColumn) line(now task.Time) string {
+	s := "Claims its work itself"
+	if col.Slots > 0 {
+		s = strconv.Itoa(col.Running) + " of " + Count(col.Slots, "slot", "slots")
+	}
+	if idle := col.size(GlyphIdle); idle > 0 {
+		return s + ", " + strconv.Itoa(idle) + " idle"
+	}
+	if col.LastRun != 0 {
+		return s + ", last run " + Ago(col.LastRun, now)
+	}
+	return s
+}
+
+// with returns the filter with another view.
+func (f QueueFilter) with(view string) QueueFilter {
+	f.View = view
+	return f
+}
+
+func (f QueueFilter) list() bool { return f.View == "list" }
+
+// narrowed tells whether the filter leaves tasks out.
+func (f QueueFilter) narrowed() bool { return f.Agent != "" || f.Status != "" || f.Query != "" }
+
+// boardTopics are the topics of the board.
+const boardTopics = "queues"
+
+func cardClass(g Glyph) string {
+	switch g {
+	case GlyphWait:
+		return "tk need"
+	case GlyphFail:
+		return "tk fail"
+	}
+	return "tk"
+}
+
+// waitLabel says what a task waits for, in a word or two.
+func waitLabel(t *task.Task) string {
+	switch t.WaitingFor {
+	case task.WaitsUser:
+		return "Question"
+	case task.WaitsApproval:
+		return "Approve run"
+	}
+	return ""
+}
+
+// age is since when the task is as it is: its claim's begin, else its creation.
+func age(t *task.Task) task.Time {
+	switch {
+	case t.ArchivedAt != 0:
+		return t.ArchivedAt
+	case t.Claim != nil:
+		return t.Claim.Since
+	}
+	return t.CreatedAt
+}
+
+func stepsOf(t *task.Task) string {
+	done, total := t.DoneSteps()
+	return strconv.Itoa(done) + "/" + strconv.Itoa(total)
+}
+
+func stepsDone(t *task.Task) int  { done, _ := t.DoneSteps(); return done }
+func stepsTotal(t *task.Task) int { _, total := t.DoneSteps(); return total }

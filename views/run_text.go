@@ -1,0 +1,74 @@
+package views
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// phaseWords say a phase of a run for people.
+var phaseWords = map[task.Phase]string{
+	task.PhaseApproval: "waits for approval", task.PhaseQueued: "is queued",
+	task.PhaseStarting: "is starting", task.PhaseWorking: "is working",
+	task.PhasePermission: "asks for permission", task.PhaseCondensing: "is writing its summary",
+	task.PhaseEnded: "completed", task.PhaseError: "failed: the program ended with an error",
+	task.PhaseTimeout: "failed: over its time limit", task.PhaseIdle: "failed: no progress",
+	task.PhaseTokens: "failed: over its token limit", task.PhaseCost: "failed: over its cost limit",
+	task.PhaseTurns: "failed: over its turn limit", task.PhaseCrash: "failed: the program crashed",
+	task.PhaseProtocol: "failed: the program broke its protocol", task.PhaseAuth: "failed: credentials refused",
+	task.PhaseLost: "failed: the server went away under it",
+	task.PhaseBy:   "was stopped", task.PhaseDenied: "was rejected", task.PhaseExpired: "expired: nobody decided in time",
+	task.PhaseTaskClosed: "was stopped: its task closed", task.PhaseShutdown: "was stopped: the server shut down",
+}
+
+// RunSentence says a run's state after its name: "is working", "failed: no
+// progress". A permission that was refused at the end of a run is a failure.
+func RunSentence(r *task.Run) string {
+	if r.Status == task.RunFailed && r.Phase == task.PhasePermission {
+		return "failed: permission refused"
+	}
+	if w := phaseWords[r.Phase]; w != "" {
+		return w
+	}
+	return string(r.Status)
+}
+
+// RunPillKind returns the colour of a run's pill.
+func RunPillKind(r *task.Run) string {
+	switch RunGlyph(r) {
+	case GlyphWork:
+		return "run"
+	case GlyphWait:
+		return "warn"
+	case GlyphDone:
+		return "ok"
+	case GlyphFail:
+		return "bad"
+	}
+	return ""
+}
+
+// eventWords say the kinds of events after the actor's name.
+var eventWords = map[string]string{
+	task.EvTaskCreated: "created this task", task.EvTaskUpdated: "changed", task.EvTaskStarted: "started this task",
+	task.EvTaskCompleted: "completed this task", task.EvTaskCanceled: "canceled this task", task.EvTaskMoved: "moved it",
+	task.EvTaskClaimed: "claimed it", task.EvTaskReleased: "released it", task.EvClaimExpired: "released an expired claim",
+	task.EvStepsReplaced: "rewrote the steps", task.EvStepUpdated: "changed a step", task.EvSubtaskCreated: "delegated a step",
+	task.EvResourceAdded: "added a link", task.EvResourceGone: "removed a link", task.EvTaskStuck: "marked it stuck after repeated failures",
+	task.EvWakeSkipped: "skipped a wake", task.EvRunApproved: "approved a run", task.EvRunDenied: "rejected a run",
+	task.EvRunExpired: "let an approval expire", task.EvRunVoided: "voided an approval: what would run has changed",
+	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "noted that one more run follows",
+}
+
+// EventSentence says an event after its actor's name, with the changed fields
+// in short.
+func EventSentence(e *task.Event) string {
+	words := eventWords[e.Kind]
+	if words == "" {
+		words = strings.NewReplacer(".", " ", "_", " ").Replace(e.Kind)
+	}
+	if s := changeText(e); s != "" {
+		return words + " " + s
+	}
+	return words
+}

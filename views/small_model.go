@@ -1,0 +1,149 @@
+package views
+
+import (
+	"strconv"
+	"strings"
+
+	"taskyard/task"
+)
+
+// AgentOption is an agent as a choice of owner.
+type AgentOption struct {
+	ID       string
+	Name     string
+	Queue    int  // active tasks
+	Invalid  bool // may own drafts only
+	PullOnly bool // Taskyard never starts it
+}
+
+// label is the text of the option: name, queue length, validity.
+func (a AgentOption) label() string {
+	parts := []string{a.ID, Count(a.Queue, "task in its queue", "tasks in its queue")}
+	if a.Invalid {
+		parts = append(parts, "✗ invalid definition: drafts only")
+	} else if a.PullOnly {
+		parts = append(parts, "claims its work itself")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// MoveModel is the page that hands a task to another agent.
+type MoveModel struct {
+	Task    *task.Task
+	Agents  []AgentOption
+	To      string
+	Comment string
+	Errors  FieldErrors
+}
+
+// CancelModel is the page that asks before a task is canceled.
+type CancelModel struct {
+	Task     *task.Task
+	Subtasks []*task.Task // not archived, at any depth: they go with it
+	OpenRuns int          // runs that would be stopped
+	Errors   FieldErrors
+}
+
+// EditModel is the form that changes a task.
+type EditModel struct {
+	Task        *task.Task // as it is now
+	Title       string
+	Description string
+	Owner       string
+	Priority    string // as typed
+	Version     int64  // that the person read
+	Agents      []AgentOption
+	Changed     string // who changed what meanwhile, after a stale version; or ""
+	Errors      FieldErrors
+}
+
+// EditOf fills the form with a task as it is.
+func EditOf(t *task.Task, agents []AgentOption) EditModel {
+	return EditModel{
+		Task: t, Title: t.Title, Description: t.Description, Owner: t.Owner,
+		Priority: strconv.Itoa(t.Priority), Version: t.Version, Agents: agents,
+	}
+}
+
+// NewTaskModel is the form for a new task.
+type NewTaskModel struct {
+	Title       string
+	Description string
+	Owner       string
+	Priority    string // as typed
+	Steps       string // one a line
+	Links       string // one a line: an address or absolute path, then a label
+	Draft       bool
+	Follow      task.ID // the archived task that it follows, or 0
+	FollowTitle string
+	Agents      []AgentOption
+	Key         string // idempotency key; the same again after an error
+	Errors      FieldErrors
+}
+
+// StepModel is the page that edits one step, or delegates it.
+type StepModel struct {
+	Task    *task.Task
+	Index   int // 0-based
+	Title   string
+	Details string
+	Errors  FieldErrors
+
+	Sub       SubtaskEntry
+	SubErrors FieldErrors
+	Agents    []AgentOption
+}
+
+// SubtaskEntry is what a person typed to delegate a step.
+type SubtaskEntry struct {
+	Title, Owner, Description, Priority string
+}
+
+func (m StepModel) step() task.Step { return m.Task.Steps[m.Index] }
+
+// LoginModel is the sign-in page.
+type LoginModel struct {
+	Name  string
+	Next  string // where to go afterwards
+	Error string
+}
+
+// SetupModel is the page that makes the first admin.
+type SetupModel struct {
+	Name   string
+	Token  string // of the one-time link
+	Errors FieldErrors
+}
+
+// ErrorModel is a page that says what went wrong.
+type ErrorModel struct {
+	Status    int
+	Title     string
+	Message   string
+	RequestID string // "" is not shown
+	Back      string // where to go on; "" means the queues
+}
+
+func (m ErrorModel) back() string {
+	if m.Back == "" {
+		return URL.Queues(QueueFilter{})
+	}
+	return m.Back
+}
+
+// priorityHint explains the number.
+const priorityHint = "Higher comes first. 0 is ordinary."
+
+func cancelLabel(subtasks int) string {
+	if subtasks == 0 {
+		return "Cancel this task"
+	}
+	return "Cancel this task and " + Count(subtasks, "subtask", "subtasks")
+}
+
+func ownerHint(t *task.Task) string {
+	if t.Claim != nil {
+		return "To hand over work that is going on, use Move: it takes a comment along."
+	}
+	return ""
+}
