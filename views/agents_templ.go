@@ -120,7 +120,7 @@ func AgentsPage(c Chrome, m AgentsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Live(c, "agents", "agents"))
+			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Live(c, "agents", TopicAgents))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

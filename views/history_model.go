@@ -92,26 +92,26 @@ func (m *HistoryModel) older() string {
 	return URL.History(q)
 }
 
-// filterChip is one active filter and the list without it.
-type filterChip struct{ Label, Value, Without string }
+// historyChip is one active filter and the list without it.
+type historyChip struct{ Text, Without string }
 
 // chips lists the active filters.
-func (q HistoryQuery) chips() []filterChip {
+func (q HistoryQuery) chips() []historyChip {
 	q.Before = ""
-	var list []filterChip
+	var list []historyChip
 	add := func(label string, field *string) {
 		value := *field
 		if value == "" {
 			return
 		}
 		*field = ""
-		list = append(list, filterChip{label, value, URL.History(q)})
+		list = append(list, historyChip{label + value, URL.History(q)})
 		*field = value
 	}
-	add("Words", &q.Query)
-	add("Agent", &q.Agent)
-	add("Outcome", &q.Status)
-	add("From", &q.From)
-	add("To", &q.To)
+	add("", &q.Query)
+	add("", &q.Agent)
+	add("", &q.Status)
+	add("from ", &q.From)
+	add("to ", &q.To)
 	return list
 }

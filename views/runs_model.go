@@ -19,18 +19,6 @@ func (m *RunsModel) filtered() bool {
 // runStatuses are the choices of the status filter.
 var runStatuses = []task.RunStatus{task.RunPending, task.RunRunning, task.RunCompleted, task.RunFailed, task.RunCanceled}
 
-// Option is one choice of a filter.
-type Option struct{ Value, Label string }
-
-// optionsOf offers "any" and then each value.
-func optionsOf[T ~string](values []T) []Option {
-	list := []Option{{"", "any"}}
-	for _, v := range values {
-		list = append(list, Option{string(v), string(v)})
-	}
-	return list
-}
-
 // older returns the link to the next page, or "".
 func (m *RunsModel) older() string {
 	if m.Next == 0 {

@@ -33,7 +33,7 @@ func schedulerJobs(c Chrome, m *SchedulerModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section><h2 class=\"sec-t\">Jobs</h2><div class=\"card over\"><table class=\"list-t\"><thead><tr><th scope=\"col\">Job</th><th scope=\"col\" class=\"hide-s\">Schedule</th><th scope=\"col\">Last run</th><th scope=\"col\" class=\"num hide-s\">Took</th><th scope=\"col\" class=\"hide-s\">Next</th><th scope=\"col\"><span class=\"vh\">Act</span></th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section><h2 class=\"sec-t\">Jobs</h2><div class=\"card over\"><table class=\"list-t rows-s\"><thead><tr><th scope=\"col\">Job</th><th scope=\"col\" class=\"hide-s\">Schedule</th><th scope=\"col\">Last run</th><th scope=\"col\" class=\"num hide-s\">Took</th><th scope=\"col\" class=\"hide-s\">Next</th><th scope=\"col\"><span class=\"vh\">Act</span></th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -339,14 +339,14 @@ func schedulerTicks(c Chrome, m *SchedulerModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if t.By != "" {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<span class=\"mu\">by ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<span class=\"mu\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var14 string
-					templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(ActorLabel(t.By))
+					templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(" by " + ActorLabel(t.By))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `scheduler_jobs.templ`, Line: 90, Col: 47}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `scheduler_jobs.templ`, Line: 90, Col: 53}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 					if templ_7745c5c3_Err != nil {

@@ -1,8 +1,6 @@
 package views
 
 import (
-	"strconv"
-
 	"github.com/a-h/templ"
 
 	"taskyard/task"
@@ -36,13 +34,6 @@ func wrongIf(wrong, field, problem string) string {
 		return problem
 	}
 	return ""
-}
-
-func times(n int) string {
-	if n <= 1 {
-		return "here alone"
-	}
-	return "in " + strconv.Itoa(n) + " places"
 }
 
 // dateOf returns the day of a moment, UTC.

@@ -61,7 +61,7 @@ func TokensPage(c Chrome, m TokensModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<table class=\"list-t\"><thead><tr><th scope=\"col\">Token</th><th scope=\"col\">Scope</th><th scope=\"col\" class=\"hide-s\">Created</th><th scope=\"col\" class=\"hide-s\">Expires</th><th scope=\"col\" class=\"hide-s\">Last used</th><th scope=\"col\"><span class=\"vh\">Act</span></th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<table class=\"list-t rows-s\"><thead><tr><th scope=\"col\">Token</th><th scope=\"col\">Scope</th><th scope=\"col\" class=\"hide-s\">Created</th><th scope=\"col\" class=\"hide-s\">Expires</th><th scope=\"col\" class=\"hide-s\">Last used</th><th scope=\"col\"><span class=\"vh\">Act</span></th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
