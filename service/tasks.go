@@ -119,14 +119,30 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 		if p.Version != 0 && p.Version != k.Version {
 			return nil, stale(&t.Rx, k, p.Version)
 		}
-		if k.Status.Archived() && (p.Status == nil || !task.Status(*p.Status).Archived()) {
-			return nil, archived(k)
+		if k.Status.Archived() {
+			return nil, archivedFor(k, p)
 		}
 		if err := t.applyPatch(k, p); err != nil {
 			return nil, err
 		}
 		return t.Task(id)
 	})
+}
+
+// archivedFor refuses a change of history; a wanted status is named beside the
+// present one.
+func archivedFor(k *task.Task, p task.Patch) error {
+	if p.Status == nil {
+		return archived(k)
+	}
+	status, work, _ := task.ParseStatus(*p.Status)
+	switch {
+	case work == task.Complete:
+		status = task.Done
+	case work != "":
+		status = task.Status(work)
+	}
+	return k.Status.MoveErr(k.ID, status)
 }
 
 func stale(rx *db.Rx, k *task.Task, had int64) error {
@@ -180,15 +196,12 @@ func (t *tx) applyPatch(k *task.Task, p task.Patch) error {
 			return err
 		}
 	}
-	if status != "" && status != k.Status || work == task.Complete || k.Status.Archived() {
-		next := status
-		if work == task.Complete {
-			next = task.Done
-		}
-		if next != "" {
-			if err := k.Status.MoveErr(k.ID, next); err != nil {
-				return err
-			}
+	if work == task.Complete {
+		status, work = task.Done, ""
+	}
+	if status != "" && status != k.Status {
+		if err := k.Status.MoveErr(k.ID, status); err != nil {
+			return err
 		}
 	}
 	if work == task.Working || work == task.Idle {
@@ -252,7 +265,7 @@ func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus)
 		return t.claim(k)
 	case work == task.Idle:
 		return t.release(k, "released")
-	case work == task.Complete || status == task.Done:
+	case status == task.Done:
 		return t.complete(k, "")
 	case status == task.Canceled:
 		_, err := t.cancel(k, "")
