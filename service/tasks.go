@@ -209,7 +209,9 @@ func (t *tx) applyPatch(k *task.Task, p task.Patch) error {
 			return err
 		}
 	}
-	if err := t.patchFields(k, p); err != nil {
+	// Whoever works on it or ends it in the same call needs no run.
+	wakes := work != task.Working && !status.Archived()
+	if err := t.patchFields(k, p, wakes); err != nil {
 		return err
 	}
 	return t.patchStatus(k, status, work)
@@ -231,7 +233,7 @@ func checkWork(k *task.Task, work task.WorkStatus) error {
 	return nil
 }
 
-func (t *tx) patchFields(k *task.Task, p task.Patch) error {
+func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
 	diff := changes{}
 	if p.Title != nil && *p.Title != k.Title {
 		diff["title"] = []string{k.Title, *p.Title}
@@ -254,7 +256,7 @@ func (t *tx) patchFields(k *task.Task, p task.Patch) error {
 		}
 	}
 	if p.Owner != nil && *p.Owner != k.Owner {
-		return t.transfer(k, *p.Owner, "")
+		return t.transfer(k, *p.Owner, "", wakes)
 	}
 	return nil
 }
@@ -263,7 +265,7 @@ func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus)
 	switch {
 	case work == task.Working:
 		return t.claim(k)
-	case work == task.Idle:
+	case work == task.Idle && k.Claim != nil: // a new owner has ended it already
 		return t.release(k, "released")
 	case status == task.Done:
 		return t.complete(k, "")
