@@ -400,14 +400,11 @@ func (s *Service) CancelTask(ctx context.Context, a task.Actor, id task.ID, reas
 }
 
 func (t *tx) cancel(k *task.Task, reason string) ([]task.ID, error) {
-	all := []*task.Task{k}
-	for i := 0; i < len(all); i++ {
-		below, err := t.Children(all[i].ID)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, below...)
+	below, err := t.Below(k.ID)
+	if err != nil {
+		return nil, err
 	}
+	all := append([]*task.Task{k}, below...)
 	ids := make([]task.ID, len(all))
 	for i, c := range all {
 		ids[i] = c.ID
