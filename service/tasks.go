@@ -125,6 +125,9 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 		if err := t.applyPatch(k, p); err != nil {
 			return nil, err
 		}
+		if err := t.renew(k); err != nil {
+			return nil, err
+		}
 		return t.Task(id)
 	})
 }
