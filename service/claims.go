@@ -239,12 +239,15 @@ func (t *tx) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 			continue
 		}
 		seen[id] = true
-		k, err := t.open(id, false)
+		k, err := t.TaskBare(id)
 		if err != nil {
 			return nil, err
 		}
-		if k.Owner != agent {
+		if k.Owner != agent && !k.Status.Archived() {
 			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s (currently assigned to: %s)", id, agent, k.Owner)
+		}
+		if k, err = t.open(id, false); err != nil {
+			return nil, err
 		}
 		list = append(list, k)
 	}
