@@ -282,16 +282,18 @@ func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus)
 }
 
 // start makes a draft active and wakes its owner. A person who does it has
-// consented to its runs.
+// consented to its runs; an agent cannot consent in a person's stead.
 func (t *tx) start(k *task.Task) error {
 	k.Status = task.Active
 	if err := t.UpdateTask(k); err != nil {
 		return err
 	}
-	if !t.actor.IsAgent() {
-		if err := t.SetGrant(k.ID, consent, t.actor.Name, task.Limits{}); err != nil {
-			return err
-		}
+	grant := consent
+	if t.actor.IsAgent() {
+		grant = withheld
+	}
+	if err := t.SetGrant(k.ID, grant, t.actor.Name, task.Limits{}); err != nil {
+		return err
 	}
 	if err := t.event(task.EvTaskStarted, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
 		return err
