@@ -27,8 +27,7 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 	if in.Scope != task.ScopeOnce && in.Scope != task.ScopeTask {
 		return nil, task.FieldErrorf("scope", "must be once or task")
 	}
-	changed := false
-	r, err := mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
+	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
 		r, def, k, err := t.undecided(id)
 		if err != nil {
 			return nil, err
@@ -38,19 +37,16 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 			return nil, err
 		}
 		spec := s.specOf(def, k, r.Depth)
-		changed = hashOf(spec) != r.Approval.Version
-		if changed {
-			return r, t.refreeze(r, spec)
+		if hashOf(spec) != r.Approval.Version {
+			err := t.refreeze(r, spec) // kept: reviewers see what is new
+			t.verdict = changedErr(r)
+			return r, err
 		}
 		if in.Version != "" && in.Version != r.Approval.Version {
 			return nil, changedErr(r)
 		}
 		return t.approve(r, k, limits, in)
 	})
-	if err == nil && changed {
-		return nil, changedErr(r)
-	}
-	return r, err
 }
 
 func changedErr(r *task.Run) error {
