@@ -19,11 +19,12 @@ const readTask = "SELECT " + taskFull + " FROM tasks t WHERE t.id = ?"
 // ClaimNext claims the first free task of the agent's queue for lease and
 // returns it with relations, or nil when nothing is free.
 func (tx *Tx) ClaimNext(agent string, lease time.Duration) (*task.Task, error) {
+	wrote := tx.wrote
 	tx.wrote = true
 	var id task.ID
 	err := tx.row(claimNext, agent, tx.Now, tx.Now.Add(lease)).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
-		tx.wrote = false
+		tx.wrote = wrote
 		return nil, nil
 	}
 	if err != nil {
