@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -26,12 +27,21 @@ func (s *Server) newAPI() huma.API {
 	cfg.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	cfg.DefaultFormat = "application/json"
 	cfg.Info.Description = apiDescription()
+	cfg.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "A token of an agent or a person (prefix ty_)."},
 	}
 	cfg.Security = []map[string][]string{{"token": {}}}
 	cfg.RejectUnknownQueryParameters = true
 	return humaecho.New(s.echo, cfg)
+}
+
+// schemaName names a type in the document. Two of ours have the same name.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[Problem]() || t == reflect.TypeFor[*Problem]() {
+		return "Error"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 func apiDescription() string {
