@@ -16,7 +16,6 @@ type ApprovalsModel struct {
 // bytes that will run.
 type ApprovalDetail struct {
 	Run        task.Run
-	Task       task.Task   // the run's task
 	Parent     *task.Task  // the task it is a part of, or nil
 	ParentStep int         // 1-based step of Parent that it stands for, or 0
 	Agent      *task.Agent // the definition that serves now, or nil when it is gone
