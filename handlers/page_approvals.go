@@ -54,7 +54,7 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 	if err != nil {
 		return nil, err
 	}
-	d := &views.ApprovalDetail{Run: *r, Task: *t, MaxDepth: s.opt.Rules.MaxDepth}
+	d := &views.ApprovalDetail{Run: *r, MaxDepth: s.opt.Rules.MaxDepth}
 	if !ch.CanDecide {
 		d.WhyNot = "Only reviewers and admins decide on runs."
 	}
