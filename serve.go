@@ -78,6 +78,12 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 
 func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	base := baseURL(y.cfg, ln.Addr())
+	if err := y.db.Verify(e.ctx); err != nil {
+		return err
+	}
+	if err := y.db.Probe(e.ctx); err != nil {
+		return fmt.Errorf("the database cannot be written: %w", err)
+	}
 	clock, err := y.newJobs(e, loopbackURL(ln.Addr()))
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ type DB struct {
 	readers chan *conn
 	ident   os.FileInfo
 	gone    atomic.Bool // the file at path is not the open one any more
+	damage  atomic.Pointer[error]
 	close   sync.Once
 	stop    chan struct{}
 	watched chan struct{}
