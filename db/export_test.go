@@ -1,0 +1,7 @@
+package db
+
+// Exec lets tests try what no method does.
+func (tx *Tx) Exec(q string, args ...any) error { return tx.do(q, args...) }
+
+// Count lets tests count rows.
+func (rx *Rx) Count(q string, args ...any) (int, error) { return rx.count(q, args...) }
