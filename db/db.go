@@ -148,6 +148,8 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	var c *conn
 	select {
 	case c = <-d.readers:
+	case <-d.stop:
+		return errClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
