@@ -130,12 +130,13 @@ func operationID(o op) string {
 func (s *Server) apiGuard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if r.Method == http.MethodGet || r.Method == http.MethodHead || !strings.HasPrefix(r.URL.Path, "/api/") {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead || !isAPI(r.URL.Path) {
 			return next(c)
 		}
 		if ct := r.Header.Get("Content-Type"); r.ContentLength != 0 && !isJSON(ct) {
 			return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", clean(ct))
 		}
+		r.Header.Set("Content-Type", "application/json") // huma knows no other spelling
 		key := r.Header.Get("Idempotency-Key")
 		if key == "" || r.Method != http.MethodPost {
 			return next(c)
