@@ -33,7 +33,7 @@ func (s *Server) movePage(c echo.Context, ch views.Chrome, t *task.Task) (templ.
 	return views.MovePage(ch, views.MoveModel{Task: t, Agents: agents}), err
 }
 
-func (s *Server) moveTask(c echo.Context) error {
+func (s *Server) postMove(c echo.Context) error {
 	t, err := s.taskParam(c)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Server) below(c echo.Context, t *task.Task) ([]*task.Task, error) {
 	return all[1:], nil
 }
 
-func (s *Server) cancelTask(c echo.Context, id task.ID) (string, error) {
+func (s *Server) postCancel(c echo.Context, id task.ID) (string, error) {
 	out, err := s.svc.CancelTask(formContext(c), actorOf(c), id, text(c, "reason"))
 	if n := len(out.Canceled); n > 1 {
 		return sprintf("Canceled #%d and %s", id, views.Count(n-1, "subtask", "subtasks")), err
