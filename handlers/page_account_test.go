@@ -54,7 +54,7 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 
 	t.Run("the set-up page keeps the name when the passwords differ", func(t *testing.T) {
 		b := y.browser()
-		b.get("/setup?token="+link).is(200).shows(`value="` + link + `"`)
+		b.get("/setup?token=" + link).is(200).shows(`value="` + link + `"`)
 		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2", "other").is(422).shows("is not the same as the first", `value="maya"`)
 		b.post("/setup", "token", link, "name", "maya", "password", "short", "password2", "short").is(422).shows("must be at least 12 characters")
 	})

@@ -65,11 +65,12 @@ func (f *pageScheduler) RunJob(name string) error {
 
 // pageYard is a whole server over a real database and agents folder.
 type pageYard struct {
-	t     testing.TB
-	svc   *service.Service
-	srv   *httptest.Server
-	dir   string // of the agents
-	sched *pageScheduler
+	t      testing.TB
+	svc    *service.Service
+	srv    *httptest.Server
+	server *Server
+	dir    string // of the agents
+	sched  *pageScheduler
 	*pageClock
 }
 
@@ -99,6 +100,7 @@ func newPageYard(t testing.TB) *pageYard {
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir)})
 	y.ok(err)
+	y.server = s
 	y.srv = httptest.NewServer(s)
 	t.Cleanup(func() { y.svc.Hub().Close(); y.srv.Close() })
 	return y
@@ -205,7 +207,7 @@ func (b *browser) post(path string, pairs ...string) *pageAnswer {
 func (a *pageAnswer) is(status int) *pageAnswer {
 	a.b.y.t.Helper()
 	if a.status != status {
-		a.b.y.t.Fatalf("%s: status %d, want %d; %s", a.url, a.status, status, a.problem())
+		a.b.y.t.Errorf("%s: status %d, want %d; %s", a.url, a.status, status, a.problem())
 	}
 	return a
 }
@@ -215,7 +217,7 @@ func (a *pageAnswer) leadsTo(path string) *pageAnswer {
 	a.b.y.t.Helper()
 	a.is(http.StatusSeeOther)
 	if got := a.header.Get("Location"); got != path {
-		a.b.y.t.Fatalf("%s leads to %s, want %s", a.url, got, path)
+		a.b.y.t.Errorf("%s leads to %s, want %s", a.url, got, path)
 	}
 	return a.b.get(path)
 }
@@ -225,7 +227,7 @@ func (a *pageAnswer) shows(texts ...string) *pageAnswer {
 	a.b.y.t.Helper()
 	for _, s := range texts {
 		if !strings.Contains(a.body, s) {
-			a.b.y.t.Fatalf("%s (%d) does not show %q; %s", a.url, a.status, s, a.problem())
+			a.b.y.t.Errorf("%s (%d) does not show %q; %s", a.url, a.status, s, a.problem())
 		}
 	}
 	return a
@@ -235,7 +237,7 @@ func (a *pageAnswer) hides(texts ...string) *pageAnswer {
 	a.b.y.t.Helper()
 	for _, s := range texts {
 		if strings.Contains(a.body, s) {
-			a.b.y.t.Fatalf("%s shows %q", a.url, s)
+			a.b.y.t.Errorf("%s shows %q", a.url, s)
 		}
 	}
 	return a

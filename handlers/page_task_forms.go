@@ -242,6 +242,9 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said str
 	if !ok {
 		return err
 	}
+	if e.Kind == task.Conflict { // the form that was sent may be gone
+		m.Errors, m.SubErrors = views.ErrorsOf(e), nil
+	}
 	return s.again(c, e, views.URL.StepEdit(m.Task.ID, m.Index), func(ch views.Chrome) (templ.Component, error) {
 		return views.StepPage(ch, m), nil
 	})
