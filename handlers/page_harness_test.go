@@ -86,7 +86,7 @@ var testAgents = map[string]string{
 
 func newPageYard(t testing.TB) *pageYard {
 	t.Helper()
-	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Now().UTC().Truncate(time.Second)}}
+	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
 	quiet := slog.New(slog.DiscardHandler)
 	d, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "yard.db"), Now: y.Now, Log: quiet})
 	y.ok(err)

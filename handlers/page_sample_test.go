@@ -88,8 +88,6 @@ func (y *pageYard) runOf(id task.ID, f service.Finished, mark string) task.ID {
 		return b
 	}
 	y.ok(y.svc.AppendTranscript(ctx, r.ID, st.Run.Lease, []task.Message{
-		{Role: task.SpeakerSystem, Type: "prompt", Content: "You write code. " + mark},
-		{Role: task.SpeakerUser, Type: "prompt", Content: "Work on this task only. " + mark},
 		{Role: task.SpeakerAssistant, Type: "text", Content: "I read the settings first. " + mark},
 		{Role: task.SpeakerAssistant, Type: "tool_call", Content: "read", Data: data(map[string]any{"tool": "read", "args": map[string]string{"path": "settings.go" + mark}})},
 		{Role: task.SpeakerTool, Type: "tool_result", Content: "package settings\n\nfunc New() {}\n" + mark},
