@@ -33,7 +33,7 @@ func (s *Server) movePage(c echo.Context, ch views.Chrome, t *task.Task) (templ.
 	return views.MovePage(ch, views.MoveModel{Task: t, Agents: agents}), err
 }
 
-func (s *Server) moveTaskForm(c echo.Context) error {
+func (s *Server) postMove(c echo.Context) error {
 	t, err := s.taskParam(c)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Server) below(c echo.Context, t *task.Task) ([]*task.Task, error) {
 	return all[1:], nil
 }
 
-func (s *Server) cancelTaskForm(c echo.Context, id task.ID) (string, error) {
+func (s *Server) postCancel(c echo.Context, id task.ID) (string, error) {
 	out, err := s.svc.CancelTask(formContext(c), actorOf(c), id, text(c, "reason"))
 	if n := len(out.Canceled); n > 1 {
 		return sprintf("Canceled #%d and %s", id, views.Count(n-1, "subtask", "subtasks")), err
@@ -241,6 +241,9 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said str
 	e, ok := refusal(err)
 	if !ok {
 		return err
+	}
+	if e.Kind == task.Conflict { // the form that was sent may be gone
+		m.Errors, m.SubErrors = views.ErrorsOf(e), nil
 	}
 	return s.again(c, e, views.URL.StepEdit(m.Task.ID, m.Index), func(ch views.Chrome) (templ.Component, error) {
 		return views.StepPage(ch, m), nil
