@@ -32,13 +32,28 @@ func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
 				return err
 			}
 			setActor(c, a)
-			return next(c)
+			return s.withoutSession(c, next)
 		}
 		if err := s.loadSession(c); err != nil {
 			return err
 		}
 		return next(c)
 	}
+}
+
+// withoutSession gives pages that a token reads an empty session, which is
+// never saved; the JSON endpoints use none.
+func (s *Server) withoutSession(c echo.Context, next echo.HandlerFunc) error {
+	r := c.Request()
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		return next(c)
+	}
+	ctx, err := s.sessions.Load(r.Context(), "")
+	if err != nil {
+		return err
+	}
+	c.SetRequest(r.WithContext(ctx))
+	return next(c)
 }
 
 func setActor(c echo.Context, a task.Actor) {
@@ -69,6 +84,9 @@ func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if r.Header.Get("Authorization") != "" {
 			return next(c) // no browser sends this by itself
+		}
+		if actorOf(c).Role == task.RoleNone && strings.HasPrefix(r.URL.Path, "/api/") {
+			return next(c) // nobody: there is no cookie to ride on, and authorize tells so
 		}
 		if err := s.origin.Check(r); err != nil {
 			return errCrossSite

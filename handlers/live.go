@@ -85,7 +85,13 @@ func (s *Server) stream(c echo.Context) eventStream {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	c.Response().WriteHeader(http.StatusOK)
-	return eventStream{c.Response(), http.NewResponseController(c.Response())}
+	rc := http.NewResponseController(c.Response())
+	// The server's limit on reading a request would end the request's context,
+	// and with it the stream.
+	if err := rc.SetReadDeadline(time.Time{}); err != nil {
+		s.log.Debug("stream keeps its read deadline", "error", err)
+	}
+	return eventStream{c.Response(), rc}
 }
 
 // send writes one message; a browser that does not take it in 10 s is gone.
@@ -106,6 +112,9 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	sub := s.svc.Hub().Subscribe("events")
 	defer sub.Close()
 	st := s.stream(c)
+	if st.send("retry: 1000\n\n") != nil {
+		return nil
+	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {

@@ -54,6 +54,8 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
+		took := time.Since(start)
+		s.metrics.observe(c, took)
 		level := slog.LevelDebug
 		status := c.Response().Status
 		if status >= 500 {
@@ -62,7 +64,7 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 		ctx := c.Request().Context()
 		if s.log.Enabled(ctx, level) {
 			s.log.LogAttrs(ctx, level, "request", slog.String("request_id", requestIDOf(ctx)), slog.String("method", c.Request().Method),
-				slog.String("route", c.Path()), slog.Int("status", status), slog.String("actor", actorOf(c).Name), slog.Duration("took", time.Since(start)))
+				slog.String("route", c.Path()), slog.Int("status", status), slog.String("actor", actorOf(c).Name), slog.Duration("took", took))
 		}
 		return nil
 	}

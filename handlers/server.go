@@ -53,6 +53,9 @@ type Server struct {
 	hosts    map[string]bool
 	perms    map[string]task.Perm // "METHOD /route/:param" → what it needs
 	started  time.Time
+	metrics  *metrics
+	ready    readiness
+	spec     specOnce
 }
 
 // New makes the server with all its routes.
@@ -62,7 +65,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
-		perms: map[string]task.Perm{}, started: time.Now(),
+		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Log),
 	}
 	if _, err := rand.Read(s.formKey[:]); err != nil {
 		return nil, err
