@@ -188,9 +188,13 @@ func (tx *Tx) SetQuestion(id, message task.ID) error {
 	return tx.do("UPDATE tasks SET question_id = ?, version = version + 1, updated_at = ? WHERE id = ?", nz(message), tx.Now, id)
 }
 
-// Children returns the linked subtasks of a task that are not archived yet.
-func (rx *Rx) Children(id task.ID) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskBare+" FROM tasks t WHERE t.parent_id = ? AND t.archived_at IS NULL ORDER BY t.id", id)
+// Below returns the subtasks of a task at any depth that are not archived
+// yet, the nearest first; those below an archived one too.
+func (rx *Rx) Below(id task.ID) ([]*task.Task, error) {
+	return rx.tasks(`WITH RECURSIVE down (id, n) AS (
+ SELECT id, 1 FROM tasks WHERE parent_id = ?
+ UNION ALL SELECT c.id, down.n + 1 FROM down JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
+ SELECT `+taskBare+` FROM down JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL ORDER BY down.n, t.id`, id)
 }
 
 // Family returns the subtasks of a task, archived ones too, in order.
