@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -26,12 +27,21 @@ func (s *Server) newAPI() huma.API {
 	cfg.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	cfg.DefaultFormat = "application/json"
 	cfg.Info.Description = apiDescription()
+	cfg.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "A token of an agent or a person (prefix ty_)."},
 	}
 	cfg.Security = []map[string][]string{{"token": {}}}
 	cfg.RejectUnknownQueryParameters = true
 	return humaecho.New(s.echo, cfg)
+}
+
+// schemaName names a type in the document. Two of ours have the same name.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[Problem]() || t == reflect.TypeFor[*Problem]() {
+		return "Error"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 func apiDescription() string {
@@ -120,12 +130,13 @@ func operationID(o op) string {
 func (s *Server) apiGuard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if r.Method == http.MethodGet || r.Method == http.MethodHead || !strings.HasPrefix(r.URL.Path, "/api/") {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead || !isAPI(r.URL.Path) {
 			return next(c)
 		}
 		if ct := r.Header.Get("Content-Type"); r.ContentLength != 0 && !isJSON(ct) {
 			return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", clean(ct))
 		}
+		r.Header.Set("Content-Type", "application/json") // huma knows no other spelling
 		key := r.Header.Get("Idempotency-Key")
 		if key == "" || r.Method != http.MethodPost {
 			return next(c)

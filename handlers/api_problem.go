@@ -15,6 +15,7 @@ import (
 // before any server is made.
 func init() {
 	huma.ValidateStrictCasing = true // else "Title" would pass for "title" and be lost
+	huma.DefaultArrayNullable = false
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError { return newProblem(status, msg, errs) }
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
 		p := newProblem(status, msg, errs)

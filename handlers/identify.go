@@ -45,7 +45,7 @@ func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
 // never saved; the JSON endpoints use none.
 func (s *Server) withoutSession(c echo.Context, next echo.HandlerFunc) error {
 	r := c.Request()
-	if strings.HasPrefix(r.URL.Path, "/api/") {
+	if isAPI(r.URL.Path) {
 		return next(c)
 	}
 	ctx, err := s.sessions.Load(r.Context(), "")
@@ -55,6 +55,8 @@ func (s *Server) withoutSession(c echo.Context, next echo.HandlerFunc) error {
 	c.SetRequest(r.WithContext(ctx))
 	return next(c)
 }
+
+func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
 
 func setActor(c echo.Context, a task.Actor) {
 	c.Set("actor", a)
@@ -85,7 +87,7 @@ func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 		if r.Header.Get("Authorization") != "" {
 			return next(c) // no browser sends this by itself
 		}
-		if actorOf(c).Role == task.RoleNone && strings.HasPrefix(r.URL.Path, "/api/") {
+		if actorOf(c).Role == task.RoleNone && isAPI(r.URL.Path) {
 			return next(c) // nobody: there is no cookie to ride on, and authorize tells so
 		}
 		if err := s.origin.Check(r); err != nil {

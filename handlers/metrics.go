@@ -28,7 +28,7 @@ func newMetrics(svc *service.Service, log *slog.Logger) *metrics {
 		Name: "taskyard_http_request_duration_seconds", Help: "Requests by method, route template and status.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 	}, []string{"method", "route", "status"})}
-	reg.MustRegister(m.requests, yard{svc, log}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(m.requests, yardCollector{svc, log}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.page = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError)})
 	return m
 }
@@ -86,14 +86,14 @@ var (
 	descStreams   = desc("live_subscribers", "Open live streams.")
 )
 
-// yard reads the state of the yard when it is asked.
-type yard struct {
+// yardCollector reads the state of the yard when it is asked.
+type yardCollector struct {
 	svc *service.Service
 	log *slog.Logger
 }
 
 // Describe names every metric.
-func (y yard) Describe(ch chan<- *prometheus.Desc) {
+func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams,
 	} {
@@ -102,13 +102,15 @@ func (y yard) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect reads them; what cannot be read now is left out.
-func (y yard) Collect(ch chan<- prometheus.Metric) {
+func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	count := func(d *prometheus.Desc, v float64) { ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v) }
+	count := func(d *prometheus.Desc, v float64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v)
+	}
 	gauge(descStreams, float64(y.svc.Hub().Subscribers()))
 	if about, err := y.svc.About(ctx); err != nil {
 		y.log.Warn("metrics of the store not read", "error", err)
