@@ -122,10 +122,10 @@ func runs(t *testing.T, s *service.Service) {
 func people(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	secret := must[string](t)(s.SetupLink(ctx))
-	u := must[task.User](t)(s.FirstAdmin(ctx, secret, "maya", "0123456789"))
-	must[task.User](t)(s.SignIn(ctx, "maya", "0123456789", "::1"))
-	v := must[task.User](t)(s.AddUser(ctx, admin, "vera", "0123456789", task.RoleAdmin))
-	role, off, pw := task.RoleViewer, true, "9876543210"
+	u := must[task.User](t)(s.FirstAdmin(ctx, secret, "maya", "0123456789ab"))
+	must[task.User](t)(s.SignIn(ctx, "maya", "0123456789ab", "::1"))
+	v := must[task.User](t)(s.AddUser(ctx, admin, "vera", "0123456789ab", task.RoleAdmin))
+	role, off, pw := task.RoleViewer, true, "9876543210ab"
 	must[task.User](t)(s.UpdateUser(ctx, admin, v.ID, service.UserChange{Role: &role, Disabled: &off, Password: &pw}))
 	must[[]task.User](t)(s.Users(ctx, admin))
 	tok := must[service.MadeToken](t)(s.CreateToken(ctx, admin, service.NewToken{Name: "x", Scope: "admin", Own: true}))
