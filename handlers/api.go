@@ -136,7 +136,9 @@ func (s *Server) apiGuard(next echo.HandlerFunc) echo.HandlerFunc {
 		if ct := r.Header.Get("Content-Type"); r.ContentLength != 0 && !isJSON(ct) {
 			return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", clean(ct))
 		}
-		r.Header.Set("Content-Type", "application/json") // huma knows no other spelling
+		if ct := r.Header["Content-Type"]; len(ct) > 0 && ct[0] != jsonType {
+			r.Header.Set("Content-Type", jsonType) // huma knows no other spelling
+		}
 		key := r.Header.Get("Idempotency-Key")
 		if key == "" || r.Method != http.MethodPost {
 			return next(c)
@@ -164,7 +166,12 @@ func (s *Server) apiGuard(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+const jsonType = "application/json"
+
 func isJSON(ct string) bool {
+	if ct == jsonType {
+		return true
+	}
 	mt, _, _ := strings.Cut(ct, ";")
 	mt = strings.ToLower(strings.TrimSpace(mt))
 	return mt == "application/json" || strings.HasPrefix(mt, "application/") && strings.HasSuffix(mt, "+json")

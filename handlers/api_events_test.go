@@ -118,7 +118,9 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 
 func TestStreamsOutliveTheReadTimeout(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(_ *Options, h *http.Server) { h.ReadTimeout, h.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
+	s := newSite(t, func(_ *Options, h *http.Server) {
+		h.ReadTimeout, h.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
+	})
 	log, live := s.follow(t, "viewer", "/api/events"), s.follow(t, "viewer", "/live?topics=events")
 	log.next("retry:")
 	live.next("event: hello")
