@@ -109,7 +109,7 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, decided := lines(table.String()), lines(string(want))
+	got, decided := matrixLines(table.String()), matrixLines(string(want))
 	for _, l := range got {
 		if !slices.Contains(decided, l) {
 			t.Errorf("not decided: %s", l)
@@ -122,7 +122,7 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 	}
 }
 
-func lines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
+func matrixLines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
 
 // refused tells whether the one table turned the caller away.
 func refused(rec *httptest.ResponseRecorder) bool {

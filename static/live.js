@@ -14,12 +14,16 @@
       if (now) htmx.trigger(now, "live");
     }, 100));
   };
-  const pill = (text, kind) => document.querySelectorAll("[data-live-pill]").forEach(p => {
-    p.hidden = false;
-    p.className = "pill hide-s " + kind;
-    p.firstElementChild.className = "dot live " + kind;
-    p.lastElementChild.textContent = text;
-  });
+  let said = ["", ""];
+  const pill = (text, kind) => {
+    said = [text, kind];
+    if (text) document.querySelectorAll("[data-live-pill]").forEach(p => {
+      p.hidden = false;
+      p.className = "pill hide-s " + kind;
+      p.firstElementChild.className = "dot live " + kind;
+      p.lastElementChild.textContent = text;
+    });
+  };
   const close = () => { source?.close(); source = null; opened = ""; };
   const open = () => {
     const topics = [...new Set(parts().flatMap(topicsOf))].sort().join(",");
@@ -43,7 +47,7 @@
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) { close(); dropped = true; pill("Paused", ""); } else open();
   });
-  document.addEventListener("htmx:afterSettle", open);
+  document.addEventListener("htmx:afterSettle", () => { pill(...said); open(); });
   addEventListener("pagehide", close);
   addEventListener("pageshow", open);
 })();

@@ -1,0 +1,9 @@
+// A panel that opens for typing takes the focus into its first field.
+document.addEventListener("toggle", e => {
+  if (e.target.matches?.("details[data-panel]") && e.newState === "open") e.target.querySelector("textarea, input:not([type=hidden])")?.focus();
+}, true);
+// Escape closes it again.
+document.addEventListener("keydown", e => {
+  const open = e.key === "Escape" && document.querySelector("details[data-panel][open]");
+  if (open) { open.open = false; open.querySelector("summary").focus(); }
+});

@@ -1,0 +1,172 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+// AgentsModel is the list of agents.
+type AgentsModel struct {
+	Agents []AgentRow
+	Folder string // where the definition files lie
+}
+
+// AgentRow is one agent with the load of its queue.
+type AgentRow struct {
+	Agent   task.Agent
+	Queued  int // active tasks without a live claim
+	Working int // active tasks with one
+}
+
+// AgentModel is the page of one agent.
+type AgentModel struct {
+	AgentRow
+	Runs  []task.Run // newest first, at most 20
+	Error string     // why deleting was refused, or ""
+}
+
+// AgentEditModel is the editor of a definition file.
+type AgentEditModel struct {
+	ID       string // "" for a new agent until it is typed
+	New      bool
+	Text     string // what the editor holds
+	Hash     string // SHA-256 of the file that the text was made from, "" for a new one
+	Problems []task.Problem
+	Invalid  bool   // saving was refused for the problems; offers to save all the same
+	Error    string // why saving was refused otherwise, or ""
+	OnDisk   string // the file as it is now, when it changed meanwhile, or ""
+}
+
+// verdict says an agent's status by glyph, class and word.
+func verdict(a *task.Agent) (glyph, class, word string) {
+	switch {
+	case a.Status == task.AgentInvalid && a.Serving:
+		return "✗", "t-bad", "Invalid file; the last good version serves"
+	case a.Status == task.AgentInvalid:
+		return "✗", "t-bad", "Invalid"
+	case a.Status == task.AgentWarning:
+		return "⚠", "t-warn", "Valid with warnings"
+	}
+	return "✓", "t-ok", "Valid"
+}
+
+// worstProblem returns the finding that decides the status, or nil.
+func worstProblem(list []task.Problem) *task.Problem {
+	for i := range list {
+		if list[i].Fatal {
+			return &list[i]
+		}
+	}
+	if len(list) > 0 {
+		return &list[0]
+	}
+	return nil
+}
+
+// problemPlace says where a finding is: "line 7", or "file".
+func problemPlace(p task.Problem) string {
+	if p.Line == 0 {
+		return "whole file"
+	}
+	return fmt.Sprintf("line %d", p.Line)
+}
+
+// codeLine is one line of a shown file.
+type codeLine struct {
+	N    int
+	Text string
+	Mark string // "bad" or "warn" when a finding names the line
+}
+
+// codeLines parts a text into numbered lines and marks those that findings
+// name.
+func codeLines(text string, problems []task.Problem) []codeLine {
+	marks := map[int]string{}
+	for _, p := range problems {
+		if p.Fatal {
+			marks[p.Line] = "bad"
+		} else if marks[p.Line] == "" {
+			marks[p.Line] = "warn"
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
+	list := make([]codeLine, len(lines))
+	for i, l := range lines {
+		list[i] = codeLine{i + 1, l, marks[i+1]}
+	}
+	return list
+}
+
+// shownText returns the text that the findings are about: the file on disk
+// where it is newer, else what serves.
+func shownText(a *task.Agent) string {
+	if a.FileText != "" {
+		return a.FileText
+	}
+	return a.Text
+}
+
+// hash8 shortens a hash for reading.
+func hash8(h string) string { return h[:min(len(h), 8)] }
+
+// NewAgentText is what the editor of a new agent starts with.
+const NewAgentText = `---
+description: What this agent is for, in one sentence
+tools: [read, list, grep, glob]
+---
+You are …
+
+Say what to do, how to check it, and when to stop and ask.
+`
+
+func (m *AgentEditModel) title() string {
+	if m.New {
+		return "New agent"
+	}
+	return "Edit " + m.ID
+}
+
+// action is where the editor posts.
+func (m *AgentEditModel) action() string {
+	if m.New {
+		return URL.Agents()
+	}
+	return URL.Agent(m.ID)
+}
+
+func (m *AgentEditModel) back() string {
+	if m.New {
+		return URL.Agents()
+	}
+	return URL.Agent(m.ID)
+}
+
+var agentIDAttrs = templ.Attributes{
+	"required": true, "maxlength": "63", "pattern": "[a-z0-9][a-z0-9\\-]*", "autocomplete": "off", "autofocus": true,
+}
+
+func knownTools() string { return strings.Join(task.KnownTools, ", ") }
+
+// durOr writes a duration, or "" for none.
+func durOr(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return limitSpan(int(d.Seconds()))
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// areaText is the text as a textarea takes it: the parser drops one newline at
+// its start.
+func (m *AgentEditModel) areaText() string { return "\n" + m.Text }

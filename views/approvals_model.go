@@ -1,0 +1,180 @@
+package views
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// ApprovalsModel is the page of the runs that wait for a reviewer.
+type ApprovalsModel struct {
+	Waiting  []task.Run      // the list on the left, oldest first
+	Selected *ApprovalDetail // the run on the right, or nil
+}
+
+// ApprovalDetail is one run as a reviewer sees it. Its Run.Spec holds the
+// bytes that will run.
+type ApprovalDetail struct {
+	Run        task.Run
+	Parent     *task.Task  // the task it is a part of, or nil
+	ParentStep int         // 1-based step of Parent that it stands for, or 0
+	Agent      *task.Agent // the definition that serves now, or nil when it is gone
+	MaxDepth   int         // the configured depth limit
+	Recent     []task.Run  // ended runs of the agent, newest first, at most 12
+	Unenforced string      // what the runner cannot enforce, as a sentence, or ""
+	WhyNot     string      // why this person may not decide; "" when they may
+	Form       DecideForm  // what was typed, when a decision was refused
+}
+
+// DecideForm keeps what a reviewer typed through a refusal.
+type DecideForm struct {
+	Error          string // why it was refused
+	Reason         string
+	ScopeTask      bool
+	TimeoutSeconds string
+	IdleSeconds    string
+	MaxTokens      string
+	MaxTurns       string
+}
+
+// limited tells whether a tighter limit was typed, which opens its disclosure.
+func (f DecideForm) limited() bool {
+	return f.TimeoutSeconds+f.IdleSeconds+f.MaxTokens+f.MaxTurns != ""
+}
+
+// spec returns what will run; a run without a frozen spec shows what its
+// record tells.
+func (d *ApprovalDetail) spec() task.Spec {
+	if d.Run.Spec != nil {
+		return *d.Run.Spec
+	}
+	return task.Spec{
+		Agent: d.Run.Agent, DefinitionHash: d.Run.DefinitionHash, Model: d.Run.Model,
+		Depth: d.Run.Depth, Limits: d.Run.Limits,
+	}
+}
+
+// waits tells whether the run still waits for a decision.
+func (d *ApprovalDetail) waits() bool {
+	return d.Run.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
+}
+
+// changed tells whether the definition that serves now differs from the one
+// that will run.
+func (d *ApprovalDetail) changed() bool {
+	h := d.spec().DefinitionHash
+	return d.Agent != nil && h != "" && d.Agent.Hash != h
+}
+
+// why says in a sentence how the run came about.
+func (d *ApprovalDetail) why() string {
+	switch {
+	case d.Run.RetryOf != 0:
+		return "asks to try run " + d.Run.RetryOf.String() + " again"
+	case d.Run.Depth > 0 || d.Parent != nil:
+		return "asks to delegate"
+	}
+	return "asks to run"
+}
+
+// ToolChip is one tool as the approval and agent pages show it.
+type ToolChip struct {
+	Name    string
+	Granted bool
+	Danger  int // as task.Danger says
+}
+
+// toolChips lists the granted tools, most harmless first, then the known
+// tools that are not granted.
+func toolChips(granted []string) []ToolChip {
+	var list []ToolChip
+	has := map[string]bool{}
+	for _, t := range granted {
+		has[t] = true
+	}
+	for danger := 0; danger <= 3; danger++ {
+		for _, t := range granted {
+			if task.Danger(t) == danger {
+				list = append(list, ToolChip{t, true, danger})
+			}
+		}
+	}
+	for _, t := range task.KnownTools {
+		if !has[t] {
+			list = append(list, ToolChip{t, false, task.Danger(t)})
+		}
+	}
+	return list
+}
+
+// Ability is what a run may do, in words: the worst first, in bold.
+type Ability struct {
+	Danger int    // of the most dangerous tool
+	Bold   string // "This run can execute shell commands"
+	Rest   string // " in its workspace and write files. It cannot …"
+}
+
+// abilityOf says in words what a run with this spec can do and cannot do.
+// agent is the definition that it was made from, or nil when that is gone.
+func abilityOf(spec task.Spec, agent *task.Agent) Ability {
+	has := map[string]bool{}
+	worst := 0
+	for _, t := range spec.Tools {
+		has[t] = true
+		worst = max(worst, task.Danger(t))
+	}
+	shell := worst == 3 // bash, or a tool that Taskyard does not know
+	var can, cannot []string
+	note := func(yes bool, what string) {
+		if yes {
+			can = append(can, what)
+		} else {
+			cannot = append(cannot, what)
+		}
+	}
+	note(shell, "execute shell commands")
+	note(shell || has["create"] || has["edit"], "write files")
+	if has["fetch"] || !shell { // a shell may reach the network without fetch
+		note(has["fetch"], "read web pages")
+	}
+	note(has["task"], "create further tasks")
+	if len(can) == 0 {
+		return Ability{worst, "This run can only read", " what lies in its workspace. It cannot " + joinWords(cannot, "or") + "."}
+	}
+	rest := ""
+	if can[0] == "execute shell commands" || can[0] == "write files" {
+		rest = " in its work folder"
+	}
+	if len(can) > 1 {
+		rest += " and " + joinWords(can[1:], "and")
+	}
+	rest += "."
+	if shell && agent != nil {
+		rest += " " + shellNetwork(agent.Network)
+	}
+	if len(cannot) > 0 {
+		rest += " It cannot " + joinWords(cannot, "or") + "."
+	}
+	return Ability{worst, "This run can " + can[0], rest}
+}
+
+func shellNetwork(on bool) string {
+	if on {
+		return "Its shell can reach the network."
+	}
+	return "Its shell has no network."
+}
+
+// joinWords joins words as a sentence does: "a, b and c".
+func joinWords(list []string, last string) string {
+	n := len(list)
+	if n < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:n-1], ", ") + " " + last + " " + list[n-1]
+}
+
+// dangerWords says how much harm a tool can do, as task.Danger ranks it.
+func dangerWords(danger int) string {
+	return [...]string{"reads", "reaches out or delegates", "writes files", "runs commands"}[min(max(danger, 0), 3)]
+}

@@ -1,0 +1,99 @@
+package views
+
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"taskyard/static"
+	"taskyard/task"
+)
+
+// version is the hash that a decision must carry.
+func (d *ApprovalDetail) version() string {
+	if d.Run.Approval == nil {
+		return ""
+	}
+	return d.Run.Approval.Version
+}
+
+// titleOr returns the title of a run's task, or its number where the title is
+// not known.
+func titleOr(r *task.Run) string {
+	if r.TaskTitle != "" {
+		return r.TaskTitle
+	}
+	return "Task #" + r.TaskID.String()
+}
+
+func currentIf(yes bool) templ.Attributes {
+	if yes {
+		return templ.Attributes{"aria-current": "true"}
+	}
+	return nil
+}
+
+func iconRef(name string) string { return static.URL("icons.svg") + "#i-" + name }
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func orDash(s string) string { return orElse(s, "–") }
+
+func joinComma(list []string) string { return strings.Join(list, ", ") }
+
+func limitMoney(usd float64) string {
+	if usd == 0 {
+		return "none"
+	}
+	return money(usd)
+}
+
+// runWords says a run's state as a sentence.
+func runWords(r *task.Run, now task.Time) string {
+	_, words := runPill(r, now)
+	return words + "."
+}
+
+// use is what recent runs took, as a reviewer compares it.
+type use struct {
+	Label, Range string
+	MaxTokens    int
+}
+
+// typicalUse sums up what recent runs used: dollars where prices are known,
+// else tokens, else tool calls.
+func typicalUse(runs []task.Run) use {
+	runs = lastRuns(runs)
+	var tokens, calls [2]int
+	var cost [2]float64
+	for i := range runs {
+		u := runs[i].Usage
+		if i == 0 {
+			tokens = [2]int{u.TokensIn + u.TokensOut, u.TokensIn + u.TokensOut}
+			calls, cost = [2]int{u.ToolCalls, u.ToolCalls}, [2]float64{u.CostUSD, u.CostUSD}
+		}
+		t := u.TokensIn + u.TokensOut
+		tokens = [2]int{min(tokens[0], t), max(tokens[1], t)}
+		calls = [2]int{min(calls[0], u.ToolCalls), max(calls[1], u.ToolCalls)}
+		cost = [2]float64{min(cost[0], u.CostUSD), max(cost[1], u.CostUSD)}
+	}
+	switch {
+	case cost[1] > 0:
+		return use{"Cost of its last runs", span(money(cost[0]), money(cost[1])), tokens[1]}
+	case tokens[1] > 0:
+		return use{"Tokens of its last runs", span(Tokens(tokens[0]), Tokens(tokens[1])), tokens[1]}
+	}
+	return use{"Tool calls of its last runs", span(Tokens(calls[0]), Tokens(calls[1])), 0}
+}
+
+func span(from, to string) string {
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}

@@ -1,0 +1,103 @@
+package views
+
+import (
+	"bytes"
+	"compress/gzip"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func gzipped(t *testing.T, s string) int {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(s)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len()
+}
+
+func TestDurationsReadAsPeopleSayThem(t *testing.T) {
+	for d, want := range map[time.Duration][2]string{
+		4200 * time.Millisecond: {"4s", "4.2s"}, 42 * time.Second: {"42s", "42s"}, 372 * time.Second: {"6m", "6m 12s"},
+		3*time.Hour + 5*time.Minute: {"3h", "3h 05m"}, 52 * time.Hour: {"2d", "2d 4h"}, -time.Second: {"0s", "0.0s"},
+	} {
+		if got := [2]string{Short(d), Dur(d)}; got != want {
+			t.Errorf("%v: got %v, want %v", d, got, want)
+		}
+	}
+	if got := Ago(now.Add(5*time.Minute), now); got != "in 5m" {
+		t.Errorf("future: %s", got)
+	}
+	if got := Tokens(48_100) + " " + Tokens(999) + " " + Tokens(2_000_000); got != "48.1k 999 2M" {
+		t.Errorf("tokens: %s", got)
+	}
+}
+
+func TestGlyphOfATask(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*task.Task)
+		want   Glyph
+	}{
+		"a draft is a dashed ring":                   {func(t *task.Task) { t.Status = task.Draft }, GlyphDraft},
+		"an active task is a ring":                   {nil, GlyphIdle},
+		"a claimed task is a pie":                    {claimed(time.Minute, 1, 2), GlyphWork},
+		"an open question waits":                     {func(t *task.Task) { t.QuestionID = 1 }, GlyphWait},
+		"a run that waits for approval waits":        {func(t *task.Task) { t.OpenRunPhase = task.PhaseApproval }, GlyphWait},
+		"a failure without a further run is a fault": {func(t *task.Task) { t.Failures = 1 }, GlyphFail},
+		"a failure with a further run is idle":       {func(t *task.Task) { t.Failures, t.OpenRunID = 1, 4 }, GlyphIdle},
+		"done is a check":                            {func(t *task.Task) { t.Status = task.Done }, GlyphDone},
+		"canceled is a crossed ring":                 {func(t *task.Task) { t.Status = task.Canceled }, GlyphCanceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := GlyphOf(sampleTask(1, "x", "coder", 0, tc.change)); got != tc.want {
+				t.Errorf("got %s, want %s", got.Label(), tc.want.Label())
+			}
+		})
+	}
+}
+
+func TestEveryStateOfARunHasWords(t *testing.T) {
+	for _, s := range task.States {
+		if phaseWords[s.Phase] == "" {
+			t.Errorf("%s has no words", s)
+		}
+	}
+}
+
+func TestStreamTellsEachThingOnce(t *testing.T) {
+	got := Stream(
+		[]*task.Message{{ID: 1, Kind: task.KindComment, CreatedAt: 20}, {ID: 2, Kind: task.KindRun, CreatedAt: 21}},
+		[]*task.Event{{ID: 1, Kind: task.EvTaskCreated, At: 10}, {ID: 2, Kind: task.EvCommented, At: 20}},
+		[]*task.Run{{ID: 1, CreatedAt: 15}})
+	if len(got) != 3 || got[0].Event == nil || got[1].Run == nil || got[2].Message == nil {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestGroupCardsKeepsAtMostTheLimit(t *testing.T) {
+	m := sampleQueues("")
+	for _, g := range m.Columns[1].Groups {
+		if g.Glyph == GlyphIdle && (len(g.Cards) != 2 || g.More != 1) {
+			t.Errorf("%d cards and %d more, want 2 and 1", len(g.Cards), g.More)
+		}
+	}
+}
+
+func TestURLLeavesOutWhatDoesNotNarrow(t *testing.T) {
+	for got, want := range map[string]string{
+		URL.Queues(QueueFilter{View: "board"}):              "/queues",
+		URL.Queues(QueueFilter{View: "list", Query: "a&b"}): "/queues?q=a%26b&view=list",
+		URL.Agent("a/b"): "/agents/a%2Fb",
+		URL.StepSubtask(4, 0): "/tasks/4/steps/0/subtask",
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package views
+
+import (
+	"time"
+
+	"taskyard/task"
+)
+
+// HistoryModel is the list of done and canceled tasks, newest first.
+type HistoryModel struct {
+	Tasks  []task.Task
+	Query  HistoryQuery   // the filter of this page
+	Zone   *time.Location // in which days are told apart; nil means UTC
+	Agents []string       // ids that the filter offers
+	Next   string         // the cursor of the next page, or ""
+}
+
+func (m *HistoryModel) filtered() bool {
+	q := m.Query
+	q.Before = ""
+	return q != HistoryQuery{}
+}
+
+// historyDay is the tasks archived on one day.
+type historyDay struct {
+	Label string // "Friday 20 November 2026"
+	Tasks []task.Task
+}
+
+// days groups the tasks by the day on which they were archived.
+func (m *HistoryModel) days(now task.Time) []historyDay {
+	zone := m.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	var list []historyDay
+	for _, t := range m.Tasks {
+		label := dayLabel(t.ArchivedAt.Std().In(zone), now.Std().In(zone))
+		if n := len(list); n == 0 || list[n-1].Label != label {
+			list = append(list, historyDay{Label: label})
+		}
+		last := &list[len(list)-1]
+		last.Tasks = append(last.Tasks, t)
+	}
+	return list
+}
+
+// dayLabel names a day as seen from now: "Today, 20 November".
+func dayLabel(day, now time.Time) string {
+	switch {
+	case sameDay(day, now):
+		return "Today, " + day.Format("2 January")
+	case sameDay(day, now.AddDate(0, 0, -1)):
+		return "Yesterday, " + day.Format("2 January")
+	case day.Year() == now.Year():
+		return day.Format("Monday, 2 January")
+	}
+	return day.Format("Monday, 2 January 2006")
+}
+
+func sameDay(a, b time.Time) bool {
+	y1, m1, d1 := a.Date()
+	y2, m2, d2 := b.Date()
+	return y1 == y2 && m1 == m2 && d1 == d2
+}
+
+// counts says how the day's tasks ended.
+func (d historyDay) counts() string {
+	canceled := 0
+	for i := range d.Tasks {
+		if d.Tasks[i].Status == task.Canceled {
+			canceled++
+		}
+	}
+	done := len(d.Tasks) - canceled
+	switch {
+	case canceled == 0:
+		return Count(done, "done", "done")
+	case done == 0:
+		return Count(canceled, "canceled", "canceled")
+	}
+	return Count(done, "done", "done") + ", " + Count(canceled, "canceled", "canceled")
+}
+
+// older returns the link to the next page, or "".
+func (m *HistoryModel) older() string {
+	if m.Next == "" {
+		return ""
+	}
+	q := m.Query
+	q.Before = m.Next
+	return URL.History(q)
+}
+
+// historyChip is one active filter and the list without it.
+type historyChip struct{ Text, Without string }
+
+// chips lists the active filters.
+func (q HistoryQuery) chips() []historyChip {
+	q.Before = ""
+	var list []historyChip
+	add := func(label string, field *string) {
+		value := *field
+		if value == "" {
+			return
+		}
+		*field = ""
+		list = append(list, historyChip{label + value, URL.History(q)})
+		*field = value
+	}
+	add("", &q.Query)
+	add("", &q.Agent)
+	add("", &q.Status)
+	add("from ", &q.From)
+	add("to ", &q.To)
+	return list
+}

@@ -1,0 +1,118 @@
+package views
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// ProfileModel is the settings page of the person who is signed in.
+type ProfileModel struct {
+	User  task.User
+	Error string // why changing the password was refused, or ""
+	Field string // the field that Error is about
+}
+
+// PeopleModel is the settings page of the people, for admins.
+type PeopleModel struct {
+	People []task.User
+	Name   string // as typed, when adding was refused
+	Role   task.Role
+	Error  string
+	Field  string
+}
+
+// TokensModel is the settings page of bearer tokens.
+type TokensModel struct {
+	Tokens []task.Token
+	Agents []string // ids that a token may be bound to
+	Fresh  *FreshToken
+	Form   TokenForm
+	Error  string
+	Field  string
+}
+
+// TokenForm is what was typed in the form for a new token.
+type TokenForm struct {
+	Name  string
+	Scope string // agent, read, operate, review or admin
+	ActAs bool
+	Agent string
+	Days  string
+}
+
+// FreshToken is a token just made: the only time its secret is shown.
+type FreshToken struct {
+	Token  task.Token
+	Secret string
+	URL    string // the base address of this server
+}
+
+// AboutModel is the settings page about this server.
+type AboutModel struct {
+	Version    string
+	Schema     int
+	DataFolder string // "" is not shown
+	DBBytes    int64
+	StartedAt  task.Time
+	Counts     []Tally // tasks, runs, messages and so on
+}
+
+// Tally is a named number.
+type Tally struct {
+	Name string
+	N    int
+}
+
+// tokenScopes are the choices of the form for a new token.
+var tokenScopes = []struct{ Value, Label string }{
+	{"agent", "Agent: claims and works as one agent"},
+	{"read", "Read: sees everything, changes nothing"},
+	{"operate", "Operate: creates and changes tasks"},
+	{"review", "Review: decides approvals too"},
+	{"admin", "Admin: everything"},
+}
+
+// tokenState says whether a token works: "active", "expired" or "revoked".
+func tokenState(t task.Token, now task.Time) string {
+	switch {
+	case t.RevokedAt != 0:
+		return "revoked"
+	case t.ExpiresAt != 0 && t.ExpiresAt <= now:
+		return "expired"
+	}
+	return "active"
+}
+
+// envLines returns the lines that connect an agent's shell.
+func (f *FreshToken) envLines() string {
+	return "export TASKYARD_URL=" + f.URL + "\nexport TASKYARD_TOKEN=" + f.Secret
+}
+
+// curlLine returns a request that proves the token.
+func (f *FreshToken) curlLine() string {
+	if f.Token.Agent == "" {
+		return `curl -H "Authorization: Bearer $TASKYARD_TOKEN" $TASKYARD_URL/api/tasks`
+	}
+	return `curl -X POST -H "Authorization: Bearer $TASKYARD_TOKEN" \` + "\n" +
+		`  -H "Content-Type: application/json" -d '{}' \` + "\n" +
+		`  $TASKYARD_URL/api/agents/` + f.Token.Agent + `/signup`
+}
+
+// mcpConfig returns the configuration that connects a coding agent over MCP.
+func (f *FreshToken) mcpConfig() string {
+	return `{"mcpServers": {"taskyard": {"type": "http", "url": "` + f.URL +
+		`/mcp", "headers": {"Authorization": "Bearer ` + f.Secret + `"}}}}`
+}
+
+// scopeWords says a token's scope as people read it.
+func scopeWords(scope string) string {
+	var words []string
+	for _, s := range strings.Fields(scope) {
+		if id, ok := strings.CutPrefix(s, "agent:"); ok {
+			s = "agent " + id
+		}
+		words = append(words, s)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,40 @@
+package views
+
+import (
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+func currentPageIf(yes bool) templ.Attributes {
+	if yes {
+		return templ.Attributes{"aria-current": "page"}
+	}
+	return nil
+}
+
+// roleWords says what a role may do.
+func roleWords(r task.Role) string {
+	switch r {
+	case task.RoleViewer:
+		return "Viewer: sees everything, changes nothing"
+	case task.RoleOperator:
+		return "Operator: creates and changes tasks"
+	case task.RoleReviewer:
+		return "Reviewer: decides approvals, too"
+	case task.RoleAdmin:
+		return "Admin: everything, with agents, people and tokens"
+	}
+	return string(r)
+}
+
+// wrongIf returns the problem where it is about this field.
+func wrongIf(wrong, field, problem string) string {
+	if wrong == field {
+		return problem
+	}
+	return ""
+}
+
+// dateOf returns the day of a moment, UTC.
+func dateOf(t task.Time) string { return t.Std().Format("2006-01-02") }

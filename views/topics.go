@@ -1,0 +1,15 @@
+package views
+
+import "taskyard/task"
+
+// The topics of live parts, as the server names them when something changes.
+const (
+	TopicApprovals = "approvals"     // a run came to wait for approval, or was decided
+	TopicRuns      = "runs"          // any run changed its state
+	TopicHistory   = "queues"        // a task was archived, among other changes of tasks
+	TopicAgents    = "agents queues" // a definition, or a queue's load, changed
+	TopicScheduler = "scheduler"     // a tick, a job, a run in flight or queued
+)
+
+// TopicRun is the topic of one run: its state, and its transcript.
+func TopicRun(id task.ID) string { return "run:" + id.String() }

@@ -1,0 +1,100 @@
+package views
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+// itemKind says how a message of a transcript is drawn.
+func itemKind(m task.Message) string {
+	switch m.Type {
+	case "prompt", "usage", "log", "error", "result":
+		return m.Type
+	case "tool_call":
+		return "tool"
+	case "tool_result":
+		return "answer"
+	}
+	return "text"
+}
+
+func promptLabel(m task.Message) string {
+	if m.Role == task.SpeakerSystem {
+		return "System prompt"
+	}
+	return "Prompt"
+}
+
+// failed tells whether a tool call was refused or went wrong.
+func (e entry) failed() bool {
+	return readToolCall(e.Msg).Bad || e.Result != nil && readToolCall(*e.Result).Bad
+}
+
+// note says how a tool call stands: what came back, or that it is awaited.
+func (e entry) note() string {
+	switch {
+	case e.Result == nil:
+		return ""
+	case e.failed():
+		return "failed"
+	}
+	return sizeWords(e.Result.Content)
+}
+
+// usageWords says a usage message: what has been used so far.
+func usageWords(m task.Message) string {
+	var u task.Usage
+	if json.Unmarshal(m.Data, &u) != nil || u == (task.Usage{}) {
+		return orElse(firstLine(m.Content), "Usage noted")
+	}
+	s := Tokens(u.TokensIn) + " tokens in, " + Tokens(u.TokensOut) + " out"
+	if u.ToolCalls > 0 {
+		s += ", " + Count(u.ToolCalls, "tool call", "tool calls")
+	}
+	if u.CostUSD > 0 {
+		s += ", " + money(u.CostUSD)
+	}
+	return s
+}
+
+// runStateAttrs tells style sheet and scripts which acts a run's state allows.
+func runStateAttrs(r *task.Run) templ.Attributes {
+	switch {
+	case !r.Status.Final():
+		return templ.Attributes{"data-run-open": true}
+	case r.Status != task.RunCompleted:
+		return templ.Attributes{"data-run-unsuccessful": true}
+	}
+	return nil
+}
+
+// outcomeWords heads the reason why a run did not succeed.
+func outcomeWords(r *task.Run) string {
+	if r.Status == task.RunFailed {
+		return "Failed" + failWords(r.Phase)
+	}
+	return "Canceled" + cancelWords(r.Phase)
+}
+
+// reasonOf returns why a run ended without success, as far as it is known.
+func reasonOf(r *task.Run) string {
+	if r.Reason == "" && r.Approval != nil {
+		return r.Approval.Reason
+	}
+	return r.Reason
+}
+
+// capital returns a word with its first letter large.
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

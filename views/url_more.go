@@ -1,0 +1,55 @@
+package views
+
+import (
+	"net/url"
+
+	"taskyard/task"
+)
+
+// RunQuery narrows the list of runs. Zero fields do not narrow.
+type RunQuery struct {
+	Status string // a task.RunStatus
+	Agent  string
+	Task   task.ID
+	Before task.ID // the cursor of the page before
+}
+
+// Runs is the list of runs, filtered.
+func (urls) Runs(q RunQuery) string {
+	return query("/runs", "status", q.Status, "agent", q.Agent, "task", idOrNone(q.Task), "before", idOrNone(q.Before))
+}
+
+func idOrNone(id task.ID) string {
+	if id == 0 {
+		return ""
+	}
+	return id.String()
+}
+
+// RunMessage is one message of a run's transcript.
+func (u urls) RunMessage(run, message task.ID) string { return u.Run(run) + "#m" + message.String() }
+
+// Transcript answers the items of a run's transcript after a message id, as
+// list items alone; the id is the parameter "after".
+func (u urls) Transcript(run task.ID) string { return u.RunAct(run, "transcript") }
+
+// NewAgent is the editor of a definition that does not exist yet.
+func (u urls) NewAgent() string { return u.Agents() + "/new" }
+
+// AgentsReload is where a form posts the wish to read all definitions again.
+func (u urls) AgentsReload() string { return u.Agents() + "/reload" }
+
+// SchedulerJob is where a form posts the wish to run a job now.
+func (u urls) SchedulerJob(name string) string {
+	return u.SchedulerAct("jobs/" + url.PathEscape(name) + "/run")
+}
+
+// UserAct is where a form posts an act on a person: role, disable, enable.
+func (u urls) UserAct(id task.ID, act string) string {
+	return u.Settings("people/" + id.String() + "/" + act)
+}
+
+// TokenAct is where a form posts an act on a token: revoke.
+func (u urls) TokenAct(id task.ID, act string) string {
+	return u.Settings("tokens/" + id.String() + "/" + act)
+}

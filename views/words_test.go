@@ -1,0 +1,180 @@
+package views
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func TestAbilityInWords(t *testing.T) {
+	tests := []struct {
+		name  string
+		tools []string
+		agent *task.Agent
+		want  string
+	}{
+		{"readers only read", []string{"read", "grep"}, nil, "This run can only read what lies in its workspace. It cannot execute shell commands, write files, read web pages or create further tasks."},
+		{"a shell comes first and says its network", []string{"read", "bash", "create"}, &task.Agent{}, "This run can execute shell commands in its work folder and write files. Its shell has no network. It cannot create further tasks."},
+		{"a shell with network says so", []string{"bash"}, &task.Agent{Network: true}, "This run can execute shell commands in its work folder and write files. Its shell can reach the network. It cannot create further tasks."},
+		{"a shell alone is never said to be without the web", []string{"bash"}, nil, "This run can execute shell commands in its work folder and write files. It cannot create further tasks."},
+		{"fetch reaches out", []string{"fetch"}, nil, "This run can read web pages. It cannot execute shell commands, write files or create further tasks."},
+		{"an unknown tool counts as the worst", []string{"launch"}, nil, "This run can execute shell commands in its work folder and write files. It cannot create further tasks."},
+		{"delegation is named", []string{"edit", "task"}, nil, "This run can write files in its work folder and create further tasks. It cannot execute shell commands or read web pages."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := abilityOf(task.Spec{Tools: tt.tools}, tt.agent)
+			if got := a.Bold + a.Rest; got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestToolChipsStandByDanger(t *testing.T) {
+	var names []string
+	for _, c := range toolChips([]string{"bash", "launch", "create", "read"}) {
+		if !c.Granted {
+			c.Name = "-" + c.Name
+		}
+		names = append(names, c.Name)
+	}
+	if got, want := strings.Join(names, " "), "read create bash launch -list -glob -grep -fetch -edit -task"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestStripOfRuns(t *testing.T) {
+	at := task.Time(1_795_185_082_000)
+	run := func(s task.RunStatus, d time.Duration) task.Run {
+		return task.Run{Status: s, StartedAt: at.Add(-d), EndedAt: at}
+	}
+	runs := []task.Run{run(task.RunCompleted, time.Minute), run(task.RunFailed, 2*time.Minute), run(task.RunCompleted, 192*time.Second)}
+	t.Run("draws the oldest first and the longest highest", func(t *testing.T) {
+		bars := stripBars(runs, at)
+		if len(bars) != 3 || bars[0].H != stripHeight-2 || bars[1].Class != "c-bad" || bars[2].H >= bars[1].H || bars[2].X <= bars[0].X {
+			t.Errorf("bars %+v", bars)
+		}
+	})
+	t.Run("says itself in a sentence", func(t *testing.T) {
+		if got, want := stripWords(runs, at), "2 ok, 1 failed, median 2m 00s"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if got := stripWords(nil, at); got != "no runs yet" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("shows no more than fit", func(t *testing.T) {
+		if n := len(stripBars(make([]task.Run, 40), at)); n != stripRuns {
+			t.Errorf("%d bars", n)
+		}
+	})
+}
+
+func TestTranscriptEntries(t *testing.T) {
+	msg := func(id task.ID, typ string) task.Message { return task.Message{ID: id, Type: typ} }
+	t.Run("a result joins the call right before it", func(t *testing.T) {
+		list := entriesOf([]task.Message{msg(1, "text"), msg(2, "tool_call"), msg(3, "tool_result"), msg(4, "tool_call")})
+		if len(list) != 3 || list[1].Result == nil || list[1].lastID() != 3 || list[2].Result != nil || list[2].lastID() != 4 {
+			t.Errorf("entries %+v", list)
+		}
+	})
+	t.Run("a result that comes alone stands alone", func(t *testing.T) {
+		if list := entriesOf([]task.Message{msg(3, "tool_result")}); len(list) != 1 || list[0].Msg.ID != 3 {
+			t.Errorf("entries %+v", list)
+		}
+	})
+	t.Run("each item knows the last message that it shows", func(t *testing.T) {
+		var b strings.Builder
+		if err := TranscriptItems([]task.Message{msg(2, "tool_call"), msg(3, "tool_result")}).Render(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`<li id="m2"`, `data-last="3"`, `<div id="m3">`} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s is missing in %s", want, b.String())
+			}
+		}
+	})
+}
+
+func TestReadToolCall(t *testing.T) {
+	tests := []struct {
+		name, content, data string
+		want                toolCall
+	}{
+		{"arguments as an object", "", `{"tool":"read","args":{"path":"a.go"}}`, toolCall{"read", "a.go", "{\n  \"path\": \"a.go\"\n}", false}},
+		{"arguments as a string of JSON", "", `{"name":"bash","arguments":"{\"command\":\"ls\\nrm\"}"}`, toolCall{"bash", "ls", "{\n  \"command\": \"ls\\nrm\"\n}", false}},
+		{"arguments that are no JSON", "", `{"name":"x","input":"plain words"}`, toolCall{"x", "plain words", "plain words", false}},
+		{"a refusal", "", `{"tool":"fetch","isError":true}`, toolCall{"fetch", "", "", true}},
+		{"no data at all", "grep\nfoo", ``, toolCall{"grep", "", "", false}},
+		{"data that is broken", "grep", `{"tool":`, toolCall{"grep", "", "", false}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := readToolCall(task.Message{Content: tt.content, Data: json.RawMessage(tt.data)}); got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestHistoryByDay(t *testing.T) {
+	at := func(s string) task.Time {
+		when, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task.TimeOf(when)
+	}
+	m := HistoryModel{Zone: time.FixedZone("east", 3600), Tasks: []task.Task{
+		{Status: task.Done, ArchivedAt: at("2026-11-20T10:00:00Z")},
+		{Status: task.Canceled, ArchivedAt: at("2026-11-19T23:30:00Z")},
+		{Status: task.Done, ArchivedAt: at("2026-11-19T22:30:00Z")},
+		{Status: task.Done, ArchivedAt: at("2025-12-31T12:00:00Z")},
+	}}
+	t.Run("days are those of the person's zone", func(t *testing.T) {
+		var got []string
+		for _, d := range m.days(at("2026-11-20T12:00:00Z")) {
+			got = append(got, d.Label+": "+d.counts())
+		}
+		if want := "Today, 20 November: 1 done, 1 canceled|Yesterday, 19 November: 1 done|Wednesday, 31 December 2025: 1 done"; strings.Join(got, "|") != want {
+			t.Errorf("got %s", strings.Join(got, "|"))
+		}
+	})
+	t.Run("a chip takes its own filter away and keeps the others", func(t *testing.T) {
+		chips := HistoryQuery{Query: "a b", Agent: "coder", Before: "9"}.chips()
+		if len(chips) != 2 || chips[0].Without != "/history?agent=coder" || chips[1].Without != "/history?q=a+b" {
+			t.Errorf("chips %+v", chips)
+		}
+	})
+}
+
+func TestLimitBarsShowWhatIsLimited(t *testing.T) {
+	at := task.Time(1_795_185_082_000)
+	r := task.Run{StartedAt: at.Add(-5 * time.Minute), EndedAt: at, Usage: task.Usage{TokensIn: 900, TokensOut: 300}, Limits: task.Limits{TimeoutSeconds: 900, MaxTokens: 1000}}
+	bars := limitBars(&r, at)
+	if len(bars) != 2 || bars[0].Hot || !bars[1].Hot || bars[1].Value != bars[1].Full || bars[1].Used != "1.2k" {
+		t.Errorf("bars %+v", bars)
+	}
+}
+
+func TestCodeLinesMarkFindings(t *testing.T) {
+	lines := codeLines("a\r\nb\nc\n", []task.Problem{{Line: 2}, {Line: 2, Fatal: true}, {Line: 3}, {Line: 0, Fatal: true}})
+	if len(lines) != 3 || lines[0] != (codeLine{1, "a", ""}) || lines[1].Mark != "bad" || lines[2].Mark != "warn" {
+		t.Errorf("lines %+v", lines)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for got, want := range map[string]string{
+		limitSpan(0): "none", limitSpan(900): "15m", limitSpan(7200): "2h", limitSpan(90): "90s", limitSpan(150): "2m 30s",
+		byteSize(512): "512 B", byteSize(5 << 20): "5.0 MB", byteSize(3 << 40): "3.0 TB", money(0.0042): "$0.0042", money(4.5): "$4.50",
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
