@@ -13,7 +13,6 @@ import (
 // routes names every route of the pages, with what it needs. The JSON
 // operations stand in the api_*.go files, registered by newAPI's operations.
 func (s *Server) routes() {
-	s.echo.Use(s.apiGuard)
 	s.api = s.newAPI()
 	s.taskOperations()
 	s.agentOperations()
