@@ -43,23 +43,29 @@ func drive(t *testing.T, rt *rapid.T, exact bool) {
 	y := newYard(t, func(c *Config) { c.Wakes = !exact })
 	y.t = rapidTB{t, rt}
 	s := &machine{yard: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}}
+	for i, owner := range modelOwners { // something to act on, also in short sequences
+		s.add(&mTask{id: task.ID(i + 1), owner: owner, byAgent: i%2 == 0, status: task.Active})
+	}
 	rt.Repeat(map[string]func(*rapid.T){
-		"create":   s.doCreate,
-		"subtask":  s.doSubtask,
-		"patch":    s.doPatch,
-		"owner":    s.doOwner,
-		"signup":   s.doSignup,
-		"move":     s.doMove,
-		"complete": s.doComplete,
-		"talk":     s.doTalk,
-		"beat":     s.doBeat,
-		"run":      s.doRun,
-		"decide":   s.doDecide,
-		"start":    s.doStart,
-		"end":      s.doEnd,
-		"rounds":   s.doRounds,
-		"wait":     s.doWait,
-		"":         s.check,
+		"create":     s.doCreate,
+		"subtask":    s.doSubtask,
+		"patch":      s.doPatch,
+		"owner":      s.doOwner,
+		"signup":     s.doSignup,
+		"move":       s.doMove,
+		"complete":   s.doComplete,
+		"talk":       s.doTalk,
+		"beat":       s.doBeat,
+		"run":        s.doRun,
+		"run too":    s.doRun,
+		"decide":     s.doDecide,
+		"decide too": s.doDecide,
+		"start":      s.doStart,
+		"start too":  s.doStart,
+		"end":        s.doEnd,
+		"rounds":     s.doRounds,
+		"wait":       s.doWait,
+		"":           s.check,
 	})
 	y.chain()
 	ok(y.t, y.db.Close())
@@ -104,11 +110,16 @@ func (s *machine) doCreate(rt *rapid.T) {
 		rt.Skip("enough")
 	}
 	k := &mTask{id: task.ID(len(s.m.tasks) + 1), owner: rapid.SampledFrom(modelOwners).Draw(rt, "owner"), byAgent: rapid.Bool().Draw(rt, "by an agent")}
+	k.status = rapid.SampledFrom([]task.Status{task.Active, task.Active, task.Draft}).Draw(rt, "status")
+	s.add(k)
+}
+
+func (s *machine) add(k *mTask) {
+	s.t.Helper()
 	a := maya
 	if k.byAgent {
 		a = planner
 	}
-	k.status = rapid.SampledFrom([]task.Status{task.Active, task.Active, task.Draft}).Draw(rt, "status")
 	got := s.create(a, k.owner, steps("a", "b"), func(in *task.New) { in.Status = k.status })
 	equal(s.t, "id", got.ID, k.id)
 	s.m.tasks = append(s.m.tasks, k)
