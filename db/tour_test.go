@@ -99,7 +99,7 @@ func runs(t *testing.T, s *service.Service) {
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}}))
 	must[*task.Task](t)(s.CompleteTask(ctx, admin, k.ID, "done", 0))
-	k = create(t, s, agent, task.New{})
+	create(t, s, agent, task.New{})
 	waiting := must[[]*task.Run](t)(s.Waiting(ctx, admin))
 	must[*task.Run](t)(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
 	st = start()
@@ -148,8 +148,18 @@ func lists(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	low := 1
 	open := []task.TaskFilter{
-		{}, {Owner: "coder"}, {Status: task.Active}, {Status: task.Draft}, {WorkStatus: task.Working}, {WorkStatus: task.Idle}, {WorkStatus: task.Complete},
-		{Parent: 1}, {MinPriority: &low}, {Query: "a b"}, {After: "0.1"}, {Full: true},
+		{},
+		{Owner: "coder"},
+		{Status: task.Active},
+		{Status: task.Draft},
+		{WorkStatus: task.Working},
+		{WorkStatus: task.Idle},
+		{WorkStatus: task.Complete},
+		{Parent: 1},
+		{MinPriority: &low},
+		{Query: "a b"},
+		{After: "0.1"},
+		{Full: true},
 		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, MinPriority: &low, Query: "a", After: "0.1"},
 	}
 	for _, f := range open {
@@ -158,7 +168,13 @@ func lists(t *testing.T, s *service.Service) {
 		must[service.Page](t)(s.Cards(ctx, admin, f))
 	}
 	history := []task.HistoryFilter{
-		{}, {Owner: "coder"}, {Status: task.Done}, {From: 1}, {To: 1}, {Before: "1.1"}, {Owner: "coder", Before: "1.1"},
+		{},
+		{Owner: "coder"},
+		{Status: task.Done},
+		{From: 1},
+		{To: 1},
+		{Before: "1.1"},
+		{Owner: "coder", Before: "1.1"},
 		{Owner: "coder", Status: task.Done, From: 1, To: 2, Before: "1.1"},
 	}
 	for _, f := range history {
@@ -168,8 +184,15 @@ func lists(t *testing.T, s *service.Service) {
 		must[service.Page](t)(s.History(ctx, admin, f))
 	}
 	for _, f := range []task.RunFilter{
-		{}, {TaskID: 1}, {Agent: "coder"}, {Status: task.RunRunning}, {Phase: task.PhaseQueued}, {Before: 9},
-		{Status: task.RunPending, Phase: task.PhaseQueued}, {Agent: "coder", Status: task.RunFailed}, {TaskID: 1, Agent: "coder", Status: task.RunFailed, Phase: task.PhaseError, Before: 9},
+		{},
+		{TaskID: 1},
+		{Agent: "coder"},
+		{Status: task.RunRunning},
+		{Phase: task.PhaseQueued},
+		{Before: 9},
+		{Status: task.RunPending, Phase: task.PhaseQueued},
+		{Agent: "coder", Status: task.RunFailed},
+		{TaskID: 1, Agent: "coder", Status: task.RunFailed, Phase: task.PhaseError, Before: 9},
 	} {
 		f.Limit = 1
 		must[[]*task.Run](t)(s.Runs(ctx, admin, f))
