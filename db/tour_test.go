@@ -99,7 +99,7 @@ func runs(t *testing.T, s *service.Service) {
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}}))
 	must[*task.Task](t)(s.CompleteTask(ctx, admin, k.ID, "done", 0))
-	k = create(t, s, agent, task.New{})
+	create(t, s, agent, task.New{})
 	waiting := must[[]*task.Run](t)(s.Waiting(ctx, admin))
 	must[*task.Run](t)(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
 	st = start()

@@ -23,7 +23,7 @@ import (
 // Long sequences reach more than many short ones; the command line may ask
 // for more, -rapid.checks=1000 for instance.
 func TestMain(m *testing.M) {
-	for name, value := range map[string]string{"rapid.checks": "50", "rapid.steps": "80", "rapid.nofailfile": "true"} {
+	for name, value := range map[string]string{"rapid.checks": "25", "rapid.steps": "60", "rapid.nofailfile": "true"} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
