@@ -48,6 +48,7 @@ func (s *machine) doDecide(rt *rapid.T) {
 		if r.state == waiting && !late {
 			s.expect(err, "")
 			s.m.refuse(r, task.PhaseDenied)
+			r.task.failures = modelAttempts
 		} else if s.exact && err == nil {
 			s.t.Fatalf("run %d was denied as %s", r.id, r.state)
 		}

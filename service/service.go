@@ -139,14 +139,6 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 	return t.AddEvent(e)
 }
 
-// as runs fn with another actor, for what Taskyard does by itself.
-func (t *tx) as(a task.Actor, fn func() error) error {
-	old := t.actor
-	t.actor = a
-	defer func() { t.actor = old }()
-	return fn()
-}
-
 // changes is the body of an event: field → [before, after], or field → value.
 type changes map[string]any
 

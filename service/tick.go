@@ -90,7 +90,7 @@ func (t *tx) skip(k *task.Task) (def task.Agent, reason, detail string) {
 	case k.QuestionID != 0:
 		return def, "question open", "a person must answer first"
 	case k.Failures >= t.s.cfg.Attempts:
-		return def, "stuck", "failed " + task.ID(k.Failures).String() + " times in a row; retry it to let it run again"
+		return def, "stuck", "its runs failed or were denied; retry one to let it run again"
 	}
 	return def, "", ""
 }
