@@ -90,7 +90,7 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	}
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: clock, Log: y.log, Version: version, DataDir: y.cfg.Data, Listen: ln.Addr(),
-		PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
+		Rules: rulesOf(y.cfg), PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
 	})
 	if err != nil {
 		return err
@@ -123,6 +123,13 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 		err = nil
 	}
 	return errors.Join(err, y.drain(srv, clock))
+}
+
+// rulesOf tells the pages the numbers of the configuration.
+func rulesOf(c *config.Config) handlers.Rules {
+	return handlers.Rules{
+		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, Attempts: c.Runs.Attempts, MaxDepth: c.TaskTool.MaxDepth,
+	}
 }
 
 // drain stops in order: no new runs, running ones told, streams closed, then

@@ -63,6 +63,7 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 	statements := slices.Clone(seen)
 	mu.Unlock()
 	for _, q := range statements {
+		q, _, _ = strings.Cut(q, " RETURNING ") // what is read back is read by a SELECT, too
 		for _, line := range plan(t, d.Path(), q) {
 			if strings.Contains(line, "TEMP B-TREE FOR ORDER") && ordered.MatchString(q) && !few.MatchString(q) {
 				t.Errorf("%s\n in %s", line, q)
@@ -138,8 +139,8 @@ func complete(t *testing.T, statements []string) {
 	pieces := 0
 	for _, f := range files {
 		switch name := f.Name(); {
-		case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"), name == "backup.go", name == "migrate.go":
-			continue // those two work on files of their own
+		case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"), name == "backup.go", name == "migrate.go", name == "check.go":
+			continue // files of their own, and checks that read everything
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, 0)
 		ok(t, err)

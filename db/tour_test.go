@@ -122,10 +122,10 @@ func runs(t *testing.T, s *service.Service) {
 func people(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	secret := must[string](t)(s.SetupLink(ctx))
-	u := must[task.User](t)(s.FirstAdmin(ctx, secret, "maya", "0123456789"))
-	must[task.User](t)(s.SignIn(ctx, "maya", "0123456789", "::1"))
-	v := must[task.User](t)(s.AddUser(ctx, admin, "vera", "0123456789", task.RoleAdmin))
-	role, off, pw := task.RoleViewer, true, "9876543210"
+	u := must[task.User](t)(s.FirstAdmin(ctx, secret, "maya", "0123456789ab"))
+	must[task.User](t)(s.SignIn(ctx, "maya", "0123456789ab", "::1"))
+	v := must[task.User](t)(s.AddUser(ctx, admin, "vera", "0123456789ab", task.RoleAdmin))
+	role, off, pw := task.RoleViewer, true, "9876543210ab"
 	must[task.User](t)(s.UpdateUser(ctx, admin, v.ID, service.UserChange{Role: &role, Disabled: &off, Password: &pw}))
 	must[[]task.User](t)(s.Users(ctx, admin))
 	tok := must[service.MadeToken](t)(s.CreateToken(ctx, admin, service.NewToken{Name: "x", Scope: "admin", Own: true}))
@@ -148,8 +148,18 @@ func lists(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	low := 1
 	open := []task.TaskFilter{
-		{}, {Owner: "coder"}, {Status: task.Active}, {Status: task.Draft}, {WorkStatus: task.Working}, {WorkStatus: task.Idle}, {WorkStatus: task.Complete},
-		{Parent: 1}, {MinPriority: &low}, {Query: "a b"}, {After: "0.1"}, {Full: true},
+		{},
+		{Owner: "coder"},
+		{Status: task.Active},
+		{Status: task.Draft},
+		{WorkStatus: task.Working},
+		{WorkStatus: task.Idle},
+		{WorkStatus: task.Complete},
+		{Parent: 1},
+		{MinPriority: &low},
+		{Query: "a b"},
+		{After: "0.1"},
+		{Full: true},
 		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, MinPriority: &low, Query: "a", After: "0.1"},
 	}
 	for _, f := range open {
@@ -158,7 +168,13 @@ func lists(t *testing.T, s *service.Service) {
 		must[service.Page](t)(s.Cards(ctx, admin, f))
 	}
 	history := []task.HistoryFilter{
-		{}, {Owner: "coder"}, {Status: task.Done}, {From: 1}, {To: 1}, {Before: "1.1"}, {Owner: "coder", Before: "1.1"},
+		{},
+		{Owner: "coder"},
+		{Status: task.Done},
+		{From: 1},
+		{To: 1},
+		{Before: "1.1"},
+		{Owner: "coder", Before: "1.1"},
 		{Owner: "coder", Status: task.Done, From: 1, To: 2, Before: "1.1"},
 	}
 	for _, f := range history {
@@ -168,8 +184,15 @@ func lists(t *testing.T, s *service.Service) {
 		must[service.Page](t)(s.History(ctx, admin, f))
 	}
 	for _, f := range []task.RunFilter{
-		{}, {TaskID: 1}, {Agent: "coder"}, {Status: task.RunRunning}, {Phase: task.PhaseQueued}, {Before: 9},
-		{Status: task.RunPending, Phase: task.PhaseQueued}, {Agent: "coder", Status: task.RunFailed}, {TaskID: 1, Agent: "coder", Status: task.RunFailed, Phase: task.PhaseError, Before: 9},
+		{},
+		{TaskID: 1},
+		{Agent: "coder"},
+		{Status: task.RunRunning},
+		{Phase: task.PhaseQueued},
+		{Before: 9},
+		{Status: task.RunPending, Phase: task.PhaseQueued},
+		{Agent: "coder", Status: task.RunFailed},
+		{TaskID: 1, Agent: "coder", Status: task.RunFailed, Phase: task.PhaseError, Before: 9},
 	} {
 		f.Limit = 1
 		must[[]*task.Run](t)(s.Runs(ctx, admin, f))
