@@ -2,10 +2,13 @@ package handlers
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"taskyard/task"
 )
@@ -188,5 +191,15 @@ func TestAnEchoedByteStringDoesNotBreakTheAnswer(t *testing.T) {
 	a.problem(404, task.CodeAgentNotFound)
 	if !bytes.Contains(a.Body, []byte("\ufffd")) {
 		t.Errorf("%s", a.Body)
+	}
+}
+
+func TestARefusalForNowTellsWhenToTryAgain(t *testing.T) {
+	t.Parallel()
+	e := task.Errorf(task.TooMany, task.CodeQueueFull, "full")
+	e.Retry = 7
+	var h huma.HeadersError
+	if err := headered(ofError(e)); !errors.As(err, &h) || h.GetHeaders().Get("Retry-After") != "7" {
+		t.Errorf("%v", err)
 	}
 }
