@@ -20,8 +20,10 @@ type sample struct {
 func (y *pageYard) sample(mark string) (m sample) {
 	ctx := context.Background()
 	in := func(owner, title string, prio int) task.New {
-		return task.New{Owner: owner, Title: title + mark, Priority: prio, Description: "What is wanted: " + mark, Steps: []task.Step{{Title: "Plan" + clip60(mark), Done: true}, {Title: "Write the code", Details: "Details " + mark}, {Title: "Check"}},
-			Resources: []task.Resource{{Type: "url", Value: "https://example.com/spec", Label: "Spec" + mark}, {Type: "file", Value: "/srv/" + mark}}}
+		return task.New{
+			Owner: owner, Title: title + mark, Priority: prio, Description: "What is wanted: " + mark, Steps: []task.Step{{Title: "Plan" + clip60(mark), Done: true}, {Title: "Write the code", Details: "Details " + mark}, {Title: "Check"}},
+			Resources: []task.Resource{{Type: "url", Value: "https://example.com/spec", Label: "Spec" + mark}, {Type: "file", Value: "/srv/" + mark}},
+		}
 	}
 	m.done = y.create(mayaActor, in("coder", "Ship the first version", 0)).ID
 	y.runOf(m.done, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "All of it works. " + mark, Artifacts: []string{"out/report-" + mark}, Usage: task.Usage{ToolCalls: 12, TokensIn: 42000, TokensOut: 6100, CostUSD: 0.31}}, mark)
