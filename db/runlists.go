@@ -86,9 +86,9 @@ func (rx *Rx) QueuedRuns(limit int) ([]*task.Run, error) {
 }
 
 // QueuedAgents returns the agents that have queued runs, and the earliest
-// moment at which a queued run may start, 0 when there is none.
+// moment to come before which a queued run may not start, 0 when there is none.
 func (rx *Rx) QueuedAgents() ([]string, task.Time, error) {
-	rows, err := rx.query("SELECT agent, min(not_before) FROM runs WHERE status = 'pending' AND phase = 'queued' GROUP BY agent")
+	rows, err := rx.query("SELECT agent, coalesce(min(CASE WHEN not_before > ? THEN not_before END), 0) FROM runs WHERE status = 'pending' AND phase = 'queued' GROUP BY agent", rx.Now)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -101,7 +101,8 @@ func (rx *Rx) QueuedAgents() ([]string, task.Time, error) {
 		if err := rows.Scan(&agent, &at); err != nil {
 			return nil, 0, err
 		}
-		if agents = append(agents, agent); len(agents) == 1 || at < first {
+		agents = append(agents, agent)
+		if at != 0 && (first == 0 || at < first) {
 			first = at
 		}
 	}

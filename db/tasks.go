@@ -1,7 +1,6 @@
 package db
 
 import (
-	"encoding/json"
 	"strings"
 
 	"taskyard/task"
@@ -52,60 +51,27 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 	}
 }
 
-// relations reads the JSON lists; "" means that the list was not asked for.
+// relations reads the lists; "" means that the list was not asked for.
 func relations(t *task.Task, steps, resources, comments string) error {
 	var err error
 	if steps != "" {
-		t.Steps, err = rowsOf(steps, func(r []json.RawMessage) (s task.Step) {
-			text(r[0], &s.Title)
-			text(r[1], &s.Details)
-			s.Done = string(r[2]) == "1"
-			s.TaskID = task.ID(number(r[3]))
-			return s
+		t.Steps, err = rowsOf(steps, func(r *jsonRows) task.Step {
+			return task.Step{Title: r.text(), Details: r.text(), Done: r.number() == 1, TaskID: task.ID(r.number())}
 		})
 	}
 	if resources != "" && err == nil {
-		t.Resources, err = rowsOf(resources, func(r []json.RawMessage) (x task.Resource) {
-			text(r[0], &x.Type)
-			text(r[1], &x.Value)
-			text(r[2], &x.Label)
-			return x
+		t.Resources, err = rowsOf(resources, func(r *jsonRows) task.Resource {
+			return task.Resource{Type: r.text(), Value: r.text(), Label: r.text()}
 		})
 	}
 	if comments != "" && err == nil {
-		t.Comments, err = rowsOf(comments, func(r []json.RawMessage) (c task.Comment) {
-			c.ID, c.CreatedAt = task.ID(number(r[0])), task.Time(number(r[4]))
-			text(r[1], &c.Author)
-			var kind string
-			text(r[2], &kind)
-			c.Kind = task.MessageKind(kind)
-			text(r[3], &c.Content)
-			return c
+		t.Comments, err = rowsOf(comments, func(r *jsonRows) task.Comment {
+			return task.Comment{ID: task.ID(r.number()), Author: r.text(), Kind: task.MessageKind(r.text()), Content: r.text(), CreatedAt: task.Time(r.number())}
 		})
 		t.Links = task.LinksOf(t.Resources)
 	}
 	return err
 }
-
-func rowsOf[T any](s string, read func([]json.RawMessage) T) ([]T, error) {
-	if s == "[]" {
-		return []T{}, nil
-	}
-	var raw [][]json.RawMessage
-	if err := json.Unmarshal([]byte(s), &raw); err != nil {
-		return nil, err
-	}
-	list := make([]T, len(raw))
-	for i, r := range raw {
-		list[i] = read(r)
-	}
-	return list, nil
-}
-
-// SQLite wrote this JSON, so it is well formed.
-func text(raw json.RawMessage, to *string) { _ = json.Unmarshal(raw, to) }
-
-func number(raw json.RawMessage) (n int64) { _ = json.Unmarshal(raw, &n); return n }
 
 // Task returns a task, open or archived, with relations: steps, resources and
 // the last 500 comments in order. ok is false when there is none.
@@ -188,9 +154,13 @@ func (tx *Tx) SetQuestion(id, message task.ID) error {
 	return tx.do("UPDATE tasks SET question_id = ?, version = version + 1, updated_at = ? WHERE id = ?", nz(message), tx.Now, id)
 }
 
-// Children returns the linked subtasks of a task that are not archived yet.
-func (rx *Rx) Children(id task.ID) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskBare+" FROM tasks t WHERE t.parent_id = ? AND t.archived_at IS NULL ORDER BY t.id", id)
+// Below returns the subtasks of a task at any depth that are not archived
+// yet, the nearest first; those below an archived one too.
+func (rx *Rx) Below(id task.ID) ([]*task.Task, error) {
+	return rx.tasks(`WITH RECURSIVE down (id, n) AS (
+ SELECT id, 1 FROM tasks WHERE parent_id = ?
+ UNION ALL SELECT c.id, down.n + 1 FROM down JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
+ SELECT `+taskBare+` FROM down JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL ORDER BY down.n, t.id`, id)
 }
 
 // Family returns the subtasks of a task, archived ones too, in order.

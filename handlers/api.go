@@ -6,11 +6,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
 
 	"taskyard/service"
@@ -26,12 +27,21 @@ func (s *Server) newAPI() huma.API {
 	cfg.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	cfg.DefaultFormat = "application/json"
 	cfg.Info.Description = apiDescription()
+	cfg.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "A token of an agent or a person (prefix ty_)."},
 	}
 	cfg.Security = []map[string][]string{{"token": {}}}
-	huma.NewError = newProblem
+	cfg.RejectUnknownQueryParameters = true
 	return humaecho.New(s.echo, cfg)
+}
+
+// schemaName names a type in the document. Two of ours have the same name.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[Problem]() || t == reflect.TypeFor[*Problem]() {
+		return "Error"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 func apiDescription() string {
@@ -43,75 +53,8 @@ func apiDescription() string {
 	return b.String()
 }
 
-// newProblem gives huma's own refusals our body and codes.
-func newProblem(status int, msg string, errs ...error) huma.StatusError {
-	for _, err := range errs {
-		var e *task.Error
-		if errors.As(err, &e) {
-			return &Problem{Status: statuses[e.Kind], Title: http.StatusText(statuses[e.Kind]), Code: string(e.Code), Detail: e.Message, Errors: e.AllFields()}
-		}
-	}
-	p := &Problem{Status: status, Title: http.StatusText(status), Code: codeOf(status), Detail: msg}
-	for _, err := range errs {
-		var d huma.ErrorDetailer
-		if errors.As(err, &d) {
-			det := d.ErrorDetail()
-			p.Errors = append(p.Errors, task.FieldError{Field: fieldOf(det.Location), Message: det.Message})
-		} else if err != nil {
-			if isSyntax(err) {
-				p.Status, p.Code = http.StatusBadRequest, string(task.CodeInvalidJSON)
-				p.Title = http.StatusText(p.Status)
-			}
-			p.Detail = "The body is not acceptable: " + err.Error()
-		}
-	}
-	if p.Code == string(task.CodeInvalidField) && len(p.Errors) > 0 {
-		parts := make([]string, len(p.Errors))
-		for i, f := range p.Errors {
-			parts[i] = f.Field + ": " + f.Message
-		}
-		p.Detail = strings.Join(parts, "; ")
-		for _, f := range p.Errors {
-			if immutable[f.Field] && strings.Contains(f.Message, "unexpected property") {
-				p.Code = string(task.CodeImmutableField)
-			}
-		}
-	}
-	return p
-}
-
-var immutable = map[string]bool{"id": true, "createdBy": true, "createdAt": true, "threadId": true}
-
-func isSyntax(err error) bool {
-	var syn *jsontext.SyntacticError
-	return errors.As(err, &syn) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-// fieldOf turns huma's "body.steps[0].title" into "steps[0].title".
-func fieldOf(location string) string {
-	for _, p := range []string{"body.", "query.", "path.", "header."} {
-		if f, ok := strings.CutPrefix(location, p); ok {
-			return f
-		}
-	}
-	return location
-}
-
-func codeOf(status int) string {
-	switch status {
-	case http.StatusBadRequest:
-		return string(task.CodeInvalidJSON)
-	case http.StatusRequestEntityTooLarge:
-		return string(task.CodeBodyTooLarge)
-	case http.StatusUnsupportedMediaType:
-		return string(task.CodeUnsupportedMedia)
-	case http.StatusNotFound:
-		return string(task.CodeNotFound)
-	case http.StatusUnprocessableEntity:
-		return string(task.CodeInvalidField)
-	}
-	return string(task.CodeInternal)
-}
+// bodyTimeout bounds how long a caller may take to send a body.
+const bodyTimeout = 30 * time.Second
 
 // op describes one JSON operation.
 type op struct {
@@ -120,6 +63,7 @@ type op struct {
 	Status       int // on success; 0 means 200
 	Tag, Summary string
 	Desc         string
+	Stream       echo.HandlerFunc // instead, for callers that accept text/event-stream
 }
 
 // handle registers an operation: its permission goes into the one table, its
@@ -128,13 +72,18 @@ func handle[I, O any](s *Server, o op, fn func(context.Context, *I) (*O, error))
 	if o.Status == 0 {
 		o.Status = http.StatusOK
 	}
-	path := strings.NewReplacer("{", ":", "}", "").Replace(o.Path)
-	s.perms[o.Method+" "+path] = o.Need
+	s.perms[o.Method+" "+strings.NewReplacer("{", ":", "}", "").Replace(o.Path)] = o.Need
 	hop := huma.Operation{
 		OperationID: operationID(o), Method: o.Method, Path: o.Path, Summary: o.Summary, Description: o.Desc, Tags: []string{o.Tag},
-		DefaultStatus: o.Status, MaxBodyBytes: maxBody, BodyReadTimeout: -1,
+		DefaultStatus: o.Status, BodyReadTimeout: bodyTimeout,
+		MaxBodyBytes: maxBody + 1, // limitBody refuses first
 	}
-	hop.Responses = map[string]*huma.Response{}
+	if o.Need == task.Everyone {
+		hop.Security = []map[string][]string{}
+	}
+	if o.Stream != nil {
+		hop.Middlewares = huma.Middlewares{s.streamed(o.Stream)}
+	}
 	huma.Register(s.api, hop, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err != nil {
@@ -144,8 +93,25 @@ func handle[I, O any](s *Server, o op, fn func(context.Context, *I) (*O, error))
 	})
 }
 
+// streamed answers callers that want a stream with one.
+func (s *Server) streamed(h echo.HandlerFunc) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		if !strings.Contains(ctx.Header("Accept"), "text/event-stream") {
+			next(ctx)
+			return
+		}
+		c := humaecho.Unwrap(ctx)
+		if err := h(c); err != nil {
+			s.fail(err, c)
+		}
+	}
+}
+
 // headered adds the headers that some refusals carry.
 func headered(p *Problem) error {
+	if p.Status == http.StatusUnauthorized {
+		return huma.ErrorWithHeaders(p, http.Header{"WWW-Authenticate": {challenge}})
+	}
 	if p.retry > 0 {
 		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {task.ID(p.retry).String()}})
 	}
@@ -161,72 +127,50 @@ func operationID(o op) string {
 
 // apiGuard checks what huma would not: JSON content type, and an idempotency
 // key, for which it hashes the body.
-func (s *Server) apiGuard(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if r.Method == http.MethodGet || r.Method == http.MethodHead || !strings.HasPrefix(r.URL.Path, "/api/") {
-			return next(c)
-		}
-		if ct := r.Header.Get("Content-Type"); r.ContentLength != 0 && !isJSON(ct) {
-			return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", clean(ct))
-		}
-		key := r.Header.Get("Idempotency-Key")
-		if key == "" || r.Method != http.MethodPost {
-			return next(c)
-		}
-		if len(key) > maxKey {
-			return task.FieldErrorf("Idempotency-Key", "must be at most %d bytes", maxKey)
-		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return err
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		ctx := withKey(r, actorOf(c), key, string(body))
-		c.SetRequest(r.WithContext(ctx))
-		c.Response().Before(func() {
-			if service.Replayed(ctx) {
-				c.Response().Header().Set("Idempotency-Replayed", "true")
-			}
-		})
-		return next(c)
+func (s *Server) apiGuard(c echo.Context) error {
+	r := c.Request()
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || !isAPI(r.URL.Path) {
+		return nil
 	}
+	if ct := r.Header.Get("Content-Type"); r.ContentLength != 0 && !isJSON(ct) {
+		return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", clean(ct))
+	}
+	if ct := r.Header["Content-Type"]; len(ct) > 0 && ct[0] != jsonType {
+		r.Header.Set("Content-Type", jsonType) // huma knows no other spelling
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" || r.Method != http.MethodPost {
+		return nil
+	}
+	if len(key) > maxKey {
+		return task.FieldErrorf("Idempotency-Key", "must be at most %d bytes", maxKey)
+	}
+	body, err := io.ReadAll(r.Body)
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return errTooLarge
+	case err != nil:
+		return unreadable
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	ctx := withKey(r, actorOf(c), key, string(body))
+	c.SetRequest(r.WithContext(ctx))
+	c.Response().Before(func() {
+		if service.Replayed(ctx) {
+			c.Response().Header().Set("Idempotency-Replayed", "true")
+		}
+	})
+	return nil
 }
 
+const jsonType = "application/json"
+
 func isJSON(ct string) bool {
+	if ct == jsonType {
+		return true
+	}
 	mt, _, _ := strings.Cut(ct, ";")
 	mt = strings.ToLower(strings.TrimSpace(mt))
 	return mt == "application/json" || strings.HasPrefix(mt, "application/") && strings.HasSuffix(mt, "+json")
-}
-
-// apiID is an id in a body: 5 and "5" are the same; it is a string on output.
-type apiID task.ID
-
-// Schema tells huma both forms.
-func (apiID) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{{Type: "string", Pattern: "^[1-9][0-9]*$"}, {Type: "integer", Minimum: one()}}, Description: "id, as a string or a number", Examples: []any{"5"}}
-}
-
-func one() *float64 { f := 1.0; return &f }
-
-// UnmarshalJSON reads both forms.
-func (i *apiID) UnmarshalJSON(b []byte) error {
-	id, err := task.ParseID(strings.Trim(string(b), `"`))
-	*i = apiID(id)
-	return err
-}
-
-// pathID reads an id of the path, telling which one is wrong.
-type pathID task.ID
-
-// UnmarshalText reads a decimal id.
-func (i *pathID) UnmarshalText(b []byte) error {
-	id, err := task.ParseID(string(b))
-	*i = pathID(id)
-	return err
-}
-
-// Schema tells huma that the id is a decimal string.
-func (pathID) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Pattern: "^[1-9][0-9]*$", PatternDescription: "an id: a positive whole number such as 5", Description: "id", Examples: []any{"5"}}
 }

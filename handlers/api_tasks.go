@@ -4,8 +4,15 @@ import (
 	"context"
 	"strconv"
 
+	"taskyard/service"
 	"taskyard/task"
 )
+
+// TaskPath is the id of a task in the path. It is exported, as are the other
+// embedded inputs, because huma looks into exported types alone.
+type TaskPath struct {
+	ID pathID `path:"id"`
+}
 
 type taskOut struct {
 	ETag string `header:"ETag"`
@@ -16,143 +23,120 @@ func taskAnswer(t *task.Task, err error) (*taskOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &taskOut{ETag: `"` + strconv.FormatInt(t.Version, 10) + `"`, Body: t}, nil
+	return &taskOut{etag(t), t}, nil
 }
+
+func etag(t *task.Task) string { return `"` + strconv.FormatInt(t.Version, 10) + `"` }
 
 type createdOut struct {
 	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
 	Body     *task.Task
 }
 
-type taskPath struct {
-	ID pathID `path:"id"`
-}
-
-type newTaskBody struct {
-	Title       string         `json:"title" doc:"1 to 200 characters"`
-	Description string         `json:"description,omitempty" doc:"Markdown, at most 64 KiB"`
-	Owner       string         `json:"owner" doc:"agent id"`
-	Status      task.Status    `json:"status,omitempty" enum:"draft,active" doc:"default active"`
-	Priority    int            `json:"priority,omitempty" doc:"higher comes first; default 0"`
-	Steps       []stepBody     `json:"steps,omitempty"`
-	Resources   []resourceBody `json:"resources,omitempty"`
-	Channel     string         `json:"channel,omitempty" doc:"default web"`
-	Start       *bool          `json:"start,omitempty" doc:"false: an active task does not wake its owner"`
-}
-
-type stepBody struct {
-	Title   string `json:"title" doc:"1 to 60 characters"`
-	Details string `json:"details,omitempty"`
-	Done    bool   `json:"done,omitempty"`
-}
-
-type resourceBody struct {
-	Type  string `json:"type" enum:"url,file"`
-	Value string `json:"value" doc:"http, https or mailto URL, or absolute path"`
-	Label string `json:"label,omitempty"`
-}
-
-func (b newTaskBody) task() task.New {
-	n := task.New{
-		Title: b.Title, Description: b.Description, Owner: b.Owner, Status: b.Status, Priority: b.Priority, Channel: b.Channel,
-		Steps: stepsOf(b.Steps), NoStart: b.Start != nil && !*b.Start,
+func createdAnswer(t *task.Task, err error) (*createdOut, error) {
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range b.Resources {
-		n.Resources = append(n.Resources, task.Resource(r))
-	}
-	return n
-}
-
-func stepsOf(list []stepBody) []task.Step {
-	steps := make([]task.Step, len(list))
-	for i, s := range list {
-		steps[i] = task.Step{Title: s.Title, Details: s.Details, Done: s.Done}
-	}
-	return steps
+	return &createdOut{"/api/tasks/" + t.ID.String(), etag(t), t}, nil
 }
 
 func (s *Server) taskOperations() {
-	handle(s, op{"POST", "/api/tasks", task.Write, 201, "Tasks", "Create a task", ""}, func(ctx context.Context, in *struct{ Body newTaskBody }) (*createdOut, error) {
-		t, err := s.svc.CreateTask(ctx, actorIn(ctx), in.Body.task())
-		if err != nil {
-			return nil, err
-		}
-		return &createdOut{"/api/tasks/" + t.ID.String(), t}, nil
+	handle(s, op{Method: "GET", Path: "/api/tasks", Need: task.Read, Tag: "Tasks", Summary: "List draft and active tasks of all agents", Desc: "In queue order: higher priority first, then older. Also tells how busy each agent is and which tasks have a running run."}, s.listTasks)
+	handle(s, op{Method: "POST", Path: "/api/tasks", Need: task.Write, Status: 201, Tag: "Tasks", Summary: "Create a task"}, func(ctx context.Context, in *struct{ Body newTaskBody }) (*createdOut, error) {
+		return createdAnswer(s.svc.CreateTask(ctx, actorIn(ctx), in.Body.task()))
 	})
-	handle(s, op{"GET", "/api/tasks/{id}", task.Read, 0, "Tasks", "Read any task, with relations", ""}, func(ctx context.Context, in *taskPath) (*taskOut, error) {
-		return taskAnswer(s.svc.Task(ctx, actorIn(ctx), task.ID(in.ID)))
+	handle(s, op{Method: "GET", Path: "/api/tasks/history", Need: task.Read, Tag: "Tasks", Summary: "List done and canceled tasks, newest first"}, s.history)
+	handle(s, op{Method: "GET", Path: "/api/tasks/{id}", Need: task.Read, Tag: "Tasks", Summary: "Read any task, open or archived, with relations"}, func(ctx context.Context, in *TaskPath) (*taskOut, error) {
+		return taskAnswer(s.svc.Task(ctx, actorIn(ctx), in.ID.ID))
 	})
-	handle(s, op{"PATCH", "/api/tasks/{id}", task.Write, 0, "Tasks", "Change fields or status", "Send `version`, or `If-Match`, to be told when somebody else was faster."}, s.patchTask)
+	handle(s, op{Method: "PATCH", Path: "/api/tasks/{id}", Need: task.Write, Tag: "Tasks", Summary: "Change fields or status of a task", Desc: "Send `version`, or `If-Match`, to be told when somebody else was faster."}, s.patchTask)
+	s.taskActs()
+	s.stepOperations()
+	s.threadOperations()
 }
 
-type patchIn struct {
-	taskPath
-	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
-	Body    struct {
-		Title       *string `json:"title,omitempty"`
-		Description *string `json:"description,omitempty"`
-		Priority    *int    `json:"priority,omitempty"`
-		Owner       *string `json:"owner,omitempty"`
-		Status      *string `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
-		Version     int64   `json:"version,omitempty"`
+type listTasksIn struct {
+	Owner      string          `query:"owner" doc:"agent id"`
+	Status     task.Status     `query:"status" enum:"draft,active"`
+	WorkStatus task.WorkStatus `query:"workStatus" enum:"idle,working"`
+	Query      string          `query:"q" doc:"words in title or description"`
+	Parent     pathID          `query:"parent" doc:"subtasks of this task alone"`
+	Limit      int             `query:"limit" minimum:"1" maximum:"500" default:"100"`
+	After      string          `query:"after" doc:"the cursor next of the page before"`
+	Full       bool            `query:"full" doc:"true: with descriptions"`
+}
+
+// agentLine tells in short how busy an agent is.
+type agentLine struct {
+	ID      string           `json:"id"`
+	Status  task.AgentStatus `json:"status" enum:"valid,warning,invalid"`
+	Queued  int              `json:"queued" doc:"active tasks without a live claim"`
+	Working int              `json:"working" doc:"active tasks with a live claim"`
+}
+
+type tasksOut struct {
+	Body struct {
+		Tasks    []*task.Task `json:"tasks"`
+		Agents   []agentLine  `json:"agents"`
+		InFlight []task.ID    `json:"inFlight" doc:"tasks with a running run"`
+		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 	}
 }
 
-func (s *Server) patchTask(ctx context.Context, in *patchIn) (*taskOut, error) {
-	b := in.Body
-	p := task.Patch{Title: b.Title, Description: b.Description, Priority: b.Priority, Owner: b.Owner, Status: b.Status, Version: b.Version}
-	if in.IfMatch != "" {
-		v, err := etagVersion(in.IfMatch)
-		if err != nil {
-			return nil, err
-		}
-		p.Version = v
-	}
-	return taskAnswer(s.svc.UpdateTask(ctx, actorIn(ctx), task.ID(in.ID), p))
-}
-
-func etagVersion(tag string) (int64, error) {
-	if tag == "*" {
-		return 0, nil
-	}
-	raw, err := strconv.Unquote(tag)
+func (s *Server) listTasks(ctx context.Context, in *listTasksIn) (*tasksOut, error) {
+	a := actorIn(ctx)
+	p, err := s.svc.OpenTasks(ctx, a, task.TaskFilter{
+		Owner: in.Owner, Status: in.Status, WorkStatus: in.WorkStatus, Query: in.Query, Parent: in.Parent.ID, Limit: in.Limit, After: in.After, Full: in.Full,
+	})
 	if err != nil {
-		raw = tag
+		return nil, err
 	}
-	v, err := strconv.ParseInt(raw, 10, 64)
-	if err != nil || v < 1 {
-		return 0, task.FieldErrorf("If-Match", "must be an ETag that this task had")
+	o, err := s.svc.Overview(ctx, a)
+	if err != nil {
+		return nil, err
 	}
-	return v, nil
+	agents, err := s.svc.Agents(a)
+	if err != nil {
+		return nil, err
+	}
+	out := &tasksOut{}
+	out.Body.Tasks, out.Body.InFlight, out.Body.Next = p.Tasks, o.InFlight, p.Next
+	for _, def := range agents {
+		l := o.Loads[def.ID]
+		out.Body.Agents = append(out.Body.Agents, agentLine{def.ID, def.Status, l.Queued, l.Working})
+	}
+	return out, nil
 }
 
-type signupIn struct {
-	ID   string `path:"id" doc:"agent id"`
+type historyIn struct {
+	Owner  string      `query:"owner" doc:"agent id"`
+	Status task.Status `query:"status" enum:"done,canceled"`
+	Query  string      `query:"q" doc:"full text: words in title, description, summary"`
+	From   queryTime   `query:"from" doc:"archived at or after, RFC 3339"`
+	To     queryTime   `query:"to" doc:"archived before, RFC 3339"`
+	Limit  int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Before string      `query:"before" doc:"the cursor next of the page before"`
+}
+
+type pageOut struct {
 	Body struct {
-		Count int `json:"count,omitempty" doc:"1 to 50: claim several; the answer is then {tasks}"`
-	} `required:"false"`
-}
-
-type signupOut struct {
-	Body struct {
-		Task  *task.Task    `json:"task" doc:"null when nothing is free"`
-		Tasks *[]*task.Task `json:"tasks,omitempty" doc:"with count"`
+		Tasks []*task.Task `json:"tasks"`
+		Next  string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 	}
 }
 
-func (s *Server) claimOperations() {
-	handle(s, op{"POST", "/api/agents/{id}/signup", task.Claiming, 0, "Queues", "Claim the first free task of a queue", ""}, func(ctx context.Context, in *signupIn) (*signupOut, error) {
-		list, err := s.svc.Signup(ctx, actorIn(ctx), in.ID, max(1, in.Body.Count))
-		if err != nil {
-			return nil, err
-		}
-		out := &signupOut{}
-		if in.Body.Count > 0 {
-			out.Body.Tasks = &list
-		}
-		if len(list) > 0 {
-			out.Body.Task = list[0]
-		}
-		return out, nil
-	})
+func pageAnswer(p service.Page, err error) (*pageOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &pageOut{}
+	out.Body.Tasks, out.Body.Next = p.Tasks, p.Next
+	return out, nil
+}
+
+func (s *Server) history(ctx context.Context, in *historyIn) (*pageOut, error) {
+	return pageAnswer(s.svc.History(ctx, actorIn(ctx), task.HistoryFilter{
+		Owner: in.Owner, Status: in.Status, Query: in.Query, From: in.From.Time, To: in.To.Time, Limit: in.Limit, Before: in.Before,
+	}))
 }

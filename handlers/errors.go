@@ -69,7 +69,8 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 	case errors.As(err, &big):
 		return s.problemOf(ctx, errTooLarge)
 	case errors.As(err, &e) && statuses[e.Kind] != 0:
-		p.Status, p.Code, p.Detail, p.Errors, p.Task, p.Version, p.retry = statuses[e.Kind], string(e.Code), e.Message, e.AllFields(), e.Task, e.Version, e.Retry
+		p = ofError(e)
+		p.RequestID = requestIDOf(ctx)
 	case errors.As(err, &h) && h.Code == http.StatusNotFound:
 		p.Status, p.Code, p.Detail = h.Code, string(task.CodeNotFound), "There is nothing at this path"
 	case errors.As(err, &h) && h.Code == http.StatusMethodNotAllowed:
@@ -84,6 +85,16 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 	return p
 }
 
+// ofError is the problem that a caller may read.
+func ofError(e *task.Error) *Problem {
+	return &Problem{
+		Status: statuses[e.Kind], Title: http.StatusText(statuses[e.Kind]), Code: string(e.Code), Detail: e.Message, Errors: e.AllFields(),
+		Task: e.Task, Version: e.Version, retry: e.Retry,
+	}
+}
+
+const challenge = `Bearer realm="taskyard"`
+
 // fail answers a request that ended in an error: as JSON below /api and /mcp,
 // else as a page.
 func (s *Server) fail(err error, c echo.Context) {
@@ -93,7 +104,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	p := s.problemOf(c.Request().Context(), err)
 	h := c.Response().Header()
 	if p.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="taskyard"`)
+		h.Set("WWW-Authenticate", challenge)
 	}
 	if p.retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.retry))

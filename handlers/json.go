@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -22,7 +24,8 @@ var strictJSON = huma.Format{
 	Unmarshal: readJSON,
 }
 
-var jsonOut = json.JoinOptions(json.Deterministic(false), jsontext.EscapeForHTML(true), json.FormatNilSliceAsNull(false))
+// jsonOut mends invalid UTF-8, which an error may repeat from a path.
+var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true))
 
 func marshalJSON(v any) ([]byte, error) { return json.Marshal(v, jsonOut) }
 
@@ -32,7 +35,27 @@ func readJSON(data []byte, v any) error {
 	if err := checkJSON(data); err != nil {
 		return err
 	}
-	return json.Unmarshal(data, v)
+	err := json.Unmarshal(data, v)
+	var sem *json.SemanticError
+	if errors.As(err, &sem) {
+		return misfit(sem)
+	}
+	if err != nil {
+		return malformed(err.Error())
+	}
+	return nil
+}
+
+// misfit names the field whose value does not fit its type.
+func misfit(e *json.SemanticError) error {
+	field := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
+	if field == "" {
+		return malformed("it must be one object")
+	}
+	if e.Err != nil && e.GoType == reflect.TypeFor[apiID]() {
+		return errors.New(field + ": must be " + idHint)
+	}
+	return errors.New(field + ": is out of bounds or of the wrong form")
 }
 
 func checkJSON(data []byte) error {

@@ -107,6 +107,9 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	sub := s.svc.Hub().Subscribe("events")
 	defer sub.Close()
 	st := s.stream(c)
+	if st.send("retry: 1000\n\n") != nil {
+		return nil
+	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {

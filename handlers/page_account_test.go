@@ -80,7 +80,7 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
-	post := func(b *browser, pairs ...string) *pageAnswer {
+	post := func(b *browser, pairs ...string) *seenPage {
 		return b.post("/tasks", append([]string{"title", "Forged", "owner", "coder"}, pairs...)...)
 	}
 	t.Run("by their origin", func(t *testing.T) {

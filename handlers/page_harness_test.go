@@ -159,8 +159,8 @@ func (y *pageYard) browser() *browser {
 	}}
 }
 
-// pageAnswer is what came back.
-type pageAnswer struct {
+// seenPage is what came back.
+type seenPage struct {
 	b      *browser
 	url    string
 	status int
@@ -168,7 +168,7 @@ type pageAnswer struct {
 	body   string
 }
 
-func (b *browser) do(req *http.Request) *pageAnswer {
+func (b *browser) do(req *http.Request) *seenPage {
 	b.y.t.Helper()
 	for k, v := range b.header {
 		req.Header[k] = v
@@ -178,17 +178,17 @@ func (b *browser) do(req *http.Request) *pageAnswer {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	b.y.ok(err)
-	return &pageAnswer{b, req.Method + " " + req.URL.RequestURI(), res.StatusCode, res.Header, string(body)}
+	return &seenPage{b, req.Method + " " + req.URL.RequestURI(), res.StatusCode, res.Header, string(body)}
 }
 
-func (b *browser) get(path string) *pageAnswer {
+func (b *browser) get(path string) *seenPage {
 	b.y.t.Helper()
 	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodGet, b.y.srv.URL+path, http.NoBody)
 	b.y.ok(err)
 	return b.do(req)
 }
 
-func (b *browser) post(path string, pairs ...string) *pageAnswer {
+func (b *browser) post(path string, pairs ...string) *seenPage {
 	b.y.t.Helper()
 	v := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -204,7 +204,7 @@ func (b *browser) post(path string, pairs ...string) *pageAnswer {
 }
 
 // is checks the status.
-func (a *pageAnswer) is(status int) *pageAnswer {
+func (a *seenPage) is(status int) *seenPage {
 	a.b.y.t.Helper()
 	if a.status != status {
 		a.b.y.t.Errorf("%s: status %d, want %d; %s", a.url, a.status, status, a.problem())
@@ -213,7 +213,7 @@ func (a *pageAnswer) is(status int) *pageAnswer {
 }
 
 // leadsTo checks a 303 and returns the page that it leads to.
-func (a *pageAnswer) leadsTo(path string) *pageAnswer {
+func (a *seenPage) leadsTo(path string) *seenPage {
 	a.b.y.t.Helper()
 	a.is(http.StatusSeeOther)
 	if got := a.header.Get("Location"); got != path {
@@ -223,7 +223,7 @@ func (a *pageAnswer) leadsTo(path string) *pageAnswer {
 }
 
 // shows checks that texts stand on the page, hides that they do not.
-func (a *pageAnswer) shows(texts ...string) *pageAnswer {
+func (a *seenPage) shows(texts ...string) *seenPage {
 	a.b.y.t.Helper()
 	for _, s := range texts {
 		if !strings.Contains(a.body, s) {
@@ -233,7 +233,7 @@ func (a *pageAnswer) shows(texts ...string) *pageAnswer {
 	return a
 }
 
-func (a *pageAnswer) hides(texts ...string) *pageAnswer {
+func (a *seenPage) hides(texts ...string) *seenPage {
 	a.b.y.t.Helper()
 	for _, s := range texts {
 		if strings.Contains(a.body, s) {
@@ -245,13 +245,13 @@ func (a *pageAnswer) hides(texts ...string) *pageAnswer {
 
 var problemText = regexp.MustCompile(`data-problem>([^<]*)|class="err[^>]*>(?s:.*?)</svg>\s*([^<]*)`)
 
-func (a *pageAnswer) problem() string {
+func (a *seenPage) problem() string {
 	return strings.Join(problemText.FindAllString(a.body, -1), " | ")
 }
 
 // links returns every local address that a page links to, and every address
 // that its forms send to by method.
-func (a *pageAnswer) links() (hrefs []string, forms map[string]string) {
+func (a *seenPage) links() (hrefs []string, forms map[string]string) {
 	a.b.y.t.Helper()
 	forms = map[string]string{}
 	doc, err := html.Parse(strings.NewReader(a.body))
@@ -282,7 +282,7 @@ func (a *pageAnswer) links() (hrefs []string, forms map[string]string) {
 }
 
 // field returns the value of a named input of a form.
-func (a *pageAnswer) field(action, name string) string {
+func (a *seenPage) field(action, name string) string {
 	a.b.y.t.Helper()
 	doc, err := html.Parse(strings.NewReader(a.body))
 	a.b.y.ok(err)

@@ -19,10 +19,10 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	}
 	f := task.HistoryFilter{Owner: q.Agent, Status: task.Status(q.Status), Query: q.Query, Before: q.Before, Limit: historyRows}
 	var err error
-	if f.From, err = day("from", q.From, 0); err != nil {
+	if f.From, err = dayBound("from", q.From, 0); err != nil {
 		return nil, err
 	}
-	if f.To, err = day("to", q.To, 24*time.Hour); err != nil {
+	if f.To, err = dayBound("to", q.To, 24*time.Hour); err != nil {
 		return nil, err
 	}
 	agents, err := s.svc.Agents(actorOf(c))
@@ -33,8 +33,8 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	return views.HistoryPage(ch, views.HistoryModel{Tasks: values(p.Tasks), Query: q, Agents: agentIDs(agents), Next: p.Next}), err
 }
 
-// day reads a day of the calendar, UTC, moved by d; "" is no bound.
-func day(field, s string, d time.Duration) (task.Time, error) {
+// dayBound reads a day of the calendar, UTC, moved by d; "" is no bound.
+func dayBound(field, s string, d time.Duration) (task.Time, error) {
 	if s == "" {
 		return 0, nil
 	}

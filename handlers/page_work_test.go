@@ -125,7 +125,7 @@ func TestHistoryIsSearched(t *testing.T) {
 	b.get("/history?to=2001-01-01").shows("Nothing matches")
 }
 
-func TestAgentDefinitions(t *testing.T) {
+func TestAgentDefinitionsOnPages(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
 	const good = "---\ndescription: tests things\ntools: read\n---\nTest.\n"

@@ -13,10 +13,12 @@ import (
 // routes names every route of the pages, with what it needs. The JSON
 // operations stand in the api_*.go files, registered by newAPI's operations.
 func (s *Server) routes() {
-	s.echo.Use(s.apiGuard)
 	s.api = s.newAPI()
 	s.taskOperations()
-	s.claimOperations()
+	s.agentOperations()
+	s.runOperations()
+	s.eventOperations()
+	s.peopleOperations()
 
 	page := s.page
 	act := s.taskAct
@@ -26,6 +28,9 @@ func (s *Server) routes() {
 		h            echo.HandlerFunc
 	}{
 		{"GET", "/healthz", task.Everyone, s.healthz},
+		{"GET", "/readyz", task.Everyone, s.readyz},
+		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
+		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
 		{"GET", "/static/*", task.Everyone, s.static},
 		{"GET", "/login", task.Everyone, s.loginPage},
 		{"POST", "/login", task.Everyone, s.login},

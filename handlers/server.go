@@ -74,7 +74,11 @@ type Server struct {
 	formKey  [32]byte
 	hosts    map[string]bool
 	perms    map[string]task.Perm // "METHOD /route/:param" → what it needs
+	checks   []func(echo.Context) error
 	started  time.Time
+	metrics  *metrics
+	ready    readiness
+	spec     specOnce
 }
 
 // New makes the server with all its routes.
@@ -85,7 +89,7 @@ func New(opt Options) (*Server, error) {
 	opt.Rules = opt.Rules.orDefaults()
 	s := &Server{
 		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
-		perms: map[string]task.Perm{}, started: time.Now(),
+		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Log),
 	}
 	if _, err := rand.Read(s.formKey[:]); err != nil {
 		return nil, err
@@ -98,7 +102,8 @@ func New(opt Options) (*Server, error) {
 	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
 		return nil, err
 	}
-	s.echo.Use(s.requestID, s.logged, s.recovered, s.headers, s.host, s.limitBody, s.identify, s.sameSite, s.authorize)
+	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.sameSite, s.authorize, s.apiGuard}
+	s.echo.Use(s.around)
 	s.routes()
 	return s, nil
 }

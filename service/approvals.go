@@ -27,9 +27,8 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 	if in.Scope != task.ScopeOnce && in.Scope != task.ScopeTask {
 		return nil, task.FieldErrorf("scope", "must be once or task")
 	}
-	changed := false
-	r, err := mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, def, k, err := t.undecided(id)
+	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
+		r, def, k, err := t.awaiting(id)
 		if err != nil {
 			return nil, err
 		}
@@ -38,19 +37,16 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 			return nil, err
 		}
 		spec := s.specOf(def, k, r.Depth)
-		changed = hashOf(spec) != r.Approval.Version
-		if changed {
-			return r, t.refreeze(r, spec)
+		if hashOf(spec) != r.Approval.Version {
+			err := t.refreeze(r, spec) // kept: reviewers see what is new
+			t.verdict = changedErr(r)
+			return r, err
 		}
 		if in.Version != "" && in.Version != r.Approval.Version {
 			return nil, changedErr(r)
 		}
 		return t.approve(r, k, limits, in)
 	})
-	if err == nil && changed {
-		return nil, changedErr(r)
-	}
-	return r, err
 }
 
 func changedErr(r *task.Run) error {
@@ -59,14 +55,14 @@ func changedErr(r *task.Run) error {
 	return e
 }
 
-// undecided returns a run that waits for approval, with all that it needs.
-func (t *tx) undecided(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
+// awaiting returns a run that waits for approval, with all that it needs.
+func (t *tx) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
 	r, err := t.Run(id)
 	if err != nil {
 		return nil, task.Agent{}, nil, err
 	}
-	if r.State() != (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
-		return nil, task.Agent{}, nil, decided(r)
+	if err := undecided(r, t.Now); err != nil {
+		return nil, task.Agent{}, nil, err
 	}
 	k, err := t.Task(r.TaskID)
 	if err != nil {
@@ -74,6 +70,17 @@ func (t *tx) undecided(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
 	}
 	def, err := t.s.starter(r.Agent)
 	return r, def, k, err
+}
+
+// undecided checks that a run waits for a decision that still may come.
+func undecided(r *task.Run, now task.Time) error {
+	if r.State() != (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
+		return decided(r)
+	}
+	if r.Approval.ExpiresAt <= now {
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "The approval of run %d expired at %s: nobody decided in time", r.ID, r.Approval.ExpiresAt)
+	}
+	return nil
 }
 
 func decided(r *task.Run) error {
@@ -149,8 +156,8 @@ func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason 
 		if err != nil {
 			return nil, err
 		}
-		if r.State() != (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
-			return nil, decided(r)
+		if err := undecided(r, t.Now); err != nil {
+			return nil, err
 		}
 		if err := t.refuse(r, "denied", task.PhaseDenied, strings.TrimSpace(reason)); err != nil {
 			return nil, err

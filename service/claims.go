@@ -157,12 +157,12 @@ func (t *tx) handOver(k *task.Task, to, author, comment string) error {
 	if err := t.comment(k.ID, task.KindHandoff, author, strings.TrimSpace(comment)); err != nil {
 		return err
 	}
-	return t.transfer(k, to, strings.TrimSpace(comment))
+	return t.transfer(k, to, strings.TrimSpace(comment), true)
 }
 
 // transfer changes the owner, ends the claim, ends a run of the old owner
-// unless it is the caller's own, and wakes the new owner.
-func (t *tx) transfer(k *task.Task, to, comment string) error {
+// unless it is the caller's own, and with wakes wakes the new owner.
+func (t *tx) transfer(k *task.Task, to, comment string, wakes bool) error {
 	if err := t.closeRun(k, "the task moved to "+to); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (t *tx) transfer(k *task.Task, to, comment string) error {
 	if err := t.event(task.EvTaskMoved, task.Event{TaskID: k.ID, Agent: to}, c); err != nil {
 		return err
 	}
-	if k.Status != task.Active {
+	if !wakes || k.Status != task.Active {
 		return nil
 	}
 	return t.wake(k, "handed over by "+from)
@@ -239,12 +239,15 @@ func (t *tx) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 			continue
 		}
 		seen[id] = true
-		k, err := t.open(id, false)
+		k, err := t.TaskBare(id)
 		if err != nil {
 			return nil, err
 		}
-		if k.Owner != agent {
+		if k.Owner != agent && !k.Status.Archived() {
 			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s (currently assigned to: %s)", id, agent, k.Owner)
+		}
+		if k, err = t.open(id, false); err != nil {
+			return nil, err
 		}
 		list = append(list, k)
 	}

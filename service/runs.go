@@ -68,8 +68,13 @@ type newRun struct {
 }
 
 // consent marks a task that a person made active: its runs need no approval
-// under the delegated policy.
-const consent = "*"
+// under the delegated policy. withheld marks a person's draft that an agent
+// made active: the person has not consented. Both stand where the hash of a
+// grant stands, and can be none.
+const (
+	consent  = "*"
+	withheld = "-"
+)
 
 // createRun makes a pending run: queued, or waiting for approval with a
 // frozen copy of what would run.
@@ -114,10 +119,10 @@ func (t *tx) mustApprove(k *task.Task, def task.Agent) (bool, error) {
 	case task.ApproveAlways:
 		return true, nil
 	}
-	if task.IsUserName(k.CreatedBy) || k.CreatedBy == task.System {
-		return false, nil
-	}
 	grant, _, _, err := t.Grant(k.ID)
+	if task.IsUserName(k.CreatedBy) || k.CreatedBy == task.System {
+		return grant != "" && grant != consent, err
+	}
 	return grant != consent, err
 }
 

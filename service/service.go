@@ -86,6 +86,7 @@ type Service struct {
 	hub    *Hub
 	auth   *authState
 	loads  loadCache
+	flood  floodGate
 
 	mu    sync.Mutex
 	stops map[task.ID]context.CancelCauseFunc // running runs of this process
@@ -110,11 +111,12 @@ func (s *Service) Now() task.Time { return task.TimeOf(s.cfg.Now()) }
 // tx is a transaction with the rules' bookkeeping: who acts, what to tell.
 type tx struct {
 	*db.Tx
-	s      *Service
-	actor  task.Actor
-	topics []string
-	queued bool
-	stop   []stopOrder
+	s       *Service
+	actor   task.Actor
+	topics  []string
+	queued  bool
+	verdict error // what to answer although the write is kept; not remembered
+	stop    []stopOrder
 }
 
 type stopOrder struct {
@@ -168,7 +170,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (
 			return err
 		}
 		out = v
-		if idem != nil {
+		if idem != nil && t.verdict == nil {
 			return remember(t, idem, v)
 		}
 		return nil
@@ -178,6 +180,10 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (
 		return zero, err
 	}
 	s.committed(t)
+	if t.verdict != nil {
+		var zero T
+		return zero, t.verdict
+	}
 	return out, nil
 }
 

@@ -194,6 +194,9 @@ func (t *tx) mayDelegate(parent task.ID, at int) (*task.Task, error) {
 	if t.actor.IsAgent() && k.Owner != t.actor.Name {
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "only the owner of task %d (%s) may create subtasks of it", parent, k.Owner)
 	}
+	if err := related(&t.Rx, t.actor, k); err != nil {
+		return nil, err
+	}
 	if err := t.mayCreate(); err != nil {
 		return nil, err
 	}

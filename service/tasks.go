@@ -67,6 +67,9 @@ func (t *tx) mayCreate() error {
 }
 
 func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, error) {
+	if err := t.notFlooded(in.Owner); err != nil {
+		return 0, err
+	}
 	k := &task.Task{
 		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: t.actor.Name, Status: in.Status,
 		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting, Steps: in.Steps, Resources: in.Resources,
@@ -119,14 +122,33 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 		if p.Version != 0 && p.Version != k.Version {
 			return nil, stale(&t.Rx, k, p.Version)
 		}
-		if k.Status.Archived() && (p.Status == nil || !task.Status(*p.Status).Archived()) {
-			return nil, archived(k)
+		if k.Status.Archived() {
+			return nil, archivedFor(k, p)
 		}
 		if err := t.applyPatch(k, p); err != nil {
 			return nil, err
 		}
+		if err := t.renew(k); err != nil {
+			return nil, err
+		}
 		return t.Task(id)
 	})
+}
+
+// archivedFor refuses a change of history; a wanted status is named beside the
+// present one.
+func archivedFor(k *task.Task, p task.Patch) error {
+	if p.Status == nil {
+		return archived(k)
+	}
+	status, work, _ := task.ParseStatus(*p.Status)
+	switch {
+	case work == task.Complete:
+		status = task.Done
+	case work != "":
+		status = task.Status(work)
+	}
+	return k.Status.MoveErr(k.ID, status)
 }
 
 func stale(rx *db.Rx, k *task.Task, had int64) error {
@@ -180,15 +202,12 @@ func (t *tx) applyPatch(k *task.Task, p task.Patch) error {
 			return err
 		}
 	}
-	if status != "" && status != k.Status || work == task.Complete || k.Status.Archived() {
-		next := status
-		if work == task.Complete {
-			next = task.Done
-		}
-		if next != "" {
-			if err := k.Status.MoveErr(k.ID, next); err != nil {
-				return err
-			}
+	if work == task.Complete {
+		status, work = task.Done, ""
+	}
+	if status != "" && status != k.Status {
+		if err := k.Status.MoveErr(k.ID, status); err != nil {
+			return err
 		}
 	}
 	if work == task.Working || work == task.Idle {
@@ -196,7 +215,9 @@ func (t *tx) applyPatch(k *task.Task, p task.Patch) error {
 			return err
 		}
 	}
-	if err := t.patchFields(k, p); err != nil {
+	// Whoever works on it or ends it in the same call needs no run.
+	wakes := work != task.Working && !status.Archived()
+	if err := t.patchFields(k, p, wakes); err != nil {
 		return err
 	}
 	return t.patchStatus(k, status, work)
@@ -218,7 +239,7 @@ func checkWork(k *task.Task, work task.WorkStatus) error {
 	return nil
 }
 
-func (t *tx) patchFields(k *task.Task, p task.Patch) error {
+func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
 	diff := changes{}
 	if p.Title != nil && *p.Title != k.Title {
 		diff["title"] = []string{k.Title, *p.Title}
@@ -241,7 +262,7 @@ func (t *tx) patchFields(k *task.Task, p task.Patch) error {
 		}
 	}
 	if p.Owner != nil && *p.Owner != k.Owner {
-		return t.transfer(k, *p.Owner, "")
+		return t.transfer(k, *p.Owner, "", wakes)
 	}
 	return nil
 }
@@ -250,9 +271,9 @@ func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus)
 	switch {
 	case work == task.Working:
 		return t.claim(k)
-	case work == task.Idle:
+	case work == task.Idle && k.Claim != nil: // a new owner has ended it already
 		return t.release(k, "released")
-	case work == task.Complete || status == task.Done:
+	case status == task.Done:
 		return t.complete(k, "")
 	case status == task.Canceled:
 		_, err := t.cancel(k, "")
@@ -264,16 +285,18 @@ func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus)
 }
 
 // start makes a draft active and wakes its owner. A person who does it has
-// consented to its runs.
+// consented to its runs; an agent cannot consent in a person's stead.
 func (t *tx) start(k *task.Task) error {
 	k.Status = task.Active
 	if err := t.UpdateTask(k); err != nil {
 		return err
 	}
-	if !t.actor.IsAgent() {
-		if err := t.SetGrant(k.ID, consent, t.actor.Name, task.Limits{}); err != nil {
-			return err
-		}
+	grant := consent
+	if t.actor.IsAgent() {
+		grant = withheld
+	}
+	if err := t.SetGrant(k.ID, grant, t.actor.Name, task.Limits{}); err != nil {
+		return err
 	}
 	if err := t.event(task.EvTaskStarted, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
 		return err
@@ -385,14 +408,11 @@ func (s *Service) CancelTask(ctx context.Context, a task.Actor, id task.ID, reas
 }
 
 func (t *tx) cancel(k *task.Task, reason string) ([]task.ID, error) {
-	all := []*task.Task{k}
-	for i := 0; i < len(all); i++ {
-		below, err := t.Children(all[i].ID)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, below...)
+	below, err := t.Below(k.ID)
+	if err != nil {
+		return nil, err
 	}
+	all := append([]*task.Task{k}, below...)
 	ids := make([]task.ID, len(all))
 	for i, c := range all {
 		ids[i] = c.ID

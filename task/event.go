@@ -59,10 +59,3 @@ const (
 	EvTokenRevoked   = "token.revoked"
 	EvRefused        = "access.refused"
 )
-
-// JobInfo is one background job as the Scheduler page lists it.
-type JobInfo struct {
-	Name     string
-	Schedule string // in words or cron
-	Next     Time   // 0: only on demand, or off
-}

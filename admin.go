@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"taskyard/db"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// admin is who the command line acts as: whoever may read the data folder.
+var admin = task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: "command line"}
+
+// withYard opens an existing data folder beside a running server, or alone.
+func (s settings) withYard(e *env, fn func(*yard) error) error {
+	cfg, _, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	log := newLogger(e, "warn")
+	y, err := openYard(e.ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(y), y.close())
+}
+
+type backupCmd struct {
+	settings
+	File string `arg:"" help:"New file to write."`
+}
+
+// Run writes a backup.
+func (c *backupCmd) Run(e *env) error {
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if err := db.BackupFile(e.ctx, dbPath(cfg.Data), c.File); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.stdout, "backup written and checked:", c.File)
+	return nil
+}
+
+type restoreCmd struct {
+	settings
+	File string `arg:"" help:"Backup to restore."`
+}
+
+// Run restores a backup; the server must be stopped.
+func (c *restoreCmd) Run(e *env) error {
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if err := makeData(cfg.Data); err != nil {
+		return err
+	}
+	lock, err := db.AcquireLock(dbPath(cfg.Data))
+	if err != nil {
+		return err
+	}
+	err = db.Restore(e.ctx, c.File, dbPath(cfg.Data))
+	if err := errors.Join(err, lock.Release()); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.stdout, "restored; the former database is kept as", dbPath(cfg.Data)+".replaced")
+	return nil
+}
+
+type checkCmd struct{ settings }
+
+// Run checks the store and the definitions.
+func (c *checkCmd) Run(e *env) error {
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dbPath(cfg.Data)); err != nil {
+		return fmt.Errorf("no database: %w", err)
+	}
+	if err := db.CheckFileIntegrity(e.ctx, dbPath(cfg.Data)); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.stdout, "integrity and references: ok")
+	return c.withYard(e, func(y *yard) error { return y.check(e.ctx, e.stdout) })
+}
+
+func (y *yard) check(ctx context.Context, out io.Writer) error {
+	err := y.db.Snapshot(ctx, func(rx *db.Rx) error {
+		n, err := rx.CheckChain()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "log: %d lines, hash chain unbroken\n", n)
+		return rx.CheckInvariants()
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "invariants: ok")
+	bad := 0
+	for _, a := range y.agents.Agents() {
+		if a.Status == task.AgentInvalid {
+			bad++
+			fmt.Fprintf(out, "agent %s: invalid: %s\n", a.ID, a.Problems[0].Message)
+		}
+	}
+	fmt.Fprintf(out, "agents: %d, of which %d invalid\n", len(y.agents.Agents()), bad)
+	return nil
+}
+
+type userCmd struct {
+	Add    userAddCmd    `cmd:"" help:"Add a person; the password is read from stdin."`
+	Passwd userPasswdCmd `cmd:"" help:"Set a person's password, read from stdin; their sessions end."`
+}
+
+type userAddCmd struct {
+	settings
+	Role string `help:"viewer, operator, reviewer or admin." default:"operator"`
+	Name string `arg:"" help:"Name to sign in with."`
+}
+
+// Run adds a person.
+func (c *userAddCmd) Run(e *env) error {
+	password, err := readLine(e.stdin)
+	if err != nil {
+		return err
+	}
+	return c.withYard(e, func(y *yard) error {
+		u, err := y.svc.AddUser(e.ctx, admin, c.Name, password, task.Role(c.Role))
+		if err == nil {
+			fmt.Fprintf(e.stdout, "added %s (%s)\n", u.Name, u.Role)
+		}
+		return err
+	})
+}
+
+type userPasswdCmd struct {
+	settings
+	Name string `arg:"" help:"Whose password."`
+}
+
+// Run sets a password.
+func (c *userPasswdCmd) Run(e *env) error {
+	password, err := readLine(e.stdin)
+	if err != nil {
+		return err
+	}
+	return c.withYard(e, func(y *yard) error {
+		users, err := y.svc.Users(e.ctx, admin)
+		if err != nil {
+			return err
+		}
+		for _, u := range users {
+			if strings.EqualFold(u.Name, c.Name) {
+				_, err := y.svc.UpdateUser(e.ctx, admin, u.ID, service.UserChange{Password: &password})
+				return err
+			}
+		}
+		return fmt.Errorf("no person is called %s", c.Name)
+	})
+}
+
+func readLine(r io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(r, 4096)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	if line == "" {
+		return "", &usageError{"give the password on stdin, as one line"}
+	}
+	return line, nil
+}
+
+type tokenCmd struct {
+	Create tokenCreateCmd `cmd:"" help:"Create a token; it is printed alone on stdout."`
+	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token by its number, name or first characters."`
+}
+
+type tokenCreateCmd struct {
+	settings
+	Name  string `help:"What it is for." default:"command line"`
+	Agent string `help:"The agent that it speaks for." xor:"who"`
+	Scope string `help:"read, operate, review or admin, and act-as." xor:"who"`
+	Days  int    `help:"Days until it expires; 0 for the default, -1 for never." default:"0"`
+}
+
+// Run creates a token.
+func (c *tokenCreateCmd) Run(e *env) error {
+	if c.Agent == "" && c.Scope == "" {
+		return &usageError{"give --agent NAME or --scope read|operate|review|admin"}
+	}
+	return c.withYard(e, func(y *yard) error {
+		t, err := y.svc.CreateToken(e.ctx, admin, service.NewToken{Name: c.Name, Agent: c.Agent, Scope: c.Scope, Days: c.Days})
+		if err == nil {
+			fmt.Fprintln(e.stdout, t.Secret)
+		}
+		return err
+	})
+}
+
+type tokenRevokeCmd struct {
+	settings
+	Token string `arg:"" help:"Number, name, or first characters (ty_…)."`
+}
+
+// Run revokes tokens.
+func (c *tokenRevokeCmd) Run(e *env) error {
+	return c.withYard(e, func(y *yard) error {
+		list, err := y.svc.Tokens(e.ctx, admin)
+		if err != nil {
+			return err
+		}
+		var found []task.Token
+		for _, t := range list {
+			if t.RevokedAt == 0 && (t.ID.String() == c.Token || t.Name == c.Token || len(c.Token) >= 9 && strings.HasPrefix(c.Token, t.Hint)) {
+				found = append(found, t)
+			}
+		}
+		if len(found) != 1 {
+			return fmt.Errorf("%d tokens fit %q; give the number", len(found), c.Token)
+		}
+		if err := y.svc.RevokeToken(e.ctx, admin, found[0].ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(e.stdout, "revoked %s (%s)\n", found[0].Name, found[0].Hint)
+		return nil
+	})
+}
+
+type configCmd struct{ settings }
+
+// Run prints the effective configuration.
+func (c *configCmd) Run(e *env) error {
+	cfg, src, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	return cfg.Print(e.stdout, src)
+}

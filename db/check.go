@@ -1,0 +1,35 @@
+package db
+
+import (
+	"fmt"
+
+	"taskyard/task"
+)
+
+// invariants are statements that find rows which must not be.
+var invariants = []struct{ what, sql string }{
+	{"a claim without an active task", "SELECT id FROM tasks WHERE claim_holder IS NOT NULL AND status <> 'active'"},
+	{"a claim whose holder is not the owner", "SELECT id FROM tasks WHERE claim_holder IS NOT NULL AND claim_holder <> owner"},
+	{"an archived task that still waits", "SELECT id FROM tasks WHERE archived_at IS NOT NULL AND (run_id IS NOT NULL OR question_id IS NOT NULL)"},
+	{"a gate without its open run", "SELECT t.id FROM tasks t WHERE t.run_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.task_id = t.id AND r.ended_at IS NULL)"},
+	{"an open run without its gate", "SELECT r.task_id FROM runs r JOIN tasks t ON t.id = r.task_id WHERE r.ended_at IS NULL AND t.archived_at IS NULL AND t.run_id IS NOT r.id"},
+	{"two open runs", "SELECT task_id FROM runs WHERE ended_at IS NULL GROUP BY task_id HAVING count(*) > 1"},
+	{"a step linked to a task of another parent", "SELECT s.task_id FROM steps s JOIN tasks t ON t.id = s.subtask_id WHERE t.parent_id IS NOT s.task_id"},
+	{"a gap in a plan", "SELECT task_id FROM steps GROUP BY task_id HAVING max(position) + 1 <> count(*)"},
+}
+
+// CheckInvariants returns an error that names the first rule that the data
+// breaks, and a task that breaks it.
+func (rx *Rx) CheckInvariants() error {
+	for _, v := range invariants {
+		var id task.ID
+		ok, err := optional(rx.row(v.sql + " LIMIT 1").Scan(&id))
+		if err != nil {
+			return err
+		}
+		if ok {
+			return fmt.Errorf("invariant broken: %s (task %d)", v.what, id)
+		}
+	}
+	return nil
+}

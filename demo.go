@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"taskyard/config"
+	"taskyard/db"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+//go:embed examples/demo/*.md
+var demoAgents embed.FS
+
+// demoMark is a file that tells a demo's data folder from a real one.
+const demoMark = "demo-yard"
+
+type demoCmd struct {
+	Data   string `help:"Data folder." default:"data/demo" placeholder:"DIR"`
+	Listen string `help:"Address to listen on (default 127.0.0.1:8080, or a free port when that is taken)." placeholder:"HOST:PORT"`
+	Fast   bool   `help:"The agents do not pause between their acts."`
+	Fresh  bool   `help:"Start over: remove the data folder of an earlier demo first."`
+}
+
+// Run serves the demo.
+func (c *demoCmd) Run(e *env) error {
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s := settings{Data: c.Data}
+	cfg, _, err := s.load(e, map[string]string{"listen": c.address(e), "log_level": "warn"})
+	if err != nil {
+		return err
+	}
+	argv := []string{exe, "demo-agent"}
+	if c.Fast {
+		argv = append(argv, "--fast")
+	}
+	if cfg.Runners == nil {
+		cfg.Runners = map[string]config.Runner{}
+	}
+	cfg.Runners["demo"] = config.Runner{Kind: "command", Command: argv}
+	return serve(e, cfg, newLogger(e, cfg.LogLevel), demoLink)
+}
+
+// prepare makes the data folder with the demo's agents, once.
+func (c *demoCmd) prepare() error {
+	mark := filepath.Join(c.Data, demoMark)
+	_, err := os.Stat(mark)
+	if err == nil && !c.Fresh {
+		return nil
+	}
+	if err == nil {
+		lock, err := db.AcquireLock(dbPath(c.Data))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(os.RemoveAll(c.Data), lock.Release()); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(dbPath(c.Data)); err == nil {
+		return fmt.Errorf("%s holds a real yard, not a demo: give another folder with --data", c.Data)
+	}
+	agents := filepath.Join(c.Data, "agents")
+	if err := errors.Join(makeData(c.Data), os.MkdirAll(agents, 0o700)); err != nil {
+		return err
+	}
+	files, err := fs.Glob(demoAgents, "examples/demo/*.md")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		b, err := demoAgents.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(agents, filepath.Base(f)), b, 0o600); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(mark, []byte("made by taskyard demo\n"), 0o600)
+}
+
+// address is where the demo listens: the usual port, unless it is taken.
+func (c *demoCmd) address(e *env) string {
+	if c.Listen != "" {
+		return c.Listen
+	}
+	const usual = "127.0.0.1:8080"
+	ln, err := (&net.ListenConfig{}).Listen(e.ctx, "tcp", usual)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	if err := ln.Close(); err != nil {
+		return "127.0.0.1:0"
+	}
+	return usual
+}
+
+// demoLink fills an empty demo with tasks and makes the link that signs in.
+func demoLink(ctx context.Context, y *yard, base string) (string, error) {
+	users, err := y.svc.Users(ctx, admin)
+	if err != nil {
+		return "", err
+	}
+	if len(users) == 0 {
+		u, err := y.svc.AddUser(ctx, admin, "demo", rand.Text(), task.RoleAdmin)
+		if err != nil {
+			return "", err
+		}
+		users = []task.User{u}
+		if err := fillDemo(ctx, y, u); err != nil {
+			return "", err
+		}
+	}
+	secret, err := y.svc.SignInLink(ctx, users[0].ID)
+	return base + views.URL.LoginLink() + "?token=" + secret, err
+}
+
+// fillDemo makes a handful of tasks, as the person who looks on.
+func fillDemo(ctx context.Context, y *yard, u task.User) error {
+	me := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
+	for _, n := range []task.New{
+		{Title: "Ship the release notes", Owner: "planner", Priority: 8, Description: "Everything merged since the last release, on one page.\n\n- what is new\n- what is fixed\n- what to do when upgrading"},
+		{Title: "Fix the flaky claim test", Owner: "builder", Priority: 9, Description: "`TestClaim` fails about once in fifty runs under the race detector."},
+		{Title: "Review the retry policy", Owner: "reviewer", Priority: 6, Description: "Is the number of attempts right?"},
+		{Title: "Write the backup guide", Owner: "builder", Priority: 4, Description: "How to back up, and how to restore: two commands each."},
+		{Title: "Survey libraries for server-sent events", Owner: "general-purpose", Priority: 2, Description: "This agent has no model here, so it claims its work itself: with a token, over JSON."},
+		{Title: "Plan the next milestone", Owner: "planner", Status: task.Draft, Priority: 3, Description: "A draft: start it when you like."},
+	} {
+		if _, err := y.svc.CreateTask(ctx, me, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package handlers
+
+import (
+	"context"
+
+	"taskyard/task"
+)
+
+// agentLoad is how busy an agent is.
+type agentLoad struct {
+	Queued   int       `json:"queued" doc:"active tasks without a live claim"`
+	Working  int       `json:"working" doc:"active tasks with a live claim"`
+	Waiting  int       `json:"waiting" doc:"active tasks that wait for people"`
+	Failed   int       `json:"failed" doc:"active tasks whose last run failed"`
+	Drafts   int       `json:"drafts"`
+	OldestAt task.Time `json:"oldestAt,omitzero" doc:"creation of the oldest queued task"`
+}
+
+type agentView struct {
+	task.Agent
+	TimeoutSeconds     int       `json:"timeoutSeconds,omitempty"`
+	IdleTimeoutSeconds int       `json:"idleTimeoutSeconds,omitempty"`
+	Load               agentLoad `json:"load"`
+}
+
+func viewOf(def task.Agent, load agentLoad) agentView {
+	return agentView{def, int(def.Timeout.Seconds()), int(def.IdleTimeout.Seconds()), load}
+}
+
+type agentsOut struct {
+	Body struct {
+		Agents []agentView `json:"agents"`
+	}
+}
+
+type agentOut struct {
+	ETag string `header:"ETag"`
+	Body struct {
+		agentView
+		Definition string `json:"definition" doc:"the text of the file"`
+		Served     string `json:"served,omitempty" doc:"the older text that goes on serving while the file is invalid"`
+	}
+}
+
+type saveAgentIn struct {
+	AgentPath
+	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
+	Body    struct {
+		Text  string `json:"text" doc:"the whole Markdown file"`
+		Force bool   `json:"force,omitempty" doc:"true: save it even if it is invalid"`
+	}
+}
+
+func (s *Server) agentOperations() {
+	handle(s, op{Method: "GET", Path: "/api/agents", Need: task.Read, Tag: "Agents", Summary: "List the agents with their load"}, s.listAgents)
+	handle(s, op{Method: "GET", Path: "/api/agents/{id}", Need: task.Read, Tag: "Agents", Summary: "Read an agent: definition, verdict, problems, load"}, func(ctx context.Context, in *AgentPath) (*agentOut, error) {
+		def, err := s.svc.Agent(actorIn(ctx), in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return s.agentAnswer(ctx, def)
+	})
+	handle(s, op{Method: "PUT", Path: "/api/agents/{id}", Need: task.Admin, Tag: "Agents", Summary: "Write the definition file of an agent", Desc: "Invalid text is saved only with `force`. Send `If-Match` to be told when the file changed meanwhile."}, s.saveAgent)
+	handle(s, op{Method: "DELETE", Path: "/api/agents/{id}", Need: task.Admin, Status: 204, Tag: "Agents", Summary: "Remove the definition file of an agent"}, func(ctx context.Context, in *AgentPath) (*struct{}, error) {
+		return nil, s.svc.DeleteAgent(ctx, actorIn(ctx), in.ID)
+	})
+	s.queueOperations()
+}
+
+func (s *Server) listAgents(ctx context.Context, _ *struct{}) (*agentsOut, error) {
+	a := actorIn(ctx)
+	list, err := s.svc.Agents(a)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.svc.Overview(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	out := &agentsOut{}
+	for _, def := range list {
+		out.Body.Agents = append(out.Body.Agents, viewOf(def, agentLoad(o.Loads[def.ID])))
+	}
+	return out, nil
+}
+
+func (s *Server) agentAnswer(ctx context.Context, def task.Agent) (*agentOut, error) {
+	o, err := s.svc.Overview(ctx, actorIn(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &agentOut{ETag: `"` + def.FileHash + `"`}
+	out.Body.agentView, out.Body.Definition = viewOf(def, agentLoad(o.Loads[def.ID])), def.Text
+	if def.FileText != "" {
+		out.Body.Definition, out.Body.Served = def.FileText, def.Text
+	}
+	return out, nil
+}
+
+func (s *Server) saveAgent(ctx context.Context, in *saveAgentIn) (*agentOut, error) {
+	hash := in.IfMatch
+	if n := len(hash); n >= 2 && hash[0] == '"' && hash[n-1] == '"' {
+		hash = hash[1 : n-1]
+	}
+	def, err := s.svc.SaveAgent(ctx, actorIn(ctx), in.ID, in.Body.Text, hash, in.Body.Force)
+	if err != nil {
+		return nil, err
+	}
+	return s.agentAnswer(ctx, def)
+}

@@ -1,0 +1,152 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+)
+
+type eventsIn struct {
+	After cursor `query:"after" doc:"lines with a greater id; the cursor next of the page before"`
+	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
+}
+
+type eventsOut struct {
+	Body struct {
+		Events []task.Event `json:"events"`
+		Next   string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+	}
+}
+
+type statsIn struct {
+	Since queryTime `query:"since" doc:"RFC 3339; default: 24 hours ago, or with by=day 30 days ago"`
+	By    string    `query:"by" enum:"hour,day" default:"hour"`
+}
+
+// runTotals sums the ended runs of an hour or day.
+type runTotals struct {
+	Hour   task.Time `json:"from,omitzero" doc:"start of the hour or day, UTC"`
+	Agent  string    `json:"agent,omitempty"`
+	Status string    `json:"status" enum:"completed,failed,canceled"`
+	Runs   int       `json:"runs"`
+	Millis int64     `json:"durationMs"`
+	Tokens int64     `json:"tokens"`
+	Cost   float64   `json:"costUsd"`
+}
+
+type agentCounts struct {
+	ID string `json:"id"`
+	agentLoad
+}
+
+type statsOut struct {
+	Body struct {
+		Open        int           `json:"open" doc:"draft and active tasks"`
+		Active      int           `json:"active"`
+		Approvals   int           `json:"approvals" doc:"runs that wait for approval"`
+		InFlight    []task.ID     `json:"inFlight" doc:"tasks with a running run"`
+		Agents      []agentCounts `json:"agents"`
+		Done24h     int           `json:"done24h"`
+		Canceled24h int           `json:"canceled24h"`
+		MedianRunMs int64         `json:"medianRunMs" doc:"of the last 100 completed runs"`
+		Runs        []runTotals   `json:"runs" doc:"by time, agent and outcome"`
+	}
+}
+
+func (s *Server) eventOperations() {
+	handle(s, op{Method: "GET", Path: "/api/events", Need: task.Read, Tag: "Events", Summary: "Read the log, oldest first, or follow it", Desc: "With `Accept: text/event-stream` a live stream: from `Last-Event-ID` or `after` on, else from now on.", Stream: s.followEvents}, func(ctx context.Context, in *eventsIn) (*eventsOut, error) {
+		return s.eventsAnswer(ctx, task.EventFilter{After: in.After.ID, Limit: in.Limit})
+	})
+	handle(s, op{Method: "GET", Path: "/api/stats", Need: task.Read, Tag: "Events", Summary: "Counts, queue depths, and run outcomes by hour or day"}, s.stats)
+}
+
+func (s *Server) eventsAnswer(ctx context.Context, f task.EventFilter) (*eventsOut, error) {
+	list, err := s.svc.Events(ctx, actorIn(ctx), f)
+	if err != nil {
+		return nil, err
+	}
+	out := &eventsOut{}
+	out.Body.Events, out.Body.Next = list, nextID(list, f.Limit, func(e task.Event) task.ID { return e.ID })
+	return out, nil
+}
+
+func (s *Server) followEvents(c echo.Context) error {
+	from := cmp.Or(c.Request().Header.Get("Last-Event-ID"), c.QueryParam("after"))
+	if from == "" {
+		last, err := s.svc.LastEvent(c.Request().Context())
+		if err != nil {
+			return err
+		}
+		return s.eventLog(c, last)
+	}
+	var at cursor
+	if err := at.UnmarshalText([]byte(from)); err != nil {
+		return task.FieldErrorf("after", "%s", err)
+	}
+	return s.eventLog(c, at.ID)
+}
+
+const day = 24 * time.Hour
+
+func (s *Server) stats(ctx context.Context, in *statsIn) (*statsOut, error) {
+	since := in.Since.Time
+	switch {
+	case since != 0:
+	case in.By == "day":
+		since = s.svc.Now().Add(-30 * day)
+	default:
+		since = s.svc.Now().Add(-day)
+	}
+	st, err := s.svc.Stats(ctx, actorIn(ctx), since)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := s.svc.Agents(actorIn(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &statsOut{}
+	b := &out.Body
+	b.Open, b.Active, b.Approvals, b.InFlight = st.Open, st.Active, st.Approvals, st.InFlight
+	b.Done24h, b.Canceled24h, b.MedianRunMs = st.Done24h, st.Canceled24h, st.MedianRunMs
+	for _, def := range agents {
+		b.Agents = append(b.Agents, agentCounts{def.ID, agentLoad(st.Loads[def.ID])})
+	}
+	for _, h := range st.Hours {
+		b.Runs = append(b.Runs, runTotals(h))
+	}
+	if in.By == "day" {
+		b.Runs = byDay(b.Runs)
+	}
+	return out, nil
+}
+
+// byDay folds hours into days of UTC, in the order in which they first come.
+func byDay(hours []runTotals) []runTotals {
+	type key struct {
+		day           task.Time
+		agent, status string
+	}
+	at := map[key]int{}
+	var days []runTotals
+	for _, h := range hours {
+		h.Hour -= h.Hour % task.Time(day.Milliseconds())
+		k := key{h.Hour, h.Agent, h.Status}
+		i, seen := at[k]
+		if !seen {
+			at[k] = len(days)
+			days = append(days, h)
+			continue
+		}
+		d := &days[i]
+		d.Runs += h.Runs
+		d.Millis += h.Millis
+		d.Tokens += h.Tokens
+		d.Cost += h.Cost
+	}
+	return days
+}

@@ -1,0 +1,119 @@
+package handlers
+
+import (
+	"context"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+type usersOut struct {
+	Body struct {
+		Users []task.User `json:"users"`
+	}
+}
+
+type userOut struct {
+	Body task.User
+}
+
+func userAnswer(u task.User, err error) (*userOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &userOut{u}, nil
+}
+
+type newUserIn struct {
+	Body struct {
+		Name     string    `json:"name" doc:"1 to 40 characters"`
+		Password string    `json:"password" doc:"12 to 512 characters"`
+		Role     task.Role `json:"role" enum:"viewer,operator,reviewer,admin"`
+	}
+}
+
+type newUserOut struct {
+	Location string `header:"Location"`
+	Body     task.User
+}
+
+type userPatchIn struct {
+	ID   pathID `path:"id"`
+	Body struct {
+		Role     *task.Role `json:"role,omitempty" enum:"viewer,operator,reviewer,admin"`
+		Disabled *bool      `json:"disabled,omitempty" doc:"true: may not sign in any more"`
+		Password *string    `json:"password,omitempty" doc:"12 to 512 characters"`
+	}
+}
+
+type tokensOut struct {
+	Body struct {
+		Tokens []task.Token `json:"tokens"`
+	}
+}
+
+type newTokenIn struct {
+	Body struct {
+		Name  string `json:"name" doc:"what it is for, 1 to 60 characters"`
+		Agent string `json:"agent,omitempty" doc:"agent id, for an agent's token"`
+		Scope string `json:"scope,omitempty" doc:"read, operate, review or admin, and act-as beside it: for people and programs"`
+		Days  int    `json:"days,omitempty" doc:"until it expires: 1 to 3650; 0 for the default; -1 for no end"`
+		Own   bool   `json:"own,omitempty" doc:"true: bound to the caller's account and role"`
+	}
+}
+
+type madeToken struct {
+	task.Token
+	Secret string `json:"secret" doc:"told this once"`
+}
+
+type newTokenOut struct {
+	Location string `header:"Location"`
+	Body     madeToken
+}
+
+type idPath struct {
+	ID pathID `path:"id"`
+}
+
+func (s *Server) peopleOperations() {
+	handle(s, op{Method: "GET", Path: "/api/users", Need: task.Admin, Tag: "People", Summary: "List people"}, func(ctx context.Context, _ *struct{}) (*usersOut, error) {
+		list, err := s.svc.Users(ctx, actorIn(ctx))
+		out := &usersOut{}
+		out.Body.Users = list
+		return out, err
+	})
+	handle(s, op{Method: "POST", Path: "/api/users", Need: task.Admin, Status: 201, Tag: "People", Summary: "Add a person"}, s.addUser)
+	handle(s, op{Method: "PATCH", Path: "/api/users/{id}", Need: task.Admin, Tag: "People", Summary: "Change role or password of a person, or disable them", Desc: "Their sessions end."}, func(ctx context.Context, in *userPatchIn) (*userOut, error) {
+		return userAnswer(s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body)))
+	})
+	handle(s, op{Method: "GET", Path: "/api/tokens", Need: task.Admin, Tag: "Tokens", Summary: "List tokens; secrets are never told again"}, func(ctx context.Context, _ *struct{}) (*tokensOut, error) {
+		list, err := s.svc.Tokens(ctx, actorIn(ctx))
+		out := &tokensOut{}
+		out.Body.Tokens = list
+		return out, err
+	})
+	handle(s, op{Method: "POST", Path: "/api/tokens", Need: task.Admin, Status: 201, Tag: "Tokens", Summary: "Make a token", Desc: "The secret is in this answer alone; an Idempotency-Key has no effect here, as the secret is not stored."}, s.makeToken)
+	handle(s, op{Method: "DELETE", Path: "/api/tokens/{id}", Need: task.Admin, Status: 204, Tag: "Tokens", Summary: "Revoke a token at once"}, func(ctx context.Context, in *idPath) (*struct{}, error) {
+		return nil, s.svc.RevokeToken(ctx, actorIn(ctx), in.ID.ID)
+	})
+}
+
+func (s *Server) addUser(ctx context.Context, in *newUserIn) (*newUserOut, error) {
+	// The key's record would hold a plain hash of a body with a password. A
+	// repeat is refused anyway: the name is taken.
+	ctx = service.WithIdempotency(ctx, nil)
+	u, err := s.svc.AddUser(ctx, actorIn(ctx), in.Body.Name, in.Body.Password, in.Body.Role)
+	if err != nil {
+		return nil, err
+	}
+	return &newUserOut{"/api/users/" + u.ID.String(), u}, nil
+}
+
+func (s *Server) makeToken(ctx context.Context, in *newTokenIn) (*newTokenOut, error) {
+	made, err := s.svc.CreateToken(ctx, actorIn(ctx), service.NewToken(in.Body))
+	if err != nil {
+		return nil, err
+	}
+	return &newTokenOut{"/api/tokens/" + made.ID.String(), madeToken(made)}, nil
+}

@@ -1,0 +1,155 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+
+	"taskyard/task"
+)
+
+// huma's words and switches are variables of its package: they are set once,
+// before any server is made.
+func init() {
+	huma.ValidateStrictCasing = true // else "Title" would pass for "title" and be lost
+	huma.DefaultArrayNullable = false
+	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError { return newProblem(status, msg, errs) }
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
+		p := newProblem(status, msg, errs)
+		p.RequestID = requestIDOf(ctx.Context())
+		return p
+	}
+	validation.MsgUnexpectedProperty = "is not a known field"
+	validation.MsgExpectedRequiredProperty = "%s" + isRequired
+	validation.MsgExpectedMatchExactlyOneSchema = `must be an id: a positive whole number such as 5 or "5"`
+	validation.MsgExpectedInteger = "must be a whole number"
+	validation.MsgExpectedNumber = "must be a number"
+	validation.MsgExpectedString = "must be a string"
+	validation.MsgExpectedBoolean = "must be true or false"
+	validation.MsgExpectedArray = "must be a list"
+	validation.MsgExpectedObject = "must be an object"
+	validation.MsgExpectedOneOf = "must be one of %s"
+	validation.MsgExpectedMinimumNumber = "must be at least %v"
+	validation.MsgExpectedMaximumNumber = "must be at most %v"
+	validation.MsgExpectedBePattern = "must be %s"
+}
+
+const isRequired = " is required"
+
+// immutable names what a caller may never write. The last is a step's.
+var immutable = map[string]bool{"id": true, "createdBy": true, "createdAt": true, "threadId": true, "taskId": true}
+
+// newProblem gives huma's own refusals our body and codes.
+func newProblem(status int, msg string, errs []error) *Problem {
+	p := &Problem{Status: status, Code: codeOf(status), Detail: msg}
+	for _, err := range errs {
+		var e *task.Error
+		var big *http.MaxBytesError
+		var d huma.ErrorDetailer
+		switch {
+		case errors.As(err, &e):
+			return ofError(e)
+		case errors.As(err, &big):
+			return ofError(errTooLarge)
+		case errors.As(err, &d):
+			p.note(d.ErrorDetail())
+		case status == http.StatusInternalServerError: // huma could not read the body
+			return ofError(unreadable)
+		}
+	}
+	p.Title = http.StatusText(p.Status)
+	if p.Code == string(task.CodeInvalidField) && len(p.Errors) > 0 {
+		parts := make([]string, len(p.Errors))
+		for i, f := range p.Errors {
+			parts[i] = f.Field + ": " + f.Message
+		}
+		p.Detail = strings.Join(parts, "; ")
+	}
+	return p
+}
+
+var unreadable = task.Errorf(task.Malformed, task.CodeInvalidJSON, "The body could not be read to its end")
+
+// note adds one finding of huma's.
+func (p *Problem) note(d *huma.ErrorDetail) {
+	malformed := func(why string) {
+		p.Status, p.Code, p.Detail = http.StatusBadRequest, string(task.CodeInvalidJSON), why
+	}
+	field, message := fieldOf(d.Location), d.Message
+	switch {
+	case p.Status == http.StatusUnsupportedMediaType:
+		p.Detail = "Send Content-Type: application/json"
+		return
+	case d.Location == "body" && p.Status == http.StatusBadRequest:
+		malformed(message)
+		return
+	case d.Location == "body" && message == validation.MsgExpectedObject:
+		malformed("The body must be one JSON object")
+		return
+	case d.Location == "body" && !strings.HasSuffix(message, isRequired):
+		// The types fit, the value does not, as with a number too large for
+		// its field; readJSON puts the field first.
+		if f, m, ok := strings.Cut(message, ": "); ok {
+			field, message = f, m
+		}
+	case message == validation.MsgUnexpectedProperty:
+		name := field[strings.LastIndexByte(field, '.')+1:]
+		if twin := twinOf(d.Value, name); twin != "" {
+			malformed("The body is not acceptable JSON: it has both " + name + " and " + twin)
+			return
+		}
+		if immutable[name] && p.Status == http.StatusUnprocessableEntity {
+			p.Code, message = string(task.CodeImmutableField), "never changes; leave it out"
+			p.Detail = field + ": " + message
+		}
+	}
+	if name, ok := strings.CutSuffix(message, isRequired); ok && !strings.Contains(name, " ") {
+		if field == "body" {
+			field = name
+		} else {
+			field += "." + name
+		}
+		message = "is required"
+	}
+	p.Errors = append(p.Errors, task.FieldError{Field: field, Message: message})
+}
+
+// twinOf finds another name of the object that differs in case alone.
+func twinOf(object any, name string) string {
+	m, _ := object.(map[string]any)
+	for k := range m {
+		if k != name && strings.EqualFold(k, name) {
+			return k
+		}
+	}
+	return ""
+}
+
+// fieldOf turns huma's "body.steps[0].title" into "steps[0].title".
+func fieldOf(location string) string {
+	for _, p := range []string{"body.", "query.", "path.", "header."} {
+		if f, ok := strings.CutPrefix(location, p); ok {
+			return f
+		}
+	}
+	return location
+}
+
+func codeOf(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return string(task.CodeInvalidJSON)
+	case http.StatusRequestEntityTooLarge:
+		return string(task.CodeBodyTooLarge)
+	case http.StatusUnsupportedMediaType:
+		return string(task.CodeUnsupportedMedia)
+	case http.StatusNotFound:
+		return string(task.CodeNotFound)
+	case http.StatusUnprocessableEntity:
+		return string(task.CodeInvalidField)
+	}
+	return string(task.CodeInternal)
+}

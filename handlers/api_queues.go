@@ -1,0 +1,117 @@
+package handlers
+
+import (
+	"context"
+
+	"taskyard/task"
+)
+
+// AgentPath is the id of an agent in the path.
+type AgentPath struct {
+	ID string `path:"id" maxLength:"200" doc:"agent id"`
+}
+
+type queueIn struct {
+	AgentPath
+	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
+	After string `query:"after" doc:"the cursor next of the page before"`
+	Full  bool   `query:"full" doc:"true: with descriptions"`
+}
+
+type signupBody struct {
+	Count int `json:"count,omitempty" minimum:"1" maximum:"50" doc:"claim up to so many; the answer is then {tasks}"`
+}
+
+type signupIn struct {
+	AgentPath
+	optional[signupBody]
+}
+
+// signupOut has task, which may be null, or with count tasks.
+type signupOut struct {
+	Body struct {
+		Task  **task.Task   `json:"task,omitzero" doc:"null when nothing is free"`
+		Tasks *[]*task.Task `json:"tasks,omitzero" doc:"instead of task, when count was sent"`
+	}
+}
+
+type finishIn struct {
+	AgentPath
+	Body struct {
+		TaskID  apiID  `json:"taskId"`
+		Summary string `json:"summary,omitempty"`
+		Claim   int64  `json:"claim,omitempty" minimum:"1" doc:"id of the claim that the caller holds"`
+	}
+}
+
+type finishOut struct {
+	Body struct {
+		Completed *task.Task `json:"completed"`
+		Task      *task.Task `json:"task" doc:"null when nothing is free"`
+	}
+}
+
+type reassignIn struct {
+	AgentPath
+	Body struct {
+		TaskIDs  []apiID `json:"taskIds" doc:"1 to 500 tasks of this agent"`
+		NewAgent string  `json:"newAgent"`
+		Comment  string  `json:"comment" doc:"what the new owner must know"`
+	}
+}
+
+type reassignedOut struct {
+	Body struct {
+		Tasks []*task.Task `json:"tasks"`
+	}
+}
+
+func (s *Server) queueOperations() {
+	handle(s, op{Method: "GET", Path: "/api/agents/{id}/queue", Need: task.Read, Tag: "Queues", Summary: "List the active tasks of an agent in order"}, func(ctx context.Context, in *queueIn) (*pageOut, error) {
+		return pageAnswer(s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After))
+	})
+	handle(s, op{Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues", Summary: "Claim the first free task of a queue", Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`."}, s.signup)
+	handle(s, op{Method: "POST", Path: "/api/agents/{id}/complete-and-signup", Need: task.Claiming, Tag: "Queues", Summary: "Complete one task and claim the next"}, s.completeAndSignup)
+	handle(s, op{Method: "POST", Path: "/api/agents/{id}/reassign", Need: task.Claiming, Tag: "Queues", Summary: "Hand several tasks to another agent, all or none"}, s.reassign)
+}
+
+func (s *Server) signup(ctx context.Context, in *signupIn) (*signupOut, error) {
+	count := in.body().Count
+	list, err := s.svc.Signup(ctx, actorIn(ctx), in.ID, max(1, count))
+	if err != nil {
+		return nil, err
+	}
+	out := &signupOut{}
+	if count > 0 {
+		out.Body.Tasks = &list
+		return out, nil
+	}
+	var first *task.Task
+	if len(list) > 0 {
+		first = list[0]
+	}
+	out.Body.Task = &first
+	return out, nil
+}
+
+func (s *Server) completeAndSignup(ctx context.Context, in *finishIn) (*finishOut, error) {
+	b := in.Body
+	done, err := s.svc.CompleteAndSignup(ctx, actorIn(ctx), in.ID, task.ID(b.TaskID), b.Summary, b.Claim)
+	if err != nil {
+		return nil, err
+	}
+	out := &finishOut{}
+	out.Body.Completed, out.Body.Task = done.Completed, done.Task
+	return out, nil
+}
+
+func (s *Server) reassign(ctx context.Context, in *reassignIn) (*reassignedOut, error) {
+	b := in.Body
+	list, err := s.svc.Reassign(ctx, actorIn(ctx), in.ID, ids(b.TaskIDs), b.NewAgent, b.Comment)
+	if err != nil {
+		return nil, err
+	}
+	out := &reassignedOut{}
+	out.Body.Tasks = list
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package handlers
+
+import (
+	"context"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+type completeBody struct {
+	Summary string `json:"summary,omitempty" doc:"what was done, for the history"`
+	Claim   int64  `json:"claim,omitempty" minimum:"1" doc:"id of the claim that the caller holds"`
+}
+
+type reasonBody struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+type claimBody struct {
+	Claim int64 `json:"claim,omitempty" minimum:"1" doc:"id of the claim that the caller holds"`
+}
+
+type canceledOut struct {
+	Body struct {
+		Task     *task.Task `json:"task"`
+		Canceled []task.ID  `json:"canceled" doc:"every task that was canceled, the named one first"`
+	}
+}
+
+type runAnswerOut struct {
+	Body struct {
+		Run *task.Run `json:"run"`
+	}
+}
+
+type moveIn struct {
+	TaskPath
+	Body struct {
+		CurrentAgent string `json:"currentAgent" doc:"the owner, who hands over"`
+		NewAgent     string `json:"newAgent"`
+		Comment      string `json:"comment" doc:"what the new owner must know"`
+		Claim        int64  `json:"claim,omitempty" minimum:"1" doc:"id of the claim that the caller holds"`
+	}
+}
+
+type movedOut struct {
+	Body struct {
+		Task *task.Task `json:"task"`
+	}
+}
+
+type completeIn struct {
+	TaskPath
+	optional[completeBody]
+}
+
+type reasonIn struct {
+	TaskPath
+	optional[reasonBody]
+}
+
+type claimIn struct {
+	TaskPath
+	optional[claimBody]
+}
+
+type bareIn struct {
+	TaskPath
+	optional[nothing]
+}
+
+// taskActs are the operations that stand for an act on a task.
+func (s *Server) taskActs() {
+	handle(s, op{Method: "POST", Path: "/api/tasks/{id}/complete", Need: task.Write, Tag: "Tasks", Summary: "Complete a task: it becomes history"}, func(ctx context.Context, in *completeIn) (*taskOut, error) {
+		return taskAnswer(s.svc.CompleteTask(ctx, actorIn(ctx), in.ID.ID, in.body().Summary, in.body().Claim))
+	})
+	handle(s, op{Method: "POST", Path: "/api/tasks/{id}/cancel", Need: task.Write, Tag: "Tasks", Summary: "Cancel a task and every open subtask below it"}, s.cancelTask)
+	handle(s, op{Method: "POST", Path: "/api/tasks/{id}/run", Need: task.Write, Status: 202, Tag: "Runs", Summary: "Dispatch a run of a task now", Desc: "Answers at once; follow the run by its id."}, s.runTask)
+	handle(s, op{Method: "POST", Path: "/api/tasks/{id}/move", Need: task.Claiming, Tag: "Queues", Summary: "Hand a working task to another agent"}, s.moveTask)
+	handle(s, op{Method: "POST", Path: "/api/tasks/{id}/release", Need: task.Claiming, Tag: "Queues", Summary: "Release the claim of a task"}, func(ctx context.Context, in *claimIn) (*taskOut, error) {
+		return taskAnswer(s.svc.ReleaseClaim(ctx, actorIn(ctx), in.ID.ID, in.body().Claim))
+	})
+	handle(s, op{Method: "POST", Path: "/api/tasks/{id}/heartbeat", Need: task.Claiming, Tag: "Queues", Summary: "Renew the claim of a task"}, func(ctx context.Context, in *claimIn) (*taskOut, error) {
+		return taskAnswer(s.svc.Heartbeat(ctx, actorIn(ctx), in.ID.ID, in.body().Claim))
+	})
+}
+
+func (s *Server) cancelTask(ctx context.Context, in *reasonIn) (*canceledOut, error) {
+	c, err := s.svc.CancelTask(ctx, actorIn(ctx), in.ID.ID, in.body().Reason)
+	if err != nil {
+		return nil, err
+	}
+	out := &canceledOut{}
+	out.Body.Task, out.Body.Canceled = c.Task, c.Canceled
+	return out, nil
+}
+
+func (s *Server) runTask(ctx context.Context, in *bareIn) (*runAnswerOut, error) {
+	r, err := s.svc.RunNow(ctx, actorIn(ctx), in.ID.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &runAnswerOut{}
+	out.Body.Run = r
+	return out, nil
+}
+
+func (s *Server) moveTask(ctx context.Context, in *moveIn) (*movedOut, error) {
+	b := in.Body
+	t, err := s.svc.MoveTask(ctx, actorIn(ctx), service.Move{TaskID: in.ID.ID, CurrentAgent: b.CurrentAgent, NewAgent: b.NewAgent, Comment: b.Comment, Claim: b.Claim})
+	if err != nil {
+		return nil, err
+	}
+	out := &movedOut{}
+	out.Body.Task = t
+	return out, nil
+}

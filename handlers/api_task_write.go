@@ -1,0 +1,93 @@
+package handlers
+
+import (
+	"context"
+	"strconv"
+
+	"taskyard/task"
+)
+
+type newTaskBody struct {
+	Title       string         `json:"title" doc:"1 to 200 characters"`
+	Description string         `json:"description,omitempty" doc:"Markdown, at most 64 KiB"`
+	Owner       string         `json:"owner" doc:"agent id"`
+	Status      task.Status    `json:"status,omitempty" enum:"draft,active" doc:"default active"`
+	Priority    int            `json:"priority,omitempty" doc:"higher comes first; default 0"`
+	Steps       []stepBody     `json:"steps,omitempty"`
+	Resources   []resourceBody `json:"resources,omitempty"`
+	Channel     string         `json:"channel,omitempty" doc:"default web"`
+	Start       *bool          `json:"start,omitempty" doc:"false: an active task does not wake its owner"`
+}
+
+type stepBody struct {
+	Title   string `json:"title" doc:"1 to 60 characters"`
+	Details string `json:"details,omitempty"`
+	Done    bool   `json:"done,omitempty"`
+}
+
+type resourceBody struct {
+	Type  string `json:"type" enum:"url,file"`
+	Value string `json:"value" doc:"http, https or mailto URL, or absolute path"`
+	Label string `json:"label,omitempty"`
+}
+
+func (b newTaskBody) task() task.New {
+	n := task.New{
+		Title: b.Title, Description: b.Description, Owner: b.Owner, Status: b.Status, Priority: b.Priority, Channel: b.Channel,
+		Steps: stepsOf(b.Steps), NoStart: b.Start != nil && !*b.Start,
+	}
+	for _, r := range b.Resources {
+		n.Resources = append(n.Resources, task.Resource(r))
+	}
+	return n
+}
+
+func stepsOf(list []stepBody) []task.Step {
+	steps := make([]task.Step, len(list))
+	for i, s := range list {
+		steps[i] = task.Step{Title: s.Title, Details: s.Details, Done: s.Done}
+	}
+	return steps
+}
+
+type patchIn struct {
+	TaskPath
+	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
+	Body    struct {
+		Title       *string `json:"title,omitempty"`
+		Description *string `json:"description,omitempty"`
+		Priority    *int    `json:"priority,omitempty"`
+		Owner       *string `json:"owner,omitempty"`
+		Status      *string `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
+		Version     int64   `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
+	}
+}
+
+func (s *Server) patchTask(ctx context.Context, in *patchIn) (*taskOut, error) {
+	b := in.Body
+	p := task.Patch{Title: b.Title, Description: b.Description, Priority: b.Priority, Owner: b.Owner, Status: b.Status, Version: b.Version}
+	if in.IfMatch != "" {
+		v, err := etagVersion(in.IfMatch)
+		if err != nil {
+			return nil, err
+		}
+		p.Version = v
+	}
+	return taskAnswer(s.svc.UpdateTask(ctx, actorIn(ctx), in.ID.ID, p))
+}
+
+// etagVersion reads the version out of an ETag; 0 stands for any.
+func etagVersion(tag string) (int64, error) {
+	if tag == "*" {
+		return 0, nil
+	}
+	raw, err := strconv.Unquote(tag)
+	if err != nil {
+		raw = tag
+	}
+	v, err := strconv.ParseInt(raw, 10, 64)
+	if err != nil || v < 1 {
+		return 0, task.FieldErrorf("If-Match", "must be an ETag that this task had")
+	}
+	return v, nil
+}

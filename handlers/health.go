@@ -1,0 +1,106 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+)
+
+const (
+	probeLimit = 2 * time.Second // a write that takes longer is a failure
+	probeEvery = time.Second     // askers in between get the last verdict
+)
+
+// readiness is the last verdict on whether the yard can do its work.
+type readiness struct {
+	mu       sync.Mutex
+	at       time.Time
+	problems map[string]string
+}
+
+type readyBody struct {
+	Ready    bool              `json:"ready"`
+	Problems map[string]string `json:"problems,omitempty"`
+}
+
+// readyz tells whether the database can be written and the scheduler turns.
+func (s *Server) readyz(c echo.Context) error {
+	problems := s.problems(c.Request().Context())
+	status := http.StatusOK
+	if len(problems) > 0 {
+		status = http.StatusServiceUnavailable
+	}
+	b, err := marshalJSON(readyBody{len(problems) == 0, problems})
+	if err != nil {
+		return err
+	}
+	return c.Blob(status, "application/json", b)
+}
+
+// problems probes at most once a second: each probe is a synced write, and
+// anybody may ask.
+func (s *Server) problems(ctx context.Context) map[string]string {
+	r := &s.ready
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.at.IsZero() && time.Since(r.at) < probeEvery {
+		return r.problems
+	}
+	found := map[string]string{}
+	if why := s.probe(ctx); why != "" {
+		found["database"] = why
+	}
+	if s.opt.Scheduler != nil && !s.opt.Scheduler.Alive() {
+		found["scheduler"] = "has not turned for too long"
+	}
+	r.at, r.problems = time.Now(), found
+	return found
+}
+
+// probe returns why the database cannot be written now, or "". A write whose
+// file was deleted or replaced is refused by the store.
+func (s *Server) probe(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeLimit)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- s.svc.Probe(ctx) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	var e *task.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Message
+	case errors.Is(err, context.DeadlineExceeded):
+		return "a write took longer than " + probeLimit.String()
+	}
+	s.log.Error("probe failed", "error", err)
+	return "internal error; the log tells more"
+}
+
+// mayMeasure tells whether the caller may read the metrics: with a token, or
+// from this machine. Behind a local proxy everybody seems to be local, so a
+// forwarded request is not.
+func mayMeasure(c echo.Context) error {
+	if actorOf(c).May(task.Read) {
+		return nil
+	}
+	h := c.Request().Header
+	ip := net.ParseIP(c.RealIP())
+	if ip != nil && ip.IsLoopback() && h.Get("X-Forwarded-For") == "" && h.Get("Forwarded") == "" {
+		return nil
+	}
+	return errSignIn
+}

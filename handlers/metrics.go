@@ -1,0 +1,148 @@
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// metrics counts requests and hands out what Prometheus collects.
+type metrics struct {
+	requests *prometheus.HistogramVec
+	page     http.Handler
+}
+
+func newMetrics(svc *service.Service, log *slog.Logger) *metrics {
+	reg := prometheus.NewRegistry()
+	m := &metrics{requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "taskyard_http_request_duration_seconds", Help: "Requests by method, route template and status.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
+	}, []string{"method", "route", "status"})}
+	reg.MustRegister(m.requests, yardCollector{svc, log}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.page = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError)})
+	return m
+}
+
+// observe counts a request. Labels come from a bounded set: callers choose
+// neither route nor method.
+func (m *metrics) observe(c echo.Context, took time.Duration) {
+	route, method := c.Path(), c.Request().Method
+	if route == "" {
+		route = "none"
+	}
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+	default:
+		method = "other"
+	}
+	m.requests.WithLabelValues(method, route, statusText(c.Response().Status)).Observe(took.Seconds())
+}
+
+func statusText(n int) string {
+	switch n {
+	case http.StatusOK:
+		return "200"
+	case http.StatusCreated:
+		return "201"
+	}
+	return strconv.Itoa(n)
+}
+
+func (s *Server) measured(c echo.Context) error {
+	if err := mayMeasure(c); err != nil {
+		return err
+	}
+	s.metrics.page.ServeHTTP(c.Response(), c.Request())
+	return nil
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("taskyard_"+name, help, labels, nil)
+}
+
+var (
+	descQueued    = desc("queue_tasks", "Active tasks without a live claim.", "agent")
+	descOldest    = desc("queue_oldest_seconds", "Age of the oldest queued task.", "agent")
+	descClaims    = desc("claims_live", "Active tasks with a live claim.", "agent")
+	descApprovals = desc("approvals_waiting", "Runs that wait for approval.")
+	descInFlight  = desc("runs_running", "Runs that run now.")
+	descRuns      = desc("runs_ended_24h", "Runs that ended in the last 24 hours, by outcome, as of the last roll-up.", "status")
+	descCommits   = desc("commits_total", "Transactions committed since the start.")
+	descWrites    = desc("writes_total", "Writes in these transactions; their ratio is the batch size.")
+	descCommitSec = desc("commit_seconds_total", "Time that commits took.")
+	descWaiting   = desc("writes_waiting", "Writes that wait for the writer.")
+	descWAL       = desc("wal_bytes", "Bytes of the write-ahead log.")
+	descDatabase  = desc("database_bytes", "Bytes of the database file.")
+	descStreams   = desc("live_subscribers", "Open live streams.")
+)
+
+// yardCollector reads the state of the yard when it is asked.
+type yardCollector struct {
+	svc *service.Service
+	log *slog.Logger
+}
+
+// Describe names every metric.
+func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams,
+	} {
+		ch <- d
+	}
+}
+
+// Collect reads them; what cannot be read now is left out.
+func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	count := func(d *prometheus.Desc, v float64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v)
+	}
+	gauge(descStreams, float64(y.svc.Hub().Subscribers()))
+	if about, err := y.svc.About(ctx); err != nil {
+		y.log.Warn("metrics of the store not read", "error", err)
+	} else {
+		m := about.Metrics
+		count(descCommits, float64(m.Batches))
+		count(descWrites, float64(m.Writes))
+		count(descCommitSec, m.CommitTime.Seconds())
+		gauge(descWaiting, float64(m.Queued))
+		gauge(descWAL, float64(m.WALBytes))
+		gauge(descDatabase, float64(about.Bytes))
+	}
+	now := y.svc.Now()
+	st, err := y.svc.Stats(ctx, task.SystemActor, now.Add(-day))
+	if err != nil {
+		y.log.Warn("metrics of the yard not read", "error", err)
+		return
+	}
+	gauge(descApprovals, float64(st.Approvals))
+	gauge(descInFlight, float64(len(st.InFlight)))
+	for agent, l := range st.Loads {
+		gauge(descQueued, float64(l.Queued), agent)
+		gauge(descClaims, float64(l.Working), agent)
+		if l.OldestAt != 0 {
+			gauge(descOldest, now.Sub(l.OldestAt).Seconds(), agent)
+		}
+	}
+	ended := map[string]int{string(task.RunCompleted): 0, string(task.RunFailed): 0, string(task.RunCanceled): 0}
+	for _, h := range st.Hours {
+		ended[h.Status] += h.Runs
+	}
+	for status, n := range ended {
+		gauge(descRuns, float64(n), status)
+	}
+}

@@ -1,0 +1,236 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-co-op/gocron/v2"
+
+	"taskyard/task"
+)
+
+const (
+	watchEvery = time.Second
+	jumpLimit  = 5 * time.Second // wall against monotonic time
+	stopLimit  = 5 * time.Second
+)
+
+// clock turns the table of jobs. gocron stops firing after the wall clock
+// steps back; a watchdog on the monotonic clock then builds it anew.
+type clock struct {
+	table []job
+	loc   *time.Location
+	note  func(job, time.Duration, error)
+	log   *slog.Logger
+	wall  func() time.Time // stripped of its monotonic reading
+
+	mu    sync.Mutex
+	cron  gocron.Scheduler
+	ids   map[string]gocron.Job
+	state map[string]*task.JobInfo
+	looks atomic.Int64 // unix nanoseconds of the watchdog's last look
+	ended chan struct{}
+}
+
+func newClock(table []job, loc *time.Location, note func(job, time.Duration, error), log *slog.Logger) (*clock, error) {
+	c := &clock{
+		table: table, loc: loc, note: note, log: log, wall: func() time.Time { return time.Now().Round(0) },
+		state: map[string]*task.JobInfo{}, ended: make(chan struct{}),
+	}
+	for _, jb := range table {
+		info := &task.JobInfo{Name: jb.name, About: jb.about, Schedule: jb.cron}
+		if jb.every > 0 {
+			info.Schedule = "every " + short(jb.every)
+		} else if _, err := newWallCron(jb.cron, loc); err != nil {
+			return nil, err
+		}
+		c.state[jb.name] = info
+	}
+	return c, nil
+}
+
+func short(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return task.ID(d/time.Hour).String() + " h"
+	case d%time.Minute == 0:
+		return task.ID(d/time.Minute).String() + " min"
+	}
+	return d.String()
+}
+
+func (c *clock) start(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.build(ctx); err != nil {
+		return err
+	}
+	c.looks.Store(time.Now().UnixNano())
+	go c.watch(ctx)
+	return nil
+}
+
+// build makes gocron's schedule from the table; c.mu is held.
+func (c *clock) build(ctx context.Context) error {
+	s, err := gocron.NewScheduler(gocron.WithLocation(c.loc), gocron.WithStopTimeout(stopLimit))
+	if err != nil {
+		return err
+	}
+	c.ids = map[string]gocron.Job{}
+	for _, jb := range c.table {
+		def, opts := gocron.DurationJob(jb.every), []gocron.JobOption{gocron.WithName(jb.name), gocron.WithSingletonMode(gocron.LimitModeReschedule)}
+		if jb.cron != "" {
+			w, err := newWallCron(jb.cron, c.loc)
+			if err != nil {
+				return err
+			}
+			def, opts = gocron.CronJob(jb.cron, false), append(opts, gocron.WithCronImplementation(w))
+		}
+		id, err := s.NewJob(def, gocron.NewTask(func() { c.once(ctx, jb) }), opts...)
+		if err != nil {
+			return err
+		}
+		c.ids[jb.name] = id
+	}
+	c.cron = s
+	s.Start()
+	return nil
+}
+
+func (c *clock) stop() {
+	<-c.ended
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.cron.Shutdown(); err != nil {
+		c.log.Warn("scheduler stopped late", "error", err)
+	}
+}
+
+// once runs a job unless it runs already.
+func (c *clock) once(ctx context.Context, jb job) {
+	c.mu.Lock()
+	info := c.state[jb.name]
+	if info == nil {
+		info = &task.JobInfo{Name: jb.name, About: "queues a run for each task that may run", Schedule: "on demand"}
+		c.state[jb.name] = info
+	}
+	if info.Running || ctx.Err() != nil {
+		c.mu.Unlock()
+		return
+	}
+	info.Running = true
+	c.mu.Unlock()
+
+	start := time.Now()
+	err := jb.run(ctx)
+	took := time.Since(start)
+
+	c.mu.Lock()
+	info.Running, info.LastAt, info.Took, info.Failure = false, task.TimeOf(start), took, ""
+	info.Runs++
+	if err != nil {
+		info.Failure = err.Error()
+	}
+	c.mu.Unlock()
+	c.note(jb, took, err)
+}
+
+func (c *clock) runNow(ctx context.Context, name string) error {
+	for _, jb := range c.table {
+		if jb.name == name {
+			go c.once(ctx, jb)
+			return nil
+		}
+	}
+	return task.Errorf(task.NotFound, task.CodeNotFound, "No job is called %s", name)
+}
+
+func (c *clock) next(name string) task.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := c.ids[name]
+	if id == nil {
+		return 0
+	}
+	t, err := id.NextRun()
+	if err != nil {
+		return 0
+	}
+	return task.TimeOf(t)
+}
+
+func (c *clock) infos() []task.JobInfo {
+	list := make([]task.JobInfo, 0, len(c.table)+1)
+	for _, jb := range c.table {
+		next := c.next(jb.name)
+		c.mu.Lock()
+		info := *c.state[jb.name]
+		c.mu.Unlock()
+		info.Next = next
+		list = append(list, info)
+	}
+	return list
+}
+
+func (c *clock) alive() bool {
+	return time.Since(time.Unix(0, c.looks.Load())) < 30*time.Second
+}
+
+// watch compares, every second, how far the wall and the monotonic clock
+// went. After a jump the schedule is built anew, and ticks that the jump
+// passed over are folded into one.
+func (c *clock) watch(ctx context.Context) {
+	defer close(c.ended)
+	t := time.NewTicker(watchEvery)
+	defer t.Stop()
+	mono, wall := time.Now(), c.wall()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		now, nowWall := time.Now(), c.wall()
+		drift := nowWall.Sub(wall) - now.Sub(mono)
+		if drift > jumpLimit || drift < -jumpLimit {
+			c.jumped(ctx, wall, nowWall)
+		}
+		mono, wall = now, nowWall
+		c.looks.Store(now.UnixNano())
+	}
+}
+
+func (c *clock) jumped(ctx context.Context, from, to time.Time) {
+	c.log.Warn("the wall clock jumped; building the schedule anew", "from", from, "to", to)
+	c.mu.Lock()
+	old := c.cron
+	err := c.build(ctx)
+	c.mu.Unlock()
+	if err != nil {
+		c.log.Error("schedule not built", "error", err)
+		return
+	}
+	go func() {
+		if err := old.Shutdown(); err != nil {
+			c.log.Debug("old schedule", "error", err)
+		}
+	}()
+	for _, jb := range c.table {
+		if jb.cron != "" && passed(jb.cron, c.loc, from, to) {
+			go c.once(ctx, jb)
+		}
+	}
+}
+
+// passed tells whether a cron line fires between two moments.
+func passed(line string, loc *time.Location, from, to time.Time) bool {
+	w, err := newWallCron(line, loc)
+	if err != nil {
+		return false
+	}
+	next := w.Next(from)
+	return !next.IsZero() && !next.After(to)
+}

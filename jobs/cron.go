@@ -1,0 +1,77 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// wallCron is a cron line in a time zone that changes its clock. It computes
+// on the wall clock: a time that a spring gap swallows fires once at the next
+// valid minute; a time that an autumn overlap repeats fires once.
+type wallCron struct {
+	sched cron.Schedule
+	loc   *time.Location
+}
+
+var fiveFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
+func newWallCron(line string, loc *time.Location) (*wallCron, error) {
+	if strings.Contains(line, "=") {
+		// The parser reads TZ= here, and panics on some such lines.
+		return nil, fmt.Errorf("cron line %q: a zone of its own is not supported", line)
+	}
+	sched, err := fiveFields.Parse(line)
+	if err != nil {
+		return nil, fmt.Errorf("cron line %q: %w", line, err)
+	}
+	return &wallCron{sched, loc}, nil
+}
+
+// IsValid is asked by gocron; the line was parsed already.
+func (w *wallCron) IsValid(string, *time.Location, time.Time) error { return nil }
+
+// Next returns the first firing after last, or the zero time when there is
+// none within five years.
+func (w *wallCron) Next(last time.Time) time.Time {
+	local := last.In(w.loc)
+	floating := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
+	for range 10_000 {
+		floating = w.sched.Next(floating)
+		if floating.IsZero() {
+			return floating
+		}
+		if real := w.real(floating); real.After(last) {
+			return real
+		}
+	}
+	return time.Time{}
+}
+
+// real places a wall clock time in the zone: at its first coming where the
+// clock shows it twice, so that a schedule built anew between the two neither
+// repeats nor forgets it.
+func (w *wallCron) real(f time.Time) time.Time {
+	t := time.Date(f.Year(), f.Month(), f.Day(), f.Hour(), f.Minute(), f.Second(), 0, w.loc)
+	if !shows(t, f) {
+		// The wall clock skips f: the gap ends where the next zone period begins.
+		_, end := t.Add(-4 * time.Hour).ZoneBounds()
+		return end
+	}
+	start, _ := t.ZoneBounds()
+	if start.IsZero() {
+		return t
+	}
+	_, now := t.Zone()
+	_, before := start.Add(-time.Second).Zone()
+	first := t.Add(time.Duration(now-before) * time.Second)
+	if first.Before(start) && shows(first, f) {
+		return first
+	}
+	return t
+}
+
+// shows tells whether the wall clock at t reads f.
+func shows(t, f time.Time) bool { return t.Hour() == f.Hour() && t.Minute() == f.Minute() }

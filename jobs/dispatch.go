@@ -1,0 +1,170 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// dispatch starts queued runs as soon as they may start: after each commit
+// that queues one or frees a place, and when a back-off is over.
+func (j *Jobs) dispatch() {
+	defer j.loops.Done()
+	for {
+		later := j.startAll()
+		timer := time.NewTimer(later)
+		select {
+		case <-j.ctx.Done():
+			timer.Stop()
+			return
+		case <-j.opt.Service.Startable():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// maxSleep bounds how long the dispatcher sleeps without a word.
+const maxSleep = 30 * time.Second
+
+// startAll starts what may start and returns how long to wait for more.
+func (j *Jobs) startAll() time.Duration {
+	for {
+		j.mu.Lock()
+		busy := make(map[task.ID]bool, len(j.busy))
+		for id := range j.busy {
+			busy[id] = true
+		}
+		closing := j.closing
+		j.mu.Unlock()
+		if closing || j.ctx.Err() != nil {
+			return maxSleep
+		}
+		start, later, err := j.opt.Service.NextRun(j.ctx, busy)
+		if err != nil {
+			j.log.Error("no run claimed", "error", err)
+			return 5 * time.Second
+		}
+		if start == nil {
+			wait := later.Sub(j.opt.Service.Now())
+			if later == 0 || wait <= 0 || wait > maxSleep {
+				return maxSleep
+			}
+			return wait
+		}
+		j.launch(start)
+	}
+}
+
+func (j *Jobs) launch(start *service.Start) {
+	id, taskID := start.Run.ID, start.Run.TaskID
+	ctx, cancel := context.WithCancelCause(j.runCtx)
+	j.mu.Lock()
+	j.busy[taskID] = true
+	j.mu.Unlock()
+	j.flights.Add(1)
+	j.opt.Service.RegisterStop(id, func(cause error) { cancel(stopCause(cause)) })
+	go func() {
+		defer j.flights.Done()
+		j.carryOut(ctx, cancel, start)
+		cancel(nil)
+		j.mu.Lock()
+		delete(j.busy, taskID)
+		j.mu.Unlock()
+		j.opt.Service.UnregisterStop(id)
+	}()
+}
+
+func stopCause(cause error) error {
+	if errors.Is(cause, service.ErrStopTaskClosed) {
+		return runner.ErrTaskClosed
+	}
+	return runner.ErrCanceled
+}
+
+// carryOut runs one run to its end and writes how it ended.
+func (j *Jobs) carryOut(ctx context.Context, cancel context.CancelCauseFunc, start *service.Start) {
+	log := j.log.With("run_id", start.Run.ID, "task_id", start.Run.TaskID, "agent", start.Run.Agent)
+	log.Info("run started", "cause", start.Run.Cause)
+	sink := newSink(j, start.Run, log)
+	beat := j.beat(ctx, cancel, start.Run)
+	out := j.outcome(ctx, start, sink)
+	sink.close()
+	beat()
+	log.Info("run ended", "status", out.Status, "phase", out.Phase, "reason", out.Reason)
+	if err := j.finish(start.Run, out); err != nil {
+		log.Error("end of run not written", "error", err)
+	}
+}
+
+func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) runner.Outcome {
+	r := j.opt.Runners[start.Spec.Runner]
+	if r == nil {
+		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "no runner " + start.Spec.Runner + " is configured", Permanent: true}
+	}
+	out, err := r.Run(ctx, runner.Spec{
+		RunID: start.Run.ID, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
+		Dir: filepath.Join(j.opt.RunsDir, fmt.Sprintf("run-%d-%d", start.Run.ID, start.Run.Lease)), Secrets: j.opt.Secrets,
+	}, sink)
+	if err != nil {
+		j.log.Error("supervisor failed", "run_id", start.Run.ID, "error", err)
+	}
+	return out
+}
+
+// finish writes the end of a run; a run that somebody else ended already is
+// left as it is. A database that is busy gets a few more chances.
+func (j *Jobs) finish(r *task.Run, out runner.Outcome) error {
+	ctx := context.Background()
+	var err error
+	for wait := 50 * time.Millisecond; wait < 3*time.Second; wait *= 2 {
+		if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {
+			err = j.opt.Service.RequeueRun(ctx, r.ID, r.Lease)
+		} else {
+			err = j.opt.Service.FinishRun(ctx, r.ID, r.Lease, service.Finished{
+				State: task.State{Status: out.Status, Phase: out.Phase}, Reason: out.Reason, Summary: out.Summary,
+				Artifacts: out.Artifacts, Usage: out.Usage, Permanent: out.Permanent,
+			})
+		}
+		var known *task.Error
+		if err == nil || errors.As(err, &known) && known.Kind == task.Conflict {
+			return nil
+		}
+		time.Sleep(wait)
+	}
+	return err
+}
+
+// beat renews the lease of a run until the returned function is called; a run
+// that lost its lease is stopped.
+func (j *Jobs) beat(ctx context.Context, cancel context.CancelCauseFunc, r *task.Run) (stop func()) {
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(j.opt.Beat)
+		defer t.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-t.C:
+			}
+			err := j.opt.Service.RunHeartbeat(context.WithoutCancel(ctx), r.ID, r.Lease)
+			if task.IsCode(err, task.CodeStaleLease) {
+				cancel(runner.ErrCanceled)
+				return
+			}
+			if err != nil {
+				j.log.Error("heartbeat not written", "run_id", r.ID, "error", err)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}

@@ -1,0 +1,183 @@
+// Package jobs is the clock of the yard and the place where runs are carried
+// out. It alone knows gocron, which does nothing but call at its time; each
+// job calls one service method that is safe to run twice.
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// Options say what the clock does and with what.
+type Options struct {
+	Service  *service.Service
+	Runners  map[string]runner.Runner // by configured name
+	Secrets  []string                 // never to stand in a transcript
+	URL      string                   // under which runs reach the server
+	RunsDir  string                   // a private folder of each run is made below it
+	Enabled  bool                     // ticks
+	Cron     string                   // of the tick, five fields
+	Location *time.Location
+	Backup   Backup
+	Beat     time.Duration // between heartbeats of a run; default 10 s
+	Log      *slog.Logger
+}
+
+// Backup says when copies of the database are made, and where.
+type Backup struct {
+	Cron string // "" means never
+	Dir  string
+	Keep int
+}
+
+// job is one row of the table.
+type job struct {
+	name, about string
+	every       time.Duration // or
+	cron        string
+	keep        bool // note each run in the database, for the jobs that run rarely
+	run         func(context.Context) error
+}
+
+// table names every background job. Each is one call that is safe to repeat.
+func (j *Jobs) table() []job {
+	svc := j.opt.Service
+	count := func(fn func(context.Context) (int, error)) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := fn(ctx); return err }
+	}
+	list := []job{
+		{name: "claims", about: "releases claims whose lease ran out", every: 5 * time.Second, run: count(svc.ReleaseExpired)},
+		{name: "approvals", about: "ends approvals that nobody gave in time", every: 15 * time.Second, run: count(svc.ExpireApprovals)},
+		{name: "reaper", about: "ends runs whose runner gave no sign of life", every: 15 * time.Second, run: j.reap},
+		{name: "tokens", about: "notes when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
+		{name: "statistics", about: "sums up runs by hour", every: 5 * time.Minute, run: svc.RollUp},
+		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},
+	}
+	if j.opt.Enabled {
+		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: j.opt.Cron, run: j.tick("cron")}}, list...)
+	}
+	if j.opt.Backup.Cron != "" {
+		list = append(list, job{name: "backup", about: "writes a checked copy of the database", cron: j.opt.Backup.Cron, keep: true, run: j.backup})
+	}
+	return list
+}
+
+// Jobs is the running clock. It is safe for concurrent use.
+type Jobs struct {
+	opt   Options
+	log   *slog.Logger
+	clock *clock
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+
+	mu      sync.Mutex
+	busy    map[task.ID]bool // tasks whose process is not gone yet
+	flights sync.WaitGroup
+	closing bool
+	stopRun context.CancelCauseFunc
+	runCtx  context.Context
+}
+
+// New makes the clock; Start lets it run.
+func New(opt Options) (*Jobs, error) {
+	if opt.Log == nil {
+		opt.Log = slog.Default()
+	}
+	if opt.Location == nil {
+		opt.Location = time.Local
+	}
+	if opt.Beat == 0 {
+		opt.Beat = 10 * time.Second
+	}
+	j := &Jobs{opt: opt, log: opt.Log, busy: map[task.ID]bool{}}
+	var err error
+	j.clock, err = newClock(j.table(), opt.Location, j.note, opt.Log)
+	return j, err
+}
+
+// Start ends what a former server left behind, then lets the clock turn and
+// dispatches runs. It returns once that is under way.
+func (j *Jobs) Start(ctx context.Context) error {
+	j.ctx, j.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	j.runCtx, j.stopRun = context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := j.recover(ctx); err != nil {
+		return fmt.Errorf("recover runs: %w", err)
+	}
+	if err := j.clock.start(j.ctx); err != nil {
+		return err
+	}
+	j.loops.Add(2)
+	go j.dispatch()
+	go j.index()
+	return nil
+}
+
+// Stop claims no further runs, stops those that run (they go back into the
+// queue), and ends the clock. It returns when no process is left or ctx ends.
+func (j *Jobs) Stop(ctx context.Context) error {
+	j.mu.Lock()
+	j.closing = true
+	j.mu.Unlock()
+	j.stopRun(runner.ErrShutdown)
+	gone := make(chan struct{})
+	go func() { j.flights.Wait(); close(gone) }()
+	var err error
+	select {
+	case <-gone:
+	case <-ctx.Done():
+		err = fmt.Errorf("runs still stopping: %w", ctx.Err())
+	}
+	j.cancel()
+	j.loops.Wait()
+	j.clock.stop()
+	return err
+}
+
+// note records a run of a job: rare ones in the database, failures in the log.
+func (j *Jobs) note(jb job, took time.Duration, err error) {
+	if err != nil {
+		j.log.Error("job failed", "job", jb.name, "error", err)
+	}
+	if !jb.keep {
+		return
+	}
+	if err := j.opt.Service.NoteJob(j.ctx, jb.name, took, err); err != nil {
+		j.log.Error("job not noted", "job", jb.name, "error", err)
+	}
+}
+
+// NextTick is when the next tick is planned, 0 for never.
+func (j *Jobs) NextTick() task.Time { return j.clock.next("tick") }
+
+// Window says in words when ticks come.
+func (j *Jobs) Window() string {
+	if !j.opt.Enabled {
+		return "off: no ticks and no wakes"
+	}
+	return j.opt.Cron + " (" + j.opt.Location.String() + ")"
+}
+
+// Jobs lists every background job.
+func (j *Jobs) Jobs() []task.JobInfo { return j.clock.infos() }
+
+// RunJob starts a job now. The tick may be started even where ticks are off.
+// Errors: NotFound for an unknown name.
+func (j *Jobs) RunJob(name string) error {
+	if name == "tick" {
+		go j.clock.once(j.ctx, job{name: "tick", run: j.tick("manual")})
+		return nil
+	}
+	return j.clock.runNow(j.ctx, name)
+}
+
+// Alive tells whether the clock turns: its watchdog looked lately.
+func (j *Jobs) Alive() bool { return j.clock.alive() }

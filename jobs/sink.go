@@ -1,0 +1,84 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+const (
+	flushEvery = 150 * time.Millisecond
+	flushAt    = 50 // lines
+)
+
+// sink takes what a run tells and writes it to the store in batches. A store
+// that is slow slows the program.
+type sink struct {
+	j   *Jobs
+	run *task.Run
+	log *slog.Logger
+
+	mu    sync.Mutex
+	lines []task.Message
+	timer *time.Timer
+}
+
+func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink { return &sink{j: j, run: r, log: log} }
+
+// Started notes the process. An error, such as a lost lease, stops the run.
+func (s *sink) Started(p runner.Process) error {
+	return s.j.opt.Service.RunWorking(context.Background(), s.run.ID, s.run.Lease, p.PID, p.Start, p.BootID)
+}
+
+// Event adds one line to the transcript.
+func (s *sink) Event(e runner.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, task.Message{Role: speaker(e.Type), Type: e.Type, Content: e.Text, Data: e.Data})
+	if len(s.lines) >= flushAt {
+		s.flushLocked()
+		return
+	}
+	if s.timer == nil {
+		s.timer = time.AfterFunc(flushEvery, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.flushLocked()
+		})
+	}
+}
+
+func speaker(typ string) task.Speaker {
+	switch typ {
+	case runner.EventText, runner.EventToolCall:
+		return task.SpeakerAssistant
+	case runner.EventToolResult:
+		return task.SpeakerTool
+	}
+	return task.SpeakerSystem
+}
+
+func (s *sink) flushLocked() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+	if len(s.lines) == 0 {
+		return
+	}
+	err := s.j.opt.Service.AppendTranscript(context.Background(), s.run.ID, s.run.Lease, s.lines)
+	if err != nil && !task.IsCode(err, task.CodeStaleLease) {
+		s.log.Error("transcript lines lost", "lines", len(s.lines), "error", err)
+	}
+	s.lines = nil
+}
+
+func (s *sink) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flushLocked()
+}

@@ -1,0 +1,118 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+// tick is one round of the scheduler.
+func (j *Jobs) tick(cause string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		res, err := j.opt.Service.Tick(ctx, cause)
+		j.log.Info("tick", "cause", cause, "queued", res.Queued, "skipped", res.Skipped)
+		return err
+	}
+}
+
+// reap ends runs that give no sign of life: neither from this process nor
+// from the one before.
+func (j *Jobs) reap(ctx context.Context) error {
+	list, err := j.opt.Service.LeaseLost(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if err := j.lose(ctx, r, "its runner gave no sign of life"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recover ends the runs that a former server left running: first their
+// processes, then the runs, before anything is dispatched.
+func (j *Jobs) recover(ctx context.Context) error {
+	list, err := j.opt.Service.Orphans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if err := j.lose(ctx, r, "the server ended while it ran"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string) error {
+	killed, err := runner.KillOrphan(ctx, runner.Process{PID: r.PID, Start: r.PIDStart, BootID: r.BootID}, r.ID)
+	if err != nil {
+		j.log.Error("orphan not killed", "run_id", r.ID, "error", err)
+	}
+	j.log.Warn("run lost", "run_id", r.ID, "task_id", r.TaskID, "killed", killed, "reason", reason)
+	err = j.opt.Service.LoseRun(ctx, r, reason)
+	if task.IsCode(err, task.CodeStaleLease) || task.IsCode(err, task.CodeRunEnded) {
+		return nil // somebody else ended it meanwhile
+	}
+	return err
+}
+
+// backup writes a copy and drops the oldest ones.
+func (j *Jobs) backup(ctx context.Context) error {
+	b := j.opt.Backup
+	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("taskyard-%s.db", time.Now().UTC().Format("20060102T150405.000"))
+	if err := j.opt.Service.Backup(ctx, filepath.Join(b.Dir, name)); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(b.Dir, "taskyard-*.db"))
+	if err != nil {
+		return err
+	}
+	sort.Strings(old)
+	for len(old) > b.Keep {
+		if err := os.Remove(old[0]); err != nil {
+			return err
+		}
+		old = old[1:]
+	}
+	return nil
+}
+
+// indexAfter is how long changes gather before the search sees them.
+const indexAfter = 100 * time.Millisecond
+
+// index keeps the full-text search up to date: a moment after each burst of
+// changes, never by polling.
+func (j *Jobs) index() {
+	defer j.loops.Done()
+	sub := j.opt.Service.Hub().Subscribe("events")
+	defer sub.Close()
+	for {
+		if err := j.opt.Service.Index(j.ctx); err != nil && j.ctx.Err() == nil {
+			j.log.Error("search not updated", "error", err)
+		}
+		select {
+		case <-j.ctx.Done():
+			return
+		case <-sub.Done():
+			return
+		case <-sub.C:
+			sub.Take()
+		}
+		select {
+		case <-j.ctx.Done():
+			return
+		case <-time.After(indexAfter):
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+// Command runs any program: the prompt goes to its stdin, what it prints is
+// the transcript and the result (see protocol). Exit code 0 is success.
+type Command struct {
+	Argv        []string          // the program and its arguments; never the prompt
+	Env         map[string]string // set for the program; names that begin with TASKYARD_ are passed over
+	VersionArgs []string          // arguments that make it print its version; nil: it is not asked
+	Grace       time.Duration     // between TERM and KILL; 0: 5 s
+	Shim        []string          // the command line of the shim; nil: this binary and ShimArg
+}
+
+var _ Runner = (*Command)(nil)
+
+// Probe looks for the program, and asks it for its version if it can.
+func (c *Command) Probe(ctx context.Context) Probe {
+	p := Probe{Kind: "command"}
+	path, err := lookPath(c.Argv)
+	if err != nil {
+		p.Problem = err.Error()
+		return p
+	}
+	p.Installed, p.Path = true, path
+	if len(c.VersionArgs) > 0 {
+		p.Version, p.Problem = c.version(ctx, path)
+	}
+	return p
+}
+
+// version returns the first line that the program prints, at most 200
+// characters, within 10 s.
+func (c *Command) version(ctx context.Context, path string) (version, problem string) {
+	dir, err := os.MkdirTemp("", "taskyard-probe-")
+	if err != nil {
+		return "", err.Error()
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	var spec Spec
+	spec.Dir = dir
+	spec.Plan.Limits.TimeoutSeconds = 10
+	probe := *c
+	probe.Argv = append([]string{path}, c.VersionArgs...)
+	probe.Grace = min(c.grace(), time.Second)
+	out, err := probe.Run(ctx, spec, nobody{})
+	if err != nil || out.Status != task.RunCompleted {
+		return "", "it does not tell its version: " + out.Reason
+	}
+	line, _, _ := strings.Cut(out.Summary, "\n")
+	return cutChars(strings.TrimSpace(line), 200), ""
+}
+
+// nobody is a sink that does not care.
+type nobody struct{}
+
+func (nobody) Started(Process) error { return nil }
+func (nobody) Event(Event)           {}
+
+func (c *Command) grace() time.Duration {
+	if c.Grace > 0 {
+		return c.Grace
+	}
+	return defaultGrace
+}
+
+// lookPath returns the absolute path of the program.
+func lookPath(argv []string) (string, error) {
+	if len(argv) == 0 || argv[0] == "" {
+		return "", errors.New("no program is configured")
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return "", fmt.Errorf("the program %s cannot be started: %w", argv[0], errors.Unwrap(err))
+	}
+	return filepath.Abs(path)
+}
+
+// Run starts the program and returns when its whole process tree is gone.
+func (c *Command) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
+	if ctx.Err() != nil {
+		return canceled(context.Cause(ctx)), nil
+	}
+	path, err := lookPath(c.Argv)
+	if err != nil {
+		return permanently(err.Error()), nil
+	}
+	work, err := makeFolders(spec)
+	if errors.Is(err, errWorkspace) {
+		return permanently(err.Error()), nil
+	}
+	if err != nil {
+		return failed(task.PhaseError, "The folder of the run could not be made"), err
+	}
+	st := newStopper()
+	proto := newProtocol(spec, sink, st)
+	end, err := supervise(ctx, program{
+		RunID: spec.RunID, Argv: append([]string{path}, c.Argv[1:]...), Env: environment(spec, c.Env), Dir: work,
+		Input: prompt(spec.Plan), Limits: spec.Plan.Limits, Grace: c.grace(), Shim: c.Shim,
+	}, st, sink.Started, proto)
+	out := c.outcome(end, err, proto)
+	if out.Status != task.RunCompleted {
+		proto.release() // what would have been the result belongs to the transcript
+	}
+	if n := end.Report.Leftover + end.Swept; n > 0 && err == nil {
+		proto.out.note(fmt.Sprintf("The program left processes running, %d in all. They were ended.", n))
+	}
+	if n := end.Report.Survivors; n > 0 && err == nil {
+		proto.out.note(fmt.Sprintf("%d processes could not be killed and may still run.", n))
+	}
+	proto.out.Close()
+	if isStart(err) {
+		err = nil
+	}
+	return out, err
+}
+
+// prompt is what the program reads: system prompt, blank line, prompt.
+func prompt(plan task.Spec) string {
+	text := plan.Prompt + "\n"
+	if plan.SystemPrompt != "" {
+		text = plan.SystemPrompt + "\n\n" + text
+	}
+	return text
+}
+
+// outcome is the verdict, with what was used.
+func (c *Command) outcome(end ending, err error, proto *protocol) Outcome {
+	var out Outcome
+	switch {
+	case isStart(err):
+		out = permanently(fmt.Sprintf("The program %s cannot be started: %v", c.Argv[0], err))
+	case end.Stop != nil:
+		out = *end.Stop
+	case err != nil:
+		out = failed(task.PhaseError, "The program could not be supervised")
+	default:
+		out = proto.verdict(end.Report)
+	}
+	if out.Status == task.RunFailed {
+		out.Reason = cutChars(clean(proto.red.text(out.Reason)), task.MaxReason)
+	}
+	out.Usage = proto.usage
+	return out
+}

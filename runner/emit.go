@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const (
+	maxRun       = 16 << 20  // bytes of all events of a run
+	eventCost    = 64        // bytes that an event counts besides its text and data
+	maxOverflow  = 256 << 20 // bytes of the overflow file
+	overflowName = "output.log"
+	noteRoom     = 128 // bytes kept free in an event for a note
+)
+
+// emitter hands events to the sink up to the limits of a run; the rest goes to
+// a file, and what is too much for the file is counted.
+type emitter struct {
+	sink      Sink
+	dir       string
+	spent     int // of maxRun
+	over      bool
+	file      *os.File
+	out       *bufio.Writer
+	written   int64
+	discarded int64
+	trouble   error // of the file
+}
+
+// Event hands on one event; raw is what goes to the file instead, when the
+// run has said too much.
+func (e *emitter) Event(ev Event, raw []byte) {
+	cost := len(ev.Text) + len(ev.Data) + eventCost
+	if !e.over && e.spent+cost > maxRun-4*maxEvent {
+		e.over = true
+		e.note(fmt.Sprintf("This run has said more than %d MiB. What follows is in the file %s of the run's folder, up to %d MiB; what is more is discarded.", maxRun>>20, overflowName, maxOverflow>>20))
+	}
+	if e.over {
+		e.Overflow(raw)
+		e.Overflow([]byte{'\n'})
+		return
+	}
+	e.spent += cost
+	e.sink.Event(ev)
+}
+
+// note tells the reader about the transcript itself; there is always room.
+func (e *emitter) note(text string) {
+	e.sink.Event(Event{Type: EventLog, Text: cutBytes(clean(text), maxEvent)})
+}
+
+// Overflow puts bytes into the file.
+func (e *emitter) Overflow(b []byte) {
+	if e.file == nil && e.trouble == nil {
+		e.file, e.trouble = os.OpenFile(filepath.Join(e.dir, overflowName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		e.out = bufio.NewWriterSize(e.file, 64<<10)
+	}
+	room := min(int64(len(b)), maxOverflow-e.written)
+	if e.trouble != nil {
+		room = 0
+	}
+	if room > 0 {
+		_, e.trouble = e.out.Write(b[:room])
+		e.written += room
+	}
+	e.discarded += int64(len(b)) - room
+}
+
+// Close ends the file and says what was discarded.
+func (e *emitter) Close() {
+	if e.file != nil {
+		if err := e.out.Flush(); e.trouble == nil {
+			e.trouble = err
+		}
+		if err := e.file.Close(); e.trouble == nil {
+			e.trouble = err
+		}
+	}
+	if e.trouble != nil {
+		e.note(fmt.Sprintf("The file %s could not be written: %v. Output of this run is missing.", overflowName, e.trouble))
+	} else if e.discarded > 0 {
+		e.note(fmt.Sprintf("%d bytes of output were discarded: the file %s holds %d MiB already.", e.discarded, overflowName, maxOverflow>>20))
+	}
+}

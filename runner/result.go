@@ -1,0 +1,67 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"taskyard/task"
+)
+
+// result is the structured result of a program.
+type result struct {
+	summary   string
+	success   *bool
+	artifacts []string
+	malformed bool // success is there, but neither true nor false
+}
+
+// addUsage adds what a usage event says, and stops the program over a limit.
+func (p *protocol) addUsage(data json.RawMessage) {
+	var u struct {
+		TokensIn  float64 `json:"tokensIn"`
+		TokensOut float64 `json:"tokensOut"`
+		CostUSD   float64 `json:"costUsd"`
+	}
+	if json.Unmarshal(data, &u) != nil {
+		return
+	}
+	p.usage.TokensIn = addCount(p.usage.TokensIn, u.TokensIn)
+	p.usage.TokensOut = addCount(p.usage.TokensOut, u.TokensOut)
+	p.usage.CostUSD = math.Min(p.usage.CostUSD+math.Max(u.CostUSD, 0), 1e9)
+	if used, limit := p.usage.TokensIn+p.usage.TokensOut, p.limits.MaxTokens; limit > 0 && used > limit {
+		p.st.Stop(failed(task.PhaseTokens, fmt.Sprintf("It used %d tokens of at most %d", used, limit)))
+	}
+	if used, limit := p.usage.CostUSD, p.limits.MaxCostUSD; limit > 0 && used > limit {
+		p.st.Stop(failed(task.PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", used, limit)))
+	}
+}
+
+// addCount adds a number that a program gave, whatever it is.
+func addCount(sum int, n float64) int {
+	const most = 1e12
+	return min(sum+int(math.Min(math.Max(n, 0), most)), most)
+}
+
+// resultOf reads a result; nil when the object is none.
+func (p *protocol) resultOf(fields map[string]json.RawMessage) *result {
+	var res result
+	found := false
+	if json.Unmarshal(fields["summary"], &res.summary) == nil {
+		found, res.summary = true, strings.TrimSpace(clean(p.red.text(res.summary)))
+	}
+	if raw, ok := fields["success"]; ok {
+		found, res.malformed = true, json.Unmarshal(raw, &res.success) != nil || res.success == nil
+	}
+	if json.Unmarshal(fields["artifacts"], &res.artifacts) == nil {
+		found = true
+		for i, a := range res.artifacts {
+			res.artifacts[i] = clean(p.red.text(a))
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &res
+}

@@ -1,0 +1,104 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"taskyard/task"
+)
+
+// stopper keeps the first reason for which a program was stopped.
+type stopper struct {
+	mu    sync.Mutex
+	first *Outcome
+	asked chan struct{}
+}
+
+func newStopper() *stopper { return &stopper{asked: make(chan struct{})} }
+
+// Stop asks the supervisor to end the program; o is what the run then becomes.
+// Only the first call counts.
+func (s *stopper) Stop(o Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == nil {
+		s.first = &o
+		close(s.asked)
+	}
+}
+
+func (s *stopper) why() *Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first
+}
+
+// clock knows when a program last made progress. Time in which the program
+// waits for us is not idle time of the program.
+type clock struct {
+	begin time.Time
+	last  atomic.Int64 // nanoseconds since begin
+	busy  atomic.Bool
+}
+
+func newClock(begin time.Time) *clock {
+	c := &clock{begin: begin}
+	c.progress()
+	return c
+}
+
+func (c *clock) progress() { c.last.Store(int64(time.Since(c.begin))) }
+
+// during runs f, which may block, with the idle clock standing.
+func (c *clock) during(f func()) {
+	c.busy.Store(true)
+	f()
+	c.progress()
+	c.busy.Store(false)
+}
+
+// idle returns for how long there was no progress.
+func (c *clock) idle() time.Duration {
+	if c.busy.Load() {
+		return 0
+	}
+	return time.Since(c.begin) - time.Duration(c.last.Load())
+}
+
+// watch stops the child when ctx ends, a limit of time is reached, or st is
+// asked to. It returns when the child is done or being stopped.
+func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock) {
+	wall := timer(p.Limits.Timeout()-time.Since(clk.begin), p.Limits.TimeoutSeconds)
+	idle := timer(p.Limits.IdleTimeout(), p.Limits.IdleTimeoutSeconds)
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-st.asked:
+			c.stop(p.Grace)
+			return
+		case <-ctx.Done():
+			st.Stop(canceled(context.Cause(ctx)))
+		case <-wall:
+			st.Stop(failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", p.Limits.TimeoutSeconds)))
+		case <-idle:
+			left := p.Limits.IdleTimeout() - clk.idle()
+			if left <= 0 {
+				st.Stop(failed(task.PhaseIdle, fmt.Sprintf("It said nothing for %d s", p.Limits.IdleTimeoutSeconds)))
+				continue
+			}
+			idle = time.After(left)
+		}
+	}
+}
+
+// timer fires after d, or never when there is no limit.
+func timer(d time.Duration, limit int) <-chan time.Time {
+	if limit <= 0 {
+		return nil
+	}
+	return time.After(d)
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"taskyard/config"
+	"taskyard/db"
+	"taskyard/handlers"
+	"taskyard/jobs"
+	"taskyard/runner"
+	"taskyard/views"
+)
+
+type serveCmd struct {
+	settings
+	Listen string `help:"Address to listen on (default 127.0.0.1:8080; port 0 takes a free one)." placeholder:"HOST:PORT"`
+}
+
+// Run serves until it is told to stop.
+func (c *serveCmd) Run(e *env) error {
+	more := map[string]string{}
+	if c.Listen != "" {
+		more["listen"] = c.Listen
+	}
+	cfg, _, err := c.load(e, more)
+	if err != nil {
+		return err
+	}
+	return serve(e, cfg, newLogger(e, cfg.LogLevel), firstLink)
+}
+
+// linker says which line is printed first, once the yard is open.
+type linker func(ctx context.Context, y *yard, base string) (string, error)
+
+// firstLink is the set-up link of an empty yard, else the address.
+func firstLink(ctx context.Context, y *yard, base string) (string, error) {
+	secret, err := y.svc.SetupLink(ctx)
+	if err != nil || secret == "" {
+		return base + "/login", err
+	}
+	return base + views.URL.Setup() + "?token=" + secret, nil
+}
+
+// serve opens the yard, serves it, and drains it when the context ends.
+func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
+	if err := makeData(cfg.Data); err != nil {
+		return err
+	}
+	lock, err := db.AcquireLock(dbPath(cfg.Data))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := lock.Release(); err != nil {
+			log.Error("lock not released", "error", err)
+		}
+	}()
+	ln, err := (&net.ListenConfig{}).Listen(e.ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	y, err := openYard(e.ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	err = y.serveOn(e, ln, link)
+	return errors.Join(err, y.close())
+}
+
+func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
+	base := baseURL(y.cfg, ln.Addr())
+	if err := y.db.Verify(e.ctx); err != nil {
+		return err
+	}
+	if err := y.db.Probe(e.ctx); err != nil {
+		return fmt.Errorf("the database cannot be written: %w", err)
+	}
+	clock, err := y.newJobs(e, loopbackURL(ln.Addr()))
+	if err != nil {
+		return err
+	}
+	h, err := handlers.New(handlers.Options{
+		Service: y.svc, Scheduler: clock, Log: y.log, Version: version, DataDir: y.cfg.Data, Listen: ln.Addr(),
+		Rules: rulesOf(y.cfg), PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
+	})
+	if err != nil {
+		return err
+	}
+	srv := h.HTTP()
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+	watch, stopWatch := context.WithCancel(e.ctx)
+	defer stopWatch()
+	go func() {
+		if err := y.agents.Watch(watch, y.svc.AgentsChanged); err != nil {
+			y.log.Error("agents folder not watched", "error", err)
+		}
+	}()
+	if err := clock.Start(e.ctx); err != nil {
+		return errors.Join(err, srv.Close())
+	}
+	first, err := link(e.ctx, y, base)
+	if err != nil {
+		return errors.Join(err, y.drain(srv, clock))
+	}
+	fmt.Fprintln(e.stdout, first)
+	y.log.Info("serving", "address", ln.Addr().String(), "data", y.cfg.Data, "version", version)
+	select {
+	case err = <-failed:
+	case <-e.ctx.Done():
+		y.log.Info("stopping")
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, y.drain(srv, clock))
+}
+
+// rulesOf tells the pages the numbers of the configuration.
+func rulesOf(c *config.Config) handlers.Rules {
+	return handlers.Rules{
+		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, Attempts: c.Runs.Attempts, MaxDepth: c.TaskTool.MaxDepth,
+	}
+}
+
+// drain stops in order: no new runs, running ones told, streams closed, then
+// the last requests answered.
+func (y *yard) drain(srv *http.Server, clock *jobs.Jobs) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 35*time.Second)
+	defer cancel()
+	err := clock.Stop(ctx)
+	y.svc.Hub().Close()
+	return errors.Join(err, srv.Shutdown(ctx))
+}
+
+func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
+	loc, err := y.cfg.Scheduler.Location()
+	if err != nil {
+		return nil, err
+	}
+	data, err := filepath.Abs(y.cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	id, err := yardID(data)
+	if err != nil {
+		return nil, err
+	}
+	runner.SetYard(id)
+	return jobs.New(jobs.Options{
+		Service: y.svc, Runners: y.known, Secrets: secretsOf(y.cfg, e.getenv), URL: url, RunsDir: filepath.Join(data, "runs"),
+		Enabled: y.cfg.Scheduler.Enabled, Cron: y.cfg.Scheduler.Cron, Location: loc, Log: y.log,
+		Backup: jobs.Backup{Cron: y.cfg.Backup.Cron, Dir: filepath.Join(data, "backups"), Keep: y.cfg.Backup.Keep},
+	})
+}
+
+// baseURL is the address under which people reach the server.
+func baseURL(c *config.Config, addr net.Addr) string {
+	if c.PublicURL != "" {
+		return c.PublicURL
+	}
+	return loopbackURL(addr)
+}
+
+// loopbackURL is the address under which this machine reaches the server.
+func loopbackURL(addr net.Addr) string {
+	t, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return "http://" + addr.String()
+	}
+	ip := t.IP
+	if ip.IsUnspecified() {
+		ip = net.IPv4(127, 0, 0, 1)
+	}
+	return "http://" + net.JoinHostPort(ip.String(), strconv.Itoa(t.Port))
+}

@@ -1,0 +1,311 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"taskyard/agentfile"
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+// Long sequences reach more than many short ones; the command line may ask
+// for more, -rapid.checks=1000 for instance.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"rapid.checks": "25", "rapid.steps": "60", "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// clock is a clock that stands still until a test moves it.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// yard is a service over a real database and a real agents folder.
+type yard struct {
+	t   testing.TB
+	s   *Service
+	db  *db.DB
+	dir string // of the agents
+	*clock
+}
+
+// The callers of the tests.
+var (
+	maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
+	oleg = task.Actor{Name: "user:oleg", Role: task.RoleOperator, UserID: 2}
+	rita = task.Actor{Name: "user:rita", Role: task.RoleReviewer, UserID: 3}
+	vera = task.Actor{Name: "user:vera", Role: task.RoleViewer, UserID: 4}
+
+	coder    = agentActor("coder")
+	reviewer = agentActor("reviewer")
+	planner  = agentActor("planner")
+	pull     = agentActor("pull")
+)
+
+func agentActor(id string) task.Actor { return task.Actor{Name: id, Role: task.RoleAgent} }
+
+var definitions = map[string]string{
+	"coder":    definition("tools: read, edit", "runner: script"),
+	"reviewer": definition("tools: read", "runner: script", "max_parallel: 2"),
+	"planner":  definition("tools: read, task", "runner: script"),
+	"pull":     definition("tools: read", "runner: none", "max_claims: 2"),
+	"mute":     definition("tools: read", "runner: none", "capabilities: []"),
+	"bad":      "---\nname: bad\n---\nno description, no tools\n",
+}
+
+func definition(lines ...string) string {
+	return "---\ndescription: for tests\n" + strings.Join(lines, "\n") + "\n---\nDo what the task says.\n"
+}
+
+// newYard makes a yard in which nothing runs by itself: wakes are off unless
+// a test turns them on.
+func newYard(t testing.TB, with ...func(*Config)) *yard {
+	t.Helper()
+	c := &clock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
+	y := &yard{t: t, clock: c, dir: t.TempDir()}
+	y.db = dbtest.New(t, func(o *db.Options) { o.Now = c.Now })
+	for id, text := range definitions {
+		y.write(id, text)
+	}
+	y.s = y.service(with...)
+	return y
+}
+
+// service makes a further service over the same database and folder.
+func (y *yard) service(with ...func(*Config)) *Service {
+	y.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	cfg := Config{Now: y.Now, Log: quiet, Backoff: func(n int) time.Duration { return 30 * time.Second << n }}
+	for _, w := range with {
+		w(&cfg)
+	}
+	return New(y.db, agents, cfg)
+}
+
+func wakes(c *Config)     { c.Wakes = true }
+func noApprove(c *Config) { c.Policy = task.ApproveNever }
+
+// write puts a definition file in place; reload has the service read it.
+func (y *yard) write(id, text string) {
+	y.t.Helper()
+	if err := os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600); err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+func (y *yard) define(id, text string) {
+	y.t.Helper()
+	y.write(id, text)
+	y.s.agents.Reload()
+}
+
+func (y *yard) ctx() context.Context { return context.Background() }
+
+// must takes the pair of a call that has to succeed.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("unexpected error: %v", err)
+		}
+		return v
+	}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+// refused checks the code of an error and the words that its message holds.
+func refused(t testing.TB, err error, code task.Code, words ...string) *task.Error {
+	t.Helper()
+	var e *task.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want code %s", err, code)
+	}
+	if e.Code != code {
+		t.Fatalf("got code %s (%s), want %s", e.Code, e.Message, code)
+	}
+	text := e.Message
+	for _, f := range e.AllFields() {
+		text += " " + f.Field + ": " + f.Message
+	}
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Fatalf("message %q does not hold %q", text, w)
+		}
+	}
+	return e
+}
+
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// create makes a task by an actor; the first words are title and owner.
+func (y *yard) create(a task.Actor, owner string, with ...func(*task.New)) *task.Task {
+	y.t.Helper()
+	in := task.New{Title: "A task of " + owner, Owner: owner}
+	for _, w := range with {
+		w(&in)
+	}
+	return must[*task.Task](y.t)(y.s.CreateTask(y.ctx(), a, in))
+}
+
+func draft(in *task.New)             { in.Status = task.Draft }
+func noStart(in *task.New)           { in.NoStart = true }
+func priority(n int) func(*task.New) { return func(in *task.New) { in.Priority = n } }
+func title(s string) func(*task.New) { return func(in *task.New) { in.Title = s } }
+func steps(s ...string) func(*task.New) {
+	return func(in *task.New) {
+		for _, title := range s {
+			in.Steps = append(in.Steps, task.Step{Title: title})
+		}
+	}
+}
+
+func (y *yard) subtask(a task.Actor, parent task.ID, at int, owner string, with ...func(*task.New)) *task.Task {
+	y.t.Helper()
+	in := task.New{Title: "A part", Owner: owner}
+	for _, w := range with {
+		w(&in)
+	}
+	return must[*task.Task](y.t)(y.s.CreateSubtask(y.ctx(), a, parent, at, in))
+}
+
+func (y *yard) task(id task.ID) *task.Task {
+	y.t.Helper()
+	return must[*task.Task](y.t)(y.s.Task(y.ctx(), maya, id))
+}
+
+func (y *yard) run(id task.ID) *task.Run {
+	y.t.Helper()
+	return must[*task.Run](y.t)(y.s.Run(y.ctx(), maya, id))
+}
+
+func (y *yard) runs(id task.ID) []*task.Run {
+	y.t.Helper()
+	return must[[]*task.Run](y.t)(y.s.Runs(y.ctx(), maya, task.RunFilter{TaskID: id, Limit: 100}))
+}
+
+// openRun returns the task's waiting or running run, or nil.
+func (y *yard) openRun(id task.ID) *task.Run {
+	y.t.Helper()
+	for _, r := range y.runs(id) {
+		if !r.Status.Final() {
+			return r
+		}
+	}
+	return nil
+}
+
+func (y *yard) signup(a task.Actor) *task.Task {
+	y.t.Helper()
+	list := must[[]*task.Task](y.t)(y.s.Signup(y.ctx(), a, a.Name, 1))
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
+// start claims the next run, which must be there, and has it work.
+func (y *yard) start() *Start {
+	y.t.Helper()
+	st, _, err := y.s.NextRun(y.ctx(), nil)
+	ok(y.t, err)
+	if st == nil {
+		y.t.Fatal("no run could be started")
+	}
+	ok(y.t, y.s.RunWorking(y.ctx(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
+	return st
+}
+
+// nothingStarts checks that no run can be started now.
+func (y *yard) nothingStarts() {
+	y.t.Helper()
+	st, _, err := y.s.NextRun(y.ctx(), nil)
+	ok(y.t, err)
+	if st != nil {
+		y.t.Fatalf("run %d of task %d started", st.Run.ID, st.Run.TaskID)
+	}
+}
+
+func (y *yard) finish(st *Start, f Finished) {
+	y.t.Helper()
+	ok(y.t, y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, f))
+}
+
+func completed(summary string) Finished {
+	return Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary}
+}
+
+func failure(p task.Phase) Finished {
+	return Finished{State: task.State{Status: task.RunFailed, Phase: p}, Reason: "it broke"}
+}
+
+// actor is who speaks with the token of a started run.
+func (y *yard) actor(st *Start) task.Actor {
+	y.t.Helper()
+	return must[task.Actor](y.t)(y.s.Authenticate(y.ctx(), st.Token, "127.0.0.1"))
+}
+
+// kinds lists the kinds of a task's events, in order.
+func (y *yard) kinds(id task.ID) []string {
+	y.t.Helper()
+	var out []string
+	for _, e := range must[[]task.Event](y.t)(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: id, Limit: 500})) {
+		out = append(out, e.Kind)
+	}
+	return out
+}
+
+// lastEvent is the id of the newest line: what did not move wrote nothing.
+func (y *yard) lastEvent() task.ID {
+	y.t.Helper()
+	return must[task.ID](y.t)(y.s.LastEvent(y.ctx()))
+}
+
+// chain checks the hash chain of the log.
+func (y *yard) chain() {
+	y.t.Helper()
+	ok(y.t, y.db.Read(y.ctx(), func(rx *db.Rx) error { _, err := rx.CheckChain(); return err }))
+}

@@ -1,0 +1,136 @@
+package service
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestHistoryIsImmutable(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
+		in.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
+	})
+	must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "before the end"))
+	done := must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "finished", 0))
+	last := y.lastEvent()
+	id := k.ID
+	for name, call := range map[string]func() error{
+		"title": func() error { _, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Title: ptr("x")}); return err },
+		"description": func() error {
+			_, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Description: ptr("x")})
+			return err
+		},
+		"priority": func() error { _, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Priority: ptr(5)}); return err },
+		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Owner: ptr("pull")}); return err },
+		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), maya, id, nil); return err },
+		"step": func() error {
+			_, err := y.s.UpdateStep(y.ctx(), maya, id, 0, task.StepPatch{Done: ptr(true)})
+			return err
+		},
+		"new step": func() error { _, err := y.s.AddStep(y.ctx(), maya, id, task.Step{Title: "x"}); return err },
+		"subtask":  func() error { _, err := y.s.CreateSubtask(y.ctx(), maya, id, 0, task.New{Title: "x"}); return err },
+		"resource": func() error {
+			_, err := y.s.AddResource(y.ctx(), maya, id, task.Resource{Type: "file", Value: "/a"})
+			return err
+		},
+		"no resource": func() error { _, err := y.s.RemoveResource(y.ctx(), maya, id, 0); return err },
+		"comment":     func() error { _, err := y.s.Comment(y.ctx(), maya, id, "late"); return err },
+		"notice":      func() error { _, err := y.s.Notify(y.ctx(), coder, id, "late", false); return err },
+		"question":    func() error { _, err := y.s.Notify(y.ctx(), coder, id, "late?", true); return err },
+		"answer":      func() error { _, err := y.s.Reply(y.ctx(), maya, id, "late"); return err },
+		"heartbeat":   func() error { _, err := y.s.Heartbeat(y.ctx(), coder, id, 0); return err },
+		"release":     func() error { _, err := y.s.ReleaseClaim(y.ctx(), coder, id, 0); return err },
+		"reassign":    func() error { _, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{id}, "pull", "x"); return err },
+	} {
+		t.Run(name+" of a done task is refused", func(t *testing.T) {
+			e := refused(t, call(), task.CodeArchived, "done")
+			equal(t, "kind", e.Kind, task.Conflict)
+			equal(t, "last event", y.lastEvent(), last)
+		})
+	}
+	now := y.task(id)
+	equal(t, "version", now.Version, done.Version)
+	equal(t, "comments", len(now.Comments), 1)
+	equal(t, "summary", now.Summary, "finished")
+}
+
+func TestHistoryIsListedNewestFirst(t *testing.T) {
+	y := newYard(t)
+	var ids []task.ID
+	for range 5 {
+		k := y.create(maya, "coder", noStart)
+		ids = append(ids, k.ID)
+	}
+	for _, i := range []int{2, 0, 4, 1, 3} {
+		y.forward(1e9)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, ids[i], "", 0))
+	}
+	want := []task.ID{ids[3], ids[1], ids[4], ids[0], ids[2]}
+	f := task.HistoryFilter{Limit: 2}
+	var got []task.ID
+	for range 4 {
+		page := must[Page](t)(y.s.History(y.ctx(), maya, f))
+		for _, k := range page.Tasks {
+			got = append(got, k.ID)
+		}
+		if f.Before = page.Next; f.Before == "" {
+			break
+		}
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	for i := range want {
+		equal(t, "history", got[i], want[i])
+	}
+	for _, limit := range []int{0, 201, -1} {
+		_, err := y.s.History(y.ctx(), maya, task.HistoryFilter{Limit: limit})
+		refused(t, err, task.CodeInvalidField, "limit", "1 to 200")
+	}
+}
+
+func TestCompleteKeepsSubtasks(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "planner", noStart, steps("one", "two"))
+	sub := y.subtask(planner, k.ID, 0, "coder", noStart)
+	t.Run("completing a subtask does not tick the parent's step", func(t *testing.T) {
+		other := y.subtask(planner, k.ID, 1, "coder", noStart)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
+		equal(t, "step done", y.task(k.ID).Steps[1].Done, false)
+	})
+	t.Run("subtasks of a completed task go on", func(t *testing.T) {
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+		equal(t, "status", y.task(sub.ID).Status, task.Active)
+	})
+}
+
+func TestCancelCascades(t *testing.T) {
+	y := newYard(t, noApprove)
+	top := y.create(maya, "planner", noStart, steps("a", "b", "c"))
+	mid := y.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
+	low := y.subtask(maya, mid.ID, 0, "coder", noStart, steps("a"))
+	least := y.subtask(maya, low.ID, 0, "coder", draft)
+	done := y.subtask(maya, mid.ID, 1, "coder", noStart, steps("a"))
+	below := y.subtask(maya, done.ID, 0, "coder", noStart)
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
+	other := y.create(maya, "coder", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, low.ID))
+	st := y.start()
+	stopped := make(chan error, 1)
+	y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
+
+	c := must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, top.ID, "not needed"))
+	want := map[task.ID]task.Status{
+		top.ID: task.Canceled, mid.ID: task.Canceled, low.ID: task.Canceled, least.ID: task.Canceled,
+		done.ID: task.Done, below.ID: task.Canceled, other.ID: task.Active,
+	}
+	for id, status := range want {
+		equal(t, "status of "+id.String(), y.task(id).Status, status)
+	}
+	equal(t, "canceled", len(c.Canceled), 5)
+	equal(t, "first", c.Canceled[0], top.ID)
+	equal(t, "state of the run", y.run(st.Run.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
+	equal(t, "cause of the stop", <-stopped, ErrStopTaskClosed)
+	y.chain()
+}

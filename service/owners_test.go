@@ -1,0 +1,178 @@
+package service
+
+import (
+	"path/filepath"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+// unchanged checks that act writes nothing and uses up no id.
+func (y *yard) unchanged(t *testing.T, act func()) {
+	t.Helper()
+	before := y.create(maya, "coder", noStart)
+	last := y.lastEvent()
+	act()
+	equal(t, "last event", y.lastEvent(), last)
+	after := y.create(maya, "coder", noStart)
+	equal(t, "next id", after.ID, before.ID+1)
+}
+
+func TestOwnersAreKnownAgents(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder", noStart, steps("one"))
+	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Status: ptr("working")}))
+	for _, owner := range []string{"zoe", "../coder", "Coder", "user:maya", " coder"} {
+		for name, call := range map[string]func() error{
+			"create": func() error {
+				_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: owner})
+				return err
+			},
+			"create as a draft": func() error {
+				_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: owner, Status: task.Draft})
+				return err
+			},
+			"subtask": func() error {
+				_, err := y.s.CreateSubtask(y.ctx(), maya, k.ID, 0, task.New{Title: "x", Owner: owner})
+				return err
+			},
+			"owner change": func() error {
+				_, err := y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: &owner, Title: ptr("not written")})
+				return err
+			},
+			"move": func() error {
+				_, err := y.s.MoveTask(y.ctx(), maya, Move{TaskID: k.ID, CurrentAgent: "coder", NewAgent: owner, Comment: "please"})
+				return err
+			},
+			"reassign": func() error {
+				_, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{k.ID}, owner, "please")
+				return err
+			},
+		} {
+			t.Run(name+" with the owner "+owner+" writes nothing and uses up no id", func(t *testing.T) {
+				y.unchanged(t, func() {
+					refused(t, call(), task.CodeUnknownAgent, "unknown agent: "+owner, "known agents:", "coder, ", "reviewer")
+				})
+				equal(t, "owner", y.task(k.ID).Owner, "coder")
+				equal(t, "title", y.task(k.ID).Title, k.Title)
+			})
+		}
+	}
+}
+
+func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
+	y := newYard(t)
+	t.Run("a draft is taken", func(t *testing.T) { y.create(maya, "bad", draft) })
+	t.Run("an active task is refused", func(t *testing.T) {
+		y.unchanged(t, func() {
+			_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "bad"})
+			refused(t, err, task.CodeInvalidAgent, "bad", "drafts only")
+		})
+	})
+	t.Run("its draft cannot be started", func(t *testing.T) {
+		k := y.create(maya, "bad", draft)
+		y.unchanged(t, func() {
+			_, err := y.patchStatus(k.ID, "active")
+			refused(t, err, task.CodeInvalidAgent, "bad")
+		})
+		equal(t, "status", y.task(k.ID).Status, task.Draft)
+	})
+	t.Run("an active task cannot move to it", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		_, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{k.ID}, "bad", "x")
+		refused(t, err, task.CodeInvalidAgent)
+		_, err = y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: ptr("bad")})
+		refused(t, err, task.CodeInvalidAgent)
+	})
+	t.Run("a draft may be given to it", func(t *testing.T) {
+		k := y.create(maya, "coder", draft)
+		k = must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: ptr("bad")}))
+		equal(t, "owner", k.Owner, "bad")
+	})
+	t.Run("a definition that breaks later goes on serving as it was", func(t *testing.T) {
+		y.define("coder", "---\nname: coder\n---\nbroken\n")
+		y.create(maya, "coder", noStart)
+	})
+}
+
+func TestRefusedFieldsWriteNothing(t *testing.T) {
+	y := newYard(t)
+	long := make([]byte, task.MaxText+1)
+	for i := range long {
+		long[i] = 'a'
+	}
+	many := make([]task.Step, task.MaxSteps+1)
+	for i := range many {
+		many[i].Title = "s"
+	}
+	files := make([]task.Resource, task.MaxResources+1)
+	for i := range files {
+		files[i] = task.Resource{Type: "file", Value: "/a"}
+	}
+	runes := func(n int) string {
+		s := make([]rune, n)
+		for i := range s {
+			s[i] = 'ß'
+		}
+		return string(s)
+	}
+	good := task.New{Title: "x", Owner: "coder", NoStart: true}
+	for name, c := range map[string]struct {
+		field string
+		set   func(*task.New)
+	}{
+		"a blank title":               {"title", func(in *task.New) { in.Title = "  " }},
+		"a title of 201 characters":   {"title", func(in *task.New) { in.Title = runes(201) }},
+		"a title with a NUL":          {"title", func(in *task.New) { in.Title = "a\x00b" }},
+		"a title that is not UTF-8":   {"title", func(in *task.New) { in.Title = "a\xffb" }},
+		"a description over 64 KiB":   {"description", func(in *task.New) { in.Description = string(long) }},
+		"201 steps":                   {"steps", func(in *task.New) { in.Steps = many }},
+		"a step of 61 characters":     {"steps[0].title", func(in *task.New) { in.Steps = []task.Step{{Title: runes(61)}} }},
+		"a step with a taskId":        {"steps[0].taskId", func(in *task.New) { in.Steps = []task.Step{{Title: "s", TaskID: 1}} }},
+		"101 resources":               {"resources", func(in *task.New) { in.Resources = files }},
+		"a javascript URL":            {"resources[0].value", func(in *task.New) { in.Resources = []task.Resource{{Type: "url", Value: "javascript:x"}} }},
+		"a relative file":             {"resources[0].value", func(in *task.New) { in.Resources = []task.Resource{{Type: "file", Value: "a/b"}} }},
+		"a resource of another type":  {"resources[0].type", func(in *task.New) { in.Resources = []task.Resource{{Type: "dir", Value: "/a"}} }},
+		"a priority out of bounds":    {"priority", func(in *task.New) { in.Priority = task.MaxPriority + 1 }},
+		"a task that is born as done": {"status", func(in *task.New) { in.Status = task.Done }},
+		"no owner":                    {"owner", func(in *task.New) { in.Owner = "" }},
+	} {
+		t.Run(name+" is refused by field", func(t *testing.T) {
+			in := good
+			c.set(&in)
+			y.unchanged(t, func() {
+				_, err := y.s.CreateTask(y.ctx(), maya, in)
+				refused(t, err, task.CodeInvalidField, c.field)
+			})
+		})
+	}
+	t.Run("200 characters of two bytes are a title, 60 a step", func(t *testing.T) {
+		y.create(maya, "coder", noStart, title(runes(200)), steps(runes(60)))
+	})
+	t.Run("every wrong field is told at once", func(t *testing.T) {
+		_, err := y.s.CreateTask(y.ctx(), maya, task.New{Owner: "coder", Priority: task.MaxPriority + 1, Steps: []task.Step{{}}})
+		refused(t, err, task.CodeInvalidField, "title", "priority", "steps[0].title")
+	})
+}
+
+func TestIDsAreNeverUsedTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "taskyard.db")
+	y := newYard(t)
+	var last task.ID
+	for range 3 {
+		y.db = dbtest.Open(t, path, func(o *db.Options) { o.Now = y.Now })
+		y.s = y.service()
+		first := y.create(maya, "coder", noStart)
+		equal(t, "first id after the start", first.ID, last+1)
+		second := y.create(maya, "coder", noStart)
+		equal(t, "second id", second.ID, last+2)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, first.ID, "", 0))
+		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, second.ID, ""))
+		last = second.ID
+		ok(t, y.db.Close())
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// runTable is the table of runs.md, section 3, by hand: from, and all that it
+// may become.
+var runTable = map[string]string{
+	"pending/approval":   "pending/queued canceled/by canceled/denied canceled/expired canceled/task_closed canceled/shutdown",
+	"pending/queued":     "running/starting pending/approval canceled/by canceled/task_closed canceled/shutdown",
+	"running/starting":   "running/working pending/queued " + failures + canceled,
+	"running/working":    "running/permission running/condensing completed/ended pending/queued " + failures + canceled,
+	"running/permission": "running/working failed/permission pending/queued " + failures + canceled,
+	"running/condensing": "completed/ended pending/queued " + failures + canceled,
+}
+
+const (
+	failures = "failed/error failed/timeout failed/idle failed/tokens failed/cost failed/turns failed/crash failed/protocol failed/auth failed/lost "
+	canceled = "canceled/by canceled/task_closed canceled/shutdown"
+)
+
+func TestRunTransitions(t *testing.T) {
+	known := map[string]bool{}
+	for _, from := range task.States {
+		known[from.String()] = true
+		allowed := map[string]bool{}
+		for _, s := range strings.Fields(runTable[from.String()]) {
+			allowed[s] = true
+		}
+		for _, to := range task.States {
+			if from.CanMove(to) != allowed[to.String()] {
+				t.Errorf("%s → %s: the code says %t", from, to, from.CanMove(to))
+			}
+		}
+		if from.Status.Final() != (runTable[from.String()] == "") {
+			t.Errorf("%s: final is %t", from, from.Status.Final())
+		}
+	}
+	for from, row := range runTable {
+		for _, s := range append(strings.Fields(row), from) {
+			if !known[s] {
+				t.Errorf("the table names the unknown state %s", s)
+			}
+		}
+	}
+	equal(t, "states", len(task.States), 7+len(task.Failures)+len(task.Cancels))
+}
+
+func TestAnImpossibleEndIsRefused(t *testing.T) {
+	y := newYard(t)
+	k, st, _ := y.inRun("coder")
+	for _, s := range []task.State{
+		{Status: task.RunFailed, Phase: task.PhasePermission},
+		{Status: task.RunCanceled, Phase: task.PhaseDenied},
+		{Status: task.RunRunning, Phase: task.PhaseWorking},
+		{Status: task.RunCompleted, Phase: task.PhaseError},
+		{},
+	} {
+		last := y.lastEvent()
+		refused(t, y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, Finished{State: s}), task.CodeRunEnded)
+		equal(t, "last event", y.lastEvent(), last)
+		equal(t, "open run", y.openRun(k.ID).ID, st.Run.ID)
+	}
+	equal(t, "lines of the transcript", len(must[[]task.Message](t)(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))), 2)
+}

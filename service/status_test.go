@@ -1,0 +1,241 @@
+package service
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+// in makes a task that is in a status, without any run.
+func (y *yard) in(s task.Status) *task.Task {
+	y.t.Helper()
+	k := y.create(maya, "coder", noStart, func(in *task.New) {
+		if s == task.Draft {
+			in.Status = task.Draft
+		}
+	})
+	switch s {
+	case task.Done:
+		return must[*task.Task](y.t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+	case task.Canceled:
+		return must[Canceled](y.t)(y.s.CancelTask(y.ctx(), maya, k.ID, "")).Task
+	}
+	return k
+}
+
+func (y *yard) patchStatus(id task.ID, status string) (*task.Task, error) {
+	return y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Status: &status})
+}
+
+func TestTaskTransitions(t *testing.T) {
+	y := newYard(t)
+	allowed := map[task.Status]map[task.Status]bool{
+		task.Draft:  {task.Active: true, task.Canceled: true},
+		task.Active: {task.Done: true, task.Canceled: true},
+	}
+	for _, from := range task.Statuses {
+		for _, to := range task.Statuses {
+			name := string(from) + " cannot become " + string(to)
+			if allowed[from][to] {
+				name = string(from) + " becomes " + string(to)
+			}
+			if from == to && !from.Archived() {
+				name = string(from) + " stays when it is asked for again"
+			}
+			t.Run(name, func(t *testing.T) {
+				k := y.in(from)
+				last := y.lastEvent()
+				got, err := y.patchStatus(k.ID, string(to))
+				switch {
+				case from == to && !from.Archived():
+					ok(t, err)
+					equal(t, "version", got.Version, k.Version)
+				case allowed[from][to]:
+					ok(t, err)
+					equal(t, "status", got.Status, to)
+				default:
+					e := refused(t, err, codeOf(from), string(from), string(to))
+					equal(t, "kind", e.Kind, task.Conflict)
+					equal(t, "last event", y.lastEvent(), last)
+					equal(t, "status", y.task(k.ID).Status, from)
+				}
+			})
+		}
+	}
+}
+
+func codeOf(from task.Status) task.Code {
+	if from.Archived() {
+		return task.CodeArchived
+	}
+	return task.CodeTransition
+}
+
+func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
+	y := newYard(t)
+	for _, from := range task.Statuses {
+		t.Run("complete from "+string(from), func(t *testing.T) {
+			k, err := y.s.CompleteTask(y.ctx(), maya, y.in(from).ID, "all good", 0)
+			if from != task.Active {
+				refused(t, err, codeOf(from), string(from), "done")
+				return
+			}
+			ok(t, err)
+			equal(t, "status", k.Status, task.Done)
+			equal(t, "work status", k.WorkStatus, task.Complete)
+			equal(t, "summary", k.Summary, "all good")
+			equal(t, "archived at", k.ArchivedAt, y.s.Now())
+		})
+		t.Run("cancel from "+string(from), func(t *testing.T) {
+			c, err := y.s.CancelTask(y.ctx(), maya, y.in(from).ID, "no more")
+			if from.Archived() {
+				refused(t, err, task.CodeArchived, string(from), "canceled")
+				return
+			}
+			ok(t, err)
+			equal(t, "status", c.Task.Status, task.Canceled)
+			equal(t, "work status", c.Task.WorkStatus, task.WorkStatus(""))
+		})
+	}
+}
+
+func TestWorkStatusOnInput(t *testing.T) {
+	y := newYard(t)
+	t.Run("working claims the task for its owner", func(t *testing.T) {
+		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		equal(t, "work status", k.WorkStatus, task.Working)
+		equal(t, "holder", k.Claim.Holder, "coder")
+	})
+	t.Run("working twice is refused", func(t *testing.T) {
+		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		_, err := y.patchStatus(k.ID, "working")
+		refused(t, err, task.CodeClaimed, "coder")
+	})
+	t.Run("idle releases the claim", func(t *testing.T) {
+		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		k = must[*task.Task](t)(y.patchStatus(k.ID, "idle"))
+		equal(t, "work status", k.WorkStatus, task.Idle)
+	})
+	t.Run("idle without a claim is refused", func(t *testing.T) {
+		_, err := y.patchStatus(y.in(task.Active).ID, "idle")
+		refused(t, err, task.CodeNotWorking, "idle")
+	})
+	t.Run("complete completes", func(t *testing.T) {
+		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "complete"))
+		equal(t, "status", k.Status, task.Done)
+	})
+	t.Run("complete from draft names both states", func(t *testing.T) {
+		_, err := y.patchStatus(y.in(task.Draft).ID, "complete")
+		refused(t, err, task.CodeTransition, "draft", "done")
+	})
+	for _, w := range []string{"working", "idle"} {
+		t.Run(w+" on a draft is refused", func(t *testing.T) {
+			_, err := y.patchStatus(y.in(task.Draft).ID, w)
+			refused(t, err, task.CodeTransition, "draft", w)
+		})
+		t.Run(w+" on history is refused", func(t *testing.T) {
+			_, err := y.patchStatus(y.in(task.Done).ID, w)
+			refused(t, err, task.CodeArchived, "done")
+		})
+	}
+	t.Run("complete on history is refused", func(t *testing.T) {
+		_, err := y.patchStatus(y.in(task.Canceled).ID, "complete")
+		refused(t, err, task.CodeArchived, "canceled", "done")
+	})
+	t.Run("an unknown status names the valid ones", func(t *testing.T) {
+		_, err := y.patchStatus(y.in(task.Active).ID, "open")
+		refused(t, err, task.CodeInvalidField, "status", "draft", "working", "complete")
+	})
+}
+
+func TestOwnerAndStatusInOnePatch(t *testing.T) {
+	y := newYard(t, wakes, noApprove)
+	patch := func(id task.ID, owner, status string) (*task.Task, error) {
+		return y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Owner: &owner, Status: &status})
+	}
+	t.Run("idle and a new owner release the claim and move the task", func(t *testing.T) {
+		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		k = must[*task.Task](t)(patch(k.ID, "pull", "idle"))
+		equal(t, "owner", k.Owner, "pull")
+		equal(t, "work status", k.WorkStatus, task.Idle)
+	})
+	t.Run("working and a new owner claim the task for the new owner without a run", func(t *testing.T) {
+		k := must[*task.Task](t)(patch(y.in(task.Active).ID, "reviewer", "working"))
+		equal(t, "holder", k.Claim.Holder, "reviewer")
+		equal(t, "runs", len(y.runs(k.ID)), 0)
+	})
+	t.Run("done and a new owner make no run", func(t *testing.T) {
+		k := must[*task.Task](t)(patch(y.in(task.Active).ID, "reviewer", "done"))
+		equal(t, "owner", k.Owner, "reviewer")
+		equal(t, "runs", len(y.runs(k.ID)), 0)
+	})
+	t.Run("active and a new owner start the draft with the new owner", func(t *testing.T) {
+		k := must[*task.Task](t)(patch(y.in(task.Draft).ID, "reviewer", "active"))
+		equal(t, "agent of the run", y.openRun(k.ID).Agent, "reviewer")
+	})
+}
+
+func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
+	y := newYard(t)
+	k := y.in(task.Active)
+	text := "A better title"
+	now := must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Title: &text, Version: k.Version}))
+	if now.Version <= k.Version {
+		t.Fatalf("version did not grow: %d after %d", now.Version, k.Version)
+	}
+	_, err := y.s.UpdateTask(y.ctx(), oleg, k.ID, task.Patch{Title: &text, Version: k.Version})
+	e := refused(t, err, task.CodeStaleVersion)
+	equal(t, "kind", e.Kind, task.Conflict)
+	if e.Task == nil || e.Task.Title != text || e.Task.Version != now.Version {
+		t.Fatalf("the error does not hold the present task: %+v", e.Task)
+	}
+}
+
+func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder", noStart, steps("one"))
+	step := task.StepPatch{Done: new(bool)}
+	*step.Done = true
+	better := "better"
+	for _, c := range []struct {
+		name string
+		act  func() error
+	}{
+		{"title", func() error { _, err := y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Title: &better}); return err }},
+		{"step", func() error { _, err := y.s.UpdateStep(y.ctx(), maya, k.ID, 0, step); return err }},
+		{"steps", func() error { _, err := y.s.ReplaceSteps(y.ctx(), maya, k.ID, []task.Step{{Title: "x"}}); return err }},
+		{"subtask", func() error {
+			_, err := y.s.CreateSubtask(y.ctx(), maya, k.ID, 0, task.New{Title: "s", NoStart: true})
+			return err
+		}},
+		{"resource", func() error {
+			_, err := y.s.AddResource(y.ctx(), maya, k.ID, task.Resource{Type: "file", Value: "/a"})
+			return err
+		}},
+		{"resource removed", func() error { _, err := y.s.RemoveResource(y.ctx(), maya, k.ID, 0); return err }},
+		{"comment", func() error { _, err := y.s.Comment(y.ctx(), maya, k.ID, "hm"); return err }},
+		{"claim", func() error { _, err := y.patchStatus(k.ID, "working"); return err }},
+		{"question", func() error { _, err := y.s.Notify(y.ctx(), coder, k.ID, "?", true); return err }},
+		{"answer", func() error { _, err := y.s.Reply(y.ctx(), maya, k.ID, "!"); return err }},
+		{"release", func() error { _, err := y.s.ReleaseClaim(y.ctx(), maya, k.ID, 0); return err }},
+		{"owner", func() error {
+			o := "pull"
+			_, err := y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: &o})
+			return err
+		}},
+		{"complete", func() error { _, err := y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0); return err }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := y.task(k.ID)
+			y.forward(1e9)
+			ok(t, c.act())
+			now := y.task(k.ID)
+			if now.Version <= before.Version || now.UpdatedAt <= before.UpdatedAt {
+				t.Fatalf("version %d → %d, updated %s → %s", before.Version, now.Version, before.UpdatedAt, now.UpdatedAt)
+			}
+			equal(t, "created at", now.CreatedAt, before.CreatedAt)
+			equal(t, "created by", now.CreatedBy, before.CreatedBy)
+			equal(t, "thread", now.ThreadID, before.ThreadID)
+		})
+	}
+}

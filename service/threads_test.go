@@ -1,0 +1,116 @@
+package service
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestAQuestionGatesTheTask(t *testing.T) {
+	y := newYard(t, wakes, noApprove)
+	k := y.create(coder, "coder", noStart)
+	q := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, " which color? ", true))
+	equal(t, "kind", q.Kind, task.KindQuestion)
+	equal(t, "text", q.Content, "which color?")
+	equal(t, "waiting for", y.task(k.ID).WaitingFor, task.WaitsUser)
+
+	t.Run("signups leave it alone", func(t *testing.T) {
+		if got := y.signup(coder); got != nil {
+			t.Fatalf("task %d was given", got.ID)
+		}
+	})
+	t.Run("it cannot be claimed by its status", func(t *testing.T) {
+		_, err := y.patchStatus(k.ID, "working")
+		refused(t, err, task.CodeTaskGated, "question")
+	})
+	t.Run("ticks skip it with the reason", func(t *testing.T) {
+		equal(t, "tick", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 0)
+		equal(t, "reason", y.skips()[k.ID], "question open")
+	})
+	t.Run("wakes do nothing", func(t *testing.T) {
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "thinking"))
+		equal(t, "runs", len(y.runs(k.ID)), 0)
+	})
+	t.Run("nobody can run it by hand", func(t *testing.T) {
+		_, err := y.s.RunNow(y.ctx(), maya, k.ID)
+		refused(t, err, task.CodeTaskGated, "question")
+	})
+	t.Run("a second question is refused", func(t *testing.T) {
+		_, err := y.s.Notify(y.ctx(), coder, k.ID, "and which size?", true)
+		refused(t, err, task.CodeQuestionOpen)
+	})
+	t.Run("a notice is not", func(t *testing.T) {
+		m := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "by the way", false))
+		equal(t, "kind", m.Kind, task.KindNotice)
+	})
+	t.Run("an agent cannot answer", func(t *testing.T) {
+		for _, a := range []task.Actor{coder, reviewer} {
+			_, err := y.s.Reply(y.ctx(), a, k.ID, "blue")
+			refused(t, err, task.CodeForbidden)
+		}
+		equal(t, "waiting for", y.task(k.ID).WaitingFor, task.WaitsUser)
+	})
+	t.Run("a blank answer is refused", func(t *testing.T) {
+		_, err := y.s.Reply(y.ctx(), oleg, k.ID, " ")
+		refused(t, err, task.CodeInvalidField, "content")
+	})
+	t.Run("a person's answer closes it and wakes the owner", func(t *testing.T) {
+		m := must[task.Message](t)(y.s.Reply(y.ctx(), oleg, k.ID, "blue"))
+		equal(t, "kind", m.Kind, task.KindAnswer)
+		equal(t, "waiting for", y.task(k.ID).WaitingFor, task.WaitingFor(""))
+		equal(t, "cause", y.openRun(k.ID).Cause, task.CauseWake)
+	})
+	t.Run("there is nothing to answer then", func(t *testing.T) {
+		_, err := y.s.Reply(y.ctx(), oleg, k.ID, "blue!")
+		refused(t, err, task.CodeNoQuestion)
+	})
+	t.Run("a draft cannot ask", func(t *testing.T) {
+		d := y.create(coder, "coder", draft)
+		_, err := y.s.Notify(y.ctx(), coder, d.ID, "?", true)
+		refused(t, err, task.CodeTaskNotActive)
+	})
+}
+
+// skips returns the receipts of the last tick by task.
+func (y *yard) skips() map[task.ID]string {
+	y.t.Helper()
+	out := map[task.ID]string{}
+	for _, s := range must[SchedulerState](y.t)(y.s.Scheduler(y.ctx(), maya)).Skips {
+		out[s.TaskID] = s.Reason
+	}
+	return out
+}
+
+func TestThreads(t *testing.T) {
+	y := newYard(t)
+	t.Run("the thread keeps its id when the owner changes", func(t *testing.T) {
+		k := y.working(coder)
+		now := must[*task.Task](t)(y.move(coder, k.ID, "coder", "pull", "x"))
+		equal(t, "thread", now.ThreadID, k.ThreadID)
+	})
+	t.Run("the channel is web, or what was said at the start", func(t *testing.T) {
+		equal(t, "channel", y.create(maya, "coder", noStart).Channel, "web")
+		equal(t, "channel", y.create(maya, "coder", noStart, func(in *task.New) { in.Channel = "mail" }).Channel, "mail")
+	})
+	t.Run("any agent may comment on any open task, but not ask for it", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, " looks good "))
+		equal(t, "comment", last(y.task(k.ID).Comments).Content, "looks good")
+		_, err := y.s.Notify(y.ctx(), reviewer, k.ID, "?", true)
+		refused(t, err, task.CodeForbidden)
+	})
+	t.Run("messages come in order, after an id", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		var ids []task.ID
+		for _, text := range []string{"a", "b", "c"} {
+			ids = append(ids, must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, text)).ID)
+		}
+		list := must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, k.ID, ids[0], 10))
+		equal(t, "messages", len(list), 2)
+		equal(t, "first", list[0].Content, "b")
+	})
+	t.Run("an unknown task has none", func(t *testing.T) {
+		_, err := y.s.Thread(y.ctx(), vera, 99999, 0, 10)
+		refused(t, err, task.CodeTaskNotFound)
+	})
+}

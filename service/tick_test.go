@@ -1,0 +1,101 @@
+package service
+
+import (
+	"slices"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
+	y := newYard(t)
+	want := map[task.ID]string{}
+	free := y.create(maya, "reviewer", noStart)
+	y.create(maya, "coder", draft)
+	y.in(task.Done)
+
+	k := y.create(maya, "planner", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	want[k.ID] = "run open"
+	k, _ = y.waits()
+	want[k.ID] = "approval"
+	want[y.working(coder).ID] = "claimed"
+	k = y.create(maya, "coder", noStart)
+	must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "?", true))
+	want[k.ID] = "question open"
+	want[y.create(maya, "pull", noStart).ID] = "pull-only"
+
+	k = y.create(maya, "coder", noStart, priority(9))
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	st := y.start() // that of planner is older
+	for st.Run.TaskID != k.ID {
+		st = y.start()
+	}
+	f := failure(task.PhaseError)
+	f.Permanent = true
+	y.finish(st, f)
+	want[k.ID] = "stuck"
+
+	y.write("gone", definition("tools: read"))
+	y.write("broken", definition("tools: read"))
+	y.s.agents.Reload()
+	want[y.create(maya, "gone", noStart).ID] = "owner missing"
+	want[y.create(maya, "broken", noStart).ID] = "owner invalid"
+	ok(t, y.s.agents.Delete("gone"))
+	y.write("broken", "---\nname: x\n---\n")
+	y.s = y.service() // a fresh start knows no former good version
+
+	res := must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+	equal(t, "queued", res.Queued, 1)
+	equal(t, "skipped", res.Skipped, len(want))
+	equal(t, "run of the free task", y.openRun(free.ID).Cause, task.CauseTick)
+	got := y.skips()
+	for id, reason := range want {
+		equal(t, "reason for task "+id.String(), got[id], reason)
+	}
+	equal(t, "receipts", len(got), len(want))
+
+	t.Run("twice in a row makes no second run", func(t *testing.T) {
+		equal(t, "queued", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 0)
+		equal(t, "runs", len(y.runs(free.ID)), 1)
+		equal(t, "reason", y.skips()[free.ID], "run open")
+	})
+}
+
+func TestATickTakesTheQueueInOrder(t *testing.T) {
+	y := newYard(t, func(c *Config) { c.TickConcurrency = 10 })
+	y.define("coder", definition("tools: read", "max_parallel: 4"))
+	var ids []task.ID
+	for _, p := range []int{0, 10, 5, 10} {
+		ids = append(ids, y.create(maya, "coder", noStart, priority(p)).ID)
+	}
+	must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+	var got []task.ID
+	for range ids {
+		got = append(got, y.start().Run.TaskID)
+	}
+	if want := []task.ID{ids[1], ids[3], ids[2], ids[0]}; !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+func TestATickWalksMoreThanOneChunk(t *testing.T) {
+	y := newYard(t)
+	for i := range tickChunk + 20 {
+		y.create(maya, "coder", noStart, priority(i%7))
+	}
+	equal(t, "queued", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, tickChunk+20)
+}
+
+func TestTheTickOfTwoServicesMakesOneRunATask(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder", noStart)
+	other := y.service()
+	done := make(chan error, 2)
+	for _, s := range []*Service{y.s, other} {
+		go func() { _, err := s.Tick(y.ctx(), "cron"); done <- err }()
+	}
+	ok(t, <-done)
+	ok(t, <-done)
+	equal(t, "runs", len(y.runs(k.ID)), 1)
+}

@@ -1,0 +1,192 @@
+package service
+
+import (
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// woken checks that the task has one queued run by a wake, and ends it.
+func (y *yard) woken(t *testing.T, id task.ID, agent string) {
+	t.Helper()
+	r := y.openRun(id)
+	if r == nil {
+		t.Fatalf("no run was made; events: %v", y.kinds(id))
+	}
+	equal(t, "cause", r.Cause, task.CauseWake)
+	equal(t, "agent", r.Agent, agent)
+	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+}
+
+func (y *yard) asleep(t *testing.T, id task.ID) {
+	t.Helper()
+	if r := y.openRun(id); r != nil {
+		t.Fatalf("run %d (%s) was made", r.ID, r.Cause)
+	}
+}
+
+func TestWakes(t *testing.T) {
+	y := newYard(t, wakes, noApprove)
+	t.Run("a task created active wakes its owner", func(t *testing.T) {
+		y.woken(t, y.create(maya, "coder").ID, "coder")
+	})
+	t.Run("not with start false, and not as a draft", func(t *testing.T) {
+		y.asleep(t, y.create(maya, "coder", noStart).ID)
+		y.asleep(t, y.create(maya, "coder", draft).ID)
+	})
+	t.Run("a draft that is started wakes its owner", func(t *testing.T) {
+		k := y.create(maya, "coder", draft)
+		must[*task.Task](t)(y.patchStatus(k.ID, "active"))
+		y.woken(t, k.ID, "coder")
+	})
+	parent := func() (*task.Task, *task.Task) {
+		p := y.create(maya, "planner", noStart, steps("a"))
+		return p, y.subtask(maya, p.ID, 0, "coder", noStart)
+	}
+	t.Run("a subtask that is done wakes the parent's owner", func(t *testing.T) {
+		p, sub := parent()
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, sub.ID, "", 0))
+		y.woken(t, p.ID, "planner")
+	})
+	t.Run("a subtask that is canceled wakes the parent's owner", func(t *testing.T) {
+		p, sub := parent()
+		must[Canceled](t)(y.s.CancelTask(y.ctx(), coder, sub.ID, ""))
+		y.woken(t, p.ID, "planner")
+	})
+	t.Run("but not of a parent that is no longer active", func(t *testing.T) {
+		p, sub := parent()
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, p.ID, "", 0))
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, sub.ID, "", 0))
+		y.asleep(t, p.ID)
+	})
+	t.Run("a canceled parent is not woken by its own cascade", func(t *testing.T) {
+		p, sub := parent()
+		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, p.ID, ""))
+		y.asleep(t, p.ID)
+		y.asleep(t, sub.ID)
+	})
+	t.Run("a comment by a person wakes the owner", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, k.ID, "news"))
+		y.woken(t, k.ID, "coder")
+	})
+	t.Run("a comment on a draft does not", func(t *testing.T) {
+		k := y.create(maya, "coder", draft)
+		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, k.ID, "news"))
+		y.asleep(t, k.ID)
+	})
+	t.Run("a comment by an agent wakes nobody", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, "news"))
+		y.asleep(t, k.ID)
+	})
+	t.Run("a reply wakes the owner", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "?", true))
+		y.asleep(t, k.ID)
+		must[task.Message](t)(y.s.Reply(y.ctx(), oleg, k.ID, "!"))
+		y.woken(t, k.ID, "coder")
+	})
+	t.Run("a move wakes the new owner", func(t *testing.T) {
+		k := y.working(coder)
+		must[*task.Task](t)(y.move(coder, k.ID, "coder", "reviewer", "x"))
+		y.woken(t, k.ID, "reviewer")
+	})
+	t.Run("a pull-only owner is left alone", func(t *testing.T) {
+		y.asleep(t, y.create(maya, "pull").ID)
+	})
+	t.Run("a claimed task is left alone", func(t *testing.T) {
+		k := y.working(coder)
+		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, k.ID, "news"))
+		y.asleep(t, k.ID)
+	})
+	t.Run("without wakes nothing wakes", func(t *testing.T) {
+		quiet := y.service()
+		k := must[*task.Task](t)(quiet.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder"}))
+		y.asleep(t, k.ID)
+	})
+}
+
+func TestAWakeDuringARunMakesOneFollowUp(t *testing.T) {
+	y := newYard(t, wakes, noApprove)
+	k := y.create(maya, "coder")
+	st := y.start()
+	for range 3 {
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "news"))
+	}
+	equal(t, "runs while it runs", len(y.runs(k.ID)), 1)
+	equal(t, "flag", y.run(st.Run.ID).FollowUp, true)
+	y.finish(st, completed("did it"))
+	equal(t, "runs after it", len(y.runs(k.ID)), 2)
+	next := y.start()
+	equal(t, "cause", next.Run.Cause, task.CauseFollowUp)
+	y.finish(next, completed("that too"))
+	equal(t, "runs at the end", len(y.runs(k.ID)), 2)
+
+	t.Run("its own doings do not", func(t *testing.T) {
+		k := y.create(maya, "planner", steps("a"))
+		st := y.start()
+		own := y.actor(st)
+		sub := y.subtask(own, k.ID, 0, "pull")
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, sub.ID, "", 0))
+		y.finish(st, completed("ok"))
+		equal(t, "runs", len(y.runs(k.ID)), 1)
+	})
+	t.Run("a question that stays open has it wait for the answer", func(t *testing.T) {
+		k := y.create(maya, "coder")
+		st := y.start()
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "news"))
+		must[task.Message](t)(y.s.Notify(y.ctx(), y.actor(st), k.ID, "?", true))
+		y.finish(st, completed("asked"))
+		y.asleep(t, k.ID)
+		must[task.Message](t)(y.s.Reply(y.ctx(), maya, k.ID, "!"))
+		y.woken(t, k.ID, "coder")
+	})
+	t.Run("an answer during the run makes one", func(t *testing.T) {
+		k := y.create(maya, "coder")
+		st := y.start()
+		must[task.Message](t)(y.s.Notify(y.ctx(), y.actor(st), k.ID, "?", true))
+		must[task.Message](t)(y.s.Reply(y.ctx(), maya, k.ID, "!"))
+		y.finish(st, completed("asked"))
+		equal(t, "cause", y.openRun(k.ID).Cause, task.CauseFollowUp)
+		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(k.ID).ID, ""))
+	})
+	t.Run("a run that hands its task over is followed by one of the new owner", func(t *testing.T) {
+		k := y.create(maya, "coder")
+		st := y.start()
+		must[*task.Task](t)(y.move(y.actor(st), k.ID, "coder", "reviewer", "your turn"))
+		equal(t, "state", y.run(st.Run.ID).Status, task.RunRunning)
+		y.finish(st, completed("handed over"))
+		r := y.openRun(k.ID)
+		equal(t, "agent", r.Agent, "reviewer")
+		equal(t, "cause", r.Cause, task.CauseFollowUp)
+	})
+}
+
+func TestTheWakeBudget(t *testing.T) {
+	y := newYard(t, wakes, noApprove, func(c *Config) { c.WakeBudget = 3 })
+	k := y.create(maya, "coder", noStart)
+	wake := func() {
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "news"))
+		if r := y.openRun(k.ID); r != nil {
+			must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+		}
+	}
+	for range 5 {
+		wake()
+	}
+	equal(t, "runs within the hour", len(y.runs(k.ID)), 3)
+	equal(t, "event", last(y.kinds(k.ID)), task.EvWakeSkipped)
+	t.Run("ticks and people are not bounded by it", func(t *testing.T) {
+		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+		equal(t, "tick", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 1)
+		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(k.ID).ID, ""))
+	})
+	t.Run("an hour later it wakes again", func(t *testing.T) {
+		y.forward(time.Hour)
+		wake()
+		equal(t, "runs", len(y.runs(k.ID)), 6)
+	})
+}

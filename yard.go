@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"taskyard/agentfile"
+	"taskyard/config"
+	"taskyard/db"
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// settings are the flags that every command on the data folder takes.
+type settings struct {
+	Data   string            `help:"Data folder (default ./data)." placeholder:"DIR"`
+	Config string            `help:"Configuration file (default taskyard.toml in the data folder)." placeholder:"FILE"`
+	Set    map[string]string `help:"Any key of the configuration, such as --set scheduler.concurrency=2." placeholder:"KEY=VALUE"`
+}
+
+func (s settings) load(e *env, more map[string]string) (*config.Config, config.Sources, error) {
+	flags := map[string]string{}
+	for k, v := range s.Set {
+		flags[k] = v
+	}
+	if s.Data != "" {
+		flags["data"] = s.Data
+	}
+	for k, v := range more {
+		flags[k] = v
+	}
+	c, src, err := config.Load(config.LoadOptions{File: s.Config, Environ: e.environ, Flags: flags})
+	if err != nil {
+		return nil, nil, &usageError{"configuration: " + err.Error()}
+	}
+	return c, src, nil
+}
+
+// yard is an opened data folder.
+type yard struct {
+	cfg    *config.Config
+	log    *slog.Logger
+	db     *db.DB
+	agents *agentfile.Folder
+	svc    *service.Service
+	known  map[string]runner.Runner
+}
+
+func dbPath(data string) string { return filepath.Join(data, "taskyard.db") }
+
+// makeData makes the data folder, for its owner alone.
+func makeData(dir string) error {
+	syscall.Umask(0o077)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("data folder %s is open to others: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// openYard opens the store and the agents of a data folder.
+func openYard(ctx context.Context, c *config.Config, log *slog.Logger) (*yard, error) {
+	if err := makeData(c.Data); err != nil {
+		return nil, err
+	}
+	d, err := db.Open(ctx, db.Options{Path: dbPath(c.Data), Log: log})
+	if err != nil {
+		return nil, err
+	}
+	y := &yard{cfg: c, log: log, db: d}
+	y.known = runnersOf(c)
+	y.agents, err = agentfile.Open(filepath.Join(c.Data, "agents"), agentOptions(c), log)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	y.svc = service.New(d, y.agents, serviceConfig(c, log))
+	return y, nil
+}
+
+func (y *yard) close() error { return y.db.Close() }
+
+// runnersOf makes the runners that this program knows how to start.
+func runnersOf(c *config.Config) map[string]runner.Runner {
+	known := map[string]runner.Runner{}
+	for name, r := range c.Runners {
+		if r.Kind == "command" {
+			known[name] = &runner.Command{Argv: r.Command, Env: r.Env}
+		}
+	}
+	return known
+}
+
+func agentOptions(c *config.Config) agentfile.Options {
+	kinds := map[string]string{"builtin": "builtin"}
+	for name, r := range c.Runners {
+		kinds[name] = r.Kind
+	}
+	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", PullOnly: func(name string) string {
+		switch kind := kinds[name]; kind {
+		case "command":
+			return ""
+		case "builtin":
+			return "no model provider is configured; it claims its tasks with a token"
+		default:
+			return "runners of kind " + kind + " are not part of this version"
+		}
+	}}
+}
+
+func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
+	return service.Config{
+		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts,
+		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
+		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
+		MaxDepth: c.TaskTool.MaxDepth, KeepTranscripts: c.Runs.KeepTranscripts,
+	}
+}
+
+// secretName fits the names of variables whose values are secrets.
+var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
+
+// secretsOf lists the values that must never stand in a transcript.
+func secretsOf(c *config.Config, getenv func(string) string) []string {
+	var list []string
+	for _, p := range c.Providers {
+		list = append(list, getenv(p.APIKeyEnv))
+	}
+	for _, r := range c.Runners {
+		list = append(list, getenv(r.SecretEnv))
+		for k, v := range r.Env {
+			if secretName.MatchString(k) {
+				list = append(list, v)
+			}
+		}
+	}
+	return list
+}
+
+// yardID tells this yard's processes from those of another on the machine.
+func yardID(data string) (string, error) {
+	file := filepath.Join(data, "yard-id")
+	b, err := os.ReadFile(file)
+	if err == nil && len(strings.TrimSpace(string(b))) > 0 {
+		return strings.TrimSpace(string(b)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	id := rand.Text()
+	return id, os.WriteFile(file, []byte(id+"\n"), 0o600)
+}
+
+func newLogger(e *env, level string) *slog.Logger {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		l = slog.LevelInfo
+	}
+	return slog.New(slog.NewJSONHandler(e.stderr, &slog.HandlerOptions{Level: l}))
+}
