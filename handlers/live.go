@@ -30,7 +30,8 @@ func (s *Server) live(c echo.Context) error {
 	sub := s.svc.Hub().Subscribe(topics...)
 	defer sub.Close()
 	st := s.stream(c)
-	if err := st.send("retry: 1000\nevent: hello\ndata: []\n\n"); err != nil {
+	// A change between the page and this stream is told by the number of changes.
+	if err := st.send(fmt.Sprintf("retry: 1000\nevent: hello\ndata: %d\n\n", s.svc.Hub().Generation())); err != nil {
 		return nil
 	}
 	beat, check, end := time.NewTicker(heartbeat), time.NewTicker(recheck), time.NewTimer(streamLife)

@@ -67,7 +67,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 	at := "/runs/" + failed.String()
 
 	t.Run("a run shows its outcome and what was said", func(t *testing.T) {
-		b.get(at).is(200).shows("exit code 2", "I read the settings first.", "The whole transcript as text", "Retry")
+		b.get(at).is(200).shows("exit code 2", "I read the settings first.", "All as text", "Retry")
 		b.get("/runs").shows("The work", "exit code 2")
 		b.get("/runs?status=completed").shows("No run matches")
 	})
