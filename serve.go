@@ -78,13 +78,19 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 
 func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	base := baseURL(y.cfg, ln.Addr())
+	if err := y.db.Verify(e.ctx); err != nil {
+		return err
+	}
+	if err := y.db.Probe(e.ctx); err != nil {
+		return fmt.Errorf("the database cannot be written: %w", err)
+	}
 	clock, err := y.newJobs(e, loopbackURL(ln.Addr()))
 	if err != nil {
 		return err
 	}
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: clock, Log: y.log, Version: version, DataDir: y.cfg.Data, Listen: ln.Addr(),
-		PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
+		Rules: rulesOf(y.cfg), PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
 	})
 	if err != nil {
 		return err
@@ -117,6 +123,13 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 		err = nil
 	}
 	return errors.Join(err, y.drain(srv, clock))
+}
+
+// rulesOf tells the pages the numbers of the configuration.
+func rulesOf(c *config.Config) handlers.Rules {
+	return handlers.Rules{
+		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, Attempts: c.Runs.Attempts, MaxDepth: c.TaskTool.MaxDepth,
+	}
 }
 
 // drain stops in order: no new runs, running ones told, streams closed, then

@@ -71,7 +71,7 @@ const char *record_text(int i) { return texts[i]; }
 
 struct limit {
 	sqlite3 *db;
-	sqlite3_stmt *claim, *read, *tail, *event, *insert, *begin, *commit;
+	sqlite3_stmt *claim, *tail, *event, *insert, *begin, *commit;
 	int64_t turn; // which owner is next
 	char hash[32];
 	char description[201];
@@ -82,7 +82,7 @@ static char open_error[512];
 const char *limit_error(limit *l) { return l ? sqlite3_errmsg(l->db) : open_error; }
 
 void limit_close(limit *l) {
-	sqlite3_stmt *all[] = {l->claim, l->read, l->tail, l->event, l->insert, l->begin, l->commit};
+	sqlite3_stmt *all[] = {l->claim, l->tail, l->event, l->insert, l->begin, l->commit};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sqlite3_finalize(all[i]);
 	sqlite3_close(l->db);
 	free(l);
@@ -109,7 +109,7 @@ limit *limit_open(const char *path, limit_sql sql) {
 			"PRAGMA recursive_triggers=on; PRAGMA cache_size=-65536",
 			NULL, NULL, NULL) == OK;
 	if (!ok) snprintf(open_error, sizeof open_error, "open %s: %s", path, sqlite3_errmsg(l->db));
-	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) && prepare(l, "reading a task", sql.read, 1, &l->read) &&
+	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) &&
 		prepare(l, "the end of the log", sql.tail, 0, &l->tail) && prepare(l, "an event", sql.event, 8, &l->event) &&
 		prepare(l, "a new task", sql.insert, 11, &l->insert) && prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
 		prepare(l, "commit", "COMMIT", 0, &l->commit);
@@ -166,8 +166,7 @@ static int claim_one(limit *l, const char *owner, int64_t now) {
 	sqlite3_bind_int64(l->claim, 3, now + LEASE_MS);
 	if (!drain(l->claim, &id)) return -1;
 	if (id == 0) return 0;
-	sqlite3_bind_int64(l->read, 1, id);
-	return drain(l->read, NULL) && add_event(l, "task.claimed", owner, id, now) ? 1 : -1;
+	return add_event(l, "task.claimed", owner, id, now) ? 1 : -1;
 }
 
 static int create_one(limit *l, const char *owner, int64_t now) {

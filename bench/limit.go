@@ -24,7 +24,7 @@ type limit struct {
 }
 
 // statements holds the texts that package db runs for a claim and a create.
-type statements struct{ claim, read, tail, event, insert string }
+type statements struct{ claim, tail, event, insert string }
 
 // record runs fn and returns the text of every statement that connections
 // opened by fn ran.
@@ -47,7 +47,6 @@ func choose(texts []string) (statements, error) {
 		to    *string
 	}{
 		{"UPDATE tasks", &s.claim},
-		{"SELECT t.id", &s.read},
 		{"SELECT hash FROM events", &s.tail},
 		{"INSERT INTO events", &s.event},
 		{"INSERT INTO tasks", &s.insert},
@@ -70,13 +69,13 @@ func choose(texts []string) (statements, error) {
 }
 
 func openLimit(path string, s statements) (*limit, error) {
-	texts := []string{path, s.claim, s.read, s.tail, s.event, s.insert}
+	texts := []string{path, s.claim, s.tail, s.event, s.insert}
 	c := make([]*C.char, len(texts))
 	for i, text := range texts {
 		c[i] = C.CString(text)
 		defer C.free(unsafe.Pointer(c[i]))
 	}
-	l := C.limit_open(c[0], C.limit_sql{claim: c[1], read: c[2], tail: c[3], event: c[4], insert: c[5]})
+	l := C.limit_open(c[0], C.limit_sql{claim: c[1], tail: c[2], event: c[3], insert: c[4]})
 	if l == nil {
 		return nil, errors.New(C.GoString(C.limit_error(nil)))
 	}

@@ -3,33 +3,29 @@ package db
 import (
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"taskyard/task"
 )
 
 // claimNext takes the first claimable task of an agent's queue: the partial
-// index tasks_claimable holds just these, in order.
-const claimNext = `UPDATE tasks AS t SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2, claim_expires = ?3, version = version + 1, updated_at = ?2
+// index tasks_claimable holds just these, in order. RETURNING knows no alias.
+var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2, claim_expires = ?3, version = version + 1, updated_at = ?2
  WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL
- ORDER BY priority DESC, id LIMIT 1) RETURNING id`
-
-const readTask = "SELECT " + taskFull + " FROM tasks t WHERE t.id = ?"
+ ORDER BY priority DESC, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
 
 // ClaimNext claims the first free task of the agent's queue for lease and
 // returns it with relations, or nil when nothing is free.
 func (tx *Tx) ClaimNext(agent string, lease time.Duration) (*task.Task, error) {
+	wrote := tx.wrote
 	tx.wrote = true
-	var id task.ID
-	err := tx.row(claimNext, agent, tx.Now, tx.Now.Add(lease)).Scan(&id)
+	t, err := scanTask(tx.Now)(tx.row(claimNext, agent, tx.Now, tx.Now.Add(lease)))
 	if errors.Is(err, sql.ErrNoRows) {
-		tx.wrote = false
+		tx.wrote = wrote
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return tx.Task(id)
+	return t, err
 }
 
 // Claim claims one task for its owner.

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"encoding/json"
 	"strings"
 
 	"taskyard/task"
@@ -52,60 +51,27 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 	}
 }
 
-// relations reads the JSON lists; "" means that the list was not asked for.
+// relations reads the lists; "" means that the list was not asked for.
 func relations(t *task.Task, steps, resources, comments string) error {
 	var err error
 	if steps != "" {
-		t.Steps, err = rowsOf(steps, func(r []json.RawMessage) (s task.Step) {
-			text(r[0], &s.Title)
-			text(r[1], &s.Details)
-			s.Done = string(r[2]) == "1"
-			s.TaskID = task.ID(number(r[3]))
-			return s
+		t.Steps, err = rowsOf(steps, func(r *jsonRows) task.Step {
+			return task.Step{Title: r.text(), Details: r.text(), Done: r.number() == 1, TaskID: task.ID(r.number())}
 		})
 	}
 	if resources != "" && err == nil {
-		t.Resources, err = rowsOf(resources, func(r []json.RawMessage) (x task.Resource) {
-			text(r[0], &x.Type)
-			text(r[1], &x.Value)
-			text(r[2], &x.Label)
-			return x
+		t.Resources, err = rowsOf(resources, func(r *jsonRows) task.Resource {
+			return task.Resource{Type: r.text(), Value: r.text(), Label: r.text()}
 		})
 	}
 	if comments != "" && err == nil {
-		t.Comments, err = rowsOf(comments, func(r []json.RawMessage) (c task.Comment) {
-			c.ID, c.CreatedAt = task.ID(number(r[0])), task.Time(number(r[4]))
-			text(r[1], &c.Author)
-			var kind string
-			text(r[2], &kind)
-			c.Kind = task.MessageKind(kind)
-			text(r[3], &c.Content)
-			return c
+		t.Comments, err = rowsOf(comments, func(r *jsonRows) task.Comment {
+			return task.Comment{ID: task.ID(r.number()), Author: r.text(), Kind: task.MessageKind(r.text()), Content: r.text(), CreatedAt: task.Time(r.number())}
 		})
 		t.Links = task.LinksOf(t.Resources)
 	}
 	return err
 }
-
-func rowsOf[T any](s string, read func([]json.RawMessage) T) ([]T, error) {
-	if s == "[]" {
-		return []T{}, nil
-	}
-	var raw [][]json.RawMessage
-	if err := json.Unmarshal([]byte(s), &raw); err != nil {
-		return nil, err
-	}
-	list := make([]T, len(raw))
-	for i, r := range raw {
-		list[i] = read(r)
-	}
-	return list, nil
-}
-
-// SQLite wrote this JSON, so it is well formed.
-func text(raw json.RawMessage, to *string) { _ = json.Unmarshal(raw, to) }
-
-func number(raw json.RawMessage) (n int64) { _ = json.Unmarshal(raw, &n); return n }
 
 // Task returns a task, open or archived, with relations: steps, resources and
 // the last 500 comments in order. ok is false when there is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,9 @@ import (
 
 // maxBatch is how many writes share one commit at most.
 const maxBatch = 64
+
+// maxYields bounds how often the writer lets others run before it begins.
+const maxYields = 8
 
 // Tx writes, and reads what it wrote. It lives as long as one call of the
 // function that Write was given, which may be called again: a Tx method's
@@ -78,7 +82,8 @@ type writer struct {
 	ended chan struct{}
 	once  sync.Once
 
-	tail []byte // hash of the log's last line within the open transaction
+	tail  []byte // hash of the log's last line within the open transaction
+	crowd int    // callers that the last batch had, with those queued behind it
 
 	Batches, Writes atomic.Int64
 	commitNanos     atomic.Int64
@@ -98,6 +103,9 @@ func newWriter(d *DB, c *conn) *writer {
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	if d.gone.Load() {
 		return errGone
+	}
+	if err := ctx.Err(); err != nil {
+		return err // else it were left to chance which case below is taken
 	}
 	r := &request{fn: fn, done: make(chan error, 1)}
 	select {
@@ -160,7 +168,8 @@ func (w *writer) loop() {
 	}
 }
 
-// gather takes what is queued now, without waiting for company.
+// gather takes what is queued now. It yields to callers that were just
+// answered, and never waits for company.
 func (w *writer) gather(first *request) []*request {
 	batch := make([]*request, 0, maxBatch)
 	add := func(r *request) {
@@ -169,13 +178,21 @@ func (w *writer) gather(first *request) []*request {
 		}
 	}
 	add(first)
+	yields := 0
 	for len(batch) < maxBatch {
 		select {
 		case r := <-w.queue:
 			add(r)
+			continue
 		default:
-			return batch
 		}
+		// Callers that the last commit has just answered are runnable: let them
+		// ask again now, or they would split into two halves that take turns.
+		if w.crowd <= len(batch) || yields == maxYields {
+			break
+		}
+		yields++
+		runtime.Gosched()
 	}
 	return batch
 }
@@ -203,6 +220,7 @@ func (w *writer) run(batch []*request) {
 		}
 		r.done <- errs[i]
 	}
+	w.crowd = len(batch) + len(w.queue)
 }
 
 // errUndo breaks a batch: a closure failed after it had written.

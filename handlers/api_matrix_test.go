@@ -20,6 +20,15 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // serve makes a request without a network.
 func (s *site) serve(caller, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	s.t.Helper()
+	return s.serveWith(caller, method, path, body, func(r *http.Request) {
+		for i := 0; i+1 < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	})
+}
+
+func (s *site) serveWith(caller, method, path, body string, with func(*http.Request)) *httptest.ResponseRecorder {
+	s.t.Helper()
 	req := httptest.NewRequest(method, "http://127.0.0.1/", strings.NewReader(body))
 	if err := setPath(req, path); err != nil {
 		s.t.Fatal(err)
@@ -31,9 +40,7 @@ func (s *site) serve(caller, method, path, body string, headers ...string) *http
 	if token := s.tokens[caller]; token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
+	with(req)
 	rec := httptest.NewRecorder()
 	s.srv.ServeHTTP(rec, req)
 	return rec
@@ -102,7 +109,7 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, decided := lines(table.String()), lines(string(want))
+	got, decided := matrixLines(table.String()), matrixLines(string(want))
 	for _, l := range got {
 		if !slices.Contains(decided, l) {
 			t.Errorf("not decided: %s", l)
@@ -115,7 +122,7 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 	}
 }
 
-func lines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
+func matrixLines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
 
 // refused tells whether the one table turned the caller away.
 func refused(rec *httptest.ResponseRecorder) bool {

@@ -85,13 +85,7 @@ func (s *Server) stream(c echo.Context) eventStream {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	c.Response().WriteHeader(http.StatusOK)
-	rc := http.NewResponseController(c.Response())
-	// The server's limit on reading a request would end the request's context,
-	// and with it the stream.
-	if err := rc.SetReadDeadline(time.Time{}); err != nil {
-		s.log.Debug("stream keeps its read deadline", "error", err)
-	}
-	return eventStream{c.Response(), rc}
+	return eventStream{c.Response(), http.NewResponseController(c.Response())}
 }
 
 // send writes one message; a browser that does not take it in 10 s is gone.

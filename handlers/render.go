@@ -51,7 +51,11 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		next := s.opt.Scheduler.NextTick()
 		ch.Scheduler = views.SchedulerLine{On: next != 0, NextTick: next}
 	}
-	ch.Flash = views.Flash{Text: s.takeFlash(c)}
+	// A live part that fetches itself anew must not use up the sentence that
+	// the page after it is to show.
+	if c.Request().Header.Get("HX-Request") == "" {
+		ch.Flash = views.Flash{Text: s.takeFlash(c)}
+	}
 	return ch, nil
 }
 
@@ -107,6 +111,7 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
 	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID}
+	m.Back, _ = c.Get("back").(string)
 	if err := s.render(c, p.Status, views.ErrorPage(ch, m)); err != nil {
 		s.log.Error("error page failed", "error", err)
 	}

@@ -7,12 +7,12 @@ import (
 
 	"taskyard/static"
 	"taskyard/task"
+	"taskyard/views"
 )
 
 // routes names every route of the pages, with what it needs. The JSON
 // operations stand in the api_*.go files, registered by newAPI's operations.
 func (s *Server) routes() {
-	s.echo.Use(s.apiGuard)
 	s.api = s.newAPI()
 	s.taskOperations()
 	s.agentOperations()
@@ -20,6 +20,8 @@ func (s *Server) routes() {
 	s.eventOperations()
 	s.peopleOperations()
 
+	page := s.page
+	act := s.taskAct
 	for _, r := range []struct {
 		method, path string
 		need         task.Perm
@@ -38,10 +40,77 @@ func (s *Server) routes() {
 		{"POST", "/setup", task.Everyone, s.setup},
 		{"POST", "/logout", task.SignedIn, s.logout},
 		{"GET", "/live", task.Read, s.live},
+
+		{"GET", "/", task.Read, s.home},
+		{"GET", "/queues", task.Read, page(s.queuesPage)},
+		{"GET", "/tasks", task.Read, page(s.tasksPage)},
+		{"POST", "/tasks", task.Person, s.createTask},
+		{"GET", "/tasks/new", task.Person, page(s.newTaskPage)},
+		{"GET", "/tasks/:id", task.Read, page(s.taskPage)},
+		{"POST", "/tasks/:id/comments", task.Person, act(s.comment, commentEntries)},
+		{"POST", "/tasks/:id/reply", task.Person, act(s.reply, replyEntries)},
+		{"POST", "/tasks/:id/steps", task.Person, act(s.addStep, stepEntries)},
+		{"POST", "/tasks/:id/steps/:n", task.Person, s.updateStep},
+		{"GET", "/tasks/:id/steps/:n/edit", task.Person, s.taskForm(s.stepPage)},
+		{"POST", "/tasks/:id/steps/:n/subtask", task.Person, s.createSubtask},
+		{"POST", "/tasks/:id/resources", task.Person, act(s.addResource, resourceEntries)},
+		{"POST", "/tasks/:id/resources/:n/delete", task.Person, act(s.removeResource, noEntries)},
+		{"POST", "/tasks/:id/run", task.Person, act(s.runNow, noEntries)},
+		{"POST", "/tasks/:id/start", task.Person, act(s.startTask, noEntries)},
+		{"POST", "/tasks/:id/complete", task.Person, act(s.completeTask, noEntries)},
+		{"POST", "/tasks/:id/release", task.Person, act(s.releaseClaim, noEntries)},
+		{"GET", "/tasks/:id/move", task.Person, s.taskForm(s.movePage)},
+		{"POST", "/tasks/:id/move", task.Person, s.postMove},
+		{"GET", "/tasks/:id/edit", task.Person, s.taskForm(s.editPage)},
+		{"POST", "/tasks/:id/edit", task.Person, s.editTask},
+		{"GET", "/tasks/:id/cancel", task.Person, s.taskForm(s.cancelPage)},
+		{"POST", "/tasks/:id/cancel", task.Person, act(s.postCancel, noEntries)},
+
+		{"GET", "/approvals", task.Read, page(s.approvalsPage)},
+		{"GET", "/approvals/:id", task.Read, page(s.approvalPage)},
+		{"GET", "/runs", task.Read, page(s.runsPage)},
+		{"GET", "/runs/:id", task.Read, page(s.runPage)},
+		{"GET", "/runs/:id/transcript", task.Read, s.transcript},
+		{"POST", "/runs/:id/approve", task.Decide, s.approveRun},
+		{"POST", "/runs/:id/deny", task.Decide, s.denyRun},
+		{"POST", "/runs/:id/cancel", task.Person, s.cancelRun},
+		{"POST", "/runs/:id/retry", task.Person, s.retryRun},
+		{"GET", "/history", task.Read, page(s.historyPage)},
+
+		{"GET", "/agents", task.Read, page(s.agentsPage)},
+		{"POST", "/agents", task.Admin, s.createAgent},
+		{"GET", "/agents/new", task.Admin, page(s.newAgentPage)},
+		{"POST", "/agents/reload", task.Admin, s.reloadAgents},
+		{"GET", "/agents/:id", task.Read, page(s.agentPage)},
+		{"POST", "/agents/:id", task.Admin, s.updateAgent},
+		{"GET", "/agents/:id/edit", task.Admin, page(s.editAgentPage)},
+		{"POST", "/agents/:id/delete", task.Admin, s.deleteAgent},
+		{"GET", "/scheduler", task.Read, page(s.schedulerPage)},
+		{"POST", "/scheduler/tick", task.Person, s.tickNow},
+		{"POST", "/scheduler/jobs/:name/run", task.Admin, s.runJob},
+
+		{"GET", "/settings", task.Read, page(s.profilePage)},
+		{"POST", "/settings/theme", task.SignedIn, s.setTheme},
+		{"POST", "/settings/password", task.SignedIn, s.changePassword},
+		{"POST", "/settings/signout", task.SignedIn, s.signOutEverywhere},
+		{"GET", "/settings/people", task.Admin, page(s.peoplePage)},
+		{"POST", "/settings/people", task.Admin, s.addPerson},
+		{"POST", "/settings/people/:id/role", task.Admin, s.setRole},
+		{"POST", "/settings/people/:id/disable", task.Admin, s.disablePerson},
+		{"POST", "/settings/people/:id/enable", task.Admin, s.enablePerson},
+		{"GET", "/settings/tokens", task.Admin, page(s.tokensPage)},
+		{"POST", "/settings/tokens", task.Admin, s.createToken},
+		{"POST", "/settings/tokens/:id/revoke", task.Admin, s.revokeToken},
+		{"GET", "/settings/about", task.Read, page(s.aboutPage)},
 	} {
 		s.perms[r.method+" "+r.path] = r.need
 		s.echo.Add(r.method, r.path, r.h)
 	}
+}
+
+// home leads to the board.
+func (s *Server) home(c echo.Context) error {
+	return c.Redirect(http.StatusSeeOther, views.URL.Queues(views.QueueFilter{}))
 }
 
 func (s *Server) healthz(c echo.Context) error {

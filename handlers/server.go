@@ -38,6 +38,28 @@ type Options struct {
 	PublicURL      string   // "https://…" when behind a proxy, else ""
 	AllowedHosts   []string
 	TrustedProxies []string // CIDRs whose X-Forwarded-For is believed
+	Rules          Rules    // as configured for the service; pages tell them
+}
+
+// Rules are the numbers of the configuration that pages tell. Zero means the
+// default of the service.
+type Rules struct {
+	Attempts        int // failures in a row until a task is stuck; default 3
+	MaxDepth        int // of delegation; default 2
+	MaxParallel     int // runs in all; default 4
+	TickConcurrency int // runs of ticks at a time; default 1
+}
+
+func (r Rules) orDefaults() Rules {
+	for _, f := range []struct {
+		n *int
+		v int
+	}{{&r.Attempts, 3}, {&r.MaxDepth, 2}, {&r.MaxParallel, 4}, {&r.TickConcurrency, 1}} {
+		if *f.n == 0 {
+			*f.n = f.v
+		}
+	}
+	return r
 }
 
 // Server is the HTTP side of the yard.
@@ -52,6 +74,7 @@ type Server struct {
 	formKey  [32]byte
 	hosts    map[string]bool
 	perms    map[string]task.Perm // "METHOD /route/:param" → what it needs
+	checks   []func(echo.Context) error
 	started  time.Time
 	metrics  *metrics
 	ready    readiness
@@ -63,6 +86,7 @@ func New(opt Options) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
 	}
+	opt.Rules = opt.Rules.orDefaults()
 	s := &Server{
 		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
 		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Log),
@@ -78,7 +102,8 @@ func New(opt Options) (*Server, error) {
 	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
 		return nil, err
 	}
-	s.echo.Use(s.requestID, s.logged, s.recovered, s.headers, s.host, s.limitBody, s.identify, s.sameSite, s.authorize)
+	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.sameSite, s.authorize, s.apiGuard}
+	s.echo.Use(s.around)
 	s.routes()
 	return s, nil
 }

@@ -58,6 +58,7 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 	if !ok {
 		return agentNotFound(id)
 	}
+	gone := false // a write may be run again; the file goes only once
 	return change(ctx, s, a, func(t *tx) error {
 		n, err := t.OpenCount(id)
 		if err != nil {
@@ -66,8 +67,11 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 		if n > 0 {
 			return task.Errorf(task.Conflict, task.CodeAgentBusy, "Agent %s owns %d open tasks: move or finish them first", id, n)
 		}
-		if err := s.agents.Delete(id); err != nil {
-			return err
+		if !gone {
+			if err := s.agents.Delete(id); err != nil {
+				return err
+			}
+			gone = true
 		}
 		return t.event(task.EvAgentDeleted, task.Event{Agent: id}, changes{"hash": def.FileHash})
 	})

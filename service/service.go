@@ -86,6 +86,7 @@ type Service struct {
 	hub    *Hub
 	auth   *authState
 	loads  loadCache
+	flood  floodGate
 
 	mu    sync.Mutex
 	stops map[task.ID]context.CancelCauseFunc // running runs of this process

@@ -67,6 +67,9 @@ func (t *tx) mayCreate() error {
 }
 
 func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, error) {
+	if err := t.notFlooded(in.Owner); err != nil {
+		return 0, err
+	}
 	k := &task.Task{
 		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: t.actor.Name, Status: in.Status,
 		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting, Steps: in.Steps, Resources: in.Resources,

@@ -31,6 +31,8 @@
     box.append(el);
     setTimeout(() => el.remove(), bad ? 12000 : 6000);
   };
+  setTimeout(() => all(".toast:not(.bad)").forEach(el => el.remove()), 10000); // what the server said with the page
+
   // A problem answer is JSON or a full page; either way the person reads one sentence and the request id.
   const problem = xhr => {
     const id = xhr.getResponseHeader("X-Request-Id");

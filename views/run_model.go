@@ -11,7 +11,7 @@ type RunModel struct {
 	Run       task.Run
 	Agent     *task.Agent // the definition that serves now, or nil
 	Messages  []task.Message
-	Earlier   bool       // the transcript is long and its beginning is not in Messages
+	Later     bool       // the transcript is long and its end is not in Messages
 	RetriedBy task.ID    // a later run that retries this one, or 0
 	Children  []task.Run // runs of subtasks that this run delegated
 	Expired   string     // why the transcript is gone, or ""

@@ -9,8 +9,6 @@ import (
 // SchedulerModel is the page of the clock: ticks, jobs, and what waits.
 type SchedulerModel struct {
 	Enabled     bool
-	Cron        string
-	Zone        string
 	Next        task.Time // the next tick, or 0
 	Window      string    // the window in words, such as "hourly from 6:00 to 21:00"
 	Concurrency int       // runs of one tick at a time
@@ -45,8 +43,8 @@ type JobRow struct {
 // SkipRow is a task that a tick skipped, with its receipt.
 type SkipRow struct {
 	Task   task.Task
-	Reason string
-	At     task.Time
+	Reason string // in a word or two; rows are gathered by it
+	Detail string // what exactly
 }
 
 // skipGroup is the tasks skipped for one reason.

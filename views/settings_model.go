@@ -8,11 +8,9 @@ import (
 
 // ProfileModel is the settings page of the person who is signed in.
 type ProfileModel struct {
-	User     task.User
-	Sessions int // signed-in sessions of this person, this one included
-	Saved    string
-	Error    string // why changing the password was refused, or ""
-	Field    string // the field that Error is about
+	User  task.User
+	Error string // why changing the password was refused, or ""
+	Field string // the field that Error is about
 }
 
 // PeopleModel is the settings page of the people, for admins.
@@ -54,7 +52,7 @@ type FreshToken struct {
 type AboutModel struct {
 	Version    string
 	Schema     int
-	DataFolder string
+	DataFolder string // "" is not shown
 	DBBytes    int64
 	StartedAt  task.Time
 	Counts     []Tally // tasks, runs, messages and so on

@@ -5,7 +5,6 @@ package views
 import (
 	"net/url"
 	"strconv"
-	"strings"
 
 	"taskyard/task"
 )
@@ -105,7 +104,7 @@ func (u urls) ResourceDelete(id task.ID, index int) string {
 // Run is one run's page.
 func (urls) Run(id task.ID) string { return "/runs/" + id.String() }
 
-// RunAct is where a form posts an act on a run: cancel, retry.
+// RunAct is where a form posts an act on a run: approve, deny, cancel, retry.
 func (u urls) RunAct(id task.ID, act string) string { return u.Run(id) + "/" + act }
 
 // Approvals is the list of runs that wait for a decision.
@@ -114,18 +113,9 @@ func (urls) Approvals() string { return "/approvals" }
 // Approval is the review of one waiting run.
 func (urls) Approval(run task.ID) string { return "/approvals/" + run.String() }
 
-// ApprovalAct is where a form posts a decision: approve, reject.
-func (u urls) ApprovalAct(run task.ID, act string) string { return u.Approval(run) + "/" + act }
-
 // History is the list of archived tasks, filtered.
 func (urls) History(f HistoryQuery) string {
 	return query("/history", "agent", f.Agent, "status", f.Status, "q", f.Query, "from", f.From, "to", f.To, "before", f.Before)
-}
-
-// HistoryExport is the same filter as a file; format is csv or json.
-func (u urls) HistoryExport(f HistoryQuery, format string) string {
-	f.Before = ""
-	return strings.Replace(u.History(f), "/history", "/history."+format, 1)
 }
 
 // Agents is the list of agents.
@@ -134,7 +124,7 @@ func (urls) Agents() string { return "/agents" }
 // Agent is one agent's page.
 func (urls) Agent(id string) string { return "/agents/" + url.PathEscape(id) }
 
-// AgentAct is a page or form target below an agent: edit, delete, token, todo.
+// AgentAct is a page or form target below an agent: edit, delete.
 func (u urls) AgentAct(id, act string) string { return u.Agent(id) + "/" + act }
 
 // Scheduler is the page of ticks and jobs.

@@ -29,9 +29,6 @@ func idOrNone(id task.ID) string {
 // RunMessage is one message of a run's transcript.
 func (u urls) RunMessage(run, message task.ID) string { return u.Run(run) + "#m" + message.String() }
 
-// WholeRun is one run's page with its transcript from the very beginning.
-func (u urls) WholeRun(id task.ID) string { return query(u.Run(id), "all", "1") }
-
 // Transcript answers the items of a run's transcript after a message id, as
 // list items alone; the id is the parameter "after".
 func (u urls) Transcript(run task.ID) string { return u.RunAct(run, "transcript") }

@@ -1,0 +1,155 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// done answers a form that was taken: a sentence for the next page, and the
+// way there. The form's own "back" wins over to.
+func (s *Server) done(c echo.Context, to, format string, args ...any) error {
+	s.flash(c, format, args...)
+	return c.Redirect(http.StatusSeeOther, backOr(c, to))
+}
+
+// backOr returns the page that a form came from, if the form names it.
+func backOr(c echo.Context, to string) string {
+	if b := c.FormValue("back"); b != "" {
+		return localPath(b)
+	}
+	return to
+}
+
+// again shows a form once more, with what was typed and what is wrong. page is
+// the address at which its live parts are found.
+func (s *Server) again(c echo.Context, e *task.Error, page string, fn func(views.Chrome) (templ.Component, error)) error {
+	ch, err := s.chrome(c)
+	if err != nil {
+		return err
+	}
+	ch.Path = page
+	p, err := fn(ch)
+	if err != nil {
+		return err
+	}
+	return s.render(c, statuses[e.Kind], p)
+}
+
+// refusal returns the error if a form can tell it beside its fields: the input
+// is wrong, or things have changed, or it came too early.
+func refusal(err error) (*task.Error, bool) {
+	var e *task.Error
+	if !errors.As(err, &e) {
+		return nil, false
+	}
+	return e, e.Kind == task.Invalid || e.Kind == task.Conflict || e.Kind == task.TooMany
+}
+
+// withBack lets the error page, should err become one, lead back to a page.
+func withBack(c echo.Context, err error, back string) error {
+	c.Set("back", back)
+	return err
+}
+
+// renamed gives the fields of the service the names that a form uses; pairs
+// are service name, form name.
+func renamed(fe views.FieldErrors, pairs ...string) views.FieldErrors {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if m, ok := fe[pairs[i]]; ok {
+			delete(fe, pairs[i])
+			fe[pairs[i+1]] = m
+		}
+	}
+	return fe
+}
+
+// text returns a field of several lines; browsers send its line ends as CRLF.
+func text(c echo.Context, name string) string {
+	return strings.ReplaceAll(c.FormValue(name), "\r\n", "\n")
+}
+
+// wholeNumber reads a field that holds a whole number; empty means 0.
+func wholeNumber(c echo.Context, name string) (int, error) {
+	s := strings.TrimSpace(c.FormValue(name))
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, task.FieldErrorf(name, "must be a whole number")
+	}
+	return n, nil
+}
+
+// index reads a 0-based index of the path; what is none is nothing.
+func index(c echo.Context) (int, error) {
+	n, err := strconv.Atoi(c.Param("n"))
+	if err != nil || n < 0 {
+		return 0, task.Errorf(task.NotFound, task.CodeNotFound, "There is nothing at this path")
+	}
+	return n, nil
+}
+
+// lines returns the lines of a field that are not blank, trimmed.
+func lines(s string) []string {
+	var list []string
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// stepLines reads a plan, one step a line.
+func stepLines(s string) []task.Step {
+	var list []task.Step
+	for _, line := range lines(s) {
+		list = append(list, task.Step{Title: line})
+	}
+	return list
+}
+
+// linkLines reads resources, one a line: an address or an absolute path, then
+// a label.
+func linkLines(s string) []task.Resource {
+	var list []task.Resource
+	for _, line := range lines(s) {
+		value, label, _ := strings.Cut(line, " ")
+		r := task.Resource{Type: "url", Value: value, Label: strings.TrimSpace(label)}
+		if strings.HasPrefix(value, "/") {
+			r.Type = "file"
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// baseURL is the address of this server as the caller knows it.
+func (s *Server) baseURL(c echo.Context) string {
+	if s.opt.PublicURL != "" {
+		return strings.TrimSuffix(s.opt.PublicURL, "/")
+	}
+	scheme := "http"
+	if c.Request().TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + c.Request().Host
+}
+
+// values turns pointers into the values that some views take.
+func values[T any](list []*T) []T {
+	out := make([]T, len(list))
+	for i, p := range list {
+		out[i] = *p
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) peoplePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	return s.people(c, ch, views.PeopleModel{Role: task.RoleOperator})
+}
+
+func (s *Server) people(c echo.Context, ch views.Chrome, m views.PeopleModel) (_ templ.Component, err error) {
+	m.People, err = s.svc.Users(c.Request().Context(), actorOf(c))
+	return views.PeoplePage(ch, m), err
+}
+
+func (s *Server) addPerson(c echo.Context) error {
+	m := views.PeopleModel{Name: c.FormValue("name"), Role: task.Role(c.FormValue("role"))}
+	_, err := s.svc.AddUser(formContext(c), actorOf(c), m.Name, c.FormValue("password"), m.Role)
+	if err == nil {
+		return s.done(c, views.URL.Settings("people"), "Added %s", m.Name)
+	}
+	return s.peopleAgain(c, m, err)
+}
+
+func (s *Server) peopleAgain(c echo.Context, m views.PeopleModel, err error) error {
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	m.Field, m.Error = oneProblem(e)
+	return s.again(c, e, views.URL.Settings("people"), func(ch views.Chrome) (templ.Component, error) { return s.people(c, ch, m) })
+}
+
+func (s *Server) setRole(c echo.Context) error {
+	role := task.Role(c.FormValue("role"))
+	return s.changePerson(c, service.UserChange{Role: &role})
+}
+
+func (s *Server) disablePerson(c echo.Context) error {
+	yes := true
+	return s.changePerson(c, service.UserChange{Disabled: &yes})
+}
+
+func (s *Server) enablePerson(c echo.Context) error {
+	no := false
+	return s.changePerson(c, service.UserChange{Disabled: &no})
+}
+
+// changePerson ends the sessions of the person; one's own goes on under a new
+// token, unless one has shut oneself out.
+func (s *Server) changePerson(c echo.Context, change service.UserChange) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	u, err := s.svc.UpdateUser(formContext(c), actorOf(c), id, change)
+	if err != nil {
+		return s.peopleAgain(c, views.PeopleModel{Role: task.RoleOperator}, err)
+	}
+	if id == actorOf(c).UserID {
+		if u.DisabledAt != 0 {
+			return s.logout(c)
+		}
+		if err := s.signIn(c, u); err != nil {
+			return err
+		}
+		if u.Role != task.RoleAdmin {
+			return c.Redirect(http.StatusSeeOther, views.URL.Settings(""))
+		}
+	}
+	return s.done(c, views.URL.Settings("people"), "Saved %s", u.Name)
+}

@@ -1,0 +1,148 @@
+package handlers
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+const (
+	runRows         = 50
+	transcriptLines = 500 // lines of one answer; scripts ask for the rest
+)
+
+func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	q := views.RunQuery{Status: c.QueryParam("status"), Agent: c.QueryParam("agent")}
+	var err error
+	if q.Task, err = queryID(c, "task"); err != nil {
+		return nil, err
+	}
+	if q.Before, err = queryID(c, "before"); err != nil {
+		return nil, err
+	}
+	agents, err := s.svc.Agents(actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	f := task.RunFilter{Status: task.RunStatus(q.Status), Agent: q.Agent, TaskID: q.Task, Before: q.Before, Limit: runRows + 1}
+	runs, err := s.svc.Runs(c.Request().Context(), actorOf(c), f)
+	m := views.RunsModel{Query: q, Agents: agentIDs(agents)}
+	if len(runs) > runRows {
+		runs = runs[:runRows]
+		m.Next = runs[runRows-1].ID
+	}
+	m.Runs = values(runs)
+	return views.RunsPage(ch, m), err
+}
+
+// queryID reads an id of the query; absent is 0.
+func queryID(c echo.Context, name string) (task.ID, error) {
+	raw := c.QueryParam(name)
+	if raw == "" || raw == "0" {
+		return 0, nil
+	}
+	id, err := task.ParseID(raw)
+	if err != nil {
+		return 0, task.FieldErrorf(name, "%s", err)
+	}
+	return id, nil
+}
+
+func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	ctx, a := c.Request().Context(), actorOf(c)
+	r, err := s.svc.Run(ctx, a, id)
+	if err != nil {
+		return nil, err
+	}
+	m := views.RunModel{Run: *r}
+	if def, err := s.svc.Agent(a, r.Agent); err == nil {
+		m.Agent = &def
+	}
+	if m.Messages, err = s.svc.Transcript(ctx, a, id, 0, transcriptLines); err != nil {
+		return nil, err
+	}
+	m.Later = len(m.Messages) == transcriptLines
+	siblings, err := s.svc.Runs(ctx, a, task.RunFilter{TaskID: r.TaskID, Limit: runRows})
+	for _, o := range siblings {
+		if o.RetryOf == id {
+			m.RetriedBy = o.ID
+		}
+	}
+	return views.RunPage(ch, m), err
+}
+
+// transcript answers the lines of a run after one, as list items for the page
+// that shows them; without after, all of them as plain text.
+func (s *Server) transcript(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	if c.QueryParam("after") == "" {
+		return s.wholeTranscript(c, id)
+	}
+	after, err := queryID(c, "after")
+	if err != nil {
+		return err
+	}
+	list, err := s.svc.Transcript(c.Request().Context(), actorOf(c), id, after, transcriptLines)
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, views.TranscriptItems(list))
+}
+
+func (s *Server) wholeTranscript(c echo.Context, id task.ID) error {
+	var buf bytes.Buffer
+	after := task.ID(0)
+	for {
+		list, err := s.svc.Transcript(c.Request().Context(), actorOf(c), id, after, transcriptLines)
+		if err != nil {
+			return err
+		}
+		for _, m := range list {
+			fmt.Fprintf(&buf, "[%s] %s %s\n%s\n", m.CreatedAt, m.Role, m.Type, m.Content)
+			if len(m.Data) > 0 {
+				fmt.Fprintf(&buf, "%s\n", m.Data)
+			}
+			buf.WriteByte('\n')
+			after = m.ID
+		}
+		if len(list) < transcriptLines {
+			return c.Blob(http.StatusOK, "text/plain; charset=utf-8", buf.Bytes())
+		}
+	}
+}
+
+func (s *Server) cancelRun(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	if _, err := s.svc.CancelRun(formContext(c), actorOf(c), id, ""); err != nil {
+		return withBack(c, err, backOr(c, views.URL.Run(id)))
+	}
+	return s.done(c, views.URL.Run(id), "Run %d was stopped", id)
+}
+
+func (s *Server) retryRun(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	r, err := s.svc.RetryRun(formContext(c), actorOf(c), id)
+	if err != nil {
+		return withBack(c, err, backOr(c, views.URL.Run(id)))
+	}
+	return s.done(c, views.URL.Run(r.ID), "Run %d tries it again", r.ID)
+}

@@ -1,0 +1,93 @@
+package handlers
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) profilePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	return views.ProfilePage(ch, profile(c)), nil
+}
+
+func profile(c echo.Context) views.ProfileModel {
+	a := actorOf(c)
+	return views.ProfileModel{User: task.User{ID: a.UserID, Name: strings.TrimPrefix(a.Name, "user:"), Role: a.Role}}
+}
+
+// setTheme keeps the choice in a cookie that scripts may write as well.
+func (s *Server) setTheme(c echo.Context) error {
+	k := &http.Cookie{Name: "theme", Value: c.FormValue("theme"), Path: "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), SameSite: http.SameSiteLaxMode, Secure: s.secure()}
+	switch k.Value {
+	case "light", "dark":
+	case "":
+		k.MaxAge = -1
+	default:
+		return task.FieldErrorf("theme", "must be light, dark or empty")
+	}
+	c.SetCookie(k)
+	return s.done(c, views.URL.Settings(""), "Saved the appearance")
+}
+
+func (s *Server) changePassword(c echo.Context) error {
+	err := s.svc.ChangePassword(formContext(c), actorOf(c), c.FormValue("current"), c.FormValue("password"), s.sessionHash(c))
+	if err == nil {
+		return s.done(c, views.URL.Settings(""), "Changed the password; your other sessions have ended")
+	}
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	return s.again(c, e, views.URL.Settings(""), func(ch views.Chrome) (templ.Component, error) {
+		m := profile(c)
+		if m.Field, m.Error = oneProblem(e); m.Field == "old" {
+			m.Field = "current"
+		}
+		return views.ProfilePage(ch, m), nil
+	})
+}
+
+// sessionHash is the name under which the browser's session is stored.
+func (s *Server) sessionHash(c echo.Context) string {
+	token := s.sessions.Token(c.Request().Context())
+	if token == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(token))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// oneProblem is the first wrong field of an error, "" where it names none.
+func oneProblem(e *task.Error) (field, message string) {
+	if all := e.AllFields(); len(all) > 0 {
+		return all[0].Field, all[0].Message
+	}
+	return "", e.Message
+}
+
+func (s *Server) signOutEverywhere(c echo.Context) error {
+	if err := s.svc.SignOutEverywhere(c.Request().Context(), actorOf(c)); err != nil {
+		return err
+	}
+	return s.logout(c)
+}
+
+func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	ab, err := s.svc.About(c.Request().Context())
+	m := views.AboutModel{
+		Version: s.opt.Version, Schema: int(ab.SchemaVersion), DBBytes: ab.Bytes, StartedAt: task.TimeOf(s.started),
+		Counts: []views.Tally{{Name: "Tasks", N: ab.Counts.Tasks}, {Name: "In history", N: ab.Counts.Archived}, {Name: "Runs", N: ab.Counts.Runs}, {Name: "Events", N: ab.Counts.Events}},
+	}
+	if ch.CanAdmin {
+		m.DataFolder = s.opt.DataDir
+	}
+	return views.AboutPage(ch, m), err
+}

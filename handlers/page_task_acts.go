@@ -1,0 +1,32 @@
+package handlers
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) runNow(c echo.Context, id task.ID) (string, error) {
+	r, err := s.svc.RunNow(formContext(c), actorOf(c), id)
+	if err != nil {
+		return "", err
+	}
+	return sprintf("Run %d %s", r.ID, views.RunSentence(r)), nil
+}
+
+func (s *Server) startTask(c echo.Context, id task.ID) (string, error) {
+	status := string(task.Active)
+	_, err := s.svc.UpdateTask(formContext(c), actorOf(c), id, task.Patch{Status: &status})
+	return sprintf("Started #%d", id), err
+}
+
+func (s *Server) completeTask(c echo.Context, id task.ID) (string, error) {
+	_, err := s.svc.CompleteTask(formContext(c), actorOf(c), id, text(c, "summary"), 0)
+	return sprintf("Completed #%d", id), err
+}
+
+func (s *Server) releaseClaim(c echo.Context, id task.ID) (string, error) {
+	_, err := s.svc.ReleaseClaim(formContext(c), actorOf(c), id, 0)
+	return "Released the claim", err
+}

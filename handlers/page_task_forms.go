@@ -1,0 +1,257 @@
+package handlers
+
+import (
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// taskForm is a page below a task that holds one form.
+func (s *Server) taskForm(show func(echo.Context, views.Chrome, *task.Task) (templ.Component, error)) echo.HandlerFunc {
+	return s.page(func(c echo.Context, ch views.Chrome) (templ.Component, error) {
+		t, err := s.taskParam(c)
+		if err != nil {
+			return nil, err
+		}
+		return show(c, ch, t)
+	})
+}
+
+func (s *Server) taskParam(c echo.Context) (*task.Task, error) {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	return s.svc.Task(c.Request().Context(), actorOf(c), id)
+}
+
+func (s *Server) movePage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
+	agents, err := s.agentOptions(c)
+	return views.MovePage(ch, views.MoveModel{Task: t, Agents: agents}), err
+}
+
+func (s *Server) postMove(c echo.Context) error {
+	t, err := s.taskParam(c)
+	if err != nil {
+		return err
+	}
+	m := views.MoveModel{Task: t, To: c.FormValue("to"), Comment: text(c, "comment")}
+	if err = s.move(c, t, m); err == nil {
+		return s.done(c, views.URL.Task(t.ID), "Moved #%d to %s", t.ID, m.To)
+	}
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	m.Errors = renamed(views.ErrorsOf(e), "newAgent", "to")
+	return s.again(c, e, views.URL.TaskAct(t.ID, "move"), func(ch views.Chrome) (p templ.Component, err error) {
+		m.Agents, err = s.agentOptions(c)
+		return views.MovePage(ch, m), err
+	})
+}
+
+// move hands over by the verb that the form was made for, so that a repeat of
+// the same form is the same request.
+func (s *Server) move(c echo.Context, t *task.Task, m views.MoveModel) error {
+	ctx, a, from := formContext(c), actorOf(c), c.FormValue("from")
+	if from == "" {
+		from = t.Owner
+	}
+	working := t.WorkStatus == task.Working
+	if how := c.FormValue("how"); how != "" {
+		working = how == string(task.Working)
+	}
+	if working {
+		_, err := s.svc.MoveTask(ctx, a, service.Move{TaskID: t.ID, CurrentAgent: from, NewAgent: m.To, Comment: m.Comment})
+		return err
+	}
+	_, err := s.svc.Reassign(ctx, a, from, []task.ID{t.ID}, m.To, m.Comment)
+	return err
+}
+
+func (s *Server) cancelPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
+	below, err := s.below(c, t)
+	m := views.CancelModel{Task: t, Subtasks: below}
+	for _, k := range append(below, t) {
+		if k.OpenRunID != 0 {
+			m.OpenRuns++
+		}
+	}
+	return views.CancelPage(ch, m), err
+}
+
+// below lists the open tasks below a task, at any depth.
+func (s *Server) below(c echo.Context, t *task.Task) ([]*task.Task, error) {
+	all := []*task.Task{t}
+	for i := 0; i < len(all); i++ {
+		p, err := s.svc.OpenTasks(c.Request().Context(), actorOf(c), task.TaskFilter{Parent: all[i].ID, Limit: task.MaxSteps})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p.Tasks...)
+	}
+	return all[1:], nil
+}
+
+func (s *Server) postCancel(c echo.Context, id task.ID) (string, error) {
+	out, err := s.svc.CancelTask(formContext(c), actorOf(c), id, text(c, "reason"))
+	if n := len(out.Canceled); n > 1 {
+		return sprintf("Canceled #%d and %s", id, views.Count(n-1, "subtask", "subtasks")), err
+	}
+	return sprintf("Canceled #%d", id), err
+}
+
+func (s *Server) editPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
+	agents, err := s.agentOptions(c)
+	return views.EditPage(ch, views.EditOf(t, agents)), err
+}
+
+func (s *Server) editTask(c echo.Context) error {
+	t, err := s.taskParam(c)
+	if err != nil {
+		return err
+	}
+	m := views.EditModel{Task: t, Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority")}
+	v, err := task.ParseID(c.FormValue("version"))
+	if err != nil {
+		v = task.ID(t.Version)
+	}
+	m.Version = int64(v)
+	prio, err := wholeNumber(c, "priority")
+	if err == nil {
+		_, err = s.svc.UpdateTask(formContext(c), actorOf(c), t.ID, task.Patch{Title: &m.Title, Description: &m.Description, Owner: &m.Owner, Priority: &prio, Version: m.Version})
+	}
+	if err == nil {
+		return s.done(c, views.URL.Task(t.ID), "Saved #%d", t.ID)
+	}
+	return s.editAgain(c, m, err)
+}
+
+// editAgain keeps what was typed; after a change by somebody else it says
+// whose, and the next attempt is made on the present version.
+func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	m.Errors = views.ErrorsOf(e)
+	return s.again(c, e, views.URL.TaskAct(m.Task.ID, "edit"), func(ch views.Chrome) (_ templ.Component, err error) {
+		if m.Agents, err = s.agentOptions(c); err != nil {
+			return nil, err
+		}
+		if e.Code == task.CodeStaleVersion {
+			p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), m.Task.ID)
+			if err != nil {
+				return nil, err
+			}
+			m.Task, m.Version, m.Changed, m.Errors = p.Task, p.Task.Version, changedBy(p), nil
+		}
+		return views.EditPage(ch, m), nil
+	})
+}
+
+func (s *Server) stepPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
+	m, err := s.stepModel(c, t)
+	return views.StepPage(ch, m), err
+}
+
+func (s *Server) stepModel(c echo.Context, t *task.Task) (views.StepModel, error) {
+	n, err := index(c)
+	if err != nil {
+		return views.StepModel{}, err
+	}
+	if n >= len(t.Steps) {
+		return views.StepModel{}, task.Errorf(task.NotFound, task.CodeNotFound, "Task %d has no step %d", t.ID, n+1)
+	}
+	agents, err := s.agentOptions(c)
+	st := t.Steps[n]
+	return views.StepModel{
+		Task: t, Index: n, Title: st.Title, Details: st.Details, Agents: agents,
+		Sub: views.SubtaskEntry{Title: st.Title, Description: st.Details, Priority: formNumber(t.Priority)},
+	}, err
+}
+
+// updateStep takes both forms of a step: the tick, and title and details.
+func (s *Server) updateStep(c echo.Context) error {
+	t, err := s.taskParam(c)
+	if err != nil {
+		return err
+	}
+	m, err := s.stepModel(c, t)
+	if err != nil {
+		return err
+	}
+	ctx, a := formContext(c), actorOf(c)
+	if tick := c.FormValue("done"); tick != "" {
+		done := tick == "true"
+		_, err := s.svc.UpdateStep(ctx, a, t.ID, m.Index, task.StepPatch{Done: &done})
+		if e, ok := refusal(err); ok {
+			return s.taskAgain(c, t.ID, e, views.TaskEntries{})
+		}
+		if err != nil {
+			return err
+		}
+		return s.done(c, views.URL.Task(t.ID), "Step %d is %s", m.Index+1, doneWord(done))
+	}
+	m.Title, m.Details = c.FormValue("title"), text(c, "details")
+	_, err = s.svc.UpdateStep(ctx, a, t.ID, m.Index, task.StepPatch{Title: &m.Title, Details: &m.Details})
+	m.Errors = problemsOf(err)
+	return s.stepDone(c, m, err, sprintf("Saved step %d", m.Index+1))
+}
+
+func doneWord(done bool) string {
+	if done {
+		return "done"
+	}
+	return "open again"
+}
+
+func (s *Server) createSubtask(c echo.Context) error {
+	t, err := s.taskParam(c)
+	if err != nil {
+		return err
+	}
+	m, err := s.stepModel(c, t)
+	if err != nil {
+		return err
+	}
+	m.Sub = views.SubtaskEntry{Title: c.FormValue("title"), Owner: c.FormValue("owner"), Description: text(c, "description"), Priority: c.FormValue("priority")}
+	prio, err := wholeNumber(c, "priority")
+	var sub *task.Task
+	if err == nil {
+		sub, err = s.svc.CreateSubtask(formContext(c), actorOf(c), t.ID, m.Index, task.New{Title: m.Sub.Title, Owner: m.Sub.Owner, Description: m.Sub.Description, Priority: prio})
+	}
+	said := ""
+	if err == nil {
+		said = sprintf("Delegated step %d as #%d", m.Index+1, sub.ID)
+	}
+	m.SubErrors = problemsOf(err)
+	return s.stepDone(c, m, err, said)
+}
+
+// stepDone answers a form of the step's page: back to the task, or the page
+// again with what m tells about the form that was sent.
+func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said string) error {
+	if err == nil {
+		return s.done(c, views.URL.Task(m.Task.ID), "%s", said)
+	}
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	if e.Kind == task.Conflict { // the form that was sent may be gone
+		m.Errors, m.SubErrors = views.ErrorsOf(e), nil
+	}
+	return s.again(c, e, views.URL.StepEdit(m.Task.ID, m.Index), func(ch views.Chrome) (templ.Component, error) {
+		return views.StepPage(ch, m), nil
+	})
+}
+
+// problemsOf are the problems of a form, by field.
+func problemsOf(err error) views.FieldErrors {
+	e, _ := refusal(err)
+	return views.ErrorsOf(e)
+}

@@ -1,0 +1,154 @@
+package handlers
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+const (
+	taskRows  = 100 // rows of a page of tasks
+	readPages = 20  // pages that one request looks through at most
+)
+
+func compare[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
+
+func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	f := views.TaskListFilter{Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q"), After: c.QueryParam("after")}
+	agents, err := s.svc.Agents(actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	tasks, next, err := s.cards(c, cardFilter{f.Agent, f.Status, f.Query, f.After}, taskRows)
+	return views.TasksPage(ch, views.TasksModel{Filter: f, Tasks: tasks, AgentIDs: agentIDs(agents), Next: next}), err
+}
+
+// cardFilter is the filter of the lists of open tasks.
+type cardFilter struct{ agent, status, query, after string }
+
+// drawn are the states by which a list can be narrowed only after reading.
+var drawn = map[string]views.Glyph{
+	"working": views.GlyphWork, "waiting": views.GlyphWait, "failed": views.GlyphFail, "idle": views.GlyphIdle,
+}
+
+// cards returns at least want open tasks that fit, fewer only at the end of
+// the list or after readPages, and the cursor of what follows.
+func (s *Server) cards(c echo.Context, cf cardFilter, want int) ([]*task.Task, string, error) {
+	f := task.TaskFilter{Owner: cf.agent, Query: cf.query, After: cf.after, Limit: want}
+	g, sift := drawn[cf.status]
+	switch {
+	case sift:
+		f.Status, f.Limit = task.Active, 500
+	case cf.status == string(task.Draft), cf.status == string(task.Active):
+		f.Status = task.Status(cf.status)
+	case cf.status != "":
+		return nil, "", task.FieldErrorf("status", "must be working, waiting, failed, idle or draft")
+	}
+	list := []*task.Task{}
+	for range readPages {
+		p, err := s.svc.Cards(c.Request().Context(), actorOf(c), f)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, t := range p.Tasks {
+			if !sift || views.GlyphOf(t) == g {
+				list = append(list, t)
+			}
+		}
+		f.After = p.Next
+		if p.Next == "" || len(list) >= want {
+			break
+		}
+	}
+	return list, f.After, nil
+}
+
+func (s *Server) newTaskPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	m := views.NewTaskModel{Owner: c.QueryParam("owner"), Priority: "0"}
+	err := s.follow(c, &m, c.QueryParam("follow"))
+	if err == nil {
+		m.Agents, err = s.agentOptions(c)
+	}
+	return views.NewTaskPage(ch, m), err
+}
+
+// follow reads which archived task the new one follows.
+func (s *Server) follow(c echo.Context, m *views.NewTaskModel, id string) error {
+	if id == "" {
+		return nil
+	}
+	n, err := task.ParseID(id)
+	if err != nil {
+		return task.FieldErrorf("follow", "%s", err)
+	}
+	old, err := s.svc.Task(c.Request().Context(), actorOf(c), n)
+	if err != nil {
+		return err
+	}
+	m.Follow, m.FollowTitle = old.ID, old.Title
+	return nil
+}
+
+func (s *Server) createTask(c echo.Context) error {
+	ctx := formContext(c)
+	m := views.NewTaskModel{
+		Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority"),
+		Steps: text(c, "steps"), Links: text(c, "links"), Draft: c.FormValue("status") == string(task.Draft), Key: c.FormValue("_key"),
+	}
+	if err := s.follow(c, &m, c.FormValue("follow")); err != nil {
+		return err
+	}
+	prio, err := wholeNumber(c, "priority")
+	var t *task.Task
+	if err == nil {
+		t, err = s.svc.CreateTask(ctx, actorOf(c), s.newTask(c, &m, prio))
+	}
+	if e, ok := refusal(err); ok {
+		m.Errors = views.ErrorsOf(e)
+		return s.again(c, e, views.URL.NewTask(""), func(ch views.Chrome) (p templ.Component, err error) {
+			m.Agents, err = s.agentOptions(c)
+			return views.NewTaskPage(ch, m), err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return s.done(c, views.URL.Task(t.ID), "Created #%d", t.ID)
+}
+
+func (s *Server) newTask(c echo.Context, m *views.NewTaskModel, prio int) task.New {
+	in := task.New{
+		Title: m.Title, Description: m.Description, Owner: m.Owner, Priority: prio, Status: task.Active,
+		Steps: stepLines(m.Steps), Resources: linkLines(m.Links),
+	}
+	if m.Draft {
+		in.Status = task.Draft
+	}
+	if m.Follow != 0 {
+		in.Resources = append(in.Resources, task.Resource{Type: "url", Value: s.baseURL(c) + views.URL.Task(m.Follow), Label: "Follow-up of #" + m.Follow.String()})
+	}
+	return in
+}
+
+// agentOptions are the agents as choices of an owner.
+func (s *Server) agentOptions(c echo.Context) ([]views.AgentOption, error) {
+	agents, err := s.svc.Agents(actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
+	list := make([]views.AgentOption, len(agents))
+	for i, a := range agents {
+		l := o.Loads[a.ID]
+		list[i] = views.AgentOption{ID: a.ID, Name: a.Name, Queue: l.Queued + l.Working, Invalid: !a.Serving, PullOnly: a.PullOnly}
+	}
+	return list, err
+}
+
+// formNumber shows a number as a field holds it.
+func formNumber(n int) string { return strconv.Itoa(n) }

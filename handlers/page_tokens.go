@@ -1,0 +1,80 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) tokensPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	return s.tokens(c, ch, views.TokensModel{Form: views.TokenForm{Scope: "agent"}})
+}
+
+func (s *Server) tokens(c echo.Context, ch views.Chrome, m views.TokensModel) (templ.Component, error) {
+	var err error
+	if m.Tokens, err = s.svc.Tokens(c.Request().Context(), actorOf(c)); err != nil {
+		return nil, err
+	}
+	agents, err := s.svc.Agents(actorOf(c))
+	m.Agents = agentIDs(agents)
+	return views.TokensPage(ch, m), err
+}
+
+// createToken shows the secret in this very answer and nowhere else: it is
+// neither stored nor cached.
+func (s *Server) createToken(c echo.Context) error {
+	f := views.TokenForm{Name: c.FormValue("name"), Scope: c.FormValue("scope"), ActAs: c.FormValue("act_as") != "", Agent: c.FormValue("agent"), Days: c.FormValue("days")}
+	in := service.NewToken{Name: f.Name, Scope: f.Scope}
+	if f.Scope == "agent" {
+		if in.Scope, in.Agent = "", f.Agent; f.Agent == "" {
+			return s.tokenAgain(c, f, task.FieldErrorf("agent", "choose an agent"))
+		}
+	} else if f.ActAs {
+		in.Scope += " act-as"
+	}
+	var err error
+	if in.Days, err = wholeNumber(c, "days"); err != nil {
+		return s.tokenAgain(c, f, err)
+	}
+	made, err := s.svc.CreateToken(formContext(c), actorOf(c), in)
+	if err != nil {
+		return s.tokenAgain(c, f, err)
+	}
+	ch, err := s.chrome(c)
+	if err != nil {
+		return err
+	}
+	ch.Path = views.URL.Settings("tokens")
+	fresh := &views.FreshToken{Token: made.Token, Secret: made.Secret, URL: s.baseURL(c)}
+	p, err := s.tokens(c, ch, views.TokensModel{Fresh: fresh, Form: views.TokenForm{Scope: "agent"}})
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, p)
+}
+
+func (s *Server) tokenAgain(c echo.Context, f views.TokenForm, err error) error {
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	m := views.TokensModel{Form: f}
+	m.Field, m.Error = oneProblem(e)
+	return s.again(c, e, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) { return s.tokens(c, ch, m) })
+}
+
+func (s *Server) revokeToken(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	if err := s.svc.RevokeToken(formContext(c), actorOf(c), id); err != nil {
+		return withBack(c, err, views.URL.Settings("tokens"))
+	}
+	return s.done(c, views.URL.Settings("tokens"), "Revoked the token")
+}

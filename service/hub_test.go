@@ -1,0 +1,145 @@
+package service
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"taskyard/task"
+)
+
+func TestHub(t *testing.T) {
+	t.Run("no topic is lost, however late it is taken", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHub()
+			sub := h.Subscribe()
+			got := map[string]bool{}
+			read := make(chan struct{})
+			go func() {
+				defer close(read)
+				for range sub.C {
+					time.Sleep(time.Second) // fake time: a slow reader
+					for _, topic := range sub.Take() {
+						got[topic] = true
+					}
+					if got["end"] {
+						return
+					}
+				}
+			}()
+			var wg sync.WaitGroup
+			for w := range 8 {
+				wg.Go(func() {
+					for i := range 100 {
+						h.Publish([]string{strconv.Itoa(w*100 + i)})
+						time.Sleep(time.Duration(i) * time.Millisecond)
+					}
+				})
+			}
+			wg.Wait()
+			h.Publish([]string{"end"})
+			<-read
+			if len(got) != 801 {
+				t.Fatalf("%d topics arrived, want 801", len(got))
+			}
+		})
+	})
+	t.Run("a subscriber that never reads blocks nobody", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHub()
+			sub := h.Subscribe("a")
+			for range 10_000 {
+				h.Publish([]string{"a", "b"})
+			}
+			synctest.Wait()
+			equal(t, "signals", len(sub.C), 1)
+			if got := sub.Take(); !slices.Equal(got, []string{"a"}) {
+				t.Fatalf("got %v", got)
+			}
+		})
+	})
+	t.Run("only the topics that were asked for signal", func(t *testing.T) {
+		h := newHub()
+		sub := h.Subscribe("task:1", "queues")
+		h.Publish([]string{"task:2"})
+		equal(t, "signals", len(sub.C), 0)
+		h.Publish([]string{"task:2", "task:1"})
+		equal(t, "signals", len(sub.C), 1)
+	})
+	t.Run("a closed subscription hears nothing more", func(t *testing.T) {
+		h := newHub()
+		sub := h.Subscribe()
+		sub.Close()
+		sub.Close()
+		h.Publish([]string{"a"})
+		equal(t, "signals", len(sub.C), 0)
+		equal(t, "subscribers", h.Subscribers(), 0)
+	})
+	t.Run("Close ends all, also those who come later", func(t *testing.T) {
+		h := newHub()
+		subs := []*Sub{h.Subscribe(), h.Subscribe("a")}
+		h.Close()
+		h.Close()
+		for _, s := range append(subs, h.Subscribe()) {
+			<-s.Done()
+			s.Close()
+		}
+		h.Publish([]string{"a"})
+	})
+}
+
+func TestAChangeIsToldAfterTheCommit(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder", noStart)
+	sub := y.s.Hub().Subscribe("task:"+k.ID.String(), "queue:coder")
+	defer sub.Close()
+	must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "news"))
+	<-sub.C
+	got := sub.Take()
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"queue:coder", "task:" + k.ID.String()}) {
+		t.Fatalf("got %v", got)
+	}
+	t.Run("a refused change tells nobody", func(t *testing.T) {
+		_, err := y.s.Comment(y.ctx(), maya, k.ID, " ")
+		refused(t, err, task.CodeInvalidField)
+		_, err = y.s.Reply(y.ctx(), maya, k.ID, "x")
+		refused(t, err, task.CodeNoQuestion)
+		equal(t, "signals", len(sub.C), 0)
+	})
+	t.Run("a run that may start signals the dispatcher", func(t *testing.T) {
+		for len(y.s.Startable()) > 0 {
+			<-y.s.Startable()
+		}
+		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		<-y.s.Startable()
+	})
+}
+
+func TestLeasesInRealTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newYard(t, func(c *Config) { c.Lease = 10 * time.Minute })
+		y.clock.now = time.Now()
+		k := y.create(maya, "coder", noStart)
+		claim := y.signup(coder).Claim
+		beat := func() error {
+			y.clock.mu.Lock()
+			y.clock.now = time.Now()
+			y.clock.mu.Unlock()
+			_, err := y.s.Heartbeat(y.ctx(), coder, k.ID, claim.ID)
+			return err
+		}
+		for range 6 { // an hour of work, one sign of life every nine minutes
+			time.Sleep(9 * time.Minute)
+			ok(t, beat())
+			equal(t, "released", must[int](t)(y.s.ReleaseExpired(y.ctx())), 0)
+		}
+		time.Sleep(10 * time.Minute)
+		refused(t, beat(), task.CodeStaleClaim)
+		equal(t, "released", must[int](t)(y.s.ReleaseExpired(y.ctx())), 1)
+		ok(t, y.db.Close())
+	})
+}

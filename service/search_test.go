@@ -1,0 +1,98 @@
+package service
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"taskyard/task"
+)
+
+func (y *yard) found(q string) []task.ID {
+	y.t.Helper()
+	var ids []task.ID
+	for _, k := range must[Page](y.t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 50})).Tasks {
+		ids = append(ids, k.ID)
+	}
+	return ids
+}
+
+func TestSearch(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder", noStart, title("Repair the Zwiebelturm"), func(in *task.New) { in.Description = "It leans like Pisa." })
+	must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "mortar from Carrara"))
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	y.finish(y.start(), completed("scaffold erected"))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "plumb again", 0))
+	open := y.create(maya, "coder", noStart, title("Zwiebelturm, the second"))
+	other := y.create(maya, "pull", noStart, title("Something else"))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
+	ok(t, y.s.Index(y.ctx()))
+	for what, q := range map[string]string{
+		"title": "zwiebelturm", "the beginning of a word": "zwieb", "description": "pisa", "comment": "Carrara",
+		"summary": "plumb", "a run's summary": "scaffold", "several words in any order": "pisa repair",
+	} {
+		t.Run("finds by "+what, func(t *testing.T) {
+			ids := y.found(q)
+			if len(ids) != 1 || ids[0] != k.ID {
+				t.Fatalf("%q found %v", q, ids)
+			}
+		})
+	}
+	t.Run("all words must occur", func(t *testing.T) { equal(t, "found", len(y.found("pisa nowhere")), 0) })
+	t.Run("a filter narrows it", func(t *testing.T) {
+		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Owner: "pull", Limit: 5}))
+		equal(t, "found", len(p.Tasks), 0)
+	})
+	t.Run("what became history later is found after the next round", func(t *testing.T) {
+		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, open.ID, "unwanted"))
+		ok(t, y.s.Index(y.ctx()))
+		equal(t, "found", len(y.found("zwiebelturm")), 2)
+		equal(t, "by reason", len(y.found("unwanted")), 1)
+	})
+	t.Run("pages go on where they ended", func(t *testing.T) {
+		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1}))
+		equal(t, "first", p.Tasks[0].ID, open.ID)
+		p = must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1, Before: p.Next}))
+		equal(t, "second", p.Tasks[0].ID, k.ID)
+		equal(t, "next", p.Next, "")
+	})
+}
+
+func TestHostileSearchesNeverFail(t *testing.T) {
+	y := newYard(t)
+	y.in(task.Done)
+	y.in(task.Active)
+	ok(t, y.s.Index(y.ctx()))
+	ask := func(t rapidOrTest, q string) {
+		if _, err := y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 5}); err != nil {
+			t.Fatalf("history %q: %v", q, err)
+		}
+		if _, err := y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Query: q, Limit: 5}); err != nil {
+			t.Fatalf("open tasks %q: %v", q, err)
+		}
+	}
+	for _, q := range []string{
+		`"`, `""`, `"""`, `*`, `a*`, `"a*"`, `a"b`, `'`, `(`, `)`, `(a`, `a OR`, `OR`, `NOT`, `AND AND`, `NEAR/0`, `a NEAR/999999999999 b`,
+		`title:a`, `:`, `-a`, `--`, `^a`, `a\`, `%`, `_`, `\%`, "\x00", "a\x00b", "\xff\xfe", "𐐨", "ᏸ", "字", "🦊", "a\u0301", "Ⅷ", "٣",
+		"\u1e900\u1e901", "Ａ", "ª", "\U0001E900", "\U0003134A", "\u08A0", "a b c d e f g h i j k l m n",
+	} {
+		ask(t, q)
+	}
+	rapid.Check(t, func(rt *rapid.T) { ask(rt, rapid.String().Draw(rt, "query")) })
+	for _, cursor := range []string{".", "1", "1.", "a.b", "1.1.1", "9223372036854775808.1", "-1.-1", "9223372036854775807.9223372036854775807", "-9223372036854775808.0"} {
+		for name, err := range map[string]error{
+			"open":    second(y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Limit: 5, After: cursor})),
+			"history": second(y.s.History(y.ctx(), maya, task.HistoryFilter{Limit: 5, Before: cursor})),
+			"search":  second(y.s.History(y.ctx(), maya, task.HistoryFilter{Limit: 5, Before: cursor, Query: "a"})),
+		} {
+			if err != nil && !task.IsCode(err, task.CodeInvalidField) {
+				t.Errorf("%s with cursor %q: %v", name, cursor, err)
+			}
+		}
+	}
+}
+
+type rapidOrTest interface{ Fatalf(string, ...any) }
+
+func second[T any](_ T, err error) error { return err }
