@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -182,6 +185,48 @@ func TestSecondServerIsRefused(t *testing.T) {
 	}
 	if status := statusOf(t, s.url()+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("the first server answers %d afterwards", status)
+	}
+}
+
+// A child of a killed server, not yet the program that it was to become,
+// holds lock and socket for a moment longer.
+func TestServerWaitsForTheRestOfAKilledOne(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	s.file("taskyard.db.lock", fmt.Sprintln(dead.Process.Pid))
+	lock, err := os.Open(filepath.Join(s.data, "taskyard.db.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, func() { _ = lock.Close() })
+	time.AfterFunc(400*time.Millisecond, func() { _ = socket.Close() })
+	s.start()
+	if got := s.rows("PRAGMA user_version"); len(got) != 1 {
+		t.Errorf("the database answers %v", got)
+	}
+}
+
+func TestAddressInUseIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	socket, err := net.Listen("tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused || !strings.Contains(errs, "address already in use") {
+		t.Errorf("exit code %d, %q", code, errs)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -70,7 +72,7 @@ type server struct {
 	t       testing.TB
 	args    []string // the command: serve or demo, with flags but for --data and --listen
 	data    string
-	address string // as the first start chose it; later starts take it again
+	address string // the same at each start
 	cmd     *exec.Cmd
 	first   string // the first line on stdout
 	ended   chan struct{}
@@ -81,7 +83,7 @@ type server struct {
 // may be left at the end of the test.
 func newServer(t testing.TB, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, args: args, data: filepath.Join(t.TempDir(), "data"), address: "127.0.0.1:0", log: &lockedBuffer{}}
+	s := &server{t: t, args: args, data: filepath.Join(t.TempDir(), "data"), address: freeAddress(t), log: &lockedBuffer{}}
 	if err := os.MkdirAll(filepath.Join(s.data, "agents"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +96,25 @@ func newServer(t testing.TB, args ...string) *server {
 		}
 	})
 	return s
+}
+
+// freeAddress finds a port below those that the kernel hands out by itself:
+// while a server is down nobody else takes it.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(15_000))
+		ln, err := net.Listen("tcp", address)
+		if err != nil {
+			continue
+		}
+		if err := ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // file writes a file of the data folder.
@@ -148,7 +169,9 @@ func (s *server) tryStart() error {
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("the first line is %q, not a link", s.first)
 	}
-	s.address = u.Host
+	if u.Host != s.address {
+		return fmt.Errorf("it listens on %s, not on %s", u.Host, s.address)
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"taskyard/config"
@@ -63,7 +64,7 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 			log.Error("lock not released", "error", err)
 		}
 	}()
-	ln, err := (&net.ListenConfig{}).Listen(e.ctx, "tcp", cfg.Listen)
+	ln, err := listen(e.ctx, cfg.Listen)
 	if err != nil {
 		return err
 	}
@@ -74,6 +75,24 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 	}
 	err = y.serveOn(e, ln, link)
 	return errors.Join(err, y.close())
+}
+
+// listen takes the address. A server that was killed while it started a
+// program leaves its socket, for a moment, to that program's process; so an
+// address in use is asked for again, for a second.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	const patience, pause = time.Second, 20 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		if !errors.Is(err, syscall.EADDRINUSE) || waited >= patience {
+			return ln, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {

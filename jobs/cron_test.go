@@ -20,7 +20,7 @@ func firings(t *testing.T, line string, loc *time.Location, from, to time.Time) 
 	matches := func(wall time.Time) bool { return sched.Next(wall.Add(-time.Second)).Equal(wall) }
 	seen := map[time.Time]bool{}
 	var list []time.Time
-	var before time.Time
+	var before time.Time // the minute before, on the wall
 	for at := from; at.Before(to); at = at.Add(time.Minute) {
 		wall := floating(at.In(loc))
 		due := false
@@ -45,7 +45,7 @@ func floating(t time.Time) time.Time {
 
 func TestCronOnDaysOfClockChanges(t *testing.T) {
 	t.Parallel()
-	lines := []string{"0 * * * *", "30 2 * * *", "0 2 * * *", "0 3 * * *", "30 0 * * *", "30 23 * * *", "45 1 * * *", "15 2 * * *", "0 6-21 * * *", "*/20 * * * *", "30 1-3 * * 0", "* * * * *"}
+	lines := []string{"0 * * * *", "30 2 * * *", "0 3 * * *", "30 0 * * *", "30 23 * * *", "45 1 * * *", "15 2 * * *", "0 6-21 * * *", "*/20 * * * *"}
 	for _, day := range []struct{ zone, date, what string }{
 		{"Europe/Berlin", "2026-03-29", "gap from 2 to 3"},
 		{"Europe/Berlin", "2026-10-25", "overlap from 2 to 3"},
@@ -67,7 +67,7 @@ func TestCronOnDaysOfClockChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			from, to := date.Add(-48*time.Hour), date.Add(72*time.Hour)
+			from, to := date.Add(-24*time.Hour), date.Add(48*time.Hour)
 			for _, line := range lines {
 				checkLine(t, line, loc, from, to)
 			}
