@@ -180,7 +180,7 @@ func TestTheScheduler(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
 	y.sample("")
-	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only", "question open", "failed 3 times in a row", "context deadline exceeded")
+	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only", "question open", "its runs failed or were denied", "context deadline exceeded")
 	b.post("/scheduler/tick").leadsTo("/scheduler").shows("Tick: ", "by maya")
 	b.post("/scheduler/jobs/backup/run").leadsTo("/scheduler").shows("Job backup runs now")
 	b.post("/scheduler/jobs/other/run").is(404).shows("No job has the name other", `href="/scheduler"`)
