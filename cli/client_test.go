@@ -52,7 +52,8 @@ func TestClientRefusals(t *testing.T) {
 	}{
 		{
 			"a problem body tells code and detail", 409, `{"status":409,"title":"Conflict","code":"task_not_working","detail":"Task 7 is not in working status","requestId":"x"}`,
-			Refusal{409, "task_not_working", "Task 7 is not in working status"}, "Task 7 is not in working status (409 task_not_working)",
+			Refusal{409, "task_not_working", "Task 7 is not in working status"},
+			"Task 7 is not in working status (409 task_not_working)",
 		},
 		{"a body that is no problem leaves the status", 502, "<html>bad gateway</html>", Refusal{502, "", "Bad Gateway"}, "Bad Gateway (502 )"},
 		{"an empty body too", 401, "", Refusal{401, "", "Unauthorized"}, "Unauthorized (401 )"},
