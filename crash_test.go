@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -193,7 +192,7 @@ func TestSecondServerIsRefused(t *testing.T) {
 func TestServerWaitsForTheRestOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
-	dead := exec.Command("true")
+	dead := exec.CommandContext(t.Context(), "true")
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +204,7 @@ func TestServerWaitsForTheRestOfAKilledOne(t *testing.T) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	socket, err := net.Listen("tcp", s.address)
+	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +219,7 @@ func TestServerWaitsForTheRestOfAKilledOne(t *testing.T) {
 func TestAddressInUseIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
-	socket, err := net.Listen("tcp", s.address)
+	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +241,7 @@ func TestDeletedDatabaseIsNoticed(t *testing.T) {
 	}
 	refused := func(method, path string, in any) bool {
 		var r *cli.Refusal
-		err := api.Do(context.Background(), method, path, in, nil)
+		err := api.Do(t.Context(), method, path, in, nil)
 		return errors.As(err, &r) && r.Status == http.StatusServiceUnavailable
 	}
 	eventually(t, 5*time.Second, "writes are refused", func() bool {

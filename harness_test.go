@@ -56,7 +56,7 @@ func binary(t testing.TB) string {
 		if built.dir, built.err = os.MkdirTemp("", "taskyard-test-"); built.err != nil {
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", filepath.Join(built.dir, "taskyard"), ".").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(built.dir, "taskyard"), ".").CombinedOutput()
 		if err != nil {
 			built.err = fmt.Errorf("%w: %s", err, out)
 		}
@@ -104,7 +104,7 @@ func freeAddress(t testing.TB) string {
 	t.Helper()
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(15_000))
-		ln, err := net.Listen("tcp", address)
+		ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
 		if err != nil {
 			continue
 		}
@@ -139,7 +139,7 @@ func (s *server) start() {
 
 func (s *server) tryStart() error {
 	args := append(append([]string(nil), s.args...), "--data", s.data, "--listen", s.address)
-	cmd := exec.Command(binary(s.t), args...)
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), binary(s.t), args...) // kill ends it
 	cmd.Stderr = s.log
 	// Should this process be killed, the server must not stay behind.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -204,7 +204,7 @@ func (s *server) url() string { return "http://" + s.address }
 // command runs another command of the program on the same data folder.
 func (s *server) command(stdin string, args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(s.t), append(args, "--data", s.data)...)
 	var out, errs bytes.Buffer
@@ -236,7 +236,7 @@ func (s *server) api(token string) *cli.Client {
 func call[T any](t testing.TB, c *cli.Client, method, path string, in any) T {
 	t.Helper()
 	var out T
-	if err := c.Do(context.Background(), method, path, in, &out); err != nil {
+	if err := c.Do(t.Context(), method, path, in, &out); err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return out

@@ -240,7 +240,7 @@ func (l *load) readAll(t *testing.T) {
 			for id := range ids {
 				var k task.Task
 				call := l.hist.now()
-				if err := api.Do(context.Background(), "GET", "/api/tasks/"+id.String(), nil, &k); err != nil {
+				if err := api.Do(t.Context(), "GET", "/api/tasks/"+id.String(), nil, &k); err != nil {
 					l.fail(fmt.Errorf("task %d was acknowledged and is not there: %w", id, err))
 					continue
 				}

@@ -104,7 +104,11 @@ func newBrowser(t *testing.T) *browser {
 
 func (b *browser) get(address string) (int, string) {
 	b.t.Helper()
-	res, err := b.c.Get(address)
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	res, err := b.c.Do(req)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -130,7 +134,12 @@ func (b *browser) send(page, action string, values map[string]string) (status in
 	for k, v := range values {
 		form.Set(k, v)
 	}
-	res, err := b.c.PostForm(action, form)
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, action, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := b.c.Do(req)
 	if err != nil {
 		b.t.Fatal(err)
 	}
