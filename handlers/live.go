@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +31,13 @@ func (s *Server) live(c echo.Context) error {
 	sub := s.svc.Hub().Subscribe(topics...)
 	defer sub.Close()
 	st := s.stream(c)
-	if err := st.send("retry: 1000\nevent: hello\ndata: []\n\n"); err != nil {
+	first := "retry: 1000\nevent: hello\ndata: []\n\n"
+	if since := c.QueryParam("since"); since != "" && since != strconv.FormatUint(s.svc.Hub().Generation(), 10) {
+		// Something changed after the page was made; what, nobody kept.
+		b, _ := json.Marshal(topics)
+		first += "data: " + string(b) + "\n\n"
+	}
+	if err := st.send(first); err != nil {
 		return nil
 	}
 	beat, check, end := time.NewTicker(heartbeat), time.NewTicker(recheck), time.NewTimer(streamLife)

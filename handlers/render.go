@@ -37,6 +37,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if a.Role == task.RoleNone {
 		return ch, nil
 	}
+	ch.Seen = s.svc.Hub().Generation() // before anything is read
 	o, err := s.svc.Overview(ctx, a)
 	if err != nil {
 		return ch, err

@@ -31,7 +31,8 @@
     close();
     if (!topics) return;
     opened = topics;
-    source = new EventSource("/live?topics=" + encodeURIComponent(topics));
+    // What changed between the making of this page and the opening of the stream is told at once.
+    source = new EventSource(`/live?topics=${encodeURIComponent(topics)}&since=${document.documentElement.dataset.seen || ""}`);
     source.onopen = () => { pill("Live", "run"); if (dropped) { dropped = false; parts().forEach(refetch); } };
     source.onerror = () => {
       dropped = true;

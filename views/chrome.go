@@ -24,6 +24,7 @@ type Chrome struct {
 	CanDecide bool // may decide approvals
 	CanAdmin  bool // may change agents, people, tokens, settings
 	Now       task.Time
+	Seen      uint64 // how many changes the server had told of before this page was made
 	Path      string // path and query of this page; live parts refetch it
 }
 
