@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"jobs":      {"task", "service", "runner"},
 	"mcptools":  {"task", "service"},
 	"cli":       {"task"},
+	"browser":   everything,
 	".":         everything,
 	"bench":     everything,
 }

@@ -40,6 +40,9 @@ func (c *conn) Close() error {
 // contexts cost a goroutine a statement.
 var bg = context.Background()
 
+// onPrepare, set by tests alone, is told every statement once a connection.
+var onPrepare func(q string)
+
 func (c *conn) stmt(q string) (*stmt, error) {
 	if s := c.stmts[q]; s != nil {
 		return s, nil
@@ -47,6 +50,9 @@ func (c *conn) stmt(q string) (*stmt, error) {
 	prepared, err := c.c.Prepare(q)
 	if err != nil {
 		return nil, err
+	}
+	if onPrepare != nil {
+		onPrepare(q)
 	}
 	s := &stmt{s: prepared.(*sqlite3.SQLiteStmt)}
 	c.stmts[q] = s

@@ -87,7 +87,7 @@
   const focusRow = step => {
     const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
     const r = list[Math.max(0, Math.min(list.length - 1, at + step))];
-    if (r) (r.matches("a") ? r : q("a", r))?.focus();
+    if (r) (r.matches("a") ? r : q(".ttl a, a.ttl, .tick", r) || q("a", r))?.focus();
   };
   const follow = s => { const a = q(s); if (a) a.click(); };
   const keys = {

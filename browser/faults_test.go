@@ -1,0 +1,83 @@
+package browser
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// faults are what a browser complains of: errors and warnings of the console,
+// uncaught exceptions, failed requests, dialogs, and violations of the policy.
+type faults struct {
+	mu       sync.Mutex
+	list     []string
+	expected []string
+	urls     map[network.RequestID]string
+}
+
+// tellViolations has violations of the policy told in the console.
+const tellViolations = `document.addEventListener("securitypolicyviolation", e => console.error("violation of " + e.violatedDirective + " by " + e.blockedURI + " " + e.sample));`
+
+func (f *faults) add(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, fmt.Sprintf(format, args...))
+}
+
+// unexpected returns what nobody said would come.
+func (f *faults) unexpected() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.list), func(s string) bool {
+		return slices.ContainsFunc(f.expected, func(e string) bool { return strings.Contains(s, e) })
+	})
+}
+
+// hear takes one event of the tab.
+func (f *faults) hear(ev any) {
+	switch ev := ev.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if ev.Type == "error" || ev.Type == "warning" || ev.Type == "assert" {
+			f.add("console %s: %s", ev.Type, spoken(ev.Args))
+		}
+	case *runtime.EventExceptionThrown:
+		f.add("exception: %s", (&chromedp.ExceptionError{ExceptionDetails: ev.ExceptionDetails}).Error())
+	case *log.EventEntryAdded:
+		if e := ev.Entry; e.Level == "error" || e.Level == "warning" {
+			f.add("log %s %s: %s %s", e.Source, e.Level, e.Text, e.URL)
+		}
+	case *page.EventJavascriptDialogOpening:
+		f.add("dialog %s: %s", ev.Type, ev.Message)
+	case *network.EventRequestWillBeSent:
+		f.mu.Lock()
+		f.urls[ev.RequestID] = ev.Request.URL
+		f.mu.Unlock()
+	case *network.EventLoadingFailed:
+		f.mu.Lock()
+		url := f.urls[ev.RequestID]
+		f.mu.Unlock()
+		// Leaving a page ends its stream and what it still fetches.
+		if !ev.Canceled && ev.ErrorText != "net::ERR_ABORTED" {
+			f.add("request failed: %s %s", ev.ErrorText, url)
+		}
+	case *network.EventResponseReceived:
+		if ev.Response.Status >= 400 {
+			f.add("status %d: %s", ev.Response.Status, ev.Response.URL)
+		}
+	}
+}
+
+func spoken(args []*runtime.RemoteObject) string {
+	var b strings.Builder
+	for _, a := range args {
+		b.WriteString(string(a.Value) + a.Description + " ")
+	}
+	return b.String()
+}

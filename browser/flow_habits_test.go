@@ -1,0 +1,139 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"taskyard/task"
+)
+
+func TestTheThemeStaysAfterAReload(t *testing.T) {
+	y := newYard(t)
+	b := y.tab()
+	b.click(".side [data-theme-toggle]")
+	equal(t, "theme", eval[string](b, `document.documentElement.dataset.theme`), "dark")
+	b.loads(chromedp.Reload())
+	equal(t, "theme", eval[string](b, `document.documentElement.dataset.theme`), "dark")
+	equal(t, "scheme", eval[string](b, `getComputedStyle(document.documentElement).colorScheme`), "dark")
+}
+
+func TestManyClicksAreOneAct(t *testing.T) {
+	y := newYard(t)
+	b := y.tab()
+	b.open("/tasks/new")
+	b.fill("#title", "Once only")
+	b.choose("#owner", "scout")
+	p := b.spot("button|Create task")
+	b.loads(chromedp.Steps(clicks(p, 3)...))
+	b.see("Once only")
+	equal(t, "tasks", len(y.open()), 1)
+	k := y.open()[0]
+	b.open(path(k.ID, ""))
+	b.fill("#comment", "Said once.")
+	p = b.spot("#comment-form button")
+	b.loads(chromedp.Steps(clicks(p, 2)...))
+	b.see("Said once.")
+	equal(t, "comments", len(y.task(k.ID).Comments), 1)
+}
+
+// clicks presses and releases the button n times without waiting for what
+// comes of it.
+func clicks(p spot, n int) []chromedp.Action[chromedp.Void] {
+	var list []chromedp.Action[chromedp.Void]
+	for i := range n {
+		count := chromedp.ClickCount(i + 1)
+		list = append(list, chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, p.X, p.Y, chromedp.ButtonLeft, count),
+			chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, p.X, p.Y, chromedp.ButtonLeft, count))
+	}
+	return list
+}
+
+func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Here and back", Owner: "scout"})
+	b := y.tab()
+	b.press("#t-" + k.ID.String() + " a.ttl, #t-" + k.ID.String() + " .ttl a")
+	b.at(path(k.ID, ""))
+	b.press("a|Move")
+	b.choose("#to", "coder")
+	b.fill("#comment", "Go on.")
+	b.press("button|Move")
+	b.at(path(k.ID, ""))
+	for _, step := range []struct {
+		go_  string
+		path string
+	}{{"back", path(k.ID, "/move")}, {"back", path(k.ID, "")}, {"back", "/queues"}, {"forward", path(k.ID, "")}, {"forward", path(k.ID, "/move")}, {"forward", path(k.ID, "")}} {
+		eval[chromedp.Void](b, `history.`+step.go_+`()`)
+		b.at(step.path)
+		b.wait(`document.readyState === "complete" && document.querySelector("main .bar") && document.querySelector("#nav")`)
+	}
+	b.see("Go on.")
+	equal(t, "moves", len(y.task(k.ID).Comments), 1)
+}
+
+func TestTheKeyboardDoesEverything(t *testing.T) {
+	y := newYard(t)
+	first := y.create(task.New{Title: "First of all", Priority: 9})
+	second := y.create(task.New{Title: "Second to it", Priority: 5})
+	b := y.tab()
+	b.keys("/")
+	b.wait(`document.activeElement?.matches("input[type=search]")`)
+	b.insert("Second")
+	b.loads(typed(kb.Enter))
+	b.see("Second to it")
+	b.seeNot("First of all")
+	b.open("/queues")
+	focused := func(id task.ID) { b.wait(`document.activeElement?.closest("#t-` + id.String() + `")`) }
+	b.keys("j")
+	focused(first.ID)
+	b.keys("j")
+	focused(second.ID)
+	b.keys("k")
+	focused(first.ID)
+	b.keys("j")
+	b.loads(typed(kb.Enter))
+	b.at(path(second.ID, ""))
+	b.loads(typed("m"))
+	b.at(path(second.ID, "/move"))
+	b.open("/queues")
+	b.loads(typed("c"))
+	b.at("/tasks/new")
+	equal(t, "focus", eval[string](b, `document.activeElement.id`), "title")
+}
+
+// unreached lists what could be clicked on a page but was not reached by Tab,
+// or was reached without showing it.
+const unreached = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")]
+	.filter(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && !e.disabled && !e.dataset.tabbed && e.type !== "radio")
+	.map(e => e.outerHTML.slice(0, 160)).join("\n")`
+
+func TestTabReachesEverythingVisibly(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Tab through me", Steps: []task.Step{{Title: "One"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com"}}})
+	r := y.ask(y.create(task.New{Title: "Decide", Owner: "keeper"}).ID)
+	b := y.tab()
+	for _, p := range []string{"/queues", path(k.ID, ""), "/approvals/" + r.ID.String(), "/tasks/new", "/agents/coder", "/settings"} {
+		b.open(p)
+		eval[chromedp.Void](b, `document.activeElement.blur()`)
+		hidden := ""
+		for ends := 0; ends < 2; { // a page may begin in its middle
+			b.keys(kb.Tab)
+			at := eval[string](b, `(() => { const e = document.activeElement; if (!e || e === document.body) return "end"; if (e.dataset.tabbed) return "again"; e.dataset.tabbed = 1;
+				const s = getComputedStyle(e), box = getComputedStyle(e.parentElement);
+				return s.outlineStyle !== "none" || s.boxShadow !== "none" && e.matches("input, textarea, select") || box.boxShadow !== "none" || e.closest(".find, .composer") ? "seen" : "unseen " + e.outerHTML.slice(0, 160); })()`)
+			switch at {
+			case "end":
+				ends++
+			case "again", "seen":
+			default:
+				hidden += at + "\n"
+			}
+		}
+		if left := eval[string](b, unreached); left != "" || hidden != "" {
+			t.Errorf("%s: Tab does not reach:\n%s\nfocus is not to be seen on:\n%s", p, left, hidden)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestApproveARunAndSeeItsTranscriptArrive(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"})
+	r := y.ask(k.ID)
+	b := y.tab()
+	b.open("/approvals")
+	b.see("Restart the mail server")
+	b.press("#approve button")
+	agent := y.stage.agent(t, k.ID)
+	b.open("/runs/" + r.ID.String())
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	loaded := eval[float64](b, `performance.timeOrigin`)
+	agent.say("Looking at the queue of mails.")
+	b.see("Looking at the queue of mails.")
+	agent.say(`{"type":"tool_call","text":"systemctl status","data":{"tool":"bash","input":{"command":"systemctl status postfix"}}}`)
+	b.see("bash")
+	agent.say("Restarted <b>it</b>.")
+	b.see("Restarted <b>it</b>.")
+	agent.say(`{"summary":"The mail server runs again.","success":true}`)
+	agent.say("exit")
+	b.see("The mail server runs again.")
+	b.wait(`document.querySelector("#run-head").innerText.toLowerCase().includes("completed")`)
+	equal(t, "page was loaded again", eval[float64](b, `performance.timeOrigin`) != loaded, false)
+	equal(t, "items twice", eval[int](b, `(ids => ids.length - new Set(ids).size)([...document.querySelectorAll("#transcript > li")].map(e => e.id))`), 0)
+	equal(t, "cancel is offered", eval[bool](b, `!!document.querySelector(".when-open")?.checkVisibility()`), false)
+}
+
+func TestRejectARunWithAReason(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Delete everything", Owner: "keeper"})
+	r := y.ask(k.ID)
+	b := y.tab()
+	b.open("/approvals/" + r.ID.String())
+	b.keys("r")
+	b.wait(`document.activeElement?.id === "reason"`)
+	b.insert("Not on a Friday.")
+	b.press("button|Reject the run")
+	got := some[*task.Run](t)(y.svc.Run(ctx, y.maya, r.ID))
+	equal(t, "decision", got.Approval.Decision, "denied")
+	equal(t, "reason", got.Approval.Reason, "Not on a Friday.")
+	b.open("/approvals/" + r.ID.String())
+	b.see("Not on a Friday.")
+}
+
+func TestAFailedRunTellsWhyAndIsTriedAgain(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Fails at first"})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.press("button|Run now")
+	agent := y.stage.agent(t, k.ID)
+	b.wait(`document.querySelector("#task-bar .pill:not([data-live-pill])")?.textContent.includes("Working")`)
+	agent.say("fail")
+	b.see("Run 1 failed")
+	runs := some[[]*task.Run](t)(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: k.ID, Status: task.RunFailed, Limit: 10}))
+	equal(t, "failed runs", len(runs), 1)
+	b.open("/runs/" + runs[0].ID.String())
+	b.see("the scripted agent gives up")
+	b.see("tried again as run 2")
+}
+
+func TestStopARunFromItsTask(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Runs too long"})
+	r := y.ask(k.ID)
+	y.stage.agent(t, k.ID)
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.press("button|Stop run")
+	b.wait(`!document.querySelector("#task-bar .pill.run:not([data-live-pill])")`)
+	equal(t, "status", some[*task.Run](t)(y.svc.Run(ctx, y.maya, r.ID)).Status, task.RunCanceled)
+}
+
+func TestTheMainFlowsWithoutScripts(t *testing.T) {
+	y := newYard(t)
+	b := newTab(t, y.url).withoutScripts()
+	b.open("/login")
+	b.fill("#name", "maya")
+	b.fill("#password", password)
+	b.press("button|Sign in")
+	b.at("/queues")
+	newTaskByForm(b)
+	k := y.open()[0]
+	b.press("#step-0 form button")
+	equal(t, "ticked", y.task(k.ID).Steps[0].Done, true)
+	b.see("1 of 2")
+	b.fill("#comment", "No scripts here.")
+	b.press("#comment-form button")
+	b.see("No scripts here.")
+	b.press("a|Move")
+	b.choose("#to", "keeper")
+	b.fill("#comment", "Yours.")
+	b.press("button|Move")
+	b.see("Yours.")
+	b.press("button|Run now")
+	b.press("a|Review run")
+	b.press("#approve button")
+	agent := y.stage.agent(t, k.ID)
+	agent.say("Here I am.")
+	agent.say("exit")
+	r := some[[]*task.Run](t)(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: k.ID, Limit: 1}))[0]
+	y.until("the run ends", func() bool {
+		return some[*task.Run](t)(y.svc.Run(ctx, y.maya, r.ID)).Status.Final()
+	})
+	b.open("/runs/" + r.ID.String())
+	b.see("Here I am.")
+	if !strings.Contains(b.text("main"), "ompleted") {
+		b.fatalf("not shown as completed")
+	}
+}

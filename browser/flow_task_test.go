@@ -1,0 +1,165 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// mainFlow is what every person does, with and without JavaScript.
+func newTaskByForm(b *tab) {
+	b.t.Helper()
+	b.press("[data-new-task]")
+	b.at("/tasks/new")
+	b.fill("#title", "Mend the gate")
+	b.fill("#description", "It squeaks.")
+	b.choose("#owner", "coder")
+	b.fill("#priority", "7")
+	b.fill("#steps", "Look at it\nOil it\n"+strings.Repeat("too long ", 9))
+	b.fill("#links", "https://example.com/gate The gate")
+	b.expect("422")
+	b.press("button|Create task")
+	for sel, want := range map[string]string{"#title": "Mend the gate", "#description": "It squeaks.", "#owner": "coder", "#priority": "7", "#links": "https://example.com/gate The gate"} {
+		equal(b.t, sel, b.value(sel), want)
+	}
+	b.fill("#steps", "Look at it\nOil it")
+	b.press("button|Create task")
+	b.see("Mend the gate")
+}
+
+func TestCreateATaskWithStepsAndALink(t *testing.T) {
+	y := newYard(t)
+	b := y.tab()
+	newTaskByForm(b)
+	list := y.open()
+	equal(t, "tasks", len(list), 1)
+	k := y.task(list[0].ID)
+	equal(t, "steps", len(k.Steps), 2)
+	equal(t, "links", len(k.Resources), 1)
+	equal(t, "priority", k.Priority, 7)
+	b.open(path(k.ID, ""))
+	b.see("Look at it")
+	b.see("The gate")
+}
+
+func TestMoveATaskFromTheBoardWithAComment(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Carry me over"})
+	b := y.tab()
+	b.click("#m-" + k.ID.String() + " summary")
+	b.press("#m-" + k.ID.String() + " a|Move")
+	b.choose("#to", "scout")
+	b.fill("#comment", "You know the way better.")
+	b.press("button|Move")
+	b.see("You know the way better.")
+	b.see("Moved #" + k.ID.String())
+	equal(t, "owner", y.task(k.ID).Owner, "scout")
+	b.open("/queues")
+	b.wait(`document.querySelector('section[aria-labelledby="q-scout"] #t-` + k.ID.String() + `')`)
+}
+
+func TestTickAndEditAStep(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Two steps", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.click("#tick-0")
+	b.wait(`document.querySelector("#step-0.done")`)
+	b.see("1 of 2")
+	equal(t, "first step", y.task(k.ID).Steps[0].Done, true)
+	b.click("#step-0 label")
+	b.wait(`!document.querySelector("#step-0.done")`)
+	equal(t, "first step", y.task(k.ID).Steps[0].Done, false)
+	b.press("#step-1 a.quiet")
+	b.fill("#title", "Second, better")
+	b.fill("#details", "With care.")
+	b.press("button|Save step")
+	b.see("Second, better")
+	b.see("With care.")
+	b.fill("#step", "Third")
+	b.press("button|Add step")
+	b.see("Third")
+	equal(t, "steps", len(y.task(k.ID).Steps), 3)
+}
+
+func TestCommentAndAnswerAQuestion(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Ask me", Owner: "scout"})
+	scout := task.Actor{Name: "scout", Role: task.RoleAgent, TokenID: 1}
+	some[task.Message](t)(y.svc.Notify(ctx, scout, k.ID, "North or south?", true))
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.see("North or south?")
+	b.fill("#comment", "A **bold** word.")
+	b.press("#comment-form button")
+	b.wait(`document.querySelector("#feed .md strong")?.textContent === "bold"`)
+	equal(t, "composer", b.value("#comment"), "")
+	b.fill("#reply-text", "South.")
+	b.press("button|Answer")
+	b.see("South.")
+	b.wait(`!document.querySelector("#reply-text")`)
+	equal(t, "open question", y.task(k.ID).QuestionID, 0)
+}
+
+func TestCancelWithSubtasksNamesThem(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "The whole", Steps: []task.Step{{Title: "A part"}}})
+	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, k.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.click("#task-menu summary")
+	b.press("#task-menu a|Cancel task")
+	b.see("1 subtask goes with it")
+	b.see("The part")
+	b.press("button|Cancel")
+	b.see("Canceled #" + k.ID.String() + " and 1 subtask")
+	equal(t, "subtask", y.task(sub.ID).Status, task.Canceled)
+	b.press("a|Create follow-up")
+	b.see("Follow-up of")
+}
+
+func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Watched", Steps: []task.Step{{Title: "Only step"}}})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.click("#comment")
+	b.insert("half a thou")
+	done := true
+	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, k.ID, 0, task.StepPatch{Done: &done}))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Somebody else says hello."))
+	b.wait(`document.querySelector("#step-0.done")`)
+	b.see("Somebody else says hello.")
+	equal(t, "composer", b.value("#comment"), "half a thou")
+	equal(t, "focus", eval[string](b, `document.activeElement.id`), "comment")
+	b.click("h1")
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "And again."))
+	b.see("And again.")
+	equal(t, "composer without focus", b.value("#comment"), "half a thou")
+
+	b.open("/queues")
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	other := y.create(task.New{Title: "Just came in"})
+	b.see("Just came in")
+	some[*task.Task](t)(y.svc.CompleteTask(ctx, y.maya, other.ID, "", 0))
+	b.wait(`!document.body.innerText.includes("Just came in")`)
+}
+
+func TestHostileTextsAreTexts(t *testing.T) {
+	y := newYard(t)
+	hostile := `<script>alert(1)</script><img src=x onerror=alert(2)>` + "\u202egnp.exe\u202c"
+	k := y.create(task.New{
+		Title: hostile, Description: hostile + "\n\n[click](javascript:alert(3)) <svg onload=alert(4)> ![x](https://example.com/x.png)",
+		Steps: []task.Step{{Title: `"><img src=x onerror=alert(5)>`}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/?<script>", Label: hostile}},
+	})
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, hostile+" <javascript:alert(6)> [a](data:text/html,<script>alert(7)</script>)"))
+	b := y.tab()
+	for _, p := range []string{"/queues", "/queues?view=list", "/tasks", path(k.ID, ""), path(k.ID, "/edit"), path(k.ID, "/move"), path(k.ID, "/steps/0/edit"), path(k.ID, "/cancel"), "/tasks?q=%3Cscript%3Ealert(1)%3C/script%3E"} {
+		b.open(p)
+		equal(t, "planted elements of "+p, eval[int](b, `document.querySelectorAll("[onerror],[onload],main script:not([src]),main img,a[href^='javascript'],a[href^='data']").length`), 0)
+	}
+	b.open(path(k.ID, ""))
+	b.see("<script>alert(1)</script>")
+}

@@ -1,0 +1,286 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// patience is how long a page may take to show what a test waits for.
+const patience = 20 * time.Second
+
+// tab is one person's browser: its own cookies, one page.
+type tab struct {
+	t        testing.TB
+	ctx      context.Context
+	base     string
+	faults   *faults
+	scripted bool // JavaScript is on
+}
+
+// newTab opens a browser of its own at base. The test fails on every fault
+// that it did not expect.
+func newTab(t testing.TB, base string) *tab {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(chrome.context(t), chromedp.WithNewBrowserContext())
+	b := &tab{t: t, ctx: ctx, base: base, faults: &faults{urls: map[network.RequestID]string{}}, scripted: true}
+	t.Cleanup(stop)
+	if err := chromedp.Do(ctx); err != nil { // without a limit: the tab lives as long as this context
+		t.Fatal(err)
+	}
+	if err := chromedp.Listen(ctx, b.faults.hear); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, f := range b.faults.unexpected() {
+			t.Errorf("the browser complains: %s", f)
+		}
+	})
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: tellViolations}); err != nil {
+		t.Fatal(err)
+	}
+	b.size(1280, 900)
+	return b
+}
+
+// expect names faults, by a part of their text, that belong to the test.
+func (b *tab) expect(parts ...string) {
+	b.faults.mu.Lock()
+	defer b.faults.mu.Unlock()
+	b.faults.expected = append(b.faults.expected, parts...)
+}
+
+// withoutScripts turns JavaScript off for all further pages.
+func (b *tab) withoutScripts() *tab {
+	b.t.Helper()
+	b.scripted = false
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		b.t.Fatal(err)
+	}
+	return b
+}
+
+func (b *tab) size(width, height int64) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, height))
+}
+
+// do runs actions within the time that a person would wait.
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.fatalf("%v", err)
+	}
+}
+
+// fatalf ends the test with what the page shows.
+func (b *tab) fatalf(format string, args ...any) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+	defer cancel()
+	shown, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.title + "\n" + document.body.innerText.slice(0, 3000)`))
+	b.t.Fatalf("%s\nfaults: %q\n%s", fmt.Sprintf(format, args...), b.faults.unexpected(), shown)
+}
+
+// open loads a page of the server.
+func (b *tab) open(path string) {
+	b.t.Helper()
+	b.loads(chromedp.Navigate(b.base + path))
+}
+
+// loads does something that leads to a page, and waits until that is loaded.
+func (b *tab) loads(a chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, a)); err != nil {
+		b.fatalf("no page came: %v", err)
+	}
+}
+
+// eval returns the value of a JavaScript expression.
+func eval[T any](b *tab, js string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// wait waits until an expression is true, over any number of pages. Without
+// scripts nothing changes by itself: it must be true at once.
+func (b *tab) wait(js string) {
+	b.t.Helper()
+	if !b.scripted {
+		if !eval[bool](b, "!!("+js+")") {
+			b.fatalf("not so: %s", js)
+		}
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[chromedp.Void]("!!("+js+")", chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil || !strings.Contains(err.Error(), "context") && !strings.Contains(err.Error(), "navigat") {
+			b.fatalf("never true: %s: %v", js, err)
+		}
+	}
+}
+
+// see waits until the page shows a text.
+func (b *tab) see(text string) {
+	b.t.Helper()
+	b.wait(`document.body?.innerText.includes(` + quote(text) + `)`)
+}
+
+// seeNot checks that the page does not show a text now.
+func (b *tab) seeNot(text string) {
+	b.t.Helper()
+	if eval[bool](b, `document.body.innerText.includes(`+quote(text)+`)`) {
+		b.fatalf("shows %q", text)
+	}
+}
+
+// at waits until the address is a path.
+func (b *tab) at(path string) {
+	b.t.Helper()
+	b.wait(`location.pathname === ` + quote(path))
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+// find is the first thing on the page that fits the selector, can be seen, and
+// holds the text ("selector|text"; both texts and selectors may stand alone).
+const find = `(what => {
+	const [sel, text] = what.split("|");
+	return [...document.querySelectorAll(sel)].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && (!text || e.textContent.includes(text) || e.getAttribute("aria-label")?.includes(text)));
+})`
+
+type spot struct{ X, Y float64 }
+
+// spot waits for a thing, brings it into view, and returns its middle, which
+// nothing may cover.
+func (b *tab) spot(what string) spot {
+	b.t.Helper()
+	b.wait(find + `(` + quote(what) + `)`)
+	p := eval[struct {
+		X, Y float64
+		Over string
+	}](b, `(() => {
+		const e = `+find+`(`+quote(what)+`);
+		if (!e) return {Over: "gone"};
+		e.scrollIntoView({block: "center", inline: "nearest", behavior: "instant"});
+		const r = e.getClientRects()[0], X = r.x + r.width / 2, Y = r.y + r.height / 2, top = document.elementFromPoint(X, Y);
+		return {X, Y, Over: top && (e.contains(top) || top.contains(e)) ? "" : top ? top.outerHTML.slice(0, 200) : "outside"};
+	})()`)
+	if p.Over != "" {
+		b.fatalf("%s cannot be clicked: %s", what, p.Over)
+	}
+	return spot{p.X, p.Y}
+}
+
+// click clicks a thing.
+func (b *tab) click(what string) {
+	b.t.Helper()
+	p := b.spot(what)
+	b.do(chromedp.MouseClickXY(p.X, p.Y))
+}
+
+// press clicks a thing that leads to a page.
+func (b *tab) press(what string) {
+	b.t.Helper()
+	p := b.spot(what)
+	b.loads(chromedp.MouseClickXY(p.X, p.Y))
+}
+
+// fill replaces what stands in a field.
+func (b *tab) fill(what, text string) {
+	b.t.Helper()
+	b.click(what)
+	eval[chromedp.Void](b, `document.activeElement.select?.()`)
+	b.insert(text)
+}
+
+// insert types where the focus is.
+func (b *tab) insert(text string) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
+		b.fatalf("%v", err)
+	}
+}
+
+// keys presses keys, one after the other.
+func (b *tab) keys(keys string) {
+	b.t.Helper()
+	b.do(typed(keys))
+}
+
+// typed presses and releases keys. Unlike chromedp.KeyEvent it sends a key and
+// its character as one event, so that a page that takes the key for itself
+// does not get the character too, as with a real keyboard.
+func typed(keys string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		for _, r := range keys {
+			events := kb.Encode(r)
+			down, up := events[0], events[len(events)-1]
+			if len(events) == 3 {
+				down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+			}
+			for _, e := range []*input.DispatchKeyEventParams{down, up} {
+				if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, *e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// choose picks an option of a select by its value, as the keyboard does.
+func (b *tab) choose(sel, value string) {
+	b.t.Helper()
+	if !eval[bool](b, `(() => { const e = document.querySelector(`+quote(sel)+`); e.value = `+quote(value)+`; e.dispatchEvent(new Event("change", {bubbles: true})); return e.value === `+quote(value)+`; })()`) {
+		b.fatalf("%s has no option %q", sel, value)
+	}
+}
+
+// text returns the text of the first thing that fits.
+func (b *tab) text(sel string) string {
+	b.t.Helper()
+	return eval[string](b, `document.querySelector(`+quote(sel)+`)?.innerText ?? ""`)
+}
+
+// value returns what stands in a field.
+func (b *tab) value(sel string) string {
+	b.t.Helper()
+	return eval[string](b, `document.querySelector(`+quote(sel)+`)?.value ?? ""`)
+}
+
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+}

@@ -1,0 +1,216 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"taskyard/agentfile"
+	"taskyard/db"
+	"taskyard/handlers"
+	"taskyard/jobs"
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// agentFiles are the agents of every yard. What coder does, a test says;
+// runs of keeper always need approval; nobody starts scout.
+var agentFiles = map[string]string{
+	"coder":  "---\ndescription: Writes and mends the code.\ntools: read, edit, bash\nrunner: script\n---\nWrite what is asked.\n",
+	"keeper": "---\ndescription: Keeps the servers.\ntools: read, bash\nrunner: script\napproval: always\n---\nKeep them running.\n",
+	"scout":  "---\ndescription: Looks around and reports.\ntools: read, grep\nrunner: none\n---\nLook.\n",
+}
+
+// yard is a whole server on 127.0.0.1: database, agents, clock, pages.
+type yard struct {
+	t     testing.TB
+	svc   *service.Service
+	url   string
+	dir   string
+	stage *stage
+	clock *clock
+	maya  task.Actor // the admin who looks at it
+	start func()     // lets the clock and the runs begin
+}
+
+// clock is the real one, from a moment that a test may choose.
+type clock struct {
+	mu  sync.Mutex
+	off time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.off)
+}
+
+// back sets the clock to d before now.
+func (c *clock) back(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.off = -d
+}
+
+var ctx = context.Background()
+
+// newYard serves a yard with an admin, maya. Nothing wakes an agent there but
+// a person.
+func newYard(t testing.TB) *yard {
+	t.Helper()
+	y := openYard(t, agentFiles)
+	u, err := y.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
+	y.start()
+	return y
+}
+
+const password = "correct horse battery"
+
+// openYard serves a yard without people; start begins its clock.
+func openYard(t testing.TB, agents map[string]string) *yard {
+	t.Helper()
+	y := &yard{t: t, dir: t.TempDir(), stage: newStage(t), clock: &clock{}}
+	t.Cleanup(func() { _ = y.stage.ln.Close() })
+	folder := filepath.Join(y.dir, "agents")
+	must(t, os.MkdirAll(folder, 0o700))
+	for id, text := range agents {
+		must(t, os.WriteFile(filepath.Join(folder, id+".md"), []byte(text), 0o600))
+	}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	d, err := db.Open(ctx, db.Options{Path: filepath.Join(y.dir, "yard.db"), Now: y.clock.now, Log: quiet})
+	must(t, err)
+	t.Cleanup(func() { must(t, d.Close()) })
+	files, err := agentfile.Open(folder, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
+	must(t, err)
+	y.svc = service.New(d, files, service.Config{Now: y.clock.now, Log: quiet, MaxParallel: 8})
+	y.serve(quiet)
+	return y
+}
+
+// serve begins the pages at once; the clock begins with start.
+func (y *yard) serve(log *slog.Logger) {
+	t := y.t
+	t.Helper()
+	exe, err := os.Executable()
+	must(t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	y.url = "http://" + ln.Addr().String()
+	turn, err := jobs.New(jobs.Options{
+		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC, Log: log,
+		Runners: map[string]runner.Runner{"script": &runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}},
+	})
+	must(t, err)
+	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr()})
+	must(t, err)
+	srv := h.HTTP()
+	go func() { _ = srv.Serve(ln) }()
+	started := false
+	y.start = func() {
+		t.Helper()
+		started = true
+		must(t, turn.Start(ctx))
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if started {
+			if err := turn.Stop(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		y.svc.Hub().Close()
+		if err := srv.Shutdown(ctx); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// some returns a function that unpacks a result or ends the test.
+func some[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		must(t, err)
+		return v
+	}
+}
+
+// tab opens a browser in which maya is signed in.
+func (y *yard) tab() *tab {
+	y.t.Helper()
+	b := newTab(y.t, y.url)
+	y.signIn(b)
+	return b
+}
+
+func (y *yard) signIn(b *tab) {
+	y.t.Helper()
+	b.open("/login/link?token=" + some[string](y.t)(y.svc.SignInLink(ctx, y.maya.UserID)))
+	b.press("button|Sign in")
+	b.at("/queues")
+}
+
+// create makes a task that starts nothing.
+func (y *yard) create(in task.New) *task.Task {
+	y.t.Helper()
+	in.NoStart = true
+	if in.Owner == "" {
+		in.Owner = "coder"
+	}
+	return some[*task.Task](y.t)(y.svc.CreateTask(ctx, y.maya, in))
+}
+
+func (y *yard) task(id task.ID) *task.Task {
+	y.t.Helper()
+	return some[*task.Task](y.t)(y.svc.Task(ctx, y.maya, id))
+}
+
+// ask makes a run of a task wait for approval or start.
+func (y *yard) ask(id task.ID) *task.Run {
+	y.t.Helper()
+	return some[*task.Run](y.t)(y.svc.RunNow(ctx, y.maya, id))
+}
+
+func (y *yard) open() []*task.Task {
+	y.t.Helper()
+	return some[service.Page](y.t)(y.svc.OpenTasks(ctx, y.maya, task.TaskFilter{Limit: 100})).Tasks
+}
+
+// path is a path below a task.
+func path(id task.ID, more string) string { return "/tasks/" + id.String() + more }
+
+// until waits for a fact of the service; every change of the yard rings.
+func (y *yard) until(what string, fact func() bool) {
+	y.t.Helper()
+	sub := y.svc.Hub().Subscribe("runs", "queues", "approvals", "scheduler")
+	defer sub.Close()
+	limit := time.After(patience)
+	for !fact() {
+		select {
+		case <-sub.C:
+			sub.Take()
+		case <-limit:
+			y.t.Fatalf("never: %s", what)
+		}
+	}
+}
