@@ -23,7 +23,7 @@ func (s settings) withYard(e *env, fn func(*yard) error) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(e, "warn")
+	log := newLogger(e, "error") // what is wrong with a definition is the server's to tell
 	y, err := openYard(e.ctx, cfg, log)
 	if err != nil {
 		return err

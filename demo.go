@@ -23,6 +23,13 @@ var demoAgents embed.FS
 // demoMark is a file that tells a demo's data folder from a real one.
 const demoMark = "demo-yard"
 
+// demoConfig lets other commands on the folder know the demo's runner; the
+// demo itself starts this very binary.
+const demoConfig = `[runners.demo]
+kind = "command"
+command = ["taskyard", "demo-agent"]
+`
+
 type demoCmd struct {
 	Data   string `help:"Data folder." default:"data/demo" placeholder:"DIR"`
 	Listen string `help:"Address to listen on (default 127.0.0.1:8080, or a free port when that is taken)." placeholder:"HOST:PORT"`
@@ -49,7 +56,7 @@ func (c *demoCmd) Run(e *env) error {
 		argv = append(argv, "--fast")
 	}
 	if cfg.Runners == nil {
-		cfg.Runners = map[string]config.Runner{}
+		cfg.Runners = map[string]config.Runner{} // a folder made without the file
 	}
 	cfg.Runners["demo"] = config.Runner{Kind: "command", Command: argv}
 	return serve(e, cfg, newLogger(e, cfg.LogLevel), demoLink)
@@ -91,7 +98,9 @@ func (c *demoCmd) prepare() error {
 			return err
 		}
 	}
-	return os.WriteFile(mark, []byte("made by taskyard demo\n"), 0o600)
+	return errors.Join(
+		os.WriteFile(filepath.Join(c.Data, config.FileName), []byte(demoConfig), 0o600),
+		os.WriteFile(mark, []byte("made by taskyard demo\n"), 0o600))
 }
 
 // address is where the demo listens: the usual port, unless it is taken.

@@ -18,8 +18,8 @@ type agentLoad struct {
 
 type agentView struct {
 	task.Agent
-	TimeoutSeconds     int       `json:"timeoutSeconds,omitempty"`
-	IdleTimeoutSeconds int       `json:"idleTimeoutSeconds,omitempty"`
+	TimeoutSeconds     int       `json:"timeoutSeconds,omitzero"`
+	IdleTimeoutSeconds int       `json:"idleTimeoutSeconds,omitzero"`
 	Load               agentLoad `json:"load"`
 }
 
@@ -47,7 +47,7 @@ type saveAgentIn struct {
 	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
 	Body    struct {
 		Text  string `json:"text" doc:"the whole Markdown file"`
-		Force bool   `json:"force,omitempty" doc:"true: save it even if it is invalid"`
+		Force bool   `json:"force,omitzero" doc:"true: save it even if it is invalid"`
 	}
 }
 

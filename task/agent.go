@@ -44,12 +44,12 @@ type Agent struct {
 	Runner       string            `json:"runner"`
 	Model        string            `json:"model,omitempty"`
 	Models       map[string]string `json:"models,omitempty" doc:"low, medium, high"`
-	MaxTurns     int               `json:"maxTurns,omitempty"`
-	MaxTokens    int               `json:"maxTokens,omitempty"`
-	MaxCostUSD   float64           `json:"maxCostUsd,omitempty"`
+	MaxTurns     int               `json:"maxTurns,omitzero"`
+	MaxTokens    int               `json:"maxTokens,omitzero"`
+	MaxCostUSD   float64           `json:"maxCostUsd,omitzero"`
 	Timeout      time.Duration     `json:"-"`
 	IdleTimeout  time.Duration     `json:"-"`
-	MaxClaims    int               `json:"maxClaims,omitempty"`
+	MaxClaims    int               `json:"maxClaims,omitzero"`
 	MaxParallel  int               `json:"maxParallel"`
 	Approval     Policy            `json:"approval,omitempty"` // "" means the configured policy
 	Capabilities []string          `json:"capabilities"`

@@ -138,11 +138,11 @@ const (
 
 // Limits bound one run. Zero means: no limit of this sort.
 type Limits struct {
-	TimeoutSeconds     int     `json:"timeoutSeconds,omitempty"`
-	IdleTimeoutSeconds int     `json:"idleTimeoutSeconds,omitempty"`
-	MaxTokens          int     `json:"maxTokens,omitempty"`
-	MaxTurns           int     `json:"maxTurns,omitempty"`
-	MaxCostUSD         float64 `json:"maxCostUsd,omitempty"`
+	TimeoutSeconds     int     `json:"timeoutSeconds,omitzero"`
+	IdleTimeoutSeconds int     `json:"idleTimeoutSeconds,omitzero"`
+	MaxTokens          int     `json:"maxTokens,omitzero"`
+	MaxTurns           int     `json:"maxTurns,omitzero"`
+	MaxCostUSD         float64 `json:"maxCostUsd,omitzero"`
 }
 
 // Timeout returns the wall limit as a duration.
@@ -186,7 +186,7 @@ type Usage struct {
 	ToolCalls int     `json:"toolCalls"`
 	TokensIn  int     `json:"tokensIn"`
 	TokensOut int     `json:"tokensOut"`
-	CostUSD   float64 `json:"costUsd,omitempty"`
+	CostUSD   float64 `json:"costUsd,omitzero"`
 }
 
 // Scope says how far an approval reaches.
@@ -245,7 +245,7 @@ type Run struct {
 	Depth          int       `json:"depth"`
 	DefinitionHash string    `json:"definitionHash,omitempty"`
 	Approval       *Approval `json:"approval,omitempty"`
-	FollowUp       bool      `json:"followUp,omitempty" doc:"a wake met this open run; one more run follows"`
+	FollowUp       bool      `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`
 	CreatedAt      Time      `json:"createdAt"`
 	NotBefore      Time      `json:"notBefore,omitzero"`
 	StartedAt      Time      `json:"startedAt,omitzero"`

@@ -24,8 +24,8 @@ type Task struct {
 	ArchivedAt   Time       `json:"archivedAt,omitzero"`
 
 	// Comments and Links are there "with relations" only.
-	Comments []Comment `json:"comments,omitempty"`
-	Links    []Link    `json:"links,omitempty" doc:"the resources under the names url and description"`
+	Comments []Comment `json:"comments,omitzero"`
+	Links    []Link    `json:"links,omitzero" doc:"the resources under the names url and description"`
 
 	// For the server's own use; never in JSON.
 	QuestionID   ID     `json:"-"` // open question's message, or 0
@@ -73,9 +73,6 @@ type Link struct {
 
 // LinksOf returns the resources as links.
 func LinksOf(rs []Resource) []Link {
-	if len(rs) == 0 {
-		return nil
-	}
 	links := make([]Link, len(rs))
 	for i, r := range rs {
 		links[i] = Link{r.Value, r.Label}
