@@ -107,6 +107,11 @@ func fillArchive(ctx context.Context, d *db.DB, size, open int, owners []string)
 	if err := inChunks(ctx, d, open, func(tx *db.Tx, n int) error { return insert(tx, owners[n%len(owners)]) }); err != nil {
 		return err
 	}
+	return catchUp(ctx, d)
+}
+
+// catchUp indexes what is not indexed yet, as fast as can be.
+func catchUp(ctx context.Context, d *db.DB) error {
 	for more := true; more; {
 		err := d.Write(ctx, func(tx *db.Tx) (err error) {
 			more, err = tx.IndexEvents(chunk)

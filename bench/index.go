@@ -32,10 +32,10 @@ func measureIndexing(ctx context.Context, s *sheet, folder string, rounds int, d
 	for range rounds {
 		off, e := create()
 		// What the round left behind must not weigh on the next one.
-		err = errors.Join(err, e, svc.Index(ctx))
+		err = errors.Join(err, e, catchUp(ctx, store))
 		stop := follow(ctx, svc)
 		on, e := create()
-		err = errors.Join(err, e, stop(), svc.Index(ctx))
+		err = errors.Join(err, e, stop(), catchUp(ctx, store))
 		if err != nil {
 			break
 		}
@@ -47,7 +47,8 @@ func measureIndexing(ctx context.Context, s *sheet, folder string, rounds int, d
 
 // follow keeps the search up to date as the server does, until it is stopped.
 func follow(ctx context.Context, svc *service.Service) (stop func() error) {
-	done, ended := make(chan struct{}), make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
 	go func() {
 		for {
 			if err := svc.Index(ctx); err != nil {
@@ -55,12 +56,18 @@ func follow(ctx context.Context, svc *service.Service) (stop func() error) {
 				return
 			}
 			select {
-			case <-done:
-				ended <- nil
+			case <-ctx.Done():
+				ended <- ctx.Err()
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
 		}
 	}()
-	return func() error { close(done); return <-ended }
+	return func() error {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	}
 }

@@ -153,5 +153,5 @@ func openService(ctx context.Context, dir, agent string) (*service.Service, *db.
 	if err != nil {
 		return nil, nil, err
 	}
-	return service.New(d, f, service.Config{Wakes: true}), d, nil
+	return service.New(d, f, service.Config{Wakes: true, QueueLimit: 1 << 30}), d, nil
 }
