@@ -23,9 +23,9 @@ build: ## Build ./taskyard
 run: ## Start the server on 127.0.0.1:8080 with ./data
 	go run . serve
 
-bench: ## Measure store and HTTP beside the limit of the machine; writes bench/out/bench.json
+bench: ## Measure store and server beside their limits; writes bench/out/bench.json (ARGS=-quick for a look)
 	@mkdir -p bench/out
-	go run ./bench -json bench/out/bench.json
+	go run ./bench -json bench/out/bench.json $(ARGS)
 
 shots: ## Take pictures of the pages into bench/out/shots (needs chromium)
 	@mkdir -p bench/out/shots

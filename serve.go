@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"taskyard/config"
@@ -63,7 +64,7 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 			log.Error("lock not released", "error", err)
 		}
 	}()
-	ln, err := (&net.ListenConfig{}).Listen(e.ctx, "tcp", cfg.Listen)
+	ln, err := listen(e.ctx, cfg.Listen)
 	if err != nil {
 		return err
 	}
@@ -76,15 +77,39 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 	return errors.Join(err, y.close())
 }
 
+// listen takes the address. A server that was killed while it started a
+// program leaves its socket, for a moment, to that program's process; so an
+// address in use is asked for again, for a second.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	const patience, pause = time.Second, 20 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		if !errors.Is(err, syscall.EADDRINUSE) || waited >= patience {
+			return ln, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
 func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	base := baseURL(y.cfg, ln.Addr())
+	if err := y.db.Verify(e.ctx); err != nil {
+		return err
+	}
+	if err := y.db.Probe(e.ctx); err != nil {
+		return fmt.Errorf("the database cannot be written: %w", err)
+	}
 	clock, err := y.newJobs(e, loopbackURL(ln.Addr()))
 	if err != nil {
 		return err
 	}
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: clock, Log: y.log, Version: version, DataDir: y.cfg.Data, Listen: ln.Addr(),
-		PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
+		Rules: rulesOf(y.cfg), PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
 	})
 	if err != nil {
 		return err
@@ -117,6 +142,13 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 		err = nil
 	}
 	return errors.Join(err, y.drain(srv, clock))
+}
+
+// rulesOf tells the pages the numbers of the configuration.
+func rulesOf(c *config.Config) handlers.Rules {
+	return handlers.Rules{
+		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, Attempts: c.Runs.Attempts, MaxDepth: c.TaskTool.MaxDepth,
+	}
 }
 
 // drain stops in order: no new runs, running ones told, streams closed, then

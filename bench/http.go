@@ -2,133 +2,153 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 )
 
-// httpRows is the table of what is measured over HTTP, in this order: what
-// is created first is claimed later, and the last task created is read.
-var httpRows = []struct {
+// httpRow is one thing that callers ask for over HTTP.
+type httpRow struct {
 	name    string
 	callers int
-	op      func(*client, context.Context) error
-	aim     string
-}{
-	{"HTTP create", 64, (*client).create, "≥ 8,000/s, goal 18,000"},
-	{"HTTP GET task", 64, (*client).get, "≥ 10,000/s, goal 22,000"},
-	{"HTTP claim", 1, (*client).claim, "p50 ≤ 0.5 ms, goal 0.2"},
-	{"HTTP claim", 64, (*client).claim, "≥ 6,000/s, p99 ≤ 30 ms, goal 12,000"},
+	op      func(*client, *wire, int64) error
+	rate    aim
+	p50     aim
+	p99     aim
+	units   aim // CPU in units of the empty handler
+	slow    bool
 }
 
-// client speaks to one server as many callers.
+var none aim
+
+// httpRows are measured in this order. The first is the empty handler, in
+// whose CPU time the others are counted. What creates leave behind comes last.
+var httpRows = []httpRow{
+	{name: "empty handler", callers: 64, op: (*client).empty},
+	{name: "GET task", callers: 64, op: (*client).get, rate: atLeast(10_000, 22_000), units: atMost(4, 2)},
+	{name: "claim", callers: 1, op: (*client).claim, p50: atMost(0.5, 0.2)},
+	{name: "claim", callers: 64, op: (*client).claim, rate: atLeast(6_000, 12_000), p99: atMost(30, 15), units: atMost(8, 4)},
+	{name: "create", callers: 64, op: (*client).create, rate: atLeast(8_000, 18_000)},
+}
+
+// client speaks to one server. Every caller has a wire of its own.
 type client struct {
-	http  *http.Client
-	base  string
-	token string
-	agent string
-	last  atomic.Pointer[string] // id of a task that was created
+	host                          string
+	yard                          *yard // nil: a server that somebody else started
+	gets                          [][]byte
+	claimReq, createReq, emptyReq []byte
+	last                          atomic.Int64
 }
 
-func newClient(o options) *client {
-	transport := &http.Transport{MaxIdleConnsPerHost: 128}
-	return &client{
-		http: &http.Client{Transport: transport, Timeout: 30 * time.Second},
-		base: strings.TrimSuffix(o.url, "/"), token: o.token, agent: o.agent,
+const createBody = `{"title":"a task of the bench","description":"%s","owner":"%s","start":false}`
+
+// newClient prepares the requests. ids are tasks that the server has.
+func newClient(host, token, agent string, y *yard, ids int) *client {
+	auth := "Authorization: Bearer " + token
+	c := &client{host: host, yard: y}
+	for id := 1; id <= ids; id++ {
+		c.gets = append(c.gets, request("GET", fmt.Sprintf("/api/tasks/%d", id), host, "", auth))
 	}
+	c.emptyReq = request("GET", "/healthz", host, "")
+	c.claimReq = request("POST", "/api/agents/"+agent+"/signup", host, "", auth)
+	c.createReq = request("POST", "/api/tasks", host, fmt.Sprintf(createBody, description, agent), auth, "Content-Type: application/json")
+	return c
 }
 
-// measure runs every HTTP row. A round goes through all rows, so that claims
-// find what the creates of their round made.
-func (c *client) measure(ctx context.Context, rounds int, d time.Duration) ([]*row, error) {
-	rows := make([]*row, len(httpRows))
-	for i, spec := range httpRows {
-		rows[i] = &row{Name: spec.name, Callers: spec.callers, Aim: spec.aim}
-	}
-	for range rounds {
-		for i, spec := range httpRows {
-			l, err := drive(spec.callers, d, func(int64) error { return spec.op(c, ctx) })
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", spec.name, err)
-			}
-			rows[i].round(l, 0)
-		}
-	}
-	for _, r := range rows {
-		r.finish()
-	}
-	return rows, nil
+func (c *client) empty(w *wire, _ int64) error {
+	_, err := w.call(c.emptyReq)
+	return err
 }
 
-func (c *client) create(ctx context.Context) error {
-	var made struct {
-		ID string `json:"id"`
-	}
-	body := map[string]any{"title": "a task of the bench", "description": description, "owner": c.agent, "start": false}
-	if err := c.do(ctx, http.MethodPost, "/api/tasks", body, &made); err != nil {
-		return err
-	}
-	c.last.Store(&made.ID)
-	return nil
+func (c *client) get(w *wire, n int64) error {
+	_, err := w.call(c.gets[n%int64(len(c.gets))])
+	return err
 }
 
-func (c *client) get(ctx context.Context) error {
-	id := c.last.Load()
-	if id == nil {
-		return errEmpty
-	}
-	return c.do(ctx, http.MethodGet, "/api/tasks/"+*id, nil, nil)
+func (c *client) create(w *wire, _ int64) error {
+	_, err := w.call(c.createReq)
+	return err
 }
 
-func (c *client) claim(ctx context.Context) error {
-	var got struct {
-		Task *struct{} `json:"task"`
-	}
-	err := c.do(ctx, http.MethodPost, "/api/agents/"+c.agent+"/signup", map[string]any{}, &got)
-	if err == nil && got.Task == nil {
+func (c *client) claim(w *wire, _ int64) error {
+	body, err := w.call(c.claimReq)
+	if err == nil && bytes.Contains(body[:min(len(body), 20)], []byte(`"task":null`)) {
 		return errEmpty
 	}
 	return err
 }
 
-// do sends one request and reads the whole answer, so that the connection is
-// used again. An answer outside 2xx is an error that shows it.
-func (c *client) do(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
+// lap has callers do op for d and returns what they did and the CPU time that
+// the server took for each, 0 for somebody else's server.
+func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) (lap, time.Duration, error) {
+	wires := make([]*wire, callers)
+	for i := range wires {
+		w, err := dial(c.host)
 		if err != nil {
-			return err
+			return lap{}, 0, err
 		}
-		body = bytes.NewReader(b)
+		defer w.close()
+		wires[i] = w
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
-	if err != nil {
-		return err
+	var before, after time.Duration
+	if c.yard != nil {
+		err := c.yard.settle()
+		if err == nil {
+			before, err = c.yard.cpu()
+		}
+		if err != nil {
+			return lap{}, 0, err
+		}
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
+	l, err := drive(callers, d, func(i int, n int64) error { return op(wires[i], n) })
+	if err == nil && l.ops == 0 {
+		err = errEmpty
 	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return err
+	if err != nil || c.yard == nil {
+		return l, 0, err
 	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
+	after, err = c.yard.cpu()
+	return l, (after - before) / time.Duration(l.ops), err
+}
+
+// measure runs every row in rounds; a round goes through all rows, so that
+// each is compared with the empty handler of its own round.
+func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) error {
+	for range rounds {
+		var unit time.Duration
+		for _, r := range rows {
+			l, cpu, err := c.lap(r.callers, d, func(w *wire, n int64) error { return r.op(c, w, n) })
+			if err != nil {
+				return fmt.Errorf("HTTP %s: %w", r.name, err)
+			}
+			name := fmt.Sprintf("HTTP %s, %d callers", r.name, r.callers)
+			if r.callers == 1 {
+				name = strings.TrimSuffix(name, "s")
+			}
+			s.add(name, "/s", r.rate, l.rate())
+			s.add(name+": p50", "ms", r.p50, millis(l.percentile(0.5)))
+			s.add(name+": p99", "ms", r.p99, millis(l.percentile(0.99)))
+			if c.yard == nil {
+				continue
+			}
+			s.add(name+": CPU", "µs", none, float64(cpu.Nanoseconds())/1000)
+			if unit == 0 {
+				unit = cpu
+				continue
+			}
+			s.add(name+": CPU in empty handlers", "", r.units, float64(cpu)/float64(unit))
+		}
 	}
-	if res.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %s: %.300s", method, path, res.Status, text)
+	return nil
+}
+
+// checkURL takes the host out of -url.
+func checkURL(url string) (string, error) {
+	host, ok := strings.CutPrefix(strings.TrimSuffix(url, "/"), "http://")
+	if !ok || host == "" || strings.Contains(host, "/") {
+		return "", errors.New("-url must look like http://127.0.0.1:8080")
 	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(text, out)
+	return host, nil
 }

@@ -136,17 +136,19 @@ func TestTheLimitKeepsInStepWithTheStore(t *testing.T) {
 
 func TestStoreRows(t *testing.T) {
 	t.Parallel()
-	s := newStore(t)
-	rows, err := s.measure(t.Context(), 1, 5*time.Millisecond)
-	if err != nil {
+	small, large := newStore(t), newStore(t)
+	var out sheet
+	if err := measureStores(t.Context(), &out, []*store{small, large}, 2, 5*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != len(storeRows) {
-		t.Fatalf("%d rows", len(rows))
-	}
-	for _, r := range rows {
-		if r.Rate <= 0 || r.Limit <= 0 || r.Ratio <= 0 || r.P99 < r.P50 {
-			t.Errorf("%+v", r)
+	t.Run("each row has rate, p99 and share of the limit, and claims are compared", func(t *testing.T) {
+		if len(out.figures) != 3*len(storeRows)+1 {
+			t.Errorf("%d figures", len(out.figures))
+		}
+	})
+	for _, f := range out.figures {
+		if f.Value <= 0 || len(f.Rounds) < 2 {
+			t.Errorf("%+v", f)
 		}
 	}
 }

@@ -44,8 +44,9 @@ func (l *lap) percentile(share float64) time.Duration {
 }
 
 // drive has callers call op, each again and again, for d or until op says
-// errEmpty or fails. op gets the number of the call, which no other call has.
-func drive(callers int, d time.Duration, op func(n int64) error) (lap, error) {
+// errEmpty or fails. op gets the number of its caller, from 0, and the number
+// of the call, which no other call has.
+func drive(callers int, d time.Duration, op func(caller int, n int64) error) (lap, error) {
 	var (
 		next   atomic.Int64
 		halt   atomic.Bool
@@ -57,7 +58,7 @@ func drive(callers int, d time.Duration, op func(n int64) error) (lap, error) {
 	for i := range callers {
 		group.Go(func() {
 			for begin := time.Now(); !halt.Load() && begin.Sub(start) < d; {
-				err := op(next.Add(1) - 1)
+				err := op(i, next.Add(1)-1)
 				if err != nil {
 					halt.Store(true)
 					if !errors.Is(err, errEmpty) {
@@ -74,5 +75,10 @@ func drive(callers int, d time.Duration, op func(n int64) error) (lap, error) {
 	group.Wait()
 	l := lap{elapsed: time.Since(start), took: slices.Concat(took...)}
 	l.ops = len(l.took)
-	return l, errors.Join(failed...)
+	for _, err := range failed {
+		if err != nil {
+			return l, err // one tells enough: the others failed alike
+		}
+	}
+	return l, nil
 }

@@ -1,7 +1,6 @@
-// Command bench measures the store and, given a server, its HTTP interface,
-// each figure beside the limit that plain C reaches with the same statements
-// on the same file. Absolute figures differ from machine to machine; compare
-// ratios.
+// Command bench measures the store and the server: each figure beside the
+// limit of this machine, or in units of an empty handler, in the same run.
+// Absolute figures differ from machine to machine; compare ratios.
 package main
 
 import (
@@ -18,8 +17,12 @@ import (
 
 type options struct {
 	sizes   []int
+	archive int
+	open    int
 	seconds float64
 	rounds  int
+	quick   bool
+	only    string
 	json    string
 	dir     string
 	url     string
@@ -41,16 +44,23 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	var sizes string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&sizes, "sizes", "1000,100000", "tasks in the databases, parted by commas")
-	f.Float64Var(&o.seconds, "seconds", 3, "how long each row works in each round")
+	f.StringVar(&sizes, "sizes", "1000,100000,1000000", "tasks in the databases of the store rows, parted by commas")
+	f.IntVar(&o.archive, "archive", 1_000_000, "archived tasks that are searched")
+	f.IntVar(&o.open, "open", 100_000, "open tasks of the HTTP rows")
+	f.Float64Var(&o.seconds, "seconds", 1.5, "how long each row works in each round")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds; the median counts")
+	f.BoolVar(&o.quick, "quick", false, "small databases and one short round: a look, not a measurement")
+	f.StringVar(&o.only, "only", "", "parts to measure, of "+strings.Join(partNames(), ", ")+"; parted by commas")
 	f.StringVar(&o.json, "json", "", "file for the figures as JSON")
 	f.StringVar(&o.dir, "dir", "bench/out", "folder for databases: on a real disk, since a memory file system syncs for nothing")
-	f.StringVar(&o.url, "url", "", "a running server to measure over HTTP, such as http://127.0.0.1:8080; it is filled with tasks")
+	f.StringVar(&o.url, "url", "", "measure a running server instead, such as http://127.0.0.1:8080; it is filled with tasks")
 	f.StringVar(&o.token, "token", os.Getenv("TASKYARD_TOKEN"), "bearer token for -url with the scopes operate and act-as")
 	f.StringVar(&o.agent, "agent", "general-purpose", "agent of that server whose queue is used")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	if o.quick {
+		sizes, o.archive, o.open, o.seconds, o.rounds = "1000,20000", 50_000, 20_000, 0.5, 1
 	}
 	for part := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
@@ -59,8 +69,8 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		}
 		o.sizes = append(o.sizes, n)
 	}
-	if o.seconds <= 0 || o.rounds < 1 {
-		return o, fmt.Errorf("-seconds and -rounds must be positive")
+	if o.seconds <= 0 || o.rounds < 1 || o.archive < 1000 || o.open < 1000 {
+		return o, fmt.Errorf("-seconds and -rounds must be positive, -archive and -open at least 1000")
 	}
 	return o, nil
 }
@@ -70,45 +80,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d := time.Duration(o.seconds * float64(time.Second))
-	var rows []*row
-	for _, size := range o.sizes {
-		fmt.Fprintf(stderr, "store of %d tasks\n", size)
-		more, err := measureStore(ctx, o, size, d)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, more...)
-	}
+	b := &bench{options: o, sheet: &sheet{}, lap: time.Duration(o.seconds * float64(time.Second)), stderr: stderr, start: time.Now()}
 	if o.url != "" {
-		fmt.Fprintf(stderr, "server at %s\n", o.url)
-		more, err := newClient(o).measure(ctx, o.rounds, d)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, more...)
+		err = b.remote(ctx)
+	} else {
+		err = b.local(ctx)
 	}
-	return o.write(newReport(rows), stdout)
-}
-
-func measureStore(ctx context.Context, o options, size int, d time.Duration) ([]*row, error) {
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return nil, err
-	}
-	folder, err := os.MkdirTemp(o.dir, "store-")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer os.RemoveAll(folder)
-	s, err := openStore(ctx, folder, size)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.measure(ctx, o.rounds, d)
-	if e := s.close(); err == nil {
-		err = e
-	}
-	return rows, err
+	b.say("done")
+	return o.write(newReport(b.sheet), stdout)
 }
 
 func (o options) write(r report, stdout io.Writer) error {

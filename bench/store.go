@@ -26,18 +26,19 @@ const (
 	creating work = "create" // insert, event
 )
 
-// storeRows is the table of what is measured at the store. perTx is the
-// limit's transaction size beside it.
-var storeRows = []struct {
+type storeRow struct {
 	work    work
 	callers int
-	perTx   int
-	aim     string
-}{
-	{claiming, 1, 1, ""},
-	{claiming, 64, 64, "≥ 55 %, goal 80 %"},
-	{creating, 1, 1, ""},
-	{creating, 64, 64, "≥ 55 %, goal 80 %"},
+	perTx   int // the limit's transaction size beside it
+	aim     aim // of the share of the limit, in percent
+}
+
+// storeRows is the table of what is measured at the store.
+var storeRows = []storeRow{
+	{claiming, 1, 1, none},
+	{claiming, 64, 64, atLeast(55, 80)},
+	{creating, 1, 1, none},
+	{creating, 64, 64, atLeast(55, 80)},
 }
 
 // store is a database with tasks, and the limit program on the same file.
@@ -109,12 +110,19 @@ var said = sync.OnceValues(func() (statements, error) {
 	return choose(texts)
 })
 
-// fill writes size tasks, a thousand in each write.
-func fill(ctx context.Context, d *db.DB, size int) error {
-	for done := 0; done < size; done += 1000 {
+// chunk is how many tasks are written in each transaction of a fill.
+const chunk = 20_000
+
+// inChunks calls write for 0 to size-1, many in each transaction.
+func inChunks(ctx context.Context, d *db.DB, size int, write func(tx *db.Tx, n int) error) error {
+	return inChunksOf(ctx, d, chunk, size, write)
+}
+
+func inChunksOf(ctx context.Context, d *db.DB, chunk, size int, write func(tx *db.Tx, n int) error) error {
+	for done := 0; done < size; done += chunk {
 		err := d.Write(ctx, func(tx *db.Tx) error {
-			for n := done; n < min(done+1000, size); n++ {
-				if err := insert(tx, int64(n)); err != nil {
+			for n := done; n < min(done+chunk, size); n++ {
+				if err := write(tx, n); err != nil {
 					return err
 				}
 			}
@@ -127,30 +135,35 @@ func fill(ctx context.Context, d *db.DB, size int) error {
 	return nil
 }
 
+// fill writes size claimable tasks.
+func fill(ctx context.Context, d *db.DB, size int) error {
+	return inChunks(ctx, d, size, func(tx *db.Tx, n int) error { return insert(tx, owner(int64(n))) })
+}
+
 var description = strings.Repeat("x", 200)
 
-func insert(tx *db.Tx, n int64) error {
-	t := plain(n)
+func insert(tx *db.Tx, owner string) error {
+	t := plain(owner)
 	t.Steps = []task.Step{{Title: "read"}, {Title: "write"}}
 	t.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
 	id, err := tx.InsertTask(t)
 	if err != nil {
 		return err
 	}
-	_, err = tx.InsertMessage(task.Message{TaskID: id, Kind: task.KindComment, Author: t.Owner, Content: description})
+	_, err = tx.InsertMessage(task.Message{TaskID: id, Kind: task.KindComment, Author: owner, Content: description})
 	return err
 }
 
-func plain(n int64) *task.Task {
+func plain(owner string) *task.Task {
 	return &task.Task{
-		Title: "a task of the bench", Description: description, Owner: owner(n), CreatedBy: owner(n),
+		Title: "a task of the bench", Description: description, Owner: owner, CreatedBy: owner,
 		Status: task.Active, Channel: "web",
 	}
 }
 
 func create(ctx context.Context, d *db.DB, n int64) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
-		id, err := tx.InsertTask(plain(n))
+		id, err := tx.InsertTask(plain(owner(n)))
 		if err != nil {
 			return err
 		}
@@ -171,29 +184,53 @@ func claim(ctx context.Context, d *db.DB, n int64) error {
 	})
 }
 
-// measure runs every store row, in rounds, each round beside its limit.
-func (s *store) measure(ctx context.Context, rounds int, d time.Duration) ([]*row, error) {
-	var rows []*row
-	for _, spec := range storeRows {
-		r := &row{Name: "store " + string(spec.work), Size: s.size, Callers: spec.callers, Aim: spec.aim}
-		for range rounds {
-			limit, err := s.laps(d, func(d time.Duration) (lap, error) {
-				n, elapsed, err := s.limit.run(spec.work, spec.perTx, d)
-				return lap{ops: n, elapsed: elapsed}, err
-			})
-			if err != nil {
-				return nil, fmt.Errorf("limit of %s: %w", r.Name, err)
+// measureStores runs every store row on every database, in rounds: each figure
+// is compared with what was measured right before or after it.
+func measureStores(ctx context.Context, out *sheet, stores []*store, rounds int, d time.Duration) error {
+	for range rounds {
+		var first float64 // claims a second in the smallest database
+		for _, s := range stores {
+			for _, spec := range storeRows {
+				rate, err := s.measure(ctx, out, spec, d)
+				if err != nil {
+					return err
+				}
+				if spec.work != claiming || spec.callers == 1 {
+					continue
+				}
+				if first == 0 {
+					first = rate
+					continue
+				}
+				name := fmt.Sprintf("store claim rate at %s tasks to that at %s", number(float64(s.size)), number(float64(stores[0].size)))
+				out.add(name, "", atLeast(0.7, 0.9), rate/first)
 			}
-			ours, err := s.laps(d, func(d time.Duration) (lap, error) { return s.drive(ctx, spec.work, spec.callers, d) })
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", r.Name, err)
-			}
-			r.round(ours, limit.rate())
 		}
-		r.finish()
-		rows = append(rows, r)
 	}
-	return rows, nil
+	return nil
+}
+
+// measure runs one row once, beside its limit, and returns its rate.
+func (s *store) measure(ctx context.Context, out *sheet, spec storeRow, d time.Duration) (float64, error) {
+	name := fmt.Sprintf("store %s, %s tasks, %d callers", spec.work, number(float64(s.size)), spec.callers)
+	if spec.callers == 1 {
+		name = strings.TrimSuffix(name, "s")
+	}
+	limit, err := s.laps(d, func(d time.Duration) (lap, error) {
+		n, elapsed, err := s.limit.run(spec.work, spec.perTx, d)
+		return lap{ops: n, elapsed: elapsed}, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("limit of %s: %w", name, err)
+	}
+	ours, err := s.laps(d, func(d time.Duration) (lap, error) { return s.drive(ctx, spec.work, spec.callers, d) })
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	out.add(name, "/s", none, ours.rate())
+	out.add(name+": p99", "ms", none, millis(ours.percentile(0.99)))
+	out.add(name+": of the C limit", "%", spec.aim, 100*ours.rate()/limit.rate())
+	return ours.rate(), nil
 }
 
 func (s *store) drive(ctx context.Context, w work, callers int, d time.Duration) (lap, error) {
@@ -201,7 +238,7 @@ func (s *store) drive(ctx context.Context, w work, callers int, d time.Duration)
 	if w == creating {
 		op = create
 	}
-	return drive(callers, d, func(n int64) error { return op(ctx, s.db, n) })
+	return drive(callers, d, func(_ int, n int64) error { return op(ctx, s.db, n) })
 }
 
 // laps repeats run until it was at work for d: claims empty the queues, which

@@ -6,49 +6,66 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-// row is one figure with all that it is compared with.
-type row struct {
-	Name    string    `json:"name"`
-	Size    int       `json:"tasks"` // in the database
-	Callers int       `json:"callers"`
-	Rounds  []float64 `json:"rounds"`          // operations a second
-	Rate    float64   `json:"rate"`            // median of the rounds
-	Limit   float64   `json:"limit,omitempty"` // median of the limit in the same rounds
-	Ratio   float64   `json:"ratio,omitempty"` // median of rate to limit, round by round
-	P50     float64   `json:"p50Ms"`
-	P99     float64   `json:"p99Ms"`
-	Aim     string    `json:"aim,omitempty"`
-
-	limits []float64
-	took   lap
+// aim is what a figure must reach, and the goal beyond. The zero aim asks for
+// nothing: the figure explains others.
+type aim struct {
+	Must float64 `json:"must,omitempty"`
+	Goal float64 `json:"goal,omitempty"`
+	Most bool    `json:"most,omitempty"` // must and goal are upper bounds
 }
 
-// round adds what one round measured; limit is 0 where there is none.
-func (r *row) round(l lap, limit float64) {
-	r.Rounds = append(r.Rounds, l.rate())
-	if limit > 0 {
-		r.limits = append(r.limits, limit)
+func atLeast(must, goal float64) aim { return aim{must, goal, false} }
+func atMost(must, goal float64) aim  { return aim{must, goal, true} }
+
+// verdict is "goal", "ok" or "MISS", or "" where nothing is asked for.
+func (a aim) verdict(v float64) string {
+	reaches := func(bound float64) bool {
+		if a.Most {
+			return v <= bound
+		}
+		return v >= bound
 	}
-	r.took.add(l)
-}
-
-// finish computes the medians.
-func (r *row) finish() {
-	r.Rate, r.Limit = median(r.Rounds), median(r.limits)
-	ratios := make([]float64, len(r.limits))
-	for i := range ratios {
-		ratios[i] = r.Rounds[i] / r.limits[i]
+	switch {
+	case a == aim{}:
+		return ""
+	case reaches(a.Goal):
+		return "goal"
+	case reaches(a.Must):
+		return "ok"
 	}
-	r.Ratio = median(ratios)
-	r.P50, r.P99 = millis(r.took.percentile(0.5)), millis(r.took.percentile(0.99))
-	r.took = lap{}
+	return "MISS"
 }
 
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+// figure is one row: a value that was measured in one round or several.
+type figure struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Value  float64   `json:"value"`  // median of the rounds
+	Rounds []float64 `json:"rounds"` // in order
+	aim
+	Verdict string `json:"verdict,omitempty"`
+}
+
+// sheet gathers figures in the order in which they first come.
+type sheet struct{ figures []*figure }
+
+// add notes what one round measured.
+func (s *sheet) add(name, unit string, a aim, v float64) {
+	i := slices.IndexFunc(s.figures, func(f *figure) bool { return f.Name == name })
+	if i < 0 {
+		i = len(s.figures)
+		s.figures = append(s.figures, &figure{Name: name, Unit: unit, aim: a})
+	}
+	f := s.figures[i]
+	f.Rounds = append(f.Rounds, v)
+	f.Value = median(f.Rounds)
+	f.Verdict = a.verdict(f.Value)
+}
 
 func median(list []float64) float64 {
 	if len(list) == 0 {
@@ -61,16 +78,18 @@ func median(list []float64) float64 {
 	return s[len(s)/2]
 }
 
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
 // report is what the JSON file holds.
 type report struct {
-	CPUs int    `json:"cpus"`
-	Go   string `json:"go"`
-	OS   string `json:"os"`
-	Rows []*row `json:"rows"`
+	CPUs    int       `json:"cpus"`
+	Go      string    `json:"go"`
+	OS      string    `json:"os"`
+	Figures []*figure `json:"figures"`
 }
 
-func newReport(rows []*row) report {
-	return report{runtime.NumCPU(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, rows}
+func newReport(s *sheet) report {
+	return report{runtime.NumCPU(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, s.figures}
 }
 
 func (r report) writeJSON(w io.Writer) error {
@@ -80,14 +99,39 @@ func (r report) writeJSON(w io.Writer) error {
 }
 
 func (r report) print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "row\ttasks\tcallers\tops/s\tp50 ms\tp99 ms\tlimit\tratio\taim\t")
-	for _, x := range r.Rows {
-		limit, ratio := "", ""
-		if x.Limit > 0 {
-			limit, ratio = fmt.Sprintf("%.0f", x.Limit), fmt.Sprintf("%.0f %%", 100*x.Ratio)
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "row\tvalue\tmust\tgoal\t")
+	for _, f := range r.Figures {
+		must, goal := "", ""
+		if f.aim != (aim{}) {
+			sign := "≥ "
+			if f.Most {
+				sign = "≤ "
+			}
+			must, goal = sign+number(f.Must), sign+number(f.Goal)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%.0f\t%.2f\t%.2f\t%s\t%s\t%s\t\n", x.Name, x.Size, x.Callers, x.Rate, x.P50, x.P99, limit, ratio, x.Aim)
+		fmt.Fprintf(t, "%s\t%s %s\t%s\t%s\t%s\n", f.Name, number(f.Value), f.Unit, must, goal, f.Verdict)
 	}
 	return t.Flush()
+}
+
+// number writes v with about three digits, and commas between thousands.
+func number(v float64) string {
+	digits := 2
+	switch {
+	case v >= 100:
+		digits = 0
+	case v >= 10:
+		digits = 1
+	}
+	s := fmt.Sprintf("%.*f", digits, v)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	if v >= 1000 {
+		for i := len(s) - 3; i > 0; i -= 3 {
+			s = s[:i] + "," + s[i:]
+		}
+	}
+	return s
 }

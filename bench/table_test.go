@@ -17,7 +17,7 @@ func TestDrive(t *testing.T) {
 	t.Parallel()
 	t.Run("each call has its own number and all are counted", func(t *testing.T) {
 		var sum atomic.Int64
-		l, err := drive(8, time.Minute, func(n int64) error {
+		l, err := drive(8, time.Minute, func(_ int, n int64) error {
 			if n >= 100 {
 				return errEmpty
 			}
@@ -30,49 +30,66 @@ func TestDrive(t *testing.T) {
 	})
 	t.Run("a failure ends it and is told", func(t *testing.T) {
 		want := errors.New("broken")
-		if _, err := drive(2, time.Minute, func(int64) error { return want }); !errors.Is(err, want) {
+		if _, err := drive(2, time.Minute, func(int, int64) error { return want }); !errors.Is(err, want) {
 			t.Error(err)
 		}
 	})
 }
 
-func TestRow(t *testing.T) {
+func TestFigures(t *testing.T) {
 	t.Parallel()
-	r := &row{Name: "x", Size: 10, Callers: 1}
-	for _, ops := range []int{10, 40, 20} {
-		r.round(lap{ops: ops, elapsed: time.Second, took: []time.Duration{time.Millisecond, 2 * time.Millisecond}}, 100)
+	var s sheet
+	for _, v := range []float64{10, 40, 20} {
+		s.add("fast", "/s", atLeast(15, 18), v)
+		s.add("slow", "ms", atMost(15, 10), v)
+		s.add("plain", "/s", none, 12_345.6)
 	}
-	r.finish()
-	t.Run("medians count", func(t *testing.T) {
-		if r.Rate != 20 || r.Limit != 100 || r.Ratio != 0.2 {
-			t.Errorf("%+v", r)
+	t.Run("medians count and are judged", func(t *testing.T) {
+		if f := s.figures[0]; f.Value != 20 || f.Verdict != "goal" {
+			t.Errorf("%+v", f)
+		}
+		if f := s.figures[1]; f.Value != 20 || f.Verdict != "MISS" {
+			t.Errorf("%+v", f)
+		}
+		if f := s.figures[2]; f.Verdict != "" {
+			t.Errorf("%+v", f)
 		}
 	})
-	t.Run("percentiles are over all rounds", func(t *testing.T) {
-		if r.P50 != 2 || r.P99 != 2 {
-			t.Errorf("%+v", r)
+	t.Run("between must and goal is ok", func(t *testing.T) {
+		if v := atMost(15, 10).verdict(12); v != "ok" {
+			t.Error(v)
 		}
 	})
 	t.Run("the table and the JSON show them", func(t *testing.T) {
 		var table, text strings.Builder
-		rep := newReport([]*row{r})
+		rep := newReport(&s)
 		if err := errors.Join(rep.print(&table), rep.writeJSON(&text)); err != nil {
 			t.Fatal(err)
 		}
 		var back report
-		if err := json.Unmarshal([]byte(text.String()), &back); err != nil || back.Rows[0].Ratio != 0.2 {
+		if err := json.Unmarshal([]byte(text.String()), &back); err != nil || back.Figures[1].Must != 15 || back.Figures[1].Verdict != "MISS" {
 			t.Errorf("%v: %s", err, text.String())
 		}
-		if !strings.Contains(table.String(), "20 %") {
+		if !strings.Contains(table.String(), "12,346 /s") || !strings.Contains(table.String(), "≤ 15") {
 			t.Error(table.String())
 		}
 	})
+}
+
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 3: "3", 12.34: "12.3", 100: "100", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := number(v); got != want {
+			t.Errorf("number(%v) = %q, want %q", v, got, want)
+		}
+	}
 }
 
 func TestHTTPRows(t *testing.T) {
 	t.Parallel()
 	var made, claimed atomic.Int64
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })
 	mux.HandleFunc("POST /api/tasks", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Header.Get("Authorization") != "Bearer secret" || !strings.Contains(string(body), `"owner":"coder"`) {
@@ -82,7 +99,9 @@ func TestHTTPRows(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, `{"id":"%d"}`, made.Add(1))
 	})
-	mux.HandleFunc("GET /api/tasks/{id}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) })
+	mux.HandleFunc("GET /api/tasks/1", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{}`, strings.Repeat(" ", 10_000)) // comes in chunks
+	})
 	mux.HandleFunc("POST /api/agents/coder/signup", func(w http.ResponseWriter, _ *http.Request) {
 		if claimed.Add(1) > made.Load() {
 			fmt.Fprint(w, `{"task":null}`)
@@ -92,19 +111,24 @@ func TestHTTPRows(t *testing.T) {
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-
+	measure := func(token string) (*sheet, error) {
+		o := options{url: server.URL + "/", token: token, agent: "coder", rounds: 1}
+		b := &bench{options: o, sheet: &sheet{}, lap: 30 * time.Millisecond}
+		return b.sheet, b.remote(t.Context())
+	}
 	t.Run("every row is measured", func(t *testing.T) {
-		rows, err := newClient(options{url: server.URL + "/", token: "secret", agent: "coder"}).measure(t.Context(), 1, 30*time.Millisecond)
-		if err != nil || len(rows) != len(httpRows) {
-			t.Fatalf("%d rows: %v", len(rows), err)
+		s, err := measure("secret")
+		if err != nil || len(s.figures) != 3*len(httpRows) {
+			t.Fatalf("%d figures: %v", len(s.figures), err)
 		}
-		if rows[0].Rate <= 0 || rows[1].Rate <= 0 || rows[2].Rate <= 0 {
-			t.Errorf("%+v %+v %+v", rows[0], rows[1], rows[2])
+		for _, f := range s.figures {
+			if f.Unit == "/s" && f.Value <= 0 {
+				t.Errorf("%+v", f)
+			}
 		}
 	})
 	t.Run("an answer that is no success ends it and is shown", func(t *testing.T) {
-		_, err := newClient(options{url: server.URL, token: "wrong", agent: "coder"}).measure(t.Context(), 1, time.Second)
-		if err == nil || !strings.Contains(err.Error(), "POST /api/tasks: 403") {
+		if _, err := measure("wrong"); err == nil || !strings.Contains(err.Error(), "POST /api/tasks HTTP/1.1: 403") {
 			t.Error(err)
 		}
 	})
@@ -112,7 +136,7 @@ func TestHTTPRows(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-sizes", "many"}, {"-sizes", "3"}, {"-rounds", "0"}, {"-seconds", "-1"}, {"-nope"}} {
+	for _, args := range [][]string{{"-sizes", "many"}, {"-sizes", "3"}, {"-rounds", "0"}, {"-seconds", "-1"}, {"-nope"}, {"-url", "example.org"}} {
 		t.Run("refused: "+strings.Join(args, " "), func(t *testing.T) {
 			if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
 				t.Error("no error")

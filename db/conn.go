@@ -36,6 +36,9 @@ func (c *conn) Close() {
 // contexts cost a goroutine a statement.
 var bg = context.Background()
 
+// onPrepare, set by tests alone, is told every statement once a connection.
+var onPrepare func(q string)
+
 func (c *conn) stmt(q string) (*sql.Stmt, error) {
 	if s := c.stmts[q]; s != nil {
 		return s, nil
@@ -43,6 +46,9 @@ func (c *conn) stmt(q string) (*sql.Stmt, error) {
 	s, err := c.c.PrepareContext(bg, q)
 	if err != nil {
 		return nil, err
+	}
+	if onPrepare != nil {
+		onPrepare(q)
 	}
 	c.stmts[q] = s
 	return s, nil

@@ -37,6 +37,7 @@ type DB struct {
 	readers chan *conn
 	ident   os.FileInfo
 	gone    atomic.Bool // the file at path is not the open one any more
+	damage  atomic.Pointer[error]
 	close   sync.Once
 	stop    chan struct{}
 	watched chan struct{}
@@ -147,6 +148,8 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	var c *conn
 	select {
 	case c = <-d.readers:
+	case <-d.stop:
+		return errClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -167,6 +167,9 @@ func (tx *Tx) EndRun(r *task.Run, end task.State, reason, summary string, artifa
 	if err != nil || n != 1 {
 		return false, err
 	}
+	if err := tx.countRun(r, end.Status, usage); err != nil {
+		return false, err
+	}
 	return true, tx.do("UPDATE tasks SET run_id = NULL WHERE id = ? AND run_id = ?", r.TaskID, r.ID)
 }
 

@@ -73,13 +73,25 @@ type RunTotals struct {
 
 const hourMillis = int64(time.Hour / time.Millisecond)
 
-// RollUp sums the ended runs of every hour from the given one on.
+// RollUp sums the ended runs of every hour from the given one on anew; the
+// sums are kept as runs end, so this mends rather than makes them.
 func (tx *Tx) RollUp(from task.Time) error {
 	start := int64(from) / hourMillis * hourMillis
 	return tx.do(`INSERT OR REPLACE INTO run_hours (hour, agent, status, runs, millis, tokens, cost_usd)
  SELECT ended_at / ?1 * ?1 AS h, agent, status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
   sum(coalesce(json_extract(usage, '$.tokensIn'), 0) + coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0))
  FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, status`, hourMillis, start)
+}
+
+// countRun adds a run that ends now to the sums of its hour.
+func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
+	millis := int64(0)
+	if r.StartedAt != 0 {
+		millis = int64(tx.Now - r.StartedAt)
+	}
+	return tx.do(`INSERT INTO run_hours (hour, agent, status, runs, millis, tokens, cost_usd) VALUES (?, ?, ?, 1, ?, ?, ?)
+ ON CONFLICT DO UPDATE SET runs = runs + 1, millis = millis + excluded.millis, tokens = tokens + excluded.tokens, cost_usd = cost_usd + excluded.cost_usd`,
+		int64(tx.Now)/hourMillis*hourMillis, r.Agent, status, millis, u.TokensIn+u.TokensOut, u.CostUSD)
 }
 
 // RunHours returns the hourly sums since a moment.

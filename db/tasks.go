@@ -20,7 +20,7 @@ const (
 	noCounts      = `, 0, 0, 0, ''`
 	counts        = `, (SELECT count(*) FROM steps WHERE task_id = t.id AND done = 1), (SELECT count(*) FROM steps WHERE task_id = t.id),
  (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL),
- CASE WHEN t.failures > 0 THEN coalesce((SELECT reason FROM runs WHERE task_id = t.id AND status = 'failed' ORDER BY id DESC LIMIT 1), '') ELSE '' END`
+ CASE WHEN t.failures > 0 THEN coalesce((SELECT reason FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase = 'denied') ORDER BY id DESC LIMIT 1), '') ELSE '' END`
 
 	taskFull  = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " + commentsJSON + noCounts
 	taskWhole = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", ''" + noCounts

@@ -104,6 +104,9 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	if d.gone.Load() {
 		return errGone
 	}
+	if err := ctx.Err(); err != nil {
+		return err // else it were left to chance which case below is taken
+	}
 	r := &request{fn: fn, done: make(chan error, 1)}
 	select {
 	case d.writer.queue <- r:

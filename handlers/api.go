@@ -127,43 +127,49 @@ func operationID(o op) string {
 
 // apiGuard checks what huma would not: JSON content type, and an idempotency
 // key, for which it hashes the body.
-func (s *Server) apiGuard(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if r.Method == http.MethodGet || r.Method == http.MethodHead || !strings.HasPrefix(r.URL.Path, "/api/") {
-			return next(c)
-		}
-		if ct := r.Header.Get("Content-Type"); r.ContentLength != 0 && !isJSON(ct) {
-			return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", clean(ct))
-		}
-		key := r.Header.Get("Idempotency-Key")
-		if key == "" || r.Method != http.MethodPost {
-			return next(c)
-		}
-		if len(key) > maxKey {
-			return task.FieldErrorf("Idempotency-Key", "must be at most %d bytes", maxKey)
-		}
-		body, err := io.ReadAll(r.Body)
-		var big *http.MaxBytesError
-		switch {
-		case errors.As(err, &big):
-			return errTooLarge
-		case err != nil:
-			return unreadable
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		ctx := withKey(r, actorOf(c), key, string(body))
-		c.SetRequest(r.WithContext(ctx))
-		c.Response().Before(func() {
-			if service.Replayed(ctx) {
-				c.Response().Header().Set("Idempotency-Replayed", "true")
-			}
-		})
-		return next(c)
+func (s *Server) apiGuard(c echo.Context) error {
+	r := c.Request()
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || !isAPI(r.URL.Path) {
+		return nil
 	}
+	if ct := r.Header.Get("Content-Type"); r.ContentLength != 0 && !isJSON(ct) {
+		return task.Errorf(kindMedia, task.CodeUnsupportedMedia, "Send Content-Type: application/json, not %q", clean(ct))
+	}
+	if ct := r.Header["Content-Type"]; len(ct) > 0 && ct[0] != jsonType {
+		r.Header.Set("Content-Type", jsonType) // huma knows no other spelling
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" || r.Method != http.MethodPost {
+		return nil
+	}
+	if len(key) > maxKey {
+		return task.FieldErrorf("Idempotency-Key", "must be at most %d bytes", maxKey)
+	}
+	body, err := io.ReadAll(r.Body)
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return errTooLarge
+	case err != nil:
+		return unreadable
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	ctx := withKey(r, actorOf(c), key, string(body))
+	c.SetRequest(r.WithContext(ctx))
+	c.Response().Before(func() {
+		if service.Replayed(ctx) {
+			c.Response().Header().Set("Idempotency-Replayed", "true")
+		}
+	})
+	return nil
 }
 
+const jsonType = "application/json"
+
 func isJSON(ct string) bool {
+	if ct == jsonType {
+		return true
+	}
 	mt, _, _ := strings.Cut(ct, ";")
 	mt = strings.ToLower(strings.TrimSpace(mt))
 	return mt == "application/json" || strings.HasPrefix(mt, "application/") && strings.HasSuffix(mt, "+json")

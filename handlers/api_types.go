@@ -59,7 +59,7 @@ type pathID struct{ task.ID }
 
 // Schema tells huma that the id is a decimal string.
 func (pathID) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Pattern: "^[1-9][0-9]*$", PatternDescription: idHint, Description: "id", Examples: []any{"5"}}
+	return &huma.Schema{Type: "string", Pattern: "^[1-9][0-9]*$", Description: "id", Examples: []any{"5"}}
 }
 
 // cursor is the id after or before which a list begins; 0 means its start.
@@ -76,7 +76,7 @@ func (c *cursor) UnmarshalText(b []byte) error {
 
 // Schema tells huma that the cursor is a decimal string.
 func (cursor) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Pattern: "^[0-9]+$", PatternDescription: "an id that this list gave, or 0", Examples: []any{"5"}}
+	return &huma.Schema{Type: "string", Pattern: "^[0-9]+$", Examples: []any{"5"}}
 }
 
 // queryTime is a moment in a query.

@@ -16,86 +16,71 @@ import (
 
 // identify finds out who calls: a bearer token, else a session cookie, else
 // nobody.
-func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if strings.HasPrefix(r.URL.Path, "/static/") || r.URL.Path == "/healthz" {
-			return next(c)
+func (s *Server) identify(c echo.Context) error {
+	r := c.Request()
+	if strings.HasPrefix(r.URL.Path, "/static/") || r.URL.Path == "/healthz" {
+		return nil
+	}
+	if h := r.Header.Get("Authorization"); h != "" {
+		secret, ok := strings.CutPrefix(h, "Bearer ")
+		if !ok {
+			return task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Send the token as: Authorization: Bearer ty_…")
 		}
-		if h := r.Header.Get("Authorization"); h != "" {
-			secret, ok := strings.CutPrefix(h, "Bearer ")
-			if !ok {
-				return task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Send the token as: Authorization: Bearer ty_…")
-			}
-			a, err := s.svc.Authenticate(r.Context(), secret, c.RealIP())
-			if err != nil {
-				return err
-			}
-			setActor(c, a)
-			return s.withoutSession(c, next)
-		}
-		if err := s.loadSession(c); err != nil {
+		a, err := s.svc.Authenticate(r.Context(), secret, c.RealIP())
+		if err != nil {
 			return err
 		}
-		return next(c)
+		setActor(c, a)
+		return s.withoutSession(c)
 	}
+	return s.loadSession(c)
 }
 
 // withoutSession gives pages that a token reads an empty session, which is
 // never saved; the JSON endpoints use none.
-func (s *Server) withoutSession(c echo.Context, next echo.HandlerFunc) error {
+func (s *Server) withoutSession(c echo.Context) error {
 	r := c.Request()
-	if strings.HasPrefix(r.URL.Path, "/api/") {
-		return next(c)
+	if isAPI(r.URL.Path) {
+		return nil
 	}
 	ctx, err := s.sessions.Load(r.Context(), "")
 	if err != nil {
 		return err
 	}
 	c.SetRequest(r.WithContext(ctx))
-	return next(c)
+	return nil
 }
 
-func setActor(c echo.Context, a task.Actor) {
-	c.Set("actor", a)
-	r := c.Request()
-	c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyActor, a)))
-}
+func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
+
+func setActor(c echo.Context, a task.Actor) { callOf(c.Request().Context()).actor = a }
 
 // actorOf returns who calls; the zero Actor is nobody.
-func actorOf(c echo.Context) task.Actor {
-	a, _ := c.Get("actor").(task.Actor)
-	return a
-}
+func actorOf(c echo.Context) task.Actor { return actorIn(c.Request().Context()) }
 
 // actorIn is actorOf for operations that see the context alone.
-func actorIn(ctx context.Context) task.Actor {
-	a, _ := ctx.Value(keyActor).(task.Actor)
-	return a
-}
+func actorIn(ctx context.Context) task.Actor { return callOf(ctx).actor }
 
 // sameSite refuses cross-site requests that ride on a cookie. Browsers say
 // where a request comes from; for those that do not, the form token must.
-func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
-			return next(c)
-		}
-		if r.Header.Get("Authorization") != "" {
-			return next(c) // no browser sends this by itself
-		}
-		if actorOf(c).Role == task.RoleNone && strings.HasPrefix(r.URL.Path, "/api/") {
-			return next(c) // nobody: there is no cookie to ride on, and authorize tells so
-		}
-		if err := s.origin.Check(r); err != nil {
-			return errCrossSite
-		}
-		if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" && !s.formTokenGood(c) {
-			return errCrossSite
-		}
-		return next(c)
+func (s *Server) sameSite(c echo.Context) error {
+	r := c.Request()
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
+		return nil
 	}
+	if r.Header.Get("Authorization") != "" {
+		return nil // no browser sends this by itself
+	}
+	if actorOf(c).Role == task.RoleNone && isAPI(r.URL.Path) {
+		return nil // nobody: there is no cookie to ride on, and authorize tells so
+	}
+	if err := s.origin.Check(r); err != nil {
+		return errCrossSite
+	}
+	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" && !s.formTokenGood(c) {
+		return errCrossSite
+	}
+	return nil
 }
 
 var errCrossSite = task.Errorf(task.Forbidden, task.CodeCrossSite, "The request came from another site, or from a page that was open too long: reload the page and send it again")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,13 +30,8 @@ func (s *Server) live(c echo.Context) error {
 	sub := s.svc.Hub().Subscribe(topics...)
 	defer sub.Close()
 	st := s.stream(c)
-	first := "retry: 1000\nevent: hello\ndata: []\n\n"
-	if since := c.QueryParam("since"); since != "" && since != strconv.FormatUint(s.svc.Hub().Generation(), 10) {
-		// Something changed after the page was made; what, nobody kept.
-		b, _ := json.Marshal(topics)
-		first += "data: " + string(b) + "\n\n"
-	}
-	if err := st.send(first); err != nil {
+	// A change between the page and this stream is told by the number of changes.
+	if err := st.send(fmt.Sprintf("retry: 1000\nevent: hello\ndata: %d\n\n", s.svc.Hub().Generation())); err != nil {
 		return nil
 	}
 	beat, check, end := time.NewTicker(heartbeat), time.NewTicker(recheck), time.NewTimer(streamLife)
@@ -92,13 +86,7 @@ func (s *Server) stream(c echo.Context) eventStream {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	c.Response().WriteHeader(http.StatusOK)
-	rc := http.NewResponseController(c.Response())
-	// The server's limit on reading a request would end the request's context,
-	// and with it the stream.
-	if err := rc.SetReadDeadline(time.Time{}); err != nil {
-		s.log.Debug("stream keeps its read deadline", "error", err)
-	}
-	return eventStream{c.Response(), rc}
+	return eventStream{c.Response(), http.NewResponseController(c.Response())}
 }
 
 // send writes one message; a browser that does not take it in 10 s is gone.

@@ -26,76 +26,90 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 type ctxKey int
 
-const (
-	keyRequestID ctxKey = iota
-	keyActor
-)
+const keyCall ctxKey = iota
 
-func (s *Server) requestID(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		id := rand.Text()[:16]
-		c.Response().Header().Set("X-Request-Id", id)
-		r := c.Request()
-		c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyRequestID, id)))
-		return next(c)
+// call is what the server knows of a request while it lasts.
+type call struct {
+	id    string
+	actor task.Actor
+}
+
+func callOf(ctx context.Context) *call {
+	k, _ := ctx.Value(keyCall).(*call)
+	if k == nil {
+		return &call{} // a context of no request
 	}
+	return k
 }
 
-func requestIDOf(ctx context.Context) string {
-	id, _ := ctx.Value(keyRequestID).(string)
-	return id
-}
+func requestIDOf(ctx context.Context) string { return callOf(ctx).id }
 
-// logged writes one line a request. Errors are answered here, so that the
-// line knows the status.
-func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
+// around is what every request passes. It is one middleware over a list of
+// checks, as echo makes the chain of middlewares anew for each request.
+func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		if err := next(c); err != nil {
+		k := &call{id: rand.Text()[:16]}
+		r := c.Request()
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyCall, k)))
+		setHeaders(c.Response().Header(), k.id)
+		if err := s.checked(c, next); err != nil {
 			c.Error(err)
 		}
-		took := time.Since(start)
-		s.metrics.observe(c, took)
-		level := slog.LevelDebug
-		status := c.Response().Status
-		if status >= 500 {
-			level = slog.LevelError
-		}
-		ctx := c.Request().Context()
-		if s.log.Enabled(ctx, level) {
-			s.log.LogAttrs(ctx, level, "request", slog.String("request_id", requestIDOf(ctx)), slog.String("method", c.Request().Method),
-				slog.String("route", c.Path()), slog.Int("status", status), slog.String("actor", actorOf(c).Name), slog.Duration("took", took))
-		}
+		s.logged(c, k, time.Since(start))
 		return nil
 	}
 }
 
-func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) (err error) {
-		defer func() {
-			p := recover()
-			if p == nil {
-				return
-			}
-			if e, ok := p.(error); ok && errors.Is(e, http.ErrAbortHandler) {
-				panic(p)
-			}
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}()
-		return next(c)
+// checked asks every check, then the handler, and turns a panic into an error.
+func (s *Server) checked(c echo.Context, next echo.HandlerFunc) (err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if e, ok := p.(error); ok && errors.Is(e, http.ErrAbortHandler) {
+			panic(p)
+		}
+		err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}()
+	for _, check := range s.checks {
+		if err := check(c); err != nil {
+			return err
+		}
+	}
+	return next(c)
+}
+
+// logged counts the request and writes its one line.
+func (s *Server) logged(c echo.Context, k *call, took time.Duration) {
+	s.metrics.observe(c, took)
+	level := slog.LevelDebug
+	status := c.Response().Status
+	if status >= 500 {
+		level = slog.LevelError
+	}
+	if ctx := c.Request().Context(); s.log.Enabled(ctx, level) {
+		s.log.LogAttrs(ctx, level, "request", slog.String("request_id", k.id), slog.String("method", c.Request().Method),
+			slog.String("route", c.Path()), slog.Int("status", status), slog.String("actor", k.actor.Name), slog.Duration("took", took))
 	}
 }
 
-func (s *Server) headers(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		h := c.Response().Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		return next(c)
+// fixedHeaders stand on every answer. Their values are shared: they are
+// replaced with Set, never added to.
+var fixedHeaders = map[string][]string{
+	"Content-Security-Policy":    {policy},
+	"X-Content-Type-Options":     {"nosniff"},
+	"Referrer-Policy":            {"no-referrer"},
+	"Cache-Control":              {"no-store"},
+	"Cross-Origin-Opener-Policy": {"same-origin"},
+}
+
+func setHeaders(h http.Header, id string) {
+	for name, value := range fixedHeaders {
+		h[name] = value
 	}
+	h["X-Request-Id"] = []string{id}
 }
 
 // allowedHosts are the Host headers that the server answers to; others are
@@ -114,17 +128,15 @@ func allowedHosts(opt Options) map[string]bool {
 	return hosts
 }
 
-func (s *Server) host(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		host := c.Request().Host
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
-		if !s.hosts[strings.ToLower(strings.Trim(host, "[]"))] {
-			return task.Errorf(kindMisdirected, task.CodeMisdirected, "This server does not answer to the name %q: set public_url or allowed_hosts", clean(host))
-		}
-		return next(c)
+func (s *Server) host(c echo.Context) error {
+	host := c.Request().Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
 	}
+	if !s.hosts[strings.ToLower(strings.Trim(host, "[]"))] {
+		return task.Errorf(kindMisdirected, task.CodeMisdirected, "This server does not answer to the name %q: set public_url or allowed_hosts", clean(host))
+	}
+	return nil
 }
 
 // clean makes a header's value fit to be shown.
@@ -139,41 +151,37 @@ func clean(s string) string {
 }
 
 // limitBody refuses bodies over maxBody, at once where their length is told.
-func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if r.ContentLength > maxBody {
-			return errTooLarge
-		}
-		r.Body = http.MaxBytesReader(c.Response(), r.Body, maxBody)
-		return next(c)
+func (s *Server) limitBody(c echo.Context) error {
+	r := c.Request()
+	if r.ContentLength > maxBody {
+		return errTooLarge
 	}
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxBody)
+	return nil
 }
 
 var errTooLarge = task.Errorf(kindTooLarge, task.CodeBodyTooLarge, "The body is over %d bytes", maxBody)
 
 // authorize checks the route's permission against the one table.
-func (s *Server) authorize(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		need, known := s.perms[c.Request().Method+" "+c.Path()]
+func (s *Server) authorize(c echo.Context) error {
+	need, known := s.perms[c.Request().Method+" "+c.Path()]
+	if !known {
+		if c.Request().Method == http.MethodHead {
+			need, known = s.perms["GET "+c.Path()]
+		}
 		if !known {
-			if c.Request().Method == http.MethodHead {
-				need, known = s.perms["GET "+c.Path()]
-			}
-			if !known {
-				return next(c) // echo answers 404 or 405 for these
-			}
+			return nil // echo answers 404 or 405 for these
 		}
-		a := actorOf(c)
-		if a.Role.May(need) {
-			return next(c)
-		}
-		if a.Role == task.RoleNone {
-			return errSignIn
-		}
-		s.svc.Refused(c.Request().Context(), a, c.Request().Method+" "+c.Path())
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s (%s) may not do this: it needs the permission %q", a.Name, a.Role, need)
 	}
+	a := actorOf(c)
+	if a.Role.May(need) {
+		return nil
+	}
+	if a.Role == task.RoleNone {
+		return errSignIn
+	}
+	s.svc.Refused(c.Request().Context(), a, c.Request().Method+" "+c.Path())
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "%s (%s) may not do this: it needs the permission %q", a.Name, a.Role, need)
 }
 
 var errSignIn = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Sign in, or send a token")

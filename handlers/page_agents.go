@@ -72,7 +72,7 @@ func (s *Server) createAgent(c echo.Context) error {
 		e := task.Errorf(task.Conflict, task.CodeNameTaken, "There is an agent %s already: choose another name, or edit that one", m.ID)
 		return s.agentAgain(c, m, e, task.Agent{})
 	}
-	return s.saveAgentForm(c, m)
+	return s.keepAgent(c, m)
 }
 
 func (s *Server) updateAgent(c echo.Context) error {
@@ -80,10 +80,10 @@ func (s *Server) updateAgent(c echo.Context) error {
 	if !s.svc.KnowsAgent(m.ID) {
 		return task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", m.ID)
 	}
-	return s.saveAgentForm(c, m)
+	return s.keepAgent(c, m)
 }
 
-func (s *Server) saveAgentForm(c echo.Context, m views.AgentEditModel) error {
+func (s *Server) keepAgent(c echo.Context, m views.AgentEditModel) error {
 	def, err := s.svc.SaveAgent(formContext(c), actorOf(c), m.ID, m.Text, m.Hash, c.FormValue("force") != "")
 	if task.IsCode(err, task.CodeStaleAgent) {
 		// The same form sent twice finds its own text.

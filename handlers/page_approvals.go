@@ -115,8 +115,10 @@ func formLimits(c echo.Context) (l task.Limits, err error) {
 		name string
 		n    *int
 	}{
-		{"timeoutSeconds", &l.TimeoutSeconds}, {"idleTimeoutSeconds", &l.IdleTimeoutSeconds},
-		{"maxTokens", &l.MaxTokens}, {"maxTurns", &l.MaxTurns},
+		{"timeoutSeconds", &l.TimeoutSeconds},
+		{"idleTimeoutSeconds", &l.IdleTimeoutSeconds},
+		{"maxTokens", &l.MaxTokens},
+		{"maxTurns", &l.MaxTurns},
 	} {
 		if *f.n, err = wholeNumber(c, f.name); err != nil {
 			return l, err

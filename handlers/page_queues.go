@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -98,12 +99,16 @@ func (s *Server) openCount(c echo.Context, agent string) (int, error) {
 // columns makes one column an agent; owners whose definition is gone have one
 // too, so that no task is out of sight.
 func (s *Server) columns(c echo.Context, f views.QueueFilter, agents []task.Agent, o service.Overview) ([]views.QueueColumn, error) {
+	agents = slices.Clone(agents) // the folder's own list stays as it is
 	for owner := range o.Loads {
 		if !slices.ContainsFunc(agents, func(a task.Agent) bool { return a.ID == owner }) {
-			agents = append(slices.Clone(agents), task.Agent{ID: owner, Status: task.AgentInvalid, PullOnly: true})
+			agents = append(agents, task.Agent{ID: owner, Status: task.AgentInvalid, PullOnly: true})
 		}
 	}
-	slices.SortFunc(agents, func(a, b task.Agent) int { return compare(a.ID, b.ID) })
+	// Empty queues stand last: a narrow screen shows one column at a time.
+	slices.SortFunc(agents, func(a, b task.Agent) int {
+		return cmp.Or(cmp.Compare(idle(o, a.ID), idle(o, b.ID)), cmp.Compare(a.ID, b.ID))
+	})
 	var cols []views.QueueColumn
 	for i := range agents {
 		if f.Agent != "" && agents[i].ID != f.Agent {
@@ -118,6 +123,14 @@ func (s *Server) columns(c echo.Context, f views.QueueFilter, agents []task.Agen
 		}
 	}
 	return cols, nil
+}
+
+// idle is 1 for an agent without open tasks, else 0.
+func idle(o service.Overview, agent string) int {
+	if l := o.Loads[agent]; l.Queued+l.Working+l.Drafts > 0 {
+		return 0
+	}
+	return 1
 }
 
 func (s *Server) column(c echo.Context, f views.QueueFilter, a *task.Agent, o service.Overview) (views.QueueColumn, error) {

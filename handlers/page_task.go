@@ -51,6 +51,11 @@ func (s *Server) taskModel(c echo.Context, id task.ID) (m views.TaskModel, err e
 
 func (s *Server) whyOf(c echo.Context, p service.TaskPage) whyInput {
 	w := whyInput{task: p.Task, run: p.OpenRun, attempts: s.opt.Rules.Attempts, now: s.svc.Now()}
+	for i := len(p.Runs) - 1; i >= 0; i-- { // newest first; lists alone carry the reason
+		if p.Runs[i].Status == task.RunFailed {
+			p.Task.LastFailure = p.Runs[i].Reason
+		}
+	}
 	if a, err := s.svc.Agent(actorOf(c), p.Task.Owner); err == nil {
 		w.owner = &a
 	}

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"cmp"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -15,8 +14,6 @@ const (
 	taskRows  = 100 // rows of a page of tasks
 	readPages = 20  // pages that one request looks through at most
 )
-
-func compare[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
 
 func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	f := views.TaskListFilter{Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q"), After: c.QueryParam("after")}

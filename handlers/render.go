@@ -37,7 +37,6 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if a.Role == task.RoleNone {
 		return ch, nil
 	}
-	ch.Seen = s.svc.Hub().Generation() // before anything is read
 	o, err := s.svc.Overview(ctx, a)
 	if err != nil {
 		return ch, err
@@ -64,7 +63,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	a := actorOf(c)
 	ch := views.Chrome{
-		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(), Path: c.Request().URL.RequestURI(),
+		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(), Gen: s.svc.Hub().Generation(), Path: c.Request().URL.RequestURI(),
 		CanWrite: a.May(task.Person), CanDecide: a.May(task.Decide), CanAdmin: a.May(task.Admin),
 	}
 	if k, err := c.Cookie("theme"); err == nil && (k.Value == "light" || k.Value == "dark") {

@@ -13,7 +13,6 @@ import (
 // routes names every route of the pages, with what it needs. The JSON
 // operations stand in the api_*.go files, registered by newAPI's operations.
 func (s *Server) routes() {
-	s.echo.Use(s.apiGuard)
 	s.api = s.newAPI()
 	s.taskOperations()
 	s.agentOperations()
@@ -61,11 +60,11 @@ func (s *Server) routes() {
 		{"POST", "/tasks/:id/complete", task.Person, act(s.completeTask, noEntries)},
 		{"POST", "/tasks/:id/release", task.Person, act(s.releaseClaim, noEntries)},
 		{"GET", "/tasks/:id/move", task.Person, s.taskForm(s.movePage)},
-		{"POST", "/tasks/:id/move", task.Person, s.moveTaskForm},
+		{"POST", "/tasks/:id/move", task.Person, s.postMove},
 		{"GET", "/tasks/:id/edit", task.Person, s.taskForm(s.editPage)},
 		{"POST", "/tasks/:id/edit", task.Person, s.editTask},
 		{"GET", "/tasks/:id/cancel", task.Person, s.taskForm(s.cancelPage)},
-		{"POST", "/tasks/:id/cancel", task.Person, act(s.cancelTaskForm, noEntries)},
+		{"POST", "/tasks/:id/cancel", task.Person, act(s.postCancel, noEntries)},
 
 		{"GET", "/approvals", task.Read, page(s.approvalsPage)},
 		{"GET", "/approvals/:id", task.Read, page(s.approvalPage)},

@@ -74,6 +74,7 @@ type Server struct {
 	formKey  [32]byte
 	hosts    map[string]bool
 	perms    map[string]task.Perm // "METHOD /route/:param" → what it needs
+	checks   []func(echo.Context) error
 	started  time.Time
 	metrics  *metrics
 	ready    readiness
@@ -101,7 +102,8 @@ func New(opt Options) (*Server, error) {
 	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
 		return nil, err
 	}
-	s.echo.Use(s.requestID, s.logged, s.recovered, s.headers, s.host, s.limitBody, s.identify, s.sameSite, s.authorize)
+	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.sameSite, s.authorize, s.apiGuard}
+	s.echo.Use(s.around)
 	s.routes()
 	return s, nil
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -15,8 +16,14 @@ type wallCron struct {
 	loc   *time.Location
 }
 
+var fiveFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
 func newWallCron(line string, loc *time.Location) (*wallCron, error) {
-	sched, err := cron.ParseStandard(line)
+	if strings.Contains(line, "=") {
+		// The parser reads TZ= here, and panics on some such lines.
+		return nil, fmt.Errorf("cron line %q: a zone of its own is not supported", line)
+	}
+	sched, err := fiveFields.Parse(line)
 	if err != nil {
 		return nil, fmt.Errorf("cron line %q: %w", line, err)
 	}
@@ -43,13 +50,28 @@ func (w *wallCron) Next(last time.Time) time.Time {
 	return time.Time{}
 }
 
-// real places a wall clock time in the zone.
+// real places a wall clock time in the zone: at its first coming where the
+// clock shows it twice, so that a schedule built anew between the two neither
+// repeats nor forgets it.
 func (w *wallCron) real(f time.Time) time.Time {
 	t := time.Date(f.Year(), f.Month(), f.Day(), f.Hour(), f.Minute(), f.Second(), 0, w.loc)
-	if t.Hour() == f.Hour() && t.Minute() == f.Minute() {
+	if !shows(t, f) {
+		// The wall clock skips f: the gap ends where the next zone period begins.
+		_, end := t.Add(-4 * time.Hour).ZoneBounds()
+		return end
+	}
+	start, _ := t.ZoneBounds()
+	if start.IsZero() {
 		return t
 	}
-	// The wall clock skips f: the gap ends where the next zone period begins.
-	_, end := t.Add(-4 * time.Hour).ZoneBounds()
-	return end
+	_, now := t.Zone()
+	_, before := start.Add(-time.Second).Zone()
+	first := t.Add(time.Duration(now-before) * time.Second)
+	if first.Before(start) && shows(first, f) {
+		return first
+	}
+	return t
 }
+
+// shows tells whether the wall clock at t reads f.
+func shows(t, f time.Time) bool { return t.Hour() == f.Hour() && t.Minute() == f.Minute() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"time"
 
@@ -36,13 +37,7 @@ const maxSleep = 30 * time.Second
 // startAll starts what may start and returns how long to wait for more.
 func (j *Jobs) startAll() time.Duration {
 	for {
-		j.mu.Lock()
-		busy := make(map[task.ID]bool, len(j.busy))
-		for id := range j.busy {
-			busy[id] = true
-		}
-		closing := j.closing
-		j.mu.Unlock()
+		busy, closing := j.inFlight()
 		if closing || j.ctx.Err() != nil {
 			return maxSleep
 		}
@@ -52,14 +47,22 @@ func (j *Jobs) startAll() time.Duration {
 			return 5 * time.Second
 		}
 		if start == nil {
-			wait := later.Sub(j.opt.Service.Now())
-			if later == 0 || wait <= 0 || wait > maxSleep {
+			if later == 0 {
 				return maxSleep
 			}
-			return wait
+			// The moment may have passed since the database looked.
+			return min(max(later.Sub(j.opt.Service.Now()), time.Millisecond), maxSleep)
 		}
 		j.launch(start)
 	}
+}
+
+// inFlight returns the tasks whose run this process carries out, and whether
+// it is about to stop.
+func (j *Jobs) inFlight() (busy map[task.ID]bool, closing bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return maps.Clone(j.busy), j.closing
 }
 
 func (j *Jobs) launch(start *service.Start) {

@@ -99,6 +99,9 @@ func New(opt Options) (*Jobs, error) {
 		opt.Beat = 10 * time.Second
 	}
 	j := &Jobs{opt: opt, log: opt.Log, busy: map[task.ID]bool{}}
+	// Made here, not in Start: people may ask for a job before that is through.
+	j.ctx, j.cancel = context.WithCancel(context.Background())
+	j.runCtx, j.stopRun = context.WithCancelCause(context.Background())
 	var err error
 	j.clock, err = newClock(j.table(), opt.Location, j.note, opt.Log)
 	return j, err
@@ -107,8 +110,6 @@ func New(opt Options) (*Jobs, error) {
 // Start ends what a former server left behind, then lets the clock turn and
 // dispatches runs. It returns once that is under way.
 func (j *Jobs) Start(ctx context.Context) error {
-	j.ctx, j.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	j.runCtx, j.stopRun = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := j.recover(ctx); err != nil {
 		return fmt.Errorf("recover runs: %w", err)
 	}

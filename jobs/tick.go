@@ -21,14 +21,19 @@ func (j *Jobs) tick(cause string) func(context.Context) error {
 	}
 }
 
-// reap ends runs that give no sign of life: neither from this process nor
-// from the one before.
+// reap ends runs whose lease is over because nobody carries them out. Those
+// that this process carries out have a supervisor; their lease is over only
+// when the wall clock has jumped, and the next heartbeat renews it.
 func (j *Jobs) reap(ctx context.Context) error {
 	list, err := j.opt.Service.LeaseLost(ctx)
 	if err != nil {
 		return err
 	}
+	busy, _ := j.inFlight()
 	for _, r := range list {
+		if busy[r.TaskID] {
+			continue
+		}
 		if err := j.lose(ctx, r, "its runner gave no sign of life"); err != nil {
 			return err
 		}

@@ -48,6 +48,10 @@ func ShimMain(args []string) (exitCode int) {
 		fmt.Fprintln(os.Stderr, "taskyard: "+ShimArg+" is started by the server only:", err)
 		return 2
 	}
+	if abandoned() {
+		s.tell(report{StartError: "the server is gone"})
+		return 1
+	}
 	if err := s.start(args[1:]); err != nil {
 		s.tell(report{StartError: err.Error()})
 		return 1
@@ -88,6 +92,15 @@ func newShim(args []string) (*shim, error) {
 	// Caught, not ignored: what is ignored would stay so in the program.
 	signal.Notify(s.signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGPIPE)
 	return s, nil
+}
+
+// abandoned tells whether the lifeline has ended already. A shim whose server
+// was killed before it came to life must not start anything: the next server
+// may have looked for it in vain, and have started the run again.
+func abandoned() bool {
+	fds := []unix.PollFd{{Fd: lifelineFD, Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n == 1 && fds[0].Revents&unix.POLLHUP != 0
 }
 
 func (s *shim) tell(r report) {

@@ -162,6 +162,10 @@ func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason 
 		if err := t.refuse(r, "denied", task.PhaseDenied, strings.TrimSpace(reason)); err != nil {
 			return nil, err
 		}
+		// A no stands until a person says otherwise: the next tick must not ask again.
+		if err := t.SetFailures(r.TaskID, s.cfg.Attempts); err != nil {
+			return nil, err
+		}
 		return t.Run(id)
 	})
 }

@@ -35,17 +35,11 @@ func (s *Service) mayClaim(a task.Actor, agent string) error {
 }
 
 func (t *tx) signup(agent string, count int) ([]*task.Task, error) {
-	def, _ := t.s.agents.Agent(agent)
-	if def.MaxClaims > 0 {
-		held, err := t.Claims(agent)
-		if err != nil {
-			return nil, err
-		}
-		if held >= def.MaxClaims {
-			return nil, task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims): complete, move or release one first", agent, held, def.MaxClaims)
-		}
-		count = min(count, def.MaxClaims-held)
+	room, err := t.room(agent)
+	if err != nil {
+		return nil, err
 	}
+	count = min(count, room)
 	list := make([]*task.Task, 0, count)
 	for len(list) < count {
 		k, err := t.ClaimNext(agent, t.s.cfg.Lease)
@@ -61,6 +55,19 @@ func (t *tx) signup(agent string, count int) ([]*task.Task, error) {
 		list = append(list, k)
 	}
 	return list, nil
+}
+
+// room returns how many more claims an agent may hold. Error: none.
+func (t *tx) room(agent string) (int, error) {
+	def, _ := t.s.agents.Agent(agent)
+	if def.MaxClaims == 0 {
+		return task.MaxBatch, nil
+	}
+	held, err := t.Claims(agent)
+	if err == nil && held >= def.MaxClaims {
+		err = task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims): complete, move or release one first", agent, held, def.MaxClaims)
+	}
+	return def.MaxClaims - held, err
 }
 
 func (t *tx) claimed(id task.ID, owner string, claim int64) error {

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"flag"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,7 +20,16 @@ import (
 	"taskyard/task"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Long sequences reach more than many short ones; the command line may ask
+// for more, -rapid.checks=1000 for instance.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"rapid.checks": "25", "rapid.steps": "60", "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // clock is a clock that stands still until a test moves it.
 type clock struct {

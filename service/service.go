@@ -86,6 +86,7 @@ type Service struct {
 	hub    *Hub
 	auth   *authState
 	loads  loadCache
+	flood  floodGate
 
 	mu    sync.Mutex
 	stops map[task.ID]context.CancelCauseFunc // running runs of this process
@@ -136,14 +137,6 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 	}
 	t.topics = append(t.topics, topicsOf(e)...)
 	return t.AddEvent(e)
-}
-
-// as runs fn with another actor, for what Taskyard does by itself.
-func (t *tx) as(a task.Actor, fn func() error) error {
-	old := t.actor
-	t.actor = a
-	defer func() { t.actor = old }()
-	return fn()
 }
 
 // changes is the body of an event: field → [before, after], or field → value.

@@ -67,6 +67,9 @@ func (t *tx) mayCreate() error {
 }
 
 func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, error) {
+	if err := t.notFlooded(in.Owner); err != nil {
+		return 0, err
+	}
 	k := &task.Task{
 		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: t.actor.Name, Status: in.Status,
 		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting, Steps: in.Steps, Resources: in.Resources,
@@ -212,6 +215,15 @@ func (t *tx) applyPatch(k *task.Task, p task.Patch) error {
 			return err
 		}
 	}
+	if work == task.Working {
+		owner := k.Owner
+		if p.Owner != nil {
+			owner = *p.Owner
+		}
+		if _, err := t.room(owner); err != nil {
+			return err
+		}
+	}
 	// Whoever works on it or ends it in the same call needs no run.
 	wakes := work != task.Working && !status.Archived()
 	if err := t.patchFields(k, p, wakes); err != nil {
@@ -254,6 +266,9 @@ func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
 		if err := t.UpdateTask(k); err != nil {
 			return err
 		}
+		if err := t.consentEnds(k.ID, diff); err != nil {
+			return err
+		}
 		if err := t.event(task.EvTaskUpdated, task.Event{TaskID: k.ID, Agent: k.Owner}, diff); err != nil {
 			return err
 		}
@@ -262,6 +277,19 @@ func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
 		return t.transfer(k, *p.Owner, "", wakes)
 	}
 	return nil
+}
+
+// consentEnds takes back a person's consent when an agent changes the words
+// that were consented to.
+func (t *tx) consentEnds(id task.ID, diff changes) error {
+	if !t.actor.IsAgent() || diff["title"] == nil && diff["description"] == nil {
+		return nil
+	}
+	hash, _, _, err := t.Grant(id)
+	if err != nil || hash != consent {
+		return err
+	}
+	return t.SetGrant(id, "", "", task.Limits{})
 }
 
 func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus) error {

@@ -90,7 +90,7 @@ func (t *tx) skip(k *task.Task) (def task.Agent, reason, detail string) {
 	case k.QuestionID != 0:
 		return def, "question open", "a person must answer first"
 	case k.Failures >= t.s.cfg.Attempts:
-		return def, "stuck", "failed " + task.ID(k.Failures).String() + " times in a row; retry it to let it run again"
+		return def, "stuck", "its runs failed or were denied; retry one to let it run again"
 	}
 	return def, "", ""
 }
@@ -170,5 +170,10 @@ func (s *Service) Index(ctx context.Context) error {
 // Backup writes a checked copy of the database to a new file.
 func (s *Service) Backup(ctx context.Context, to string) error { return s.db.Backup(ctx, to) }
 
-// Probe tells whether the database can be written now.
-func (s *Service) Probe(ctx context.Context) error { return s.db.Probe(ctx) }
+// Probe tells whether the database is sound and can be written now.
+func (s *Service) Probe(ctx context.Context) error {
+	if err := s.db.Damaged(); err != nil {
+		return err
+	}
+	return s.db.Probe(ctx)
+}

@@ -31,9 +31,13 @@
     close();
     if (!topics) return;
     opened = topics;
-    // What changed between the making of this page and the opening of the stream is told at once.
-    source = new EventSource(`/live?topics=${encodeURIComponent(topics)}&since=${document.documentElement.dataset.seen || ""}`);
+    source = new EventSource("/live?topics=" + encodeURIComponent(topics));
     source.onopen = () => { pill("Live", "run"); if (dropped) { dropped = false; parts().forEach(refetch); } };
+    // What changed between this page and its stream was told to nobody.
+    source.addEventListener("hello", e => {
+      const root = document.documentElement;
+      if (root.dataset.gen !== e.data) { root.dataset.gen = e.data; parts().forEach(refetch); }
+    });
     source.onerror = () => {
       dropped = true;
       pill("Reconnecting", "warn");

@@ -37,8 +37,6 @@ type RunFilter struct {
 // EventFilter narrows the log, oldest first.
 type EventFilter struct {
 	TaskID ID
-	Agent  string
-	Kind   string
 	After  ID  // events with a greater id
 	Limit  int // 1 to 500
 }

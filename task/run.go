@@ -66,8 +66,12 @@ var States = states()
 
 func states() []State {
 	list := []State{
-		{RunPending, PhaseApproval}, {RunPending, PhaseQueued},
-		{RunRunning, PhaseStarting}, {RunRunning, PhaseWorking}, {RunRunning, PhasePermission}, {RunRunning, PhaseCondensing},
+		{RunPending, PhaseApproval},
+		{RunPending, PhaseQueued},
+		{RunRunning, PhaseStarting},
+		{RunRunning, PhaseWorking},
+		{RunRunning, PhasePermission},
+		{RunRunning, PhaseCondensing},
 		{RunCompleted, PhaseEnded},
 	}
 	for _, p := range Failures {

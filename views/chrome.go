@@ -2,6 +2,7 @@ package views
 
 import (
 	"crypto/rand"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -24,7 +25,7 @@ type Chrome struct {
 	CanDecide bool // may decide approvals
 	CanAdmin  bool // may change agents, people, tokens, settings
 	Now       task.Time
-	Seen      uint64 // how many changes the server had told of before this page was made
+	Gen       uint64 // changes so far; the live stream compares it with its own
 	Path      string // path and query of this page; live parts refetch it
 }
 
@@ -63,6 +64,9 @@ func (c Chrome) title(title string) string {
 	}
 	return t
 }
+
+// generation is the number of changes as the page carries it.
+func generation(c Chrome) string { return strconv.FormatUint(c.Gen, 10) }
 
 // path returns the address of this page without its query.
 func (c Chrome) path() string {

@@ -24,6 +24,9 @@ func changeText(e *task.Event) string {
 	if json.Unmarshal(e.Changes, &fields) != nil {
 		return ""
 	}
+	if e.Kind == task.EvStepUpdated {
+		return stepText(fields)
+	}
 	var parts []string
 	for name, raw := range fields {
 		parts = append(parts, fieldText(name, raw))
@@ -70,4 +73,25 @@ func valueText(v any) string {
 		return ""
 	}
 	return s
+}
+
+// stepText says which step changed, counted from 1 as people do, and how.
+func stepText(fields map[string]json.RawMessage) string {
+	var at int
+	var done []bool
+	_ = json.Unmarshal(fields["step"], &at) // our own writing; 0 at worst
+	_ = json.Unmarshal(fields["done"], &done)
+	text := "step " + task.ID(at+1).String()
+	switch {
+	case len(done) == 2 && done[1]:
+		text += ": done"
+	case len(done) == 2:
+		text += ": not done after all"
+	}
+	for _, name := range []string{"title", "details"} {
+		if raw, is := fields[name]; is {
+			text += ", " + fieldText(name, raw)
+		}
+	}
+	return text
 }

@@ -8,8 +8,6 @@ type FilterState struct {
 	View                 string // carried along, not chosen here
 }
 
-func (f FilterState) any() bool { return f.Query != "" || f.Agent != "" || f.Status != "" }
-
 // without returns the address of the same list with one choice taken back.
 func (f FilterState) without(action, what string) string {
 	switch what {

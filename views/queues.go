@@ -110,9 +110,10 @@ func (col QueueColumn) total() int {
 // line is the small print under the column's name.
 func (col QueueColumn) line(now task.Time) string {
 	s := "Claims its work itself"
-	if col.Invalid {
-		s = "Its definition has problems"
-	} else if col.Slots > 0 {
+	if col.Invalid && col.Slots == 0 {
+		s = "Runs nothing until its definition is mended"
+	}
+	if col.Slots > 0 {
 		s = strconv.Itoa(col.Running) + " of " + Count(col.Slots, "slot", "slots")
 	}
 	if idle := col.size(GlyphIdle); idle > 0 {

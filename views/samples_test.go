@@ -32,8 +32,11 @@ func sampleChrome(path string) Chrome {
 		User: "maya", Role: task.RoleAdmin, FormToken: "form-token", CanWrite: true, CanDecide: true, CanAdmin: true,
 		Now: now, Path: path, Nav: NavCounts{Approvals: 3, Queued: 17, Open: 23},
 		Agents: []NavAgent{
-			{ID: "planner", Count: 3, Glyph: GlyphWork}, {ID: "coder", Count: 6, Glyph: GlyphWork},
-			{ID: "reviewer", Count: 4, Glyph: GlyphWait}, {ID: "researcher"}, {ID: "docs-writer", Invalid: true},
+			{ID: "planner", Count: 3, Glyph: GlyphWork},
+			{ID: "coder", Count: 6, Glyph: GlyphWork},
+			{ID: "reviewer", Count: 4, Glyph: GlyphWait},
+			{ID: "researcher"},
+			{ID: "docs-writer", Invalid: true},
 		},
 		Scheduler: SchedulerLine{On: true, NextTick: now.Add(29 * time.Minute)},
 	}
@@ -99,12 +102,15 @@ func sampleTaskModel() TaskModel {
 	t.Description = "Anonymous callers can exhaust the worker pool. Put a token bucket in front of `/api/*`, keyed by API token and falling back to IP.\n\n" +
 		"- Default 60 requests per minute, burst 20, both configurable\n- Answer 429 with `Retry-After` and a problem+json body, see #139 and ask @researcher\n- No change for `/healthz`"
 	t.Steps = []task.Step{
-		{Title: "Pick a limiter algorithm", Done: true, TaskID: 149}, {Title: "Middleware with a per-token bucket", Done: true},
-		{Title: "Config keys and defaults", Done: true}, {Title: "Middleware tests, including burst and clock skew", Details: "Running go test ./internal/limit/..."},
+		{Title: "Pick a limiter algorithm", Done: true, TaskID: 149},
+		{Title: "Middleware with a per-token bucket", Done: true},
+		{Title: "Config keys and defaults", Done: true},
+		{Title: "Middleware tests, including burst and clock skew", Details: "Running go test ./internal/limit/..."},
 		{Title: "Integration tests against a live server", Details: "Delegated: needs your approval to run bash", TaskID: 151},
 	}
 	t.Resources = []task.Resource{
-		{Type: "url", Value: "https://example.org/pull/318", Label: "Pull request 318: rate limiting"}, {Type: "file", Value: "/srv/docs/limits.md"},
+		{Type: "url", Value: "https://example.org/pull/318", Label: "Pull request 318: rate limiting"},
+		{Type: "file", Value: "/srv/docs/limits.md"},
 		{Type: "url", Value: "https://www.rfc-editor.org/rfc/rfc6585"},
 	}
 	parent := sampleTask(139, "Ship API hardening for v0.4", "planner", 9, claimed(time.Hour, 4, 7))

@@ -56,18 +56,19 @@ var told = map[string]bool{
 	task.EvRunCreated: true, task.EvRunStarted: true, task.EvRunCompleted: true, task.EvRunFailed: true, task.EvRunCanceled: true,
 }
 
-// Stream merges messages, events and runs into one stream, oldest first.
+// Stream merges messages, events and runs into one stream, oldest first; of one
+// moment the events come first.
 // Transcript lines and events that a message or a run tells anyway are left out.
 func Stream(messages []*task.Message, events []*task.Event, runs []*task.Run) []ActivityItem {
 	var out []ActivityItem
-	for _, m := range messages {
-		if m.Kind != task.KindRun {
-			out = append(out, ActivityItem{At: m.CreatedAt, Message: m})
-		}
-	}
 	for _, e := range events {
 		if !told[e.Kind] {
 			out = append(out, ActivityItem{At: e.At, Event: e})
+		}
+	}
+	for _, m := range messages {
+		if m.Kind != task.KindRun {
+			out = append(out, ActivityItem{At: m.CreatedAt, Message: m})
 		}
 	}
 	for _, r := range runs {
@@ -96,6 +97,12 @@ func (m TaskModel) openRun() *task.Run {
 func (m TaskModel) may(c Chrome) bool { return c.CanWrite && !m.Task.Status.Archived() }
 
 func (m TaskModel) active(c Chrome) bool { return c.CanWrite && m.Task.Status == task.Active }
+
+// runnable tells whether the viewer may have it run now: nobody works on it and
+// no question is open.
+func (m TaskModel) runnable(c Chrome) bool {
+	return m.active(c) && m.openRun() == nil && m.Task.Claim == nil && m.Task.QuestionID == 0
+}
 
 // currentStep is the index of the first step that is not done while somebody
 // works on the task, else -1.

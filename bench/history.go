@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// The words of the texts that are searched: a rare one in 1 of 50,000 tasks,
+// a common one in every other, a pair of which each is in 2 of 100, and two
+// that are in 1 of 10 but never in the same.
+const (
+	rareWord, commonWord = "quokka", "deploy"
+	pairA, pairB         = "billing", "timeout"
+	apartA, apartB       = "berlin", "lisbon"
+)
+
+// author makes texts out of 5,000 words, of which few are frequent, as in
+// people's texts.
+type author struct {
+	words []string
+	rnd   *rand.Rand
+	zipf  *rand.Zipf
+}
+
+func newAuthor() *author {
+	rnd := rand.New(rand.NewPCG(1, 2)) // the same texts in every run
+	a := &author{rnd: rnd, zipf: rand.NewZipf(rnd, 1.1, 8, 4999)}
+	const vowels, consonants = "aeiou", "bdfgklmnprst"
+	for len(a.words) < 5000 {
+		var b strings.Builder
+		for range 2 + rnd.IntN(3) {
+			b.WriteByte(consonants[rnd.IntN(len(consonants))])
+			b.WriteByte(vowels[rnd.IntN(len(vowels))])
+		}
+		a.words = append(a.words, b.String())
+	}
+	return a
+}
+
+// text is the description of the nth task: about 30 words.
+func (a *author) text(n int) string {
+	list := make([]string, 0, 36)
+	for range 30 {
+		list = append(list, a.words[a.zipf.Uint64()])
+	}
+	if n%50_000 == 7 {
+		list = append(list, rareWord)
+	}
+	if n%2 == 0 {
+		list = append(list, commonWord)
+	}
+	for _, w := range []string{pairA, pairB} {
+		if a.rnd.IntN(50) == 0 {
+			list = append(list, w)
+		}
+	}
+	switch n % 10 {
+	case 0:
+		list = append(list, apartA)
+	case 5:
+		list = append(list, apartB)
+	}
+	return strings.Join(list, " ")
+}
+
+// yearBefore is a clock that goes through the year before end while so many
+// tasks are written.
+func yearBefore(end time.Time, tasks int) func() time.Time {
+	const year = 365 * 24 * time.Hour
+	writes := tasks/archiveChunk + 1
+	now := end.Add(-year)
+	return func() time.Time {
+		now = now.Add(year / time.Duration(writes))
+		if now.After(end) {
+			return end
+		}
+		return now
+	}
+}
+
+// archiveChunk is how many tasks are archived at the same moment: about as
+// many as on a day.
+const archiveChunk = 2500
+
+// fillArchive writes size archived tasks with their texts indexed, then open
+// ones of the given owners.
+func fillArchive(ctx context.Context, d *db.DB, size, open int, owners []string) error {
+	a := newAuthor()
+	err := inChunksOf(ctx, d, archiveChunk, size, func(tx *db.Tx, n int) error {
+		id, err := tx.InsertTask(a.task(n, owners[n%len(owners)]))
+		if err != nil {
+			return err
+		}
+		if err := tx.Archive(id, task.Done, "done"); err != nil {
+			return err
+		}
+		return tx.AddEvent(task.Event{Actor: "bench", Kind: task.EvTaskCreated, TaskID: id})
+	})
+	if err != nil {
+		return err
+	}
+	if err := inChunks(ctx, d, open, func(tx *db.Tx, n int) error { return insert(tx, owners[n%len(owners)]) }); err != nil {
+		return err
+	}
+	for more := true; more; {
+		err := d.Write(ctx, func(tx *db.Tx) (err error) {
+			more, err = tx.IndexEvents(chunk)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *author) task(n int, owner string) *task.Task {
+	return &task.Task{
+		Title: "a task of the bench", Description: a.text(n), Owner: owner, CreatedBy: owner, Status: task.Active, Channel: "web",
+		Steps: []task.Step{{Title: "read"}, {Title: "write"}},
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// measureIndexing compares creates while the search follows them with creates
+// while it does not.
+func measureIndexing(ctx context.Context, s *sheet, folder string, rounds int, d time.Duration) error {
+	svc, store, err := openService(ctx, filepath.Join(folder, "index"), fmt.Sprintf(pullOnly, "bench"))
+	if err != nil {
+		return err
+	}
+	a := newAuthor()
+	texts := make([]string, 1000)
+	for i := range texts {
+		texts[i] = a.text(i)
+	}
+	create := func() (lap, error) {
+		return drive(64, d, func(_ int, n int64) error {
+			_, err := svc.CreateTask(ctx, task.SystemActor, task.New{Title: "a task of the bench", Description: texts[n%1000], Owner: "bench", NoStart: true})
+			return err
+		})
+	}
+	for range rounds {
+		off, e := create()
+		// What the round left behind must not weigh on the next one.
+		err = errors.Join(err, e, svc.Index(ctx))
+		stop := follow(ctx, svc)
+		on, e := create()
+		err = errors.Join(err, e, stop(), svc.Index(ctx))
+		if err != nil {
+			break
+		}
+		s.add("creates without search, 64 callers", "/s", none, off.rate())
+		s.add("creates with search to those without", "", atLeast(0.7, 0.9), on.rate()/off.rate())
+	}
+	return errors.Join(err, store.Close())
+}
+
+// follow keeps the search up to date as the server does, until it is stopped.
+func follow(ctx context.Context, svc *service.Service) (stop func() error) {
+	done, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			if err := svc.Index(ctx); err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case <-done:
+				ended <- nil
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	return func() error { close(done); return <-ended }
+}

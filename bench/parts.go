@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"taskyard/db"
+)
+
+// bench is one run of this program.
+type bench struct {
+	options
+	sheet  *sheet
+	lap    time.Duration
+	stderr io.Writer
+	start  time.Time
+	folder string // for what is measured; removed afterwards
+	bin    string // the server
+}
+
+// queues are the owners of the yards that are measured over HTTP: two long
+// queues fill the board.
+var queues = []string{"bench", "bench-too"}
+
+// parts are measured in this order.
+var parts = []struct {
+	name string
+	run  func(*bench, context.Context) error
+}{
+	{"store", (*bench).stores},
+	{"http", (*bench).http},
+	{"history", (*bench).history},
+	{"start", func(b *bench, ctx context.Context) error {
+		return measureEmpty(ctx, b.sheet, b.bin, b.folder, b.rounds)
+	}},
+	{"dispatch", (*bench).runs},
+}
+
+func partNames() []string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// say tells how far the run is.
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(b.stderr, "%4.0f s  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// local measures everything on servers of its own.
+func (b *bench) local(ctx context.Context) error {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return err
+	}
+	var err error
+	if b.folder, err = os.MkdirTemp(b.dir, "bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.folder)
+	// Recording hears every database that is opened, so it comes first.
+	if _, err := said(); err != nil {
+		return err
+	}
+	b.say("building the server")
+	if b.bin, err = buildServer(ctx, b.folder); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), p.name) {
+			continue
+		}
+		b.say("%s", p.name)
+		if err := p.run(b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// remote measures the HTTP rows on somebody else's server.
+func (b *bench) remote(ctx context.Context) error {
+	host, err := checkURL(b.url)
+	if err != nil {
+		return err
+	}
+	c := newClient(host, b.token, b.agent, nil, 1)
+	rows := slices.Clone(httpRows)
+	slices.Reverse(rows) // what is claimed must be created first
+	return c.measure(b.sheet, rows, b.rounds, b.lap)
+}
+
+func (b *bench) stores(ctx context.Context) (err error) {
+	var stores []*store
+	defer func() {
+		for _, s := range stores {
+			err = errors.Join(err, s.close())
+			os.Remove(s.db.Path())
+		}
+	}()
+	for _, size := range b.sizes {
+		begin := time.Now()
+		s, err := openStore(ctx, b.folder, size)
+		if err != nil {
+			return err
+		}
+		stores = append(stores, s)
+		b.say("%d tasks written in %.1f s", size, time.Since(begin).Seconds())
+	}
+	return measureStores(ctx, b.sheet, stores, b.rounds, b.lap)
+}
+
+// http measures a yard of many open tasks.
+func (b *bench) http(ctx context.Context) error {
+	y, err := newYard(b.bin, filepath.Join(b.folder, "http"), queues)
+	if err != nil {
+		return err
+	}
+	err = y.fill(ctx, nil, func(d *db.DB) error {
+		return inChunks(ctx, d, b.open, func(tx *db.Tx, n int) error { return insert(tx, queues[n%len(queues)]) })
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := y.start(ctx); err != nil {
+		return err
+	}
+	return errors.Join(b.onYard(ctx, y, func(c *client, token, cookie string) error {
+		if err := c.measureBoard(b.sheet, number(float64(b.open))+" open tasks", cookie, b.rounds, b.lap); err != nil {
+			return err
+		}
+		if err := c.measureSession(b.sheet, cookie, b.rounds, b.lap); err != nil {
+			return err
+		}
+		if err := c.measureLive(b.sheet, token, cookie, 10*b.rounds); err != nil {
+			return err
+		}
+		return c.measure(b.sheet, httpRows, b.rounds, b.lap)
+	}), y.stop())
+}
+
+// openInArchive is how many open tasks stand beside the archived ones.
+const openInArchive = 1000
+
+// history measures a yard whose tasks are nearly all archived.
+func (b *bench) history(ctx context.Context) error {
+	begin := time.Now()
+	y, err := newYard(b.bin, filepath.Join(b.folder, "history"), queues)
+	if err != nil {
+		return err
+	}
+	err = y.fill(ctx, yearBefore(begin, b.archive+openInArchive), func(d *db.DB) error {
+		return fillArchive(ctx, d, b.archive, openInArchive, queues)
+	})
+	if err != nil {
+		return err
+	}
+	b.say("%d archived tasks written and indexed in %.1f s", b.archive, time.Since(begin).Seconds())
+	size := number(float64(b.archive))
+	if err := measureRestart(ctx, b.sheet, y, size+" tasks", b.rounds); err != nil {
+		return err
+	}
+	return errors.Join(b.onYard(ctx, y, func(c *client, token, cookie string) error {
+		what := fmt.Sprintf("%s open and %s archived tasks", number(openInArchive), size)
+		if err := c.measureBoard(b.sheet, what, cookie, b.rounds, b.lap); err != nil {
+			return err
+		}
+		return c.measureSearch(b.sheet, token, b.archive, b.lap)
+	}), y.stop())
+}
+
+func (b *bench) onYard(ctx context.Context, y *yard, fn func(c *client, token, cookie string) error) error {
+	token, err := y.token(ctx)
+	if err != nil {
+		return err
+	}
+	cookie, err := y.session(ctx)
+	if err != nil {
+		return err
+	}
+	return fn(newClient(y.addr, token, queues[0], y, 1000), token, cookie)
+}
+
+func (b *bench) runs(ctx context.Context) error {
+	runs, ticked := 20, 10_000
+	if b.quick {
+		runs, ticked = 5, 1000
+	}
+	if err := measureDispatch(ctx, b.sheet, b.bin, b.folder, runs); err != nil {
+		return err
+	}
+	for range b.rounds {
+		if err := measureTick(ctx, b.sheet, b.folder, ticked); err != nil {
+			return err
+		}
+	}
+	return measureIndexing(ctx, b.sheet, b.folder, b.rounds, b.lap)
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"taskyard/db"
+)
+
+// buildServer makes the binary that is measured, as `make build` does.
+func buildServer(ctx context.Context, folder string) (string, error) {
+	bin := filepath.Join(folder, "taskyard")
+	out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "taskyard").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return filepath.Abs(bin)
+}
+
+// yard is a data folder and the server on it.
+type yard struct {
+	bin, data string
+	addr      string // host:port
+	cmd       *exec.Cmd
+}
+
+// pullOnly is an agent that claims its work itself.
+const pullOnly = "---\nname: %s\ndescription: Claims its work itself.\ntools: read\nrunner: none\n---\nWork through your queue.\n"
+
+// newYard makes a data folder with pull-only agents.
+func newYard(bin, data string, agents []string) (*yard, error) {
+	y := &yard{bin: bin, data: data}
+	if err := os.MkdirAll(filepath.Join(data, "agents"), 0o700); err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		if err := y.write(filepath.Join("agents", a+".md"), fmt.Sprintf(pullOnly, a)); err != nil {
+			return nil, err
+		}
+	}
+	return y, nil
+}
+
+// fill writes to the database before the server starts. now is the clock of
+// what is written; nil means the present.
+func (y *yard) fill(ctx context.Context, now func() time.Time, write func(*db.DB) error) error {
+	d, err := db.Open(ctx, db.Options{Path: filepath.Join(y.data, "taskyard.db"), Now: now})
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(d), d.Close())
+}
+
+func (y *yard) write(name, text string) error {
+	return os.WriteFile(filepath.Join(y.data, name), []byte(text), 0o600)
+}
+
+// start runs the server until its first answer and returns how long that took.
+func (y *yard) start(ctx context.Context) (time.Duration, error) {
+	log, err := os.OpenFile(filepath.Join(y.data, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	y.cmd = exec.CommandContext(ctx, y.bin, "serve", "--data", y.data, "--listen", "127.0.0.1:0")
+	y.cmd.Cancel = func() error { return y.cmd.Process.Signal(syscall.SIGTERM) }
+	y.cmd.WaitDelay = 10 * time.Second
+	y.cmd.Stderr = log
+	out, err := y.cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	if err := y.cmd.Start(); err != nil {
+		return 0, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return 0, errors.Join(fmt.Errorf("the server did not start; its log: %s", y.logTail()), y.stop())
+	}
+	u, err := url.Parse(strings.TrimSpace(line))
+	if err != nil {
+		return 0, errors.Join(err, y.stop())
+	}
+	y.addr = u.Host
+	w, err := dial(y.addr)
+	if err == nil {
+		_, err = w.call(request("GET", "/healthz", y.addr, ""))
+		w.close()
+	}
+	return time.Since(begin), err
+}
+
+func (y *yard) logTail() string {
+	b, _ := os.ReadFile(filepath.Join(y.data, "server.log"))
+	return string(b[max(0, len(b)-500):])
+}
+
+// stop ends the server as an operator would.
+func (y *yard) stop() error {
+	if err := y.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return y.cmd.Wait()
+}
+
+// command runs a command of the binary on the data folder, beside the server.
+func (y *yard) command(ctx context.Context, stdin string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, y.bin, append(args, "--data", y.data)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var errText bytes.Buffer
+	cmd.Stderr = &errText
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("taskyard %s: %w: %s", args[0], err, errText.Bytes())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// token makes a token that may do what the rows do.
+func (y *yard) token(ctx context.Context) (string, error) {
+	return y.command(ctx, "", "token", "create", "--scope", "operate act-as")
+}
+
+// session adds a person, signs in over the form, and returns the cookie.
+func (y *yard) session(ctx context.Context) (string, error) {
+	const password = "correct horse battery"
+	if _, err := y.command(ctx, password+"\n", "user", "add", "bench"); err != nil {
+		return "", err
+	}
+	w, err := dial(y.addr)
+	if err != nil {
+		return "", err
+	}
+	defer w.close()
+	form := url.Values{"name": {"bench"}, "password": {password}}.Encode()
+	a, err := w.exchange(request("POST", "/login", y.addr, form, "Content-Type: application/x-www-form-urlencoded",
+		"Origin: http://"+y.addr, "Sec-Fetch-Site: same-origin"))
+	if err == nil && (a.status != 303 || a.cookie == "") {
+		err = fmt.Errorf("sign in: %d: %.300s", a.status, a.body)
+	}
+	return a.cookie, err
+}
+
+// cpu is the processor time that the server has used, in steps of 10 ms.
+func (y *yard) cpu() (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", y.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// The fields behind the name, which may hold anything but ends with ")".
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(f) < 13 {
+		return 0, fmt.Errorf("unknown form of /proc/PID/stat: %s", b)
+	}
+	user, err1 := strconv.Atoi(f[11])
+	system, err2 := strconv.Atoi(f[12])
+	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
+}
+
+// rss is the memory of the server in MiB.
+func (y *yard) rss() (float64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", y.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kib / 1024, err
+		}
+	}
+	return 0, errors.New("no VmRSS in /proc/PID/status")
+}
+
+// settle waits until the server rests: what an earlier row left to be done in
+// the background must not count for the next.
+func (y *yard) settle() error {
+	before, err := y.cpu()
+	for range 100 {
+		time.Sleep(100 * time.Millisecond)
+		now, e := y.cpu()
+		if err = errors.Join(err, e); err != nil || now-before < 20*time.Millisecond {
+			return err
+		}
+		before = now
+	}
+	return errors.New("the server does not come to rest")
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// idle is how long a server rests before its memory is read.
+const idle = 2 * time.Second
+
+// measureEmpty starts the server on an empty folder: how long until its first
+// answer, and how much memory and disk it takes.
+func measureEmpty(ctx context.Context, s *sheet, bin, folder string, rounds int) error {
+	fi, err := os.Stat(bin)
+	if err != nil {
+		return err
+	}
+	s.add("size of the binary", "MB", atMost(60, 35), float64(fi.Size())/1e6)
+	for i := range rounds {
+		y, err := newYard(bin, filepath.Join(folder, "empty-"+number(float64(i))), nil)
+		if err != nil {
+			return err
+		}
+		took, err := y.start(ctx)
+		if err != nil {
+			return err
+		}
+		s.add("start to first answer, empty folder", "s", atMost(0.3, 0.1), took.Seconds())
+		time.Sleep(idle)
+		mib, err := y.rss()
+		if err != nil {
+			return errors.Join(err, y.stop())
+		}
+		s.add("memory of the idle server", "MiB", atMost(60, 30), mib)
+		if err := y.stop(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureRestart starts the server on a folder with many tasks and leaves it
+// running after the last round.
+func measureRestart(ctx context.Context, s *sheet, y *yard, name string, rounds int) error {
+	for i := range rounds {
+		took, err := y.start(ctx)
+		if err != nil {
+			return err
+		}
+		s.add("start to first answer, "+name, "s", atMost(2, 0.3), took.Seconds())
+		if i == rounds-1 {
+			break
+		}
+		if err := y.stop(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

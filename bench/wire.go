@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+)
+
+// wire is a lean HTTP/1.1 client: one connection, requests as ready bytes, an
+// answer read with as little work as can be. The client of net/http takes more
+// CPU for a request than the server does, on the same cores, so that one would
+// measure the client.
+type wire struct {
+	conn net.Conn
+	r    *bufio.Reader
+	body []byte
+}
+
+func dial(addr string) (*wire, error) {
+	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{conn: conn, r: bufio.NewReaderSize(conn, 32<<10)}, nil
+}
+
+func (w *wire) close() { w.conn.Close() }
+
+// request makes the bytes of a request. headers are whole lines without their
+// ends.
+func request(method, path, host, body string, headers ...string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, host)
+	for _, h := range headers {
+		b.WriteString(h + "\r\n")
+	}
+	if method != "GET" {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(body))
+	}
+	b.WriteString("\r\n" + body)
+	return b.Bytes()
+}
+
+// answer is what a server sent. body is valid until the next call on the wire.
+type answer struct {
+	status int
+	body   []byte
+	cookie string // name=value of the session's cookie, where one was set
+}
+
+// call sends a request and reads the whole answer. One outside 2xx is an
+// error that shows it.
+func (w *wire) call(req []byte) ([]byte, error) {
+	a, err := w.exchange(req)
+	if err != nil {
+		return nil, err
+	}
+	if a.status/100 != 2 {
+		line, _, _ := bytes.Cut(req, []byte("\r\n"))
+		return nil, fmt.Errorf("%s: %d: %.300s", line, a.status, a.body)
+	}
+	return a.body, nil
+}
+
+// exchange sends a request and reads the whole answer, whatever its status.
+func (w *wire) exchange(req []byte) (answer, error) {
+	if err := w.conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		return answer{}, err
+	}
+	if _, err := w.conn.Write(req); err != nil {
+		return answer{}, err
+	}
+	a, size, err := w.head()
+	if err != nil {
+		return a, err
+	}
+	w.body = w.body[:0]
+	if size >= 0 {
+		err = w.take(size)
+	} else {
+		err = w.chunks()
+	}
+	a.body = w.body
+	return a, err
+}
+
+var (
+	headLength = []byte("Content-Length: ")
+	headChunks = []byte("Transfer-Encoding: chunked")
+	headCookie = []byte("Set-Cookie: taskyard=")
+	crlf       = []byte("\r\n")
+)
+
+// head reads status line and headers. size is -1 for a body in chunks.
+func (w *wire) head() (a answer, size int, err error) {
+	line, err := w.r.ReadSlice('\n')
+	if err != nil {
+		return a, 0, err
+	}
+	if len(line) < 12 {
+		return a, 0, fmt.Errorf("no status line: %q", line)
+	}
+	if a.status, err = strconv.Atoi(string(line[9:12])); err != nil {
+		return a, 0, err
+	}
+	for {
+		if line, err = w.r.ReadSlice('\n'); err != nil {
+			return a, 0, err
+		}
+		switch {
+		case len(line) == 2:
+			return a, size, nil
+		case bytes.HasPrefix(line, headLength):
+			size, err = strconv.Atoi(string(bytes.TrimSpace(line[len(headLength):])))
+		case bytes.HasPrefix(line, headChunks):
+			size = -1
+		case bytes.HasPrefix(line, headCookie):
+			value, _, _ := bytes.Cut(line[len("Set-Cookie: "):], []byte(";"))
+			a.cookie = string(value)
+		}
+		if err != nil {
+			return a, 0, err
+		}
+	}
+}
+
+// take adds n bytes to the body.
+func (w *wire) take(n int) error {
+	at := len(w.body)
+	w.body = append(w.body, make([]byte, n)...)
+	_, err := io.ReadFull(w.r, w.body[at:])
+	return err
+}
+
+// chunks reads a body of unknown length.
+func (w *wire) chunks() error {
+	for {
+		line, err := w.r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 32)
+		if err != nil {
+			return err
+		}
+		if err := w.take(int(n)); err != nil {
+			return err
+		}
+		end, err := w.r.ReadSlice('\n')
+		if err == nil && !bytes.Equal(end, crlf) {
+			err = errors.New("a chunk does not end where it should")
+		}
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}

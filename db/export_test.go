@@ -1,0 +1,14 @@
+package db
+
+// Exec lets tests try what no method does.
+func (tx *Tx) Exec(q string, args ...any) error { return tx.do(q, args...) }
+
+// Count lets tests count rows.
+func (rx *Rx) Count(q string, args ...any) (int, error) { return rx.count(q, args...) }
+
+// OnPrepare has fn told every statement that connections prepare, until undo
+// is called. No database may be open then.
+func OnPrepare(fn func(q string)) (undo func()) {
+	onPrepare = fn
+	return func() { onPrepare = nil }
+}

@@ -1,0 +1,174 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+func TestBackupAndRestore(t *testing.T) {
+	d := dbtest.New(t)
+	makeTask(t, d, "kept")
+	dir := t.TempDir()
+	to := filepath.Join(dir, "backup.db")
+	ok(t, d.Backup(t.Context(), to))
+	makeTask(t, d, "later")
+
+	t.Run("a backup is whole and leaves nothing beside it", func(t *testing.T) {
+		ok(t, db.CheckFileIntegrity(t.Context(), to))
+		files, err := os.ReadDir(dir)
+		ok(t, err)
+		equal(t, "files", len(files), 1)
+	})
+	t.Run("a backup overwrites nothing", func(t *testing.T) {
+		says(t, d.Backup(t.Context(), to), "exists already")
+	})
+	t.Run("a database that nobody serves is backed up, too", func(t *testing.T) {
+		ok(t, db.BackupFile(t.Context(), to, filepath.Join(dir, "second.db")))
+		says(t, db.BackupFile(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "third.db")), "no database")
+	})
+	path := d.Path()
+	ok(t, d.Close())
+	t.Run("a damaged or foreign file is not restored", func(t *testing.T) {
+		b, err := os.ReadFile(to)
+		ok(t, err)
+		for i := 8192; i < len(b); i += 64 {
+			b[i] ^= 0xff
+		}
+		bad := filepath.Join(dir, "bad.db")
+		ok(t, os.WriteFile(bad, b, 0o600))
+		if err := db.Restore(t.Context(), bad, path); err == nil {
+			t.Fatal("a damaged backup was restored")
+		}
+		foreign := filepath.Join(dir, "foreign.db")
+		_, err = raw(t, foreign).ExecContext(t.Context(), "CREATE TABLE tasks (id)")
+		ok(t, err)
+		says(t, db.Restore(t.Context(), foreign, path), "not a Taskyard database")
+		d := dbtest.Open(t, path)
+		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 2)
+		ok(t, d.Close())
+	})
+	t.Run("a restore brings back what was, and keeps what it replaced", func(t *testing.T) {
+		ok(t, db.Restore(t.Context(), to, path))
+		d := dbtest.Open(t, path)
+		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
+		n, err := checkChain(d)
+		ok(t, err)
+		equal(t, "lines of the log", n, 1)
+		equal(t, "next id", makeTask(t, d, "next"), 2)
+		ok(t, d.Close())
+		old := dbtest.Open(t, path+".replaced")
+		equal(t, "tasks of the old one", count(t, old, "SELECT count(*) FROM tasks"), 2)
+	})
+	t.Run("a second restore does not overwrite what the first one kept", func(t *testing.T) {
+		says(t, db.Restore(t.Context(), to, path), ".replaced exists")
+	})
+}
+
+func TestASecondServerIsToldWhoServes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	first, err := db.AcquireLock(path)
+	ok(t, err)
+	_, err = db.AcquireLock(path)
+	says(t, err, fmt.Sprintf("process %d", os.Getpid()), path)
+	ok(t, first.Release())
+	again, err := db.AcquireLock(path)
+	ok(t, err)
+	ok(t, again.Release())
+}
+
+func TestSchemas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	d := dbtest.Open(t, path)
+	makeTask(t, d, "kept")
+	v, err := d.SchemaVersion(t.Context())
+	ok(t, err)
+	ok(t, d.Close())
+
+	t.Run("one that is up to date is opened without a copy", func(t *testing.T) {
+		ok(t, dbtest.Open(t, path).Close())
+		copies, err := filepath.Glob(path + ".before-*")
+		ok(t, err)
+		equal(t, "copies", len(copies), 0)
+	})
+	t.Run("a newer one is refused and left as it is", func(t *testing.T) {
+		c := raw(t, path)
+		_, err := c.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
+		ok(t, err)
+		ok(t, c.Close())
+		before, err := os.ReadFile(path)
+		ok(t, err)
+		_, err = db.Open(t.Context(), db.Options{Path: path})
+		says(t, err, "schema 999", fmt.Sprintf("up to %d", v), "nothing was changed")
+		after, err := os.ReadFile(path)
+		ok(t, err)
+		equal(t, "file unchanged", string(after) == string(before), true)
+		c = raw(t, path)
+		_, err = c.ExecContext(t.Context(), "DELETE FROM goose_db_version WHERE version_id = 999")
+		ok(t, err)
+		ok(t, c.Close())
+		ok(t, dbtest.Open(t, path).Close())
+	})
+	t.Run("an existing file is copied before it is migrated", func(t *testing.T) {
+		old := filepath.Join(t.TempDir(), "old.db")
+		c := raw(t, old)
+		for _, q := range []string{
+			"CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))",
+			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)",
+			"CREATE TABLE mine (a)", "INSERT INTO mine VALUES (42)",
+		} {
+			_, err := c.ExecContext(t.Context(), q)
+			ok(t, err)
+		}
+		ok(t, c.Close())
+		d := dbtest.Open(t, old)
+		now, err := d.SchemaVersion(t.Context())
+		ok(t, err)
+		equal(t, "version", now, v)
+		equal(t, "rows kept", count(t, d, "SELECT count(*) FROM mine"), 1)
+		ok(t, db.CheckFileIntegrity(t.Context(), old+".before-0"))
+		var n int
+		ok(t, raw(t, old+".before-0").QueryRowContext(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE name = 'tasks'").Scan(&n))
+		equal(t, "tables of the copy", n, 0)
+	})
+}
+
+func TestADatabaseThatIsDeletedUnderTheServer(t *testing.T) {
+	d := dbtest.New(t)
+	makeTask(t, d, "x")
+	unavailable := func(t *testing.T) {
+		t.Helper()
+		d.CheckFile()
+		for what, err := range map[string]error{
+			"write":    d.Write(context.Background(), func(tx *db.Tx) error { _, err := newTask(tx, "y"); return err }),
+			"read":     d.Read(context.Background(), func(*db.Rx) error { return nil }),
+			"snapshot": d.Snapshot(context.Background(), func(*db.Rx) error { return nil }),
+			"probe":    d.Probe(context.Background()),
+		} {
+			if !task.IsCode(err, task.CodeUnavailable) {
+				t.Errorf("%s: got %v", what, err)
+			}
+		}
+	}
+	away := d.Path() + ".away"
+	t.Run("is refused for reads and writes", func(t *testing.T) {
+		ok(t, os.Rename(d.Path(), away))
+		unavailable(t)
+	})
+	t.Run("so is another file in its place", func(t *testing.T) {
+		ok(t, os.WriteFile(d.Path(), nil, 0o600))
+		unavailable(t)
+	})
+	t.Run("and heals when the file is back", func(t *testing.T) {
+		ok(t, os.Rename(away, d.Path()))
+		d.CheckFile()
+		ok(t, d.Probe(t.Context()))
+		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
+	})
+}

@@ -1,0 +1,165 @@
+package db_test
+
+import (
+	"database/sql/driver"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+)
+
+// liveIndexes hold live rows alone, so that walking one costs what is open
+// now, never what is history.
+var liveIndexes = []string{"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running", "runs_queued", "runs_approval"}
+
+// allowedScans names the statements that may walk more, with the reason.
+var allowedScans = []struct{ statement, scan, reason string }{
+	{"SELECT hash FROM events ORDER BY id DESC LIMIT 1", "SCAN events", "the last row alone"},
+	{"hash FROM events ORDER BY id", "SCAN events", "the check of the whole chain reads the whole log"},
+	{"FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500", "SCAN tokens", "the admin's list of tokens, newest first, ended by its LIMIT; tokens of runs are deleted with them"},
+	{"archived_at IS NULL AND 0 ", "SCAN t", "the condition is false beforehand: no row is read"},
+	{"FROM users", "SCAN users", "people are few"},
+	{"FROM jobs", "SCAN jobs", "one row a job"},
+	{"FROM ticks ORDER BY id DESC LIMIT", "SCAN ticks", "the last rows alone"},
+	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
+	{"pragma_page_count", "SCAN pragma_page", "a table of one row"},
+	{"FROM sqlite_sequence", "SCAN sqlite_sequence", "one row a table"},
+}
+
+// harmless are the scans of what a statement itself has computed.
+var harmless = regexp.MustCompile(`^SCAN (up|down|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|json_each)$`)
+
+// ordered are the queues and lists that may be long: their index gives the
+// order, so that a page costs the same in any yard. few have short lists.
+var (
+	ordered = regexp.MustCompile(`ORDER BY (t\.)?(priority|archived_at) DESC|ORDER BY (r\.|s\.doc)?id DESC LIMIT \?$`)
+	few     = regexp.MustCompile(`t\.parent_id = \?|archived_at IS NULL AND 0 `)
+)
+
+func TestEveryStatementUsesAnIndex(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	undo := db.OnPrepare(func(q string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Contains(seen, q) {
+			seen = append(seen, q)
+		}
+	})
+	t.Cleanup(undo) // after the tour's database is closed
+	t.Run("tour", tour)
+	d := dbtest.New(t)
+	used := map[string]bool{}
+	mu.Lock()
+	statements := slices.Clone(seen)
+	mu.Unlock()
+	for _, q := range statements {
+		q, _, _ = strings.Cut(q, " RETURNING ") // what is read back is read by a SELECT, too
+		for _, line := range plan(t, d.Path(), q) {
+			if strings.Contains(line, "TEMP B-TREE FOR ORDER") && ordered.MatchString(q) && !few.MatchString(q) {
+				t.Errorf("%s\n in %s", line, q)
+			}
+			if !strings.HasPrefix(line, "SCAN ") || harmless.MatchString(line) {
+				continue
+			}
+			if _, index, found := strings.Cut(line, "INDEX "); found && slices.Contains(liveIndexes, index) {
+				continue
+			}
+			if !allowed(q, line, used) {
+				t.Errorf("%s\n in %s", line, q)
+			}
+		}
+	}
+	for _, a := range allowedScans {
+		if !used[a.statement] {
+			t.Errorf("the exception %q is not needed", a.statement)
+		}
+	}
+	t.Run("and the tour meets every statement of the package", func(t *testing.T) { complete(t, statements) })
+}
+
+func allowed(q, line string, used map[string]bool) bool {
+	for _, a := range allowedScans {
+		if strings.Contains(q, a.statement) && strings.HasPrefix(line, a.scan) {
+			used[a.statement] = true
+			return true
+		}
+	}
+	return false
+}
+
+// plan returns the lines of EXPLAIN QUERY PLAN with nothing bound.
+func plan(t *testing.T, path, q string) (lines []string) {
+	t.Helper()
+	verb, _, _ := strings.Cut(strings.TrimSpace(q), " ")
+	if !slices.Contains([]string{"SELECT", "UPDATE", "DELETE", "INSERT", "WITH"}, verb) {
+		return nil
+	}
+	c, err := raw(t, path).Conn(t.Context())
+	ok(t, err)
+	defer c.Close()
+	n := 0
+	ok(t, c.Raw(func(dc any) error {
+		s, err := dc.(driver.Conn).Prepare(q)
+		if err != nil {
+			return err
+		}
+		n = s.NumInput()
+		return s.Close()
+	}))
+	rows, err := c.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q, make([]any, n)...)
+	ok(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var a, b, c int
+		var detail string
+		ok(t, rows.Scan(&a, &b, &c, &detail))
+		lines = append(lines, detail)
+	}
+	ok(t, rows.Err())
+	return lines
+}
+
+// complete reads the package's own source: each piece of SQL in it must occur
+// in a statement that was prepared.
+func complete(t *testing.T, statements []string) {
+	all := strings.Join(statements, "\n")
+	sqlText := regexp.MustCompile(`\b(FROM|UPDATE|INSERT|DELETE) `)
+	files, err := os.ReadDir(".")
+	ok(t, err)
+	pieces := 0
+	for _, f := range files {
+		switch name := f.Name(); {
+		case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"), name == "backup.go", name == "migrate.go", name == "check.go":
+			continue // files of their own, and checks that read everything
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, 0)
+		ok(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			lit, is := n.(*ast.BasicLit)
+			if !is || lit.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err != nil || !sqlText.MatchString(text) {
+				return true
+			}
+			if pieces++; !strings.Contains(all, text) {
+				t.Errorf("%s: the tour does not meet %q", f.Name(), text)
+			}
+			return true
+		})
+	}
+	if pieces < 50 {
+		t.Errorf("only %d pieces of SQL were found", pieces)
+	}
+}

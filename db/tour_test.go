@@ -1,0 +1,217 @@
+package db_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"taskyard/agentfile"
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+var (
+	admin = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
+	agent = task.Actor{Name: "coder", Role: task.RoleAgent}
+)
+
+// tour goes through the service, and through the lists in all their forms, so
+// that every statement is prepared once.
+func tour(t *testing.T) {
+	d := dbtest.New(t)
+	dir := t.TempDir()
+	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\n---\nWork.\n"
+	ok(t, os.WriteFile(filepath.Join(dir, "coder.md"), []byte(text), 0o600))
+	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
+	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
+	ok(t, err)
+	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1})
+	tasks(t, s)
+	runs(t, s)
+	people(t, s)
+	lists(t, s)
+	rest(t, d)
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		ok(t, err)
+		return v
+	}
+}
+
+func create(t *testing.T, s *service.Service, a task.Actor, in task.New) *task.Task {
+	t.Helper()
+	in.Title, in.Owner = "A task", "coder"
+	return must[*task.Task](t)(s.CreateTask(context.Background(), a, in))
+}
+
+func tasks(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	k := create(t, s, admin, task.New{NoStart: true, Steps: []task.Step{{Title: "a"}}, Resources: []task.Resource{{Type: "file", Value: "/a"}, {Type: "file", Value: "/b"}}})
+	title, owner, working := "Better", "other", "working"
+	must[*task.Task](t)(s.UpdateTask(ctx, admin, k.ID, task.Patch{Title: &title}))
+	must[*task.Task](t)(s.ReplaceSteps(ctx, admin, k.ID, []task.Step{{Title: "a"}, {Title: "b"}}))
+	must[*task.Task](t)(s.UpdateStep(ctx, admin, k.ID, 0, task.StepPatch{Title: &title}))
+	sub := must[*task.Task](t)(s.CreateSubtask(ctx, agent, k.ID, 0, task.New{Title: "s", NoStart: true}))
+	must[*task.Task](t)(s.RemoveResource(ctx, admin, k.ID, 0))
+	must[task.Message](t)(s.Notify(ctx, agent, k.ID, "?", true))
+	must[task.Message](t)(s.Reply(ctx, admin, k.ID, "!"))
+	must[[]task.Message](t)(s.Thread(ctx, admin, k.ID, 0, 5))
+	claimed := must[[]*task.Task](t)(s.Signup(ctx, agent, "coder", 1))
+	must[*task.Task](t)(s.Heartbeat(ctx, agent, claimed[0].ID, 0))
+	must[*task.Task](t)(s.ReleaseClaim(ctx, agent, claimed[0].ID, 0))
+	must[int](t)(s.ReleaseExpired(ctx))
+	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
+	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
+	must[service.TaskPage](t)(s.TaskPage(ctx, admin, sub.ID))
+	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
+	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
+	must[*task.Task](t)(s.CreateTask(keyed, admin, task.New{Title: "x", Owner: "coder", NoStart: true}))
+	ok(t, s.Index(ctx))
+}
+
+func runs(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	start := func() *service.Start {
+		st, _, err := s.NextRun(ctx, nil)
+		ok(t, err)
+		if st == nil {
+			t.Fatal("no run started")
+		}
+		ok(t, s.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
+		return st
+	}
+	k := create(t, s, admin, task.New{})
+	st := start()
+	must[task.Actor](t)(s.Authenticate(ctx, st.Token, ""))
+	ok(t, s.RunHeartbeat(ctx, st.Run.ID, st.Run.Lease))
+	ok(t, s.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, []task.Message{{Content: "x"}}))
+	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
+	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
+	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))
+	st = start()
+	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}}))
+	must[*task.Task](t)(s.CompleteTask(ctx, admin, k.ID, "done", 0))
+	create(t, s, agent, task.New{})
+	waiting := must[[]*task.Run](t)(s.Waiting(ctx, admin))
+	must[*task.Run](t)(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
+	st = start()
+	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+	create(t, s, agent, task.New{})
+	waiting = must[[]*task.Run](t)(s.Waiting(ctx, admin))
+	must[*task.Run](t)(s.DenyRun(ctx, admin, waiting[0].ID, "no"))
+	must[int](t)(s.ExpireApprovals(ctx))
+	must[[]*task.Run](t)(s.LeaseLost(ctx))
+	must[[]*task.Run](t)(s.Orphans(ctx))
+	create(t, s, admin, task.New{NoStart: true})
+	must[[]*task.Task](t)(s.Signup(ctx, agent, "coder", 1)) // something to skip
+	must[service.TickResult](t)(s.Tick(ctx, "cron"))
+	must[service.SchedulerState](t)(s.Scheduler(ctx, admin))
+	ok(t, s.NoteJob(ctx, "x", time.Second, nil))
+	ok(t, s.RollUp(ctx))
+	ok(t, s.Sweep(ctx))
+}
+
+func people(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	secret := must[string](t)(s.SetupLink(ctx))
+	u := must[task.User](t)(s.FirstAdmin(ctx, secret, "maya", "0123456789ab"))
+	must[task.User](t)(s.SignIn(ctx, "maya", "0123456789ab", "::1"))
+	v := must[task.User](t)(s.AddUser(ctx, admin, "vera", "0123456789ab", task.RoleAdmin))
+	role, off, pw := task.RoleViewer, true, "9876543210ab"
+	must[task.User](t)(s.UpdateUser(ctx, admin, v.ID, service.UserChange{Role: &role, Disabled: &off, Password: &pw}))
+	must[[]task.User](t)(s.Users(ctx, admin))
+	tok := must[service.MadeToken](t)(s.CreateToken(ctx, admin, service.NewToken{Name: "x", Scope: "admin", Own: true}))
+	must[task.Actor](t)(s.Authenticate(ctx, tok.Secret, ""))
+	ok(t, s.FlushTokenUse(ctx))
+	must[[]task.Token](t)(s.Tokens(ctx, admin))
+	ok(t, s.RevokeToken(ctx, admin, tok.ID))
+	ok(t, s.SaveSession(ctx, "h", u.ID, []byte("x"), time.Now().Add(time.Hour)))
+	_, _, err := s.Session(ctx, "h")
+	ok(t, err)
+	ok(t, s.DropSession(ctx, "h"))
+	must[service.About](t)(s.About(ctx))
+	ok(t, s.Probe(ctx))
+	must[service.Stats](t)(s.Stats(ctx, admin, 0))
+	ok(t, s.DeleteAgent(ctx, admin, "other"))
+}
+
+// lists asks for each list with each filter, and with all of them.
+func lists(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	low := 1
+	open := []task.TaskFilter{
+		{},
+		{Owner: "coder"},
+		{Status: task.Active},
+		{Status: task.Draft},
+		{WorkStatus: task.Working},
+		{WorkStatus: task.Idle},
+		{WorkStatus: task.Complete},
+		{Parent: 1},
+		{MinPriority: &low},
+		{Query: "a b"},
+		{After: "0.1"},
+		{Full: true},
+		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, MinPriority: &low, Query: "a", After: "0.1"},
+	}
+	for _, f := range open {
+		f.Limit = 1
+		must[service.Page](t)(s.OpenTasks(ctx, admin, f))
+		must[service.Page](t)(s.Cards(ctx, admin, f))
+	}
+	history := []task.HistoryFilter{
+		{},
+		{Owner: "coder"},
+		{Status: task.Done},
+		{From: 1},
+		{To: 1},
+		{Before: "1.1"},
+		{Owner: "coder", Before: "1.1"},
+		{Owner: "coder", Status: task.Done, From: 1, To: 2, Before: "1.1"},
+	}
+	for _, f := range history {
+		f.Limit = 1
+		must[service.Page](t)(s.History(ctx, admin, f))
+		f.Query = "task"
+		must[service.Page](t)(s.History(ctx, admin, f))
+	}
+	for _, f := range []task.RunFilter{
+		{},
+		{TaskID: 1},
+		{Agent: "coder"},
+		{Status: task.RunRunning},
+		{Phase: task.PhaseQueued},
+		{Before: 9},
+		{Status: task.RunPending, Phase: task.PhaseQueued},
+		{Agent: "coder", Status: task.RunFailed},
+		{TaskID: 1, Agent: "coder", Status: task.RunFailed, Phase: task.PhaseError, Before: 9},
+	} {
+		f.Limit = 1
+		must[[]*task.Run](t)(s.Runs(ctx, admin, f))
+	}
+	for _, f := range []task.EventFilter{{}, {TaskID: 1}} {
+		f.Limit = 1
+		must[[]task.Event](t)(s.Events(ctx, admin, f))
+	}
+	must[[]*task.Run](t)(s.LastRuns(ctx, admin, "coder", 1))
+	must[task.ID](t)(s.LastEvent(ctx))
+}
+
+// rest calls what the service has no use case for yet.
+func rest(t *testing.T, d *db.DB) {
+	ok(t, d.Read(context.Background(), func(rx *db.Rx) error {
+		_ = must[int](t)(rx.OpenCount(""))
+		_ = must[[]task.Message](t)(rx.LastComments(1, 1))
+		_ = must[string](t)(rx.Definition("x"))
+		_ = must[int](t)(rx.CheckChain())
+		return nil
+	}))
+}

@@ -1,0 +1,106 @@
+package handlers
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"taskyard/task"
+)
+
+func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a := s.do("nobody", "GET", "/api/openapi.json", "").want(200)
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(loader.Context); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(doc.OpenAPI, "3.1") {
+		t.Errorf("version %s", doc.OpenAPI)
+	}
+	for _, c := range task.Codes {
+		if !strings.Contains(doc.Info.Description, "`"+string(c.Code)+"`") {
+			t.Errorf("the code %s is not described", c.Code)
+		}
+	}
+	described := []string{}
+	ids := map[string]bool{}
+	for path, item := range doc.Paths.Map() {
+		for method, o := range item.Operations() {
+			described = append(described, method+" "+strings.NewReplacer("{", ":", "}", "").Replace(path))
+			if o.Summary == "" || len(o.Tags) != 1 || ids[o.OperationID] {
+				t.Errorf("%s %s: summary %q, tags %v, id %s", method, path, o.Summary, o.Tags, o.OperationID)
+			}
+			ids[o.OperationID] = true
+			if o.Responses.Default() == nil || o.Responses.Default().Value.Content.Get("application/problem+json") == nil {
+				t.Errorf("%s %s does not describe its errors", method, path)
+			}
+		}
+	}
+	for _, route := range s.routes() {
+		if strings.Contains(route, " /api/") && route != "GET /api/openapi.json" && !slices.Contains(described, route) {
+			t.Errorf("%s is not described", route)
+		}
+	}
+	k := doc.Components.Schemas["Task"].Value.Properties
+	if !k["id"].Value.Type.Is("string") || !k["createdAt"].Value.Type.Is("string") || !k["version"].Value.Type.Is("integer") {
+		t.Error("ids and times are strings in JSON")
+	}
+}
+
+func TestEveryErrorCodeIsUsedAndListed(t *testing.T) {
+	t.Parallel()
+	text := sources(t, "..")
+	names := regexp.MustCompile(`(?m)^\t(Code\w+)\s+Code = "(\w+)"`).FindAllStringSubmatch(text, -1)
+	if len(names) != len(task.Codes) {
+		t.Fatalf("%d codes, %d documented", len(names), len(task.Codes))
+	}
+	uses := map[string]int{}
+	for _, word := range regexp.MustCompile(`Code[A-Z]\w+`).FindAllString(text, -1) {
+		uses[word]++
+	}
+	for _, n := range names {
+		// Once where it is defined and once in the list; then where it is used.
+		if uses[n[1]] < 3 {
+			t.Errorf("nothing answers %s (%s)", n[1], n[2])
+		}
+		if !slices.ContainsFunc(task.Codes, func(c struct {
+			Code task.Code
+			Doc  string
+		},
+		) bool {
+			return string(c.Code) == n[2] && c.Doc != ""
+		}) {
+			t.Errorf("%s is not documented", n[1])
+		}
+	}
+}
+
+// sources returns the text of all Go files that are no tests.
+func sources(t *testing.T, root string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		b.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

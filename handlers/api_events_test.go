@@ -1,0 +1,141 @@
+package handlers
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// stream is an open event stream, read in the background.
+type stream struct {
+	t     *testing.T
+	lines chan string
+	close context.CancelFunc
+}
+
+// follow opens a stream; it fails unless it is one.
+func (s *site) follow(t *testing.T, caller, path string, headers ...string) *stream {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	req := s.request(caller, "GET", path, "", append(headers, "Accept", "text/event-stream")...).WithContext(ctx)
+	res, err := s.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("X-Request-Id") == "" {
+		t.Fatalf("no stream: %d %v", res.StatusCode, res.Header)
+	}
+	st := &stream{t, make(chan string, 100), cancel}
+	go func() {
+		defer close(st.lines)
+		defer res.Body.Close()
+		for sc := bufio.NewScanner(res.Body); sc.Scan(); {
+			st.lines <- sc.Text()
+		}
+	}()
+	t.Cleanup(cancel)
+	return st
+}
+
+// next returns the next line that begins so.
+func (st *stream) next(prefix string) string {
+	st.t.Helper()
+	late := time.After(10 * time.Second)
+	for {
+		select {
+		case l, open := <-st.lines:
+			if !open {
+				st.t.Fatalf("the stream ended before %q", prefix)
+			}
+			if rest, ok := strings.CutPrefix(l, prefix); ok {
+				return rest
+			}
+		case <-late:
+			st.t.Fatalf("no line %q came", prefix)
+		}
+	}
+}
+
+func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.create("pull", "")
+	type page struct {
+		Events []task.Event
+		Next   string
+	}
+	all := decode[page](s.do("viewer", "GET", "/api/events?limit=500", "").want(200))
+	first := decode[page](s.do("viewer", "GET", "/api/events?limit=2&after=0", "").want(200))
+	if len(first.Events) != 2 || first.Next != first.Events[1].ID.String() || all.Next != "" {
+		t.Errorf("%+v", first)
+	}
+	last := all.Events[len(all.Events)-1]
+	if last.Kind != task.EvTaskCreated || last.Actor != "user:operator" || last.TaskID != 1 {
+		t.Errorf("%+v", last)
+	}
+	t.Run("without a place the stream begins now", func(t *testing.T) {
+		st := s.follow(t, "viewer", "/api/events")
+		st.next("retry:")
+		s.do("operator", "PATCH", "/api/tasks/1", `{"title":"now"}`).want(200)
+		if id := st.next("id: "); id != (last.ID + 1).String() {
+			t.Errorf("id %s", id)
+		}
+		if kind := st.next("event: "); kind != task.EvTaskUpdated {
+			t.Errorf("event %s", kind)
+		}
+		if data := st.next("data: "); !strings.Contains(data, `"taskId":"1"`) {
+			t.Errorf("data %s", data)
+		}
+	})
+	t.Run("it goes on after Last-Event-ID, which wins over after", func(t *testing.T) {
+		before := last.ID - 1
+		for _, st := range []*stream{
+			s.follow(t, "viewer", "/api/events?after="+before.String()),
+			s.follow(t, "viewer", "/api/events?after=1", "Last-Event-ID", before.String()),
+		} {
+			if id := st.next("id: "); id != last.ID.String() {
+				t.Errorf("id %s", id)
+			}
+		}
+		if id := s.follow(t, "viewer", "/api/events?after=0").next("id: "); id != "1" {
+			t.Errorf("id %s", id)
+		}
+	})
+	t.Run("a bad place is refused", func(t *testing.T) {
+		s.do("viewer", "GET", "/api/events?after=x", "", "Accept", "text/event-stream").field(task.CodeInvalidField, "after")
+		s.do("viewer", "GET", "/api/events", "", "Accept", "text/event-stream", "Last-Event-ID", "-1").field(task.CodeInvalidField, "after")
+		s.do("viewer", "GET", "/api/events?after=-1", "").field(task.CodeInvalidField, "after")
+	})
+	t.Run("without a token there is no stream", func(t *testing.T) {
+		s.do("nobody", "GET", "/api/events", "", "Accept", "text/event-stream").problem(401, task.CodeUnauthorized)
+	})
+}
+
+func TestStreamsOutliveTheReadTimeout(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(_ *Options, h *http.Server) {
+		h.ReadTimeout, h.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
+	})
+	log, live := s.follow(t, "viewer", "/api/events"), s.follow(t, "viewer", "/live?topics=events")
+	log.next("retry:")
+	live.next("event: hello")
+	<-time.After(500 * time.Millisecond) // well past both
+	s.create("pull", "")
+	log.next("id: ")
+	live.next(`data: ["events"]`)
+}
+
+func TestStreamsEndWithTheHub(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	st := s.follow(t, "viewer", "/api/events")
+	st.next("retry:")
+	s.svc.Hub().Close()
+	for range st.lines { //nolint:revive // until it ends
+	}
+}

@@ -1,0 +1,96 @@
+package handlers
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"taskyard/task"
+)
+
+// idleClock is a scheduler that does nothing.
+type idleClock struct{ dead atomic.Bool }
+
+func (*idleClock) NextTick() task.Time  { return 0 }
+func (*idleClock) Window() string       { return "" }
+func (*idleClock) Jobs() []task.JobInfo { return nil }
+func (*idleClock) RunJob(string) error  { return nil }
+func (c *idleClock) Alive() bool        { return !c.dead.Load() }
+
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	clock := &idleClock{}
+	s := newSite(t, func(o *Options, _ *http.Server) { o.Scheduler = clock })
+	ask := func() answer {
+		s.srv.ready.mu.Lock()
+		s.srv.ready.at = s.srv.ready.at.Add(-probeEvery) // as if a second had passed
+		s.srv.ready.mu.Unlock()
+		return s.do("nobody", "GET", "/readyz", "")
+	}
+	if a := ask().want(200); string(a.Body) != `{"ready":true}` {
+		t.Errorf("%s", a.Body)
+	}
+	t.Run("a scheduler that stands still is told", func(t *testing.T) {
+		clock.dead.Store(true)
+		if a := ask().want(503); !strings.Contains(string(a.Body), `"scheduler"`) {
+			t.Errorf("%s", a.Body)
+		}
+		clock.dead.Store(false)
+		ask().want(200)
+	})
+	t.Run("many askers cost one probe a second", func(t *testing.T) {
+		s.do("nobody", "GET", "/readyz", "").want(200)
+		clock.dead.Store(true)
+		s.do("nobody", "GET", "/readyz", "").want(200)
+		clock.dead.Store(false)
+	})
+	t.Run("a deleted database is told", func(t *testing.T) {
+		if err := os.Remove(s.db.Path()); err != nil {
+			t.Fatal(err)
+		}
+		s.db.CheckFile()
+		if a := ask().want(503); !strings.Contains(string(a.Body), "deleted") {
+			t.Errorf("%s", a.Body)
+		}
+		s.do("operator", "POST", "/api/tasks", fine).want(503)
+		s.do("nobody", "GET", "/healthz", "").want(200)
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.create("pull", "")
+	s.create("pull", "")
+	s.claim("pull", "pull")
+	s.ask("reviewer")
+	s.do("viewer", "GET", "/api/tasks/77", "").want(404)
+	s.do("nobody", "BREW", "/nothing/here", "")
+	text := string(s.do("nobody", "GET", "/metrics", "").want(200).Body)
+	for _, line := range []string{
+		`taskyard_queue_tasks{agent="pull"} 1`, `taskyard_claims_live{agent="pull"} 1`, `taskyard_queue_oldest_seconds{agent="pull"} 0`, "taskyard_approvals_waiting 1",
+		`taskyard_runs_ended_24h{status="failed"} 0`, `taskyard_http_request_duration_seconds_count{method="GET",route="/api/tasks/:id",status="404"} 1`,
+		`taskyard_http_request_duration_seconds_count{method="POST",route="/api/tasks",status="201"} 3`, "taskyard_wal_bytes ", "taskyard_live_subscribers 0", "taskyard_commits_total ", "go_goroutines ",
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(text, "BREW") || strings.Contains(text, "nothing") {
+		t.Error("callers choose labels")
+	}
+	t.Run("from elsewhere they need a token", func(t *testing.T) {
+		for caller, want := range map[string]int{"nobody": 401, "viewer": 200, "agent": 200} {
+			if rec := s.serveFrom("192.0.2.7:1", caller, "/metrics"); rec != want {
+				t.Errorf("%s: %d", caller, rec)
+			}
+		}
+		s.do("nobody", "GET", "/metrics", "", "X-Forwarded-For", "192.0.2.7").problem(401, task.CodeUnauthorized)
+	})
+}
+
+func (s *site) serveFrom(addr, caller, path string) int {
+	return s.serveWith(caller, "GET", path, "", func(r *http.Request) { r.RemoteAddr = addr }).Code
+}

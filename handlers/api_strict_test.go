@@ -1,0 +1,205 @@
+package handlers
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"taskyard/task"
+)
+
+const fine = `{"title":"x","owner":"pull"}`
+
+func TestWhatIsNoGoodJSONIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for name, body := range map[string]string{
+		"a name twice":                  `{"title":"x","title":"y","owner":"pull"}`,
+		"names that differ in case":     `{"title":"x","Title":"y","owner":"pull"}`,
+		"such names further down":       `{"title":"x","owner":"pull","steps":[{"title":"a","TITLE":"b"}]}`,
+		"an escaped NUL":                `{"title":"a\u0000b","owner":"pull"}`,
+		"a raw NUL":                     "{\"title\":\"a\x00b\",\"owner\":\"pull\"}",
+		"invalid UTF-8":                 "{\"title\":\"a\xffb\",\"owner\":\"pull\"}",
+		"half a surrogate":              `{"title":"a\ud800b","owner":"pull"}`,
+		"a value after the end":         fine + `{}`,
+		"a comma after the end":         fine + `,`,
+		"33 levels":                     `{"title":"x","owner":"pull","steps":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`,
+		"100,000 levels":                strings.Repeat("[", 100_000),
+		"a list":                        `[` + fine + `]`,
+		"a string":                      `"x"`,
+		"null":                          `null`,
+		"a number":                      `7`,
+		"half an object":                `{"title":"x"`,
+		"spaces alone":                  `   `,
+		"a comment":                     `{"title":"x",/* */"owner":"pull"}`,
+		"a name without quotes":         `{title:"x"}`,
+		"a byte order mark":             "\ufeff" + fine,
+		"NaN":                           `{"title":"x","owner":"pull","priority":NaN}`,
+		"a comma before the last brace": `{"title":"x","owner":"pull",}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.do("operator", "POST", "/api/tasks", body).problem(http.StatusBadRequest, task.CodeInvalidJSON)
+		})
+	}
+	t.Run("no body where one is needed", func(t *testing.T) {
+		s.do("operator", "POST", "/api/tasks", "").problem(http.StatusBadRequest, task.CodeInvalidJSON)
+	})
+	t.Run("32 levels are no syntax error", func(t *testing.T) {
+		body := `{"title":"x","owner":"pull","steps":` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `}`
+		s.do("operator", "POST", "/api/tasks", body).problem(422, task.CodeInvalidField)
+	})
+	t.Run("an escaped backslash before u0000 is no NUL", func(t *testing.T) {
+		s.do("operator", "POST", "/api/tasks", `{"title":"a\\u0000b","owner":"pull"}`).want(201)
+	})
+	t.Run("braces in text are no levels", func(t *testing.T) {
+		s.do("operator", "POST", "/api/tasks", `{"title":"`+strings.Repeat("{", 60)+`","owner":"pull"}`).want(201)
+	})
+	if n := len(decode[struct{ Tasks []any }](s.do("viewer", "GET", "/api/tasks", "")).Tasks); n != 2 {
+		t.Errorf("%d tasks were written", n)
+	}
+}
+
+func TestWrongFieldsAreNamed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.create("pull", "")
+	for _, c := range []struct {
+		name, method, path, body, field string
+		code                            task.Code
+	}{
+		{"an unknown field", "POST", "/api/tasks", `{"title":"x","owner":"pull","colour":"red"}`, "colour", task.CodeInvalidField},
+		{"an unknown field further down", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{"title":"a","why":1}]}`, "steps[0].why", task.CodeInvalidField},
+		{"another case", "POST", "/api/tasks", `{"Title":"x","owner":"pull"}`, "Title", task.CodeInvalidField},
+		{"a missing title", "POST", "/api/tasks", `{"owner":"pull"}`, "title", task.CodeInvalidField},
+		{"a missing title of a step", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{}]}`, "steps[0].title", task.CodeInvalidField},
+		{"a word for a number", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":"high"}`, "priority", task.CodeInvalidField},
+		{"half a number", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":1.5}`, "priority", task.CodeInvalidField},
+		{"a number over all bounds", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":1e300}`, "priority", task.CodeInvalidField},
+		{"a number over 64 bits", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":99999999999999999999}`, "priority", task.CodeInvalidField},
+		{"a status", "POST", "/api/tasks", `{"title":"x","owner":"pull","status":"done"}`, "status", task.CodeInvalidField},
+		{"null for what is needed", "POST", "/api/tasks", `{"title":null,"owner":"pull"}`, "title", task.CodeInvalidField},
+		{"null for a list", "PUT", "/api/tasks/1/steps", `{"steps":null}`, "steps", task.CodeInvalidField},
+		{"an unknown owner", "POST", "/api/tasks", `{"title":"x","owner":"ghost"}`, "owner", task.CodeUnknownAgent},
+		{"an invalid owner", "POST", "/api/tasks", `{"title":"x","owner":"bad"}`, "owner", task.CodeInvalidAgent},
+		{"createdBy on create", "POST", "/api/tasks", `{"title":"x","owner":"pull","createdBy":"me"}`, "createdBy", task.CodeImmutableField},
+		{"createdBy", "PATCH", "/api/tasks/1", `{"createdBy":"me"}`, "createdBy", task.CodeImmutableField},
+		{"createdAt", "PATCH", "/api/tasks/1", `{"createdAt":"2026-01-01T00:00:00Z"}`, "createdAt", task.CodeImmutableField},
+		{"id", "PATCH", "/api/tasks/1", `{"id":"2","title":"y"}`, "id", task.CodeImmutableField},
+		{"threadId", "PATCH", "/api/tasks/1", `{"threadId":"2"}`, "threadId", task.CodeImmutableField},
+		{"a bad id in a list", "POST", "/api/agents/pull/reassign", `{"taskIds":["5a"],"newAgent":"coder","comment":"c"}`, "taskIds[0]", task.CodeInvalidField},
+		{"an id over 64 bits", "POST", "/api/agents/pull/reassign", `{"taskIds":["99999999999999999999"],"newAgent":"coder","comment":"c"}`, "taskIds.0", task.CodeInvalidField},
+		{"a negative id", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":-1}`, "taskId", task.CodeInvalidField},
+		{"half an id", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":7.5}`, "taskId", task.CodeInvalidField},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.do("operator", c.method, c.path, c.body).field(c.code, c.field)
+		})
+	}
+	t.Run("all at once", func(t *testing.T) {
+		p := s.do("operator", "POST", "/api/tasks", `{"priority":"high","steps":3,"colour":1}`).problem(422, task.CodeInvalidField)
+		if len(p.Errors) != 5 {
+			t.Errorf("%+v", p.Errors)
+		}
+	})
+	t.Run("ids are taken as number and as text", func(t *testing.T) {
+		for _, id := range []string{`"1"`, `1`} {
+			s.do("operator", "POST", "/api/agents/pull/reassign", `{"taskIds":[`+id+`],"newAgent":"pull","comment":"c"}`).want(200)
+		}
+	})
+}
+
+func TestWrongIdsInThePathAreNamed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, id := range []string{"7a", "0", "-1", "7.5", "007", "+7", "%20", "99999999999999999999", "%ff", "7%00"} {
+		for _, path := range []string{"/api/tasks/", "/api/runs/"} {
+			s.do("viewer", "GET", path+id, "").field(task.CodeInvalidField, "id")
+		}
+		s.do("operator", "POST", "/api/tasks/"+id+"/complete", "").field(task.CodeInvalidField, "id")
+	}
+	s.do("viewer", "GET", "/api/tasks/77", "").problem(404, task.CodeTaskNotFound)
+	s.do("viewer", "GET", "/api/runs/77", "").problem(404, task.CodeRunNotFound)
+	s.do("viewer", "GET", "/api/agents/ghost", "").problem(404, task.CodeAgentNotFound)
+	s.do("admin", "DELETE", "/api/tokens/77", "").problem(404, task.CodeNotFound)
+}
+
+func TestLargeBodiesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	large := `{"title":"` + strings.Repeat("x", 10<<20) + `"}`
+	for _, key := range []string{"", "k"} {
+		s.do("operator", "POST", "/api/tasks", large, "Idempotency-Key", key).problem(413, task.CodeBodyTooLarge)
+		req := s.request("operator", "POST", "/api/tasks", "", "Content-Type", "application/json", "Idempotency-Key", key)
+		req.Body, req.ContentLength = io.NopCloser(strings.NewReader(large)), -1
+		s.send(req).problem(413, task.CodeBodyTooLarge)
+	}
+	just := `{"title":"x","owner":"pull","description":"` + strings.Repeat("x", 1<<20) + `"}`
+	s.do("operator", "POST", "/api/tasks", just[:1<<20]).problem(400, task.CodeInvalidJSON) // cut off, but not too large
+}
+
+func TestOtherContentTypesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, ct := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "json", "x"} {
+		s.do("operator", "POST", "/api/tasks", fine, "Content-Type", ct).problem(415, task.CodeUnsupportedMedia)
+	}
+	req := s.request("operator", "POST", "/api/tasks", fine)
+	req.Header.Del("Content-Type")
+	s.send(req).problem(415, task.CodeUnsupportedMedia)
+	for _, ct := range []string{"application/json", "application/json; charset=utf-8", "Application/JSON", "application/merge-patch+json"} {
+		s.do("operator", "POST", "/api/tasks", fine, "Content-Type", ct).want(201)
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, caller := range []string{"nobody", "viewer"} {
+		for _, path := range []string{"/api", "/api/", "/api/nothing", "/api/tasks/1/nothing", "/api/tasks/", "/api/%ff", "/api/../api/x"} {
+			s.do(caller, "GET", path, "").problem(404, task.CodeNotFound)
+			s.do(caller, "POST", path, "{}").problem(404, task.CodeNotFound)
+		}
+	}
+	a := s.do("viewer", "DELETE", "/api/tasks", "")
+	a.problem(405, task.CodeMethodNotAllowed)
+	if allow := a.Header.Get("Allow"); !strings.Contains(allow, "GET") || !strings.Contains(allow, "POST") {
+		t.Errorf("Allow: %q", allow)
+	}
+	s.do("viewer", "BREW", "/api/tasks/1", "").problem(405, task.CodeMethodNotAllowed)
+}
+
+func TestForeignHostNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, host := range []string{"evil.example", "evil.example:8080", "127.0.0.1.evil.example"} {
+		s.do("viewer", "GET", "/api/tasks", "", "Host", host).problem(421, task.CodeMisdirected)
+	}
+	for _, host := range []string{"localhost", "127.0.0.1:1", "[::1]:8080", "LOCALHOST"} {
+		s.do("viewer", "GET", "/api/tasks", "", "Host", host).want(200)
+	}
+}
+
+func TestAnEchoedByteStringDoesNotBreakTheAnswer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a := s.do("viewer", "GET", "/api/agents/%FF%FE%00x", "")
+	a.problem(404, task.CodeAgentNotFound)
+	if !bytes.Contains(a.Body, []byte("\ufffd")) {
+		t.Errorf("%s", a.Body)
+	}
+}
+
+func TestARefusalForNowTellsWhenToTryAgain(t *testing.T) {
+	t.Parallel()
+	e := task.Errorf(task.TooMany, task.CodeQueueFull, "full")
+	e.Retry = 7
+	var h huma.HeadersError
+	if err := headered(ofError(e)); !errors.As(err, &h) || h.GetHeaders().Get("Retry-After") != "7" {
+		t.Errorf("%v", err)
+	}
+}

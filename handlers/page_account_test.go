@@ -1,0 +1,209 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func TestSignInByPassword(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	b.get("/queues").is(200).shows("maya")
+
+	t.Run("a wrong password is told without saying which part was wrong", func(t *testing.T) {
+		n := y.browser()
+		n.post("/login", "name", "maya", "password", "wrong").is(401).shows("Name or password is wrong", `value="maya"`)
+		n.post("/login", "name", "nobody", "password", "wrong").is(401).shows("Name or password is wrong")
+	})
+	t.Run("whoever is not signed in is led to the sign-in page and back", func(t *testing.T) {
+		n := y.browser()
+		n.get("/tasks?q=x").leadsTo("/login?next=%2Ftasks%3Fq%3Dx").is(200).shows(`value="/tasks?q=x"`)
+		n.post("/login", "name", "maya", "password", pagePassword, "next", "/tasks?q=x").leadsTo("/tasks?q=x").is(200)
+	})
+	t.Run("another site is never where sign-in leads", func(t *testing.T) {
+		n := y.browser()
+		for _, next := range []string{"https://evil.example/", "//evil.example/", `/\evil.example`} {
+			n.post("/login", "name", "maya", "password", pagePassword, "next", next).leadsTo("/")
+		}
+	})
+	t.Run("signing out ends the session", func(t *testing.T) {
+		n := y.signIn("maya")
+		n.post("/logout").leadsTo("/login")
+		n.get("/queues").leadsTo("/login?next=%2Fqueues")
+	})
+	t.Run("too many failures are slowed down", func(t *testing.T) {
+		n := y.browser()
+		for range 4 {
+			n.post("/login", "name", "oleg", "password", "wrong")
+		}
+		n.post("/login", "name", "oleg", "password", "wrong").is(429).shows("Too many failed attempts")
+		y.forward(time.Hour)
+		n.post("/login", "name", "oleg", "password", "wrong").is(401)
+	})
+}
+
+func TestSignInLinksWorkOnce(t *testing.T) {
+	y := newPageYard(t)
+	link, err := y.svc.SetupLink(context.Background())
+	y.ok(err)
+
+	t.Run("the set-up page keeps the name when the passwords differ", func(t *testing.T) {
+		b := y.browser()
+		b.get("/setup?token=" + link).is(200).shows(`value="` + link + `"`)
+		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2", "other").is(422).shows("is not the same as the first", `value="maya"`)
+		b.post("/setup", "token", link, "name", "maya", "password", "short", "password2", "short").is(422).shows("must be at least 12 characters")
+	})
+	t.Run("the set-up link makes the first admin and is used up", func(t *testing.T) {
+		b := y.browser()
+		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2", pagePassword).leadsTo("/")
+		b.get("/settings/people").is(200)
+		y.browser().get("/setup?token=" + link).is(404)
+		y.browser().post("/setup", "token", link, "name", "mallory", "password", pagePassword, "password2", pagePassword).is(404)
+	})
+	t.Run("a sign-in link shows a button, and signs in once", func(t *testing.T) {
+		secret, err := y.svc.SignInLink(context.Background(), 1)
+		y.ok(err)
+		b := y.browser()
+		b.get("/login/link?token=" + secret).is(200)
+		b.get("/login/link?token=" + secret).is(200)
+		b.post("/login/link", "token", secret).leadsTo("/")
+		b.get("/queues").is(200)
+		y.browser().post("/login/link", "token", secret).is(403)
+	})
+}
+
+func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	post := func(b *browser, pairs ...string) *seenPage {
+		return b.post("/tasks", append([]string{"title", "Forged", "owner", "coder"}, pairs...)...)
+	}
+	t.Run("by their origin", func(t *testing.T) {
+		b.origin = "https://evil.example"
+		post(b).is(403).shows("came from another site")
+	})
+	t.Run("by what the browser says of the site", func(t *testing.T) {
+		b.origin, b.header = "", http.Header{"Sec-Fetch-Site": {"cross-site"}}
+		post(b).is(403)
+		b.header = http.Header{"Sec-Fetch-Site": {"same-site"}}
+		post(b).is(403)
+	})
+	t.Run("a browser that says nothing needs the form token", func(t *testing.T) {
+		b.header = http.Header{}
+		post(b).is(403)
+		post(b, "_token", "wrong").is(403)
+		token := b.get("/tasks/new").field("/tasks", "_token")
+		post(y.signIn("maya"), "_token", token).is(303) // the origin says enough
+		other := y.signIn("maya")
+		other.origin = ""
+		post(other, "_token", token).is(403) // another browser's token
+		post(b, "_token", token).is(303)
+	})
+	p, err := y.svc.OpenTasks(context.Background(), mayaActor, task.TaskFilter{Limit: 10})
+	y.ok(err)
+	if len(p.Tasks) != 2 {
+		t.Fatalf("%d tasks were made, want 2", len(p.Tasks))
+	}
+}
+
+func TestSettingsOfOnesOwn(t *testing.T) {
+	y := newPageYard(t)
+	b, other := y.maya(), y.signIn("maya")
+	const fresh = "a better password"
+
+	t.Run("a wrong present password is told beside its field", func(t *testing.T) {
+		b.post("/settings/password", "current", "wrong", "password", fresh).is(422).shows("is not your present password", `id="current-err"`)
+		b.post("/settings/password", "current", pagePassword, "password", "short").is(422).shows("must be at least 12 characters", `id="password-err"`)
+	})
+	t.Run("a new password ends the other sessions and keeps this one", func(t *testing.T) {
+		b.post("/settings/password", "current", pagePassword, "password", fresh).leadsTo("/settings").is(200).shows("Changed the password")
+		other.get("/queues").leadsTo("/login?next=%2Fqueues")
+		y.browser().post("/login", "name", "maya", "password", pagePassword).is(401)
+		y.browser().post("/login", "name", "maya", "password", fresh).is(303)
+	})
+	t.Run("the theme is kept in a cookie", func(t *testing.T) {
+		b.post("/settings/theme", "theme", "dark").leadsTo("/settings").shows(`data-theme="dark"`)
+		b.post("/settings/theme", "theme", "").leadsTo("/settings").shows(`data-theme=""`)
+		b.post("/settings/theme", "theme", "<b>").is(422)
+	})
+	t.Run("signing out everywhere ends this session and the others", func(t *testing.T) {
+		third := y.browser()
+		third.post("/login", "name", "maya", "password", fresh).is(303)
+		b.post("/settings/signout").leadsTo("/login")
+		b.get("/queues").leadsTo("/login?next=%2Fqueues")
+		third.get("/queues").leadsTo("/login?next=%2Fqueues")
+	})
+}
+
+func TestPeople(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	t.Run("a wrong password keeps name and role", func(t *testing.T) {
+		b.post("/settings/people", "name", "vera", "password", "short", "role", "viewer").is(422).
+			shows("must be at least 12 characters", `value="vera"`, `value="viewer" selected`)
+	})
+	b.post("/settings/people", "name", "vera", "password", pagePassword, "role", "viewer").leadsTo("/settings/people").shows("Added vera", `id="user-2"`)
+	t.Run("a name is given once", func(t *testing.T) {
+		b.post("/settings/people", "name", "vera", "password", pagePassword, "role", "viewer").is(409).shows("the name vera is taken")
+	})
+	t.Run("a new role ends the sessions of the person", func(t *testing.T) {
+		vera := y.signIn("vera")
+		b.post("/settings/people/2/role", "role", "operator").leadsTo("/settings/people").shows("Saved vera")
+		vera.get("/queues").leadsTo("/login?next=%2Fqueues")
+		y.signIn("vera").get("/tasks/new").is(200)
+	})
+	t.Run("a disabled person is out at once and may come back", func(t *testing.T) {
+		vera := y.signIn("vera")
+		b.post("/settings/people/2/disable").leadsTo("/settings/people").shows("disabled")
+		vera.get("/queues").is(303)
+		y.browser().post("/login", "name", "vera", "password", pagePassword).is(401)
+		b.post("/settings/people/2/enable").leadsTo("/settings/people")
+		y.signIn("vera")
+	})
+	t.Run("the last admin stays one", func(t *testing.T) {
+		b.post("/settings/people/1/role", "role", "viewer").is(409).shows("is the last admin")
+		b.get("/settings/people").is(200)
+	})
+	t.Run("an admin who steps down stays signed in with the new role", func(t *testing.T) {
+		b.post("/settings/people/2/role", "role", "admin").is(303)
+		b.post("/settings/people/1/role", "role", "operator").leadsTo("/settings").is(200)
+		b.get("/settings/people").is(403)
+	})
+}
+
+func TestTokensAreShownOnce(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days", "30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", y.srv.URL+"/mcp")
+	if cc := a.header.Get("Cache-Control"); cc != "no-store" {
+		t.Errorf("Cache-Control is %q, want no-store", cc)
+	}
+	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
+	secret := rest[:strings.IndexAny(rest, "<\n& ")]
+	if _, err := y.svc.Authenticate(context.Background(), secret, ""); err != nil {
+		t.Fatalf("the shown token %q does not work: %v", secret, err)
+	}
+	b.get("/settings/tokens").is(200).hides(secret).shows("laptop", secret[:9])
+
+	t.Run("what is wrong keeps the form", func(t *testing.T) {
+		b.post("/settings/tokens", "name", "", "scope", "read", "days", "30").is(422).shows("must not be blank", `value="read" selected`)
+		b.post("/settings/tokens", "name", "x", "scope", "agent", "days", "30").is(422).shows("choose an agent", `value="x"`)
+		b.post("/settings/tokens", "name", "x", "scope", "read", "days", "many").is(422).shows("must be a whole number", `value="many"`)
+		b.post("/settings/tokens", "name", "x", "scope", "agent", "agent", "ghost", "days", "1").is(422).shows("unknown agent")
+	})
+	t.Run("a revoked token ends at once", func(t *testing.T) {
+		b.post("/settings/tokens/1/revoke").leadsTo("/settings/tokens").shows("revoked")
+		if _, err := y.svc.Authenticate(context.Background(), secret, ""); err == nil {
+			t.Fatal("the revoked token still works")
+		}
+		b.post("/settings/tokens/99/revoke").is(404)
+	})
+	t.Run("act-as goes beside a scope", func(t *testing.T) {
+		b.post("/settings/tokens", "name", "bridge", "scope", "operate", "act_as", "1", "days", "1").is(200).shows("operate, act-as")
+	})
+}

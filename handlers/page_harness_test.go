@@ -1,0 +1,323 @@
+package handlers
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"taskyard/agentfile"
+	"taskyard/db"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// pageClock stands still until a test moves it.
+type pageClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *pageClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *pageClock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// pageScheduler is the clock as the pages see it.
+type pageScheduler struct {
+	next task.Time
+	ran  []string
+}
+
+func (f *pageScheduler) NextTick() task.Time { return f.next }
+func (f *pageScheduler) Window() string      { return "hourly from 6:00 to 21:00, UTC" }
+func (f *pageScheduler) Alive() bool         { return true }
+func (f *pageScheduler) Jobs() []task.JobInfo {
+	return []task.JobInfo{{Name: "tick", Schedule: "0 6-21 * * *", Next: f.next}, {Name: "backup", Schedule: "daily"}}
+}
+
+func (f *pageScheduler) RunJob(name string) error {
+	if name != "tick" && name != "backup" {
+		return task.Errorf(task.NotFound, task.CodeNotFound, "No job has the name %s", name)
+	}
+	f.ran = append(f.ran, name)
+	return nil
+}
+
+// pageYard is a whole server over a real database and agents folder.
+type pageYard struct {
+	t      testing.TB
+	svc    *service.Service
+	srv    *httptest.Server
+	server *Server
+	dir    string // of the agents
+	sched  *pageScheduler
+	*pageClock
+}
+
+const pagePassword = "correct horse battery"
+
+var testAgents = map[string]string{
+	"coder":    "---\ndescription: writes code\ntools: read, edit\nrunner: script\n---\nDo what the task says.\n",
+	"planner":  "---\ndescription: plans\ntools: read, task\nrunner: script\n---\nPlan.\n",
+	"reviewer": "---\ndescription: reviews\ntools: read\nrunner: script\napproval: always\n---\nReview.\n",
+	"pull":     "---\ndescription: claims itself\ntools: read\nrunner: none\n---\nWork.\n",
+	"bad":      "---\nname: bad\n---\nno description, no tools\n",
+}
+
+func newPageYard(t testing.TB) *pageYard {
+	t.Helper()
+	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
+	quiet := slog.New(slog.DiscardHandler)
+	d, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "yard.db"), Now: y.Now, Log: quiet})
+	y.ok(err)
+	t.Cleanup(func() { y.ok(d.Close()) })
+	for id, text := range testAgents {
+		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
+	}
+	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
+	y.ok(err)
+	y.svc = service.New(d, agents, service.Config{Now: y.Now, Log: quiet})
+	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
+	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir)})
+	y.ok(err)
+	y.server = s
+	y.srv = httptest.NewServer(s)
+	t.Cleanup(func() { y.svc.Hub().Close(); y.srv.Close() })
+	return y
+}
+
+func (y *pageYard) ok(err error) {
+	y.t.Helper()
+	if err != nil {
+		y.t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+// The people of the tests, as the service knows them.
+var mayaActor = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
+
+// maya makes the first admin and signs her in.
+func (y *pageYard) maya() *browser {
+	y.t.Helper()
+	link, err := y.svc.SetupLink(context.Background())
+	y.ok(err)
+	_, err = y.svc.FirstAdmin(context.Background(), link, "maya", pagePassword)
+	y.ok(err)
+	return y.signIn("maya")
+}
+
+// person adds somebody and signs them in.
+func (y *pageYard) person(name string, role task.Role) *browser {
+	y.t.Helper()
+	_, err := y.svc.AddUser(context.Background(), mayaActor, name, pagePassword, role)
+	y.ok(err)
+	return y.signIn(name)
+}
+
+func (y *pageYard) signIn(name string) *browser {
+	y.t.Helper()
+	b := y.browser()
+	a := b.post("/login", "name", name, "password", pagePassword)
+	a.leadsTo("/")
+	return b
+}
+
+// browser is a browser without scripts: a cookie jar, and forms sent with the
+// headers that browsers send. It does not follow redirects by itself.
+type browser struct {
+	y      *pageYard
+	client *http.Client
+	origin string // "" sends none
+	header http.Header
+}
+
+func (y *pageYard) browser() *browser {
+	jar, err := cookiejar.New(nil)
+	y.ok(err)
+	return &browser{y: y, origin: y.srv.URL, header: http.Header{}, client: &http.Client{
+		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: 30 * time.Second,
+	}}
+}
+
+// seenPage is what came back.
+type seenPage struct {
+	b      *browser
+	url    string
+	status int
+	header http.Header
+	body   string
+}
+
+func (b *browser) do(req *http.Request) *seenPage {
+	b.y.t.Helper()
+	for k, v := range b.header {
+		req.Header[k] = v
+	}
+	res, err := b.client.Do(req)
+	b.y.ok(err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	b.y.ok(err)
+	return &seenPage{b, req.Method + " " + req.URL.RequestURI(), res.StatusCode, res.Header, string(body)}
+}
+
+func (b *browser) get(path string) *seenPage {
+	b.y.t.Helper()
+	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodGet, b.y.srv.URL+path, http.NoBody)
+	b.y.ok(err)
+	return b.do(req)
+}
+
+func (b *browser) post(path string, pairs ...string) *seenPage {
+	b.y.t.Helper()
+	v := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		v.Add(pairs[i], pairs[i+1])
+	}
+	req, err := http.NewRequestWithContext(b.y.t.Context(), http.MethodPost, b.y.srv.URL+path, strings.NewReader(v.Encode()))
+	b.y.ok(err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if b.origin != "" {
+		req.Header.Set("Origin", b.origin)
+	}
+	return b.do(req)
+}
+
+// is checks the status.
+func (a *seenPage) is(status int) *seenPage {
+	a.b.y.t.Helper()
+	if a.status != status {
+		a.b.y.t.Errorf("%s: status %d, want %d; %s", a.url, a.status, status, a.problem())
+	}
+	return a
+}
+
+// leadsTo checks a 303 and returns the page that it leads to.
+func (a *seenPage) leadsTo(path string) *seenPage {
+	a.b.y.t.Helper()
+	a.is(http.StatusSeeOther)
+	if got := a.header.Get("Location"); got != path {
+		a.b.y.t.Errorf("%s leads to %s, want %s", a.url, got, path)
+	}
+	return a.b.get(path)
+}
+
+// shows checks that texts stand on the page, hides that they do not.
+func (a *seenPage) shows(texts ...string) *seenPage {
+	a.b.y.t.Helper()
+	for _, s := range texts {
+		if !strings.Contains(a.body, s) {
+			a.b.y.t.Errorf("%s (%d) does not show %q; %s", a.url, a.status, s, a.problem())
+		}
+	}
+	return a
+}
+
+func (a *seenPage) hides(texts ...string) *seenPage {
+	a.b.y.t.Helper()
+	for _, s := range texts {
+		if strings.Contains(a.body, s) {
+			a.b.y.t.Errorf("%s shows %q", a.url, s)
+		}
+	}
+	return a
+}
+
+var problemText = regexp.MustCompile(`data-problem>([^<]*)|class="err[^>]*>(?s:.*?)</svg>\s*([^<]*)`)
+
+func (a *seenPage) problem() string {
+	return strings.Join(problemText.FindAllString(a.body, -1), " | ")
+}
+
+// links returns every local address that a page links to, and every address
+// that its forms send to by method.
+func (a *seenPage) links() (hrefs []string, forms map[string]string) {
+	a.b.y.t.Helper()
+	forms = map[string]string{}
+	doc, err := html.Parse(strings.NewReader(a.body))
+	a.b.y.ok(err)
+	for n := range doc.Descendants() {
+		attr := map[string]string{}
+		for _, at := range n.Attr {
+			attr[at.Key] = at.Val
+		}
+		switch {
+		case n.Data == "a" && strings.HasPrefix(attr["href"], "/"), n.Data == "link" && strings.HasPrefix(attr["href"], "/"):
+			hrefs = append(hrefs, attr["href"])
+		case n.Data == "script" && attr["src"] != "":
+			hrefs = append(hrefs, attr["src"])
+		case n.Data == "form":
+			forms[attr["action"]] = strings.ToUpper(attr["method"])
+		}
+		for _, k := range []string{"hx-get", "data-stream"} {
+			if attr[k] != "" {
+				hrefs = append(hrefs, attr[k])
+			}
+		}
+		if attr["hx-post"] != "" {
+			forms[attr["hx-post"]] = "POST"
+		}
+	}
+	return hrefs, forms
+}
+
+// field returns the value of a named input of a form.
+func (a *seenPage) field(action, name string) string {
+	a.b.y.t.Helper()
+	doc, err := html.Parse(strings.NewReader(a.body))
+	a.b.y.ok(err)
+	for f := range doc.Descendants() {
+		if f.Data != "form" || attrOf(f, "action") != action {
+			continue
+		}
+		for n := range f.Descendants() {
+			if attrOf(n, "name") == name {
+				return attrOf(n, "value")
+			}
+		}
+	}
+	a.b.y.t.Fatalf("%s has no input %s in a form to %s", a.url, name, action)
+	return ""
+}
+
+func attrOf(n *html.Node, key string) string {
+	for _, at := range n.Attr {
+		if at.Key == key {
+			return at.Val
+		}
+	}
+	return ""
+}
+
+// create makes a task through the service.
+func (y *pageYard) create(a task.Actor, in task.New) *task.Task {
+	y.t.Helper()
+	if in.Title == "" {
+		in.Title = "A task of " + in.Owner
+	}
+	t, err := y.svc.CreateTask(context.Background(), a, in)
+	y.ok(err)
+	return t
+}
+
+func asAgent(id string) task.Actor { return task.Actor{Name: id, Role: task.RoleAgent} }

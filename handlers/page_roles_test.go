@@ -1,0 +1,163 @@
+package handlers
+
+import (
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestPagesByRole(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	m := y.sample("")
+	viewer, operator, reviewer := y.person("vera", task.RoleViewer), y.person("oleg", task.RoleOperator), y.person("rita", task.RoleReviewer)
+
+	t.Run("an admin sees every page", func(t *testing.T) {
+		for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages) {
+			b.get(p).is(200)
+		}
+		b.get("/").leadsTo("/queues").is(200)
+	})
+	t.Run("others see what they may", func(t *testing.T) {
+		for _, who := range []*browser{viewer, operator, reviewer} {
+			for _, p := range m.pages()[1:] {
+				who.get(p).is(200)
+			}
+			for _, p := range adminPages {
+				who.get(p).is(403).shows("it needs the permission")
+			}
+		}
+		for _, p := range m.writerPages() {
+			viewer.get(p).is(403)
+			operator.get(p).is(200)
+		}
+	})
+	t.Run("nobody sees nothing", func(t *testing.T) {
+		for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages) {
+			y.browser().get(p).leadsTo("/login?next=" + url.QueryEscape(p)).is(200)
+		}
+	})
+	t.Run("a viewer is offered no act on tasks, and has none", func(t *testing.T) {
+		own := []string{"/logout", "/settings/theme", "/settings/password", "/settings/signout"}
+		for _, p := range m.pages()[1:] {
+			_, forms := viewer.get(p).links()
+			for action, method := range forms {
+				if method == "POST" && !slices.Contains(own, action) {
+					t.Errorf("%s offers a viewer to post to %s", p, action)
+				}
+			}
+		}
+		w := "/tasks/" + m.work.String()
+		for _, p := range []string{"/tasks", w + "/comments", w + "/steps", w + "/steps/0", w + "/run", w + "/complete", w + "/cancel", w + "/move", w + "/edit", "/runs/1/cancel", "/runs/1/retry", "/runs/" + m.approval.String() + "/approve", "/agents", "/agents/reload", "/scheduler/tick", "/settings/people", "/settings/tokens", "/scheduler/jobs/tick/run"} {
+			viewer.post(p, "content", "x", "title", "x", "owner", "coder").is(403)
+			y.browser().post(p, "content", "x").is(303)
+		}
+	})
+	t.Run("who may not decide is told so and is refused", func(t *testing.T) {
+		at := "/approvals/" + m.approval.String()
+		operator.get(at).shows("Only reviewers and admins decide").hides("data-approve")
+		operator.post("/runs/" + m.approval.String() + "/approve").is(403)
+		operator.post("/runs/"+m.approval.String()+"/deny", "reason", "no").is(403)
+		reviewer.get(at).shows("data-approve")
+	})
+}
+
+// TestEveryAddressOnEveryPageLeadsSomewhere follows each link of each page and
+// checks that each form has a route.
+func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	m := y.sample("")
+	y.person("vera", task.RoleViewer)
+	todo, seen, actions := slices.Concat(m.pages(), m.writerPages(), adminPages), map[string]bool{}, map[string]string{}
+	for len(todo) > 0 {
+		p := todo[0]
+		todo = todo[1:]
+		p, _, _ = strings.Cut(p, "#")
+		if seen[p] || p == "" {
+			continue
+		}
+		seen[p] = true
+		a := b.get(p)
+		if a.status >= 400 {
+			t.Errorf("%s answers %d", p, a.status)
+			continue
+		}
+		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+			continue
+		}
+		hrefs, forms := a.links()
+		todo = append(todo, hrefs...)
+		for action, method := range forms {
+			if method != "POST" {
+				todo = append(todo, action)
+			}
+			actions[method+" "+action] = p
+		}
+		if len(seen) > 1000 {
+			t.Fatal("the pages go on for ever")
+		}
+	}
+	for action, page := range actions {
+		method, path, _ := strings.Cut(action, " ")
+		if method == "POST" && !y.hasRoute(path) {
+			t.Errorf("%s has a form to %s, which has no route", page, path)
+		}
+	}
+	t.Logf("%d addresses, %d forms", len(seen), len(actions))
+	if len(seen) < 60 || len(actions) < 40 {
+		t.Errorf("only %d addresses and %d forms were found", len(seen), len(actions))
+	}
+}
+
+// hasRoute asks as another site does: a route refuses that with 403, an
+// address without one is not there.
+func (y *pageYard) hasRoute(path string) bool {
+	for route := range y.server.perms {
+		method, pattern, _ := strings.Cut(route, " ")
+		if method == "POST" && matches(pattern, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(pattern, path string) bool {
+	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return false
+	}
+	for i := range want {
+		if want[i] != got[i] && !strings.HasPrefix(want[i], ":") {
+			return false
+		}
+	}
+	return true
+}
+
+func TestHostileTextsStayTexts(t *testing.T) {
+	const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
+	y := newPageYard(t)
+	b := y.maya()
+	m := y.sample(evil)
+	for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages, []string{"/queues?q=" + url.QueryEscape(evil), "/tasks?q=" + url.QueryEscape(evil), "/history?q=" + url.QueryEscape(evil), "/history?agent=" + url.QueryEscape(evil), "/runs?agent=" + url.QueryEscape(evil), "/login?next=" + url.QueryEscape("/"+evil)}) {
+		a := b.get(p)
+		if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+			a.hides("<script>alert", "<img src=x", evil)
+		} else if a.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s may be taken for a page", p)
+		}
+	}
+	b.get("/tasks/" + m.work.String()).shows(html.EscapeString("<script>alert"))
+	t.Run("neither in the answers to forms", func(t *testing.T) {
+		b.post("/tasks", "title", "", "description", evil, "owner", evil, "steps", evil, "links", evil, "priority", evil).is(422).hides("<script>alert", "<img src=x")
+		b.post("/agents", "id", evil, "text", evil).is(422).hides("<script>alert", "<img src=x")
+		b.post("/settings/tokens", "name", evil, "scope", evil, "days", evil).is(422).hides("<script>alert", "<img src=x")
+		b.post("/settings/people", "name", evil, "role", evil, "password", evil).is(422).hides("<script>alert", "<img src=x")
+		b.post("/scheduler/jobs/"+url.PathEscape(evil)+"/run").is(404).hides("<script>alert", "<img src=x")
+	})
+}

@@ -1,0 +1,178 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// sample fills a yard with something of everything; mark goes into every text
+// that people and agents may write. It returns a task of each sort.
+type sample struct {
+	work, asked, waits, stuck, draft, done, canceled, parent task.ID
+	running, ended, failed, approval                         task.ID
+}
+
+func (y *pageYard) sample(mark string) (m sample) {
+	ctx := context.Background()
+	in := func(owner, title string, prio int) task.New {
+		return task.New{
+			Owner: owner, Title: title + mark, Priority: prio, Description: "What is wanted: " + mark, Steps: []task.Step{{Title: "Plan" + clip60(mark), Done: true}, {Title: "Write the code", Details: "Details " + mark}, {Title: "Check"}},
+			Resources: []task.Resource{{Type: "url", Value: "https://example.com/spec", Label: "Spec" + mark}, {Type: "file", Value: "/srv/" + mark}},
+		}
+	}
+	m.done = y.create(mayaActor, in("coder", "Ship the first version", 0)).ID
+	y.runOf(m.done, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "All of it works. " + mark, Artifacts: []string{"out/report-" + mark}, Usage: task.Usage{ToolCalls: 12, TokensIn: 42000, TokensOut: 6100, CostUSD: 0.31}}, mark)
+	y.ok2(y.svc.CompleteTask(ctx, mayaActor, m.done, "Shipped. "+mark, 0))
+	m.canceled = y.create(mayaActor, in("planner", "A plan nobody needs", 0)).ID
+	_, err := y.svc.CancelTask(ctx, mayaActor, m.canceled, "not wanted "+mark)
+	y.ok(err)
+	y.forward(2 * time.Hour)
+
+	m.stuck = y.create(mayaActor, in("coder", "Migrate the database", 4)).ID
+	for range 3 {
+		m.failed = y.runOf(m.stuck, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 1: " + mark, Permanent: true}, mark)
+	}
+	m.draft = y.create(mayaActor, task.New{Owner: "bad", Title: "Think about it" + mark, Status: task.Draft}).ID
+	m.parent = y.create(mayaActor, in("planner", "Prepare the release", 8)).ID
+	sub, err := y.svc.CreateSubtask(ctx, asAgent("planner"), m.parent, 1, task.New{Owner: "coder", Title: "Write release notes" + mark, Priority: 3})
+	y.ok(err)
+	m.waits = sub.ID
+	r, err := y.svc.RunNow(ctx, mayaActor, m.waits)
+	y.ok(err)
+	m.approval = r.ID
+	m.asked = y.create(mayaActor, in("planner", "Choose a colour", 1)).ID
+	_, err = y.svc.Notify(ctx, asAgent("planner"), m.asked, "Blue or green? "+mark, true)
+	y.ok(err)
+	y.ok2(y.svc.Comment(ctx, mayaActor, m.stuck, "Please look at the **log**: "+mark))
+	m.ended = y.runOf(m.parent, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "Planned it in three steps. " + mark, Usage: task.Usage{ToolCalls: 4, TokensIn: 9000, TokensOut: 900}}, mark)
+	m.work = y.create(mayaActor, in("coder", "Add a dark mode to the settings page", 6)).ID
+	m.running = y.runOf(m.work, service.Finished{}, mark)
+	y.create(mayaActor, in("pull", "Answer the mail of a customer", 2))
+	y.create(mayaActor, in("reviewer", "Look at the new endpoints", 2))
+	_, err = y.svc.Tick(ctx, "cron")
+	y.ok(err)
+	y.ok(y.svc.NoteJob(ctx, "backup", 1200*time.Millisecond, context.DeadlineExceeded))
+	y.ok(y.svc.RollUp(ctx))
+	y.ok(y.svc.Index(ctx))
+	_, err = y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "laptop", Agent: "coder"})
+	y.ok(err)
+	return m
+}
+
+func clip60(s string) string { r := []rune(s); return string(r[:min(len(r), 50)]) }
+
+func (y *pageYard) ok2(_ any, err error) {
+	y.t.Helper()
+	y.ok(err)
+}
+
+// runOf makes a run of a task by hand, with a transcript, and ends it unless f
+// names no end.
+func (y *pageYard) runOf(id task.ID, f service.Finished, mark string) task.ID {
+	y.t.Helper()
+	ctx := context.Background()
+	r, err := y.svc.RunNow(ctx, mayaActor, id)
+	y.ok(err)
+	st, _, err := y.svc.NextRun(ctx, nil)
+	y.ok(err)
+	if st == nil || st.Run.ID != r.ID {
+		y.t.Fatalf("run %d did not start", r.ID)
+	}
+	y.ok(y.svc.RunWorking(ctx, r.ID, st.Run.Lease, 1, "1", "b"))
+	data := func(v any) json.RawMessage {
+		b, err := json.Marshal(v)
+		y.ok(err)
+		return b
+	}
+	y.ok(y.svc.AppendTranscript(ctx, r.ID, st.Run.Lease, []task.Message{
+		{Role: task.SpeakerAssistant, Type: "text", Content: "I read the settings first. " + mark},
+		{Role: task.SpeakerAssistant, Type: "tool_call", Content: "read", Data: data(map[string]any{"tool": "read", "args": map[string]string{"path": "settings.go" + mark}})},
+		{Role: task.SpeakerTool, Type: "tool_result", Content: "package settings\n\nfunc New() {}\n" + mark},
+		{Role: task.SpeakerAssistant, Type: "tool_call", Content: "bash", Data: data(map[string]any{"tool": "bash", "args": map[string]string{"command": "go test ./..."}})},
+		{Role: task.SpeakerTool, Type: "tool_result", Content: "refused: coder may not use bash", Data: data(map[string]any{"tool": "bash", "denied": true})},
+		{Role: task.SpeakerAssistant, Type: "usage", Data: data(task.Usage{ToolCalls: 2, TokensIn: 9000, TokensOut: 800})},
+		{Role: task.SpeakerAssistant, Type: "log", Content: "stderr: warning " + mark},
+	}))
+	if f.State.Status == "" {
+		return r.ID
+	}
+	y.forward(90 * time.Second)
+	y.ok(y.svc.FinishRun(ctx, r.ID, st.Run.Lease, f))
+	return r.ID
+}
+
+// pages are the addresses of every page, in a yard with a sample.
+func (m sample) pages() []string {
+	id := func(path string, id task.ID, rest string) string { return path + id.String() + rest }
+	list := []string{
+		"/", "/queues", "/queues?view=list", "/queues?agent=coder", "/queues?status=waiting", "/queues?q=release&view=list", "/tasks", "/tasks?status=failed&agent=coder",
+		"/approvals", id("/approvals/", m.approval, ""), "/runs", "/runs?status=failed&agent=coder", id("/runs?task=", m.stuck, ""), "/history", "/history?q=first&status=done", "/agents", "/scheduler", "/settings", "/settings/about",
+		id("/runs/", m.running, "/transcript"), id("/runs/", m.running, "/transcript?after=1"),
+	}
+	for _, t := range []task.ID{m.work, m.asked, m.waits, m.stuck, m.draft, m.done, m.canceled, m.parent} {
+		list = append(list, id("/tasks/", t, ""))
+	}
+	for _, r := range []task.ID{m.running, m.ended, m.failed, m.approval} {
+		list = append(list, id("/runs/", r, ""))
+	}
+	for a := range testAgents {
+		list = append(list, "/agents/"+a)
+	}
+	return list
+}
+
+// writerPages are for those who may change tasks, adminPages for admins.
+func (m sample) writerPages() []string {
+	t := "/tasks/" + m.parent.String()
+	return []string{"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(), t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit"}
+}
+
+var adminPages = []string{"/agents/new", "/agents/coder/edit", "/agents/bad/edit", "/settings/people", "/settings/tokens"}
+
+func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
+	coder := &task.Agent{ID: "coder", Serving: true}
+	base := func() whyInput {
+		return whyInput{task: &task.Task{ID: 5, Owner: "coder", Status: task.Active}, owner: coder, attempts: 3, nextTick: task.Time(3600_000), now: 1000}
+	}
+	for name, c := range map[string]struct {
+		with func(*whyInput)
+		want string
+	}{
+		"free":                 {func(*whyInput) {}, "Nothing speaks against it: the next tick at 01:00 UTC makes a run."},
+		"free without a clock": {func(w *whyInput) { w.nextTick = 0 }, "No tick is planned: it runs when a person presses “Run now”."},
+		"draft":                {func(w *whyInput) { w.task.Status = task.Draft }, "It is a draft: nobody works on it until somebody starts it."},
+		"question":             {func(w *whyInput) { w.task.QuestionID = 9 }, "A question to people is open: no run and no signup before the answer."},
+		"approval":             {func(w *whyInput) { w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseApproval} }, "Run 7 waits for a reviewer's approval."},
+		"approval with an end": {func(w *whyInput) {
+			w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseApproval, Approval: &task.Approval{ExpiresAt: 7200_000}}
+		}, "Run 7 waits until 02:00 UTC for a reviewer's approval."},
+		"queued": {func(w *whyInput) { w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseQueued} }, "Run 7 is queued: it starts when a place is free."},
+		"backoff": {func(w *whyInput) {
+			w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseQueued, NotBefore: 60_000}
+		}, "Run 7 is queued and starts no sooner than 00:01 UTC."},
+		"running":     {func(w *whyInput) { w.run = &task.Run{ID: 7, Status: task.RunRunning, Phase: task.PhaseWorking} }, "Run 7 is working."},
+		"claimed":     {func(w *whyInput) { w.task.Claim = &task.Claim{Holder: "coder", ExpiresAt: 7200_000} }, "coder works on it until 02:00 UTC, or longer with each sign of life."},
+		"no owner":    {func(w *whyInput) { w.owner = nil }, "Its owner coder is not defined any more: move it to another agent."},
+		"invalid":     {func(w *whyInput) { w.owner = &task.Agent{} }, "The definition of coder is invalid: mend it, or move the task."},
+		"pull-only":   {func(w *whyInput) { w.owner = &task.Agent{Serving: true, PullOnly: true, PullReason: "runner: none"} }, "coder claims its work itself; Taskyard does not start it: runner: none"},
+		"failed once": {func(w *whyInput) { w.task.Failures, w.task.LastFailure = 1, "exit code 1" }, "Its last run failed: exit code 1"},
+		"stuck":       {func(w *whyInput) { w.task.Failures = 3 }, "It is stuck after 3 failures in a row: no tick and no wake tries it again until a person runs it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := base()
+			c.with(&w)
+			if got := whyLines(w); len(got) == 0 || got[0] != c.want {
+				t.Errorf("got %q, want %q first", got, c.want)
+			}
+		})
+	}
+	w := base()
+	if w.task.Status = task.Done; whyLines(w) != nil {
+		t.Error("a task of history has a reason")
+	}
+}

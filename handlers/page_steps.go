@@ -1,0 +1,106 @@
+package handlers
+
+import (
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) stepPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
+	m, err := s.stepModel(c, t)
+	return views.StepPage(ch, m), err
+}
+
+func (s *Server) stepModel(c echo.Context, t *task.Task) (views.StepModel, error) {
+	n, err := index(c)
+	if err != nil {
+		return views.StepModel{}, err
+	}
+	if n >= len(t.Steps) {
+		return views.StepModel{}, task.Errorf(task.NotFound, task.CodeNotFound, "Task %d has no step %d", t.ID, n+1)
+	}
+	agents, err := s.agentOptions(c)
+	st := t.Steps[n]
+	return views.StepModel{
+		Task: t, Index: n, Title: st.Title, Details: st.Details, Agents: agents,
+		Sub: views.SubtaskEntry{Title: st.Title, Description: st.Details, Priority: formNumber(t.Priority)},
+	}, err
+}
+
+// updateStep takes both forms of a step: the tick, and title and details.
+func (s *Server) updateStep(c echo.Context) error {
+	t, err := s.taskParam(c)
+	if err != nil {
+		return err
+	}
+	m, err := s.stepModel(c, t)
+	if err != nil {
+		return err
+	}
+	ctx, a := formContext(c), actorOf(c)
+	if tick := c.FormValue("done"); tick != "" {
+		done := tick == "true"
+		_, err := s.svc.UpdateStep(ctx, a, t.ID, m.Index, task.StepPatch{Done: &done})
+		if e, ok := refusal(err); ok {
+			return s.taskAgain(c, t.ID, e, views.TaskEntries{})
+		}
+		if err != nil {
+			return err
+		}
+		return s.done(c, views.URL.Task(t.ID), "Step %d is %s", m.Index+1, doneWord(done))
+	}
+	m.Title, m.Details = c.FormValue("title"), text(c, "details")
+	_, err = s.svc.UpdateStep(ctx, a, t.ID, m.Index, task.StepPatch{Title: &m.Title, Details: &m.Details})
+	m.Errors = problemsOf(err)
+	return s.stepDone(c, m, err, sprintf("Saved step %d", m.Index+1))
+}
+
+func doneWord(done bool) string {
+	if done {
+		return "done"
+	}
+	return "open again"
+}
+
+func (s *Server) createSubtask(c echo.Context) error {
+	t, err := s.taskParam(c)
+	if err != nil {
+		return err
+	}
+	m, err := s.stepModel(c, t)
+	if err != nil {
+		return err
+	}
+	m.Sub = views.SubtaskEntry{Title: c.FormValue("title"), Owner: c.FormValue("owner"), Description: text(c, "description"), Priority: c.FormValue("priority")}
+	prio, err := wholeNumber(c, "priority")
+	var sub *task.Task
+	if err == nil {
+		sub, err = s.svc.CreateSubtask(formContext(c), actorOf(c), t.ID, m.Index, task.New{Title: m.Sub.Title, Owner: m.Sub.Owner, Description: m.Sub.Description, Priority: prio})
+	}
+	said := ""
+	if err == nil {
+		said = sprintf("Delegated step %d as #%d", m.Index+1, sub.ID)
+	}
+	m.SubErrors = problemsOf(err)
+	return s.stepDone(c, m, err, said)
+}
+
+// stepDone answers a form of the step's page: back to the task, or the page
+// again with what m tells about the form that was sent.
+func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said string) error {
+	if err == nil {
+		return s.done(c, views.URL.Task(m.Task.ID), "%s", said)
+	}
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	if e.Kind == task.Conflict { // the form that was sent may be gone
+		m.Errors, m.SubErrors = views.ErrorsOf(e), nil
+	}
+	return s.again(c, e, views.URL.StepEdit(m.Task.ID, m.Index), func(ch views.Chrome) (templ.Component, error) {
+		return views.StepPage(ch, m), nil
+	})
+}

@@ -1,0 +1,252 @@
+package handlers
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func TestDecisionsOnRuns(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	waiting := func(title string) (task.ID, string) {
+		k := y.create(asAgent("planner"), task.New{Owner: "coder", Title: title})
+		r, err := y.svc.RunNow(context.Background(), asAgent("planner"), k.ID)
+		y.ok(err)
+		return r.ID, r.Approval.Version
+	}
+	one, version := waiting("First of them")
+	two, _ := waiting("Second of them")
+	at := "/runs/" + one.String()
+
+	t.Run("the first that waits is shown, whole", func(t *testing.T) {
+		b.get("/approvals").is(200).shows("2 waiting", "First of them", "Second of them", "Do what the task says.", "asks to run", `hx-get="/approvals/1"`).hides(`hx-get="/approvals"`)
+		b.get("/approvals/2").is(200).shows("Second of them")
+		b.get("/queues").shows(`(2) Queues`, "Approve run")
+	})
+	t.Run("a rejection needs a reason", func(t *testing.T) {
+		b.post(at+"/deny", "reason", "  ").is(422).shows("is required")
+	})
+	t.Run("limits can only be tightened, and what was typed stays", func(t *testing.T) {
+		b.post(at+"/approve", "version", version, "timeoutSeconds", "999999").is(422).shows("may only be tightened", `value="999999"`)
+		b.post(at+"/approve", "version", version, "maxTokens", "many", "scope", "task").is(422).shows("must be a whole number", `value="task" form="approve" checked`)
+	})
+	t.Run("what was not looked at is not approved", func(t *testing.T) {
+		b.post(at+"/approve", "version", strings.Repeat("0", 64)).is(409).shows("has changed since you looked")
+	})
+	t.Run("an approval with limits lets it run, once for a form", func(t *testing.T) {
+		for range 2 {
+			b.post(at+"/approve", "version", version, "timeoutSeconds", "60", "_key", "A1").leadsTo("/approvals").shows("Run 1 is queued", "1 waiting")
+		}
+		b.get("/approvals/1").shows("Approved by maya")
+		b.get(at).shows("of 1m")
+	})
+	t.Run("a decision is not taken twice", func(t *testing.T) {
+		b.post(at+"/approve", "version", version).is(409).shows("was already approved by user:maya")
+		b.post(at+"/deny", "reason", "too late").is(409).shows("was already approved by user:maya")
+	})
+	t.Run("a rejection goes into the thread", func(t *testing.T) {
+		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").leadsTo("/approvals").shows("Run 2 was rejected", "Nothing waits for approval")
+		b.get("/tasks/2").shows("Run 2 was denied: Not this way")
+		b.get("/approvals/2").shows("Denied by maya", "Not this way")
+	})
+}
+
+func TestRunsAndTheirTranscripts(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
+	failed := y.runOf(k.ID, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 2", Permanent: true}, "mark")
+	at := "/runs/" + failed.String()
+
+	t.Run("a run shows its outcome and what was said", func(t *testing.T) {
+		b.get(at).is(200).shows("exit code 2", "I read the settings first.", "All as text", "Retry")
+		b.get("/runs").shows("The work", "exit code 2")
+		b.get("/runs?status=completed").shows("No run matches")
+	})
+	t.Run("the stream answers items alone, after a line", func(t *testing.T) {
+		all := b.get(at + "/transcript?after=0").is(200).hides("<html")
+		if n := strings.Count(all.body, `<li id="m`); n != 8 {
+			t.Errorf("%d items, want 8: a call and its answer are one", n)
+		}
+		first, _, _ := strings.Cut(all.body[strings.Index(all.body, `id="m`)+5:], `"`)
+		if n := strings.Count(b.get(at+"/transcript?after="+first).body, `<li id="m`); n != 7 {
+			t.Errorf("%d items after the first, want 7", n)
+		}
+		b.get(at + "/transcript?after=x").is(422)
+	})
+	t.Run("the whole transcript is plain text", func(t *testing.T) {
+		a := b.get(at+"/transcript").is(200).shows("I read the settings first. mark\n", "stderr: warning")
+		if ct := a.header.Get("Content-Type"); ct != "text/plain; charset=utf-8" {
+			t.Errorf("Content-Type is %q", ct)
+		}
+	})
+	t.Run("a long transcript is read in parts to its end", func(t *testing.T) {
+		r, err := y.svc.RunNow(t.Context(), mayaActor, k.ID)
+		y.ok(err)
+		st, _, err := y.svc.NextRun(t.Context(), nil)
+		y.ok(err)
+		var said []task.Message
+		for i := range transcriptLines + 20 {
+			said = append(said, task.Message{Role: task.SpeakerAssistant, Type: "text", Content: "line " + task.ID(i).String() + "."})
+		}
+		y.ok(y.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease, said))
+		long := "/runs/" + r.ID.String()
+		b.get(long).shows("line 480.", "The rest is left out here.").hides("line 500.")
+		b.get(long+"/transcript").shows("line 0.", "line 519.")
+		b.post(long + "/cancel").leadsTo(long).shows("was stopped")
+	})
+	t.Run("a retry is a run of its own that names the old one", func(t *testing.T) {
+		b.post(at+"/retry").leadsTo("/runs/3").shows("tries it again", "a retry of")
+		b.get(at).shows("tried again as").hides(at + "/retry")
+		b.post(at+"/retry").is(409).shows("is in flight", `href="`+at+`"`)
+	})
+}
+
+func TestHistoryIsSearched(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	b.get("/history").shows("Nothing is finished yet")
+	y.sample("")
+	b.get("/history").is(200).shows("Today", "Ship the first version", "A plan nobody needs")
+	b.get("/history?q=first+vers").shows("Ship the first version").hides("A plan nobody needs")
+	b.get("/history?q=wanted&status=canceled").shows("A plan nobody needs").hides("Ship the first version")
+	b.get("/history?agent=planner").hides("Ship the first version")
+	b.get("/history?q=nothinglikeit").shows("Nothing matches")
+	today := y.Now().Format(time.DateOnly)
+	b.get("/history?from="+today+"&to="+today).shows("Ship the first version", "from "+today)
+	b.get("/history?to=2001-01-01").shows("Nothing matches")
+}
+
+func TestAgentDefinitionsOnPages(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	const good = "---\ndescription: tests things\ntools: read\n---\nTest.\n"
+
+	t.Run("verdicts show with line and reason", func(t *testing.T) {
+		b.get("/agents").is(200).shows("coder", "Valid", "Invalid", filepath.Dir(y.dir))
+		b.get("/agents/bad").shows("This definition cannot run", "tools")
+		b.get("/agents/pull").shows("Pull only")
+	})
+	t.Run("an invalid text is refused with every problem and kept", func(t *testing.T) {
+		b.post("/agents", "id", "tester", "text", "---\r\nname: x\r\n---\r\nkept words\r\n").is(422).
+			shows("is not valid and was not saved", "description", "tools", "kept words", `value="tester"`, `name="force"`)
+		b.post("/agents", "id", "No Good", "text", good).is(422).shows("must be 1 to 63 of")
+		b.get("/agents/tester").is(404)
+	})
+	t.Run("a good one is written as it was typed", func(t *testing.T) {
+		b.post("/agents", "id", "tester", "text", strings.ReplaceAll(good, "\n", "\r\n")).leadsTo("/agents/tester").shows("Saved tester", "tests things")
+		text, err := os.ReadFile(filepath.Join(y.dir, "tester.md"))
+		y.ok(err)
+		if string(text) != good {
+			t.Errorf("the file holds %q, want %q", text, good)
+		}
+		b.post("/agents", "id", "tester", "text", good+"over").is(409).shows("There is an agent tester already")
+	})
+	t.Run("a change made meanwhile is not written over unseen", func(t *testing.T) {
+		hash := b.get("/agents/tester/edit").is(200).field("/agents/tester", "hash")
+		for range 2 { // the same form twice finds its own text
+			b.post("/agents/tester", "hash", hash, "text", good+"More.\n").leadsTo("/agents/tester").shows("More.")
+		}
+		stale := b.post("/agents/tester", "hash", hash, "text", good+"Mine.\n").is(409).shows("changed since you read it", "The file as it is now", "More.", "Mine.")
+		b.post("/agents/tester", "hash", stale.field("/agents/tester", "hash"), "text", good+"Mine.\n").leadsTo("/agents/tester").shows("Mine.")
+	})
+	t.Run("an invalid text is saved when that is insisted on", func(t *testing.T) {
+		hash := b.get("/agents/tester/edit").field("/agents/tester", "hash")
+		b.post("/agents/tester", "hash", hash, "text", "broken", "force", "1").leadsTo("/agents/tester").shows("the last good version goes on serving")
+		b.get("/agents/tester/edit").shows("broken")
+	})
+	t.Run("what owns open tasks is not deleted", func(t *testing.T) {
+		k := y.create(mayaActor, task.New{Owner: "tester"})
+		b.post("/agents/tester/delete").is(409).shows("owns 1 open tasks")
+		b.post("/tasks/" + k.ID.String() + "/complete").is(303)
+		b.post("/agents/tester/delete").leadsTo("/agents").shows("Deleted tester")
+		b.get("/agents/tester").is(404)
+	})
+	t.Run("files put there by hand are read again", func(t *testing.T) {
+		y.ok(os.WriteFile(filepath.Join(y.dir, "byhand.md"), []byte(good), 0o600))
+		b.post("/agents/reload").leadsTo("/agents").shows("byhand")
+	})
+}
+
+func TestTheScheduler(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	y.sample("")
+	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only", "question open", "its runs failed or were denied", "context deadline exceeded")
+	b.post("/scheduler/tick").leadsTo("/scheduler").shows("Tick: ", "by maya")
+	b.post("/scheduler/jobs/backup/run").leadsTo("/scheduler").shows("Job backup runs now")
+	b.post("/scheduler/jobs/other/run").is(404).shows("No job has the name other", `href="/scheduler"`)
+	if len(y.sched.ran) != 1 || y.sched.ran[0] != "backup" {
+		t.Errorf("jobs run: %v", y.sched.ran)
+	}
+	y.sched.next = 0
+	b.get("/scheduler").shows("The scheduler is off")
+}
+
+func TestTheBoard(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	for range columnRead + 30 {
+		y.create(mayaActor, task.New{Owner: "coder", Title: "One of many"})
+	}
+	k := y.create(mayaActor, task.New{Owner: "planner", Title: "A question of mine"})
+	_, err := y.svc.Notify(context.Background(), asAgent("planner"), k.ID, "What now?", true)
+	y.ok(err)
+
+	t.Run("a column holds 25 cards and counts the rest", func(t *testing.T) {
+		a := b.get("/queues").is(200).shows("105 more in Idle", "Needs you 1", "Queue is empty")
+		if n := strings.Count(a.body, "One of many</a>"); n != columnCards {
+			t.Errorf("%d cards, want %d", n, columnCards)
+		}
+	})
+	t.Run("a filter narrows columns", func(t *testing.T) {
+		b.get("/queues?status=waiting").shows("A question of mine").hides("One of many", "Queue is empty")
+		b.get("/queues?agent=planner").hides("One of many")
+		b.get("/queues?q=question").shows("A question of mine").hides("One of many")
+		b.get("/queues?status=failed").shows("Nothing matches")
+	})
+	t.Run("the list shows the same tasks in order", func(t *testing.T) {
+		b.get("/queues?view=list").shows("One of many", "A question of mine").hides("not shown")
+		b.get("/queues?view=list&status=waiting").shows("A question of mine").hides("One of many")
+	})
+	t.Run("tasks are paged", func(t *testing.T) {
+		a := b.get("/tasks?agent=coder").is(200)
+		hrefs, _ := a.links()
+		next := ""
+		for _, h := range hrefs {
+			if strings.Contains(h, "after=") {
+				next = h
+			}
+		}
+		if !strings.Contains(next, "agent=coder") {
+			t.Fatalf("the next page is %q", next)
+		}
+		if n := strings.Count(b.get(next).is(200).hides(`rel="next"`).body, "One of many"); n != 30 {
+			t.Errorf("the second page has %d tasks, want 30", n)
+		}
+	})
+	t.Run("an owner whose definition is gone still has a column", func(t *testing.T) {
+		y.ok(os.Remove(filepath.Join(y.dir, "planner.md")))
+		b.post("/agents/reload").is(303)
+		b.get("/queues").shows("A question of mine")
+		b.get("/tasks/" + k.ID.String()).is(200)
+	})
+}
+
+func TestColumnsKeepWhatWaitsForPeople(t *testing.T) {
+	cards := func(n int) []views.Card { return make([]views.Card, n) }
+	groups := trimGroups([]views.CardGroup{{Glyph: views.GlyphWork, Cards: cards(20)}, {Glyph: views.GlyphWait, Cards: cards(10)}, {Glyph: views.GlyphIdle, Cards: cards(25), More: 5}}, 25)
+	for i, want := range [][2]int{{15, 5}, {10, 0}, {0, 30}} {
+		if got := [2]int{len(groups[i].Cards), groups[i].More}; got != want {
+			t.Errorf("group %d has %d cards and %d more, want %v", i, got[0], got[1], want)
+		}
+	}
+}

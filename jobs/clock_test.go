@@ -1,0 +1,282 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"taskyard/task"
+)
+
+// bench is a clock with a few jobs, in a bubble whose time a test moves.
+type bench struct {
+	*clock
+	stop func()
+
+	mu    sync.Mutex
+	fired map[string][]time.Time
+}
+
+func newBench(t *testing.T, loc *time.Location, table ...job) *bench {
+	t.Helper()
+	b := &bench{fired: map[string][]time.Time{}}
+	for i := range table {
+		name, run := table[i].name, table[i].run
+		table[i].run = func(ctx context.Context) error {
+			b.mu.Lock()
+			b.fired[name] = append(b.fired[name], time.Now())
+			b.mu.Unlock()
+			if run != nil {
+				return run(ctx)
+			}
+			return nil
+		}
+	}
+	var err error
+	b.clock, err = newClock(table, loc, func(job, time.Duration, error) {}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) startIn(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := b.start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.stop = func() { cancel(); b.clock.stop() }
+}
+
+func (b *bench) times(name string) []time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.fired[name])
+}
+
+func (b *bench) scheduler() any {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clock.mu.Lock()
+	defer b.clock.mu.Unlock()
+	return b.cron
+}
+
+// shift makes the wall clock show d more than it would.
+func (b *bench) shift() *atomic.Int64 {
+	var offset atomic.Int64
+	b.wall = func() time.Time { return time.Now().Round(0).Add(time.Duration(offset.Load())) }
+	return &offset
+}
+
+// The clock of a bubble begins at midnight UTC of 2000-01-01.
+
+func TestClockFiresThroughChangesOfTheWallClock(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, day := range []struct{ name, start string }{
+		{"spring", "2000-03-25T20:30:30Z"},
+		{"autumn", "2000-10-28T20:30:30Z"},
+	} {
+		t.Run(day.name, func(t *testing.T) {
+			start, err := time.Parse(time.RFC3339, day.start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(start))
+				b := newBench(t, berlin, job{name: "hourly", cron: "0 * * * *"}, job{name: "night", cron: "30 2 * * *"})
+				b.startIn(t)
+				time.Sleep(12 * time.Hour)
+				b.stop()
+				for name, line := range map[string]string{"hourly": "0 * * * *", "night": "30 2 * * *"} {
+					want := firings(t, line, berlin, start.Add(-30*time.Second), start.Add(12*time.Hour))
+					if got := b.times(name); !slices.EqualFunc(got, want, time.Time.Equal) {
+						t.Errorf("%s fired at %v, want %v", name, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestClockSurvivesJumps(t *testing.T) {
+	t.Parallel()
+	hourly := func() job { return job{name: "hourly", cron: "0 * * * *"} }
+	often := func() job { return job{name: "often", every: 10 * time.Second} }
+
+	t.Run("missed times of a step forward are folded into one", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, time.UTC, hourly(), often())
+			offset := b.shift()
+			b.startIn(t)
+			defer func() { b.stop() }()
+			old := b.scheduler()
+			time.Sleep(90 * time.Second)
+			offset.Store(int64(5 * time.Hour))
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if got := b.times("hourly"); len(got) != 1 {
+				t.Errorf("fired %d times, want once for the five that were missed", len(got))
+			}
+			if b.scheduler() == old {
+				t.Error("the schedule was not built anew")
+			}
+		})
+	})
+	t.Run("a step forward between two times fires nothing", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, time.UTC, hourly())
+			offset := b.shift()
+			b.startIn(t)
+			defer func() { b.stop() }()
+			time.Sleep(90 * time.Second)
+			offset.Store(int64(20 * time.Minute))
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if got := b.times("hourly"); len(got) != 0 {
+				t.Errorf("fired at %v", got)
+			}
+		})
+	})
+	t.Run("after a step back the schedule is built anew and goes on", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, time.UTC, hourly(), often())
+			offset := b.shift()
+			b.startIn(t)
+			defer func() { b.stop() }()
+			old := b.scheduler()
+			time.Sleep(90 * time.Second)
+			offset.Store(int64(-3 * time.Hour))
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if b.scheduler() == old {
+				t.Error("the schedule was not built anew")
+			}
+			if got := b.times("hourly"); len(got) != 0 {
+				t.Errorf("a step back fired at %v", got)
+			}
+			before := len(b.times("often"))
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := len(b.times("often")) - before; got < 5 || got > 7 {
+				t.Errorf("a job of every 10 s ran %d times in the minute after the step", got)
+			}
+		})
+	})
+	t.Run("a clock that is corrected by a little is left alone", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, time.UTC, hourly())
+			offset := b.shift()
+			b.startIn(t)
+			defer func() { b.stop() }()
+			old := b.scheduler()
+			time.Sleep(500 * time.Millisecond) // between two looks of the watchdog
+			for range 10 {
+				offset.Add(int64(4 * time.Second))
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+			if b.scheduler() != old {
+				t.Error("the schedule was built anew")
+			}
+		})
+	})
+	t.Run("it is alive while the watchdog looks, and only then", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, time.UTC, hourly())
+			if b.alive() {
+				t.Error("alive before the start")
+			}
+			b.startIn(t)
+			time.Sleep(time.Hour)
+			if !b.alive() {
+				t.Error("not alive while it runs")
+			}
+			b.stop()
+			time.Sleep(31 * time.Second)
+			if b.alive() {
+				t.Error("alive after the stop")
+			}
+		})
+	})
+}
+
+func TestJobRunsOnceAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		b := newBench(t, time.UTC, job{name: "slow", every: 10 * time.Second, run: func(context.Context) error { <-gate; return nil }})
+		b.startIn(t)
+		for range 3 {
+			if err := b.runNow(t.Context(), "slow"); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := b.times("slow"); len(got) != 1 {
+			t.Errorf("started %d times while it ran", len(got))
+		}
+		if info := b.infos()[0]; !info.Running {
+			t.Error("is not said to run")
+		}
+		close(gate)
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		if got := b.times("slow"); len(got) < 2 {
+			t.Errorf("started %d times, want it to go on", len(got))
+		}
+		b.stop()
+	})
+}
+
+func TestJobsAreToldOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, time.UTC, job{name: "fails", about: "does nothing", every: 5 * time.Minute, run: func(context.Context) error {
+			time.Sleep(3 * time.Second)
+			return errors.New("disk full")
+		}}, job{name: "nightly", cron: "30 3 * * *"})
+		if got := b.next("nightly"); got != 0 {
+			t.Errorf("before the start the next run is at %v", got)
+		}
+		b.startIn(t)
+		defer func() { b.stop() }()
+		start := time.Now()
+		time.Sleep(5*time.Minute + 10*time.Second)
+		synctest.Wait()
+		infos := b.infos()
+		want := task.JobInfo{
+			Name: "fails", About: "does nothing", Schedule: "every 5 min", LastAt: task.TimeOf(start.Add(5 * time.Minute)), Took: 3 * time.Second,
+			Failure: "disk full", Runs: 1, Next: task.TimeOf(start.Add(10 * time.Minute)),
+		}
+		if infos[0] != want {
+			t.Errorf("told %+v, want %+v", infos[0], want)
+		}
+		if got, want := infos[1].Next, task.TimeOf(time.Date(2000, 1, 1, 3, 30, 0, 0, time.UTC)); got != want || infos[1].Schedule != "30 3 * * *" {
+			t.Errorf("nightly is told as %+v, want next %v", infos[1], want)
+		}
+		if err := b.runNow(t.Context(), "nothing"); kindOf(err) != task.NotFound {
+			t.Errorf("an unknown job: %v", err)
+		}
+	})
+}
+
+func kindOf(err error) task.Kind {
+	var e *task.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}

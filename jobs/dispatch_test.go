@@ -1,0 +1,344 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+func TestDispatchOrderAndLimits(t *testing.T) {
+	t.Parallel()
+	t.Run("an agent's runs start one after another, in the order in which they were queued", func(t *testing.T) {
+		y := newYard(t, setup{})
+		tasks := []*task.Task{y.create("coder"), y.create("coder"), y.create("coder")}
+		for i, k := range tasks {
+			f := y.next()
+			if f.TaskID != k.ID {
+				t.Errorf("run %d is of task %d, want %d", i, f.TaskID, k.ID)
+			}
+			y.only(1)
+			f.complete()
+		}
+	})
+	t.Run("max_parallel of an agent lets as many run", func(t *testing.T) {
+		y := newYard(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
+		for range 3 {
+			y.create("coder")
+		}
+		a, b := y.next(), y.next()
+		y.only(2)
+		b.complete()
+		c := y.next()
+		y.only(2)
+		a.complete()
+		c.complete()
+	})
+	t.Run("no more run in all than the yard allows, the oldest first", func(t *testing.T) {
+		y := newYard(t, setup{cfg: service.Config{MaxParallel: 2}, agents: map[string]string{"a": "", "b": "", "c": "", "d": ""}})
+		y.create("c")
+		y.create("a")
+		first, second := y.next(), y.next()
+		third, fourth := y.create("d"), y.create("b")
+		y.only(2)
+		first.complete()
+		f := y.next()
+		if f.TaskID != third.ID {
+			t.Errorf("task %d came next, want %d", f.TaskID, third.ID)
+		}
+		second.complete()
+		g := y.next()
+		if g.TaskID != fourth.ID {
+			t.Errorf("task %d came last, want %d", g.TaskID, fourth.ID)
+		}
+		f.complete()
+		g.complete()
+	})
+	t.Run("runs of ticks go one at a time, others pass them", func(t *testing.T) {
+		y := newYard(t, setup{agents: map[string]string{"a": "", "b": "", "c": ""}, stopped: true})
+		var tasks []*task.Task
+		for _, owner := range []string{"a", "b", "c"} {
+			k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: owner, NoStart: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tasks = append(tasks, k)
+		}
+		if _, err := y.svc.CancelTask(t.Context(), maya, tasks[2].ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := y.svc.Tick(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		y.start()
+		first := y.next()
+		y.only(1)
+		y.create("c")
+		woken := y.next()
+		if woken.Plan.Agent != "c" {
+			t.Errorf("%s passed the tick, want c", woken.Plan.Agent)
+		}
+		y.only(2)
+		first.complete()
+		second := y.next()
+		if second.TaskID != tasks[1].ID {
+			t.Errorf("task %d is second, want %d", second.TaskID, tasks[1].ID)
+		}
+		second.complete()
+		woken.complete()
+	})
+}
+
+func TestRetryStartsWhenItsBackOffIsOver(t *testing.T) {
+	t.Parallel()
+	backoff := func(d time.Duration) service.Config {
+		return service.Config{Backoff: func(int) time.Duration { return d }}
+	}
+	for _, tt := range []struct {
+		name  string
+		setup setup
+	}{
+		{"nobody signals it", setup{cfg: backoff(300 * time.Millisecond)}},
+		{"the moment passes while the dispatcher looks", setup{cfg: backoff(300 * time.Millisecond), ahead: time.Second}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			y := newYard(t, tt.setup)
+			y.create("coder")
+			f := y.next()
+			first := f.RunID
+			f.fail()
+			begin := time.Now()
+			again := y.next()
+			took := time.Since(begin)
+			r := y.run(again.RunID)
+			if r.RetryOf != first || r.Attempt != 2 || r.Cause != task.CauseRetry {
+				t.Errorf("run %d is attempt %d by %s of %d", r.ID, r.Attempt, r.Cause, r.RetryOf)
+			}
+			if early := r.NotBefore.Sub(r.StartedAt); early > 0 {
+				t.Errorf("it started %v too early", early)
+			}
+			if took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			again.complete()
+		})
+	}
+}
+
+func TestLeaseOfARun(t *testing.T) {
+	t.Parallel()
+	t.Run("heartbeats renew it, and the reaper leaves the run alone", func(t *testing.T) {
+		t.Parallel()
+		y := newYard(t, setup{cfg: service.Config{RunLease: 2 * time.Second}})
+		y.create("coder")
+		f := y.next()
+		start := y.run(f.RunID)
+		y.eventually("the lease outlives its first end", func() bool { return y.run(f.RunID).LeaseExpires.Sub(start.LeaseExpires) > time.Second })
+		if err := y.jobs.reap(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := y.run(f.RunID).Status; got != task.RunRunning {
+			t.Errorf("it is %s", got)
+		}
+		f.complete()
+		y.awaitRun(f.RunID, "completed/ended")
+	})
+	t.Run("a jump of the wall clock does not cost a run that this server carries out", func(t *testing.T) {
+		t.Parallel()
+		y := newYard(t, setup{cfg: service.Config{RunLease: time.Millisecond}, jobs: func(o *Options) { o.Beat = time.Hour }})
+		y.create("coder")
+		f := y.next()
+		y.eventually("the lease is over", func() bool { return y.run(f.RunID).LeaseExpires < y.svc.Now() })
+		if err := y.jobs.reap(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := y.run(f.RunID); got.Status != task.RunRunning || f.ctx.Err() != nil {
+			t.Errorf("it is %s: %s", got.State(), got.Reason)
+		}
+		f.complete()
+		y.awaitRun(f.RunID, "completed/ended")
+	})
+	t.Run("a run that lost it is stopped, and its last words change nothing", func(t *testing.T) {
+		t.Parallel()
+		y := newYard(t, setup{})
+		y.create("coder")
+		f := y.next()
+		if err := y.svc.LoseRun(t.Context(), y.run(f.RunID), "taken away"); err != nil {
+			t.Fatal(err)
+		}
+		<-f.ctx.Done()
+		if cause := context.Cause(f.ctx); !errors.Is(cause, runner.ErrCanceled) {
+			t.Errorf("stopped by %v", cause)
+		}
+		f.sink.Event(runner.Event{Type: runner.EventText, Text: "too late"})
+		f.complete()
+		retry := y.next() // only now: the former process must be gone first
+		if got := y.run(f.RunID); got.State().String() != "failed/lost" || got.Reason != "taken away" {
+			t.Errorf("run is %s: %s", got.State(), got.Reason)
+		}
+		for _, m := range y.transcript(f.RunID) {
+			if m.Content == "too late" {
+				t.Error("a stale runner wrote to the transcript")
+			}
+		}
+		retry.complete()
+	})
+	t.Run("a run that nobody carries out is reaped and tried again", func(t *testing.T) {
+		t.Parallel()
+		y := newYard(t, setup{cfg: service.Config{RunLease: time.Millisecond}, stopped: true})
+		y.create("coder")
+		start, _, err := y.svc.NextRun(t.Context(), nil) // by a runner that dies at once
+		if err != nil || start == nil {
+			t.Fatalf("%v, %v", start, err)
+		}
+		y.eventually("the lease is over", func() bool { return y.run(start.Run.ID).LeaseExpires < y.svc.Now() })
+		if y.jobs, err = New(y.opt); err != nil {
+			t.Fatal(err)
+		}
+		if err := y.jobs.reap(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := y.run(start.Run.ID); got.State().String() != "failed/lost" {
+			t.Errorf("it is %s", got.State())
+		}
+		y.start()
+		f := y.next()
+		if r := y.run(f.RunID); r.RetryOf != start.Run.ID || r.Attempt != 2 {
+			t.Errorf("attempt %d of run %d", r.Attempt, r.RetryOf)
+		}
+		f.complete()
+	})
+	t.Run("what a former server left running is ended before anything starts", func(t *testing.T) {
+		t.Parallel()
+		y := newYard(t, setup{stopped: true})
+		y.create("coder")
+		start, _, err := y.svc.NextRun(t.Context(), nil)
+		if err != nil || start == nil {
+			t.Fatalf("%v, %v", start, err)
+		}
+		y.start()
+		if got := y.run(start.Run.ID); got.State().String() != "failed/lost" || got.Reason != "the server ended while it ran" {
+			t.Errorf("it is %s: %s", got.State(), got.Reason)
+		}
+		y.next().complete()
+	})
+}
+
+func TestStopOrdersReachTheRun(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		act   func(*yard, *flight) error
+		cause error
+		state string
+	}{
+		{"a canceled run", func(y *yard, f *flight) error {
+			_, err := y.svc.CancelRun(context.Background(), maya, f.RunID, "not needed")
+			return err
+		}, runner.ErrCanceled, "canceled/by"},
+		{"a run whose task was completed", func(y *yard, f *flight) error {
+			_, err := y.svc.CompleteTask(context.Background(), maya, f.TaskID, "done by hand", 0)
+			return err
+		}, runner.ErrTaskClosed, "canceled/task_closed"},
+		{"a run whose task was canceled", func(y *yard, f *flight) error {
+			_, err := y.svc.CancelTask(context.Background(), maya, f.TaskID, "")
+			return err
+		}, runner.ErrTaskClosed, "canceled/task_closed"},
+	} {
+		t.Run(tt.name+" is stopped at once and keeps its state", func(t *testing.T) {
+			t.Parallel()
+			y := newYard(t, setup{jobs: func(o *Options) { o.Beat = time.Hour }})
+			y.create("coder")
+			f := y.next()
+			if err := tt.act(y, f); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-f.ctx.Done():
+			case <-time.After(patience):
+				t.Fatal("the run is not stopped")
+			}
+			if cause := context.Cause(f.ctx); !errors.Is(cause, tt.cause) {
+				t.Errorf("stopped by %v, want %v", cause, tt.cause)
+			}
+			f.land(stoppedBy(f))
+			y.eventually("it has landed", func() bool { return len(y.busy()) == 0 })
+			if got := y.run(f.RunID).State().String(); got != tt.state {
+				t.Errorf("it is %s, want %s", got, tt.state)
+			}
+		})
+	}
+	t.Run("the next run of the task waits until the stopped one is gone", func(t *testing.T) {
+		t.Parallel()
+		y := newYard(t, setup{})
+		k := y.create("coder")
+		f := y.next()
+		if _, err := y.svc.CancelRun(t.Context(), maya, f.RunID, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := y.svc.RunNow(t.Context(), maya, k.ID); err != nil {
+			t.Fatal(err)
+		}
+		<-f.ctx.Done()
+		y.only(0)
+		f.land(stoppedBy(f))
+		again := y.next()
+		if again.TaskID != k.ID {
+			t.Errorf("task %d runs", again.TaskID)
+		}
+		again.complete()
+	})
+	t.Run("a runner that is not configured fails the run for good", func(t *testing.T) {
+		t.Parallel()
+		y := newYard(t, setup{stopped: true})
+		y.opt.Runners = nil
+		k := y.create("coder")
+		y.start()
+		y.eventually("the task needs a person", func() bool {
+			now, err := y.svc.Task(t.Context(), maya, k.ID)
+			return err == nil && now.Failures == 3
+		})
+	})
+}
+
+func TestStopRequeuesRuns(t *testing.T) {
+	t.Parallel()
+	t.Run("running ones go back into the queue uncounted, and nothing more starts", func(t *testing.T) {
+		y := newYard(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
+		for range 3 {
+			y.create("coder")
+		}
+		a, b := y.next(), y.next()
+		y.end()
+		for _, f := range []*flight{a, b} {
+			if cause := context.Cause(f.ctx); !errors.Is(cause, runner.ErrShutdown) {
+				t.Errorf("stopped by %v", cause)
+			}
+			if r := y.run(f.RunID); r.State().String() != "pending/queued" || r.Attempt != 1 || r.PID != 0 {
+				t.Errorf("run %d is %s, attempt %d", r.ID, r.State(), r.Attempt)
+			}
+		}
+		y.start()
+		for range 2 {
+			y.next().complete()
+		}
+		y.next().complete()
+	})
+	t.Run("a run that does not end is told of, and the stop ends with its context", func(t *testing.T) {
+		y := newYard(t, setup{})
+		y.create("coder")
+		f := y.next()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := y.jobs.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("stop answers %v", err)
+		}
+		f.land(stoppedBy(f))
+		y.awaitRun(f.RunID, "pending/queued")
+	})
+}

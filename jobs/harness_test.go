@@ -1,0 +1,263 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"taskyard/agentfile"
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 30 * time.Second // the machine may be busy
+
+var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
+
+// flight is a run that the test carries out by hand, in the place of an agent
+// program.
+type flight struct {
+	runner.Spec
+	sink runner.Sink
+	ctx  context.Context
+	end  chan runner.Outcome
+}
+
+// land ends the flight.
+func (f *flight) land(o runner.Outcome) { f.end <- o }
+
+func (f *flight) complete() {
+	f.land(runner.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
+}
+
+func (f *flight) fail() {
+	f.land(runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "it went wrong"})
+}
+
+// tower is a runner that hands its runs to the test. A run that is stopped
+// stays until the test lets it land, as a program that takes its time.
+type tower struct{ flights chan *flight }
+
+func (w *tower) Probe(context.Context) runner.Probe { return runner.Probe{Installed: true} }
+
+func (w *tower) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (runner.Outcome, error) {
+	f := &flight{Spec: spec, sink: sink, ctx: ctx, end: make(chan runner.Outcome)}
+	if err := sink.Started(runner.Process{}); err != nil {
+		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "not recorded"}, err
+	}
+	w.flights <- f
+	return <-f.end, nil
+}
+
+// yard is a service with a clock over a real database.
+type yard struct {
+	t     *testing.T
+	db    *db.DB
+	svc   *service.Service
+	jobs  *Jobs
+	tower *tower
+	dir   string
+	opt   Options
+	end   func()    // stops the jobs, once
+	seen  []*flight // by the test
+}
+
+// setup says how a yard differs from the usual one.
+type setup struct {
+	cfg     service.Config
+	jobs    func(*Options)
+	agents  map[string]string // id → lines of the front matter
+	ahead   time.Duration     // of the service's clock before the database's
+	stopped bool              // the test starts the jobs itself
+}
+
+func newYard(t *testing.T, s setup) *yard {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	y := &yard{t: t, db: dbtest.New(t), tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
+	if s.agents == nil {
+		s.agents = map[string]string{"coder": ""}
+	}
+	for id, lines := range s.agents {
+		text := "---\nname: " + id + "\ndescription: for tests\ntools: read\nrunner: hand\n" + lines + "\n---\nWork.\n"
+		if err := os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"hand": "command", "none": "none", "lost": "command"}, DefaultRunner: "hand"}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cfg.Log, s.cfg.Wakes = quiet, true
+	s.cfg.Now = func() time.Time { return time.Now().Add(s.ahead) }
+	y.svc = service.New(y.db, agents, s.cfg)
+	y.opt = Options{
+		Service: y.svc, Runners: map[string]runner.Runner{"hand": y.tower}, RunsDir: t.TempDir(), Cron: "0 0 1 1 *", Location: time.UTC,
+		Beat: 50 * time.Millisecond, Log: quiet,
+	}
+	if s.jobs != nil {
+		s.jobs(&y.opt)
+	}
+	if !s.stopped {
+		y.start()
+	}
+	return y
+}
+
+// start makes the jobs and starts them; at the end of the test they stop, and
+// what is still in the air lands.
+func (y *yard) start() {
+	y.t.Helper()
+	var err error
+	if y.jobs, err = New(y.opt); err != nil {
+		y.t.Fatal(err)
+	}
+	if err := y.jobs.Start(y.t.Context()); err != nil {
+		y.t.Fatal(err)
+	}
+	y.end = sync.OnceFunc(y.stop)
+	y.t.Cleanup(y.end)
+}
+
+// stop stops the jobs while every flight that is stopped lands by itself.
+func (y *yard) stop() {
+	done := make(chan struct{})
+	for _, f := range y.seen {
+		go y.landStopped(f, done)
+	}
+	go func() {
+		for {
+			select {
+			case f := <-y.tower.flights:
+				go y.landStopped(f, done)
+			case <-done:
+				return
+			}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := y.jobs.Stop(ctx); err != nil {
+		y.t.Errorf("stop: %v", err)
+	}
+	close(done)
+}
+
+func (y *yard) landStopped(f *flight, done chan struct{}) {
+	select {
+	case <-f.ctx.Done():
+		select {
+		case f.end <- stoppedBy(f):
+		case <-done:
+		}
+	case <-done:
+	}
+}
+
+// stoppedBy is the outcome of a flight that its context stopped.
+func stoppedBy(f *flight) runner.Outcome {
+	phase := map[error]task.Phase{runner.ErrCanceled: task.PhaseBy, runner.ErrTaskClosed: task.PhaseTaskClosed, runner.ErrShutdown: task.PhaseShutdown}[context.Cause(f.ctx)]
+	return runner.Outcome{Status: task.RunCanceled, Phase: phase, Reason: context.Cause(f.ctx).Error()}
+}
+
+// create makes an active task, which wakes its owner.
+func (y *yard) create(owner string) *task.Task {
+	y.t.Helper()
+	k, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Do it", Owner: owner})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return k
+}
+
+// next waits for the next flight.
+func (y *yard) next() *flight {
+	y.t.Helper()
+	select {
+	case f := <-y.tower.flights:
+		y.seen = append(y.seen, f)
+		return f
+	case <-time.After(patience):
+		y.t.Fatal("no run started")
+		return nil
+	}
+}
+
+// only checks that n runs run and that no further one may start.
+func (y *yard) only(n int) {
+	y.t.Helper()
+	start, _, err := y.svc.NextRun(y.t.Context(), y.busy())
+	if err != nil || start != nil {
+		y.t.Errorf("a further run may start: %v, %v", start, err)
+	}
+	st, err := y.svc.Scheduler(y.t.Context(), maya)
+	if err != nil || len(st.Running) != n {
+		y.t.Errorf("%d runs are running, %v; want %d", len(st.Running), err, n)
+	}
+}
+
+func (y *yard) busy() map[task.ID]bool {
+	busy, _ := y.jobs.inFlight()
+	return busy
+}
+
+func (y *yard) run(id task.ID) *task.Run {
+	y.t.Helper()
+	r, err := y.svc.Run(context.Background(), maya, id)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return r
+}
+
+// awaitRun waits until a run is in a state.
+func (y *yard) awaitRun(id task.ID, state string) *task.Run {
+	y.t.Helper()
+	var r *task.Run
+	y.eventually("run "+id.String()+" is "+state, func() bool {
+		r = y.run(id)
+		return r.State().String() == state
+	})
+	return r
+}
+
+func (y *yard) transcript(id task.ID) []task.Message {
+	y.t.Helper()
+	var all []task.Message
+	for after := task.ID(0); ; {
+		list, err := y.svc.Transcript(context.Background(), maya, id, after, 500)
+		if err != nil {
+			y.t.Fatal(err)
+		}
+		if len(list) == 0 {
+			return all
+		}
+		all, after = append(all, list...), list[len(list)-1].ID
+	}
+}
+
+// eventually polls until ok, for what nobody tells of.
+func (y *yard) eventually(what string, ok func() bool) {
+	y.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(patience)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-end:
+			y.t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+func TestSinkKeepsOrder(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, setup{})
+	y.create("coder")
+	f := y.next()
+	types := []string{runner.EventText, runner.EventToolCall, runner.EventToolResult, runner.EventLog}
+	var want []string
+	say := func(n int) {
+		for range n {
+			i := len(want)
+			e := runner.Event{Type: types[i%len(types)], Text: fmt.Sprint("line ", i)}
+			want = append(want, e.Type+" "+e.Text)
+			f.sink.Event(e)
+		}
+	}
+	told := func() (got []string) {
+		for _, m := range y.transcript(f.RunID) {
+			if strings.HasPrefix(m.Content, "line ") {
+				got = append(got, m.Type+" "+m.Content)
+			}
+		}
+		return got
+	}
+	say(3)
+	y.eventually("a few lines are written without more following", func() bool { return len(told()) == 3 })
+	say(4*flushAt + 7)
+	if got := len(told()); got < 3+4*flushAt-flushAt {
+		t.Errorf("after a flood only %d lines are written: full batches must not wait", got)
+	}
+	say(1)
+	f.complete()
+	y.awaitRun(f.RunID, "completed/ended")
+	got := told()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%d lines told, %d written, or in another order", len(want), len(got))
+	}
+	all := y.transcript(f.RunID)
+	if last := all[len(all)-1]; last.Type != "result" || last.Content != "done" {
+		t.Errorf("the last line is %s %q, not the result", last.Type, last.Content)
+	}
+	speakers := map[string]task.Speaker{}
+	for _, m := range all {
+		speakers[m.Type] = m.Role
+	}
+	if speakers[runner.EventText] != task.SpeakerAssistant || speakers[runner.EventToolResult] != task.SpeakerTool || speakers[runner.EventLog] != task.SpeakerSystem {
+		t.Errorf("speakers are %v", speakers)
+	}
+}
+
+func TestRunJob(t *testing.T) {
+	t.Parallel()
+	t.Run("a tick may be asked for even where ticks are off", func(t *testing.T) {
+		y := newYard(t, setup{})
+		k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: "coder", NoStart: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if y.jobs.NextTick() != 0 || !strings.HasPrefix(y.jobs.Window(), "off") {
+			t.Errorf("a tick is planned at %v, %s", y.jobs.NextTick(), y.jobs.Window())
+		}
+		if err := y.jobs.RunJob("tick"); err != nil {
+			t.Fatal(err)
+		}
+		f := y.next()
+		if r := y.run(f.RunID); r.TaskID != k.ID || r.Cause != task.CauseTick {
+			t.Errorf("run of task %d by %s", r.TaskID, r.Cause)
+		}
+		f.complete()
+	})
+	t.Run("an unknown job is not found", func(t *testing.T) {
+		y := newYard(t, setup{})
+		if err := y.jobs.RunJob("coffee"); kindOf(err) != task.NotFound {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("a job that is asked for before the start does no harm", func(t *testing.T) {
+		y := newYard(t, setup{stopped: true})
+		j, err := New(y.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"tick", "sweep"} {
+			if err := j.RunJob(name); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if j.Alive() || len(j.Jobs()) == 0 {
+			t.Error("it says that it is alive, or lists no job")
+		}
+		y.jobs = j
+		if err := j.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		y.stop()
+	})
+	t.Run("jobs are listed with what became of them", func(t *testing.T) {
+		y := newYard(t, setup{jobs: func(o *Options) { o.Enabled = true; o.Backup = Backup{Cron: "30 3 * * *", Dir: t.TempDir(), Keep: 2} }})
+		if y.jobs.NextTick() == 0 || y.jobs.Window() != "0 0 1 1 * (UTC)" {
+			t.Errorf("next tick %v, window %q", y.jobs.NextTick(), y.jobs.Window())
+		}
+		if err := y.jobs.RunJob("sweep"); err != nil {
+			t.Fatal(err)
+		}
+		y.eventually("the sweep is told of, and kept", func() bool {
+			st, err := y.svc.Scheduler(context.Background(), maya)
+			for _, info := range y.jobs.Jobs() {
+				if info.Name == "sweep" && info.Runs == 1 && !info.Running && info.LastAt != 0 {
+					return err == nil && st.Jobs["sweep"].Runs == 1
+				}
+			}
+			return false
+		})
+		names := map[string]bool{}
+		for _, info := range y.jobs.Jobs() {
+			names[info.Name] = true
+			if info.Next == 0 || info.About == "" || info.Schedule == "" {
+				t.Errorf("%+v lacks something", info)
+			}
+		}
+		for _, want := range []string{"tick", "claims", "approvals", "reaper", "sweep", "backup"} {
+			if !names[want] {
+				t.Errorf("no job %s is listed", want)
+			}
+		}
+	})
+}
+
+func TestBackupJobKeepsTheNewest(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "backups")
+	y := newYard(t, setup{jobs: func(o *Options) { o.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2} }})
+	var last string
+	for range 4 {
+		tick := time.NewTimer(2 * time.Millisecond) // the name bears the millisecond
+		<-tick.C
+		if err := y.jobs.backup(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%v, %v", files, err)
+		}
+		if files[len(files)-1] <= last {
+			t.Errorf("the newest is %s after %s", files[len(files)-1], last)
+		}
+		last = files[len(files)-1]
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 {
+		t.Errorf("%d files are kept, %v", len(files), err)
+	}
+}
+
+func TestSearchFollowsChanges(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, setup{})
+	k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Polish the zephyr", Owner: "coder", Status: task.Draft})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.eventually("the search finds it", func() bool {
+		p, err := y.svc.OpenTasks(context.Background(), maya, task.TaskFilter{Query: "zephyr", Limit: 10})
+		return err == nil && len(p.Tasks) == 1 && p.Tasks[0].ID == k.ID
+	})
+}

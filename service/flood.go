@@ -1,0 +1,54 @@
+package service
+
+import (
+	"sync"
+
+	"taskyard/task"
+)
+
+// recountAfter is how many creates an agent's queue may get between counts.
+const recountAfter = 1000
+
+// floodGate refuses tasks for an agent whose queue is full. Counting a long
+// queue takes milliseconds, so it counts now and then and adds up between.
+type floodGate struct {
+	mu    sync.Mutex
+	known map[string]*queueLen
+}
+
+type queueLen struct{ n, since int }
+
+// full tells whether the owner's queue holds limit open tasks or more; count
+// is asked for the truth before anybody is refused.
+func (g *floodGate) full(owner string, limit int, count func(string) (int, error)) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.known == nil {
+		g.known = map[string]*queueLen{}
+	}
+	q := g.known[owner]
+	if q == nil || q.since >= recountAfter || q.n >= limit {
+		n, err := count(owner)
+		if err != nil {
+			return false, err
+		}
+		q = &queueLen{n: n}
+		g.known[owner] = q
+	}
+	if q.n >= limit {
+		return true, nil
+	}
+	q.n++
+	q.since++
+	return false, nil
+}
+
+func (t *tx) notFlooded(owner string) error {
+	full, err := t.s.flood.full(owner, t.s.cfg.QueueLimit, t.OpenCount)
+	if err != nil || !full {
+		return err
+	}
+	e := task.Errorf(task.TooMany, task.CodeQueueFull, "The queue of %s holds %d open tasks: wait until some are done", owner, t.s.cfg.QueueLimit)
+	e.Retry = 60
+	return e
+}

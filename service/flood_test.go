@@ -1,0 +1,38 @@
+package service
+
+import (
+	"errors"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestAFloodedQueueRefusesMore(t *testing.T) {
+	y := newYard(t, func(c *Config) { c.QueueLimit = 3 })
+	add := func(owner string) error {
+		_, err := y.s.CreateTask(t.Context(), maya, task.New{Title: "one more", Owner: owner})
+		return err
+	}
+	for range 3 {
+		if err := add("pull"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var e *task.Error
+	if err := add("pull"); !errors.As(err, &e) || e.Code != task.CodeQueueFull || e.Kind != task.TooMany || e.Retry < 1 {
+		t.Fatalf("the fourth: %v", err)
+	}
+	if err := add("coder"); err != nil {
+		t.Errorf("another queue is not hindered: %v", err)
+	}
+	got, err := y.s.Signup(t.Context(), pull, "pull", 1)
+	if err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	if _, err := y.s.CompleteTask(t.Context(), pull, got[0].ID, "", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := add("pull"); err != nil {
+		t.Errorf("after one was done there is room again: %v", err)
+	}
+}
