@@ -117,8 +117,10 @@ func (s *sample) played(id task.ID, took time.Duration, tokens int, summary stri
 		task.Message{Role: task.SpeakerAssistant, Type: "tool_call", Content: "grep -rn limit .", Data: json.RawMessage(`{"tool":"grep","id":"1","input":{"pattern":"limit"}}`)},
 		task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: "internal/web/api.go:41: // no limit yet", Data: json.RawMessage(`{"tool":"grep","id":"1"}`)})
 	s.clock.forward(took)
-	run.end(service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary, Artifacts: []string{"notes.md"},
-		Usage: task.Usage{TokensIn: tokens, TokensOut: tokens / 20, ToolCalls: tokens / 3000, CostUSD: float64(tokens) / 200000}})
+	run.end(service.Finished{
+		State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary, Artifacts: []string{"notes.md"},
+		Usage: task.Usage{TokensIn: tokens, TokensOut: tokens / 20, ToolCalls: tokens / 3000, CostUSD: float64(tokens) / 200000},
+	})
 	return run.start.Run.ID
 }
 
