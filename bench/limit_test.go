@@ -142,7 +142,7 @@ func TestStoreRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("each row has rate, p99 and share of the limit, and claims are compared", func(t *testing.T) {
-		if len(out.figures) != 3*len(storeRows)+1 {
+		if len(out.figures) != 4*len(storeRows)+1 {
 			t.Errorf("%d figures", len(out.figures))
 		}
 	})

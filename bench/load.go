@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -15,6 +16,7 @@ var errEmpty = errors.New("nothing left to do")
 type lap struct {
 	ops     int
 	elapsed time.Duration
+	cpu     time.Duration   // of this process; 0 where it was not asked for
 	took    []time.Duration // each operation
 }
 
@@ -22,6 +24,7 @@ type lap struct {
 func (l *lap) add(m lap) {
 	l.ops += m.ops
 	l.elapsed += m.elapsed
+	l.cpu += m.cpu
 	l.took = append(l.took, m.took...)
 }
 
@@ -32,6 +35,9 @@ func (l *lap) rate() float64 {
 	}
 	return float64(l.ops) / l.elapsed.Seconds()
 }
+
+// cpuEach is the processor time of one operation in seconds.
+func (l *lap) cpuEach() float64 { return l.cpu.Seconds() / float64(max(l.ops, 1)) }
 
 // percentile returns the time within which that share (0 to 1) of the
 // operations ended.
@@ -81,4 +87,13 @@ func drive(callers int, d time.Duration, op func(caller int, n int64) error) (la
 		}
 	}
 	return l, nil
+}
+
+// ownCPU is the processor time that this process has used.
+func ownCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

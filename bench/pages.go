@@ -38,13 +38,19 @@ func (c *client) measureBoard(s *sheet, what, cookie string, rounds int, d time.
 	return nil
 }
 
-// checkBoard makes sure that the page holds what the row says.
+// checkBoard lets one of the queues be worked on, and makes sure that the page
+// holds what the row says.
 func (c *client) checkBoard(page []byte) error {
 	w, err := dial(c.host)
 	if err != nil {
 		return err
 	}
 	defer w.close()
+	for range 3 {
+		if err := c.claim(w, 0); err != nil {
+			return err
+		}
+	}
 	body, err := w.call(page)
 	if err != nil {
 		return err

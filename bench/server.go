@@ -188,7 +188,7 @@ func (y *yard) rss() (float64, error) {
 // the background must not count for the next.
 func (y *yard) settle() error {
 	before, err := y.cpu()
-	for range 100 {
+	for range 600 {
 		time.Sleep(100 * time.Millisecond)
 		now, e := y.cpu()
 		if err = errors.Join(err, e); err != nil || now-before < 20*time.Millisecond {

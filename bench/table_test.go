@@ -87,7 +87,7 @@ func TestNumber(t *testing.T) {
 
 func TestHTTPRows(t *testing.T) {
 	t.Parallel()
-	var made, claimed atomic.Int64
+	var made, free atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })
 	mux.HandleFunc("POST /api/tasks", func(w http.ResponseWriter, r *http.Request) {
@@ -96,6 +96,7 @@ func TestHTTPRows(t *testing.T) {
 			http.Error(w, "no", http.StatusForbidden)
 			return
 		}
+		free.Add(1)
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, `{"id":"%d"}`, made.Add(1))
 	})
@@ -103,7 +104,8 @@ func TestHTTPRows(t *testing.T) {
 		fmt.Fprint(w, `{}`, strings.Repeat(" ", 10_000)) // comes in chunks
 	})
 	mux.HandleFunc("POST /api/agents/coder/signup", func(w http.ResponseWriter, _ *http.Request) {
-		if claimed.Add(1) > made.Load() {
+		if free.Add(-1) < 0 {
+			free.Add(1)
 			fmt.Fprint(w, `{"task":null}`)
 			return
 		}

@@ -3,32 +3,36 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"time"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
 
 	"taskyard/task"
 )
 
 // conn is one SQLite connection with its prepared statements, kept for life.
 type conn struct {
-	c     *sql.Conn
-	stmts map[string]*sql.Stmt
+	c     driver.Conn
+	stmts map[string]*stmt
 }
 
-func newConn(ctx context.Context, db *sql.DB) (*conn, error) {
-	c, err := db.Conn(ctx)
+func newConn(dsn string) (*conn, error) {
+	c, err := (&sqlite3.SQLiteDriver{}).Open(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c: c, stmts: make(map[string]*sql.Stmt, 64)}, nil
+	return &conn{c: c, stmts: make(map[string]*stmt, 64)}, nil
 }
 
-// Close gives the connection back, with its statements.
-func (c *conn) Close() {
+// Close closes the connection with its statements.
+func (c *conn) Close() error {
+	var errs []error
 	for _, s := range c.stmts {
-		s.Close()
+		errs = append(errs, s.s.Close())
 	}
-	c.c.Close()
+	return errors.Join(append(errs, c.c.Close())...)
 }
 
 // bg is the context of every statement: a context that ends inside a
@@ -39,17 +43,18 @@ var bg = context.Background()
 // onPrepare, set by tests alone, is told every statement once a connection.
 var onPrepare func(q string)
 
-func (c *conn) stmt(q string) (*sql.Stmt, error) {
+func (c *conn) stmt(q string) (*stmt, error) {
 	if s := c.stmts[q]; s != nil {
 		return s, nil
 	}
-	s, err := c.c.PrepareContext(bg, q)
+	prepared, err := c.c.Prepare(q)
 	if err != nil {
 		return nil, err
 	}
 	if onPrepare != nil {
 		onPrepare(q)
 	}
+	s := &stmt{s: prepared.(*sqlite3.SQLiteStmt)}
 	c.stmts[q] = s
 	return s, nil
 }
@@ -59,7 +64,7 @@ func (c *conn) exec(q string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.ExecContext(bg)
+	_, err = s.exec(nil)
 	return err
 }
 
@@ -76,7 +81,7 @@ func bound(limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(bg, limit)
 }
 
-func (rx *Rx) query(q string, args ...any) (*sql.Rows, error) {
+func (rx *Rx) query(q string, args ...any) (*rows, error) {
 	s, err := rx.c.stmt(q)
 	if err != nil {
 		return nil, err
@@ -85,25 +90,22 @@ func (rx *Rx) query(q string, args ...any) (*sql.Rows, error) {
 	if ctx == nil {
 		ctx = bg
 	}
-	return s.QueryContext(ctx, args...)
+	return s.query(ctx, args)
 }
 
 func (rx *Rx) row(q string, args ...any) rowScanner {
 	s, err := rx.c.stmt(q)
 	if err != nil {
-		return errRow{err}
+		return oneRow{err: err}
 	}
-	return s.QueryRowContext(bg, args...)
+	r, err := s.query(bg, args)
+	return oneRow{r, err}
 }
 
 type rowScanner interface{ Scan(dest ...any) error }
 
-type errRow struct{ err error }
-
-func (r errRow) Scan(...any) error { return r.err }
-
 // collect scans every row with fn.
-func collect[T any](rows *sql.Rows, err error, scan func(rowScanner) (T, error)) ([]T, error) {
+func collect[T any](rows *rows, err error, scan func(rowScanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -14,8 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	_ "github.com/mattn/go-sqlite3" // the driver, registered as "sqlite3"
 )
 
 // Options say how a database is opened.
@@ -31,8 +30,6 @@ type DB struct {
 	path    string
 	now     func() time.Time
 	log     *slog.Logger
-	sqlW    *sql.DB
-	sqlR    *sql.DB
 	writer  *writer
 	readers chan *conn
 	ident   os.FileInfo
@@ -69,43 +66,42 @@ func Open(ctx context.Context, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := sql.Open("sqlite3", writerDSN(path))
-	if err != nil {
-		return nil, err
-	}
-	w.SetMaxOpenConns(1)
-	d := &DB{path: path, now: opt.Now, log: opt.Log, sqlW: w, stop: make(chan struct{}), watched: make(chan struct{})}
+	d := &DB{path: path, now: opt.Now, log: opt.Log, stop: make(chan struct{}), watched: make(chan struct{})}
 	if err := d.start(ctx); err != nil {
-		w.Close()
 		return nil, err
 	}
 	return d, nil
 }
 
 func (d *DB) start(ctx context.Context) error {
-	if err := migrate(ctx, d.sqlW, d.path, d.log); err != nil {
+	if err := d.migrate(ctx); err != nil {
 		return err
 	}
-	wc, err := newConn(ctx, d.sqlW)
+	var err error
+	if d.ident, err = os.Stat(d.path); err != nil {
+		return fmt.Errorf("database file: %w", err)
+	}
+	c, err := newConn(writerDSN(d.path))
 	if err != nil {
 		return err
 	}
-	if d.sqlR, err = sql.Open("sqlite3", readerDSN(d.path)); err != nil {
-		return err
-	}
 	n := max(4, 2*runtime.NumCPU())
-	d.sqlR.SetMaxOpenConns(n)
-	d.sqlR.SetMaxIdleConns(n)
 	d.readers = make(chan *conn, n)
 	for range n {
 		d.readers <- nil // opened at first use
 	}
-	if d.ident, err = os.Stat(d.path); err != nil {
-		return fmt.Errorf("database file: %w", err)
-	}
-	d.writer = newWriter(d, wc)
+	d.writer = newWriter(d, c)
 	go d.watchFile()
 	return nil
+}
+
+func (d *DB) migrate(ctx context.Context) error {
+	w, err := sql.Open("sqlite3", writerDSN(d.path))
+	if err != nil {
+		return err
+	}
+	w.SetMaxOpenConns(1)
+	return errors.Join(migrate(ctx, w, d.path, d.log), w.Close())
 }
 
 // Path returns the absolute path of the database file.
@@ -120,16 +116,13 @@ func (d *DB) Close() error {
 		d.writer.shut()
 		for range cap(d.readers) {
 			if c := <-d.readers; c != nil {
-				c.Close()
+				err = errors.Join(err, c.Close())
 			}
 		}
-		err = d.sqlR.Close()
-		if _, e := d.sqlW.Exec("PRAGMA optimize"); e != nil {
+		if e := d.writer.c.exec("PRAGMA optimize"); e != nil {
 			d.log.Debug("optimize failed", "error", e)
 		}
-		if e := d.sqlW.Close(); err == nil {
-			err = e
-		}
+		err = errors.Join(err, d.writer.c.Close())
 	})
 	return err
 }
@@ -156,7 +149,7 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	defer func() { d.readers <- c }()
 	if c == nil {
 		var err error
-		if c, err = newConn(context.WithoutCancel(ctx), d.sqlR); err != nil {
+		if c, err = newConn(readerDSN(d.path)); err != nil {
 			return explain(err)
 		}
 	}

@@ -2,7 +2,7 @@ package db
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -33,13 +33,13 @@ type Tx struct {
 // from the caller's goroutine.
 func (tx *Tx) After(fn func()) { tx.after = append(tx.after, fn) }
 
-func (tx *Tx) exec(q string, args ...any) (sql.Result, error) {
+func (tx *Tx) exec(q string, args ...any) (driver.Result, error) {
 	s, err := tx.c.stmt(q)
 	if err != nil {
 		return nil, err
 	}
 	tx.wrote = true
-	return s.ExecContext(bg, args...)
+	return s.exec(args)
 }
 
 // do is exec for statements whose result does not matter.
@@ -146,7 +146,6 @@ func (r *request) finish(err error) error {
 func (w *writer) shut() {
 	w.once.Do(func() { close(w.quit) })
 	<-w.ended
-	w.c.Close()
 }
 
 func (w *writer) loop() {

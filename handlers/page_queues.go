@@ -142,7 +142,11 @@ func (s *Server) column(c echo.Context, f views.QueueFilter, a *task.Agent, o se
 	if plain && load.Queued+load.Working+load.Drafts == 0 {
 		return col, s.lastRun(c, &col)
 	}
-	tasks, next, err := s.cards(c, cardFilter{a.ID, f.Status, f.Query, ""}, columnRead)
+	want := columnRead
+	if plain && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(o.InFlight) == 0 {
+		want = columnCards // nothing further down could come before these
+	}
+	tasks, next, err := s.cards(c, cardFilter{a.ID, f.Status, f.Query, ""}, want)
 	if err != nil {
 		return col, err
 	}

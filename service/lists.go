@@ -132,16 +132,36 @@ func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p Tas
 	return p, err
 }
 
-// loadCache keeps what every page's navigation shows. In a large yard the
-// count takes milliseconds; it is then made at most every twentyfold of its
-// own time.
-type loadCache struct {
+// cached keeps a count that pages show. In a large yard it takes milliseconds;
+// it is then made at most every twentyfold of its own time.
+type cached[T any] struct {
 	mu    sync.Mutex
 	gen   uint64
 	at    time.Time
 	took  time.Duration
 	valid bool
-	now   Overview
+	now   T
+}
+
+func (c *cached[T]) get(ctx context.Context, s *Service, read func(*db.Rx) (T, error)) (T, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gen, start := s.hub.Generation(), s.cfg.Now()
+	age := start.Sub(c.at)
+	if c.valid && age < time.Minute && (gen == c.gen || age < 20*c.took && c.took > 2*time.Millisecond) {
+		return c.now, nil
+	}
+	var v T
+	err := s.db.Snapshot(ctx, func(rx *db.Rx) (err error) {
+		v, err = read(rx)
+		return err
+	})
+	if err != nil {
+		return v, err
+	}
+	c.now, c.gen, c.at, c.valid = v, gen, s.cfg.Now(), true
+	c.took = c.at.Sub(start)
+	return v, nil
 }
 
 // Overview is the state of the yard in numbers.
@@ -158,39 +178,20 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 	if err := s.allowed(a, task.Read); err != nil {
 		return Overview{}, err
 	}
-	c := &s.loads
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	gen := s.hub.Generation()
-	age := time.Duration(0)
-	if c.valid {
-		age = s.cfg.Now().Sub(c.at)
-	}
-	if c.valid && age < time.Minute && (gen == c.gen || age < 20*c.took && c.took > 2*time.Millisecond) {
-		return c.now, nil
-	}
-	start := s.cfg.Now()
-	var o Overview
-	err := s.db.Snapshot(ctx, func(rx *db.Rx) (err error) {
+	return s.loads.get(ctx, s, func(rx *db.Rx) (o Overview, err error) {
 		if o.Loads, err = rx.Loads(); err != nil {
-			return err
+			return o, err
+		}
+		for _, l := range o.Loads {
+			o.Active += l.Queued + l.Working
+			o.Open += l.Queued + l.Working + l.Drafts
 		}
 		if o.Approvals, err = rx.WaitingCount(); err != nil {
-			return err
+			return o, err
 		}
 		o.InFlight, err = rx.InFlight()
-		return err
-	})
-	if err != nil {
 		return o, err
-	}
-	for _, l := range o.Loads {
-		o.Active += l.Queued + l.Working
-		o.Open += l.Queued + l.Working + l.Drafts
-	}
-	c.now, c.gen, c.at, c.valid = o, gen, s.cfg.Now(), true
-	c.took = c.at.Sub(start)
-	return o, nil
+	})
 }
 
 // Stats is what the tiles show.
@@ -207,22 +208,31 @@ func (s *Service) Stats(ctx context.Context, a task.Actor, since task.Time) (st 
 	if st.Overview, err = s.Overview(ctx, a); err != nil {
 		return st, err
 	}
-	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if st.Done24h, st.Canceled24h, err = rx.ArchivedSince(rx.Now.Add(-24 * time.Hour)); err != nil {
-			return err
-		}
-		times, err := rx.RunTimes(100)
-		if err != nil {
-			return err
-		}
-		if len(times) > 0 {
-			slices.Sort(times)
-			st.MedianRunMs = times[len(times)/2]
-		}
-		st.Hours, err = rx.RunHours(since)
-		return err
-	})
+	r, err := s.recent.get(ctx, s, readRecent)
+	if err != nil {
+		return st, err
+	}
+	st.Done24h, st.Canceled24h, st.MedianRunMs = r.done, r.canceled, r.medianMs
+	st.Hours, err = read(ctx, s, func(rx *db.Rx) ([]db.RunTotals, error) { return rx.RunHours(since) })
 	return st, err
+}
+
+// recent sums up the last 24 hours, and the last 100 completed runs.
+type recent struct {
+	done, canceled int
+	medianMs       int64
+}
+
+func readRecent(rx *db.Rx) (r recent, err error) {
+	if r.done, r.canceled, err = rx.ArchivedSince(rx.Now.Add(-24 * time.Hour)); err != nil {
+		return r, err
+	}
+	times, err := rx.RunTimes(100)
+	if len(times) > 0 {
+		slices.Sort(times)
+		r.medianMs = times[len(times)/2]
+	}
+	return r, err
 }
 
 // About is what the About page and readiness show.

@@ -85,7 +85,8 @@ type Service struct {
 	log    *slog.Logger
 	hub    *Hub
 	auth   *authState
-	loads  loadCache
+	loads  cached[Overview]
+	recent cached[recent]
 	flood  floodGate
 
 	mu    sync.Mutex
