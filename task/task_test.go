@@ -99,8 +99,14 @@ func TestScopesGiveRoles(t *testing.T) {
 		role         Role
 		actAs        bool
 	}{
-		{"agent:coder", "coder", RoleAgent, false}, {"read", "", RoleViewer, false}, {"operate act-as", "", RoleOperator, true},
-		{"review", "", RoleReviewer, false}, {"admin", "", RoleAdmin, false}, {"act-as", "", RoleOperator, true}, {"root", "", RoleNone, false}, {"", "", RoleNone, false},
+		{"agent:coder", "coder", RoleAgent, false},
+		{"read", "", RoleViewer, false},
+		{"operate act-as", "", RoleOperator, true},
+		{"review", "", RoleReviewer, false},
+		{"admin", "", RoleAdmin, false},
+		{"act-as", "", RoleOperator, true},
+		{"root", "", RoleNone, false},
+		{"", "", RoleNone, false},
 	} {
 		role, agent, actAs := ActorOf(c.scope)
 		if role != c.role || agent != c.agent || actAs != c.actAs {
