@@ -29,4 +29,4 @@ bench: ## Measure store and server beside their limits; writes bench/out/bench.j
 
 shots: ## Take pictures of the pages into bench/out/shots (needs chromium)
 	@mkdir -p bench/out/shots
-	SHOTS_DIR=$(CURDIR)/bench/out/shots go test -count=1 -run TestShots .
+	SHOTS_DIR=$(CURDIR)/bench/out/shots go test -count=1 -run TestShots ./browser/

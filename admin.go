@@ -188,7 +188,7 @@ type tokenCmd struct {
 
 type tokenCreateCmd struct {
 	settings
-	Name  string `help:"What it is for." default:"command line"`
+	Name  string `help:"What it is for." default:"cli"`
 	Agent string `help:"The agent that it speaks for." xor:"who"`
 	Scope string `help:"read, operate, review or admin, and act-as." xor:"who"`
 	Days  int    `help:"Days until it expires; 0 for the default, -1 for never." default:"0"`

@@ -111,6 +111,12 @@ func (b *tab) loads(a chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// theme shows the page in a theme, and waits until it is drawn.
+func (b *tab) theme(name string) {
+	b.t.Helper()
+	eval[chromedp.Void](b, `new Promise(done => { document.documentElement.dataset.theme = `+quote(name)+`; requestAnimationFrame(() => requestAnimationFrame(done)); })`)
+}
+
 // eval returns the value of a JavaScript expression.
 func eval[T any](b *tab, js string) T {
 	b.t.Helper()

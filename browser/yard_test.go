@@ -61,13 +61,25 @@ func (c *clock) back(d time.Duration) {
 	c.off = -d
 }
 
+// forward moves the clock on.
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.off += d
+}
+
 var ctx = context.Background()
 
 // newYard serves a yard with an admin, maya. Nothing wakes an agent there but
 // a person.
 func newYard(t testing.TB) *yard {
 	t.Helper()
-	y := openYard(t, agentFiles)
+	return newYardOf(t, agentFiles)
+}
+
+func newYardOf(t testing.TB, agents map[string]string) *yard {
+	t.Helper()
+	y := openYard(t, agents)
 	u, err := y.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +98,7 @@ func openYard(t testing.TB, agents map[string]string) *yard {
 	t.Cleanup(func() { _ = y.stage.ln.Close() })
 	folder := filepath.Join(y.dir, "agents")
 	must(t, os.MkdirAll(folder, 0o700))
+	must(t, os.WriteFile(filepath.Join(folder, ".defaults-written"), nil, 0o600))
 	for id, text := range agents {
 		must(t, os.WriteFile(filepath.Join(folder, id+".md"), []byte(text), 0o600))
 	}
@@ -202,7 +215,7 @@ func path(id task.ID, more string) string { return "/tasks/" + id.String() + mor
 // until waits for a fact of the service; every change of the yard rings.
 func (y *yard) until(what string, fact func() bool) {
 	y.t.Helper()
-	sub := y.svc.Hub().Subscribe("runs", "queues", "approvals", "scheduler")
+	sub := y.svc.Hub().Subscribe()
 	defer sub.Close()
 	limit := time.After(patience)
 	for !fact() {

@@ -1,0 +1,91 @@
+package browser
+
+import (
+	"taskyard/task"
+)
+
+// shown is one page in one state.
+type shown struct {
+	name string
+	path string
+	does func(b *tab) // what a person does there first, if anything
+}
+
+// pages are the pages of the sample, in every main state.
+func (s *sample) pages() []shown {
+	run := func(id task.ID) string { return "/runs/" + id.String() }
+	return []shown{
+		{"queues", "/queues", nil},
+		{"queues-list", "/queues?view=list", nil},
+		{"queues-empty", "/queues?q=nothing+fits+this", nil},
+		{"queues-menu", "/queues", func(b *tab) { b.click("#m-" + s.limiter.String() + " summary") }},
+		{"tasks", "/tasks", nil},
+		{"task", path(s.limiter, ""), nil},
+		{"task-menu", path(s.limiter, ""), func(b *tab) { b.click("#task-menu summary") }},
+		{"task-question", path(s.question, ""), nil},
+		{"task-failed", path(s.failed, ""), nil},
+		{"task-draft", path(s.big, ""), nil},
+		{"task-archived", path(s.canceled, ""), nil},
+		{"new-task", "/tasks/new", nil},
+		{"new-task-errors", "/tasks/new", func(b *tab) {
+			b.expect("422")
+			b.fill("#title", "A title")
+			b.choose("#owner", "coder")
+			b.fill("#steps", "a step that is far, far, far too long for a step of sixty characters\nok")
+			b.press("button|Create task")
+		}},
+		{"move", path(s.lonely, "/move"), nil},
+		{"edit", path(s.limiter, "/edit"), nil},
+		{"cancel", path(s.ship, "/cancel"), nil},
+		{"step", path(s.ship, "/steps/3/edit"), nil},
+		{"approvals", "/approvals/" + s.approval.String(), nil},
+		{"approvals-reject", "/approvals/" + s.approval.String(), func(b *tab) { b.click("[data-reject]") }},
+		{"run-running", run(s.running), nil},
+		{"run-completed", run(s.completed), nil},
+		{"run-failed", run(s.broken), nil},
+		{"runs", "/runs", nil},
+		{"runs-failed", "/runs?status=failed", nil},
+		{"history", "/history", nil},
+		{"history-found", "/history?q=changelog", nil},
+		{"history-empty", "/history?q=nothing+fits+this", nil},
+		{"agents", "/agents", nil},
+		{"agent", "/agents/coder", nil},
+		{"agent-invalid", "/agents/translator", nil},
+		{"agent-edit", "/agents/coder/edit", nil},
+		{"agent-edit-problems", "/agents/coder/edit", func(b *tab) {
+			b.expect("422")
+			b.fill("textarea", "---\ntools: flying\n---\n")
+			b.press("button|Save")
+		}},
+		{"agent-new", "/agents/new", nil},
+		{"scheduler", "/scheduler", nil},
+		{"settings", "/settings", nil},
+		{"people", "/settings/people", nil},
+		{"tokens", "/settings/tokens", nil},
+		{"tokens-problem", "/settings/tokens", func(b *tab) {
+			b.expect("422")
+			b.fill("#name", "laptop")
+			b.press("main form .btn.pri")
+		}},
+		{"tokens-fresh", "/settings/tokens", func(b *tab) {
+			b.fill("#name", "laptop")
+			b.choose("#agent", "researcher")
+			b.press("main form .btn.pri")
+			b.see("ty_")
+		}},
+		{"about", "/settings/about", nil},
+		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
+	}
+}
+
+// visit opens a page in its state.
+func (p shown) visit(b *tab) {
+	b.t.Helper()
+	b.open(p.path)
+	if p.does != nil {
+		p.does(b)
+	}
+	// The first live answer may change what is looked at.
+	b.wait(`!document.querySelector("[data-live-pill]") || document.querySelector("[data-live-pill]").textContent === "Live"`)
+	b.wait(`!document.querySelector(".htmx-request") && document.fonts.status === "loaded"`)
+}
