@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -18,7 +17,6 @@ type httpRow struct {
 	p50     aim
 	p99     aim
 	units   aim // CPU in units of the empty handler
-	slow    bool
 }
 
 var none aim
@@ -39,7 +37,6 @@ type client struct {
 	yard                          *yard // nil: a server that somebody else started
 	gets                          [][]byte
 	claimReq, createReq, emptyReq []byte
-	last                          atomic.Int64
 }
 
 const createBody = `{"title":"a task of the bench","description":"%s","owner":"%s","start":false}`
