@@ -69,11 +69,27 @@ func makeData(dir string) error {
 		return err
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
+		if !ownFolder(dir) {
+			return fmt.Errorf("data folder %s is open to others and holds other things than a yard: give it a folder of its own with --data", dir)
+		}
 		if err := os.Chmod(dir, 0o700); err != nil {
 			return fmt.Errorf("data folder %s is open to others: %w", dir, err)
 		}
 	}
 	return nil
+}
+
+// ownFolder tells whether a folder is empty or holds a yard: any other, such
+// as /tmp, must not be closed to others.
+func ownFolder(dir string) bool {
+	list, err := os.ReadDir(dir)
+	for _, f := range list {
+		switch f.Name() {
+		case filepath.Base(dbPath(dir)), "taskyard.toml", "agents", demoMark:
+			return true
+		}
+	}
+	return err == nil && len(list) == 0
 }
 
 // openYard opens the store and the agents of a data folder.
