@@ -224,7 +224,7 @@ func TestAddressInUseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
-	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused || !strings.Contains(errs, "address already in use") {
+	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused || !strings.Contains(errs, "is taken by another program") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }

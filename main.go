@@ -79,7 +79,7 @@ func run(e *env, args []string) int {
 		return exited // --help
 	}
 	if err != nil {
-		fmt.Fprintln(e.stderr, "taskyard:", err)
+		fmt.Fprintf(e.stderr, "taskyard: %v; taskyard --help lists the commands\n", err)
 		return exitUsage
 	}
 	err = kctx.Run(e)

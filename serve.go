@@ -52,6 +52,9 @@ func firstLink(ctx context.Context, y *yard, base string) (string, error) {
 
 // serve opens the yard, serves it, and drains it when the context ends.
 func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
+	if err := hide(); err != nil {
+		log.Warn("memory and environment are open to programs of the same account", "error", err)
+	}
 	if err := makeData(cfg.Data); err != nil {
 		return err
 	}
@@ -84,8 +87,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	const patience, pause = time.Second, 20 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-		if !errors.Is(err, syscall.EADDRINUSE) || waited >= patience {
+		if !errors.Is(err, syscall.EADDRINUSE) {
 			return ln, err
+		}
+		if waited >= patience {
+			return nil, fmt.Errorf("%s is taken by another program: stop it, or give another address with --listen (port 0 takes a free one)", address)
 		}
 		select {
 		case <-time.After(pause):

@@ -100,7 +100,7 @@ func (p *parser) setRunner(f field) {
 	if !slices.Contains(names, p.opt.defaultRunner()) {
 		names = append(names, p.opt.defaultRunner())
 	}
-	hint := "Configured runners are " + strings.Join(names, ", ")
+	hint := "Configured runners are " + strings.Join(names, ", ") + "; a new one is a section [runners.NAME] of taskyard.toml, read when the server starts"
 	if near := nearest(s, names); near != "" {
 		hint = "Did you mean `" + near + "`? " + hint
 	}

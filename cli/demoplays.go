@@ -31,12 +31,12 @@ func (a *demoAgent) playPlanner() (string, error) {
 		if err := a.call("add_resource", "POST", a.path("/resources"), task.Resource{Type: "url", Value: "https://example.com/changelog", Label: "Merged changes"}, nil); err != nil {
 			return "", err
 		}
-		a.say("Writing is the builder's work. Delegating step 1.")
+		a.say("Writing is the builder's work. Delegating step 2.")
 		sub := map[string]any{"title": "Write the release notes page", "owner": "builder", "priority": 7, "description": "Turn the **merged changes** into one page: what is new, what is fixed, what to do when upgrading."}
 		if err := a.call("create_subtask", "POST", a.path("/steps/1/subtask"), sub, nil); err != nil {
 			return "", err
 		}
-		return "Planned in 3 steps; step 1 is delegated to the builder. I go on when it is done.", nil
+		return "Planned in 3 steps; step 2 is delegated to the builder. I go on when it is done.", nil
 	}
 	return a.finishPlan()
 }

@@ -56,6 +56,8 @@ func TestReadiness(t *testing.T) {
 		}
 		s.do("operator", "POST", "/api/tasks", fine).want(503)
 		s.do("nobody", "GET", "/healthz", "").want(200)
+		s.do("nobody", "HEAD", "/healthz", "").want(200)
+		s.do("nobody", "HEAD", "/readyz", "").want(503)
 	})
 }
 

@@ -176,10 +176,10 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 func TestForeignHostNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for _, host := range []string{"evil.example", "evil.example:8080", "127.0.0.1.evil.example"} {
+	for _, host := range []string{"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "[::1", "[localhost"} {
 		s.do("viewer", "GET", "/api/tasks", "", "Host", host).problem(421, task.CodeMisdirected)
 	}
-	for _, host := range []string{"localhost", "127.0.0.1:1", "[::1]:8080", "LOCALHOST"} {
+	for _, host := range []string{"localhost", "127.0.0.1:1", "[::1]:8080", "[::1]", "LOCALHOST"} {
 		s.do("viewer", "GET", "/api/tasks", "", "Host", host).want(200)
 	}
 }

@@ -133,7 +133,10 @@ func (s *Server) host(c echo.Context) error {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	if !s.hosts[strings.ToLower(strings.Trim(host, "[]"))] {
+	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host = host[1 : len(host)-1] // an IPv6 address without a port
+	}
+	if !s.hosts[strings.ToLower(host)] {
 		return task.Errorf(kindMisdirected, task.CodeMisdirected, "This server does not answer to the name %q: set public_url or allowed_hosts", clean(host))
 	}
 	return nil

@@ -41,7 +41,10 @@ func TestSignInByPassword(t *testing.T) {
 		for range 4 {
 			n.post("/login", "name", "oleg", "password", "wrong")
 		}
-		n.post("/login", "name", "oleg", "password", "wrong").is(429).shows("Too many failed attempts")
+		a := n.post("/login", "name", "oleg", "password", "wrong").is(429).shows("Too many failed attempts")
+		if a.header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
 		y.forward(time.Hour)
 		n.post("/login", "name", "oleg", "password", "wrong").is(401)
 	})
@@ -144,6 +147,9 @@ func TestPeople(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("a wrong password keeps name and role", func(t *testing.T) {
+		for _, name := range []string{"ve\u202era", "ve\u200bra", "ve ra", "<b>", "user:x"} {
+			b.post("/settings/people", "name", name, "password", pagePassword, "role", "viewer").is(422).shows("letters, digits and")
+		}
 		b.post("/settings/people", "name", "vera", "password", "short", "role", "viewer").is(422).
 			shows("must be at least 12 characters", `value="vera"`, `value="viewer" selected`)
 	})
@@ -179,7 +185,7 @@ func TestPeople(t *testing.T) {
 func TestTokensAreShownOnce(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
-	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days", "30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", y.srv.URL+"/mcp")
+	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days", "30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup")
 	if cc := a.header.Get("Cache-Control"); cc != "no-store" {
 		t.Errorf("Cache-Control is %q, want no-store", cc)
 	}

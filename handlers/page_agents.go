@@ -25,6 +25,7 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	}
 	if ch.CanAdmin && s.opt.DataDir != "" {
 		m.Folder = filepath.Join(s.opt.DataDir, "agents")
+		m.Strays = s.svc.StrayFiles()
 	}
 	return views.AgentsPage(ch, m), err
 }

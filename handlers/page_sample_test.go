@@ -161,7 +161,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		"invalid":     {func(w *whyInput) { w.owner = &task.Agent{} }, "The definition of coder is invalid: mend it, or move the task."},
 		"pull-only":   {func(w *whyInput) { w.owner = &task.Agent{Serving: true, PullOnly: true, PullReason: "runner: none"} }, "coder claims its work itself; Taskyard does not start it: runner: none"},
 		"failed once": {func(w *whyInput) { w.task.Failures, w.task.LastFailure = 1, "exit code 1" }, "Its last run failed: exit code 1"},
-		"stuck":       {func(w *whyInput) { w.task.Failures = 3 }, "It is stuck after 3 failures in a row: no tick and no wake tries it again until a person runs it."},
+		"stuck":       {func(w *whyInput) { w.task.Failures = 3 }, "It is stuck: no tick and no wake tries it again until a person runs it."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := base()

@@ -28,7 +28,7 @@ func TestDecisionsOnRuns(t *testing.T) {
 
 	t.Run("the first that waits is shown, whole", func(t *testing.T) {
 		b.get("/approvals").is(200).shows("2 waiting", "First of them", "Second of them", "Do what the task says.", "asks to run", `hx-get="/approvals/1"`).hides(`hx-get="/approvals"`)
-		b.get("/approvals/2").is(200).shows("Second of them")
+		b.get("/approvals/2").is(200).shows("Second of them", "not held to them")
 		b.get("/queues").shows(`(2) Queues`, "Approve run")
 	})
 	t.Run("a rejection needs a reason", func(t *testing.T) {
@@ -132,6 +132,9 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 
 	t.Run("verdicts show with line and reason", func(t *testing.T) {
 		b.get("/agents").is(200).shows("coder", "Valid", "Invalid", filepath.Dir(y.dir))
+		y.ok(os.WriteFile(filepath.Join(y.dir, "My Agent.md"), []byte(good), 0o600))
+		b.post("/agents/reload")
+		b.get("/agents").shows("My Agent.md", "cannot name an agent")
 		b.get("/agents/bad").shows("This definition cannot run", "tools")
 		b.get("/agents/pull").shows("Pull only")
 	})

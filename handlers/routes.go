@@ -28,7 +28,9 @@ func (s *Server) routes() {
 		h            echo.HandlerFunc
 	}{
 		{"GET", "/healthz", task.Everyone, s.healthz},
+		{"HEAD", "/healthz", task.Everyone, s.healthz}, // monitors like to ask so
 		{"GET", "/readyz", task.Everyone, s.readyz},
+		{"HEAD", "/readyz", task.Everyone, s.readyz},
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
 		{"GET", "/static/*", task.Everyone, s.static},

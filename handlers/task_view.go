@@ -84,7 +84,7 @@ func idleLines(w whyInput) []string {
 	t := w.task
 	switch {
 	case t.Failures >= w.attempts:
-		return []string{fmt.Sprintf("It is stuck after %s in a row: no tick and no wake tries it again until a person runs it.", views.Count(t.Failures, "failure", "failures")), lastFailure(t)}
+		return []string{"It is stuck: no tick and no wake tries it again until a person runs it.", lastFailure(t)}
 	case w.nextTick == 0:
 		return append(failed(t), "No tick is planned: it runs when a person presses “Run now”.")
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/alexedwards/argon2id"
 
@@ -65,8 +66,10 @@ const (
 
 func checkUser(p *task.Problems, name, password string) {
 	p.CheckLine("name", name, maxUserName)
-	if strings.ContainsAny(name, " :/\\\"'<>&") || name != strings.TrimSpace(name) {
-		p.Add("name", "must not contain spaces or any of : / \\ \" ' < > &")
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@+", r)
+	}) {
+		p.Add("name", "must be letters, digits and . _ - @ + only, without spaces")
 	}
 	checkPassword(p, password)
 }

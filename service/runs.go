@@ -291,8 +291,16 @@ func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reaso
 	})
 }
 
+// why is the reason of a run's end, ready to follow its state.
+func why(r *task.Run) string {
+	if r.Reason == "" {
+		return ""
+	}
+	return " (" + r.Reason + ")"
+}
+
 func ended(r *task.Run) error {
-	return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d has ended: %s", r.ID, r.State())
+	return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d has ended: %s%s", r.ID, r.State(), why(r))
 }
 
 // closeRun ends the open run of a task that moves on without it, unless the

@@ -13,7 +13,8 @@ import (
 // AgentsModel is the list of agents.
 type AgentsModel struct {
 	Agents []AgentRow
-	Folder string // where the definition files lie
+	Folder string   // where the definition files lie
+	Strays []string // files there that make no agent, and why, as sentences
 }
 
 // AgentRow is one agent with the load of its queue.

@@ -110,11 +110,11 @@ func toolChips(granted []string) []ToolChip {
 // Ability is what a run may do, in words: the worst first, in bold.
 type Ability struct {
 	Danger int    // of the most dangerous tool
-	Bold   string // "This run can execute shell commands"
+	Bold   string // "This run may execute shell commands"
 	Rest   string // " in its workspace and write files. It cannot …"
 }
 
-// abilityOf says in words what a run with this spec can do and cannot do.
+// abilityOf says in words what a run with this spec may do and may not do.
 // agent is the definition that it was made from, or nil when that is gone.
 func abilityOf(spec task.Spec, agent *task.Agent) Ability {
 	has := map[string]bool{}
@@ -139,7 +139,7 @@ func abilityOf(spec task.Spec, agent *task.Agent) Ability {
 	}
 	note(has["task"], "create further tasks")
 	if len(can) == 0 {
-		return Ability{worst, "This run can only read", " what lies in its workspace. It cannot " + joinWords(cannot, "or") + "."}
+		return Ability{worst, "This run may only read", " what lies in its workspace. It may not " + joinWords(cannot, "or") + "."}
 	}
 	rest := ""
 	if can[0] == "execute shell commands" || can[0] == "write files" {
@@ -153,14 +153,14 @@ func abilityOf(spec task.Spec, agent *task.Agent) Ability {
 		rest += " " + shellNetwork(agent.Network)
 	}
 	if len(cannot) > 0 {
-		rest += " It cannot " + joinWords(cannot, "or") + "."
+		rest += " It may not " + joinWords(cannot, "or") + "."
 	}
-	return Ability{worst, "This run can " + can[0], rest}
+	return Ability{worst, "This run may " + can[0], rest}
 }
 
 func shellNetwork(on bool) string {
 	if on {
-		return "Its shell can reach the network."
+		return "Its shell may reach the network."
 	}
 	return "Its shell has no network."
 }

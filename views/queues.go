@@ -107,8 +107,9 @@ func (col QueueColumn) total() int {
 	return n
 }
 
-// line is the small print under the column's name.
-func (col QueueColumn) line(now task.Time) string {
+// line is the small print under the column's name; showLast tells whether the
+// time of the last run follows it.
+func (col QueueColumn) line() (text string, showLast bool) {
 	s := "Claims its work itself"
 	if col.Invalid && col.Slots == 0 {
 		s = "Runs nothing until its definition is mended"
@@ -117,12 +118,9 @@ func (col QueueColumn) line(now task.Time) string {
 		s = strconv.Itoa(col.Running) + " of " + Count(col.Slots, "slot", "slots")
 	}
 	if idle := col.size(GlyphIdle); idle > 0 {
-		return s + ", " + strconv.Itoa(idle) + " idle"
+		return s + ", " + strconv.Itoa(idle) + " idle", false
 	}
-	if col.LastRun != 0 {
-		return s + ", last run " + Ago(col.LastRun, now)
-	}
-	return s
+	return s, col.LastRun != 0
 }
 
 // with returns the filter with another view.

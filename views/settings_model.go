@@ -99,12 +99,6 @@ func (f *FreshToken) curlLine() string {
 		`  $TASKYARD_URL/api/agents/` + f.Token.Agent + `/signup`
 }
 
-// mcpConfig returns the configuration that connects a coding agent over MCP.
-func (f *FreshToken) mcpConfig() string {
-	return `{"mcpServers": {"taskyard": {"type": "http", "url": "` + f.URL +
-		`/mcp", "headers": {"Authorization": "Bearer ` + f.Secret + `"}}}}`
-}
-
 // scopeWords says a token's scope as people read it.
 func scopeWords(scope string) string {
 	var words []string

@@ -16,13 +16,13 @@ func TestAbilityInWords(t *testing.T) {
 		agent *task.Agent
 		want  string
 	}{
-		{"readers only read", []string{"read", "grep"}, nil, "This run can only read what lies in its workspace. It cannot execute shell commands, write files, read web pages or create further tasks."},
-		{"a shell comes first and says its network", []string{"read", "bash", "create"}, &task.Agent{}, "This run can execute shell commands in its work folder and write files. Its shell has no network. It cannot create further tasks."},
-		{"a shell with network says so", []string{"bash"}, &task.Agent{Network: true}, "This run can execute shell commands in its work folder and write files. Its shell can reach the network. It cannot create further tasks."},
-		{"a shell alone is never said to be without the web", []string{"bash"}, nil, "This run can execute shell commands in its work folder and write files. It cannot create further tasks."},
-		{"fetch reaches out", []string{"fetch"}, nil, "This run can read web pages. It cannot execute shell commands, write files or create further tasks."},
-		{"an unknown tool counts as the worst", []string{"launch"}, nil, "This run can execute shell commands in its work folder and write files. It cannot create further tasks."},
-		{"delegation is named", []string{"edit", "task"}, nil, "This run can write files in its work folder and create further tasks. It cannot execute shell commands or read web pages."},
+		{"readers only read", []string{"read", "grep"}, nil, "This run may only read what lies in its workspace. It may not execute shell commands, write files, read web pages or create further tasks."},
+		{"a shell comes first and says its network", []string{"read", "bash", "create"}, &task.Agent{}, "This run may execute shell commands in its work folder and write files. Its shell has no network. It may not create further tasks."},
+		{"a shell with network says so", []string{"bash"}, &task.Agent{Network: true}, "This run may execute shell commands in its work folder and write files. Its shell may reach the network. It may not create further tasks."},
+		{"a shell alone is never said to be without the web", []string{"bash"}, nil, "This run may execute shell commands in its work folder and write files. It may not create further tasks."},
+		{"fetch reaches out", []string{"fetch"}, nil, "This run may read web pages. It may not execute shell commands, write files or create further tasks."},
+		{"an unknown tool counts as the worst", []string{"launch"}, nil, "This run may execute shell commands in its work folder and write files. It may not create further tasks."},
+		{"delegation is named", []string{"edit", "task"}, nil, "This run may write files in its work folder and create further tasks. It may not execute shell commands or read web pages."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
