@@ -121,5 +121,11 @@ func (rx *Rx) LeaseLost() ([]*task.Run, error) {
 
 // LastRuns returns the newest ended runs of an agent.
 func (rx *Rx) LastRuns(agent string, limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.agent = ? AND r.ended_at IS NOT NULL ORDER BY r.id DESC LIMIT ?", agent, limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_agent WHERE r.agent = ? AND r.ended_at IS NOT NULL ORDER BY r.id DESC LIMIT ?", agent, limit)
+}
+
+// LastEnd returns when the newest ended run of an agent ended, or 0.
+func (rx *Rx) LastEnd(agent string) (at task.Time, err error) {
+	_, err = optional(rx.row("SELECT ended_at FROM runs INDEXED BY runs_agent WHERE agent = ? AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1", agent).Scan(&at))
+	return at, err
 }

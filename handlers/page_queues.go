@@ -136,11 +136,11 @@ func idle(o service.Overview, agent string) int {
 func (s *Server) column(c echo.Context, f views.QueueFilter, a *task.Agent, o service.Overview) (views.QueueColumn, error) {
 	col := views.QueueColumn{Agent: a.ID, Invalid: a.Status == task.AgentInvalid}
 	if a.Serving && !a.PullOnly {
-		col.Slots = max(a.MaxParallel, 1)
+		col.Slots, col.LastRun = max(a.MaxParallel, 1), o.LastEnd[a.ID]
 	}
 	load, plain := o.Loads[a.ID], f.Status == "" && f.Query == ""
 	if plain && load.Queued+load.Working+load.Drafts == 0 {
-		return col, s.lastRun(c, &col)
+		return col, nil
 	}
 	want := columnRead
 	if plain && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(o.InFlight) == 0 {
@@ -159,18 +159,7 @@ func (s *Server) column(c echo.Context, f views.QueueFilter, a *task.Agent, o se
 	if plain && next != "" {
 		addUnread(col.Groups, load.Queued+load.Working+load.Drafts-len(tasks))
 	}
-	return col, s.lastRun(c, &col)
-}
-
-func (s *Server) lastRun(c echo.Context, col *views.QueueColumn) error {
-	if col.Slots == 0 {
-		return nil
-	}
-	runs, err := s.svc.LastRuns(c.Request().Context(), actorOf(c), col.Agent, 1)
-	if err == nil && len(runs) == 1 {
-		col.LastRun = runs[0].EndedAt
-	}
-	return err
+	return col, nil
 }
 
 // trimGroups leaves a column at most limit cards; what waits for people and

@@ -171,6 +171,7 @@ type Overview struct {
 	Active    int
 	Approvals int
 	InFlight  []task.ID
+	LastEnd   map[string]task.Time // end of the last run of each agent that had one
 }
 
 // Overview returns how busy each agent is. Error: may not read.
@@ -189,8 +190,18 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 		if o.Approvals, err = rx.WaitingCount(); err != nil {
 			return o, err
 		}
-		o.InFlight, err = rx.InFlight()
-		return o, err
+		if o.InFlight, err = rx.InFlight(); err != nil {
+			return o, err
+		}
+		o.LastEnd = map[string]task.Time{}
+		for _, def := range s.agents.Agents() {
+			if at, err := rx.LastEnd(def.ID); err != nil {
+				return o, err
+			} else if at != 0 {
+				o.LastEnd[def.ID] = at
+			}
+		}
+		return o, nil
 	})
 }
 

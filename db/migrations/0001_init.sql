@@ -5,7 +5,6 @@
 CREATE TABLE tasks (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,
   title         TEXT NOT NULL CHECK (octet_length(title) BETWEEN 1 AND 800),
-  description   TEXT NOT NULL DEFAULT '' CHECK (octet_length(description) <= 65536),
   owner         TEXT NOT NULL CHECK (octet_length(owner) BETWEEN 1 AND 63),
   created_by    TEXT NOT NULL,
   status        TEXT NOT NULL CHECK (status IN ('draft', 'active', 'done', 'canceled')),
@@ -24,10 +23,12 @@ CREATE TABLE tasks (
   grant_hash    TEXT, -- what a reviewer approved for all runs of this task
   grant_by      TEXT,
   grant_limits  TEXT,
-  summary       TEXT CHECK (octet_length(summary) <= 65536),
   created_at    INTEGER NOT NULL,
   updated_at    INTEGER NOT NULL,
   archived_at   INTEGER,
+  -- The long texts stand last, so that reading the rest need not walk over them.
+  description   TEXT NOT NULL DEFAULT '' CHECK (octet_length(description) <= 65536),
+  summary       TEXT CHECK (octet_length(summary) <= 65536),
   CHECK ((archived_at IS NULL) = (status IN ('draft', 'active'))),
   CHECK ((claim_holder IS NULL) = (claim_expires IS NULL)),
   CHECK (claim_holder IS NULL OR status = 'active'),

@@ -1,0 +1,36 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"taskyard/task"
+)
+
+// BenchmarkQueuesPage answers the board of two busy agents, 25 cards each, to
+// somebody who is signed in, without a network.
+func BenchmarkQueuesPage(b *testing.B) {
+	y := newPageYard(b)
+	who := y.maya()
+	for i := range 1000 {
+		owner := []string{"pull", "planner"}[i%2]
+		_, err := y.svc.CreateTask(b.Context(), mayaActor, task.New{Title: fmt.Sprintf("A task of the board, number %d", i), Owner: owner, Priority: i % 10, NoStart: true})
+		y.ok(err)
+	}
+	who.get("/queues")
+	u := who.client.Jar
+	req := httptest.NewRequest(http.MethodGet, y.srv.URL+"/queues", http.NoBody)
+	for _, c := range u.Cookies(req.URL) {
+		req.AddCookie(c)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		y.server.ServeHTTP(w, req)
+		if w.Code != http.StatusOK {
+			b.Fatal(w.Code)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package views
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"taskyard/task"
+)
+
+// BenchmarkBoard renders a board of 50 cards, as the board of a busy yard is.
+func BenchmarkBoard(b *testing.B) {
+	c := sampleChrome("/queues")
+	m := QueuesModel{AgentIDs: []string{"coder", "planner"}}
+	for _, agent := range m.AgentIDs {
+		var tasks []*task.Task
+		for i := range 25 {
+			tasks = append(tasks, sampleTask(task.ID(i+1), fmt.Sprintf("A task of the board, number %d", i), agent, i%10, nil))
+		}
+		groups := GroupCards(tasks, 25, nil)
+		m.Columns = append(m.Columns, QueueColumn{Agent: agent, Groups: groups})
+	}
+	var buf bytes.Buffer
+	b.ReportAllocs()
+	for b.Loop() {
+		buf.Reset()
+		if err := QueuesPage(c, m).Render(b.Context(), &buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(buf.Len()), "bytes")
+}

@@ -1,0 +1,33 @@
+package views
+
+import (
+	"sync"
+
+	"github.com/a-h/templ"
+
+	"taskyard/static"
+)
+
+// icons keeps each icon's markup: a board draws hundreds of a dozen icons.
+// Names come from our own pages alone, so it stays small.
+var icons sync.Map // "class name" → templ.Component
+
+// Icon draws an icon of icons.svg at 16 px; it is decoration for screen readers.
+func Icon(name string) templ.Component { return icon("i", name) }
+
+// IconS draws an icon at 14 px.
+func IconS(name string) templ.Component { return icon("i i-s", name) }
+
+// IconL draws an icon at 20 px.
+func IconL(name string) templ.Component { return icon("i i-l", name) }
+
+func icon(class, name string) templ.Component {
+	key := class + " " + name
+	if c, ok := icons.Load(key); ok {
+		return c.(templ.Component)
+	}
+	c := templ.Raw(`<svg class="` + class + `" aria-hidden="true"><use href="` +
+		templ.EscapeString(static.URL("icons.svg")+"#i-"+name) + `"></use></svg>`)
+	icons.Store(key, c)
+	return c
+}
