@@ -106,7 +106,7 @@ limit *limit_open(const char *path, limit_sql sql) {
 	int ok = sqlite3_open_v2(path, &l->db, READWRITE | NOMUTEX, NULL) == OK &&
 		sqlite3_exec(l->db,
 			"PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=on;"
-			"PRAGMA recursive_triggers=on; PRAGMA cache_size=-65536",
+			"PRAGMA recursive_triggers=on; PRAGMA cache_size=-32768",
 			NULL, NULL, NULL) == OK;
 	if (!ok) snprintf(open_error, sizeof open_error, "open %s: %s", path, sqlite3_errmsg(l->db));
 	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) &&

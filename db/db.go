@@ -46,11 +46,11 @@ const common = "_busy_timeout=5000&_foreign_keys=on&_recursive_triggers=on&_mute
 
 func writerDSN(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_cache_size=-65536&" + common
+		"?_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_cache_size=-32768&" + common
 }
 
 func readerDSN(path string) string {
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?mode=ro&_query_only=on&_cache_size=-16384&" + common
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?mode=ro&_query_only=on&_cache_size=-4096&" + common
 }
 
 // Open opens the database at opt.Path, creating it when absent, brings its

@@ -233,6 +233,12 @@ func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (M
 	// The secret must not be stored, so the answer is never an idempotent one.
 	made, err := mutate(WithIdempotency(ctx, nil), s, a, func(t *tx) (task.Token, error) {
 		made := tok
+		// Such a token acts under its own name: that must not be a person's.
+		if made.Agent == "" && made.UserID == 0 {
+			if _, _, taken, err := t.UserByName(made.Name); err != nil || taken {
+				return made, orTaken(made.Name, err)
+			}
+		}
 		if in.Days >= 0 {
 			life := s.cfg.TokenLife
 			if in.Days > 0 {
