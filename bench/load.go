@@ -49,8 +49,8 @@ func (l *lap) percentile(share float64) time.Duration {
 	return l.took[min(int(share*float64(len(l.took))), len(l.took)-1)]
 }
 
-// drive has callers call op, each again and again, for d or until op says
-// errEmpty or fails. op gets the number of its caller, from 0, and the number
+// drive has callers call op, each at least once and then again and again, for
+// d or until op says errEmpty or fails. op gets the number of its caller, from 0, and the number
 // of the call, which no other call has.
 func drive(callers int, d time.Duration, op func(caller int, n int64) error) (lap, error) {
 	var (
@@ -63,7 +63,8 @@ func drive(callers int, d time.Duration, op func(caller int, n int64) error) (la
 	)
 	for i := range callers {
 		group.Go(func() {
-			for begin := time.Now(); !halt.Load() && begin.Sub(start) < d; {
+			// At least once: a lap that was short and began late still did something.
+			for begin := time.Now(); !halt.Load(); {
 				err := op(i, next.Add(1)-1)
 				if err != nil {
 					halt.Store(true)
@@ -74,7 +75,9 @@ func drive(callers int, d time.Duration, op func(caller int, n int64) error) (la
 				}
 				end := time.Now()
 				took[i] = append(took[i], end.Sub(begin))
-				begin = end
+				if begin = end; end.Sub(start) >= d {
+					return
+				}
 			}
 		})
 	}
