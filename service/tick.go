@@ -158,7 +158,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 }
 
 // Index brings the full-text search up to date with the log. While more is to
-// be done than one write takes, it leaves three quarters of the writer's time
+// be done than one write takes, it leaves six sevenths of the writer's time
 // to others: after a flood of tasks, search lags behind, not work.
 func (s *Service) Index(ctx context.Context) error {
 	for {
@@ -170,7 +170,7 @@ func (s *Service) Index(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(3 * s.cfg.Now().Sub(start)):
+		case <-time.After(6 * s.cfg.Now().Sub(start)):
 		}
 	}
 }
