@@ -37,11 +37,6 @@ func (rx *Rx) Thread(id, after task.ID, limit int) ([]task.Message, error) {
 	return rx.messages("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", id, after, limit)
 }
 
-// LastComments returns the newest comments of a task, in order.
-func (rx *Rx) LastComments(id task.ID, limit int) ([]task.Message, error) {
-	return rx.messages("SELECT * FROM (SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL ORDER BY id DESC LIMIT ?) ORDER BY id", id, limit)
-}
-
 // Message returns one message of a task.
 func (rx *Rx) Message(id task.ID) (task.Message, error) {
 	return scanMessage(rx.row("SELECT "+messageCols+" FROM messages WHERE id = ?", id))

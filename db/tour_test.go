@@ -209,7 +209,6 @@ func lists(t *testing.T, s *service.Service) {
 func rest(t *testing.T, d *db.DB) {
 	ok(t, d.Read(context.Background(), func(rx *db.Rx) error {
 		_ = must[int](t)(rx.OpenCount(""))
-		_ = must[[]task.Message](t)(rx.LastComments(1, 1))
 		_ = must[string](t)(rx.Definition("x"))
 		_ = must[int](t)(rx.CheckChain())
 		return nil

@@ -96,9 +96,8 @@ func (s *Service) LastEvent(ctx context.Context) (task.ID, error) {
 // TaskPage is all that the page of a task shows.
 type TaskPage struct {
 	Task      *task.Task
-	Family    []*task.Task // ancestors from the root, the task, its subtasks
 	Subtasks  []*task.Task
-	Ancestors []*task.Task
+	Ancestors []*task.Task // from the root down
 	Runs      []*task.Run
 	Events    []task.Event
 	OpenRun   *task.Run

@@ -33,21 +33,6 @@ func RunSentence(r *task.Run) string {
 	return string(r.Status)
 }
 
-// RunPillKind returns the colour of a run's pill.
-func RunPillKind(r *task.Run) string {
-	switch RunGlyph(r) {
-	case GlyphWork:
-		return "run"
-	case GlyphWait:
-		return "warn"
-	case GlyphDone:
-		return "ok"
-	case GlyphFail:
-		return "bad"
-	}
-	return ""
-}
-
 // eventWords say the kinds of events after the actor's name.
 var eventWords = map[string]string{
 	task.EvTaskCreated: "created this task", task.EvTaskUpdated: "changed", task.EvTaskStarted: "started this task",

@@ -26,9 +26,6 @@ func idOrNone(id task.ID) string {
 	return id.String()
 }
 
-// RunMessage is one message of a run's transcript.
-func (u urls) RunMessage(run, message task.ID) string { return u.Run(run) + "#m" + message.String() }
-
 // Transcript answers the items of a run's transcript after a message id, as
 // list items alone; the id is the parameter "after".
 func (u urls) Transcript(run task.ID) string { return u.RunAct(run, "transcript") }
