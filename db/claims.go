@@ -12,7 +12,7 @@ import (
 // claimNext takes the first claimable task of an agent's queue: the partial
 // index tasks_claimable holds just these, in order. RETURNING knows no alias.
 var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2, claim_expires = ?3, version = version + 1, updated_at = ?2
- WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL
+ WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0
  ORDER BY priority DESC, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
 
 // ClaimNext claims the first free task of the agent's queue for lease and

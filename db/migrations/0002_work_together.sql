@@ -1,0 +1,71 @@
+-- +goose Up
+-- Todo lists, dependencies, labels, delegation, pauses, notices.
+
+-- A todo list is a deque: positions grow to the back and shrink to the front.
+-- Items leave at the ends alone, so positions have no gaps and
+-- max - min + 1 is the count.
+CREATE TABLE todos (
+  agent    TEXT NOT NULL CHECK (octet_length(agent) BETWEEN 1 AND 63),
+  position INTEGER NOT NULL,
+  item     TEXT NOT NULL CHECK (octet_length(item) BETWEEN 1 AND 16384),
+  PRIMARY KEY (agent, position)
+) STRICT, WITHOUT ROWID;
+
+-- task_id may start when blocker_id is done.
+CREATE TABLE blockers (
+  task_id    INTEGER NOT NULL REFERENCES tasks (id),
+  blocker_id INTEGER NOT NULL REFERENCES tasks (id),
+  PRIMARY KEY (task_id, blocker_id),
+  CHECK (task_id <> blocker_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX blockers_of ON blockers (blocker_id, task_id);
+
+-- How many blockers are not done, and how many of these never will be.
+ALTER TABLE tasks ADD COLUMN blocked INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tasks ADD COLUMN blockers_canceled INTEGER NOT NULL DEFAULT 0;
+-- Sorted words with one space between them; [a-z0-9-] each, so no quoting.
+ALTER TABLE tasks ADD COLUMN labels TEXT NOT NULL DEFAULT '';
+
+DROP INDEX tasks_claimable;
+CREATE INDEX tasks_claimable ON tasks (owner, priority DESC, id)
+  WHERE status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0;
+-- What waits for a person.
+CREATE INDEX tasks_question ON tasks (id) WHERE question_id IS NOT NULL;
+CREATE INDEX tasks_blocker_canceled ON tasks (id) WHERE blockers_canceled > 0 AND archived_at IS NULL;
+CREATE INDEX tasks_stuck ON tasks (id) WHERE failures > 0 AND archived_at IS NULL;
+
+-- Notices that nobody has acknowledged yet.
+CREATE TABLE notices (
+  message_id INTEGER PRIMARY KEY REFERENCES messages (id),
+  task_id    INTEGER NOT NULL REFERENCES tasks (id)
+) STRICT;
+
+-- Who asked for a delegated run, and with what: {model, complexity, tools,
+-- limits, focus}. The tools and limits of a child are never wider than these.
+ALTER TABLE runs ADD COLUMN parent_run INTEGER REFERENCES runs (id);
+ALTER TABLE runs ADD COLUMN ask TEXT;
+CREATE INDEX runs_parent ON runs (parent_run, id) WHERE parent_run IS NOT NULL;
+CREATE INDEX runs_delegated ON runs (asked_by, created_at) WHERE cause = 'delegate';
+
+-- The whole yard ('') or one agent, until a person resumes it.
+CREATE TABLE pauses (
+  agent  TEXT PRIMARY KEY CHECK (octet_length(agent) <= 63),
+  actor  TEXT NOT NULL,
+  reason TEXT NOT NULL CHECK (octet_length(reason) <= 65536),
+  since  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- +goose StatementBegin
+CREATE TRIGGER blockers_insert BEFORE INSERT ON blockers
+WHEN (SELECT archived_at FROM tasks WHERE id = new.task_id) IS NOT NULL
+BEGIN SELECT raise(ABORT, 'history is immutable'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER blockers_update BEFORE UPDATE ON blockers
+BEGIN SELECT raise(ABORT, 'blockers are added and removed'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER blockers_delete BEFORE DELETE ON blockers
+WHEN (SELECT archived_at FROM tasks WHERE id = old.task_id) IS NOT NULL
+BEGIN SELECT raise(ABORT, 'history is immutable'); END;
+-- +goose StatementEnd
