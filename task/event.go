@@ -36,6 +36,8 @@ const (
 	EvAnswered       = "task.answered"
 	EvTaskStuck      = "task.stuck"
 	EvWakeSkipped    = "task.wake_skipped"
+	EvTaskImported   = "task.imported"
+	EvTodoImported   = "todo.imported"
 	EvRunCreated     = "run.created"
 	EvRunApproved    = "run.approved"
 	EvRunDenied      = "run.denied"
