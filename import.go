@@ -98,7 +98,7 @@ func (c *importCmd) into(ctx context.Context, out io.Writer, y *yard, plan *exch
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Imported %d tasks with %d comments, and %d items of todo lists. Nobody was woken: the next tick takes what is active.\n", len(got.IDs), got.Comments, got.Items)
+	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. Nobody was woken: the next tick takes what is active.\n", len(got.IDs), got.Comments, got.Items)
 	printIDs(out, got)
 	return nil
 }
@@ -119,15 +119,16 @@ func printIDs(out io.Writer, got service.Imported) {
 
 // printReport tells what becomes what, what is left out, and every problem.
 func printReport(out io.Writer, p *exchange.Plan) {
-	fmt.Fprintf(out, "%d tasks from %s: %d draft, %d active, %d done, %d canceled\n", len(p.Items), p.From,
+	fmt.Fprintf(out, "Tasks from %s: %d, of which %d draft, %d active, %d done, %d canceled.\n", p.From, len(p.Items),
 		p.ByStatus(task.Draft), p.ByStatus(task.Active), p.ByStatus(task.Done), p.ByStatus(task.Canceled))
 	printCounts(out, "What becomes what", p.Report.Maps)
 	printCounts(out, "Left out", p.Report.Left)
 	printCounts(out, "Notes", p.Report.Notes)
+	fmt.Fprintln(out)
 	if len(p.Report.Problems) == 0 {
 		return
 	}
-	fmt.Fprintln(out, "\nProblems:")
+	fmt.Fprintln(out, "Problems:")
 	for _, f := range p.Report.Problems {
 		fmt.Fprintf(out, "  %s: %s\n", plain(f.Field), plain(f.Message))
 	}
@@ -150,7 +151,6 @@ func printCounts(out io.Writer, title string, list exchange.Counts) {
 		fmt.Fprintf(w, "  %s\t%d\t%s\n", plain(c.What), c.N, first)
 	}
 	_ = w.Flush() // as stdout's errors elsewhere
-	fmt.Fprintln(out)
 }
 
 // plain keeps a file's text from steering the terminal.

@@ -41,13 +41,16 @@ func (p *Plan) backlog(s Source) {
 	t := &it.Task
 	t.Title, t.Channel, t.Version = f.text("title"), "web", 1
 	t.CreatedAt, t.UpdatedAt = f.time("created_date"), f.time("updated_date")
+	r.maps("backlog.title, created_date, updated_date, Description → the same")
 	p.backlogStatus(it, s.Name, f.text("status"))
 	if n, ok := map[string]int{"critical": 20, "high": 10, "medium": 0, "low": -10}[strings.ToLower(f.text("priority"))]; ok {
 		t.Priority = n
 		r.maps("backlog.priority high, medium, low → priority 10, 0, -10")
 	}
 	t.CreatedBy = person(f.text("reporter"))
-	it.Labels = f.texts("labels")
+	if it.Labels = f.texts("labels"); len(it.Labels) > 0 {
+		r.maps("backlog.labels → labels")
+	}
 	for _, ref := range f.texts("dependencies") {
 		it.BlockedBy = append(it.BlockedBy, strings.ToLower(ref))
 		r.maps("backlog.dependencies → blockedBy")
@@ -135,6 +138,7 @@ func (p *Plan) backlogText(it *Item, f *matter, id, body string) {
 	for i, name := range f.texts("assignee") {
 		if i == 0 {
 			t.Owner = strings.TrimPrefix(name, "@")
+			r.maps("backlog.assignee, the first → owner")
 		}
 		d.note("Assignee", name)
 	}

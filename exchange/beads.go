@@ -36,14 +36,19 @@ func (p *Plan) bead(where string, v jsontext.Value) {
 	t := &it.Task
 	t.Title, t.Channel, t.Version = f.text("title"), "web", 1
 	t.CreatedAt, t.UpdatedAt = f.time("created_at"), f.time("updated_at")
+	r.maps("beads.title, description, created_at, updated_at → the same")
 	p.beadStatus(it, f, status)
 	if n, ok := f.whole("priority"); ok {
 		r.maps("beads.priority 0 to 4 → priority 20 to -20")
 		t.Priority = 10 * (2 - n)
 	}
-	t.Owner = f.text("assignee")
+	if t.Owner = f.text("assignee"); t.Owner != "" {
+		r.maps("beads.assignee → owner")
+	}
 	t.CreatedBy = person(f.text("created_by"))
-	it.Labels = f.texts("labels")
+	if it.Labels = f.texts("labels"); len(it.Labels) > 0 {
+		r.maps("beads.labels → labels")
+	}
 	if kind := f.text("issue_type"); kind != "" && kind != "task" {
 		it.Labels = append(it.Labels, kind)
 		r.maps("beads.issue_type → label")

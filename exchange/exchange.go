@@ -128,7 +128,7 @@ func (r *Report) Err() error {
 	}
 	return &task.Error{
 		Kind: task.Invalid, Code: task.CodeInvalidField, Fields: r.Problems,
-		Message: fmt.Sprintf("%d problems in what should be imported; nothing was written", len(r.Problems)+r.More),
+		Message: fmt.Sprintf("nothing was written: problems in what should be imported: %d", len(r.Problems)+r.More),
 	}
 }
 

@@ -191,5 +191,8 @@ func (t *text) note(what, s string) bool {
 }
 
 func (t *text) String() string {
-	return strings.Join(append(t.parts, strings.Join(t.foot, "\n")), "\n\n")
+	if len(t.foot) > 0 {
+		return strings.Join(append(t.parts, strings.Join(t.foot, "\n")), "\n\n")
+	}
+	return strings.Join(t.parts, "\n\n")
 }

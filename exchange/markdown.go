@@ -106,7 +106,11 @@ func scalar(v any) (string, bool) {
 
 func (f *matter) text(name string) string {
 	f.asked[name] = true
-	s, ok := scalar(f.m[name])
+	v := f.m[name]
+	if list, is := v.([]any); is && len(list) == 1 {
+		v = list[0]
+	}
+	s, ok := scalar(v)
 	if !ok {
 		f.p.Report.Bad(f.where+"."+name, "must be one value")
 	}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -28,7 +29,12 @@ func Taskyard(tasks Source, history, todos *Source) *Plan {
 func (p *Plan) readTasks(s Source) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(s.Data))
 	if err := p.topLevel(d, s.Name); err != nil {
-		at := min(d.InputOffset(), int64(len(s.Data)))
+		at := d.InputOffset()
+		var bad *jsontext.SyntacticError
+		if errors.As(err, &bad) {
+			at = max(at, bad.ByteOffset)
+		}
+		at = min(at, int64(len(s.Data)))
 		p.Report.Bad(fmt.Sprintf("%s line %d", s.Name, bytes.Count(s.Data[:at], []byte("\n"))+1), "%s", plainJSON(err))
 	}
 }
@@ -132,7 +138,10 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	if f.get("claim") != nil {
 		p.Report.left(where, "claims: whoever works on a task signs up anew")
 	}
-	for _, derived := range []string{"workStatus", "links", "threadId"} {
+	if thread := f.ref("threadId"); thread != "" && thread != it.Ref {
+		p.Report.left(where, "threadId: the thread of a task has the task's id here")
+	}
+	for _, derived := range []string{"workStatus", "links"} {
 		f.get(derived)
 	}
 	f.rest()

@@ -63,6 +63,7 @@ func (p *Plan) taskMaster(tag string, f *fields) *Item {
 	t := &it.Task
 	t.Title, t.Channel, t.Version, t.CreatedBy = f.text("title"), "web", 1, task.System
 	t.UpdatedAt = f.time("updatedAt")
+	r.maps("taskmaster.title, description → the same")
 	t.Owner = f.text("assignee")
 	p.taskMasterStatus(it, f)
 	if n, ok := map[string]int{"critical": 20, "high": 10, "medium": 0, "low": -10}[f.text("priority")]; ok {

@@ -107,15 +107,17 @@ func whose(name string) string {
 
 // agent finds the agent of a name of the files.
 func (o *owners) agent(name string) (string, bool) {
-	if to, ok := o.opt.Map[name]; ok {
-		return to, true // checked already
+	names := []string{name}
+	if o.p.Foreign() { // where names are those of people, in their own spelling
+		names = append(names, strings.ToLower(name))
 	}
-	if _, ok := o.s.agents.Agent(name); ok {
-		return name, true
-	}
-	low := strings.ToLower(name)
-	if _, ok := o.s.agents.Agent(low); ok && o.p.Foreign() {
-		return low, true
+	for _, n := range names {
+		if to, ok := o.opt.Map[n]; ok {
+			return to, true // checked already
+		}
+		if _, ok := o.s.agents.Agent(n); ok {
+			return n, true
+		}
 	}
 	return "", false
 }
@@ -148,9 +150,9 @@ func (o *owners) tell() {
 	for _, name := range slices.Sorted(maps.Keys(o.unknown)) {
 		c := o.unknown[name]
 		if name == "" {
-			o.p.Report.Bad("owner", "%d tasks have none (first: %s); give --owner AGENT (%s)", c.N, c.First, known)
+			o.p.Report.Bad("owner", "tasks without one: %d (first: %s); give --owner AGENT (%s)", c.N, c.First, known)
 			continue
 		}
-		o.p.Report.Bad("owner", "unknown agent %q of %d tasks (first: %s); give --map '%s=AGENT' or --owner AGENT (%s)", name, c.N, c.First, name, known)
+		o.p.Report.Bad("owner", "unknown agent %q, tasks: %d (first: %s); give --map '%s=AGENT' or --owner AGENT (%s)", name, c.N, c.First, name, known)
 	}
 }
