@@ -89,6 +89,7 @@ type Service struct {
 	auth   *authState
 	loads  cached[Overview]
 	recent cached[recent]
+	cards  cardCache
 	pauses cached[task.Pauses]
 	flood  floodGate
 
