@@ -50,6 +50,8 @@ const (
 	EvTick           = "scheduler.tick"
 	EvAgentSaved     = "agent.saved"
 	EvAgentDeleted   = "agent.deleted"
+	EvTodoPushed     = "todo.pushed"
+	EvTodoPopped     = "todo.popped"
 	EvUserCreated    = "user.created"
 	EvUserUpdated    = "user.updated"
 	EvSignedIn       = "user.signed_in"
