@@ -68,8 +68,8 @@ func (rx *Rx) BlocksCount(id task.ID) (int, error) {
 func (rx *Rx) Dependencies(id task.ID) (map[task.ID][]task.ID, error) {
 	rows, err := rx.query(`WITH RECURSIVE up (id) AS (
  SELECT id FROM tasks WHERE id = ?
- UNION SELECT b.blocker_id FROM up JOIN blockers b ON b.task_id = up.id JOIN tasks k ON k.id = b.blocker_id WHERE k.archived_at IS NULL)
- SELECT b.task_id, b.blocker_id FROM up JOIN blockers b ON b.task_id = up.id ORDER BY b.task_id, b.blocker_id`, id)
+ UNION SELECT b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id CROSS JOIN tasks k ON k.id = b.blocker_id WHERE k.archived_at IS NULL)
+ SELECT b.task_id, b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id ORDER BY b.task_id, b.blocker_id`, id)
 	if err != nil {
 		return nil, err
 	}
