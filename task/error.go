@@ -60,6 +60,8 @@ const (
 	CodeTaskNotActive    Code = "task_not_active"
 	CodeRunOpen          Code = "run_open"
 	CodePullOnly         Code = "agent_pull_only"
+	CodeDepthExceeded    Code = "depth_exceeded"
+	CodeDelegationOff    Code = "delegation_off"
 	CodeRunDecided       Code = "run_already_decided"
 	CodeRunEnded         Code = "run_ended"
 	CodeRunNotFinal      Code = "run_not_ended"
@@ -116,6 +118,8 @@ var Codes = []struct {
 	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},
 	{CodeRunOpen, "A run of this task is already waiting or running."},
 	{CodePullOnly, "The agent is not started by Taskyard: it claims its work itself. The message gives the reason."},
+	{CodeDepthExceeded, "The caller's run is as deep below the first one as delegation goes (task_tool.max_depth). Do the work in this run."},
+	{CodeDelegationOff, "Delegation is switched off on this yard (task_tool.enabled). Do the work in this run."},
 	{CodeRunDecided, "Somebody already decided on this run. The message says who, what and when."},
 	{CodeRunEnded, "The run has ended; nothing about it changes any more."},
 	{CodeRunNotFinal, "The run has not ended yet. Cancel it, or wait."},
