@@ -35,7 +35,7 @@ func DefaultTaskTool() TaskTool {
 // d.Wait is over. Inside a run the caller's task is the run's; elsewhere it is
 // d.ParentTask, and without one the new task stands alone. Errors: delegation
 // is off, the agent lacks the tool task, depth exceeded, rate limit, a wrong
-// field, an agent that cannot be started, not the parent's owner, archived
+// field, an agent that cannot be started or is paused, not the parent's owner, archived
 // parent, linked step.
 func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation) (task.Delegated, error) {
 	if err := s.allowed(a, task.Write); err != nil {
@@ -154,6 +154,9 @@ func (s *Service) AgentTypes(a task.Actor) ([]task.AgentType, error) {
 func (t *tx) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	c, err := t.caller(d)
 	if err != nil {
+		return 0, err
+	}
+	if err := t.notPaused(def.ID); err != nil {
 		return 0, err
 	}
 	if err := t.paced(); err != nil {

@@ -91,15 +91,22 @@ func (t *tx) pickLent(busy map[task.ID]bool, total int) (*task.Run, error) {
 		if busy[l.Run.TaskID] || !l.Idle && total >= t.s.cfg.MaxParallel {
 			continue
 		}
-		n, err := t.Active(l.Run.Agent)
-		if err != nil {
-			return nil, err
-		}
-		if def, ok := t.s.agents.Agent(l.Run.Agent); !ok || n < max(1, def.MaxParallel) {
-			return l.Run, nil
+		if free, err := t.freeToStart(l.Run.Agent); err != nil || free {
+			return l.Run, err
 		}
 	}
 	return nil, nil
+}
+
+// freeToStart tells whether an agent is not paused and has a place, those of
+// its runs left aside that may be waiting for what they delegated.
+func (t *tx) freeToStart(agent string) (bool, error) {
+	if p, err := t.pausedBy(agent); err != nil || p != nil {
+		return false, err
+	}
+	n, err := t.Active(agent)
+	def, ok := t.s.agents.Agent(agent)
+	return err == nil && (!ok || n < max(1, def.MaxParallel)), err
 }
 
 const maxLogged = 4096 // bytes of a transcript line in the log

@@ -119,6 +119,7 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 		return 0, err
 	}
 	t.queued = t.queued || r.Phase == task.PhaseQueued
+	t.inboxIf(r.Phase == task.PhaseApproval || k.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if n.ask != nil {
 		c["depth"] = n.depth
@@ -179,7 +180,8 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
 }
 
 // RunNow makes a run of a task at once, outside ticks and wakes. Errors:
-// unknown task, not active, in flight, claimed, question open, no runner.
+// unknown task, not active, in flight, claimed, question open, no runner,
+// paused.
 func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return nil, err
@@ -191,6 +193,9 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 		}
 		def, err := t.runnable(k)
 		if err != nil {
+			return nil, err
+		}
+		if err := t.notPaused(k.Owner); err != nil {
 			return nil, err
 		}
 		run, err := t.createRun(k, def, newRun{cause: task.CauseManual, attempt: 1})
@@ -373,12 +378,16 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	if err := t.freeClaim(r); err != nil {
 		return err
 	}
+	if err := t.freesForOwner(r); err != nil {
+		return err
+	}
 	kind := map[task.RunStatus]string{task.RunCompleted: task.EvRunCompleted, task.RunFailed: task.EvRunFailed, task.RunCanceled: task.EvRunCanceled}[to.Status]
 	c := changes{"state": []string{r.State().String(), to.String()}}
 	if e.reason != "" {
 		c["reason"] = e.reason
 	}
 	t.queued = true // a place is free again
+	t.inboxIf(r.Phase == task.PhaseApproval)
 	if err := t.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
 		return err
 	}
@@ -386,6 +395,16 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 		return nil
 	}
 	return t.cancelDelegated(r, to, e.reason)
+}
+
+// freesForOwner notes whose queue the end of a run gives its task back to: a
+// run that has handed its task over ends after that.
+func (t *tx) freesForOwner(r *task.Run) error {
+	k, err := t.TaskBare(r.TaskID)
+	if err == nil && k.Owner != r.Agent {
+		t.freed = append(t.freed, k.Owner)
+	}
+	return err
 }
 
 // freeClaim ends the claim that the run took at its start, if it is still
@@ -421,6 +440,9 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 		}
 		def, err := t.runnable(k)
 		if err != nil {
+			return nil, err
+		}
+		if err := t.notPaused(k.Owner); err != nil {
 			return nil, err
 		}
 		if !a.IsAgent() {

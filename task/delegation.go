@@ -26,9 +26,6 @@ const DefaultDelegate = "general-purpose"
 // ListAgents, given as an agent type, asks for the agents instead.
 const ListAgents = "list"
 
-// MaxWait bounds how long one call waits for the end of a delegated run.
-const MaxWait = 50 * time.Second
-
 // Complexities lists the estimates of a delegation, which choose a model.
 var Complexities = []string{"low", "medium", "high"}
 
