@@ -19,6 +19,8 @@ func (s *Server) routes() {
 	s.todoOperations()
 	s.runOperations()
 	s.eventOperations()
+	s.pauseOperations()
+	s.inboxOperations()
 	s.peopleOperations()
 
 	page := s.page

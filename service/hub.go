@@ -8,8 +8,9 @@ import (
 )
 
 // Hub tells subscribers which topics changed. Topics are names such as
-// task:42, run:7, queue:coder, todo:coder, queues, tasks, runs, approvals, agents,
-// scheduler, events. Nothing is polled: one broadcast follows each commit.
+// task:42, run:7, queue:coder, todo:coder, queues, tasks, runs, approvals,
+// agents, scheduler, inbox, yard, events. Nothing is polled: one broadcast
+// follows each commit.
 type Hub struct {
 	mu     sync.Mutex
 	subs   map[*Sub]struct{}
@@ -149,9 +150,14 @@ func topicsOf(e task.Event) []string {
 	if e.Agent != "" {
 		list = append(list, "queue:"+e.Agent)
 	}
+	if inboxKinds[e.Kind] {
+		list = append(list, "inbox")
+	}
 	switch noun, _, _ := strings.Cut(e.Kind, "."); noun {
+	case "yard":
+		list = append(list, "yard", "agents", "queues", "scheduler")
 	case "agent":
-		list = append(list, "agents", "queues")
+		list = append(list, "agents", "queues", "scheduler")
 	case "scheduler":
 		list = append(list, "scheduler")
 	}

@@ -26,6 +26,7 @@ type Config struct {
 	RunTimeout      time.Duration // default 300 s
 	IdleTimeout     time.Duration // default 120 s
 	Attempts        int           // default 3
+	EqualFailures   int           // in a row, which pause an agent; default 5, negative: never
 	MaxParallel     int           // runs in all; default 4
 	TickConcurrency int           // runs of ticks at a time; default 1
 	WakeBudget      int           // wakes a task an hour; default 12
@@ -72,6 +73,7 @@ func (c *Config) defaults() {
 	set(&c.KeepTranscripts, 90*24*time.Hour)
 	set(&c.TokenLife, 90*24*time.Hour)
 	num(&c.Attempts, 3)
+	num(&c.EqualFailures, 5)
 	num(&c.MaxParallel, 4)
 	num(&c.TickConcurrency, 1)
 	num(&c.WakeBudget, 12)
@@ -91,6 +93,8 @@ type Service struct {
 	auth   *authState
 	loads  cached[Overview]
 	recent cached[recent]
+	cards  cardCache
+	pauses cached[task.Pauses]
 	flood  floodGate
 	waits  waitRoom
 
@@ -120,10 +124,13 @@ type tx struct {
 	s       *Service
 	actor   task.Actor
 	topics  []string
-	freed   []string // agents of whose queue a task may be free now; each wakes one waiting signup
+	freed   []string // agents in whose queue a task may be free now, "" for all; each wakes one waiting signup
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
+
+	pauses     task.Pauses // once pausesRead
+	pausesRead bool
 }
 
 type stopOrder struct {
@@ -143,9 +150,7 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 		e.Changes = b
 	}
 	t.topics = append(t.topics, topicsOf(e)...)
-	if e.Agent != "" && !neverFrees[kind] {
-		t.freed = append(t.freed, e.Agent)
-	}
+	t.frees(kind, e.Agent)
 	return t.AddEvent(e)
 }
 
