@@ -16,6 +16,7 @@ func (s *Server) routes() {
 	s.api = s.newAPI()
 	s.taskOperations()
 	s.agentOperations()
+	s.todoOperations()
 	s.runOperations()
 	s.eventOperations()
 	s.pauseOperations()
