@@ -1,24 +1,17 @@
 package db
 
-import (
-	"strings"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // Exported is a task with what its JSON form does not hold.
 type Exported struct {
-	*task.Task // without comments; CommentCount tells whether there are some
-	Labels     []string
-	BlockedBy  []task.ID
+	*task.Task        // without comments; CommentCount tells whether there are some
 	Grant      string // the mark or hash of consent to its runs, or ""
 }
 
-// exportMore follows the columns of a task. Its last place is CommentCount.
-const (
-	exportCols = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + `, '', 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), ''`
-	exportMore = `, t.labels, coalesce(t.grant_hash, ''), (SELECT coalesce(group_concat(blocker_id, ' '), '') FROM (SELECT blocker_id FROM blockers WHERE task_id = t.id ORDER BY blocker_id))`
-)
+// exportCols are the columns of a whole task with the count of its comments,
+// and one more.
+const exportCols = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList +
+	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', coalesce(t.grant_hash, '')`
 
 // wider scans further columns behind those that a scan function knows.
 type wider struct {
@@ -30,12 +23,12 @@ func (w wider) Scan(dest ...any) error { return w.rowScanner.Scan(append(dest, w
 
 // ExportOpen calls fn with every draft and active task by id.
 func (rx *Rx) ExportOpen(fn func(Exported) error) error {
-	return rx.export("SELECT "+exportCols+exportMore+" FROM tasks t WHERE t.archived_at IS NULL AND t.id > 0 ORDER BY t.id", fn)
+	return rx.export("SELECT "+exportCols+" FROM tasks t WHERE t.archived_at IS NULL AND t.id > 0 ORDER BY t.id", fn)
 }
 
 // ExportHistory calls fn with every archived task, the first archived first.
 func (rx *Rx) ExportHistory(fn func(Exported) error) error {
-	return rx.export("SELECT "+exportCols+exportMore+" FROM tasks t WHERE t.archived_at IS NOT NULL AND t.archived_at > 0 ORDER BY t.archived_at, t.id", fn)
+	return rx.export("SELECT "+exportCols+" FROM tasks t WHERE t.archived_at IS NOT NULL AND t.archived_at > 0 ORDER BY t.archived_at, t.id", fn)
 }
 
 // export walks row by row, so that memory does not grow with the yard. fn
@@ -49,17 +42,8 @@ func (rx *Rx) export(q string, fn func(Exported) error) error {
 	scan := scanTask(rx.Now)
 	for rows.Next() {
 		var e Exported
-		var labels, blockers string
-		if e.Task, err = scan(wider{rows, []any{&labels, &e.Grant, &blockers}}); err != nil {
+		if e.Task, err = scan(wider{rows, []any{&e.Grant}}); err != nil {
 			return err
-		}
-		e.Labels = strings.Fields(labels)
-		for _, b := range strings.Fields(blockers) {
-			id, err := task.ParseID(b)
-			if err != nil {
-				return err
-			}
-			e.BlockedBy = append(e.BlockedBy, id)
 		}
 		if err := fn(e); err != nil {
 			return err

@@ -6,31 +6,24 @@ import (
 	"taskyard/task"
 )
 
-// Imported is a task with what its JSON form does not hold.
-type Imported struct {
-	*task.Task
-	Labels                   []string // sorted
-	Blocked, BlockersMissing int      // blockers that are not done, and those of them that are canceled
-	Grant                    string   // the mark of consent to its runs, or ""
-}
-
-// ImportTask writes a task under its own id, with steps, resources and the
-// times that it has. A task of history is written open; ImportArchive ends it
+// ImportTask writes a task under its own id, with steps, resources, the counts
+// of its blockers and the times that it has. grant is the mark of consent to
+// its runs, or "". A task of history is written open; ImportArchive ends it
 // when its parts are there. Subtasks that steps lead to must be there already
 // or be linked by LinkStep later.
-func (tx *Tx) ImportTask(k Imported) error {
+func (tx *Tx) ImportTask(k *task.Task, grant string) error {
 	status := k.Status
 	if status.Archived() {
 		status = task.Active
 	}
-	var grant any
-	if k.Grant != "" {
-		grant = k.Grant
+	var mark any
+	if grant != "" {
+		mark = grant
 	}
 	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id, nesting, labels, blocked, blockers_canceled, grant_hash, created_at, updated_at)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.ID, k.Title, k.Description, k.Owner, k.CreatedBy, status, k.Priority, k.Version, k.Channel, nz(k.ParentTaskID), k.Nesting,
-		strings.Join(k.Labels, " "), k.Blocked, k.BlockersMissing, grant, k.CreatedAt, k.UpdatedAt)
+		strings.Join(k.Labels, " "), k.Blocked, k.BlockersCanceled, mark, k.CreatedAt, k.UpdatedAt)
 	if err != nil {
 		return err
 	}
@@ -85,13 +78,12 @@ func (tx *Tx) RaiseTaskID(last task.ID) error {
 
 // ImportTodos puts items behind the end of an agent's todo list.
 func (tx *Tx) ImportTodos(agent string, items []string) error {
-	var last int64
-	err := tx.row("SELECT coalesce((SELECT position FROM todos WHERE agent = ? ORDER BY position DESC LIMIT 1), 0)", agent).Scan(&last)
+	ends, err := tx.TodoEnds(agent)
 	if err != nil {
 		return err
 	}
 	for i, item := range items {
-		if err := tx.do("INSERT INTO todos (agent, position, item) VALUES (?, ?, ?)", agent, last+int64(i)+1, item); err != nil {
+		if err := tx.PutTodo(agent, ends.Last+int64(i)+1, item); err != nil {
 			return err
 		}
 	}

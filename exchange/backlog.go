@@ -48,7 +48,7 @@ func (p *Plan) backlog(s Source) {
 		r.maps("backlog.priority high, medium, low → priority 10, 0, -10")
 	}
 	t.CreatedBy = person(f.text("reporter"))
-	if it.Labels = f.texts("labels"); len(it.Labels) > 0 {
+	if it.Task.Labels = f.texts("labels"); len(it.Task.Labels) > 0 {
 		r.maps("backlog.labels → labels")
 	}
 	for _, ref := range f.texts("dependencies") {

@@ -46,11 +46,11 @@ func (p *Plan) bead(where string, v jsontext.Value) {
 		r.maps("beads.assignee → owner")
 	}
 	t.CreatedBy = person(f.text("created_by"))
-	if it.Labels = f.texts("labels"); len(it.Labels) > 0 {
+	if it.Task.Labels = f.texts("labels"); len(it.Task.Labels) > 0 {
 		r.maps("beads.labels → labels")
 	}
 	if kind := f.text("issue_type"); kind != "" && kind != "task" {
-		it.Labels = append(it.Labels, kind)
+		it.Task.Labels = append(it.Task.Labels, kind)
 		r.maps("beads.issue_type → label")
 	}
 	p.beadLinks(it, f)

@@ -15,8 +15,7 @@ import (
 const (
 	MaxBytes    = 128 << 20 // of all files together
 	MaxTasks    = 200_000
-	MaxLabels   = 20
-	MaxLabel    = 32 // characters of a label
+	maxLabel    = 32 // characters of a label
 	maxProblems = 200
 )
 
@@ -63,7 +62,6 @@ type Item struct {
 	Parent    string   // id of the parent, or ""
 	Subtasks  []string // id of each step's subtask, or ""
 	BlockedBy []string
-	Labels    []string
 	Asked     bool // its last question is still open
 	Withheld  bool // a person has not consented to its runs
 	order     int

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -57,13 +56,21 @@ func (p *Plan) fit(it *Item) {
 		bad.CheckText(fmt.Sprintf("comments[%d].content", i), c.Content, task.MaxText)
 		bad.CheckLine(fmt.Sprintf("comments[%d].author", i), c.Author, 200)
 	}
+	if len(it.BlockedBy) > task.MaxBlockers {
+		bad.Add("blockedBy", "must be at most %d tasks, is %d", task.MaxBlockers, len(it.BlockedBy))
+	}
+	r.problems(it.Where, &bad)
+	p.fitLabels(it)
+}
+
+// problems takes over what checks have noted of a task.
+func (r *Report) problems(where string, p *task.Problems) {
 	var e *task.Error
-	if errors.As(bad.Err(), &e) {
+	if errors.As(p.Err(), &e) {
 		for _, f := range e.AllFields() {
-			r.Bad(it.Where+"."+f.Field, "%s", f.Message)
+			r.Bad(where+"."+f.Field, "%s", f.Message)
 		}
 	}
-	p.fitLabels(it)
 }
 
 func fitLine(r *Report, where string, short, long *string, max int, what, rest string) {
@@ -85,40 +92,33 @@ func fitLine(r *Report, where string, short, long *string, max int, what, rest s
 	}
 }
 
-var labelForm = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
-
 // fitLabels sorts the labels. Those of other programs are rewritten.
 func (p *Plan) fitLabels(it *Item) {
+	var bad task.Problems
+	if !p.Foreign() {
+		it.Task.Labels = bad.CheckLabels("labels", it.Task.Labels)
+		p.Report.problems(it.Where, &bad)
+		return
+	}
 	var out []string
-	for i, l := range it.Labels {
-		where := fmt.Sprintf("%s.labels[%d]", it.Where, i)
-		if p.Foreign() {
-			if s := slug(l); s != l {
-				p.Report.Note(where, "a label was rewritten in small letters, digits and dashes")
-				l = s
-			}
-			if l == "" {
-				continue
-			}
+	for i, l := range it.Task.Labels {
+		s := slug(l)
+		if s != l {
+			p.Report.Note(fmt.Sprintf("%s.labels[%d]", it.Where, i), "a label was rewritten in small letters, digits and dashes")
 		}
-		if !labelForm.MatchString(l) {
-			p.Report.Bad(where, "must be 1 to %d characters of a-z, 0-9 and -, is %s", MaxLabel, clip(l))
-			continue
+		if s != "" {
+			out = append(out, s)
 		}
-		out = append(out, l)
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
-	if len(out) > MaxLabels {
-		if !p.Foreign() {
-			p.Report.Bad(it.Where+".labels", "must be at most %d labels, is %d", MaxLabels, len(out))
+	if len(out) > task.MaxLabels {
+		for range out[task.MaxLabels:] {
+			p.Report.left(it.Where, fmt.Sprintf("labels beyond the first %d of a task", task.MaxLabels))
 		}
-		for range out[MaxLabels:] {
-			p.Report.left(it.Where, fmt.Sprintf("labels beyond the first %d of a task", MaxLabels))
-		}
-		out = out[:MaxLabels]
+		out = out[:task.MaxLabels]
 	}
-	it.Labels = out
+	it.Task.Labels = out
 }
 
 // slug makes a label of any text; "" when nothing is left.
@@ -133,8 +133,8 @@ func slug(s string) string {
 		s = strings.ReplaceAll(s, "--", "-")
 	}
 	s = strings.Trim(s, "-")
-	if len(s) > MaxLabel {
-		s = strings.Trim(s[:MaxLabel], "-")
+	if len(s) > maxLabel {
+		s = strings.Trim(s[:maxLabel], "-")
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -130,7 +131,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	}
 	t.Summary = f.text("summary")
 	t.CreatedAt, t.UpdatedAt, t.ArchivedAt = f.time("createdAt"), f.time("updatedAt"), f.time("archivedAt")
-	it.Parent, it.BlockedBy, it.Labels = f.ref("parentTaskId"), f.refs("blockedBy"), f.texts("labels")
+	it.Parent, it.BlockedBy, it.Task.Labels = f.ref("parentTaskId"), f.refs("blockedBy"), f.texts("labels")
 	p.status(it, f, history)
 	p.parts(it, f)
 	it.Asked = f.text("waitingFor") == string(task.WaitsUser)
@@ -233,12 +234,10 @@ func (p *Plan) readTodos(s Source) {
 		for i, item := range l.Items {
 			var bad task.Problems
 			where := fmt.Sprintf("%s[%d]", f.at(agent), i)
-			if bad.CheckText(where, item, maxTodo*4); len([]rune(item)) > maxTodo || item == "" || bad.Err() != nil {
-				p.Report.Bad(where, "must be 1 to %d characters of UTF-8 without NUL", maxTodo)
+			if bad.CheckText(where, item, task.MaxTodoItem*utf8.UTFMax); utf8.RuneCountInString(item) > task.MaxTodoItem || item == "" || bad.Err() != nil {
+				p.Report.Bad(where, "must be 1 to %d characters of UTF-8 without NUL", task.MaxTodoItem)
 			}
 		}
 		p.Todos = append(p.Todos, l)
 	}
 }
-
-const maxTodo = 4096 // characters of an item

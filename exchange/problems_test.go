@@ -52,7 +52,7 @@ func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
 		{"a step that leads nowhere", one(ok + `,"steps":[{"title":"a","done":false,"taskId":"7"}]`), "", "tasks.json: tasks[0].steps[0].taskId", `task "7"`},
 		{"a parent that is not there", one(ok + `,"parentTaskId":"7"`), "", "tasks.json: tasks[0].parentTaskId", `task "7"`},
 		{"a blocker that is not there", one(ok + `,"blockedBy":["7"]`), "", "tasks.json: tasks[0].blockedBy[0]", `task "7"`},
-		{"a task that waits for itself", one(ok + `,"blockedBy":["1"]`), "", "tasks.json: tasks[0].blockedBy", "1 waits for 1"},
+		{"a task that waits for itself", one(ok + `,"blockedBy":["1"]`), "", "tasks.json: tasks[0].blockedBy[0]", "wait for itself"},
 		{
 			"a circle of blockers", one(ok+`,"blockedBy":["2"]`, `"id":"2","title":"a","status":"active","blockedBy":["3"]`, `"id":"3","title":"a","status":"active","blockedBy":["1"]`),
 			"", "tasks.json: tasks[2].blockedBy", "1 waits for 2 waits for 3 waits for 1",
@@ -121,6 +121,28 @@ func TestProblemsOfOtherFormats(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { wantProblem(t, tt.p, tt.where, tt.what) })
 	}
+}
+
+func TestBlockersAreBounded(t *testing.T) {
+	t.Parallel()
+	var tasks []string
+	var refs []string
+	for i := range task.MaxBlocks + 2 {
+		tasks = append(tasks, fmt.Sprintf(`"id":%d,"title":"a","status":"active","blockedBy":[1]`, i+2))
+		refs = append(refs, fmt.Sprint(i+2))
+	}
+	tasks = append(tasks, `"id":1,"title":"a","status":"active"`, `"id":9999,"title":"a","status":"active","blockedBy":[`+strings.Join(refs[:task.MaxBlockers+1], ",")+`]`)
+	p := Taskyard(Source{"tasks.json", []byte(one(tasks...))}, nil, nil)
+	wantProblem(t, p, "tasks.json: tasks[500].blockedBy", "500 open tasks wait for task \"1\"")
+	wantProblem(t, p, "tasks.json: tasks[503].blockedBy", "at most 100 tasks, is 101")
+	same(t, "problems", len(p.Report.Problems), 2)
+}
+
+func TestHistoryWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	p := Taskyard(Source{"tasks.json", []byte(one(`"id":"1","title":"a","status":"active","blockedBy":["2"]`))},
+		&Source{"history.jsonl", []byte(`{` + whole + `,"id":"2","title":"a","status":"canceled","blockedBy":["1"]}`)}, nil)
+	same(t, "problems", fmt.Sprint(p.Report.Problems), "[]")
 }
 
 func TestTodoListsAreChecked(t *testing.T) {

@@ -18,6 +18,7 @@ func (p *Plan) settle() *Plan {
 	}
 	p.nest()
 	p.cycles()
+	p.waiting()
 	return p
 }
 
@@ -63,6 +64,8 @@ func (p *Plan) links(it *Item) {
 		switch {
 		case p.byRef[ref] == nil:
 			p.Report.Bad(where, "leads to task %s, which the files do not hold", clip(ref))
+		case ref == it.Ref:
+			p.Report.Bad(where, "lets the task wait for itself")
 		case !seen[ref]:
 			seen[ref] = true
 			kept = append(kept, ref)
@@ -105,7 +108,8 @@ func (p *Plan) nest() {
 	}
 }
 
-// cycles names every circle of blockers, with its path.
+// cycles names every circle of blockers, with its path. History waits for
+// nothing any more, so none goes through it.
 func (p *Plan) cycles() {
 	type frame struct {
 		it   *Item
@@ -121,7 +125,7 @@ func (p *Plan) cycles() {
 		at[start] = 1
 		for len(stack) > 0 {
 			top := &stack[len(stack)-1]
-			if top.next == len(top.it.BlockedBy) {
+			if top.it.Task.Status.Archived() || top.next == len(top.it.BlockedBy) {
 				at[top.it] = done
 				stack = stack[:len(stack)-1]
 				continue
@@ -139,6 +143,21 @@ func (p *Plan) cycles() {
 					refs = append(refs, f.it.Ref)
 				}
 				p.Report.Bad(top.it.Where+".blockedBy", "closes a circle: %s", circle(refs))
+			}
+		}
+	}
+}
+
+// waiting bounds how many open tasks wait for one.
+func (p *Plan) waiting() {
+	count := map[string]int{}
+	for _, it := range p.Items {
+		if it.Task.Status.Archived() {
+			continue
+		}
+		for _, ref := range it.BlockedBy {
+			if count[ref]++; count[ref] == task.MaxBlocks+1 {
+				p.Report.Bad(it.Where+".blockedBy", "is one too many: %d open tasks wait for task %s already, the most that may", task.MaxBlocks, clip(ref))
 			}
 		}
 	}

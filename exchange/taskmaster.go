@@ -71,7 +71,7 @@ func (p *Plan) taskMaster(tag string, f *fields) *Item {
 		r.maps("taskmaster.priority high, medium, low → priority 10, 0, -10")
 	}
 	if tag != "" && tag != "master" {
-		it.Labels = append(it.Labels, tag)
+		it.Task.Labels = append(it.Task.Labels, tag)
 		r.maps("taskmaster tag → label")
 	}
 	for _, ref := range f.refs("dependencies") {

@@ -61,9 +61,7 @@ type export struct {
 // exportedTask is the JSON form of a task with what an import needs besides.
 type exportedTask struct {
 	*task.Task
-	Labels    []string  `json:"labels,omitempty"`
-	BlockedBy []task.ID `json:"blockedBy,omitempty"`
-	Consent   string    `json:"consent,omitempty"` // "withheld": an agent started a person's draft
+	Consent string `json:"consent,omitempty"` // "withheld": an agent started a person's draft
 }
 
 func (x *export) tasks(w io.Writer) error {
@@ -95,7 +93,7 @@ func (x *export) task(w io.Writer, e db.Exported) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
 	}
-	k := exportedTask{Task: e.Task, Labels: e.Labels, BlockedBy: e.BlockedBy}
+	k := exportedTask{Task: e.Task}
 	if e.Grant == withheld {
 		k.Consent = "withheld"
 	}

@@ -41,12 +41,12 @@ func (y *yard) imported(p *exchange.Plan, opt ImportOptions) Imported {
 		y.t.Fatalf("%v: %v", err, p.Report.Problems)
 	}
 	got := must[Imported](y.t)(y.s.Import(y.ctx(), maya, r))
-	y.sound()
+	y.whole()
 	return got
 }
 
-// sound checks all that the command check does.
-func (y *yard) sound() {
+// whole checks all that the command check does.
+func (y *yard) whole() {
 	y.t.Helper()
 	y.chain()
 	ok(y.t, y.db.Read(y.ctx(), func(rx *db.Rx) error { return rx.CheckInvariants() }))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"taskyard/db"
 	"taskyard/exchange"
 	"taskyard/task"
 )
@@ -93,21 +92,21 @@ func (w *importer) tasks() error {
 		k.ID, k.ParentTaskID = w.ids[it.Ref], w.ids[it.Parent]
 		k.CreatedAt = w.created(it)
 		k.UpdatedAt = cmp.Or(k.UpdatedAt, k.CreatedAt)
-		in := db.Imported{Task: &k, Labels: it.Labels}
 		for _, ref := range it.BlockedBy {
 			switch w.plan.Item(ref).Task.Status {
 			case task.Done:
 			case task.Canceled:
-				in.BlockersMissing++
-				in.Blocked++
+				k.BlockersCanceled++
+				k.Blocked++
 			default:
-				in.Blocked++
+				k.Blocked++
 			}
 		}
+		grant := ""
 		if it.Withheld {
-			in.Grant = withheld
+			grant = withheld
 		}
-		if err := w.ImportTask(in); err != nil {
+		if err := w.ImportTask(&k, grant); err != nil {
 			return err
 		}
 		if err := w.thread(it, k.ID, keep); err != nil {
@@ -203,6 +202,13 @@ func (w *importer) todos() error {
 	for _, l := range w.plan.Todos {
 		if len(l.Items) == 0 {
 			continue
+		}
+		ends, err := w.TodoEnds(l.Agent)
+		if err != nil {
+			return err
+		}
+		if n := ends.Count() + len(l.Items); n > w.s.cfg.TodoLimit {
+			return task.Errorf(task.TooMany, task.CodeQueueFull, "The todo list of %s would hold %d items, more than %d: nothing was written", l.Agent, n, w.s.cfg.TodoLimit)
 		}
 		if err := w.ImportTodos(l.Agent, l.Items); err != nil {
 			return err

@@ -91,6 +91,27 @@ func TestImportIntoAYardWithTasks(t *testing.T) {
 	})
 }
 
+func TestImportedTodoLists(t *testing.T) {
+	t.Parallel()
+	t.Run("are bounded, and then nothing is written", func(t *testing.T) {
+		y := newYard(t, func(c *Config) { c.TodoLimit = 2 })
+		y.imported(filesOf("", "", `{"coder":["a"]}`), ImportOptions{})
+		before := y.export()
+		r, err := y.s.PrepareImport(maya, filesOf(linked, past, `{"coder":["b","c"]}`), ImportOptions{})
+		ok(t, err)
+		_, err = y.s.Import(y.ctx(), maya, r)
+		refused(t, err, task.CodeQueueFull, "coder would hold 3")
+		equal(t, "yard", y.export(), before)
+	})
+	t.Run("of an agent that is mapped go to that one, of an unknown one wait for it", func(t *testing.T) {
+		y := newYard(t)
+		p := filesOf("", "", `{"old":["a"],"zoe":["b"]}`)
+		y.imported(p, ImportOptions{Map: map[string]string{"old": "coder"}})
+		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\"],\n\"zoe\":[\"b\"]}\n")
+		equal(t, "notes", len(p.Report.Notes), 1)
+	})
+}
+
 func TestTheCounterIsKeptWithoutAnyTask(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
@@ -154,7 +175,7 @@ func TestImportsThatWriteNothing(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		quiet(t)
-		y.sound()
+		y.whole()
 		y.imported(filesOf(linked, past, ""), ImportOptions{})
 	})
 	t.Run("one by somebody who may not", func(t *testing.T) {

@@ -35,6 +35,14 @@ func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOption
 			it.Task.Comments[i].Author = o.name(it.Task.Comments[i].Author)
 		}
 	}
+	for i := range p.Todos {
+		l := &p.Todos[i]
+		if agent, ok := o.agent(l.Agent); ok {
+			l.Agent = agent
+		} else {
+			p.Report.Note("todos.json", "the todo list of %s, which is no agent here, waits for one of that name", l.Agent)
+		}
+	}
 	o.tell()
 	return &ReadyImport{p}, p.Report.Err()
 }

@@ -30,7 +30,7 @@ DROP INDEX tasks_claimable;
 CREATE INDEX tasks_claimable ON tasks (owner, priority DESC, id)
   WHERE status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0;
 -- What waits for a person.
-CREATE INDEX tasks_question ON tasks (id) WHERE question_id IS NOT NULL;
+CREATE INDEX tasks_question ON tasks (question_id) WHERE question_id IS NOT NULL;
 CREATE INDEX tasks_blocker_canceled ON tasks (id) WHERE blockers_canceled > 0 AND archived_at IS NULL;
 CREATE INDEX tasks_stuck ON tasks (id) WHERE failures > 0 AND archived_at IS NULL;
 
@@ -40,8 +40,8 @@ CREATE TABLE notices (
   task_id    INTEGER NOT NULL REFERENCES tasks (id)
 ) STRICT;
 
--- Who asked for a delegated run, and with what: {model, complexity, tools,
--- limits, focus}. The tools and limits of a child are never wider than these.
+-- Which run asked for a delegated run, and what bounds it and every later run
+-- of its task: {model, complexity, tools, limits}.
 ALTER TABLE runs ADD COLUMN parent_run INTEGER REFERENCES runs (id);
 ALTER TABLE runs ADD COLUMN ask TEXT;
 CREATE INDEX runs_parent ON runs (parent_run, id) WHERE parent_run IS NOT NULL;
