@@ -66,15 +66,40 @@ func tasks(t *testing.T, s *service.Service) {
 	must[[]task.Message](t)(s.Thread(ctx, admin, k.ID, 0, 5))
 	claimed := must[[]*task.Task](t)(s.Signup(ctx, agent, "coder", 1))
 	must[*task.Task](t)(s.Heartbeat(ctx, agent, claimed[0].ID, 0))
+	must[service.AutoSignup](t)(s.AutoSignup(ctx, agent, "coder", 1))
 	must[*task.Task](t)(s.ReleaseClaim(ctx, agent, claimed[0].ID, 0))
 	must[int](t)(s.ReleaseExpired(ctx))
+	told := must[task.Message](t)(s.Notify(ctx, agent, k.ID, "!", false))
+	must[task.Message](t)(s.AcknowledgeNotice(ctx, admin, told.ID))
+	must[task.Inbox](t)(s.Inbox(ctx, admin))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
 	must[service.TaskPage](t)(s.TaskPage(ctx, admin, sub.ID))
+	waits(t, s)
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
 	must[*task.Task](t)(s.CreateTask(keyed, admin, task.New{Title: "x", Owner: "coder", NoStart: true}))
 	ok(t, s.Index(ctx))
+	for _, op := range task.TodoOps {
+		item := ""
+		if op.Pushes() {
+			item = "x"
+		}
+		must[task.TodoAnswer](t)(s.Todo(ctx, agent, "coder", op, item))
+	}
+}
+
+// waits has a task wait for two others, of which one is done and one canceled.
+func waits(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	a, b := create(t, s, admin, task.New{NoStart: true}), create(t, s, admin, task.New{NoStart: true})
+	k := create(t, s, admin, task.New{BlockedBy: []task.ID{a.ID}})
+	must[*task.Task](t)(s.SetBlockedBy(ctx, admin, k.ID, []task.ID{a.ID, b.ID}))
+	must[*task.Task](t)(s.SetBlockedBy(ctx, admin, a.ID, []task.ID{b.ID}))
+	must[service.TickResult](t)(s.Tick(ctx, "cron"))
+	must[*task.Task](t)(s.CompleteTask(ctx, admin, a.ID, "", 0))
+	must[service.Canceled](t)(s.CancelTask(ctx, admin, b.ID, ""))
+	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, ""))
 }
 
 func runs(t *testing.T, s *service.Service) {
@@ -108,6 +133,11 @@ func runs(t *testing.T, s *service.Service) {
 	waiting = must[[]*task.Run](t)(s.Waiting(ctx, admin))
 	must[*task.Run](t)(s.DenyRun(ctx, admin, waiting[0].ID, "no"))
 	must[int](t)(s.ExpireApprovals(ctx))
+	must[task.Pauses](t)(s.Pause(ctx, admin, "coder", "x"))
+	must[task.Stopped](t)(s.StopEverything(ctx, admin, "x"))
+	for _, agent := range []string{"", "coder"} {
+		must[task.Pauses](t)(s.Resume(ctx, admin, agent, ""))
+	}
 	must[[]*task.Run](t)(s.LeaseLost(ctx))
 	must[[]*task.Run](t)(s.Orphans(ctx))
 	create(t, s, admin, task.New{NoStart: true})
@@ -158,9 +188,10 @@ func lists(t *testing.T, s *service.Service) {
 		{Parent: 1},
 		{MinPriority: &low},
 		{Query: "a b"},
+		{Label: "api"},
 		{After: "0.1"},
 		{Full: true},
-		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, MinPriority: &low, Query: "a", After: "0.1"},
+		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, Label: "api", MinPriority: &low, Query: "a", After: "0.1"},
 	}
 	for _, f := range open {
 		f.Limit = 1

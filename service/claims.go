@@ -9,15 +9,58 @@ import (
 
 // Signup claims up to count (1 to 50) of the first free tasks of an agent's
 // queue and returns them with relations; none is a normal, empty answer.
-// Errors: unknown agent, another's name, max_claims reached.
+// Errors: unknown agent, another's name, paused, max_claims reached.
 func (s *Service) Signup(ctx context.Context, a task.Actor, agent string, count int) ([]*task.Task, error) {
-	if err := s.mayClaim(a, agent); err != nil {
+	if err := s.maySignup(a, agent, count); err != nil {
 		return nil, err
 	}
-	if count < 1 || count > task.MaxBatch {
-		return nil, task.FieldErrorf("count", "must be 1 to %d", task.MaxBatch)
-	}
 	return mutate(ctx, s, a, func(t *tx) ([]*task.Task, error) { return t.signup(agent, count) })
+}
+
+func (s *Service) maySignup(a task.Actor, agent string, count int) error {
+	if err := s.mayClaim(a, agent); err != nil {
+		return err
+	}
+	if count < 1 || count > task.MaxBatch {
+		return task.FieldErrorf("count", "must be 1 to %d", task.MaxBatch)
+	}
+	return nil
+}
+
+// AutoSignup is the answer of AutoSignup.
+type AutoSignup struct {
+	Tasks []*task.Task `json:"tasks" doc:"what this call claimed, with relations"`
+	Held  []task.ID    `json:"held" doc:"every task that the agent works on now, at most 500"`
+}
+
+// AutoSignup claims tasks of an agent's queue until it holds maxConcurrent (1
+// to 50) claims, those it has already included, or its max_claims. Nothing to
+// claim is a normal answer. Errors: unknown agent, another's name.
+func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, maxConcurrent int) (AutoSignup, error) {
+	if err := s.mayClaim(a, agent); err != nil {
+		return AutoSignup{}, err
+	}
+	if maxConcurrent < 1 || maxConcurrent > task.MaxBatch {
+		return AutoSignup{}, task.FieldErrorf("maxConcurrent", "must be 1 to %d", task.MaxBatch)
+	}
+	return mutate(ctx, s, a, func(t *tx) (AutoSignup, error) {
+		held, err := t.Claims(agent)
+		if err != nil {
+			return AutoSignup{}, err
+		}
+		want := maxConcurrent
+		if def, _ := s.agents.Agent(agent); def.MaxClaims > 0 {
+			want = min(want, def.MaxClaims)
+		}
+		out := AutoSignup{Tasks: []*task.Task{}}
+		if want > held {
+			if out.Tasks, err = t.signup(agent, want-held); err != nil {
+				return AutoSignup{}, err
+			}
+		}
+		out.Held, err = t.Held(agent, task.MaxReassign)
+		return out, err
+	})
 }
 
 func (s *Service) mayClaim(a task.Actor, agent string) error {
@@ -52,13 +95,17 @@ func (t *tx) signup(agent string, count int) ([]*task.Task, error) {
 		if err := t.claimed(k.ID, k.Owner, k.Claim.ID); err != nil {
 			return nil, err
 		}
+		t.inboxIf(k.Failures > 0)
 		list = append(list, k)
 	}
 	return list, nil
 }
 
-// room returns how many more claims an agent may hold. Error: none.
+// room returns how many more claims an agent may hold. Errors: none, paused.
 func (t *tx) room(agent string) (int, error) {
+	if err := t.notPaused(agent); err != nil {
+		return 0, err
+	}
 	def, _ := t.s.agents.Agent(agent)
 	if def.MaxClaims == 0 {
 		return task.MaxBatch, nil
@@ -90,6 +137,7 @@ func (t *tx) release(k *task.Task, how string) error {
 	if err := t.Release(k.ID); err != nil {
 		return err
 	}
+	t.inboxIf(k.Failures > 0)
 	return t.event(task.EvTaskReleased, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"claim": k.Claim.ID, "holder": k.Claim.Holder, "how": how})
 }
 
@@ -176,6 +224,7 @@ func (t *tx) transfer(k *task.Task, to, comment string, wakes bool) error {
 	if err := t.Transfer(k.ID, to); err != nil {
 		return err
 	}
+	t.inboxIf(k.Failures > 0)
 	from := k.Owner
 	k.Owner, k.Claim = to, nil
 	t.topics = append(t.topics, "queue:"+from)
@@ -294,6 +343,9 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 			return out, err
 		}
 		next, err := t.signup(agent, 1)
+		if task.IsCode(err, task.CodePaused) {
+			return out, nil // a pause must not keep finished work from being handed in
+		}
 		if err == nil && len(next) == 1 {
 			out.Task = next[0]
 		}

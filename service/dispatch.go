@@ -61,6 +61,9 @@ func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if agents, err = t.unpaused(agents); err != nil || len(agents) == 0 {
+		return nil, 0, err
+	}
 	var best *task.Run
 	for _, id := range agents {
 		if def, ok := t.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
@@ -77,6 +80,21 @@ func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	return best, later, nil
 }
 
+// unpaused leaves out the agents that are paused; a resume tells the
+// dispatcher to look again.
+func (t *tx) unpaused(agents []string) (list []string, err error) {
+	for _, id := range agents {
+		p, err := t.pausedBy(id)
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
+			list = append(list, id)
+		}
+	}
+	return list, nil
+}
+
 // startRun moves a queued run to running. It returns nil when the run turned
 // out not to be startable: it is then ended, or asks for approval again.
 func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
@@ -88,7 +106,11 @@ func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reason := t.blocked(k, r); reason != "" {
+	reason, err := t.blocked(k, r)
+	if err != nil {
+		return nil, err
+	}
+	if reason != "" {
 		return nil, t.endCanceled(r, task.PhaseTaskClosed, reason, nil)
 	}
 	spec := t.s.specOf(def, k, r.Depth)
@@ -104,18 +126,23 @@ func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
 	return t.begin(r, k, def, spec, secret)
 }
 
-func (t *tx) blocked(k *task.Task, r *task.Run) string {
+// blocked says why a queued run may not start, "" when it may.
+func (t *tx) blocked(k *task.Task, r *task.Run) (string, error) {
 	switch {
 	case k.Status != task.Active:
-		return "the task is " + string(k.Status)
+		return "the task is " + string(k.Status), nil
 	case k.Owner != r.Agent:
-		return "the task belongs to " + k.Owner + " by now"
+		return "the task belongs to " + k.Owner + " by now", nil
 	case k.Claim != nil:
-		return "the task is claimed by " + k.Claim.Holder
+		return "the task is claimed by " + k.Claim.Holder, nil
 	case k.QuestionID != 0:
-		return "the task waits for an answer"
+		return "the task waits for an answer", nil
 	}
-	return ""
+	words, err := t.heldUp(k)
+	if words != "" {
+		words = "the task is " + words
+	}
+	return words, err
 }
 
 // stillApproved sends a run whose approval is missing or void back to the
@@ -338,11 +365,14 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 	if err := t.SetFailures(k.ID, n); err != nil {
 		return err
 	}
+	if err := t.pauseFailing(r, f.State.Phase); err != nil {
+		return err
+	}
 	if n >= t.s.cfg.Attempts {
 		return t.event(task.EvTaskStuck, task.Event{TaskID: k.ID, RunID: r.ID, Agent: k.Owner}, changes{"failures": n, "reason": f.Reason})
 	}
 	def, err := t.s.starter(k.Owner)
-	if err != nil || k.QuestionID != 0 || k.Owner != r.Agent {
+	if err != nil || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
 	var at task.Time
@@ -355,7 +385,7 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 
 // followUp makes the one run that a wake during this one asked for.
 func (t *tx) followUp(r *task.Run, k *task.Task) error {
-	if !r.FollowUp || !t.s.cfg.Wakes || k.QuestionID != 0 || k.Claim.Live(t.Now) {
+	if !r.FollowUp || !t.s.cfg.Wakes || k.QuestionID != 0 || k.Blocked > 0 || k.Claim.Live(t.Now) {
 		return nil
 	}
 	def, err := t.s.starter(k.Owner)

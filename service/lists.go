@@ -17,14 +17,21 @@ type Page struct {
 }
 
 // OpenTasks returns draft and active tasks by priority, then age. Errors: bad
-// limit or cursor, unknown owner is an empty list.
+// limit, label or cursor; unknown owner is an empty list.
 func (s *Service) OpenTasks(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
 	return s.openTasks(ctx, a, f, false)
 }
 
-// Cards is OpenTasks with counts in the place of steps and resources.
+// Cards is OpenTasks with counts in the place of steps and resources. Several
+// callers may be given the same tasks: they are for reading alone.
 func (s *Service) Cards(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
-	return s.openTasks(ctx, a, f, true)
+	if f.Query != "" || f.MinPriority != nil { // hardly ever asked twice
+		return s.openTasks(ctx, a, f, true)
+	}
+	if err := s.allowed(a, task.Read); err != nil {
+		return Page{}, err
+	}
+	return s.cards.get(s.hub.Generation(), s.Now(), f, func() (Page, error) { return s.openTasks(ctx, a, f, true) })
 }
 
 func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter, card bool) (p Page, err error) {
@@ -33,6 +40,9 @@ func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter
 	}
 	if f.Limit < 1 || f.Limit > 500 {
 		return p, task.FieldErrorf("limit", "must be 1 to 500")
+	}
+	if f.Label != "" && !task.ValidLabel(f.Label) {
+		return p, task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
 	}
 	err = s.db.Read(ctx, func(rx *db.Rx) error {
 		p.Tasks, p.Next, err = rx.OpenTasks(f, card)
@@ -101,6 +111,8 @@ type TaskPage struct {
 	Runs      []*task.Run
 	Events    []task.Event
 	OpenRun   *task.Run
+	Blockers  []*task.Task // must be done first, those done by now too
+	Blocks    []*task.Task // wait for this one, or did
 }
 
 // TaskPage reads a task with everything around it in one snapshot.
@@ -123,6 +135,12 @@ func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p Tas
 			return err
 		}
 		if p.OpenRun, err = rx.OpenRun(id); err != nil {
+			return err
+		}
+		if p.Blockers, err = rx.Blockers(id); err != nil {
+			return err
+		}
+		if p.Blocks, err = rx.Blocks(id, 200); err != nil {
 			return err
 		}
 		p.Events, err = rx.LastEvents(id, 200)
@@ -169,6 +187,7 @@ type Overview struct {
 	Open      int
 	Active    int
 	Approvals int
+	Inbox     int // what waits for a person, approvals too
 	InFlight  []task.ID
 	LastEnd   map[string]task.Time // end of the last run of each agent that had one
 }
@@ -186,9 +205,11 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 			o.Active += l.Queued + l.Working
 			o.Open += l.Queued + l.Working + l.Drafts
 		}
-		if o.Approvals, err = rx.WaitingCount(); err != nil {
+		waits, err := rx.InboxTotals(s.cfg.Attempts)
+		if err != nil {
 			return o, err
 		}
+		o.Approvals, o.Inbox = waits.Approvals, waits.All()
 		if o.InFlight, err = rx.InFlight(); err != nil {
 			return o, err
 		}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +28,8 @@ type machine struct {
 	exact    bool // wakes are off, so the model knows all that happens
 	versions map[task.ID]int64
 	ended    map[task.ID]task.State
+	free     map[string][]task.ID // what a signup would find after the last act
+	waiters  map[string]*waiter   // one of each agent, who always waits
 }
 
 var modelOwners = []string{"coder", "planner", "reviewer", "pull"}
@@ -40,9 +43,9 @@ func TestWithWakesTheInvariantsHold(t *testing.T) {
 }
 
 func drive(t *testing.T, rt *rapid.T, exact bool) {
-	y := newYard(t, func(c *Config) { c.Wakes = !exact })
+	y := newYard(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, -1 })
 	y.t = rapidTB{t, rt}
-	s := &machine{yard: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}}
+	s := &machine{yard: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}, waiters: map[string]*waiter{}}
 	for i, owner := range modelOwners { // something to act on, also in short sequences
 		s.add(&mTask{id: task.ID(i + 1), owner: owner, byAgent: i%2 == 0, status: task.Active})
 	}
@@ -56,6 +59,8 @@ func drive(t *testing.T, rt *rapid.T, exact bool) {
 		"complete":   s.doComplete,
 		"talk":       s.doTalk,
 		"beat":       s.doBeat,
+		"block":      s.doBlock,
+		"block too":  s.doBlock,
 		"run":        s.doRun,
 		"run too":    s.doRun,
 		"decide":     s.doDecide,
@@ -186,6 +191,27 @@ func (s *machine) doSignup(rt *rapid.T) {
 	equal(s.t, "something is given", len(list) == 1, want != nil)
 	if want != nil {
 		equal(s.t, "task", list[0].ID, want.id)
+	}
+}
+
+// doBlock has a task wait for up to two others, which are drawn among all.
+func (s *machine) doBlock(rt *rapid.T) {
+	k, byAgent := s.pick(rt), rapid.Bool().Draw(rt, "by its owner")
+	set := rapid.SliceOfNDistinct(rapid.IntRange(0, len(s.m.tasks)-1), 0, 2, rapid.ID).Draw(rt, "blockers")
+	slices.Sort(set)
+	var blockers []*mTask
+	var ids []task.ID
+	for _, i := range set {
+		blockers, ids = append(blockers, s.m.tasks[i]), append(ids, s.m.tasks[i].id)
+	}
+	a := maya
+	if byAgent {
+		a = agentActor(k.owner)
+	}
+	_, err := s.s.SetBlockedBy(s.ctx(), a, k.id, ids)
+	s.expect(err, s.m.block(k, blockers, byAgent))
+	if byAgent && !k.status.Archived() && err == nil && s.m.live(k) {
+		k.expires = s.m.now.Add(modelLease)
 	}
 }
 

@@ -18,7 +18,7 @@ var (
 // wake asks for a run of a task's owner at once, if there is one to start and
 // nothing speaks against it; what does is left to ticks and people.
 func (t *tx) wake(k *task.Task, why string) error {
-	if !t.s.cfg.Wakes || k.Status != task.Active || k.QuestionID != 0 {
+	if !t.s.cfg.Wakes || k.Status != task.Active || k.QuestionID != 0 || k.Blocked > 0 {
 		return nil
 	}
 	def, ok := t.s.agents.Agent(k.Owner)
@@ -99,6 +99,7 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 		return 0, err
 	}
 	t.queued = t.queued || r.Phase == task.PhaseQueued
+	t.inboxIf(r.Phase == task.PhaseApproval || k.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if n.why != "" {
 		c["why"] = n.why
@@ -153,7 +154,8 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
 }
 
 // RunNow makes a run of a task at once, outside ticks and wakes. Errors:
-// unknown task, not active, in flight, claimed, question open, no runner.
+// unknown task, not active, in flight, claimed, question open, blocked, no
+// runner, paused.
 func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return nil, err
@@ -165,6 +167,9 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 		}
 		def, err := t.runnable(k)
 		if err != nil {
+			return nil, err
+		}
+		if err := t.notPaused(k.Owner); err != nil {
 			return nil, err
 		}
 		run, err := t.createRun(k, def, newRun{cause: task.CauseManual, attempt: 1})
@@ -204,7 +209,7 @@ func (t *tx) runnable(k *task.Task) (task.Agent, error) {
 	case k.QuestionID != 0:
 		return def, conflict(task.CodeTaskGated, "Task %d waits for an answer to its question", k.ID)
 	}
-	return def, nil
+	return def, t.free(k)
 }
 
 // starter returns a definition that Taskyard can start, or why it cannot.
@@ -345,13 +350,27 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	if err := t.freeClaim(r); err != nil {
 		return err
 	}
+	if err := t.freesForOwner(r); err != nil {
+		return err
+	}
 	kind := map[task.RunStatus]string{task.RunCompleted: task.EvRunCompleted, task.RunFailed: task.EvRunFailed, task.RunCanceled: task.EvRunCanceled}[to.Status]
 	c := changes{"state": []string{r.State().String(), to.String()}}
 	if e.reason != "" {
 		c["reason"] = e.reason
 	}
 	t.queued = true // a place is free again
+	t.inboxIf(r.Phase == task.PhaseApproval)
 	return t.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+}
+
+// freesForOwner notes whose queue the end of a run gives its task back to: a
+// run that has handed its task over ends after that.
+func (t *tx) freesForOwner(r *task.Run) error {
+	k, err := t.TaskBare(r.TaskID)
+	if err == nil && k.Owner != r.Agent {
+		t.freed = append(t.freed, k.Owner)
+	}
+	return err
 }
 
 // freeClaim ends the claim that the run took at its start, if it is still
@@ -387,6 +406,9 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 		}
 		def, err := t.runnable(k)
 		if err != nil {
+			return nil, err
+		}
+		if err := t.notPaused(k.Owner); err != nil {
 			return nil, err
 		}
 		if !a.IsAgent() {

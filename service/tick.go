@@ -54,8 +54,17 @@ func (t *tx) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 		return part, err
 	}
 	part.Next = next
+	// Read before the loop: skip itself has nothing that could fail.
+	if _, err := t.pausedBy(""); err != nil {
+		return part, err
+	}
 	for _, k := range list {
 		def, reason, detail := t.skip(k)
+		if reason == "blocked" {
+			if detail, err = t.heldUp(k); err != nil {
+				return part, err
+			}
+		}
 		if reason != "" {
 			part.Skipped++
 			if err := t.AddSkip(id, k.ID, reason, detail); err != nil {
@@ -79,6 +88,9 @@ func (t *tx) skip(k *task.Task) (def task.Agent, reason, detail string) {
 		return def, "approval", "run " + k.OpenRunID.String() + " waits for approval"
 	case k.OpenRunID != 0:
 		return def, "run open", "run " + k.OpenRunID.String() + " is " + string(k.OpenRunPhase)
+	case t.pauses.Of(k.Owner) != nil:
+		p := t.pauses.Of(k.Owner)
+		return def, "paused", "by " + p.By + ": " + p.Brief()
 	case !ok:
 		return def, "owner missing", "no agent " + k.Owner + " is defined"
 	case !def.Serving:
@@ -89,6 +101,8 @@ func (t *tx) skip(k *task.Task) (def task.Agent, reason, detail string) {
 		return def, "claimed", "by " + k.Claim.Holder + " until " + k.Claim.ExpiresAt.String()
 	case k.QuestionID != 0:
 		return def, "question open", "a person must answer first"
+	case k.Blocked > 0:
+		return def, "blocked", "" // the caller names the blockers
 	case k.Failures >= t.s.cfg.Attempts:
 		return def, "stuck", "its runs failed or were denied; retry one to let it run again"
 	}

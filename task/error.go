@@ -55,11 +55,14 @@ const (
 	CodeNestingLimit     Code = "nesting_limit"
 	CodeMaxClaims        Code = "max_claims"
 	CodeTaskGated        Code = "task_gated"
+	CodeDependencyCycle  Code = "dependency_cycle"
 	CodeQuestionOpen     Code = "question_open"
 	CodeNoQuestion       Code = "no_open_question"
 	CodeTaskNotActive    Code = "task_not_active"
 	CodeRunOpen          Code = "run_open"
 	CodePullOnly         Code = "agent_pull_only"
+	CodePaused           Code = "paused"
+	CodeNotPaused        Code = "not_paused"
 	CodeRunDecided       Code = "run_already_decided"
 	CodeRunEnded         Code = "run_ended"
 	CodeRunNotFinal      Code = "run_not_ended"
@@ -110,12 +113,15 @@ var Codes = []struct {
 	{CodeStepLinked, "The step has a subtask: one subtask a step, and a plan with linked steps is changed step by step."},
 	{CodeNestingLimit, "Subtasks nest at most 10 deep."},
 	{CodeMaxClaims, "The agent holds as many claims as its definition allows (max_claims)."},
-	{CodeTaskGated, "The task waits: a question is open, or a run of it is waiting or running."},
+	{CodeTaskGated, "The task waits: a question is open, a run of it is waiting or running, or a task that must be done first is not. The message names it."},
+	{CodeDependencyCycle, "The task would wait for itself, straight or by way of others. The message shows the path; leave one of its tasks out."},
 	{CodeQuestionOpen, "A question to people is already open on this task. Wait for the answer."},
 	{CodeNoQuestion, "No question is open on this task. Comment instead."},
 	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},
 	{CodeRunOpen, "A run of this task is already waiting or running."},
 	{CodePullOnly, "The agent is not started by Taskyard: it claims its work itself. The message gives the reason."},
+	{CodePaused, "The yard or the agent is paused: nothing starts and nobody signs up until a person resumes it. The message says who, since when and why."},
+	{CodeNotPaused, "There is nothing to resume: neither is the yard paused, nor the agent that was named."},
 	{CodeRunDecided, "Somebody already decided on this run. The message says who, what and when."},
 	{CodeRunEnded, "The run has ended; nothing about it changes any more."},
 	{CodeRunNotFinal, "The run has not ended yet. Cancel it, or wait."},
@@ -128,7 +134,7 @@ var Codes = []struct {
 	{CodeSetupDone, "The first admin exists already. Sign in."},
 	{CodeIdempotencyReuse, "The Idempotency-Key was used with another request. Use a new key for a new request."},
 	{CodeRateLimited, "Too many requests of this kind. Wait for the seconds in Retry-After."},
-	{CodeQueueFull, "The agent's queue is full. Wait for the seconds in Retry-After."},
+	{CodeQueueFull, "The agent's queue or todo list is full. Wait for the seconds in Retry-After."},
 	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
 	{CodeDiskFull, "The server's disk is full. Nothing was written; reads go on."},
 	{CodeInternal, "Our fault. Tell the request id to whoever runs the server; the log has the rest."},

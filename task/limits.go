@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -18,12 +19,18 @@ const (
 	MaxResource   = 4096      // bytes of a resource's value
 	MaxLabel      = 200       // characters of a resource's label
 	MaxPriority   = 1_000_000 // either sign
+	MaxLabels     = 20        // labels a task; each at most 32 characters
+	MaxBlockers   = 100       // tasks that one task may wait for
+	MaxBlocks     = 500       // open tasks that may wait for one task
 	MaxNesting    = 10        // subtasks below subtasks
 	MaxBatch      = 50        // tasks of one signup
 	MaxReassign   = 500       // tasks of one reassign
 	MaxReason     = 2000      // characters of a reason
 	MaxSummaryRun = 8000      // characters of a run's result, about 2,000 tokens
 )
+
+// MaxWait is how long a call may be held until something comes.
+const MaxWait = 50 * time.Second
 
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
