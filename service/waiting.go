@@ -17,7 +17,8 @@ var errNothingFree = errors.New("nothing is free")
 
 // SignupWait is Signup that waits up to wait (0 to 50 s) for a task, in the
 // order in which callers came. Nothing until then, or the end of the server,
-// is a normal, empty answer. A caller that is gone claims nothing. Errors: as
+// is a normal, empty answer. A caller that is gone claims nothing, and one
+// that waits stays through a pause. Errors: as
 // Signup, also where max_claims is reached meanwhile; too many wait already.
 func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, count int, wait time.Duration) ([]*task.Task, error) {
 	if wait < 0 || wait > task.MaxWait {
@@ -34,8 +35,11 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 	defer s.waits.leave(w)
 	over := time.NewTimer(wait)
 	defer over.Stop()
-	for {
+	for first := true; ; first = false {
 		got, err := s.tryFor(ctx, a, agent, count)
+		if !first && task.IsCode(err, task.CodePaused) {
+			err = errNothingFree // it may be resumed before the wait is over
+		}
 		if err == nil || !errors.Is(err, errNothingFree) {
 			s.waits.wake(agent) // there may be more, or this one could not take it
 			return got, err
@@ -116,7 +120,7 @@ func (s *Service) WaitingSignups() int { return int(s.waits.n.Load()) }
 // neverFrees are the events after which no further task can be claimed. All
 // others let one waiting signup of the agent look.
 var neverFrees = map[string]bool{
-	task.EvTaskClaimed: true, task.EvCommented: true, task.EvNotified: true, task.EvAsked: true, task.EvStepsReplaced: true, task.EvStepUpdated: true,
+	task.EvAgentPaused: true, task.EvTaskClaimed: true, task.EvCommented: true, task.EvNotified: true, task.EvAsked: true, task.EvStepsReplaced: true, task.EvStepUpdated: true,
 	task.EvResourceAdded: true, task.EvResourceGone: true, task.EvTodoPushed: true, task.EvTodoPopped: true, task.EvRunCreated: true, task.EvRunStarted: true,
 }
 
