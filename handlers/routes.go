@@ -15,6 +15,7 @@ func (s *Server) routes() {
 	s.api = s.newAPI()
 	s.taskOperations()
 	s.agentOperations()
+	s.todoOperations()
 	s.runOperations()
 	s.eventOperations()
 	s.pauseOperations()
@@ -34,6 +35,7 @@ func (s *Server) routes() {
 		{"HEAD", "/readyz", task.Everyone, s.readyz},
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
+		{"GET", "/api/docs", task.Everyone, s.docsPage},
 		{"GET", "/static/*", task.Everyone, s.static},
 		{"GET", "/login", task.Everyone, s.loginPage},
 		{"POST", "/login", task.Everyone, s.login},

@@ -107,18 +107,7 @@ func (t *tx) resume(p *task.Pause, reason string) error {
 		c["reason"] = reason
 	}
 	t.queued = true
-	t.freeAll(p.Agent)
 	return t.event(kind, task.Event{Agent: p.Agent}, c)
-}
-
-// freeAll lets the waiting signups look whom a resume concerns.
-func (t *tx) freeAll(agent string) {
-	if agent != "" {
-		return // the event names it
-	}
-	for _, def := range t.s.agents.Agents() {
-		t.freed = append(t.freed, def.ID)
-	}
 }
 
 // StopEverything pauses the yard and cancels every running run; the processes

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"taskyard/task"
 )
@@ -339,37 +338,5 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		y.define("coder", definition("tools: read", "runner: script"))
 		fail(y, 4, task.PhaseAuth, same)
 		equal(t, "pauses", len(pauses(y)), 0)
-	})
-}
-
-func TestWaitingSignupsStayThroughAPause(t *testing.T) {
-	inBubble(t, func(t *testing.T, y *yard) {
-		first := y.waitFor(t, y.ctx(), coder, 50*time.Second)
-		other := y.waitFor(t, y.ctx(), planner, 50*time.Second)
-		y.pause("coder")
-		k := y.create(maya, "coder", noStart)
-		first.waits()
-		y.pause("")
-		y.resume("coder")
-		l := y.create(maya, "planner", noStart)
-		first.waits()
-		other.waits()
-		_, err := y.s.SignupWait(y.ctx(), coder, "coder", 1, 50*time.Second)
-		refused(t, err, task.CodePaused)
-		y.resume("")
-		first.claims(k.ID)
-		other.claims(l.ID)
-	})
-	t.Run("and end empty when nobody resumes", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
-			p := y.waitFor(t, y.ctx(), coder, 10*time.Second)
-			y.pause("coder")
-			y.create(maya, "coder", noStart)
-			p.waits()
-			<-p.done
-			ok(t, p.err)
-			equal(t, "claimed", len(p.got), 0)
-			equal(t, "waited", p.took, 10*time.Second)
-		})
 	})
 }
