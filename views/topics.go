@@ -11,5 +11,8 @@ const (
 	TopicScheduler = "scheduler"     // a tick, a job, a run in flight or queued
 )
 
+// TopicTodo is the topic of an agent's todo list.
+func TopicTodo(agent string) string { return "todo:" + agent }
+
 // TopicRun is the topic of one run: its state, and its transcript.
 func TopicRun(id task.ID) string { return "run:" + id.String() }
