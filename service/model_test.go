@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"taskyard/task"
@@ -27,8 +28,9 @@ type mTask struct {
 	holder   string
 	expires  task.Time
 	question bool
+	blockers []*mTask // by id
 	failures int
-	words    int // moves with everything that a prompt shows
+	words    int // moves with everything else that a prompt shows
 }
 
 type mRun struct {
@@ -44,7 +46,7 @@ type mRun struct {
 	expires   task.Time // of the wait for approval
 	approved  bool
 	scope     task.Scope
-	frozen    int // words at the time of the freeze
+	frozen    string // prompt at the time of the freeze
 }
 
 const (
@@ -62,6 +64,50 @@ func (m *model) open(k *mTask) *mRun {
 		}
 	}
 	return nil
+}
+
+// held tells whether a task in its set is not done; lost, whether one never
+// will be.
+func (k *mTask) held() bool {
+	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status != task.Done })
+}
+
+func (k *mTask) lost() bool {
+	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status == task.Canceled })
+}
+
+// reaches tells whether k waits for to, by way of open tasks.
+func (k *mTask) reaches(to *mTask) bool {
+	return slices.ContainsFunc(k.blockers, func(b *mTask) bool {
+		return b == to || !b.status.Archived() && b.reaches(to)
+	})
+}
+
+// block sets the tasks that must be done before k.
+func (m *model) block(k *mTask, set []*mTask, byAgent bool) task.Code {
+	if k.status.Archived() {
+		return task.CodeArchived
+	}
+	if slices.Equal(set, k.blockers) {
+		return ""
+	}
+	for _, b := range set {
+		if b == k {
+			return task.CodeDependencyCycle
+		}
+	}
+	for _, b := range k.blockers {
+		if byAgent && b.status == task.Canceled && !slices.Contains(set, b) {
+			return task.CodeForbidden
+		}
+	}
+	for _, b := range set {
+		if !b.status.Archived() && b.reaches(k) {
+			return task.CodeDependencyCycle
+		}
+	}
+	k.blockers = set
+	return ""
 }
 
 func (m *model) claim(k *mTask) {
@@ -125,7 +171,7 @@ func (m *model) patch(k *mTask, status string) task.Code {
 		switch {
 		case m.live(k):
 			return task.CodeClaimed
-		case m.open(k) != nil, k.question:
+		case m.open(k) != nil, k.question, k.held():
 			return task.CodeTaskGated
 		}
 		m.claim(k)
@@ -171,7 +217,7 @@ func (m *model) signup(agent string) (*mTask, task.Code) {
 		if m.live(k) {
 			held++
 		}
-		if first == nil && k.holder == "" && !k.question && m.open(k) == nil {
+		if first == nil && k.holder == "" && !k.question && !k.held() && m.open(k) == nil {
 			first = k
 		}
 	}
@@ -196,7 +242,7 @@ func (m *model) runnable(k *mTask) task.Code {
 		return task.CodeRunOpen
 	case m.live(k):
 		return task.CodeClaimed
-	case k.question:
+	case k.question, k.held():
 		return task.CodeTaskGated
 	}
 	return ""
@@ -218,7 +264,7 @@ func (m *model) create(k *mTask, cause task.Cause, notBefore task.Time) {
 }
 
 func (m *model) freeze(r *mRun) {
-	r.frozen = r.task.words
+	r.frozen = r.task.prompt()
 	if r.task.grant == r.agent {
 		r.state, r.approved, r.scope = queued, true, task.ScopeTask
 		return
@@ -227,7 +273,17 @@ func (m *model) freeze(r *mRun) {
 }
 
 func (m *model) refreeze(r *mRun) {
-	r.frozen, r.state, r.approved, r.scope, r.expires = r.task.words, waiting, false, "", m.now.Add(24*time.Hour)
+	r.frozen, r.state, r.approved, r.scope, r.expires = r.task.prompt(), waiting, false, "", m.now.Add(24*time.Hour)
+}
+
+// prompt stands for the bytes of the prompt: blockers that come and go leave
+// no trace in it.
+func (k *mTask) prompt() string {
+	s := strconv.Itoa(k.words)
+	for _, b := range k.blockers {
+		s += "," + b.id.String()
+	}
+	return s
 }
 
 func (m *model) approve(r *mRun, scope task.Scope) task.Code {
@@ -236,7 +292,7 @@ func (m *model) approve(r *mRun, scope task.Scope) task.Code {
 		return task.CodeRunEnded
 	case r.state != waiting, r.expires <= m.now:
 		return task.CodeRunDecided
-	case r.frozen != r.task.words:
+	case r.frozen != r.task.prompt():
 		m.refreeze(r)
 		return task.CodeRunChanged
 	}
@@ -276,9 +332,9 @@ func (m *model) next() *mRun {
 		r := m.runs[i]
 		k := r.task
 		switch {
-		case m.live(k), k.question:
+		case m.live(k), k.question, k.held():
 			m.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
-		case k.mustApprove() && (!r.approved || r.frozen != k.words && (r.scope != task.ScopeTask || k.grant != r.agent)):
+		case k.mustApprove() && (!r.approved || r.frozen != k.prompt() && (r.scope != task.ScopeTask || k.grant != r.agent)):
 			m.refreeze(r)
 		default:
 			m.claim(k)
@@ -299,7 +355,7 @@ func (m *model) finish(r *mRun, s task.State, permanent bool) {
 	if k.failures++; permanent {
 		k.failures = max(k.failures, modelAttempts)
 	}
-	if k.failures >= modelAttempts || k.question || k.owner == "pull" || k.owner != r.agent {
+	if k.failures >= modelAttempts || k.question || k.held() || k.owner == "pull" || k.owner != r.agent {
 		return
 	}
 	at := m.now.Add(30 * time.Second << (k.failures - 1))

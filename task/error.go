@@ -55,11 +55,14 @@ const (
 	CodeNestingLimit     Code = "nesting_limit"
 	CodeMaxClaims        Code = "max_claims"
 	CodeTaskGated        Code = "task_gated"
+	CodeDependencyCycle  Code = "dependency_cycle"
 	CodeQuestionOpen     Code = "question_open"
 	CodeNoQuestion       Code = "no_open_question"
 	CodeTaskNotActive    Code = "task_not_active"
 	CodeRunOpen          Code = "run_open"
 	CodePullOnly         Code = "agent_pull_only"
+	CodeDepthExceeded    Code = "depth_exceeded"
+	CodeDelegationOff    Code = "delegation_off"
 	CodePaused           Code = "paused"
 	CodeNotPaused        Code = "not_paused"
 	CodeRunDecided       Code = "run_already_decided"
@@ -112,12 +115,15 @@ var Codes = []struct {
 	{CodeStepLinked, "The step has a subtask: one subtask a step, and a plan with linked steps is changed step by step."},
 	{CodeNestingLimit, "Subtasks nest at most 10 deep."},
 	{CodeMaxClaims, "The agent holds as many claims as its definition allows (max_claims)."},
-	{CodeTaskGated, "The task waits: a question is open, or a run of it is waiting or running."},
+	{CodeTaskGated, "The task waits: a question is open, a run of it is waiting or running, or a task that must be done first is not. The message names it."},
+	{CodeDependencyCycle, "The task would wait for itself, straight or by way of others. The message shows the path; leave one of its tasks out."},
 	{CodeQuestionOpen, "A question to people is already open on this task. Wait for the answer."},
 	{CodeNoQuestion, "No question is open on this task. Comment instead."},
 	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},
 	{CodeRunOpen, "A run of this task is already waiting or running."},
 	{CodePullOnly, "The agent is not started by Taskyard: it claims its work itself. The message gives the reason."},
+	{CodeDepthExceeded, "The caller's run is as deep below the first one as delegation goes (task_tool.max_depth). Do the work in this run."},
+	{CodeDelegationOff, "Delegation is switched off on this yard (task_tool.enabled). Do the work in this run."},
 	{CodePaused, "The yard or the agent is paused: nothing starts and nobody signs up until a person resumes it. The message says who, since when and why."},
 	{CodeNotPaused, "There is nothing to resume: neither is the yard paused, nor the agent that was named."},
 	{CodeRunDecided, "Somebody already decided on this run. The message says who, what and when."},
