@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"testing"
 	"time"
 
@@ -59,6 +60,9 @@ func (y *pageYard) sample(mark string) (m sample) {
 	y.ok(y.svc.NoteJob(ctx, "backup", 1200*time.Millisecond, context.DeadlineExceeded))
 	y.ok(y.svc.RollUp(ctx))
 	y.ok(y.svc.Index(ctx))
+	for i := range 25 {
+		y.ok2(y.svc.Todo(ctx, asAgent("coder"), "coder", task.TodoRPush, "Note "+strconv.Itoa(i)+mark))
+	}
 	_, err = y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "laptop", Agent: "coder"})
 	y.ok(err)
 	return m
