@@ -4,7 +4,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -30,10 +29,13 @@ func (s *Server) taskModel(c echo.Context, id task.ID) (m views.TaskModel, err e
 	}
 	m = views.TaskModel{
 		Task: p.Task, Family: family(p), Subtasks: map[task.ID]*task.Task{}, Question: question(p.Task), Runs: p.Runs,
-		Usage: usageOf(p.Runs), Why: whyLines(s.whyOf(c, p)),
+		Usage: usageOf(p.Runs), Blockers: p.Blockers, Blocks: p.Blocks,
 	}
 	for _, t := range p.Subtasks {
 		m.Subtasks[t.ID] = t
+	}
+	if !p.Task.Status.Archived() {
+		m.Why = p.Why
 	}
 	m.Activity, m.Older = activity(p)
 	if p.Task.Status != task.Active || !s.svc.KnowsAgent(p.Task.Owner) {
@@ -47,22 +49,6 @@ func (s *Server) taskModel(c echo.Context, id task.ID) (m views.TaskModel, err e
 	load := o.Loads[p.Task.Owner]
 	m.Prev, m.Next, m.Place = neighbours(queue.Tasks, id, load.Queued+load.Working)
 	return m, err
-}
-
-func (s *Server) whyOf(c echo.Context, p service.TaskPage) whyInput {
-	w := whyInput{task: p.Task, run: p.OpenRun, attempts: s.opt.Rules.Attempts, now: s.svc.Now()}
-	for i := len(p.Runs) - 1; i >= 0; i-- { // newest first; lists alone carry the reason
-		if p.Runs[i].Status == task.RunFailed {
-			p.Task.LastFailure = p.Runs[i].Reason
-		}
-	}
-	if a, err := s.svc.Agent(actorOf(c), p.Task.Owner); err == nil {
-		w.owner = &a
-	}
-	if s.opt.Scheduler != nil {
-		w.nextTick = s.opt.Scheduler.NextTick()
-	}
-	return w
 }
 
 // taskAct is the shape of most posts of the task page: one act on the task,
