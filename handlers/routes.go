@@ -61,6 +61,7 @@ func (s *Server) routes() {
 		{"POST", "/tasks/:id/steps/:n/subtask", task.Person, s.createSubtask},
 		{"POST", "/tasks/:id/resources", task.Person, act(s.addResource, resourceEntries)},
 		{"POST", "/tasks/:id/resources/:n/delete", task.Person, act(s.removeResource, noEntries)},
+		{"POST", "/tasks/:id/blocked-by", task.Person, act(s.setBlockers, blockerEntries)},
 		{"POST", "/tasks/:id/run", task.Person, act(s.runNow, noEntries)},
 		{"POST", "/tasks/:id/start", task.Person, act(s.startTask, noEntries)},
 		{"POST", "/tasks/:id/complete", task.Person, act(s.completeTask, noEntries)},
