@@ -107,6 +107,18 @@ func (s *Server) streamed(h echo.HandlerFunc) func(huma.Context, func(huma.Conte
 	}
 }
 
+// allow gives a request that is held so much more time than the server's
+// limits on reading and writing.
+func (s *Server) allow(ctx context.Context, wait time.Duration) {
+	rc := http.NewResponseController(callOf(ctx).w)
+	end := time.Now().Add(wait + 30*time.Second)
+	// While a request is held, the server reads ahead to see whether the caller
+	// is still there: a read limit that ends would pass for a caller gone.
+	if err := errors.Join(rc.SetReadDeadline(end), rc.SetWriteDeadline(end)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		s.log.DebugContext(ctx, "deadline not extended", "error", err)
+	}
+}
+
 // headered adds the headers that some refusals carry.
 func headered(p *Problem) error {
 	if p.Status == http.StatusUnauthorized {
