@@ -49,6 +49,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	}
 	lone := withAxe(newTab(t, s.url))
 	examine(t, lone, shown{"login", "/login", nil})
+	examine(t, lone, shown{"api-outside", "/api/docs", nil})
 	empty := openYard(t, nil)
 	bare := withAxe(newTab(t, empty.url))
 	examine(t, bare, shown{"setup", "/setup?token=" + some[string](t)(empty.svc.SetupLink(ctx)), nil})

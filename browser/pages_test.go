@@ -74,6 +74,7 @@ func (s *sample) pages() []shown {
 			b.see("ty_")
 		}},
 		{"about", "/settings/about", nil},
+		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
 	}
 }

@@ -73,6 +73,7 @@ func handle[I, O any](s *Server, o op, fn func(context.Context, *I) (*O, error))
 		o.Status = http.StatusOK
 	}
 	s.perms[o.Method+" "+strings.NewReplacer("{", ":", "}", "").Replace(o.Path)] = o.Need
+	s.ops = append(s.ops, o)
 	hop := huma.Operation{
 		OperationID: operationID(o), Method: o.Method, Path: o.Path, Summary: o.Summary, Description: o.Desc, Tags: []string{o.Tag},
 		DefaultStatus: o.Status, BodyReadTimeout: bodyTimeout,

@@ -129,7 +129,7 @@ func (m sample) pages() []string {
 // writerPages are for those who may change tasks, adminPages for admins.
 func (m sample) writerPages() []string {
 	t := "/tasks/" + m.parent.String()
-	return []string{"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(), t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit"}
+	return []string{"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(), t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit", "/scheduler/pause", "/scheduler/stop-everything", "/agents/coder/pause"}
 }
 
 var adminPages = []string{"/agents/new", "/agents/coder/edit", "/agents/bad/edit", "/settings/people", "/settings/tokens"}
