@@ -17,6 +17,7 @@ func (s *Server) routes() {
 	s.agentOperations()
 	s.todoOperations()
 	s.runOperations()
+	s.delegateOperations()
 	s.eventOperations()
 	s.pauseOperations()
 	s.inboxOperations()
