@@ -33,6 +33,9 @@ func (s *Server) routes() {
 		{"HEAD", "/readyz", task.Everyone, s.readyz},
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
+		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone
+		{"GET", "/mcp", task.SignedIn, s.mcp},
+		{"DELETE", "/mcp", task.SignedIn, s.mcp},
 		{"GET", "/static/*", task.Everyone, s.static},
 		{"GET", "/login", task.Everyone, s.loginPage},
 		{"POST", "/login", task.Everyone, s.login},
