@@ -42,6 +42,13 @@ func (rx *Rx) Message(id task.ID) (task.Message, error) {
 	return scanMessage(rx.row("SELECT "+messageCols+" FROM messages WHERE id = ?", id))
 }
 
+// FindMessage is Message where there may be none.
+func (rx *Rx) FindMessage(id task.ID) (m task.Message, ok bool, err error) {
+	m, err = rx.Message(id)
+	ok, err = optional(err)
+	return m, ok, err
+}
+
 // Transcript returns the lines of a run after an id, oldest first.
 func (rx *Rx) Transcript(run, after task.ID, limit int) ([]task.Message, error) {
 	return rx.messages("SELECT "+messageCols+" FROM messages WHERE run_id = ? AND id > ? ORDER BY id LIMIT ?", run, after, limit)

@@ -19,7 +19,7 @@ import (
 
 // liveIndexes hold live rows alone, so that walking one costs what is open
 // now, never what is history.
-var liveIndexes = []string{"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running", "runs_queued", "runs_approval"}
+var liveIndexes = []string{"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running", "runs_queued", "runs_approval", "tasks_question", "tasks_stuck", "tasks_blocker_canceled"}
 
 // allowedScans names the statements that may walk more, with the reason.
 var allowedScans = []struct{ statement, scan, reason string }{
@@ -29,6 +29,7 @@ var allowedScans = []struct{ statement, scan, reason string }{
 	{"archived_at IS NULL AND 0 ", "SCAN t", "the condition is false beforehand: no row is read"},
 	{"FROM users", "SCAN users", "people are few"},
 	{"FROM jobs", "SCAN jobs", "one row a job"},
+	{"FROM pauses", "SCAN pauses", "one row a paused agent"},
 	{"FROM ticks ORDER BY id DESC LIMIT", "SCAN ticks", "the last rows alone"},
 	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"pragma_page_count", "SCAN pragma_page", "a table of one row"},

@@ -68,6 +68,9 @@ func tasks(t *testing.T, s *service.Service) {
 	must[*task.Task](t)(s.Heartbeat(ctx, agent, claimed[0].ID, 0))
 	must[*task.Task](t)(s.ReleaseClaim(ctx, agent, claimed[0].ID, 0))
 	must[int](t)(s.ReleaseExpired(ctx))
+	told := must[task.Message](t)(s.Notify(ctx, agent, k.ID, "!", false))
+	must[task.Message](t)(s.AcknowledgeNotice(ctx, admin, told.ID))
+	must[task.Inbox](t)(s.Inbox(ctx, admin))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
 	must[service.TaskPage](t)(s.TaskPage(ctx, admin, sub.ID))
@@ -108,6 +111,11 @@ func runs(t *testing.T, s *service.Service) {
 	waiting = must[[]*task.Run](t)(s.Waiting(ctx, admin))
 	must[*task.Run](t)(s.DenyRun(ctx, admin, waiting[0].ID, "no"))
 	must[int](t)(s.ExpireApprovals(ctx))
+	must[task.Pauses](t)(s.Pause(ctx, admin, "coder", "x"))
+	must[task.Stopped](t)(s.StopEverything(ctx, admin, "x"))
+	for _, agent := range []string{"", "coder"} {
+		must[task.Pauses](t)(s.Resume(ctx, admin, agent, ""))
+	}
 	must[[]*task.Run](t)(s.LeaseLost(ctx))
 	must[[]*task.Run](t)(s.Orphans(ctx))
 	create(t, s, admin, task.New{NoStart: true})

@@ -9,7 +9,7 @@ import (
 
 // Signup claims up to count (1 to 50) of the first free tasks of an agent's
 // queue and returns them with relations; none is a normal, empty answer.
-// Errors: unknown agent, another's name, max_claims reached.
+// Errors: unknown agent, another's name, paused, max_claims reached.
 func (s *Service) Signup(ctx context.Context, a task.Actor, agent string, count int) ([]*task.Task, error) {
 	if err := s.mayClaim(a, agent); err != nil {
 		return nil, err
@@ -52,13 +52,17 @@ func (t *tx) signup(agent string, count int) ([]*task.Task, error) {
 		if err := t.claimed(k.ID, k.Owner, k.Claim.ID); err != nil {
 			return nil, err
 		}
+		t.inboxIf(k.Failures > 0)
 		list = append(list, k)
 	}
 	return list, nil
 }
 
-// room returns how many more claims an agent may hold. Error: none.
+// room returns how many more claims an agent may hold. Errors: none, paused.
 func (t *tx) room(agent string) (int, error) {
+	if err := t.notPaused(agent); err != nil {
+		return 0, err
+	}
 	def, _ := t.s.agents.Agent(agent)
 	if def.MaxClaims == 0 {
 		return task.MaxBatch, nil
@@ -90,6 +94,7 @@ func (t *tx) release(k *task.Task, how string) error {
 	if err := t.Release(k.ID); err != nil {
 		return err
 	}
+	t.inboxIf(k.Failures > 0)
 	return t.event(task.EvTaskReleased, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"claim": k.Claim.ID, "holder": k.Claim.Holder, "how": how})
 }
 
@@ -176,6 +181,7 @@ func (t *tx) transfer(k *task.Task, to, comment string, wakes bool) error {
 	if err := t.Transfer(k.ID, to); err != nil {
 		return err
 	}
+	t.inboxIf(k.Failures > 0)
 	from := k.Owner
 	k.Owner, k.Claim = to, nil
 	t.topics = append(t.topics, "queue:"+from)
@@ -294,6 +300,9 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 			return out, err
 		}
 		next, err := t.signup(agent, 1)
+		if task.IsCode(err, task.CodePaused) {
+			return out, nil // a pause must not keep finished work from being handed in
+		}
 		if err == nil && len(next) == 1 {
 			out.Task = next[0]
 		}

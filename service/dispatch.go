@@ -61,6 +61,9 @@ func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if agents, err = t.unpaused(agents); err != nil || len(agents) == 0 {
+		return nil, 0, err
+	}
 	var best *task.Run
 	for _, id := range agents {
 		if def, ok := t.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
@@ -75,6 +78,21 @@ func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 		}
 	}
 	return best, later, nil
+}
+
+// unpaused leaves out the agents that are paused; a resume tells the
+// dispatcher to look again.
+func (t *tx) unpaused(agents []string) (list []string, err error) {
+	for _, id := range agents {
+		p, err := t.pausedBy(id)
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
+			list = append(list, id)
+		}
+	}
+	return list, nil
 }
 
 // startRun moves a queued run to running. It returns nil when the run turned
@@ -336,6 +354,9 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 		n = max(n, t.s.cfg.Attempts)
 	}
 	if err := t.SetFailures(k.ID, n); err != nil {
+		return err
+	}
+	if err := t.pauseFailing(r, f.State.Phase); err != nil {
 		return err
 	}
 	if n >= t.s.cfg.Attempts {

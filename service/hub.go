@@ -9,7 +9,7 @@ import (
 
 // Hub tells subscribers which topics changed. Topics are names such as
 // task:42, run:7, queue:coder, queues, tasks, runs, approvals, agents,
-// scheduler, events. Nothing is polled: one broadcast follows each commit.
+// scheduler, inbox, yard, events. Nothing is polled: one broadcast follows each commit.
 type Hub struct {
 	mu     sync.Mutex
 	subs   map[*Sub]struct{}
@@ -139,9 +139,14 @@ func topicsOf(e task.Event) []string {
 	if e.Agent != "" {
 		list = append(list, "queue:"+e.Agent)
 	}
+	if inboxKinds[e.Kind] {
+		list = append(list, "inbox")
+	}
 	switch noun, _, _ := strings.Cut(e.Kind, "."); noun {
+	case "yard":
+		list = append(list, "yard", "agents", "queues", "scheduler")
 	case "agent":
-		list = append(list, "agents", "queues")
+		list = append(list, "agents", "queues", "scheduler")
 	case "scheduler":
 		list = append(list, "scheduler")
 	}

@@ -169,6 +169,7 @@ type Overview struct {
 	Open      int
 	Active    int
 	Approvals int
+	Inbox     int // what waits for a person, approvals too
 	InFlight  []task.ID
 	LastEnd   map[string]task.Time // end of the last run of each agent that had one
 }
@@ -186,9 +187,11 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 			o.Active += l.Queued + l.Working
 			o.Open += l.Queued + l.Working + l.Drafts
 		}
-		if o.Approvals, err = rx.WaitingCount(); err != nil {
+		waits, err := rx.InboxTotals(s.cfg.Attempts)
+		if err != nil {
 			return o, err
 		}
+		o.Approvals, o.Inbox = waits.Approvals, waits.All()
 		if o.InFlight, err = rx.InFlight(); err != nil {
 			return o, err
 		}

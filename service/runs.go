@@ -99,6 +99,7 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 		return 0, err
 	}
 	t.queued = t.queued || r.Phase == task.PhaseQueued
+	t.inboxIf(r.Phase == task.PhaseApproval || k.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if n.why != "" {
 		c["why"] = n.why
@@ -153,7 +154,8 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
 }
 
 // RunNow makes a run of a task at once, outside ticks and wakes. Errors:
-// unknown task, not active, in flight, claimed, question open, no runner.
+// unknown task, not active, in flight, claimed, question open, no runner,
+// paused.
 func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return nil, err
@@ -165,6 +167,9 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 		}
 		def, err := t.runnable(k)
 		if err != nil {
+			return nil, err
+		}
+		if err := t.notPaused(k.Owner); err != nil {
 			return nil, err
 		}
 		run, err := t.createRun(k, def, newRun{cause: task.CauseManual, attempt: 1})
@@ -351,6 +356,7 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 		c["reason"] = e.reason
 	}
 	t.queued = true // a place is free again
+	t.inboxIf(r.Phase == task.PhaseApproval)
 	return t.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
 }
 
@@ -387,6 +393,9 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 		}
 		def, err := t.runnable(k)
 		if err != nil {
+			return nil, err
+		}
+		if err := t.notPaused(k.Owner); err != nil {
 			return nil, err
 		}
 		if !a.IsAgent() {

@@ -26,6 +26,7 @@ type Config struct {
 	RunTimeout      time.Duration // default 300 s
 	IdleTimeout     time.Duration // default 120 s
 	Attempts        int           // default 3
+	EqualFailures   int           // in a row, which pause an agent; default 5, negative: never
 	MaxParallel     int           // runs in all; default 4
 	TickConcurrency int           // runs of ticks at a time; default 1
 	WakeBudget      int           // wakes a task an hour; default 12
@@ -70,6 +71,7 @@ func (c *Config) defaults() {
 	set(&c.KeepTranscripts, 90*24*time.Hour)
 	set(&c.TokenLife, 90*24*time.Hour)
 	num(&c.Attempts, 3)
+	num(&c.EqualFailures, 5)
 	num(&c.MaxParallel, 4)
 	num(&c.TickConcurrency, 1)
 	num(&c.WakeBudget, 12)
@@ -87,6 +89,7 @@ type Service struct {
 	auth   *authState
 	loads  cached[Overview]
 	recent cached[recent]
+	pauses cached[task.Pauses]
 	flood  floodGate
 
 	mu    sync.Mutex
@@ -118,6 +121,9 @@ type tx struct {
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
+
+	pauses     task.Pauses // once pausesRead
+	pausesRead bool
 }
 
 type stopOrder struct {

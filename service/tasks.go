@@ -377,6 +377,7 @@ func (t *tx) complete(k *task.Task, summary string) error {
 	if err := t.Archive(k.ID, task.Done, summary); err != nil {
 		return err
 	}
+	t.inboxIf(k.Failures > 0 || k.QuestionID != 0)
 	c := changes{"status": []task.Status{k.Status, task.Done}}
 	if summary != "" {
 		c["summary"] = summary

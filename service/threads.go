@@ -66,7 +66,7 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 
 // Notify tells people something, or asks them with needsReply: an open
 // question keeps signups, ticks and wakes off the task until a person
-// replies. Errors: blank, archived, not active, a question is open already.
+// replies. A notice waits in the inbox until a person acknowledges it. Errors: blank, archived, not active, a question is open already.
 func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text string, needsReply bool) (task.Message, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return task.Message{}, err
@@ -94,9 +94,12 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 			return task.Message{}, err
 		}
 		if needsReply {
-			if err := t.SetQuestion(id, m); err != nil {
-				return task.Message{}, err
-			}
+			err = t.SetQuestion(id, m)
+		} else {
+			err = t.InsertNotice(m, id)
+		}
+		if err != nil {
+			return task.Message{}, err
 		}
 		if err := t.event(ev, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {
 			return task.Message{}, err

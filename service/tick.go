@@ -54,6 +54,10 @@ func (t *tx) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 		return part, err
 	}
 	part.Next = next
+	// Read before the loop: skip itself has nothing that could fail.
+	if _, err := t.pausedBy(""); err != nil {
+		return part, err
+	}
 	for _, k := range list {
 		def, reason, detail := t.skip(k)
 		if reason != "" {
@@ -79,6 +83,9 @@ func (t *tx) skip(k *task.Task) (def task.Agent, reason, detail string) {
 		return def, "approval", "run " + k.OpenRunID.String() + " waits for approval"
 	case k.OpenRunID != 0:
 		return def, "run open", "run " + k.OpenRunID.String() + " is " + string(k.OpenRunPhase)
+	case t.pauses.Of(k.Owner) != nil:
+		p := t.pauses.Of(k.Owner)
+		return def, "paused", "by " + p.By + ": " + p.Brief()
 	case !ok:
 		return def, "owner missing", "no agent " + k.Owner + " is defined"
 	case !def.Serving:

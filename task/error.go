@@ -60,6 +60,8 @@ const (
 	CodeTaskNotActive    Code = "task_not_active"
 	CodeRunOpen          Code = "run_open"
 	CodePullOnly         Code = "agent_pull_only"
+	CodePaused           Code = "paused"
+	CodeNotPaused        Code = "not_paused"
 	CodeRunDecided       Code = "run_already_decided"
 	CodeRunEnded         Code = "run_ended"
 	CodeRunNotFinal      Code = "run_not_ended"
@@ -116,6 +118,8 @@ var Codes = []struct {
 	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},
 	{CodeRunOpen, "A run of this task is already waiting or running."},
 	{CodePullOnly, "The agent is not started by Taskyard: it claims its work itself. The message gives the reason."},
+	{CodePaused, "The yard or the agent is paused: nothing starts and nobody signs up until a person resumes it. The message says who, since when and why."},
+	{CodeNotPaused, "There is nothing to resume: neither is the yard paused, nor the agent that was named."},
 	{CodeRunDecided, "Somebody already decided on this run. The message says who, what and when."},
 	{CodeRunEnded, "The run has ended; nothing about it changes any more."},
 	{CodeRunNotFinal, "The run has not ended yet. Cancel it, or wait."},

@@ -30,7 +30,7 @@ DROP INDEX tasks_claimable;
 CREATE INDEX tasks_claimable ON tasks (owner, priority DESC, id)
   WHERE status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0;
 -- What waits for a person.
-CREATE INDEX tasks_question ON tasks (id) WHERE question_id IS NOT NULL;
+CREATE INDEX tasks_question ON tasks (question_id) WHERE question_id IS NOT NULL;
 CREATE INDEX tasks_blocker_canceled ON tasks (id) WHERE blockers_canceled > 0 AND archived_at IS NULL;
 CREATE INDEX tasks_stuck ON tasks (id) WHERE failures > 0 AND archived_at IS NULL;
 

@@ -1,0 +1,194 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// Pause stops dispatch and signups of an agent, or of the whole yard with
+// agent "", until a person resumes it. Running runs and claims go on, and
+// runs that wakes ask for queue up. It returns what is paused by now. Errors:
+// not a person, blank reason, unknown agent, paused already.
+func (s *Service) Pause(ctx context.Context, a task.Actor, agent, reason string) (task.Pauses, error) {
+	if err := s.mayPause(a, agent, reason); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.Pauses, error) {
+		now, err := t.Pauses()
+		if err != nil {
+			return nil, err
+		}
+		if p := now.Own(agent); p != nil {
+			e := p.Err()
+			e.Retry = 0 // pausing again later is no better
+			return nil, e
+		}
+		if err := t.pause(agent, strings.TrimSpace(reason)); err != nil {
+			return nil, err
+		}
+		return t.Pauses()
+	})
+}
+
+func (s *Service) mayPause(a task.Actor, agent, reason string) error {
+	if err := s.allowed(a, task.Person); err != nil {
+		return err
+	}
+	if err := checkComment("reason", reason); err != nil {
+		return err
+	}
+	if agent == "" {
+		return nil
+	}
+	_, err := s.known("agent", agent)
+	return err
+}
+
+// pause writes a pause that is not there yet.
+func (t *tx) pause(agent, reason string) error {
+	if err := t.InsertPause(task.Pause{Agent: agent, By: t.actor.Name, Reason: reason}); err != nil {
+		return err
+	}
+	kind := task.EvAgentPaused
+	if agent == "" {
+		kind = task.EvYardPaused
+	}
+	return t.event(kind, task.Event{Agent: agent}, changes{"reason": reason})
+}
+
+// Resume ends a pause; what queued up starts. It returns what is still
+// paused. Errors: not a person, overlong reason, not paused.
+func (s *Service) Resume(ctx context.Context, a task.Actor, agent, reason string) (task.Pauses, error) {
+	if err := s.allowed(a, task.Person); err != nil {
+		return nil, err
+	}
+	if err := checkText("reason", reason); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.Pauses, error) {
+		now, err := t.Pauses()
+		if err != nil {
+			return nil, err
+		}
+		p := now.Own(agent)
+		if p == nil {
+			return nil, notPaused(agent)
+		}
+		if err := t.resume(p, strings.TrimSpace(reason)); err != nil {
+			return nil, err
+		}
+		return t.Pauses()
+	})
+}
+
+func notPaused(agent string) error {
+	if agent == "" {
+		return task.Errorf(task.Conflict, task.CodeNotPaused, "the yard is not paused")
+	}
+	return task.Errorf(task.Conflict, task.CodeNotPaused, "agent %s is not paused itself", agent)
+}
+
+func (t *tx) resume(p *task.Pause, reason string) error {
+	if err := t.DeletePause(p.Agent); err != nil {
+		return err
+	}
+	kind := task.EvYardResumed
+	if p.Agent != "" {
+		kind = task.EvAgentResumed
+		if err := t.SetSetting(resumedKey(p.Agent), t.Now.String()); err != nil {
+			return err
+		}
+	}
+	c := changes{"by": p.By, "since": p.Since}
+	if reason != "" {
+		c["reason"] = reason
+	}
+	t.queued = true
+	return t.event(kind, task.Event{Agent: p.Agent}, c)
+}
+
+// StopEverything pauses the yard and cancels every running run; the processes
+// are gone within seconds. Runs that are queued or wait for approval stay,
+// and start after a Resume at the soonest. A yard that is paused already
+// stays so, as it is. Errors: not a person, blank reason.
+func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason string) (task.Stopped, error) {
+	if err := s.mayPause(a, "", reason); err != nil {
+		return task.Stopped{}, err
+	}
+	reason = strings.TrimSpace(reason)
+	return mutate(ctx, s, a, func(t *tx) (out task.Stopped, err error) {
+		now, err := t.Pauses()
+		if err != nil {
+			return out, err
+		}
+		if now.Own("") == nil {
+			if err := t.pause("", reason); err != nil {
+				return out, err
+			}
+		}
+		if out.Runs, err = t.cancelRunning("everything was stopped by " + a.Name + ": " + reason); err != nil {
+			return out, err
+		}
+		if err := t.event(task.EvYardStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {
+			return out, err
+		}
+		out.Pauses, err = t.Pauses()
+		return out, err
+	})
+}
+
+func (t *tx) cancelRunning(reason string) ([]task.ID, error) {
+	list, err := t.Running()
+	if err != nil {
+		return nil, err
+	}
+	ids := []task.ID{}
+	for _, r := range list {
+		// The end of one run may have ended another.
+		now, err := t.Run(r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if now.Status != task.RunRunning {
+			continue
+		}
+		if err := t.endCanceled(now, task.PhaseBy, reason, ErrStopCanceled); err != nil {
+			return nil, err
+		}
+		ids = append(ids, r.ID)
+	}
+	return ids, nil
+}
+
+// Pauses returns what is paused, the yard first. Error: may not read.
+func (s *Service) Pauses(ctx context.Context, a task.Actor) (task.Pauses, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return s.pauses.get(ctx, s, func(rx *db.Rx) (task.Pauses, error) { return rx.Pauses() })
+}
+
+// pausedBy returns the pause that stops an agent, or nil. A transaction reads
+// the pauses once: they are few, and no claim may slip past one.
+func (t *tx) pausedBy(agent string) (*task.Pause, error) {
+	if !t.pausesRead {
+		var err error
+		if t.pauses, err = t.Pauses(); err != nil {
+			return nil, err
+		}
+		t.pausesRead = true
+	}
+	return t.pauses.Of(agent), nil
+}
+
+// notPaused refuses what a pause of the agent or the yard stops.
+func (t *tx) notPaused(agent string) error {
+	p, err := t.pausedBy(agent)
+	if err != nil || p == nil {
+		return err
+	}
+	return p.Err()
+}

@@ -1,0 +1,59 @@
+package task
+
+// Pause is a stop that a person has to end: of the whole yard, or of one
+// agent. Nothing of it is dispatched and nobody signs up; what is claimed or
+// running goes on.
+type Pause struct {
+	Agent  string `json:"agent,omitempty" doc:"agent id; absent: the whole yard"`
+	By     string `json:"by" doc:"user:NAME, or system after equal failures"`
+	Reason string `json:"reason"`
+	Since  Time   `json:"since"`
+}
+
+// Err is the refusal of what a pause stops. It ends when a person acts, so
+// callers in a loop are told to wait a minute.
+func (p *Pause) Err() *Error {
+	what := "the yard"
+	if p.Agent != "" {
+		what = "agent " + p.Agent
+	}
+	e := Errorf(Conflict, CodePaused, "%s is paused by %s since %s: %s", what, p.By, p.Since, p.Brief())
+	e.Retry = 60
+	return e
+}
+
+// Brief is the reason in at most 300 characters.
+func (p *Pause) Brief() string {
+	if r := []rune(p.Reason); len(r) > 300 {
+		return string(r[:299]) + "…"
+	}
+	return p.Reason
+}
+
+// Pauses are all pauses at a time, the yard's first.
+type Pauses []Pause
+
+// Of returns the pause that stops an agent: the yard's before its own, nil
+// when nothing does. The agent "" is the yard.
+func (ps Pauses) Of(agent string) *Pause {
+	if p := ps.Own(""); p != nil {
+		return p
+	}
+	return ps.Own(agent)
+}
+
+// Own returns the agent's own pause, or the yard's for "".
+func (ps Pauses) Own(agent string) *Pause {
+	for i := range ps {
+		if ps[i].Agent == agent {
+			return &ps[i]
+		}
+	}
+	return nil
+}
+
+// Stopped is what stopping everything did.
+type Stopped struct {
+	Pauses Pauses `json:"pauses" doc:"what is paused by now"`
+	Runs   []ID   `json:"stopped" doc:"the runs that were running and are canceled"`
+}
