@@ -66,6 +66,7 @@ func tasks(t *testing.T, s *service.Service) {
 	must[[]task.Message](t)(s.Thread(ctx, admin, k.ID, 0, 5))
 	claimed := must[[]*task.Task](t)(s.Signup(ctx, agent, "coder", 1))
 	must[*task.Task](t)(s.Heartbeat(ctx, agent, claimed[0].ID, 0))
+	must[service.AutoSignup](t)(s.AutoSignup(ctx, agent, "coder", 1))
 	must[*task.Task](t)(s.ReleaseClaim(ctx, agent, claimed[0].ID, 0))
 	must[int](t)(s.ReleaseExpired(ctx))
 	told := must[task.Message](t)(s.Notify(ctx, agent, k.ID, "!", false))
@@ -78,6 +79,13 @@ func tasks(t *testing.T, s *service.Service) {
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
 	must[*task.Task](t)(s.CreateTask(keyed, admin, task.New{Title: "x", Owner: "coder", NoStart: true}))
 	ok(t, s.Index(ctx))
+	for _, op := range task.TodoOps {
+		item := ""
+		if op.Pushes() {
+			item = "x"
+		}
+		must[task.TodoAnswer](t)(s.Todo(ctx, agent, "coder", op, item))
+	}
 }
 
 func runs(t *testing.T, s *service.Service) {

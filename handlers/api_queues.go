@@ -70,8 +70,8 @@ func (s *Server) queueOperations() {
 	handle(s, op{Method: "GET", Path: "/api/agents/{id}/queue", Need: task.Read, Tag: "Queues", Summary: "List the active tasks of an agent in order"}, func(ctx context.Context, in *queueIn) (*pageOut, error) {
 		return pageAnswer(s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After))
 	})
-	handle(s, op{Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues", Summary: "Claim the first free task of a queue", Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`."}, s.signup)
-	handle(s, op{Method: "POST", Path: "/api/agents/{id}/complete-and-signup", Need: task.Claiming, Tag: "Queues", Summary: "Complete one task and claim the next"}, s.completeAndSignup)
+	handle(s, op{Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues", Summary: "Claim the first free task of a queue", Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. While the agent or the yard is paused: 409 `paused`, with Retry-After."}, s.signup)
+	handle(s, op{Method: "POST", Path: "/api/agents/{id}/complete-and-signup", Need: task.Claiming, Tag: "Queues", Summary: "Complete one task and claim the next", Desc: "While the agent or the yard is paused it completes alone: `task` is null."}, s.completeAndSignup)
 	handle(s, op{Method: "POST", Path: "/api/agents/{id}/reassign", Need: task.Claiming, Tag: "Queues", Summary: "Hand several tasks to another agent, all or none"}, s.reassign)
 }
 

@@ -18,6 +18,8 @@ func (s *Server) routes() {
 	s.agentOperations()
 	s.runOperations()
 	s.eventOperations()
+	s.pauseOperations()
+	s.inboxOperations()
 	s.peopleOperations()
 
 	page := s.page

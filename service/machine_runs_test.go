@@ -162,6 +162,7 @@ func (s *machine) check(*rapid.T) {
 	for _, k := range s.m.tasks {
 		s.checkTask(k, open[k.id])
 	}
+	s.checkWaiters()
 }
 
 func (s *machine) checkTask(k *mTask, run task.ID) {

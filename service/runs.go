@@ -350,6 +350,9 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	if err := t.freeClaim(r); err != nil {
 		return err
 	}
+	if err := t.freesForOwner(r); err != nil {
+		return err
+	}
 	kind := map[task.RunStatus]string{task.RunCompleted: task.EvRunCompleted, task.RunFailed: task.EvRunFailed, task.RunCanceled: task.EvRunCanceled}[to.Status]
 	c := changes{"state": []string{r.State().String(), to.String()}}
 	if e.reason != "" {
@@ -358,6 +361,16 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	t.queued = true // a place is free again
 	t.inboxIf(r.Phase == task.PhaseApproval)
 	return t.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+}
+
+// freesForOwner notes whose queue the end of a run gives its task back to: a
+// run that has handed its task over ends after that.
+func (t *tx) freesForOwner(r *task.Run) error {
+	k, err := t.TaskBare(r.TaskID)
+	if err == nil && k.Owner != r.Agent {
+		t.freed = append(t.freed, k.Owner)
+	}
+	return err
 }
 
 // freeClaim ends the claim that the run took at its start, if it is still

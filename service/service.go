@@ -35,6 +35,8 @@ type Config struct {
 	ApprovalExpires time.Duration // default 24 h
 	MaxDepth        int           // default 2
 	QueueLimit      int           // open tasks an agent; default 200,000
+	TodoLimit       int           // items a todo list; default 1,000,000
+	WaitLimit       int           // signups that wait at a time; default 4,096
 	KeepTranscripts time.Duration // default 90 days
 	TokenLife       time.Duration // default 90 days
 	Backoff         func(attempt int) time.Duration
@@ -77,6 +79,8 @@ func (c *Config) defaults() {
 	num(&c.WakeBudget, 12)
 	num(&c.MaxDepth, 2)
 	num(&c.QueueLimit, 200_000)
+	num(&c.TodoLimit, 1_000_000)
+	num(&c.WaitLimit, 4096)
 }
 
 // Service is the yard. It is safe for concurrent use.
@@ -89,8 +93,10 @@ type Service struct {
 	auth   *authState
 	loads  cached[Overview]
 	recent cached[recent]
+	cards  cardCache
 	pauses cached[task.Pauses]
 	flood  floodGate
+	waits  waitRoom
 
 	mu    sync.Mutex
 	stops map[task.ID]context.CancelCauseFunc // running runs of this process
@@ -118,6 +124,7 @@ type tx struct {
 	s       *Service
 	actor   task.Actor
 	topics  []string
+	freed   []string // agents of whose queue a task may be free now; each wakes one waiting signup
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
@@ -143,6 +150,9 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 		e.Changes = b
 	}
 	t.topics = append(t.topics, topicsOf(e)...)
+	if e.Agent != "" && !neverFrees[kind] {
+		t.freed = append(t.freed, e.Agent)
+	}
 	return t.AddEvent(e)
 }
 
@@ -201,6 +211,9 @@ func (s *Service) committed(t *tx) {
 	}
 	if t.queued {
 		s.signal()
+	}
+	for _, agent := range t.freed {
+		s.waits.wake(agent)
 	}
 }
 

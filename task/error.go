@@ -132,7 +132,7 @@ var Codes = []struct {
 	{CodeSetupDone, "The first admin exists already. Sign in."},
 	{CodeIdempotencyReuse, "The Idempotency-Key was used with another request. Use a new key for a new request."},
 	{CodeRateLimited, "Too many requests of this kind. Wait for the seconds in Retry-After."},
-	{CodeQueueFull, "The agent's queue is full. Wait for the seconds in Retry-After."},
+	{CodeQueueFull, "The agent's queue or todo list is full. Wait for the seconds in Retry-After."},
 	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
 	{CodeDiskFull, "The server's disk is full. Nothing was written; reads go on."},
 	{CodeInternal, "Our fault. Tell the request id to whoever runs the server; the log has the rest."},

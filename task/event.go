@@ -56,6 +56,8 @@ const (
 	EvAgentResumed   = "agent.resumed"
 	EvAgentSaved     = "agent.saved"
 	EvAgentDeleted   = "agent.deleted"
+	EvTodoPushed     = "todo.pushed"
+	EvTodoPopped     = "todo.popped"
 	EvUserCreated    = "user.created"
 	EvUserUpdated    = "user.updated"
 	EvSignedIn       = "user.signed_in"

@@ -42,6 +42,7 @@ var eventWords = map[string]string{
 	task.EvResourceAdded: "added a link", task.EvResourceGone: "removed a link", task.EvTaskStuck: "marked it stuck after repeated failures",
 	task.EvWakeSkipped: "skipped a wake", task.EvRunApproved: "approved a run", task.EvRunDenied: "rejected a run",
 	task.EvRunExpired: "let an approval expire", task.EvRunVoided: "voided an approval: what would run has changed",
+	task.EvTodoPushed: "added to a todo list", task.EvTodoPopped: "took from a todo list",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "noted that one more run follows",
 }
 
