@@ -20,5 +20,3 @@ func (y *yard) addGuide(s *mcp.Server) {
 		return &mcp.GetPromptResult{Description: doc, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: guide}}}}, nil
 	})
 }
-
-func (y *yard) addResource(s *mcp.Server) {}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -54,7 +55,8 @@ func newYard(t testing.TB, with ...func(*service.Config)) *yard {
 		}
 	}
 	log := slog.New(slog.DiscardHandler)
-	d, err := db.Open(context.Background(), db.Options{Path: filepath.Join(dir, "yard.db"), Log: log})
+	now := func() time.Time { return time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC) }
+	d, err := db.Open(context.Background(), db.Options{Path: filepath.Join(dir, "yard.db"), Now: now, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,7 @@ func newYard(t testing.TB, with ...func(*service.Config)) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := service.Config{Log: log}
+	cfg := service.Config{Now: now, Log: log}
 	for _, w := range with {
 		w(&cfg)
 	}

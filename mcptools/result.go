@@ -75,13 +75,17 @@ type refusal struct {
 }
 
 // failure is the result of a call that was refused, or that failed through
-// our fault: then only the log tells why.
-func (y *yard) failure(t tool, err error) *mcp.CallToolResult {
+// our fault: then only the log tells why. words are the arguments by whose names
+// the error's fields go; nil leaves them.
+func (y *yard) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 	r := refusal{Code: task.CodeInternal, Message: "Internal error; the server's log tells more"}
 	var e *task.Error
 	switch {
 	case errors.As(err, &e):
-		r = refusal{Code: e.Code, Message: named(e), Errors: inWords(t, e.AllFields()), Retry: e.Retry}
+		r = refusal{Code: e.Code, Message: e.Message, Errors: inWords(words, e.AllFields()), Retry: e.Retry}
+		if r.Code == task.CodeInvalidField && len(r.Errors) > 0 {
+			r.Message = sentence(r.Errors)
+		}
 		if e.Task != nil {
 			r.Task = view(e.Task)
 		}
@@ -97,20 +101,28 @@ func (y *yard) failure(t tool, err error) *mcp.CallToolResult {
 	return res
 }
 
-// named is the message of an error with the field that it is about.
-func named(e *task.Error) string {
-	if e.Field == "" || e.Code != task.CodeInvalidField {
-		return e.Message
+// sentence names every wrong argument with its remedy.
+func sentence(list []task.FieldError) string {
+	parts := make([]string, len(list))
+	for i, f := range list {
+		parts[i] = f.Field + ": " + f.Message
 	}
-	return e.Field + ": " + e.Message
+	return strings.Join(parts, "; ")
 }
 
-// inWords gives fields the names that the tool's schema has for them.
-func inWords(t tool, list []task.FieldError) []task.FieldError {
+// otherWords are arguments whose names differ by more than their spelling
+// from those of the service.
+var otherWords = map[string][]string{"index": {"stepIndex"}, "agent": {"agent_name", "agent_id"}}
+
+// inWords gives fields the names that a tool's schema has for them.
+func inWords(words []arg, list []task.FieldError) []task.FieldError {
 	list = slices.Clone(list)
 	for i, f := range list {
-		if a, ok := find(t.args, f.Field); ok {
-			list[i].Field = a.name
+		for _, name := range append([]string{f.Field}, otherWords[f.Field]...) {
+			if a, ok := find(words, name); ok {
+				list[i].Field = a.name
+				break
+			}
 		}
 	}
 	return list

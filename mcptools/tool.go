@@ -38,7 +38,7 @@ type answer struct {
 }
 
 // tools are all tools, in the order of the documentation.
-var tools = concat(queueTools, taskTools, stepTools, threadTools)
+var tools = concat(queueTools, taskTools, stepTools, threadTools, todoTools)
 
 func concat(lists ...[]tool) []tool {
 	var all []tool
@@ -65,11 +65,11 @@ func (y *yard) handler(t tool) mcp.ToolHandler {
 		defer done()
 		v, err := decode(t.args, req.Params.Arguments)
 		if err != nil {
-			return y.failure(t, err), nil
+			return y.failure(t, nil, err), nil
 		}
 		a, err := t.run(&call{values: v, ctx: ctx, svc: y.svc, actor: task.ActorIn(ctx)})
 		if err != nil {
-			return y.failure(t, err), nil
+			return y.failure(t, t.args, err), nil
 		}
 		return a.result()
 	}

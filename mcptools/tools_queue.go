@@ -1,7 +1,9 @@
 package mcptools
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"taskyard/service"
 	"taskyard/task"
@@ -10,7 +12,7 @@ import (
 const (
 	failsSignup = "Error signing up for task: "
 	failsMove   = "Error moving task: "
-	maxWait     = 50 // seconds
+	maxWait     = int(task.MaxWait / time.Second)
 )
 
 var queueTools = []tool{
@@ -25,6 +27,10 @@ var queueTools = []tool{
 	{
 		name: "batch_signup_for_tasks", doc: "Claim several tasks of your queue", fails: failsSignup, run: batchSignup,
 		args: []arg{text("agent_name", "you").must(), count("count", "at most so many", 1, task.MaxBatch).must()},
+	},
+	{
+		name: "auto_signup", doc: "Claim tasks until you hold so many", fails: failsSignup, run: autoSignup,
+		args: []arg{text("agent_name", "you").must(), count("max_concurrent", "claims to hold", 1, task.MaxBatch).must()},
 	},
 	{
 		name: "complete_and_signup", doc: "Complete a task and claim your next", fails: failsSignup, run: completeAndSignup,
@@ -50,7 +56,8 @@ func signup(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list, err := c.svc.Signup(c.ctx, c.actor, who, 1)
+	wait := time.Duration(c.count("wait_seconds", 0)) * time.Second
+	list, err := c.svc.SignupWait(c.ctx, c.actor, who, 1, wait)
 	switch {
 	case err != nil:
 		return answer{}, err
@@ -93,20 +100,41 @@ func batchSignup(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return claimedMany(who)(c.svc.Signup(c.ctx, c.actor, who, c.count("count", 0)))
+	list, err := c.svc.Signup(c.ctx, c.actor, who, c.count("count", 0))
+	if err != nil {
+		return answer{}, err
+	}
+	return claimedMany(who, list, manyTasks{Tasks: views(list)}), nil
 }
 
-func claimedMany(agent string) func([]*task.Task, error) (answer, error) {
-	return func(list []*task.Task, err error) (answer, error) {
-		if err != nil {
-			return answer{}, err
-		}
-		v := views(list)
-		if len(list) == 0 {
-			return answer{line: nothingIdle(agent), structured: manyTasks{Tasks: v}, body: none}, nil
-		}
-		return answer{line: claimedLine(list), structured: manyTasks{Tasks: v}, body: v}, nil
+// claimedMany is the answer of tools that claim several tasks.
+func claimedMany(agent string, list []*task.Task, structured any) answer {
+	if len(list) == 0 {
+		return answer{line: nothingIdle(agent), structured: structured, body: none}
 	}
+	return answer{line: claimedLine(list), structured: structured, body: views(list)}
+}
+
+type autoTasks struct {
+	Tasks []*taskView `json:"tasks"`
+	Held  []task.ID   `json:"held"`
+}
+
+func autoSignup(c *call) (answer, error) {
+	who, err := c.agent("agent_name")
+	if err != nil {
+		return answer{}, err
+	}
+	most := c.count("max_concurrent", 0)
+	got, err := c.svc.AutoSignup(c.ctx, c.actor, who, most)
+	if err != nil {
+		return answer{}, err
+	}
+	a := claimedMany(who, got.Tasks, autoTasks{views(got.Tasks), got.Held})
+	if len(got.Tasks) == 0 && len(got.Held) >= most {
+		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", who, len(got.Held), most)
+	}
+	return a, nil
 }
 
 func move(c *call) (answer, error) {
