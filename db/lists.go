@@ -72,6 +72,9 @@ func openWhere(f task.TaskFilter, now task.Time) (*where, error) {
 	if f.Parent != 0 {
 		w.add("t.parent_id = ?", f.Parent)
 	}
+	if f.Label != "" {
+		w.add("instr(' ' || t.labels || ' ', ?) > 0", " "+f.Label+" ")
+	}
 	if f.MinPriority != nil {
 		w.add("t.priority >= ?", *f.MinPriority)
 	}

@@ -6,38 +6,40 @@ import (
 	"taskyard/task"
 )
 
-// The columns of a task. Three more expressions follow: description, steps
-// and resources as JSON, comments as JSON; then three counts for lists. One
+// The columns of a task. Four more expressions follow: description, steps
+// and resources as JSON, comments as JSON, blockers; then counts for lists. One
 // statement reads a task with its relations; scanTask is its one reader.
 const (
 	taskCols = `t.id, t.title, t.owner, t.created_by, t.status, t.priority, t.version, t.channel,
  coalesce(t.parent_id, 0), t.nesting, t.claim_seq, coalesce(t.claim_holder, ''), coalesce(t.claim_since, 0), coalesce(t.claim_expires, 0),
  coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures, coalesce(t.summary, ''), t.created_at, t.updated_at, coalesce(t.archived_at, 0),
- coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), '')`
+ coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.labels`
 	stepsJSON     = `(SELECT json_group_array(json_array(title, details, done, coalesce(subtask_id, 0))) FROM (SELECT title, details, done, subtask_id FROM steps WHERE task_id = t.id ORDER BY position))`
 	resourcesJSON = `(SELECT json_group_array(json_array(type, value, label)) FROM (SELECT type, value, label FROM resources WHERE task_id = t.id ORDER BY position))`
 	commentsJSON  = `(SELECT json_group_array(json_array(id, author, kind, content, created_at)) FROM (SELECT * FROM (SELECT id, author, kind, content, created_at FROM messages WHERE task_id = t.id AND run_id IS NULL ORDER BY id DESC LIMIT 500) ORDER BY id))`
+	blockersList  = `coalesce((SELECT group_concat(blocker_id) FROM (SELECT blocker_id FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
+	holdingList   = `CASE WHEN t.blocked > 0 THEN ` + blockersList + ` ELSE '' END` // cards show it while it matters
 	noCounts      = `, 0, 0, 0, ''`
 	counts        = `, (SELECT count(*) FROM steps WHERE task_id = t.id AND done = 1), (SELECT count(*) FROM steps WHERE task_id = t.id),
  (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL),
  CASE WHEN t.failures > 0 THEN coalesce((SELECT reason FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase = 'denied') ORDER BY id DESC LIMIT 1), '') ELSE '' END`
 
-	taskFull  = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " + commentsJSON + noCounts
-	taskWhole = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", ''" + noCounts
-	taskBrief = taskCols + ", '', " + stepsJSON + ", " + resourcesJSON + ", ''" + noCounts
-	taskCard  = taskCols + ", '', '', '', ''" + counts
-	taskBare  = taskCols + ", '', '', '', ''" + noCounts
+	taskFull  = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " + commentsJSON + ", " + blockersList + noCounts
+	taskWhole = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
+	taskBrief = taskCols + ", '', " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
+	taskCard  = taskCols + ", '', '', '', '', " + holdingList + counts
+	taskBare  = taskCols + ", '', '', '', '', ''" + noCounts
 )
 
 func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 	return func(r rowScanner) (*task.Task, error) {
 		t := &task.Task{}
 		var c task.Claim
-		var steps, resources, comments string
+		var labels, steps, resources, comments, blockers string
 		err := r.Scan(&t.ID, &t.Title, &t.Owner, &t.CreatedBy, &t.Status, &t.Priority, &t.Version, &t.Channel,
 			&t.ParentTaskID, &t.Nesting, &c.ID, &c.Holder, &c.Since, &c.ExpiresAt,
 			&t.QuestionID, &t.OpenRunID, &t.Failures, &t.Summary, &t.CreatedAt, &t.UpdatedAt, &t.ArchivedAt,
-			&t.OpenRunPhase, &t.Description, &steps, &resources, &comments,
+			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.Description, &steps, &resources, &comments, &blockers,
 			&t.StepsDone, &t.StepsTotal, &t.CommentCount, &t.LastFailure)
 		if err != nil {
 			return nil, err
@@ -45,6 +47,12 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 		t.ThreadID = t.ID
 		if c.Holder != "" {
 			t.Claim = &c
+		}
+		if labels != "" {
+			t.Labels = strings.Split(labels, " ")
+		}
+		if t.BlockedBy, err = idList(blockers); err != nil {
+			return nil, err
 		}
 		t.Derive(now)
 		return t, relations(t, steps, resources, comments)
@@ -108,9 +116,9 @@ func (rx *Rx) tasks(q string, args ...any) ([]*task.Task, error) {
 // InsertTask writes a new task with its steps and resources and returns its
 // id. t.Nesting and t.ParentTaskID are taken as they are.
 func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
-	id, err := tx.insert(`INSERT INTO tasks (title, description, owner, created_by, status, priority, channel, parent_id, nesting, created_at, updated_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel, nz(t.ParentTaskID), t.Nesting, tx.Now, tx.Now)
+	id, err := tx.insert(`INSERT INTO tasks (title, description, owner, created_by, status, priority, channel, parent_id, nesting, labels, created_at, updated_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel, nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), tx.Now, tx.Now)
 	if err != nil {
 		return 0, err
 	}
@@ -127,11 +135,11 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 	return id, nil
 }
 
-// UpdateTask writes title, description, priority, owner and status of an open
-// task as they are in t.
+// UpdateTask writes title, description, priority, owner, status and labels of
+// an open task as they are in t.
 func (tx *Tx) UpdateTask(t *task.Task) error {
-	return tx.do("UPDATE tasks SET title = ?, description = ?, priority = ?, owner = ?, status = ?, version = version + 1, updated_at = ? WHERE id = ?",
-		t.Title, t.Description, t.Priority, t.Owner, t.Status, tx.Now, t.ID)
+	return tx.do("UPDATE tasks SET title = ?, description = ?, priority = ?, owner = ?, status = ?, labels = ?, version = version + 1, updated_at = ? WHERE id = ?",
+		t.Title, t.Description, t.Priority, t.Owner, t.Status, strings.Join(t.Labels, " "), tx.Now, t.ID)
 }
 
 // Touch moves version and updatedAt after a change beside the row itself.
@@ -139,14 +147,14 @@ func (tx *Tx) Touch(id task.ID) error {
 	return tx.do("UPDATE tasks SET version = version + 1, updated_at = ? WHERE id = ?", tx.Now, id)
 }
 
-// Archive makes an open task history and drops claim, question and gate.
+// Archive makes an open task history and drops claim, question and gates.
 func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
 	var s any
 	if summary != "" {
 		s = summary
 	}
 	return tx.do(`UPDATE tasks SET status = ?, summary = ?, archived_at = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
- question_id = NULL, run_id = NULL, grant_hash = NULL, version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)
+ question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0, version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)
 }
 
 // SetQuestion opens (message id) or closes (0) the task's question.

@@ -75,6 +75,7 @@ func tasks(t *testing.T, s *service.Service) {
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
 	must[service.TaskPage](t)(s.TaskPage(ctx, admin, sub.ID))
+	waits(t, s)
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
 	must[*task.Task](t)(s.CreateTask(keyed, admin, task.New{Title: "x", Owner: "coder", NoStart: true}))
@@ -86,6 +87,19 @@ func tasks(t *testing.T, s *service.Service) {
 		}
 		must[task.TodoAnswer](t)(s.Todo(ctx, agent, "coder", op, item))
 	}
+}
+
+// waits has a task wait for two others, of which one is done and one canceled.
+func waits(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	a, b := create(t, s, admin, task.New{NoStart: true}), create(t, s, admin, task.New{NoStart: true})
+	k := create(t, s, admin, task.New{BlockedBy: []task.ID{a.ID}})
+	must[*task.Task](t)(s.SetBlockedBy(ctx, admin, k.ID, []task.ID{a.ID, b.ID}))
+	must[*task.Task](t)(s.SetBlockedBy(ctx, admin, a.ID, []task.ID{b.ID}))
+	must[service.TickResult](t)(s.Tick(ctx, "cron"))
+	must[*task.Task](t)(s.CompleteTask(ctx, admin, a.ID, "", 0))
+	must[service.Canceled](t)(s.CancelTask(ctx, admin, b.ID, ""))
+	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, ""))
 }
 
 func runs(t *testing.T, s *service.Service) {
@@ -174,9 +188,10 @@ func lists(t *testing.T, s *service.Service) {
 		{Parent: 1},
 		{MinPriority: &low},
 		{Query: "a b"},
+		{Label: "api"},
 		{After: "0.1"},
 		{Full: true},
-		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, MinPriority: &low, Query: "a", After: "0.1"},
+		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, Label: "api", MinPriority: &low, Query: "a", After: "0.1"},
 	}
 	for _, f := range open {
 		f.Limit = 1

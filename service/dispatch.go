@@ -106,7 +106,11 @@ func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reason := t.blocked(k, r); reason != "" {
+	reason, err := t.blocked(k, r)
+	if err != nil {
+		return nil, err
+	}
+	if reason != "" {
 		return nil, t.endCanceled(r, task.PhaseTaskClosed, reason, nil)
 	}
 	spec := t.s.specOf(def, k, r.Depth)
@@ -122,18 +126,23 @@ func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
 	return t.begin(r, k, def, spec, secret)
 }
 
-func (t *tx) blocked(k *task.Task, r *task.Run) string {
+// blocked says why a queued run may not start, "" when it may.
+func (t *tx) blocked(k *task.Task, r *task.Run) (string, error) {
 	switch {
 	case k.Status != task.Active:
-		return "the task is " + string(k.Status)
+		return "the task is " + string(k.Status), nil
 	case k.Owner != r.Agent:
-		return "the task belongs to " + k.Owner + " by now"
+		return "the task belongs to " + k.Owner + " by now", nil
 	case k.Claim != nil:
-		return "the task is claimed by " + k.Claim.Holder
+		return "the task is claimed by " + k.Claim.Holder, nil
 	case k.QuestionID != 0:
-		return "the task waits for an answer"
+		return "the task waits for an answer", nil
 	}
-	return ""
+	words, err := t.heldUp(k)
+	if words != "" {
+		words = "the task is " + words
+	}
+	return words, err
 }
 
 // stillApproved sends a run whose approval is missing or void back to the
@@ -363,7 +372,7 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 		return t.event(task.EvTaskStuck, task.Event{TaskID: k.ID, RunID: r.ID, Agent: k.Owner}, changes{"failures": n, "reason": f.Reason})
 	}
 	def, err := t.s.starter(k.Owner)
-	if err != nil || k.QuestionID != 0 || k.Owner != r.Agent {
+	if err != nil || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
 	var at task.Time
@@ -376,7 +385,7 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 
 // followUp makes the one run that a wake during this one asked for.
 func (t *tx) followUp(r *task.Run, k *task.Task) error {
-	if !r.FollowUp || !t.s.cfg.Wakes || k.QuestionID != 0 || k.Claim.Live(t.Now) {
+	if !r.FollowUp || !t.s.cfg.Wakes || k.QuestionID != 0 || k.Blocked > 0 || k.Claim.Live(t.Now) {
 		return nil
 	}
 	def, err := t.s.starter(k.Owner)

@@ -17,7 +17,7 @@ type Page struct {
 }
 
 // OpenTasks returns draft and active tasks by priority, then age. Errors: bad
-// limit or cursor, unknown owner is an empty list.
+// limit, label or cursor; unknown owner is an empty list.
 func (s *Service) OpenTasks(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
 	return s.openTasks(ctx, a, f, false)
 }
@@ -40,6 +40,9 @@ func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter
 	}
 	if f.Limit < 1 || f.Limit > 500 {
 		return p, task.FieldErrorf("limit", "must be 1 to 500")
+	}
+	if f.Label != "" && !task.ValidLabel(f.Label) {
+		return p, task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
 	}
 	err = s.db.Read(ctx, func(rx *db.Rx) error {
 		p.Tasks, p.Next, err = rx.OpenTasks(f, card)
@@ -108,6 +111,8 @@ type TaskPage struct {
 	Runs      []*task.Run
 	Events    []task.Event
 	OpenRun   *task.Run
+	Blockers  []*task.Task // must be done first, those done by now too
+	Blocks    []*task.Task // wait for this one, or did
 }
 
 // TaskPage reads a task with everything around it in one snapshot.
@@ -130,6 +135,12 @@ func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p Tas
 			return err
 		}
 		if p.OpenRun, err = rx.OpenRun(id); err != nil {
+			return err
+		}
+		if p.Blockers, err = rx.Blockers(id); err != nil {
+			return err
+		}
+		if p.Blocks, err = rx.Blocks(id, 200); err != nil {
 			return err
 		}
 		p.Events, err = rx.LastEvents(id, 200)

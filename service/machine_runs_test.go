@@ -143,6 +143,7 @@ func (s *machine) doRounds(rt *rapid.T) {
 // check compares the yard with the model and looks for broken invariants.
 func (s *machine) check(*rapid.T) {
 	s.sync()
+	s.sound()
 	open := map[task.ID]task.ID{}
 	for _, r := range must[[]*task.Run](s.t)(s.s.Runs(s.ctx(), maya, task.RunFilter{Limit: 200})) {
 		if before, was := s.ended[r.ID]; was && before != r.State() {
@@ -165,6 +166,19 @@ func (s *machine) check(*rapid.T) {
 	s.checkWaiters()
 }
 
+// checkBlockers compares the set and its counts, and looks for a circle.
+func (s *machine) checkBlockers(k *mTask, now *task.Task) {
+	s.t.Helper()
+	at := " of task " + k.id.String()
+	equal(s.t, "blockers"+at, len(now.BlockedBy), len(k.blockers))
+	open := !k.status.Archived()
+	equal(s.t, "blocked"+at, now.Blocked > 0, open && k.held())
+	equal(s.t, "blocker canceled"+at, now.BlockersCanceled > 0, open && k.lost())
+	if open && k.reaches(k) {
+		s.t.Fatalf("task %d waits for itself", k.id)
+	}
+}
+
 func (s *machine) checkTask(k *mTask, run task.ID) {
 	s.t.Helper()
 	now, at := s.task(k.id), " of task "+k.id.String()
@@ -173,6 +187,7 @@ func (s *machine) checkTask(k *mTask, run task.ID) {
 	equal(s.t, "open run"+at, now.OpenRunID, run)
 	equal(s.t, "question"+at, now.QuestionID != 0, k.question)
 	equal(s.t, "failures"+at, now.Failures, k.failures)
+	s.checkBlockers(k, now)
 	equal(s.t, "claimed"+at, now.Claim != nil, s.m.live(k))
 	if now.Claim != nil {
 		equal(s.t, "claim"+at, *now.Claim, task.Claim{ID: k.seq, Holder: k.owner, Since: now.Claim.Since, ExpiresAt: k.expires})

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -58,6 +59,8 @@ func drive(t *testing.T, rt *rapid.T, exact bool) {
 		"complete":   s.doComplete,
 		"talk":       s.doTalk,
 		"beat":       s.doBeat,
+		"block":      s.doBlock,
+		"block too":  s.doBlock,
 		"run":        s.doRun,
 		"run too":    s.doRun,
 		"decide":     s.doDecide,
@@ -188,6 +191,27 @@ func (s *machine) doSignup(rt *rapid.T) {
 	equal(s.t, "something is given", len(list) == 1, want != nil)
 	if want != nil {
 		equal(s.t, "task", list[0].ID, want.id)
+	}
+}
+
+// doBlock has a task wait for up to two others, which are drawn among all.
+func (s *machine) doBlock(rt *rapid.T) {
+	k, byAgent := s.pick(rt), rapid.Bool().Draw(rt, "by its owner")
+	set := rapid.SliceOfNDistinct(rapid.IntRange(0, len(s.m.tasks)-1), 0, 2, rapid.ID).Draw(rt, "blockers")
+	slices.Sort(set)
+	var blockers []*mTask
+	var ids []task.ID
+	for _, i := range set {
+		blockers, ids = append(blockers, s.m.tasks[i]), append(ids, s.m.tasks[i].id)
+	}
+	a := maya
+	if byAgent {
+		a = agentActor(k.owner)
+	}
+	_, err := s.s.SetBlockedBy(s.ctx(), a, k.id, ids)
+	s.expect(err, s.m.block(k, blockers, byAgent))
+	if byAgent && !k.status.Archived() && err == nil && s.m.live(k) {
+		k.expires = s.m.now.Add(modelLease)
 	}
 }
 

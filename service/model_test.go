@@ -27,6 +27,7 @@ type mTask struct {
 	holder   string
 	expires  task.Time
 	question bool
+	blockers []*mTask // by id
 	failures int
 	words    int // moves with everything that a prompt shows
 }
@@ -62,6 +63,51 @@ func (m *model) open(k *mTask) *mRun {
 		}
 	}
 	return nil
+}
+
+// held tells whether a task in its set is not done; lost, whether one never
+// will be.
+func (k *mTask) held() bool {
+	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status != task.Done })
+}
+
+func (k *mTask) lost() bool {
+	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status == task.Canceled })
+}
+
+// reaches tells whether k waits for to, by way of open tasks.
+func (k *mTask) reaches(to *mTask) bool {
+	return slices.ContainsFunc(k.blockers, func(b *mTask) bool {
+		return b == to || !b.status.Archived() && b.reaches(to)
+	})
+}
+
+// block sets the tasks that must be done before k.
+func (m *model) block(k *mTask, set []*mTask, byAgent bool) task.Code {
+	if k.status.Archived() {
+		return task.CodeArchived
+	}
+	if slices.Equal(set, k.blockers) {
+		return ""
+	}
+	for _, b := range set {
+		if b == k {
+			return task.CodeDependencyCycle
+		}
+	}
+	for _, b := range k.blockers {
+		if byAgent && b.status == task.Canceled && !slices.Contains(set, b) {
+			return task.CodeForbidden
+		}
+	}
+	for _, b := range set {
+		if !b.status.Archived() && b.reaches(k) {
+			return task.CodeDependencyCycle
+		}
+	}
+	k.blockers = set
+	k.words++
+	return ""
 }
 
 func (m *model) claim(k *mTask) {
@@ -125,7 +171,7 @@ func (m *model) patch(k *mTask, status string) task.Code {
 		switch {
 		case m.live(k):
 			return task.CodeClaimed
-		case m.open(k) != nil, k.question:
+		case m.open(k) != nil, k.question, k.held():
 			return task.CodeTaskGated
 		}
 		m.claim(k)
@@ -171,7 +217,7 @@ func (m *model) signup(agent string) (*mTask, task.Code) {
 		if m.live(k) {
 			held++
 		}
-		if first == nil && k.holder == "" && !k.question && m.open(k) == nil {
+		if first == nil && k.holder == "" && !k.question && !k.held() && m.open(k) == nil {
 			first = k
 		}
 	}
@@ -196,7 +242,7 @@ func (m *model) runnable(k *mTask) task.Code {
 		return task.CodeRunOpen
 	case m.live(k):
 		return task.CodeClaimed
-	case k.question:
+	case k.question, k.held():
 		return task.CodeTaskGated
 	}
 	return ""
@@ -276,7 +322,7 @@ func (m *model) next() *mRun {
 		r := m.runs[i]
 		k := r.task
 		switch {
-		case m.live(k), k.question:
+		case m.live(k), k.question, k.held():
 			m.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
 		case k.mustApprove() && (!r.approved || r.frozen != k.words && (r.scope != task.ScopeTask || k.grant != r.agent)):
 			m.refreeze(r)
@@ -299,7 +345,7 @@ func (m *model) finish(r *mRun, s task.State, permanent bool) {
 	if k.failures++; permanent {
 		k.failures = max(k.failures, modelAttempts)
 	}
-	if k.failures >= modelAttempts || k.question || k.owner == "pull" || k.owner != r.agent {
+	if k.failures >= modelAttempts || k.question || k.held() || k.owner == "pull" || k.owner != r.agent {
 		return
 	}
 	at := m.now.Add(30 * time.Second << (k.failures - 1))

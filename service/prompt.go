@@ -25,6 +25,14 @@ const workPrompt = `Work on the task above.
 
 Work on this task only.`
 
+func joinIDs(ids []task.ID, sep string) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = id.String()
+	}
+	return strings.Join(words, sep)
+}
+
 const shownMessages = 10
 
 // taskBlock describes a task to the agent that runs on it.
@@ -33,6 +41,9 @@ func taskBlock(k *task.Task) string {
 	fmt.Fprintf(&b, "<Task>\nid: %d\ntitle: %s\nstatus: %s\nowner: %s\ncreated by: %s\npriority: %d\n", k.ID, k.Title, k.Status, k.Owner, k.CreatedBy, k.Priority)
 	if k.ParentTaskID != 0 {
 		fmt.Fprintf(&b, "subtask of: %d\n", k.ParentTaskID)
+	}
+	if len(k.BlockedBy) > 0 {
+		fmt.Fprintf(&b, "comes after the tasks: %s\n", joinIDs(k.BlockedBy, ", "))
 	}
 	if k.Description != "" {
 		fmt.Fprintf(&b, "\ndescription:\n%s\n", k.Description)

@@ -18,7 +18,7 @@ var (
 // wake asks for a run of a task's owner at once, if there is one to start and
 // nothing speaks against it; what does is left to ticks and people.
 func (t *tx) wake(k *task.Task, why string) error {
-	if !t.s.cfg.Wakes || k.Status != task.Active || k.QuestionID != 0 {
+	if !t.s.cfg.Wakes || k.Status != task.Active || k.QuestionID != 0 || k.Blocked > 0 {
 		return nil
 	}
 	def, ok := t.s.agents.Agent(k.Owner)
@@ -154,8 +154,8 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
 }
 
 // RunNow makes a run of a task at once, outside ticks and wakes. Errors:
-// unknown task, not active, in flight, claimed, question open, no runner,
-// paused.
+// unknown task, not active, in flight, claimed, question open, blocked, no
+// runner, paused.
 func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (t *tx) runnable(k *task.Task) (task.Agent, error) {
 	case k.QuestionID != 0:
 		return def, conflict(task.CodeTaskGated, "Task %d waits for an answer to its question", k.ID)
 	}
-	return def, nil
+	return def, t.free(k)
 }
 
 // starter returns a definition that Taskyard can start, or why it cannot.

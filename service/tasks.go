@@ -2,13 +2,15 @@ package service
 
 import (
 	"context"
+	"slices"
 
 	"taskyard/db"
 	"taskyard/task"
 )
 
 // CreateTask makes a task of the caller. An active one wakes its owner unless
-// in.NoStart. Errors: invalid fields, unknown or invalid owner, queue full.
+// in.NoStart or something blocks it. Errors: invalid fields, unknown or
+// invalid owner, unknown blocker, queue full.
 func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*task.Task, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return nil, err
@@ -43,6 +45,7 @@ func (s *Service) checkNew(in *task.New) error {
 	p.CheckSteps("steps", in.Steps)
 	p.CheckResources("resources", in.Resources)
 	p.CheckLine("channel", in.Channel, 32)
+	in.Labels = p.CheckLabels("labels", in.Labels)
 	if in.Status != task.Draft && in.Status != task.Active {
 		p.Add("status", "must be draft or active")
 	}
@@ -70,9 +73,13 @@ func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, erro
 	if err := t.notFlooded(in.Owner); err != nil {
 		return 0, err
 	}
+	set, err := t.checkBlockers("blockedBy", 0, nil, in.BlockedBy)
+	if err != nil {
+		return 0, err
+	}
 	k := &task.Task{
 		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: t.actor.Name, Status: in.Status,
-		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting, Steps: in.Steps, Resources: in.Resources,
+		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting, Steps: in.Steps, Resources: in.Resources, Labels: in.Labels,
 	}
 	id, err := t.InsertTask(k)
 	if err != nil {
@@ -80,6 +87,15 @@ func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, erro
 	}
 	k.ID = id
 	c := changes{"title": in.Title, "status": in.Status, "priority": in.Priority}
+	if len(in.Labels) > 0 {
+		c["labels"] = in.Labels
+	}
+	if len(set) > 0 {
+		if err := t.writeBlockers(k, set); err != nil {
+			return 0, err
+		}
+		c["blockedBy"] = set
+	}
 	if parent != 0 {
 		c["parentTaskId"] = parent
 	}
@@ -108,7 +124,7 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 	if err := s.allowed(a, task.Write); err != nil {
 		return nil, err
 	}
-	if err := checkPatch(p); err != nil {
+	if err := checkPatch(&p); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
@@ -161,7 +177,8 @@ func stale(rx *db.Rx, k *task.Task, had int64) error {
 	return e
 }
 
-func checkPatch(p task.Patch) error {
+// checkPatch tells every wrong field at once, and puts labels in order.
+func checkPatch(p *task.Patch) error {
 	var bad task.Problems
 	if p.Title != nil {
 		bad.CheckLine("title", *p.Title, task.MaxTitle)
@@ -171,6 +188,10 @@ func checkPatch(p task.Patch) error {
 	}
 	if p.Priority != nil {
 		bad.CheckPriority("priority", *p.Priority)
+	}
+	if p.Labels != nil {
+		sorted := bad.CheckLabels("labels", *p.Labels)
+		p.Labels = &sorted
 	}
 	if p.Status != nil {
 		if _, _, err := task.ParseStatus(*p.Status); err != nil {
@@ -216,6 +237,9 @@ func (t *tx) applyPatch(k *task.Task, p task.Patch) error {
 		}
 	}
 	if work == task.Working {
+		if err := t.free(k); err != nil {
+			return err
+		}
 		owner := k.Owner
 		if p.Owner != nil {
 			owner = *p.Owner
@@ -261,6 +285,10 @@ func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
 	if p.Priority != nil && *p.Priority != k.Priority {
 		diff["priority"] = []int{k.Priority, *p.Priority}
 		k.Priority = *p.Priority
+	}
+	if p.Labels != nil && !slices.Equal(*p.Labels, k.Labels) {
+		diff["labels"] = [][]string{append([]string{}, k.Labels...), *p.Labels}
+		k.Labels = *p.Labels
 	}
 	if len(diff) > 0 {
 		if err := t.UpdateTask(k); err != nil {
@@ -329,7 +357,8 @@ func (t *tx) start(k *task.Task) error {
 	return t.wake(k, "started")
 }
 
-// CompleteTask archives an active task as done and wakes the parent's owner.
+// CompleteTask archives an active task as done and wakes the parent's owner,
+// and the owner of each task that was blocked by nothing else.
 // claim, if not 0, must be the present claim's id. Errors: forbidden
 // transition, stale claim, not related.
 func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*task.Task, error) {
@@ -377,12 +406,15 @@ func (t *tx) complete(k *task.Task, summary string) error {
 	if err := t.Archive(k.ID, task.Done, summary); err != nil {
 		return err
 	}
-	t.inboxIf(k.Failures > 0 || k.QuestionID != 0)
+	t.inboxIf(k.Failures > 0 || k.QuestionID != 0 || k.BlockersCanceled > 0)
 	c := changes{"status": []task.Status{k.Status, task.Done}}
 	if summary != "" {
 		c["summary"] = summary
 	}
 	if err := t.event(task.EvTaskCompleted, task.Event{TaskID: k.ID, Agent: k.Owner}, c); err != nil {
+		return err
+	}
+	if err := t.blockerEnded(k, task.Done); err != nil {
 		return err
 	}
 	return t.wakeParent(k, "completed")
@@ -447,6 +479,12 @@ func (t *tx) cancel(k *task.Task, reason string) ([]task.ID, error) {
 			why = "task " + k.ID.String() + " above it was canceled"
 		}
 		if err := t.cancelOne(c, why); err != nil {
+			return nil, err
+		}
+	}
+	// Those that went with it are history by now, and wait for nothing.
+	for _, c := range all {
+		if err := t.blockerEnded(c, task.Canceled); err != nil {
 			return nil, err
 		}
 	}

@@ -60,6 +60,11 @@ func (t *tx) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 	}
 	for _, k := range list {
 		def, reason, detail := t.skip(k)
+		if reason == "blocked" {
+			if detail, err = t.heldUp(k); err != nil {
+				return part, err
+			}
+		}
 		if reason != "" {
 			part.Skipped++
 			if err := t.AddSkip(id, k.ID, reason, detail); err != nil {
@@ -96,6 +101,8 @@ func (t *tx) skip(k *task.Task) (def task.Agent, reason, detail string) {
 		return def, "claimed", "by " + k.Claim.Holder + " until " + k.Claim.ExpiresAt.String()
 	case k.QuestionID != 0:
 		return def, "question open", "a person must answer first"
+	case k.Blocked > 0:
+		return def, "blocked", "" // the caller names the blockers
 	case k.Failures >= t.s.cfg.Attempts:
 		return def, "stuck", "its runs failed or were denied; retry one to let it run again"
 	}

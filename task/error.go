@@ -55,6 +55,7 @@ const (
 	CodeNestingLimit     Code = "nesting_limit"
 	CodeMaxClaims        Code = "max_claims"
 	CodeTaskGated        Code = "task_gated"
+	CodeDependencyCycle  Code = "dependency_cycle"
 	CodeQuestionOpen     Code = "question_open"
 	CodeNoQuestion       Code = "no_open_question"
 	CodeTaskNotActive    Code = "task_not_active"
@@ -112,7 +113,8 @@ var Codes = []struct {
 	{CodeStepLinked, "The step has a subtask: one subtask a step, and a plan with linked steps is changed step by step."},
 	{CodeNestingLimit, "Subtasks nest at most 10 deep."},
 	{CodeMaxClaims, "The agent holds as many claims as its definition allows (max_claims)."},
-	{CodeTaskGated, "The task waits: a question is open, or a run of it is waiting or running."},
+	{CodeTaskGated, "The task waits: a question is open, a run of it is waiting or running, or a task that must be done first is not. The message names it."},
+	{CodeDependencyCycle, "The task would wait for itself, straight or by way of others. The message shows the path; leave one of its tasks out."},
 	{CodeQuestionOpen, "A question to people is already open on this task. Wait for the answer."},
 	{CodeNoQuestion, "No question is open on this task. Comment instead."},
 	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},

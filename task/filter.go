@@ -7,6 +7,7 @@ type TaskFilter struct {
 	WorkStatus  WorkStatus
 	Query       string // words in title or description
 	Parent      ID
+	Label       string // a label that the task has
 	MinPriority *int
 	Limit       int    // 1 to 500
 	After       string // cursor of the page before

@@ -19,6 +19,9 @@ const (
 	MaxResource   = 4096      // bytes of a resource's value
 	MaxLabel      = 200       // characters of a resource's label
 	MaxPriority   = 1_000_000 // either sign
+	MaxLabels     = 20        // labels a task; each at most 32 characters
+	MaxBlockers   = 100       // tasks that one task may wait for
+	MaxBlocks     = 500       // open tasks that may wait for one task
 	MaxNesting    = 10        // subtasks below subtasks
 	MaxBatch      = 50        // tasks of one signup
 	MaxReassign   = 500       // tasks of one reassign

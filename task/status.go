@@ -58,6 +58,7 @@ type WaitingFor string
 const (
 	WaitsUser     WaitingFor = "user"     // a question to the user is open
 	WaitsApproval WaitingFor = "approval" // a run waits for approval
+	WaitsTasks    WaitingFor = "tasks"    // a task in blockedBy is not done
 )
 
 // ParseStatus reads one of both vocabularies: a Status, or a WorkStatus that

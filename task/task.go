@@ -14,9 +14,11 @@ type Task struct {
 	Steps        []Step     `json:"steps"`
 	Resources    []Resource `json:"resources"`
 	ParentTaskID ID         `json:"parentTaskId,omitzero"`
+	BlockedBy    []ID       `json:"blockedBy,omitempty" doc:"tasks that must be done first, by id; those that are done by now too"`
+	Labels       []string   `json:"labels,omitempty" doc:"sorted words of a-z, 0-9 and -"`
 	ThreadID     ID         `json:"threadId"`
 	Channel      string     `json:"channel,omitempty"`
-	WaitingFor   WaitingFor `json:"waitingFor,omitempty" enum:"user,approval"`
+	WaitingFor   WaitingFor `json:"waitingFor,omitempty" enum:"user,approval,tasks"`
 	Claim        *Claim     `json:"claim,omitempty"`
 	Summary      string     `json:"summary,omitempty"`
 	CreatedAt    Time       `json:"createdAt"`
@@ -37,6 +39,10 @@ type Task struct {
 	StepsDone    int    `json:"-"` // filled in lists, where Steps is empty
 	StepsTotal   int    `json:"-"`
 	Nesting      int    `json:"-"` // 0 for a task without parent
+
+	// How many blockers are not done, and how many of these were canceled.
+	Blocked          int `json:"-"`
+	BlockersCanceled int `json:"-"`
 }
 
 // Claim is the fact that somebody works on a task now: a lease.
@@ -107,10 +113,13 @@ func (t *Task) Derive(now Time) {
 	if t.Status != Active {
 		return
 	}
-	if t.QuestionID != 0 {
+	switch {
+	case t.QuestionID != 0:
 		t.WaitingFor = WaitsUser
-	} else if t.OpenRunPhase == PhaseApproval {
+	case t.OpenRunPhase == PhaseApproval:
 		t.WaitingFor = WaitsApproval
+	case t.Blocked > 0:
+		t.WaitingFor = WaitsTasks
 	}
 }
 
@@ -136,6 +145,8 @@ type New struct {
 	Priority    int
 	Steps       []Step
 	Resources   []Resource
+	Labels      []string
+	BlockedBy   []ID   // tasks that must be done first
 	Channel     string // "" means web
 	NoStart     bool   // an active task does not wake its owner
 }
@@ -147,12 +158,13 @@ type Patch struct {
 	Priority    *int
 	Owner       *string
 	Status      *string // both vocabularies
-	Version     int64   // 0: whatever it is
+	Labels      *[]string
+	Version     int64 // 0: whatever it is
 }
 
 // Empty tells whether nothing is to be changed.
 func (p Patch) Empty() bool {
-	return p.Title == nil && p.Description == nil && p.Priority == nil && p.Owner == nil && p.Status == nil
+	return p.Title == nil && p.Description == nil && p.Priority == nil && p.Owner == nil && p.Status == nil && p.Labels == nil
 }
 
 // StepPatch is what a caller wants changed in one step; nil fields stay.

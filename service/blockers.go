@@ -1,0 +1,257 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"taskyard/task"
+)
+
+// SetBlockedBy writes the whole set of tasks that must be done before an open
+// task, drafts too, and wakes the owner when nothing blocks the task any
+// more. A blocker that is done does not block; one that was canceled does,
+// until a person leaves it out. A task may wait for its own subtasks, and a
+// subtask for a task above it: only a circle of such edges cannot end, since
+// completing a task never waits for its subtasks. Who works on the task may
+// go on. Errors: invalid or unknown ids, too many, a circle, archived, not
+// related, an agent leaves a canceled blocker out.
+func (s *Service) SetBlockedBy(ctx context.Context, a task.Actor, id task.ID, blockers []task.ID) (*task.Task, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return nil, err
+	}
+	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
+		set, err := t.checkBlockers("taskIds", id, k.BlockedBy, blockers)
+		if err != nil || slices.Equal(set, k.BlockedBy) {
+			return err
+		}
+		if err := t.mayDrop(k, set); err != nil {
+			return err
+		}
+		return t.setBlockers(k, set)
+	})
+}
+
+// checkBlockers returns the ids sorted, each once, when each names a task
+// that may block another one. Those in had block it already.
+func (t *tx) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]task.ID, error) {
+	set := slices.Clone(ids)
+	slices.Sort(set)
+	set = slices.Compact(set)
+	var p task.Problems
+	if len(set) > task.MaxBlockers {
+		p.Add(field, "must be at most %d tasks, is %d", task.MaxBlockers, len(set))
+		return nil, p.Err()
+	}
+	if slices.Contains(set, id) {
+		return nil, cycle([]task.ID{id, id})
+	}
+	for _, b := range set {
+		if slices.Contains(had, b) {
+			continue
+		}
+		at := field + "[" + task.ID(slices.Index(ids, b)).String() + "]"
+		if _, err := t.TaskBare(b); task.IsCode(err, task.CodeTaskNotFound) {
+			p.Add(at, "no task has the id %d", b)
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		n, err := t.BlocksCount(b)
+		if err != nil {
+			return nil, err
+		}
+		if n >= task.MaxBlocks {
+			p.Add(at, "%d open tasks wait for task %d already, the most that may", n, b)
+		}
+	}
+	return set, p.Err()
+}
+
+func cycle(path []task.ID) error {
+	return task.Errorf(task.Conflict, task.CodeDependencyCycle, "Task %d would wait for itself: %s", path[0], joinIDs(path, " → "))
+}
+
+// mayDrop refuses an agent that leaves out a canceled blocker: whether the
+// task goes on without it is a person's decision.
+func (t *tx) mayDrop(k *task.Task, set []task.ID) error {
+	if !t.actor.IsAgent() || k.BlockersCanceled == 0 {
+		return nil
+	}
+	list, err := t.Holding(k.ID)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Status == task.Canceled && !slices.Contains(set, b.ID) {
+			return task.Errorf(task.Forbidden, task.CodeForbidden, "blocker #%d of task %d was canceled: a person decides whether the task goes on without it; keep %d in the set, and ask with notify (needsReply)", b.ID, k.ID, b.ID)
+		}
+	}
+	return nil
+}
+
+// setBlockers changes the set to a checked one, and wakes the owner when that
+// frees the task.
+func (t *tx) setBlockers(k *task.Task, set []task.ID) error {
+	before := k.BlockedBy
+	was := k.Blocked
+	if err := t.writeBlockers(k, set); err != nil {
+		return err
+	}
+	if err := t.noCycle(k.ID); err != nil {
+		return err
+	}
+	if err := t.stepped(k, task.EvBlockersSet, changes{"blockedBy": [][]task.ID{orNone(before), orNone(set)}}); err != nil {
+		return err
+	}
+	if was == 0 || k.Blocked > 0 {
+		return nil
+	}
+	return t.wake(k, "nothing blocks it any more")
+}
+
+// writeBlockers writes a checked set and has k know it.
+func (t *tx) writeBlockers(k *task.Task, set []task.ID) error {
+	if err := t.SetBlockers(k.ID, set); err != nil {
+		return err
+	}
+	now, err := t.TaskBare(k.ID)
+	if err != nil {
+		return err
+	}
+	for _, b := range append(slices.Clone(k.BlockedBy), set...) {
+		if slices.Contains(k.BlockedBy, b) != slices.Contains(set, b) {
+			t.topics = append(t.topics, "task:"+b.String())
+		}
+	}
+	t.inboxIf(k.BlockersCanceled+now.BlockersCanceled > 0)
+	k.BlockedBy, k.Blocked, k.BlockersCanceled = set, now.Blocked, now.BlockersCanceled
+	return nil
+}
+
+// orNone is an empty list in JSON, not null.
+func orNone(ids []task.ID) []task.ID {
+	if ids == nil {
+		return []task.ID{}
+	}
+	return ids
+}
+
+// noCycle refuses a set that is already written when it closes a circle. A
+// task that no other waits for closes none.
+func (t *tx) noCycle(id task.ID) error {
+	n, err := t.BlocksCount(id)
+	if err != nil || n == 0 {
+		return err
+	}
+	edges, err := t.Dependencies(id)
+	if err != nil {
+		return err
+	}
+	if path := circle(edges, id); path != nil {
+		return cycle(path)
+	}
+	return nil
+}
+
+// circle returns the shortest way from a task back to itself, or nil.
+func circle(edges map[task.ID][]task.ID, start task.ID) []task.ID {
+	from := map[task.ID]task.ID{}
+	for todo := []task.ID{start}; len(todo) > 0; todo = todo[1:] {
+		for _, next := range edges[todo[0]] {
+			if next == start {
+				path := []task.ID{start}
+				for at := todo[0]; at != start; at = from[at] {
+					path = append(path, at)
+				}
+				slices.Reverse(path[1:])
+				return append(path, start)
+			}
+			if _, seen := from[next]; !seen {
+				from[next] = todo[0]
+				todo = append(todo, next)
+			}
+		}
+	}
+	return nil
+}
+
+// blockerEnded tells the open tasks that wait for an archived one. The last
+// blocker that is done wakes the owner; a canceled one leaves its task
+// blocked, in the inbox.
+func (t *tx) blockerEnded(k *task.Task, status task.Status) error {
+	list, err := t.BlocksOpen(k.ID)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if status == task.Done {
+			err = t.unblock(d, k.ID)
+		} else {
+			err = t.loseBlocker(d, k.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) unblock(d *task.Task, by task.ID) error {
+	if err := t.Unblock(d.ID); err != nil {
+		return err
+	}
+	d.Blocked--
+	if err := t.event(task.EvBlockerDone, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by, "left": d.Blocked}); err != nil {
+		return err
+	}
+	return t.wake(d, "blocker "+by.String()+" done")
+}
+
+func (t *tx) loseBlocker(d *task.Task, by task.ID) error {
+	if err := t.LoseBlocker(d.ID); err != nil {
+		return err
+	}
+	t.inboxIf(true)
+	return t.event(task.EvBlockerLost, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by})
+}
+
+// free refuses what a task that waits for others must not do.
+func (t *tx) free(k *task.Task) error {
+	words, err := t.heldUp(k)
+	if err != nil || words == "" {
+		return err
+	}
+	return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is %s", k.ID, words)
+}
+
+// heldUp says what a task waits for, such as "blocked by #40 and #41", and ""
+// when it waits for no task.
+func (t *tx) heldUp(k *task.Task) (string, error) {
+	if k.Blocked == 0 {
+		return "", nil
+	}
+	list, err := t.Holding(k.ID)
+	return "blocked by " + blockerNames(list), err
+}
+
+// blockerNames names tasks, the first five by number.
+func blockerNames(list []*task.Task) string {
+	const named = 5
+	var words []string
+	for i, b := range list {
+		if i == named && len(list) > named+1 {
+			words = append(words, task.ID(len(list)-named).String()+" more")
+			break
+		}
+		w := "#" + b.ID.String()
+		if b.Status == task.Canceled {
+			w += " (canceled: a person decides)"
+		}
+		words = append(words, w)
+	}
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
