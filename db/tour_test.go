@@ -33,6 +33,7 @@ func tour(t *testing.T) {
 	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1})
 	tasks(t, s)
 	runs(t, s)
+	delegations(t, s)
 	people(t, s)
 	lists(t, s)
 	rest(t, d)

@@ -218,7 +218,7 @@ func (t *tx) handOver(k *task.Task, to, author, comment string) error {
 // transfer changes the owner, ends the claim, ends a run of the old owner
 // unless it is the caller's own, and with wakes wakes the new owner.
 func (t *tx) transfer(k *task.Task, to, comment string, wakes bool) error {
-	if err := t.closeRun(k, "the task moved to "+to); err != nil {
+	if err := t.closeRun(k, "the task moved to "+to, false); err != nil {
 		return err
 	}
 	if err := t.Transfer(k.ID, to); err != nil {

@@ -33,7 +33,7 @@ type Config struct {
 	Wakes           bool          // false: no ticks and no wakes
 	Policy          task.Policy   // default delegated
 	ApprovalExpires time.Duration // default 24 h
-	MaxDepth        int           // default 2
+	TaskTool        *TaskTool     // default DefaultTaskTool
 	QueueLimit      int           // open tasks an agent; default 200,000
 	TodoLimit       int           // items a todo list; default 1,000,000
 	WaitLimit       int           // signups that wait at a time; default 4,096
@@ -62,6 +62,10 @@ func (c *Config) defaults() {
 	if c.Policy == "" {
 		c.Policy = task.ApproveDelegated
 	}
+	if c.TaskTool == nil {
+		tool := DefaultTaskTool()
+		c.TaskTool = &tool
+	}
 	if c.Backoff == nil {
 		c.Backoff = backoff
 	}
@@ -77,7 +81,6 @@ func (c *Config) defaults() {
 	num(&c.MaxParallel, 4)
 	num(&c.TickConcurrency, 1)
 	num(&c.WakeBudget, 12)
-	num(&c.MaxDepth, 2)
 	num(&c.QueueLimit, 200_000)
 	num(&c.TodoLimit, 1_000_000)
 	num(&c.WaitLimit, 4096)
@@ -100,6 +103,7 @@ type Service struct {
 
 	mu    sync.Mutex
 	stops map[task.ID]context.CancelCauseFunc // running runs of this process
+	heard map[task.ID]map[task.ID]bool        // run → tasks whose end it was told
 	wakeC chan struct{}                       // a run may be startable
 }
 
@@ -108,7 +112,7 @@ func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 	cfg.defaults()
 	return &Service{
 		db: d, agents: agents, cfg: cfg, log: cfg.Log, hub: newHub(), auth: newAuthState(),
-		stops: map[task.ID]context.CancelCauseFunc{}, wakeC: make(chan struct{}, 1),
+		stops: map[task.ID]context.CancelCauseFunc{}, heard: map[task.ID]map[task.ID]bool{}, wakeC: make(chan struct{}, 1),
 	}
 }
 
