@@ -28,6 +28,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var yardAgents = map[string]string{
 	"coder":    "---\ndescription: writes\ntools: read, edit, task\nrunner: none\n---\nWrite.\n",
 	"reviewer": "---\ndescription: looks\ntools: read\nrunner: none\nmax_claims: 2\n---\nLook.\n",
+	"hand":     "---\ndescription: helps\ntools: read\nrunner: script\n---\nHelp.\n",
 	"mute":     "---\ndescription: nothing\ntools: read\nrunner: none\ncapabilities: []\n---\nBe still.\n",
 }
 
@@ -65,7 +66,7 @@ func newYard(t testing.TB, with ...func(*service.Config)) *yard {
 			t.Error(err)
 		}
 	})
-	folder, err := agentfile.Open(agents, agentfile.Options{DefaultRunner: "none"}, log)
+	folder, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "none"}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ type tool struct {
 // call is one call of a tool with its checked arguments.
 type call struct {
 	values
+	tool  string
 	ctx   context.Context
 	svc   *service.Service
 	actor task.Actor
@@ -38,7 +39,7 @@ type answer struct {
 }
 
 // tools are all tools, in the order of the documentation.
-var tools = concat(queueTools, taskTools, stepTools, threadTools, todoTools)
+var tools = concat(queueTools, taskTools, stepTools, threadTools, delegateTools, todoTools)
 
 func concat(lists ...[]tool) []tool {
 	var all []tool
@@ -67,7 +68,7 @@ func (y *yard) handler(t tool) mcp.ToolHandler {
 		if err != nil {
 			return y.failure(t, nil, err), nil
 		}
-		a, err := t.run(&call{values: v, ctx: ctx, svc: y.svc, actor: task.ActorIn(ctx)})
+		a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: y.svc, actor: task.ActorIn(ctx)})
 		if err != nil {
 			return y.failure(t, t.args, err), nil
 		}

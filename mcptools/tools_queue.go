@@ -56,8 +56,7 @@ func signup(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	wait := time.Duration(c.count("wait_seconds", 0)) * time.Second
-	list, err := c.svc.SignupWait(c.ctx, c.actor, who, 1, wait)
+	list, err := c.svc.SignupWait(c.ctx, c.actor, who, 1, seconds(c.count("wait_seconds", 0)))
 	switch {
 	case err != nil:
 		return answer{}, err

@@ -10,7 +10,8 @@ var taskTools = []tool{
 		args: []arg{
 			text("title", "1-200 characters").must(), text("description", "Markdown"), text("owner", "agent, default you"),
 			choice("status", "default active", "draft", "active"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
-			list("steps", isSteps, "plan"), list("resources", isResources, "context"), text("channel", "default web"), flag("start", "false: wake nobody"),
+			list("steps", isSteps, "plan"), list("resources", isResources, "context"),
+			list("labels", isTexts, "a-z, 0-9, -"), list("blockedBy", isIDs, "tasks to be done first"), text("channel", "default web"), flag("start", "false: wake nobody"),
 		},
 	},
 	{
@@ -22,7 +23,7 @@ var taskTools = []tool{
 		args: []arg{
 			id("taskId", "task").must(), text("title", "1-200 characters"), text("description", "Markdown"), text("owner", "agent"),
 			choice("status", "next state", "draft", "active", "done", "canceled", "idle", "working", "complete"),
-			count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority), count("version", "as you read it", 1, 0),
+			count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority), list("labels", isTexts, "all of them"), count("version", "as you read it", 1, 0),
 		},
 	},
 	{
@@ -34,10 +35,14 @@ var taskTools = []tool{
 		args: []arg{id("taskId", "task").must(), text("reason", "why")},
 	},
 	{
+		name: "set_blocked_by", doc: "Say which tasks must be done before this one", run: setBlockedBy,
+		args: []arg{id("taskId", "task").must(), list("taskIds", isIDs, "all of them; none: []").must()},
+	},
+	{
 		name: "list_tasks", reads: true, doc: "List your draft and active tasks", run: listTasks,
 		args: append([]arg{
 			text("owner", "for people: agent"), choice("status", "only these", "draft", "active"), choice("workStatus", "only these", "idle", "working"),
-			text("q", "words"), id("parent", "only its subtasks"),
+			text("q", "words"), text("label", "only with it"), id("parent", "only its subtasks"),
 		}, paging...),
 	},
 	{
@@ -63,7 +68,7 @@ func createTask(c *call) (answer, error) {
 	in := task.New{
 		Title: c.text("title"), Description: c.text("description"), Owner: c.text("owner"), Status: task.Status(c.text("status")),
 		Priority: c.count("priority", 0), Steps: value[[]task.Step](c.values, "steps"), Resources: value[[]task.Resource](c.values, "resources"),
-		Channel: c.text("channel"), NoStart: c.has("start") && !c.yes("start"),
+		Labels: value[[]string](c.values, "labels"), BlockedBy: c.ids("blockedBy"), Channel: c.text("channel"), NoStart: c.has("start") && !c.yes("start"),
 	}
 	if !c.has("owner") && c.actor.IsAgent() {
 		in.Owner = c.actor.Name
@@ -90,6 +95,7 @@ func updateTask(c *call) (answer, error) {
 	return taskAnswer(c.svc.UpdateTask(c.ctx, c.actor, c.id("taskId"), task.Patch{
 		Title: pointer[string](c.values, "title"), Description: pointer[string](c.values, "description"), Priority: pointer[int](c.values, "priority"),
 		Owner: pointer[string](c.values, "owner"), Status: pointer[string](c.values, "status"), Version: int64(c.count("version", 0)),
+		Labels: pointer[[]string](c.values, "labels"),
 	}))
 }
 
@@ -108,6 +114,10 @@ func cancelTask(c *call) (answer, error) {
 	}{view(gone.Task), gone.Canceled}}, nil
 }
 
+func setBlockedBy(c *call) (answer, error) {
+	return taskAnswer(c.svc.SetBlockedBy(c.ctx, c.actor, c.id("taskId"), c.ids("taskIds")))
+}
+
 // listTasks lists the caller's own: an agent sees others' tasks by their ids.
 func listTasks(c *call) (answer, error) {
 	who, err := c.agent("owner")
@@ -115,7 +125,7 @@ func listTasks(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return page(c.svc.OpenTasks(c.ctx, c.actor, task.TaskFilter{
-		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")), Query: c.text("q"), Parent: c.id("parent"),
+		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")), Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"),
 		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.yes("full"),
 	}))
 }
