@@ -43,7 +43,7 @@ type yard struct {
 
 var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
-func newYard(t testing.TB, with ...func(*service.Config)) *yard {
+func newYard(t testing.TB, with ...func(*service.Config, *http.Server)) *yard {
 	t.Helper()
 	dir := t.TempDir()
 	agents := filepath.Join(dir, "agents")
@@ -71,8 +71,9 @@ func newYard(t testing.TB, with ...func(*service.Config)) *yard {
 		t.Fatal(err)
 	}
 	cfg := service.Config{Now: now, Log: log}
+	srv := httptest.NewUnstartedServer(nil)
 	for _, w := range with {
-		w(&cfg)
+		w(&cfg, srv.Config)
 	}
 	y := &yard{t: t, svc: service.New(d, folder, cfg), tokens: map[string]string{}}
 	h, err := handlers.New(handlers.Options{
@@ -82,10 +83,10 @@ func newYard(t testing.TB, with ...func(*service.Config)) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewUnstartedServer(h)
-	srv.Config = h.HTTP()
+	srv.Config.Handler = h
 	srv.Start()
 	y.url, y.http = srv.URL, srv.Client()
+	y.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.Cleanup(func() {
 		y.svc.Hub().Close()
 		srv.Close()
@@ -203,4 +204,19 @@ func (y *yard) events() task.ID {
 		y.t.Fatal(err)
 	}
 	return n
+}
+
+// eventually looks until something is so.
+func eventually(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	look, over := time.NewTicker(time.Millisecond), time.NewTimer(20*time.Second)
+	defer look.Stop()
+	defer over.Stop()
+	for !so() {
+		select {
+		case <-look.C:
+		case <-over.C:
+			t.Fatalf("never: %s", what)
+		}
+	}
 }
