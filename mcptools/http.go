@@ -58,6 +58,9 @@ func (y *yard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer hangUp()
 	defer y.waits.note(task.ActorIn(ctx), body, hangUp)()
 	r = r.WithContext(context.WithValue(ctx, requestKey{}, gone))
+	if y.direct(w, r, body) {
+		return
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	y.http.ServeHTTP(w, r)
 }

@@ -2,6 +2,9 @@ package mcptools
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -41,6 +44,15 @@ type answer struct {
 // tools are all tools, in the order of the documentation.
 var tools = concat(queueTools, taskTools, stepTools, threadTools, delegateTools, todoTools)
 
+// byName finds a tool.
+var byName = func() map[string]tool {
+	m := make(map[string]tool, len(tools))
+	for _, t := range tools {
+		m[t.name] = t
+	}
+	return m
+}()
+
 func concat(lists ...[]tool) []tool {
 	var all []tool
 	for _, l := range lists {
@@ -58,22 +70,36 @@ func (t tool) declared() *mcp.Tool {
 	return d
 }
 
-// handler checks the arguments, runs the tool, and turns both outcomes into a
-// result.
+// handler is the tool as the SDK calls it.
 func (y *yard) handler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		ctx, done := whileThere(ctx)
-		defer done()
-		v, err := decode(t.args, req.Params.Arguments)
-		if err != nil {
-			return y.failure(t, nil, err), nil
-		}
-		a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: y.svc, actor: task.ActorIn(ctx)})
-		if err != nil {
-			return y.failure(t, t.args, err), nil
-		}
-		return a.result()
+		return y.perform(ctx, t, req.Params.Arguments), nil
 	}
+}
+
+// perform checks the arguments, runs the tool, and turns every outcome into a
+// result: a panic too, which would end the whole server, as the SDK runs tools
+// in goroutines of its own.
+func (y *yard) perform(ctx context.Context, t tool, arguments json.RawMessage) (res *mcp.CallToolResult) {
+	ctx, done := whileThere(ctx)
+	defer done()
+	defer func() {
+		if p := recover(); p != nil {
+			res = y.failure(t, nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	v, err := decode(t.args, arguments)
+	if err != nil {
+		return y.failure(t, nil, err)
+	}
+	a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: y.svc, actor: task.ActorIn(ctx)})
+	if err == nil {
+		res, err = a.result()
+	}
+	if err != nil {
+		return y.failure(t, t.args, err)
+	}
+	return res
 }
 
 // agent returns the agent that an argument names, by default the caller, if
