@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"taskyard/agentfile"
 	"taskyard/config"
@@ -151,7 +152,7 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts,
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
-		MaxDepth: c.TaskTool.MaxDepth, KeepTranscripts: c.Runs.KeepTranscripts,
+		TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts,
 	}
 }
 
@@ -165,6 +166,27 @@ func ticksOf(c *config.Config) (func(task.Time) task.Time, error) {
 		return nil, err
 	}
 	return jobs.Ticks(c.Scheduler.Cron, loc)
+}
+
+// taskTool tells the rules of delegation, with the models of the providers. A
+// default model is one only where a single provider names one.
+func taskTool(c *config.Config) *service.TaskTool {
+	t := c.TaskTool
+	tool := &service.TaskTool{
+		Enabled: t.Enabled, MaxDepth: t.MaxDepth, Timeout: time.Duration(t.DefaultTimeoutSeconds) * time.Second, MaxTokens: t.MaxTokens,
+		Verbose: t.EnableVerboseLogging, ModelOverride: t.AllowModelOverride, MaxPerHour: t.MaxPerHour,
+	}
+	for _, p := range c.Providers {
+		tool.Models = append(tool.Models, p.Models...)
+		tool.AnyModel = tool.AnyModel || len(p.Models) == 0
+		if p.DefaultModel != "" {
+			tool.Models = append(tool.Models, p.DefaultModel)
+		}
+		if len(c.Providers) == 1 {
+			tool.DefaultModel = p.DefaultModel
+		}
+	}
+	return tool
 }
 
 // secretName fits the names of variables whose values are secrets.

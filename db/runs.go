@@ -10,15 +10,17 @@ import (
 const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id), r.agent, r.status, r.phase, r.cause, r.asked_by, r.attempt,
  coalesce(r.retry_of, 0), r.depth, r.reason, r.summary, r.artifacts, r.usage, r.limits, r.model, r.definition_hash, coalesce(r.spec, ''), r.spec_hash,
  coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
- coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0)`
+ coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
+ coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, '')`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
-	var artifacts, usage, limits, spec string
+	var artifacts, usage, limits, spec, ask string
 	err := s.Scan(&r.ID, &r.TaskID, &r.TaskTitle, &r.Agent, &r.Status, &r.Phase, &r.Cause, &r.AskedBy, &r.Attempt,
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
-		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt)
+		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
+		&r.ParentRun, &r.ParentRunTask, &ask)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +30,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 	for _, f := range []struct {
 		text string
 		to   any
-	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}} {
+	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}, {ask, &r.Ask}} {
 		if f.text == "" {
 			continue
 		}
@@ -74,10 +76,13 @@ func (rx *Rx) OpenRun(taskID task.ID) (*task.Run, error) {
 
 // InsertRun writes a new pending run and gates its task.
 func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
-	var spec, expires any
+	var spec, ask, expires any
 	var version string
 	if r.Spec != nil {
 		spec = asJSON(r.Spec)
+	}
+	if r.Ask != nil {
+		ask = asJSON(r.Ask)
 	}
 	a := r.Approval
 	if a == nil {
@@ -85,9 +90,9 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
 	}
 	expires, version = nz(a.ExpiresAt), a.Version
 	id, err := tx.insert(`INSERT INTO runs (task_id, agent, status, phase, cause, asked_by, attempt, retry_of, depth, limits, model, definition_hash,
- spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before, parent_run, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nz(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
-		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore)
+		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun), ask)
 	if err != nil {
 		return 0, err
 	}

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"taskyard/service"
@@ -58,6 +59,9 @@ func (y *pageYard) sample(mark string) (m sample) {
 	y.ok(y.svc.NoteJob(ctx, "backup", 1200*time.Millisecond, context.DeadlineExceeded))
 	y.ok(y.svc.RollUp(ctx))
 	y.ok(y.svc.Index(ctx))
+	for i := range 25 {
+		y.ok2(y.svc.Todo(ctx, asAgent("coder"), "coder", task.TodoRPush, "Note "+strconv.Itoa(i)+mark))
+	}
 	_, err = y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "laptop", Agent: "coder"})
 	y.ok(err)
 	return m
@@ -128,7 +132,7 @@ func (m sample) pages() []string {
 // writerPages are for those who may change tasks, adminPages for admins.
 func (m sample) writerPages() []string {
 	t := "/tasks/" + m.parent.String()
-	return []string{"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(), t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit"}
+	return []string{"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(), t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit", "/scheduler/pause", "/scheduler/stop-everything", "/agents/coder/pause"}
 }
 
 var adminPages = []string{"/agents/new", "/agents/coder/edit", "/agents/bad/edit", "/settings/people", "/settings/tokens"}

@@ -36,7 +36,7 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 		if err != nil {
 			return nil, err
 		}
-		spec := s.specOf(def, k, r.Depth)
+		spec := s.specOf(def, k, r)
 		if hashOf(spec) != r.Approval.Version {
 			err := t.refreeze(r, spec) // kept: reviewers see what is new
 			t.verdict = changedErr(r)

@@ -11,13 +11,56 @@ import (
 // queue and returns them with relations; none is a normal, empty answer.
 // Errors: unknown agent, another's name, paused, max_claims reached.
 func (s *Service) Signup(ctx context.Context, a task.Actor, agent string, count int) ([]*task.Task, error) {
-	if err := s.mayClaim(a, agent); err != nil {
+	if err := s.maySignup(a, agent, count); err != nil {
 		return nil, err
 	}
-	if count < 1 || count > task.MaxBatch {
-		return nil, task.FieldErrorf("count", "must be 1 to %d", task.MaxBatch)
-	}
 	return mutate(ctx, s, a, func(t *tx) ([]*task.Task, error) { return t.signup(agent, count) })
+}
+
+func (s *Service) maySignup(a task.Actor, agent string, count int) error {
+	if err := s.mayClaim(a, agent); err != nil {
+		return err
+	}
+	if count < 1 || count > task.MaxBatch {
+		return task.FieldErrorf("count", "must be 1 to %d", task.MaxBatch)
+	}
+	return nil
+}
+
+// AutoSignup is the answer of AutoSignup.
+type AutoSignup struct {
+	Tasks []*task.Task `json:"tasks" doc:"what this call claimed, with relations"`
+	Held  []task.ID    `json:"held" doc:"every task that the agent works on now, at most 500"`
+}
+
+// AutoSignup claims tasks of an agent's queue until it holds maxConcurrent (1
+// to 50) claims, those it has already included, or its max_claims. Nothing to
+// claim is a normal answer. Errors: unknown agent, another's name, paused.
+func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, maxConcurrent int) (AutoSignup, error) {
+	if err := s.mayClaim(a, agent); err != nil {
+		return AutoSignup{}, err
+	}
+	if maxConcurrent < 1 || maxConcurrent > task.MaxBatch {
+		return AutoSignup{}, task.FieldErrorf("maxConcurrent", "must be 1 to %d", task.MaxBatch)
+	}
+	return mutate(ctx, s, a, func(t *tx) (AutoSignup, error) {
+		held, err := t.Claims(agent)
+		if err != nil {
+			return AutoSignup{}, err
+		}
+		want := maxConcurrent
+		if def, _ := s.agents.Agent(agent); def.MaxClaims > 0 {
+			want = min(want, def.MaxClaims)
+		}
+		out := AutoSignup{Tasks: []*task.Task{}}
+		if want > held {
+			if out.Tasks, err = t.signup(agent, want-held); err != nil {
+				return AutoSignup{}, err
+			}
+		}
+		out.Held, err = t.Held(agent, task.MaxReassign)
+		return out, err
+	})
 }
 
 func (s *Service) mayClaim(a task.Actor, agent string) error {
@@ -175,7 +218,7 @@ func (t *tx) handOver(k *task.Task, to, author, comment string) error {
 // transfer changes the owner, ends the claim, ends a run of the old owner
 // unless it is the caller's own, and with wakes wakes the new owner.
 func (t *tx) transfer(k *task.Task, to, comment string, wakes bool) error {
-	if err := t.closeRun(k, "the task moved to "+to); err != nil {
+	if err := t.closeRun(k, "the task moved to "+to, false); err != nil {
 		return err
 	}
 	if err := t.Transfer(k.ID, to); err != nil {

@@ -54,8 +54,14 @@ func newSecret() string {
 // pick finds the oldest queued run whose agent and yard have a free place.
 func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	byAgent, total, ticked, err := t.RunningCounts()
-	if err != nil || total >= t.s.cfg.MaxParallel {
+	if err != nil {
 		return nil, 0, err
+	}
+	if r, err := t.pickLent(busy, total); err != nil || r != nil {
+		return r, 0, err
+	}
+	if total >= t.s.cfg.MaxParallel {
+		return nil, 0, nil
 	}
 	agents, later, err := t.QueuedAgents()
 	if err != nil {
@@ -113,7 +119,7 @@ func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
 	if reason != "" {
 		return nil, t.endCanceled(r, task.PhaseTaskClosed, reason, nil)
 	}
-	spec := t.s.specOf(def, k, r.Depth)
+	spec := t.s.specOf(def, k, r)
 	ok, err := t.stillApproved(r, def, k, spec)
 	if err != nil || !ok {
 		return nil, err
@@ -211,6 +217,7 @@ func (s *Service) RegisterStop(run task.ID, cancel context.CancelCauseFunc) {
 func (s *Service) UnregisterStop(run task.ID) {
 	s.mu.Lock()
 	delete(s.stops, run)
+	delete(s.heard, run)
 	s.mu.Unlock()
 	s.signal()
 }
@@ -275,9 +282,9 @@ func (s *Service) RunHeartbeat(ctx context.Context, id task.ID, lease int64) err
 
 // AppendTranscript adds lines to a run's transcript. Error: stale lease.
 func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64, lines []task.Message) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
-		if err != nil {
+	var r *task.Run
+	err := change(ctx, s, task.SystemActor, func(t *tx) (err error) {
+		if r, err = t.held(id, lease); err != nil {
 			return err
 		}
 		for _, m := range lines {
@@ -292,6 +299,10 @@ func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64,
 		t.topics = append(t.topics, "run:"+id.String())
 		return nil
 	})
+	if err == nil && s.cfg.TaskTool.Verbose && r.Ask != nil {
+		s.logLines(ctx, r, lines)
+	}
+	return err
 }
 
 // Finished is how a run ended, by the verdict of its supervisor.
@@ -308,13 +319,18 @@ type Finished struct {
 // back-off after a failure, one follow-up run after a wake that met it.
 // Errors: stale lease.
 func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Finished) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
-		if err != nil {
+	var run *task.Run
+	err := change(ctx, s, task.SystemActor, func(t *tx) (err error) {
+		if run, err = t.held(id, lease); err != nil {
 			return err
 		}
-		return t.finish(r, f)
+		return t.finish(run, f)
 	})
+	if err == nil && run.Ask != nil {
+		s.log.InfoContext(ctx, "delegated run ended", "run_id", id, "task_id", run.TaskID, "agent", run.Agent, "parent_run", run.ParentRun,
+			"success", f.State.Status == task.RunCompleted, "state", f.State.String(), "tokens", f.Usage.Tokens(), "tool_calls", f.Usage.ToolCalls)
+	}
+	return err
 }
 
 func (t *tx) finish(r *task.Run, f Finished) error {
@@ -327,13 +343,14 @@ func (t *tx) finish(r *task.Run, f Finished) error {
 	if f.State.Status == task.RunFailed {
 		f.Summary = ""
 	}
+	f.Summary = task.Condense(f.Summary, r.ID)
 	if line := resultLine(f); line.Content != "" {
 		line.TaskID, line.RunID, line.Kind, line.Author = r.TaskID, r.ID, task.KindRun, r.Agent
 		if _, err := t.InsertMessage(line); err != nil {
 			return err
 		}
 	}
-	if err := t.end(r, f.State, ending{f.Reason, f.Summary, f.Artifacts, f.Usage}, nil); err != nil {
+	if err := t.end(r, f.State, ending{reason: f.Reason, summary: f.Summary, artifacts: f.Artifacts, usage: f.Usage}, nil); err != nil {
 		return err
 	}
 	k, err := t.TaskBare(r.TaskID)
@@ -346,7 +363,15 @@ func (t *tx) finish(r *task.Run, f Finished) error {
 	if err := t.SetFailures(k.ID, 0); err != nil {
 		return err
 	}
-	return t.followUp(r, k)
+	if f.State.Status == task.RunCompleted && !r.FollowUp {
+		if r.FollowUp, err = t.unheard(r); err != nil {
+			return err
+		}
+	}
+	if err := t.followUp(r, k); err != nil || f.State.Status != task.RunCompleted {
+		return err
+	}
+	return t.completeDelegated(r, k, f.Summary)
 }
 
 func resultLine(f Finished) task.Message {
@@ -369,7 +394,13 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 		return err
 	}
 	if n >= t.s.cfg.Attempts {
-		return t.event(task.EvTaskStuck, task.Event{TaskID: k.ID, RunID: r.ID, Agent: k.Owner}, changes{"failures": n, "reason": f.Reason})
+		if err := t.event(task.EvTaskStuck, task.Event{TaskID: k.ID, RunID: r.ID, Agent: k.Owner}, changes{"failures": n, "reason": f.Reason}); err != nil {
+			return err
+		}
+		if r.Ask == nil {
+			return nil
+		}
+		return t.wakeParent(k, "failed") // who delegated it goes on without
 	}
 	def, err := t.s.starter(k.Owner)
 	if err != nil || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent {

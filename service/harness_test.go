@@ -33,14 +33,23 @@ func TestMain(m *testing.M) {
 
 // clock is a clock that stands still until a test moves it.
 type clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu    sync.Mutex
+	now   time.Time
+	asked int // the database asks at each read and write
 }
 
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.asked++
 	return c.now
+}
+
+// questions tells how often somebody asked for the time.
+func (c *clock) questions() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asked
 }
 
 func (c *clock) forward(d time.Duration) {

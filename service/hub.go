@@ -8,12 +8,14 @@ import (
 )
 
 // Hub tells subscribers which topics changed. Topics are names such as
-// task:42, run:7, queue:coder, queues, tasks, runs, approvals, agents,
-// scheduler, inbox, yard, events. Nothing is polled: one broadcast follows each commit.
+// task:42, run:7, queue:coder, todo:coder, queues, tasks, runs, approvals,
+// agents, scheduler, inbox, yard, events. Nothing is polled: one broadcast
+// follows each commit.
 type Hub struct {
 	mu     sync.Mutex
 	subs   map[*Sub]struct{}
 	closed bool
+	ended  chan struct{}
 	gen    uint64
 }
 
@@ -27,7 +29,7 @@ type Sub struct {
 	done  chan struct{}
 }
 
-func newHub() *Hub { return &Hub{subs: map[*Sub]struct{}{}} }
+func newHub() *Hub { return &Hub{subs: map[*Sub]struct{}{}, ended: make(chan struct{})} }
 
 // Subscribe asks for topics, or for all with none named. Close the Sub after use.
 func (h *Hub) Subscribe(topics ...string) *Sub {
@@ -77,12 +79,18 @@ func (h *Hub) Subscribers() int {
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.closed {
+		close(h.ended)
+	}
 	h.closed = true
 	for s := range h.subs {
 		delete(h.subs, s)
 		close(s.done)
 	}
 }
+
+// Done is closed when the hub ends.
+func (h *Hub) Done() <-chan struct{} { return h.ended }
 
 func (s *Sub) mark(topics []string) {
 	s.mu.Lock()
@@ -127,6 +135,9 @@ func (s *Sub) Close() {
 
 func topicsOf(e task.Event) []string {
 	list := []string{"events"}
+	if strings.HasPrefix(e.Kind, "todo.") {
+		return append(list, "todo:"+e.Agent)
+	}
 	if e.TaskID != 0 {
 		list = append(list, "task:"+e.TaskID.String(), "queues")
 	}

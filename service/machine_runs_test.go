@@ -163,6 +163,7 @@ func (s *machine) check(*rapid.T) {
 	for _, k := range s.m.tasks {
 		s.checkTask(k, open[k.id])
 	}
+	s.checkWaiters()
 }
 
 // checkBlockers compares the set and its counts, and looks for a circle.

@@ -28,6 +28,8 @@ type machine struct {
 	exact    bool // wakes are off, so the model knows all that happens
 	versions map[task.ID]int64
 	ended    map[task.ID]task.State
+	free     map[string][]task.ID // what a signup would find after the last act
+	waiters  map[string]*waiter   // one of each agent, who always waits
 }
 
 var modelOwners = []string{"coder", "planner", "reviewer", "pull"}
@@ -41,9 +43,9 @@ func TestWithWakesTheInvariantsHold(t *testing.T) {
 }
 
 func drive(t *testing.T, rt *rapid.T, exact bool) {
-	y := newYard(t, func(c *Config) { c.Wakes = !exact })
+	y := newYard(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, -1 })
 	y.t = rapidTB{t, rt}
-	s := &machine{yard: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}}
+	s := &machine{yard: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}, waiters: map[string]*waiter{}}
 	for i, owner := range modelOwners { // something to act on, also in short sequences
 		s.add(&mTask{id: task.ID(i + 1), owner: owner, byAgent: i%2 == 0, status: task.Active})
 	}

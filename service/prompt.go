@@ -96,24 +96,25 @@ func lastMessages(b *strings.Builder, list []task.Comment) {
 	}
 }
 
-// specOf is exactly what would run now.
-func (s *Service) specOf(def task.Agent, k *task.Task, depth int) task.Spec {
-	seconds := func(own, general int) int {
-		if own > 0 {
-			return own
-		}
-		return general
-	}
-	return task.Spec{
+// specOf is exactly what would run now, as that run.
+func (s *Service) specOf(def task.Agent, k *task.Task, r *task.Run) task.Spec {
+	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: def.Model,
 		Tools: slices.Clone(def.Tools), SystemPrompt: def.Prompt, Prompt: taskBlock(k) + "\n\n" + workPrompt,
-		Workspace: def.Workspace, Depth: depth, Env: slices.Clone(def.Env),
-		Limits: task.Limits{
-			TimeoutSeconds:     seconds(int(def.Timeout.Seconds()), int(s.cfg.RunTimeout.Seconds())),
-			IdleTimeoutSeconds: seconds(int(def.IdleTimeout.Seconds()), int(s.cfg.IdleTimeout.Seconds())),
-			MaxTokens:          def.MaxTokens, MaxTurns: def.MaxTurns, MaxCostUSD: def.MaxCostUSD,
-		},
+		Workspace: def.Workspace, Depth: r.Depth, Env: slices.Clone(def.Env), Limits: ownLimits(def),
 	}
+	if r.Ask != nil {
+		spec.Model, spec.Tools = r.Ask.Model, intersect(def.Tools, r.Ask.Tools)
+		spec.Limits = spec.Limits.Within(r.Ask.Limits)
+		spec.Prompt = delegatedPrompt(k, spec.Tools)
+	}
+	if spec.Limits.TimeoutSeconds == 0 {
+		spec.Limits.TimeoutSeconds = int(s.cfg.RunTimeout.Seconds())
+	}
+	if spec.Limits.IdleTimeoutSeconds == 0 {
+		spec.Limits.IdleTimeoutSeconds = int(s.cfg.IdleTimeout.Seconds())
+	}
+	return spec
 }
 
 // hashOf is what an approval of one run freezes: every byte of the spec.

@@ -65,6 +65,22 @@ type newRun struct {
 	retryOf   task.ID
 	notBefore task.Time
 	depth     int
+	parent    task.ID   // the run that delegates
+	ask       *task.Ask // what it asks for
+}
+
+// inherit has every later run of a delegated task bound like the first: a
+// retry, an answer or a hand-over widens nothing.
+func (t *tx) inherit(k *task.Task, n *newRun) error {
+	if n.ask != nil {
+		return nil
+	}
+	origin, err := t.DelegatedTask(k.ID)
+	if err != nil || origin == nil {
+		return err
+	}
+	n.ask, n.depth, n.parent = origin.Ask, origin.Depth, origin.ParentRun
+	return nil
 }
 
 // consent marks a task that a person made active: its runs need no approval
@@ -79,9 +95,12 @@ const (
 // createRun makes a pending run: queued, or waiting for approval with a
 // frozen copy of what would run.
 func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) {
+	if err := t.inherit(k, &n); err != nil {
+		return 0, err
+	}
 	r := &task.Run{
-		TaskID: k.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: t.actor.Name,
-		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, Depth: n.depth, Model: def.Model, DefinitionHash: def.Hash,
+		ParentRun: n.parent, Ask: n.ask, TaskID: k.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: t.actor.Name,
+		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, Depth: n.depth, DefinitionHash: def.Hash,
 	}
 	must, err := t.mustApprove(k, def)
 	if err != nil {
@@ -92,7 +111,8 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 			return 0, err
 		}
 	} else {
-		r.Limits = t.s.specOf(def, &task.Task{}, n.depth).Limits
+		spec := t.s.specOf(def, &task.Task{}, r)
+		r.Limits, r.Model = spec.Limits, spec.Model
 	}
 	id, err := t.InsertRun(r)
 	if err != nil {
@@ -101,6 +121,12 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 	t.queued = t.queued || r.Phase == task.PhaseQueued
 	t.inboxIf(r.Phase == task.PhaseApproval || k.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
+	if n.ask != nil {
+		c["depth"] = n.depth
+	}
+	if n.parent != 0 {
+		c["parentRun"] = n.parent
+	}
 	if n.why != "" {
 		c["why"] = n.why
 	}
@@ -134,7 +160,7 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
 	if err != nil {
 		return err
 	}
-	spec := t.s.specOf(def, k, r.Depth)
+	spec := t.s.specOf(def, k, r)
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
 	hash, by, limits, err := t.Grant(k.ID)
 	if err != nil {
@@ -309,13 +335,14 @@ func ended(r *task.Run) error {
 }
 
 // closeRun ends the open run of a task that moves on without it, unless the
-// caller is that very run, which then ends by itself.
-func (t *tx) closeRun(k *task.Task, reason string) error {
+// caller is that very run, which then ends by itself. With spare, what the run
+// delegated goes on.
+func (t *tx) closeRun(k *task.Task, reason string, spare bool) error {
 	r, err := t.OpenRun(k.ID)
 	if err != nil || r == nil || r.ID == t.actor.RunID {
 		return err
 	}
-	return t.endCanceled(r, task.PhaseTaskClosed, reason, ErrStopTaskClosed)
+	return t.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed}, ending{reason: reason, spare: spare}, ErrStopTaskClosed)
 }
 
 func (t *tx) endCanceled(r *task.Run, phase task.Phase, reason string, cause error) error {
@@ -323,6 +350,7 @@ func (t *tx) endCanceled(r *task.Run, phase task.Phase, reason string, cause err
 }
 
 type ending struct {
+	spare           bool // what it delegated goes on
 	reason, summary string
 	artifacts       []string
 	usage           task.Usage
@@ -350,6 +378,9 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	if err := t.freeClaim(r); err != nil {
 		return err
 	}
+	if err := t.freesForOwner(r); err != nil {
+		return err
+	}
 	kind := map[task.RunStatus]string{task.RunCompleted: task.EvRunCompleted, task.RunFailed: task.EvRunFailed, task.RunCanceled: task.EvRunCanceled}[to.Status]
 	c := changes{"state": []string{r.State().String(), to.String()}}
 	if e.reason != "" {
@@ -357,7 +388,23 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	}
 	t.queued = true // a place is free again
 	t.inboxIf(r.Phase == task.PhaseApproval)
-	return t.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+	if err := t.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+		return err
+	}
+	if to.Status == task.RunCompleted || e.spare {
+		return nil
+	}
+	return t.cancelDelegated(r, to, e.reason)
+}
+
+// freesForOwner notes whose queue the end of a run gives its task back to: a
+// run that has handed its task over ends after that.
+func (t *tx) freesForOwner(r *task.Run) error {
+	k, err := t.TaskBare(r.TaskID)
+	if err == nil && k.Owner != r.Agent {
+		t.freed = append(t.freed, k.Owner)
+	}
+	return err
 }
 
 // freeClaim ends the claim that the run took at its start, if it is still

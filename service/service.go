@@ -33,8 +33,10 @@ type Config struct {
 	Wakes           bool          // false: no ticks and no wakes
 	Policy          task.Policy   // default delegated
 	ApprovalExpires time.Duration // default 24 h
-	MaxDepth        int           // default 2
+	TaskTool        *TaskTool     // default DefaultTaskTool
 	QueueLimit      int           // open tasks an agent; default 200,000
+	TodoLimit       int           // items a todo list; default 1,000,000
+	WaitLimit       int           // signups that wait at a time; default 4,096
 	KeepTranscripts time.Duration // default 90 days
 	TokenLife       time.Duration // default 90 days
 	Backoff         func(attempt int) time.Duration
@@ -61,6 +63,10 @@ func (c *Config) defaults() {
 	if c.Policy == "" {
 		c.Policy = task.ApproveDelegated
 	}
+	if c.TaskTool == nil {
+		tool := DefaultTaskTool()
+		c.TaskTool = &tool
+	}
 	if c.Backoff == nil {
 		c.Backoff = backoff
 	}
@@ -76,8 +82,9 @@ func (c *Config) defaults() {
 	num(&c.MaxParallel, 4)
 	num(&c.TickConcurrency, 1)
 	num(&c.WakeBudget, 12)
-	num(&c.MaxDepth, 2)
 	num(&c.QueueLimit, 200_000)
+	num(&c.TodoLimit, 1_000_000)
+	num(&c.WaitLimit, 4096)
 }
 
 // Service is the yard. It is safe for concurrent use.
@@ -90,11 +97,14 @@ type Service struct {
 	auth   *authState
 	loads  cached[Overview]
 	recent cached[recent]
+	cards  cardCache
 	pauses cached[task.Pauses]
 	flood  floodGate
+	waits  waitRoom
 
 	mu    sync.Mutex
 	stops map[task.ID]context.CancelCauseFunc // running runs of this process
+	heard map[task.ID]map[task.ID]bool        // run → tasks whose end it was told
 	wakeC chan struct{}                       // a run may be startable
 }
 
@@ -103,7 +113,7 @@ func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 	cfg.defaults()
 	return &Service{
 		db: d, agents: agents, cfg: cfg, log: cfg.Log, hub: newHub(), auth: newAuthState(),
-		stops: map[task.ID]context.CancelCauseFunc{}, wakeC: make(chan struct{}, 1),
+		stops: map[task.ID]context.CancelCauseFunc{}, heard: map[task.ID]map[task.ID]bool{}, wakeC: make(chan struct{}, 1),
 	}
 }
 
@@ -119,6 +129,7 @@ type tx struct {
 	s       *Service
 	actor   task.Actor
 	topics  []string
+	freed   []string // agents in whose queue a task may be free now, "" for all; each wakes one waiting signup
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
@@ -144,6 +155,7 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 		e.Changes = b
 	}
 	t.topics = append(t.topics, topicsOf(e)...)
+	t.frees(kind, e.Agent)
 	return t.AddEvent(e)
 }
 
@@ -202,6 +214,9 @@ func (s *Service) committed(t *tx) {
 	}
 	if t.queued {
 		s.signal()
+	}
+	for _, agent := range t.freed {
+		s.waits.wake(agent)
 	}
 }
 

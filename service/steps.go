@@ -186,7 +186,31 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 	})
 }
 
+// mayDelegate checks that the caller may make a subtask for a step.
 func (t *tx) mayDelegate(parent task.ID, at int) (*task.Task, error) {
+	k, err := t.mayHaveSubtask(parent)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.mayCreate(); err != nil {
+		return nil, err
+	}
+	return k, freeStep(k, "index", at)
+}
+
+// freeStep checks that a 0-based step is there and has no subtask yet.
+func freeStep(k *task.Task, field string, at int) error {
+	if at < 0 || at >= len(k.Steps) {
+		return outOfRange(field, "step", k.ID, at, len(k.Steps))
+	}
+	if sub := k.Steps[at].TaskID; sub != 0 {
+		return task.Errorf(task.Conflict, task.CodeStepLinked, "Step %d of task %d already has the subtask %d: one subtask a step", at, k.ID, sub)
+	}
+	return nil
+}
+
+// mayHaveSubtask returns a whole task below which the caller may make another.
+func (t *tx) mayHaveSubtask(parent task.ID) (*task.Task, error) {
 	k, err := t.TaskWhole(parent)
 	if err != nil {
 		return nil, err
@@ -197,18 +221,8 @@ func (t *tx) mayDelegate(parent task.ID, at int) (*task.Task, error) {
 	if err := related(&t.Rx, t.actor, k); err != nil {
 		return nil, err
 	}
-	if err := t.mayCreate(); err != nil {
-		return nil, err
-	}
 	if k.Status.Archived() {
 		return nil, archived(k)
-	}
-	st, err := stepAt(k, at)
-	if err != nil {
-		return nil, err
-	}
-	if st.TaskID != 0 {
-		return nil, task.Errorf(task.Conflict, task.CodeStepLinked, "Step %d of task %d already has the subtask %d: one subtask a step", at, parent, st.TaskID)
 	}
 	if k.Nesting >= task.MaxNesting {
 		return nil, task.Errorf(task.Conflict, task.CodeNestingLimit, "Task %d is nested %d deep; subtasks nest at most %d deep", parent, k.Nesting, task.MaxNesting)

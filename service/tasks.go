@@ -58,10 +58,18 @@ func (s *Service) checkNew(in *task.New) error {
 	return s.owner("owner", in.Owner, in.Status)
 }
 
-// mayCreate refuses tasks made inside a run of an agent without the tool task.
+// mayCreate refuses tasks made inside a run of an agent without the tool task,
+// and inside a delegated run: those delegate, within their bounds, or not.
 func (t *tx) mayCreate() error {
 	if t.actor.RunID == 0 {
 		return nil
+	}
+	run, err := t.Run(t.actor.RunID)
+	if err != nil {
+		return err
+	}
+	if run.Ask != nil {
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d was delegated: it makes no tasks but by delegating (POST /api/delegate), so that depth, tools and limits hold", run.ID)
 	}
 	if def, ok := t.s.agents.Agent(t.actor.Name); !ok || !def.HasTool("task") {
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not create tasks inside a run: its definition does not list the tool task", t.actor.Name)
@@ -400,7 +408,7 @@ func (t *tx) mayEnd(k *task.Task, next task.Status, claim int64) error {
 }
 
 func (t *tx) complete(k *task.Task, summary string) error {
-	if err := t.closeRun(k, "the task was completed"); err != nil {
+	if err := t.closeRun(k, "the task was completed", true); err != nil {
 		return err
 	}
 	if err := t.Archive(k.ID, task.Done, summary); err != nil {
@@ -430,6 +438,9 @@ func (t *tx) wakeParent(k *task.Task, what string) error {
 		return err
 	}
 	t.topics = append(t.topics, "task:"+p.ID.String())
+	if own, err := t.asksItself(p, k); err != nil || own {
+		return err
+	}
 	return t.wake(p, "subtask "+k.ID.String()+" "+what)
 }
 
@@ -466,33 +477,51 @@ func (s *Service) CancelTask(ctx context.Context, a task.Actor, id task.ID, reas
 }
 
 func (t *tx) cancel(k *task.Task, reason string) ([]task.ID, error) {
+	ids, err := t.cancelTree(k, reason)
+	if err != nil {
+		return nil, err
+	}
+	return ids, t.wakeParent(k, "canceled")
+}
+
+// cancelTree cancels a task and what is open below it.
+func (t *tx) cancelTree(k *task.Task, reason string) ([]task.ID, error) {
 	below, err := t.Below(k.ID)
 	if err != nil {
 		return nil, err
 	}
 	all := append([]*task.Task{k}, below...)
-	ids := make([]task.ID, len(all))
+	ids, gone := make([]task.ID, len(all)), make([]*task.Task, 0, len(all))
 	for i, c := range all {
 		ids[i] = c.ID
 		why := reason
 		if i > 0 && why == "" {
 			why = "task " + k.ID.String() + " above it was canceled"
 		}
+		if i > 0 { // the end of a run above may have canceled it by now
+			if c, err = t.TaskBare(c.ID); err != nil {
+				return nil, err
+			}
+		}
+		if c.Status.Archived() {
+			continue
+		}
 		if err := t.cancelOne(c, why); err != nil {
 			return nil, err
 		}
+		gone = append(gone, c)
 	}
 	// Those that went with it are history by now, and wait for nothing.
-	for _, c := range all {
+	for _, c := range gone {
 		if err := t.blockerEnded(c, task.Canceled); err != nil {
 			return nil, err
 		}
 	}
-	return ids, t.wakeParent(k, "canceled")
+	return ids, nil
 }
 
 func (t *tx) cancelOne(k *task.Task, reason string) error {
-	if err := t.closeRun(k, "the task was canceled"); err != nil {
+	if err := t.closeRun(k, "the task was canceled", false); err != nil {
 		return err
 	}
 	if err := t.Archive(k.ID, task.Canceled, reason); err != nil {

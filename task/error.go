@@ -61,6 +61,8 @@ const (
 	CodeTaskNotActive    Code = "task_not_active"
 	CodeRunOpen          Code = "run_open"
 	CodePullOnly         Code = "agent_pull_only"
+	CodeDepthExceeded    Code = "depth_exceeded"
+	CodeDelegationOff    Code = "delegation_off"
 	CodePaused           Code = "paused"
 	CodeNotPaused        Code = "not_paused"
 	CodeRunDecided       Code = "run_already_decided"
@@ -120,6 +122,8 @@ var Codes = []struct {
 	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},
 	{CodeRunOpen, "A run of this task is already waiting or running."},
 	{CodePullOnly, "The agent is not started by Taskyard: it claims its work itself. The message gives the reason."},
+	{CodeDepthExceeded, "The caller's run is as deep below the first one as delegation goes (task_tool.max_depth). Do the work in this run."},
+	{CodeDelegationOff, "Delegation is switched off on this yard (task_tool.enabled). Do the work in this run."},
 	{CodePaused, "The yard or the agent is paused: nothing starts and nobody signs up until a person resumes it. The message says who, since when and why."},
 	{CodeNotPaused, "There is nothing to resume: neither is the yard paused, nor the agent that was named."},
 	{CodeRunDecided, "Somebody already decided on this run. The message says who, what and when."},
@@ -134,7 +138,7 @@ var Codes = []struct {
 	{CodeSetupDone, "The first admin exists already. Sign in."},
 	{CodeIdempotencyReuse, "The Idempotency-Key was used with another request. Use a new key for a new request."},
 	{CodeRateLimited, "Too many requests of this kind. Wait for the seconds in Retry-After."},
-	{CodeQueueFull, "The agent's queue is full. Wait for the seconds in Retry-After."},
+	{CodeQueueFull, "The agent's queue or todo list is full. Wait for the seconds in Retry-After."},
 	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
 	{CodeDiskFull, "The server's disk is full. Nothing was written; reads go on."},
 	{CodeInternal, "Our fault. Tell the request id to whoever runs the server; the log has the rest."},

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -27,6 +28,9 @@ const (
 	MaxReason     = 2000      // characters of a reason
 	MaxSummaryRun = 8000      // characters of a run's result, about 2,000 tokens
 )
+
+// MaxWait is how long a call may be held until something comes.
+const MaxWait = 50 * time.Second
 
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 

@@ -134,6 +134,7 @@ const (
 	CauseManual   Cause = "manual"
 	CauseRetry    Cause = "retry"
 	CauseFollowUp Cause = "follow_up"
+	CauseDelegate Cause = "delegate"
 )
 
 // Limits bound one run. Zero means: no limit of this sort.
@@ -189,6 +190,14 @@ type Usage struct {
 	CostUSD   float64 `json:"costUsd,omitzero"`
 }
 
+// Plus returns both uses together.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.ToolCalls + v.ToolCalls, u.TokensIn + v.TokensIn, u.TokensOut + v.TokensOut, u.CostUSD + v.CostUSD}
+}
+
+// Tokens returns all tokens, in and out.
+func (u Usage) Tokens() int { return u.TokensIn + u.TokensOut }
+
 // Scope says how far an approval reaches.
 type Scope string
 
@@ -232,7 +241,7 @@ type Run struct {
 	Agent          string    `json:"agent"`
 	Status         RunStatus `json:"status" enum:"pending,running,completed,failed,canceled"`
 	Phase          Phase     `json:"phase"`
-	Cause          Cause     `json:"cause" enum:"tick,wake,manual,retry,follow_up"`
+	Cause          Cause     `json:"cause" enum:"tick,wake,manual,retry,follow_up,delegate"`
 	AskedBy        string    `json:"askedBy"`
 	Attempt        int       `json:"attempt"`
 	RetryOf        ID        `json:"retryOf,omitzero"`
@@ -243,6 +252,8 @@ type Run struct {
 	Limits         Limits    `json:"limits"`
 	Model          string    `json:"model,omitempty"`
 	Depth          int       `json:"depth"`
+	ParentRun      ID        `json:"parentRun,omitzero" doc:"the run that delegated this one"`
+	ParentRunTask  ID        `json:"parentRunTask,omitzero" doc:"the task of that run"`
 	DefinitionHash string    `json:"definitionHash,omitempty"`
 	Approval       *Approval `json:"approval,omitempty"`
 	FollowUp       bool      `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`
@@ -255,7 +266,8 @@ type Run struct {
 	Lease        int64  `json:"-"` // fences the runner's writes; grows with each start
 	LeaseExpires Time   `json:"-"`
 	ClaimID      int64  `json:"-"` // the task claim that the run holds
-	Spec         *Spec  `json:"-"` // frozen while an approval is needed
+	Spec         *Spec  `json:"-"` // frozen while an approval is needed, and at the start
+	Ask          *Ask   `json:"-"` // of a delegated run: what bounds it
 	PID          int    `json:"-"`
 	PIDStart     string `json:"-"` // start time of the process, in kernel ticks
 	BootID       string `json:"-"`

@@ -95,3 +95,19 @@ func prioBars(p int) int {
 	}
 	return 1
 }
+
+// prioClass and barClass are plain strings: boards draw hundreds, and a list
+// of classes costs templ more than the rest of the mark.
+func prioClass(p int) string {
+	if p >= 9 {
+		return "prio urgent"
+	}
+	return "prio"
+}
+
+func barClass(p, bar int) string {
+	if prioBars(p) >= bar {
+		return "f"
+	}
+	return ""
+}

@@ -41,8 +41,12 @@ var eventWords = map[string]string{
 	task.EvBlockersSet: "set what must be done first:", task.EvBlockerDone: "completed what this waited for:", task.EvBlockerLost: "canceled what this waits for:",
 	task.EvStepsReplaced: "rewrote the steps", task.EvStepUpdated: "changed", task.EvSubtaskCreated: "delegated a step",
 	task.EvResourceAdded: "added a link", task.EvResourceGone: "removed a link", task.EvTaskStuck: "marked it stuck after repeated failures",
+	task.EvTaskImported: "imported this task", task.EvTodoImported: "imported a todo list",
+	task.EvAcknowledged: "acknowledged a notice", task.EvYardPaused: "paused the yard", task.EvYardResumed: "resumed the yard",
+	task.EvYardStopped: "stopped everything", task.EvAgentPaused: "paused the agent", task.EvAgentResumed: "resumed the agent",
 	task.EvWakeSkipped: "skipped a wake", task.EvRunApproved: "approved a run", task.EvRunDenied: "rejected a run",
 	task.EvRunExpired: "let an approval expire", task.EvRunVoided: "voided an approval: what would run has changed",
+	task.EvTodoPushed: "added to a todo list", task.EvTodoPopped: "took from a todo list",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "noted that one more run follows",
 }
 

@@ -40,8 +40,8 @@ CREATE TABLE notices (
   task_id    INTEGER NOT NULL REFERENCES tasks (id)
 ) STRICT;
 
--- Who asked for a delegated run, and with what: {model, complexity, tools,
--- limits, focus}. The tools and limits of a child are never wider than these.
+-- Which run asked for a delegated run, and what bounds it and every later run
+-- of its task: {model, complexity, tools, limits}.
 ALTER TABLE runs ADD COLUMN parent_run INTEGER REFERENCES runs (id);
 ALTER TABLE runs ADD COLUMN ask TEXT;
 CREATE INDEX runs_parent ON runs (parent_run, id) WHERE parent_run IS NOT NULL;

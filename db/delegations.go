@@ -1,0 +1,141 @@
+package db
+
+import (
+	"encoding/json"
+	"slices"
+
+	"taskyard/task"
+)
+
+// DelegatedTask returns the newest run of a task that bears what its delegation
+// asked for, or nil when the task was not delegated.
+func (rx *Rx) DelegatedTask(taskID task.ID) (*task.Run, error) {
+	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.ask IS NOT NULL ORDER BY r.id DESC LIMIT 1", taskID))
+	if ok, err := optional(err); !ok {
+		return nil, err
+	}
+	return r, nil
+}
+
+// OpenChildren returns the waiting and running runs that a run delegated.
+func (rx *Rx) OpenChildren(run task.ID) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_parent WHERE r.parent_run = ? AND r.status IN ('pending', 'running') ORDER BY r.id", run)
+}
+
+// EndedDelegations returns the tasks that a run delegated and that have
+// neither an open run nor an open question.
+func (rx *Rx) EndedDelegations(run task.ID) ([]task.ID, error) {
+	rows, err := rx.query(`SELECT DISTINCT r.task_id FROM runs r INDEXED BY runs_parent JOIN tasks t ON t.id = r.task_id
+ WHERE r.parent_run = ? AND t.run_id IS NULL AND t.question_id IS NULL ORDER BY r.task_id`, run)
+	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+}
+
+// DelegatedBy tells whether a run delegated a task.
+func (rx *Rx) DelegatedBy(run, taskID task.ID) (bool, error) {
+	n, err := rx.count("SELECT count(*) FROM runs INDEXED BY runs_parent WHERE parent_run = ? AND task_id = ?", run, taskID)
+	return n > 0, err
+}
+
+// DelegatedSince counts the delegations of an agent since a moment, and tells
+// when the oldest of them was.
+func (rx *Rx) DelegatedSince(agent string, since task.Time) (n int, oldest task.Time, err error) {
+	err = rx.row("SELECT count(*), coalesce(min(created_at), 0) FROM runs INDEXED BY runs_delegated WHERE cause = 'delegate' AND asked_by = ? AND created_at > ?", agent, since).Scan(&n, &oldest)
+	return n, oldest, err
+}
+
+// Lent is a queued delegated run whose asking run is running.
+type Lent struct {
+	Run  *task.Run
+	Idle bool // no other run that the same run delegated is running
+}
+
+// LentQueued returns the queued runs that may start now and were delegated by
+// a run that is running, in order.
+func (rx *Rx) LentQueued() ([]Lent, error) {
+	list, err := rx.runs("SELECT "+runCols+` FROM runs p INDEXED BY runs_running CROSS JOIN runs r INDEXED BY runs_parent ON r.parent_run = p.id
+ WHERE p.status = 'running' AND r.status = 'pending' AND r.phase = 'queued' AND r.not_before <= ? ORDER BY r.id`, rx.Now)
+	if err != nil {
+		return nil, err
+	}
+	lent := make([]Lent, len(list))
+	for i, r := range list {
+		n, err := rx.count("SELECT count(*) FROM runs INDEXED BY runs_parent WHERE parent_run = ? AND status = 'running'", r.ParentRun)
+		if err != nil {
+			return nil, err
+		}
+		lent[i] = Lent{r, n == 0}
+	}
+	return lent, nil
+}
+
+// Active counts the running runs of an agent that may not be waiting for a run
+// that they delegated.
+func (rx *Rx) Active(agent string) (int, error) {
+	return rx.count(`SELECT count(*) FROM runs r INDEXED BY runs_running WHERE r.status = 'running' AND r.agent = ?
+ AND NOT EXISTS (SELECT 1 FROM runs c INDEXED BY runs_parent WHERE c.parent_run = r.id AND c.status IN ('pending', 'running') AND c.phase <> 'approval')`, agent)
+}
+
+// TaskUse sums what the ended runs of a task used.
+func (rx *Rx) TaskUse(taskID task.ID) (task.Usage, error) {
+	return rx.use("SELECT r.usage FROM runs r INDEXED BY runs_task WHERE r.task_id = ? AND r.ended_at IS NOT NULL", taskID)
+}
+
+// UseBelow sums what the ended runs used that a run delegated, at any depth.
+func (rx *Rx) UseBelow(run task.ID) (task.Usage, error) {
+	return rx.use(`WITH RECURSIVE down (id, usage, n) AS (
+ SELECT id, usage, 1 FROM runs WHERE parent_run = ?
+ UNION ALL SELECT c.id, c.usage, down.n + 1 FROM down JOIN runs c ON c.parent_run = down.id WHERE down.n < 20)
+ SELECT usage FROM down`, run)
+}
+
+func (rx *Rx) use(q string, args ...any) (sum task.Usage, err error) {
+	rows, err := rx.query(q, args...)
+	parts, err := collect(rows, err, func(r rowScanner) (u task.Usage, err error) {
+		var text string
+		if err = r.Scan(&text); err == nil {
+			err = json.Unmarshal([]byte(text), &u)
+		}
+		return u, err
+	})
+	for _, u := range parts {
+		sum = sum.Plus(u)
+	}
+	return sum, err
+}
+
+// Told is what the transcript of a run tells of its doing: the use so far,
+// which nothing else knows before the end, and the files that its tools create
+// and edit were called with, in order, at most 200. Lines that are not as they
+// should be are passed over: they are the program's own words.
+func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
+	rows, err := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? AND type IN ('usage', 'tool_call') ORDER BY id", run)
+	lines, err := collect(rows, err, func(r rowScanner) (l [2]string, err error) { return l, r.Scan(&l[0], &l[1]) })
+	files = []string{}
+	for _, l := range lines {
+		var d toldLine
+		if err := json.Unmarshal([]byte(l[1]), &d); err != nil {
+			d = toldLine{}
+		}
+		if l[0] == "usage" {
+			u = u.Plus(task.Usage{TokensIn: bounded(d.TokensIn), TokensOut: bounded(d.TokensOut), CostUSD: min(max(d.CostUSD, 0), 1e9)})
+			continue
+		}
+		u.ToolCalls++
+		if path := d.Input.Path; (d.Tool == "create" || d.Tool == "edit") && path != "" && len(files) < 200 && !slices.Contains(files, path) {
+			files = append(files, path)
+		}
+	}
+	return u, files, err
+}
+
+type toldLine struct {
+	TokensIn  float64 `json:"tokensIn"`
+	TokensOut float64 `json:"tokensOut"`
+	CostUSD   float64 `json:"costUsd"`
+	Tool      string  `json:"tool"`
+	Input     struct {
+		Path string `json:"path"`
+	} `json:"input"`
+}
+
+func bounded(n float64) int { return int(min(max(n, 0), 1e12)) }

@@ -1,0 +1,47 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// delegations has a run delegate twice, and follows, ends and stops that.
+func delegations(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	for { // nothing else is to be in the way
+		st, _, err := s.NextRun(ctx, nil)
+		ok(t, err)
+		if st == nil {
+			break
+		}
+		ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseCrash}, Permanent: true}))
+	}
+	k := must[*task.Task](t)(s.CreateTask(ctx, admin, task.New{Title: "Delegate", Owner: "coder", Steps: []task.Step{{Title: "a"}}}))
+	parent, _, err := s.NextRun(ctx, nil)
+	ok(t, err)
+	if parent == nil || parent.Run.TaskID != k.ID {
+		t.Fatalf("the run of task %d did not start", k.ID)
+	}
+	a := must[task.Actor](t)(s.Authenticate(ctx, parent.Token, ""))
+	ok(t, s.AppendTranscript(ctx, parent.Run.ID, parent.Run.Lease, []task.Message{{Type: "usage", Content: "x", Data: []byte(`{"tokensIn":1}`)}}))
+	zero := 0
+	first := must[task.Delegated](t)(s.Delegate(ctx, a, task.Delegation{Task: "Do it", AgentType: "other", StepIndex: &zero}))
+	must[*task.Run](t)(s.ApproveRun(ctx, admin, first.RunID, service.Approve{}))
+	child, _, err := s.NextRun(ctx, nil)
+	ok(t, err)
+	if child == nil || child.Run.ID != first.RunID {
+		t.Fatal("the delegated run did not start")
+	}
+	ok(t, s.RunWorking(ctx, child.Run.ID, child.Run.Lease, 1, "1", "b"))
+	ok(t, s.FinishRun(ctx, child.Run.ID, child.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
+	must[task.Delegated](t)(s.DelegatedRun(ctx, a, first.RunID, time.Second))
+	second := must[task.Delegated](t)(s.Delegate(ctx, a, task.Delegation{Task: "Do more", AgentType: "other"}))
+	must[task.Delegated](t)(s.StopDelegated(ctx, a, second.RunID, "enough"))
+	ok(t, s.RunWorking(ctx, parent.Run.ID, parent.Run.Lease, 1, "1", "b"))
+	ok(t, s.FinishRun(ctx, parent.Run.ID, parent.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
+}

@@ -1,0 +1,48 @@
+package service
+
+import (
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func TestCardsAreReadOnceAChange(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder")
+	cards := func(f task.TaskFilter) []*task.Task {
+		t.Helper()
+		f.Limit = 50
+		p, err := y.s.Cards(t.Context(), vera, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Tasks
+	}
+	first := cards(task.TaskFilter{Owner: "coder"})
+	t.Run("two callers are given the same page while nothing changes", func(t *testing.T) {
+		if again := cards(task.TaskFilter{Owner: "coder"}); len(again) != 1 || again[0] != first[0] {
+			t.Errorf("the page was read again: %v", again)
+		}
+	})
+	t.Run("another filter has a page of its own", func(t *testing.T) {
+		if other := cards(task.TaskFilter{Owner: "planner"}); len(other) != 0 {
+			t.Errorf("the planner has %d cards", len(other))
+		}
+	})
+	t.Run("a change is seen at once", func(t *testing.T) {
+		if _, err := y.s.Signup(t.Context(), coder, "coder", 1); err != nil {
+			t.Fatal(err)
+		}
+		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Working || now[0].ID != k.ID {
+			t.Errorf("the card is %+v", now[0])
+		}
+	})
+	t.Run("a claim that runs out is seen within a second", func(t *testing.T) {
+		cards(task.TaskFilter{Owner: "coder"})
+		y.forward(y.s.cfg.Lease + time.Second)
+		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Idle {
+			t.Errorf("the card is %s", now[0].WorkStatus)
+		}
+	})
+}

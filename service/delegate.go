@@ -1,0 +1,228 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// TaskTool says what delegation may do. The names are those of the
+// configuration's table.
+type TaskTool struct {
+	Enabled       bool
+	MaxDepth      int           // of runs below the first; 0 forbids delegation
+	Timeout       time.Duration // of delegated runs whose agent names none
+	MaxTokens     int           // of one delegated run
+	Verbose       bool          // log each transcript line of delegated runs
+	ModelOverride bool          // callers may name a model
+	MaxPerHour    int           // delegations of one agent
+
+	Models       []string // that the configured providers offer
+	AnyModel     bool     // some provider offers models without listing them
+	DefaultModel string   // where nothing else names one
+}
+
+// DefaultTaskTool is what holds where nothing is configured.
+func DefaultTaskTool() TaskTool {
+	return TaskTool{Enabled: true, MaxDepth: 2, Timeout: 5 * time.Minute, MaxTokens: 50_000, ModelOverride: true, MaxPerHour: 60}
+}
+
+// Delegate gives work to another agent: it makes a subtask of the caller's
+// task, owned by that agent, and its run, and answers once that has ended or
+// d.Wait is over. Inside a run the caller's task is the run's; elsewhere it is
+// d.ParentTask, and without one the new task stands alone. Errors: delegation
+// is off, the agent lacks the tool task, depth exceeded, rate limit, a wrong
+// field, an agent that cannot be started or is paused, not the parent's owner, archived
+// parent, linked step.
+func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation) (task.Delegated, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return task.Delegated{}, err
+	}
+	if err := s.mayDelegateAtAll(a); err != nil {
+		return task.Delegated{}, err
+	}
+	if err := checkDelegation(&d); err != nil {
+		return task.Delegated{}, err
+	}
+	def, err := s.delegate(d.AgentType)
+	if err != nil {
+		return task.Delegated{}, err
+	}
+	id, err := mutate(ctx, s, a, func(t *tx) (task.ID, error) { return t.delegate(def, d) })
+	if err != nil {
+		return task.Delegated{}, err
+	}
+	if !Replayed(ctx) {
+		s.log.InfoContext(ctx, "task delegated", "run_id", id, "agent", def.ID, "asked_by", a.Name, "parent_run", a.RunID, "task", clip(d.Task, 200), "model", d.Model)
+	}
+	return s.follow(ctx, a, id, d.Wait)
+}
+
+// mayDelegateAtAll refuses where delegation is off, and agents whose
+// definition does not list the tool task.
+func (s *Service) mayDelegateAtAll(a task.Actor) error {
+	if !s.cfg.TaskTool.Enabled {
+		return task.Errorf(task.Forbidden, task.CodeDelegationOff, "Delegation is switched off on this yard (task_tool.enabled = false)")
+	}
+	if !a.IsAgent() {
+		return nil
+	}
+	if def, ok := s.agents.Agent(a.Name); !ok || !def.HasTool("task") {
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not delegate: its definition does not list the tool task", a.Name)
+	}
+	return nil
+}
+
+func checkDelegation(d *task.Delegation) error {
+	if d.AgentType == "" {
+		d.AgentType = task.DefaultDelegate
+	}
+	var p task.Problems
+	if p.CheckText("task", d.Task, task.MaxText) && strings.TrimSpace(d.Task) == "" {
+		p.Add("task", "is required: say what is to be done")
+	}
+	if d.Model != "" {
+		p.CheckLine("model", d.Model, maxModel)
+	}
+	if d.Complexity != "" && !oneOf(d.Complexity, task.Complexities) {
+		p.Add("estimatedComplexity", "must be one of %s", strings.Join(task.Complexities, ", "))
+	}
+	if len(d.Resources) > task.MaxResources {
+		p.Add("resources", "must be at most %d", task.MaxResources)
+	}
+	for _, tool := range d.Tools {
+		if !oneOf(tool, task.KnownTools) {
+			p.Add("tools", "unknown tool %q: known are %s", clip(tool, 40), strings.Join(task.KnownTools, ", "))
+		}
+	}
+	if _, err := (task.Limits{}).Tighten(d.Limits); err != nil {
+		return err
+	}
+	checkWait(&p, d.Wait)
+	return p.Err()
+}
+
+const maxModel = 200 // characters of a model's name
+
+func checkWait(p *task.Problems, wait time.Duration) {
+	if wait < 0 || wait > task.MaxWait {
+		p.Add("waitSeconds", "must be 0 to %d", int(task.MaxWait.Seconds()))
+	}
+}
+
+func oneOf(s string, list []string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// delegate returns the definition of an agent that can be given work.
+func (s *Service) delegate(id string) (task.Agent, error) {
+	if _, err := s.known("agentType", id); err != nil {
+		return task.Agent{}, err
+	}
+	if err := s.owner("agentType", id, task.Active); err != nil {
+		return task.Agent{}, err
+	}
+	return s.starter(id)
+}
+
+// AgentTypes lists the agents that work may be given to, and which of them can
+// be started. Error: may not read.
+func (s *Service) AgentTypes(a task.Actor) ([]task.AgentType, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	list := []task.AgentType{}
+	for _, def := range s.agents.Agents() {
+		v := task.AgentType{ID: def.ID, Description: def.Description, Tools: append([]string{}, def.Tools...), Startable: true}
+		if _, err := s.starter(def.ID); err != nil {
+			v.Startable, v.Reason = false, err.Error()
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// delegate makes the subtask, its link and its run in one transaction.
+func (t *tx) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
+	c, err := t.caller(d)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.notPaused(def.ID); err != nil {
+		return 0, err
+	}
+	if err := t.paced(); err != nil {
+		return 0, err
+	}
+	ask, err := t.settle(def, c, d)
+	if err != nil {
+		return 0, err
+	}
+	id, err := t.delegatedTask(def, c, d)
+	if err != nil {
+		return 0, err
+	}
+	k, err := t.TaskBare(id)
+	if err != nil {
+		return 0, err
+	}
+	n := newRun{cause: task.CauseDelegate, attempt: 1, depth: c.depth + 1, ask: ask}
+	if c.run != nil {
+		n.parent = c.run.ID
+	}
+	return t.createRun(k, def, n)
+}
+
+// delegatedTask makes the task that is given away, with its link to the
+// caller's.
+func (t *tx) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task.ID, error) {
+	in := task.New{Title: titleOf(d.Task), Description: d.Task, Owner: def.ID, Status: task.Active, Channel: "web", NoStart: true}
+	if c.parent == nil {
+		return t.insertTask(in, 0, 0)
+	}
+	in.Channel, in.Priority = c.parent.Channel, c.parent.Priority
+	if in.Channel == "" {
+		in.Channel = "web"
+	}
+	for i, at := range d.Resources {
+		if at < 0 || at >= len(c.parent.Resources) {
+			return 0, outOfRange("resources["+task.ID(i).String()+"]", "resource", c.parent.ID, at, len(c.parent.Resources))
+		}
+		in.Resources = append(in.Resources, c.parent.Resources[at])
+	}
+	id, err := t.insertTask(in, c.parent.ID, c.parent.Nesting+1)
+	if err != nil {
+		return 0, err
+	}
+	told := changes{"subtask": id, "owner": def.ID}
+	if d.StepIndex != nil {
+		told["step"] = *d.StepIndex
+		if err := t.LinkStep(c.parent.ID, *d.StepIndex, id); err != nil {
+			return 0, err
+		}
+	}
+	if err := t.stepped(c.parent, task.EvSubtaskCreated, told); err != nil {
+		return 0, err
+	}
+	return id, t.renew(c.parent)
+}
+
+const maxDelegatedTitle = 100 // characters; the whole text is the description
+
+// titleOf makes a title of the first line of what is to be done.
+func titleOf(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = strings.TrimSpace(strings.ReplaceAll(line, "\r", " "))
+	if utf8.RuneCountInString(line) <= maxDelegatedTitle {
+		return line
+	}
+	return strings.TrimSpace(string([]rune(line)[:maxDelegatedTitle-1])) + "…"
+}

@@ -1,0 +1,114 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"taskyard/task"
+)
+
+// settle turns what the caller asks for into what bounds the run: never wider
+// than the agent's definition and than what the caller has itself. Errors: the
+// fields that ask for more.
+func (t *tx) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, error) {
+	model, err := t.s.modelFor(def, c.model, d)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := toolsFor(def, c, d.Tools)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := t.s.delegatedLimits(def).Within(c.left).Tighten(d.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return &task.Ask{Model: model, Complexity: d.Complexity, Tools: tools, Limits: limits}, nil
+}
+
+// modelFor chooses the model: the one asked for, by complexity, the agent's,
+// the caller's, the provider's.
+func (s *Service) modelFor(def task.Agent, callers string, d task.Delegation) (string, error) {
+	tool := *s.cfg.TaskTool
+	if d.Model == "" {
+		for _, m := range []string{def.Models[d.Complexity], def.Model, callers, tool.DefaultModel} {
+			if m != "" {
+				return m, nil
+			}
+		}
+		return "", nil
+	}
+	if !tool.ModelOverride {
+		return "", task.FieldErrorf("model", "must be left out: this yard lets no caller choose a model (task_tool.allow_model_override = false)")
+	}
+	known := modelsOf(def, callers, tool)
+	switch {
+	case tool.AnyModel || slices.Contains(known, d.Model):
+		return d.Model, nil
+	case len(known) == 0:
+		return "", task.FieldErrorf("model", "unknown model %q: no model is configured or named by agent %s; leave it out", d.Model, def.ID)
+	}
+	return "", task.FieldErrorf("model", "unknown model %q: allowed are %s", d.Model, strings.Join(known, ", "))
+}
+
+// modelsOf lists the models that may be asked for: the providers', and those
+// that the agent's definition and the caller's run name.
+func modelsOf(def task.Agent, callers string, tool TaskTool) []string {
+	list := slices.Clone(tool.Models)
+	list = append(list, tool.DefaultModel, def.Model, callers)
+	for _, m := range def.Models {
+		list = append(list, m)
+	}
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(m string) bool { return m == "" })
+}
+
+// toolsFor is the widest set of tools that the run may have: the caller's own,
+// or those of them that it asks for.
+func toolsFor(def task.Agent, c *caller, asked []string) ([]string, error) {
+	if asked == nil {
+		return c.tools, nil
+	}
+	var p task.Problems
+	for _, tool := range asked {
+		switch {
+		case c.tools != nil && !slices.Contains(c.tools, tool):
+			p.Add("tools", "%s is wider than your own tools (%s)", tool, toolList(c.tools))
+		case !def.HasTool(tool):
+			p.Add("tools", "agent %s does not have %s; it has %s", def.ID, tool, toolList(def.Tools))
+		}
+	}
+	return append([]string{}, asked...), p.Err()
+}
+
+// intersect returns what stands in both lists, in the order of the first; nil
+// is no bound.
+func intersect(a, b []string) []string {
+	out := []string{}
+	for _, v := range a {
+		if b == nil || slices.Contains(b, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// ownLimits are those that the definition itself names.
+func ownLimits(def task.Agent) task.Limits {
+	return task.Limits{
+		TimeoutSeconds: int(def.Timeout.Seconds()), IdleTimeoutSeconds: int(def.IdleTimeout.Seconds()),
+		MaxTokens: def.MaxTokens, MaxTurns: def.MaxTurns, MaxCostUSD: def.MaxCostUSD,
+	}
+}
+
+// delegatedLimits are those of a delegated run before its caller's bound it.
+func (s *Service) delegatedLimits(def task.Agent) task.Limits {
+	l := ownLimits(def)
+	if l.TimeoutSeconds == 0 {
+		l.TimeoutSeconds = int(s.cfg.TaskTool.Timeout.Seconds())
+	}
+	if l.IdleTimeoutSeconds == 0 {
+		l.IdleTimeoutSeconds = int(s.cfg.IdleTimeout.Seconds())
+	}
+	return l.Within(task.Limits{MaxTokens: s.cfg.TaskTool.MaxTokens})
+}

@@ -1,0 +1,159 @@
+package service
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+// caller is who delegates: from within a run or not, with what it may give.
+type caller struct {
+	run    *task.Run  // nil outside a run
+	parent *task.Task // whole; nil: what is delegated stands alone
+	depth  int        // of the run, or of the task that was itself delegated
+	tools  []string   // the widest that it may give; nil: any
+	model  string
+	left   task.Limits // of the run
+}
+
+// caller finds out who delegates and checks that it may: the run comes from
+// the token, never from the caller's word.
+func (t *tx) caller(d task.Delegation) (*caller, error) {
+	c := &caller{}
+	if def, ok := t.s.agents.Agent(t.actor.Name); ok && t.actor.IsAgent() {
+		c.tools, c.model = append([]string{}, def.Tools...), def.Model
+	}
+	if err := t.fromRun(c, &d); err != nil {
+		return nil, err
+	}
+	if err := t.above(c, d); err != nil {
+		return nil, err
+	}
+	if t.actor.IsAgent() && !slices.Contains(c.tools, "task") {
+		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not delegate here: the tools it was given are %s", t.actor.Name, toolList(c.tools))
+	}
+	if limit := t.s.cfg.TaskTool.MaxDepth; c.depth >= limit {
+		return nil, task.Errorf(task.Conflict, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth %d, limit %d)", c.depth, limit)
+	}
+	return c, nil
+}
+
+// fromRun fills in what the caller's run says.
+func (t *tx) fromRun(c *caller, d *task.Delegation) error {
+	if t.actor.RunID == 0 {
+		return nil
+	}
+	run, err := t.Run(t.actor.RunID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case run.Status != task.RunRunning:
+		return ended(run)
+	case d.ParentTask != 0 && d.ParentTask != run.TaskID:
+		return task.FieldErrorf("taskId", "must be left out inside a run: run %d works on task %d", run.ID, run.TaskID)
+	}
+	if run.Spec != nil {
+		c.tools = append([]string{}, run.Spec.Tools...)
+	}
+	c.run, c.depth, c.model, d.ParentTask = run, run.Depth, run.Model, run.TaskID
+	c.left, err = t.left(run)
+	return err
+}
+
+func toolList(tools []string) string {
+	if len(tools) == 0 {
+		return "none"
+	}
+	return strings.Join(tools, ", ")
+}
+
+// above fills in the parent task. Outside a run, a task that was itself
+// delegated hands on its depth and tools.
+func (t *tx) above(c *caller, d task.Delegation) error {
+	id := d.ParentTask
+	if c.run != nil {
+		id = c.run.TaskID
+	}
+	if id == 0 {
+		var p task.Problems
+		if d.StepIndex != nil {
+			p.Add("stepIndex", "needs a task whose step it is: name it with taskId")
+		}
+		if len(d.Resources) > 0 {
+			p.Add("resources", "need a task whose resources they are: name it with taskId")
+		}
+		return p.Err()
+	}
+	k, err := t.mayHaveSubtask(id)
+	if err != nil {
+		return err
+	}
+	if d.StepIndex != nil {
+		if err := freeStep(k, "stepIndex", *d.StepIndex); err != nil {
+			return err
+		}
+	}
+	c.parent = k
+	if c.run != nil {
+		return nil
+	}
+	origin, err := t.DelegatedTask(id)
+	if err != nil || origin == nil {
+		return err
+	}
+	c.depth = origin.Depth
+	if t.actor.IsAgent() && origin.Ask.Tools != nil {
+		c.tools = intersect(c.tools, origin.Ask.Tools)
+	}
+	return nil
+}
+
+// left is what the limits of a running run still allow, as far as its use is
+// known. Error: nothing.
+func (t *tx) left(r *task.Run) (task.Limits, error) {
+	l := r.Limits
+	l.IdleTimeoutSeconds = 0 // says nothing about another run
+	if l.TimeoutSeconds > 0 {
+		if l.TimeoutSeconds -= int((t.Now.Sub(r.StartedAt) + time.Second - 1) / time.Second); l.TimeoutSeconds <= 0 {
+			return l, task.FieldErrorf("limits.timeoutSeconds", "run %d has no time left to give", r.ID)
+		}
+	}
+	used, _, err := t.Told(r.ID)
+	if err != nil {
+		return l, err
+	}
+	below, err := t.UseBelow(r.ID)
+	if err != nil {
+		return l, err
+	}
+	used = used.Plus(below)
+	if l.MaxTokens > 0 {
+		if l.MaxTokens -= used.Tokens(); l.MaxTokens <= 0 {
+			return l, task.FieldErrorf("limits.maxTokens", "run %d has no tokens left to give: %d of %d are used", r.ID, used.Tokens(), r.Limits.MaxTokens)
+		}
+	}
+	if l.MaxCostUSD > 0 {
+		if l.MaxCostUSD -= used.CostUSD; l.MaxCostUSD <= 0 {
+			return l, task.FieldErrorf("limits.maxCostUsd", "run %d has no money left to give: %.4f of %.4f USD are used", r.ID, used.CostUSD, r.Limits.MaxCostUSD)
+		}
+	}
+	return l, nil
+}
+
+// paced refuses an agent that delegated too often within the last hour.
+func (t *tx) paced() error {
+	limit := t.s.cfg.TaskTool.MaxPerHour
+	if !t.actor.IsAgent() {
+		return nil
+	}
+	n, oldest, err := t.DelegatedSince(t.actor.Name, t.Now.Add(-time.Hour))
+	if err != nil || n < limit {
+		return err
+	}
+	e := task.Errorf(task.TooMany, task.CodeRateLimited, "agent %s has delegated %d times within an hour, and may %d times (task_tool.max_per_hour)", t.actor.Name, n, limit)
+	e.Retry = max(1, int(oldest.Add(time.Hour).Sub(t.Now).Seconds())+1)
+	return e
+}

@@ -1,0 +1,127 @@
+package service
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// cancelDelegated cancels what a run delegated and that has not ended, with
+// its tasks: nobody is left to take the result.
+func (t *tx) cancelDelegated(r *task.Run, to task.State, reason string) error {
+	children, err := t.OpenChildren(r.ID)
+	if err != nil {
+		return err
+	}
+	why := "run " + r.ID.String() + ", which delegated it, was " + string(to.Status)
+	if to.Status == task.RunFailed {
+		why = "run " + r.ID.String() + ", which delegated it, failed"
+	}
+	if reason != "" {
+		why += ": " + reason
+	}
+	for _, c := range children {
+		k, err := t.TaskBare(c.TaskID)
+		if err != nil {
+			return err
+		}
+		if k.Status.Archived() { // its run says its last words
+			err = t.endCanceled(c, task.PhaseBy, why, ErrStopCanceled)
+		} else {
+			_, err = t.cancelTree(k, why)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completeDelegated completes the task of a delegated run that has completed,
+// with its summary, unless the work goes on: a question is open, another run
+// follows, or somebody else has the task.
+func (t *tx) completeDelegated(r *task.Run, k *task.Task, summary string) error {
+	if r.Ask == nil || k.QuestionID != 0 || k.Owner != r.Agent || k.Claim.Live(t.Now) {
+		return nil
+	}
+	open, err := t.OpenRun(k.ID)
+	if err != nil || open != nil {
+		return err
+	}
+	return t.complete(k, summary)
+}
+
+// asksItself tells whether the running run of a parent task delegated the
+// subtask: it hears of the end by waiting, or else after its own end.
+func (t *tx) asksItself(parent, k *task.Task) (bool, error) {
+	if parent.OpenRunID == 0 {
+		return false, nil
+	}
+	return t.DelegatedBy(parent.OpenRunID, k.ID)
+}
+
+// unheard tells whether something that a run delegated has ended without the
+// run's having been told: then one more run follows.
+func (t *tx) unheard(r *task.Run) (bool, error) {
+	list, err := t.EndedDelegations(r.ID)
+	if err != nil {
+		return false, err
+	}
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	for _, id := range list {
+		if !t.s.heard[r.ID][id] {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// pickLent finds a delegated run that works on the place of the run that
+// delegated it: else that would hold the place and wait for ever. Of what one
+// run delegated one at a time goes beyond the cap of the yard, and runs that
+// may be waiting for others do not count against their agent's.
+func (t *tx) pickLent(busy map[task.ID]bool, total int) (*task.Run, error) {
+	list, err := t.LentQueued()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range list {
+		if busy[l.Run.TaskID] || !l.Idle && total >= t.s.cfg.MaxParallel {
+			continue
+		}
+		if free, err := t.freeToStart(l.Run.Agent); err != nil || free {
+			return l.Run, err
+		}
+	}
+	return nil, nil
+}
+
+// freeToStart tells whether an agent is not paused and has a place, those of
+// its runs left aside that may be waiting for what they delegated.
+func (t *tx) freeToStart(agent string) (bool, error) {
+	if p, err := t.pausedBy(agent); err != nil || p != nil {
+		return false, err
+	}
+	n, err := t.Active(agent)
+	def, ok := t.s.agents.Agent(agent)
+	return err == nil && (!ok || n < max(1, def.MaxParallel)), err
+}
+
+const maxLogged = 4096 // bytes of a transcript line in the log
+
+// logLines shows what a delegated run does to those who read the log.
+func (s *Service) logLines(ctx context.Context, r *task.Run, lines []task.Message) {
+	for _, m := range lines {
+		text := m.Content
+		if len(text) > maxLogged {
+			text = text[:maxLogged]
+			for !utf8.ValidString(text) {
+				text = text[:len(text)-1]
+			}
+			text += "…"
+		}
+		s.log.InfoContext(ctx, "delegated run says", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "role", m.Role, "type", m.Type, "text", text, "data", string(m.Data))
+	}
+}

@@ -1,0 +1,32 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+
+	"taskyard/task"
+)
+
+// focusedPrompt is what a delegated run is asked in place of the work prompt.
+const focusedPrompt = `You work for %s, who gave you this one task and waits for the result. You start with a context of your own: you know of the rest of the work only what stands here.
+
+- Do this task and nothing beyond it. Do not ask back for what you can find out.
+- Your tools: %s. Others are refused.
+- If something stops you, say what failed and why; that is a result too.
+- End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. %s reads that alone, at most about 2,000 tokens of it, not what you say before.`
+
+// delegatedPrompt puts the task that was given away first.
+func delegatedPrompt(k *task.Task, tools []string) string {
+	var b strings.Builder
+	text := k.Description
+	if strings.TrimSpace(text) == "" {
+		text = k.Title
+	}
+	fmt.Fprintf(&b, "# Your task\n\n%s\n\n", text)
+	rest := *k
+	rest.Description = ""
+	b.WriteString(taskBlock(&rest))
+	b.WriteString("\n\n")
+	fmt.Fprintf(&b, focusedPrompt, k.CreatedBy, toolList(tools), k.CreatedBy)
+	return b.String()
+}

@@ -1,0 +1,253 @@
+package service
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// boss may delegate; so may lead, which it delegates to; hand may not.
+const (
+	bossTools = "tools: read, grep, edit, task"
+	leadTools = "tools: read, edit, bash, task"
+)
+
+// delegating makes a yard with agents that delegate, without approvals.
+func delegating(t *testing.T, with ...func(*Config)) *yard {
+	t.Helper()
+	y := newYard(t, append([]func(*Config){noApprove}, with...)...)
+	y.define("boss", definition(bossTools, "runner: script", "timeout: 200s", "max_tokens: 1000", "max_cost_usd: 2", "model: big"))
+	y.define("lead", definition(leadTools, "runner: script", "max_parallel: 3"))
+	y.define("hand", definition("tools: read, bash", "runner: script", "max_parallel: 3", "model: own", "models:\n  low: small\n  high: huge"))
+	return y
+}
+
+func tool(change func(*TaskTool)) func(*Config) {
+	return func(c *Config) {
+		t := DefaultTaskTool()
+		change(&t)
+		c.TaskTool = &t
+	}
+}
+
+func (y *yard) delegate(a task.Actor, d task.Delegation) task.Delegated {
+	y.t.Helper()
+	if d.Task == "" {
+		d.Task = "Look into it"
+	}
+	if d.AgentType == "" {
+		d.AgentType = "hand"
+	}
+	return must[task.Delegated](y.t)(y.s.Delegate(y.ctx(), a, d))
+}
+
+func (y *yard) delegated(a task.Actor, run task.ID) task.Delegated {
+	y.t.Helper()
+	return must[task.Delegated](y.t)(y.s.DelegatedRun(y.ctx(), a, run, 0))
+}
+
+func (y *yard) refuses(a task.Actor, d task.Delegation, code task.Code, words ...string) *task.Error {
+	y.t.Helper()
+	if d.Task == "" {
+		d.Task = "Look into it"
+	}
+	if d.AgentType == "" {
+		d.AgentType = "hand"
+	}
+	last := y.lastEvent()
+	_, err := y.s.Delegate(y.ctx(), a, d)
+	e := refused(y.t, err, code, words...)
+	equal(y.t, "last event", y.lastEvent(), last)
+	return e
+}
+
+func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
+	y := delegating(t)
+	k, st, own := y.inRun("boss", steps("a", "b"), func(in *task.New) {
+		in.Priority = 7
+		in.Resources = []task.Resource{{Type: "file", Value: "/a"}, {Type: "url", Value: "https://example.com", Label: "the page"}, {Type: "file", Value: "/c"}}
+	})
+	d := y.delegate(own, task.Delegation{Task: "Read the page\nand tell what it says.", StepIndex: ptr(1), Resources: []int{2, 1}})
+	sub, run := y.task(d.TaskID), y.run(d.RunID)
+	t.Run("the subtask is the caller's, owned by the agent", func(t *testing.T) {
+		equal(t, "parent", sub.ParentTaskID, k.ID)
+		equal(t, "created by", sub.CreatedBy, "boss")
+		equal(t, "owner", sub.Owner, "hand")
+		equal(t, "title", sub.Title, "Read the page")
+		equal(t, "description", sub.Description, "Read the page\nand tell what it says.")
+		equal(t, "priority", sub.Priority, 7)
+	})
+	t.Run("it is linked to the step", func(t *testing.T) { equal(t, "step", y.task(k.ID).Steps[1].TaskID, d.TaskID) })
+	t.Run("it has the resources by reference, in the asked order", func(t *testing.T) {
+		equal(t, "resources", fmt.Sprint(sub.Resources), fmt.Sprint([]task.Resource{{Type: "file", Value: "/c"}, {Type: "url", Value: "https://example.com", Label: "the page"}}))
+	})
+	t.Run("its run names the run that asked", func(t *testing.T) {
+		equal(t, "cause", run.Cause, task.CauseDelegate)
+		equal(t, "asked by", run.AskedBy, "boss")
+		equal(t, "parent run", run.ParentRun, st.Run.ID)
+		equal(t, "task of the parent run", run.ParentRunTask, k.ID)
+		equal(t, "depth", run.Depth, 1)
+	})
+	t.Run("the answer is how it stands", func(t *testing.T) {
+		equal(t, "answer", fmt.Sprintf("%+v", d), fmt.Sprintf("%+v", task.Delegated{RunID: d.RunID, TaskID: d.TaskID, Status: task.RunPending, Phase: task.PhaseQueued, FilesModified: []string{}, Artifacts: []string{}}))
+	})
+	t.Run("its end completes the task, and success tells so", func(t *testing.T) {
+		child := y.start()
+		equal(t, "run", child.Run.ID, d.RunID)
+		equal(t, "status", y.delegated(own, d.RunID).Status, task.RunRunning)
+		ok(t, y.s.AppendTranscript(y.ctx(), child.Run.ID, child.Run.Lease, []task.Message{
+			{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","input":{"path":"main.go"}}`)},
+			{Type: "tool_call", Content: "read", Data: []byte(`{"tool":"read","input":{"path":"other.go"}}`)},
+			{Type: "usage", Content: "", Data: []byte(`{"tokensIn":30,"tokensOut":4}`)},
+			{Type: "usage", Content: "", Data: []byte(`{"tokensIn":"none of these"}`)},
+		}))
+		equal(t, "tokens so far", y.delegated(own, d.RunID).TokensUsed, 34)
+		f := completed("The page says hello.")
+		f.Artifacts, f.Usage = []string{"notes.md"}, task.Usage{ToolCalls: 2, TokensIn: 30, TokensOut: 4}
+		y.finish(child, f)
+		want := task.Delegated{
+			RunID: d.RunID, TaskID: d.TaskID, Status: task.RunCompleted, Phase: task.PhaseEnded, Success: true, Summary: "The page says hello.",
+			FilesModified: []string{"main.go"}, Artifacts: []string{"notes.md"}, ToolCalls: 2, TokensUsed: 34,
+		}
+		equal(t, "answer", fmt.Sprintf("%+v", y.delegated(own, d.RunID)), fmt.Sprintf("%+v", want))
+		equal(t, "task", y.task(d.TaskID).Status, task.Done)
+		equal(t, "summary", y.task(d.TaskID).Summary, "The page says hello.")
+	})
+	y.chain()
+}
+
+func TestWhatADelegationMustSay(t *testing.T) {
+	y := delegating(t)
+	_, _, own := y.inRun("boss", steps("a"))
+	for name, c := range map[string]struct {
+		d     task.Delegation
+		code  task.Code
+		words []string
+	}{
+		"a task":                   {task.Delegation{Task: " \n"}, task.CodeInvalidField, []string{"task: is required"}},
+		"a known agent":            {task.Delegation{AgentType: "nobody"}, task.CodeUnknownAgent, []string{"nobody", "known agents", "hand"}},
+		"an agent that serves":     {task.Delegation{AgentType: "bad"}, task.CodeInvalidAgent, []string{"bad"}},
+		"an agent that starts":     {task.Delegation{AgentType: "pull"}, task.CodePullOnly, []string{"claims its work itself"}},
+		"a complexity of three":    {task.Delegation{Complexity: "huge"}, task.CodeInvalidField, []string{"estimatedComplexity", "low, medium, high"}},
+		"a step that is there":     {task.Delegation{StepIndex: ptr(1)}, task.CodeInvalidField, []string{"stepIndex", "steps 0 to 0"}},
+		"no negative step":         {task.Delegation{StepIndex: ptr(-1)}, task.CodeInvalidField, []string{"stepIndex"}},
+		"resources that are there": {task.Delegation{Resources: []int{0}}, task.CodeInvalidField, []string{"resources[0]", "has no resources"}},
+		"known tools":              {task.Delegation{Tools: []string{"sword"}}, task.CodeInvalidField, []string{"tools", "sword", "known are"}},
+		"no long wait":             {task.Delegation{Wait: 51 * time.Second}, task.CodeInvalidField, []string{"waitSeconds", "0 to 50"}},
+		"no other task in a run":   {task.Delegation{ParentTask: 999}, task.CodeInvalidField, []string{"taskId", "inside a run"}},
+		"positive limits":          {task.Delegation{Limits: task.Limits{MaxTokens: -1}}, task.CodeInvalidField, []string{"limits.maxTokens"}},
+	} {
+		t.Run(name, func(t *testing.T) { y.refuses(own, c.d, c.code, c.words...) })
+	}
+	t.Run("one subtask a step", func(t *testing.T) {
+		d := y.delegate(own, task.Delegation{StepIndex: ptr(0)})
+		y.refuses(own, task.Delegation{StepIndex: ptr(0)}, task.CodeStepLinked, d.TaskID.String())
+	})
+}
+
+func TestDelegationGoesAsDeepAsItsLimit(t *testing.T) {
+	y := delegating(t, func(c *Config) { c.MaxParallel = 1 })
+	_, _, root := y.inRun("boss")
+	t.Run("the first run and the one below it may delegate, the third may not", func(t *testing.T) {
+		y.delegate(root, task.Delegation{AgentType: "lead"})
+		child := y.actor(y.start())
+		d := y.delegate(child, task.Delegation{AgentType: "lead"})
+		equal(t, "depth", y.run(d.RunID).Depth, 2)
+		grandchild := y.actor(y.start())
+		y.refuses(grandchild, task.Delegation{}, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth 2, limit 2)")
+	})
+	t.Run("a limit of 0 forbids all of it", func(t *testing.T) {
+		y := delegating(t, tool(func(c *TaskTool) { c.MaxDepth = 0 }))
+		_, _, own := y.inRun("boss")
+		y.refuses(own, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
+		y.refuses(maya, task.Delegation{}, task.CodeDepthExceeded, "(depth 0, limit 0)")
+	})
+	t.Run("a later run of a delegated task is as deep as the first", func(t *testing.T) {
+		y := delegating(t, wakes)
+		_, _, own := y.inRun("boss")
+		d := y.delegate(own, task.Delegation{AgentType: "lead"})
+		st := y.start()
+		child := y.actor(st)
+		must[task.Message](t)(y.s.Notify(y.ctx(), child, d.TaskID, "Which one?", true))
+		y.finish(st, completed("asked"))
+		equal(t, "phase", y.delegated(own, d.RunID).Phase, task.PhaseQuestion)
+		must[task.Message](t)(y.s.Reply(y.ctx(), maya, d.TaskID, "The second."))
+		woken := y.openRun(d.TaskID)
+		equal(t, "cause", woken.Cause, task.CauseWake)
+		equal(t, "depth", woken.Depth, 1)
+		again := y.start()
+		equal(t, "tools", fmt.Sprint(again.Spec.Tools), "[read edit task]")
+		y.finish(again, completed("It was the second."))
+		equal(t, "summary", y.delegated(own, d.RunID).Summary, "It was the second.")
+	})
+}
+
+func TestWhoMayDelegate(t *testing.T) {
+	t.Run("an agent without the tool task may not, in a run or not", func(t *testing.T) {
+		y := delegating(t)
+		_, _, own := y.inRun("hand")
+		y.refuses(own, task.Delegation{}, task.CodeForbidden, "hand", "tool task")
+		y.refuses(agentActor("hand"), task.Delegation{}, task.CodeForbidden, "hand", "tool task")
+	})
+	t.Run("nor may a run that was not given it", func(t *testing.T) {
+		y := delegating(t)
+		_, _, own := y.inRun("boss")
+		y.delegate(own, task.Delegation{AgentType: "lead", Tools: []string{"read"}})
+		child := y.actor(y.start())
+		y.refuses(child, task.Delegation{}, task.CodeForbidden, "lead", "read")
+		_, err := y.s.CreateTask(y.ctx(), child, task.New{Title: "Around the corner", Owner: "hand"})
+		refused(t, err, task.CodeForbidden, "delegated")
+	})
+	t.Run("outside a run an agent names a task that it owns", func(t *testing.T) {
+		y := delegating(t)
+		mine, others := y.create(maya, "boss", noStart, steps("a")), y.create(maya, "lead", noStart)
+		d := y.delegate(agentActor("boss"), task.Delegation{ParentTask: mine.ID, StepIndex: ptr(0)})
+		equal(t, "parent", y.task(d.TaskID).ParentTaskID, mine.ID)
+		equal(t, "parent run", y.run(d.RunID).ParentRun, 0)
+		equal(t, "depth", y.run(d.RunID).Depth, 1)
+		y.refuses(agentActor("boss"), task.Delegation{ParentTask: others.ID}, task.CodeForbidden, "owner")
+	})
+	t.Run("without a task the new one stands alone, and has no step or resource", func(t *testing.T) {
+		y := delegating(t)
+		d := y.delegate(oleg, task.Delegation{})
+		equal(t, "parent", y.task(d.TaskID).ParentTaskID, 0)
+		y.refuses(oleg, task.Delegation{StepIndex: ptr(0)}, task.CodeInvalidField, "stepIndex", "taskId")
+		y.refuses(oleg, task.Delegation{Resources: []int{0}}, task.CodeInvalidField, "resources", "taskId")
+	})
+	t.Run("a viewer may not", func(t *testing.T) { delegating(t).refuses(vera, task.Delegation{}, task.CodeForbidden) })
+	t.Run("a task that was delegated hands on its depth and tools", func(t *testing.T) {
+		y := delegating(t)
+		_, _, own := y.inRun("boss")
+		d := y.delegate(own, task.Delegation{AgentType: "lead"})
+		e := y.delegate(agentActor("lead"), task.Delegation{ParentTask: d.TaskID})
+		equal(t, "depth", y.run(e.RunID).Depth, 2)
+		f := y.run(e.RunID)
+		equal(t, "tools", fmt.Sprint(f.Ask.Tools), "[read edit task]")
+	})
+	t.Run("nobody where it is switched off", func(t *testing.T) {
+		y := delegating(t, tool(func(c *TaskTool) { c.Enabled = false }))
+		y.refuses(maya, task.Delegation{}, task.CodeDelegationOff, "switched off")
+	})
+}
+
+func TestAnAgentDelegatesSoManyTimesAnHour(t *testing.T) {
+	y := delegating(t, tool(func(c *TaskTool) { c.MaxPerHour = 2 }))
+	_, _, own := y.inRun("boss", func(in *task.New) {})
+	y.delegate(own, task.Delegation{})
+	y.forward(time.Minute)
+	y.delegate(own, task.Delegation{})
+	e := y.refuses(own, task.Delegation{}, task.CodeRateLimited, "boss", "2 times")
+	equal(t, "kind", e.Kind, task.TooMany)
+	equal(t, "seconds to wait", e.Retry, 59*60+1)
+	t.Run("people and other agents are not held up", func(t *testing.T) {
+		y.delegate(maya, task.Delegation{})
+		y.delegate(agentActor("lead"), task.Delegation{})
+	})
+	t.Run("after the hour it may again", func(t *testing.T) {
+		y.forward(59*time.Minute + time.Second)
+		boss := agentActor("boss")
+		y.delegate(boss, task.Delegation{})
+	})
+}

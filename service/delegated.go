@@ -1,0 +1,179 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// DelegatedRun tells how a delegation stands, named by any of its runs. It
+// answers once that has ended, or when wait (0 to task.MaxWait) is over.
+// Errors: unknown run, not a delegated one, not the caller's to follow.
+func (s *Service) DelegatedRun(ctx context.Context, a task.Actor, id task.ID, wait time.Duration) (task.Delegated, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return task.Delegated{}, err
+	}
+	var p task.Problems
+	if checkWait(&p, wait); p.Err() != nil {
+		return task.Delegated{}, p.Err()
+	}
+	return s.follow(ctx, a, id, wait)
+}
+
+// follow looks, and looks again after each change of the task, until the
+// delegation has ended or the time is over.
+func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait time.Duration) (task.Delegated, error) {
+	d, err := s.standing(ctx, a, id)
+	if err != nil || d.Ended() || wait == 0 {
+		return d, err
+	}
+	sub := s.hub.Subscribe("task:" + d.TaskID.String())
+	defer sub.Close()
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	for {
+		if d, err = s.standing(ctx, a, id); err != nil || d.Ended() {
+			return d, err
+		}
+		select {
+		case <-sub.C:
+			sub.Take()
+		case <-over.C:
+			return d, nil
+		case <-sub.Done(): // the server stops
+			return d, nil
+		case <-ctx.Done():
+			return d, ctx.Err()
+		}
+	}
+}
+
+// standing reads how a delegation stands, and remembers that the run that
+// asked was told of its end.
+func (s *Service) standing(ctx context.Context, a task.Actor, id task.ID) (task.Delegated, error) {
+	var asker task.ID
+	d, err := read(ctx, s, func(rx *db.Rx) (d task.Delegated, err error) {
+		r, k, err := delegation(rx, a, id)
+		if err != nil {
+			return d, err
+		}
+		asker = r.ParentRun
+		return delegatedOf(rx, r, k)
+	})
+	if err == nil && d.Ended() && a.RunID != 0 && a.RunID == asker {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.heard[asker] == nil {
+			s.heard[asker] = map[task.ID]bool{}
+		}
+		s.heard[asker][d.TaskID] = true
+	}
+	return d, err
+}
+
+// delegation returns the newest run of a delegation that the caller may
+// follow, with its task.
+func delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *task.Task, error) {
+	r, err := rx.Run(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Ask == nil {
+		return nil, nil, task.Errorf(task.NotFound, task.CodeRunNotFound, "Run %d was not delegated: read it with GET /api/runs/%d", id, id)
+	}
+	k, err := rx.Task(r.TaskID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := related(rx, a, k); err != nil {
+		return nil, nil, task.Errorf(task.Forbidden, task.CodeForbidden, "run %d was delegated by %s: only that agent, the owners of the tasks above and people may follow and stop it", id, k.CreatedBy)
+	}
+	last, err := rx.DelegatedTask(r.TaskID)
+	return last, k, err
+}
+
+// delegatedOf tells how a delegation stands by its task and newest run.
+func delegatedOf(rx *db.Rx, r *task.Run, k *task.Task) (d task.Delegated, err error) {
+	used, err := rx.TaskUse(k.ID)
+	if err != nil {
+		return d, err
+	}
+	told, files, err := rx.Told(r.ID)
+	if err != nil {
+		return d, err
+	}
+	if r.EndedAt == 0 {
+		used = used.Plus(told)
+	}
+	d = task.Delegated{
+		RunID: r.ID, TaskID: k.ID, Status: r.Status, Phase: r.Phase,
+		FilesModified: files, Artifacts: r.Artifacts, ToolCalls: used.ToolCalls, TokensUsed: used.Tokens(),
+	}
+	if r.Status.Final() {
+		conclude(&d, r, k)
+	}
+	return d, nil
+}
+
+// conclude says what the end of the newest run means for the whole.
+func conclude(d *task.Delegated, r *task.Run, k *task.Task) {
+	switch {
+	case k.Status == task.Done:
+		d.Status, d.Phase, d.Success = task.RunCompleted, task.PhaseEnded, true
+		if d.Summary = r.Summary; d.Summary == "" {
+			d.Summary = k.Summary
+		}
+		d.Summary = task.Condense(d.Summary, r.ID)
+	case k.Status == task.Canceled:
+		d.Status, d.Error = task.RunCanceled, "task "+k.ID.String()+" was canceled"
+		if k.Summary != "" {
+			d.Error += ": " + k.Summary
+		}
+	case k.QuestionID != 0:
+		d.Status, d.Phase = task.RunPending, task.PhaseQuestion
+	case k.Owner != r.Agent || r.Status == task.RunCompleted:
+		d.Status, d.Phase = task.RunPending, task.PhaseHandedOn
+	case r.Status == task.RunFailed:
+		d.Error = fmt.Sprintf("run %d of agent %s failed (%s) in attempt %d: %s", r.ID, r.Agent, r.Phase, r.Attempt, r.Reason)
+	case r.Approval != nil && r.Phase == task.PhaseDenied:
+		d.Error = "denied by " + r.Approval.By + ": " + r.Reason
+	default:
+		d.Error = fmt.Sprintf("run %d was canceled (%s): %s", r.ID, r.Phase, r.Reason)
+	}
+}
+
+// StopDelegated gives a delegation up: its task is canceled with all below
+// it, and their processes are stopped. Errors as DelegatedRun; it has ended.
+func (s *Service) StopDelegated(ctx context.Context, a task.Actor, id task.ID, reason string) (task.Delegated, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return task.Delegated{}, err
+	}
+	if err := checkText("reason", reason); err != nil {
+		return task.Delegated{}, err
+	}
+	err := change(ctx, s, a, func(t *tx) error {
+		r, k, err := delegation(&t.Rx, a, id)
+		if err != nil {
+			return err
+		}
+		if k.Status.Archived() {
+			return task.Errorf(task.Conflict, task.CodeRunEnded, "The delegation of run %d has ended: task %d is %s", id, k.ID, k.Status)
+		}
+		why := "stopped by " + a.Name
+		if reason != "" {
+			why += ": " + reason
+		}
+		if r.Status.Final() && r.Status != task.RunCompleted && k.QuestionID == 0 {
+			return ended(r)
+		}
+		_, err = t.cancel(k, why)
+		return err
+	})
+	if err != nil {
+		return task.Delegated{}, err
+	}
+	return s.standing(ctx, a, id)
+}

@@ -1,0 +1,342 @@
+package service
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func (y *yard) pause(agent string) {
+	y.t.Helper()
+	must[task.Pauses](y.t)(y.s.Pause(y.ctx(), maya, agent, "a bad key"))
+}
+
+func (y *yard) resume(agent string) {
+	y.t.Helper()
+	must[task.Pauses](y.t)(y.s.Resume(y.ctx(), oleg, agent, ""))
+}
+
+func TestAPauseStopsSignups(t *testing.T) {
+	t.Run("of the agent alone", func(t *testing.T) {
+		y := newYard(t)
+		y.create(maya, "coder", noStart)
+		y.create(maya, "planner", noStart)
+		y.pause("coder")
+		_, err := y.s.Signup(y.ctx(), coder, "coder", 1)
+		e := refused(t, err, task.CodePaused, "agent coder is paused by user:maya since 2026-03-02T09:00:00.000Z: a bad key")
+		equal(t, "kind", e.Kind, task.Conflict)
+		equal(t, "retry after", e.Retry, 60)
+		if y.signup(planner) == nil {
+			t.Error("the other agent gets nothing")
+		}
+	})
+	t.Run("of everybody, in every form", func(t *testing.T) {
+		y := newYard(t)
+		k, next := y.working(coder), y.create(maya, "coder", noStart)
+		y.pause("")
+		for _, n := range []int{1, 5} {
+			_, err := y.s.Signup(y.ctx(), coder, "coder", n)
+			refused(t, err, task.CodePaused, "the yard is paused by user:maya")
+		}
+		_, err := y.patchStatus(next.ID, "working")
+		refused(t, err, task.CodePaused)
+		done := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", k.ID, "as asked", 0))
+		equal(t, "completed", done.Completed.Status, task.Done)
+		equal(t, "no next task", done.Task == nil, true)
+	})
+	t.Run("until a person resumes it", func(t *testing.T) {
+		y := newYard(t)
+		k := y.create(maya, "coder", noStart)
+		y.pause("coder")
+		y.pause("")
+		y.resume("")
+		_, err := y.s.Signup(y.ctx(), coder, "coder", 1)
+		refused(t, err, task.CodePaused, "agent coder")
+		y.resume("coder")
+		equal(t, "task", y.signup(coder).ID, k.ID)
+	})
+	t.Run("and not what is held already", func(t *testing.T) {
+		y := newYard(t)
+		k := y.working(coder)
+		y.pause("")
+		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, k.ID, k.Claim.ID))
+		must[task.Message](t)(y.s.Comment(y.ctx(), coder, k.ID, "I go on"))
+		equal(t, "moved to", must[*task.Task](t)(y.move(coder, k.ID, "coder", "planner", "yours")).Owner, "planner")
+	})
+}
+
+func TestAPauseStopsDispatch(t *testing.T) {
+	t.Run("queued runs wait, of the agent alone", func(t *testing.T) {
+		y := newYard(t, noApprove)
+		y.queueRuns("coder", 1)
+		other := y.queueRuns("planner", 1)[0]
+		y.pause("coder")
+		equal(t, "started", y.start().Run.ID, other.ID)
+		y.nothingStarts()
+		y.resume("coder")
+		y.start()
+	})
+	t.Run("wakes, answers, retries and approvals queue up and start at the resume", func(t *testing.T) {
+		y := newYard(t, wakes)
+		asked, waiting := y.create(maya, "coder", noStart), y.create(planner, "coder", noStart)
+		must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "?", true))
+		r := y.ask(waiting.ID)
+		y.pause("")
+		woken := y.create(maya, "reviewer")
+		must[task.Message](t)(y.s.Reply(y.ctx(), maya, asked.ID, "!"))
+		must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{}))
+		y.nothingStarts()
+		var started []task.ID
+		y.resume("")
+		for st, _, err := y.s.NextRun(y.ctx(), nil); st != nil; st, _, err = y.s.NextRun(y.ctx(), nil) {
+			ok(t, err)
+			started = append(started, st.Run.TaskID)
+			y.finish(st, completed("done"))
+		}
+		slices.Sort(started)
+		if !slices.Equal(started, []task.ID{asked.ID, waiting.ID, woken.ID}) {
+			t.Errorf("tasks %v started", started)
+		}
+	})
+	t.Run("ticks make no run and leave a receipt", func(t *testing.T) {
+		y := newYard(t)
+		k := y.create(maya, "coder", noStart)
+		must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", strings.Repeat("long ", 1000)))
+		res := must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+		equal(t, "queued", res.Queued, 0)
+		equal(t, "reason", y.skips()[k.ID], "paused")
+		for _, s := range must[SchedulerState](t)(y.s.Scheduler(y.ctx(), maya)).Skips {
+			if len(s.Detail) > 400 {
+				t.Errorf("the receipt is %d bytes long", len(s.Detail))
+			}
+		}
+	})
+	t.Run("runs by hand are refused", func(t *testing.T) {
+		y := newYard(t)
+		k := y.create(maya, "coder", noStart)
+		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+		y.pause("")
+		_, err := y.s.RunNow(y.ctx(), maya, k.ID)
+		refused(t, err, task.CodePaused, "a bad key")
+		_, err = y.s.RetryRun(y.ctx(), maya, r.ID)
+		refused(t, err, task.CodePaused, "a bad key")
+	})
+	t.Run("running runs go on", func(t *testing.T) {
+		y := newYard(t, noApprove)
+		r := y.queueRuns("coder", 1)[0]
+		st := y.start()
+		y.pause("")
+		ok(t, y.s.RunHeartbeat(y.ctx(), st.Run.ID, st.Run.Lease))
+		y.finish(st, completed("done"))
+		equal(t, "status", y.run(r.ID).Status, task.RunCompleted)
+	})
+	t.Run("a further server over the same database is paused, too", func(t *testing.T) {
+		y := newYard(t, noApprove)
+		y.queueRuns("coder", 1)
+		y.pause("")
+		y.s = y.service(noApprove)
+		y.nothingStarts()
+		equal(t, "paused by", must[task.Pauses](t)(y.s.Pauses(y.ctx(), vera))[0].By, "user:maya")
+		y.resume("")
+		y.start()
+	})
+	t.Run("a resume tells the dispatcher", func(t *testing.T) {
+		y := newYard(t, noApprove)
+		y.pause("")
+		y.wokenAnyway()
+		for len(y.s.Startable()) > 0 {
+			<-y.s.Startable()
+		}
+		y.resume("")
+		equal(t, "signals", len(y.s.Startable()), 1)
+	})
+}
+
+// wokenAnyway has a wake queue a run, which a pause allows.
+func (y *yard) wokenAnyway() {
+	y.t.Helper()
+	y.s.cfg.Wakes = true
+	y.create(maya, "coder")
+	y.s.cfg.Wakes = false
+}
+
+func TestWhoMayPause(t *testing.T) {
+	y := newYard(t)
+	for _, a := range []task.Actor{vera, coder, {}} {
+		before := y.lastEvent()
+		for name, act := range map[string]func() error{
+			"pause":  func() error { _, err := y.s.Pause(y.ctx(), a, "", "x"); return err },
+			"resume": func() error { _, err := y.s.Resume(y.ctx(), a, "", "x"); return err },
+			"stop":   func() error { _, err := y.s.StopEverything(y.ctx(), a, "x"); return err },
+		} {
+			if err := act(); err == nil {
+				t.Errorf("%s may %s", a.Name, name)
+			}
+		}
+		equal(t, "events", y.lastEvent(), before)
+	}
+	_, err := y.s.Pauses(y.ctx(), task.Actor{})
+	refused(t, err, task.CodeUnauthorized)
+}
+
+func TestWhatAPauseNeeds(t *testing.T) {
+	y := newYard(t)
+	pause := func(agent, reason string) error {
+		_, err := y.s.Pause(y.ctx(), maya, agent, reason)
+		return err
+	}
+	t.Run("a reason", func(t *testing.T) {
+		for _, bad := range []string{"", " \n", strings.Repeat("x", 64<<10+1), "a\x00b", "\xff"} {
+			refused(t, pause("", bad), task.CodeInvalidField, "reason")
+			_, err := y.s.StopEverything(y.ctx(), maya, bad)
+			refused(t, err, task.CodeInvalidField, "reason")
+		}
+		ok(t, pause("coder", " "+strings.Repeat("x", 64<<10-2)+" "))
+		equal(t, "bytes", len(must[task.Pauses](t)(y.s.Pauses(y.ctx(), maya))[0].Reason), 64<<10-2)
+		y.resume("coder")
+	})
+	t.Run("an agent that there is", func(t *testing.T) {
+		refused(t, pause("nobody", "x"), task.CodeUnknownAgent, "agent", "coder")
+	})
+	t.Run("no pause that holds already", func(t *testing.T) {
+		ok(t, pause("coder", "first"))
+		y.forward(1e9)
+		e := refused(t, pause("coder", "second"), task.CodePaused, "user:maya", "2026-03-02T09:00:00.000Z", "first")
+		equal(t, "retry after", e.Retry, 0)
+		ok(t, pause("", "all of it"))
+		refused(t, pause("", "again"), task.CodePaused, "the yard", "all of it")
+	})
+	t.Run("and a resume a pause", func(t *testing.T) {
+		for _, agent := range []string{"", "coder"} {
+			y.resume(agent)
+			_, err := y.s.Resume(y.ctx(), maya, agent, "")
+			refused(t, err, task.CodeNotPaused)
+		}
+		_, err := y.s.Resume(y.ctx(), maya, "", strings.Repeat("x", 64<<10+1))
+		refused(t, err, task.CodeInvalidField, "reason")
+	})
+	t.Run("that of an agent whose file is gone ends, too", func(t *testing.T) {
+		y.define("passing", definition("tools: read"))
+		ok(t, pause("passing", "x"))
+		ok(t, y.s.DeleteAgent(y.ctx(), maya, "passing"))
+		y.resume("passing")
+	})
+}
+
+func TestStopEverythingEndsWhatRuns(t *testing.T) {
+	y := newYard(t, noApprove, func(c *Config) { c.MaxParallel = 2 })
+	running := append(y.queueRuns("coder", 1), y.queueRuns("planner", 1)...)
+	stopped := map[task.ID]error{}
+	for range running {
+		st := y.start()
+		y.s.RegisterStop(st.Run.ID, func(cause error) { stopped[st.Run.ID] = cause })
+	}
+	queued := y.queueRuns("reviewer", 1)[0]
+	sub := y.s.Hub().Subscribe("yard", "scheduler")
+	defer sub.Close()
+	out := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, " a leak "))
+	t.Run("with the reason, and their processes are told", func(t *testing.T) {
+		equal(t, "runs", len(out.Runs), 2)
+		for _, r := range running {
+			now := y.run(r.ID)
+			equal(t, "state", now.State(), task.State{Status: task.RunCanceled, Phase: task.PhaseBy})
+			equal(t, "reason", now.Reason, "everything was stopped by user:oleg: a leak")
+			equal(t, "cause", stopped[r.ID], ErrStopCanceled)
+			equal(t, "task", y.task(r.TaskID).WorkStatus, task.Idle)
+			equal(t, "failures", y.task(r.TaskID).Failures, 0)
+		}
+	})
+	t.Run("and pauses the yard, on record", func(t *testing.T) {
+		equal(t, "by", out.Pauses[0].By, "user:oleg")
+		equal(t, "reason", out.Pauses[0].Reason, "a leak")
+		events := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
+		var kinds []string
+		for _, e := range events[len(events)-6:] {
+			kinds = append(kinds, e.Kind)
+		}
+		if !slices.Contains(kinds, task.EvYardPaused) || kinds[5] != task.EvYardStopped {
+			t.Error(kinds)
+		}
+		if topics := sub.Take(); !slices.Contains(topics, "yard") || !slices.Contains(topics, "scheduler") {
+			t.Error(topics)
+		}
+		y.chain()
+	})
+	t.Run("what was queued stays, and starts after the resume", func(t *testing.T) {
+		equal(t, "state", y.run(queued.ID).State(), task.State{Status: task.RunPending, Phase: task.PhaseQueued})
+		y.nothingStarts()
+		y.resume("")
+		equal(t, "started", y.start().Run.ID, queued.ID)
+	})
+	t.Run("again while it is paused it ends what still runs, and the pause stays as it was", func(t *testing.T) {
+		y.pause("")
+		again := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "more"))
+		equal(t, "runs", len(again.Runs), 1)
+		equal(t, "by", again.Pauses[0].By, "user:maya")
+		equal(t, "nothing left", len(must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "more")).Runs), 0)
+	})
+}
+
+func TestEqualFailuresPauseTheAgent(t *testing.T) {
+	// fail runs n tasks of the agent, each of which fails once and for good.
+	fail := func(y *yard, n int, phase task.Phase, reason func(int) string) {
+		for i := range n {
+			k := y.create(maya, "coder", noStart)
+			must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID))
+			y.forward(1e9)
+			y.finish(y.start(), Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason(i), Permanent: true})
+		}
+	}
+	same := func(int) string { return "no credit left" }
+	pauses := func(y *yard) task.Pauses { return must[task.Pauses](y.t)(y.s.Pauses(y.ctx(), maya)) }
+	t.Run("after five in a row, by the system, with the reason", func(t *testing.T) {
+		y := newYard(t)
+		fail(y, 4, task.PhaseAuth, same)
+		equal(t, "pauses after four", len(pauses(y)), 0)
+		fail(y, 1, task.PhaseAuth, same)
+		p := pauses(y).Of("coder")
+		if p == nil || p.By != task.System || p.Reason != "5 runs in a row failed in the same way, the last of them run 5: no credit left" {
+			t.Fatalf("%+v", p)
+		}
+		equal(t, "others", pauses(y).Of("planner") == nil, true)
+	})
+	t.Run("counted anew after a resume", func(t *testing.T) {
+		y := newYard(t)
+		fail(y, 5, task.PhaseAuth, same)
+		y.resume("coder")
+		fail(y, 4, task.PhaseAuth, same)
+		equal(t, "pauses", len(pauses(y)), 0)
+		fail(y, 1, task.PhaseAuth, same)
+		equal(t, "pauses", len(pauses(y)), 1)
+	})
+	t.Run("not when they differ, or something went well between", func(t *testing.T) {
+		y := newYard(t)
+		fail(y, 9, task.PhaseError, func(i int) string { return "exit code " + task.ID(i%4).String() })
+		fail(y, 3, task.PhaseAuth, same)
+		fail(y, 1, task.PhaseError, same)
+		fail(y, 4, task.PhaseAuth, same)
+		k := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		y.finish(y.start(), completed("well"))
+		fail(y, 4, task.PhaseAuth, same)
+		equal(t, "pauses", len(pauses(y)), 0)
+	})
+	t.Run("nor for what the server did to them, nor when it is turned off", func(t *testing.T) {
+		y := newYard(t)
+		fail(y, 6, task.PhaseLost, same)
+		equal(t, "pauses", len(pauses(y)), 0)
+		y = newYard(t, func(c *Config) { c.EqualFailures = -1 })
+		fail(y, 6, task.PhaseAuth, same)
+		equal(t, "pauses", len(pauses(y)), 0)
+	})
+	t.Run("a changed definition begins anew", func(t *testing.T) {
+		y := newYard(t)
+		fail(y, 4, task.PhaseAuth, same)
+		y.define("coder", definition("tools: read", "runner: script"))
+		fail(y, 4, task.PhaseAuth, same)
+		equal(t, "pauses", len(pauses(y)), 0)
+	})
+}

@@ -1,0 +1,533 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// inBubble is a yard in a bubble of its own time.
+func inBubble(t *testing.T, fn func(t *testing.T, y *yard), with ...func(*Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		y := newYard(t, with...)
+		fn(t, y)
+		y.s.Hub().Close()
+		synctest.Wait()
+		equal(t, "waiting at the end", y.s.WaitingSignups(), 0)
+		ok(t, y.db.Close())
+	})
+}
+
+// pending is a signup that waits.
+type pending struct {
+	t    *testing.T
+	done chan struct{}
+	got  []*task.Task
+	err  error
+	took time.Duration
+}
+
+func (y *yard) waitFor(t *testing.T, ctx context.Context, a task.Actor, wait time.Duration) *pending {
+	t.Helper()
+	p := &pending{t: t, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		start := time.Now()
+		p.got, p.err = y.s.SignupWait(ctx, a, a.Name, 1, wait)
+		p.took = time.Since(start)
+	}()
+	synctest.Wait()
+	return p
+}
+
+// claims checks that the wait has ended with this task; 0 with none.
+func (p *pending) claims(id task.ID) {
+	p.t.Helper()
+	synctest.Wait()
+	select {
+	case <-p.done:
+	default:
+		p.t.Fatalf("still waits, want task %d", id)
+	}
+	ok(p.t, p.err)
+	got := task.ID(0)
+	if len(p.got) > 0 {
+		got = p.got[0].ID
+	}
+	equal(p.t, "claimed", got, id)
+}
+
+func (p *pending) waits() {
+	p.t.Helper()
+	synctest.Wait()
+	select {
+	case <-p.done:
+		p.t.Fatalf("waits no more: %v, %v", p.got, p.err)
+	default:
+	}
+}
+
+func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
+	ctx := context.Background()
+	claimed := func(y *yard, a task.Actor) *task.Task {
+		y.create(maya, a.Name, noStart)
+		return y.signup(a)
+	}
+	for name, c := range map[string]func(y *yard) (free func() task.ID){
+		"a task is created": func(y *yard) func() task.ID {
+			return func() task.ID { return y.create(maya, "coder").ID }
+		},
+		"a draft is started": func(y *yard) func() task.ID {
+			k := y.create(maya, "coder", draft)
+			return func() task.ID {
+				active := "active"
+				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, k.ID, task.Patch{Status: &active})).ID
+			}
+		},
+		"a claim is released": func(y *yard) func() task.ID {
+			k := claimed(y, coder)
+			return func() task.ID { return must[*task.Task](y.t)(y.s.ReleaseClaim(ctx, coder, k.ID, 0)).ID }
+		},
+		"a claim expires": func(y *yard) func() task.ID {
+			k := claimed(y, coder)
+			return func() task.ID {
+				y.forward(3 * time.Hour)
+				equal(y.t, "released", must[int](y.t)(y.s.ReleaseExpired(ctx)), 1)
+				return k.ID
+			}
+		},
+		"a task is handed over": func(y *yard) func() task.ID {
+			k := claimed(y, pull)
+			return func() task.ID {
+				return must[*task.Task](y.t)(y.s.MoveTask(ctx, pull, Move{TaskID: k.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})).ID
+			}
+		},
+		"the owner is changed": func(y *yard) func() task.ID {
+			k := y.create(maya, "pull", noStart)
+			return func() task.ID {
+				to := "coder"
+				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, k.ID, task.Patch{Owner: &to})).ID
+			}
+		},
+		"tasks are reassigned": func(y *yard) func() task.ID {
+			k := y.create(maya, "pull", noStart)
+			return func() task.ID {
+				return must[[]*task.Task](y.t)(y.s.Reassign(ctx, maya, "pull", []task.ID{k.ID}, "coder", "yours"))[0].ID
+			}
+		},
+		"a question is answered": func(y *yard) func() task.ID {
+			k := y.create(maya, "coder", noStart)
+			must[task.Message](y.t)(y.s.Notify(ctx, maya, k.ID, "?", true))
+			return func() task.ID { return must[task.Message](y.t)(y.s.Reply(ctx, maya, k.ID, "!")).TaskID }
+		},
+		"a subtask is created": func(y *yard) func() task.ID {
+			k := y.create(maya, "planner", noStart, steps("one"))
+			return func() task.ID { return y.subtask(planner, k.ID, 0, "coder").ID }
+		},
+		"a run ends": func(y *yard) func() task.ID {
+			k := y.create(maya, "coder", noStart)
+			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
+			st := y.start()
+			return func() task.ID { y.finish(st, completed("half of it")); return k.ID }
+		},
+		"a waiting run is canceled": func(y *yard) func() task.ID {
+			k := y.create(maya, "coder", noStart)
+			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
+			return func() task.ID { return must[*task.Run](y.t)(y.s.CancelRun(ctx, maya, r.ID, "")).TaskID }
+		},
+		"a run is denied": func(y *yard) func() task.ID {
+			k := y.create(planner, "coder", noStart)
+			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
+			return func() task.ID { return must[*task.Run](y.t)(y.s.DenyRun(ctx, rita, r.ID, "no")).TaskID }
+		},
+		"a run ends that handed its task over": func(y *yard) func() task.ID {
+			k := y.create(maya, "planner", noStart)
+			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
+			st := y.start()
+			must[*task.Task](y.t)(y.s.MoveTask(ctx, y.actor(st), Move{TaskID: k.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
+			return func() task.ID { y.finish(st, completed("handed over")); return k.ID }
+		},
+	} {
+		t.Run("when "+name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, y *yard) {
+				free := c(y)
+				p := y.waitFor(t, ctx, coder, 50*time.Second)
+				p.waits()
+				p.claims(free())
+			})
+		})
+	}
+}
+
+func TestAWaitingSignupWaits(t *testing.T) {
+	ctx := context.Background()
+	t.Run("not at all when something is free", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			k := y.create(maya, "coder")
+			p := y.waitFor(t, ctx, coder, time.Second)
+			p.claims(k.ID)
+			equal(t, "took", p.took, 0)
+		})
+	})
+	t.Run("as long as it was told, and ends without a task", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			p := y.waitFor(t, ctx, coder, 50*time.Second)
+			time.Sleep(50*time.Second - 1)
+			p.waits()
+			time.Sleep(1)
+			p.claims(0)
+			equal(t, "took", p.took, 50*time.Second)
+			if p.got == nil {
+				t.Error("the empty answer is no list")
+			}
+		})
+	})
+	t.Run("without a word to the database", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			p := y.waitFor(t, ctx, coder, 50*time.Second)
+			y.create(maya, "pull", noStart) // of no interest here
+			before := y.clock.questions()
+			time.Sleep(40 * time.Second)
+			p.waits()
+			equal(t, "reads and writes", y.clock.questions()-before, 0)
+		})
+	})
+	t.Run("until the server ends, which is no error", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			p := y.waitFor(t, ctx, coder, 50*time.Second)
+			y.s.Hub().Close()
+			p.claims(0)
+			equal(t, "took", p.took, 0)
+		})
+	})
+	t.Run("until the caller is gone, who claims nothing", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			gone, leave := context.WithCancel(ctx)
+			p, q := y.waitFor(t, gone, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
+			leave()
+			k := y.create(maya, "coder")
+			q.claims(k.ID)
+			<-p.done
+			if !errors.Is(p.err, context.Canceled) || len(p.got) > 0 {
+				t.Errorf("got %v, %v", p.got, p.err)
+			}
+		})
+	})
+	t.Run("in the order in which callers came", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			var line []*pending
+			for range 5 {
+				line = append(line, y.waitFor(t, ctx, coder, 50*time.Second))
+			}
+			for _, p := range line {
+				p.waits()
+				p.claims(y.create(maya, "coder").ID)
+			}
+		})
+	})
+	t.Run("and keeps its place when another was faster", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			first, second := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
+			k := y.create(maya, "coder", draft)
+			y.s.waits.wake("coder") // for nothing
+			first.waits()
+			active := "active"
+			must[*task.Task](t)(y.s.UpdateTask(ctx, maya, k.ID, task.Patch{Status: &active}))
+			first.claims(k.ID)
+			second.waits()
+		})
+	})
+	t.Run("until max_claims is reached, and then tells so as without waiting", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			var line []*pending
+			for range 3 {
+				line = append(line, y.waitFor(t, ctx, pull, 50*time.Second))
+			}
+			line[0].claims(y.create(maya, "pull").ID)
+			line[1].claims(y.create(maya, "pull").ID)
+			synctest.Wait()
+			<-line[2].done
+			refused(t, line[2].err, task.CodeMaxClaims)
+			_, err := y.s.SignupWait(ctx, pull, "pull", 1, time.Second)
+			refused(t, err, task.CodeMaxClaims)
+		})
+	})
+}
+
+func TestAPauseDuringTheWait(t *testing.T) {
+	ctx := context.Background()
+	for name, agent := range map[string]string{"of the agent": "coder", "of the yard": ""} {
+		t.Run(name+" keeps the wait, and a resume serves it", func(t *testing.T) {
+			inBubble(t, func(t *testing.T, y *yard) {
+				p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
+				must[task.Pauses](t)(y.s.Pause(ctx, maya, agent, "lunch"))
+				a, b := y.create(maya, "coder"), y.create(maya, "coder")
+				p.waits()
+				q.waits()
+				_, err := y.s.SignupWait(ctx, coder, "coder", 1, time.Second)
+				refused(t, err, task.CodePaused)
+				must[task.Pauses](t)(y.s.Resume(ctx, maya, agent, ""))
+				p.claims(a.ID)
+				q.claims(b.ID)
+			})
+		})
+	}
+}
+
+func TestASignalIsNeverLost(t *testing.T) {
+	var r waitRoom
+	a, b, c := r.join("coder", 9), r.join("coder", 9), r.join("coder", 9)
+	signals := func(want ...int) {
+		t.Helper()
+		for i, w := range []*waiter{a, b, c} {
+			equal(t, "signals of waiter "+task.ID(i).String(), len(w.woken), want[i])
+		}
+	}
+	r.wake("pull")
+	signals(0, 0, 0)
+	r.wake("coder")
+	signals(1, 0, 0)
+	r.leave(a) // without having looked: its time was over
+	signals(1, 1, 0)
+	<-b.woken
+	r.back(b)
+	r.wake("coder") // while b looks
+	signals(1, 1, 0)
+	r.wake("coder")
+	r.wake("coder")
+	signals(1, 1, 1)
+	r.leave(b)
+	r.leave(c)
+	equal(t, "waiting", r.n.Load(), 0)
+}
+
+func TestWaitsAreBounded(t *testing.T) {
+	ctx := context.Background()
+	inBubble(t, func(t *testing.T, y *yard) {
+		for _, wait := range []time.Duration{-time.Second, 51 * time.Second} {
+			_, err := y.s.SignupWait(ctx, coder, "coder", 1, wait)
+			refused(t, err, task.CodeInvalidField, "waitSeconds", "0 to 50")
+		}
+		_, err := y.s.SignupWait(ctx, coder, "coder", 51, time.Second)
+		refused(t, err, task.CodeInvalidField, "count")
+		_, err = y.s.SignupWait(ctx, coder, "pull", 1, time.Second)
+		refused(t, err, task.CodeNotYourName)
+		_, err = y.s.SignupWait(ctx, maya, "nobody", 1, time.Second)
+		refused(t, err, task.CodeUnknownAgent)
+		p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
+		_, err = y.s.SignupWait(ctx, pull, "pull", 1, time.Second)
+		if e := refused(t, err, task.CodeRateLimited, "too many"); e.Retry == 0 {
+			t.Error("no time to come again is told")
+		}
+		k := y.create(maya, "pull")
+		equal(t, "what is free needs no room", must[[]*task.Task](t)(y.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, k.ID)
+		p.claims(y.create(maya, "coder").ID)
+		q.waits()
+	}, func(c *Config) { c.WaitLimit = 2 })
+}
+
+func TestAWaitWithAnIdempotencyKey(t *testing.T) {
+	key := func(k string) context.Context {
+		return WithIdempotency(context.Background(), &Idempotency{Caller: "coder", Key: k, Request: []byte("r")})
+	}
+	t.Run("claims once, and a repeat gets the same task", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			p, twin := y.waitFor(t, key("k"), coder, 50*time.Second), y.waitFor(t, key("k"), coder, 50*time.Second)
+			k := y.create(maya, "coder")
+			p.claims(k.ID)
+			twin.claims(k.ID)
+			again := y.waitFor(t, key("k"), coder, 50*time.Second)
+			again.claims(k.ID)
+			equal(t, "claims", y.task(k.ID).Claim.ID, 1)
+		})
+	})
+	t.Run("keeps an empty answer once the time is over, and none before", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			p := y.waitFor(t, key("k"), coder, 10*time.Second)
+			time.Sleep(10 * time.Second)
+			p.claims(0)
+			y.create(maya, "coder", noStart)
+			again := y.waitFor(t, key("k"), coder, 10*time.Second)
+			again.claims(0)
+			equal(t, "took", again.took, 0)
+		})
+	})
+}
+
+func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, y *yard) {
+		next := y.waitFor(t, context.Background(), coder, 50*time.Second)
+		gone, leave := context.WithCancel(context.Background())
+		k := y.create(maya, "coder", draft)
+		active := "active"
+		// The claim and the start of the draft are one batch: the caller leaves
+		// while the writer is busy with it.
+		var wg sync.WaitGroup
+		hold := make(chan struct{})
+		wg.Go(func() {
+			ok(t, y.db.Write(context.Background(), func(*db.Tx) error { <-hold; return nil }))
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			must[*task.Task](t)(y.s.UpdateTask(context.Background(), maya, k.ID, task.Patch{Status: &active}))
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			got, err := y.s.tryFor(gone, coder, "coder", 1)
+			if len(got) > 0 || !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() { ok(t, y.db.Write(context.Background(), func(*db.Tx) error { leave(); return nil })) })
+		synctest.Wait()
+		close(hold)
+		wg.Wait()
+		next.claims(k.ID)
+		y.chain()
+	})
+}
+
+func TestManyWaitersAndManyTasks(t *testing.T) {
+	inBubble(t, manyWaiters)
+}
+
+func manyWaiters(t *testing.T, y *yard) {
+	const n = 1000
+	var wg sync.WaitGroup
+	got := make([]task.ID, n)
+	for i := range n {
+		wg.Go(func() {
+			list, err := y.s.SignupWait(y.ctx(), coder, "coder", 1, task.MaxWait)
+			if err != nil || len(list) != 1 {
+				t.Errorf("waiter %d: %v, %v", i, list, err)
+				return
+			}
+			got[i] = list[0].ID
+		})
+	}
+	synctest.Wait()
+	equal(t, "waiting", y.s.WaitingSignups(), n)
+	for range 8 {
+		wg.Go(func() {
+			for range n / 8 {
+				if _, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[task.ID]bool{}
+	for _, id := range got {
+		seen[id] = true
+	}
+	equal(t, "distinct tasks", len(seen), n)
+	y.chain()
+}
+
+func TestAutoSignup(t *testing.T) {
+	y := newYard(t)
+	ctx := y.ctx()
+	for range 4 {
+		y.create(maya, "coder", noStart)
+		y.create(maya, "pull", noStart)
+	}
+	auto := func(a task.Actor, n int) AutoSignup {
+		t.Helper()
+		return must[AutoSignup](t)(y.s.AutoSignup(ctx, a, a.Name, n))
+	}
+	t.Run("claims until so many are held", func(t *testing.T) {
+		y.signup(coder)
+		out := auto(coder, 3)
+		equal(t, "claimed and held", [2]int{len(out.Tasks), len(out.Held)}, [2]int{2, 3})
+		equal(t, "the first", out.Tasks[0].ID, 3)
+		out = auto(coder, 3)
+		equal(t, "claimed and held again", [2]int{len(out.Tasks), len(out.Held)}, [2]int{0, 3})
+		out = auto(coder, 2)
+		equal(t, "claimed and held with less", [2]int{len(out.Tasks), len(out.Held)}, [2]int{0, 3})
+		out = auto(coder, 50)
+		equal(t, "claimed and held with more than there is", [2]int{len(out.Tasks), len(out.Held)}, [2]int{1, 4})
+	})
+	t.Run("stops at max_claims without an error", func(t *testing.T) {
+		for range 2 {
+			equal(t, "held", len(auto(pull, 10).Held), 2)
+		}
+	})
+	t.Run("forgets claims that expired", func(t *testing.T) {
+		y.forward(3 * time.Hour)
+		equal(t, "held", len(auto(coder, 1).Held), 0)
+		must[int](t)(y.s.ReleaseExpired(ctx))
+		equal(t, "held", len(auto(coder, 1).Held), 1)
+	})
+	t.Run("refuses a bad number and another's name", func(t *testing.T) {
+		for _, n := range []int{-1, 0, 51} {
+			_, err := y.s.AutoSignup(ctx, coder, "coder", n)
+			refused(t, err, task.CodeInvalidField, "maxConcurrent", "1 to 50")
+		}
+		_, err := y.s.AutoSignup(ctx, coder, "pull", 1)
+		refused(t, err, task.CodeNotYourName)
+		_, err = y.s.AutoSignup(ctx, vera, "pull", 1)
+		refused(t, err, task.CodeForbidden)
+	})
+}
+
+var errDry = errors.New("only a look")
+
+// freeNow tells what signups would claim now.
+func (y *yard) freeNow(agents []string) map[string][]task.ID {
+	y.t.Helper()
+	free := map[string][]task.ID{}
+	err := y.db.Write(y.ctx(), func(tx *db.Tx) error {
+		for _, a := range agents {
+			free[a] = nil
+			for {
+				k, err := tx.ClaimNext(a, time.Hour)
+				if err != nil {
+					return err
+				}
+				if k == nil {
+					break
+				}
+				free[a] = append(free[a], k.ID)
+			}
+		}
+		return errDry
+	})
+	if !errors.Is(err, errDry) {
+		y.t.Fatalf("unexpected error: %v", err)
+	}
+	return free
+}
+
+// checkWaiters holds that whatever an act makes free wakes who waits for it.
+func (s *machine) checkWaiters() {
+	s.t.Helper()
+	free := s.freeNow(modelOwners)
+	for _, agent := range modelOwners {
+		w := s.waiters[agent]
+		if w == nil {
+			s.waiters[agent] = s.s.waits.join(agent, 10)
+			continue
+		}
+		woken := len(w.woken) > 0
+		for _, id := range free[agent] {
+			if !slices.Contains(s.free[agent], id) && !woken {
+				s.t.Fatalf("task %d came free for %s and woke nobody", id, agent)
+			}
+		}
+		if woken {
+			<-w.woken
+			s.s.waits.back(w)
+		}
+	}
+	s.free = free
+}

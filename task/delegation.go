@@ -1,0 +1,104 @@
+package task
+
+import (
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// Delegation is what a caller says of work that another agent is to do for it.
+type Delegation struct {
+	ParentTask ID     // 0: the task of the caller's run; none for callers without a run
+	Task       string // what to do, in words; at most MaxText bytes
+	AgentType  string // who does it; "" means DefaultDelegate
+	Model      string // "" leaves it to complexity, agent, parent and provider
+	Complexity string // low, medium, high or ""
+	StepIndex  *int   // 0-based step of the parent that the subtask is linked to
+	Resources  []int  // 0-based resources of the parent that it is given
+	Tools      []string
+	Limits     Limits        // tighter ones
+	Wait       time.Duration // for the end; 0 to MaxWait
+}
+
+// DefaultDelegate is the agent that does what is given to no agent by name.
+const DefaultDelegate = "general-purpose"
+
+// ListAgents, given as an agent type, asks for the agents instead.
+const ListAgents = "list"
+
+// Complexities lists the estimates of a delegation, which choose a model.
+var Complexities = []string{"low", "medium", "high"}
+
+// Delegated is how a delegation stands. Until it has ended, status is pending
+// or running and success is false.
+type Delegated struct {
+	RunID         ID        `json:"runId" doc:"its last run: a retry has an id of its own; every id of them names the delegation"`
+	TaskID        ID        `json:"taskId"`
+	Status        RunStatus `json:"status" enum:"pending,running,completed,failed,canceled"`
+	Phase         Phase     `json:"phase" doc:"pending: approval, queued, question (a person must answer first) or handed_on (another agent has the task); else the phase of the run"`
+	Success       bool      `json:"success"`
+	Summary       string    `json:"summary" doc:"at most 8000 characters; the transcript stays readable by runId"`
+	FilesModified []string  `json:"filesModified" doc:"what its tools create and edit wrote"`
+	Artifacts     []string  `json:"artifacts"`
+	ToolCalls     int       `json:"toolCalls"`
+	TokensUsed    int       `json:"tokensUsed" doc:"all runs of the task together"`
+	Error         string    `json:"error" doc:"what failed and why, when it ended without success"`
+}
+
+// Ended tells whether nothing more comes of the delegation by itself.
+func (d Delegated) Ended() bool { return d.Status.Final() }
+
+// The phases of a delegation whose run has ended while its task goes on.
+const (
+	PhaseQuestion Phase = "question"  // a person must answer first
+	PhaseHandedOn Phase = "handed_on" // the task waits for another run or agent
+)
+
+// AgentType is an agent as those see it who may delegate to it.
+type AgentType struct {
+	ID          string   `json:"id"`
+	Description string   `json:"description"`
+	Tools       []string `json:"tools"`
+	Startable   bool     `json:"startable"`
+	Reason      string   `json:"reason,omitempty" doc:"why it cannot be started"`
+}
+
+// Ask is what bounds every run of a delegated task: the model that was settled
+// and the widest tools and limits.
+type Ask struct {
+	Model      string   `json:"model,omitempty"`
+	Complexity string   `json:"complexity,omitempty"`
+	Tools      []string `json:"tools,omitzero"` // nil: no bound
+	Limits     Limits   `json:"limits,omitzero"`
+}
+
+// Allows tells whether a run under this Ask may have a tool.
+func (a *Ask) Allows(tool string) bool { return a.Tools == nil || slices.Contains(a.Tools, tool) }
+
+// Within returns l with each limit at most that of by, where by has one.
+func (l Limits) Within(by Limits) Limits {
+	low := func(a, b int) int {
+		if b > 0 && (a == 0 || b < a) {
+			return b
+		}
+		return a
+	}
+	l.TimeoutSeconds = low(l.TimeoutSeconds, by.TimeoutSeconds)
+	l.IdleTimeoutSeconds = low(l.IdleTimeoutSeconds, by.IdleTimeoutSeconds)
+	l.MaxTokens = low(l.MaxTokens, by.MaxTokens)
+	l.MaxTurns = low(l.MaxTurns, by.MaxTurns)
+	if by.MaxCostUSD > 0 && (l.MaxCostUSD == 0 || by.MaxCostUSD < l.MaxCostUSD) {
+		l.MaxCostUSD = by.MaxCostUSD
+	}
+	return l
+}
+
+// Condense cuts a result to MaxSummaryRun characters and says so, and where
+// the rest is.
+func Condense(summary string, run ID) string {
+	if utf8.RuneCountInString(summary) <= MaxSummaryRun {
+		return summary
+	}
+	mark := "… (cut; the whole transcript: run " + run.String() + ")"
+	return string([]rune(summary)[:MaxSummaryRun-utf8.RuneCountInString(mark)]) + mark
+}
