@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"github.com/chromedp/chromedp"
+
 	"taskyard/task"
 )
 
@@ -53,6 +55,9 @@ func (s *sample) pages() []shown {
 		{"history-empty", "/history?q=nothing+fits+this", nil},
 		{"agents", "/agents", nil},
 		{"agent", "/agents/coder", nil},
+		{"agent-todo", "/agents/coder?todos=200", func(b *tab) {
+			eval[chromedp.Void](b, `void document.querySelector(".todos").scrollIntoView({block: "end"})`)
+		}},
 		{"agent-invalid", "/agents/translator", nil},
 		{"agent-edit", "/agents/coder/edit", nil},
 		{"agent-edit-problems", "/agents/coder/edit", func(b *tab) {

@@ -107,6 +107,9 @@ func (s *sample) present(t testing.TB) {
 	s.until("the transcript is there", func() bool {
 		return len(some[[]task.Message](t)(s.svc.Transcript(ctx, s.maya, s.running, 0, 100))) >= 8
 	})
+	for _, item := range []string{"Rerun the limiter tests with -race", "Ask the reviewer about the burst of 20", "Look at the flaky test:\n  go test -run TestQueueClaim -count 100", "Tidy the branch", "Tidy the branch"} {
+		some[task.TodoAnswer](t)(s.svc.Todo(ctx, coder, "coder", task.TodoRPush, item))
+	}
 	must(t, s.svc.RollUp(ctx))
 }
 

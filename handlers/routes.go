@@ -17,6 +17,7 @@ func (s *Server) routes() {
 	s.agentOperations()
 	s.todoOperations()
 	s.runOperations()
+	s.delegateOperations()
 	s.eventOperations()
 	s.pauseOperations()
 	s.inboxOperations()
@@ -61,6 +62,7 @@ func (s *Server) routes() {
 		{"POST", "/tasks/:id/steps/:n/subtask", task.Person, s.createSubtask},
 		{"POST", "/tasks/:id/resources", task.Person, act(s.addResource, resourceEntries)},
 		{"POST", "/tasks/:id/resources/:n/delete", task.Person, act(s.removeResource, noEntries)},
+		{"POST", "/tasks/:id/blocked-by", task.Person, act(s.setBlockers, blockerEntries)},
 		{"POST", "/tasks/:id/run", task.Person, act(s.runNow, noEntries)},
 		{"POST", "/tasks/:id/start", task.Person, act(s.startTask, noEntries)},
 		{"POST", "/tasks/:id/complete", task.Person, act(s.completeTask, noEntries)},
@@ -89,6 +91,7 @@ func (s *Server) routes() {
 		{"POST", "/agents/reload", task.Admin, s.reloadAgents},
 		{"GET", "/agents/:id", task.Read, page(s.agentPage)},
 		{"POST", "/agents/:id", task.Admin, s.updateAgent},
+		{"POST", "/agents/:id/todo", task.Person, s.postTodo},
 		{"GET", "/agents/:id/edit", task.Admin, page(s.editAgentPage)},
 		{"POST", "/agents/:id/delete", task.Admin, s.deleteAgent},
 		{"GET", "/agents/:id/pause", task.Person, page(s.pausePage)},
