@@ -15,6 +15,7 @@ type shown struct {
 func (s *sample) pages() []shown {
 	run := func(id task.ID) string { return "/runs/" + id.String() }
 	return []shown{
+		{"inbox", "/", nil},
 		{"queues", "/queues", nil},
 		{"queues-list", "/queues?view=list", nil},
 		{"queues-empty", "/queues?q=nothing+fits+this", nil},

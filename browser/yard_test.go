@@ -180,7 +180,7 @@ func (y *yard) signIn(b *tab) {
 	y.t.Helper()
 	b.open("/login/link?token=" + some[string](y.t)(y.svc.SignInLink(ctx, y.maya.UserID)))
 	b.press("button|Sign in")
-	b.at("/queues")
+	b.at("/")
 }
 
 // create makes a task that starts nothing.
