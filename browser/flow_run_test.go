@@ -88,6 +88,7 @@ func TestTheMainFlowsWithoutScripts(t *testing.T) {
 	b.fill("#password", password)
 	b.press("button|Sign in")
 	b.at("/")
+	b.open("/queues")
 	newTaskByForm(b)
 	k := y.open()[0]
 	b.press("#step-0 form button")

@@ -89,6 +89,7 @@ func (s *Server) routes() {
 		{"POST", "/agents/reload", task.Admin, s.reloadAgents},
 		{"GET", "/agents/:id", task.Read, page(s.agentPage)},
 		{"POST", "/agents/:id", task.Admin, s.updateAgent},
+		{"POST", "/agents/:id/todo", task.Person, s.postTodo},
 		{"GET", "/agents/:id/edit", task.Admin, page(s.editAgentPage)},
 		{"POST", "/agents/:id/delete", task.Admin, s.deleteAgent},
 		{"GET", "/agents/:id/pause", task.Person, page(s.pausePage)},

@@ -33,7 +33,7 @@ func whyLines(w whyInput) []string {
 		return append([]string{"It is a draft: nobody works on it until somebody starts it."}, ownerTrouble(w)...)
 	}
 	if open := openLines(w); len(open) > 0 {
-		return append(open, pauseLines(w)...)
+		return append(pauseLines(w), open...)
 	}
 	if t.QuestionID != 0 {
 		return []string{"A question to people is open: no run and no signup before the answer."}
@@ -41,10 +41,10 @@ func whyLines(w whyInput) []string {
 	if bad := ownerTrouble(w); len(bad) > 0 {
 		return append(bad, pauseLines(w)...)
 	}
-	if stopped := pauseLines(w); len(stopped) > 0 {
+	if stopped := pauseLines(w); len(stopped) > 0 && t.Failures < w.attempts {
 		return append(stopped, failed(t)...)
 	}
-	return idleLines(w)
+	return append(pauseLines(w), idleLines(w)...)
 }
 
 // pauseLines tell of the pause that keeps a task from being started or

@@ -40,6 +40,7 @@ var eventWords = map[string]string{
 	task.EvTaskClaimed: "claimed it", task.EvTaskReleased: "released it", task.EvClaimExpired: "released an expired claim",
 	task.EvStepsReplaced: "rewrote the steps", task.EvStepUpdated: "changed", task.EvSubtaskCreated: "delegated a step",
 	task.EvResourceAdded: "added a link", task.EvResourceGone: "removed a link", task.EvTaskStuck: "marked it stuck after repeated failures",
+	task.EvTaskImported: "imported this task", task.EvTodoImported: "imported a todo list",
 	task.EvAcknowledged: "acknowledged a notice", task.EvYardPaused: "paused the yard", task.EvYardResumed: "resumed the yard",
 	task.EvYardStopped: "stopped everything", task.EvAgentPaused: "paused the agent", task.EvAgentResumed: "resumed the agent",
 	task.EvWakeSkipped: "skipped a wake", task.EvRunApproved: "approved a run", task.EvRunDenied: "rejected a run",
