@@ -64,6 +64,9 @@ func TestAHeldSignup(t *testing.T) {
 	t.Run("gets the task that comes", func(t *testing.T) {
 		c := s.hold("agent", "coder", wait)
 		s.waiters(1)
+		if text := string(s.do("nobody", "GET", "/metrics", "").want(200).Body); !strings.Contains(text, "taskyard_signups_waiting 1\n") {
+			t.Error("the metrics do not tell of it")
+		}
 		id := s.create("coder", "")
 		if a := s.heard(c).want(200); !strings.Contains(string(a.Body), `{"task":{"id":"`+id+`"`) {
 			t.Errorf("%s", a.Body)

@@ -37,6 +37,9 @@ func (s *Server) routes() {
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
 		{"GET", "/api/docs", task.Everyone, s.docsPage},
+		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone
+		{"GET", "/mcp", task.SignedIn, s.mcp},
+		{"DELETE", "/mcp", task.SignedIn, s.mcp},
 		{"GET", "/static/*", task.Everyone, s.static},
 		{"GET", "/login", task.Everyone, s.loginPage},
 		{"POST", "/login", task.Everyone, s.login},
@@ -62,6 +65,7 @@ func (s *Server) routes() {
 		{"POST", "/tasks/:id/steps/:n/subtask", task.Person, s.createSubtask},
 		{"POST", "/tasks/:id/resources", task.Person, act(s.addResource, resourceEntries)},
 		{"POST", "/tasks/:id/resources/:n/delete", task.Person, act(s.removeResource, noEntries)},
+		{"POST", "/tasks/:id/blocked-by", task.Person, act(s.setBlockers, blockerEntries)},
 		{"POST", "/tasks/:id/run", task.Person, act(s.runNow, noEntries)},
 		{"POST", "/tasks/:id/start", task.Person, act(s.startTask, noEntries)},
 		{"POST", "/tasks/:id/complete", task.Person, act(s.completeTask, noEntries)},
@@ -90,6 +94,7 @@ func (s *Server) routes() {
 		{"POST", "/agents/reload", task.Admin, s.reloadAgents},
 		{"GET", "/agents/:id", task.Read, page(s.agentPage)},
 		{"POST", "/agents/:id", task.Admin, s.updateAgent},
+		{"POST", "/agents/:id/todo", task.Person, s.postTodo},
 		{"GET", "/agents/:id/edit", task.Admin, page(s.editAgentPage)},
 		{"POST", "/agents/:id/delete", task.Admin, s.deleteAgent},
 		{"GET", "/agents/:id/pause", task.Person, page(s.pausePage)},

@@ -13,5 +13,8 @@ const (
 	TopicFrame     = "yard inbox"    // what every page shows of the whole
 )
 
+// TopicTodo is the topic of an agent's todo list.
+func TopicTodo(agent string) string { return "todo:" + agent }
+
 // TopicRun is the topic of one run: its state, and its transcript.
 func TopicRun(id task.ID) string { return "run:" + id.String() }
