@@ -100,6 +100,8 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		ok(t, y.s.AppendTranscript(y.ctx(), child.Run.ID, child.Run.Lease, []task.Message{
 			{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","input":{"path":"main.go"}}`)},
 			{Type: "tool_call", Content: "read", Data: []byte(`{"tool":"read","input":{"path":"other.go"}}`)},
+			{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","id":7,"input":{"path":"failed.go"}}`)},
+			{Type: "tool_result", Content: "no", Data: []byte(`{"tool":"edit","id":7,"error":true}`)},
 			{Type: "usage", Content: "", Data: []byte(`{"tokensIn":30,"tokensOut":4}`)},
 			{Type: "usage", Content: "", Data: []byte(`{"tokensIn":"none of these"}`)},
 		}))
