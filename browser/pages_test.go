@@ -17,6 +17,9 @@ type shown struct {
 func (s *sample) pages() []shown {
 	run := func(id task.ID) string { return "/runs/" + id.String() }
 	return []shown{
+		{"inbox", "/", nil},
+		{"pause", "/scheduler/pause", nil},
+		{"stop", "/scheduler/stop-everything", nil},
 		{"queues", "/queues", nil},
 		{"queues-list", "/queues?view=list", nil},
 		{"queues-empty", "/queues?q=nothing+fits+this", nil},
@@ -81,6 +84,26 @@ func (s *sample) pages() []shown {
 		{"about", "/settings/about", nil},
 		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
+	}
+}
+
+// pause pauses the yard and an agent of the sample.
+func (s *sample) pause() error {
+	_, err := s.svc.Pause(ctx, s.maya, "", "The key of the model leaked; a new one is on its way.")
+	if err == nil {
+		_, err = s.svc.Pause(ctx, s.maya, "coder", "It pushed to the wrong branch three times.")
+	}
+	return err
+}
+
+// pausedPages are those that tell of a pause.
+func (s *sample) pausedPages() []shown {
+	return []shown{
+		{"paused-inbox", "/", nil},
+		{"paused-queues", "/queues", nil},
+		{"paused-scheduler", "/scheduler", nil},
+		{"paused-agent", "/agents/coder", nil},
+		{"paused-new-task", "/tasks/new", nil},
 	}
 }
 

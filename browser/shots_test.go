@@ -22,6 +22,10 @@ func TestShots(t *testing.T) {
 	for _, p := range s.pages() {
 		shoot(b, p, dir)
 	}
+	must(t, s.pause())
+	for _, p := range s.pausedPages() {
+		shoot(b, p, dir)
+	}
 	lone := newTab(t, s.url)
 	shoot(lone, shown{"login", "/login", nil}, dir)
 	shoot(lone, shown{"api-outside", "/api/docs", nil}, dir)

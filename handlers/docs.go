@@ -99,11 +99,20 @@ func placeOf(in string) int { return strings.Index("path query header", in) }
 
 func statusKey(status int) string { return task.ID(status).String() }
 
-// answer tells an answer's type, or, where it is the wrapper of one operation,
-// its fields.
-func (w *docsWriter) answer(s *huma.Schema) (views.DocRef, []views.DocField) {
-	if name := refName(s); !strings.HasSuffix(name, "Body") {
-		return w.ref(s), nil
+// answer tells the types that an answer may be of, or, where it is the wrapper
+// of one operation, its fields.
+func (w *docsWriter) answer(s *huma.Schema) ([]views.DocRef, []views.DocField) {
+	if strings.HasSuffix(refName(s), "Body") {
+		if s = w.resolved(s); len(s.OneOf) == 0 {
+			return nil, w.fields(s)
+		}
 	}
-	return views.DocRef{}, w.fields(w.resolved(s))
+	if len(s.OneOf) == 0 {
+		return []views.DocRef{w.ref(s)}, nil
+	}
+	var list []views.DocRef
+	for _, one := range s.OneOf {
+		list = append(list, w.ref(one))
+	}
+	return list, nil
 }

@@ -15,11 +15,11 @@ var samples = map[string]any{
 	"comment": "The tests pass; please review.", "content": "Looks good.", "message": "Which branch?", "reason": "No longer needed",
 	"summary": "Mended: the cache key was wrong.", "type": "url", "value": "https://example.org/spec", "name": "ci", "scope": "read",
 	"text": "---\ndescription: Writes code.\ntools: read, edit\nrunner: none\n---\nWork.\n", "password": "correct horse battery",
-	"item": "Read the specification", "role": "operator",
+	"operation": "rpush", "item": "Read the specification", "role": "operator", "task": "Find the flaky test",
 }
 
 // sentToo are fields that a command needs although each alone may be left out.
-var sentToo = map[string]string{"POST /api/tokens": "agent"}
+var sentToo = map[string]string{"POST /api/tokens": "agent", "POST /api/agents/{id}/todo": "item", "POST /api/delegate": "task"}
 
 // curl is a command that works once both variables are set.
 func (w *docsWriter) curl(o op, body *huma.Schema, optional bool) string {

@@ -67,7 +67,7 @@ func docOf(s *huma.Schema) string {
 	if s.Description == "id" {
 		return ""
 	}
-	return s.Description
+	return strings.TrimPrefix(s.Description, "id, ")
 }
 
 func fieldNames(s *huma.Schema) []string {

@@ -33,9 +33,9 @@ type DocOp struct {
 	Body             []DocField
 	HasBody          bool
 	BodyOptional     bool
-	Status           int // on success
-	Answer           DocRef
-	Fields           []DocField // of an answer that is no type of its own
+	Status           int        // on success
+	Answer           []DocRef   // one of these types
+	Fields           []DocField // instead, of an answer that is no type of its own
 	Headers          []string   // that the answer may carry
 	Curl             string
 }
