@@ -37,6 +37,7 @@ type commands struct {
 	Import  importCmd  `cmd:"" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
 	User    userCmd    `cmd:"" help:"Add people and set passwords, without a browser."`
 	Token   tokenCmd   `cmd:"" help:"Create and revoke tokens, without a browser."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start their MCP servers; needs TASKYARD_URL and TASKYARD_TOKEN."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration and where each value comes from."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 	Agent   agentCmd   `cmd:"" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
@@ -86,12 +87,16 @@ func run(e *env, args []string) int {
 	}
 	err = kctx.Run(e)
 	var usage *usageError
+	var coded *exitError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
 		fmt.Fprintln(e.stderr, "taskyard:", err)
 		return exitUsage
+	case errors.As(err, &coded):
+		fmt.Fprintln(e.stderr, "taskyard:", err)
+		return coded.code
 	}
 	fmt.Fprintln(e.stderr, "taskyard:", err)
 	return exitRefused
@@ -101,6 +106,14 @@ func run(e *env, args []string) int {
 type usageError struct{ msg string }
 
 func (u *usageError) Error() string { return u.msg }
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	code int
+	error
+}
+
+func (e *exitError) Unwrap() error { return e.error }
 
 type versionCmd struct{}
 

@@ -29,6 +29,8 @@ func (s *sample) pages() []shown {
 		{"task-menu", path(s.limiter, ""), func(b *tab) { b.click("#task-menu summary") }},
 		{"task-question", path(s.question, ""), nil},
 		{"task-failed", path(s.failed, ""), nil},
+		{"task-blocked", path(s.waits, ""), nil},
+		{"tasks-label", "/tasks?label=release", nil},
 		{"task-draft", path(s.big, ""), nil},
 		{"task-archived", path(s.canceled, ""), nil},
 		{"new-task", "/tasks/new", nil},

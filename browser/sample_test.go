@@ -20,7 +20,7 @@ var sampleAgents = map[string]string{
 // sample is a yard in the middle of a working day: something of everything.
 type sample struct {
 	*yard
-	limiter, ship, question, failed, lonely, canceled, big task.ID
+	limiter, ship, question, failed, lonely, canceled, big, waits task.ID
 	approval, running, completed, broken                   task.ID // runs
 }
 
@@ -83,7 +83,11 @@ func (s *sample) past(t testing.TB) {
 	s.big = s.create(task.New{Title: "Survey libraries for server-sent events", Owner: "researcher", Priority: 2, Status: task.Draft}).ID
 	s.failed = s.create(task.New{Title: "Lint pass over internal/web", Owner: "reviewer", Priority: 3}).ID
 	s.broken = s.fails(s.failed, "Stopped: the token limit of 200k is reached")
-	s.lonely = s.create(task.New{Title: "Security pass over token handling", Owner: "reviewer", Priority: 6}).ID
+	s.lonely = s.create(task.New{Title: "Security pass over token handling", Owner: "reviewer", Priority: 6, Labels: []string{"security"}}).ID
+	s.waits = s.create(task.New{Title: "Announce v0.4 to the integrators", Owner: "planner", Priority: 1, Labels: []string{"docs", "release", "v0-4"}, BlockedBy: []task.ID{1, s.ship, s.canceled}}).ID
+	s.create(task.New{Title: "Tag the release", Owner: "coder", Priority: 2, Labels: []string{"release"}, BlockedBy: []task.ID{s.ship}})
+	labels := []string{"api", "security"}
+	some[*task.Task](t)(s.svc.UpdateTask(ctx, s.maya, s.limiter, task.Patch{Labels: &labels}))
 }
 
 // present is what goes on just now.

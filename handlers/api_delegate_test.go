@@ -74,7 +74,9 @@ func TestDelegatingOverHTTP(t *testing.T) {
 		}
 	})
 	t.Run("200 when it ends within the wait, which may be longer than the server's own limits", func(t *testing.T) {
-		short := newSite(t, func(_ *Options, h *http.Server) { h.ReadTimeout, h.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond })
+		short := newSite(t, func(_ *Options, h *http.Server) {
+			h.ReadTimeout, h.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+		})
 		sub := short.svc.Hub().Subscribe("runs")
 		defer sub.Close()
 		got := make(chan answer, 1)

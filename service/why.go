@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -76,9 +77,9 @@ func (w *whyer) paused() error {
 	}
 	what := "The yard"
 	if p.Agent != "" {
-		what = "Its agent " + p.Agent
+		what = p.Agent
 	}
-	w.add(task.WhyPaused, task.Reason{}, "%s is paused by %s since %s: %s", what, p.By, w.clock(p.Since), p.Brief())
+	w.add(task.WhyPaused, task.Reason{}, "%s is paused by %s since %s: %s", what, called(p.By), w.clock(p.Since), p.Brief())
 	return nil
 }
 
@@ -128,7 +129,7 @@ func (w *whyer) held() error {
 
 func (w *whyer) claim() {
 	if c := w.k.Claim; c != nil {
-		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each sign of life.", c.Holder, w.clock(c.ExpiresAt))
+		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each sign of life.", called(c.Holder), w.clock(c.ExpiresAt))
 	}
 }
 
@@ -233,6 +234,14 @@ func (w *whyer) ticks() error {
 		w.add(task.WhyNextTick, task.Reason{Until: next}, "Nothing speaks against it: the next tick at %s makes a run.", w.clock(next))
 	}
 	return nil
+}
+
+// called is how people name an actor.
+func called(actor string) string {
+	if actor == task.System {
+		return "Taskyard"
+	}
+	return strings.TrimPrefix(actor, "user:")
 }
 
 // clock shows a moment, with its day unless that is today.

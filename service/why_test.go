@@ -106,7 +106,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	t.Run("paused, which a claim outlives", func(t *testing.T) {
 		free, held := fresh("coder"), y.working(coder)
 		must[task.Pauses](t)(y.s.Pause(y.ctx(), oleg, "coder", "too noisy"))
-		first(t, free, "Its agent coder is paused by user:oleg since 09:00 UTC: too noisy", task.WhyPaused)
+		first(t, free, "coder is paused by oleg since 09:00 UTC: too noisy", task.WhyPaused)
 		y.why(t, held.ID, task.WhyClaimed)
 		must[task.Pauses](t)(y.s.Resume(y.ctx(), oleg, "coder", ""))
 	})

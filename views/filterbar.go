@@ -41,7 +41,9 @@ type TasksModel struct {
 	Next     string   // cursor of the next page, or ""
 }
 
-func (f TaskListFilter) narrowed() bool { return f.Agent != "" || f.Status != "" || f.Query != "" || f.Label != "" }
+func (f TaskListFilter) narrowed() bool {
+	return f.Agent != "" || f.Status != "" || f.Query != "" || f.Label != ""
+}
 
 func (f TaskListFilter) from(cursor string) TaskListFilter {
 	f.After = cursor

@@ -579,7 +579,7 @@ func taskCard(c Chrome, g Glyph, card Card) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = labelTags(card.Task).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = labelTags(card.Task, "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -132,7 +132,9 @@ func (f QueueFilter) with(view string) QueueFilter {
 func (f QueueFilter) list() bool { return f.View == "list" }
 
 // narrowed tells whether the filter leaves tasks out.
-func (f QueueFilter) narrowed() bool { return f.Agent != "" || f.Status != "" || f.Query != "" || f.Label != "" }
+func (f QueueFilter) narrowed() bool {
+	return f.Agent != "" || f.Status != "" || f.Query != "" || f.Label != ""
+}
 
 // boardTopics are the topics of the board.
 const boardTopics = "queues"

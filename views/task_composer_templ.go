@@ -208,7 +208,7 @@ func commentForm(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.Task.Status == task.Active {
+			if m.Task.Status == task.Active && m.Task.Blocked == 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<span class=\"mu sm\">A comment wakes ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
