@@ -33,6 +33,8 @@ type commands struct {
 	Backup  backupCmd  `cmd:"" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
 	Restore restoreCmd `cmd:"" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
 	Check   checkCmd   `cmd:"" help:"Check integrity, references, the hash chain of the log, and the agents' definitions."`
+	Export  exportCmd  `cmd:"" help:"Write all tasks with their threads, and the todo lists, into plain files, while the server runs too."`
+	Import  importCmd  `cmd:"" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
 	User    userCmd    `cmd:"" help:"Add people and set passwords, without a browser."`
 	Token   tokenCmd   `cmd:"" help:"Create and revoke tokens, without a browser."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start their MCP servers; needs TASKYARD_URL and TASKYARD_TOKEN."`

@@ -40,6 +40,7 @@ var parts = []struct {
 	{"start", func(b *bench, ctx context.Context) error {
 		return measureEmpty(ctx, b.sheet, b.bin, b.folder, b.rounds)
 	}},
+	{"waiting", (*bench).waiting},
 	{"dispatch", (*bench).runs},
 }
 

@@ -75,6 +75,11 @@ func (w *wire) exchange(req []byte) (answer, error) {
 	if _, err := w.conn.Write(req); err != nil {
 		return answer{}, err
 	}
+	return w.receive()
+}
+
+// receive reads a whole answer.
+func (w *wire) receive() (answer, error) {
 	a, size, err := w.head()
 	if err != nil {
 		return a, err

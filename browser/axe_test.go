@@ -47,12 +47,18 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	for _, p := range s.pages() {
 		examine(t, b, p)
 	}
+	must(t, s.pause())
+	for _, p := range s.pausedPages() {
+		examine(t, b, p)
+	}
 	lone := withAxe(newTab(t, s.url))
 	examine(t, lone, shown{"login", "/login", nil})
+	examine(t, lone, shown{"api-outside", "/api/docs", nil})
 	empty := openYard(t, nil)
 	bare := withAxe(newTab(t, empty.url))
 	examine(t, bare, shown{"setup", "/setup?token=" + some[string](t)(empty.svc.SetupLink(ctx)), nil})
 	examine(t, withAxe(newEmpty(t)), shown{"queues-without-agents", "/queues", nil})
+	examine(t, withAxe(newEmpty(t)), shown{"inbox-without-agents", "/", nil})
 	examine(t, withAxe(newEmpty(t)), shown{"approvals-empty", "/approvals", nil})
 }
 

@@ -114,8 +114,9 @@ func TestTabReachesEverythingVisibly(t *testing.T) {
 	y := newYard(t)
 	k := y.create(task.New{Title: "Tab through me", Steps: []task.Step{{Title: "One"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com"}}})
 	r := y.ask(y.create(task.New{Title: "Decide", Owner: "keeper"}).ID)
+	some[task.Message](t)(y.svc.Notify(ctx, task.Actor{Name: "scout", Role: task.RoleAgent}, y.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", true))
 	b := y.tab()
-	for _, p := range []string{"/queues", path(k.ID, ""), "/approvals/" + r.ID.String(), "/tasks/new", "/agents/coder", "/settings"} {
+	for _, p := range []string{"/", "/queues", path(k.ID, ""), "/approvals/" + r.ID.String(), "/tasks/new", "/agents/coder", "/settings"} {
 		b.open(p)
 		eval[chromedp.Void](b, `document.activeElement.blur()`)
 		hidden := ""

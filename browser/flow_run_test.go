@@ -87,7 +87,8 @@ func TestTheMainFlowsWithoutScripts(t *testing.T) {
 	b.fill("#name", "maya")
 	b.fill("#password", password)
 	b.press("button|Sign in")
-	b.at("/queues")
+	b.at("/")
+	b.open("/queues")
 	newTaskByForm(b)
 	k := y.open()[0]
 	b.press("#step-0 form button")

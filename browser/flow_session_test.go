@@ -15,7 +15,7 @@ func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	b.fill("#password", password)
 	b.fill("#password2", password)
 	b.press("button|Create account")
-	b.at("/queues")
+	b.at("/")
 	b.press("button|Sign out")
 	b.at("/login")
 	b.fill("#name", "maya")
@@ -25,5 +25,5 @@ func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	b.see("Name or password")
 	b.fill("#password", password)
 	b.press("button|Sign in")
-	b.at("/queues")
+	b.at("/")
 }

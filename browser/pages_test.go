@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"github.com/chromedp/chromedp"
+
 	"taskyard/task"
 )
 
@@ -15,6 +17,9 @@ type shown struct {
 func (s *sample) pages() []shown {
 	run := func(id task.ID) string { return "/runs/" + id.String() }
 	return []shown{
+		{"inbox", "/", nil},
+		{"pause", "/scheduler/pause", nil},
+		{"stop", "/scheduler/stop-everything", nil},
 		{"queues", "/queues", nil},
 		{"queues-list", "/queues?view=list", nil},
 		{"queues-empty", "/queues?q=nothing+fits+this", nil},
@@ -50,6 +55,9 @@ func (s *sample) pages() []shown {
 		{"history-empty", "/history?q=nothing+fits+this", nil},
 		{"agents", "/agents", nil},
 		{"agent", "/agents/coder", nil},
+		{"agent-todo", "/agents/coder?todos=200", func(b *tab) {
+			eval[chromedp.Void](b, `void document.querySelector(".todos").scrollIntoView({block: "end"})`)
+		}},
 		{"agent-invalid", "/agents/translator", nil},
 		{"agent-edit", "/agents/coder/edit", nil},
 		{"agent-edit-problems", "/agents/coder/edit", func(b *tab) {
@@ -74,7 +82,28 @@ func (s *sample) pages() []shown {
 			b.see("ty_")
 		}},
 		{"about", "/settings/about", nil},
+		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
+	}
+}
+
+// pause pauses the yard and an agent of the sample.
+func (s *sample) pause() error {
+	_, err := s.svc.Pause(ctx, s.maya, "", "The key of the model leaked; a new one is on its way.")
+	if err == nil {
+		_, err = s.svc.Pause(ctx, s.maya, "coder", "It pushed to the wrong branch three times.")
+	}
+	return err
+}
+
+// pausedPages are those that tell of a pause.
+func (s *sample) pausedPages() []shown {
+	return []shown{
+		{"paused-inbox", "/", nil},
+		{"paused-queues", "/queues", nil},
+		{"paused-scheduler", "/scheduler", nil},
+		{"paused-agent", "/agents/coder", nil},
+		{"paused-new-task", "/tasks/new", nil},
 	}
 }
 

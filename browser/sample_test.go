@@ -77,6 +77,7 @@ func (s *sample) past(t testing.TB) {
 	run := s.claim(s.question)
 	some[task.Message](t)(s.svc.Notify(ctx, run.agent, s.question, "The retry policy makes **5 attempts within an hour**. Is that acceptable, or should it stop earlier?", true))
 	run.end(service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "Asked a person about the number of attempts.", Usage: task.Usage{TokensIn: 9100, TokensOut: 400, ToolCalls: 3}})
+	some[task.Message](t)(s.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, TokenID: 1}, s.limiter, "The limiter counts **per token**. Callers without one share a bucket by address; say so if that is not wanted.", false))
 	s.clock.back(41 * time.Minute)
 	s.create(task.New{Title: "Fix flaky TestQueueClaim under the race detector", Owner: "coder", Priority: 8, Steps: []task.Step{{Title: "Reproduce it"}, {Title: "Find the cause"}, {Title: "Fix it"}}})
 	s.big = s.create(task.New{Title: "Survey libraries for server-sent events", Owner: "researcher", Priority: 2, Status: task.Draft}).ID
@@ -106,6 +107,9 @@ func (s *sample) present(t testing.TB) {
 	s.until("the transcript is there", func() bool {
 		return len(some[[]task.Message](t)(s.svc.Transcript(ctx, s.maya, s.running, 0, 100))) >= 8
 	})
+	for _, item := range []string{"Rerun the limiter tests with -race", "Ask the reviewer about the burst of 20", "Look at the flaky test:\n  go test -run TestQueueClaim -count 100", "Tidy the branch", "Tidy the branch"} {
+		some[task.TodoAnswer](t)(s.svc.Todo(ctx, coder, "coder", task.TodoRPush, item))
+	}
 	must(t, s.svc.RollUp(ctx))
 }
 

@@ -22,8 +22,13 @@ func TestShots(t *testing.T) {
 	for _, p := range s.pages() {
 		shoot(b, p, dir)
 	}
+	must(t, s.pause())
+	for _, p := range s.pausedPages() {
+		shoot(b, p, dir)
+	}
 	lone := newTab(t, s.url)
 	shoot(lone, shown{"login", "/login", nil}, dir)
+	shoot(lone, shown{"api-outside", "/api/docs", nil}, dir)
 	empty := openYard(t, nil)
 	first := newTab(t, empty.url)
 	shoot(first, shown{"setup", "/setup?token=" + some[string](t)(empty.svc.SetupLink(ctx)), nil}, dir)

@@ -166,6 +166,12 @@ func (b *tab) seeNot(text string) {
 	}
 }
 
+// gone waits until the page does not show a text any more.
+func (b *tab) gone(text string) {
+	b.t.Helper()
+	b.wait(`!document.body?.innerText.includes(` + quote(text) + `)`)
+}
+
 // at waits until the address is a path.
 func (b *tab) at(path string) {
 	b.t.Helper()

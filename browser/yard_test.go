@@ -77,9 +77,15 @@ func newYard(t testing.TB) *yard {
 	return newYardOf(t, agentFiles)
 }
 
-func newYardOf(t testing.TB, agents map[string]string) *yard {
+// newWakingYard is newYard in which answers and comments wake agents.
+func newWakingYard(t testing.TB) *yard {
 	t.Helper()
-	y := openYard(t, agents)
+	return newYardOf(t, agentFiles, func(c *service.Config) { c.Wakes = true })
+}
+
+func newYardOf(t testing.TB, agents map[string]string, with ...func(*service.Config)) *yard {
+	t.Helper()
+	y := openYard(t, agents, with...)
 	u, err := y.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +98,7 @@ func newYardOf(t testing.TB, agents map[string]string) *yard {
 const password = "correct horse battery"
 
 // openYard serves a yard without people; start begins its clock.
-func openYard(t testing.TB, agents map[string]string) *yard {
+func openYard(t testing.TB, agents map[string]string, with ...func(*service.Config)) *yard {
 	t.Helper()
 	y := &yard{t: t, dir: t.TempDir(), stage: newStage(t), clock: &clock{}}
 	t.Cleanup(func() { _ = y.stage.ln.Close() })
@@ -108,7 +114,11 @@ func openYard(t testing.TB, agents map[string]string) *yard {
 	t.Cleanup(func() { must(t, d.Close()) })
 	files, err := agentfile.Open(folder, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	must(t, err)
-	y.svc = service.New(d, files, service.Config{Now: y.clock.now, Log: quiet, MaxParallel: 8})
+	cfg := service.Config{Now: y.clock.now, Log: quiet, MaxParallel: 8}
+	for _, w := range with {
+		w(&cfg)
+	}
+	y.svc = service.New(d, files, cfg)
 	y.serve(quiet)
 	return y
 }
@@ -168,11 +178,12 @@ func some[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// tab opens a browser in which maya is signed in.
+// tab opens a browser in which maya is signed in and looks at the board.
 func (y *yard) tab() *tab {
 	y.t.Helper()
 	b := newTab(y.t, y.url)
 	y.signIn(b)
+	b.open("/queues")
 	return b
 }
 
@@ -180,7 +191,7 @@ func (y *yard) signIn(b *tab) {
 	y.t.Helper()
 	b.open("/login/link?token=" + some[string](y.t)(y.svc.SignInLink(ctx, y.maya.UserID)))
 	b.press("button|Sign in")
-	b.at("/queues")
+	b.at("/")
 }
 
 // create makes a task that starts nothing.

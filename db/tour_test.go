@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbtest"
+	"taskyard/exchange"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -37,6 +39,23 @@ func tour(t *testing.T) {
 	people(t, s)
 	lists(t, s)
 	rest(t, d)
+	exports(t, s)
+	exports(t, service.New(dbtest.New(t), agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
+}
+
+// exports reads files into a yard, empty or not, and writes them again.
+func exports(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	plan := exchange.Taskyard(
+		exchange.Source{Name: "tasks.json", Data: []byte(`{"tasks":[
+ {"id":"1","title":"a","owner":"coder","status":"active","steps":[{"title":"s","taskId":"2"}],"resources":[{"type":"file","value":"/a"}],"blockedBy":["3"],"waitingFor":"user",
+  "comments":[{"id":"1","kind":"question","author":"coder","content":"?"}]},
+ {"id":"2","title":"b","owner":"coder","status":"draft"}],"nextId":9}`)},
+		&exchange.Source{Name: "history.jsonl", Data: []byte(`{"id":"3","title":"c","owner":"coder","status":"done","archivedAt":"2026-01-01T00:00:00Z"}`)},
+		&exchange.Source{Name: "todos.json", Data: []byte(`{"coder":["x"]}`)})
+	ready := must[*service.ReadyImport](t)(s.PrepareImport(admin, plan, service.ImportOptions{}))
+	must[service.Imported](t)(s.Import(ctx, admin, ready))
+	must[service.Exported](t)(s.Export(ctx, admin, service.ExportTo{Tasks: io.Discard, History: io.Discard, Todos: io.Discard}))
 }
 
 func must[T any](t *testing.T) func(T, error) T {

@@ -73,6 +73,7 @@ func handle[I, O any](s *Server, o op, fn func(context.Context, *I) (*O, error))
 		o.Status = http.StatusOK
 	}
 	s.perms[o.Method+" "+strings.NewReplacer("{", ":", "}", "").Replace(o.Path)] = o.Need
+	s.ops = append(s.ops, o)
 	hop := huma.Operation{
 		OperationID: operationID(o), Method: o.Method, Path: o.Path, Summary: o.Summary, Description: o.Desc, Tags: []string{o.Tag},
 		DefaultStatus: o.Status, BodyReadTimeout: bodyTimeout,
@@ -104,6 +105,18 @@ func (s *Server) streamed(h echo.HandlerFunc) func(huma.Context, func(huma.Conte
 		if err := h(c); err != nil {
 			s.fail(err, c)
 		}
+	}
+}
+
+// allow gives a request that is held so much more time than the server's
+// limits on reading and writing.
+func (s *Server) allow(ctx context.Context, wait time.Duration) {
+	rc := http.NewResponseController(callOf(ctx).w)
+	end := time.Now().Add(wait + 30*time.Second)
+	// While a request is held, the server reads ahead to see whether the caller
+	// is still there: a read limit that ends would pass for a caller gone.
+	if err := errors.Join(rc.SetReadDeadline(end), rc.SetWriteDeadline(end)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		s.log.DebugContext(ctx, "deadline not extended", "error", err)
 	}
 }
 

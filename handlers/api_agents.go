@@ -16,27 +16,29 @@ type agentLoad struct {
 	OldestAt task.Time `json:"oldestAt,omitzero" doc:"creation of the oldest queued task"`
 }
 
-type agentView struct {
+// AgentView is a definition with its load. Its name is exported, as embedded
+// types that are not do not reach the OpenAPI document.
+type AgentView struct {
 	task.Agent
 	TimeoutSeconds     int       `json:"timeoutSeconds,omitzero"`
 	IdleTimeoutSeconds int       `json:"idleTimeoutSeconds,omitzero"`
 	Load               agentLoad `json:"load"`
 }
 
-func viewOf(def task.Agent, load agentLoad) agentView {
-	return agentView{def, int(def.Timeout.Seconds()), int(def.IdleTimeout.Seconds()), load}
+func viewOf(def task.Agent, load agentLoad) AgentView {
+	return AgentView{def, int(def.Timeout.Seconds()), int(def.IdleTimeout.Seconds()), load}
 }
 
 type agentsOut struct {
 	Body struct {
-		Agents []agentView `json:"agents"`
+		Agents []AgentView `json:"agents"`
 	}
 }
 
 type agentOut struct {
 	ETag string `header:"ETag"`
 	Body struct {
-		agentView
+		AgentView
 		Definition string `json:"definition" doc:"the text of the file"`
 		Served     string `json:"served,omitempty" doc:"the older text that goes on serving while the file is invalid"`
 	}
@@ -90,7 +92,7 @@ func (s *Server) agentAnswer(ctx context.Context, def task.Agent) (*agentOut, er
 		return nil, err
 	}
 	out := &agentOut{ETag: `"` + def.FileHash + `"`}
-	out.Body.agentView, out.Body.Definition = viewOf(def, agentLoad(o.Loads[def.ID])), def.Text
+	out.Body.AgentView, out.Body.Definition = viewOf(def, agentLoad(o.Loads[def.ID])), def.Text
 	if def.FileText != "" {
 		out.Body.Definition, out.Body.Served = def.FileText, def.Text
 	}

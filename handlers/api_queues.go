@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"time"
 
 	"taskyard/task"
 )
@@ -19,7 +20,9 @@ type queueIn struct {
 }
 
 type signupBody struct {
-	Count int `json:"count,omitempty" minimum:"1" maximum:"50" doc:"claim up to so many; the answer is then {tasks}"`
+	Count         int `json:"count,omitempty" minimum:"1" maximum:"50" doc:"claim up to so many; the answer is then {tasks}"`
+	WaitSeconds   int `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"when nothing is free, wait so long for a task"`
+	MaxConcurrent int `json:"maxConcurrent,omitempty" minimum:"1" maximum:"50" doc:"instead of count and waitSeconds: claim until so many are held, those held already included; the answer is {tasks, held}"`
 }
 
 type signupIn struct {
@@ -27,11 +30,13 @@ type signupIn struct {
 	optional[signupBody]
 }
 
-// signupOut has task, which may be null, or with count tasks.
+// signupOut has task, which may be null, or with count tasks, or with
+// maxConcurrent tasks and held.
 type signupOut struct {
 	Body struct {
 		Task  **task.Task   `json:"task,omitzero" doc:"null when nothing is free"`
-		Tasks *[]*task.Task `json:"tasks,omitzero" doc:"instead of task, when count was sent"`
+		Tasks *[]*task.Task `json:"tasks,omitzero" doc:"instead of task, when count or maxConcurrent was sent"`
+		Held  *[]task.ID    `json:"held,omitzero" doc:"with maxConcurrent: every task that the agent works on now, at most 500"`
 	}
 }
 
@@ -70,18 +75,29 @@ func (s *Server) queueOperations() {
 	handle(s, op{Method: "GET", Path: "/api/agents/{id}/queue", Need: task.Read, Tag: "Queues", Summary: "List the active tasks of an agent in order"}, func(ctx context.Context, in *queueIn) (*pageOut, error) {
 		return pageAnswer(s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After))
 	})
-	handle(s, op{Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues", Summary: "Claim the first free task of a queue", Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. While the agent or the yard is paused: 409 `paused`, with Retry-After."}, s.signup)
+	handle(s, op{Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues", Summary: "Claim the first free task of a queue", Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. With `waitSeconds` the call is held until a task comes free or the time is over; callers are served in the order in which they came, and one that is gone claims nothing. `maxConcurrent` goes with neither of the others. While the agent or the yard is paused: 409 `paused`, with Retry-After; who waits already waits on."}, s.signup)
 	handle(s, op{Method: "POST", Path: "/api/agents/{id}/complete-and-signup", Need: task.Claiming, Tag: "Queues", Summary: "Complete one task and claim the next", Desc: "While the agent or the yard is paused it completes alone: `task` is null."}, s.completeAndSignup)
 	handle(s, op{Method: "POST", Path: "/api/agents/{id}/reassign", Need: task.Claiming, Tag: "Queues", Summary: "Hand several tasks to another agent, all or none"}, s.reassign)
 }
 
 func (s *Server) signup(ctx context.Context, in *signupIn) (*signupOut, error) {
-	count := in.body().Count
-	list, err := s.svc.Signup(ctx, actorIn(ctx), in.ID, max(1, count))
+	b, out := in.body(), &signupOut{}
+	if b.MaxConcurrent > 0 {
+		if b.Count > 0 || b.WaitSeconds > 0 {
+			return nil, task.FieldErrorf("maxConcurrent", "goes with neither count nor waitSeconds; leave them out")
+		}
+		auto, err := s.svc.AutoSignup(ctx, actorIn(ctx), in.ID, b.MaxConcurrent)
+		out.Body.Tasks, out.Body.Held = &auto.Tasks, &auto.Held
+		return out, err
+	}
+	count, wait := b.Count, time.Duration(b.WaitSeconds)*time.Second
+	if wait > 0 {
+		s.allow(ctx, wait)
+	}
+	list, err := s.svc.SignupWait(ctx, actorIn(ctx), in.ID, max(1, count), wait)
 	if err != nil {
 		return nil, err
 	}
-	out := &signupOut{}
 	if count > 0 {
 		out.Body.Tasks = &list
 		return out, nil

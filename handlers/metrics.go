@@ -84,6 +84,7 @@ var (
 	descWAL       = desc("wal_bytes", "Bytes of the write-ahead log.")
 	descDatabase  = desc("database_bytes", "Bytes of the database file.")
 	descStreams   = desc("live_subscribers", "Open live streams.")
+	descSignups   = desc("signups_waiting", "Signups that wait for a task.")
 )
 
 // yardCollector reads the state of the yard when it is asked.
@@ -95,7 +96,7 @@ type yardCollector struct {
 // Describe names every metric.
 func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams,
+		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups,
 	} {
 		ch <- d
 	}
@@ -112,6 +113,7 @@ func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v)
 	}
 	gauge(descStreams, float64(y.svc.Hub().Subscribers()))
+	gauge(descSignups, float64(y.svc.WaitingSignups()))
 	if about, err := y.svc.About(ctx); err != nil {
 		y.log.Warn("metrics of the store not read", "error", err)
 	} else {

@@ -32,6 +32,7 @@ const keyCall ctxKey = iota
 type call struct {
 	id    string
 	actor task.Actor
+	w     http.ResponseWriter
 }
 
 func callOf(ctx context.Context) *call {
@@ -49,7 +50,7 @@ func requestIDOf(ctx context.Context) string { return callOf(ctx).id }
 func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		k := &call{id: rand.Text()[:16]}
+		k := &call{id: rand.Text()[:16], w: c.Response()}
 		r := c.Request()
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyCall, k)))
 		setHeaders(c.Response().Header(), k.id)

@@ -46,7 +46,11 @@ func (s *Server) agentModel(c echo.Context, id string) (m views.AgentModel, err 
 	}
 	m.Queued, m.Working = o.Loads[id].Queued, o.Loads[id].Working
 	runs, err := s.svc.Runs(ctx, a, task.RunFilter{Agent: id, Limit: agentRuns})
+	if err != nil {
+		return m, err
+	}
 	m.Runs = values(runs)
+	m.Todo, err = s.todoModel(c, id)
 	return m, err
 }
 

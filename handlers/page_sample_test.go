@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"testing"
 	"time"
 
@@ -59,6 +60,9 @@ func (y *pageYard) sample(mark string) (m sample) {
 	y.ok(y.svc.NoteJob(ctx, "backup", 1200*time.Millisecond, context.DeadlineExceeded))
 	y.ok(y.svc.RollUp(ctx))
 	y.ok(y.svc.Index(ctx))
+	for i := range 25 {
+		y.ok2(y.svc.Todo(ctx, asAgent("coder"), "coder", task.TodoRPush, "Note "+strconv.Itoa(i)+mark))
+	}
 	_, err = y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "laptop", Agent: "coder"})
 	y.ok(err)
 	return m
@@ -129,7 +133,7 @@ func (m sample) pages() []string {
 // writerPages are for those who may change tasks, adminPages for admins.
 func (m sample) writerPages() []string {
 	t := "/tasks/" + m.parent.String()
-	return []string{"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(), t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit"}
+	return []string{"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(), t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit", "/scheduler/pause", "/scheduler/stop-everything", "/agents/coder/pause"}
 }
 
 var adminPages = []string{"/agents/new", "/agents/coder/edit", "/agents/bad/edit", "/settings/people", "/settings/tokens"}
@@ -161,7 +165,15 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		"invalid":     {func(w *whyInput) { w.owner = &task.Agent{} }, "The definition of coder is invalid: mend it, or move the task."},
 		"pull-only":   {func(w *whyInput) { w.owner = &task.Agent{Serving: true, PullOnly: true, PullReason: "runner: none"} }, "coder claims its work itself; Taskyard does not start it: runner: none"},
 		"failed once": {func(w *whyInput) { w.task.Failures, w.task.LastFailure = 1, "exit code 1" }, "Its last run failed: exit code 1"},
-		"stuck":       {func(w *whyInput) { w.task.Failures = 3 }, "It is stuck: no tick and no wake tries it again until a person runs it."},
+		"paused":      {func(w *whyInput) { w.paused = &task.Pause{By: "user:jonas", Since: 7200_000, Reason: "a leak"} }, "The yard is paused by jonas since 02:00 UTC: a leak"},
+		"queued while its owner is paused": {func(w *whyInput) {
+			w.paused = &task.Pause{Agent: "coder", By: task.System, Since: 7200_000, Reason: "it fails"}
+			w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseQueued}
+		}, "coder is paused by Taskyard since 02:00 UTC: it fails"},
+		"claimed before the pause": {func(w *whyInput) {
+			w.paused, w.task.Claim = &task.Pause{By: "user:jonas"}, &task.Claim{Holder: "coder", ExpiresAt: 7200_000}
+		}, "coder works on it until 02:00 UTC, or longer with each sign of life."},
+		"stuck": {func(w *whyInput) { w.task.Failures = 3 }, "It is stuck: no tick and no wake tries it again until a person runs it."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := base()

@@ -30,8 +30,13 @@ func (s *Server) taskModel(c echo.Context, id task.ID) (m views.TaskModel, err e
 	}
 	m = views.TaskModel{
 		Task: p.Task, Family: family(p), Subtasks: map[task.ID]*task.Task{}, Question: question(p.Task), Runs: p.Runs,
-		Usage: usageOf(p.Runs), Why: whyLines(s.whyOf(c, p)),
+		Usage: usageOf(p.Runs),
 	}
+	why, err := s.whyOf(c, p)
+	if err != nil {
+		return m, err
+	}
+	m.Why = whyLines(why)
 	for _, t := range p.Subtasks {
 		m.Subtasks[t.ID] = t
 	}
@@ -49,7 +54,7 @@ func (s *Server) taskModel(c echo.Context, id task.ID) (m views.TaskModel, err e
 	return m, err
 }
 
-func (s *Server) whyOf(c echo.Context, p service.TaskPage) whyInput {
+func (s *Server) whyOf(c echo.Context, p service.TaskPage) (whyInput, error) {
 	w := whyInput{task: p.Task, run: p.OpenRun, attempts: s.opt.Rules.Attempts, now: s.svc.Now()}
 	for i := len(p.Runs) - 1; i >= 0; i-- { // newest first; lists alone carry the reason
 		if p.Runs[i].Status == task.RunFailed {
@@ -62,7 +67,9 @@ func (s *Server) whyOf(c echo.Context, p service.TaskPage) whyInput {
 	if s.opt.Scheduler != nil {
 		w.nextTick = s.opt.Scheduler.NextTick()
 	}
-	return w
+	pauses, err := s.svc.Pauses(c.Request().Context(), actorOf(c))
+	w.paused = pauses.Of(p.Task.Owner)
+	return w, err
 }
 
 // taskAct is the shape of most posts of the task page: one act on the task,

@@ -45,7 +45,10 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if err != nil {
 		return ch, err
 	}
-	ch.Nav = views.NavCounts{Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
+	if ch.Pauses, err = s.svc.Pauses(ctx, a); err != nil {
+		return ch, err
+	}
+	ch.Nav = views.NavCounts{Inbox: o.Inbox, Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
 	ch.Agents = navAgents(agents, o)
 	if s.opt.Scheduler != nil {
 		next := s.opt.Scheduler.NextTick()

@@ -7,7 +7,6 @@ import (
 
 	"taskyard/static"
 	"taskyard/task"
-	"taskyard/views"
 )
 
 // routes names every route of the pages, with what it needs. The JSON
@@ -16,6 +15,7 @@ func (s *Server) routes() {
 	s.api = s.newAPI()
 	s.taskOperations()
 	s.agentOperations()
+	s.todoOperations()
 	s.runOperations()
 	s.eventOperations()
 	s.pauseOperations()
@@ -38,6 +38,7 @@ func (s *Server) routes() {
 		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone
 		{"GET", "/mcp", task.SignedIn, s.mcp},
 		{"DELETE", "/mcp", task.SignedIn, s.mcp},
+		{"GET", "/api/docs", task.Everyone, s.docsPage},
 		{"GET", "/static/*", task.Everyone, s.static},
 		{"GET", "/login", task.Everyone, s.loginPage},
 		{"POST", "/login", task.Everyone, s.login},
@@ -48,7 +49,8 @@ func (s *Server) routes() {
 		{"POST", "/logout", task.SignedIn, s.logout},
 		{"GET", "/live", task.Read, s.live},
 
-		{"GET", "/", task.Read, s.home},
+		{"GET", "/", task.Read, page(s.inboxPage)},
+		{"POST", "/inbox/notices/:id/acknowledge", task.Person, s.acknowledgeNotice},
 		{"GET", "/queues", task.Read, page(s.queuesPage)},
 		{"GET", "/tasks", task.Read, page(s.tasksPage)},
 		{"POST", "/tasks", task.Person, s.createTask},
@@ -90,9 +92,18 @@ func (s *Server) routes() {
 		{"POST", "/agents/reload", task.Admin, s.reloadAgents},
 		{"GET", "/agents/:id", task.Read, page(s.agentPage)},
 		{"POST", "/agents/:id", task.Admin, s.updateAgent},
+		{"POST", "/agents/:id/todo", task.Person, s.postTodo},
 		{"GET", "/agents/:id/edit", task.Admin, page(s.editAgentPage)},
 		{"POST", "/agents/:id/delete", task.Admin, s.deleteAgent},
+		{"GET", "/agents/:id/pause", task.Person, page(s.pausePage)},
+		{"POST", "/agents/:id/pause", task.Person, s.postPause},
+		{"POST", "/agents/:id/resume", task.Person, s.postResume},
 		{"GET", "/scheduler", task.Read, page(s.schedulerPage)},
+		{"GET", "/scheduler/pause", task.Person, page(s.pausePage)},
+		{"POST", "/scheduler/pause", task.Person, s.postPause},
+		{"POST", "/scheduler/resume", task.Person, s.postResume},
+		{"GET", "/scheduler/stop-everything", task.Person, page(s.stopPage)},
+		{"POST", "/scheduler/stop-everything", task.Person, s.postStop},
 		{"POST", "/scheduler/tick", task.Person, s.tickNow},
 		{"POST", "/scheduler/jobs/:name/run", task.Admin, s.runJob},
 
@@ -113,11 +124,6 @@ func (s *Server) routes() {
 		s.perms[r.method+" "+r.path] = r.need
 		s.echo.Add(r.method, r.path, r.h)
 	}
-}
-
-// home leads to the board.
-func (s *Server) home(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, views.URL.Queues(views.QueueFilter{}))
 }
 
 func (s *Server) healthz(c echo.Context) error {

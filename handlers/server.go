@@ -80,6 +80,8 @@ type Server struct {
 	metrics  *metrics
 	ready    readiness
 	spec     specOnce
+	ops      []op // the JSON operations, in the order of the reference
+	docs     docsOnce
 }
 
 // New makes the server with all its routes.

@@ -17,7 +17,8 @@ type whyInput struct {
 	run      *task.Run   // open one, or nil
 	owner    *task.Agent // nil: not defined
 	attempts int
-	nextTick task.Time // 0: no ticks
+	nextTick task.Time   // 0: no ticks
+	paused   *task.Pause // of the owner or the yard, or nil
 	now      task.Time
 }
 
@@ -32,15 +33,32 @@ func whyLines(w whyInput) []string {
 		return append([]string{"It is a draft: nobody works on it until somebody starts it."}, ownerTrouble(w)...)
 	}
 	if open := openLines(w); len(open) > 0 {
-		return open
+		return append(pauseLines(w), open...)
 	}
 	if t.QuestionID != 0 {
 		return []string{"A question to people is open: no run and no signup before the answer."}
 	}
 	if bad := ownerTrouble(w); len(bad) > 0 {
-		return bad
+		return append(bad, pauseLines(w)...)
 	}
-	return idleLines(w)
+	if stopped := pauseLines(w); len(stopped) > 0 && t.Failures < w.attempts {
+		return append(stopped, failed(t)...)
+	}
+	return append(pauseLines(w), idleLines(w)...)
+}
+
+// pauseLines tell of the pause that keeps a task from being started or
+// claimed; what runs or is claimed goes on.
+func pauseLines(w whyInput) []string {
+	p := w.paused
+	if p == nil || w.task.Claim != nil || w.run != nil && w.run.Status == task.RunRunning {
+		return nil
+	}
+	what := "The yard"
+	if p.Agent != "" {
+		what = p.Agent
+	}
+	return []string{fmt.Sprintf("%s is paused by %s since %s UTC: %s", what, views.ActorLabel(p.By), views.Clock(p.Since), p.Brief())}
 }
 
 // openLines tell of a claim and of a run that is open.

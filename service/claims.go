@@ -35,7 +35,7 @@ type AutoSignup struct {
 
 // AutoSignup claims tasks of an agent's queue until it holds maxConcurrent (1
 // to 50) claims, those it has already included, or its max_claims. Nothing to
-// claim is a normal answer. Errors: unknown agent, another's name.
+// claim is a normal answer. Errors: unknown agent, another's name, paused.
 func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, maxConcurrent int) (AutoSignup, error) {
 	if err := s.mayClaim(a, agent); err != nil {
 		return AutoSignup{}, err

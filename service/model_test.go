@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"taskyard/task"
@@ -29,7 +30,7 @@ type mTask struct {
 	question bool
 	blockers []*mTask // by id
 	failures int
-	words    int // moves with everything that a prompt shows
+	words    int // moves with everything else that a prompt shows
 }
 
 type mRun struct {
@@ -45,7 +46,7 @@ type mRun struct {
 	expires   task.Time // of the wait for approval
 	approved  bool
 	scope     task.Scope
-	frozen    int // words at the time of the freeze
+	frozen    string // prompt at the time of the freeze
 }
 
 const (
@@ -106,7 +107,6 @@ func (m *model) block(k *mTask, set []*mTask, byAgent bool) task.Code {
 		}
 	}
 	k.blockers = set
-	k.words++
 	return ""
 }
 
@@ -264,7 +264,7 @@ func (m *model) create(k *mTask, cause task.Cause, notBefore task.Time) {
 }
 
 func (m *model) freeze(r *mRun) {
-	r.frozen = r.task.words
+	r.frozen = r.task.prompt()
 	if r.task.grant == r.agent {
 		r.state, r.approved, r.scope = queued, true, task.ScopeTask
 		return
@@ -273,7 +273,17 @@ func (m *model) freeze(r *mRun) {
 }
 
 func (m *model) refreeze(r *mRun) {
-	r.frozen, r.state, r.approved, r.scope, r.expires = r.task.words, waiting, false, "", m.now.Add(24*time.Hour)
+	r.frozen, r.state, r.approved, r.scope, r.expires = r.task.prompt(), waiting, false, "", m.now.Add(24*time.Hour)
+}
+
+// prompt stands for the bytes of the prompt: blockers that come and go leave
+// no trace in it.
+func (k *mTask) prompt() string {
+	s := strconv.Itoa(k.words)
+	for _, b := range k.blockers {
+		s += "," + b.id.String()
+	}
+	return s
 }
 
 func (m *model) approve(r *mRun, scope task.Scope) task.Code {
@@ -282,7 +292,7 @@ func (m *model) approve(r *mRun, scope task.Scope) task.Code {
 		return task.CodeRunEnded
 	case r.state != waiting, r.expires <= m.now:
 		return task.CodeRunDecided
-	case r.frozen != r.task.words:
+	case r.frozen != r.task.prompt():
 		m.refreeze(r)
 		return task.CodeRunChanged
 	}
@@ -324,7 +334,7 @@ func (m *model) next() *mRun {
 		switch {
 		case m.live(k), k.question, k.held():
 			m.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
-		case k.mustApprove() && (!r.approved || r.frozen != k.words && (r.scope != task.ScopeTask || k.grant != r.agent)):
+		case k.mustApprove() && (!r.approved || r.frozen != k.prompt() && (r.scope != task.ScopeTask || k.grant != r.agent)):
 			m.refreeze(r)
 		default:
 			m.claim(k)

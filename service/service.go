@@ -128,7 +128,7 @@ type tx struct {
 	s       *Service
 	actor   task.Actor
 	topics  []string
-	freed   []string // agents of whose queue a task may be free now; each wakes one waiting signup
+	freed   []string // agents in whose queue a task may be free now, "" for all; each wakes one waiting signup
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
@@ -154,9 +154,7 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 		e.Changes = b
 	}
 	t.topics = append(t.topics, topicsOf(e)...)
-	if e.Agent != "" && !neverFrees[kind] {
-		t.freed = append(t.freed, e.Agent)
-	}
+	t.frees(kind, e.Agent)
 	return t.AddEvent(e)
 }
 

@@ -491,7 +491,7 @@ func (t *tx) cancelTree(k *task.Task, reason string) ([]task.ID, error) {
 		return nil, err
 	}
 	all := append([]*task.Task{k}, below...)
-	ids := make([]task.ID, len(all))
+	ids, gone := make([]task.ID, len(all)), make([]*task.Task, 0, len(all))
 	for i, c := range all {
 		ids[i] = c.ID
 		why := reason
@@ -509,9 +509,10 @@ func (t *tx) cancelTree(k *task.Task, reason string) ([]task.ID, error) {
 		if err := t.cancelOne(c, why); err != nil {
 			return nil, err
 		}
+		gone = append(gone, c)
 	}
 	// Those that went with it are history by now, and wait for nothing.
-	for _, c := range all {
+	for _, c := range gone {
 		if err := t.blockerEnded(c, task.Canceled); err != nil {
 			return nil, err
 		}

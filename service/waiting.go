@@ -17,8 +17,9 @@ var errNothingFree = errors.New("nothing is free")
 
 // SignupWait is Signup that waits up to wait (0 to 50 s) for a task, in the
 // order in which callers came. Nothing until then, or the end of the server,
-// is a normal, empty answer. A caller that is gone claims nothing. Errors: as
-// Signup, also where max_claims is reached meanwhile; too many wait already.
+// is a normal, empty answer. A caller that is gone claims nothing; a pause that
+// begins meanwhile may end in time. Errors: as Signup, also where max_claims is
+// reached meanwhile; too many wait already.
 func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, count int, wait time.Duration) ([]*task.Task, error) {
 	if wait < 0 || wait > task.MaxWait {
 		return nil, task.FieldErrorf("waitSeconds", "must be 0 to %d", int(task.MaxWait.Seconds()))
@@ -34,9 +35,12 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 	defer s.waits.leave(w)
 	over := time.NewTimer(wait)
 	defer over.Stop()
-	for {
+	for first := true; ; first = false {
 		got, err := s.tryFor(ctx, a, agent, count)
-		if err == nil || !errors.Is(err, errNothingFree) {
+		if task.IsCode(err, task.CodePaused) && !first {
+			err = errNothingFree // a resume will tell
+		}
+		if !errors.Is(err, errNothingFree) {
 			s.waits.wake(agent) // there may be more, or this one could not take it
 			return got, err
 		}
@@ -118,6 +122,14 @@ func (s *Service) WaitingSignups() int { return int(s.waits.n.Load()) }
 var neverFrees = map[string]bool{
 	task.EvTaskClaimed: true, task.EvCommented: true, task.EvNotified: true, task.EvAsked: true, task.EvStepsReplaced: true, task.EvStepUpdated: true,
 	task.EvResourceAdded: true, task.EvResourceGone: true, task.EvTodoPushed: true, task.EvTodoPopped: true, task.EvRunCreated: true, task.EvRunStarted: true,
+	task.EvAgentPaused: true, task.EvYardPaused: true,
+}
+
+// frees notes whose queue may hold a free task after an event.
+func (t *tx) frees(kind, agent string) {
+	if !neverFrees[kind] && (agent != "" || kind == task.EvYardResumed) {
+		t.freed = append(t.freed, agent)
+	}
 }
 
 // waitRoom holds the waiting signups, each agent's in the order in which they
@@ -174,14 +186,20 @@ func (r *waitRoom) back(w *waiter) {
 	w.place = line.PushBack(w)
 }
 
-// wake lets the first in an agent's line look.
+// wake lets the first in an agent's line look; with agent "" that of each line.
 func (r *waitRoom) wake(agent string) {
 	if r.n.Load() == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.wakeFirst(agent)
+	if agent != "" {
+		r.wakeFirst(agent)
+		return
+	}
+	for each := range r.lines {
+		r.wakeFirst(each)
+	}
 }
 
 func (r *waitRoom) wakeFirst(agent string) {

@@ -262,6 +262,26 @@ func TestAWaitingSignupWaits(t *testing.T) {
 	})
 }
 
+func TestAPauseDuringTheWait(t *testing.T) {
+	ctx := context.Background()
+	for name, agent := range map[string]string{"of the agent": "coder", "of the yard": ""} {
+		t.Run(name+" keeps the wait, and a resume serves it", func(t *testing.T) {
+			inBubble(t, func(t *testing.T, y *yard) {
+				p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
+				must[task.Pauses](t)(y.s.Pause(ctx, maya, agent, "lunch"))
+				a, b := y.create(maya, "coder"), y.create(maya, "coder")
+				p.waits()
+				q.waits()
+				_, err := y.s.SignupWait(ctx, coder, "coder", 1, time.Second)
+				refused(t, err, task.CodePaused)
+				must[task.Pauses](t)(y.s.Resume(ctx, maya, agent, ""))
+				p.claims(a.ID)
+				q.claims(b.ID)
+			})
+		})
+	}
+}
+
 func TestASignalIsNeverLost(t *testing.T) {
 	var r waitRoom
 	a, b, c := r.join("coder", 9), r.join("coder", 9), r.join("coder", 9)

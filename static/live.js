@@ -14,6 +14,11 @@
       if (now) htmx.trigger(now, "live");
     }, 100));
   };
+  // Every part brings the frame of the page with it, so the frame asks by itself only where it is alone.
+  const renew = list => {
+    const own = list.filter(el => !el.hasAttribute("data-live-frame"));
+    (own.length ? own : list).forEach(refetch);
+  };
   let said = ["", ""];
   const pill = (text, kind) => {
     said = [text, kind];
@@ -32,11 +37,11 @@
     if (!topics) return;
     opened = topics;
     source = new EventSource("/live?topics=" + encodeURIComponent(topics));
-    source.onopen = () => { pill("Live", "run"); if (dropped) { dropped = false; parts().forEach(refetch); } };
+    source.onopen = () => { pill("Live", "run"); if (dropped) { dropped = false; renew(parts()); } };
     // What changed between this page and its stream was told to nobody.
     source.addEventListener("hello", e => {
       const root = document.documentElement;
-      if (root.dataset.gen !== e.data) { root.dataset.gen = e.data; parts().forEach(refetch); }
+      if (root.dataset.gen !== e.data) { root.dataset.gen = e.data; renew(parts()); }
     });
     source.onerror = () => {
       dropped = true;
@@ -46,7 +51,7 @@
     };
     source.onmessage = e => {
       const named = new Set(JSON.parse(e.data));
-      parts().filter(el => topicsOf(el).some(t => named.has(t))).forEach(refetch);
+      renew(parts().filter(el => topicsOf(el).some(t => named.has(t))));
     };
   };
   document.addEventListener("visibilitychange", () => {

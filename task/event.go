@@ -40,6 +40,8 @@ const (
 	EvAcknowledged   = "task.acknowledged"
 	EvTaskStuck      = "task.stuck"
 	EvWakeSkipped    = "task.wake_skipped"
+	EvTaskImported   = "task.imported"
+	EvTodoImported   = "todo.imported"
 	EvRunCreated     = "run.created"
 	EvRunApproved    = "run.approved"
 	EvRunDenied      = "run.denied"

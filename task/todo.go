@@ -130,8 +130,8 @@ func ClipTodo(item string) (short string, cut bool) {
 // no error.
 type TodoAnswer struct {
 	OK    bool      `json:"ok" doc:"false: the list is empty, so there is nothing to pop or to peek at"`
-	Count *int      `json:"count,omitempty" doc:"items in the list; beside items only when these are not all of it"`
-	Item  *string   `json:"item,omitempty"`
-	Items *[]string `json:"items,omitempty" doc:"front to back"`
+	Count *int      `json:"count,omitzero" doc:"items in the list; beside items only when these are not all of it"`
+	Item  *string   `json:"item,omitzero"`
+	Items *[]string `json:"items,omitzero" doc:"front to back"`
 	Next  string    `json:"next,omitempty" doc:"cursor of the following items; absent at the end"`
 }

@@ -29,6 +29,30 @@ type AgentModel struct {
 	AgentRow
 	Runs  []task.Run // newest first, at most 20
 	Error string     // why deleting was refused, or ""
+	Todo  TodoModel
+}
+
+// TodoModel is an agent's todo list, as far as it is shown.
+type TodoModel struct {
+	Items   []string // front to back
+	Count   int      // of the whole list
+	More    int      // how many the link for more shows, or 0
+	Entry   string   // what was typed and refused, or ""
+	Problem string   // why, or ""
+}
+
+// words says how long the list is and how much of it is shown.
+func (m TodoModel) words() string {
+	switch n := len(m.Items); {
+	case n == 0:
+		return ""
+	case n < m.Count:
+		return fmt.Sprintf("first %d of %d", n, m.Count)
+	case n == 1:
+		return "1 item"
+	default:
+		return fmt.Sprintf("%d items", n)
+	}
 }
 
 // AgentEditModel is the editor of a definition file.

@@ -19,7 +19,8 @@ type Chrome struct {
 	Nav       NavCounts
 	Agents    []NavAgent
 	Scheduler SchedulerLine
-	Theme     string // "light", "dark" or "" for the browser's wish
+	Pauses    task.Pauses // what is paused now
+	Theme     string      // "light", "dark" or "" for the browser's wish
 	Flash     Flash
 	CanWrite  bool // may create and change tasks
 	CanDecide bool // may decide approvals
@@ -31,6 +32,7 @@ type Chrome struct {
 
 // NavCounts are the numbers of the navigation.
 type NavCounts struct {
+	Inbox     int // what waits for a person, approvals too
 	Approvals int // runs that wait for a decision
 	Queued    int // active tasks
 	Open      int // open tasks, drafts too
@@ -59,8 +61,8 @@ type Flash struct {
 // title returns the tab's title: what waits for a person stands first.
 func (c Chrome) title(title string) string {
 	t := title + " · Taskyard"
-	if c.Nav.Approvals > 0 {
-		t = "(" + task.ID(c.Nav.Approvals).String() + ") " + t
+	if c.Nav.Inbox > 0 {
+		t = "(" + task.ID(c.Nav.Inbox).String() + ") " + t
 	}
 	return t
 }
@@ -86,9 +88,9 @@ func (c Chrome) current(path string) templ.Attributes {
 // Live gives the attributes of a part that refetches itself when one of its
 // topics (parted by spaces) is named by the server. id is the part's own id;
 // also are ids of other parts of the page to be renewed by the same answer.
-// The navigation always is.
+// The navigation and the frame always are.
 func Live(c Chrome, id, topics string, also ...string) templ.Attributes {
-	oob := "#nav:morph"
+	oob := "#nav:morph,#clock:morph,#frame:morph"
 	for _, a := range also {
 		oob += ",#" + a + ":morph"
 	}

@@ -77,6 +77,7 @@ func poisoned[M any](change ...func(*M)) M {
 func hostileChrome() views.Chrome {
 	c := poisoned[views.Chrome]()
 	c.Role, c.Path, c.Theme, c.FormToken = task.RoleAdmin, "/x?q="+evil, "dark", "tok"
+	c.Pauses = append(task.Pauses{{By: evil, Reason: evil, Since: someTime}}, c.Pauses...)
 	return c
 }
 
@@ -103,6 +104,9 @@ func hostilePages() map[string]templ.Component {
 		"agent editor":       views.AgentEditPage(c, poisoned[views.AgentEditModel]()),
 		"agent editor, old":  views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New = false })),
 		"scheduler":          views.SchedulerPage(c, poisoned[views.SchedulerModel]()),
+		"inbox":              views.InboxPage(c, poisoned[views.InboxModel]()),
+		"pause":              views.PausePage(c, poisoned[views.PauseModel]()),
+		"stop":               views.StopPage(c, poisoned[views.StopModel]()),
 		"profile":            views.ProfilePage(c, poisoned[views.ProfileModel]()),
 		"people":             views.PeoplePage(c, poisoned[views.PeopleModel]()),
 		"tokens":             views.TokensPage(c, poisoned[views.TokensModel]()),

@@ -219,7 +219,7 @@ func TestTextByOthersIsEscaped(t *testing.T) {
 func TestViewersSeeNoForms(t *testing.T) {
 	c := sampleChrome("/tasks/142")
 	c.CanWrite = false
-	for name, comp := range map[string]string{"task": htmlOf(t, TaskPage(c, sampleTaskModel())), "queues": htmlOf(t, QueuesPage(c, sampleQueues("")))} {
+	for name, comp := range map[string]string{"task": htmlOf(t, TaskPage(c, sampleTaskModel())), "queues": htmlOf(t, QueuesPage(c, sampleQueues(""))), "inbox": htmlOf(t, InboxPage(c, sampleInbox()))} {
 		for _, n := range nodes(t, comp) {
 			if action, _ := attr(n, "action"); n.DataAtom == atom.Form && action != URL.Logout() && action != "/tasks" && action != "/queues" {
 				t.Errorf("%s: form to %s", name, action)
@@ -233,7 +233,7 @@ func TestTitlesSayWhatThePageIs(t *testing.T) {
 	if got := htmlOf(t, TaskPage(c, sampleTaskModel())); !strings.Contains(got, "<title>(3) #142 Add rate limiting to the public API · Taskyard</title>") {
 		t.Error("wrong title: ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
 	}
-	c.Nav.Approvals = 0
+	c.Nav.Inbox = 0
 	if got := htmlOf(t, QueuesPage(c, QueuesModel{})); !strings.Contains(got, "<title>Queues · Taskyard</title>") {
 		t.Error("wrong title: ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
 	}

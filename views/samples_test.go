@@ -30,7 +30,7 @@ func htmlOf(t *testing.T, comp templ.Component) string {
 func sampleChrome(path string) Chrome {
 	return Chrome{
 		User: "maya", Role: task.RoleAdmin, FormToken: "form-token", CanWrite: true, CanDecide: true, CanAdmin: true,
-		Now: now, Path: path, Nav: NavCounts{Approvals: 3, Queued: 17, Open: 23},
+		Now: now, Path: path, Nav: NavCounts{Inbox: 3, Approvals: 1, Queued: 17, Open: 23},
 		Agents: []NavAgent{
 			{ID: "planner", Count: 3, Glyph: GlyphWork},
 			{ID: "coder", Count: 6, Glyph: GlyphWork},
@@ -181,6 +181,10 @@ func samplePages() []samplePage {
 		{"step-linked", StepPage(at("/tasks/142/steps/0/edit"), StepModel{Task: m.Task, Title: "Pick"})},
 		{"new", NewTaskPage(at("/tasks/new"), NewTaskModel{Priority: "0", Agents: sampleAgents, Owner: "coder", Steps: "One\nTwo", Follow: 12, FollowTitle: "Old work", Errors: errs, Key: "kept-key"})},
 		{"new-empty", NewTaskPage(at("/tasks/new"), NewTaskModel{})},
+		{"inbox", InboxPage(at("/"), sampleInbox())},
+		{"inbox-empty", InboxPage(at("/"), InboxModel{})},
+		{"pause", PausePage(at("/scheduler/pause"), PauseModel{Reason: "typed", Errors: errs})},
+		{"stop", StopPage(at("/scheduler/stop-everything"), StopModel{Queued: 2, Errors: errs})},
 		{"login", LoginPage(Chrome{Now: now, FormToken: "form-token"}, LoginModel{Name: "maya", Next: "/queues", Error: "Name or password is wrong."})},
 		{"setup", SetupPage(Chrome{Now: now, FormToken: "form-token"}, SetupModel{Token: "secret", Errors: errs})},
 		{"error", ErrorPage(Chrome{Now: now}, ErrorModel{Status: 404, Title: "Task not found", Message: "There is no task 99.", RequestID: "req" + strconv.Itoa(7)})},

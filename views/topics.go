@@ -8,8 +8,13 @@ const (
 	TopicRuns      = "runs"          // any run changed its state
 	TopicHistory   = "queues"        // a task was archived, among other changes of tasks
 	TopicAgents    = "agents queues" // a definition, or a queue's load, changed
-	TopicScheduler = "scheduler"     // a tick, a job, a run in flight or queued
+	TopicScheduler = "scheduler"     // a tick, a job, a run in flight or queued, a pause
+	TopicInbox     = "inbox"         // what waits for a person
+	TopicFrame     = "yard inbox"    // what every page shows of the whole
 )
+
+// TopicTodo is the topic of an agent's todo list.
+func TopicTodo(agent string) string { return "todo:" + agent }
 
 // TopicRun is the topic of one run: its state, and its transcript.
 func TopicRun(id task.ID) string { return "run:" + id.String() }

@@ -124,7 +124,7 @@ func (urls) Agents() string { return "/agents" }
 // Agent is one agent's page.
 func (urls) Agent(id string) string { return "/agents/" + url.PathEscape(id) }
 
-// AgentAct is a page or form target below an agent: edit, delete.
+// AgentAct is a page or form target below an agent: edit, delete, todo.
 func (u urls) AgentAct(id, act string) string { return u.Agent(id) + "/" + act }
 
 // Scheduler is the page of ticks and jobs.

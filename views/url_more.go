@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"strconv"
 
 	"taskyard/task"
 )
@@ -32,6 +33,11 @@ func (u urls) Transcript(run task.ID) string { return u.RunAct(run, "transcript"
 
 // NewAgent is the editor of a definition that does not exist yet.
 func (u urls) NewAgent() string { return u.Agents() + "/new" }
+
+// AgentTodo is an agent's page with so many items of its todo list.
+func (u urls) AgentTodo(id string, items int) string {
+	return query(u.Agent(id), "todos", strconv.Itoa(items)) + "#todo"
+}
 
 // AgentsReload is where a form posts the wish to read all definitions again.
 func (u urls) AgentsReload() string { return u.Agents() + "/reload" }

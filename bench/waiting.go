@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+const (
+	sleepers = 1000            // signups that wait
+	atRest   = 5 * time.Second // how long they are watched
+)
+
+// waiting holds many signups on a server of their own: what they take while
+// nothing comes, and how soon each has a task once tasks come.
+func (b *bench) waiting(ctx context.Context) error {
+	y, err := newYard(b.bin, filepath.Join(b.folder, "waiting"), queues[:1])
+	if err != nil {
+		return err
+	}
+	if _, err := y.start(ctx); err != nil {
+		return err
+	}
+	return errors.Join(b.measureWaiting(ctx, y), y.stop())
+}
+
+func (b *bench) measureWaiting(ctx context.Context, y *yard) error {
+	token, err := y.token(ctx)
+	if err != nil {
+		return err
+	}
+	auth := []string{"Authorization: Bearer " + token, "Content-Type: application/json"}
+	create := request("POST", "/api/tasks", y.addr, fmt.Sprintf(createBody, "x", queues[0]), auth...)
+	own, err := dial(y.addr)
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	if err := y.settle(); err != nil {
+		return err
+	}
+	before, err := y.rss()
+	if err != nil {
+		return err
+	}
+	wires := make([]*wire, sleepers)
+	for i := range wires {
+		if wires[i], err = dial(y.addr); err != nil {
+			return err
+		}
+		defer wires[i].close()
+		if _, err := wires[i].conn.Write(request("POST", "/api/agents/"+queues[0]+"/signup", y.addr, `{"waitSeconds":50}`, auth...)); err != nil {
+			return err
+		}
+	}
+	if err := asleep(own, y.addr, sleepers); err != nil {
+		return err
+	}
+	if err := b.restOf(y, before); err != nil {
+		return err
+	}
+	begin := time.Now()
+	for range sleepers {
+		if _, err := own.call(create); err != nil {
+			return err
+		}
+	}
+	created := time.Since(begin)
+	for _, w := range wires {
+		a, err := w.receive()
+		if err == nil && (a.status != 200 || !bytes.Contains(a.body, []byte(`"holder"`))) {
+			err = fmt.Errorf("a signup that waited got %d: %.300s", a.status, a.body)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	b.sheet.add(fmt.Sprintf("%d tasks created one by one for them", sleepers), "ms", none, millis(created))
+	b.sheet.add("the last of them claimed after that", "ms", none, millis(time.Since(begin)-created))
+	return nil
+}
+
+// asleep waits until so many signups wait.
+func asleep(w *wire, addr string, n int) error {
+	line := fmt.Appendf(nil, "taskyard_signups_waiting %d\n", n)
+	req := request("GET", "/metrics", addr, "")
+	for range 300 {
+		body, err := w.call(req)
+		if err != nil || bytes.Contains(body, line) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return errors.New("the signups do not come to wait")
+}
+
+// restOf notes what the server takes while nothing happens.
+func (b *bench) restOf(y *yard, before float64) error {
+	if err := y.settle(); err != nil {
+		return err
+	}
+	start, err := y.cpu()
+	if err != nil {
+		return err
+	}
+	time.Sleep(atRest)
+	end, err := y.cpu()
+	if err != nil {
+		return err
+	}
+	mib, err := y.rss()
+	name := fmt.Sprintf("%d waiting signups", sleepers)
+	b.sheet.add(name+": memory", "MiB", atMost(64, 16), mib-before)
+	b.sheet.add(name+": CPU at rest", "% of a core", atMost(1, 0.2), 100*(end-start).Seconds()/atRest.Seconds())
+	return err
+}

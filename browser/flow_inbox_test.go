@@ -1,0 +1,133 @@
+package browser
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+var scout = task.Actor{Name: "scout", Role: task.RoleAgent, TokenID: 1}
+
+// asked is a task of an agent that Taskyard starts, with an open question.
+func (y *yard) asked(title, question string) (*task.Task, string) {
+	y.t.Helper()
+	k := y.create(task.New{Title: title})
+	m := some[task.Message](y.t)(y.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, TokenID: 1}, k.ID, question, true))
+	return k, "#answer-" + m.ID.String()
+}
+
+// answerInPlace is what a person does first of all, with and without scripts.
+func answerInPlace(y *yard, b *tab) {
+	y.t.Helper()
+	k, area := y.asked("Choose the way", "North or **south**?")
+	note := y.create(task.New{Title: "Watch the gate", Owner: "scout"})
+	some[task.Message](y.t)(y.svc.Notify(ctx, scout, note.ID, "The gate is shut.", false))
+	b.open("/")
+	b.see("North or south?")
+	equal(y.t, "title", eval[string](b, `document.title`), "(2) Inbox · Taskyard")
+	b.fill(area, "South, by the river.")
+	b.press("button|Answer")
+	b.at("/")
+	b.gone("North or south?")
+	agent := y.stage.agent(y.t, k.ID) // the answer woke it
+	equal(y.t, "open question", y.task(k.ID).QuestionID, 0)
+	b.see("The gate is shut.")
+	b.press("button|Acknowledge")
+	b.at("/")
+	b.gone("The gate is shut.")
+	b.see("Nothing waits for you")
+	equal(y.t, "title", eval[string](b, `document.title`), "Inbox · Taskyard")
+	agent.say("exit")
+}
+
+func TestAnswerInPlaceWakesTheOwner(t *testing.T) {
+	y := newWakingYard(t)
+	answerInPlace(y, y.tab())
+}
+
+func TestAnswerInPlaceWithoutScripts(t *testing.T) {
+	y := newWakingYard(t)
+	b := newTab(t, y.url).withoutScripts()
+	y.signIn(b)
+	answerInPlace(y, b)
+}
+
+func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
+	y := newYard(t)
+	first, area := y.asked("First", "Red?")
+	b := y.tab()
+	b.open("/")
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.click(area)
+	b.insert("half an ans")
+	second, _ := y.asked("Second", "Green?")
+	b.see("Green?")
+	b.wait(`document.title.startsWith("(2) ")`)
+	equal(t, "typed", b.value(area), "half an ans")
+	equal(t, "focus", eval[string](b, `"#" + document.activeElement.id`), area)
+	some[task.Message](t)(y.svc.Reply(ctx, y.maya, second.ID, "yes"))
+	b.gone("Green?")
+	equal(t, "typed", b.value(area), "half an ans")
+	b.press("button|Answer")
+	b.gone("Red?")
+	equal(t, "answer", y.task(first.ID).Comments[1].Content, "half an ans")
+}
+
+func TestEveryPageCountsWhatWaits(t *testing.T) {
+	y := newYard(t)
+	b := y.tab()
+	b.open("/tasks/new")
+	loaded := eval[float64](b, `performance.timeOrigin`)
+	b.fill("#title", "Just a thought")
+	y.asked("Ask", "Well?")
+	b.wait(`document.title.startsWith("(1) ")`)
+	b.wait(`document.querySelector("#nav .hot")?.textContent.startsWith("1")`)
+	equal(t, "typed", b.value("#title"), "Just a thought")
+	equal(t, "loaded again", eval[float64](b, `performance.timeOrigin`) != loaded, false)
+}
+
+func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
+	y := newWakingYard(t)
+	running := y.create(task.New{Title: "Runs on"})
+	y.ask(running.ID)
+	y.stage.agent(t, running.ID)
+	b, other := y.tab(), y.tab()
+	other.open("/tasks/new") // a page without live parts of its own
+	b.open("/scheduler")
+	b.press("a|Stop everything")
+	b.see("1 run ends")
+	b.fill("#reason", "A key leaked.")
+	b.press("button|Stop 1 run and pause")
+	b.at("/scheduler")
+	b.see("The yard is paused")
+	other.see("A key leaked.")
+	equal(t, "status", some[[]*task.Run](t)(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: running.ID, Limit: 1}))[0].Status, task.RunCanceled)
+	other.press("#frame button|Resume")
+	other.at("/tasks/new")
+	other.gone("The yard is paused")
+	b.gone("The yard is paused")
+	b.press("a|Pause…")
+	b.fill("#reason", "Lunch.")
+	b.press("button|Pause the yard")
+	b.see("Lunch.")
+	k := y.create(task.New{Title: "Comes later"})
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Go on when you can."))
+	b.see("Comes later") // queued, and stays so
+	b.press("#frame button|Resume")
+	y.stage.agent(t, k.ID)
+}
+
+func TestPauseAnAgentWithoutScripts(t *testing.T) {
+	y := newYard(t)
+	b := newTab(t, y.url).withoutScripts()
+	y.signIn(b)
+	b.open("/agents/coder")
+	b.press("a|Pause…")
+	b.fill("#reason", "It broke the build.")
+	b.press("button|Pause coder")
+	b.at("/agents/coder")
+	b.see("It broke the build.")
+	b.press("#agent-main button|Resume")
+	b.at("/agents/coder")
+	b.gone("It broke the build.")
+}

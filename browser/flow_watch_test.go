@@ -1,0 +1,50 @@
+package browser
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Said before anybody listened."))
+	b.see("Said before anybody listened.")
+	done := true
+	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, k.ID, 1, task.StepPatch{Done: &done}))
+	b.see("1 of 2")
+}
+
+func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
+	y := newYard(t)
+	first, second := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}), y.create(task.New{Title: "Rotate the keys", Owner: "keeper"})
+	r, next := y.ask(first.ID), y.ask(second.ID)
+	b := y.tab()
+	b.open("/approvals/" + r.ID.String())
+	b.loads(typed("a"))
+	b.see("is queued")
+	b.at("/approvals")
+	b.wait(`document.querySelector("form[action='/runs/` + next.ID.String() + `/approve']")`)
+	b.see("Rotate the keys")
+	equal(t, "decision", some[*task.Run](t)(y.svc.Run(ctx, y.maya, r.ID)).Approval.Decision, "approved")
+	equal(t, "decision on the next", some[*task.Run](t)(y.svc.Run(ctx, y.maya, next.ID)).Approval.Decision, "")
+	y.stage.agent(t, first.ID).say("exit")
+}
+
+// TestFilteredPagesAreQuiet opens the addresses that no other test does; the
+// tab fails on every complaint of the browser.
+func TestFilteredPagesAreQuiet(t *testing.T) {
+	s := newSample(t)
+	b := s.tab()
+	for _, p := range []string{
+		"/", "/queues?agent=coder", "/queues?status=waiting", "/queues?q=release&view=list", "/tasks?status=failed&agent=coder", "/approvals",
+		"/runs?status=failed&agent=coder", "/runs?task=" + s.failed.String(), "/history?q=first&status=done", "/tasks/new?owner=coder", "/tasks/new?follow=" + s.canceled.String(),
+		path(s.ship, "/steps/0/edit"), "/agents/translator/edit",
+	} {
+		b.open(p)
+		b.wait(`document.readyState === "complete" && document.querySelector("main h1")`)
+	}
+}

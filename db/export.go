@@ -1,0 +1,80 @@
+package db
+
+import "taskyard/task"
+
+// Exported is a task with what its JSON form does not hold.
+type Exported struct {
+	*task.Task        // without comments; CommentCount tells whether there are some
+	Grant      string // the mark or hash of consent to its runs, or ""
+}
+
+// exportCols are the columns of a whole task with the count of its comments,
+// and one more.
+const exportCols = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList +
+	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', coalesce(t.grant_hash, '')`
+
+// wider scans further columns behind those that a scan function knows.
+type wider struct {
+	rowScanner
+	more []any
+}
+
+func (w wider) Scan(dest ...any) error { return w.rowScanner.Scan(append(dest, w.more...)...) }
+
+// ExportOpen calls fn with every draft and active task by id.
+func (rx *Rx) ExportOpen(fn func(Exported) error) error {
+	return rx.export("SELECT "+exportCols+" FROM tasks t WHERE t.archived_at IS NULL AND t.id > 0 ORDER BY t.id", fn)
+}
+
+// ExportHistory calls fn with every archived task, the first archived first.
+func (rx *Rx) ExportHistory(fn func(Exported) error) error {
+	return rx.export("SELECT "+exportCols+" FROM tasks t WHERE t.archived_at IS NOT NULL AND t.archived_at > 0 ORDER BY t.archived_at, t.id", fn)
+}
+
+// export walks row by row, so that memory does not grow with the yard. fn
+// may read meanwhile, by other statements.
+func (rx *Rx) export(q string, fn func(Exported) error) error {
+	rows, err := rx.query(q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	scan := scanTask(rx.Now)
+	for rows.Next() {
+		var e Exported
+		if e.Task, err = scan(wider{rows, []any{&e.Grant}}); err != nil {
+			return err
+		}
+		if err := fn(e); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// ExportTodos calls fn with every item of every todo list, by agent, front
+// first.
+func (rx *Rx) ExportTodos(fn func(agent, item string) error) error {
+	rows, err := rx.query("SELECT agent, item FROM todos WHERE agent > '' ORDER BY agent, position")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var agent, item string
+		if err := rows.Scan(&agent, &item); err != nil {
+			return err
+		}
+		if err := fn(agent, item); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// LastTaskID returns the highest id that a task ever had, or 0.
+func (rx *Rx) LastTaskID() (task.ID, error) {
+	var id task.ID
+	err := rx.row("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0)").Scan(&id)
+	return id, err
+}

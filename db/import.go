@@ -1,0 +1,91 @@
+package db
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// ImportTask writes a task under its own id, with steps, resources, the counts
+// of its blockers and the times that it has. grant is the mark of consent to
+// its runs, or "". A task of history is written open; ImportArchive ends it
+// when its parts are there. Subtasks that steps lead to must be there already
+// or be linked by LinkStep later.
+func (tx *Tx) ImportTask(k *task.Task, grant string) error {
+	status := k.Status
+	if status.Archived() {
+		status = task.Active
+	}
+	var mark any
+	if grant != "" {
+		mark = grant
+	}
+	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id, nesting, labels, blocked, blockers_canceled, grant_hash, created_at, updated_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		k.ID, k.Title, k.Description, k.Owner, k.CreatedBy, status, k.Priority, k.Version, k.Channel, nz(k.ParentTaskID), k.Nesting,
+		strings.Join(k.Labels, " "), k.Blocked, k.BlockersCanceled, mark, k.CreatedAt, k.UpdatedAt)
+	if err != nil {
+		return err
+	}
+	for i, s := range k.Steps {
+		if err := tx.InsertStep(k.ID, i, s); err != nil {
+			return err
+		}
+	}
+	for i, r := range k.Resources {
+		if err := tx.insertResource(k.ID, i, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ImportComment writes a message with the time that it has, under its own id
+// or, with 0, under a new one.
+func (tx *Tx) ImportComment(id task.ID, c task.Comment) (task.ID, error) {
+	return tx.insert("INSERT INTO messages (id, task_id, kind, author, content, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+		nz(c.ID), id, c.Kind, c.Author, c.Content, c.CreatedAt)
+}
+
+// ImportBlocker notes that a task waits for another one, without counting.
+func (tx *Tx) ImportBlocker(id, blocker task.ID) error {
+	return tx.do("INSERT INTO blockers (task_id, blocker_id) VALUES (?, ?)", id, blocker)
+}
+
+// ImportQuestion opens a question again, without moving the version.
+func (tx *Tx) ImportQuestion(id, message task.ID) error {
+	return tx.do("UPDATE tasks SET question_id = ? WHERE id = ?", message, id)
+}
+
+// ImportArchive makes an imported task history at the time that it has.
+func (tx *Tx) ImportArchive(k *task.Task) error {
+	var summary any
+	if k.Summary != "" {
+		summary = k.Summary
+	}
+	return tx.do("UPDATE tasks SET status = ?, summary = ?, archived_at = ?, blocked = 0, blockers_canceled = 0, grant_hash = NULL WHERE id = ?",
+		k.Status, summary, k.ArchivedAt, k.ID)
+}
+
+// RaiseTaskID lets the next new task have an id above last.
+func (tx *Tx) RaiseTaskID(last task.ID) error {
+	err := tx.do("INSERT INTO sqlite_sequence (name, seq) SELECT 'tasks', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'tasks')")
+	if err != nil {
+		return err
+	}
+	return tx.do("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'tasks'", last)
+}
+
+// ImportTodos puts items behind the end of an agent's todo list.
+func (tx *Tx) ImportTodos(agent string, items []string) error {
+	ends, err := tx.TodoEnds(agent)
+	if err != nil {
+		return err
+	}
+	for i, item := range items {
+		if err := tx.PutTodo(agent, ends.Last+int64(i)+1, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+// Package exchange reads tasks that other programs wrote, and those of an
+// export, into one plan for an import. It writes nothing and opens no file by
+// itself; every problem is collected with its place, so that all are told at
+// once, before the first write.
+package exchange
+
+import (
+	"fmt"
+	"slices"
+
+	"taskyard/task"
+)
+
+// Bounds of one import, which is one transaction.
+const (
+	MaxBytes    = 128 << 20 // of all files together
+	MaxTasks    = 200_000
+	maxLabel    = 32 // characters of a label
+	maxProblems = 200
+)
+
+// The formats that can be read.
+const (
+	FromTaskyard   = "taskyard"
+	FromBeads      = "beads"
+	FromTaskMaster = "taskmaster"
+	FromBacklog    = "backlog"
+)
+
+// Source is one file in memory.
+type Source struct {
+	Name string // as messages name it
+	Data []byte
+}
+
+// Plan is what files hold, in the order of the files.
+type Plan struct {
+	From   string
+	Items  []*Item
+	NextID task.ID // the file's counter, or 0
+	Todos  []Todos
+	Report Report
+
+	byRef map[string]*Item
+}
+
+// Foreign tells whether another kind of program wrote the files.
+func (p *Plan) Foreign() bool { return p.From != FromTaskyard }
+
+// Todos is the todo list of one agent, front first.
+type Todos struct {
+	Agent string
+	Items []string
+}
+
+// Item is one task. Its links stand under the ids of the file, until the
+// import knows the new ones.
+type Item struct {
+	Where     string // file and place, for messages
+	Ref       string // its id in the file
+	Task      task.Task
+	Parent    string   // id of the parent, or ""
+	Subtasks  []string // id of each step's subtask, or ""
+	BlockedBy []string
+	Asked     bool // its last question is still open
+	Withheld  bool // a person has not consented to its runs
+	order     int
+}
+
+// Count is one line of a report: what, how often, and where first.
+type Count struct {
+	What, First string
+	N           int
+}
+
+// Counts are lines in the order of their first use.
+type Counts []Count
+
+// maxCounts bounds what hostile names of fields can add to a report.
+const maxCounts = 200
+
+func (c *Counts) add(what, where string) {
+	if len(*c) >= maxCounts && !slices.ContainsFunc(*c, func(l Count) bool { return l.What == what }) {
+		what = "other things"
+	}
+	for i := range *c {
+		if (*c)[i].What == what {
+			(*c)[i].N++
+			return
+		}
+	}
+	*c = append(*c, Count{what, where, 1})
+}
+
+// Report tells what an import does with each field, what it leaves out, and
+// what forbids it.
+type Report struct {
+	Maps     Counts
+	Left     Counts
+	Notes    Counts
+	Problems []task.FieldError // the first 200; Field is the place
+	More     int               // further problems
+}
+
+// Bad notes a problem: nothing is written while there is one.
+func (r *Report) Bad(where, format string, args ...any) {
+	if len(r.Problems) >= maxProblems {
+		r.More++
+		return
+	}
+	r.Problems = append(r.Problems, task.FieldError{Field: where, Message: fmt.Sprintf(format, args...)})
+}
+
+// Note counts something that a person should know.
+func (r *Report) Note(where, format string, args ...any) {
+	r.Notes.add(fmt.Sprintf(format, args...), where)
+}
+
+func (r *Report) maps(what string)        { r.Maps.add(what, "") }
+func (r *Report) left(where, what string) { r.Left.add(what, where) }
+
+// Err returns nil, or one error with every noted problem.
+func (r *Report) Err() error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	return &task.Error{
+		Kind: task.Invalid, Code: task.CodeInvalidField, Fields: r.Problems,
+		Message: fmt.Sprintf("nothing was written: problems in what should be imported: %d", len(r.Problems)+r.More),
+	}
+}
+
+// add appends an item and refuses more than an import may hold.
+func (p *Plan) add(it *Item) {
+	if len(p.Items) == MaxTasks {
+		p.Report.Bad(it.Where, "is beyond the %d tasks that one import takes; a whole yard moves by backup and restore", MaxTasks)
+	}
+	it.order = len(p.Items)
+	if len(p.Items) <= MaxTasks {
+		p.Items = append(p.Items, it)
+	}
+}
+
+// Item returns the task of an id of the file, or nil.
+func (p *Plan) Item(ref string) *Item { return p.byRef[ref] }
+
+// ByStatus counts the tasks of a status.
+func (p *Plan) ByStatus(s task.Status) (n int) {
+	for _, it := range p.Items {
+		if it.Task.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// ParentsFirst returns the items so that each stands behind its parent.
+func (p *Plan) ParentsFirst() []*Item {
+	list := slices.Clone(p.Items)
+	slices.SortStableFunc(list, func(a, b *Item) int { return a.Task.Nesting - b.Task.Nesting })
+	return list
+}

@@ -1,0 +1,291 @@
+package exchange
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"taskyard/task"
+)
+
+// fields are the members of one JSON object. What is never asked for is told
+// as left out.
+type fields struct {
+	r     *Report
+	where string
+	m     map[string]jsontext.Value
+	asked map[string]bool
+}
+
+// object takes a JSON object apart; nil means that it is none.
+func (r *Report) object(where string, v jsontext.Value) *fields {
+	f := &fields{r, where, map[string]jsontext.Value{}, map[string]bool{}}
+	d := jsontext.NewDecoder(bytes.NewReader(v))
+	if d.PeekKind() != '{' {
+		r.Bad(where, "must be a JSON object, is %s", kindOf(v))
+		return nil
+	}
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() != '}' {
+		var name jsontext.Token
+		var value jsontext.Value
+		if name, err = d.ReadToken(); err != nil {
+			break
+		}
+		key := name.String()
+		if value, err = d.ReadValue(); err == nil {
+			f.m[key] = value.Clone()
+		}
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	if err == nil {
+		if _, end := d.ReadToken(); end != io.EOF {
+			err = errMore
+		}
+	}
+	if err != nil {
+		r.Bad(where, "%s", plainJSON(err))
+		return nil
+	}
+	return f
+}
+
+var errMore = errors.New("something stands behind its end")
+
+// plainJSON is a syntax error in words that need no knowledge of the library.
+func plainJSON(err error) string {
+	var s *jsontext.SyntacticError
+	if errors.As(err, &s) && s.Err != nil {
+		return "is not JSON: " + strings.TrimPrefix(s.Err.Error(), "jsontext: ")
+	}
+	return "is not JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
+}
+
+func kindOf(v jsontext.Value) string {
+	switch v.Kind() {
+	case '"':
+		return "text"
+	case '0':
+		return "a number"
+	case 't', 'f':
+		return "true or false"
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	}
+	return "null"
+}
+
+func (f *fields) at(name string) string { return f.where + "." + name }
+
+// get returns a member, or nil when it is absent or null.
+func (f *fields) get(name string) jsontext.Value {
+	f.asked[name] = true
+	if v := f.m[name]; v != nil && v.Kind() != 'n' {
+		return v
+	}
+	return nil
+}
+
+func (f *fields) wrong(name, want string, v jsontext.Value) {
+	f.r.Bad(f.at(name), "must be %s, is %s", want, kindOf(v))
+}
+
+// text reads a string, "" when absent.
+func (f *fields) text(name string) string {
+	v := f.get(name)
+	if v == nil {
+		return ""
+	}
+	if v.Kind() != '"' {
+		f.wrong(name, "text", v)
+		return ""
+	}
+	return unquote(v)
+}
+
+func unquote(v jsontext.Value) string {
+	b, err := jsontext.AppendUnquote(nil, v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// ref reads an id: text, or a whole number in its decimal form.
+func (f *fields) ref(name string) string {
+	v := f.get(name)
+	if v == nil {
+		return ""
+	}
+	s, ok := refOf(v)
+	if !ok {
+		f.wrong(name, "an id: text or a whole number", v)
+	}
+	return s
+}
+
+func refOf(v jsontext.Value) (string, bool) {
+	switch v.Kind() {
+	case '"':
+		return strings.TrimSpace(unquote(v)), true
+	case '0':
+		n, err := strconv.ParseInt(string(v), 10, 64)
+		return strconv.FormatInt(n, 10), err == nil
+	}
+	return "", false
+}
+
+// refs reads a list of ids.
+func (f *fields) refs(name string) []string {
+	var out []string
+	for i, v := range f.list(name) {
+		s, ok := refOf(v)
+		if !ok || s == "" {
+			f.r.Bad(fmt.Sprintf("%s[%d]", f.at(name), i), "must be an id: text or a whole number, is %s", kindOf(v))
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// texts reads a list of strings.
+func (f *fields) texts(name string) []string {
+	var out []string
+	for i, v := range f.list(name) {
+		if v.Kind() != '"' {
+			f.r.Bad(fmt.Sprintf("%s[%d]", f.at(name), i), "must be text, is %s", kindOf(v))
+			continue
+		}
+		out = append(out, unquote(v))
+	}
+	return out
+}
+
+// whole reads a whole number; ok is false when it is absent or wrong.
+func (f *fields) whole(name string) (n int, ok bool) {
+	v := f.get(name)
+	if v == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(v))
+	if v.Kind() != '0' || err != nil {
+		f.r.Bad(f.at(name), "must be a whole number, is %s", clip(string(v)))
+		return 0, false
+	}
+	return n, true
+}
+
+func (f *fields) flag(name string) bool {
+	v := f.get(name)
+	if v == nil {
+		return false
+	}
+	if k := v.Kind(); k != 't' && k != 'f' {
+		f.wrong(name, "true or false", v)
+	}
+	return v.Kind() == 't'
+}
+
+// list reads an array; nil when absent or wrong.
+func (f *fields) list(name string) []jsontext.Value {
+	v := f.get(name)
+	if v == nil {
+		return nil
+	}
+	if v.Kind() != '[' {
+		f.wrong(name, "a list", v)
+		return nil
+	}
+	var out []jsontext.Value
+	_ = elements(jsontext.NewDecoder(bytes.NewReader(v)), func(v jsontext.Value) { out = append(out, v.Clone()) })
+	return out
+}
+
+// elements calls fn with each element of the array that d stands before.
+func elements(d *jsontext.Decoder, fn func(jsontext.Value)) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != ']' {
+		v, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		fn(v)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// time reads a moment, 0 when absent.
+func (f *fields) time(name string) task.Time {
+	s := f.text(name)
+	if s == "" {
+		return 0
+	}
+	t, err := parseTime(s)
+	if err != nil {
+		f.r.Bad(f.at(name), "%s", err)
+	}
+	return t
+}
+
+// timeLayouts are the forms of a moment, all read as UTC unless they say more.
+var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
+
+func parseTime(s string) (task.Time, error) {
+	for _, layout := range timeLayouts {
+		t, err := time.Parse(layout, strings.TrimSpace(s))
+		if err != nil {
+			continue
+		}
+		if y := t.UTC().Year(); y < 1971 || y > 9999 {
+			return 0, fmt.Errorf("is not a time between 1971 and 9999: %s", clip(s))
+		}
+		return task.TimeOf(t), nil
+	}
+	return 0, fmt.Errorf("must be a time such as 2026-01-31T12:00:00Z, is %s", clip(s))
+}
+
+func sortedKeys(m map[string]jsontext.Value) []string { return slices.Sorted(maps.Keys(m)) }
+
+// rest notes every member that nobody asked for.
+func (f *fields) rest() {
+	for _, name := range sortedKeys(f.m) {
+		if !f.asked[name] {
+			f.r.left(f.where, "field "+clip(name))
+		}
+	}
+}
+
+// clip shortens foreign text for a message, in quotes.
+func clip(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		s = string(r[:59]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// lines calls fn with each line of a JSON Lines file that is not blank.
+func lines(s Source, fn func(where string, v jsontext.Value)) {
+	n := 0
+	for line := range bytes.Lines(s.Data) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			fn(fmt.Sprintf("%s line %d", s.Name, n), line)
+		}
+	}
+}

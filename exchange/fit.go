@@ -1,0 +1,198 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// line makes one line of a text, at most max characters long. The rest, when
+// there is one, is the whole text.
+func line(s string, max int) (short, rest string) {
+	short = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(short) > max {
+		short = strings.TrimSpace(string([]rune(short)[:max-1])) + "…"
+		return short, s
+	}
+	if strings.ContainsAny(strings.TrimSpace(s), "\r\n") {
+		return short, s
+	}
+	return short, ""
+}
+
+// above puts a text before another one.
+func above(top, text string) string {
+	if text == "" {
+		return top
+	}
+	return top + "\n\n" + text
+}
+
+// fit makes an item fit the bounds where nothing is lost by it, and notes a
+// problem where it cannot.
+func (p *Plan) fit(it *Item) {
+	r, t := &p.Report, &it.Task
+	fitLine(r, it.Where+".title", &t.Title, &t.Description, task.MaxTitle, "title", "description")
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		fitLine(r, fmt.Sprintf("%s.steps[%d].title", it.Where, i), &s.Title, &s.Details, task.MaxStepTitle, "step's title", "step's details")
+	}
+	var bad task.Problems
+	bad.CheckLine("title", t.Title, task.MaxTitle)
+	bad.CheckText("description", t.Description, task.MaxText)
+	bad.CheckText("summary", t.Summary, task.MaxText)
+	bad.CheckPriority("priority", t.Priority)
+	bad.CheckSteps("steps", t.Steps)
+	bad.CheckResources("resources", t.Resources)
+	bad.CheckLine("channel", t.Channel, 32)
+	bad.CheckLine("createdBy", t.CreatedBy, 200)
+	for i, c := range t.Comments {
+		bad.CheckText(fmt.Sprintf("comments[%d].content", i), c.Content, task.MaxText)
+		bad.CheckLine(fmt.Sprintf("comments[%d].author", i), c.Author, 200)
+	}
+	if len(it.BlockedBy) > task.MaxBlockers {
+		bad.Add("blockedBy", "must be at most %d tasks, is %d", task.MaxBlockers, len(it.BlockedBy))
+	}
+	r.problems(it.Where, &bad)
+	p.fitLabels(it)
+}
+
+// problems takes over what checks have noted of a task.
+func (r *Report) problems(where string, p *task.Problems) {
+	var e *task.Error
+	if errors.As(p.Err(), &e) {
+		for _, f := range e.AllFields() {
+			r.Bad(where+"."+f.Field, "%s", f.Message)
+		}
+	}
+}
+
+func fitLine(r *Report, where string, short, long *string, max int, what, rest string) {
+	if !utf8.ValidString(*short) || strings.ContainsRune(*short, 0) {
+		return // a problem, told by the checks
+	}
+	if strings.TrimSpace(*short) == "" {
+		return
+	}
+	// A line that fits stays to the letter.
+	if utf8.RuneCountInString(*short) <= max && !strings.ContainsAny(*short, "\r\n") {
+		return
+	}
+	s, whole := line(*short, max)
+	*short = s
+	if whole != "" {
+		*long = above(whole, *long)
+		r.Note(where, "a %s was cut to %d characters or one line; the whole stands in the %s", what, max, rest)
+	}
+}
+
+// fitLabels sorts the labels. Those of other programs are rewritten.
+func (p *Plan) fitLabels(it *Item) {
+	var bad task.Problems
+	if !p.Foreign() {
+		it.Task.Labels = bad.CheckLabels("labels", it.Task.Labels)
+		p.Report.problems(it.Where, &bad)
+		return
+	}
+	var out []string
+	for i, l := range it.Task.Labels {
+		s := slug(l)
+		if s != l {
+			p.Report.Note(fmt.Sprintf("%s.labels[%d]", it.Where, i), "a label was rewritten in small letters, digits and dashes")
+		}
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if len(out) > task.MaxLabels {
+		for range out[task.MaxLabels:] {
+			p.Report.left(it.Where, fmt.Sprintf("labels beyond the first %d of a task", task.MaxLabels))
+		}
+		out = out[:task.MaxLabels]
+	}
+	it.Task.Labels = out
+}
+
+// slug makes a label of any text; "" when nothing is left.
+func slug(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(s))
+	for strings.Contains(s, "--") {
+		s = strings.ReplaceAll(s, "--", "-")
+	}
+	s = strings.Trim(s, "-")
+	if len(s) > maxLabel {
+		s = strings.Trim(s[:maxLabel], "-")
+	}
+	return s
+}
+
+// attach adds a link as a resource when it is one, and tells whether it did.
+func (it *Item) attach(value, label string) bool {
+	kind := ""
+	switch u, err := url.Parse(value); {
+	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(value) <= task.MaxResource:
+		kind = "url"
+	case path.IsAbs(value) && len(value) <= task.MaxResource:
+		kind = "file"
+	}
+	if kind == "" || len(it.Task.Resources) >= task.MaxResources {
+		return false
+	}
+	it.Task.Resources = append(it.Task.Resources, task.Resource{Type: kind, Value: value, Label: label})
+	return true
+}
+
+// person makes an author of another program's name for one.
+func person(name string) string {
+	s, _ := line(strings.TrimPrefix(strings.TrimSpace(name), "@"), 60)
+	if s == "" {
+		return task.System
+	}
+	return task.UserActorName(s)
+}
+
+// text puts a description together: its own words, then sections, then what
+// has no field here.
+type text struct{ parts, foot []string }
+
+func (t *text) add(s string) {
+	if s = strings.TrimSpace(s); s != "" {
+		t.parts = append(t.parts, s)
+	}
+}
+
+func (t *text) section(title, s string) bool {
+	if strings.TrimSpace(s) == "" {
+		return false
+	}
+	t.add("## " + title + "\n\n" + strings.TrimSpace(s))
+	return true
+}
+
+func (t *text) note(what, s string) bool {
+	if s = strings.TrimSpace(s); s == "" {
+		return false
+	}
+	t.foot = append(t.foot, what+": "+strings.Join(strings.Fields(s), " "))
+	return true
+}
+
+func (t *text) String() string {
+	if len(t.foot) > 0 {
+		return strings.Join(append(t.parts, strings.Join(t.foot, "\n")), "\n\n")
+	}
+	return strings.Join(t.parts, "\n\n")
+}

@@ -1,0 +1,103 @@
+package exchange
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// holds checks what an import relies on: a plan without problems is whole.
+func holds(t *testing.T, p *Plan) {
+	t.Helper()
+	if len(p.Report.Problems) > 0 {
+		return
+	}
+	depth := map[string]int{}
+	for _, it := range p.Items {
+		if it.Ref == "" || p.Item(it.Ref) != it {
+			t.Fatalf("%s has no id of its own", it.Where)
+		}
+		k := it.Task
+		var bad task.Problems
+		bad.CheckLine("title", k.Title, task.MaxTitle)
+		bad.CheckText("description", k.Description, task.MaxText)
+		bad.CheckText("summary", k.Summary, task.MaxText)
+		bad.CheckSteps("steps", k.Steps)
+		bad.CheckResources("resources", k.Resources)
+		if err := bad.Err(); err != nil {
+			t.Fatalf("%s: %v", it.Where, err)
+		}
+		if k.Nesting > task.MaxNesting || k.CreatedAt < 0 || k.UpdatedAt < 0 || k.ArchivedAt < 0 {
+			t.Fatalf("%s: %+v", it.Where, k)
+		}
+		for _, ref := range append([]string{it.Parent}, append(it.BlockedBy, it.Subtasks...)...) {
+			if ref != "" && (p.Item(ref) == nil || ref == it.Ref) {
+				t.Fatalf("%s leads to %q", it.Where, ref)
+			}
+		}
+		for _, c := range k.Comments {
+			if !utf8.ValidString(c.Content) || c.Author == "" {
+				t.Fatalf("%s: comment %+v", it.Where, c)
+			}
+		}
+	}
+	for _, it := range p.ParentsFirst() {
+		if it.Parent != "" {
+			up, ok := depth[it.Parent]
+			if !ok || it.Task.Nesting != up+1 {
+				t.Fatalf("%s does not stand behind its parent", it.Where)
+			}
+		}
+		depth[it.Ref] = it.Task.Nesting
+	}
+}
+
+func seed(f *testing.F, files ...string) {
+	f.Helper()
+	for _, pattern := range files {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			f.Fatalf("%s: %v", pattern, err)
+		}
+		for _, n := range names {
+			b, err := os.ReadFile(n)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+}
+
+func FuzzTasks(f *testing.F) {
+	seed(f, "testdata/first/tasks.json")
+	f.Add([]byte(one(`"id":"1","title":"a","status":"active","blockedBy":["1"],"comments":[{"id":1,"author":"a","content":"b"}]`)))
+	f.Fuzz(func(t *testing.T, b []byte) { holds(t, Taskyard(Source{"tasks.json", b}, nil, nil)) })
+}
+
+func FuzzHistory(f *testing.F) {
+	seed(f, "testdata/first/history.jsonl")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		holds(t, Taskyard(Source{"tasks.json", []byte(one())}, &Source{"history.jsonl", b}, &Source{"todos.json", b}))
+	})
+}
+
+func FuzzBeads(f *testing.F) {
+	seed(f, "testdata/beads/.beads/*.jsonl")
+	f.Fuzz(func(t *testing.T, b []byte) { holds(t, Beads(Source{"issues.jsonl", b})) })
+}
+
+func FuzzTaskMaster(f *testing.F) {
+	seed(f, "testdata/taskmaster/.taskmaster/tasks/*.json")
+	f.Fuzz(func(t *testing.T, b []byte) { holds(t, TaskMaster(Source{"tasks.json", b})) })
+}
+
+func FuzzBacklog(f *testing.F) {
+	seed(f, "testdata/backlog/backlog/*/*.md", "testdata/backlog/backlog/archive/tasks/*.md")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		holds(t, Backlog([]Source{{"tasks/a.md", b}, {"tasks/b.md", []byte("---\nid: b\ntitle: b\ndependencies: [a]\nparent_task_id: a\n---\n")}}))
+	})
+}

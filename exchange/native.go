@@ -1,0 +1,243 @@
+package exchange
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"taskyard/task"
+)
+
+// Taskyard reads tasks.json, history.jsonl and todos.json, as an export and
+// as the first program of that format write them. history and todos may be nil.
+func Taskyard(tasks Source, history, todos *Source) *Plan {
+	p := &Plan{From: FromTaskyard}
+	p.readTasks(tasks)
+	if history != nil {
+		lines(*history, func(where string, v jsontext.Value) { p.native(where, v, true) })
+	}
+	if todos != nil {
+		p.readTodos(*todos)
+	}
+	return p.settle()
+}
+
+// readTasks reads {"tasks": […], "nextId": N} one task at a time.
+func (p *Plan) readTasks(s Source) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(s.Data))
+	if err := p.topLevel(d, s.Name); err != nil {
+		at := d.InputOffset()
+		var bad *jsontext.SyntacticError
+		if errors.As(err, &bad) {
+			at = max(at, bad.ByteOffset)
+		}
+		at = min(at, int64(len(s.Data)))
+		p.Report.Bad(fmt.Sprintf("%s line %d", s.Name, bytes.Count(s.Data[:at], []byte("\n"))+1), "%s", plainJSON(err))
+	}
+}
+
+func (p *Plan) topLevel(d *jsontext.Decoder, file string) error {
+	if k := d.PeekKind(); k != '{' && k != 0 {
+		p.Report.Bad(file, `must be one JSON object {"tasks": […], "nextId": N}`)
+		return nil
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	found := false
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		switch key := name.String(); {
+		case key == "tasks" && d.PeekKind() == '[':
+			found = true
+			i := -1
+			if err := elements(d, func(v jsontext.Value) {
+				i++
+				p.native(fmt.Sprintf("%s: tasks[%d]", file, i), v, false)
+			}); err != nil {
+				return err
+			}
+		default:
+			v, err := d.ReadValue()
+			if err != nil {
+				return err
+			}
+			p.member(file, key, v)
+		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	if !found {
+		p.Report.Bad(file, `has no list "tasks"`)
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return errMore
+	}
+	return nil
+}
+
+func (p *Plan) member(file, key string, v jsontext.Value) {
+	if key != "nextId" {
+		if key != "tasks" {
+			p.Report.left(file, "field "+clip(key))
+		}
+		return
+	}
+	s, _ := refOf(v)
+	id, err := task.ParseID(s)
+	if err != nil || id > maxID {
+		p.Report.Bad(file+": nextId", "must be a positive whole number")
+		return
+	}
+	p.NextID = id
+}
+
+// maxID leaves room for ever.
+const maxID = 1 << 53
+
+// native reads one task.
+func (p *Plan) native(where string, v jsontext.Value, history bool) {
+	f := p.Report.object(where, v)
+	if f == nil {
+		return
+	}
+	it := &Item{Where: where, Ref: f.ref("id")}
+	id, err := task.ParseID(it.Ref)
+	if err != nil || id > maxID {
+		p.Report.Bad(where+".id", `must be a positive whole number such as "5", is %s`, clip(it.Ref))
+		it.Ref = ""
+	}
+	t := &it.Task
+	t.ID = id
+	t.Title, t.Description = f.text("title"), f.text("description")
+	t.Owner, t.CreatedBy = f.text("owner"), f.text("createdBy")
+	if t.CreatedBy == "" {
+		t.CreatedBy = task.System
+	}
+	t.Priority, _ = f.whole("priority")
+	version, _ := f.whole("version")
+	t.Version = int64(max(version, 1))
+	t.Channel = f.text("channel")
+	if t.Channel == "" {
+		t.Channel = "web"
+	}
+	t.Summary = f.text("summary")
+	t.CreatedAt, t.UpdatedAt, t.ArchivedAt = f.time("createdAt"), f.time("updatedAt"), f.time("archivedAt")
+	it.Parent, it.BlockedBy, it.Task.Labels = f.ref("parentTaskId"), f.refs("blockedBy"), f.texts("labels")
+	p.status(it, f, history)
+	p.parts(it, f)
+	it.Asked = f.text("waitingFor") == string(task.WaitsUser)
+	it.Withheld = f.text("consent") == "withheld"
+	if f.get("claim") != nil {
+		p.Report.left(where, "claims: whoever works on a task signs up anew")
+	}
+	if thread := f.ref("threadId"); thread != "" && thread != it.Ref {
+		p.Report.left(where, "threadId: the thread of a task has the task's id here")
+	}
+	for _, derived := range []string{"workStatus", "links"} {
+		f.get(derived)
+	}
+	f.rest()
+	p.add(it)
+}
+
+// status reads the state of a task, which must fit its file.
+func (p *Plan) status(it *Item, f *fields, history bool) {
+	t := &it.Task
+	t.Status = task.Status(f.text("status"))
+	switch t.Status {
+	case task.Draft, task.Active:
+		if history {
+			p.Report.Bad(f.at("status"), "is %s, but a task of history is done or canceled", t.Status)
+		}
+		if t.ArchivedAt != 0 {
+			p.Report.Bad(f.at("archivedAt"), "must not be there: the task is %s", t.Status)
+		}
+	case task.Done, task.Canceled:
+		if !history {
+			p.Report.Bad(f.at("status"), "is %s, but such a task belongs into history.jsonl", t.Status)
+		}
+		if t.ArchivedAt == 0 {
+			t.ArchivedAt = t.UpdatedAt
+			p.Report.Note(f.where, "a task of history has no archivedAt; its updatedAt is taken")
+		}
+	default:
+		p.Report.Bad(f.at("status"), "must be draft, active, done or canceled, is %s", clip(string(t.Status)))
+	}
+}
+
+// parts reads steps, resources and comments.
+func (p *Plan) parts(it *Item, f *fields) {
+	for i, v := range f.list("steps") {
+		s := p.Report.object(fmt.Sprintf("%s[%d]", f.at("steps"), i), v)
+		if s == nil {
+			continue
+		}
+		it.Task.Steps = append(it.Task.Steps, task.Step{Title: s.text("title"), Details: s.text("details"), Done: s.flag("done")})
+		it.Subtasks = append(it.Subtasks, s.ref("taskId"))
+		s.rest()
+	}
+	for i, v := range f.list("resources") {
+		s := p.Report.object(fmt.Sprintf("%s[%d]", f.at("resources"), i), v)
+		if s == nil {
+			continue
+		}
+		it.Task.Resources = append(it.Task.Resources, task.Resource{Type: s.text("type"), Value: s.text("value"), Label: s.text("label")})
+		s.rest()
+	}
+	for i, v := range f.list("comments") {
+		if s := p.Report.object(fmt.Sprintf("%s[%d]", f.at("comments"), i), v); s != nil {
+			it.Task.Comments = append(it.Task.Comments, p.comment(s))
+		}
+	}
+}
+
+func (p *Plan) comment(s *fields) task.Comment {
+	c := task.Comment{Author: s.text("author"), Kind: task.MessageKind(s.text("kind")), Content: s.text("content"), CreatedAt: s.time("createdAt")}
+	if ref := s.ref("id"); ref != "" {
+		id, err := task.ParseID(ref)
+		if err != nil || id > maxID {
+			p.Report.Bad(s.at("id"), "must be a positive whole number, is %s", clip(ref))
+		}
+		c.ID = id
+	}
+	switch c.Kind {
+	case "":
+		c.Kind = task.KindComment
+	case task.KindComment, task.KindHandoff, task.KindNotice, task.KindQuestion, task.KindAnswer, task.KindSystem:
+	default:
+		p.Report.Bad(s.at("kind"), "must be comment, handoff, notice, question, answer or system, is %s", clip(string(c.Kind)))
+	}
+	s.rest()
+	return c
+}
+
+// readTodos reads {"agent": ["item", …]}.
+func (p *Plan) readTodos(s Source) {
+	f := p.Report.object(s.Name, jsontext.Value(bytes.TrimSpace(s.Data)))
+	if f == nil {
+		return
+	}
+	for _, agent := range sortedKeys(f.m) {
+		l := Todos{Agent: agent, Items: f.texts(agent)}
+		if !task.ValidAgentID(agent) {
+			p.Report.Bad(f.at(clip(agent)), "is not the name of an agent")
+		}
+		for i, item := range l.Items {
+			var bad task.Problems
+			where := fmt.Sprintf("%s[%d]", f.at(agent), i)
+			if bad.CheckText(where, item, task.MaxTodoItem*utf8.UTFMax); utf8.RuneCountInString(item) > task.MaxTodoItem || item == "" || bad.Err() != nil {
+				p.Report.Bad(where, "must be 1 to %d characters of UTF-8 without NUL", task.MaxTodoItem)
+			}
+		}
+		p.Todos = append(p.Todos, l)
+	}
+}

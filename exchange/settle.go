@@ -1,0 +1,213 @@
+package exchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"taskyard/task"
+)
+
+// settle resolves the links between the tasks and checks them, fills
+// Nesting, and makes every item fit. The readers end with it.
+func (p *Plan) settle() *Plan {
+	p.index()
+	for _, it := range p.Items {
+		p.links(it)
+		p.fit(it)
+	}
+	p.nest()
+	p.cycles()
+	p.waiting()
+	return p
+}
+
+func (p *Plan) index() {
+	p.byRef = make(map[string]*Item, len(p.Items))
+	for _, it := range p.Items {
+		if it.Ref == "" {
+			continue // told already
+		}
+		if first := p.byRef[it.Ref]; first != nil {
+			p.Report.Bad(it.Where+".id", "stands twice: %s is the id of %s, too", clip(it.Ref), first.Where)
+			continue
+		}
+		p.byRef[it.Ref] = it
+	}
+}
+
+// links checks that every link of an item leads to a task of the files.
+func (p *Plan) links(it *Item) {
+	for i, ref := range it.Subtasks {
+		if ref == "" {
+			continue
+		}
+		where := fmt.Sprintf("%s.steps[%d].taskId", it.Where, i)
+		sub := p.byRef[ref]
+		switch {
+		case sub == nil:
+			p.Report.Bad(where, "leads to task %s, which the files do not hold; give tasks.json and history.jsonl together", clip(ref))
+		case sub.Parent == "":
+			sub.Parent = it.Ref // the format of the first hour says it at the step alone
+		case sub.Parent != it.Ref:
+			p.Report.Bad(where, "leads to task %s, which is a subtask of %s already: a task has one parent and one step", clip(ref), clip(sub.Parent))
+		}
+	}
+	if it.Parent != "" && p.byRef[it.Parent] == nil {
+		p.Report.Bad(it.Where+".parentTaskId", "leads to task %s, which the files do not hold", clip(it.Parent))
+		it.Parent = ""
+	}
+	seen := map[string]bool{}
+	kept := it.BlockedBy[:0]
+	for i, ref := range it.BlockedBy {
+		where := fmt.Sprintf("%s.blockedBy[%d]", it.Where, i)
+		switch {
+		case p.byRef[ref] == nil:
+			p.Report.Bad(where, "leads to task %s, which the files do not hold", clip(ref))
+		case ref == it.Ref:
+			p.Report.Bad(where, "lets the task wait for itself")
+		case !seen[ref]:
+			seen[ref] = true
+			kept = append(kept, ref)
+		}
+	}
+	it.BlockedBy = kept
+	p.oneStep(it)
+}
+
+// oneStep refuses two steps of one plan for one subtask.
+func (p *Plan) oneStep(it *Item) {
+	seen := map[string]bool{}
+	for i, ref := range it.Subtasks {
+		if ref != "" && seen[ref] {
+			p.Report.Bad(fmt.Sprintf("%s.steps[%d].taskId", it.Where, i), "leads to task %s, as another step does: one step a subtask", clip(ref))
+		}
+		seen[ref] = true
+	}
+}
+
+// nest counts how deep each task stands; a circle of parents has no depth.
+func (p *Plan) nest() {
+	for _, it := range p.Items {
+		depth, up := 0, it
+		for up.Parent != "" && depth <= task.MaxNesting {
+			if up = p.byRef[up.Parent]; up == nil {
+				break
+			}
+			depth++
+			if up == it {
+				p.Report.Bad(it.Where+".parentTaskId", "makes the task its own ancestor")
+				depth = 0
+				break
+			}
+		}
+		if depth > task.MaxNesting {
+			p.Report.Bad(it.Where+".parentTaskId", "nests the task more than %d deep", task.MaxNesting)
+		}
+		it.Task.Nesting = min(depth, task.MaxNesting)
+	}
+}
+
+// cycles names every circle of blockers, with its path. History waits for
+// nothing any more, so none goes through it.
+func (p *Plan) cycles() {
+	type frame struct {
+		it   *Item
+		next int
+	}
+	at := map[*Item]int{} // place in the stack from 1 on, or done
+	const done = -1
+	for _, start := range p.Items {
+		if at[start] != 0 {
+			continue
+		}
+		stack := []frame{{start, 0}}
+		at[start] = 1
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.it.Task.Status.Archived() || top.next == len(top.it.BlockedBy) {
+				at[top.it] = done
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			blocker := p.byRef[top.it.BlockedBy[top.next]]
+			top.next++
+			switch {
+			case blocker == nil || at[blocker] == done:
+			case at[blocker] == 0:
+				stack = append(stack, frame{blocker, 0})
+				at[blocker] = len(stack)
+			default:
+				refs := []string{}
+				for _, f := range stack[at[blocker]-1:] {
+					refs = append(refs, f.it.Ref)
+				}
+				p.Report.Bad(top.it.Where+".blockedBy", "closes a circle: %s", circle(refs))
+			}
+		}
+	}
+}
+
+// waiting bounds how many open tasks wait for one.
+func (p *Plan) waiting() {
+	count := map[string]int{}
+	for _, it := range p.Items {
+		if it.Task.Status.Archived() {
+			continue
+		}
+		for _, ref := range it.BlockedBy {
+			if count[ref]++; count[ref] == task.MaxBlocks+1 {
+				p.Report.Bad(it.Where+".blockedBy", "is one too many: %d open tasks wait for task %s already, the most that may", task.MaxBlocks, clip(ref))
+			}
+		}
+	}
+}
+
+// circle says who waits for whom; of a long one the ends.
+func circle(refs []string) string {
+	first := refs[0]
+	if len(refs) > 20 {
+		refs = append(append(slices.Clone(refs[:10]), "…"), refs[len(refs)-9:]...)
+	}
+	return strings.Join(append(refs, first), " waits for ")
+}
+
+// known drops links to tasks that a foreign file does not hold, and notes it.
+func (p *Plan) known(what string) {
+	p.byRef = map[string]*Item{}
+	for _, it := range p.Items {
+		p.byRef[it.Ref] = it
+	}
+	for _, it := range p.Items {
+		kept := it.BlockedBy[:0]
+		for _, ref := range it.BlockedBy {
+			if p.byRef[ref] == nil || ref == it.Ref {
+				p.Report.left(it.Where, what+" to tasks that the files do not hold")
+				continue
+			}
+			kept = append(kept, ref)
+		}
+		it.BlockedBy = kept
+		if it.Parent != "" && p.byRef[it.Parent] == nil {
+			p.Report.left(it.Where, "parents that the files do not hold")
+			it.Parent = ""
+		}
+	}
+}
+
+// stepsOfChildren gives each parent a step a child, as a delegated step has
+// it, while there is room.
+func (p *Plan) stepsOfChildren() {
+	for _, it := range p.Items {
+		up := p.byRef[it.Parent]
+		if it.Parent == "" || up == nil || up == it || len(up.Task.Steps) >= task.MaxSteps {
+			continue
+		}
+		for len(up.Subtasks) < len(up.Task.Steps) {
+			up.Subtasks = append(up.Subtasks, "")
+		}
+		title, _ := line(it.Task.Title, task.MaxStepTitle)
+		up.Task.Steps = append(up.Task.Steps, task.Step{Title: title, Done: it.Task.Status == task.Done})
+		up.Subtasks = append(up.Subtasks, it.Ref)
+	}
+}

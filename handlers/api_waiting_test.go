@@ -1,0 +1,211 @@
+package handlers
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// hold sends a signup over a connection of its own and does not read the
+// answer.
+func (s *site) hold(caller, agent, body string) net.Conn {
+	s.t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { c.Close() })
+	_, err = fmt.Fprintf(c, "POST /api/agents/%s/signup HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		agent, s.tokens[caller], len(body), body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// heard reads the answer of a held signup.
+func (s *site) heard(c net.Conn) answer {
+	s.t.Helper()
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{s.t, res.StatusCode, res.Header, b}
+}
+
+func (s *site) waiters(n int) {
+	s.t.Helper()
+	for end := time.Now().Add(30 * time.Second); s.svc.WaitingSignups() != n; runtime.Gosched() {
+		if time.Now().After(end) {
+			s.t.Fatalf("%d signups wait, want %d", s.svc.WaitingSignups(), n)
+		}
+	}
+}
+
+func TestAHeldSignup(t *testing.T) {
+	t.Parallel()
+	const limit = 200 * time.Millisecond
+	s := newSite(t, func(_ *Options, h *http.Server) { h.ReadTimeout, h.WriteTimeout = limit, limit })
+	wait := `{"waitSeconds":50}`
+	t.Run("gets the task that comes", func(t *testing.T) {
+		c := s.hold("agent", "coder", wait)
+		s.waiters(1)
+		if text := string(s.do("nobody", "GET", "/metrics", "").want(200).Body); !strings.Contains(text, "taskyard_signups_waiting 1\n") {
+			t.Error("the metrics do not tell of it")
+		}
+		id := s.create("coder", "")
+		if a := s.heard(c).want(200); !strings.Contains(string(a.Body), `{"task":{"id":"`+id+`"`) {
+			t.Errorf("%s", a.Body)
+		}
+	})
+	t.Run("gets tasks with count", func(t *testing.T) {
+		c := s.hold("agent", "coder", `{"waitSeconds":50,"count":5}`)
+		s.waiters(1)
+		s.create("coder", "")
+		if a := s.heard(c).want(200); len(decode[struct{ Tasks []object }](a).Tasks) != 1 {
+			t.Errorf("%s", a.Body)
+		}
+	})
+	t.Run("may be held longer than the server's limits on reading and writing", func(t *testing.T) {
+		begin := time.Now()
+		a := s.do("agent", "POST", "/api/agents/coder/signup", `{"waitSeconds":1}`).want(200)
+		if took := time.Since(begin); took < time.Second || strings.TrimSpace(string(a.Body)) != `{"task":null}` {
+			t.Errorf("%s after %s", a.Body, took)
+		}
+	})
+	t.Run("of a caller that is gone claims nothing", func(t *testing.T) {
+		c := s.hold("agent", "coder", wait)
+		s.waiters(1)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.waiters(0)
+		id := s.create("coder", "")
+		if got := decode[task.Task](s.do("viewer", "GET", "/api/tasks/"+id, "").want(200)); got.WorkStatus != task.Idle || got.Version != 1 {
+			t.Errorf("work status %s, version %d", got.WorkStatus, got.Version)
+		}
+		s.claim("agent", "coder")
+	})
+	t.Run("is answered when the server stops", func(t *testing.T) {
+		c, d := s.hold("agent", "coder", wait), s.hold("agent", "coder", `{"waitSeconds":50,"count":2}`)
+		s.waiters(2)
+		s.svc.Hub().Close()
+		for c, want := range map[net.Conn]string{c: `{"task":null}`, d: `{"tasks":[]}`} {
+			if a := s.heard(c).want(200); strings.TrimSpace(string(a.Body)) != want {
+				t.Errorf("%s, want %s", a.Body, want)
+			}
+		}
+	})
+}
+
+func TestSignupBodies(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	signup := func(caller, body string) answer {
+		t.Helper()
+		return s.do(caller, "POST", "/api/agents/coder/signup", body)
+	}
+	for body, field := range map[string]string{
+		`{"waitSeconds":-1}`:                    "waitSeconds",
+		`{"waitSeconds":51}`:                    "waitSeconds",
+		`{"waitSeconds":0.5}`:                   "waitSeconds",
+		`{"waitSeconds":"5"}`:                   "waitSeconds",
+		`{"maxConcurrent":0}`:                   "maxConcurrent",
+		`{"maxConcurrent":51}`:                  "maxConcurrent",
+		`{"maxConcurrent":2,"count":1}`:         "maxConcurrent",
+		`{"maxConcurrent":2,"waitSeconds":1}`:   "maxConcurrent",
+		`{"max_concurrent":2,"waitSeconds":50}`: "max_concurrent",
+	} {
+		signup("agent", body).field(task.CodeInvalidField, field)
+	}
+	t.Run("no wait is the usual signup", func(t *testing.T) {
+		if a := signup("agent", `{"waitSeconds":0}`).want(200); strings.TrimSpace(string(a.Body)) != `{"task":null}` {
+			t.Errorf("%s", a.Body)
+		}
+	})
+	t.Run("maxConcurrent answers what was claimed and what is held", func(t *testing.T) {
+		for range 3 {
+			s.create("coder", "")
+		}
+		for _, c := range []struct {
+			body        string
+			tasks, held int
+		}{{`{"maxConcurrent":2}`, 2, 2}, {`{"maxConcurrent":2}`, 0, 2}, {`{"maxConcurrent":50}`, 1, 3}} {
+			a := signup("agent", c.body).want(200)
+			got := decode[struct {
+				Task  *object
+				Tasks []object
+				Held  []string
+			}](a)
+			if len(got.Tasks) != c.tasks || got.Tasks == nil || len(got.Held) != c.held || got.Task != nil {
+				t.Errorf("%s: %s", c.body, a.Body)
+			}
+		}
+		signup("pull", `{"maxConcurrent":2}`).problem(403, task.CodeNotYourName)
+	})
+}
+
+// inUse is the memory that a yard with its callers takes after a collection.
+func inUse() float64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapInuse+m.StackInuse) / (1 << 20)
+}
+
+// TestAThousandHeldSignups is not parallel: it measures memory.
+func TestAThousandHeldSignups(t *testing.T) {
+	const n = 1000
+	s := newSite(t)
+	s.waiters(0)
+	before := inUse()
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		conns[i] = s.hold("agent", "coder", `{"waitSeconds":50}`)
+	}
+	s.waiters(n)
+	more := inUse() - before
+	t.Logf("%.1f MiB more", more)
+	if more > 64 {
+		t.Errorf("%d waiting signups take %.1f MiB", n, more)
+	}
+	writes := s.db.Metrics().Writes
+	s.create("pull", "") // of no interest to them
+	if more := s.db.Metrics().Writes - writes; more != 1 || s.svc.WaitingSignups() != n {
+		t.Errorf("%d writes for one task of another agent, %d signups wait", more, s.svc.WaitingSignups())
+	}
+	for range n {
+		if _, err := s.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "x", Owner: "coder"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[task.ID]bool{}
+	for _, c := range conns {
+		var got struct{ Task *task.Task }
+		if a := s.heard(c).want(200); json.Unmarshal(a.Body, &got) != nil || got.Task == nil || got.Task.Claim == nil || got.Task.Claim.ID != 1 {
+			t.Fatalf("%s", a.Body)
+		}
+		seen[got.Task.ID] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d tasks for %d callers", len(seen), n)
+	}
+	if list, err := s.svc.Signup(t.Context(), mayaActor, "coder", 1); err != nil || len(list) != 0 {
+		t.Errorf("left over: %v, %v", list, err)
+	}
+}

@@ -1,0 +1,118 @@
+package handlers
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// docsOnce makes the reference of the JSON endpoints at first use and keeps it.
+type docsOnce struct {
+	once  sync.Once
+	model views.DocsModel
+}
+
+// docsPage shows what the OpenAPI document says, for people. A signed-in
+// person sees it inside the dashboard; nobody needs to be one.
+func (s *Server) docsPage(c echo.Context) error {
+	s.docs.once.Do(func() { s.docs.model = s.docsModel() })
+	ch := s.bareChrome(c)
+	if a := actorOf(c); a.UserID == 0 || a.TokenID != 0 {
+		ch.User = "" // a token has no session, so none of the dashboard
+	} else {
+		var err error
+		if ch, err = s.chrome(c); err != nil {
+			return err
+		}
+	}
+	return s.render(c, http.StatusOK, views.DocsPage(ch, &s.docs.model))
+}
+
+func (s *Server) docsModel() views.DocsModel {
+	m := views.DocsModel{Version: s.opt.Version}
+	w := &docsWriter{schemas: s.api.OpenAPI().Components.Schemas}
+	for _, o := range s.ops {
+		i := slices.IndexFunc(m.Groups, func(g views.DocGroup) bool { return g.Name == o.Tag })
+		if i < 0 {
+			i = len(m.Groups)
+			m.Groups = append(m.Groups, views.DocGroup{Name: o.Tag})
+		}
+		m.Groups[i].Ops = append(m.Groups[i].Ops, w.operation(o, operationOf(s.api.OpenAPI().Paths[o.Path], o.Method)))
+	}
+	w.named("Error")
+	m.Types = w.types()
+	for _, c := range task.Codes {
+		m.Codes = append(m.Codes, views.DocCode{Code: string(c.Code), Doc: c.Doc})
+	}
+	return m
+}
+
+func operationOf(item *huma.PathItem, method string) *huma.Operation {
+	switch method {
+	case http.MethodGet:
+		return item.Get
+	case http.MethodPut:
+		return item.Put
+	case http.MethodPatch:
+		return item.Patch
+	case http.MethodDelete:
+		return item.Delete
+	}
+	return item.Post
+}
+
+func (w *docsWriter) operation(o op, hop *huma.Operation) views.DocOp {
+	d := views.DocOp{
+		ID: hop.OperationID, Method: o.Method, Path: o.Path, Summary: o.Summary, Desc: o.Desc, Need: o.Need, Status: hop.DefaultStatus,
+	}
+	for _, p := range hop.Parameters {
+		d.Params = append(d.Params, views.DocField{Name: p.Name, In: p.In, Required: p.Required, Type: w.ref(p.Schema), Bounds: bounds(p.Schema), Doc: docOf(p.Schema)})
+	}
+	slices.SortStableFunc(d.Params, func(a, b views.DocField) int { return cmp.Compare(placeOf(a.In), placeOf(b.In)) })
+	var body *huma.Schema
+	if r := hop.RequestBody; r != nil {
+		body = w.resolved(r.Content[jsonType].Schema)
+		d.HasBody, d.BodyOptional, d.Body = true, !r.Required, w.fields(body)
+	}
+	if r := hop.Responses[statusKey(hop.DefaultStatus)]; r != nil {
+		for name := range r.Headers {
+			d.Headers = append(d.Headers, name)
+		}
+		slices.Sort(d.Headers)
+		if content := r.Content[jsonType]; content != nil {
+			d.Answer, d.Fields = w.answer(content.Schema)
+		}
+	}
+	d.Curl = w.curl(o, body, d.BodyOptional)
+	return d
+}
+
+func placeOf(in string) int { return strings.Index("path query header", in) }
+
+func statusKey(status int) string { return task.ID(status).String() }
+
+// answer tells the types that an answer may be of, or, where it is the wrapper
+// of one operation, its fields.
+func (w *docsWriter) answer(s *huma.Schema) ([]views.DocRef, []views.DocField) {
+	if strings.HasSuffix(refName(s), "Body") {
+		if s = w.resolved(s); len(s.OneOf) == 0 {
+			return nil, w.fields(s)
+		}
+	}
+	if len(s.OneOf) == 0 {
+		return []views.DocRef{w.ref(s)}, nil
+	}
+	var list []views.DocRef
+	for _, one := range s.OneOf {
+		list = append(list, w.ref(one))
+	}
+	return list, nil
+}

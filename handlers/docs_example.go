@@ -1,0 +1,93 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// samples are what the commands of the reference send, by the name of the
+// field. The test of the reference sends them all.
+var samples = map[string]any{
+	"title": "Mend the build", "owner": "coder", "agent": "coder", "newAgent": "reviewer", "currentAgent": "coder",
+	"comment": "The tests pass; please review.", "content": "Looks good.", "message": "Which branch?", "reason": "No longer needed",
+	"summary": "Mended: the cache key was wrong.", "type": "url", "value": "https://example.org/spec", "name": "ci", "scope": "read",
+	"text": "---\ndescription: Writes code.\ntools: read, edit\nrunner: none\n---\nWork.\n", "password": "correct horse battery",
+	"operation": "rpush", "item": "Read the specification", "role": "operator", "task": "Find the flaky test",
+}
+
+// sentToo are fields that a command needs although each alone may be left out.
+var sentToo = map[string]string{"POST /api/tokens": "agent", "POST /api/agents/{id}/todo": "item", "POST /api/delegate": "task"}
+
+// curl is a command that works once both variables are set.
+func (w *docsWriter) curl(o op, body *huma.Schema, optional bool) string {
+	var b strings.Builder
+	b.WriteString(`curl -s -H "Authorization: Bearer $TASKYARD_TOKEN"`)
+	if o.Method != http.MethodGet {
+		b.WriteString(" -X " + o.Method)
+	}
+	if body != nil && (!optional || len(body.Required) > 0) {
+		fields := w.sampleObject(body, o.Method != http.MethodPost)
+		if name := sentToo[o.Method+" "+o.Path]; name != "" {
+			fields[name] = samples[name]
+		}
+		sent, _ := json.Marshal(fields) // plain values: it cannot fail
+		b.WriteString(" -H 'Content-Type: application/json' \\\n  -d '" + strings.ReplaceAll(string(sent), "'", `'\''`) + `'`)
+	}
+	b.WriteString(" \\\n  \"$TASKYARD_URL" + samplePath(o.Path) + `"`)
+	return b.String()
+}
+
+func samplePath(path string) string {
+	id := "42"
+	if strings.HasPrefix(path, "/api/agents/") {
+		id = "coder"
+	}
+	return strings.NewReplacer("{id}", id, "{index}", "0").Replace(path)
+}
+
+// sample is a value that the schema allows. Of an object it fills what is
+// required, or, when nothing is, the first field that has a sample if some is
+// to be sent.
+func (w *docsWriter) sample(name string, s *huma.Schema, some bool) any {
+	s = w.resolved(s)
+	switch {
+	case len(s.Properties) > 0:
+		return w.sampleObject(s, some)
+	case s.Type == huma.TypeArray:
+		return []any{w.sample(strings.TrimSuffix(name, "s"), s.Items, true)}
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case samples[name] != nil:
+		return samples[name]
+	case len(s.Examples) > 0:
+		return s.Examples[0]
+	}
+	switch s.Type {
+	case huma.TypeInteger, huma.TypeNumber:
+		return 1
+	case huma.TypeBoolean:
+		return true
+	case huma.TypeString:
+		return "5"
+	}
+	if len(s.OneOf) > 0 {
+		return "5"
+	}
+	return map[string]any{}
+}
+
+func (w *docsWriter) sampleObject(s *huma.Schema, some bool) map[string]any {
+	o := map[string]any{}
+	for _, name := range s.Required {
+		o[name] = w.sample(name, s.Properties[name], true)
+	}
+	for _, name := range append([]string{"title", "role"}, fieldNames(s)...) {
+		if len(o) == 0 && some && s.Properties[name] != nil && samples[name] != nil {
+			o[name] = w.sample(name, s.Properties[name], true)
+		}
+	}
+	return o
+}

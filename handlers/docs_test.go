@@ -1,0 +1,162 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"taskyard/task"
+)
+
+// reference returns the page and its elements by their id.
+func reference(s *site) (page string, byID map[string]*html.Node) {
+	s.t.Helper()
+	page = s.serve("nobody", "GET", "/api/docs", "").Body.String()
+	doc, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	byID = map[string]*html.Node{}
+	for n := range doc.Descendants() {
+		if id := attrOf(n, "id"); id != "" {
+			if byID[id] != nil {
+				s.t.Errorf("two elements have the id %s", id)
+			}
+			byID[id] = n
+		}
+	}
+	return page, byID
+}
+
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+func TestTheReferenceIsWhole(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page, byID := reference(s)
+	t.Run("every operation stands there with its permission", func(t *testing.T) {
+		for path, item := range s.srv.api.OpenAPI().Paths {
+			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+				o := operationOf(item, method)
+				if o == nil || o.Method != method {
+					continue
+				}
+				n := byID["op-"+o.OperationID]
+				if n == nil {
+					t.Errorf("%s %s is not there", method, path)
+					continue
+				}
+				text := textOf(n)
+				need := s.srv.perms[method+" "+strings.NewReplacer("{", ":", "}", "").Replace(path)]
+				for _, want := range []string{method, path, strings.ReplaceAll(o.Summary, "`", ""), "Needs " + string(need)} {
+					if !strings.Contains(text, want) {
+						t.Errorf("%s %s does not say %q", method, path, want)
+					}
+				}
+				for _, p := range o.Parameters {
+					if !strings.Contains(text, p.Name) {
+						t.Errorf("%s %s does not name the parameter %s", method, path, p.Name)
+					}
+				}
+			}
+		}
+	})
+	t.Run("every error code stands there with what to do", func(t *testing.T) {
+		for _, c := range task.Codes {
+			n := byID["code-"+string(c.Code)]
+			if n == nil || !strings.Contains(textOf(n), strings.ReplaceAll(c.Doc, "`", "")) {
+				t.Errorf("%s is not documented", c.Code)
+			}
+		}
+	})
+	t.Run("every permission stands there with who holds it", func(t *testing.T) {
+		for _, p := range task.Perms {
+			if n := byID["perm-"+string(p)]; n == nil || len(textOf(n)) < len(p)+20 {
+				t.Errorf("%s is not described", p)
+			}
+		}
+	})
+	t.Run("every link within the page leads somewhere", func(t *testing.T) {
+		doc, err := html.Parse(strings.NewReader(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range doc.Descendants() {
+			if id, ok := strings.CutPrefix(attrOf(n, "href"), "#"); ok && byID[id] == nil {
+				t.Errorf("#%s leads nowhere", id)
+			}
+		}
+	})
+	t.Run("an answer with another type inside shows all of it", func(t *testing.T) {
+		if text := textOf(byID["op-get-agents-id"]); !strings.Contains(text, "definition") || !strings.Contains(text, "problems") {
+			t.Errorf("the answer of an agent: %s", text)
+		}
+	})
+	t.Run("bounds are in words", func(t *testing.T) {
+		if text := textOf(byID["op-post-agents-id-signup"]); !strings.Contains(text, "1 to 50") {
+			t.Errorf("no bounds: %s", text)
+		}
+	})
+}
+
+func TestTheReferenceIsForEveryone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, caller := range []string{"nobody", "agent", "viewer", "admin"} {
+		rec := s.serve(caller, "GET", "/api/docs", "")
+		if rec.Code != http.StatusOK || rec.Header().Get("Content-Security-Policy") != policy || !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d %v", caller, rec.Code, rec.Header())
+		}
+		if strings.Contains(rec.Body.String(), `id="nav"`) {
+			t.Errorf("%s, who has no session, gets the dashboard's navigation", caller)
+		}
+	}
+	y := newPageYard(t)
+	y.maya().get("/api/docs").is(http.StatusOK).shows(`id="nav"`, "Sign out")
+}
+
+// TestEveryCommandOfTheReferenceFits sends what the commands send: the server
+// may refuse it for the state of things, but never for its form.
+func TestEveryCommandOfTheReferenceFits(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, byID := reference(s)
+	for range 42 { // the task that the commands speak of
+		s.create("coder", `"start":false,"steps":[{"title":"first"}]`)
+	}
+	sent := 0
+	for _, o := range s.srv.ops {
+		hop := operationOf(s.srv.api.OpenAPI().Paths[o.Path], o.Method)
+		text := textOf(byID["curl-"+hop.OperationID])
+		rest, path, ok := strings.Cut(text, `"$TASKYARD_URL`)
+		if !ok || !strings.HasSuffix(path, `"`) {
+			t.Errorf("%s %s has no address: %s", o.Method, o.Path, text)
+			continue
+		}
+		body := ""
+		if _, quoted, found := strings.Cut(rest, "-d '"); found {
+			body = quoted[:strings.LastIndexByte(quoted, '\'')]
+		}
+		rec := s.serve("admin", o.Method, strings.TrimSuffix(path, `"`), body)
+		switch rec.Code {
+		case 400, 405, 413, 415, 422, 500:
+			t.Errorf("%s: %d %s", text, rec.Code, rec.Body)
+		}
+		if rec.Code < 300 {
+			sent++
+		}
+	}
+	if sent < 20 {
+		t.Errorf("only %d commands did something", sent)
+	}
+}

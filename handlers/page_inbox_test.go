@@ -1,0 +1,93 @@
+package handlers
+
+import (
+	"context"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+func TestTheInboxPage(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	b.get("/").is(200).shows("<title>Inbox", "Nothing waits for you", "No task is open")
+	ask := func(title, text string, reply bool) (*task.Task, task.ID) {
+		k := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
+		m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, text, reply)
+		y.ok(err)
+		return k, m.ID
+	}
+	k, _ := ask("Choose a colour", "Blue or **green**?", true)
+	_, notice := ask("Write it down", "Half of it is done.", false)
+	r, err := y.svc.RunNow(context.Background(), mayaActor, y.create(mayaActor, task.New{Owner: "reviewer", Title: "Delete it all"}).ID)
+	y.ok(err)
+
+	t.Run("lists what waits, and counts it in the tab", func(t *testing.T) {
+		b.get("/").shows("<title>(3) Inbox", "Choose a colour", "<strong>green</strong>", "Half of it is done.", "/approvals/"+r.ID.String(), `hx-get="/"`)
+		b.get("/queues").shows("<title>(3) Queues")
+	})
+	t.Run("a question is answered in place", func(t *testing.T) {
+		a := b.get("/")
+		b.post("/tasks/"+k.ID.String()+"/reply", "content", "Blue.", "back", a.field("/tasks/"+k.ID.String()+"/reply", "back")).leadsTo("/").hides("Choose a colour").shows("Answered")
+		got, err := y.svc.Task(context.Background(), mayaActor, k.ID)
+		y.ok(err)
+		if got.QuestionID != 0 || got.Comments[1].Content != "Blue." {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("a notice is acknowledged", func(t *testing.T) {
+		at := "/inbox/notices/" + notice.String() + "/acknowledge"
+		b.post(at, "back", "/").leadsTo("/").hides("Half of it is done.").shows("(1) Inbox")
+		b.post(at, "back", "/").is(303) // again: it is as wanted
+		b.post("/inbox/notices/9999/acknowledge").is(404)
+		b.post("/inbox/notices/x/acknowledge").is(404)
+	})
+	t.Run("a viewer looks on", func(t *testing.T) {
+		ask("One more", "Really?", true)
+		y.person("vera", task.RoleViewer).get("/").is(200).shows("Really?").hides("Answer &amp; resume")
+	})
+}
+
+func TestPausePages(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	viewer := y.person("vera", task.RoleViewer)
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Paused work"})
+	b.get("/scheduler").shows("/scheduler/pause", "/scheduler/stop-everything").hides("is paused")
+
+	t.Run("an agent is paused with a reason, and its page and queue say so", func(t *testing.T) {
+		b.get("/agents/coder").shows("/agents/coder/pause")
+		b.get("/agents/coder/pause").is(200).shows("Pause coder")
+		b.post("/agents/coder/pause", "reason", " \r\n ").is(422).shows("must not be blank")
+		b.post("/agents/coder/pause", "reason", "It broke\r\nthe build.").leadsTo("/agents/coder").shows("coder is paused", "the build.", "/agents/coder/resume").hides(`href="/agents/coder/pause"`)
+		b.get("/queues").shows(">Paused<").hides("The yard is paused")
+		b.get("/tasks/" + k.ID.String()).shows("coder is paused by maya since 09:00 UTC")
+		b.post("/agents/coder/pause", "reason", "again").is(409).shows("is paused by user:maya")
+		viewer.get("/agents/coder").shows("coder is paused").hides("/agents/coder/resume")
+	})
+	t.Run("a run by hand is refused on the task's page", func(t *testing.T) {
+		b.post("/tasks/" + k.ID.String() + "/run").is(409).shows("agent coder is paused by user:maya")
+	})
+	t.Run("the scheduler lists it and resumes it", func(t *testing.T) {
+		b.get("/scheduler").shows("Paused agents", "/agents/coder/resume")
+		b.post("/agents/coder/resume", "back", "/scheduler").leadsTo("/scheduler").shows("Resumed coder").hides("Paused agents")
+		b.post("/agents/coder/resume").leadsTo("/agents/coder").shows("coder is not paused any more")
+	})
+	t.Run("everything stops after a page that names what runs", func(t *testing.T) {
+		y.runOf(k.ID, service.Finished{}, "")
+		b.get("/scheduler/stop-everything").is(200).shows("1 run ends", "Stop 1 run and pause", "Paused work")
+		b.post("/scheduler/stop-everything", "reason", "").is(422).shows("must not be blank")
+		b.post("/scheduler/stop-everything", "reason", "A leak.").leadsTo("/scheduler").shows("Stopped 1 run; the yard is paused", "The yard is paused", "A leak.", "Nothing runs now")
+		b.get("/tasks/new").shows("The yard is paused", "A leak.", "/scheduler/resume")
+		b.get("/").shows("The yard is paused")
+		viewer.get("/settings").shows("The yard is paused").hides("/scheduler/resume")
+	})
+	t.Run("and goes on when somebody resumes it, from any page", func(t *testing.T) {
+		b.post("/scheduler/resume", "back", "/tasks/new").leadsTo("/tasks/new").shows("Resumed the yard").hides("The yard is paused")
+	})
+	t.Run("what there is not is not found", func(t *testing.T) {
+		b.get("/agents/nobody/pause").is(404)
+		b.post("/agents/nobody/pause", "reason", "x").is(422)
+	})
+}

@@ -1,0 +1,88 @@
+package handlers
+
+import (
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// The pages of a pause serve the yard below /scheduler, where the parameter
+// id is "", and an agent below /agents/:id.
+
+func (s *Server) pausePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	id := c.Param("id")
+	if id != "" {
+		if _, err := s.svc.Agent(actorOf(c), id); err != nil {
+			return nil, err
+		}
+	}
+	return views.PausePage(ch, views.PauseModel{Agent: id}), nil
+}
+
+func (s *Server) postPause(c echo.Context) error {
+	m := views.PauseModel{Agent: c.Param("id"), Reason: text(c, "reason")}
+	_, err := s.svc.Pause(formContext(c), actorOf(c), m.Agent, m.Reason)
+	if e, ok := refusal(err); ok {
+		m.Errors = views.ErrorsOf(e)
+		return s.again(c, e, views.URL.Pause(m.Agent), func(ch views.Chrome) (templ.Component, error) { return views.PausePage(ch, m), nil })
+	}
+	if err != nil {
+		return err
+	}
+	return s.done(c, pausePlace(m.Agent), "Paused %s", pausedName(m.Agent))
+}
+
+func (s *Server) postResume(c echo.Context) error {
+	agent := c.Param("id")
+	_, err := s.svc.Resume(formContext(c), actorOf(c), agent, text(c, "reason"))
+	if task.IsCode(err, task.CodeNotPaused) { // somebody was faster: it is as wanted
+		return s.done(c, pausePlace(agent), "%s is not paused any more", pausedName(agent))
+	}
+	if err != nil {
+		return withBack(c, err, pausePlace(agent))
+	}
+	return s.done(c, pausePlace(agent), "Resumed %s", pausedName(agent))
+}
+
+func pausePlace(agent string) string {
+	if agent == "" {
+		return views.URL.Scheduler()
+	}
+	return views.URL.Agent(agent)
+}
+
+func pausedName(agent string) string {
+	if agent == "" {
+		return "the yard"
+	}
+	return agent
+}
+
+func (s *Server) stopPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	m, err := s.stopModel(c)
+	return views.StopPage(ch, m), err
+}
+
+func (s *Server) stopModel(c echo.Context) (m views.StopModel, err error) {
+	st, err := s.svc.Scheduler(c.Request().Context(), actorOf(c))
+	m.Running, m.Queued = values(st.Running), len(st.Queued)
+	return m, err
+}
+
+func (s *Server) postStop(c echo.Context) error {
+	reason := text(c, "reason")
+	out, err := s.svc.StopEverything(formContext(c), actorOf(c), reason)
+	if e, ok := refusal(err); ok {
+		return s.again(c, e, views.URL.StopEverything(), func(ch views.Chrome) (templ.Component, error) {
+			m, err := s.stopModel(c)
+			m.Reason, m.Errors = reason, views.ErrorsOf(e)
+			return views.StopPage(ch, m), err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return s.done(c, views.URL.Scheduler(), "Stopped %s; the yard is paused", views.Count(len(out.Runs), "run", "runs"))
+}

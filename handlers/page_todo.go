@@ -1,0 +1,85 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// todoSizes are how many items of a todo list a page shows, step by step.
+var todoSizes = []int{20, 200, task.MaxTodoPage}
+
+func (s *Server) todoModel(c echo.Context, agent string) (m views.TodoModel, err error) {
+	wanted, _ := strconv.Atoi(c.QueryParam("todos")) // what is no number means the smallest
+	at := 0
+	for at < len(todoSizes)-1 && todoSizes[at] < wanted {
+		at++
+	}
+	ctx, a := c.Request().Context(), actorOf(c)
+	list, err := s.svc.TodoCall(ctx, a, agent, task.TodoCall{Op: task.TodoList, Limit: todoSizes[at]})
+	if err != nil {
+		return m, err
+	}
+	m.Items = *list.Items
+	m.Count = len(m.Items)
+	if list.Count != nil {
+		m.Count = *list.Count
+	}
+	if list.Next != "" && at < len(todoSizes)-1 {
+		m.More = todoSizes[at+1]
+	}
+	return m, nil
+}
+
+// postTodo is a person's push or pop.
+func (s *Server) postTodo(c echo.Context) error {
+	id, call := c.Param("id"), task.TodoCall{Op: task.TodoOp(c.FormValue("operation"))}
+	entry := text(c, "item")
+	if call.Op.Pushes() {
+		call.Item = &entry
+	}
+	if !s.svc.KnowsAgent(id) {
+		return task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", id)
+	}
+	got, err := s.svc.TodoCall(formContext(c), actorOf(c), id, call)
+	if err != nil {
+		return s.todoAgain(c, id, entry, err)
+	}
+	to := views.URL.Agent(id)
+	switch {
+	case call.Op.Pushes():
+		return s.done(c, to, "Added to the todo list of %s", id)
+	case call.Op.Pops() && got.OK:
+		return s.done(c, to, "Took from the todo list of %s: %s", id, shortened(*got.Item))
+	case call.Op.Pops():
+		return s.done(c, to, "The todo list of %s is empty", id)
+	}
+	return c.Redirect(http.StatusSeeOther, backOr(c, to)) // nothing to tell
+}
+
+func (s *Server) todoAgain(c echo.Context, id, entry string, err error) error {
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	return s.again(c, e, views.URL.Agent(id), func(ch views.Chrome) (templ.Component, error) {
+		m, err := s.agentModel(c, id)
+		m.Todo.Entry, m.Todo.Problem = entry, e.Message
+		return views.AgentPage(ch, m), err
+	})
+}
+
+// shortened is the beginning of an item, for one sentence.
+func shortened(item string) string {
+	const most = 80
+	if utf8.RuneCountInString(item) <= most {
+		return item
+	}
+	return string([]rune(item)[:most]) + "…"
+}

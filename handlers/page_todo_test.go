@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestTheTodoListOnThePageOfAnAgent(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	const page, act = "/agents/coder", "/agents/coder/todo"
+	push := func(items ...string) {
+		t.Helper()
+		for _, item := range items {
+			y.ok2(y.svc.Todo(context.Background(), asAgent("coder"), "coder", task.TodoRPush, item))
+		}
+	}
+	list := func() string {
+		t.Helper()
+		a, err := y.svc.Todo(context.Background(), mayaActor, "coder", task.TodoList, "")
+		y.ok(err)
+		return strings.Join(*a.Items, "|")
+	}
+	expect := func(want string) {
+		t.Helper()
+		if got := list(); got != want {
+			t.Errorf("list %q, want %q", got, want)
+		}
+	}
+	t.Run("empty, it says what it is for", func(t *testing.T) {
+		b.get(page).is(200).shows("Nothing on the list", "Add at the end", "Take the first")
+	})
+	t.Run("a person adds at both ends", func(t *testing.T) {
+		b.post(act, "operation", "rpush", "item", "two").leadsTo(page).shows("Added to the todo list of coder", ">two<", "1 item", `data-live="todo:coder"`)
+		b.post(act, "operation", "lpush", "item", " one ").leadsTo(page).shows("> one <", "2 items")
+		b.post(act, "operation", "rpush", "item", "two\r\nlines").leadsTo(page)
+		expect(" one |two|two\nlines")
+	})
+	t.Run("and takes from both", func(t *testing.T) {
+		b.post(act, "operation", "rpop").leadsTo(page).shows("Took from the todo list of coder: two\nlines")
+		b.post(act, "operation", "lpop", "back", page+"?todos=200").leadsTo(page + "?todos=200").shows("Took from the todo list of coder:  one ")
+		b.post(act, "operation", "lpop").leadsTo(page)
+		b.post(act, "operation", "lpop").leadsTo(page).shows("The todo list of coder is empty")
+	})
+	t.Run("a refused item stays as it was typed", func(t *testing.T) {
+		long := strings.Repeat("x", 4097)
+		b.post(act, "operation", "rpush", "item", long).is(422).shows(long, "must be 1 to 4096 characters, is 4097")
+		b.post(act, "operation", "rpush", "item", " ").is(422).shows("must not be blank")
+		b.post(act, "operation", "push", "item", "x").is(422).shows("must be one of lpush, rpush")
+		b.post(act, "operation", "list").leadsTo(page)
+		b.post("/agents/nobody/todo", "operation", "lpop").is(404)
+		expect("")
+	})
+	t.Run("a form sent twice is one act", func(t *testing.T) {
+		for range 3 {
+			b.post(act, "operation", "rpush", "item", "once", "_key", "k1").leadsTo(page)
+		}
+		push("second")
+		for range 3 {
+			b.post(act, "operation", "lpop", "_key", "k2").leadsTo(page)
+		}
+		expect("second")
+		b.post(act, "operation", "lpop")
+	})
+	t.Run("items are text, whatever they say", func(t *testing.T) {
+		push("<script>alert(1)</script>", `"><img src=x>`)
+		b.get(page).shows("&lt;script&gt;alert(1)").hides("<script>alert", "<img src=x>")
+		b.post(act, "operation", "lpop").leadsTo(page).shows("coder: &lt;script&gt;").hides("<script>alert")
+		b.post(act, "operation", "lpop")
+	})
+	t.Run("a long list is shown in parts", func(t *testing.T) {
+		push(make26()...)
+		b.get(page).shows("first 20 of 26", ">item t<", "?todos=200#todo").hides(">item u<")
+		b.get(page+"?todos=200").shows(">item z<", "26 items").hides("Show more")
+		b.get(page + "?todos=zzz").shows("first 20 of 26")
+		b.get(page + "?todos=-5").shows("first 20 of 26")
+	})
+	t.Run("a viewer looks only", func(t *testing.T) {
+		vera := y.person("vera", task.RoleViewer)
+		vera.get(page).shows(">item a<", "Show more").hides("Take the first", "Add at the end")
+		vera.post(act, "operation", "lpop").is(403)
+	})
+}
+
+func make26() []string {
+	list := make([]string, 26)
+	for i := range list {
+		list[i] = "item " + string(rune('a'+i))
+	}
+	return list
+}

@@ -1,0 +1,222 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"taskyard/exchange"
+	"taskyard/task"
+)
+
+// Imported tells what an import wrote.
+type Imported struct {
+	Kept     bool // the tasks have the ids of the files
+	IDs      []ImportedID
+	Comments int
+	Items    int // of todo lists
+}
+
+// ImportedID is a task's id in the files and its id here.
+type ImportedID struct {
+	Ref string
+	ID  task.ID
+}
+
+// Import writes what PrepareImport found good, in one transaction: all of it
+// or nothing. In a yard that never had a task the ids of an export stay, and
+// with them its counter; else new ids are given and every link follows.
+// Times, authors and history stay as they are; nobody is woken: the next tick
+// takes what is active. Errors: forbidden.
+func (s *Service) Import(ctx context.Context, a task.Actor, r *ReadyImport) (Imported, error) {
+	if err := need(a, task.Admin); err != nil {
+		return Imported{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (Imported, error) {
+		w := &importer{tx: t, plan: r.plan, ids: make(map[string]task.ID, len(r.plan.Items))}
+		if err := w.number(); err != nil {
+			return Imported{}, err
+		}
+		for _, step := range []func() error{w.tasks, w.links, w.archive, w.todos} {
+			if err := step(); err != nil {
+				return Imported{}, err
+			}
+		}
+		return w.out, nil
+	})
+}
+
+type importer struct {
+	*tx
+	plan *exchange.Plan
+	ids  map[string]task.ID
+	out  Imported
+}
+
+// number gives every task its id: its own, or the next ones in the order in
+// which the tasks were made, which is the order of queues.
+func (w *importer) number() error {
+	last, err := w.LastTaskID()
+	if err != nil {
+		return err
+	}
+	w.out.Kept = last == 0 && !w.plan.Foreign()
+	list := slices.Clone(w.plan.Items)
+	slices.SortStableFunc(list, func(a, b *exchange.Item) int {
+		if !w.plan.Foreign() {
+			return cmp.Compare(a.Task.ID, b.Task.ID)
+		}
+		return cmp.Compare(w.created(a), w.created(b))
+	})
+	for _, it := range list {
+		last++
+		id := last
+		if w.out.Kept {
+			id = it.Task.ID
+		}
+		w.ids[it.Ref] = id
+		w.out.IDs = append(w.out.IDs, ImportedID{it.Ref, id})
+	}
+	return nil
+}
+
+// created is when a task was made, as far as its file knows.
+func (w *importer) created(it *exchange.Item) task.Time {
+	return cmp.Or(it.Task.CreatedAt, it.Task.UpdatedAt, it.Task.ArchivedAt, w.Now)
+}
+
+func (w *importer) tasks() error {
+	keep := w.out.Kept && commentIDs(w.plan)
+	for _, it := range w.plan.ParentsFirst() {
+		k := it.Task
+		k.ID, k.ParentTaskID = w.ids[it.Ref], w.ids[it.Parent]
+		k.CreatedAt = w.created(it)
+		k.UpdatedAt = cmp.Or(k.UpdatedAt, k.CreatedAt)
+		for _, ref := range it.BlockedBy {
+			switch w.plan.Item(ref).Task.Status {
+			case task.Done:
+			case task.Canceled:
+				k.BlockersCanceled++
+				k.Blocked++
+			default:
+				k.Blocked++
+			}
+		}
+		grant := ""
+		if it.Withheld {
+			grant = withheld
+		}
+		if err := w.ImportTask(&k, grant); err != nil {
+			return err
+		}
+		if err := w.thread(it, k.ID, keep); err != nil {
+			return err
+		}
+		c := changes{"title": k.Title, "status": k.Status, "from": w.plan.From, "id": it.Ref}
+		if err := w.event(task.EvTaskImported, task.Event{TaskID: k.ID, Agent: k.Owner}, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commentIDs tells whether the comments can keep their ids: each has one of
+// its own, in the order of its thread.
+func commentIDs(p *exchange.Plan) bool {
+	seen := map[task.ID]bool{}
+	for _, it := range p.Items {
+		before := task.ID(0)
+		for _, c := range it.Task.Comments {
+			if c.ID <= before || seen[c.ID] {
+				return false
+			}
+			before, seen[c.ID] = c.ID, true
+		}
+	}
+	return true
+}
+
+func (w *importer) thread(it *exchange.Item, id task.ID, keep bool) error {
+	var question task.ID
+	for _, c := range it.Task.Comments {
+		if !keep {
+			c.ID = 0
+		}
+		c.CreatedAt = cmp.Or(c.CreatedAt, it.Task.UpdatedAt, w.Now)
+		msg, err := w.ImportComment(id, c)
+		if err != nil {
+			return err
+		}
+		w.out.Comments++
+		if c.Kind == task.KindQuestion {
+			question = msg
+		}
+	}
+	if it.Asked && question != 0 {
+		return w.ImportQuestion(id, question)
+	}
+	return nil
+}
+
+// links writes what leads from task to task, when all of them are there.
+func (w *importer) links() error {
+	for _, it := range w.plan.Items {
+		id := w.ids[it.Ref]
+		for i, ref := range it.Subtasks {
+			if ref == "" {
+				continue
+			}
+			if err := w.LinkStep(id, i, w.ids[ref]); err != nil {
+				return err
+			}
+		}
+		for _, ref := range it.BlockedBy {
+			if err := w.ImportBlocker(id, w.ids[ref]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// archive comes last: history takes no parts any more.
+func (w *importer) archive() error {
+	for _, it := range w.plan.Items {
+		if !it.Task.Status.Archived() {
+			continue
+		}
+		k := it.Task
+		k.ID = w.ids[it.Ref]
+		k.ArchivedAt = cmp.Or(k.ArchivedAt, k.UpdatedAt, w.Now)
+		if err := w.ImportArchive(&k); err != nil {
+			return err
+		}
+	}
+	if w.out.Kept && w.plan.NextID > 0 {
+		return w.RaiseTaskID(w.plan.NextID - 1)
+	}
+	return nil
+}
+
+func (w *importer) todos() error {
+	for _, l := range w.plan.Todos {
+		if len(l.Items) == 0 {
+			continue
+		}
+		ends, err := w.TodoEnds(l.Agent)
+		if err != nil {
+			return err
+		}
+		if n := ends.Count() + len(l.Items); n > w.s.cfg.TodoLimit {
+			return task.Errorf(task.TooMany, task.CodeQueueFull, "The todo list of %s would hold %d items, more than %d: nothing was written", l.Agent, n, w.s.cfg.TodoLimit)
+		}
+		if err := w.ImportTodos(l.Agent, l.Items); err != nil {
+			return err
+		}
+		w.out.Items += len(l.Items)
+		if err := w.event(task.EvTodoImported, task.Event{Agent: l.Agent}, changes{"items": len(l.Items)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package service
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"taskyard/exchange"
+	"taskyard/task"
+)
+
+// filesOf are a tasks.json of these tasks, a history.jsonl and a todos.json.
+func filesOf(tasks, history, todos string) *exchange.Plan {
+	e := exported{tasks: `{"tasks":[` + tasks + `],"nextId":42}`, history: history, todos: todos}
+	if todos == "" {
+		e.todos = "{}"
+	}
+	return e.plan()
+}
+
+const (
+	linked = `{"id":"3","title":"Above","owner":"planner","createdBy":"user:maya","status":"active","steps":[{"title":"a","done":true},{"title":"b","done":false,"taskId":"7"}],
+ "createdAt":"2026-01-02T03:04:05.678Z","updatedAt":"2026-01-03T03:04:05.678Z"},
+ {"id":"7","title":"Below","owner":"coder","createdBy":"planner","status":"active","blockedBy":["5","3"],"comments":[{"id":"9","author":"coder","content":"hello","createdAt":"2026-01-02T05:00:00Z"}]}`
+	past = `{"id":"5","title":"Past","owner":"retired","createdBy":"retired","status":"done","summary":"Was good.","createdAt":"2025-01-02T03:04:05.678Z","updatedAt":"2025-01-03T03:04:05.678Z","archivedAt":"2025-01-04T03:04:05.678Z"}`
+)
+
+func TestImportIntoAnEmptyYard(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, wakes)
+	got := y.imported(filesOf(linked, past, ""), ImportOptions{})
+	equal(t, "kept", got.Kept, true)
+	above, below, old := y.task(3), y.task(7), y.task(5)
+	t.Run("ids, times, authors and links stay", func(t *testing.T) {
+		equal(t, "created", above.CreatedAt.String(), "2026-01-02T03:04:05.678Z")
+		equal(t, "updated", above.UpdatedAt.String(), "2026-01-03T03:04:05.678Z")
+		equal(t, "creator", below.CreatedBy, "planner")
+		equal(t, "step", above.Steps[1].TaskID, below.ID)
+		equal(t, "parent", below.ParentTaskID, above.ID)
+		equal(t, "comment", fmt.Sprintln(below.Comments[0].ID, below.Comments[0].Content, below.Comments[0].CreatedAt), "9 hello 2026-01-02T05:00:00.000Z\n")
+		equal(t, "archived", old.ArchivedAt.String(), "2025-01-04T03:04:05.678Z")
+		equal(t, "summary", old.Summary, "Was good.")
+	})
+	t.Run("history keeps an owner that is no agent any more", func(t *testing.T) {
+		equal(t, "owner", old.Owner, "retired")
+	})
+	t.Run("nobody is woken, and the next tick takes what is active and free", func(t *testing.T) {
+		equal(t, "runs", len(y.runs(3))+len(y.runs(7)), 0)
+		must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+		equal(t, "runs", len(y.runs(3)), 1)
+	})
+	t.Run("what waits for another task is in no signup", func(t *testing.T) {
+		if k := y.signup(coder); k != nil {
+			t.Errorf("got task %d", k.ID)
+		}
+	})
+	t.Run("ids go on behind the counter of the file", func(t *testing.T) {
+		equal(t, "id", y.create(maya, "coder", noStart).ID, 42)
+	})
+	t.Run("each task has a line in the log, and is found", func(t *testing.T) {
+		equal(t, "events", y.kinds(5)[0], task.EvTaskImported)
+		ok(t, y.s.Index(y.ctx()))
+		page := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "good", Limit: 5}))
+		equal(t, "found", len(page.Tasks), 1)
+	})
+}
+
+func TestImportIntoAYardWithTasks(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	mine := y.create(maya, "coder", noStart)
+	got := y.imported(filesOf(linked, past, ""), ImportOptions{})
+	equal(t, "kept", got.Kept, false)
+	equal(t, "new ids", fmt.Sprint(got.IDs), "[{3 2} {5 3} {7 4}]")
+	equal(t, "untouched", y.task(mine.ID).Title, mine.Title)
+	above, below := y.task(2), y.task(4)
+	equal(t, "step", above.Steps[1].TaskID, below.ID)
+	equal(t, "parent", below.ParentTaskID, above.ID)
+	equal(t, "history", y.task(3).Status, task.Done)
+	if e := y.export(); !strings.Contains(e.tasks, `"blockedBy":["2","3"]`) {
+		t.Errorf("got %s", e.tasks)
+	}
+	t.Run("its counter is not that of the file", func(t *testing.T) {
+		equal(t, "id", y.create(maya, "coder", noStart).ID, 5)
+	})
+	t.Run("and todo lists grow at their end", func(t *testing.T) {
+		y.imported(filesOf("", "", `{"coder":["a"]}`), ImportOptions{})
+		y.imported(filesOf("", "", `{"coder":["b","c"]}`), ImportOptions{})
+		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\",\"b\",\"c\"]}\n")
+	})
+}
+
+func TestImportedTodoLists(t *testing.T) {
+	t.Parallel()
+	t.Run("are bounded, and then nothing is written", func(t *testing.T) {
+		y := newYard(t, func(c *Config) { c.TodoLimit = 2 })
+		y.imported(filesOf("", "", `{"coder":["a"]}`), ImportOptions{})
+		before := y.export()
+		r, err := y.s.PrepareImport(maya, filesOf(linked, past, `{"coder":["b","c"]}`), ImportOptions{})
+		ok(t, err)
+		_, err = y.s.Import(y.ctx(), maya, r)
+		refused(t, err, task.CodeQueueFull, "coder would hold 3")
+		equal(t, "yard", y.export(), before)
+	})
+	t.Run("of an agent that is mapped go to that one, of an unknown one wait for it", func(t *testing.T) {
+		y := newYard(t)
+		p := filesOf("", "", `{"old":["a"],"zoe":["b"]}`)
+		y.imported(p, ImportOptions{Map: map[string]string{"old": "coder"}})
+		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\"],\n\"zoe\":[\"b\"]}\n")
+		equal(t, "notes", len(p.Report.Notes), 1)
+	})
+}
+
+func TestTheCounterIsKeptWithoutAnyTask(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	y.imported(filesOf("", "", ""), ImportOptions{})
+	equal(t, "id", y.create(maya, "coder", noStart).ID, 42)
+}
+
+func TestOwnersOfImportedTasks(t *testing.T) {
+	t.Parallel()
+	tasks := `{"id":"1","title":"a","owner":"zoe","createdBy":"zoe","status":"active","comments":[{"author":"zoe","content":"x"}]},{"id":"2","title":"a","owner":"yan","status":"draft"},{"id":"4","title":"b","owner":"yan","status":"active"},{"id":"6","title":"b","status":"active"}`
+	t.Run("all unknown ones are named at once, with what helps", func(t *testing.T) {
+		y := newYard(t)
+		_, err := y.s.PrepareImport(maya, filesOf(tasks, past, ""), ImportOptions{})
+		e := refused(t, err, task.CodeInvalidField, `unknown agent "zoe", tasks: 1`, `unknown agent "yan", tasks: 2 (first: tasks.json: tasks[1])`, "tasks without one: 1", "--map 'zoe=AGENT'", "known agents: bad, code-focused, coder")
+		equal(t, "problems", len(e.Fields), 3)
+	})
+	t.Run("names are mapped, in authors too, and the rest gets the named owner", func(t *testing.T) {
+		y := newYard(t)
+		y.imported(filesOf(tasks, past, ""), ImportOptions{Owner: "reviewer", Map: map[string]string{"zoe": "coder"}})
+		equal(t, "mapped", y.task(1).Owner+y.task(1).CreatedBy+y.task(1).Comments[0].Author, "codercodercoder")
+		equal(t, "named", y.task(2).Owner+y.task(4).Owner+y.task(6).Owner, "reviewerreviewerreviewer")
+		equal(t, "history", y.task(5).Owner, "retired")
+	})
+	t.Run("agents that the flags name must be there", func(t *testing.T) {
+		y := newYard(t)
+		_, err := y.s.PrepareImport(maya, filesOf(tasks, "", ""), ImportOptions{Owner: "nobody", Map: map[string]string{"zoe": "none"}})
+		refused(t, err, task.CodeInvalidField, "--owner: unknown agent: nobody", "--map zoe: unknown agent: none")
+	})
+	t.Run("an agent with a broken definition takes drafts only", func(t *testing.T) {
+		y := newYard(t)
+		_, err := y.s.PrepareImport(maya, filesOf(`{"id":"1","title":"a","owner":"bad","status":"active"},{"id":"2","title":"a","owner":"bad","status":"draft"}`, "", ""), ImportOptions{})
+		e := refused(t, err, task.CodeInvalidField, "tasks.json: tasks[0].owner", "drafts only")
+		equal(t, "problems", len(e.Fields), 1)
+	})
+}
+
+func TestImportsThatWriteNothing(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	before := y.export()
+	quiet := func(t *testing.T) {
+		t.Helper()
+		equal(t, "log", y.lastEvent(), 0)
+		equal(t, "yard", y.export(), before)
+	}
+	t.Run("one that is only looked at", func(t *testing.T) {
+		_, err := y.s.PrepareImport(maya, filesOf(linked, past, `{"coder":["a"]}`), ImportOptions{})
+		ok(t, err)
+		quiet(t)
+	})
+	t.Run("one with a problem", func(t *testing.T) {
+		_, err := y.s.PrepareImport(maya, filesOf(linked, "{", ""), ImportOptions{})
+		refused(t, err, task.CodeInvalidField, "history.jsonl line 1: is not JSON")
+		quiet(t)
+	})
+	t.Run("one that breaks in the middle", func(t *testing.T) {
+		r, err := y.s.PrepareImport(maya, filesOf(linked, past, ""), ImportOptions{})
+		ok(t, err)
+		r.plan.Items[2].Task.Summary = strings.Repeat("x", 1<<20) // refused by the schema, after all inserts
+		if _, err := y.s.Import(y.ctx(), maya, r); err == nil || !strings.Contains(err.Error(), "CHECK constraint failed") {
+			t.Fatalf("got %v", err)
+		}
+		quiet(t)
+		y.whole()
+		y.imported(filesOf(linked, past, ""), ImportOptions{})
+	})
+	t.Run("one by somebody who may not", func(t *testing.T) {
+		for _, a := range []task.Actor{oleg, rita, vera, coder} {
+			_, err := y.s.PrepareImport(a, filesOf("", "", ""), ImportOptions{})
+			refused(t, err, task.CodeForbidden)
+			_, err = y.s.Import(y.ctx(), a, &ReadyImport{filesOf("", "", "")})
+			refused(t, err, task.CodeForbidden)
+		}
+	})
+}
+
+func TestImportedTasksOfAgentsNeedApproval(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, wakes)
+	y.imported(filesOf(`{"id":"1","title":"by a person","owner":"coder","createdBy":"user:maya","status":"active"},
+ {"id":"2","title":"by an agent","owner":"coder","createdBy":"planner","status":"active"},
+ {"id":"4","title":"started by an agent","owner":"coder","createdBy":"user:maya","consent":"withheld","status":"active"}`, "", ""), ImportOptions{})
+	for id, want := range map[task.ID]task.Phase{1: task.PhaseQueued, 2: task.PhaseApproval, 4: task.PhaseApproval} {
+		run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, id))
+		equal(t, "phase of task "+id.String(), run.Phase, want)
+	}
+}
+
+func TestTasksOfOtherProgramsAreImported(t *testing.T) {
+	t.Parallel()
+	for _, from := range []string{exchange.FromBeads, exchange.FromTaskMaster, exchange.FromBacklog} {
+		t.Run(from, func(t *testing.T) {
+			read := func() *exchange.Plan {
+				return must[*exchange.Plan](t)(exchange.Read(from, os.DirFS("../exchange/testdata/"+from), ".", nil))
+			}
+			y := newYard(t)
+			_, err := y.s.PrepareImport(maya, read(), ImportOptions{})
+			refused(t, err, task.CodeInvalidField, "--owner AGENT")
+			equal(t, "written", y.lastEvent(), 0)
+			p := read()
+			got := y.imported(p, ImportOptions{Owner: "reviewer"})
+			equal(t, "tasks", len(got.IDs), len(p.Items))
+			equal(t, "kept", got.Kept, false)
+			before := task.Time(0)
+			for id := task.ID(1); id <= task.ID(len(p.Items)); id++ {
+				k := y.task(id)
+				if k.CreatedAt < before || k.CreatedAt == 0 || k.UpdatedAt == 0 {
+					t.Errorf("task %d was made at %s, before the one with a smaller id", id, k.CreatedAt)
+				}
+				before = k.CreatedAt
+			}
+		})
+	}
+	t.Run("the only agent owns what has no owner", func(t *testing.T) {
+		y := newYard(t)
+		for _, a := range y.s.agents.Agents() {
+			if a.ID != "coder" {
+				ok(t, os.Remove(y.dir+"/"+a.ID+".md"))
+			}
+		}
+		y.s.agents.Reload()
+		y.imported(exchange.Beads(exchange.Source{Name: "issues.jsonl", Data: []byte(`{"id":"a","title":"t","created_by":"Coder"}`)}), ImportOptions{})
+		equal(t, "owner", y.task(1).Owner, "coder")
+		equal(t, "creator, an agent by its name", y.task(1).CreatedBy, "coder")
+	})
+}

@@ -1,0 +1,166 @@
+package service
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"taskyard/exchange"
+	"taskyard/task"
+)
+
+// ImportOptions say who owns what the files give to nobody that is known here.
+type ImportOptions struct {
+	Owner string            // agent of tasks without a known owner, or ""
+	Map   map[string]string // name in the files → agent
+}
+
+// ReadyImport is a plan without problems.
+type ReadyImport struct{ plan *exchange.Plan }
+
+// PrepareImport gives every task of a plan an owner of this yard and adds to
+// the plan's report. It writes nothing. Errors: every problem of the files,
+// and every unknown owner, in one error.
+func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOptions) (*ReadyImport, error) {
+	if err := need(a, task.Admin); err != nil {
+		return nil, err
+	}
+	o := &owners{s: s, p: p, opt: opt, unknown: map[string]*exchange.Count{}}
+	o.options()
+	for _, it := range p.Items {
+		o.own(it)
+		it.Task.CreatedBy = o.name(it.Task.CreatedBy)
+		for i := range it.Task.Comments {
+			it.Task.Comments[i].Author = o.name(it.Task.Comments[i].Author)
+		}
+	}
+	for i := range p.Todos {
+		l := &p.Todos[i]
+		if agent, ok := o.agent(l.Agent); ok {
+			l.Agent = agent
+		} else {
+			p.Report.Note("todos.json", "the todo list of %s, which is no agent here, waits for one of that name", l.Agent)
+		}
+	}
+	o.tell()
+	return &ReadyImport{p}, p.Report.Err()
+}
+
+type owners struct {
+	s       *Service
+	p       *exchange.Plan
+	opt     ImportOptions
+	alone   string // the only agent, or ""
+	unknown map[string]*exchange.Count
+}
+
+func (o *owners) options() {
+	check := func(flag, agent string) {
+		if _, err := o.s.known("", agent); err != nil {
+			o.p.Report.Bad(flag, "%s", err)
+		}
+	}
+	if o.opt.Owner != "" {
+		check("--owner", o.opt.Owner)
+	}
+	for _, from := range slices.Sorted(maps.Keys(o.opt.Map)) {
+		check("--map "+from, o.opt.Map[from])
+	}
+	if list := o.s.agents.Agents(); len(list) == 1 {
+		o.alone = list[0].ID
+	}
+}
+
+// own finds the owner: the mapped one, the named one, then the fallback.
+// History keeps an owner that is no agent any more, as it does in a yard.
+func (o *owners) own(it *exchange.Item) {
+	t := &it.Task
+	named := t.Owner
+	agent, known := o.agent(named)
+	switch {
+	case known:
+		t.Owner = agent
+	case !o.p.Foreign() && t.Status.Archived() && task.ValidAgentID(named):
+		o.p.Report.Note(it.Where, "history of %s, which is no agent here, keeps its owner", named)
+		return
+	case o.opt.Owner != "":
+		t.Owner = o.opt.Owner
+		o.p.Report.Note(it.Where, "%s → owner %s", whose(named), t.Owner)
+	case o.p.Foreign() && o.alone != "":
+		t.Owner = o.alone
+		o.p.Report.Note(it.Where, "%s → owner %s, the only agent", whose(named), t.Owner)
+	default:
+		if o.unknown[named] == nil {
+			o.unknown[named] = &exchange.Count{What: named, First: it.Where}
+		}
+		o.unknown[named].N++
+		return
+	}
+	// An agent with a broken definition may own drafts and history.
+	if t.Status != task.Active {
+		return
+	}
+	if err := o.s.owner("owner", t.Owner, t.Status); err != nil {
+		o.p.Report.Bad(it.Where+".owner", "%s", err)
+	}
+}
+
+func whose(name string) string {
+	if name == "" {
+		return "tasks of nobody"
+	}
+	return fmt.Sprintf("tasks of %q", name)
+}
+
+// agent finds the agent of a name of the files.
+func (o *owners) agent(name string) (string, bool) {
+	names := []string{name}
+	if o.p.Foreign() { // where names are those of people, in their own spelling
+		names = append(names, strings.ToLower(name))
+	}
+	for _, n := range names {
+		if to, ok := o.opt.Map[n]; ok {
+			return to, true // checked already
+		}
+		if _, ok := o.s.agents.Agent(n); ok {
+			return n, true
+		}
+	}
+	return "", false
+}
+
+// name maps an author. In files of other programs a name may be an agent's.
+func (o *owners) name(author string) string {
+	if to, ok := o.opt.Map[author]; ok {
+		return to
+	}
+	bare, person := strings.CutPrefix(author, "user:")
+	if !person || !o.p.Foreign() {
+		return author
+	}
+	if agent, ok := o.agent(bare); ok {
+		return agent
+	}
+	return author
+}
+
+// tell names every unknown owner with what helps.
+func (o *owners) tell() {
+	ids := []string{}
+	for _, a := range o.s.agents.Agents() {
+		ids = append(ids, a.ID)
+	}
+	known := "there is no agent yet: put a definition into the agents folder"
+	if len(ids) > 0 {
+		known = "known agents: " + strings.Join(ids, ", ")
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.unknown)) {
+		c := o.unknown[name]
+		if name == "" {
+			o.p.Report.Bad("owner", "tasks without one: %d (first: %s); give --owner AGENT (%s)", c.N, c.First, known)
+			continue
+		}
+		o.p.Report.Bad("owner", "unknown agent %q, tasks: %d (first: %s); give --map '%s=AGENT' or --owner AGENT (%s)", name, c.N, c.First, name, known)
+	}
+}

@@ -1,0 +1,107 @@
+package views
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// DocsModel is the reference of the JSON endpoints, made from the OpenAPI
+// document.
+type DocsModel struct {
+	Version string
+	Groups  []DocGroup
+	Types   []DocType
+	Codes   []DocCode
+}
+
+// DocGroup is the operations of one tag.
+type DocGroup struct {
+	Name string
+	Ops  []DocOp
+}
+
+// ID is the group's anchor.
+func (g DocGroup) ID() string { return "tag-" + strings.ToLower(g.Name) }
+
+// DocOp is one operation.
+type DocOp struct {
+	ID, Method, Path string
+	Summary, Desc    string // markdown's backticks and no more
+	Need             task.Perm
+	Params           []DocField
+	Body             []DocField
+	HasBody          bool
+	BodyOptional     bool
+	Status           int        // on success
+	Answer           []DocRef   // one of these types
+	Fields           []DocField // instead, of an answer that is no type of its own
+	Headers          []string   // that the answer may carry
+	Curl             string
+}
+
+// Anchor is the operation's anchor.
+func (o DocOp) Anchor() string { return "op-" + o.ID }
+
+// found is what the search field compares with.
+func (o DocOp) found() string {
+	return strings.ToLower(o.Method + " " + o.Path + " " + o.Summary)
+}
+
+// DocField is a parameter, or a field of a body.
+type DocField struct {
+	Name     string
+	In       string // path, query or header; "" in a body
+	Required bool
+	Type     DocRef
+	Bounds   string // such as "1 to 50"
+	Doc      string
+}
+
+// DocRef names a type: "list of " and "Step". Only a Linked one is described
+// on the page.
+type DocRef struct {
+	Before, Name string
+	Linked       bool
+}
+
+// DocType is an object that answers hold.
+type DocType struct {
+	Name   string
+	Fields []DocField
+}
+
+// DocCode is an error code.
+type DocCode struct{ Code, Doc string }
+
+// permWords says what a permission is for.
+var permWords = map[task.Perm]string{
+	task.Everyone: "No sign-in and no token.",
+	task.SignedIn: "Any person or token.",
+	task.Read:     "Read tasks, runs, agents and events.",
+	task.Write:    "Create and change tasks. An agent only those that it owns or created, or below such; it may comment on any.",
+	task.Claiming: "Sign up, move, heartbeat. An agent as itself, a person for any agent.",
+	task.Person:   "Change, but never as an agent.",
+	task.Decide:   "Decide approvals. Never an agent.",
+	task.Admin:    "Agents, people, tokens, settings.",
+}
+
+// rolesWith lists the roles that have a permission, weakest first.
+func rolesWith(p task.Perm) string {
+	if task.RoleNone.May(p) {
+		return "everyone"
+	}
+	var list []string
+	for _, r := range append([]task.Role{task.RoleAgent}, task.PeopleRoles...) {
+		if r.May(p) {
+			list = append(list, string(r))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// API is the reference of the JSON endpoints.
+func (urls) API() string { return "/api/docs" }
+
+// OpenAPI is the document that the reference is made from.
+func (urls) OpenAPI() string { return "/api/openapi.json" }

@@ -1,0 +1,110 @@
+package views
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func sampleInbox() InboxModel {
+	item := func(id task.ID, text string) task.InboxItem {
+		return task.InboxItem{TaskID: id, Title: "Task " + id.String(), Owner: "coder", MessageID: 100 + id, RunID: 7, Author: "coder", Text: text, At: ago(time.Hour)}
+	}
+	return InboxModel{Inbox: task.Inbox{
+		Questions:       []task.InboxItem{item(1, "Blue or **green**?"), item(2, strings.Repeat("long ", 500))},
+		Approvals:       []*task.Run{{ID: 7, TaskID: 3, TaskTitle: "Ship it", Agent: "coder", AskedBy: "planner", Approval: &task.Approval{ExpiresAt: now.Add(time.Hour)}}},
+		Stuck:           []task.InboxItem{item(4, "exit code 3\nmore")},
+		BlockerCanceled: []task.InboxItem{item(5, "")},
+		Notices:         []task.InboxItem{item(6, "It is half done.")},
+		Totals:          task.InboxTotals{Questions: 2, Approvals: 1, Stuck: 1, BlockerCanceled: 1, Notices: 30},
+	}}
+}
+
+func TestTheInboxPutsQuestionsFirst(t *testing.T) {
+	page := htmlOf(t, InboxPage(sampleChrome("/"), sampleInbox()))
+	at := -1
+	for _, h := range []string{"Questions", "Approvals", "Failed", "Blocked by a canceled task", "Notices"} {
+		next := strings.Index(page, `">`+h+` <span class="mu">`)
+		if next <= at {
+			t.Errorf("%s stands at %d, what comes before it at %d", h, next, at)
+		}
+		at = next
+	}
+	t.Run("a long text is cut and says where the rest is", func(t *testing.T) {
+		if n := strings.Count(page, "long "); n > 320 || !strings.Contains(page, "Read all of it") {
+			t.Errorf("%d words, link: %v", n, strings.Contains(page, "Read all of it"))
+		}
+	})
+	t.Run("what is not shown is counted", func(t *testing.T) {
+		if !strings.Contains(page, "29 more come up") {
+			t.Error("the rest of the notices is not told")
+		}
+	})
+	t.Run("the tab says how much waits", func(t *testing.T) {
+		if !strings.Contains(page, "<title>(3) Inbox · Taskyard</title>") {
+			t.Error("no number in the title")
+		}
+	})
+}
+
+func TestAnEmptyInboxSaysWhy(t *testing.T) {
+	c := sampleChrome("/")
+	says := func(c Chrome, words ...string) {
+		t.Helper()
+		page := htmlOf(t, InboxPage(c, InboxModel{InFlight: 1}))
+		for _, w := range append(words, "Nothing waits for you") {
+			if !strings.Contains(page, w) {
+				t.Errorf("%q is missing", w)
+			}
+		}
+	}
+	says(c, "23 tasks are open, 1 run is running", "Look at the queues")
+	c.Nav.Open = 0
+	says(c, "No task is open", "Create a task")
+	c.CanWrite = false
+	says(c, "No task is open", "Look at the history")
+	c.Agents = nil
+	says(c, "There is no agent yet", "Go to Agents")
+}
+
+func TestAPauseStandsOnEveryPage(t *testing.T) {
+	c := sampleChrome("/")
+	c.Pauses = task.Pauses{{By: "user:jonas", Reason: "The key leaked.", Since: ago(5 * time.Minute)}, {Agent: "coder", By: task.System, Reason: "It failed.", Since: ago(time.Minute)}}
+	for i, page := range []string{htmlOf(t, InboxPage(c, InboxModel{})), htmlOf(t, AgentsPage(c, AgentsModel{})), htmlOf(t, NewTaskPage(c, NewTaskModel{}))} {
+		for _, want := range []string{"The yard is paused", "jonas", "5m ago", "The key leaked.", `action="/scheduler/resume"`, "Paused: nothing starts"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("page %d: %q is missing", i, want)
+			}
+		}
+	}
+	t.Run("an agent's own pause stands on its page and its queue", func(t *testing.T) {
+		if page := htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})); !strings.Contains(page, "coder is paused") || !strings.Contains(page, "by Taskyard") || !strings.Contains(page, `action="/agents/coder/resume"`) || strings.Contains(page, "Pause…") {
+			t.Error("the agent's page does not tell it")
+		}
+		m := QueuesModel{Columns: []QueueColumn{{Agent: "coder"}, {Agent: "planner"}}}
+		if n := strings.Count(htmlOf(t, QueuesPage(c, m)), ">Paused<"); n != 1 {
+			t.Errorf("%d columns are marked as paused", n)
+		}
+	})
+	t.Run("who may not change it gets no button", func(t *testing.T) {
+		c := c
+		c.CanWrite = false
+		for _, page := range []string{htmlOf(t, SchedulerPage(c, SchedulerModel{})), htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}}))} {
+			for _, act := range []string{"/resume", "/pause", "stop-everything"} {
+				if strings.Contains(page, act) {
+					t.Error("a viewer is offered " + act)
+				}
+			}
+		}
+	})
+	t.Run("the page before the stop names the number of runs", func(t *testing.T) {
+		page := htmlOf(t, StopPage(c, StopModel{Running: []task.Run{{ID: 1}, {ID: 2}, {ID: 3}}}))
+		for _, want := range []string{"3 runs end", "Stop 3 runs and pause"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%q is missing", want)
+			}
+		}
+	})
+}

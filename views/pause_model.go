@@ -1,0 +1,90 @@
+package views
+
+import (
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+// PauseModel is the page that asks for a reason before a pause.
+type PauseModel struct {
+	Agent  string // "" for the whole yard
+	Reason string // as typed
+	Errors FieldErrors
+}
+
+// title says what the page does.
+func (m *PauseModel) title() string {
+	if m.Agent == "" {
+		return "Pause the yard"
+	}
+	return "Pause " + m.Agent
+}
+
+// back is where the page was opened.
+func (m *PauseModel) back() string {
+	if m.Agent == "" {
+		return URL.Scheduler()
+	}
+	return URL.Agent(m.Agent)
+}
+
+// StopModel is the page that asks before everything is stopped.
+type StopModel struct {
+	Running []task.Run // they would end
+	Queued  int        // runs that would stay
+	Reason  string     // as typed
+	Errors  FieldErrors
+}
+
+func (m *StopModel) label() string {
+	if len(m.Running) == 0 {
+		return "Stop everything"
+	}
+	return "Stop " + Count(len(m.Running), "run", "runs") + " and pause"
+}
+
+// Pause is the page that asks for a reason, and where its form posts; the
+// agent "" is the whole yard.
+func (u urls) Pause(agent string) string { return u.pauseAct(agent, "pause") }
+
+// Resume is where a form posts the end of a pause.
+func (u urls) Resume(agent string) string { return u.pauseAct(agent, "resume") }
+
+// StopEverything is the page that asks, and where its form posts.
+func (u urls) StopEverything() string { return u.SchedulerAct("stop-everything") }
+
+func (u urls) pauseAct(agent, act string) string {
+	if agent == "" {
+		return u.SchedulerAct(act)
+	}
+	return u.AgentAct(agent, act)
+}
+
+// pausedWho names what is paused.
+func pausedWho(p *task.Pause) string {
+	if p.Agent == "" {
+		return "The yard"
+	}
+	return p.Agent
+}
+
+// pausedAgents leaves out the yard.
+func pausedAgents(ps task.Pauses) (list []task.Pause) {
+	for _, p := range ps {
+		if p.Agent != "" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// frame gives the attributes of the part of every page that tells of the yard
+// as a whole. Other live parts bring it with them, so it asks by itself only
+// where there is none.
+func frame(c Chrome) templ.Attributes {
+	return templ.Attributes{
+		"id": "frame", "data-live": TopicFrame, "data-live-frame": true, "hx-get": c.Path, "hx-trigger": "live", "hx-target": "#frame",
+		"hx-select": "#frame", "hx-select-oob": "#nav:morph,#clock:morph", "hx-swap": "morph:outerHTML", "hx-ext": "morph",
+	}
+}
