@@ -17,6 +17,7 @@ import (
 	"taskyard/agentfile"
 	"taskyard/config"
 	"taskyard/db"
+	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/service"
 	"taskyard/task"
@@ -108,7 +109,11 @@ func openYard(ctx context.Context, c *config.Config, log *slog.Logger) (*yard, e
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	y.svc = service.New(d, y.agents, serviceConfig(c, log))
+	rules := serviceConfig(c, log)
+	if rules.Ticks, err = ticksOf(c); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	y.svc = service.New(d, y.agents, rules)
 	return y, nil
 }
 
@@ -170,6 +175,18 @@ func taskTool(c *config.Config) *service.TaskTool {
 		}
 	}
 	return tool
+}
+
+// ticksOf is the plan of the ticks, nil where there are none.
+func ticksOf(c *config.Config) (func(task.Time) task.Time, error) {
+	if !c.Scheduler.Enabled {
+		return nil, nil
+	}
+	loc, err := c.Scheduler.Location()
+	if err != nil {
+		return nil, err
+	}
+	return jobs.Ticks(c.Scheduler.Cron, loc)
 }
 
 // secretName fits the names of variables whose values are secrets.

@@ -80,6 +80,13 @@ func (rx *Rx) NextQueued(agent string, noTick bool) (*task.Run, error) {
 	return r, nil
 }
 
+// Ahead counts the runs of its agent that a queued run waits for: those that
+// run, and those queued before it.
+func (rx *Rx) Ahead(r *task.Run) (int, error) {
+	return rx.count(`SELECT (SELECT count(*) FROM runs WHERE status = 'running' AND agent = ?1)
+ + (SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'queued' AND agent = ?1 AND id < ?2)`, r.Agent, r.ID)
+}
+
 // QueuedRuns returns queued runs in order.
 func (rx *Rx) QueuedRuns(limit int) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_queued WHERE r.status = 'pending' AND r.phase = 'queued' ORDER BY r.agent, r.id LIMIT ?", limit)

@@ -116,6 +116,7 @@ func waits(t *testing.T, s *service.Service) {
 	k := create(t, s, admin, task.New{BlockedBy: []task.ID{a.ID}})
 	must[*task.Task](t)(s.SetBlockedBy(ctx, admin, k.ID, []task.ID{a.ID, b.ID}))
 	must[*task.Task](t)(s.SetBlockedBy(ctx, admin, a.ID, []task.ID{b.ID}))
+	must[[]task.Reason](t)(s.Why(ctx, admin, k.ID))
 	must[service.TickResult](t)(s.Tick(ctx, "cron"))
 	must[*task.Task](t)(s.CompleteTask(ctx, admin, a.ID, "", 0))
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, b.ID, ""))
@@ -134,6 +135,7 @@ func runs(t *testing.T, s *service.Service) {
 		return st
 	}
 	k := create(t, s, admin, task.New{})
+	must[[]task.Reason](t)(s.Why(ctx, admin, k.ID))
 	st := start()
 	must[task.Actor](t)(s.Authenticate(ctx, st.Token, ""))
 	ok(t, s.RunHeartbeat(ctx, st.Run.ID, st.Run.Lease))

@@ -6,6 +6,8 @@ import (
 	_ "time/tzdata"
 
 	"github.com/robfig/cron/v3"
+
+	"taskyard/task"
 )
 
 // firings is what a cron line must do from one moment to another, found minute
@@ -142,4 +144,22 @@ func FuzzCron(f *testing.F) {
 			t.Errorf("%q: after %v comes %v", line, last, next)
 		}
 	})
+}
+
+func TestThePlanOfTicks(t *testing.T) {
+	plan, err := Ticks("0 6-21 * * *", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	evening := task.TimeOf(time.Date(2026, 3, 2, 21, 30, 0, 0, time.UTC))
+	if got := plan(evening).String(); got != "2026-03-03T06:00:00.000Z" {
+		t.Errorf("after %s comes %s", evening, got)
+	}
+	never, err := Ticks("0 0 31 2 *", time.UTC)
+	if err != nil || never(evening) != 0 {
+		t.Errorf("the 31st of February comes at %s (%v)", never(evening), err)
+	}
+	if _, err := Ticks("never", time.UTC); err == nil {
+		t.Error("no cron line is a plan")
+	}
 }

@@ -159,6 +159,22 @@ func (j *Jobs) note(jb job, took time.Duration, err error) {
 // NextTick is when the next tick is planned, 0 for never.
 func (j *Jobs) NextTick() task.Time { return j.clock.next("tick") }
 
+// Ticks returns the plan of a cron line: the first tick after a moment, 0 for
+// none. Error: the line cannot be read.
+func Ticks(line string, loc *time.Location) (func(after task.Time) task.Time, error) {
+	w, err := newWallCron(line, loc)
+	if err != nil {
+		return nil, err
+	}
+	return func(after task.Time) task.Time {
+		next := w.Next(after.Std())
+		if next.IsZero() {
+			return 0
+		}
+		return task.TimeOf(next)
+	}, nil
+}
+
 // Window says in words when ticks come.
 func (j *Jobs) Window() string {
 	if !j.opt.Enabled {

@@ -62,7 +62,9 @@ func (y *yard) calls(k *task.Task, run task.ID) map[string]struct {
 			_, err := y.s.UpdateTask(ctx, a, id, task.Patch{Priority: ptr(1)})
 			return err
 		}},
-		"steps": {task.Write, func(a task.Actor) error { _, err := y.s.ReplaceSteps(ctx, a, id, nil); return err }},
+		"why":     {task.Read, func(a task.Actor) error { _, err := y.s.Why(ctx, a, id); return err }},
+		"blocked": {task.Write, func(a task.Actor) error { _, err := y.s.SetBlockedBy(ctx, a, id, nil); return err }},
+		"steps":   {task.Write, func(a task.Actor) error { _, err := y.s.ReplaceSteps(ctx, a, id, nil); return err }},
 		"resource": {task.Write, func(a task.Actor) error {
 			_, err := y.s.AddResource(ctx, a, id, task.Resource{Type: "file", Value: "/a"})
 			return err

@@ -113,6 +113,7 @@ type TaskPage struct {
 	OpenRun   *task.Run
 	Blockers  []*task.Task // must be done first, those done by now too
 	Blocks    []*task.Task // wait for this one, or did
+	Why       []task.Reason
 }
 
 // TaskPage reads a task with everything around it in one snapshot.
@@ -135,6 +136,9 @@ func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p Tas
 			return err
 		}
 		if p.OpenRun, err = rx.OpenRun(id); err != nil {
+			return err
+		}
+		if p.Why, err = s.why(rx, p.Task, p.OpenRun); err != nil {
 			return err
 		}
 		if p.Blockers, err = rx.Blockers(id); err != nil {

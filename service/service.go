@@ -40,6 +40,7 @@ type Config struct {
 	KeepTranscripts time.Duration // default 90 days
 	TokenLife       time.Duration // default 90 days
 	Backoff         func(attempt int) time.Duration
+	Ticks           func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
 }
 
 func (c *Config) defaults() {

@@ -1,0 +1,246 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// Why tells why a task is or is not running, the most decisive reason first.
+// Error: unknown id.
+func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []task.Reason, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
+		k, err := rx.TaskBare(id)
+		if err != nil {
+			return err
+		}
+		open, err := rx.OpenRun(id)
+		if err != nil {
+			return err
+		}
+		list, err = s.why(rx, k, open)
+		return err
+	})
+	return list, err
+}
+
+// whyer gathers the reasons of one task.
+type whyer struct {
+	*db.Rx
+	s    *Service
+	k    *task.Task
+	open *task.Run // open run, or nil
+	list []task.Reason
+}
+
+func (w *whyer) add(code task.WhyCode, r task.Reason, format string, args ...any) {
+	r.Code, r.Message = code, fmt.Sprintf(format, args...)
+	w.list = append(w.list, r)
+}
+
+func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, error) {
+	w := &whyer{Rx: rx, s: s, k: k, open: open, list: []task.Reason{}}
+	switch {
+	case k.Status.Archived():
+		w.add(task.WhyArchived, task.Reason{}, "It is %s: history never runs again; create a follow-up.", k.Status)
+		return w.list, nil
+	case k.Status == task.Draft:
+		w.add(task.WhyDraft, task.Reason{}, "It is a draft: nobody works on it until somebody starts it.")
+		w.owner()
+		return w.list, w.blockers()
+	case open != nil && open.Status == task.RunRunning:
+		w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, open.Phase)
+		w.claim()
+		return w.list, nil
+	}
+	// Each adds its reasons, if it has some; the first are the most decisive.
+	for _, look := range []func() error{w.paused, w.waiting, w.held, w.blockers, w.agent, w.failures, w.ticks} {
+		if err := look(); err != nil {
+			return nil, err
+		}
+	}
+	return w.list, nil
+}
+
+// paused stops what has not begun; who holds the task goes on.
+func (w *whyer) paused() error {
+	all, err := w.Pauses()
+	p := all.Of(w.k.Owner)
+	if err != nil || p == nil || w.k.Claim != nil {
+		return err
+	}
+	what := "The yard"
+	if p.Agent != "" {
+		what = "Its agent " + p.Agent
+	}
+	w.add(task.WhyPaused, task.Reason{}, "%s is paused by %s since %s: %s", what, p.By, w.clock(p.Since), p.Brief())
+	return nil
+}
+
+// waiting tells of a run that is made but has not started.
+func (w *whyer) waiting() error {
+	r := w.open
+	if r == nil {
+		return nil
+	}
+	if r.Phase == task.PhaseApproval {
+		if r.Approval != nil && r.Approval.ExpiresAt != 0 {
+			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval.", r.ID, w.clock(r.Approval.ExpiresAt))
+		} else {
+			w.add(task.WhyApproval, task.Reason{Run: r.ID}, "Run %d waits for a reviewer's approval.", r.ID)
+		}
+		return nil
+	}
+	n, err := w.Ahead(r)
+	switch {
+	case err != nil:
+		return err
+	case r.NotBefore > w.Now:
+		w.add(task.WhyQueued, task.Reason{Run: r.ID, Until: r.NotBefore}, "Run %d is queued and starts no sooner than %s.", r.ID, w.clock(r.NotBefore))
+	case n == 1:
+		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued behind 1 run of %s.", r.ID, r.Agent)
+	case n > 1:
+		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued behind %d runs of %s.", r.ID, n, r.Agent)
+	default:
+		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued: it starts when a place is free.", r.ID)
+	}
+	return nil
+}
+
+// held tells of a claim and of a question.
+func (w *whyer) held() error {
+	w.claim()
+	if w.k.QuestionID == 0 {
+		return nil
+	}
+	q, err := w.Message(w.k.QuestionID)
+	if err != nil {
+		return err
+	}
+	w.add(task.WhyQuestion, task.Reason{}, "A question to people is open since %s: no run and no signup before the answer.", w.clock(q.CreatedAt))
+	return nil
+}
+
+func (w *whyer) claim() {
+	if c := w.k.Claim; c != nil {
+		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each sign of life.", c.Holder, w.clock(c.ExpiresAt))
+	}
+}
+
+// blockers names what must be done first; canceled ones, which only a person
+// can resolve, before the others.
+func (w *whyer) blockers() error {
+	if w.k.Blocked == 0 {
+		return nil
+	}
+	list, err := w.Holding(w.k.ID)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Status == task.Canceled {
+			w.add(task.WhyBlockerCanceled, task.Reason{Task: b.ID}, "Its blocker #%d was canceled: a person decides whether it goes on without.", b.ID)
+		}
+	}
+	for _, b := range list {
+		if b.Status != task.Canceled {
+			w.add(task.WhyBlocked, task.Reason{Task: b.ID}, "It is blocked by #%d, which must be done first.", b.ID)
+		}
+	}
+	return nil
+}
+
+func (w *whyer) agent() error {
+	w.owner()
+	return nil
+}
+
+// owner tells why the owner cannot be started.
+func (w *whyer) owner() {
+	def, ok := w.s.agents.Agent(w.k.Owner)
+	switch {
+	case !ok:
+		w.add(task.WhyOwnerMissing, task.Reason{}, "Its owner %s is not defined any more: move it to another agent.", w.k.Owner)
+	case !def.Serving:
+		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): mend it, or move the task.", w.k.Owner, firstProblem(def))
+	case def.PullOnly && w.k.Status == task.Active && w.k.Claim == nil:
+		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.k.Owner, def.PullReason)
+	}
+}
+
+func (w *whyer) failures() error {
+	n := w.k.Failures
+	if n == 0 {
+		return nil
+	}
+	r, err := w.lastFailure()
+	if err != nil {
+		return err
+	}
+	if n >= w.s.cfg.Attempts {
+		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no tick and no wake tries it again until a person runs it.")
+	}
+	switch {
+	case r == nil || r.Reason == "":
+		w.add(task.WhyFailed, task.Reason{}, "Its last run failed.")
+	case r.Phase == task.PhaseDenied:
+		w.add(task.WhyFailed, task.Reason{Run: r.ID}, "Run %d was denied: %s", r.ID, r.Reason)
+	case n == 1:
+		w.add(task.WhyFailed, task.Reason{Run: r.ID}, "Run %d failed: %s", r.ID, r.Reason)
+	default:
+		w.add(task.WhyFailed, task.Reason{Run: r.ID}, "%d runs in a row failed, the last, run %d: %s", n, r.ID, r.Reason)
+	}
+	return nil
+}
+
+// lastFailure returns the newest run that failed or was denied, or nil.
+func (w *whyer) lastFailure() (*task.Run, error) {
+	list, err := w.Runs(task.RunFilter{TaskID: w.k.ID, Limit: 20})
+	for _, r := range list {
+		if r.Status == task.RunFailed || r.Phase == task.PhaseDenied {
+			return r, err
+		}
+	}
+	return nil, err
+}
+
+// ticks tells when the scheduler comes by, when nothing else speaks against
+// a run.
+func (w *whyer) ticks() error {
+	for _, r := range w.list {
+		if r.Code != task.WhyFailed {
+			return nil
+		}
+	}
+	var next, then task.Time
+	if plan := w.s.cfg.Ticks; plan != nil {
+		if next = plan(w.Now); next != 0 {
+			then = plan(next)
+		}
+	}
+	switch {
+	case next == 0:
+		w.add(task.WhyNoTick, task.Reason{}, "No tick is planned: it runs when a person presses “Run now”.")
+	case then != 0 && next.Sub(w.Now) > then.Sub(next):
+		// A longer wait than from that tick to the one after it: ticks rest.
+		w.add(task.WhyOutsideWindow, task.Reason{Until: next}, "Ticks rest outside their window: the next one at %s makes a run.", w.clock(next))
+	default:
+		w.add(task.WhyNextTick, task.Reason{Until: next}, "Nothing speaks against it: the next tick at %s makes a run.", w.clock(next))
+	}
+	return nil
+}
+
+// clock shows a moment, with its day unless that is today.
+func (w *whyer) clock(at task.Time) string {
+	const day = "2006-01-02"
+	t := at.Std().UTC()
+	if t.Format(day) == w.Now.Std().UTC().Format(day) {
+		return t.Format("15:04 UTC")
+	}
+	return t.Format(day + " 15:04 UTC")
+}

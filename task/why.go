@@ -1,0 +1,36 @@
+package task
+
+// Reason is one reason why a task is or is not running.
+type Reason struct {
+	Code    WhyCode `json:"code" enum:"archived,draft,running,claimed,paused,approval,queued,question,blocker_canceled,blocked,owner_missing,owner_invalid,pull_only,stuck,failed,outside_window,next_tick,no_tick"`
+	Message string  `json:"message" doc:"a sentence; times in it are UTC"`
+	Task    ID      `json:"task,omitzero" doc:"the task that it waits for"`
+	Run     ID      `json:"run,omitzero" doc:"the run that waits, runs or failed"`
+	Until   Time    `json:"until,omitzero" doc:"when the reason may end by itself"`
+}
+
+// WhyCode names a reason.
+type WhyCode string
+
+// The reasons, in the order of the task's life; a list of them has the most
+// decisive one first.
+const (
+	WhyArchived        WhyCode = "archived"         // done or canceled
+	WhyDraft           WhyCode = "draft"            // nobody has started it
+	WhyRunning         WhyCode = "running"          // a run works on it
+	WhyClaimed         WhyCode = "claimed"          // somebody works on it
+	WhyPaused          WhyCode = "paused"           // the yard or its owner is paused
+	WhyApproval        WhyCode = "approval"         // a run waits for a reviewer
+	WhyQueued          WhyCode = "queued"           // a run waits for its place or its time
+	WhyQuestion        WhyCode = "question"         // a person must answer
+	WhyBlockerCanceled WhyCode = "blocker_canceled" // a person must decide
+	WhyBlocked         WhyCode = "blocked"          // another task must be done first
+	WhyOwnerMissing    WhyCode = "owner_missing"    // its agent is not defined
+	WhyOwnerInvalid    WhyCode = "owner_invalid"    // its agent's definition is invalid
+	WhyPullOnly        WhyCode = "pull_only"        // its agent claims its work itself
+	WhyStuck           WhyCode = "stuck"            // too many failures in a row
+	WhyFailed          WhyCode = "failed"           // the last run failed; it is tried again
+	WhyOutsideWindow   WhyCode = "outside_window"   // ticks rest, as over night
+	WhyNextTick        WhyCode = "next_tick"        // the next tick makes a run
+	WhyNoTick          WhyCode = "no_tick"          // no tick is planned
+)
