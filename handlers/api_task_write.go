@@ -15,6 +15,8 @@ type newTaskBody struct {
 	Priority    int            `json:"priority,omitempty" doc:"higher comes first; default 0"`
 	Steps       []stepBody     `json:"steps,omitempty"`
 	Resources   []resourceBody `json:"resources,omitempty"`
+	Labels      []string       `json:"labels,omitempty" doc:"at most 20, each 1 to 32 characters of a-z, 0-9 and -"`
+	BlockedBy   []apiID        `json:"blockedBy,omitempty" doc:"tasks that must be done first, at most 100"`
 	Channel     string         `json:"channel,omitempty" doc:"default web"`
 	Start       *bool          `json:"start,omitempty" doc:"false: an active task does not wake its owner"`
 }
@@ -34,7 +36,7 @@ type resourceBody struct {
 func (b newTaskBody) task() task.New {
 	n := task.New{
 		Title: b.Title, Description: b.Description, Owner: b.Owner, Status: b.Status, Priority: b.Priority, Channel: b.Channel,
-		Steps: stepsOf(b.Steps), NoStart: b.Start != nil && !*b.Start,
+		Steps: stepsOf(b.Steps), Labels: b.Labels, BlockedBy: ids(b.BlockedBy), NoStart: b.Start != nil && !*b.Start,
 	}
 	for _, r := range b.Resources {
 		n.Resources = append(n.Resources, task.Resource(r))
@@ -54,18 +56,19 @@ type patchIn struct {
 	TaskPath
 	IfMatch string `header:"If-Match" doc:"the ETag that was read"`
 	Body    struct {
-		Title       *string `json:"title,omitempty"`
-		Description *string `json:"description,omitempty"`
-		Priority    *int    `json:"priority,omitempty"`
-		Owner       *string `json:"owner,omitempty"`
-		Status      *string `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
-		Version     int64   `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
+		Title       *string   `json:"title,omitempty"`
+		Description *string   `json:"description,omitempty"`
+		Priority    *int      `json:"priority,omitempty"`
+		Owner       *string   `json:"owner,omitempty"`
+		Status      *string   `json:"status,omitempty" doc:"draft, active, done, canceled; or idle, working, complete"`
+		Labels      *[]string `json:"labels,omitempty" doc:"the whole list; an empty one takes all off"`
+		Version     int64     `json:"version,omitempty" minimum:"1" doc:"the version that was read"`
 	}
 }
 
 func (s *Server) patchTask(ctx context.Context, in *patchIn) (*taskOut, error) {
 	b := in.Body
-	p := task.Patch{Title: b.Title, Description: b.Description, Priority: b.Priority, Owner: b.Owner, Status: b.Status, Version: b.Version}
+	p := task.Patch{Title: b.Title, Description: b.Description, Priority: b.Priority, Owner: b.Owner, Status: b.Status, Labels: b.Labels, Version: b.Version}
 	if in.IfMatch != "" {
 		v, err := etagVersion(in.IfMatch)
 		if err != nil {

@@ -52,6 +52,7 @@ func (s *Server) taskOperations() {
 	})
 	handle(s, op{Method: "PATCH", Path: "/api/tasks/{id}", Need: task.Write, Tag: "Tasks", Summary: "Change fields or status of a task", Desc: "Send `version`, or `If-Match`, to be told when somebody else was faster."}, s.patchTask)
 	s.taskActs()
+	s.blockerOperations()
 	s.stepOperations()
 	s.threadOperations()
 }
@@ -62,6 +63,7 @@ type listTasksIn struct {
 	WorkStatus task.WorkStatus `query:"workStatus" enum:"idle,working"`
 	Query      string          `query:"q" doc:"words in title or description"`
 	Parent     pathID          `query:"parent" doc:"subtasks of this task alone"`
+	Label      string          `query:"label" doc:"tasks with this label alone"`
 	Limit      int             `query:"limit" minimum:"1" maximum:"500" default:"100"`
 	After      string          `query:"after" doc:"the cursor next of the page before"`
 	Full       bool            `query:"full" doc:"true: with descriptions"`
@@ -87,7 +89,7 @@ type tasksOut struct {
 func (s *Server) listTasks(ctx context.Context, in *listTasksIn) (*tasksOut, error) {
 	a := actorIn(ctx)
 	p, err := s.svc.OpenTasks(ctx, a, task.TaskFilter{
-		Owner: in.Owner, Status: in.Status, WorkStatus: in.WorkStatus, Query: in.Query, Parent: in.Parent.ID, Limit: in.Limit, After: in.After, Full: in.Full,
+		Owner: in.Owner, Status: in.Status, WorkStatus: in.WorkStatus, Query: in.Query, Parent: in.Parent.ID, Label: in.Label, Limit: in.Limit, After: in.After, Full: in.Full,
 	})
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func newPageYard(t testing.TB) *pageYard {
 	}
 	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	y.ok(err)
-	y.svc = service.New(d, agents, service.Config{Now: y.Now, Log: quiet})
+	y.svc = service.New(d, agents, service.Config{Now: y.Now, Log: quiet, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }})
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir)})
 	y.ok(err)

@@ -20,7 +20,7 @@ const (
 )
 
 func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	f := views.QueueFilter{View: c.QueryParam("view"), Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q")}
+	f := views.QueueFilter{View: c.QueryParam("view"), Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q"), Label: c.QueryParam("label")}
 	m := views.QueuesModel{Filter: f}
 	agents, err := s.svc.Agents(actorOf(c))
 	if err != nil {
@@ -71,12 +71,12 @@ func agentIDs(agents []task.Agent) []string {
 }
 
 func (s *Server) queueRows(c echo.Context, f views.QueueFilter) ([]*task.Task, int, error) {
-	list, next, err := s.cards(c, cardFilter{f.Agent, f.Status, f.Query, ""}, listRows)
+	list, next, err := s.cards(c, cardFilter{f.Agent, f.Status, f.Query, f.Label, ""}, listRows)
 	if err != nil {
 		return nil, 0, err
 	}
 	more := max(0, len(list)-listRows)
-	if next != "" && f.Status == "" && f.Query == "" {
+	if next != "" && f.Status == "" && f.Query == "" && f.Label == "" {
 		n, err := s.openCount(c, f.Agent)
 		if err != nil {
 			return nil, 0, err
@@ -118,7 +118,7 @@ func (s *Server) columns(c echo.Context, f views.QueueFilter, agents []task.Agen
 		if err != nil {
 			return nil, err
 		}
-		if len(col.Groups) > 0 || f.Status == "" && f.Query == "" {
+		if len(col.Groups) > 0 || f.Status == "" && f.Query == "" && f.Label == "" {
 			cols = append(cols, col)
 		}
 	}
@@ -138,7 +138,7 @@ func (s *Server) column(c echo.Context, f views.QueueFilter, a *task.Agent, o se
 	if a.Serving && !a.PullOnly {
 		col.Slots, col.LastRun = max(a.MaxParallel, 1), o.LastEnd[a.ID]
 	}
-	load, plain := o.Loads[a.ID], f.Status == "" && f.Query == ""
+	load, plain := o.Loads[a.ID], f.Status == "" && f.Query == "" && f.Label == ""
 	if plain && load.Queued+load.Working+load.Drafts == 0 {
 		return col, nil
 	}
@@ -146,7 +146,7 @@ func (s *Server) column(c echo.Context, f views.QueueFilter, a *task.Agent, o se
 	if plain && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(o.InFlight) == 0 {
 		want = columnCards // nothing further down could come before these
 	}
-	tasks, next, err := s.cards(c, cardFilter{a.ID, f.Status, f.Query, ""}, want)
+	tasks, next, err := s.cards(c, cardFilter{a.ID, f.Status, f.Query, f.Label, ""}, want)
 	if err != nil {
 		return col, err
 	}

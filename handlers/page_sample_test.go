@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"testing"
 	"time"
 
 	"taskyard/service"
@@ -137,54 +136,3 @@ func (m sample) writerPages() []string {
 }
 
 var adminPages = []string{"/agents/new", "/agents/coder/edit", "/agents/bad/edit", "/settings/people", "/settings/tokens"}
-
-func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
-	coder := &task.Agent{ID: "coder", Serving: true}
-	base := func() whyInput {
-		return whyInput{task: &task.Task{ID: 5, Owner: "coder", Status: task.Active}, owner: coder, attempts: 3, nextTick: task.Time(3600_000), now: 1000}
-	}
-	for name, c := range map[string]struct {
-		with func(*whyInput)
-		want string
-	}{
-		"free":                 {func(*whyInput) {}, "Nothing speaks against it: the next tick at 01:00 UTC makes a run."},
-		"free without a clock": {func(w *whyInput) { w.nextTick = 0 }, "No tick is planned: it runs when a person presses “Run now”."},
-		"draft":                {func(w *whyInput) { w.task.Status = task.Draft }, "It is a draft: nobody works on it until somebody starts it."},
-		"question":             {func(w *whyInput) { w.task.QuestionID = 9 }, "A question to people is open: no run and no signup before the answer."},
-		"approval":             {func(w *whyInput) { w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseApproval} }, "Run 7 waits for a reviewer's approval."},
-		"approval with an end": {func(w *whyInput) {
-			w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseApproval, Approval: &task.Approval{ExpiresAt: 7200_000}}
-		}, "Run 7 waits until 02:00 UTC for a reviewer's approval."},
-		"queued": {func(w *whyInput) { w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseQueued} }, "Run 7 is queued: it starts when a place is free."},
-		"backoff": {func(w *whyInput) {
-			w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseQueued, NotBefore: 60_000}
-		}, "Run 7 is queued and starts no sooner than 00:01 UTC."},
-		"running":     {func(w *whyInput) { w.run = &task.Run{ID: 7, Status: task.RunRunning, Phase: task.PhaseWorking} }, "Run 7 is working."},
-		"claimed":     {func(w *whyInput) { w.task.Claim = &task.Claim{Holder: "coder", ExpiresAt: 7200_000} }, "coder works on it until 02:00 UTC, or longer with each sign of life."},
-		"no owner":    {func(w *whyInput) { w.owner = nil }, "Its owner coder is not defined any more: move it to another agent."},
-		"invalid":     {func(w *whyInput) { w.owner = &task.Agent{} }, "The definition of coder is invalid: mend it, or move the task."},
-		"pull-only":   {func(w *whyInput) { w.owner = &task.Agent{Serving: true, PullOnly: true, PullReason: "runner: none"} }, "coder claims its work itself; Taskyard does not start it: runner: none"},
-		"failed once": {func(w *whyInput) { w.task.Failures, w.task.LastFailure = 1, "exit code 1" }, "Its last run failed: exit code 1"},
-		"paused":      {func(w *whyInput) { w.paused = &task.Pause{By: "user:jonas", Since: 7200_000, Reason: "a leak"} }, "The yard is paused by jonas since 02:00 UTC: a leak"},
-		"queued while its owner is paused": {func(w *whyInput) {
-			w.paused = &task.Pause{Agent: "coder", By: task.System, Since: 7200_000, Reason: "it fails"}
-			w.run = &task.Run{ID: 7, Status: task.RunPending, Phase: task.PhaseQueued}
-		}, "coder is paused by Taskyard since 02:00 UTC: it fails"},
-		"claimed before the pause": {func(w *whyInput) {
-			w.paused, w.task.Claim = &task.Pause{By: "user:jonas"}, &task.Claim{Holder: "coder", ExpiresAt: 7200_000}
-		}, "coder works on it until 02:00 UTC, or longer with each sign of life."},
-		"stuck": {func(w *whyInput) { w.task.Failures = 3 }, "It is stuck: no tick and no wake tries it again until a person runs it."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := base()
-			c.with(&w)
-			if got := whyLines(w); len(got) == 0 || got[0] != c.want {
-				t.Errorf("got %q, want %q first", got, c.want)
-			}
-		})
-	}
-	w := base()
-	if w.task.Status = task.Done; whyLines(w) != nil {
-		t.Error("a task of history has a reason")
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -30,15 +29,13 @@ func (s *Server) taskModel(c echo.Context, id task.ID) (m views.TaskModel, err e
 	}
 	m = views.TaskModel{
 		Task: p.Task, Family: family(p), Subtasks: map[task.ID]*task.Task{}, Question: question(p.Task), Runs: p.Runs,
-		Usage: usageOf(p.Runs),
+		Usage: usageOf(p.Runs), Blockers: p.Blockers, Blocks: p.Blocks,
 	}
-	why, err := s.whyOf(c, p)
-	if err != nil {
-		return m, err
-	}
-	m.Why = whyLines(why)
 	for _, t := range p.Subtasks {
 		m.Subtasks[t.ID] = t
+	}
+	if !p.Task.Status.Archived() {
+		m.Why = p.Why
 	}
 	m.Activity, m.Older = activity(p)
 	if p.Task.Status != task.Active || !s.svc.KnowsAgent(p.Task.Owner) {
@@ -52,24 +49,6 @@ func (s *Server) taskModel(c echo.Context, id task.ID) (m views.TaskModel, err e
 	load := o.Loads[p.Task.Owner]
 	m.Prev, m.Next, m.Place = neighbours(queue.Tasks, id, load.Queued+load.Working)
 	return m, err
-}
-
-func (s *Server) whyOf(c echo.Context, p service.TaskPage) (whyInput, error) {
-	w := whyInput{task: p.Task, run: p.OpenRun, attempts: s.opt.Rules.Attempts, now: s.svc.Now()}
-	for i := len(p.Runs) - 1; i >= 0; i-- { // newest first; lists alone carry the reason
-		if p.Runs[i].Status == task.RunFailed {
-			p.Task.LastFailure = p.Runs[i].Reason
-		}
-	}
-	if a, err := s.svc.Agent(actorOf(c), p.Task.Owner); err == nil {
-		w.owner = &a
-	}
-	if s.opt.Scheduler != nil {
-		w.nextTick = s.opt.Scheduler.NextTick()
-	}
-	pauses, err := s.svc.Pauses(c.Request().Context(), actorOf(c))
-	w.paused = pauses.Of(p.Task.Owner)
-	return w, err
 }
 
 // taskAct is the shape of most posts of the task page: one act on the task,

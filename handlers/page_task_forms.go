@@ -114,7 +114,7 @@ func (s *Server) editTask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m := views.EditModel{Task: t, Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority")}
+	m := views.EditModel{Task: t, Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority"), Labels: c.FormValue("labels")}
 	v, err := task.ParseID(c.FormValue("version"))
 	if err != nil {
 		v = task.ID(t.Version)
@@ -122,7 +122,11 @@ func (s *Server) editTask(c echo.Context) error {
 	m.Version = int64(v)
 	prio, err := wholeNumber(c, "priority")
 	if err == nil {
-		_, err = s.svc.UpdateTask(formContext(c), actorOf(c), t.ID, task.Patch{Title: &m.Title, Description: &m.Description, Owner: &m.Owner, Priority: &prio, Version: m.Version})
+		p := task.Patch{Title: &m.Title, Description: &m.Description, Owner: &m.Owner, Priority: &prio, Version: m.Version}
+		if tags := words(m.Labels); c.Request().Form.Has("labels") { // an older page has no such field
+			p.Labels = &tags
+		}
+		_, err = s.svc.UpdateTask(formContext(c), actorOf(c), t.ID, p)
 	}
 	if err == nil {
 		return s.done(c, views.URL.Task(t.ID), "Saved #%d", t.ID)

@@ -16,17 +16,17 @@ const (
 )
 
 func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	f := views.TaskListFilter{Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q"), After: c.QueryParam("after")}
+	f := views.TaskListFilter{Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q"), Label: c.QueryParam("label"), After: c.QueryParam("after")}
 	agents, err := s.svc.Agents(actorOf(c))
 	if err != nil {
 		return nil, err
 	}
-	tasks, next, err := s.cards(c, cardFilter{f.Agent, f.Status, f.Query, f.After}, taskRows)
+	tasks, next, err := s.cards(c, cardFilter{f.Agent, f.Status, f.Query, f.Label, f.After}, taskRows)
 	return views.TasksPage(ch, views.TasksModel{Filter: f, Tasks: tasks, AgentIDs: agentIDs(agents), Next: next}), err
 }
 
 // cardFilter is the filter of the lists of open tasks.
-type cardFilter struct{ agent, status, query, after string }
+type cardFilter struct{ agent, status, query, label, after string }
 
 // drawn are the states by which a list can be narrowed only after reading.
 var drawn = map[string]views.Glyph{
@@ -36,7 +36,7 @@ var drawn = map[string]views.Glyph{
 // cards returns at least want open tasks that fit, fewer only at the end of
 // the list or after readPages, and the cursor of what follows.
 func (s *Server) cards(c echo.Context, cf cardFilter, want int) ([]*task.Task, string, error) {
-	f := task.TaskFilter{Owner: cf.agent, Query: cf.query, After: cf.after, Limit: want}
+	f := task.TaskFilter{Owner: cf.agent, Query: cf.query, Label: cf.label, After: cf.after, Limit: want}
 	g, sift := drawn[cf.status]
 	switch {
 	case sift:
@@ -95,15 +95,21 @@ func (s *Server) createTask(c echo.Context) error {
 	ctx := formContext(c)
 	m := views.NewTaskModel{
 		Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority"),
-		Steps: text(c, "steps"), Links: text(c, "links"), Draft: c.FormValue("status") == string(task.Draft), Key: c.FormValue("_key"),
+		Labels: c.FormValue("labels"), BlockedBy: c.FormValue("blockedBy"), Steps: text(c, "steps"), Links: text(c, "links"), Draft: c.FormValue("status") == string(task.Draft), Key: c.FormValue("_key"),
 	}
 	if err := s.follow(c, &m, c.FormValue("follow")); err != nil {
 		return err
 	}
 	prio, err := wholeNumber(c, "priority")
+	var first []task.ID
+	if err == nil {
+		first, err = idWords("blockedBy", m.BlockedBy)
+	}
 	var t *task.Task
 	if err == nil {
-		t, err = s.svc.CreateTask(ctx, actorOf(c), s.newTask(c, &m, prio))
+		in := s.newTask(c, &m, prio)
+		in.BlockedBy = first
+		t, err = s.svc.CreateTask(ctx, actorOf(c), in)
 	}
 	if e, ok := refusal(err); ok {
 		m.Errors = views.ErrorsOf(e)
@@ -121,7 +127,7 @@ func (s *Server) createTask(c echo.Context) error {
 func (s *Server) newTask(c echo.Context, m *views.NewTaskModel, prio int) task.New {
 	in := task.New{
 		Title: m.Title, Description: m.Description, Owner: m.Owner, Priority: prio, Status: task.Active,
-		Steps: stepLines(m.Steps), Resources: linkLines(m.Links),
+		Labels: words(m.Labels), Steps: stepLines(m.Steps), Resources: linkLines(m.Links),
 	}
 	if m.Draft {
 		in.Status = task.Draft

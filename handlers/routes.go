@@ -17,6 +17,7 @@ func (s *Server) routes() {
 	s.agentOperations()
 	s.todoOperations()
 	s.runOperations()
+	s.delegateOperations()
 	s.eventOperations()
 	s.pauseOperations()
 	s.inboxOperations()
@@ -35,10 +36,10 @@ func (s *Server) routes() {
 		{"HEAD", "/readyz", task.Everyone, s.readyz},
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
+		{"GET", "/api/docs", task.Everyone, s.docsPage},
 		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone
 		{"GET", "/mcp", task.SignedIn, s.mcp},
 		{"DELETE", "/mcp", task.SignedIn, s.mcp},
-		{"GET", "/api/docs", task.Everyone, s.docsPage},
 		{"GET", "/static/*", task.Everyone, s.static},
 		{"GET", "/login", task.Everyone, s.loginPage},
 		{"POST", "/login", task.Everyone, s.login},
@@ -64,6 +65,7 @@ func (s *Server) routes() {
 		{"POST", "/tasks/:id/steps/:n/subtask", task.Person, s.createSubtask},
 		{"POST", "/tasks/:id/resources", task.Person, act(s.addResource, resourceEntries)},
 		{"POST", "/tasks/:id/resources/:n/delete", task.Person, act(s.removeResource, noEntries)},
+		{"POST", "/tasks/:id/blocked-by", task.Person, act(s.setBlockers, blockerEntries)},
 		{"POST", "/tasks/:id/run", task.Person, act(s.runNow, noEntries)},
 		{"POST", "/tasks/:id/start", task.Person, act(s.startTask, noEntries)},
 		{"POST", "/tasks/:id/complete", task.Person, act(s.completeTask, noEntries)},

@@ -16,6 +16,8 @@ const maxChange = 60
 // Long values are named alone.
 func changeText(e *task.Event) string {
 	switch e.Kind {
+	case task.EvBlockersSet, task.EvBlockerDone, task.EvBlockerLost:
+		return blockerText(e.Changes)
 	case task.EvTaskUpdated, task.EvTaskMoved, task.EvTaskClaimed, task.EvStepUpdated, task.EvResourceAdded, task.EvResourceGone:
 	default:
 		return ""
@@ -60,7 +62,9 @@ func fieldText(name string, raw json.RawMessage) string {
 func valueText(v any) string {
 	s, ok := v.(string)
 	if !ok {
-		switch v.(type) {
+		switch v := v.(type) {
+		case []any:
+			s = listText(v)
 		case float64, bool:
 			b, err := json.Marshal(v)
 			if err != nil {
@@ -94,4 +98,41 @@ func stepText(fields map[string]json.RawMessage) string {
 		}
 	}
 	return text
+}
+
+// listText is a list of short words, or "none".
+func listText(list []any) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		if words[i], _ = v.(string); words[i] == "" {
+			return ""
+		}
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, " ")
+}
+
+// blockerText says which tasks block another by now: "#40, #41", "nothing".
+func blockerText(raw json.RawMessage) string {
+	var c struct {
+		BlockedBy [][]task.ID `json:"blockedBy"`
+		Blocker   task.ID     `json:"blocker"`
+		Left      *int        `json:"left"`
+	}
+	_ = json.Unmarshal(raw, &c) // our own writing; nothing at worst
+	switch {
+	case c.Blocker != 0 && c.Left != nil && *c.Left == 0:
+		return "#" + c.Blocker.String() + ", and nothing blocks it now"
+	case c.Blocker != 0:
+		return "#" + c.Blocker.String()
+	case len(c.BlockedBy) < 2 || len(c.BlockedBy[1]) == 0:
+		return "nothing"
+	}
+	words := make([]string, len(c.BlockedBy[1]))
+	for i, id := range c.BlockedBy[1] {
+		words[i] = "#" + id.String()
+	}
+	return strings.Join(words, ", ")
 }

@@ -5,6 +5,7 @@ import "taskyard/task"
 // FilterState is what a filter bar shows as chosen.
 type FilterState struct {
 	Query, Agent, Status string
+	Label                string // taken from a task, not chosen here
 	View                 string // carried along, not chosen here
 }
 
@@ -17,8 +18,10 @@ func (f FilterState) without(action, what string) string {
 		f.Agent = ""
 	case "status":
 		f.Status = ""
+	case "label":
+		f.Label = ""
 	}
-	return query(action, "view", f.View, "agent", f.Agent, "status", f.Status, "q", f.Query)
+	return query(action, "view", f.View, "agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label)
 }
 
 func labelOf(choices [][2]string, value string) string {
@@ -38,7 +41,7 @@ type TasksModel struct {
 	Next     string   // cursor of the next page, or ""
 }
 
-func (f TaskListFilter) narrowed() bool { return f.Agent != "" || f.Status != "" || f.Query != "" }
+func (f TaskListFilter) narrowed() bool { return f.Agent != "" || f.Status != "" || f.Query != "" || f.Label != "" }
 
 func (f TaskListFilter) from(cursor string) TaskListFilter {
 	f.After = cursor

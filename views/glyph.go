@@ -45,7 +45,7 @@ func GlyphOf(t *task.Task) Glyph {
 		return GlyphDone
 	case t.Status == task.Canceled:
 		return GlyphCanceled
-	case t.WaitingFor != "":
+	case t.WaitingFor == task.WaitsUser, t.WaitingFor == task.WaitsApproval, t.BlockersCanceled > 0:
 		return GlyphWait
 	case t.WorkStatus == task.Working:
 		return GlyphWork

@@ -187,7 +187,8 @@ func TestTextByOthersIsEscaped(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)>"'&<script>alert(2)</script>`
 	m := sampleTaskModel()
 	m.Task.Title, m.Task.Description, m.Task.Summary, m.Task.LastFailure = evil, evil+"\n\n[x](javascript:alert(1))\n\n![i](http://evil.test/i.png)", evil, evil
-	m.Task.Steps[0].Title, m.Task.Steps[0].Details, m.Notice, m.Why = evil, evil, evil, []string{evil}
+	m.Task.Steps[0].Title, m.Task.Steps[0].Details, m.Notice, m.Why = evil, evil, evil, []task.Reason{{Code: task.WhyPaused, Message: evil}}
+	m.Task.Labels, m.Blockers, m.Blocks = []string{evil}, []*task.Task{m.Task}, []*task.Task{m.Task}
 	m.Task.Resources = []task.Resource{{Type: "url", Value: "javascript:alert(1)", Label: evil}, {Type: "file", Value: "/" + evil, Label: evil}}
 	m.Runs[0].Summary, m.Runs[0].Reason, m.Question.Content, m.Question.Author, m.Entries.Comment = evil, evil, evil, evil, evil
 	c := sampleChrome("/tasks/142")

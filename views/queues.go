@@ -132,7 +132,7 @@ func (f QueueFilter) with(view string) QueueFilter {
 func (f QueueFilter) list() bool { return f.View == "list" }
 
 // narrowed tells whether the filter leaves tasks out.
-func (f QueueFilter) narrowed() bool { return f.Agent != "" || f.Status != "" || f.Query != "" }
+func (f QueueFilter) narrowed() bool { return f.Agent != "" || f.Status != "" || f.Query != "" || f.Label != "" }
 
 // boardTopics are the topics of the board.
 const boardTopics = "queues"
@@ -154,6 +154,8 @@ func waitLabel(t *task.Task) string {
 		return "Question"
 	case task.WaitsApproval:
 		return "Approve run"
+	case task.WaitsTasks:
+		return blockedLabel(t)
 	}
 	return ""
 }

@@ -76,7 +76,7 @@ func QueuesPage(c Chrome, m QueuesModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = FilterBar(URL.Queues(QueueFilter{}), "Filter tasks", FilterState{Query: m.Filter.Query, Agent: m.Filter.Agent, Status: m.Filter.Status, View: m.Filter.View}, m.AgentIDs, StatusChoices).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = FilterBar(URL.Queues(QueueFilter{}), "Filter tasks", FilterState{Query: m.Filter.Query, Agent: m.Filter.Agent, Status: m.Filter.Status, Label: m.Filter.Label, View: m.Filter.View}, m.AgentIDs, StatusChoices).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -663,9 +663,9 @@ func queueList(c Chrome, m QueuesModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var26 templ.SafeURL
-				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinURLErrs(URL.Tasks(TaskListFilter{Agent: m.Filter.Agent, Status: m.Filter.Status, Query: m.Filter.Query}))
+				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinURLErrs(URL.Tasks(TaskListFilter{Agent: m.Filter.Agent, Status: m.Filter.Status, Query: m.Filter.Query, Label: m.Filter.Label}))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/queues.templ`, Line: 121, Col: 224}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/queues.templ`, Line: 121, Col: 247}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 				if templ_7745c5c3_Err != nil {

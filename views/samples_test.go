@@ -67,7 +67,9 @@ func sampleQueues(view string) QueuesModel {
 		sampleTask(150, "Return 409 on double claim", "coder", 7, claimed(2*time.Minute, 1, 4)),
 		sampleTask(147, "Fix flaky TestQueueClaim under the race detector", "coder", 8, func(t *task.Task) { t.StepsTotal = 3 }),
 		sampleTask(153, "Paginate task history by cursor", "coder", 4, nil),
-		sampleTask(154, "Write the changelog", "coder", 0, nil),
+		sampleTask(154, "Write the changelog", "coder", 0, func(t *task.Task) {
+			t.Labels, t.BlockedBy, t.Blocked = []string{"docs", "release"}, []task.ID{142}, 1
+		}),
 		sampleTask(160, "Think about sharding", "coder", 0, func(t *task.Task) { t.Status = task.Draft }),
 	}
 	reviewer := []*task.Task{
@@ -76,7 +78,9 @@ func sampleQueues(view string) QueuesModel {
 			t.OpenRunID, t.OpenRunPhase, t.ParentTaskID = 7, task.PhaseApproval, 142
 		}),
 		sampleTask(148, "Lint pass over internal/web", "reviewer", 3, func(t *task.Task) { t.Failures, t.LastFailure = 1, "Stopped: token limit 200k reached" }),
-		sampleTask(155, "Security pass over token handling", "reviewer", 6, nil),
+		sampleTask(155, "Security pass over token handling", "reviewer", 6, func(t *task.Task) {
+			t.Labels, t.BlockedBy, t.Blocked, t.BlockersCanceled = []string{"security"}, []task.ID{140, 142}, 2, 1
+		}),
 	}
 	planner := []*task.Task{
 		sampleTask(139, "Ship API hardening for v0.4", "planner", 9, claimed(18*time.Minute, 4, 7)),
@@ -99,6 +103,7 @@ func sampleQueues(view string) QueuesModel {
 func sampleTaskModel() TaskModel {
 	t := sampleTask(142, "Add rate limiting to the public API", "coder", 9, claimed(6*time.Minute, 0, 0))
 	t.CreatedBy, t.ParentTaskID = "planner", 139
+	t.Labels, t.BlockedBy, t.Blocked = []string{"api", "security"}, []task.ID{149, 151}, 1
 	t.Description = "Anonymous callers can exhaust the worker pool. Put a token bucket in front of `/api/*`, keyed by API token and falling back to IP.\n\n" +
 		"- Default 60 requests per minute, burst 20, both configurable\n- Answer 429 with `Retry-After` and a problem+json body, see #139 and ask @researcher\n- No change for `/healthz`"
 	t.Steps = []task.Step{
@@ -134,7 +139,8 @@ func sampleTaskModel() TaskModel {
 	}
 	return TaskModel{
 		Task: t, Subtasks: map[task.ID]*task.Task{149: done, 151: waits}, Activity: Stream(messages, events, runs), Question: question, Runs: runs,
-		Family: []FamilyItem{{parent, 0}, {t, 1}, {done, 2}, {waits, 2}}, Why: []string{"Run 33 is working on it since 14:25.", "After it, one more run follows: a comment came in between."},
+		Family: []FamilyItem{{parent, 0}, {t, 1}, {done, 2}, {waits, 2}}, Why: []task.Reason{{Code: task.WhyRunning, Message: "Run 33 is working.", Run: 33}, {Code: task.WhyBlocked, Message: "It is blocked by #151, which must be done first.", Task: 151}},
+		Blockers: []*task.Task{done, waits}, Blocks: []*task.Task{parent},
 		Usage: task.Usage{TokensIn: 100000, TokensOut: 21000, CostUSD: 0.58}, Prev: 141, Next: 147, Place: "2 of 6",
 	}
 }

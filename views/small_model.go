@@ -51,6 +51,7 @@ type EditModel struct {
 	Description string
 	Owner       string
 	Priority    string // as typed
+	Labels      string // as typed
 	Version     int64  // that the person read
 	Agents      []AgentOption
 	Changed     string // who changed what meanwhile, after a stale version; or ""
@@ -61,7 +62,7 @@ type EditModel struct {
 func EditOf(t *task.Task, agents []AgentOption) EditModel {
 	return EditModel{
 		Task: t, Title: t.Title, Description: t.Description, Owner: t.Owner,
-		Priority: strconv.Itoa(t.Priority), Version: t.Version, Agents: agents,
+		Priority: strconv.Itoa(t.Priority), Labels: strings.Join(t.Labels, " "), Version: t.Version, Agents: agents,
 	}
 }
 
@@ -71,6 +72,8 @@ type NewTaskModel struct {
 	Description string
 	Owner       string
 	Priority    string // as typed
+	Labels      string // as typed
+	BlockedBy   string // as typed
 	Steps       string // one a line
 	Links       string // one a line: an address or absolute path, then a label
 	Draft       bool

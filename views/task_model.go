@@ -18,7 +18,9 @@ type TaskModel struct {
 	Older    int                    // entries that are left out before the first
 	Question *task.Message          // the open question, or nil
 	Runs     []*task.Run            // newest first
-	Why      []string               // why it is or is not running, a sentence each
+	Why      []task.Reason          // why it is or is not running
+	Blockers []*task.Task           // must be done first, those done by now too
+	Blocks   []*task.Task           // wait for it, or did
 	Usage    task.Usage             // of all runs together
 	Notice   string                 // what went wrong with the last act: stale, refused
 	Prev     task.ID                // neighbours in the owner's queue, or 0
@@ -29,10 +31,11 @@ type TaskModel struct {
 
 // TaskEntries are what a person typed into the forms of the task page, shown
 // again with what is wrong with it. Errors are by the names of the fields:
-// content (comment), reply, step, value, label.
+// content (comment), reply, step, value, label, taskIds.
 type TaskEntries struct {
 	Comment, Reply, Step string
 	Resource             task.Resource
+	BlockedBy            *string // the set of blockers; nil: nothing was typed
 	Errors               FieldErrors
 }
 
@@ -98,10 +101,10 @@ func (m TaskModel) may(c Chrome) bool { return c.CanWrite && !m.Task.Status.Arch
 
 func (m TaskModel) active(c Chrome) bool { return c.CanWrite && m.Task.Status == task.Active }
 
-// runnable tells whether the viewer may have it run now: nobody works on it and
-// no question is open.
+// runnable tells whether the viewer may have it run now: nobody works on it,
+// no question is open and nothing blocks it.
 func (m TaskModel) runnable(c Chrome) bool {
-	return m.active(c) && m.openRun() == nil && m.Task.Claim == nil && m.Task.QuestionID == 0
+	return m.active(c) && m.openRun() == nil && m.Task.Claim == nil && m.Task.QuestionID == 0 && m.Task.Blocked == 0
 }
 
 // currentStep is the index of the first step that is not done while somebody

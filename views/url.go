@@ -20,6 +20,7 @@ type QueueFilter struct {
 	Agent  string
 	Status string // a status, a work status, "waiting" or "failed"
 	Query  string
+	Label  string
 }
 
 // TaskListFilter narrows the list of open tasks. Zero fields do not narrow.
@@ -27,6 +28,7 @@ type TaskListFilter struct {
 	Agent  string
 	Status string
 	Query  string
+	Label  string
 	After  string // cursor of the page before
 }
 
@@ -60,7 +62,7 @@ func (urls) Queues(f QueueFilter) string {
 	if view == "board" {
 		view = ""
 	}
-	return query("/queues", "view", view, "agent", f.Agent, "status", f.Status, "q", f.Query)
+	return query("/queues", "view", view, "agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label)
 }
 
 // Queue is the board of one agent.
@@ -68,7 +70,7 @@ func (u urls) Queue(agent string) string { return u.Queues(QueueFilter{Agent: ag
 
 // Tasks is the list of open tasks, filtered.
 func (urls) Tasks(f TaskListFilter) string {
-	return query("/tasks", "agent", f.Agent, "status", f.Status, "q", f.Query, "after", f.After)
+	return query("/tasks", "agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label, "after", f.After)
 }
 
 // NewTask is the form for a new task; owner, when not empty, is chosen there.

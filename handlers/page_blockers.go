@@ -1,0 +1,70 @@
+package handlers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// setBlockers writes the whole set that a person typed, unless it has changed
+// since the page was made.
+func (s *Server) setBlockers(c echo.Context, id task.ID) (string, error) {
+	set, err := idWords("taskIds", c.FormValue("taskIds"))
+	if err != nil {
+		return "", err
+	}
+	was, err := idWords("was", c.FormValue("was"))
+	if err != nil {
+		return "", err
+	}
+	now, err := s.svc.Task(c.Request().Context(), actorOf(c), id)
+	if err != nil {
+		return "", err
+	}
+	if !sameIDs(now.BlockedBy, was) && !sameIDs(now.BlockedBy, set) {
+		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "What blocks this task has changed meanwhile; look again")
+	}
+	t, err := s.svc.SetBlockedBy(formContext(c), actorOf(c), id, set)
+	switch {
+	case err != nil:
+		return "", err
+	case len(t.BlockedBy) == 0:
+		return "Nothing blocks it now", nil
+	}
+	return "Set what blocks it", nil
+}
+
+// sameIDs compares two sets of ids.
+func sameIDs(a, b []task.ID) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(slices.Compact(a), slices.Compact(b))
+}
+
+func blockerEntries(c echo.Context) views.TaskEntries {
+	typed := c.FormValue("taskIds")
+	return views.TaskEntries{BlockedBy: &typed, Errors: views.FieldErrors{}}
+}
+
+// words returns the words of a field, which spaces or commas part.
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
+}
+
+// idWords reads the ids in a field: 40 41, or #40, #41.
+func idWords(field, s string) ([]task.ID, error) {
+	list := []task.ID{}
+	for _, w := range words(s) {
+		id, err := task.ParseID(strings.TrimPrefix(w, "#"))
+		if err != nil {
+			return nil, task.FieldErrorf(field, "must be numbers of tasks, such as 40 41: %q is none", w)
+		}
+		list = append(list, id)
+	}
+	return list, nil
+}

@@ -1,0 +1,74 @@
+package handlers
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestWhatBlocksATaskOnItsPage(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	for _, title := range []string{"Design", "Review", "Build"} {
+		y.create(mayaActor, task.New{Title: title, Owner: "coder", NoStart: true})
+	}
+	at := "/tasks/3"
+	set := func(was, ids string) *seenPage { return b.post(at+"/blocked-by", "was", was, "taskIds", ids) }
+	t.Run("it is set by numbers, and both sides show it", func(t *testing.T) {
+		b.get(at).is(200).shows("Run now").hides("Blocked by", "Blocks")
+		set("", "#2, 1").leadsTo(at).shows("Set what blocks it", "Blocked by", "#1 Design", "#2 Review", `It is blocked by <a class="b" href="/tasks/1">#1</a>, which must be done first.`, `value="1 2"`).hides("Run now")
+		b.get("/tasks/1").shows("Blocks", "#3 Build")
+	})
+	t.Run("what is wrong keeps what was typed", func(t *testing.T) {
+		set("1 2", "1 x").is(422).shows("must be numbers of tasks", `value="1 x"`, `id="taskIds-err"`)
+		set("1 2", "1 99").is(422).shows("no task has the id 99", `value="1 99"`)
+		set("1 2", "3").is(409).shows("3 → 3")
+	})
+	t.Run("a set that changed meanwhile is not overwritten, but the same twice is well", func(t *testing.T) {
+		set("", "1").is(409).shows("has changed meanwhile", "#2 Review")
+		set("", "1 2").leadsTo(at)
+	})
+	t.Run("the board and the lists tell it", func(t *testing.T) {
+		b.get("/queues").shows("Blocked by 2")
+		b.post("/tasks/1/complete").leadsTo("/tasks/1")
+		b.get("/tasks").shows("Blocked by 1")
+	})
+	t.Run("a canceled blocker is a person's to leave out", func(t *testing.T) {
+		b.post("/tasks/2/cancel").leadsTo("/tasks/2")
+		b.get(at).shows("Waiting for you", "Its blocker <a", "a person decides", "Go on without")
+		b.get("/queues?status=waiting").shows("Blocker canceled")
+		set("1 2", "1").leadsTo(at).shows("Set what blocks it").hides("Go on without")
+		set("1", "").leadsTo(at).shows("Nothing blocks it now", "set what must be done first: nothing").hides("Blocked by")
+	})
+	t.Run("a new task may be blocked from the start", func(t *testing.T) {
+		b.post("/tasks", "title", "After", "owner", "coder", "blockedBy", "x").is(422).shows("must be numbers of tasks", `value="x"`)
+		b.post("/tasks", "title", "After", "owner", "coder", "blockedBy", "99").is(422).shows("no task has the id 99")
+		b.post("/tasks", "title", "After", "owner", "coder", "blockedBy", "3").leadsTo("/tasks/4").shows("#3 Build", "Blocked")
+	})
+}
+
+func TestLabelsOnThePages(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("labels[0] must be 1 to 32 characters", `value="Nope"`)
+	b.post("/tasks", "title", "One", "owner", "coder", "labels", "ui, api").leadsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
+	y.create(mayaActor, task.New{Title: "Two", Owner: "coder"})
+	t.Run("lists are narrowed, and the chip takes it back", func(t *testing.T) {
+		for _, path := range []string{"/tasks", "/queues", "/queues?view=list"} {
+			b.get(path).shows("One", "Two", `pill tag">api`)
+		}
+		b.get("/tasks?label=api&agent=coder").shows("One", "Label api", `href="/tasks?agent=coder"`, `name="label" value="api"`).hides(">Two<")
+		b.get("/queues?label=api").shows("One").hides(">Two<")
+		b.get("/queues?label=none").shows("Nothing matches")
+		b.get("/tasks?label=A+b").is(422)
+	})
+	t.Run("they are edited with the rest, and a form without the field leaves them", func(t *testing.T) {
+		at := "/tasks/1"
+		b.get(at + "/edit").shows(`value="api ui"`)
+		edit := []string{"title", "One", "description", "", "owner", "coder", "priority", "0"}
+		b.post(at+"/edit", edit...).leadsTo(at).shows("label=api")
+		b.post(at+"/edit", append(edit, "labels", "db")...).leadsTo(at).shows("label=db", "labels api ui → db").hides("label=api")
+		b.post(at+"/edit", append(edit, "labels", "é")...).is(422).shows("labels[0] must be", `value="é"`)
+		b.post(at+"/edit", append(edit, "labels", "")...).leadsTo(at).hides("label=db")
+	})
+}

@@ -1,0 +1,69 @@
+package views
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"taskyard/task"
+)
+
+// idWords shows ids as a field holds them.
+func idWords(ids []task.ID) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = id.String()
+	}
+	return strings.Join(words, " ")
+}
+
+func without(ids []task.ID, id task.ID) []task.ID {
+	return slices.DeleteFunc(slices.Clone(ids), func(i task.ID) bool { return i == id })
+}
+
+// blockers is what the form shows: what was typed, else the present set.
+func (e TaskEntries) blockers(t *task.Task) string {
+	if e.BlockedBy != nil {
+		return *e.BlockedBy
+	}
+	return idWords(t.BlockedBy)
+}
+
+// blockedLabel says what blocks a task, in a word or two.
+func blockedLabel(t *task.Task) string {
+	switch {
+	case t.BlockersCanceled > 0:
+		return "Blocker canceled"
+	case len(t.BlockedBy) == 1:
+		return "Blocked by #" + t.BlockedBy[0].String()
+	}
+	return "Blocked by " + strconv.Itoa(t.Blocked)
+}
+
+// stateLabel is the glyph's label, but says what only waits for other tasks.
+func stateLabel(t *task.Task) string {
+	if g := GlyphOf(t); g != GlyphIdle || t.WaitingFor != task.WaitsTasks {
+		return g.Label()
+	}
+	return "Blocked"
+}
+
+// whyText is a reason's sentence around the task or run that it names.
+type whyText struct{ before, link, after, href string }
+
+func whyParts(r task.Reason) whyText {
+	for _, l := range []struct {
+		id   task.ID
+		name string
+		href string
+	}{
+		{r.Task, "#" + r.Task.String(), URL.Task(r.Task)},
+		{r.Run, "Run " + r.Run.String(), URL.Run(r.Run)},
+		{r.Run, "run " + r.Run.String(), URL.Run(r.Run)},
+	} {
+		if before, after, found := strings.Cut(r.Message, l.name); found && l.id != 0 {
+			return whyText{strings.TrimSuffix(before, " "), l.name, after, l.href} // templ puts the space
+		}
+	}
+	return whyText{before: r.Message}
+}
