@@ -39,6 +39,7 @@ var script = []struct {
 	{"coder", "update_task", args{"taskId": 2, "status": "active", "title": "Paint it red", "labels": []any{"roof", "colour"}}},
 	{"coder", "set_blocked_by", args{"taskId": 2, "taskIds": []any{"1", 3}}},
 	{"coder", "set_blocked_by", args{"taskId": 1, "taskIds": []any{2}}},
+	{"coder", "get_task", args{"taskId": 2, "why": true}},
 	{"coder", "list_tasks", args{"label": "roof"}},
 	{"coder", "set_blocked_by", args{"task_id": 2, "task_ids": []any{}}},
 	{"coder", "update_task", args{"taskId": 2, "title": "Late", "version": 1}},

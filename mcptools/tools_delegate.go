@@ -38,8 +38,8 @@ func todoNames() []string {
 }
 
 // forms is the one error of a call of task that is of no form, or of several.
-var forms = &task.Error{Kind: task.Invalid, Code: task.CodeInvalidField, Message: "task takes one of three forms: to delegate, task (or description) with agent_type, model, estimated_complexity, "+
-	"wait_seconds, taskId, stepIndex, resources; to list the agents, agent_type \"list\" alone; for a todo list, agent_id and operation ("+strings.Join(todoNames(), ", ")+") with item to push"}
+var forms = &task.Error{Kind: task.Invalid, Code: task.CodeInvalidField, Message: "task takes one of three forms: to delegate, task (or description) with agent_type, model, estimated_complexity, " +
+	"wait_seconds, taskId, stepIndex, resources; to list the agents, agent_type \"list\" alone; for a todo list, agent_id and operation (" + strings.Join(todoNames(), ", ") + ") with item to push"}
 
 // delegateOrTodo finds out which of its three forms a call of task has.
 func delegateOrTodo(c *call) (answer, error) {

@@ -16,7 +16,7 @@ var taskTools = []tool{
 	},
 	{
 		name: "get_task", core: true, reads: true, doc: "Read any task with its latest comments", run: getTask,
-		args: []arg{id("taskId", "task").must(), cursor("comments_after", "read older comments after this id, 0 for all")},
+		args: []arg{id("taskId", "task").must(), flag("why", "tell what it waits for"), cursor("comments_after", "read older comments after this id, 0 for all")},
 	},
 	{
 		name: "update_task", core: true, doc: "Change fields or status of a task", run: updateTask,
@@ -81,14 +81,20 @@ func getTask(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if !c.has("comments_after") {
-		return answer{structured: view(t)}, nil
+	v := view(t)
+	if c.has("comments_after") {
+		comments, err := c.svc.Thread(c.ctx, c.actor, t.ID, c.id("comments_after"), pageComments)
+		if err != nil {
+			return answer{}, err
+		}
+		v = thread(t, comments)
 	}
-	comments, err := c.svc.Thread(c.ctx, c.actor, t.ID, c.id("comments_after"), pageComments)
-	if err != nil {
-		return answer{}, err
+	if c.yes("why") {
+		if v.Why, err = c.svc.Why(c.ctx, c.actor, t.ID); err != nil {
+			return answer{}, err
+		}
 	}
-	return answer{structured: thread(t, comments)}, nil
+	return answer{structured: v}, nil
 }
 
 func updateTask(c *call) (answer, error) {

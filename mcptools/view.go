@@ -14,6 +14,8 @@ type taskView struct {
 	*task.Task
 	Note string `json:"commentsNote,omitempty"`
 	Next string `json:"commentsNext,omitempty"`
+
+	Why []task.Reason `json:"why,omitzero"` // most decisive first, when it was asked for
 }
 
 const note = "older comments are left out: get_task with comments_after 0 reads from the first"

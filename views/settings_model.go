@@ -99,10 +99,10 @@ func (f *FreshToken) curlLine() string {
 		`  $TASKYARD_URL/api/agents/` + f.Token.Agent + `/signup`
 }
 
-// mcpLine connects Claude Code. It takes the token from the environment, which
-// keeps it out of the shell's history.
+// mcpLine connects Claude Code. The single quotes leave the variable's name,
+// not the secret, in the shell's history and in the configuration.
 func (f *FreshToken) mcpLine() string {
-	return `claude mcp add --transport http taskyard ` + f.URL + `/mcp --header "Authorization: Bearer $TASKYARD_TOKEN"`
+	return `claude mcp add --transport http taskyard ` + f.URL + `/mcp --header 'Authorization: Bearer ${TASKYARD_TOKEN}'`
 }
 
 // mcpConfig connects the other coding agents: most read this block.
