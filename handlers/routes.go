@@ -22,6 +22,7 @@ func (s *Server) routes() {
 	s.pauseOperations()
 	s.inboxOperations()
 	s.peopleOperations()
+	s.meOperations()
 
 	page := s.page
 	act := s.taskAct
