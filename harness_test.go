@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == runner.ShimArg {
 		os.Exit(runner.ShimMain(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == delegateArg {
+		os.Exit(delegateMain())
+	}
 	code := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)

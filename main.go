@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,27 +18,34 @@ import (
 // version is set by the linker; "dev" in a plain build.
 var version = "dev"
 
-// Exit codes of the command line.
+// Exit codes of the command line; cli knows the rest.
 const (
-	exitOK      = 0
-	exitRefused = 1
-	exitUsage   = 2
+	exitOK      = cli.ExitDone
+	exitRefused = cli.ExitRefused
+	exitUsage   = cli.ExitUsage
 )
 
 // commands is the whole command line; serve is the default.
 type commands struct {
-	Serve   serveCmd   `cmd:"" default:"withargs" help:"Serve the yard (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
-	Demo    demoCmd    `cmd:"" help:"Serve a yard with three scripted agents and a few tasks, to look around in. Needs no model and no network."`
-	Backup  backupCmd  `cmd:"" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
-	Restore restoreCmd `cmd:"" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
-	Check   checkCmd   `cmd:"" help:"Check integrity, references, the hash chain of the log, and the agents' definitions."`
-	Export  exportCmd  `cmd:"" help:"Write all tasks with their threads, and the todo lists, into plain files, while the server runs too."`
-	Import  importCmd  `cmd:"" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
-	User    userCmd    `cmd:"" help:"Add people and set passwords, without a browser."`
-	Token   tokenCmd   `cmd:"" help:"Create and revoke tokens, without a browser."`
-	Config  configCmd  `cmd:"" help:"Print the effective configuration and where each value comes from."`
-	Version versionCmd `cmd:"" help:"Print the version."`
-	Agent   agentCmd   `cmd:"" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
+	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Serve the yard (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
+	Demo  demoCmd  `cmd:"" group:"serve" help:"Serve a yard with three scripted agents and a few tasks, to look around in. Needs no model and no network."`
+
+	clientCommands `embed:"" group:"work"`
+	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start their MCP servers; needs TASKYARD_URL and TASKYARD_TOKEN."`
+
+	Backup     backupCmd     `cmd:"" group:"data" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
+	Restore    restoreCmd    `cmd:"" group:"data" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
+	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the hash chain of the log, and the agents' definitions."`
+	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, into plain files, while the server runs too."`
+	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
+	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
+	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
+	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
+	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
+	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
+
+	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"What the completion scripts ask."`
+	Scripted demoAgentCmd `cmd:"" group:"self" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
 }
 
 // env is what a command gets from its surroundings.
@@ -69,9 +75,10 @@ func main() {
 func run(e *env, args []string) int {
 	var cmds commands
 	exited := -1
+	y := yardOf(e)
 	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task yard for people and AI agents: queues, claims, runs with approval, one file, one binary."),
 		kong.UsageOnError(), kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { exited = code }),
-		kong.Bind(e), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Bind(e, y), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(groups), kong.PostBuild(withExamples))
 	if err != nil {
 		fmt.Fprintln(e.stderr, "taskyard:", err)
 		return exitUsage
@@ -81,26 +88,24 @@ func run(e *env, args []string) int {
 		return exited // --help
 	}
 	if err != nil {
-		fmt.Fprintf(e.stderr, "taskyard: %v; taskyard --help lists the commands\n", err)
-		return exitUsage
+		return misused(e, err)
 	}
-	err = kctx.Run(e)
-	var usage *usageError
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &usage):
-		fmt.Fprintln(e.stderr, "taskyard:", err)
-		return exitUsage
-	}
-	fmt.Fprintln(e.stderr, "taskyard:", err)
-	return exitRefused
+	y.Command = kctx.Selected().Name
+	return ended(e, kctx.Run(e))
 }
 
 // usageError is a wrong use of a command.
 type usageError struct{ msg string }
 
 func (u *usageError) Error() string { return u.msg }
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	code int
+	error
+}
+
+func (e *exitError) Unwrap() error { return e.error }
 
 type versionCmd struct{}
 
@@ -110,11 +115,11 @@ func (versionCmd) Run(e *env) error {
 	return nil
 }
 
-type agentCmd struct {
+type demoAgentCmd struct {
 	Fast bool `help:"Do not pause between acts."`
 }
 
 // Run is one run of the scripted agent.
-func (c *agentCmd) Run(e *env) error {
+func (c *demoAgentCmd) Run(e *env) error {
 	return cli.DemoAgent(e.ctx, cli.DemoOptions{Getenv: e.getenv, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Fast: c.Fast})
 }

@@ -44,9 +44,14 @@ type inside struct {
 	stop             func() int // asks it to end and returns its exit code
 }
 
-func serveInside(t *testing.T) *inside {
+// serveInside serves a new yard whose data folder holds files, given as name
+// and text.
+func serveInside(t *testing.T, files ...string) *inside {
 	t.Helper()
 	in := &inside{data: filepath.Join(t.TempDir(), "data")}
+	for i := 0; i+1 < len(files); i += 2 {
+		(&server{t: t, data: in.data}).file(files[i], files[i+1])
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	var log lockedBuffer

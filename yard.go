@@ -156,18 +156,6 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 	}
 }
 
-// ticksOf is the plan of the ticks, nil where there are none.
-func ticksOf(c *config.Config) (func(task.Time) task.Time, error) {
-	if !c.Scheduler.Enabled {
-		return nil, nil
-	}
-	loc, err := c.Scheduler.Location()
-	if err != nil {
-		return nil, err
-	}
-	return jobs.Ticks(c.Scheduler.Cron, loc)
-}
-
 // taskTool tells the rules of delegation, with the models of the providers. A
 // default model is one only where a single provider names one.
 func taskTool(c *config.Config) *service.TaskTool {
@@ -187,6 +175,18 @@ func taskTool(c *config.Config) *service.TaskTool {
 		}
 	}
 	return tool
+}
+
+// ticksOf is the plan of the ticks, nil where there are none.
+func ticksOf(c *config.Config) (func(task.Time) task.Time, error) {
+	if !c.Scheduler.Enabled {
+		return nil, nil
+	}
+	loc, err := c.Scheduler.Location()
+	if err != nil {
+		return nil, err
+	}
+	return jobs.Ticks(c.Scheduler.Cron, loc)
 }
 
 // secretName fits the names of variables whose values are secrets.

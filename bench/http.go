@@ -16,7 +16,9 @@ type httpRow struct {
 	rate    aim
 	p50     aim
 	p99     aim
-	units   aim // CPU in units of the empty handler
+	units   aim    // CPU in units of the empty handler
+	base    string // name of a row before, whose last rate is the unit of share
+	share   aim
 }
 
 var none aim
@@ -28,6 +30,7 @@ var httpRows = []httpRow{
 	{name: "GET task", callers: 64, op: (*client).get, rate: atLeast(10_000, 22_000), units: atMost(4, 2)},
 	{name: "claim", callers: 1, op: (*client).claim, p50: atMost(0.5, 0.2)},
 	{name: "claim", callers: 64, op: (*client).claim, rate: atLeast(6_000, 12_000), p99: atMost(30, 15), units: atMost(8, 4)},
+	{name: "claim over MCP", callers: 64, op: (*client).claimMCP, base: "claim", share: atLeast(0.25, 0.5)},
 	{name: "create", callers: 64, op: (*client).create, rate: atLeast(8_000, 18_000)},
 }
 
@@ -37,6 +40,7 @@ type client struct {
 	yard                          *yard // nil: a server that somebody else started
 	gets                          [][]byte
 	claimReq, createReq, emptyReq []byte
+	mcpReq                        []byte
 }
 
 const createBody = `{"title":"a task of the bench","description":"%s","owner":"%s","start":false}`
@@ -51,7 +55,18 @@ func newClient(host, token, agent string, y *yard, ids int) *client {
 	c.emptyReq = request("GET", "/healthz", host, "")
 	c.claimReq = request("POST", "/api/agents/"+agent+"/signup", host, "", auth)
 	c.createReq = request("POST", "/api/tasks", host, fmt.Sprintf(createBody, description, agent), auth, "Content-Type: application/json")
+	c.mcpReq = request("POST", "/mcp", host, fmt.Sprintf(mcpBody, agent), auth, "Content-Type: application/json", "Accept: application/json, text/event-stream")
 	return c
+}
+
+const mcpBody = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"signup_for_task","arguments":{"agent_name":"%s"}}}`
+
+func (c *client) claimMCP(w *wire, _ int64) error {
+	body, err := w.call(c.mcpReq)
+	if err == nil && bytes.Contains(body, []byte(`"structuredContent":{"task":null}`)) {
+		return errEmpty
+	}
+	return err
 }
 
 func (c *client) empty(w *wire, _ int64) error {
@@ -115,6 +130,7 @@ func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) 
 func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) error {
 	for range rounds {
 		var unit time.Duration
+		rates := map[string]float64{}
 		for _, r := range rows {
 			l, cpu, err := c.lap(r.callers, d, func(w *wire, n int64) error { return r.op(c, w, n) })
 			if err != nil {
@@ -127,6 +143,10 @@ func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) 
 			s.add(name, "/s", r.rate, l.rate())
 			s.add(name+": p50", "ms", r.p50, millis(l.percentile(0.5)))
 			s.add(name+": p99", "ms", r.p99, millis(l.percentile(0.99)))
+			rates[r.name] = l.rate()
+			if r.base != "" {
+				s.add(name+": against that over JSON", "", r.share, l.rate()/rates[r.base])
+			}
 			if c.yard == nil {
 				continue
 			}

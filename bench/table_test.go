@@ -111,6 +111,14 @@ func TestHTTPRows(t *testing.T) {
 		}
 		fmt.Fprint(w, `{"task":{"id":"1"}}`)
 	})
+	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, _ *http.Request) {
+		if free.Add(-1) < 0 {
+			free.Add(1)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"task":null}}}`)
+			return
+		}
+		fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"task":{"id":"1"}}}}`)
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	measure := func(token string) (*sheet, error) {
@@ -120,7 +128,7 @@ func TestHTTPRows(t *testing.T) {
 	}
 	t.Run("every row is measured", func(t *testing.T) {
 		s, err := measure("secret")
-		if err != nil || len(s.figures) != 3*len(httpRows) {
+		if err != nil || len(s.figures) != 3*len(httpRows)+1 {
 			t.Fatalf("%d figures: %v", len(s.figures), err)
 		}
 		for _, f := range s.figures {

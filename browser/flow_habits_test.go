@@ -55,6 +55,7 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 	y := newYard(t)
 	k := y.create(task.New{Title: "Here and back", Owner: "scout"})
 	b := y.tab()
+	b.open("/queues")
 	b.press("#t-" + k.ID.String() + " a.ttl, #t-" + k.ID.String() + " .ttl a")
 	b.at(path(k.ID, ""))
 	b.press("a|Move")

@@ -47,6 +47,7 @@ func TestMoveATaskFromTheBoardWithAComment(t *testing.T) {
 	y := newYard(t)
 	k := y.create(task.New{Title: "Carry me over"})
 	b := y.tab()
+	b.open("/queues")
 	b.click("#m-" + k.ID.String() + " summary")
 	b.press("#m-" + k.ID.String() + " a|Move")
 	b.choose("#to", "scout")

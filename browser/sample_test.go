@@ -101,11 +101,11 @@ func (s *sample) present(t testing.TB) {
 	a.say(`{"type":"tool_result","text":"no such file: internal/limit/limit_test.go","data":{"tool":"read","id":"2","error":true}}`)
 	a.say("Both packages are green. Now the integration tests, which need a live server: that is the reviewer's work.")
 	coder := task.Actor{Name: "coder", Role: task.RoleAgent, TokenID: 1, RunID: s.running}
-	sub := some[*task.Task](t)(s.svc.CreateSubtask(ctx, coder, s.limiter, 4, task.New{
-		Title: "Run integration tests for the limiter", Owner: "reviewer", Priority: 8, NoStart: true,
-		Description: "Write and run integration tests for the API rate limiter.\n\nStart the server on a random port with limit 5/min, burst 2. Check, over real HTTP:\n\n1. The burst passes, the next call gets 429\n2. `Retry-After` is right to the second\n3. `/healthz` is never limited",
-	}))
-	s.approval = some[*task.Run](t)(s.svc.RunNow(ctx, coder, sub.ID)).ID
+	step := 4
+	s.approval = some[task.Delegated](t)(s.svc.Delegate(ctx, coder, task.Delegation{
+		AgentType: "reviewer", StepIndex: &step, Resources: []int{1},
+		Task: "Run integration tests for the limiter\n\nStart the server on a random port with limit 5/min, burst 2. Check, over real HTTP:\n\n1. The burst passes, the next call gets 429\n2. `Retry-After` is right to the second\n3. `/healthz` is never limited",
+	})).RunID
 	s.ask(s.ship)
 	s.stage.agent(t, s.ship).say("The limiter is under way. Idempotency keys are next.")
 	s.until("the transcript is there", func() bool {

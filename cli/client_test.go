@@ -47,26 +47,52 @@ func TestClientRefusals(t *testing.T) {
 		name   string
 		status int
 		body   string
-		want   Refusal
+		code   string
 		text   string
 	}{
 		{
 			"a problem body tells code and detail", 409, `{"status":409,"title":"Conflict","code":"task_not_working","detail":"Task 7 is not in working status","requestId":"x"}`,
-			Refusal{409, "task_not_working", "Task 7 is not in working status"},
-			"Task 7 is not in working status (409 task_not_working)",
+			"task_not_working", "Task 7 is not in working status (409 task_not_working)",
 		},
-		{"a body that is no problem leaves the status", 502, "<html>bad gateway</html>", Refusal{502, "", "Bad Gateway"}, "Bad Gateway (502 )"},
-		{"an empty body too", 401, "", Refusal{401, "", "Unauthorized"}, "Unauthorized (401 )"},
+		{
+			"fields that the detail does not tell stand below", 422, `{"status":422,"code":"unknown_agent","detail":"unknown agent: zoe","errors":[{"field":"owner","message":"unknown agent: zoe"},{"field":"title","message":"is too long"}]}`,
+			"unknown_agent", "unknown agent: zoe (422 unknown_agent)\n  field: owner\n  title: is too long",
+		},
+		{
+			"fields that it tells are not told twice", 422, `{"status":422,"code":"invalid_field","detail":"title: must not be blank","errors":[{"field":"title","message":"must not be blank"}]}`,
+			"invalid_field", "title: must not be blank (422 invalid_field)",
+		},
+		{"an internal error tells its request", 500, `{"status":500,"code":"internal","detail":"Internal error","requestId":"R7"}`, "internal", "Internal error (500 internal)\n  request R7"},
+		{"a body that is no problem leaves the status", 418, "<html>teapot</html>", "", "I'm a teapot (418)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, _ := answering(t, tt.status, "application/problem+json", tt.body)
 			err := c.Do(t.Context(), "POST", "/x", nil, nil)
 			var r *Refusal
-			if !errors.As(err, &r) || *r != tt.want || err.Error() != tt.text {
+			if !errors.As(err, &r) || r.Status != tt.status || r.Code != tt.code || err.Error() != tt.text || ExitCode(err) != ExitRefused {
 				t.Errorf("got %#v %v", r, err)
 			}
 		})
 	}
+	t.Run("a bad token comes with the remedy", func(t *testing.T) {
+		c, _, _ := answering(t, 401, "", "")
+		if err := c.Do(t.Context(), "GET", "/x", nil, nil); ExitCode(err) != ExitRefused || !strings.Contains(err.Error(), "TASKYARD_TOKEN") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a gateway without its server is no refusal", func(t *testing.T) {
+		c, _, _ := answering(t, 502, "text/html", "<html>bad gateway</html>")
+		if err := c.Do(t.Context(), "GET", "/x", nil, nil); ExitCode(err) != ExitUnreachable {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a redirect is not followed", func(t *testing.T) {
+		c, _, _ := answering(t, 301, "", "")
+		c.HTTP = nil
+		if err := c.Do(t.Context(), "POST", "/x", nil, nil); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), "TASKYARD_URL") {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("an answer that is no JSON is an error, but no refusal", func(t *testing.T) {
 		c, _, _ := answering(t, 200, "text/html", "<html>")
 		var out any

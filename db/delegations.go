@@ -22,6 +22,11 @@ func (rx *Rx) OpenChildren(run task.ID) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_parent WHERE r.parent_run = ? AND r.status IN ('pending', 'running') ORDER BY r.id", run)
 }
 
+// Children returns the runs that a run delegated, retries too, oldest first.
+func (rx *Rx) Children(run task.ID, limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_parent WHERE r.parent_run = ? ORDER BY r.id LIMIT ?", run, limit)
+}
+
 // EndedDelegations returns the tasks that a run delegated and that have
 // neither an open run nor an open question.
 func (rx *Rx) EndedDelegations(run task.ID) ([]task.ID, error) {
@@ -105,34 +110,45 @@ func (rx *Rx) use(q string, args ...any) (sum task.Usage, err error) {
 
 // Told is what the transcript of a run tells of its doing: the use so far,
 // which nothing else knows before the end, and the files that its tools create
-// and edit were called with, in order, at most 200. Lines that are not as they
-// should be are passed over: they are the program's own words.
+// and edit wrote, in order, at most 200. Lines that are not as they should be
+// are passed over: they are the program's own words.
 func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
-	rows, err := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? AND type IN ('usage', 'tool_call') ORDER BY id", run)
+	rows, err := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? AND type IN ('usage', 'tool_call', 'tool_result') ORDER BY id", run)
 	lines, err := collect(rows, err, func(r rowScanner) (l [2]string, err error) { return l, r.Scan(&l[0], &l[1]) })
 	files = []string{}
+	called := map[string]string{} // path by the id of the call
 	for _, l := range lines {
 		var d toldLine
 		if err := json.Unmarshal([]byte(l[1]), &d); err != nil {
 			d = toldLine{}
 		}
-		if l[0] == "usage" {
+		switch path := d.Input.Path; {
+		case l[0] == "usage":
 			u = u.Plus(task.Usage{TokensIn: bounded(d.TokensIn), TokensOut: bounded(d.TokensOut), CostUSD: min(max(d.CostUSD, 0), 1e9)})
-			continue
-		}
-		u.ToolCalls++
-		if path := d.Input.Path; (d.Tool == "create" || d.Tool == "edit") && path != "" && len(files) < 200 && !slices.Contains(files, path) {
-			files = append(files, path)
+		case l[0] == "tool_result":
+			if path := called[string(d.ID)]; d.Failed && path != "" {
+				files = slices.DeleteFunc(files, func(f string) bool { return f == path })
+			}
+			delete(called, string(d.ID))
+		default:
+			u.ToolCalls++
+			if (d.Tool == "create" || d.Tool == "edit") && path != "" && len(files) < 200 && !slices.Contains(files, path) {
+				files = append(files, path)
+				called[string(d.ID)] = path
+			}
 		}
 	}
 	return u, files, err
 }
 
+// toldLine is the data of a transcript line, as far as it matters here.
 type toldLine struct {
-	TokensIn  float64 `json:"tokensIn"`
-	TokensOut float64 `json:"tokensOut"`
-	CostUSD   float64 `json:"costUsd"`
-	Tool      string  `json:"tool"`
+	TokensIn  float64         `json:"tokensIn"`
+	TokensOut float64         `json:"tokensOut"`
+	CostUSD   float64         `json:"costUsd"`
+	Tool      string          `json:"tool"`
+	ID        json.RawMessage `json:"id"`
+	Failed    bool            `json:"error"`
 	Input     struct {
 		Path string `json:"path"`
 	} `json:"input"`

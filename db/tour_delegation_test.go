@@ -39,6 +39,9 @@ func delegations(t *testing.T, s *service.Service) {
 	ok(t, s.RunWorking(ctx, child.Run.ID, child.Run.Lease, 1, "1", "b"))
 	ok(t, s.FinishRun(ctx, child.Run.ID, child.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
 	must[task.Delegated](t)(s.DelegatedRun(ctx, a, first.RunID, time.Second))
+	if kids := must[[]*task.Run](t)(s.Children(ctx, admin, parent.Run.ID)); len(kids) != 1 {
+		t.Errorf("%d delegated runs, want 1", len(kids))
+	}
 	second := must[task.Delegated](t)(s.Delegate(ctx, a, task.Delegation{Task: "Do more", AgentType: "other"}))
 	must[task.Delegated](t)(s.StopDelegated(ctx, a, second.RunID, "enough"))
 	ok(t, s.RunWorking(ctx, parent.Run.ID, parent.Run.Lease, 1, "1", "b"))

@@ -81,6 +81,9 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 	t.Run("without a place the stream begins now", func(t *testing.T) {
 		st := s.follow(t, "viewer", "/api/events")
 		st.next("retry:")
+		if id := st.next("id: "); id != last.ID.String() {
+			t.Errorf("it begins behind %s", id)
+		}
 		s.do("operator", "PATCH", "/api/tasks/1", `{"title":"now"}`).want(200)
 		if id := st.next("id: "); id != (last.ID + 1).String() {
 			t.Errorf("id %s", id)
@@ -98,11 +101,16 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 			s.follow(t, "viewer", "/api/events?after="+before.String()),
 			s.follow(t, "viewer", "/api/events?after=1", "Last-Event-ID", before.String()),
 		} {
+			if id := st.next("id: "); id != before.String() {
+				t.Errorf("it begins behind %s", id)
+			}
 			if id := st.next("id: "); id != last.ID.String() {
 				t.Errorf("id %s", id)
 			}
 		}
-		if id := s.follow(t, "viewer", "/api/events?after=0").next("id: "); id != "1" {
+		all := s.follow(t, "viewer", "/api/events?after=0")
+		all.next("id: 0")
+		if id := all.next("id: "); id != "1" {
 			t.Errorf("id %s", id)
 		}
 	})
@@ -122,7 +130,7 @@ func TestStreamsOutliveTheReadTimeout(t *testing.T) {
 		h.ReadTimeout, h.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
 	})
 	log, live := s.follow(t, "viewer", "/api/events"), s.follow(t, "viewer", "/live?topics=events")
-	log.next("retry:")
+	log.next("id: ")
 	live.next("event: hello")
 	<-time.After(500 * time.Millisecond) // well past both
 	s.create("pull", "")

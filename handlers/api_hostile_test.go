@@ -30,10 +30,14 @@ func hostileBodies() []string {
 		`{"text":"# x","force":true}`, `{"text":"\ud83d\ude00","force":true}`, `{"currentAgent":"coder","newAgent":"pull","comment":"c","claim":9223372036854775807}`,
 		`{"taskIds":[1,"2"],"newAgent":"pull","comment":"c"}`, `{"taskId":"1"}`, `{"count":50}`, `{"scope":"task","limits":{"timeoutSeconds":-1},"version":"x"}`,
 		`{"limits":{"maxCostUsd":1e308,"maxTokens":2147483648}}`, `{"name":"n","scope":"read","days":3651}`, `{"role":"admin","disabled":true,"password":"x"}`, `{"name":"é:/","password":"short","role":"king"}`,
+		`{"operation":"rpush","item":"\u202e\n\ud83d\ude00"}`, `{"operation":"list","after":"-9223372036854775808","limit":1}`, `{"operation":"list","after":"9223372036854775807"}`, `{"operation":"rpop"}`,
+		`{"waitSeconds":51}`, `{"waitSeconds":-9223372036854775808}`, `{"maxConcurrent":50}`, `{"maxConcurrent":1,"count":1}`,
 		`{"taskIds":[1]}`, `{"taskIds":[2,"2",9223372036854775807]}`, `{"labels":["a","a","A"]}`, `{"labels":["a"]}`, `{"title":"x","owner":"coder","blockedBy":["1",3]}`,
+		`{"task":"x","agentType":"coder","taskId":"1","stepIndex":2147483648,"resources":[-1,0,9999999],"tools":["task","\u202e"],"limits":{"maxTokens":1}}`,
+		`{"task":"x","agentType":"coder","taskId":9223372036854775807,"model":"\u0007","estimatedComplexity":"low"}`, `{"task":"x","agentType":"list","waitSeconds":50}`,
 		`{"status":"working"}`, `{"status":"idle"}`, `{"status":"complete"}`, `{"status":"draft"}`, `{"version":-1}`, `{"priority":1000001}`,
 	}
-	for _, field := range []string{"title", "owner", "description", "status", "priority", "steps", "resources", "labels", "blockedBy", "channel", "start", "version", "claim", "summary", "reason", "currentAgent", "taskIds", "taskId", "count", "limits", "text", "name", "days"} {
+	for _, field := range []string{"title", "owner", "description", "status", "priority", "steps", "resources", "labels", "blockedBy", "channel", "start", "version", "claim", "summary", "reason", "currentAgent", "taskIds", "taskId", "count", "limits", "text", "name", "days", "task", "agentType", "model", "estimatedComplexity", "stepIndex", "tools", "waitSeconds", "operation", "item", "after", "limit", "maxConcurrent"} {
 		for _, v := range []string{"null", `""`, "-1", "1e400", "1e300", "{}", "[[]]", `"\ud800"`, `"\\u0000"`} {
 			list = append(list, `{"`+field+`":`+v+`}`)
 		}

@@ -52,6 +52,12 @@ func TestTodoListsOverHTTP(t *testing.T) {
 		} {
 			todo("agent", "coder", body).field(task.CodeInvalidField, field)
 		}
+		told := todo("agent", "coder", `{"operation":"push","item":"x"}`).field(task.CodeInvalidField, "operation").Errors[0].Message
+		for _, op := range task.TodoOps {
+			if !strings.Contains(told, string(op)) {
+				t.Errorf("%s is not named: %s", op, told)
+			}
+		}
 		todo("agent", "coder", `{"operation":"lpush","item":"a\u0000"}`).problem(400, task.CodeInvalidJSON)
 		todo("agent", "coder", "{\"operation\":\"lpush\",\"item\":\"\xff\"}").problem(400, task.CodeInvalidJSON)
 		todo("agent", "coder", `{"operation":"lpush","item":"`+strings.Repeat("x", 4097)+`"}`).field(task.CodeInvalidField, "item")

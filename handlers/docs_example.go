@@ -15,11 +15,13 @@ var samples = map[string]any{
 	"comment": "The tests pass; please review.", "content": "Looks good.", "message": "Which branch?", "reason": "No longer needed",
 	"summary": "Mended: the cache key was wrong.", "type": "url", "value": "https://example.org/spec", "name": "ci", "scope": "read",
 	"text": "---\ndescription: Writes code.\ntools: read, edit\nrunner: none\n---\nWork.\n", "password": "correct horse battery",
-	"operation": "rpush", "item": "Read the specification", "role": "operator", "task": "Find the flaky test",
+	"operation": "rpush", "item": "Read the specification", "role": "operator", "task": "Find the flaky test", "agentType": "coder",
 }
 
 // sentToo are fields that a command needs although each alone may be left out.
-var sentToo = map[string]string{"POST /api/tokens": "agent", "POST /api/agents/{id}/todo": "item", "POST /api/delegate": "task"}
+var sentToo = map[string][]string{
+	"POST /api/tokens": {"agent"}, "POST /api/agents/{id}/todo": {"item"}, "POST /api/delegate": {"task", "agentType"},
+}
 
 // curl is a command that works once both variables are set.
 func (w *docsWriter) curl(o op, body *huma.Schema, optional bool) string {
@@ -30,7 +32,7 @@ func (w *docsWriter) curl(o op, body *huma.Schema, optional bool) string {
 	}
 	if body != nil && (!optional || len(body.Required) > 0) {
 		fields := w.sampleObject(body, o.Method != http.MethodPost)
-		if name := sentToo[o.Method+" "+o.Path]; name != "" {
+		for _, name := range sentToo[o.Method+" "+o.Path] {
 			fields[name] = samples[name]
 		}
 		sent, _ := json.Marshal(fields) // plain values: it cannot fail

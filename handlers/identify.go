@@ -33,6 +33,9 @@ func (s *Server) identify(c echo.Context) error {
 		setActor(c, a)
 		return s.withoutSession(c)
 	}
+	if isMCP(r.URL.Path) {
+		return nil // no cookie counts there
+	}
 	return s.loadSession(c)
 }
 
@@ -40,7 +43,7 @@ func (s *Server) identify(c echo.Context) error {
 // never saved; the JSON endpoints use none.
 func (s *Server) withoutSession(c echo.Context) error {
 	r := c.Request()
-	if isAPI(r.URL.Path) {
+	if isAPI(r.URL.Path) || isMCP(r.URL.Path) {
 		return nil
 	}
 	ctx, err := s.sessions.Load(r.Context(), "")
@@ -65,6 +68,9 @@ func actorIn(ctx context.Context) task.Actor { return callOf(ctx).actor }
 // where a request comes from; for those that do not, the form token must.
 func (s *Server) sameSite(c echo.Context) error {
 	r := c.Request()
+	if isMCP(r.URL.Path) {
+		return s.mcpOrigin(r)
+	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
 		return nil
 	}

@@ -107,7 +107,9 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	sub := s.svc.Hub().Subscribe("events")
 	defer sub.Close()
 	st := s.stream(c)
-	if st.send("retry: 1000\n\n") != nil {
+	// The id tells where the stream begins, for those who lose it before the
+	// first line comes.
+	if st.send(fmt.Sprintf("retry: 1000\nid: %d\n\n", after)) != nil {
 		return nil
 	}
 	beat := time.NewTicker(heartbeat)

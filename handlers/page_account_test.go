@@ -185,7 +185,8 @@ func TestPeople(t *testing.T) {
 func TestTokensAreShownOnce(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
-	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days", "30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup")
+	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days", "30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup",
+		"claude mcp add --transport http taskyard "+y.srv.URL+"/mcp --header", "&#34;url&#34;: &#34;"+y.srv.URL+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
 	if cc := a.header.Get("Cache-Control"); cc != "no-store" {
 		t.Errorf("Cache-Control is %q, want no-store", cc)
 	}

@@ -72,6 +72,11 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 		return nil, err
 	}
 	m.Later = len(m.Messages) == transcriptLines
+	children, err := s.svc.Children(ctx, a, id)
+	if err != nil {
+		return nil, err
+	}
+	m.Children = values(children)
 	siblings, err := s.svc.Runs(ctx, a, task.RunFilter{TaskID: r.TaskID, Limit: runRows})
 	for _, o := range siblings {
 		if o.RetryOf == id {

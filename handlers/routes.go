@@ -17,10 +17,12 @@ func (s *Server) routes() {
 	s.agentOperations()
 	s.todoOperations()
 	s.runOperations()
+	s.delegateOperations()
 	s.eventOperations()
 	s.pauseOperations()
 	s.inboxOperations()
 	s.peopleOperations()
+	s.meOperations()
 
 	page := s.page
 	act := s.taskAct
@@ -36,6 +38,9 @@ func (s *Server) routes() {
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
 		{"GET", "/api/docs", task.Everyone, s.docsPage},
+		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone
+		{"GET", "/mcp", task.SignedIn, s.mcp},
+		{"DELETE", "/mcp", task.SignedIn, s.mcp},
 		{"GET", "/static/*", task.Everyone, s.static},
 		{"GET", "/login", task.Everyone, s.loginPage},
 		{"POST", "/login", task.Everyone, s.login},

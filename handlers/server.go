@@ -37,8 +37,9 @@ type Options struct {
 	Listen         net.Addr // where it listens; its host names are answered to
 	PublicURL      string   // "https://…" when behind a proxy, else ""
 	AllowedHosts   []string
-	TrustedProxies []string // CIDRs whose X-Forwarded-For is believed
-	Rules          Rules    // as configured for the service; pages tell them
+	TrustedProxies []string     // CIDRs whose X-Forwarded-For is believed
+	Rules          Rules        // as configured for the service; pages tell them
+	MCP            http.Handler // serves /mcp to callers with a token; nil: nothing is there
 }
 
 // Rules are the numbers of the configuration that pages tell. Zero means the
@@ -89,6 +90,9 @@ func New(opt Options) (*Server, error) {
 		opt.Log = slog.Default()
 	}
 	opt.Rules = opt.Rules.orDefaults()
+	if opt.MCP == nil {
+		opt.MCP = http.NotFoundHandler()
+	}
 	s := &Server{
 		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
 		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Log),

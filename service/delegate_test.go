@@ -100,6 +100,8 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		ok(t, y.s.AppendTranscript(y.ctx(), child.Run.ID, child.Run.Lease, []task.Message{
 			{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","input":{"path":"main.go"}}`)},
 			{Type: "tool_call", Content: "read", Data: []byte(`{"tool":"read","input":{"path":"other.go"}}`)},
+			{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","id":7,"input":{"path":"failed.go"}}`)},
+			{Type: "tool_result", Content: "no", Data: []byte(`{"tool":"edit","id":7,"error":true}`)},
 			{Type: "usage", Content: "", Data: []byte(`{"tokensIn":30,"tokensOut":4}`)},
 			{Type: "usage", Content: "", Data: []byte(`{"tokensIn":"none of these"}`)},
 		}))
@@ -240,13 +242,13 @@ func TestAnAgentDelegatesSoManyTimesAnHour(t *testing.T) {
 	y.delegate(own, task.Delegation{})
 	e := y.refuses(own, task.Delegation{}, task.CodeRateLimited, "boss", "2 times")
 	equal(t, "kind", e.Kind, task.TooMany)
-	equal(t, "seconds to wait", e.Retry, 59*60+1)
+	equal(t, "seconds to wait", e.Retry, 59*60)
 	t.Run("people and other agents are not held up", func(t *testing.T) {
 		y.delegate(maya, task.Delegation{})
 		y.delegate(agentActor("lead"), task.Delegation{})
 	})
 	t.Run("after the hour it may again", func(t *testing.T) {
-		y.forward(59*time.Minute + time.Second)
+		y.forward(59 * time.Minute)
 		boss := agentActor("boss")
 		y.delegate(boss, task.Delegation{})
 	})

@@ -145,6 +145,14 @@ func conclude(d *task.Delegated, r *task.Run, k *task.Task) {
 	}
 }
 
+// Children returns the runs that a run delegated, oldest first, at most 200.
+func (s *Service) Children(ctx context.Context, a task.Actor, run task.ID) ([]*task.Run, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Children(run, 200) })
+}
+
 // StopDelegated gives a delegation up: its task is canceled with all below
 // it, and their processes are stopped. Errors as DelegatedRun; it has ended.
 func (s *Service) StopDelegated(ctx context.Context, a task.Actor, id task.ID, reason string) (task.Delegated, error) {

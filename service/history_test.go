@@ -1,6 +1,7 @@
 package service
 
 import (
+	"sync"
 	"testing"
 
 	"taskyard/task"
@@ -133,4 +134,46 @@ func TestCancelCascades(t *testing.T) {
 	equal(t, "state of the run", y.run(st.Run.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
 	equal(t, "cause of the stop", <-stopped, ErrStopTaskClosed)
 	y.chain()
+}
+
+func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
+	y := newYard(t, func(c *Config) { c.Wakes = false })
+	const total, callers = 10_000, 50
+	first := y.create(maya, "pull", func(n *task.New) { n.Title = "The cornerstone" })
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, first.ID, "laid", 0))
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range (total - 1) / callers {
+				k, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "A brick", Owner: "pull"})
+				if err == nil {
+					_, err = y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	t.Run("by its id", func(t *testing.T) { equal(t, "summary", y.task(first.ID).Summary, "laid") })
+	t.Run("by its words", func(t *testing.T) {
+		ok(t, y.s.Index(y.ctx()))
+		p := must[Page](t)(y.s.History(y.ctx(), vera, task.HistoryFilter{Query: "cornerstone", Limit: 20}))
+		equal(t, "found", len(p.Tasks), 1)
+		equal(t, "id", p.Tasks[0].ID, first.ID)
+	})
+	t.Run("by paging to the end", func(t *testing.T) {
+		seen, f := 0, task.HistoryFilter{Limit: 200}
+		for {
+			p := must[Page](t)(y.s.History(y.ctx(), vera, f))
+			if seen += len(p.Tasks); p.Next == "" {
+				equal(t, "last", p.Tasks[len(p.Tasks)-1].ID, first.ID)
+				break
+			}
+			f.Before = p.Next
+		}
+		equal(t, "seen", seen, (total-1)/callers*callers+1)
+	})
 }

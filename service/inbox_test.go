@@ -69,6 +69,18 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		equal(t, "task", s[0].TaskID, k.ID)
 		equal(t, "reason", s[0].Text, "not today")
 	})
+	t.Run("a task whose blocker was canceled, until a person decides", func(t *testing.T) {
+		y := newYard(t)
+		blocker, k := y.create(maya, "coder", noStart), y.create(maya, "planner", noStart, title("Comes after"))
+		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, k.ID, []task.ID{blocker.ID}))
+		equal(t, "while it may still be done", y.inbox().Totals, task.InboxTotals{})
+		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, blocker.ID, ""))
+		b := y.inbox().BlockerCanceled
+		equal(t, "tasks", len(b), 1)
+		equal(t, "title", b[0].Title, "Comes after")
+		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, k.ID, nil))
+		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
+	})
 	t.Run("at most fifty of each kind, and the whole number", func(t *testing.T) {
 		y := newYard(t)
 		for range task.MaxInbox + 2 {

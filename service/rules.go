@@ -73,12 +73,11 @@ func (s *Service) allowed(a task.Actor, p task.Perm) error {
 }
 
 // speaks checks that the caller may act under an agent's name.
-func speaks(a task.Actor, agent string) error {
-	if !a.IsAgent() || a.Name == agent {
-		return nil
-	}
-	return task.Errorf(task.Forbidden, task.CodeNotYourName, "agent %s may not act as %s", a.Name, agent)
-}
+func speaks(a task.Actor, agent string) error { return a.Speaks(agent) }
+
+// UsesTasks tells whether the caller may use tasks at all: people may, agents
+// need the capability.
+func (s *Service) UsesTasks(a task.Actor) bool { return s.allowed(a, task.Read) == nil }
 
 // related checks that an agent may change this task: as owner, creator, or
 // owner of an ancestor. A run may not change the ancestors of its own task.

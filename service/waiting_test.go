@@ -128,6 +128,19 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 			must[task.Message](y.t)(y.s.Notify(ctx, maya, k.ID, "?", true))
 			return func() task.ID { return must[task.Message](y.t)(y.s.Reply(ctx, maya, k.ID, "!")).TaskID }
 		},
+		"the last blocker is done": func(y *yard) func() task.ID {
+			first, k := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
+			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, []task.ID{first.ID}))
+			return func() task.ID {
+				must[*task.Task](y.t)(y.s.CompleteTask(ctx, maya, first.ID, "", 0))
+				return k.ID
+			}
+		},
+		"the blockers are left out": func(y *yard) func() task.ID {
+			first, k := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
+			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, []task.ID{first.ID}))
+			return func() task.ID { return must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, nil)).ID }
+		},
 		"a subtask is created": func(y *yard) func() task.ID {
 			k := y.create(maya, "planner", noStart, steps("one"))
 			return func() task.ID { return y.subtask(planner, k.ID, 0, "coder").ID }

@@ -71,7 +71,7 @@ func (d *ApprovalDetail) why() string {
 	switch {
 	case d.Run.RetryOf != 0:
 		return "asks to try run " + d.Run.RetryOf.String() + " again"
-	case d.Run.Depth > 0 || d.Parent != nil:
+	case d.Run.Depth > 0 || d.Parent != nil || d.Run.Cause == task.CauseDelegate:
 		return "asks to delegate"
 	}
 	return "asks to run"

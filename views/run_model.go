@@ -67,6 +67,8 @@ func causeWords(c task.Cause) string {
 		return "as a retry"
 	case task.CauseFollowUp:
 		return "as a follow-up"
+	case task.CauseDelegate:
+		return "by delegation"
 	}
 	return string(c)
 }

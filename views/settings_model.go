@@ -99,6 +99,38 @@ func (f *FreshToken) curlLine() string {
 		`  $TASKYARD_URL/api/agents/` + f.Token.Agent + `/signup`
 }
 
+// mcpLine connects Claude Code. The single quotes leave the variable's name,
+// not the secret, in the shell's history and in the configuration.
+func (f *FreshToken) mcpLine() string {
+	return `claude mcp add --transport http taskyard ` + f.URL + `/mcp --header 'Authorization: Bearer ${TASKYARD_TOKEN}'`
+}
+
+// mcpConfig connects the other coding agents: most read this block.
+func (f *FreshToken) mcpConfig() string {
+	return `{
+  "mcpServers": {
+    "taskyard": {
+      "type": "http",
+      "url": "` + f.URL + `/mcp",
+      "headers": {"Authorization": "Bearer ` + f.Secret + `"}
+    }
+  }
+}`
+}
+
+// mcpProgram connects agents that start their servers as programs.
+func (f *FreshToken) mcpProgram() string {
+	return `{
+  "mcpServers": {
+    "taskyard": {
+      "command": "taskyard",
+      "args": ["mcp"],
+      "env": {"TASKYARD_URL": "` + f.URL + `", "TASKYARD_TOKEN": "` + f.Secret + `"}
+    }
+  }
+}`
+}
+
 // scopeWords says a token's scope as people read it.
 func scopeWords(scope string) string {
 	var words []string

@@ -56,7 +56,7 @@ func TokensPage(c Chrome, m TokensModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Tokens) == 0 {
-				templ_7745c5c3_Err = Empty("No tokens yet", "A token lets an agent or a program use the JSON endpoints.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("No tokens yet", "A token lets an agent or a program use MCP and the JSON endpoints.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

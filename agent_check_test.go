@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/cli"
+)
+
+func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := file("good.md", "---\ndescription: reads\ntools: Read\n---\nRead.\n")
+	odd := file("odd.md", "---\ndescription: reads\ntools: Read, Teleport\n---\nRead.\n")
+	bad := file("bad.md", "---\ndescription: runs\ntools: Read\nmax_turns: many\n---\nRun.\n")
+	runner := file("runner.md", "---\ndescription: runs\ntools: Read\nrunner: mine\n---\nRun.\n")
+	check := func(args ...string) (string, int) {
+		out, errs, code := do(t, "", append([]string{"agent", "check", "--data", dir}, args...)...)
+		if code == exitUsage {
+			t.Log(errs)
+		}
+		return out, code
+	}
+	t.Run("a good one has a mark, and the code is 0", func(t *testing.T) {
+		if out, code := check(good); code != exitOK || out != "✓ "+good+": valid" {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+	t.Run("a warning names line, reason and hint, and the code is 0", func(t *testing.T) {
+		out, code := check(odd)
+		if code != exitOK || !strings.HasPrefix(out, "⚠ ") || !strings.Contains(out, "⚠ line 3: ") || !strings.Contains(out, "Teleport") {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+	t.Run("one invalid file of several makes it 1", func(t *testing.T) {
+		out, code := check(good, bad)
+		if code != exitRefused || !strings.Contains(out, "✓ "+good) || !strings.Contains(out, "✗ "+bad) || !strings.Contains(out, "✗ line 4: ") {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+	t.Run("runners are those of the data folder", func(t *testing.T) {
+		if out, code := check(runner); code != exitRefused || !strings.Contains(out, "mine") {
+			t.Errorf("%d %s", code, out)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "taskyard.toml"), []byte("[runners.mine]\nkind = \"command\"\ncommand = [\"true\"]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, code := check(runner); code != exitOK {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+	t.Run("--json is one document", func(t *testing.T) {
+		out, code := check("--json", good, bad)
+		var doc struct{ Agents []verdict }
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != cli.ExitRefused || len(doc.Agents) != 2 || doc.Agents[1].Problems[0].Line != 4 {
+			t.Errorf("%d %v %s", code, err, out)
+		}
+	})
+	t.Run("a file that is not there is wrong usage", func(t *testing.T) {
+		if _, code := check(good + "x"); code != exitUsage {
+			t.Errorf("%d", code)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/alecthomas/kong"
+
+	"taskyard/cli"
+)
+
+// clientCommands speak to a running server, wherever it is.
+type clientCommands struct {
+	Task     cli.Tasks          `cmd:"" help:"Create, claim, plan, hand over and finish tasks."`
+	Todo     cli.Todos          `cmd:"" help:"Use the todo list of an agent."`
+	Agent    agentCmd           `cmd:"" help:"See the agents and their queues; check definition files."`
+	Runs     cli.Runs           `cmd:"" name:"run" help:"See runs, decide on them, wait for them."`
+	Delegate cli.Delegate       `cmd:"" help:"Have another agent do a piece of work for you."`
+	Inbox    cli.Inbox          `cmd:"" help:"See what waits for people."`
+	Events   cli.Events         `cmd:"" help:"Read the log of what happened, or follow it."`
+	Pause    cli.Pause          `cmd:"" help:"Pause one agent or the whole yard: nothing is dispatched or claimed."`
+	Resume   cli.Resume         `cmd:"" help:"End a pause."`
+	Stop     cli.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole yard and end every run."`
+	WhoAmI   cli.WhoAmI         `cmd:"" name:"whoami" help:"Tell whom the token speaks for."`
+}
+
+// agentCmd are the commands on agents; check needs no server.
+type agentCmd struct {
+	List  cli.AgentList  `cmd:"" help:"List the agents with their load."`
+	Show  cli.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
+	Queue cli.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
+	Check agentCheckCmd  `cmd:"" help:"Check definition files before they are served. Needs no server."`
+
+	JSON cli.JSONFlag `name:"json" help:"Print JSON."`
+}
+
+// groups part the commands in the help.
+var groups = []kong.Group{
+	{Key: "serve", Title: "Serve a yard:"},
+	{Key: "work", Title: "Work with a yard:"},
+	{Key: "data", Title: "Look after a data folder:"},
+	{Key: "self", Title: "This program:"},
+}
+
+// yardOf gives client commands their surroundings.
+func yardOf(e *env) *cli.Yard {
+	return &cli.Yard{Ctx: e.ctx, Getenv: e.getenv, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Width: columns(e.stdout)}
+}
+
+// withExamples shows the examples of each command in its help.
+func withExamples(k *kong.Kong) error {
+	k.Model.Detail = cli.Examples("")
+	return kong.Visit(k.Model, func(v kong.Visitable, next kong.Next) error {
+		if n, ok := v.(*kong.Node); ok {
+			n.Detail = cli.Examples(n.Path())
+		}
+		return next(nil)
+	})
+}
+
+// misused tells what is wrong with a command line, and where to read more.
+func misused(e *env, err error) int {
+	at := "taskyard"
+	var p *kong.ParseError
+	if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
+		at = p.Context.Selected().FullPath()
+	}
+	fmt.Fprintf(e.stderr, "taskyard: %v; %s --help tells more\n", err, at)
+	return cli.ExitUsage
+}
+
+// ended prints an error and returns the exit code that stands for it.
+func ended(e *env, err error) int {
+	if err == nil {
+		return cli.ExitDone
+	}
+	fmt.Fprintln(e.stderr, "taskyard:", cli.Printable(err.Error()))
+	var usage *usageError
+	var coded *exitError
+	switch {
+	case errors.As(err, &usage):
+		return cli.ExitUsage
+	case errors.As(err, &coded):
+		return coded.code
+	}
+	return cli.ExitCode(err)
+}

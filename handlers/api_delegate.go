@@ -1,0 +1,138 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"taskyard/task"
+)
+
+type delegateIn struct {
+	Body struct {
+		Task        string      `json:"task,omitempty" doc:"what is to be done; its first line becomes the title"`
+		Description string      `json:"description,omitempty" doc:"the same under another name"`
+		AgentType   string      `json:"agentType,omitempty" doc:"who does it: an agent id; default general-purpose; list answers the agents instead"`
+		Model       string      `json:"model,omitempty" doc:"default: by estimatedComplexity, else the agent's, the caller's, the provider's"`
+		Complexity  string      `json:"estimatedComplexity,omitempty" enum:"low,medium,high"`
+		StepIndex   *int        `json:"stepIndex,omitempty" doc:"0-based step of the caller's task that the subtask is linked to"`
+		Resources   []int       `json:"resources,omitempty" doc:"0-based resources of the caller's task that it is given"`
+		Tools       []string    `json:"tools,omitempty" doc:"fewer tools than the agent's that the caller has too"`
+		Limits      task.Limits `json:"limits,omitzero" doc:"tighter limits than the agent's and what is left of the caller's"`
+		TaskID      apiID       `json:"taskId,omitempty" doc:"the caller's task; left out inside a run"`
+		WaitSeconds int         `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"wait so long for the end"`
+	}
+}
+
+// delegation checks what only this surface knows.
+func (in *delegateIn) delegation() (task.Delegation, error) {
+	b := in.Body
+	if b.Task != "" && b.Description != "" {
+		return task.Delegation{}, task.FieldErrorf("description", "is another name of task: send one of them")
+	}
+	return task.Delegation{
+		ParentTask: task.ID(b.TaskID), Task: b.Task + b.Description, AgentType: b.AgentType, Model: b.Model, Complexity: b.Complexity,
+		StepIndex: b.StepIndex, Resources: b.Resources, Tools: b.Tools, Limits: b.Limits, Wait: seconds(b.WaitSeconds),
+	}, nil
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// delegateBody is how a delegation stands, or with agentType list the agents.
+type delegateBody struct {
+	run    *task.Delegated
+	agents *agentTypes
+}
+
+type agentTypes struct {
+	Agents []task.AgentType `json:"agents"`
+}
+
+// MarshalJSON writes the one that is there.
+func (b delegateBody) MarshalJSON() ([]byte, error) {
+	if b.agents != nil {
+		return marshalJSON(b.agents)
+	}
+	return marshalJSON(b.run)
+}
+
+// Schema tells huma both forms.
+func (delegateBody) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{
+		r.Schema(reflect.TypeFor[task.Delegated](), true, "Delegated"), r.Schema(reflect.TypeFor[agentTypes](), true, "AgentTypes"),
+	}}
+}
+
+type delegateOut struct {
+	Status int
+	Body   delegateBody
+}
+
+type delegatedOut struct {
+	Status int
+	Body   task.Delegated
+}
+
+// delegatedAnswer is 200 for what has ended and 202 for what has not.
+func delegatedAnswer(d task.Delegated, err error) (*delegatedOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &delegatedOut{standing(d), d}, nil
+}
+
+func standing(d task.Delegated) int {
+	if d.Ended() {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
+}
+
+type followIn struct {
+	RunPath
+	WaitSeconds int `query:"waitSeconds" minimum:"0" maximum:"50" doc:"wait so long for the end"`
+}
+
+func (s *Server) delegateOperations() {
+	handle(s, op{
+		Method: "POST", Path: "/api/delegate", Need: task.Write, Status: 202, Tag: "Delegation", Summary: "Give work to another agent",
+		Desc: "Makes a subtask of the caller's task, owned by the agent, and its run. 200 when that ended within `waitSeconds`, else 202 with the status so far; a run that failed is an answer with `success: false`. " +
+			"Inside a run the task is that of the run. Elsewhere it is `taskId`, which the caller must own, and without one the new task stands alone. " +
+			"The run has no tool and no limit that the caller's run does not have.",
+	}, s.delegate)
+	handle(s, op{
+		Method: "GET", Path: "/api/delegate/{id}", Need: task.Read, Tag: "Delegation", Summary: "See how a delegation stands, or wait for its end",
+		Desc: "By the id of any of its runs. 200 when it has ended, else 202. For the agent that asked, owners of the tasks above, and people.",
+	}, func(ctx context.Context, in *followIn) (*delegatedOut, error) {
+		wait := seconds(in.WaitSeconds)
+		if wait > 0 {
+			s.allow(ctx, wait)
+		}
+		return delegatedAnswer(s.svc.DelegatedRun(ctx, actorIn(ctx), in.ID.ID, wait))
+	})
+	handle(s, op{
+		Method: "POST", Path: "/api/delegate/{id}/stop", Need: task.Write, Tag: "Delegation", Summary: "Give a delegation up",
+		Desc: "Cancels its task and all below it; their processes are stopped.",
+	}, func(ctx context.Context, in *cancelRunIn) (*delegatedOut, error) {
+		return delegatedAnswer(s.svc.StopDelegated(ctx, actorIn(ctx), in.ID.ID, in.body().Reason))
+	})
+}
+
+func (s *Server) delegate(ctx context.Context, in *delegateIn) (*delegateOut, error) {
+	if in.Body.AgentType == task.ListAgents {
+		list, err := s.svc.AgentTypes(actorIn(ctx))
+		return &delegateOut{http.StatusOK, delegateBody{agents: &agentTypes{list}}}, err
+	}
+	d, err := in.delegation()
+	if err != nil {
+		return nil, err
+	}
+	if d.Wait > 0 {
+		s.allow(ctx, d.Wait)
+	}
+	got, err := s.svc.Delegate(ctx, actorIn(ctx), d)
+	return &delegateOut{standing(got), delegateBody{run: &got}}, err
+}

@@ -1,0 +1,165 @@
+package handlers
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// boss defines an agent that may delegate, and a token of its name.
+func (s *site) boss() {
+	s.t.Helper()
+	text, err := json.Marshal(object{"text": "---\ndescription: asks\ntools: read, task\nrunner: script\n---\nAsk.\n"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.do("admin", "PUT", "/api/agents/boss", string(text)).want(200)
+	s.mint("boss", service.NewToken{Agent: "boss"})
+}
+
+// startRun starts the next run that may start, and returns it.
+func (s *site) startRun() *service.Start {
+	s.t.Helper()
+	st, _, err := s.svc.NextRun(s.t.Context(), nil)
+	if err != nil || st == nil {
+		s.t.Fatalf("no run starts: %v", err)
+	}
+	return st
+}
+
+func (s *site) endRun(st *service.Start, summary string) {
+	s.t.Helper()
+	end := service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary}
+	if err := s.svc.FinishRun(s.t.Context(), st.Run.ID, st.Run.Lease, end); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+type delegatedBody struct {
+	RunID, TaskID, Summary, Error string
+	Status                        task.RunStatus
+	Phase                         task.Phase
+	Success                       bool
+}
+
+func TestDelegatingOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a := s.do("operator", "POST", "/api/delegate", `{"task":"Read it","agentType":"coder"}`).want(202)
+	t.Run("the answer has its fields, all of them and no other", func(t *testing.T) {
+		want := []string{"artifacts", "error", "filesModified", "phase", "runId", "status", "success", "summary", "taskId", "tokensUsed", "toolCalls"}
+		if got := slices.Sorted(maps.Keys(decode[object](a))); !slices.Equal(got, want) {
+			t.Errorf("%v", got)
+		}
+	})
+	d := decode[delegatedBody](a)
+	t.Run("202 while it has not ended, 200 when it has", func(t *testing.T) {
+		s.do("operator", "GET", "/api/delegate/"+d.RunID, "").want(202)
+		s.endRun(s.startRun(), "It says hello.")
+		got := decode[delegatedBody](s.do("operator", "GET", "/api/delegate/"+d.RunID+"?waitSeconds=50", "").want(200))
+		if !got.Success || got.Summary != "It says hello." || got.Status != task.RunCompleted {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("the run tells of it", func(t *testing.T) {
+		if r := decode[object](s.do("viewer", "GET", "/api/runs/"+d.RunID, "").want(200)); r["cause"] != "delegate" || r["depth"] != 1.0 {
+			t.Errorf("%v", r)
+		}
+	})
+	t.Run("200 when it ends within the wait, which may be longer than the server's own limits", func(t *testing.T) {
+		short := newSite(t, func(_ *Options, h *http.Server) {
+			h.ReadTimeout, h.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+		})
+		sub := short.svc.Hub().Subscribe("runs")
+		defer sub.Close()
+		got := make(chan answer, 1)
+		go func() {
+			got <- short.do("operator", "POST", "/api/delegate", `{"task":"Read it","agentType":"coder","waitSeconds":50}`)
+		}()
+		<-sub.C
+		st := short.startRun()
+		<-time.After(500 * time.Millisecond) // longer than those limits
+		short.endRun(st, "At last.")
+		if d := decode[delegatedBody]((<-got).want(200)); d.Summary != "At last." {
+			t.Errorf("%+v", d)
+		}
+	})
+	t.Run("description is another name of task", func(t *testing.T) {
+		s.do("operator", "POST", "/api/delegate", `{"description":"Read it","agentType":"coder"}`).want(202)
+		s.do("operator", "POST", "/api/delegate", `{"description":"Read it","task":"Read","agentType":"coder"}`).field(task.CodeInvalidField, "description")
+	})
+	t.Run("stop cancels it, once", func(t *testing.T) {
+		d := decode[delegatedBody](s.do("operator", "POST", "/api/delegate", `{"task":"Read it","agentType":"coder"}`).want(202))
+		got := decode[delegatedBody](s.do("operator", "POST", "/api/delegate/"+d.RunID+"/stop", `{"reason":"enough"}`).want(200))
+		if got.Status != task.RunCanceled || !strings.HasSuffix(got.Error, "stopped by user:operator: enough") {
+			t.Errorf("%+v", got)
+		}
+		s.do("operator", "POST", "/api/delegate/"+d.RunID+"/stop", "").problem(409, task.CodeRunEnded)
+	})
+	t.Run("list answers the agents", func(t *testing.T) {
+		list := decode[struct{ Agents []task.AgentType }](s.do("operator", "POST", "/api/delegate", `{"agentType":"list"}`).want(200)).Agents
+		i := slices.IndexFunc(list, func(a task.AgentType) bool { return a.ID == "pull" })
+		if i < 0 || list[i].Startable || list[i].Reason == "" || len(list[i].Tools) != 1 || list[i].Description != "pulls" {
+			t.Errorf("%+v", list)
+		}
+	})
+	t.Run("the same key delegates once", func(t *testing.T) {
+		body := `{"task":"Once","agentType":"coder"}`
+		one := decode[delegatedBody](s.do("operator", "POST", "/api/delegate", body, "Idempotency-Key", "d").want(202))
+		a := s.do("operator", "POST", "/api/delegate", body, "Idempotency-Key", "d").want(202)
+		if two := decode[delegatedBody](a); two.RunID != one.RunID || a.Header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%+v, %+v", one, two)
+		}
+	})
+}
+
+func TestWrongDelegations(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.boss()
+	id := s.create("boss", `"start":false,"steps":[{"title":"a"}]`)
+	for _, c := range []struct {
+		name, body, field string
+		code              task.Code
+	}{
+		{"nothing", `{}`, "task", task.CodeInvalidField},
+		{"an unknown agent", `{"task":"x","agentType":"ghost"}`, "agentType", task.CodeUnknownAgent},
+		{"an invalid agent", `{"task":"x","agentType":"bad"}`, "agentType", task.CodeInvalidAgent},
+		{"another complexity", `{"task":"x","agentType":"coder","estimatedComplexity":"huge"}`, "estimatedComplexity", task.CodeInvalidField},
+		{"an unknown model", `{"task":"x","agentType":"coder","model":"gamma"}`, "model", task.CodeInvalidField},
+		{"a step out of range", `{"task":"x","agentType":"coder","taskId":` + id + `,"stepIndex":1}`, "stepIndex", task.CodeInvalidField},
+		{"a resource out of range", `{"task":"x","agentType":"coder","taskId":` + id + `,"resources":[0]}`, "resources[0]", task.CodeInvalidField},
+		{"a step of nothing", `{"task":"x","agentType":"coder","stepIndex":0}`, "stepIndex", task.CodeInvalidField},
+		{"an unknown tool", `{"task":"x","agentType":"coder","tools":["sword"]}`, "tools", task.CodeInvalidField},
+		{"a wider tool", `{"task":"x","agentType":"coder","tools":["bash"]}`, "tools", task.CodeInvalidField},
+		{"wider limits", `{"task":"x","agentType":"coder","limits":{"timeoutSeconds":99999}}`, "limits.timeoutSeconds", task.CodeInvalidField},
+		{"a long wait", `{"task":"x","agentType":"coder","waitSeconds":51}`, "waitSeconds", task.CodeInvalidField},
+		{"half an id", `{"task":"x","agentType":"coder","taskId":"7a"}`, "taskId", task.CodeInvalidField},
+		{"another spelling", `{"task":"x","agent_type":"coder"}`, "agent_type", task.CodeInvalidField},
+	} {
+		t.Run(c.name, func(t *testing.T) { s.do("boss", "POST", "/api/delegate", c.body).field(c.code, c.field) })
+	}
+	s.do("boss", "POST", "/api/delegate", `{"task":"x","agentType":"pull"}`).problem(409, task.CodePullOnly)
+	s.do("boss", "POST", "/api/delegate", `{"task":"x","agentType":"coder","taskId":999}`).problem(404, task.CodeTaskNotFound)
+	s.do("agent", "POST", "/api/delegate", `{"task":"x","agentType":"reviewer"}`).problem(403, task.CodeForbidden)
+	s.do("viewer", "POST", "/api/delegate", `{"task":"x","agentType":"reviewer"}`).problem(403, task.CodeForbidden)
+	s.do("viewer", "GET", "/api/delegate/77", "").problem(404, task.CodeRunNotFound)
+	s.do("viewer", "GET", "/api/delegate/1?waitSeconds=51", "").field(task.CodeInvalidField, "waitSeconds")
+	t.Run("too many within an hour", func(t *testing.T) {
+		for range 60 {
+			s.do("boss", "POST", "/api/delegate", `{"task":"x","agentType":"coder"}`).want(202)
+		}
+		a := s.do("boss", "POST", "/api/delegate", `{"task":"x","agentType":"coder"}`)
+		a.problem(429, task.CodeRateLimited)
+		if got := a.Header.Get("Retry-After"); got != "3600" {
+			t.Errorf("Retry-After: %q", got)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+
+	"taskyard/task"
+)
+
+type meOut struct {
+	Body struct {
+		Name   string    `json:"name" doc:"agent id or user:NAME"`
+		Role   task.Role `json:"role" enum:"agent,viewer,operator,reviewer,admin"`
+		Scope  string    `json:"scope" doc:"as of a token: agent:ID, read, operate, review or admin, and act-as"`
+		Agent  string    `json:"agent,omitempty" doc:"the agent that the token speaks for"`
+		RunID  task.ID   `json:"runId,omitzero" doc:"the run that the token is bound to"`
+		UserID task.ID   `json:"userId,omitzero" doc:"the person, where it is one"`
+	}
+}
+
+func (s *Server) meOperations() {
+	handle(s, op{Method: "GET", Path: "/api/me", Need: task.SignedIn, Tag: "People", Summary: "Tell who the token or session speaks for"}, func(ctx context.Context, _ *struct{}) (*meOut, error) {
+		return meAnswer(actorIn(ctx)), nil
+	})
+}
+
+func meAnswer(a task.Actor) *meOut {
+	out := &meOut{}
+	b := &out.Body
+	b.Name, b.Role, b.Scope, b.RunID, b.UserID = a.Name, a.Role, scopeOf(a), a.RunID, a.UserID
+	if a.IsAgent() {
+		b.Agent = a.Name
+	}
+	return out
+}
+
+// scopeOf is the scope with which a token could do what the caller may.
+func scopeOf(a task.Actor) string {
+	var scopes []string
+	if a.IsAgent() {
+		scopes = append(scopes, "agent:"+a.Name)
+	}
+	for scope, role := range task.Scopes {
+		if role == a.Role {
+			scopes = append(scopes, scope)
+		}
+	}
+	if a.ActAs {
+		scopes = append(scopes, "act-as")
+	}
+	return strings.Join(scopes, " ")
+}

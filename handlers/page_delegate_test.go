@@ -1,0 +1,43 @@
+package handlers
+
+import (
+	"net/http"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+func TestPagesTellWhoDelegated(t *testing.T) {
+	t.Parallel()
+	y := newPageYard(t)
+	b := y.maya()
+	k := y.create(task.Actor{Name: "user:maya", Role: task.RoleAdmin}, task.New{Title: "The whole", Owner: "planner", NoStart: true})
+	if _, err := y.svc.RunNow(t.Context(), task.SystemActor, k.ID); err != nil {
+		t.Fatal(err)
+	}
+	parent, _, err := y.svc.NextRun(t.Context(), nil)
+	y.ok(err)
+	a, err := y.svc.Authenticate(t.Context(), parent.Token, "")
+	y.ok(err)
+	d, err := y.svc.Delegate(t.Context(), a, task.Delegation{Task: "The <b>part</b>", AgentType: "coder"})
+	y.ok(err)
+	want := []string{"delegated by", `href="/runs/` + parent.Run.ID.String() + `"`, `href="/tasks/` + k.ID.String() + `"`, "depth 1"}
+	t.Run("the run", func(t *testing.T) {
+		b.get("/runs/" + d.RunID.String()).is(http.StatusOK).shows(append(want, "by delegation")...)
+	})
+	t.Run("the approval, with the agent that asks", func(t *testing.T) {
+		b.get("/approvals/" + d.RunID.String()).is(http.StatusOK).shows(append(want, "planner", "asks to delegate")...).hides("<b>part</b>")
+	})
+	t.Run("the run that asked lists it", func(t *testing.T) {
+		b.get("/runs/"+parent.Run.ID.String()).is(http.StatusOK).shows("1 delegated run", `href="/runs/`+d.RunID.String()+`"`)
+	})
+	t.Run("a run that nobody delegated says nothing of it", func(t *testing.T) {
+		b.get("/runs/" + parent.Run.ID.String()).hides("delegated by")
+	})
+	t.Run("the task's log tells it in words", func(t *testing.T) {
+		_, err := y.svc.ApproveRun(t.Context(), task.Actor{Name: "user:maya", Role: task.RoleAdmin}, d.RunID, service.Approve{})
+		y.ok(err)
+		b.get("/tasks/" + d.TaskID.String()).is(http.StatusOK).shows("planner")
+	})
+}
