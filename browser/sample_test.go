@@ -21,7 +21,7 @@ var sampleAgents = map[string]string{
 type sample struct {
 	*yard
 	limiter, ship, question, failed, lonely, canceled, big, waits task.ID
-	approval, running, completed, broken                   task.ID // runs
+	approval, running, completed, broken                          task.ID // runs
 }
 
 func newSample(t testing.TB) *sample {
