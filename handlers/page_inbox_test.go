@@ -62,7 +62,7 @@ func TestPausePages(t *testing.T) {
 		b.post("/agents/coder/pause", "reason", " \r\n ").is(422).shows("must not be blank")
 		b.post("/agents/coder/pause", "reason", "It broke\r\nthe build.").leadsTo("/agents/coder").shows("coder is paused", "the build.", "/agents/coder/resume").hides(`href="/agents/coder/pause"`)
 		b.get("/queues").shows(">Paused<").hides("The yard is paused")
-		b.get("/tasks/" + k.ID.String()).shows("coder is paused by", "since 09:00 UTC")
+		b.get("/tasks/"+k.ID.String()).shows("coder is paused by", "since 09:00 UTC")
 		b.post("/agents/coder/pause", "reason", "again").is(409).shows("is paused by user:maya")
 		viewer.get("/agents/coder").shows("coder is paused").hides("/agents/coder/resume")
 	})
