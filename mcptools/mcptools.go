@@ -72,6 +72,7 @@ func (y *yard) server(p profile) *mcp.Server {
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 		},
 	})
+	s.AddReceivingMiddleware(y.survive)
 	if p == profileNone {
 		return s
 	}
