@@ -248,3 +248,29 @@ func TestManyHangUpAtOnce(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestAListenerIsGoneWithItsCaller holds for the one method that answers with
+// a stream: nothing ever comes on it, and no goroutine may stay.
+func TestAListenerIsGoneWithItsCaller(t *testing.T) {
+	y := newYard(t)
+	y.answer("coder", "/mcp", ping)
+	before := runtime.NumGoroutine()
+	ctx, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	for range 20 {
+		body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":` + newMeta + `,"notifications":{}}}`
+		res, err := y.post(ctx, "coder", "/mcp", body, newHeaders(""), setHeader("Mcp-Method", "subscriptions/listen"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
+			t.Fatalf("%d %v", res.StatusCode, res.Header)
+		}
+	}
+	if runtime.NumGoroutine() < before+20 {
+		t.Errorf("nobody listens")
+	}
+	hangUp()
+	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before+2 })
+}
