@@ -43,7 +43,7 @@ func decode(args []arg, raw json.RawMessage) (values, error) {
 	}
 	for _, a := range args {
 		if a.required && !v.has(a.name) {
-			p.Add(a.name, "is required: %s", a.doc)
+			p.Add(a.name, "is required (%s)", a.doc)
 		}
 	}
 	return v, p.Err()
