@@ -9,14 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"taskyard/task"
 )
-
-const deadline = 60 * time.Second // the machine may be busy
 
 // The test binary plays the keeper of a shell command, too.
 func TestMain(m *testing.M) {
@@ -47,7 +44,7 @@ func newBox(t testing.TB, with ...func(*Options)) *Box {
 	return b
 }
 
-type args = map[string]any
+type args map[string]any
 
 func call(t testing.TB, b *Box, tool string, a args) Result {
 	t.Helper()

@@ -135,9 +135,10 @@ func decode(schema *jsonschema.Resolved, args json.RawMessage, into any) error {
 }
 
 // schemaError shortens "validating root: validating /properties/limit: …" to
-// "limit: …". The library repeats whole values; nobody needs those.
+// "limit: …". The library repeats whole values, which nobody needs, and writes
+// numbers as fractions.
 func schemaError(err error) string {
 	s := strings.TrimPrefix(err.Error(), "validating root: ")
 	s = strings.TrimPrefix(s, "validating /properties/")
-	return cutMiddle(strings.ReplaceAll(s, ".000000", ""), 300)
+	return cutMiddle(strings.NewReplacer(".000000", "", "/1 is ", " is ").Replace(s), 300)
 }
