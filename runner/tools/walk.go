@@ -1,0 +1,73 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+)
+
+// The bounds of one search.
+const (
+	maxWalk  = 200_000 // entries that are looked at
+	maxDepth = 100     // folders below each other
+)
+
+// errEnough ends a walk early, without an error.
+var errEnough = errors.New("enough")
+
+// walk calls each for every entry below a folder but other folders, in the
+// order of names. Links are not followed; .git folders, other file systems and
+// folders that cannot be read are passed over. whole is false when a bound cut
+// the walk short.
+func (b *Box) walk(ctx context.Context, folder string, each func(name string, e fs.DirEntry) error) (whole bool, err error) {
+	w := &walk{left: maxWalk, whole: true, each: each}
+	err = b.descend(ctx, folder, 0, w)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return w.whole, err
+}
+
+// walk is one search.
+type walk struct {
+	left  int // entries
+	whole bool
+	each  func(string, fs.DirEntry) error
+}
+
+func (b *Box) descend(ctx context.Context, folder string, depth int, w *walk) error {
+	entries, whole, err := b.entries(folder)
+	if err != nil {
+		return err
+	}
+	w.whole = w.whole && whole
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return errStopped
+		}
+		if w.left--; w.left < 0 {
+			w.whole = false
+			return errEnough
+		}
+		name := path.Join(folder, e.Name())
+		switch {
+		case !e.IsDir():
+			err = w.each(name, e)
+		case e.Name() == ".git":
+			continue
+		case depth == maxDepth:
+			w.whole = false
+			continue
+		default:
+			err = b.descend(ctx, name, depth+1, w)
+			if !errors.Is(err, errEnough) && !errors.Is(err, errStopped) {
+				err = nil // gone, forbidden or of another file system
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
