@@ -140,7 +140,8 @@ func agentOptions(c *config.Config) agentfile.Options {
 		case "command":
 			return ""
 		case "builtin":
-			return "no model provider is configured; it claims its tasks with a token"
+			_, problem := providerOf(c, name)
+			return problem
 		default:
 			return "runners of kind " + kind + " are not part of this version"
 		}
