@@ -10,7 +10,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"taskyard/runner/model"
-	"taskyard/task"
 )
 
 // What agents may do with their task; who may delegate has more.
@@ -81,7 +80,7 @@ func resolved(schema json.RawMessage) *jsonschema.Resolved {
 
 // call carries out a call that is allowed and whose arguments fit. Where the
 // yard answered with a task, it is returned too.
-func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *task.Task) {
+func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
 	u := t.of[c.Name]
 	if u == nil {
 		return Answer{Text: fmt.Sprintf("agent %s may not use the tool %s: its tools are %s", t.agent, cutBytes(c.Name, 100), t.names()), IsError: true, Denied: true}, nil

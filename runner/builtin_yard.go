@@ -66,8 +66,15 @@ func (y *yardTools) list(ctx context.Context, profile string) (list []model.Tool
 	return list, err
 }
 
+// told is what an answer tells of a task, as far as it matters here.
+type told struct {
+	ID      task.ID
+	Status  task.Status
+	Summary string
+}
+
 // call calls a tool. A call that does not get through is an answer too.
-func (y *yardTools) call(ctx context.Context, name string, args json.RawMessage) (Answer, *task.Task) {
+func (y *yardTools) call(ctx context.Context, name string, args json.RawMessage) (Answer, *told) {
 	var res struct {
 		Content           []struct{ Type, Text string }
 		StructuredContent json.RawMessage
@@ -81,7 +88,7 @@ func (y *yardTools) call(ctx context.Context, name string, args json.RawMessage)
 	for _, c := range res.Content {
 		a.Text += c.Text
 	}
-	var k task.Task
+	var k told
 	if res.IsError || json.Unmarshal(res.StructuredContent, &k) != nil {
 		return a, nil
 	}
