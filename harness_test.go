@@ -26,6 +26,7 @@ import (
 
 	"taskyard/cli"
 	"taskyard/runner"
+	"taskyard/runner/tools"
 )
 
 // patience bounds every wait: the machine may be busy.
@@ -35,6 +36,9 @@ func TestMain(m *testing.M) {
 	// A server in this process starts its shims from this very binary.
 	if len(os.Args) > 1 && os.Args[1] == runner.ShimArg {
 		os.Exit(runner.ShimMain(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == tools.ToolShellArg {
+		os.Exit(tools.ToolShellMain(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == delegateArg {
 		os.Exit(delegateMain())

@@ -38,6 +38,8 @@ var mayImport = map[string][]string{
 	"browser":   everything,
 	".":         everything,
 	"bench":     everything,
+
+	"runner/tools": {"task"},
 }
 
 var everything = []string{"*"}

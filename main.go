@@ -13,6 +13,7 @@ import (
 
 	"taskyard/cli"
 	"taskyard/runner"
+	"taskyard/runner/tools"
 )
 
 // version is set by the linker; "dev" in a plain build.
@@ -59,9 +60,14 @@ type env struct {
 
 func main() {
 	// Before all else: the shim that stands between the server and an agent is
-	// this binary too.
-	if len(os.Args) > 1 && os.Args[1] == runner.ShimArg {
-		os.Exit(runner.ShimMain(os.Args[2:]))
+	// this binary too, and so is the keeper of a shell command.
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case runner.ShimArg:
+			os.Exit(runner.ShimMain(os.Args[2:]))
+		case tools.ToolShellArg:
+			os.Exit(tools.ToolShellMain(os.Args[2:]))
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"taskyard/runner"
+	"taskyard/runner/tools"
 )
 
 // agentArg makes this binary the agent of a run.
@@ -17,6 +18,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case runner.ShimArg:
 			os.Exit(runner.ShimMain(os.Args[2:]))
+		case tools.ToolShellArg:
+			os.Exit(tools.ToolShellMain(os.Args[2:]))
 		case agentArg:
 			os.Exit(scriptedAgent())
 		}

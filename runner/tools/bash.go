@@ -1,0 +1,37 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// The bounds of bash.
+const (
+	shellSeconds    = 120
+	maxShellSeconds = 600
+	maxCommand      = 64 << 10 // characters
+	maxOutput       = 30_000   // characters that are shown, of the beginning and of the end
+)
+
+const bashAbout = "Run a command with bash in the workspace; each call begins anew there. Output and errors together, 30,000 characters of beginning and end at most. 120 s unless told, 600 at most; then, and at its end, all its processes are killed, those in the background too. It reaches the workspace, its own HOME and TMPDIR, and reads the system's programs; the network only when the agent may."
+
+type bashArgs struct {
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"` // seconds
+}
+
+func (b *Box) bash(ctx context.Context, a bashArgs) (Result, error) {
+	if why := refusedShell(b.opts); why != "" {
+		return Result{}, fmt.Errorf("%s", why)
+	}
+	return b.shell(ctx, a)
+}
+
+// wait is the time that a command gets.
+func (a bashArgs) wait() time.Duration {
+	if a.Timeout == 0 {
+		return shellSeconds * time.Second
+	}
+	return time.Duration(a.Timeout) * time.Second
+}

@@ -1,0 +1,244 @@
+//go:build linux
+
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// confined skips where the machine has no landlock that will do.
+func confined(t *testing.T) {
+	t.Helper()
+	if k := machine(); k.landlock < leastLandlock || !k.seccomp {
+		t.Skipf("this machine has landlock v%d, seccomp %v", k.landlock, k.seccomp)
+	}
+}
+
+func bash(t *testing.T, b *Box, command string) string {
+	t.Helper()
+	r := call(t, b, "bash", args{"command": command})
+	if strings.Contains(r.Text, "could not be started") {
+		t.Fatal(r.Text)
+	}
+	return r.Text
+}
+
+func TestBashTellsHowTheCommandEnded(t *testing.T) {
+	confined(t)
+	b := newBox(t)
+	for _, tt := range []struct{ name, command, want string }{
+		{"output and errors come together", "echo one; echo two >&2; echo three", "one\ntwo\nthree\n"},
+		{"it works in the workspace", "pwd", b.opts.Root + "\n"},
+		{"silence is told", "true", "[no output, exit code 0]\n"},
+		{"a failure has its exit code", "echo bad; exit 3", "bad\n[exit code 3]\n"},
+		{"a signal is named", "kill -SEGV $$", "[killed by signal 11 (segmentation fault)]\n"},
+		{"there is no input", "cat; echo end", "end\n"},
+		{"what is no text is replaced", `printf 'a\xff\0b'`, "a\uFFFD\uFFFDb\n"},
+		{"each call begins anew", "cd /usr; x=1", "[no output, exit code 0]\n"},
+		{"pipes and substitutions work", `paste -d+ <(echo 1) <(echo 2) | tr + -`, "1-2\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := bash(t, b, tt.command); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("a failure is an error", func(t *testing.T) {
+		if r := call(t, b, "bash", args{"command": "exit 1"}); !r.IsError {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("the environment of the server is not seen", func(t *testing.T) {
+		t.Setenv("PROVIDER_KEY", "hidden")
+		names := bash(t, b, "env | cut -d= -f1 | sort | tr '\\n' ' '")
+		if want := "HOME LANG PATH PWD SHLVL TERM TMPDIR _ "; strings.TrimSpace(names) != strings.TrimSpace(want) {
+			t.Errorf("it sees %s", names)
+		}
+	})
+}
+
+func TestBashReachesTheWorkspaceAndTheSystemOnly(t *testing.T) {
+	confined(t)
+	outside := secret(t)
+	b := newBox(t)
+	for _, tt := range []struct{ name, command, want string }{
+		{"it writes in the workspace", "mkdir -p a/b && echo x > a/f && mv a/f a/b/ && cat a/b/f", "x\n"},
+		{"it has a home and a place for the passing", "echo 1 > $HOME/x && echo 2 > $TMPDIR/y && cat $HOME/x $TMPDIR/y", "1\n2\n"},
+		{"it runs the system's programs", "ls /usr/bin/env", "/usr/bin/env\n"},
+		{"nothing else can be read", "cat " + outside, "Permission denied"},
+		{"nor through a link", "ln -s " + outside + " link; cat link", "Permission denied"},
+		{"nor be linked to", "ln " + outside + " hard", "ln: "},
+		{"nor be emptied", "truncate -s 0 " + outside, "Permission denied"},
+		{"nor be removed", "rm -f " + outside, "Permission denied"},
+		{"nor be made", "echo x > " + filepath.Dir(outside) + "/new", "Permission denied"},
+		{"the system's folders are not written", "echo x > /usr/bin/zz-taskyard", "Permission denied"},
+		{"secrets of the system are not read", "cat /etc/shadow", "Permission denied"},
+		{"processes are not looked at", "cat /proc/" + strconv.Itoa(os.Getpid()) + "/environ", "Permission denied"},
+		{"devices are not made", "mknod disk b 8 0", "mknod: "},
+		{"devices are not read", "head -c1 /dev/mem", "head: "},
+		{"nothing is mounted", "mount -t tmpfs x .", "mount: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) { has(t, bash(t, b, tt.command), tt.want) })
+	}
+	if got := content(t, outside); got != "top secret" {
+		t.Errorf("the file outside is now %q", got)
+	}
+	t.Run("the server cannot be killed", func(t *testing.T) {
+		if machine().landlock < 6 {
+			t.Skip("landlock forbids signals from version 6 on")
+		}
+		has(t, bash(t, b, "kill -0 "+strconv.Itoa(os.Getpid())), "not permitted")
+		has(t, bash(t, b, "kill -9 $PPID; echo still here"), "not permitted", "still here")
+	})
+	t.Run("the programs of root are not root", func(t *testing.T) {
+		if os.Getuid() != 0 {
+			t.Skip("the tests do not run as root")
+		}
+		has(t, bash(t, b, "chown 1234 . 2>&1; chroot . true 2>&1"), "chown: ", "chroot: ")
+	})
+	t.Run("folders can be opened for it", func(t *testing.T) {
+		b := newBox(t, func(o *Options) { o.ReadOnly = []string{filepath.Dir(outside)} })
+		has(t, bash(t, b, "cat "+outside+"; echo x >> "+outside), "top secret", "Permission denied")
+	})
+}
+
+// dials tries a TCP connection, a UDP packet and a local socket.
+const dials = `
+import socket, sys
+for kind, family, type, to in (("tcp", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", int(sys.argv[1]))),
+		("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 9)), ("unix", socket.AF_UNIX, socket.SOCK_STREAM, sys.argv[2])):
+	try:
+		s = socket.socket(family, type); s.connect(to); print(kind, "open")
+	except OSError as e:
+		print(kind, "closed", e.errno)
+try:
+	socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM); print("pair open")
+	socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+except OSError as e:
+	print("datagrams closed")
+`
+
+func TestBashHasNoNetworkUnlessAllowed(t *testing.T) {
+	confined(t)
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		t.Skip("there is no python3")
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = tcp.Close() }()
+	_, port, _ := net.SplitHostPort(tcp.Addr().String())
+	for _, tt := range []struct {
+		name    string
+		network bool
+		want    []string
+	}{
+		{"closed", false, []string{"tcp closed 13", "udp closed 13", "unix closed 13", "pair open", "datagrams closed"}},
+		{"open, but for local daemons", true, []string{"tcp open", "udp open", "unix closed 13"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBox(t, func(o *Options) { o.Network = tt.network })
+			path := filepath.Join(b.opts.Root, "s")
+			local, err := net.Listen("unix", path)
+			must(t, err)
+			defer func() { _ = local.Close() }()
+			file(t, b, "dial.py", dials)
+			has(t, bash(t, b, "/usr/bin/python3 dial.py "+port+" s"), tt.want...)
+		})
+	}
+}
+
+// daemon starts a process in a session of its own, without a parent, and
+// tells its pid.
+const daemon = `setsid sh -c 'sleep 600 >/dev/null 2>&1 </dev/null & echo $! > pid' ; cat pid; `
+
+func gone(t *testing.T, text string) {
+	t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(text, "\n", 2)[0]))
+	if err != nil {
+		t.Fatalf("no pid in %q", text)
+	}
+	if p, there := procOf(pid); there && !p.dead {
+		t.Errorf("process %d still runs", pid)
+	}
+}
+
+func TestNoProcessOutlivesACallOfBash(t *testing.T) {
+	confined(t)
+	b := newBox(t)
+	t.Run("when the command has ended", func(t *testing.T) {
+		out := bash(t, b, daemon)
+		gone(t, out)
+		has(t, out, "[1 process that it left running were ended]")
+	})
+	t.Run("when its time is over", func(t *testing.T) {
+		r := call(t, b, "bash", args{"command": daemon + "trap '' TERM; sleep 600", "timeout": 1})
+		gone(t, r.Text)
+		has(t, r.Text, "[ended after 1s: give timeout (600 at most)")
+		if !r.IsError {
+			t.Error("it is no error")
+		}
+	})
+	t.Run("when the run is stopped", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer cancel()
+			for t.Context().Err() == nil {
+				if text, _ := os.ReadFile(filepath.Join(b.opts.Root, "ready")); len(text) > 0 {
+					return
+				}
+			}
+		}()
+		raw, _ := json.Marshal(args{"command": daemon + "echo x > ready; sleep 600"})
+		r := b.Call(ctx, "bash", raw)
+		gone(t, r.Text)
+		has(t, r.Text, "the run is being stopped")
+	})
+	t.Run("when it forks without end", func(t *testing.T) {
+		b := newBox(t, func(o *Options) { o.processes = 50 })
+		has(t, bash(t, b, "for i in $(seq 120); do sleep 300 & done; wait"), "too many processes")
+	})
+}
+
+func TestBashShowsBeginningAndEndOfALongOutput(t *testing.T) {
+	confined(t)
+	b := newBox(t)
+	out := bash(t, b, "echo first; yes äöü | head -c 2000000; echo; echo last")
+	has(t, out, "first\n", "bytes are left out here; to get them run the command again with > out.txt", "last\n")
+	if n := len([]rune(out)); n < maxOutput || n > maxOutput+200 || strings.Contains(out, "\uFFFD") {
+		t.Errorf("%d characters are shown", n)
+	}
+	has(t, bash(t, b, "yes | head -c 30000"), strings.Repeat("y\n", 15_000))
+	has(t, bash(t, b, "yes | head -c 30002"), "[2 bytes are left out here")
+}
+
+func TestBashBoundsFilesAndMemory(t *testing.T) {
+	confined(t)
+	b := newBox(t)
+	has(t, bash(t, b, "ulimit -f -d -n -c -x 2>/dev/null; ulimit -f; ulimit -d; ulimit -n; ulimit -c"), "1048576\n4194304\n4096\n0\n")
+	has(t, bash(t, b, "truncate -s 2G big; ls big"), "File size limit exceeded")
+}
+
+func TestBashTellsWhichFilesChanged(t *testing.T) {
+	confined(t)
+	b := newBox(t)
+	old := file(t, b, "old", "x")
+	file(t, b, "touched", "x")
+	must(t, os.Chtimes(old, time.Unix(1, 0), time.Unix(1, 0)))
+	bash(t, b, "sleep 0.05") // the clock of files is coarse
+	r := call(t, b, "bash", args{"command": "mkdir d; echo > d/new; echo >> touched; cat old"})
+	if !slices.Equal(r.Files, []string{"d/new", "touched"}) {
+		t.Errorf("files are %v", r.Files)
+	}
+	if got := b.Changed(); !slices.Contains(got, "d/new") || !slices.Contains(got, "touched") {
+		t.Errorf("changed are %v", got)
+	}
+}

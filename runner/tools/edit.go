@@ -1,0 +1,156 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const editAbout = "Change a text file of the workspace: old_text, which must stand there exactly once, becomes new_text. Read the file first; when it changed since, read it again. 1 MiB at most."
+
+type editArgs struct {
+	Path string `json:"path"`
+	Old  string `json:"old_text"`
+	New  string `json:"new_text"`
+}
+
+func (b *Box) edit(_ context.Context, a editArgs) (Result, error) {
+	name, err := b.place(a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	// The folder is held open, so that an exchange of its name changes nothing.
+	dir, err := b.pin(filepath.Dir(name))
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { _ = dir.Close() }()
+	old, info, err := b.known(dir, name)
+	if err != nil {
+		return Result{}, err
+	}
+	changed, line, err := replaceOnce(name, old, a.Old, a.New)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := b.exchange(dir, name, changed, info); err != nil {
+		return Result{}, err
+	}
+	b.remember(name, sha256.Sum256([]byte(changed)))
+	return Result{
+		Text:  fmt.Sprintf("edited %s at line %s (%s)", name, count(line), plural(len(changed), "byte")),
+		Files: b.note(filepath.ToSlash(name)),
+	}, nil
+}
+
+// known returns the content of a file that the agent has read here, and that
+// nobody changed since.
+func (b *Box) known(dir *os.Root, name string) (content string, info fs.FileInfo, err error) {
+	base := filepath.Base(name)
+	info, err = dir.Lstat(base)
+	if err != nil {
+		return "", nil, explain(name, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return "", nil, fmt.Errorf("%s is a symbolic link: edit the file that it leads to", name)
+	}
+	if err := b.refuseFile(name, info); err != nil {
+		return "", nil, err
+	}
+	if info.Size() > maxWrite {
+		return "", nil, fmt.Errorf("%s is %s bytes long, at most %s can be edited: use bash", name, count(info.Size()), count(maxWrite))
+	}
+	b.mu.Lock()
+	seen, ok := b.seen[name]
+	b.mu.Unlock()
+	if !ok {
+		return "", nil, fmt.Errorf("%s was not read yet: read it first, then edit it", name)
+	}
+	f, err := dir.OpenFile(base, openFlags, 0)
+	if err != nil {
+		return "", nil, explain(name, err)
+	}
+	defer func() { _ = f.Close() }()
+	if info, err = f.Stat(); err == nil {
+		err = b.refuseFile(name, info)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxWrite+1))
+	if err != nil {
+		return "", nil, explain(name, err)
+	}
+	if sha256.Sum256(text) != seen {
+		return "", nil, fmt.Errorf("%s was changed since it was read: read it again, then edit it", name)
+	}
+	return string(text), info, nil
+}
+
+// replaceOnce exchanges the one place where old stands. line is where it
+// begins.
+func replaceOnce(name, content, old, updated string) (changed string, line int, err error) {
+	// Reading shows lines without their ends, so a model cannot know of CRLF.
+	if strings.Contains(content, "\r\n") && !strings.Contains(old, "\r") {
+		old, updated = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(updated, "\n", "\r\n")
+	}
+	switch n := strings.Count(content, old); {
+	case old == updated:
+		return "", 0, errors.New("new_text: it is the same as old_text")
+	case n == 0:
+		return "", 0, fmt.Errorf("old_text: it does not stand in %s: copy it exactly, blanks and tabs too, without the line numbers", name)
+	case n > 1 || strings.Contains(content[strings.Index(content, old)+1:], old):
+		return "", 0, fmt.Errorf("old_text: it stands in %s more than once (lines %s): give more of the lines around it", name, placesOf(content, old))
+	}
+	at := strings.Index(content, old)
+	changed = content[:at] + updated + content[at+len(old):]
+	if len(changed) > maxWrite {
+		return "", 0, fmt.Errorf("new_text: the file would be %s bytes long, at most %s are allowed", count(len(changed)), count(maxWrite))
+	}
+	return changed, 1 + strings.Count(content[:at], "\n"), nil
+}
+
+// placesOf lists the lines on which old begins, at most five.
+func placesOf(content, old string) string {
+	var lines []string
+	for from := 0; ; {
+		at := strings.Index(content[from:], old)
+		if at < 0 {
+			return strings.Join(lines, ", ")
+		}
+		if len(lines) == 5 {
+			return strings.Join(lines, ", ") + " …"
+		}
+		from += at + 1
+		lines = append(lines, count(1+strings.Count(content[:from-1], "\n")))
+	}
+}
+
+// exchange puts a new file in the place of the old one: at no moment is there
+// half of either.
+func (b *Box) exchange(dir *os.Root, name, content string, was fs.FileInfo) error {
+	base, temp := filepath.Base(name), ".taskyard-"+rand.Text()
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, was.Mode().Perm())
+	if err != nil {
+		return explain(name, err)
+	}
+	_ = f.Chmod(was.Mode().Perm()) // the umask took some
+	err = write(f, content)
+	if now, statErr := dir.Lstat(base); err == nil && (statErr != nil || identityOf(now) != identityOf(was)) {
+		err = fmt.Errorf("%s was changed meanwhile: read it again, then edit it", name)
+	} else if err == nil {
+		err = dir.Rename(temp, base)
+	}
+	if err != nil {
+		_ = dir.Remove(temp)
+		return explain(name, err)
+	}
+	return nil
+}

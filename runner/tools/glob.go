@@ -1,0 +1,85 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// maxGlob bounds the files of one answer.
+const maxGlob = 200
+
+const globAbout = "Find files of the workspace by name: * within a folder, ** across folders, {a,b}, [a-z]. Sorted, 200 at most; offset shows the rest. .git is passed over."
+
+type globArgs struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+	Offset  int    `json:"offset"`
+}
+
+func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
+	folder, err := b.place(a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	matches, err := matcher(folder, a.Pattern)
+	if err != nil {
+		return Result{}, err
+	}
+	from, found := max(a.Offset, 1)-1, 0
+	var out strings.Builder
+	whole, err := b.walk(ctx, folder, func(name string, _ fs.DirEntry) error {
+		if !matches(name) {
+			return nil
+		}
+		if found >= from && found < from+maxGlob {
+			out.WriteString(quoteOdd(name) + "\n")
+		}
+		found++
+		return nil
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	switch {
+	case found == 0:
+		out.WriteString("no file matches\n")
+	case found <= from:
+		return Result{}, fmt.Errorf("offset: %s match", plural(found, "file"))
+	case found > from+maxGlob:
+		fmt.Fprintf(&out, "[files %s to %s of %s; go on with offset=%d, or narrow the pattern]\n", count(from+1), count(from+maxGlob), count(found), from+maxGlob+1)
+	}
+	return Result{Text: out.String() + cutShort(whole)}, nil
+}
+
+// cutShort tells of a walk that did not come to its end.
+func cutShort(whole bool) string {
+	if whole {
+		return ""
+	}
+	return fmt.Sprintf("[only the first %s entries were looked at; give path to look in one folder]\n", count(maxWalk))
+}
+
+// matcher returns the test of a name below the workspace. Patterns are
+// relative to folder; one without a slash in grep's sense is the caller's
+// matter.
+func matcher(folder, pattern string) (func(name string) bool, error) {
+	pattern = filepath.ToSlash(pattern)
+	if path.IsAbs(pattern) || strings.Contains("/"+pattern+"/", "/../") {
+		return nil, errors.New("pattern: it is relative to the folder in path, without .. and without / in front")
+	}
+	if !doublestar.ValidatePattern(pattern) {
+		return nil, errors.New("pattern: a bracket or brace is not closed")
+	}
+	pattern = path.Clean(pattern)
+	return func(name string) bool {
+		rel, err := filepath.Rel(folder, name)
+		return err == nil && doublestar.MatchUnvalidated(pattern, filepath.ToSlash(rel))
+	}, nil
+}

@@ -1,0 +1,217 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// The bounds of grep.
+const (
+	maxHits      = 100
+	maxGrepSize  = 16 << 20 // bytes of a file
+	maxGrepLine  = 500      // characters of a line
+	maxGrepChars = 200_000  // of one answer
+	grepTime     = 30 * time.Second
+)
+
+const grepAbout = "Search the text files of the workspace by regular expression (RE2): path:line:text, context lines as path-line-text. 100 hits at most; offset shows the rest. Binary files, links and .git are passed over."
+
+type grepArgs struct {
+	Pattern    string `json:"pattern"`
+	Path       string `json:"path"`
+	Glob       string `json:"glob"`
+	IgnoreCase bool   `json:"ignore_case"`
+	Context    int    `json:"context"`
+	Offset     int    `json:"offset"`
+}
+
+// search is one run of grep.
+type search struct {
+	re      *regexp.Regexp
+	context int
+	from    int // hits to pass over
+	hits    int // so far, those passed over too
+	full    bool
+	cut     bool // a line was cut
+	skipped struct{ binary, links, large int }
+	out     strings.Builder
+}
+
+var errTooLong = errors.New("grep took longer than 30 s: search one folder with path, or fewer files with glob")
+
+func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
+	name, err := b.place(a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	expr := a.Pattern
+	if a.IgnoreCase {
+		expr = "(?i)" + expr
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return Result{}, fmt.Errorf("pattern: %w", err)
+	}
+	wanted, err := grepFilter(name, a.Glob)
+	if err != nil {
+		return Result{}, err
+	}
+	s := &search{re: re, context: a.Context, from: max(a.Offset, 1) - 1}
+	timed, cancel := context.WithTimeoutCause(ctx, grepTime, errTooLong)
+	defer cancel()
+	info, err := b.root.Stat(name)
+	if err != nil {
+		return Result{}, explain(name, err)
+	}
+	whole := true
+	if info.IsDir() {
+		whole, err = b.walk(timed, name, func(name string, e fs.DirEntry) error {
+			if !e.Type().IsRegular() || !wanted(name) {
+				return nil
+			}
+			return s.file(timed, b, name)
+		})
+	} else {
+		var f readerAtOnce
+		if f, err = b.load(name); err == nil {
+			err = s.lines(timed, name, f)
+		}
+	}
+	switch {
+	case errors.Is(context.Cause(timed), errTooLong):
+		return Result{}, errTooLong
+	case err != nil && !errors.Is(err, errEnough):
+		return Result{}, err
+	}
+	return s.result(whole)
+}
+
+// grepFilter is the test of names: a glob without a slash is for the last part
+// of the name.
+func grepFilter(folder, glob string) (func(string) bool, error) {
+	if glob == "" {
+		return func(string) bool { return true }, nil
+	}
+	matches, err := matcher(folder, glob)
+	if err != nil {
+		return nil, fmt.Errorf("glob: %s", strings.TrimPrefix(err.Error(), "pattern: "))
+	}
+	if strings.Contains(glob, "/") {
+		return matches, nil
+	}
+	matches, err = matcher(".", glob)
+	return func(name string) bool { return matches(path.Base(name)) }, err
+}
+
+type readerAtOnce []byte
+
+// load reads a whole file for a search; the errors name what is passed over.
+func (b *Box) load(name string) (readerAtOnce, error) {
+	f, info, err := b.openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if info.Size() > maxGrepSize {
+		return nil, errLarge
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxGrepSize))
+	if err != nil {
+		return nil, explain(name, err)
+	}
+	if binary(text) {
+		return nil, errBinary
+	}
+	return text, nil
+}
+
+var errLarge = fmt.Errorf("the file is larger than %s bytes: it is not searched; read it in parts", count(maxGrepSize))
+
+// file searches one file of many: what cannot be searched is counted.
+func (s *search) file(ctx context.Context, b *Box, name string) error {
+	text, err := b.load(name)
+	switch {
+	case errors.Is(err, errBinary):
+		s.skipped.binary++
+	case errors.Is(err, errLarge):
+		s.skipped.large++
+	case err != nil:
+		s.skipped.links++ // hard links, mostly; or it cannot be read
+	default:
+		return s.lines(ctx, name, text)
+	}
+	return nil
+}
+
+// lines searches a text.
+func (s *search) lines(ctx context.Context, name string, text []byte) error {
+	list := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	printed, until := -1, -1 // last line written; last line that is context of a hit
+	for i, line := range list {
+		if i%1000 == 0 && ctx.Err() != nil {
+			return errStopped
+		}
+		hit := s.re.Match(bytes.TrimSuffix(line, []byte("\r")))
+		if hit {
+			if s.hits >= s.from+maxHits || s.out.Len() > maxGrepChars {
+				s.full = true
+				return errEnough
+			}
+			if s.hits++; s.hits <= s.from {
+				continue
+			}
+			first := max(i-s.context, printed+1)
+			if s.context > 0 && printed >= 0 && first > printed+1 {
+				s.out.WriteString("--\n")
+			}
+			for ; first < i; first++ {
+				s.write(name, first, list[first], '-')
+			}
+			until = i + s.context
+		}
+		if hit || i <= until {
+			mark := byte('-')
+			if hit {
+				mark = ':'
+			}
+			s.write(name, i, list[i], mark)
+			printed = i
+		}
+	}
+	return nil
+}
+
+// write adds one line, cut around nothing in particular: the beginning counts.
+func (s *search) write(name string, i int, line []byte, mark byte) {
+	shown, total := lineWindow(clean(string(bytes.TrimSuffix(line, []byte("\r")))), 1, maxGrepLine)
+	if total > maxGrepLine {
+		shown, s.cut = shown+"…", true
+	}
+	fmt.Fprintf(&s.out, "%s%c%d%c%s\n", quoteOdd(name), mark, i+1, mark, shown)
+}
+
+func (s *search) result(whole bool) (Result, error) {
+	switch {
+	case s.hits == 0:
+		s.out.WriteString("nothing matches\n")
+	case s.hits <= s.from:
+		return Result{}, fmt.Errorf("offset: there are %s", plural(s.hits, "hit"))
+	case s.full:
+		fmt.Fprintf(&s.out, "[hits %s to %s, there are more; go on with offset=%d, or narrow the pattern]\n", count(s.from+1), count(s.hits), s.hits+1)
+	}
+	if s.cut {
+		fmt.Fprintf(&s.out, "[lines are cut at %d characters; read shows them whole]\n", maxGrepLine)
+	}
+	if n := s.skipped; n.binary+n.links+n.large > 0 {
+		fmt.Fprintf(&s.out, "[not searched: %d binary, %d larger than 16 MiB, %d hard links or unreadable]\n", n.binary, n.large, n.links)
+	}
+	return Result{Text: s.out.String() + cutShort(whole)}, nil
+}

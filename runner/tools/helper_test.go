@@ -1,0 +1,135 @@
+//go:build linux
+
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"taskyard/task"
+)
+
+// The test binary plays the keeper of a shell command, too.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == ToolShellArg {
+		os.Exit(ToolShellMain(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var allTools = []string{"read", "list", "glob", "grep", "fetch", "create", "edit", "bash"}
+
+// newBox opens a box on a new workspace with all tools.
+func newBox(t testing.TB, with ...func(*Options)) *Box {
+	t.Helper()
+	o := Options{Root: t.TempDir(), Agent: "coder", Granted: allTools}
+	for _, f := range with {
+		f(&o)
+	}
+	b, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+type args map[string]any
+
+func call(t testing.TB, b *Box, tool string, a args) Result {
+	t.Helper()
+	raw, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Call(t.Context(), tool, raw)
+}
+
+// ok calls a tool that must do its work.
+func ok(t testing.TB, b *Box, tool string, a args) string {
+	t.Helper()
+	r := call(t, b, tool, a)
+	if r.IsError {
+		t.Fatalf("%s %v: %s", tool, a, cutMiddle(r.Text, 1000))
+	}
+	return r.Text
+}
+
+// refused calls a tool that must refuse with these words.
+func refused(t testing.TB, b *Box, tool string, a args, want string) {
+	t.Helper()
+	r := call(t, b, tool, a)
+	if !r.IsError || !strings.Contains(r.Text, want) {
+		t.Errorf("%s %s: error %v, %q; want a refusal with %q", tool, cutMiddle(fmt.Sprint(a), 200), r.IsError, cutMiddle(r.Text, 1000), want)
+	}
+}
+
+// has checks a text for words.
+func has(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("no %q in %q", w, cutMiddle(text, 1000))
+		}
+	}
+}
+
+// file writes a file of the workspace and returns its place on the disk.
+func file(t testing.TB, b *Box, name, content string) string {
+	t.Helper()
+	path := filepath.Join(b.opts.Root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func content(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// secret writes a file outside of every workspace.
+func secret(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte("top secret"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryToolThatADefinitionMayNameIsHereButTask(t *testing.T) {
+	for _, name := range task.KnownTools {
+		if (find(name) == nil) != (name == "task") {
+			t.Errorf("%s is missing, or is not known to definitions", name)
+		}
+	}
+	if n := len(table()); n != len(task.KnownTools)-1 {
+		t.Errorf("there are %d tools", n)
+	}
+}

@@ -1,0 +1,114 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// leastLandlock is the first version that forbids to empty files elsewhere.
+const leastLandlock = 3
+
+// udpLandlock is the first version that can close the whole network itself.
+const udpLandlock = 10
+
+// choice is how bash will be confined.
+type choice struct {
+	kernel
+	refusal string // why bash does not run at all, or ""
+}
+
+// choose picks the best confinement that there is. A network that is to be
+// closed and cannot be makes a confinement none.
+func choose(o Options) choice {
+	k := o.kernel
+	if k == nil {
+		k = machine()
+	}
+	auto := o.Shell == ShellAuto
+	switch {
+	case o.Shell == ShellOff:
+		return choice{refusal: "bash is off: the configuration does not allow it"}
+	case (auto || o.Shell == ShellLandlock) && k.landlock >= leastLandlock && (o.Network || k.seccomp || k.landlock >= udpLandlock):
+		return choice{kernel: kernel{landlock: k.landlock, seccomp: k.seccomp}}
+	case (auto || o.Shell == ShellBubblewrap) && k.bwrap != "":
+		return choice{kernel: kernel{bwrap: k.bwrap}}
+	case o.AcceptUnconfinedShell:
+		return choice{kernel: kernel{seccomp: k.seccomp}}
+	}
+	return choice{refusal: "bash is off: it cannot be confined here (that takes landlock of Linux 6.2 or newer, or bubblewrap), and the configuration does not accept it unconfined"}
+}
+
+// refusedShell tells why bash does not run here, or "".
+func refusedShell(o Options) string { return choose(o).refusal }
+
+// Level tells how bash is confined with these options, for people: "landlock
+// v7 + no network", "bubblewrap, network open", "none", or "off" where bash is
+// refused.
+func Level(o Options) string {
+	c := choose(o)
+	level := "none"
+	switch {
+	case c.refusal != "":
+		return "off"
+	case c.landlock > 0:
+		level = fmt.Sprintf("landlock v%d", c.landlock)
+	case c.bwrap != "":
+		level = "bubblewrap"
+	}
+	switch {
+	case o.Network && level != "none":
+		return level + ", network open"
+	case !o.Network && (level != "none" || c.seccomp):
+		return level + " + no network"
+	}
+	return level
+}
+
+// Level tells how bash is confined in this box.
+func (b *Box) Level() string { return Level(b.opts) }
+
+// machine asks this machine once.
+var machine = sync.OnceValue(func() *kernel {
+	return &kernel{landlock: landlockVersion(), seccomp: hasSeccomp(), bwrap: workingBubblewrap()}
+})
+
+func landlockVersion() int {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(v)
+}
+
+// hasSeccomp tells whether a filter can refuse a system call with an error.
+func hasSeccomp() bool {
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	return errno == 0 && filterArch(runtime.GOARCH) != 0
+}
+
+// workingBubblewrap finds bubblewrap; it may be there and yet be forbidden to
+// make namespaces.
+func workingBubblewrap() string {
+	path, err := exec.LookPath("bwrap")
+	if err != nil {
+		return ""
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if exec.CommandContext(ctx, path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "true").Run() != nil {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,113 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// The bounds of list.
+const (
+	maxEntries = 1000
+	maxFolder  = 100_000 // entries of a folder that are looked at at all
+)
+
+const listAbout = "List a folder of the workspace, sorted by name: folders end with /, files have their size in bytes, links their target. 1,000 entries at most; offset shows the rest."
+
+type listArgs struct {
+	Path   string `json:"path"`
+	Offset int    `json:"offset"`
+}
+
+func (b *Box) list(_ context.Context, a listArgs) (Result, error) {
+	name, err := b.place(a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	entries, whole, err := b.entries(name)
+	if err != nil {
+		return Result{}, err
+	}
+	from := max(a.Offset, 1) - 1
+	if len(entries) == 0 {
+		return Result{Text: name + " is empty"}, nil
+	}
+	if from >= len(entries) {
+		return Result{}, fmt.Errorf("offset: %s has %s entries", name, count(len(entries)))
+	}
+	shown := entries[from:min(from+maxEntries, len(entries))]
+	var out strings.Builder
+	for _, e := range shown {
+		out.WriteString(b.entry(name, e) + "\n")
+	}
+	if end := from + len(shown); end < len(entries) {
+		fmt.Fprintf(&out, "[entries %s to %s of %s; go on with offset=%d]\n", count(from+1), count(end), count(len(entries)), end+1)
+	}
+	if !whole {
+		fmt.Fprintf(&out, "[the folder has more than %s entries and only these were looked at; find others with glob in its folders, or by name with read]\n", count(maxFolder))
+	}
+	return Result{Text: out.String()}, nil
+}
+
+// entry is one line: names with line breaks and the like are quoted.
+func (b *Box) entry(folder string, e fs.DirEntry) string {
+	name := quoteOdd(e.Name())
+	switch {
+	case e.IsDir():
+		return name + "/"
+	case e.Type()&fs.ModeSymlink != 0:
+		target, err := b.root.Readlink(filepath.Join(folder, e.Name()))
+		if err != nil {
+			return name + " -> ?"
+		}
+		return name + " -> " + quoteOdd(target)
+	case !e.Type().IsRegular():
+		return name + " (" + kind(e.Type()) + ")"
+	}
+	info, err := b.root.Lstat(filepath.Join(folder, e.Name()))
+	if err != nil {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, plural(int(info.Size()), "byte"))
+}
+
+// quoteOdd quotes a name that would break out of its line.
+func quoteOdd(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Sprintf("%q", name)
+	}
+	return name
+}
+
+// entries reads a folder, sorted by name; whole is false when it has more
+// entries than are looked at.
+func (b *Box) entries(name string) (list []fs.DirEntry, whole bool, err error) {
+	dir, err := b.openDir(name)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = dir.Close() }()
+	list, whole, err = readAll(dir)
+	if err != nil {
+		return nil, false, explain(name, err)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name() < list[j].Name() })
+	return list, whole, nil
+}
+
+func readAll(dir *os.File) ([]fs.DirEntry, bool, error) {
+	list, err := dir.ReadDir(maxFolder + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	if len(list) > maxFolder {
+		return list[:maxFolder], false, nil
+	}
+	return list, true, nil
+}

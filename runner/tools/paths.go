@@ -1,0 +1,165 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxPath bounds a path, in bytes.
+const maxPath = 4096
+
+// identity tells files apart, and when one was last touched.
+type identity struct {
+	device, inode, links uint64
+	changed              int64 // nanoseconds; contents or attributes
+}
+
+// place turns the path that a model gives into one below the workspace:
+// cleaned, relative, "." for the workspace itself. Nothing is opened yet; that
+// symbolic links stay inside is seen to by os.Root.
+func (b *Box) place(given string) (string, error) {
+	switch {
+	case len(given) > maxPath:
+		return "", fmt.Errorf("path: it is %s bytes long, at most %s are allowed", count(len(given)), count(maxPath))
+	case !utf8.ValidString(given) || strings.ContainsRune(given, 0):
+		return "", errors.New("path: it holds NUL or is no valid UTF-8")
+	case given == "":
+		return ".", nil
+	}
+	name := given
+	if filepath.IsAbs(given) {
+		name = ""
+		for _, root := range b.places {
+			if rel, err := filepath.Rel(root, given); err == nil && filepath.IsLocal(rel) {
+				name = rel
+				break
+			}
+		}
+	}
+	if !filepath.IsLocal(name) {
+		return "", outside(given)
+	}
+	return filepath.Clean(name), nil
+}
+
+func outside(given string) error {
+	return fmt.Errorf("path: %s is outside the workspace: use paths below it, such as src/main.go", cut(given, 200))
+}
+
+// explain turns an error of the file system into one for the model, without
+// paths of this machine.
+func explain(name string, err error) error {
+	var pathErr *fs.PathError
+	var linkErr *os.LinkError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist", name)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s exists already", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: permission denied", name)
+	case errors.As(err, &pathErr):
+		err = pathErr.Err
+	case errors.As(err, &linkErr):
+		err = linkErr.Err
+	}
+	if strings.Contains(err.Error(), "escapes from parent") {
+		return fmt.Errorf("path: %s leads out of the workspace by a symbolic link: it is refused", name)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// openFile opens a regular file that is wholly of this workspace: no device,
+// pipe or socket, no second name elsewhere, no other file system.
+func (b *Box) openFile(name string) (*os.File, fs.FileInfo, error) {
+	// Looked at first, because opening a device can have effects; again
+	// afterwards, because it may have been exchanged in between.
+	info, err := b.root.Stat(name)
+	if err != nil {
+		return nil, nil, explain(name, err)
+	}
+	if err := b.refuseFile(name, info); err != nil {
+		return nil, nil, err
+	}
+	f, err := b.root.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, nil, explain(name, err)
+	}
+	if info, err = f.Stat(); err == nil {
+		err = b.refuseFile(name, info)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// refuseFile tells why a file is not to be touched, or nil.
+func (b *Box) refuseFile(name string, info fs.FileInfo) error {
+	id := identityOf(info)
+	switch {
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: use list", name)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is %s, not a file: it is refused", name, kind(info.Mode()))
+	case id.device != b.device:
+		return fmt.Errorf("%s lies on another file system than the workspace: it is refused", name)
+	case id.links > 1:
+		return fmt.Errorf("%s has %s names (hard links), and the others may lie outside the workspace: it is refused", name, count(int64(id.links)))
+	}
+	return nil
+}
+
+// openDir opens a folder of this workspace.
+func (b *Box) openDir(name string) (*os.File, error) {
+	info, err := b.root.Stat(name)
+	if err != nil {
+		return nil, explain(name, err)
+	}
+	if err := b.refuseDir(name, info); err != nil {
+		return nil, err
+	}
+	f, err := b.root.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, explain(name, err)
+	}
+	if info, err = f.Stat(); err == nil {
+		err = b.refuseDir(name, info)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (b *Box) refuseDir(name string, info fs.FileInfo) error {
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%s is no folder", name)
+	case identityOf(info).device != b.device:
+		return fmt.Errorf("%s lies on another file system than the workspace: it is refused", name)
+	}
+	return nil
+}
+
+// kind names what is neither a file nor a folder.
+func kind(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something special"
+}

@@ -1,0 +1,195 @@
+//go:build linux
+
+package tools
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestNoToolLeavesTheWorkspace(t *testing.T) {
+	b := newBox(t)
+	outside := secret(t)
+	file(t, b, "sub/in.txt", "inside\n")
+	root := b.opts.Root
+	for link, target := range map[string]string{
+		"out": outside, "outdir": filepath.Dir(outside), "up": "../../..", "sub/loop": "loop", "proc": "/proc/self", "dots": "sub/../../" + filepath.Base(root) + "/../x",
+	} {
+		must(t, os.Symlink(target, filepath.Join(root, link)))
+	}
+	must(t, unix.Mkfifo(filepath.Join(root, "fifo"), 0o666))
+	must(t, os.Link(outside, filepath.Join(root, "hard")))
+	l, err := net.Listen("unix", filepath.Join(root, "socket"))
+	must(t, err)
+	defer func() { _ = l.Close() }()
+	must(t, os.Symlink("sub/in.txt", filepath.Join(root, "good")))
+
+	for _, tt := range []struct{ name, path, want string }{
+		{"an absolute path outside", outside, "outside the workspace"},
+		{"the root of the machine", "/", "outside the workspace"},
+		{"a folder above", "../x", "outside the workspace"},
+		{"a folder above, later", "sub/../../x", "outside the workspace"},
+		{"a neighbour whose name begins alike", root + "x/secret", "outside the workspace"},
+		{"processes", "/proc/self/environ", "outside the workspace"},
+		{"a link to a file outside", "out", "leads out of the workspace"},
+		{"a link to a folder outside", "outdir/secret", "leads out of the workspace"},
+		{"a link upwards", "up/etc/passwd", "leads out of the workspace"},
+		{"a link that goes in and out", "dots", "leads out of the workspace"},
+		{"a link to processes", "proc/environ", "leads out of the workspace"},
+		{"a link to itself", "sub/loop", "sub/loop"},
+		{"a pipe", "fifo", "is a pipe"},
+		{"a socket", "socket", "is a socket"},
+		{"a second name of a file", "hard", "has 2 names (hard links)"},
+		{"NUL in a path", "a\x00b", "holds NUL"},
+		{"a very long path", strings.Repeat("a/", 2000) + "x", "a/a/"},
+		{"a very long name", strings.Repeat("a", 300), "file name too long"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			refused(t, b, "read", args{"path": tt.path}, tt.want)
+			for _, tool := range []string{"list", "glob", "grep", "create", "edit"} {
+				r := call(t, b, tool, args{"path": tt.path, "pattern": "x", "content": "x", "old_text": "top", "new_text": "x"}.only(tool))
+				if !r.IsError && !(tool == "create" && strings.Contains(r.Text, "created a/a/")) {
+					t.Errorf("%s does it: %s", tool, r.Text)
+				}
+			}
+		})
+	}
+	if content(t, outside) != "top secret" {
+		t.Error("the file outside was changed")
+	}
+	t.Run("nothing found by a search is outside", func(t *testing.T) {
+		has(t, ok(t, b, "grep", args{"pattern": "secret|root:"}), "nothing matches")
+	})
+	t.Run("an absolute path inside is understood", func(t *testing.T) {
+		has(t, ok(t, b, "read", args{"path": filepath.Join(root, "sub/in.txt")}), "inside")
+	})
+	t.Run("a link that stays inside is followed", func(t *testing.T) {
+		has(t, ok(t, b, "read", args{"path": "good"}), "inside")
+	})
+	t.Run("messages do not name folders of the machine", func(t *testing.T) {
+		if r := call(t, b, "read", args{"path": "missing"}); strings.Contains(r.Text, root) {
+			t.Error(r.Text)
+		}
+	})
+}
+
+// only keeps the arguments that a tool knows.
+func (a args) only(tool string) args {
+	known := map[string]string{"list": "path", "glob": "path pattern", "grep": "path pattern", "create": "path content", "edit": "path old_text new_text"}
+	out := args{}
+	for name, v := range a {
+		if strings.Contains(" "+known[tool]+" ", " "+name+" ") {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+func TestAnotherFileSystemIsRefused(t *testing.T) {
+	b := newBox(t)
+	mount := filepath.Join(b.opts.Root, "mnt")
+	must(t, os.Mkdir(mount, 0o777))
+	if err := unix.Mount("none", mount, "tmpfs", 0, ""); err != nil {
+		t.Skip("this account may not mount:", err)
+	}
+	defer func() { must(t, unix.Unmount(mount, unix.MNT_DETACH)) }()
+	file(t, b, "mnt/f", "needle")
+	refused(t, b, "read", args{"path": "mnt/f"}, "another file system")
+	refused(t, b, "list", args{"path": "mnt"}, "another file system")
+	refused(t, b, "create", args{"path": "mnt/new/f", "content": "x"}, "another file system")
+	has(t, ok(t, b, "grep", args{"pattern": "needle"}), "nothing matches")
+	has(t, ok(t, b, "glob", args{"pattern": "**"}), "no file matches")
+	if _, err := os.Stat(filepath.Join(mount, "new")); err == nil {
+		t.Error("a folder was made there")
+	}
+}
+
+func TestALinkSwappedInARaceLeadsNowhere(t *testing.T) {
+	b := newBox(t)
+	outside := secret(t)
+	file(t, b, "d/secret", "harmless")
+	root := b.opts.Root
+	must(t, os.Rename(filepath.Join(root, "d"), filepath.Join(root, "real")))
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		dir, away := filepath.Join(root, "d"), filepath.Join(root, "real")
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Rename(away, dir)
+			_ = os.Rename(dir, away)
+			_ = os.Symlink(filepath.Dir(outside), dir)
+			_ = os.Remove(dir)
+		}
+	})
+	seen := 0
+	for range 3000 {
+		r := call(t, b, "read", args{"path": "d/secret"})
+		if strings.Contains(r.Text, "top secret") {
+			t.Fatal("the file outside was read")
+		}
+		if !r.IsError {
+			seen++
+			call(t, b, "edit", args{"path": "d/secret", "old_text": "harmless", "new_text": "harmless"})
+			call(t, b, "edit", args{"path": "d/secret", "old_text": "less", "new_text": "less "})
+		}
+		call(t, b, "create", args{"path": "d/planted", "content": "x"})
+	}
+	close(stop)
+	wg.Wait()
+	if _, err := os.Lstat(filepath.Join(filepath.Dir(outside), "planted")); err == nil {
+		t.Error("a file was made outside")
+	}
+	if content(t, outside) != "top secret" {
+		t.Error("the file outside was changed")
+	}
+	if seen == 0 {
+		t.Error("the file inside was never read: the race shows nothing")
+	}
+}
+
+// FuzzPath gives any path to the tools of a workspace that is full of traps.
+func FuzzPath(f *testing.F) {
+	for _, s := range []string{"a.txt", "../x", "/etc/passwd", "out", "outdir/secret", "a/../../x", "\x00", "a//./b/", ".", "", "hard", "link/../..", strings.Repeat("../", 50) + "etc/passwd"} {
+		f.Add(s)
+	}
+	b := newBox(f)
+	outside := secret(f)
+	file(f, b, "a.txt", "inside\n")
+	must(f, os.Mkdir(filepath.Join(b.opts.Root, "link"), 0o777))
+	must(f, os.Symlink(outside, filepath.Join(b.opts.Root, "out")))
+	must(f, os.Symlink(filepath.Dir(outside), filepath.Join(b.opts.Root, "outdir")))
+	must(f, os.Link(outside, filepath.Join(b.opts.Root, "hard")))
+	f.Fuzz(func(t *testing.T, path string) {
+		if name, err := b.place(path); err == nil && !filepath.IsLocal(name) {
+			t.Errorf("%q became %q", path, name)
+		}
+		for _, tool := range []string{"read", "list", "glob", "grep"} {
+			a := args{"path": path}
+			if tool == "glob" || tool == "grep" {
+				a["pattern"] = "[st]*"
+			}
+			if text := call(t, b, tool, a).Text; strings.Contains(text, "top secret") || strings.Contains(text, "root:") {
+				t.Errorf("%s of %q shows %q", tool, path, text)
+			}
+		}
+		r := call(t, b, "create", args{"path": path, "content": "new"})
+		for _, made := range r.Files {
+			must(t, os.Remove(filepath.Join(b.opts.Root, made))) // fails when it lies elsewhere
+		}
+		entries, err := os.ReadDir(filepath.Dir(outside))
+		if err != nil || len(entries) != 1 || content(t, outside) != "top secret" {
+			t.Errorf("%q changed what lies outside: %v %v", path, entries, err)
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// maxArgs bounds the arguments of a call, in bytes of JSON: a file of 1 MiB
+// whose every byte is escaped.
+const maxArgs = 6*maxWrite + 64<<10
+
+// tool is one line of the table.
+type tool struct {
+	name, description string
+	raw               json.RawMessage
+	run               func(context.Context, *Box, json.RawMessage) (Result, error)
+}
+
+// table lists the tools, harmless first.
+var table = sync.OnceValue(func() []tool {
+	path := text("path below the workspace", 1, maxPath)
+	offset := func(of string) *jsonschema.Schema { return number("first "+of+" to show, from 1", 1, 1<<31-1) }
+	return []tool{
+		declare("read", readAbout, (*Box).read, fields{
+			"path": path, "offset": offset("line"), "limit": number("lines to show, 500 unless told", 1, maxReadLines),
+			"column": number("first character of each line to show, from 1", 1, 1<<31-1),
+		}, "path"),
+		declare("list", listAbout, (*Box).list, fields{
+			"path": text("folder below the workspace; the workspace itself unless told", 0, maxPath), "offset": offset("entry"),
+		}),
+		declare("glob", globAbout, (*Box).glob, fields{
+			"pattern": text("pattern such as src/**/*.go", 1, 1000), "offset": offset("file"),
+			"path": text("folder to look in; the workspace unless told", 0, maxPath),
+		}, "pattern"),
+		declare("grep", grepAbout, (*Box).grep, fields{
+			"pattern": text("regular expression (RE2)", 1, 1000), "offset": offset("hit"),
+			"path": text("file or folder to search; the workspace unless told", 0, maxPath),
+			"glob": text("only files that match, such as *.go or src/**/*.ts", 0, 1000), "ignore_case": {Type: "boolean"},
+			"context": number("lines to show around each hit", 0, 10),
+		}, "pattern"),
+		declare("fetch", fetchAbout, (*Box).fetch, fields{
+			"url": text("http or https address", 1, 2000), "offset": number("first byte of the text to show, from 1", 1, 1<<31-1),
+		}, "url"),
+		declare("create", createAbout, (*Box).create, fields{
+			"path": path, "content": text("the whole text of the file", 0, maxWrite),
+		}, "path", "content"),
+		declare("edit", editAbout, (*Box).edit, fields{
+			"path": path, "old_text": text("what stands there now, exactly, found once in the file", 1, maxWrite),
+			"new_text": text("what shall stand there", 0, maxWrite),
+		}, "path", "old_text", "new_text"),
+		declare("bash", bashAbout, (*Box).bash, fields{
+			"command": text("shell command", 1, maxCommand), "timeout": number("seconds until it is ended, 120 unless told", 1, maxShellSeconds),
+		}, "command"),
+	}
+})
+
+type fields = map[string]*jsonschema.Schema
+
+func text(about string, least, most int) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Description: about, MinLength: &least, MaxLength: &most}
+}
+
+func number(about string, least, most float64) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Description: about, Minimum: &least, Maximum: &most}
+}
+
+// find returns the tool of a name, or nil.
+func find(name string) *tool {
+	for i, t := range table() {
+		if t.name == name {
+			return &table()[i]
+		}
+	}
+	return nil
+}
+
+// declare makes a tool whose arguments are checked by schema and then read
+// into A.
+func declare[A any](name, about string, run func(*Box, context.Context, A) (Result, error), props fields, required ...string) tool {
+	schema := &jsonschema.Schema{Type: "object", Properties: props, Required: required, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	resolved, err := schema.Resolve(nil)
+	raw, err2 := json.Marshal(schema)
+	if err := errors.Join(err, err2); err != nil {
+		panic(fmt.Sprintf("the schema of %s is wrong: %v", name, err)) // our own text, met by every test
+	}
+	return tool{name: name, description: about, raw: raw, run: func(ctx context.Context, b *Box, args json.RawMessage) (Result, error) {
+		var a A
+		if err := decode(resolved, args, &a); err != nil {
+			return Result{}, fmt.Errorf("the arguments of %s are wrong: %w", name, err)
+		}
+		if ctx.Err() != nil {
+			return Result{}, errStopped
+		}
+		return run(b, ctx, a)
+	}}
+}
+
+// errStopped is the answer of a call whose run was stopped.
+var errStopped = errors.New("the call was stopped, because the run is being stopped")
+
+// decode checks arguments and reads them. The error names the field.
+func decode(schema *jsonschema.Resolved, args json.RawMessage, into any) error {
+	if len(args) > maxArgs {
+		return fmt.Errorf("they are %s bytes long, at most %s are allowed", count(len(args)), count(maxArgs))
+	}
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage("{}")
+	}
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(args))
+	if err := dec.Decode(&v); err != nil {
+		return fmt.Errorf("they are no JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("they are no JSON: something follows the value")
+	}
+	if err := schema.Validate(v); err != nil {
+		return errors.New(schemaError(err))
+	}
+	var wrong *json.UnmarshalTypeError
+	if err := json.Unmarshal(args, into); errors.As(err, &wrong) {
+		return fmt.Errorf("%s: want a whole number, such as 5, not %s", wrong.Field, wrong.Value)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// schemaError shortens "validating root: validating /properties/limit: …" to
+// "limit: …". The library repeats whole values, which nobody needs, and writes
+// numbers as fractions.
+func schemaError(err error) string {
+	s := strings.TrimPrefix(err.Error(), "validating root: ")
+	s = strings.TrimPrefix(s, "validating /properties/")
+	return cutMiddle(strings.NewReplacer(".000000", "", "/1 is ", " is ").Replace(s), 300)
+}

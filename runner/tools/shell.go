@@ -1,0 +1,56 @@
+package tools
+
+// ShellLevel says how bash is to be confined.
+type ShellLevel string
+
+// The levels.
+const (
+	ShellAuto       ShellLevel = ""           // landlock, else bubblewrap, else not at all
+	ShellLandlock   ShellLevel = "landlock"   // this or not at all
+	ShellBubblewrap ShellLevel = "bubblewrap" // this or not at all
+	ShellOff        ShellLevel = "off"        // bash is refused
+)
+
+// ToolShellArg is the first argument that makes the server's binary the keeper
+// of one command of bash. It is not for people.
+const ToolShellArg = "__toolshell"
+
+// kernel is what a machine can enforce.
+type kernel struct {
+	landlock int    // version of its interface; 0: none
+	seccomp  bool   // system calls can be filtered
+	bwrap    string // the file of bubblewrap, "" when it is missing or does not work
+}
+
+// job is what a keeper is told on its file descriptor 3, as JSON. The end of
+// that pipe asks it to end the command.
+type job struct {
+	Argv      []string `json:"argv"`
+	Dir       string   `json:"dir"`
+	Landlock  int      `json:"landlock"` // version to enforce; 0: none
+	Seccomp   bool     `json:"seccomp"`  // filter the network's system calls
+	Network   bool     `json:"network"`  // it may be used
+	Writable  []string `json:"writable"`
+	Readable  []string `json:"readable"`
+	Processes int      `json:"processes"` // at one time
+}
+
+// ending is what a keeper tells at the end, as JSON on file descriptor 4.
+type ending struct {
+	StartError string `json:"startError,omitempty"`
+	Code       int    `json:"code"`
+	Signal     int    `json:"signal,omitempty"`
+	Asked      bool   `json:"asked,omitempty"`     // it was ended from outside
+	Leftover   int    `json:"leftover,omitempty"`  // processes that outlived the command
+	TooMany    bool   `json:"tooMany,omitempty"`   // it had more processes than allowed
+	Survivors  int    `json:"survivors,omitempty"` // processes that could not be killed
+}
+
+// The limits of a command, for each of its processes but the first.
+const (
+	maxProcesses  = 512
+	maxMemory     = 4 << 30 // bytes of data
+	maxFileSize   = 1 << 30 // bytes of a file
+	maxOpenFiles  = 4096
+	shellNiceness = 10
+)

@@ -1,0 +1,256 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// killWait is the time that a keeper gets to end its command, after which it
+// is killed itself.
+const killWait = 15 * time.Second
+
+// shell runs a command under a keeper, a process of its own between the server
+// and bash, and returns when nothing of it is left.
+func (b *Box) shell(ctx context.Context, a bashArgs) (Result, error) {
+	private, err := b.privateFolder()
+	if err != nil {
+		return Result{}, fmt.Errorf("bash could not be started: %w", err)
+	}
+	since, err := mark(private)
+	if err != nil {
+		return Result{}, fmt.Errorf("bash could not be started: %w", err)
+	}
+	timed, cancel := context.WithTimeout(ctx, a.wait())
+	defer cancel()
+	var out output
+	j := b.job(a.Command, private)
+	end, err := b.keep(timed, j, b.environment(private, j.Readable), &out)
+	r := Result{Files: b.changedSince(since)}
+	if err != nil {
+		return r, err
+	}
+	if end.StartError != "" {
+		return r, fmt.Errorf("bash could not be started: %s", end.StartError)
+	}
+	r.Text, r.IsError = verdict(out.text(), end, a, end.Asked && ctx.Err() != nil)
+	return r, nil
+}
+
+// verdict adds to an output how the command ended.
+func verdict(text string, end ending, a bashArgs, stopped bool) (string, bool) {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	bad := true
+	switch {
+	case stopped:
+		text += "[" + errStopped.Error() + "]\n"
+	case end.TooMany:
+		text += "[ended: the command had too many processes at one time]\n"
+	case end.Asked:
+		text += fmt.Sprintf("[ended after %v: give timeout (%d at most), or part the work]\n", a.wait(), maxShellSeconds)
+	case end.Signal != 0:
+		text += fmt.Sprintf("[killed by signal %d (%v)]\n", end.Signal, syscall.Signal(end.Signal))
+	case end.Code != 0:
+		text += fmt.Sprintf("[exit code %d]\n", end.Code)
+	default:
+		bad = false
+	}
+	if end.Leftover > 0 {
+		text += fmt.Sprintf("[%s that it left running were ended]\n", processes(end.Leftover))
+	}
+	if end.Survivors > 0 {
+		text += fmt.Sprintf("[%s could not be killed]\n", processes(end.Survivors))
+	}
+	if text == "" {
+		text = "[no output, exit code 0]\n"
+	}
+	return text, bad
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return count(n) + " processes"
+}
+
+// privateFolder makes HOME and TMPDIR once for all commands of the box.
+func (b *Box) privateFolder() (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.private != "" {
+		return b.private, nil
+	}
+	dir, err := os.MkdirTemp("", "taskyard-shell-")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			return "", err
+		}
+	}
+	b.private = dir
+	return dir, nil
+}
+
+// environment is what a command sees: nothing of the server's own but PATH.
+func (b *Box) environment(private string, readable []string) []string {
+	env := append([]string{}, b.opts.Env...)
+	return append(env, "PATH="+pathWithin(os.Getenv("PATH"), readable), "LANG=C.UTF-8", "TERM=dumb",
+		"HOME="+filepath.Join(private, "home"), "TMPDIR="+filepath.Join(private, "tmp"))
+}
+
+// pathWithin is a PATH without the folders that a command cannot read, so that
+// a program found there does not hide the one of the system.
+func pathWithin(path string, readable []string) string {
+	var kept []string
+	for _, dir := range filepath.SplitList(path) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err == nil && filepath.IsAbs(dir) && slices.ContainsFunc(readable, func(r string) bool { return real == r || strings.HasPrefix(real, r+"/") }) {
+			kept = append(kept, dir)
+		}
+	}
+	if len(kept) == 0 {
+		return "/usr/local/bin:/usr/bin:/bin"
+	}
+	return strings.Join(kept, ":")
+}
+
+// job describes a command and its confinement.
+func (b *Box) job(command, private string) job {
+	c := choose(b.opts)
+	j := job{
+		Argv: []string{shellFile(), "-c", command}, Dir: b.places[0], Landlock: c.landlock, Seccomp: c.seccomp, Network: b.opts.Network,
+		Writable:  []string{b.places[0], filepath.Join(private, "home"), filepath.Join(private, "tmp")},
+		Readable:  append(systemFolders(), b.opts.ReadOnly...),
+		Processes: b.opts.processes,
+	}
+	if j.Processes == 0 {
+		j.Processes = maxProcesses
+	}
+	if c.bwrap != "" {
+		j.Argv = bubblewrapped(c.bwrap, j)
+	}
+	return j
+}
+
+// shellFile is bash, or the shell that every system has.
+func shellFile() string {
+	if path, err := exec.LookPath("bash"); err == nil {
+		return path
+	}
+	return "/bin/sh"
+}
+
+// keep starts a keeper, gives it the job, takes the output, and asks it to end
+// the command when ctx ends.
+func (b *Box) keep(ctx context.Context, j job, env []string, out *output) (end ending, err error) {
+	var p [6]*os.File // output, job, report: read and write ends
+	for i := 0; i < len(p); i += 2 {
+		if p[i], p[i+1], err = os.Pipe(); err != nil {
+			closeFiles(p[:])
+			return end, err
+		}
+	}
+	output, job, report := p[0], p[3], p[4]
+	path, args := keeperCommand(b.opts.ShellStart)
+	cmd := &exec.Cmd{
+		Path: path, Args: args, Env: env, Dir: j.Dir, Stdout: p[1], Stderr: p[1], ExtraFiles: []*os.File{p[2], p[5]},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	err = cmd.Start()
+	closeFiles([]*os.File{p[1], p[2], p[5]})
+	if err != nil {
+		closeFiles([]*os.File{output, job, report})
+		return end, fmt.Errorf("bash could not be started: %w", err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(out, output)
+	}()
+	end, err = attend(ctx, cmd, job, report, j)
+	_ = output.SetReadDeadline(time.Now().Add(time.Second)) // what survived may hold it open
+	<-read
+	closeFiles([]*os.File{output, report})
+	return end, err
+}
+
+// attend waits for the report of a keeper and for its end.
+func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job) (end ending, err error) {
+	told := make(chan error, 1)
+	go func() { told <- json.NewDecoder(report).Decode(&end) }()
+	_ = lifeline.SetWriteDeadline(time.Now().Add(killWait))
+	_ = json.NewEncoder(lifeline).Encode(j) // a keeper that is gone is noticed below
+	select {
+	case err = <-told:
+		_ = lifeline.Close()
+	case <-ctx.Done():
+		_ = lifeline.Close()
+		_ = report.SetReadDeadline(time.Now().Add(killWait))
+		err = <-told
+	}
+	if err != nil {
+		_ = cmd.Process.Kill() // its command dies with it
+		err = errors.New("bash was lost: its keeper was killed, or did not end in time")
+	}
+	_ = cmd.Wait()
+	return end, err
+}
+
+func keeperCommand(custom []string) (path string, args []string) {
+	if len(custom) > 0 {
+		return custom[0], append([]string(nil), custom...)
+	}
+	return "/proc/self/exe", []string{"taskyard", ToolShellArg}
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// mark returns the time of the kernel's files, as that of one made now.
+func mark(dir string) (nanoseconds int64, err error) {
+	name := filepath.Join(dir, "mark")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
+	}
+	return identityOf(info).changed, os.Remove(name)
+}
+
+// changedSince finds the files that were made or changed; at most 1,000.
+// A file that was removed is not found.
+func (b *Box) changedSince(nanoseconds int64) []string {
+	var names []string
+	_, _ = b.walk(context.Background(), ".", func(name string, e fs.DirEntry) error {
+		if info, err := b.root.Lstat(name); err == nil && identityOf(info).changed >= nanoseconds {
+			names = append(names, name)
+		}
+		if len(names) >= maxChanged {
+			return errEnough
+		}
+		return nil
+	})
+	return b.note(names...)
+}

@@ -1,0 +1,21 @@
+//go:build !linux
+
+package tools
+
+import "context"
+
+// refusedShell tells why bash does not run here.
+func refusedShell(Options) string { return "bash is off: it is confined on Linux only" }
+
+// Level tells how bash is confined.
+func Level(Options) string { return "none" }
+
+// ToolShellMain is for Linux; elsewhere there is no keeper.
+func ToolShellMain([]string) (exitCode int) { return 2 }
+
+func (b *Box) shell(context.Context, bashArgs) (Result, error) {
+	return Result{}, errStopped
+}
+
+// Level tells how bash is confined in this box.
+func (b *Box) Level() string { return Level(b.opts) }

@@ -1,0 +1,71 @@
+package tools
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// sniff is how much of a file decides whether it is binary.
+const sniff = 8000
+
+// clean makes text that may be stored: invalid UTF-8 and NUL are replaced.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// binary tells whether a file that begins with b is no text.
+func binary(b []byte) bool {
+	return bytes.IndexByte(b[:min(len(b), sniff)], 0) >= 0
+}
+
+// cut returns the first limit characters of s; a cut ends with "…".
+func cut(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}
+
+// cutMiddle leaves out the middle of a text longer than limit characters.
+func cutMiddle(s string, limit int) string {
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	return string(r[:limit/2]) + " … " + string(r[len(r)-limit/2:])
+}
+
+// count writes a number with commas: 12,345.
+func count[N int | int64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// plural writes "1 line", "2 lines".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return count(n) + " " + what + "s"
+}
+
+// lineWindow returns the characters of a line from column on (from 1), at most limit, and
+// how many characters the line has in all.
+func lineWindow(line string, column, limit int) (shown string, total int) {
+	from, to := len(line), len(line)
+	for at := range line {
+		if total == column-1 {
+			from = at
+		}
+		if total == column-1+limit {
+			to = at
+		}
+		total++
+	}
+	return line[from:to], total
+}
