@@ -9,6 +9,7 @@ import (
 	"taskyard/config"
 	"taskyard/runner"
 	"taskyard/runner/model"
+	"taskyard/service"
 )
 
 // builtinName is the runner of agents that name none.
@@ -50,17 +51,14 @@ func builtinsOf(c *config.Config, getenv func(string) string) (map[string]runner
 		if err != nil {
 			return nil, err
 		}
-		b.Provider, b.Workspace, b.AcceptWeaker = provider, r.Workspace, r.AcceptWeaker
+		b.Provider, b.AcceptWeaker, b.Tools = provider, r.AcceptWeaker, runner.OpenTools(r.AcceptWeaker)
 		list[name] = b
 	}
 	return list, nil
 }
 
 func builtinOf(p config.Provider, getenv func(string) string) (*runner.Builtin, error) {
-	b := &runner.Builtin{Models: p.Models, DefaultModel: p.DefaultModel, Prices: map[string]runner.Price{}}
-	if len(p.Models) == 1 && b.DefaultModel == "" {
-		b.DefaultModel = p.Models[0]
-	}
+	b := &runner.Builtin{Models: p.Models, DefaultModel: defaultModel(p), Prices: map[string]runner.Price{}}
 	for name, price := range p.PricePerMtok {
 		b.Prices[name] = runner.Price(price)
 	}
@@ -73,4 +71,30 @@ func builtinOf(p config.Provider, getenv func(string) string) (*runner.Builtin, 
 	var err error
 	b.Model, err = model.Open(model.Provider{API: p.API, BaseURL: p.BaseURL, Key: key})
 	return b, err
+}
+
+// defaultModel is the one that is named, or the only one.
+func defaultModel(p config.Provider) string {
+	if p.DefaultModel == "" && len(p.Models) == 1 {
+		return p.Models[0]
+	}
+	return p.DefaultModel
+}
+
+// runnerDefaults tells the service what runners use where an agent's
+// definition says nothing.
+func runnerDefaults(c *config.Config) map[string]service.RunnerDefaults {
+	list := map[string]service.RunnerDefaults{}
+	add := func(name, kind, workspace string) {
+		d := service.RunnerDefaults{Workspace: workspace}
+		if provider, problem := providerOf(c, name); kind == "builtin" && problem == "" {
+			d.Model = defaultModel(c.Providers[provider])
+		}
+		list[name] = d
+	}
+	add(builtinName, "builtin", "")
+	for name, r := range c.Runners {
+		add(name, r.Kind, r.Workspace)
+	}
+	return list
 }

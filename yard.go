@@ -153,7 +153,7 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts,
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
-		TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts,
+		TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
 	}
 }
 

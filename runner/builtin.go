@@ -22,8 +22,7 @@ type Builtin struct {
 	Models       []string // those that may be asked for; empty: any
 	DefaultModel string   // where neither task nor agent names one
 	Prices       map[string]Price
-	Workspace    string // where the agent names none; "" makes one per run
-	AcceptWeaker bool   // run although a limit of cost cannot be kept
+	AcceptWeaker bool // run although a limit of cost cannot be kept
 
 	// Tools opens the tools for files and programs in the working folder of a
 	// run; nil: there are none. Its error blames the workspace.
@@ -98,7 +97,6 @@ func (b *Builtin) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 	if why := b.refuse(spec.Plan, name); why != "" {
 		return permanently(why), nil
 	}
-	spec.Plan.Workspace = cmp.Or(spec.Plan.Workspace, b.Workspace)
 	work, err := makeFolders(spec)
 	if errors.Is(err, errWorkspace) {
 		return permanently(err.Error()), nil

@@ -199,7 +199,7 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 		{"with a model that the provider has not", func(b *Builtin, s *Spec) { b.Models, s.Plan.Model = []string{"a", "b"}, "c" }, task.PhaseError, "its models are a, b"},
 		{"with a limit of cost and no price", func(_ *Builtin, s *Spec) { s.Plan.Limits.MaxCostUSD = 1 }, task.PhaseError, "has no price of test-model"},
 		{"without a key", func(b *Builtin, _ *Spec) { b.Problem = "KEY is empty" }, task.PhaseAuth, "KEY is empty"},
-		{"without their workspace", func(b *Builtin, _ *Spec) { b.Workspace = "/nowhere/at/all" }, task.PhaseError, "does not exist"},
+		{"without their workspace", func(_ *Builtin, s *Spec) { s.Plan.Workspace = "/nowhere/at/all" }, task.PhaseError, "does not exist"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

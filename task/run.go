@@ -237,6 +237,7 @@ type Spec struct {
 	Depth          int      `json:"depth"`
 	Limits         Limits   `json:"limits"`
 	Env            []string `json:"env,omitempty" doc:"names of variables handed on, never their values"`
+	Network        bool     `json:"network,omitzero" doc:"commands of its tool bash may use the network"`
 }
 
 // Run is one attempt of an agent on a task, started by Taskyard.
