@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -183,6 +184,11 @@ func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
 		return nil, err
 	}
 	runner.SetYard(id)
+	builtins, err := builtinsOf(y.cfg, e.getenv)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(y.known, builtins)
 	return jobs.New(jobs.Options{
 		Service: y.svc, Runners: y.known, Secrets: secretsOf(y.cfg, e.getenv), URL: url, RunsDir: filepath.Join(data, "runs"),
 		Enabled: y.cfg.Scheduler.Enabled, Cron: y.cfg.Scheduler.Cron, Location: loc, Log: y.log,

@@ -140,7 +140,8 @@ func agentOptions(c *config.Config) agentfile.Options {
 		case "command":
 			return ""
 		case "builtin":
-			return "no model provider is configured; it claims its tasks with a token"
+			_, problem := providerOf(c, name)
+			return problem
 		default:
 			return "runners of kind " + kind + " are not part of this version"
 		}
@@ -152,7 +153,7 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts,
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
-		TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts,
+		TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
 	}
 }
 

@@ -91,8 +91,9 @@ type Provider struct {
 	PricePerMtok map[string]Price `koanf:"price_per_mtok"` // by model
 }
 
-// Price is what a million tokens cost, in US dollars.
-type Price struct{ In, Out float64 }
+// Price is what a million tokens cost, in US dollars. Cached is that of tokens
+// read from the provider's cache: the same as In where it is not given.
+type Price struct{ In, Out, Cached float64 }
 
 // Runner says how the agents that name it are started.
 type Runner struct {

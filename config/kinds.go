@@ -145,7 +145,8 @@ var variables = kind{read: func(v any) (any, error) {
 	return out, nil
 }}
 
-// prices is a table of models with the price of a million tokens in and out.
+// prices is a table of models with the price of a million tokens in and out,
+// and maybe of those read from a cache.
 var prices = kind{read: func(v any) (any, error) {
 	table, ok := v.(map[string]any)
 	if !ok {
@@ -153,16 +154,17 @@ var prices = kind{read: func(v any) (any, error) {
 	}
 	out := make(map[string]Price, len(table))
 	for model, item := range table {
-		pair, _ := item.([]any)
-		if len(pair) != 2 {
-			return nil, fmt.Errorf("the price of %q is not two numbers: give US dollars for a million tokens in and out such as [2.5, 10.0]", model)
+		list, _ := item.([]any)
+		if len(list) != 2 && len(list) != 3 {
+			return nil, fmt.Errorf("the price of %q is not two or three numbers: give US dollars for a million tokens in, out and, if you like, read from the cache such as [2.5, 10.0, 0.25]", model)
 		}
-		in, okIn := dollars(pair[0])
-		back, okOut := dollars(pair[1])
-		if !okIn || !okOut {
-			return nil, fmt.Errorf("the price of %q is not valid: give two numbers from 0 to 100000", model)
+		numbers := make([]float64, len(list))
+		for i, v := range list {
+			if numbers[i], ok = dollars(v); !ok {
+				return nil, fmt.Errorf("the price of %q is not valid: give numbers from 0 to 100000", model)
+			}
 		}
-		out[model] = Price{in, back}
+		out[model] = Price{In: numbers[0], Out: numbers[1], Cached: append(numbers, numbers[0])[2]}
 	}
 	return out, nil
 }}

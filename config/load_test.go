@@ -148,7 +148,7 @@ accept_weaker = true
 	c, _ := mustLoad(t, file, []string{"TASKYARD_RUNNERS_CODER_WORKSPACE=/w", `TASKYARD_RUNNERS_CODER_COMMAND=["a,b", "c"]`, "TASKYARD_RUNNERS_OTHER_KIND=builtin"}, nil)
 	t.Run("providers are read", func(t *testing.T) {
 		p := c.Providers["local"]
-		if p.API != "openai" || p.DefaultModel != "gpt-4.1" || len(p.Models) != 2 || p.PricePerMtok["gpt-4.1"] != (Price{2, 8.5}) {
+		if p.API != "openai" || p.DefaultModel != "gpt-4.1" || len(p.Models) != 2 || p.PricePerMtok["gpt-4.1"] != (Price{2, 8.5, 2}) {
 			t.Errorf("%+v", p)
 		}
 	})

@@ -74,6 +74,9 @@ func literal(v any) string {
 		})
 	case map[string]Price:
 		return inline(v, func(_ string, p Price) string {
+			if p.Cached != p.In {
+				return fmt.Sprintf("[%s, %s, %s]", float(p.In), float(p.Out), float(p.Cached))
+			}
 			return fmt.Sprintf("[%s, %s]", float(p.In), float(p.Out))
 		})
 	}

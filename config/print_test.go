@@ -14,7 +14,7 @@ timeout = "90m"
 api = "anthropic"
 [providers.a]
 api = "openai"
-price_per_mtok = { "gpt-4.1" = [2, 8.5] }
+price_per_mtok = { "gpt-4.1" = [2, 8.5], "gpt-5" = [1.25, 10, 0.125] }
 [runners.coder]
 kind = "command"
 command = ["sh", "-c", "echo \"hi\""]

@@ -124,7 +124,10 @@ func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
 		}
 		switch path := d.Input.Path; {
 		case l[0] == "usage":
-			u = u.Plus(task.Usage{TokensIn: bounded(d.TokensIn), TokensOut: bounded(d.TokensOut), CostUSD: min(max(d.CostUSD, 0), 1e9)})
+			u = u.Plus(task.Usage{
+				TokensIn: bounded(d.TokensIn), TokensOut: bounded(d.TokensOut), TokensCached: bounded(d.TokensCached),
+				CostUSD: min(max(d.CostUSD, 0), 1e9), Estimated: d.Estimated,
+			})
 		case l[0] == "tool_result":
 			if path := called[string(d.ID)]; d.Failed && path != "" {
 				files = slices.DeleteFunc(files, func(f string) bool { return f == path })
@@ -149,7 +152,11 @@ type toldLine struct {
 	Tool      string          `json:"tool"`
 	ID        json.RawMessage `json:"id"`
 	Failed    bool            `json:"error"`
-	Input     struct {
+
+	TokensCached float64 `json:"tokensCached"`
+	Estimated    bool    `json:"estimated"`
+
+	Input struct {
 		Path string `json:"path"`
 	} `json:"input"`
 }

@@ -57,10 +57,7 @@ func question(t *task.Task) *task.Message {
 
 func usageOf(runs []*task.Run) (u task.Usage) {
 	for _, r := range runs {
-		u.ToolCalls += r.Usage.ToolCalls
-		u.TokensIn += r.Usage.TokensIn
-		u.TokensOut += r.Usage.TokensOut
-		u.CostUSD += r.Usage.CostUSD
+		u = u.Plus(r.Usage)
 	}
 	return u
 }

@@ -34,6 +34,11 @@ func (s *sink) Started(p runner.Process) error {
 	return s.j.opt.Service.RunWorking(context.Background(), s.run.ID, s.run.Lease, p.PID, p.Start, p.BootID)
 }
 
+// Condensing notes that the summary is being made.
+func (s *sink) Condensing() error {
+	return s.j.opt.Service.RunCondensing(context.Background(), s.run.ID, s.run.Lease)
+}
+
 // Event adds one line to the transcript.
 func (s *sink) Event(e runner.Event) {
 	s.mu.Lock()

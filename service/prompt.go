@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -98,13 +99,14 @@ func lastMessages(b *strings.Builder, list []task.Comment) {
 
 // specOf is exactly what would run now, as that run.
 func (s *Service) specOf(def task.Agent, k *task.Task, r *task.Run) task.Spec {
+	runner := s.cfg.Runners[def.Runner]
 	spec := task.Spec{
-		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: def.Model,
+		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: cmp.Or(def.Model, runner.Model),
 		Tools: slices.Clone(def.Tools), SystemPrompt: def.Prompt, Prompt: taskBlock(k) + "\n\n" + workPrompt,
-		Workspace: def.Workspace, Depth: r.Depth, Env: slices.Clone(def.Env), Limits: ownLimits(def),
+		Workspace: cmp.Or(def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network, Limits: ownLimits(def),
 	}
 	if r.Ask != nil {
-		spec.Model, spec.Tools = r.Ask.Model, intersect(def.Tools, r.Ask.Tools)
+		spec.Model, spec.Tools = cmp.Or(r.Ask.Model, spec.Model), intersect(def.Tools, r.Ask.Tools)
 		spec.Limits = spec.Limits.Within(r.Ask.Limits)
 		spec.Prompt = delegatedPrompt(k, spec.Tools)
 	}

@@ -16,6 +16,10 @@ import (
 	"taskyard/task"
 )
 
+// RunnerDefaults are what a runner uses where an agent's definition says
+// nothing: told to the service, so that reviewers see it.
+type RunnerDefaults struct{ Model, Workspace string }
+
 // Config is what the rules need to know. Zero durations and numbers mean the
 // defaults of New.
 type Config struct {
@@ -38,9 +42,11 @@ type Config struct {
 	TodoLimit       int           // items a todo list; default 1,000,000
 	WaitLimit       int           // signups that wait at a time; default 4,096
 	KeepTranscripts time.Duration // default 90 days
-	TokenLife       time.Duration // default 90 days
-	Backoff         func(attempt int) time.Duration
-	Ticks           func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
+
+	Runners   map[string]RunnerDefaults // by name; may be nil
+	TokenLife time.Duration             // default 90 days
+	Backoff   func(attempt int) time.Duration
+	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
 }
 
 func (c *Config) defaults() {

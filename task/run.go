@@ -188,11 +188,17 @@ type Usage struct {
 	TokensIn  int     `json:"tokensIn"`
 	TokensOut int     `json:"tokensOut"`
 	CostUSD   float64 `json:"costUsd,omitzero"`
+
+	TokensCached int  `json:"tokensCached,omitzero" doc:"of tokensIn: read from the provider's cache"`
+	Estimated    bool `json:"estimated,omitzero" doc:"the provider did not tell all of it"`
 }
 
 // Plus returns both uses together.
 func (u Usage) Plus(v Usage) Usage {
-	return Usage{u.ToolCalls + v.ToolCalls, u.TokensIn + v.TokensIn, u.TokensOut + v.TokensOut, u.CostUSD + v.CostUSD}
+	return Usage{
+		ToolCalls: u.ToolCalls + v.ToolCalls, TokensIn: u.TokensIn + v.TokensIn, TokensOut: u.TokensOut + v.TokensOut, CostUSD: u.CostUSD + v.CostUSD,
+		TokensCached: u.TokensCached + v.TokensCached, Estimated: u.Estimated || v.Estimated,
+	}
 }
 
 // Tokens returns all tokens, in and out.
@@ -231,6 +237,7 @@ type Spec struct {
 	Depth          int      `json:"depth"`
 	Limits         Limits   `json:"limits"`
 	Env            []string `json:"env,omitempty" doc:"names of variables handed on, never their values"`
+	Network        bool     `json:"network,omitzero" doc:"commands of its tool bash may use the network"`
 }
 
 // Run is one attempt of an agent on a task, started by Taskyard.

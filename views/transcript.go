@@ -52,14 +52,25 @@ func usageWords(m task.Message) string {
 	if json.Unmarshal(m.Data, &u) != nil || u == (task.Usage{}) {
 		return orElse(firstLine(m.Content), "Usage noted")
 	}
-	s := Tokens(u.TokensIn) + " tokens in, " + Tokens(u.TokensOut) + " out"
+	s := Tokens(u.TokensIn) + " tokens in" + cachedWords(u) + ", " + Tokens(u.TokensOut) + " out"
 	if u.ToolCalls > 0 {
 		s += ", " + Count(u.ToolCalls, "tool call", "tool calls")
 	}
 	if u.CostUSD > 0 {
 		s += ", " + money(u.CostUSD)
 	}
+	if u.Estimated {
+		s += " (estimated)"
+	}
 	return s
+}
+
+// cachedWords says how much of what was read came from the provider's cache.
+func cachedWords(u task.Usage) string {
+	if u.TokensCached == 0 {
+		return ""
+	}
+	return " (" + Tokens(u.TokensCached) + " cached)"
 }
 
 // runStateAttrs tells style sheet and scripts which acts a run's state allows.

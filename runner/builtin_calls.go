@@ -1,0 +1,155 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"taskyard/runner/model"
+	"taskyard/task"
+)
+
+const maxResult = 256 << 10 // bytes of a result that a model is given
+
+// callAll carries out the calls of a reply, one after another, and puts their
+// results into the conversation.
+func (s *session) callAll(ctx context.Context, calls []model.Call) *Outcome {
+	m := model.Message{Role: model.User}
+	for _, c := range calls {
+		if ctx.Err() != nil {
+			out := s.cut(ctx)
+			return &out
+		}
+		s.usage.ToolCalls++
+		s.tellCall(c)
+		begin := time.Now()
+		var a Answer
+		s.clock.during(func() { a = s.call(ctx, c) })
+		a.Text = clean(s.red.text(a.Text))
+		s.tellResult(c, a)
+		s.changed(a.Files)
+		m.Results = append(m.Results, model.Result{CallID: c.ID, Text: cutResult(a.Text), IsError: a.IsError})
+		waited := delegation[c.Name] && time.Since(begin) >= time.Second // waiting is no going round in circles
+		if !waited && s.guard.again(c, a.Text) {
+			out := failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought the same result %d times in %d calls", cutBytes(c.Name, 100), maxSame, lastCalls))
+			return &out
+		}
+	}
+	if ctx.Err() != nil {
+		out := s.cut(ctx)
+		return &out
+	}
+	s.remember(m)
+	return nil
+}
+
+// call carries out one call. A panic of a tool is its failure, not ours.
+func (s *session) call(ctx context.Context, c model.Call) (a Answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.trouble = fmt.Errorf("tool %s panicked: %v\n%s", c.Name, p, debug.Stack())
+			a = Answer{Text: "the tool failed for a reason of its own; try another way", IsError: true}
+		}
+	}()
+	a, done := s.tools.call(ctx, c)
+	if done != nil && done.ID == s.spec.TaskID && done.Status == task.Done {
+		s.summary = &done.Summary
+	}
+	return a
+}
+
+func cutResult(text string) string {
+	if len(text) <= maxResult {
+		return text
+	}
+	return cutBytes(text, maxResult) + fmt.Sprintf("\n[cut: these are %d of %d bytes; ask for less at a time]", maxResult, len(text))
+}
+
+// tellCall tells what is about to be called.
+func (s *session) tellCall(c model.Call) {
+	input := cleanJSON(json.RawMessage(s.red.text(string(c.Args))), s.red)
+	if !json.Valid(input) {
+		input = s.data(clean(s.red.text(string(c.Args))))
+	}
+	name := clean(cutBytes(c.Name, 200))
+	raw := s.data(map[string]any{"id": c.ID, "tool": name, "input": input})
+	data := raw
+	if len(data) > maxEvent/2 {
+		var where struct {
+			Path string `json:"path"`
+		}
+		_ = json.Unmarshal(input, &where) // an input without a path has none
+		data = s.data(map[string]any{"id": cutBytes(c.ID, 200), "tool": name, "input": map[string]any{"path": cutBytes(where.Path, 4000), "cut": true, "bytes": len(input)}})
+	}
+	s.out.Event(Event{Type: EventToolCall, Text: name, Data: data}, raw)
+}
+
+// tellResult tells what came of the call.
+func (s *session) tellResult(c model.Call, a Answer) {
+	d := map[string]any{"id": cutBytes(c.ID, 200), "tool": clean(cutBytes(c.Name, 200))}
+	if a.IsError {
+		d["error"] = true
+	}
+	if a.Denied {
+		d["refused"] = true
+	}
+	if n := len(a.Files); n > 0 {
+		d["files"] = a.Files[:min(n, 20)]
+	}
+	ev := Event{Type: EventToolResult, Text: a.Text, Data: s.data(d)}
+	if len(ev.Data) > maxEvent/2 {
+		ev.Data = nil
+	}
+	if room := maxEvent - len(ev.Data); len(ev.Text) > room {
+		s.out.Overflow([]byte(a.Text + "\n"))
+		ev.Text = cutBytes(ev.Text, room-noteRoom) + "\n[cut: the whole result is in the file " + overflowName + "]"
+	}
+	s.out.Event(ev, []byte(a.Text))
+}
+
+// The same call with the same result so often among the last calls ends a run.
+const (
+	maxSame   = 6
+	lastCalls = 10
+)
+
+// repeats remembers the last calls and their results.
+type repeats struct {
+	last [lastCalls][sha256.Size]byte
+	next int
+}
+
+// again notes a call and tells whether it has now come too often.
+func (r *repeats) again(c model.Call, result string) bool {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q", c.Name, canonical(c.Args), result)
+	sum := [sha256.Size]byte(h.Sum(nil))
+	r.last[r.next%lastCalls] = sum
+	r.next++
+	same := 0
+	for i := range min(r.next, lastCalls) {
+		if r.last[i] == sum {
+			same++
+		}
+	}
+	return same >= maxSame
+}
+
+// canonical writes arguments so that order and blanks do not matter.
+func canonical(args json.RawMessage) []byte {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return args
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return args
+	}
+	return b
+}

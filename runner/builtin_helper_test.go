@@ -1,0 +1,173 @@
+//go:build linux
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"taskyard/runner/model"
+	"taskyard/runner/model/modeltest"
+)
+
+// tiny is a toolbox with real but small tools: create writes a file, read
+// reads one, wait waits for the end of the run.
+type tiny struct {
+	dir     string
+	waiting chan struct{} // closed when wait is called
+	once    sync.Once
+	closed  bool
+}
+
+func (b *tiny) Declared(names []string) (list []model.Tool) {
+	const path = `{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path"],"additionalProperties":false}`
+	for _, t := range []model.Tool{
+		{Name: "read", Description: "Read a file", Schema: json.RawMessage(path)},
+		{Name: "create", Description: "Write a file", Schema: json.RawMessage(path)},
+		{Name: "bash", Description: "Wait", Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: "grep", Description: "Panic", Schema: json.RawMessage(`{"type":"object"}`)},
+	} {
+		if slices.Contains(names, t.Name) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+func (b *tiny) Call(ctx context.Context, name string, args json.RawMessage) Answer {
+	var a struct{ Path, Content string }
+	if err := json.Unmarshal(args, &a); err != nil {
+		return Answer{Text: err.Error(), IsError: true}
+	}
+	switch name {
+	case "create":
+		if err := os.WriteFile(filepath.Join(b.dir, a.Path), []byte(a.Content), 0o600); err != nil {
+			return Answer{Text: err.Error(), IsError: true}
+		}
+		return Answer{Text: fmt.Sprintf("wrote %d bytes", len(a.Content)), Files: []string{a.Path}}
+	case "read":
+		text, err := os.ReadFile(filepath.Join(b.dir, a.Path))
+		if err != nil {
+			return Answer{Text: "no such file", IsError: true}
+		}
+		return Answer{Text: string(text)}
+	case "bash":
+		b.once.Do(func() { close(b.waiting) })
+		<-ctx.Done()
+		return Answer{Text: "stopped", IsError: true}
+	}
+	panic("a bug in " + name)
+}
+
+func (b *tiny) Close() error { b.closed = true; return nil }
+
+// loop is a built-in agent whose model is a script.
+type loop struct {
+	*Builtin
+	server *modeltest.Server
+	box    *tiny
+}
+
+// newLoop makes an agent of the given API.
+func newLoop(t *testing.T, api string, steps ...modeltest.Step) *loop {
+	t.Helper()
+	l := &loop{server: modeltest.New(t, steps...), box: &tiny{waiting: make(chan struct{})}}
+	m, err := model.Open(model.Provider{API: api, BaseURL: l.server.URL + "/v1", Key: "sk-of-the-provider"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Builtin = &Builtin{Provider: "test", Model: m, DefaultModel: "test-model", Tools: func(_ Spec, work string) (Toolbox, error) {
+		l.box.dir = work
+		return l.box, nil
+	}}
+	t.Cleanup(model.CloseIdle)
+	return l
+}
+
+// newBuiltinSpec is a run with the tools read and create, without a yard.
+func newBuiltinSpec(t *testing.T) Spec {
+	spec := newSpec(t)
+	spec.URL, spec.Plan.Model, spec.Plan.Tools = "", "", []string{"read", "create"}
+	return spec
+}
+
+// play runs the agent to its end.
+func (l *loop) play(t *testing.T, spec Spec) (Outcome, *recorder) {
+	t.Helper()
+	r := &recorder{}
+	out, err := l.Run(t.Context(), spec, r)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	return out, r
+}
+
+// types lists the types of the events, equal neighbours once.
+func (r *recorder) types() string {
+	var list []string
+	for _, e := range r.events {
+		if len(list) == 0 || list[len(list)-1] != e.Type {
+			list = append(list, e.Type)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// calls makes a step that calls one tool.
+func calls(name, args string) modeltest.Step {
+	return modeltest.Step{Calls: []modeltest.Call{{Name: name, Args: args}}}
+}
+
+// fakeYard is an MCP server with the tools of a yard.
+type fakeYard struct {
+	mu    sync.Mutex
+	asked []string // "token method name arguments"
+	page  string   // of tools/list
+	reply map[string]string
+}
+
+func (y *fakeYard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Method string
+		Params struct {
+			Name      string
+			Arguments json.RawMessage
+		}
+	}
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	y.mu.Lock()
+	y.asked = append(y.asked, strings.TrimSpace(strings.Join([]string{r.Header.Get("Authorization"), r.URL.RawQuery, q.Method, q.Params.Name, string(q.Params.Arguments)}, " ")))
+	y.mu.Unlock()
+	res := y.page
+	if q.Method == "tools/call" {
+		res = y.reply[q.Params.Name]
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":%s}`, res)
+}
+
+const yardPage = `{"tools":[{"name":"complete_task","description":"Finish a task for good","inputSchema":{"type":"object"}},
+{"name":"signup_for_task","description":"Claim","inputSchema":{"type":"object"}},{"name":"task","description":"Delegate","inputSchema":{"type":"object"}},
+{"name":"add_comment","description":"Comment","inputSchema":{"type":"object"}}]}`
+
+func newFakeYard(t *testing.T) (*fakeYard, string) {
+	y := &fakeYard{page: yardPage, reply: map[string]string{
+		"complete_task": `{"content":[{"type":"text","text":"{\"id\":7}"}],"structuredContent":{"id":"7","status":"done","summary":"The gate is built."}}`,
+		"add_comment":   `{"content":[{"type":"text","text":"Task 7 is archived"}],"isError":true}`,
+	}}
+	srv := httptest.NewServer(y)
+	t.Cleanup(srv.Close)
+	return y, srv.URL
+}

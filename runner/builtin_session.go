@@ -1,0 +1,220 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"taskyard/runner/model"
+	"taskyard/task"
+)
+
+const (
+	maxHistory = 16 << 20 // bytes of a conversation
+	maxReply   = 8192     // tokens of a reply, in a run with a limit of tokens
+	maxCuts    = 3        // replies without calls, one after another, that were cut at their length
+	maxChanged = 200      // files that a run names
+)
+
+// What the model is told besides its prompts.
+const (
+	goOn    = "Your reply was cut at its greatest length. Go on from where it ended."
+	closing = "Summarise this work in 2–3 sentences for those who will read nothing else: what you found, which files you changed, what stands in the way. Write the summary alone."
+)
+
+// session is one run of the built-in agent.
+type session struct {
+	b     *Builtin
+	spec  Spec
+	model string
+	sink  Sink
+	out   *emitter
+	red   *redactor
+	stop  *stopper
+	clock *clock
+	tools *toolset
+
+	history []model.Message
+	size    int // bytes of history
+	turns   int
+	cuts    int
+	usage   task.Usage
+	files   []string // changed, in order
+	guard   repeats
+	said    string  // the last text
+	summary *string // with which the run completed its own task
+	trouble error   // of ours, for the log
+}
+
+func newSession(b *Builtin, spec Spec, sink Sink, name string) *session {
+	s := &session{
+		b: b, spec: spec, model: name, sink: sink, out: &emitter{sink: sink, dir: spec.Dir},
+		red: newRedactor(append([]string{spec.Token}, spec.Secrets...)), stop: newStopper(), clock: newClock(time.Now()),
+	}
+	s.tools = &toolset{agent: spec.Plan.Agent, yard: newYardTools(spec)}
+	s.remember(model.Message{Role: model.User, Text: spec.Plan.Prompt})
+	return s
+}
+
+func (s *session) remember(m model.Message) {
+	s.history = append(s.history, m)
+	s.size += m.Size()
+}
+
+// run carries on the conversation until it ends.
+func (s *session) run(ctx context.Context) Outcome {
+	if err := s.tools.open(ctx, s.spec.Plan.Tools); err != nil {
+		if ctx.Err() != nil {
+			return s.cut(ctx)
+		}
+		return failed(task.PhaseError, "The tools of the yard could not be listed: "+err.Error())
+	}
+	for {
+		if out := s.over(); out != nil {
+			return *out
+		}
+		reply, err := s.turn(ctx)
+		if err != nil {
+			return s.wrong(ctx, err)
+		}
+		s.remember(reply.Message())
+		if out := s.follow(ctx, reply); out != nil {
+			return *out
+		}
+	}
+}
+
+// over tells which limit is reached before the next call of the model.
+func (s *session) over() *Outcome {
+	var out Outcome
+	switch l := s.spec.Plan.Limits; {
+	case l.MaxTurns > 0 && s.turns >= l.MaxTurns:
+		out = failed(task.PhaseTurns, fmt.Sprintf("It took %d turns of at most %d", s.turns, l.MaxTurns))
+	case l.MaxTokens > 0 && s.usage.Tokens() >= l.MaxTokens:
+		out = failed(task.PhaseTokens, fmt.Sprintf("It used %d tokens of at most %d", s.usage.Tokens(), l.MaxTokens))
+	case l.MaxCostUSD > 0 && s.usage.CostUSD >= l.MaxCostUSD:
+		out = failed(task.PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", s.usage.CostUSD, l.MaxCostUSD))
+	case s.size > maxHistory:
+		out = failed(task.PhaseError, fmt.Sprintf("The conversation is longer than %d MiB", maxHistory>>20))
+	default:
+		return nil
+	}
+	return &out
+}
+
+// follow does what a reply asks for; nil: the conversation goes on.
+func (s *session) follow(ctx context.Context, r model.Reply) *Outcome {
+	text := strings.TrimSpace(r.Text)
+	if text != "" {
+		s.said = text
+	}
+	ended := func(o Outcome) *Outcome { return &o }
+	switch {
+	case r.Stop == model.StopRefusal:
+		return ended(failed(task.PhaseError, strings.TrimSuffix("The model refused to go on: "+text, ": ")))
+	case len(r.Calls) > 0:
+		s.cuts = 0
+		if out := s.callAll(ctx, r.Calls); out != nil {
+			return out
+		}
+		if s.summary != nil {
+			return ended(s.closed(ctx))
+		}
+		return nil
+	case text == "" && r.Stop == model.StopLength:
+		return ended(failed(task.PhaseError, "The model's reply was cut before it said anything"))
+	case text == "":
+		return ended(failed(task.PhaseError, "The model's reply is empty"))
+	case r.Stop == model.StopLength:
+		if s.cuts++; s.cuts >= maxCuts {
+			return ended(failed(task.PhaseError, fmt.Sprintf("%d replies in a row were cut at their greatest length", s.cuts)))
+		}
+		s.remember(model.Message{Role: model.User, Text: goOn})
+		return nil
+	}
+	return ended(s.closed(ctx))
+}
+
+// wrong is the outcome of a turn that failed.
+func (s *session) wrong(ctx context.Context, err error) Outcome {
+	var e *model.Error
+	switch {
+	case ctx.Err() != nil:
+		return s.cut(ctx)
+	case !errors.As(err, &e):
+		s.trouble = errors.Join(s.trouble, err)
+		return failed(task.PhaseError, "The model could not be asked")
+	}
+	out := failed(task.PhaseError, fmt.Sprintf("The model %s did not answer: %v", s.model, e))
+	switch e.Kind {
+	case model.KindAuth:
+		out.Phase, out.Permanent = task.PhaseAuth, true
+	case model.KindQuota, model.KindRequest:
+		out.Permanent = true
+	case model.KindContext:
+		out.Permanent = s.turns == 0 // a new run begins with less
+	case model.KindProtocol:
+		out.Phase = task.PhaseProtocol
+	}
+	return out
+}
+
+// closed is the outcome of a conversation that ended well: with the summary
+// by which the run completed its task, else with that of a closing turn, else
+// with what was said last.
+func (s *session) closed(ctx context.Context) Outcome {
+	text := s.said
+	switch {
+	case s.summary != nil && strings.TrimSpace(*s.summary) != "":
+		text = *s.summary
+	case s.over() == nil:
+		told, err := s.condense(ctx)
+		if ctx.Err() != nil && s.stop.why() == nil {
+			return s.cut(ctx)
+		}
+		if err != nil {
+			s.log(fmt.Sprintf("There is no closing summary: %v", err))
+		} else if told != "" {
+			text = told
+		}
+	}
+	if text == "" {
+		text = "The task was completed."
+	}
+	text = cutChars(clean(s.red.text(text)), task.MaxSummaryRun)
+	return Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: text}
+}
+
+// condense asks for the closing summary.
+func (s *session) condense(ctx context.Context) (string, error) {
+	if c, ok := s.sink.(interface{ Condensing() error }); ok {
+		if err := c.Condensing(); err != nil {
+			return "", err
+		}
+	}
+	s.remember(model.Message{Role: model.User, Text: closing})
+	req := s.request()
+	req.NoCalls = true
+	r, err := s.b.Model.Turn(ctx, req, s.progress)
+	if err != nil {
+		return "", err
+	}
+	s.use(r.Usage)
+	return strings.TrimSpace(r.Text), nil
+}
+
+func (s *session) log(text string) {
+	text = clean(s.red.text(text))
+	s.out.Event(Event{Type: EventLog, Text: cutBytes(text, maxEvent)}, []byte(text))
+}
+
+func (s *session) changed(files []string) {
+	for _, f := range files {
+		if len(s.files) < maxChanged && !slices.Contains(s.files, f) {
+			s.files = append(s.files, f)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"taskyard/runner/model"
+)
+
+// What agents may do with their task; who may delegate has more.
+var (
+	taskTools = []string{"get_task", "update_task", "update_steps", "update_step", "add_comment", "notify_user", "move_task", "complete_task"}
+	moreTools = []string{"create_subtask", "task", "task_status", "task_wait", "task_stop"}
+)
+
+// delegation names the tools that may wait for another run.
+var delegation = map[string]bool{"task": true, "task_status": true, "task_wait": true}
+
+// toolset is every tool that a run may use, and the one place that decides.
+type toolset struct {
+	agent   string
+	box     Toolbox // nil: none
+	yard    *yardTools
+	offered []model.Tool
+	of      map[string]*usable
+}
+
+// usable is a tool that the run may use.
+type usable struct {
+	schema *jsonschema.Resolved // nil: who carries it out checks by itself
+	yard   bool
+}
+
+// open finds out which tools there are. The error says that the yard did not
+// tell.
+func (t *toolset) open(ctx context.Context, granted []string) error {
+	t.of = map[string]*usable{}
+	if t.box != nil {
+		for _, tool := range t.box.Declared(granted) {
+			t.add(tool, &usable{schema: resolved(tool.Schema)})
+		}
+	}
+	wanted, profile := taskTools, "core"
+	if slices.Contains(granted, "task") {
+		wanted, profile = append(slices.Clone(taskTools), moreTools...), ""
+	}
+	list, err := t.yard.list(ctx, profile)
+	for _, tool := range list {
+		if slices.Contains(wanted, tool.Name) {
+			t.add(tool, &usable{yard: true})
+		}
+	}
+	return err
+}
+
+func (t *toolset) add(tool model.Tool, u *usable) {
+	if t.of[tool.Name] == nil {
+		t.of[tool.Name] = u
+		t.offered = append(t.offered, tool)
+	}
+}
+
+// resolved readies a schema; nil when it cannot be.
+func resolved(schema json.RawMessage) *jsonschema.Resolved {
+	var s jsonschema.Schema
+	if json.Unmarshal(schema, &s) != nil {
+		return nil
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+// call carries out a call that is allowed and whose arguments fit. Where the
+// yard answered with a task, it is returned too.
+func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
+	u := t.of[c.Name]
+	if u == nil {
+		return Answer{Text: fmt.Sprintf("agent %s may not use the tool %s: its tools are %s", t.agent, cutBytes(c.Name, 100), t.names()), IsError: true, Denied: true}, nil
+	}
+	if err := fits(u.schema, c.Args); err != nil {
+		return Answer{Text: fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err), IsError: true}, nil
+	}
+	if u.yard {
+		return t.yard.call(ctx, c.Name, c.Args)
+	}
+	return t.box.Call(ctx, c.Name, c.Args), nil
+}
+
+func (t *toolset) names() string {
+	if len(t.offered) == 0 {
+		return "none"
+	}
+	names := make([]string, len(t.offered))
+	for i, o := range t.offered {
+		names[i] = o.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// fits checks arguments: one JSON object, as the schema wants it.
+func fits(schema *jsonschema.Resolved, args json.RawMessage) error {
+	var v map[string]any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return fmt.Errorf("they are no JSON object (%w)", err)
+	}
+	if v == nil {
+		return fmt.Errorf("they are no JSON object")
+	}
+	if schema == nil {
+		return nil
+	}
+	return schema.Validate(v)
+}

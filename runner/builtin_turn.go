@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"taskyard/runner/model"
+	"taskyard/task"
+)
+
+// turn asks the model once and tells the reply as it comes in.
+func (s *session) turn(ctx context.Context) (model.Reply, error) {
+	out := &speech{s: s, red: newRedactor(append([]string{s.spec.Token}, s.spec.Secrets...))}
+	r, err := s.b.Model.Turn(ctx, s.request(), func(d model.Delta) {
+		s.progress(d)
+		if d.Again != nil {
+			out.end()
+			s.log(fmt.Sprintf("Asked again, %d of %d, in %.1f s: %v", d.Again.Try, model.Tries, d.Again.Wait.Seconds(), d.Again.Err))
+			return
+		}
+		out.say(d.Text)
+	})
+	out.end()
+	if err != nil {
+		return r, err
+	}
+	s.turns++
+	s.use(r.Usage)
+	return r, nil
+}
+
+func (s *session) request() model.Request {
+	req := model.Request{Model: s.model, System: s.spec.Plan.SystemPrompt, Messages: s.history, Tools: s.tools.offered}
+	if l := s.spec.Plan.Limits.MaxTokens; l > 0 {
+		req.MaxTokens = min(maxReply, l-s.usage.Tokens())
+	}
+	return req
+}
+
+// progress moves the idle clock on. A wait that the provider asked for is no
+// idleness of the model.
+func (s *session) progress(d model.Delta) {
+	s.clock.progress()
+	if d.Again != nil {
+		s.clock.last.Add(int64(d.Again.Wait))
+	}
+}
+
+// use adds what a turn used, and tells it.
+func (s *session) use(u model.Usage) {
+	add := task.Usage{TokensIn: addCount(0, float64(u.In)), TokensCached: addCount(0, float64(u.Cached)), TokensOut: addCount(0, float64(u.Out)), Estimated: u.Estimated}
+	if p, ok := s.b.Prices[s.model]; ok {
+		add.CostUSD = p.of(u)
+	}
+	s.usage = s.usage.Plus(add)
+	data := s.data(map[string]any{"tokensIn": add.TokensIn, "tokensCached": add.TokensCached, "tokensOut": add.TokensOut, "costUsd": add.CostUSD, "estimated": u.Estimated})
+	s.out.Event(Event{Type: EventUsage, Data: data}, data)
+}
+
+// data makes the data of an event.
+func (s *session) data(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		s.trouble = err
+		return nil
+	}
+	return b
+}
+
+const (
+	speechAt    = 8 << 10     // bytes that make an event, whatever they are
+	speechAfter = time.Second // after which whole lines make one
+)
+
+// speech makes events of a reply that comes in small pieces.
+type speech struct {
+	s     *session
+	red   *redactor
+	buf   strings.Builder
+	since time.Time // of the oldest text in buf
+}
+
+func (p *speech) say(text string) {
+	if text == "" {
+		return
+	}
+	if p.buf.Len() == 0 {
+		p.since = time.Now()
+	}
+	p.buf.Write(p.red.Write([]byte(text)))
+	switch {
+	case p.buf.Len() >= speechAt:
+		p.tell(p.buf.String(), "")
+	case time.Since(p.since) >= speechAfter:
+		if at := strings.LastIndexByte(p.buf.String(), '\n'); at >= 0 {
+			p.tell(p.buf.String()[:at], p.buf.String()[at+1:])
+		}
+	}
+}
+
+// tell makes an event of a text; rest waits for the next.
+func (p *speech) tell(text, rest string) {
+	if text = clean(text); strings.TrimSpace(text) != "" {
+		for len(text) > 0 {
+			part := cutBytes(text, maxEvent)
+			p.s.out.Event(Event{Type: EventText, Text: part}, []byte(part))
+			text = text[len(part):]
+		}
+	}
+	p.buf.Reset()
+	p.buf.WriteString(rest)
+	p.since = time.Now()
+}
+
+// end tells what is left; what comes after it is a new reply.
+func (p *speech) end() {
+	p.buf.Write(p.red.Close())
+	p.tell(p.buf.String(), "")
+	p.red.buf = p.red.buf[:0]
+}

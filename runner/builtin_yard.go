@@ -1,0 +1,136 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"taskyard/runner/model"
+	"taskyard/task"
+)
+
+const (
+	maxYardAnswer = 4 << 20          // bytes
+	yardPatience  = 90 * time.Second // longer than the longest wait of a tool
+	listTries     = 3
+	listPause     = 200 * time.Millisecond
+)
+
+// yardTools are the tools of the yard's own MCP server, called with the token
+// of the run.
+type yardTools struct {
+	url, token string // url "" means that there are none
+	client     *http.Client
+}
+
+func newYardTools(spec Spec) *yardTools {
+	y := &yardTools{token: spec.Token, client: &http.Client{Timeout: yardPatience, Transport: &http.Transport{}}}
+	if spec.URL != "" {
+		y.url = strings.TrimRight(spec.URL, "/") + "/mcp"
+	}
+	return y
+}
+
+func (y *yardTools) close() { y.client.CloseIdleConnections() }
+
+// list asks which tools there are, in a profile.
+func (y *yardTools) list(ctx context.Context, profile string) (list []model.Tool, err error) {
+	if y.url == "" {
+		return nil, nil
+	}
+	var page struct {
+		Tools []struct {
+			Name, Description string
+			InputSchema       json.RawMessage
+		}
+	}
+	for try := 1; ; try++ {
+		err = y.ask(ctx, "?profile="+profile, "tools/list", struct{}{}, &page)
+		if err == nil || try == listTries || ctx.Err() != nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(listPause):
+		}
+	}
+	for _, t := range page.Tools {
+		list = append(list, model.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
+	}
+	return list, err
+}
+
+// told is what an answer tells of a task, as far as it matters here.
+type told struct {
+	ID      task.ID
+	Status  task.Status
+	Summary string
+}
+
+// call calls a tool. A call that does not get through is an answer too.
+func (y *yardTools) call(ctx context.Context, name string, args json.RawMessage) (Answer, *told) {
+	var res struct {
+		Content           []struct{ Type, Text string }
+		StructuredContent json.RawMessage
+		IsError           bool
+	}
+	err := y.ask(ctx, "", "tools/call", map[string]any{"name": name, "arguments": args}, &res)
+	if err != nil {
+		return Answer{Text: "the yard did not take the call: " + err.Error(), IsError: true}, nil
+	}
+	a := Answer{IsError: res.IsError}
+	for _, c := range res.Content {
+		a.Text += c.Text
+	}
+	var k told
+	if res.IsError || json.Unmarshal(res.StructuredContent, &k) != nil {
+		return a, nil
+	}
+	return a, &k
+}
+
+// ask makes one request of JSON-RPC.
+func (y *yardTools) ask(ctx context.Context, query, method string, params, into any) error {
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.url+query, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+y.token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	res, err := y.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxYardAnswer+1))
+	switch {
+	case err != nil:
+		return err
+	case len(text) > maxYardAnswer:
+		return errors.New("its answer is too long")
+	case res.StatusCode != http.StatusOK:
+		return fmt.Errorf("it answered %s: %s", res.Status, cutBytes(strings.TrimSpace(string(text)), 300))
+	}
+	var answer struct {
+		Result json.RawMessage
+		Error  *struct{ Message string }
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return fmt.Errorf("its answer is no JSON: %w", err)
+	}
+	if answer.Error != nil {
+		return errors.New(answer.Error.Message)
+	}
+	return json.Unmarshal(answer.Result, into)
+}

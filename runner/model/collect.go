@@ -1,0 +1,92 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// collector puts a reply together from its parts.
+type collector struct {
+	on    func(Delta)
+	text  strings.Builder
+	calls []*partCall
+	mind  []*partThought
+	size  int
+}
+
+type partCall struct {
+	id, name string
+	args     strings.Builder
+}
+
+type partThought struct {
+	text, signature strings.Builder
+	hidden          string
+}
+
+func (c *collector) grow(n int) error {
+	if c.size += n; c.size > MaxReply {
+		return senseless("the reply is longer than %d bytes", MaxReply)
+	}
+	return nil
+}
+
+func (c *collector) say(text string) error {
+	if text == "" {
+		return nil
+	}
+	c.text.WriteString(text)
+	c.on(Delta{Text: text})
+	return c.grow(len(text))
+}
+
+// begin adds a call.
+func (c *collector) begin(id, name string) (*partCall, error) {
+	if len(c.calls) == MaxCalls {
+		return nil, senseless("the reply has more than %d calls", MaxCalls)
+	}
+	p := &partCall{id: id, name: name}
+	c.calls = append(c.calls, p)
+	return p, c.grow(len(id) + len(name))
+}
+
+// argue adds arguments to a call. They are progress, though no text.
+func (c *collector) argue(p *partCall, args string) error {
+	p.args.WriteString(args)
+	c.on(Delta{})
+	return c.grow(len(args))
+}
+
+// reply returns what has come in. Calls without an id are given one.
+func (c *collector) reply(stop Stop, u Usage) Reply {
+	r := Reply{Text: c.text.String(), Stop: stop, Usage: u}
+	for i, p := range c.calls {
+		if p.id == "" {
+			p.id = fmt.Sprintf("call_%d", i+1)
+		}
+		args := strings.TrimSpace(p.args.String())
+		if args == "" {
+			args = "{}"
+		}
+		r.Calls = append(r.Calls, Call{ID: p.id, Name: p.name, Args: json.RawMessage(args)})
+	}
+	for _, t := range c.mind {
+		r.thoughts = append(r.thoughts, thought{t.text.String(), t.signature.String(), t.hidden})
+	}
+	return r
+}
+
+// object returns arguments as the conversation may hold them: whatever the
+// model wrote that is no JSON object would be refused by the provider.
+func object(args json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(args, &m) != nil || m == nil {
+		b, err := json.Marshal(map[string]string{"malformed": string(args)})
+		if err != nil {
+			return json.RawMessage("{}")
+		}
+		return b
+	}
+	return args
+}

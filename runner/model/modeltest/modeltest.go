@@ -1,0 +1,274 @@
+// Package modeltest is a model server that plays a script. It speaks the real
+// wire formats of Anthropic messages, OpenAI chat completions and OpenAI
+// responses, streamed and whole, so that runners and foreign programs can be
+// tested without a model. It keeps every request.
+package modeltest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Break says how a stream ends before its time.
+type Break string
+
+// The ways to break a stream, each after half of the reply.
+const (
+	BreakCut   Break = "cut"   // the connection is cut
+	BreakEnd   Break = "end"   // it ends in order, but without its last events
+	BreakError Break = "error" // an event says that the server is overloaded
+)
+
+// Step is one answer. The zero Step is an empty reply.
+type Step struct {
+	Text    string
+	Calls   []Call
+	Usage   Usage  // zero: 10 in, 5 out
+	NoUsage bool   // tell nothing of usage, where the format allows that
+	Stop    string // "" (by itself), "length" or "refusal"
+
+	Status  int    // from 400: a refusal
+	Kind    string // its type or code; "" means the usual one of the status
+	Message string // its words; "" means some
+	After   string // its header Retry-After
+
+	Break Break
+	Flood int             // bytes of text, in place of Text
+	Raw   string          // the body of a stream, byte for byte
+	Wait  <-chan struct{} // answer when it is closed, or never
+	Times int             // how often the step is played; 0 means once
+}
+
+// Call is a call of a tool in a reply.
+type Call struct {
+	ID   string // "" makes one
+	Name string
+	Args string // JSON, or what the test wants; "" means {}
+}
+
+// Usage is what a reply tells of its use. In counts the cached tokens too.
+type Usage struct{ In, Out, Cached int }
+
+// Server plays a script. Its requests may come from any program.
+type Server struct {
+	URL    string // without a path: add /v1 where a program wants it
+	Models []string
+
+	mu     sync.Mutex
+	script func(Request) Step
+	seen   []Request
+	made   int // replies, for ids
+}
+
+// New starts a server that answers with the steps, one after another, and
+// refuses what comes after them. It ends with the test.
+func New(t testing.TB, steps ...Step) *Server {
+	t.Helper()
+	played := 0
+	return NewFunc(t, func(Request) Step {
+		for len(steps) > 0 && played >= max(1, steps[0].Times) {
+			steps, played = steps[1:], 0
+		}
+		if len(steps) == 0 {
+			return Step{Status: http.StatusBadRequest, Message: "the script is over"}
+		}
+		played++
+		return steps[0]
+	})
+}
+
+// NewFunc starts a server that asks f for each answer; f is called one at a
+// time.
+func NewFunc(t testing.TB, f func(Request) Step) *Server {
+	t.Helper()
+	s := &Server{script: f, Models: []string{"test-model"}}
+	srv := httptest.NewServer(s)
+	s.URL = srv.URL
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return s
+}
+
+// WithTools plays the steps to requests that offer tools, and answers others,
+// such as the side questions of some programs, with "ok".
+func WithTools(t testing.TB, steps ...Step) *Server {
+	t.Helper()
+	main := New(t, steps...)
+	script := main.script
+	main.script = func(r Request) Step {
+		if len(r.Tools) == 0 {
+			return Step{Text: "ok"}
+		}
+		return script(r)
+	}
+	return main
+}
+
+// Requests returns the requests so far, oldest first.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
+}
+
+// Turns returns those requests that asked a model for a reply.
+func (s *Server) Turns() []Request {
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.API == "" })
+}
+
+// ServeHTTP answers as a provider would.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+	if err != nil {
+		return
+	}
+	path := "/" + strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/"), "v1/")
+	req := read(path, body)
+	req.Method, req.Path, req.Header = r.Method, r.URL.Path, r.Header.Clone()
+	step, id := s.next(&req)
+	switch {
+	case req.API != "":
+		s.answer(w, r, req, step, id)
+	case path == "/messages/count_tokens" && r.Method == http.MethodPost:
+		writeJSON(w, http.StatusOK, object{"input_tokens": len(body)/4 + 1})
+	case path == "/models" && r.Method == http.MethodGet:
+		writeJSON(w, http.StatusOK, s.models(r.URL.Query().Has("client_version")))
+	case strings.HasPrefix(path, "/models/") && r.Method == http.MethodGet:
+		writeJSON(w, http.StatusOK, modelOf(strings.TrimPrefix(path, "/models/")))
+	case path == "/" && (r.Method == http.MethodHead || r.Method == http.MethodGet):
+		w.WriteHeader(http.StatusOK)
+	default:
+		writeJSON(w, http.StatusNotFound, object{"type": "error", "error": object{"type": "not_found_error", "message": "nothing is at " + r.URL.Path}})
+	}
+}
+
+// next keeps the request and takes the step that answers it.
+func (s *Server) next(r *Request) (Step, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, *r)
+	if r.API == "" || r.Method != http.MethodPost {
+		r.API = ""
+		s.seen[len(s.seen)-1].API = ""
+		return Step{}, 0
+	}
+	s.made++
+	return s.script(*r), s.made
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, step Step, id int) {
+	if step.Wait != nil {
+		select {
+		case <-step.Wait:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if step.Status >= 400 {
+		refuse(w, req.API, step)
+		return
+	}
+	reply := replyOf(step, req, id)
+	if !req.Stream {
+		writeJSON(w, http.StatusOK, formats[req.API].whole(reply))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	out := &sse{w: w, rc: http.NewResponseController(w)}
+	if step.Raw != "" {
+		out.raw(step.Raw)
+		return
+	}
+	formats[req.API].stream(reply, out)
+}
+
+// format is one of the wire formats.
+type format struct {
+	whole  func(reply) object
+	stream func(reply, *sse)
+}
+
+var formats = map[string]format{
+	Messages:  {wholeMessage, streamMessage},
+	Chat:      {wholeChat, streamChat},
+	Responses: {wholeResponse, streamResponse},
+}
+
+func (s *Server) models(codex bool) object {
+	list := []object{}
+	for _, m := range s.Models {
+		list = append(list, modelOf(m))
+	}
+	o := object{"object": "list", "data": list, "has_more": false}
+	if n := len(s.Models); n > 0 {
+		o["first_id"], o["last_id"] = s.Models[0], s.Models[n-1]
+	}
+	if codex {
+		o["models"] = []object{}
+	}
+	return o
+}
+
+// modelOf describes a model in the words of both companies.
+func modelOf(id string) object {
+	return object{"id": id, "type": "model", "display_name": id, "created_at": "2025-01-01T00:00:00Z", "object": "model", "created": 1735689600, "owned_by": "modeltest"}
+}
+
+func refuse(w http.ResponseWriter, api string, step Step) {
+	kind, message := step.Kind, step.Message
+	if kind == "" {
+		kind = kindOf(api, step.Status)
+	}
+	if message == "" {
+		message = "refused by the script"
+	}
+	if step.After != "" {
+		w.Header().Set("Retry-After", step.After)
+	}
+	if api == Messages {
+		writeJSON(w, step.Status, object{"type": "error", "error": object{"type": kind, "message": message}, "request_id": "req_test"})
+		return
+	}
+	writeJSON(w, step.Status, object{"error": object{"message": message, "type": kind, "param": nil, "code": kind}})
+}
+
+func kindOf(api string, status int) string {
+	switch {
+	case status == http.StatusUnauthorized && api == Messages:
+		return "authentication_error"
+	case status == http.StatusUnauthorized:
+		return "invalid_api_key"
+	case status == http.StatusTooManyRequests && api == Messages:
+		return "rate_limit_error"
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_exceeded"
+	case status == 529:
+		return "overloaded_error"
+	case status >= 500 && api == Messages:
+		return "api_error"
+	case status >= 500:
+		return "server_error"
+	}
+	return "invalid_request_error"
+}
+
+type object = map[string]any
+
+func writeJSON(w http.ResponseWriter, status int, v object) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a client that is gone hears nothing
+}
+
+// now is the creation time of replies, in seconds.
+func now() int64 { return time.Now().Unix() }

@@ -1,0 +1,130 @@
+package modeltest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// reply is what a step says, ready for any format.
+type reply struct {
+	Step
+	id    string
+	model string
+	usage Usage
+}
+
+func replyOf(step Step, req Request, n int) reply {
+	r := reply{Step: step, id: fmt.Sprintf("test_%d", n), model: req.Model, usage: step.Usage}
+	if r.usage == (Usage{}) {
+		r.usage = Usage{In: 10, Out: 5}
+	}
+	r.Calls = append([]Call(nil), step.Calls...)
+	for i := range r.Calls {
+		if r.Calls[i].ID == "" {
+			r.Calls[i].ID = fmt.Sprintf("call_%d_%d", n, i)
+		}
+		if r.Calls[i].Args == "" {
+			r.Calls[i].Args = "{}"
+		}
+	}
+	return r
+}
+
+// pieces cuts a text as a model would say it. The flood comes from here too:
+// its pieces are made as they are sent.
+func (r reply) pieces(yield func(string) bool) {
+	if r.Flood > 0 {
+		piece := strings.Repeat("flood ", 40)
+		for sent := 0; sent < r.Flood; sent += len(piece) {
+			if !yield(piece) {
+				return
+			}
+		}
+		return
+	}
+	for _, p := range cut(r.Text) {
+		if !yield(p) {
+			return
+		}
+	}
+}
+
+// said is the whole text.
+func (r reply) said() string {
+	var b strings.Builder
+	for p := range r.pieces {
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// half breaks the stream where the script says so, between the text and the
+// calls, and tells whether it has; overloaded writes the event of BreakError.
+func (r reply) half(overloaded func()) bool {
+	switch r.Break {
+	case BreakCut:
+		panic(http.ErrAbortHandler)
+	case BreakError:
+		overloaded()
+		return true
+	case BreakEnd:
+		return true
+	}
+	return false
+}
+
+// cut parts a text into pieces of about 7 bytes, never within a character.
+func cut(text string) (list []string) {
+	from := 0
+	for at := range text {
+		if at-from >= 7 {
+			list = append(list, text[from:at])
+			from = at
+		}
+	}
+	if from < len(text) {
+		list = append(list, text[from:])
+	}
+	return list
+}
+
+// sse writes server-sent events, each flushed at once. When the client is
+// gone it writes nothing more.
+type sse struct {
+	w   http.ResponseWriter
+	rc  *http.ResponseController
+	err error
+}
+
+// event writes one event; name "" leaves its name out.
+func (s *sse) event(name string, v any) {
+	var b bytes.Buffer
+	if name != "" {
+		b.WriteString("event: " + name + "\n")
+	}
+	b.WriteString("data: ")
+	text, ok := v.(string)
+	if !ok {
+		j, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // maps of plain values
+		}
+		text = string(j)
+	}
+	b.WriteString(text + "\n\n")
+	s.raw(b.String())
+}
+
+func (s *sse) raw(text string) {
+	if s.err != nil {
+		return
+	}
+	if _, s.err = s.w.Write([]byte(text)); s.err == nil {
+		s.err = s.rc.Flush()
+	}
+}
+
+func (s *sse) gone() bool { return s.err != nil }

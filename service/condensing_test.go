@@ -1,0 +1,22 @@
+package service
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	st := y.start()
+	r := st.Run
+	ok(t, y.s.RunWorking(y.ctx(), r.ID, r.Lease, 0, "", ""))
+	ok(t, y.s.RunCondensing(y.ctx(), r.ID, r.Lease))
+	equal(t, "state", y.run(r.ID).State(), task.State{Status: task.RunRunning, Phase: task.PhaseCondensing})
+	refused(t, y.s.RunCondensing(y.ctx(), r.ID, r.Lease+1), task.CodeStaleLease)
+	ok(t, y.s.FinishRun(y.ctx(), r.ID, r.Lease, completed("in short")))
+	equal(t, "state", y.run(r.ID).State(), task.State{Status: task.RunCompleted, Phase: task.PhaseEnded})
+	refused(t, y.s.RunCondensing(y.ctx(), r.ID, r.Lease), task.CodeStaleLease)
+}
