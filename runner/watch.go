@@ -54,9 +54,10 @@ func (c *clock) progress() { c.last.Store(int64(time.Since(c.begin))) }
 
 // during runs f, which may block, with the idle clock standing.
 func (c *clock) during(f func()) {
+	begin := time.Now()
 	c.busy.Store(true)
 	f()
-	c.progress()
+	c.last.Add(int64(time.Since(begin)))
 	c.busy.Store(false)
 }
 
@@ -78,6 +79,7 @@ func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock) {
 		case <-c.done:
 			return
 		case <-st.asked:
+			p.Talk.hangUp(c.done, p.Grace)
 			c.stop(p.Grace)
 			return
 		case <-ctx.Done():
