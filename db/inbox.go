@@ -24,6 +24,9 @@ func (rx *Rx) Inbox(attempts int) (b task.Inbox, err error) {
 	if b.Approvals, err = rx.Waiting(task.MaxInbox); err != nil {
 		return b, err
 	}
+	if b.Permissions, err = rx.Asking(task.MaxInbox); err != nil {
+		return b, err
+	}
 	if b.Stuck, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, 0, coalesce(r.id, 0), '', coalesce(r.reason, ''), t.updated_at
  FROM tasks t LEFT JOIN runs r ON r.id = (SELECT id FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase IN ('denied', 'expired')) ORDER BY id DESC LIMIT 1)
  WHERE `+stuck+" ORDER BY t.id LIMIT ?", attempts, task.MaxInbox); err != nil {
@@ -60,7 +63,10 @@ func (rx *Rx) InboxTotals(attempts int) (n task.InboxTotals, err error) {
 			return n, err
 		}
 	}
-	n.Approvals, err = rx.WaitingCount()
+	if n.Approvals, err = rx.WaitingCount(); err != nil {
+		return n, err
+	}
+	n.Permissions, err = rx.AskingCount()
 	return n, err
 }
 

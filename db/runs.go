@@ -11,7 +11,7 @@ const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id)
  coalesce(r.retry_of, 0), r.depth, r.reason, r.summary, r.artifacts, r.usage, r.limits, r.model, r.definition_hash, coalesce(r.spec, ''), r.spec_hash,
  coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
  coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
- coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, '')`
+ coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
@@ -20,7 +20,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
-		&r.ParentRun, &r.ParentRunTask, &ask)
+		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,8 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-// Run returns one run; an unknown id is RunNotFound.
+// Run returns one run, with what it asks while it waits for a permission; an
+// unknown id is RunNotFound.
 func (rx *Rx) Run(id task.ID) (*task.Run, error) {
 	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.id = ?", id))
 	if ok, err := optional(err); err != nil {
@@ -62,7 +63,15 @@ func (rx *Rx) Run(id task.ID) (*task.Run, error) {
 	} else if !ok {
 		return nil, task.RunNotFound(id)
 	}
-	return r, nil
+	return r, rx.asked(r)
+}
+
+// asked fills in what a run waits for a person to permit.
+func (rx *Rx) asked(r *task.Run) (err error) {
+	if r.Phase == task.PhasePermission && r.Status == task.RunRunning {
+		r.Permission, err = rx.LastPermission(r.ID)
+	}
+	return err
 }
 
 // OpenRun returns the task's waiting or running run, or nil.
@@ -71,7 +80,7 @@ func (rx *Rx) OpenRun(taskID task.ID) (*task.Run, error) {
 	if ok, err := optional(err); !ok {
 		return nil, err
 	}
-	return r, nil
+	return r, rx.asked(r)
 }
 
 // InsertRun writes a new pending run and gates its task.
@@ -139,7 +148,7 @@ func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err er
 // the claim it holds.
 func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, error) {
 	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1, lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
- spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, pid = 0, pid_start = '', boot_id = ''`+guard,
+ spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = ''`+guard,
 		append([]any{tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model, r.DefinitionHash, r.Depth}, guardArgs(r)...)...)
 	return n == 1, err
 }

@@ -20,7 +20,7 @@ type AgentLoad struct {
 func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 	rows, err := rx.query(`SELECT owner,
  sum(status = 'active' AND coalesce(claim_expires, 0) <= ?1), sum(status = 'active' AND coalesce(claim_expires, 0) > ?1),
- sum(status = 'active' AND (question_id IS NOT NULL OR blockers_canceled > 0 OR EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.phase = 'approval'))),
+ sum(status = 'active' AND (question_id IS NOT NULL OR blockers_canceled > 0 OR EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.phase IN ('approval', 'permission')))),
  sum(status = 'active' AND failures > 0 AND run_id IS NULL), sum(status = 'draft'),
  coalesce(min(CASE WHEN status = 'active' AND coalesce(claim_expires, 0) <= ?1 THEN created_at END), 0)
  FROM tasks t WHERE archived_at IS NULL GROUP BY owner`, rx.Now)

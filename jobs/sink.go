@@ -25,9 +25,13 @@ type sink struct {
 	mu    sync.Mutex
 	lines []task.Message
 	timer *time.Timer
+
+	asking chan struct{} // holds one: the permission that is asked for
 }
 
-func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink { return &sink{j: j, run: r, log: log} }
+func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink {
+	return &sink{j: j, run: r, log: log, asking: make(chan struct{}, 1)}
+}
 
 // Started notes the process. An error, such as a lost lease, stops the run.
 func (s *sink) Started(p runner.Process) error {
@@ -82,7 +86,10 @@ func (s *sink) flushLocked() {
 	s.lines = nil
 }
 
-func (s *sink) close() {
+func (s *sink) close() { s.flush() }
+
+// flush writes the lines that wait.
+func (s *sink) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flushLocked()

@@ -71,6 +71,8 @@ func agent(what string, args []string) {
 			_, _ = os.Stdout.Write(block)
 		}
 		fmt.Println("\nthe end")
+	case "acp":
+		acpAgent(args)
 	case "daemon": // leaves a process in another session, without parent and environment
 		middle := exec.Command("/bin/sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!")
 		middle.Env = []string{"PATH=" + os.Getenv("PATH")}

@@ -26,8 +26,8 @@ type chunk struct {
 // slow handler fills the pipes, which makes the program wait.
 func pump(c *child, h handler, clk *clock) {
 	chunks := make(chan chunk)
-	go read(c.stdout, stdout, c.done, chunks, clk)
-	go read(c.stderr, stderr, c.done, chunks, clk)
+	go read(c.stdout, stdout, c.done, chunks)
+	go read(c.stderr, stderr, c.done, chunks)
 	go func() {
 		<-c.done
 		// Something may still hold the pipes open; wake what waits for it.
@@ -44,6 +44,9 @@ func pump(c *child, h handler, clk *clock) {
 				clk.during(func() { h.Closed(k.from) })
 			} else {
 				clk.during(func() { h.Output(k.from, k.data) })
+				if progressed(h) {
+					clk.progress()
+				}
 			}
 			if h.Flooded() {
 				time.Sleep(floodPause)
@@ -59,13 +62,12 @@ func pump(c *child, h handler, clk *clock) {
 }
 
 // read sends what comes from f, one chunk at a time, and nil at the end.
-func read(f *os.File, from stream, done <-chan struct{}, chunks chan<- chunk, clk *clock) {
+func read(f *os.File, from stream, done <-chan struct{}, chunks chan<- chunk) {
 	buf, ack := make([]byte, chunkSize), make(chan struct{})
 	drained := 0
 	for {
 		n, err := f.Read(buf)
 		if n > 0 {
-			clk.progress()
 			chunks <- chunk{from, buf[:n], ack}
 			<-ack
 		}

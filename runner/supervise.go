@@ -20,6 +20,7 @@ type program struct {
 	Env    []string
 	Dir    string
 	Input  string // written to stdin, which is then closed
+	Talk   *talk  // instead of Input: a protocol that goes both ways
 	Limits task.Limits
 	Grace  time.Duration
 	Shim   []string // nil: this binary
@@ -36,6 +37,20 @@ type handler interface {
 	Closed(s stream)
 	// Flooded tells whether so much was said that reading may slow down.
 	Flooded() bool
+}
+
+// judge is a handler that knows which output is no progress: an agent that
+// says for ever that it connects again is idle.
+type judge interface {
+	handler
+	// Progressed tells whether what Output was last given got anywhere.
+	Progressed() bool
+}
+
+// progressed asks a handler that can tell.
+func progressed(h handler) bool {
+	j, ok := h.(judge)
+	return !ok || j.Progressed()
 }
 
 // stream is one of the two outputs of a program.
@@ -69,8 +84,15 @@ func supervise(ctx context.Context, p program, st *stopper, started func(Process
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_, _ = io.WriteString(c.stdin, p.Input)
+		if p.Talk != nil {
+			p.Talk.write(c.stdin, c.done)
+		} else {
+			_, _ = io.WriteString(c.stdin, p.Input)
+		}
 		_ = c.stdin.Close()
+		if p.Talk != nil {
+			p.Talk.linger(c, p.Grace)
+		}
 	})
 	clock := newClock(begin)
 	wg.Go(func() { watch(ctx, c, p, st, clock) })
@@ -84,7 +106,7 @@ func supervise(ctx context.Context, p program, st *stopper, started func(Process
 	e := ending{Report: c.report, Swept: c.sweep()}
 	c.close()
 	wg.Wait()
-	if c.report.Stopped || !c.report.Ended {
+	if c.report.Stopped || !c.report.Ended || p.Talk != nil {
 		e.Stop = st.why()
 	}
 	return e, err

@@ -15,6 +15,7 @@ type stopper struct {
 	mu    sync.Mutex
 	first *Outcome
 	asked chan struct{}
+	holds holds // waits for a person, which no limit of time counts
 }
 
 func newStopper() *stopper { return &stopper{asked: make(chan struct{})} }
@@ -54,9 +55,10 @@ func (c *clock) progress() { c.last.Store(int64(time.Since(c.begin))) }
 
 // during runs f, which may block, with the idle clock standing.
 func (c *clock) during(f func()) {
+	begin := time.Now()
 	c.busy.Store(true)
 	f()
-	c.progress()
+	c.last.Add(int64(time.Since(begin)))
 	c.busy.Store(false)
 }
 
@@ -78,14 +80,22 @@ func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock) {
 		case <-c.done:
 			return
 		case <-st.asked:
+			p.Talk.hangUp(c.done, p.Grace)
 			c.stop(p.Grace)
 			return
 		case <-ctx.Done():
 			st.Stop(canceled(context.Cause(ctx)))
 		case <-wall:
+			if left, standing := st.wallLeft(clk.begin, p.Limits.Timeout()); left > 0 {
+				if standing {
+					left = max(left, lookAgain)
+				}
+				wall = time.After(left)
+				continue
+			}
 			st.Stop(failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", p.Limits.TimeoutSeconds)))
 		case <-idle:
-			left := p.Limits.IdleTimeout() - clk.idle()
+			left := p.Limits.IdleTimeout() - st.holds.idle(clk.idle())
 			if left <= 0 {
 				st.Stop(failed(task.PhaseIdle, fmt.Sprintf("It said nothing for %d s", p.Limits.IdleTimeoutSeconds)))
 				continue
@@ -93,6 +103,15 @@ func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock) {
 			idle = time.After(left)
 		}
 	}
+}
+
+// lookAgain is how often the wall clock is looked at while it stands still.
+const lookAgain = 100 * time.Millisecond
+
+// wallLeft is what is left of a time limit, and whether its clock stands still.
+func (s *stopper) wallLeft(begin time.Time, limit time.Duration) (time.Duration, bool) {
+	held, standing := s.holds.held()
+	return limit - time.Since(begin) + held, standing
 }
 
 // timer fires after d, or never when there is no limit.

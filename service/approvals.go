@@ -189,8 +189,8 @@ func (t *tx) refuse(r *task.Run, decision string, phase task.Phase, reason strin
 	return t.wakeParent(k, decision)
 }
 
-// ExpireApprovals ends waiting runs that nobody decided on in time, and
-// returns how many.
+// ExpireApprovals ends waiting runs that nobody decided on in time, denies the
+// permissions that nobody gave, and returns how many of both.
 func (s *Service) ExpireApprovals(ctx context.Context) (int, error) {
 	return mutate(ctx, s, task.SystemActor, func(t *tx) (int, error) {
 		list, err := t.ExpiredApprovals(100)
@@ -205,7 +205,8 @@ func (s *Service) ExpireApprovals(ctx context.Context) (int, error) {
 				return 0, err
 			}
 		}
-		return len(list), nil
+		n, err := t.expirePermissions()
+		return len(list) + n, err
 	})
 }
 

@@ -117,7 +117,7 @@ func (t *tx) left(r *task.Run) (task.Limits, error) {
 	l := r.Limits
 	l.IdleTimeoutSeconds = 0 // says nothing about another run
 	if l.TimeoutSeconds > 0 {
-		if l.TimeoutSeconds -= int((t.Now.Sub(r.StartedAt) + time.Second - 1) / time.Second); l.TimeoutSeconds <= 0 {
+		if l.TimeoutSeconds -= int((r.Worked(t.Now) + time.Second - 1) / time.Second); l.TimeoutSeconds <= 0 {
 			return l, task.FieldErrorf("limits.timeoutSeconds", "run %d has no time left to give", r.ID)
 		}
 	}

@@ -334,7 +334,10 @@ func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Fini
 }
 
 func (t *tx) finish(r *task.Run, f Finished) error {
-	if r.Phase == task.PhaseStarting && f.State.Status == task.RunCompleted {
+	if err := t.voidPermission(r); err != nil {
+		return err
+	}
+	if r.Phase != task.PhaseWorking && r.Phase != task.PhaseCondensing && f.State.Status == task.RunCompleted {
 		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 			return orEnded(r, err)
 		}
@@ -438,6 +441,9 @@ func (s *Service) RequeueRun(ctx context.Context, id task.ID, lease int64) error
 	return change(ctx, s, task.SystemActor, func(t *tx) error {
 		r, err := t.held(id, lease)
 		if err != nil {
+			return err
+		}
+		if err := t.voidPermission(r); err != nil {
 			return err
 		}
 		if err := t.freeClaim(r); err != nil {

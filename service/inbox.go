@@ -52,4 +52,5 @@ func (t *tx) inboxIf(changes bool) {
 var inboxKinds = map[string]bool{
 	task.EvAsked: true, task.EvAnswered: true, task.EvNotified: true, task.EvAcknowledged: true, task.EvTaskStuck: true, task.EvTaskCanceled: true,
 	task.EvRunApproved: true, task.EvRunDenied: true, task.EvRunExpired: true, task.EvRunVoided: true,
+	task.EvPermitAsked: true, task.EvPermitAllowed: true, task.EvPermitDenied: true, task.EvPermitExpired: true,
 }

@@ -213,7 +213,7 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 		if err != nil {
 			return o, err
 		}
-		o.Approvals, o.Inbox = waits.Approvals, waits.All()
+		o.Approvals, o.Inbox = waits.Approvals+waits.Permissions, waits.All()
 		if o.InFlight, err = rx.InFlight(); err != nil {
 			return o, err
 		}

@@ -362,6 +362,9 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	if !r.State().CanMove(to) {
 		return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d cannot go from %s to %s", r.ID, r.State(), to)
 	}
+	if err := t.voidPermission(r); err != nil {
+		return err
+	}
 	ok, err := t.EndRun(r, to, e.reason, e.summary, e.artifacts, e.usage)
 	if err != nil {
 		return err

@@ -55,6 +55,9 @@ func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, e
 		w.owner()
 		return w.list, w.blockers()
 	case open != nil && open.Status == task.RunRunning:
+		if p := open.Permission; p != nil {
+			w.add(task.WhyPermission, task.Reason{Run: open.ID, Until: p.ExpiresAt}, "Run %d waits until %s for a reviewer to let it call %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
+		}
 		w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, open.Phase)
 		w.claim()
 		return w.list, nil

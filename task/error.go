@@ -126,7 +126,7 @@ var Codes = []struct {
 	{CodeDelegationOff, "Delegation is switched off on this yard (task_tool.enabled). Do the work in this run."},
 	{CodePaused, "The yard or the agent is paused: nothing starts and nobody signs up until a person resumes it. The message says who, since when and why."},
 	{CodeNotPaused, "There is nothing to resume: neither is the yard paused, nor the agent that was named."},
-	{CodeRunDecided, "Somebody already decided on this run. The message says who, what and when."},
+	{CodeRunDecided, "Somebody already decided on this run, or on the permission that it asked for. The message says who, what and when."},
 	{CodeRunEnded, "The run has ended; nothing about it changes any more."},
 	{CodeRunNotFinal, "The run has not ended yet. Cancel it, or wait."},
 	{CodeRunChanged, "What would run has changed since you looked. Review it again; `version` is the new one."},

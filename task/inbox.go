@@ -8,6 +8,7 @@ const MaxInbox = 50
 type Inbox struct {
 	Questions       []InboxItem `json:"questions" doc:"open questions, the oldest first"`
 	Approvals       []*Run      `json:"approvals" doc:"runs that wait for a reviewer, the first to expire first"`
+	Permissions     []*Run      `json:"permissions" doc:"runs that ask before a tool call, the first to expire first"`
 	Stuck           []InboxItem `json:"stuck" doc:"active tasks that nothing tries again by itself: runs failed in a row, or one was denied"`
 	BlockerCanceled []InboxItem `json:"blockerCanceled" doc:"tasks that wait for a task that was canceled"`
 	Notices         []InboxItem `json:"notices" doc:"notices that nobody has acknowledged, the newest first"`
@@ -30,6 +31,7 @@ type InboxItem struct {
 type InboxTotals struct {
 	Questions       int `json:"questions"`
 	Approvals       int `json:"approvals"`
+	Permissions     int `json:"permissions"`
 	Stuck           int `json:"stuck"`
 	BlockerCanceled int `json:"blockerCanceled"`
 	Notices         int `json:"notices"`
@@ -37,5 +39,5 @@ type InboxTotals struct {
 
 // All is the number that the navigation shows.
 func (t InboxTotals) All() int {
-	return t.Questions + t.Approvals + t.Stuck + t.BlockerCanceled + t.Notices
+	return t.Questions + t.Approvals + t.Permissions + t.Stuck + t.BlockerCanceled + t.Notices
 }

@@ -57,7 +57,7 @@ type WaitingFor string
 // What a task can wait for.
 const (
 	WaitsUser     WaitingFor = "user"     // a question to the user is open
-	WaitsApproval WaitingFor = "approval" // a run waits for approval
+	WaitsApproval WaitingFor = "approval" // a run waits for approval, or for a permission
 	WaitsTasks    WaitingFor = "tasks"    // a task in blockedBy is not done
 )
 

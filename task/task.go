@@ -116,7 +116,7 @@ func (t *Task) Derive(now Time) {
 	switch {
 	case t.QuestionID != 0:
 		t.WaitingFor = WaitsUser
-	case t.OpenRunPhase == PhaseApproval:
+	case t.OpenRunPhase == PhaseApproval, t.OpenRunPhase == PhasePermission:
 		t.WaitingFor = WaitsApproval
 	case t.Blocked > 0:
 		t.WaitingFor = WaitsTasks

@@ -69,3 +69,37 @@ CREATE TRIGGER blockers_delete BEFORE DELETE ON blockers
 WHEN (SELECT archived_at FROM tasks WHERE id = old.task_id) IS NOT NULL
 BEGIN SELECT raise(ABORT, 'history is immutable'); END;
 -- +goose StatementEnd
+
+-- What running runs asked before a tool call, and what people said.
+CREATE TABLE permissions (
+  run_id     INTEGER NOT NULL REFERENCES runs (id),
+  n          INTEGER NOT NULL CHECK (n >= 1),
+  tool       TEXT NOT NULL CHECK (octet_length(tool) BETWEEN 1 AND 400),
+  input      TEXT NOT NULL CHECK (octet_length(input) BETWEEN 1 AND 1048576),
+  reason     TEXT NOT NULL CHECK (octet_length(reason) <= 16384),
+  asked_at   INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  decision   TEXT NOT NULL DEFAULT '' CHECK (decision IN ('', 'allowed', 'denied', 'expired', 'void')),
+  scope      TEXT NOT NULL DEFAULT '' CHECK (scope IN ('', 'once', 'run')),
+  decided_by TEXT NOT NULL DEFAULT '',
+  decided_at INTEGER,
+  message    TEXT NOT NULL DEFAULT '' CHECK (octet_length(message) <= 65536),
+  PRIMARY KEY (run_id, n),
+  CHECK ((decided_at IS NULL) = (decision = ''))
+) STRICT;
+-- A run asks one thing at a time.
+CREATE UNIQUE INDEX permissions_open ON permissions (run_id) WHERE decision = '';
+CREATE INDEX permissions_expiry ON permissions (expires_at) WHERE decision = '';
+CREATE INDEX permissions_granted ON permissions (run_id, tool) WHERE scope = 'run';
+-- How long a run waited for permissions, in ms: its clocks stood still.
+ALTER TABLE runs ADD COLUMN waited INTEGER NOT NULL DEFAULT 0;
+
+-- +goose StatementBegin
+CREATE TRIGGER permissions_final BEFORE UPDATE ON permissions
+WHEN old.decision <> '' OR new.run_id <> old.run_id OR new.n <> old.n OR new.tool <> old.tool OR new.input <> old.input OR new.asked_at <> old.asked_at
+BEGIN SELECT raise(ABORT, 'a permission is decided once'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER permissions_kept BEFORE DELETE ON permissions
+BEGIN SELECT raise(ABORT, 'permissions are kept for ever'); END;
+-- +goose StatementEnd

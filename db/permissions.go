@@ -1,0 +1,88 @@
+package db
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+const permissionCols = "p.run_id, p.n, p.tool, p.input, p.reason, p.asked_at, p.expires_at, p.decision, p.scope, p.decided_by, coalesce(p.decided_at, 0), p.message"
+
+func scanPermission(s rowScanner) (*task.Permission, error) {
+	p := &task.Permission{}
+	var input string
+	err := s.Scan(&p.Run, &p.N, &p.Tool, &input, &p.Reason, &p.AskedAt, &p.ExpiresAt, &p.Decision, &p.Scope, &p.By, &p.At, &p.Message)
+	p.Input = json.RawMessage(input)
+	return p, err
+}
+
+// Permission returns what a run asked for, or nil.
+func (rx *Rx) Permission(run task.ID, n int) (*task.Permission, error) {
+	return rx.permission("SELECT "+permissionCols+" FROM permissions p WHERE p.run_id = ? AND p.n = ?", run, n)
+}
+
+// LastPermission returns what a run asked for last, or nil.
+func (rx *Rx) LastPermission(run task.ID) (*task.Permission, error) {
+	return rx.permission("SELECT "+permissionCols+" FROM permissions p WHERE p.run_id = ? ORDER BY p.n DESC LIMIT 1", run)
+}
+
+// Granted returns the decision that lets a run call a tool until it ends, or
+// nil.
+func (rx *Rx) Granted(run task.ID, tool string) (*task.Permission, error) {
+	return rx.permission("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_granted WHERE p.run_id = ? AND p.tool = ? AND p.scope = 'run' ORDER BY p.n LIMIT 1", run, tool)
+}
+
+func (rx *Rx) permission(q string, args ...any) (*task.Permission, error) {
+	p, err := scanPermission(rx.row(q, args...))
+	if ok, err := optional(err); !ok {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Asking returns the runs that wait for a permission, the first to expire
+// first, each with what it asks.
+func (rx *Rx) Asking(limit int) ([]*task.Run, error) {
+	rows, err := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE p.decision = '' ORDER BY p.expires_at, p.run_id LIMIT ?", limit)
+	asked, err := collect(rows, err, scanPermission)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*task.Run, 0, len(asked))
+	for _, p := range asked {
+		r, err := rx.Run(p.Run)
+		if err != nil {
+			return nil, err
+		}
+		r.Permission = p
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// AskingCount tells how many runs wait for a permission.
+func (rx *Rx) AskingCount() (int, error) {
+	return rx.count("SELECT count(*) FROM permissions p INDEXED BY permissions_expiry WHERE p.decision = ''")
+}
+
+// InsertPermission writes what a run asks for and returns its number. Error:
+// the run asks already.
+func (tx *Tx) InsertPermission(p *task.Permission) (int, error) {
+	n, err := tx.count("SELECT coalesce(max(n), 0) + 1 FROM permissions WHERE run_id = ?", p.Run)
+	if err != nil {
+		return 0, err
+	}
+	return n, tx.do("INSERT INTO permissions (run_id, n, tool, input, reason, asked_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		p.Run, n, p.Tool, string(p.Input), p.Reason, tx.Now, p.ExpiresAt)
+}
+
+// DecidePermission writes a decision and adds the wait to the run's; false
+// when there was one already.
+func (tx *Tx) DecidePermission(p *task.Permission) (bool, error) {
+	n, err := tx.changed("UPDATE permissions SET decision = ?, scope = ?, decided_by = ?, decided_at = ?, message = ? WHERE run_id = ? AND n = ? AND decision = ''",
+		p.Decision, p.Scope, p.By, tx.Now, p.Message, p.Run, p.N)
+	if err != nil || n != 1 {
+		return false, err
+	}
+	return true, tx.do("UPDATE runs SET waited = waited + ? WHERE id = ? AND ended_at IS NULL", int64(max(0, tx.Now-p.AskedAt)), p.Run)
+}

@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"context"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+var _ runner.Permitter = (*sink)(nil)
+
+// Permit asks people before a tool call and waits for their decision. A run
+// asks one thing at a time; what it asks beside that waits for its turn.
+func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner.PermissionAnswer, error) {
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+	case <-ctx.Done():
+		return runner.PermissionAnswer{}, context.Cause(ctx)
+	}
+	s.flush() // what led to the call stands before it
+	svc := s.j.opt.Service
+	p, err := svc.AskPermission(ctx, s.run.ID, s.run.Lease, task.Permission{Tool: req.Tool, Input: req.Input, Reason: req.Reason})
+	if err == nil && p.Waits() {
+		s.log.Info("run asks for permission", "tool", p.Tool, "permission", p.N)
+		p, err = svc.AwaitPermission(ctx, s.run.ID, p.N)
+	}
+	if err != nil {
+		return runner.PermissionAnswer{}, err
+	}
+	switch p.Decision {
+	case task.PermissionAllowed:
+		return runner.PermissionAnswer{Allow: true}, nil
+	case task.PermissionDenied:
+		return runner.PermissionAnswer{Message: "A person denied this call: " + p.Message}, nil
+	case task.PermissionExpired:
+		return runner.PermissionAnswer{Message: "Nobody decided on this call in time, so it is denied"}, nil
+	}
+	return runner.PermissionAnswer{}, task.Errorf(task.Conflict, task.CodeRunEnded, "%s", p.Outcome())
+}

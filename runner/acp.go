@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// ACP runs any agent that speaks the Agent Client Protocol on its stdin and
+// stdout, such as `gemini --acp` or `opencode acp`. It cannot hold such an
+// agent to its tools: it is asked before a call only when the agent wants to.
+type ACP struct {
+	Program
+	Bridge       []string // command line of an MCP server on stdio for agents that speak none over HTTP; nil: they get none
+	AcceptWeaker bool     // run agents that are not to have every tool
+}
+
+var _ Confiner = (*ACP)(nil)
+
+// Probe looks for the program and asks it for its version.
+func (a *ACP) Probe(ctx context.Context) Probe { return a.probe(ctx, "acp") }
+
+// Weaker tells which tools such an agent has besides those of its definition.
+func (a *ACP) Weaker(tools []string) (string, bool) {
+	beyond := lacks(tools, "read", "create", "edit", "bash", "fetch")
+	if slices.Contains(tools, "bash") {
+		beyond = lacks(tools, "fetch")
+	}
+	if len(beyond) == 0 {
+		return "", false
+	}
+	return "The agent asks before a call only when it wants to: it could also use " + strings.Join(beyond, ", ") + ".", !a.AcceptWeaker
+}
+
+// Run starts the agent, gives it one prompt and returns when nothing of it is
+// left.
+func (a *ACP) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
+	if ctx.Err() != nil {
+		return canceled(context.Cause(ctx)), nil
+	}
+	if weaker, refused := a.Weaker(spec.Plan.Tools); refused {
+		return permanently(weaker + " " + acceptWeaker), nil
+	}
+	asking, stopAsking := context.WithCancel(ctx)
+	t := &acpTalk{talk: newTalk(), spec: spec, bridge: a.Bridge, sink: sink, asking: asking, stopAsking: stopAsking}
+	t.talk.cancel = t.cancel
+	defer t.permits.Wait() // nothing of a run outlives it
+	defer stopAsking()
+	return session{
+		program: a.Program, env: map[string]string{}, talk: t.talk,
+		speak: func(p *protocol, work string, st *stopper) dialect { return t.begin(p, work) },
+	}.run(ctx, spec, sink)
+}

@@ -1,0 +1,137 @@
+//go:build linux
+
+package runner
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// acpHeard is one message that the scripted agent reads.
+type acpHeard struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+}
+
+// acpAgent speaks the Agent Client Protocol, with the misbehaviour of args[0].
+// It logs what it hears to the file heard in its folder.
+func acpAgent(args []string) {
+	how := args[0]
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 8<<20)
+	log, _ := os.Create("heard")
+	say := func(format string, list ...any) { fmt.Printf(format+"\n", list...) }
+	update := func(format string, list ...any) {
+		say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":`+format+`}}`, list...)
+	}
+	var prompt json.RawMessage
+	finish := func(reason string) {
+		say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":%q,"usage":{"inputTokens":30,"outputTokens":5,"totalTokens":35}}}`, prompt, reason)
+	}
+	ask := func(kind, title string) {
+		say(`{"jsonrpc":"2.0","id":"p1","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c9","kind":%q,"title":%q,"rawInput":{"x":1}},"options":[{"optionId":"always","name":"A","kind":"allow_always"},{"optionId":"once","name":"O","kind":"allow_once"},{"optionId":"no","name":"N","kind":"reject_once"}]}}`, kind, title)
+	}
+	signedIn := false
+	for in.Scan() {
+		_, _ = log.Write(append(in.Bytes(), '\n'))
+		var m acpHeard
+		_ = json.Unmarshal(in.Bytes(), &m)
+		switch m.Method {
+		case "initialize":
+			version, http := 1, !slices.Contains(args, "nohttp")
+			if how == "version" {
+				version = 9
+			}
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%d,"agentCapabilities":{"mcpCapabilities":{"http":%v}},"authMethods":[{"id":"oauth","name":"Browser"},{"id":"x-api-key","name":"Key"}],"agentInfo":{"name":"script","version":"1"}}}`, m.ID, version, http)
+		case "authenticate":
+			signedIn = true
+			say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+		case "session/new":
+			if how == "noauth" || how == "key" && !signedIn {
+				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"Authentication required"}}`, m.ID)
+				continue
+			}
+			models := ""
+			if how == "models" {
+				models = `,"models":{"currentModelId":"big","availableModels":[{"modelId":"big","name":"B"},{"modelId":"small","name":"S"}]}`
+			}
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s1"%s}}`, m.ID, models)
+		case "session/set_model":
+			say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+		case "session/prompt":
+			prompt = m.ID
+			switch how {
+			case "hang", "deaf":
+				_ = exec.Command("/bin/sh", "-c", "sleep 600 & echo").Run()
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I think."}}`)
+			case "crash":
+				os.Exit(7)
+			case "eof":
+				return
+			case "error":
+				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"Internal error","data":{"details":"boom"}}}`, m.ID)
+			case "garbage":
+				say("Loading…\n{not json\n[1]\n{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":7}")
+				say(`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}`)
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Fine."}}`)
+				finish("end_turn")
+			case "flood":
+				for range 20000 {
+					update(`{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"read"}`)
+				}
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Fine."}}`)
+				finish("end_turn")
+				return // at once: the answer must not be lost
+			case "pester":
+				for i := range 5000 {
+					say(`{"jsonrpc":"2.0","id":%d,"method":"terminal/create","params":{}}`, i)
+				}
+				select {}
+			case "ask":
+				ask(args[1], args[2])
+			default:
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"First "}}`)
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I look.\n"}}`)
+				update(`{"sessionUpdate":"tool_call","toolCallId":"c1","title":"cat a","kind":"read","status":"pending"}`)
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"ty_token-of-this-run"}}]}`)
+				update(`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm."}}`)
+				if how != "silent" {
+					update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"All "}}`)
+					update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"done."}}`)
+				}
+				update(`{"sessionUpdate":"usage_update","size":100,"used":10,"cost":{"amount":0.5,"currency":"USD"}}`)
+				if reason, ok := strings.CutPrefix(how, "reason:"); ok {
+					finish(reason)
+				} else {
+					finish("end_turn")
+				}
+				if slices.Contains(args, "stay") {
+					select {}
+				}
+			}
+		case "session/cancel":
+			if how != "deaf" {
+				finish("cancelled")
+			}
+		case "": // an answer: to what it asked
+			if how == "ask" {
+				var a struct {
+					Outcome struct{ Outcome, OptionId string }
+				}
+				_ = json.Unmarshal(m.Result, &a)
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"answer %s %s"}}`, a.Outcome.Outcome, a.Outcome.OptionId)
+				finish("end_turn")
+			}
+		}
+	}
+	if how == "deaf" {
+		select {}
+	}
+}

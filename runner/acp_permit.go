@@ -1,0 +1,133 @@
+package runner
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/coder/acp-go-sdk"
+
+	"taskyard/task"
+)
+
+// decision is what a person said to a call, to be told by the pump.
+type decision struct {
+	text    string
+	allowed bool
+}
+
+// needs names the tools of which one must be listed for a call of a kind.
+var acpNeeds = map[acp.ToolKind][]string{
+	acp.ToolKindRead:    {"read", "bash"},
+	acp.ToolKindSearch:  {"grep", "glob", "list", "bash"},
+	acp.ToolKindEdit:    {"edit", "create", "bash"},
+	acp.ToolKindDelete:  {"bash"},
+	acp.ToolKindMove:    {"bash"},
+	acp.ToolKindExecute: {"bash"},
+	acp.ToolKindFetch:   {"fetch"},
+}
+
+// ourTool fits the titles that agents give to the tools of our MCP server,
+// which checks by itself who may do what.
+var ourTool = regexp.MustCompile(`^(mcp__taskyard__|taskyard[_./: ])\w+$|^\w+ \(taskyard MCP Server\)`)
+
+// maxAsked bounds the questions of a run that wait for people.
+const maxAsked = 20
+
+// permission answers the agent that asks before a call: what the definition
+// lists is allowed, what it does not list is denied, and what it does not know
+// is for people to decide.
+func (t *acpTalk) permission(id, params json.RawMessage, line []byte) {
+	var r acp.RequestPermissionRequest
+	if json.Unmarshal(params, &r) != nil {
+		t.send(acpMessage{ID: id, Error: acp.NewInvalidParams(nil)})
+		return
+	}
+	t.flush(false)
+	title, kind := t.callOf(&r)
+	need, known := acpNeeds[kind]
+	listed := slices.ContainsFunc(need, func(tool string) bool { return slices.Contains(t.spec.Plan.Tools, tool) })
+	switch {
+	case listed || kind == acp.ToolKindThink || !known && ourTool.MatchString(title):
+		t.decide(id, &r, true)
+	case known:
+		t.event(EventPermission, "Denied: "+title+". The agent "+t.spec.Plan.Agent+" may use "+strings.Join(t.spec.Plan.Tools, ", ")+".", map[string]any{"kind": kind, "allowed": false}, line)
+		t.decide(id, &r, false)
+	default:
+		t.askPeople(id, &r, title, line)
+	}
+}
+
+// callOf returns what is known of the call that a request is about.
+func (t *acpTalk) callOf(r *acp.RequestPermissionRequest) (title string, kind acp.ToolKind) {
+	if c := t.tools[r.ToolCall.ToolCallId]; c != nil {
+		title, kind = c.title, c.kind
+	}
+	if r.ToolCall.Title != nil {
+		title = *r.ToolCall.Title
+	}
+	if r.ToolCall.Kind != nil {
+		kind = *r.ToolCall.Kind
+	}
+	return title, kind
+}
+
+// askPeople asks beside the pump, which goes on to read.
+func (t *acpTalk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, line []byte) {
+	input, err := json.Marshal(r.ToolCall.RawInput)
+	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {
+		t.event(EventPermission, "Denied: "+title+" cannot be shown to people, or too many calls wait for them.", map[string]any{"allowed": false}, line)
+		t.decide(id, r, false)
+		return
+	}
+	t.waiting++
+	tool := clean(t.red.text(orElse(cutBytes(title, task.MaxPermissionTool), "a tool without a name")))
+	req := PermissionRequest{Tool: cutBytes(tool, task.MaxPermissionTool), Input: cleanJSON(input, t.red)}
+	t.permits.Go(func() {
+		a, err := t.st.permit(t.asking, t.sink, req)
+		d := decision{text: "Allowed by a person: " + tool, allowed: true}
+		if err != nil {
+			d = decision{text: "Denied: nobody can be asked about " + tool}
+		} else if !a.Allow {
+			d = decision{text: "Denied: " + tool + ". " + a.Message}
+		}
+		t.mu.Lock()
+		t.decided = append(t.decided, d)
+		t.mu.Unlock()
+		t.decide(id, r, d.allowed)
+	})
+}
+
+// tellDecisions tells what people decided meanwhile.
+func (t *acpTalk) tellDecisions() {
+	t.mu.Lock()
+	list := t.decided
+	t.decided = nil
+	t.mu.Unlock()
+	for _, d := range list {
+		t.waiting--
+		t.event(EventPermission, d.text, map[string]any{"allowed": d.allowed}, nil)
+	}
+}
+
+// decide answers with the option that reaches least far. An agent that does
+// not offer to be denied is told that the call is canceled.
+func (t *acpTalk) decide(id json.RawMessage, r *acp.RequestPermissionRequest, allow bool) {
+	kinds := []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
+	if allow {
+		kinds = []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways}
+	}
+	answer := acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}
+	for _, kind := range slices.Backward(kinds) {
+		for _, o := range r.Options {
+			if o.Kind == kind {
+				answer.Outcome = acp.NewRequestPermissionOutcomeSelected(o.OptionId)
+			}
+		}
+	}
+	if t.asking.Err() != nil {
+		answer.Outcome = acp.NewRequestPermissionOutcomeCancelled()
+	}
+	t.send(acpMessage{ID: id, Result: answer})
+}

@@ -1,0 +1,214 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/coder/acp-go-sdk"
+
+	"taskyard/task"
+)
+
+// acpTalk is one conversation: initialize, session/new, session/prompt. Its
+// types are those of the SDK; the connection is ours, because that of the SDK
+// closes when updates come faster than they are stored, and starts as many
+// goroutines as an agent sends requests.
+type acpTalk struct {
+	*protocol
+	talk   *talk
+	spec   Spec
+	work   string
+	bridge []string
+	sink   Sink
+
+	asking     context.Context // ends when no permission matters any more
+	stopAsking context.CancelFunc
+	permits    sync.WaitGroup // questions to people
+	waiting    int            // of them; used by the pump alone
+
+	mu      sync.Mutex
+	session acp.SessionId // "" until it is known
+	decided []decision    // by people, not yet told
+
+	step   int // id of the last request of ours
+	next   func(json.RawMessage)
+	refuse func(*acp.RequestError)
+	result *acp.PromptResponse
+	failed *Outcome
+	texts  acpTexts
+	tools  map[acp.ToolCallId]*acpTool
+	spent  float64 // US dollars, as last told
+}
+
+// begin binds the conversation to the protocol of a run and says the first
+// word.
+func (t *acpTalk) begin(p *protocol, work string) dialect {
+	t.protocol, t.work, t.tools = p, work, map[acp.ToolCallId]*acpTool{}
+	p.streams[stdout].lines.emit = t.line
+	t.request(acp.AgentMethodInitialize, acp.InitializeRequest{
+		ProtocolVersion: acp.ProtocolVersionNumber, ClientInfo: &acp.Implementation{Name: "taskyard", Version: "1"},
+	}, t.initialized)
+	return t
+}
+
+func (t *acpTalk) base() *protocol { return t.protocol }
+
+func (t *acpTalk) Output(s stream, b []byte) { t.tellDecisions(); t.protocol.Output(s, b) }
+
+func (t *acpTalk) Quiet(s stream) {
+	t.tellDecisions()
+	if s == stdout {
+		t.flush(true)
+	}
+	t.protocol.Quiet(s)
+}
+
+func (t *acpTalk) Closed(s stream) {
+	t.protocol.Closed(s)
+	if s == stdout {
+		t.stopAsking()
+		t.flush(false)
+		t.talk.end()
+	}
+}
+
+// initialized opens a session with our MCP server.
+func (t *acpTalk) initialized(raw json.RawMessage) {
+	var r acp.InitializeResponse
+	if !t.read(raw, &r) {
+		return
+	}
+	if r.ProtocolVersion != acp.ProtocolVersionNumber {
+		t.giveUp(permanentProtocol(fmt.Sprintf("It speaks version %d of the Agent Client Protocol, not %d", r.ProtocolVersion, acp.ProtocolVersionNumber)))
+		return
+	}
+	if r.AgentInfo != nil {
+		t.event(EventLog, r.AgentInfo.Name+" "+r.AgentInfo.Version, nil, raw)
+	}
+	t.open(r, true)
+}
+
+// open asks for a session. An agent that first wants to be told how to sign in
+// is told to use its key, once.
+func (t *acpTalk) open(r acp.InitializeResponse, first bool) {
+	t.request(acp.AgentMethodSessionNew, acp.NewSessionRequest{Cwd: t.work, McpServers: t.servers(r.AgentCapabilities.McpCapabilities)}, t.opened)
+	method := keyMethod(r.AuthMethods)
+	if !first || method == "" {
+		return
+	}
+	t.refuse = func(e *acp.RequestError) {
+		if e.Code != authRequired {
+			t.refused(e)
+			return
+		}
+		t.request(acp.AgentMethodAuthenticate, acp.AuthenticateRequest{MethodId: method}, func(json.RawMessage) { t.open(r, false) })
+		t.refuse = func(e *acp.RequestError) { t.giveUp(refusedCredentials(e.Message)) }
+	}
+}
+
+// opened chooses the model, where one is named and the agent offers any.
+func (t *acpTalk) opened(raw json.RawMessage) {
+	var r acp.NewSessionResponse
+	if !t.read(raw, &r) {
+		return
+	}
+	t.mu.Lock()
+	t.session = r.SessionId
+	t.mu.Unlock()
+	t.event(EventLog, "session "+string(r.SessionId), map[string]any{"sessionId": r.SessionId}, raw)
+	model := t.spec.Plan.Model
+	switch {
+	case model == "" || r.Models != nil && string(r.Models.CurrentModelId) == model:
+		t.prompt(nil)
+	case r.Models == nil || len(r.Models.AvailableModels) == 0:
+		t.event(EventLog, "The agent offers no choice of models; "+model+" was not set.", nil, raw)
+		t.prompt(nil)
+	default:
+		t.choose(model, r.Models.AvailableModels)
+	}
+}
+
+func (t *acpTalk) choose(model string, offered []acp.ModelInfo) {
+	var names []string
+	for _, m := range offered {
+		if string(m.ModelId) == model {
+			t.request(acp.AgentMethodSessionSetModel, acp.UnstableSetSessionModelRequest{SessionId: t.session, ModelId: acp.UnstableModelId(model)}, t.prompt)
+			return
+		}
+		names = append(names, string(m.ModelId))
+	}
+	t.giveUp(permanently("It does not offer the model " + model + ": it has " + strings.Join(names, ", ")))
+}
+
+func (t *acpTalk) prompt(json.RawMessage) {
+	text := strings.TrimSuffix(prompt(t.spec.Plan), "\n")
+	t.request(acp.AgentMethodSessionPrompt, acp.PromptRequest{SessionId: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}, t.prompted)
+}
+
+// prompted is the end of the turn, and of the conversation.
+func (t *acpTalk) prompted(raw json.RawMessage) {
+	var r acp.PromptResponse
+	if !t.read(raw, &r) {
+		return
+	}
+	t.flush(false)
+	t.result = &r
+	if u := r.Usage; u != nil {
+		t.event(EventUsage, "", map[string]any{"tokensIn": u.InputTokens, "tokensOut": u.OutputTokens}, raw)
+	}
+	t.talk.end()
+}
+
+// cancel asks the agent to stop; an agent without a session is told by the end
+// of its stdin. It is called beside the pump.
+func (t *acpTalk) cancel() {
+	t.stopAsking()
+	t.mu.Lock()
+	session := t.session
+	t.mu.Unlock()
+	if session == "" {
+		t.talk.end()
+		return
+	}
+	t.send(acpMessage{Method: acp.AgentMethodSessionCancel, Params: acp.CancelNotification{SessionId: session}})
+}
+
+// verdict is about the answer to the prompt. How the agent exits afterwards
+// does not matter: many must be killed.
+func (t *acpTalk) verdict(r report) Outcome {
+	switch stop := t.st.why(); {
+	case stop != nil:
+		return *stop
+	case t.failed != nil:
+		return *t.failed
+	case t.result == nil && (!r.Ended || r.Signal != 0 && !r.Stopped || r.Code != 0):
+		return t.protocol.verdict(r)
+	case t.result == nil:
+		return failed(task.PhaseProtocol, "It ended without answering its prompt"+t.lastWords())
+	}
+	switch reason := t.result.StopReason; reason {
+	case acp.StopReasonEndTurn:
+		return t.summary()
+	case acp.StopReasonMaxTokens:
+		return failed(task.PhaseTokens, "The agent reached the token limit of its model")
+	case acp.StopReasonMaxTurnRequests:
+		return failed(task.PhaseTurns, "The agent made as many model calls as it may in a turn")
+	case acp.StopReasonRefusal:
+		return failed(task.PhaseError, "The agent refused to go on"+t.lastWords())
+	case acp.StopReasonCancelled:
+		return failed(task.PhaseError, "The agent says that it was canceled, and nobody asked it to stop")
+	default:
+		return failed(task.PhaseProtocol, fmt.Sprintf("It stopped for the unknown reason %.100q", string(reason)))
+	}
+}
+
+func (t *acpTalk) summary() Outcome {
+	last := strings.TrimSpace(t.texts.last())
+	if last == "" {
+		return failed(task.PhaseError, "It ended without a result")
+	}
+	return Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: lastChars(last, task.MaxSummaryRun)}
+}

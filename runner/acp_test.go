@@ -1,0 +1,220 @@
+//go:build linux
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// acpPlays is an agent of this binary that speaks the protocol.
+func acpPlays(how ...string) *ACP {
+	return &ACP{Program: Program{Argv: append([]string{os.Args[0], agentArg, "acp"}, how...), Grace: 300 * time.Millisecond}, AcceptWeaker: true}
+}
+
+func TestOutcomeOfAnACPAgent(t *testing.T) {
+	for _, tt := range []struct {
+		name, how string
+		status    task.RunStatus
+		phase     task.Phase
+		reason    string
+		permanent bool
+	}{
+		{"the end of the turn completes", "reason:end_turn", task.RunCompleted, task.PhaseEnded, "", false},
+		{"a refusal fails", "reason:refusal", task.RunFailed, task.PhaseError, "refused", false},
+		{"the model's token limit fails", "reason:max_tokens", task.RunFailed, task.PhaseTokens, "token limit", false},
+		{"too many turns fail", "reason:max_turn_requests", task.RunFailed, task.PhaseTurns, "model calls", false},
+		{"a cancellation that nobody asked for fails", "reason:cancelled", task.RunFailed, task.PhaseError, "nobody asked", false},
+		{"an unknown reason breaks the protocol", "reason:tired", task.RunFailed, task.PhaseProtocol, "tired", false},
+		{"another version of the protocol is permanent", "version", task.RunFailed, task.PhaseProtocol, "version 9", true},
+		{"an agent that is not signed in is permanent", "noauth", task.RunFailed, task.PhaseAuth, "Authentication required", true},
+		{"an exit before the answer fails with its code", "crash", task.RunFailed, task.PhaseError, "exit code 7", false},
+		{"an end before the answer breaks the protocol", "eof", task.RunFailed, task.PhaseProtocol, "without answering", false},
+		{"an error for an answer fails with its details", "error", task.RunFailed, task.PhaseError, "boom", false},
+		{"lines of another kind do not matter", "garbage", task.RunCompleted, task.PhaseEnded, "", false},
+		{"a flood of updates loses neither the answer nor the text", "flood", task.RunCompleted, task.PhaseEnded, "", false},
+		{"an agent that asks and never listens is stopped", "pester", task.RunFailed, task.PhaseProtocol, "does not read", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out, _ := playOut(t, acpPlays(tt.how), newSpec(t))
+			wantState(t, out, tt.status, tt.phase, tt.reason)
+			if out.Permanent != tt.permanent {
+				t.Errorf("permanent %v, want %v", out.Permanent, tt.permanent)
+			}
+		})
+	}
+}
+
+func TestAnACPAgentTellsWhatItDoes(t *testing.T) {
+	t.Parallel()
+	spec := newSpec(t)
+	spec.Plan.Workspace = t.TempDir()
+	out, rec := playOut(t, acpPlays("end_turn", "stay"), spec)
+	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+	if out.Summary != "All done." || out.Usage != (task.Usage{ToolCalls: 1, TokensIn: 30, TokensOut: 5, CostUSD: 0.5}) {
+		t.Errorf("summary %q, usage %+v", out.Summary, out.Usage)
+	}
+	if got, want := rec.texts(EventText), []string{"First I look.", "All done."}; !slices.Equal(got, want) {
+		t.Errorf("text %q, want %q", got, want)
+	}
+	if got := rec.texts(EventToolResult); !slices.Equal(got, []string{"[redacted]"}) {
+		t.Errorf("results %q", got)
+	}
+	if log := rec.texts(EventLog); !slices.Contains(log, "Hm.") || !slices.Contains(log, "session s1") {
+		t.Errorf("log %q", log)
+	}
+	heard := heardBy(t, spec)
+	for _, want := range []string{
+		`"protocolVersion":1`, `"fs":{}`, `"cwd":"` + spec.Plan.Workspace + `"`,
+		`"url":"http://127.0.0.1:1/mcp"`, `"value":"Bearer ty_token-of-this-run"`, `You are terse.\n\nDo the work.`,
+	} {
+		if !strings.Contains(heard, want) {
+			t.Errorf("it did not hear %s:\n%s", want, heard)
+		}
+	}
+}
+
+func heardBy(t *testing.T, spec Spec) string {
+	t.Helper()
+	b, err := os.ReadFile(spec.Plan.Workspace + "/heard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestAnACPAgentWithoutHTTPGetsTheBridge(t *testing.T) {
+	t.Parallel()
+	spec := newSpec(t)
+	spec.Plan.Workspace = t.TempDir()
+	a := acpPlays("end_turn", "nohttp")
+	a.Bridge = []string{"/usr/bin/taskyard", "mcp"}
+	out, _ := playOut(t, a, spec)
+	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+	if heard := heardBy(t, spec); !strings.Contains(heard, `"command":"/usr/bin/taskyard"`) || !strings.Contains(heard, `"args":["mcp"]`) || strings.Contains(heard, `"url":`) {
+		t.Errorf("heard\n%s", heard)
+	}
+}
+
+func TestTheModelIsChosenAmongThoseOffered(t *testing.T) {
+	t.Run("one that is offered is set", func(t *testing.T) {
+		spec := newSpec(t)
+		spec.Plan.Workspace = t.TempDir()
+		out, _ := playOut(t, acpPlays("models"), spec)
+		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+		if heard := heardBy(t, spec); !strings.Contains(heard, `"session/set_model","params":{"modelId":"small","sessionId":"s1"}`) {
+			t.Errorf("heard\n%s", heard)
+		}
+	})
+	t.Run("one that is not offered is permanent", func(t *testing.T) {
+		spec := newSpec(t)
+		spec.Plan.Model = "huge"
+		out, _ := playOut(t, acpPlays("models"), spec)
+		wantState(t, out, task.RunFailed, task.PhaseError, "does not offer the model huge: it has big, small")
+		if !out.Permanent {
+			t.Error("a retry would be made")
+		}
+	})
+	t.Run("an agent that wants its key is told to use it", func(t *testing.T) {
+		out, _ := playOut(t, acpPlays("key"), newSpec(t))
+		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+	})
+}
+
+// asking is a recorder whose person decides so.
+type asking struct {
+	*recorder
+	answer PermissionAnswer
+	asked  []PermissionRequest
+}
+
+func (a *asking) Permit(_ context.Context, req PermissionRequest) (PermissionAnswer, error) {
+	a.asked = append(a.asked, req)
+	return a.answer, nil
+}
+
+func TestPermissionOfAnACPAgent(t *testing.T) {
+	for _, tt := range []struct {
+		name, kind, title string
+		person            *PermissionAnswer // nil: nobody can be asked
+		answer            string
+		asked             int
+	}{
+		{"a listed tool is allowed, once", "execute", "ls", nil, "answer selected once", 0},
+		{"a tool that is not listed is denied", "fetch", "https://x", &PermissionAnswer{Allow: true}, "answer selected no", 0},
+		{"a tool of Taskyard is allowed", "other", "complete_task (taskyard MCP Server)", nil, "answer selected once", 0},
+		{"a tool that only says so in its middle is not", "other", "run taskyard_x", nil, "answer selected no", 0},
+		{"an unknown tool is for people, who may allow it", "other", "deploy", &PermissionAnswer{Allow: true}, "answer selected once", 1},
+		{"an unknown tool is for people, who may deny it", "other", "deploy", &PermissionAnswer{Message: "not today"}, "answer selected no", 1},
+		{"an unknown tool is denied when nobody can be asked", "other", "deploy", nil, "answer selected no", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			spec := newSpec(t)
+			spec.Plan.Tools = []string{"bash"}
+			rec := &recorder{}
+			var sink Sink = rec
+			person := &asking{recorder: rec}
+			if tt.person != nil {
+				person.answer, sink = *tt.person, person
+			}
+			out, err := acpPlays("ask", tt.kind, tt.title).Run(t.Context(), spec, sink)
+			if err != nil || out.Summary != tt.answer {
+				t.Errorf("%+v, %v, want %q", out, err, tt.answer)
+			}
+			if len(person.asked) != tt.asked || tt.asked > 0 && (person.asked[0].Tool != tt.title || string(person.asked[0].Input) != `{"x":1}`) {
+				t.Errorf("asked %+v", person.asked)
+			}
+			if told := rec.texts(EventPermission); (len(told) > 0) != (tt.answer == "answer selected no" || tt.asked > 0) {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
+
+func TestCancelOfAnACPAgent(t *testing.T) {
+	for _, how := range []string{"hang", "deaf"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			spec := newSpec(t)
+			spec.Plan.Workspace = t.TempDir()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			rec := &recorder{on: func(e Event) {
+				if e.Text == "I think." {
+					cancel(fmt.Errorf("%w by a person", ErrCanceled))
+				}
+			}}
+			out, err := acpPlays(how).Run(ctx, spec, rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantState(t, out, task.RunCanceled, task.PhaseBy, "by a person")
+			if heard := heardBy(t, spec); !strings.Contains(heard, `"session/cancel"`) {
+				t.Errorf("heard\n%s", heard)
+			}
+		})
+	}
+}
+
+func TestAnACPAgentIsRefusedWhatItCannotBeHeldTo(t *testing.T) {
+	a := acpPlays("end_turn")
+	a.AcceptWeaker = false
+	spec := newSpec(t)
+	spec.Plan.Tools = []string{"read", "bash"}
+	out, _ := playOut(t, a, spec)
+	wantState(t, out, task.RunFailed, task.PhaseError, "could also use fetch.")
+	if !out.Permanent {
+		t.Error("a retry would be made")
+	}
+	spec.Plan.Tools = append(spec.Plan.Tools, "fetch")
+	out, _ = playOut(t, a, spec)
+	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+}

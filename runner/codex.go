@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"taskyard/task"
+)
+
+// Codex runs the Codex command line without a terminal: `codex exec --json`.
+// It has no list of tools; what holds it is the sandbox in which it starts the
+// commands of the model.
+type Codex struct {
+	Program           // Argv nil: codex
+	Network      bool // the sandbox that may write may reach the network too
+	AcceptWeaker bool // run agents that Codex cannot hold to their tools
+}
+
+var _ Confiner = (*Codex)(nil)
+
+func (c *Codex) started() Program {
+	p := c.Program
+	if len(p.Argv) == 0 {
+		p.Argv = []string{"codex"}
+	}
+	return p
+}
+
+// Probe looks for the program and asks it for its version.
+func (c *Codex) Probe(ctx context.Context) Probe { return c.started().probe(ctx, "codex") }
+
+// Weaker compares the tools with what the sandbox lets through: reading all
+// files and running programs that change nothing, or, in the other one,
+// writing to the workspace too.
+func (c *Codex) Weaker(tools []string) (string, bool) {
+	var beyond []string
+	switch {
+	case slices.Contains(tools, "bash"): // whatever the sandbox permits, a command may do
+	case sandbox(tools) == "read-only":
+		beyond = lacks(tools, "read")
+	default:
+		beyond = lacks(tools, "read", "create", "edit", "bash")
+	}
+	if len(beyond) == 0 {
+		return "", false
+	}
+	return "Codex has no list of tools, only the sandbox " + sandbox(tools) + ": the agent could also use " + strings.Join(beyond, ", ") + ".", !c.AcceptWeaker
+}
+
+// sandbox is the mode in which the commands of the model run.
+func sandbox(tools []string) string {
+	for _, tool := range []string{"create", "edit", "bash"} {
+		if slices.Contains(tools, tool) {
+			return "workspace-write"
+		}
+	}
+	return "read-only"
+}
+
+// Run starts Codex with a private CODEX_HOME and returns when nothing of it is
+// left.
+func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
+	if ctx.Err() != nil {
+		return canceled(context.Cause(ctx)), nil
+	}
+	if weaker, refused := c.Weaker(spec.Plan.Tools); refused {
+		return permanently(weaker + " " + acceptWeaker), nil
+	}
+	home := filepath.Join(spec.Dir, "home", ".codex")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return failed(task.PhaseError, "The folder of the run could not be made"), err
+	}
+	return session{
+		program: c.started(), args: c.arguments(spec), env: c.variables(home, spec), input: prompt(spec.Plan),
+		speak: func(p *protocol, work string, _ *stopper) dialect { return newCodexTalk(p, work) },
+	}.run(ctx, spec, sink)
+}
+
+// variables hands the key to Codex under the name that it reads.
+func (c *Codex) variables(home string, spec Spec) map[string]string {
+	vars := map[string]string{"CODEX_HOME": home}
+	key := c.Env["OPENAI_API_KEY"]
+	if key == "" && slices.Contains(spec.Plan.Env, "OPENAI_API_KEY") {
+		key = os.Getenv("OPENAI_API_KEY")
+	}
+	if key != "" && !slices.Contains(spec.Plan.Env, "CODEX_API_KEY") {
+		vars["CODEX_API_KEY"] = key
+	}
+	return vars
+}
+
+// arguments is the command line after the program and its own arguments. It
+// holds no secret: any account of the machine can read it.
+func (c *Codex) arguments(spec Spec) []string {
+	mode := sandbox(spec.Plan.Tools)
+	args := []string{"exec", "--json", "--skip-git-repo-check", "-s", mode}
+	set := func(key string, value any) {
+		text, _ := json.Marshal(value) // a string or list of JSON is one of TOML too
+		args = append(args, "-c", key+"="+string(text))
+	}
+	if spec.URL != "" {
+		set("mcp_servers.taskyard.url", strings.TrimSuffix(spec.URL, "/")+"/mcp")
+		set("mcp_servers.taskyard.bearer_token_env_var", "TASKYARD_TOKEN")
+		set("mcp_servers.taskyard.default_tools_approval_mode", "approve")
+	}
+	set("shell_environment_policy.exclude", []string{"*KEY*", "*SECRET*", "*PASSWORD*", "*TOKEN*"})
+	set("features.multi_agent", false) // agents of agents are started by Taskyard or not at all
+	if !slices.Contains(spec.Plan.Tools, "fetch") {
+		set("web_search", "disabled")
+	}
+	if mode == "workspace-write" {
+		set("sandbox_workspace_write.network_access", c.Network)
+	}
+	if spec.Plan.Model != "" {
+		args = append(args, "-m", spec.Plan.Model)
+	}
+	return append(args, "-")
+}

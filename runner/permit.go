@@ -1,0 +1,31 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// PermissionRequest is a tool call that an agent may make only when a person
+// allows it.
+type PermissionRequest struct {
+	Tool   string          // its name, at most task.MaxPermissionTool bytes
+	Input  json.RawMessage // its arguments whole, one JSON value, at most task.MaxPermissionInput bytes
+	Reason string          // what the agent or its program says to it, or ""
+}
+
+// PermissionAnswer is what a person decided, or what follows from nobody
+// deciding in time.
+type PermissionAnswer struct {
+	Allow   bool
+	Message string // for the agent: why not; "" when allowed
+}
+
+// Permitter is a Sink that can ask people before a tool call. Permit returns
+// when somebody decided, the question expired, or ctx ended; it may be called
+// from several goroutines, and beside the other methods of the sink. While it
+// waits, the clocks of the run stand still. An error means that there will be
+// no answer: the run has ended or the request cannot be recorded; the call
+// must then not be made.
+type Permitter interface {
+	Permit(ctx context.Context, req PermissionRequest) (PermissionAnswer, error)
+}
