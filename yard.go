@@ -123,8 +123,11 @@ func (y *yard) close() error { return y.db.Close() }
 func runnersOf(c *config.Config) map[string]runner.Runner {
 	known := map[string]runner.Runner{}
 	for name, r := range c.Runners {
-		if r.Kind == "command" {
+		switch r.Kind {
+		case "command":
 			known[name] = &runner.Command{Argv: r.Command, Env: r.Env}
+		case "webhook":
+			known[name] = &runner.Webhook{URL: r.URL, SecretEnv: r.SecretEnv, AllowPrivate: r.AllowPrivate, Callback: c.PublicURL}
 		}
 	}
 	return known
@@ -137,7 +140,7 @@ func agentOptions(c *config.Config) agentfile.Options {
 	}
 	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", PullOnly: func(name string) string {
 		switch kind := kinds[name]; kind {
-		case "command":
+		case "command", "webhook", "worker":
 			return ""
 		case "builtin":
 			return "no model provider is configured; it claims its tasks with a token"

@@ -13,6 +13,7 @@ import (
 var (
 	ErrStopCanceled   = errors.New("canceled")
 	ErrStopTaskClosed = errors.New("task closed")
+	ErrStopReported   = errors.New("ended by a report") // it has its end already
 )
 
 // wake asks for a run of a task's owner at once, if there is one to start and
