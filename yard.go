@@ -155,8 +155,28 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts,
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
-		TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts,
+		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts,
 	}
+}
+
+// workersOf lists the runners that workers carry out, with their labels.
+func workersOf(c *config.Config) map[string][]string {
+	list := map[string][]string{}
+	for name, r := range c.Runners {
+		if r.Kind == "worker" {
+			list[name] = r.Labels
+		}
+	}
+	return list
+}
+
+// webhooksOf lists the runners whose receivers report over the API.
+func webhooksOf(c *config.Config) map[string]bool {
+	list := map[string]bool{}
+	for name, r := range c.Runners {
+		list[name] = r.Kind == "webhook"
+	}
+	return list
 }
 
 // taskTool tells the rules of delegation, with the models of the providers. A
