@@ -33,7 +33,7 @@ type commands struct {
 	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of the scope worker."`
 
 	clientCommands `embed:"" group:"work"`
-	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start their MCP servers; needs TASKYARD_URL and TASKYARD_TOKEN."`
+	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start their MCP servers."`
 
 	Backup     backupCmd     `cmd:"" group:"data" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
 	Restore    restoreCmd    `cmd:"" group:"data" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
