@@ -190,14 +190,14 @@ type tokenCreateCmd struct {
 	settings
 	Name  string `help:"What it is for." default:"cli"`
 	Agent string `help:"The agent that it speaks for." xor:"who"`
-	Scope string `help:"read, operate, review or admin, and act-as." xor:"who"`
+	Scope string `help:"read, operate, review or admin, and act-as; or worker, for a worker on another machine." xor:"who"`
 	Days  int    `help:"Days until it expires; 0 for the default, -1 for never." default:"0"`
 }
 
 // Run creates a token.
 func (c *tokenCreateCmd) Run(e *env) error {
 	if c.Agent == "" && c.Scope == "" {
-		return &usageError{"give --agent NAME or --scope read|operate|review|admin"}
+		return &usageError{"give --agent NAME or --scope read|operate|review|admin|worker"}
 	}
 	return c.withYard(e, func(y *yard) error {
 		t, err := y.svc.CreateToken(e.ctx, admin, service.NewToken{Name: c.Name, Agent: c.Agent, Scope: c.Scope, Days: c.Days})

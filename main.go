@@ -31,6 +31,8 @@ type commands struct {
 	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Serve the yard (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
 	Demo  demoCmd  `cmd:"" group:"serve" help:"Serve a yard with three scripted agents and a few tasks, to look around in. Needs no model and no network."`
 
+	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of the scope worker."`
+
 	clientCommands `embed:"" group:"work"`
 	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start their MCP servers."`
 

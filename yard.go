@@ -123,8 +123,11 @@ func (y *yard) close() error { return y.db.Close() }
 func runnersOf(c *config.Config) map[string]runner.Runner {
 	known := map[string]runner.Runner{}
 	for name, r := range c.Runners {
-		if r.Kind == "command" {
+		switch r.Kind {
+		case "command":
 			known[name] = &runner.Command{Argv: r.Command, Env: r.Env}
+		case "webhook":
+			known[name] = &runner.Webhook{URL: r.URL, SecretEnv: r.SecretEnv, AllowPrivate: r.AllowPrivate, Callback: c.PublicURL}
 		}
 	}
 	return known
@@ -137,7 +140,7 @@ func agentOptions(c *config.Config) agentfile.Options {
 	}
 	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", PullOnly: func(name string) string {
 		switch kind := kinds[name]; kind {
-		case "command":
+		case "command", "webhook", "worker":
 			return ""
 		case "builtin":
 			_, problem := providerOf(c, name)
@@ -153,8 +156,28 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts,
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
-		TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
+		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
 	}
+}
+
+// workersOf lists the runners that workers carry out, with their labels.
+func workersOf(c *config.Config) map[string][]string {
+	list := map[string][]string{}
+	for name, r := range c.Runners {
+		if r.Kind == "worker" {
+			list[name] = r.Labels
+		}
+	}
+	return list
+}
+
+// webhooksOf lists the runners whose receivers report over the API.
+func webhooksOf(c *config.Config) map[string]bool {
+	list := map[string]bool{}
+	for name, r := range c.Runners {
+		list[name] = r.Kind == "webhook"
+	}
+	return list
 }
 
 // taskTool tells the rules of delegation, with the models of the providers. A

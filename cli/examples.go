@@ -14,6 +14,11 @@ var examples = map[string]string{
 
 Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nothing to claim, 4 no server reached.`,
 
+	"worker": `
+    taskyard worker --url https://yard.example.org --labels gpu,linux --exec "python3 agent.py"
+    taskyard worker --url https://yard.example.org --config worker.toml --parallel 4
+TASKYARD_TOKEN holds a token of the scope worker. The yard needs a runner of kind worker: see docs/runners.md.`,
+
 	"task list": `
     taskyard task list --owner coder --work-status idle
     taskyard task list --json | jq -r '.tasks[].id'`,

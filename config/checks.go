@@ -104,6 +104,15 @@ func sectionName(s string) error {
 	return fmt.Errorf("%q is not a valid name: use 1 to 40 of a-z, 0-9, - and _", s)
 }
 
+var labels = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+func label(s string) error {
+	if labels.MatchString(s) {
+		return nil
+	}
+	return fmt.Errorf("%q is not a label: use 1 to 63 of a-z, 0-9, - _ and .", s)
+}
+
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
 // cronLine wants five fields that fire some day. The parser panics on some

@@ -105,5 +105,6 @@ type Runner struct {
 	Provider     string            `koanf:"provider"`      // of kind builtin; "" when only one is configured
 	URL          string            `koanf:"url"`           // of kind webhook
 	SecretEnv    string            `koanf:"secret_env"`    // of kind webhook: variable that holds the signing secret
+	AllowPrivate bool              `koanf:"allow_private"` // of kind webhook: loopback and private addresses too
 	Labels       []string          `koanf:"labels"`        // of kind worker: what a worker must offer
 }

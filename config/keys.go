@@ -73,7 +73,8 @@ var keys = []key{
 	{"runners.*.provider", nil, text(sectionName)},
 	{"runners.*.url", nil, text(httpURL)},
 	{"runners.*.secret_env", nil, text(variableName)},
-	{"runners.*.labels", nil, list(notEmpty)},
+	{"runners.*.allow_private", nil, boolean},
+	{"runners.*.labels", nil, list(label)},
 }
 
 // pattern turns "runners.coder.kind" into "runners.*.kind".

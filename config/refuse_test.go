@@ -52,6 +52,8 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a command runner without command", "[runners.x]\nkind = \"command\"\n", []string{"test.toml:1: runners.x.command: is missing: a runner of kind command needs it"}},
 		{"an empty command", "[runners.x]\nkind = \"codex\"\ncommand = []\n", []string{"test.toml:3: runners.x.command: must not be empty"}},
 		{"an acp runner without command", "[runners.x]\nkind = \"acp\"\n", []string{"runners.x.command: is missing"}},
+		{"a webhook runner without secret", "[runners.x]\nkind = \"webhook\"\nurl = \"https://example.org\"\n", []string{"runners.x.secret_env: is missing"}},
+		{"a label with a blank", "[runners.x]\nkind = \"worker\"\nlabels = [\"a b\"]\n", []string{"is not a label"}},
 		{"a webhook runner without url", "[runners.x]\nkind = \"webhook\"\n", []string{"runners.x.url: is missing"}},
 		{"a runner of a provider that is not there", "[runners.x]\nkind = \"builtin\"\nprovider = \"y\"\n", []string{"there is no [providers.y]"}},
 		{"a runner with the name none", "[runners.none]\nkind = \"builtin\"\n", []string{"the name none is taken"}},

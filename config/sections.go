@@ -54,6 +54,9 @@ func (l *loader) checkRunner(s string) {
 	if need, ok := needs[kind]; ok {
 		l.require(s, need[0], "a runner of kind "+kind+" needs it: "+need[1])
 	}
+	if kind == "webhook" {
+		l.require(s, "secret_env", "name the variable that holds the signing secret")
+	}
 	if command, ok := l.values[s+"command"].([]string); ok && len(command) == 0 {
 		l.wrong(s+"command", `must not be empty: give the program and its arguments such as ["python3", "agent.py"]`)
 	}

@@ -11,7 +11,8 @@ const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id)
  coalesce(r.retry_of, 0), r.depth, r.reason, r.summary, r.artifacts, r.usage, r.limits, r.model, r.definition_hash, coalesce(r.spec, ''), r.spec_hash,
  coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
  coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
- coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited`
+ coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited,
+ r.worker, r.told, r.told_bytes`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
@@ -20,7 +21,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
-		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs)
+		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +149,9 @@ func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err er
 // the claim it holds.
 func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, error) {
 	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1, lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
- spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = ''`+guard,
-		append([]any{tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model, r.DefinitionHash, r.Depth}, guardArgs(r)...)...)
+ spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = '',
+ worker = ?, told = 0, told_bytes = 0`+guard,
+		append([]any{tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model, r.DefinitionHash, r.Depth, r.Worker}, guardArgs(r)...)...)
 	return n == 1, err
 }
 
@@ -195,6 +197,11 @@ func (tx *Tx) SetDecision(id task.ID, decision, by, reason string) error {
 // NoteFollowUp has one more run follow when this one ends.
 func (tx *Tx) NoteFollowUp(id task.ID) error {
 	return tx.do("UPDATE runs SET follow_up = 1 WHERE id = ? AND ended_at IS NULL", id)
+}
+
+// AddTold counts events that were told over the API.
+func (tx *Tx) AddTold(id task.ID, events, size int) error {
+	return tx.do("UPDATE runs SET told = told + ?, told_bytes = told_bytes + ? WHERE id = ? AND ended_at IS NULL", events, size, id)
 }
 
 // SetFailures notes how many runs of a task failed in a row.

@@ -32,7 +32,7 @@ func tour(t *testing.T) {
 	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
 	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
 	ok(t, err)
-	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1})
+	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1, Webhooks: map[string]bool{"script": true}})
 	tasks(t, s)
 	runs(t, s)
 	delegations(t, s)
@@ -140,6 +140,8 @@ func runs(t *testing.T, s *service.Service) {
 	must[task.Actor](t)(s.Authenticate(ctx, st.Token, ""))
 	ok(t, s.RunHeartbeat(ctx, st.Run.ID, st.Run.Lease))
 	ok(t, s.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, []task.Message{{Content: "x"}}))
+	must[int64](t)(s.ReportEvents(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, RunID: st.Run.ID}, st.Run.ID,
+		task.Hold{Attempt: st.Run.Attempt, Lease: st.Run.Lease}, 1, []task.Message{{Content: "x"}}))
 	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
 	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))

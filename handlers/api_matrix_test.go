@@ -154,14 +154,15 @@ func TestTheGrantsAreThoseOfTheProduct(t *testing.T) {
 		perm task.Perm
 		may  string
 	}{
-		{task.Everyone, "nobody agent viewer operator reviewer admin"},
-		{task.SignedIn, "agent viewer operator reviewer admin"},
+		{task.Everyone, "nobody agent viewer operator reviewer admin worker"},
+		{task.SignedIn, "agent viewer operator reviewer admin worker"},
 		{task.Read, "agent viewer operator reviewer admin"},
 		{task.Write, "agent operator reviewer admin"},
 		{task.Claiming, "agent operator reviewer admin"},
 		{task.Person, "operator reviewer admin"},
 		{task.Decide, "reviewer admin"},
 		{task.Admin, "admin"},
+		{task.Carry, "worker"},
 		{"unheard of", ""},
 	} {
 		may := []string{}

@@ -72,7 +72,7 @@ func (l *lockedBuffer) String() string {
 
 // siteRoles are the callers of the matrix; each but nobody has a token of its
 // name. The agent is coder.
-var siteRoles = []string{"nobody", "agent", "viewer", "operator", "reviewer", "admin"}
+var siteRoles = []string{"nobody", "agent", "viewer", "operator", "reviewer", "admin", "worker"}
 
 var siteAgents = map[string]string{
 	"coder":    "---\ndescription: writes\ntools: read, edit\nrunner: script\n---\nWrite.\n",
@@ -107,7 +107,7 @@ func newSite(t testing.TB, with ...func(*Options, *http.Server)) *site {
 	})
 	for name, n := range map[string]service.NewToken{
 		"agent": {Agent: "coder"}, "reviewer-agent": {Agent: "reviewer"}, "pull": {Agent: "pull"}, "mute": {Agent: "mute"},
-		"viewer": {Scope: "read"}, "operator": {Scope: "operate"}, "reviewer": {Scope: "review"}, "admin": {Scope: "admin"},
+		"viewer": {Scope: "read"}, "operator": {Scope: "operate"}, "reviewer": {Scope: "review"}, "admin": {Scope: "admin"}, "worker": {Scope: "worker"},
 	} {
 		s.mint(name, n)
 	}

@@ -18,6 +18,7 @@ func (s *Server) routes() {
 	s.todoOperations()
 	s.runOperations()
 	s.delegateOperations()
+	s.workerOperations()
 	s.eventOperations()
 	s.pauseOperations()
 	s.inboxOperations()

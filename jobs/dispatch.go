@@ -88,6 +88,9 @@ func stopCause(cause error) error {
 	if errors.Is(cause, service.ErrStopTaskClosed) {
 		return runner.ErrTaskClosed
 	}
+	if errors.Is(cause, service.ErrStopReported) {
+		return fmt.Errorf("%w here: its receiver reported its end", runner.ErrCanceled)
+	}
 	return runner.ErrCanceled
 }
 
@@ -111,14 +114,26 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	if r == nil {
 		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "no runner " + start.Spec.Runner + " is configured", Permanent: true}
 	}
+	heard, deaf := j.heard(r, start.Run.ID)
+	defer deaf()
 	out, err := r.Run(ctx, runner.Spec{
-		RunID: start.Run.ID, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
+		Lease: start.Run.Lease, Heard: heard, RunID: start.Run.ID, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
 		Dir: filepath.Join(j.opt.RunsDir, fmt.Sprintf("run-%d-%d", start.Run.ID, start.Run.Lease)), Secrets: j.opt.Secrets,
 	}, sink)
 	if err != nil {
 		j.log.Error("supervisor failed", "run_id", start.Run.ID, "error", err)
 	}
 	return out
+}
+
+// heard tells when the run shows signs of life by itself, for runners that
+// cannot see any.
+func (j *Jobs) heard(r runner.Runner, id task.ID) (<-chan struct{}, func()) {
+	if _, ok := r.(*runner.Webhook); !ok {
+		return nil, func() {}
+	}
+	sub := j.opt.Service.Hub().Subscribe("run:" + id.String())
+	return sub.C, sub.Close
 }
 
 // finish writes the end of a run; a run that somebody else ended already is

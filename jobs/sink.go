@@ -47,7 +47,7 @@ func (s *sink) Condensing() error {
 func (s *sink) Event(e runner.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, task.Message{Role: speaker(e.Type), Type: e.Type, Content: e.Text, Data: e.Data})
+	s.lines = append(s.lines, task.Message{Role: task.SpeakerOf(e.Type), Type: e.Type, Content: e.Text, Data: e.Data})
 	if len(s.lines) >= flushAt {
 		s.flushLocked()
 		return
@@ -59,16 +59,6 @@ func (s *sink) Event(e runner.Event) {
 			s.flushLocked()
 		})
 	}
-}
-
-func speaker(typ string) task.Speaker {
-	switch typ {
-	case runner.EventText, runner.EventToolCall:
-		return task.SpeakerAssistant
-	case runner.EventToolResult:
-		return task.SpeakerTool
-	}
-	return task.SpeakerSystem
 }
 
 func (s *sink) flushLocked() {

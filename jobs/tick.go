@@ -49,6 +49,9 @@ func (j *Jobs) recover(ctx context.Context) error {
 		return err
 	}
 	for _, r := range list {
+		if r.Worker != 0 {
+			continue // its worker may be well; the lease decides
+		}
 		if err := j.lose(ctx, r, "the server ended while it ran"); err != nil {
 			return err
 		}
@@ -57,7 +60,7 @@ func (j *Jobs) recover(ctx context.Context) error {
 }
 
 func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string) error {
-	killed, err := runner.KillOrphan(ctx, runner.Process{PID: r.PID, Start: r.PIDStart, BootID: r.BootID}, r.ID)
+	killed, err := j.killOrphan(ctx, r)
 	if err != nil {
 		j.log.Error("orphan not killed", "run_id", r.ID, "error", err)
 	}
@@ -67,6 +70,15 @@ func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string) error {
 		return nil // somebody else ended it meanwhile
 	}
 	return err
+}
+
+// killOrphan ends what is left of a run on this machine; those of workers run
+// elsewhere, and end with their worker.
+func (j *Jobs) killOrphan(ctx context.Context, r *task.Run) (int, error) {
+	if r.Worker != 0 {
+		return 0, nil
+	}
+	return runner.KillOrphan(ctx, runner.Process{PID: r.PID, Start: r.PIDStart, BootID: r.BootID}, r.ID)
 }
 
 // backup writes a copy and drops the oldest ones.

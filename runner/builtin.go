@@ -104,7 +104,7 @@ func (b *Builtin) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 	if err != nil {
 		return failed(task.PhaseError, "The folder of the run could not be made"), err
 	}
-	s := newSession(b, spec, sink, name)
+	s := newModelLoop(b, spec, sink, name)
 	if b.Tools != nil {
 		if s.tools.box, err = b.Tools(spec, work); err != nil {
 			return permanently(err.Error()), nil
@@ -119,8 +119,8 @@ func (b *Builtin) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 	return out, s.trouble
 }
 
-// supervised runs the session under its limits of time.
-func (s *session) supervised(ctx context.Context) Outcome {
+// supervised runs the loop under its limits of time.
+func (s *modelLoop) supervised(ctx context.Context) Outcome {
 	within, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -139,7 +139,7 @@ func (s *session) supervised(ctx context.Context) Outcome {
 }
 
 // watch ends the conversation when a limit of time is reached.
-func (s *session) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+func (s *modelLoop) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	limits := s.spec.Plan.Limits
 	wall, idle := timer(limits.Timeout(), limits.TimeoutSeconds), timer(limits.IdleTimeout(), limits.IdleTimeoutSeconds)
 	for {
@@ -163,7 +163,7 @@ func (s *session) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 var errLimit = errors.New("a limit of time was reached")
 
 // cut is the outcome of a conversation whose context ended.
-func (s *session) cut(ctx context.Context) Outcome {
+func (s *modelLoop) cut(ctx context.Context) Outcome {
 	if o := s.stop.why(); o != nil {
 		return *o
 	}

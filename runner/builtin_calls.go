@@ -17,7 +17,7 @@ const maxResult = 256 << 10 // bytes of a result that a model is given
 
 // callAll carries out the calls of a reply, one after another, and puts their
 // results into the conversation.
-func (s *session) callAll(ctx context.Context, calls []model.Call) *Outcome {
+func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *Outcome {
 	m := model.Message{Role: model.User}
 	for _, c := range calls {
 		if ctx.Err() != nil {
@@ -48,7 +48,7 @@ func (s *session) callAll(ctx context.Context, calls []model.Call) *Outcome {
 }
 
 // call carries out one call. A panic of a tool is its failure, not ours.
-func (s *session) call(ctx context.Context, c model.Call) (a Answer) {
+func (s *modelLoop) call(ctx context.Context, c model.Call) (a Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.trouble = fmt.Errorf("tool %s panicked: %v\n%s", c.Name, p, debug.Stack())
@@ -70,7 +70,7 @@ func cutResult(text string) string {
 }
 
 // tellCall tells what is about to be called.
-func (s *session) tellCall(c model.Call) {
+func (s *modelLoop) tellCall(c model.Call) {
 	input := cleanJSON(json.RawMessage(s.red.text(string(c.Args))), s.red)
 	if !json.Valid(input) {
 		input = s.data(clean(s.red.text(string(c.Args))))
@@ -89,7 +89,7 @@ func (s *session) tellCall(c model.Call) {
 }
 
 // tellResult tells what came of the call.
-func (s *session) tellResult(c model.Call, a Answer) {
+func (s *modelLoop) tellResult(c model.Call, a Answer) {
 	d := map[string]any{"id": cutBytes(c.ID, 200), "tool": clean(cutBytes(c.Name, 200))}
 	if a.IsError {
 		d["error"] = true

@@ -25,8 +25,8 @@ const (
 	closing = "Summarise this work in 2–3 sentences for those who will read nothing else: what you found, which files you changed, what stands in the way. Write the summary alone."
 )
 
-// session is one run of the built-in agent.
-type session struct {
+// modelLoop is one run of the built-in agent.
+type modelLoop struct {
 	b     *Builtin
 	spec  Spec
 	model string
@@ -49,8 +49,8 @@ type session struct {
 	trouble error   // of ours, for the log
 }
 
-func newSession(b *Builtin, spec Spec, sink Sink, name string) *session {
-	s := &session{
+func newModelLoop(b *Builtin, spec Spec, sink Sink, name string) *modelLoop {
+	s := &modelLoop{
 		b: b, spec: spec, model: name, sink: sink, out: &emitter{sink: sink, dir: spec.Dir},
 		red: newRedactor(append([]string{spec.Token}, spec.Secrets...)), stop: newStopper(), clock: newClock(time.Now()),
 	}
@@ -59,13 +59,13 @@ func newSession(b *Builtin, spec Spec, sink Sink, name string) *session {
 	return s
 }
 
-func (s *session) remember(m model.Message) {
+func (s *modelLoop) remember(m model.Message) {
 	s.history = append(s.history, m)
 	s.size += m.Size()
 }
 
 // run carries on the conversation until it ends.
-func (s *session) run(ctx context.Context) Outcome {
+func (s *modelLoop) run(ctx context.Context) Outcome {
 	if err := s.tools.open(ctx, s.spec.Plan.Tools); err != nil {
 		if ctx.Err() != nil {
 			return s.cut(ctx)
@@ -88,7 +88,7 @@ func (s *session) run(ctx context.Context) Outcome {
 }
 
 // over tells which limit is reached before the next call of the model.
-func (s *session) over() *Outcome {
+func (s *modelLoop) over() *Outcome {
 	var out Outcome
 	switch l := s.spec.Plan.Limits; {
 	case l.MaxTurns > 0 && s.turns >= l.MaxTurns:
@@ -106,7 +106,7 @@ func (s *session) over() *Outcome {
 }
 
 // follow does what a reply asks for; nil: the conversation goes on.
-func (s *session) follow(ctx context.Context, r model.Reply) *Outcome {
+func (s *modelLoop) follow(ctx context.Context, r model.Reply) *Outcome {
 	text := strings.TrimSpace(r.Text)
 	if text != "" {
 		s.said = text
@@ -139,7 +139,7 @@ func (s *session) follow(ctx context.Context, r model.Reply) *Outcome {
 }
 
 // wrong is the outcome of a turn that failed.
-func (s *session) wrong(ctx context.Context, err error) Outcome {
+func (s *modelLoop) wrong(ctx context.Context, err error) Outcome {
 	var e *model.Error
 	switch {
 	case ctx.Err() != nil:
@@ -165,7 +165,7 @@ func (s *session) wrong(ctx context.Context, err error) Outcome {
 // closed is the outcome of a conversation that ended well: with the summary
 // by which the run completed its task, else with that of a closing turn, else
 // with what was said last.
-func (s *session) closed(ctx context.Context) Outcome {
+func (s *modelLoop) closed(ctx context.Context) Outcome {
 	text := s.said
 	switch {
 	case s.summary != nil && strings.TrimSpace(*s.summary) != "":
@@ -189,7 +189,7 @@ func (s *session) closed(ctx context.Context) Outcome {
 }
 
 // condense asks for the closing summary.
-func (s *session) condense(ctx context.Context) (string, error) {
+func (s *modelLoop) condense(ctx context.Context) (string, error) {
 	if c, ok := s.sink.(interface{ Condensing() error }); ok {
 		if err := c.Condensing(); err != nil {
 			return "", err
@@ -206,12 +206,12 @@ func (s *session) condense(ctx context.Context) (string, error) {
 	return strings.TrimSpace(r.Text), nil
 }
 
-func (s *session) log(text string) {
+func (s *modelLoop) log(text string) {
 	text = clean(s.red.text(text))
 	s.out.Event(Event{Type: EventLog, Text: cutBytes(text, maxEvent)}, []byte(text))
 }
 
-func (s *session) changed(files []string) {
+func (s *modelLoop) changed(files []string) {
 	for _, f := range files {
 		if len(s.files) < maxChanged && !slices.Contains(s.files, f) {
 			s.files = append(s.files, f)

@@ -12,7 +12,7 @@ import (
 )
 
 // turn asks the model once and tells the reply as it comes in.
-func (s *session) turn(ctx context.Context) (model.Reply, error) {
+func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
 	out := &speech{s: s, red: newRedactor(append([]string{s.spec.Token}, s.spec.Secrets...))}
 	r, err := s.b.Model.Turn(ctx, s.request(), func(d model.Delta) {
 		s.progress(d)
@@ -32,7 +32,7 @@ func (s *session) turn(ctx context.Context) (model.Reply, error) {
 	return r, nil
 }
 
-func (s *session) request() model.Request {
+func (s *modelLoop) request() model.Request {
 	req := model.Request{Model: s.model, System: s.spec.Plan.SystemPrompt, Messages: s.history, Tools: s.tools.offered}
 	if l := s.spec.Plan.Limits.MaxTokens; l > 0 {
 		req.MaxTokens = min(maxReply, l-s.usage.Tokens())
@@ -42,7 +42,7 @@ func (s *session) request() model.Request {
 
 // progress moves the idle clock on. A wait that the provider asked for is no
 // idleness of the model.
-func (s *session) progress(d model.Delta) {
+func (s *modelLoop) progress(d model.Delta) {
 	s.clock.progress()
 	if d.Again != nil {
 		s.clock.last.Add(int64(d.Again.Wait))
@@ -50,7 +50,7 @@ func (s *session) progress(d model.Delta) {
 }
 
 // use adds what a turn used, and tells it.
-func (s *session) use(u model.Usage) {
+func (s *modelLoop) use(u model.Usage) {
 	add := task.Usage{TokensIn: addCount(0, float64(u.In)), TokensCached: addCount(0, float64(u.Cached)), TokensOut: addCount(0, float64(u.Out)), Estimated: u.Estimated}
 	if p, ok := s.b.Prices[s.model]; ok {
 		add.CostUSD = p.of(u)
@@ -61,7 +61,7 @@ func (s *session) use(u model.Usage) {
 }
 
 // data makes the data of an event.
-func (s *session) data(v any) json.RawMessage {
+func (s *modelLoop) data(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
 		s.trouble = err
@@ -77,7 +77,7 @@ const (
 
 // speech makes events of a reply that comes in small pieces.
 type speech struct {
-	s     *session
+	s     *modelLoop
 	red   *redactor
 	buf   strings.Builder
 	since time.Time // of the oldest text in buf

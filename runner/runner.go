@@ -46,10 +46,12 @@ type Probe struct {
 type Spec struct {
 	RunID, TaskID task.ID
 	Attempt       int
-	Plan          task.Spec // what was frozen
-	URL, Token    string    // the server's address and the run's token
-	Dir           string    // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
-	Secrets       []string  // redacted, like Token, from every event; empty ones are passed over
+	Plan          task.Spec       // what was frozen
+	URL, Token    string          // the server's address and the run's token
+	Dir           string          // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
+	Lease         int64           // tells the starts of one run apart
+	Heard         <-chan struct{} // the agent gave a sign of life over the API; nil: nobody tells
+	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
 }
 
 // The types of events.

@@ -8,13 +8,14 @@ import (
 
 func TestRolesAndPermissions(t *testing.T) {
 	table := map[task.Role]string{ // in the order of task.Perms
-		task.RoleNone:     "1000 0000",
-		task.RoleAgent:    "1111 1000",
-		task.RoleViewer:   "1110 0000",
-		task.RoleOperator: "1111 1100",
-		task.RoleReviewer: "1111 1110",
-		task.RoleAdmin:    "1111 1111",
-		"root":            "0000 0000",
+		task.RoleNone:     "1000 00000",
+		task.RoleAgent:    "1111 10000",
+		task.RoleViewer:   "1110 00000",
+		task.RoleOperator: "1111 11000",
+		task.RoleReviewer: "1111 11100",
+		task.RoleAdmin:    "1111 11110",
+		task.RoleWorker:   "1100 00001",
+		"root":            "0000 00000",
 	}
 	for role, row := range table {
 		got := ""

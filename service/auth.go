@@ -204,6 +204,8 @@ func (s *Service) Authenticate(ctx context.Context, secret, addr string) (task.A
 	switch {
 	case agent != "":
 		a.Name, a.Role = agent, task.RoleAgent
+	case role == task.RoleWorker:
+		a.Name = "worker:" + tok.Name
 	case tok.UserID != 0:
 		a.Name = task.UserActorName(user.Name)
 		a.Role = lower(role, user.Role)

@@ -88,7 +88,7 @@ func (t *tx) pickLent(busy map[task.ID]bool, total int) (*task.Run, error) {
 		return nil, err
 	}
 	for _, l := range list {
-		if busy[l.Run.TaskID] || !l.Idle && total >= t.s.cfg.MaxParallel {
+		if busy[l.Run.TaskID] || !t.mayTake(l.Run.Agent) || !l.Idle && total >= t.s.cfg.MaxParallel {
 			continue
 		}
 		if free, err := t.freeToStart(l.Run.Agent); err != nil || free {

@@ -21,13 +21,19 @@ type Start struct {
 	Token string // dies with the run; told once
 }
 
-// NextRun claims the next queued run that may start now, or returns nil, with
-// the moment at which one may (0: no such moment). busy names tasks whose
-// former process is not gone yet.
+// NextRun claims the next queued run that this server may start now, or
+// returns nil, with the moment at which one may (0: no such moment). busy
+// names tasks whose former process is not gone yet. Runs for workers are left
+// to LeaseRun.
 func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, task.Time, error) {
+	return s.nextRun(ctx, task.Actor{}, busy, func(def task.Agent) bool { return !s.forWorkers(def) })
+}
+
+func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool, takes func(task.Agent) bool) (*Start, task.Time, error) {
 	secret := newSecret()
 	var later task.Time
 	start, err := mutate(ctx, s, task.SystemActor, func(t *tx) (*Start, error) {
+		t.takes, t.worker = takes, worker
 		var err error
 		var r *task.Run
 		for {
@@ -72,6 +78,9 @@ func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	}
 	var best *task.Run
 	for _, id := range agents {
+		if !t.mayTake(id) {
+			continue
+		}
 		if def, ok := t.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
 			continue
 		}
@@ -107,6 +116,9 @@ func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
 	def, err := t.s.starter(r.Agent)
 	if err != nil {
 		return nil, t.endCanceled(r, task.PhaseBy, err.Error(), nil)
+	}
+	if t.takes != nil && !t.takes(def) {
+		return nil, nil // the definition changed this very moment
 	}
 	k, err := t.Task(r.TaskID)
 	if err != nil {
@@ -178,6 +190,7 @@ func (t *tx) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec, se
 	if err != nil {
 		return nil, err
 	}
+	r.Worker = t.worker.TokenID
 	ok, err := t.StartRun(r, now.Claim.ID, t.s.cfg.RunLease)
 	if err != nil || !ok {
 		return nil, err
@@ -198,7 +211,11 @@ func (t *tx) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec, se
 			return nil, err
 		}
 	}
-	if err := t.event(task.EvRunStarted, task.Event{TaskID: k.ID, RunID: r.ID, Agent: r.Agent}, changes{"claim": now.Claim.ID, "definition": def.Hash}); err != nil {
+	c := changes{"claim": now.Claim.ID, "definition": def.Hash}
+	if t.worker.TokenID != 0 {
+		c["worker"] = t.worker.Name
+	}
+	if err := t.event(task.EvRunStarted, task.Event{TaskID: k.ID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
 		return nil, err
 	}
 	started, err := t.Run(r.ID)
@@ -225,6 +242,9 @@ func (s *Service) UnregisterStop(run task.ID) {
 func (s *Service) stopRun(run task.ID, cause error) {
 	s.mu.Lock()
 	cancel := s.stops[run]
+	if cancel == nil {
+		cancel = s.workerStops[run]
+	}
 	s.mu.Unlock()
 	if cancel != nil {
 		cancel(cause)
@@ -269,15 +289,19 @@ func (s *Service) RunHeartbeat(ctx context.Context, id task.ID, lease int64) err
 		if err != nil {
 			return err
 		}
-		if _, err := t.BeatRun(id, lease, s.cfg.RunLease); err != nil {
-			return err
-		}
-		k, err := t.TaskBare(r.TaskID)
-		if err != nil || k.Claim == nil || k.Claim.ID != r.ClaimID {
-			return err
-		}
-		return t.Renew(k.ID, s.cfg.Lease)
+		return t.beat(r)
 	})
+}
+
+func (t *tx) beat(r *task.Run) error {
+	if _, err := t.BeatRun(r.ID, r.Lease, t.s.cfg.RunLease); err != nil {
+		return err
+	}
+	k, err := t.TaskBare(r.TaskID)
+	if err != nil || k.Claim == nil || k.Claim.ID != r.ClaimID {
+		return err
+	}
+	return t.Renew(k.ID, t.s.cfg.Lease)
 }
 
 // AppendTranscript adds lines to a run's transcript. Error: stale lease.
@@ -287,22 +311,26 @@ func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64,
 		if r, err = t.held(id, lease); err != nil {
 			return err
 		}
-		for _, m := range lines {
-			m.TaskID, m.RunID, m.Kind = r.TaskID, id, task.KindRun
-			if m.Author == "" {
-				m.Author = r.Agent
-			}
-			if _, err := t.InsertMessage(m); err != nil {
-				return err
-			}
-		}
-		t.topics = append(t.topics, "run:"+id.String())
-		return nil
+		return t.appendLines(r, lines)
 	})
 	if err == nil && s.cfg.TaskTool.Verbose && r.Ask != nil {
 		s.logLines(ctx, r, lines)
 	}
 	return err
+}
+
+func (t *tx) appendLines(r *task.Run, lines []task.Message) error {
+	for _, m := range lines {
+		m.TaskID, m.RunID, m.Kind = r.TaskID, r.ID, task.KindRun
+		if m.Author == "" {
+			m.Author = r.Agent
+		}
+		if _, err := t.InsertMessage(m); err != nil {
+			return err
+		}
+	}
+	t.topics = append(t.topics, "run:"+r.ID.String())
+	return nil
 }
 
 // Finished is how a run ended, by the verdict of its supervisor.
@@ -326,11 +354,17 @@ func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Fini
 		}
 		return t.finish(run, f)
 	})
-	if err == nil && run.Ask != nil {
-		s.log.InfoContext(ctx, "delegated run ended", "run_id", id, "task_id", run.TaskID, "agent", run.Agent, "parent_run", run.ParentRun,
-			"success", f.State.Status == task.RunCompleted, "state", f.State.String(), "tokens", f.Usage.Tokens(), "tool_calls", f.Usage.ToolCalls)
+	if err == nil {
+		s.logEnd(ctx, run, f)
 	}
 	return err
+}
+
+func (s *Service) logEnd(ctx context.Context, run *task.Run, f Finished) {
+	if run.Ask != nil {
+		s.log.InfoContext(ctx, "delegated run ended", "run_id", run.ID, "task_id", run.TaskID, "agent", run.Agent, "parent_run", run.ParentRun,
+			"success", f.State.Status == task.RunCompleted, "state", f.State.String(), "tokens", f.Usage.Tokens(), "tool_calls", f.Usage.ToolCalls)
+	}
 }
 
 func (t *tx) finish(r *task.Run, f Finished) error {
@@ -443,21 +477,25 @@ func (s *Service) RequeueRun(ctx context.Context, id task.ID, lease int64) error
 		if err != nil {
 			return err
 		}
-		if err := t.voidPermission(r); err != nil {
-			return err
-		}
-		if err := t.freeClaim(r); err != nil {
-			return err
-		}
-		if err := t.DropRunTokens(id); err != nil {
-			return err
-		}
-		if ok, err := t.RequeueRun(r); err != nil || !ok {
-			return orEnded(r, err)
-		}
-		t.queued = true
-		return t.event(task.EvRunRequeued, task.Event{TaskID: r.TaskID, RunID: id, Agent: r.Agent}, changes{"why": "the server stopped"})
+		return t.requeue(r, "the server stopped")
 	})
+}
+
+func (t *tx) requeue(r *task.Run, why string) error {
+	if err := t.voidPermission(r); err != nil {
+		return err
+	}
+	if err := t.freeClaim(r); err != nil {
+		return err
+	}
+	if err := t.DropRunTokens(r.ID); err != nil {
+		return err
+	}
+	if ok, err := t.RequeueRun(r); err != nil || !ok {
+		return orEnded(r, err)
+	}
+	t.queued = true
+	return t.event(task.EvRunRequeued, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"why": why})
 }
 
 // Orphans returns the runs that a former server left running.

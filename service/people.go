@@ -287,17 +287,21 @@ func (s *Service) newToken(a task.Actor, in NewToken) (task.Token, error) {
 
 func checkScope(p *task.Problems, scope string) {
 	words := strings.Fields(scope)
+	if len(words) > 1 && slices.Contains(words, task.ScopeWorker) {
+		p.Add("scope", "the scope worker stands alone")
+		return
+	}
 	roles := 0
 	for _, w := range words {
 		if task.Scopes[w] != "" {
 			roles++
 		} else if w != "act-as" {
-			p.Add("scope", "unknown scope %q: valid are read, operate, review, admin, and act-as beside one of them", w)
+			p.Add("scope", "unknown scope %q: valid are read, operate, review, admin, and act-as beside one of them, or worker", w)
 			return
 		}
 	}
 	if roles != 1 {
-		p.Add("scope", "must name one of read, operate, review, admin")
+		p.Add("scope", "must name one of read, operate, review, admin, worker")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 var (
 	ErrStopCanceled   = errors.New("canceled")
 	ErrStopTaskClosed = errors.New("task closed")
+	ErrStopReported   = errors.New("ended by a report") // it has its end already
 )
 
 // wake asks for a run of a task's owner at once, if there is one to start and
@@ -339,8 +340,11 @@ func ended(r *task.Run) error {
 // delegated goes on.
 func (t *tx) closeRun(k *task.Task, reason string, spare bool) error {
 	r, err := t.OpenRun(k.ID)
-	if err != nil || r == nil || r.ID == t.actor.RunID {
+	if err != nil || r == nil {
 		return err
+	}
+	if r.ID == t.actor.RunID {
+		return t.closeOwn(r, reason)
 	}
 	return t.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed}, ending{reason: reason, spare: spare}, ErrStopTaskClosed)
 }

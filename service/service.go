@@ -46,6 +46,8 @@ type Config struct {
 	Runners   map[string]RunnerDefaults // by name; may be nil
 	TokenLife time.Duration             // default 90 days
 	Backoff   func(attempt int) time.Duration
+	Workers   map[string][]string             // runners whose runs workers carry out, with the labels that a worker must offer
+	Webhooks  map[string]bool                 // runners whose receivers report over the API
 	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
 }
 
@@ -107,11 +109,13 @@ type Service struct {
 	pauses cached[task.Pauses]
 	flood  floodGate
 	waits  waitRoom
+	crew   crew
 
-	mu    sync.Mutex
-	stops map[task.ID]context.CancelCauseFunc // running runs of this process
-	heard map[task.ID]map[task.ID]bool        // run → tasks whose end it was told
-	wakeC chan struct{}                       // a run may be startable
+	mu          sync.Mutex
+	stops       map[task.ID]context.CancelCauseFunc // running runs of this process
+	workerStops map[task.ID]context.CancelCauseFunc // those of workers, while a heartbeat of them is held
+	heard       map[task.ID]map[task.ID]bool        // run → tasks whose end it was told
+	wakeC       chan struct{}                       // a run may be startable
 }
 
 // New makes the yard over an open database and an agents folder.
@@ -139,6 +143,9 @@ type tx struct {
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
+
+	takes  func(task.Agent) bool // whose queued runs may start; nil: those of all
+	worker task.Actor            // who starts them, when it is a worker
 
 	pauses     task.Pauses // once pausesRead
 	pausesRead bool
@@ -228,6 +235,7 @@ func (s *Service) committed(t *tx) {
 
 // signal tells the dispatcher that a run may be startable.
 func (s *Service) signal() {
+	s.crew.ring()
 	select {
 	case s.wakeC <- struct{}{}:
 	default:

@@ -101,9 +101,12 @@ func (w *whyer) waiting() error {
 		return nil
 	}
 	n, err := w.Ahead(r)
+	alone := w.s.unmanned(r.Agent, w.Now)
 	switch {
 	case err != nil:
 		return err
+	case alone != "":
+		w.add(task.WhyNoWorker, task.Reason{Run: r.ID}, "Run %d is queued: %s.", r.ID, alone)
 	case r.NotBefore > w.Now:
 		w.add(task.WhyQueued, task.Reason{Run: r.ID, Until: r.NotBefore}, "Run %d is queued and starts no sooner than %s.", r.ID, w.clock(r.NotBefore))
 	case n == 1:

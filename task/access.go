@@ -14,6 +14,7 @@ const (
 	RoleOperator Role = "operator"
 	RoleReviewer Role = "reviewer"
 	RoleAdmin    Role = "admin"
+	RoleWorker   Role = "worker" // a program that carries out runs on another machine; stands apart too
 )
 
 // PeopleRoles lists the roles that a person may have.
@@ -32,15 +33,17 @@ const (
 	Person   Perm = "person" // write, but never an agent
 	Decide   Perm = "decide" // approvals
 	Admin    Perm = "admin"  // agents, users, tokens, settings
+	Carry    Perm = "carry"  // take runs and carry them out; nothing else of the yard
 )
 
 // Perms lists every permission.
-var Perms = []Perm{Everyone, SignedIn, Read, Write, Claiming, Person, Decide, Admin}
+var Perms = []Perm{Everyone, SignedIn, Read, Write, Claiming, Person, Decide, Admin, Carry}
 
 // grants is the one authorization table: role × permission. Unknown means no.
 var grants = map[Role]map[Perm]bool{
 	RoleNone:     {Everyone: true},
 	RoleAgent:    {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true},
+	RoleWorker:   {Everyone: true, SignedIn: true, Carry: true},
 	RoleViewer:   {Everyone: true, SignedIn: true, Read: true},
 	RoleOperator: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true},
 	RoleReviewer: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true, Decide: true},
@@ -94,7 +97,7 @@ type Token struct {
 	ID        ID     `json:"id"`
 	Name      string `json:"name"`
 	Hint      string `json:"hint" doc:"the first characters, to tell tokens apart"`
-	Scope     string `json:"scope" doc:"agent:ID, read, operate, review or admin, and act-as"`
+	Scope     string `json:"scope" doc:"agent:ID, read, operate, review or admin, and act-as; or worker"`
 	Agent     string `json:"agent,omitempty"`
 	CreatedBy string `json:"createdBy"`
 	CreatedAt Time   `json:"createdAt"`
@@ -105,8 +108,11 @@ type Token struct {
 	UserID    ID     `json:"-"`
 }
 
-// Scopes lists the scopes of people's tokens and the role of each.
-var Scopes = map[string]Role{"read": RoleViewer, "operate": RoleOperator, "review": RoleReviewer, "admin": RoleAdmin}
+// Scopes lists the scopes of tokens that are no agent's, and the role of each.
+var Scopes = map[string]Role{"read": RoleViewer, "operate": RoleOperator, "review": RoleReviewer, "admin": RoleAdmin, ScopeWorker: RoleWorker}
+
+// ScopeWorker is the scope of workers. It stands alone.
+const ScopeWorker = "worker"
 
 // ActorOf returns the role and act-as right of a token's scope, which is a
 // list parted by spaces.

@@ -280,6 +280,9 @@ type Run struct {
 	PID          int    `json:"-"`
 	PIDStart     string `json:"-"` // start time of the process, in kernel ticks
 	BootID       string `json:"-"`
+	Worker       ID     `json:"-"` // token of the worker that carries it out; 0: this server does
+	Told         int64  `json:"-"` // events told over the API at this start
+	ToldBytes    int64  `json:"-"` // and their bytes
 }
 
 // State returns status and phase together.

@@ -83,6 +83,7 @@ var permWords = map[task.Perm]string{
 	task.Claiming: "Sign up, move, heartbeat. An agent as itself, a person for any agent.",
 	task.Person:   "Change, but never as an agent.",
 	task.Decide:   "Decide approvals. Never an agent.",
+	task.Carry:    "Take runs and carry them out, with a token of the scope worker.",
 	task.Admin:    "Agents, people, tokens, settings.",
 }
 
@@ -92,7 +93,7 @@ func rolesWith(p task.Perm) string {
 		return "everyone"
 	}
 	var list []string
-	for _, r := range append([]task.Role{task.RoleAgent}, task.PeopleRoles...) {
+	for _, r := range append([]task.Role{task.RoleAgent, task.RoleWorker}, task.PeopleRoles...) {
 		if r.May(p) {
 			list = append(list, string(r))
 		}

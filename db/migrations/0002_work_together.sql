@@ -47,6 +47,12 @@ ALTER TABLE runs ADD COLUMN ask TEXT;
 CREATE INDEX runs_parent ON runs (parent_run, id) WHERE parent_run IS NOT NULL;
 CREATE INDEX runs_delegated ON runs (asked_by, created_at) WHERE cause = 'delegate';
 
+-- The token of the worker that carries a run out (0: this server does), and
+-- what was told over the API at this start: events, and their bytes.
+ALTER TABLE runs ADD COLUMN worker INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN told_bytes INTEGER NOT NULL DEFAULT 0;
+
 -- The whole yard ('') or one agent, until a person resumes it.
 CREATE TABLE pauses (
   agent  TEXT PRIMARY KEY CHECK (octet_length(agent) <= 63),

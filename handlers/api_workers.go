@@ -1,0 +1,187 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+type leaseBody struct {
+	Name        string   `json:"name,omitempty" doc:"of the machine, at most 100 characters"`
+	Labels      []string `json:"labels,omitempty" doc:"what the worker offers; a runner's labels must all be among them"`
+	Runners     []string `json:"runners,omitempty" doc:"the runners it can carry out; default any"`
+	WaitSeconds int      `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"when there is no run, wait so long for one"`
+}
+
+type leaseIn struct {
+	optional[leaseBody]
+}
+
+type leaseOut struct {
+	Body struct {
+		Run *task.Leased `json:"run" doc:"null when there is none"`
+	}
+}
+
+type holdIn struct {
+	RunPath
+	Body task.Hold
+}
+
+type beatIn struct {
+	RunPath
+	Body struct {
+		task.Hold
+		WaitSeconds int `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"for workers: hold the answer so long, or until the run ends"`
+	}
+}
+
+type beatOut struct {
+	Body task.Beat
+}
+
+type linesIn struct {
+	RunPath
+	Body struct {
+		task.Hold
+		From   int64 `json:"from" minimum:"1" doc:"number of the first event, counted from 1 at each start of the run; what came before is passed over"`
+		Events []struct {
+			Type string `json:"type" enum:"text,tool_call,tool_result,usage,permission,log,error"`
+			Text string `json:"text,omitempty" doc:"at most 32 KiB"`
+			Data any    `json:"data,omitempty" doc:"any JSON value of at most 32 KiB"`
+		} `json:"events" maxItems:"100"`
+	}
+}
+
+type linesOut struct {
+	Body struct {
+		Next int64 `json:"next" doc:"number of the next event"`
+	}
+}
+
+type endIn struct {
+	RunPath
+	Body struct {
+		task.Hold
+		Status    string     `json:"status" enum:"completed,failed,returned" doc:"returned, for workers alone: back into the queue, the attempt uncounted"`
+		Phase     task.Phase `json:"phase,omitempty" enum:"error,timeout,idle,tokens,cost,turns,crash,protocol,auth" doc:"of a failure; default error"`
+		Reason    string     `json:"reason,omitempty" doc:"of a failure, at most 2000 characters"`
+		Summary   string     `json:"summary,omitempty" doc:"of a success, at most 8000 characters"`
+		Artifacts []string   `json:"artifacts,omitempty" maxItems:"100" doc:"names of what was made"`
+		Usage     usageBody  `json:"usage,omitzero"`
+		Permanent bool       `json:"permanent,omitempty" doc:"another try would be useless"`
+	}
+}
+
+type usageBody struct {
+	ToolCalls int     `json:"toolCalls,omitempty" minimum:"0" maximum:"1000000000000"`
+	TokensIn  int     `json:"tokensIn,omitempty" minimum:"0" maximum:"1000000000000"`
+	TokensOut int     `json:"tokensOut,omitempty" minimum:"0" maximum:"1000000000000"`
+	CostUSD   float64 `json:"costUsd,omitempty" minimum:"0" maximum:"1000000000"`
+}
+
+type endOut struct {
+	Body struct {
+		OK bool `json:"ok"`
+	}
+}
+
+const reportDoc = " For the worker that carries the run out, and for the receiver of a webhook with the token of the run. A lease that is over: 409 `stale_lease`."
+
+func (s *Server) workerOperations() {
+	handle(s, op{Method: "POST", Path: "/api/worker/lease", Need: task.Carry, Tag: "Workers", Summary: "Take a run to carry out on this machine", Desc: "No run is a normal answer: `{\"run\":null}`. Needs a token of the scope worker."}, s.lease)
+	handle(s, op{Method: "POST", Path: "/api/worker/runs/{id}/working", Need: task.SignedIn, Tag: "Workers", Summary: "Report that the program has its prompt", Desc: "May be repeated." + reportDoc}, s.reportWorking)
+	handle(s, op{Method: "POST", Path: "/api/worker/runs/{id}/heartbeat", Need: task.SignedIn, Tag: "Workers", Summary: "Renew the lease of a run, and hear whether it goes on", Desc: "`{\"cancel\":true}` with phase and reason: the run has ended; stop." + reportDoc}, s.reportAlive)
+	handle(s, op{Method: "POST", Path: "/api/worker/runs/{id}/events", Need: task.SignedIn, Tag: "Workers", Summary: "Add events to the transcript of a run", Desc: "Events are numbered, so a report may be repeated." + reportDoc}, s.reportEvents)
+	handle(s, op{Method: "POST", Path: "/api/worker/runs/{id}/finish", Need: task.SignedIn, Tag: "Workers", Summary: "Report how a run ended", Desc: "A worker may repeat it. The token of the run dies with the run." + reportDoc}, s.reportEnd)
+}
+
+func (s *Server) lease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
+	b, out := in.body(), &leaseOut{}
+	wait := seconds(b.WaitSeconds)
+	if wait > 0 {
+		s.allow(ctx, wait)
+	}
+	run, err := s.svc.LeaseRun(ctx, actorIn(ctx), task.WorkerAsk{Name: b.Name, Labels: b.Labels, Runners: b.Runners, Wait: wait})
+	out.Body.Run = run
+	return out, err
+}
+
+func (s *Server) reportWorking(ctx context.Context, in *holdIn) (*endOut, error) {
+	return reported(s.svc.ReportWorking(ctx, actorIn(ctx), in.ID.ID, in.Body))
+}
+
+func reported(err error) (*endOut, error) {
+	out := &endOut{}
+	out.Body.OK = err == nil
+	return out, err
+}
+
+func (s *Server) reportAlive(ctx context.Context, in *beatIn) (*beatOut, error) {
+	wait := seconds(in.Body.WaitSeconds)
+	if wait > 0 {
+		s.allow(ctx, wait)
+	}
+	beat, err := s.svc.ReportAlive(ctx, actorIn(ctx), in.ID.ID, in.Body.Hold, wait)
+	return &beatOut{Body: beat}, err
+}
+
+func (s *Server) reportEvents(ctx context.Context, in *linesIn) (*linesOut, error) {
+	var p task.Problems
+	lines := make([]task.Message, len(in.Body.Events))
+	for i, e := range in.Body.Events {
+		at := "events[" + task.ID(i).String() + "]"
+		p.CheckText(at+".text", e.Text, task.MaxReportText)
+		lines[i] = task.Message{Role: task.SpeakerOf(e.Type), Type: e.Type, Content: e.Text}
+		if e.Data == nil {
+			continue
+		}
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return nil, err
+		}
+		p.CheckText(at+".data", string(data), task.MaxReportText)
+		lines[i].Data = data
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	next, err := s.svc.ReportEvents(ctx, actorIn(ctx), in.ID.ID, in.Body.Hold, in.Body.From, lines)
+	out := &linesOut{}
+	out.Body.Next = next
+	return out, err
+}
+
+func (s *Server) reportEnd(ctx context.Context, in *endIn) (*endOut, error) {
+	b := in.Body
+	f := service.Finished{
+		Reason: b.Reason, Summary: b.Summary, Artifacts: b.Artifacts, Permanent: b.Permanent,
+		Usage: task.Usage{ToolCalls: b.Usage.ToolCalls, TokensIn: b.Usage.TokensIn, TokensOut: b.Usage.TokensOut, CostUSD: b.Usage.CostUSD},
+	}
+	if err := checkEnd(f); err != nil {
+		return nil, err
+	}
+	switch {
+	case b.Status == "returned":
+		return reported(s.svc.ReportBack(ctx, actorIn(ctx), in.ID.ID, b.Hold))
+	case b.Status == "completed":
+		f.State, f.Reason = task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ""
+	case b.Phase == "":
+		f.State = task.State{Status: task.RunFailed, Phase: task.PhaseError}
+	default:
+		f.State = task.State{Status: task.RunFailed, Phase: b.Phase}
+	}
+	return reported(s.svc.ReportEnd(ctx, actorIn(ctx), in.ID.ID, b.Hold, f))
+}
+
+func checkEnd(f service.Finished) error {
+	var p task.Problems
+	p.CheckText("reason", f.Reason, 4*task.MaxReason)
+	p.CheckText("summary", f.Summary, 4*task.MaxSummaryRun)
+	for i, a := range f.Artifacts {
+		p.CheckText("artifacts["+task.ID(i).String()+"]", a, task.MaxResource)
+	}
+	return p.Err()
+}

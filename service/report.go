@@ -1,0 +1,237 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"taskyard/task"
+)
+
+// reported returns the run that a report is about. Workers report on the runs
+// that they carry out, receivers of webhooks on the run of their token; the
+// fence keeps out those whose lease is over. Errors: neither of them, stale
+// lease.
+func (t *tx) reported(id task.ID, h task.Hold) (*task.Run, error) {
+	r, err := t.Run(id)
+	if err != nil {
+		return nil, err
+	}
+	switch a := t.actor; {
+	case a.May(task.Carry) && a.TokenID != 0:
+		if r.Worker != a.TokenID {
+			return nil, staleLease(r)
+		}
+	case a.RunID == id && t.s.receives(r):
+	default:
+		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "%s (%s) may not report on run %d: only the worker that carries it out may, or the receiver of its webhook with the token of the run", a.Name, a.Role, id)
+	}
+	if r.Lease != h.Lease || r.Attempt != h.Attempt {
+		return nil, staleLease(r)
+	}
+	return r, nil
+}
+
+// receives tells whether a run is with the receiver of a webhook.
+func (s *Service) receives(r *task.Run) bool {
+	return r.Worker == 0 && r.Spec != nil && s.cfg.Webhooks[r.Spec.Runner]
+}
+
+func staleLease(r *task.Run) error {
+	return task.Errorf(task.Conflict, task.CodeStaleLease, "Run %d is %s and no longer held under this lease", r.ID, r.State())
+}
+
+// running is reported for runs that have not ended.
+func (t *tx) running(id task.ID, h task.Hold) (*task.Run, error) {
+	r, err := t.reported(id, h)
+	if err == nil && r.Status != task.RunRunning {
+		err = staleLease(r)
+	}
+	return r, err
+}
+
+// closeOwn ends the run of a webhook when its receiver completes or gives away
+// the task: nobody else would. Other runs end by themselves.
+func (t *tx) closeOwn(r *task.Run, reason string) error {
+	if !t.s.receives(r) || r.Status != task.RunRunning {
+		return nil
+	}
+	if r.Phase == task.PhaseStarting {
+		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+			return orEnded(r, err)
+		}
+		r.Phase = task.PhaseWorking
+	}
+	return t.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ending{spare: true, summary: reason}, ErrStopReported)
+}
+
+// ReportWorking notes that the program of a run has its prompt. It may be
+// repeated. Errors: may not report, stale lease.
+func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {
+	return change(WithIdempotency(ctx, nil), s, a, func(t *tx) error {
+		r, err := t.running(id, h)
+		if err != nil || r.Phase != task.PhaseStarting {
+			return err
+		}
+		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+			return orEnded(r, err)
+		}
+		t.topics = append(t.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
+		return nil
+	})
+}
+
+// ReportAlive renews the lease of a run and tells whether it goes on. For a
+// worker the answer is held for wait, or until the run ends. Errors: may not
+// report, stale lease.
+func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.Hold, wait time.Duration) (task.Beat, error) {
+	ctx = WithIdempotency(ctx, nil)
+	held := a.May(task.Carry) && wait > 0
+	told, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if held {
+		s.listenForStop(id, cancel)
+		defer s.forgetStop(id)
+	}
+	beat, err := s.alive(ctx, a, id, h)
+	if err != nil || beat.Cancel || !held {
+		return beat, err
+	}
+	over := time.NewTimer(min(wait, task.MaxWait))
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return beat, nil
+	case <-s.hub.Done():
+		return beat, nil
+	case <-told.Done():
+	}
+	if ctx.Err() != nil {
+		return beat, nil // nobody hears the answer
+	}
+	return s.alive(ctx, a, id, h)
+}
+
+func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Hold) (task.Beat, error) {
+	if a.May(task.Carry) {
+		s.crew.lives(a.TokenID, s.Now())
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.Beat, error) {
+		r, err := t.reported(id, h)
+		switch {
+		case err != nil:
+			return task.Beat{}, err
+		case r.Status.Final():
+			return task.Beat{Cancel: true, Phase: r.Phase, Reason: r.Reason}, nil
+		case r.Status != task.RunRunning:
+			return task.Beat{}, staleLease(r)
+		}
+		return task.Beat{}, t.beat(r)
+	})
+}
+
+// listenForStop has cancel called when the run is stopped. Of two heartbeats
+// at a time the later one hears it; a run of this process is left alone, for
+// only workers listen.
+func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.workerStops == nil {
+		s.workerStops = map[task.ID]context.CancelCauseFunc{}
+	}
+	s.workerStops[run] = cancel
+}
+
+func (s *Service) forgetStop(run task.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.workerStops, run)
+}
+
+// ReportEvents adds events to a run's transcript. from is the number of the
+// first one, counted from 1 at each start of the run: those that came before
+// are passed over, so a report may be repeated. It returns the number of the
+// next event. Errors: may not report, stale lease, a gap, too much.
+func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h task.Hold, from int64, lines []task.Message) (next int64, err error) {
+	var r *task.Run
+	next, err = mutate(WithIdempotency(ctx, nil), s, a, func(t *tx) (int64, error) {
+		if r, err = t.running(id, h); err != nil {
+			return 0, err
+		}
+		known := r.Told + 1 - from
+		if known < 0 {
+			return 0, task.FieldErrorf("from", "the next event is number %d, not %d: send what is missing first", r.Told+1, from)
+		}
+		lines = lines[min(known, int64(len(lines))):]
+		if len(lines) == 0 {
+			return r.Told + 1, nil
+		}
+		size := 0
+		for _, l := range lines {
+			size += len(l.Content) + len(l.Data) + 64
+		}
+		if r.ToldBytes+int64(size) > task.MaxReported {
+			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d bytes are told already, and %d are all it holds", r.ToldBytes, task.MaxReported)
+		}
+		if err := t.AddTold(id, len(lines), size); err != nil {
+			return 0, err
+		}
+		return r.Told + 1 + int64(len(lines)), t.appendLines(r, lines)
+	})
+	if err == nil && s.cfg.TaskTool.Verbose && r.Ask != nil {
+		s.logLines(ctx, r, lines)
+	}
+	return next, err
+}
+
+// ReportEnd writes the end of a run. A repeat is answered like the first one.
+// Errors: may not report, stale lease, a state that no runner may give.
+func (s *Service) ReportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold, f Finished) error {
+	return s.reportEnd(ctx, a, id, h, f.State, func(t *tx, r *task.Run) error { return t.finish(r, f) }, f)
+}
+
+// ReportBack puts a run back into the queue: its worker stops. Its attempt does
+// not count. Errors: as ReportEnd.
+func (s *Service) ReportBack(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {
+	if !a.May(task.Carry) {
+		return task.FieldErrorf("status", "must be completed or failed: only workers give runs back")
+	}
+	back := task.State{Status: task.RunPending, Phase: task.PhaseQueued}
+	return s.reportEnd(ctx, a, id, h, back, func(t *tx, r *task.Run) error { return t.requeue(r, "the worker stopped") }, Finished{})
+}
+
+func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold, to task.State, end func(*tx, *task.Run) error, f Finished) error {
+	var r *task.Run
+	done := false
+	err := change(WithIdempotency(ctx, nil), s, a, func(t *tx) (err error) {
+		if r, err = t.reported(id, h); err != nil {
+			return err
+		}
+		if done = r.State() == to; done {
+			return nil // it was said before
+		}
+		if r.Status != task.RunRunning {
+			return staleLease(r)
+		}
+		if s.receives(r) {
+			t.stop = append(t.stop, stopOrder{id, ErrStopReported})
+		}
+		t.actor = task.SystemActor
+		return end(t, r)
+	})
+	if err == nil && !done {
+		s.logEnd(ctx, r, f)
+		s.unhear(r)
+	}
+	return err
+}
+
+// unhear forgets what a worker's run was told; others are forgotten when their
+// process is gone.
+func (s *Service) unhear(r *task.Run) {
+	if r.Worker == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.heard, r.ID)
+}

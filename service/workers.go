@@ -1,0 +1,227 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"taskyard/task"
+)
+
+// crew knows the workers that have asked lately. It is in memory alone: after
+// a restart they ask again.
+type crew struct {
+	mu    sync.Mutex
+	bell  chan struct{} // closed when a run may be startable
+	hands map[string]*hand
+}
+
+// hand is one worker: a token under one name.
+type hand struct {
+	token  task.ID
+	labels []string
+	runs   []string // runners; empty: any
+	at     task.Time
+}
+
+const (
+	maxHands  = 1000            // workers remembered
+	lateAfter = 2 * time.Minute // without a word a worker counts as away
+)
+
+// ring has every waiting worker look again.
+func (c *crew) ring() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bell != nil {
+		close(c.bell)
+		c.bell = nil
+	}
+}
+
+func (c *crew) listen() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bell == nil {
+		c.bell = make(chan struct{})
+	}
+	return c.bell
+}
+
+func (c *crew) asked(a task.Actor, ask task.WorkerAsk, now task.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hands == nil || len(c.hands) >= maxHands {
+		c.hands = map[string]*hand{}
+	}
+	c.hands[a.TokenID.String()+" "+ask.Name] = &hand{a.TokenID, ask.Labels, ask.Runners, now}
+}
+
+// lives notes a sign of life of those who use a token.
+func (c *crew) lives(token task.ID, now task.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.hands {
+		if h.token == token {
+			h.at = now
+		}
+	}
+}
+
+// last returns when a worker that fits was last heard of, or 0.
+func (c *crew) last(runner string, labels []string) (at task.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.hands {
+		if offers(h.labels, h.runs, runner, labels) {
+			at = max(at, h.at)
+		}
+	}
+	return at
+}
+
+// offers tells whether a worker may carry out runs of a runner.
+func offers(has, runners []string, runner string, labels []string) bool {
+	if len(runners) > 0 && !slices.Contains(runners, runner) {
+		return false
+	}
+	return !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(has, l) })
+}
+
+// forWorkers tells whether workers carry out the runs of an agent.
+func (s *Service) forWorkers(def task.Agent) bool {
+	_, ok := s.cfg.Workers[def.Runner]
+	return ok
+}
+
+// mayTake tells whether the runs of an agent are for the caller. Those of an
+// agent that is gone are for the server, which ends them.
+func (t *tx) mayTake(agent string) bool {
+	def, ok := t.s.agents.Agent(agent)
+	if !ok {
+		return t.worker.TokenID == 0
+	}
+	return t.takes == nil || t.takes(def)
+}
+
+// unmanned tells why no worker carries out the runs of an agent, or "" when
+// one may.
+func (s *Service) unmanned(agent string, now task.Time) string {
+	def, ok := s.agents.Agent(agent)
+	labels := s.cfg.Workers[def.Runner]
+	if !ok || !s.forWorkers(def) {
+		return ""
+	}
+	at := s.crew.last(def.Runner, labels)
+	if at != 0 && now.Sub(at) < lateAfter {
+		return ""
+	}
+	who := "no worker for the runner " + def.Runner
+	if len(labels) > 0 {
+		who += " with the labels " + strings.Join(labels, ", ")
+	}
+	if at == 0 {
+		return who + " has asked since the server started"
+	}
+	return fmt.Sprintf("%s has asked for %d min", who, int(now.Sub(at).Minutes()))
+}
+
+// Unmanned tells, by agent, why no worker carries out its runs; agents that
+// have workers, or need none, are left out. Error: may not read.
+func (s *Service) Unmanned(a task.Actor) (map[string]string, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	list := map[string]string{}
+	for _, def := range s.agents.Agents() {
+		if why := s.unmanned(def.ID, s.Now()); why != "" {
+			list[def.ID] = why
+		}
+	}
+	return list, nil
+}
+
+func checkAsk(ask task.WorkerAsk) error {
+	var p task.Problems
+	if ask.Name != "" {
+		p.CheckLine("name", ask.Name, 100)
+	}
+	for field, list := range map[string][]string{"labels": ask.Labels, "runners": ask.Runners} {
+		if len(list) > task.MaxWorkerTags {
+			p.Add(field, "must be at most %d, is %d", task.MaxWorkerTags, len(list))
+			continue
+		}
+		for _, l := range list {
+			p.CheckLine(field, l, 63)
+		}
+	}
+	return p.Err()
+}
+
+// LeaseRun claims the next queued run that a worker may carry out, or returns
+// nil when none came in the time that it waits. A worker that is gone by then
+// leaves the run in the queue. Errors: not a worker, invalid fields.
+func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk) (*task.Leased, error) {
+	if err := need(a, task.Carry); err != nil {
+		return nil, err
+	}
+	if err := checkAsk(ask); err != nil {
+		return nil, err
+	}
+	ctx = WithIdempotency(ctx, nil) // the answer holds a secret, which must not be stored
+	takes := func(def task.Agent) bool {
+		return s.forWorkers(def) && offers(ask.Labels, ask.Runners, def.Runner, s.cfg.Workers[def.Runner])
+	}
+	over := time.NewTimer(min(max(ask.Wait, 0), task.MaxWait))
+	defer over.Stop()
+	for {
+		s.crew.asked(a, ask, s.Now())
+		bell := s.crew.listen()
+		start, later, err := s.nextRun(ctx, a, nil, takes)
+		if err != nil {
+			return nil, err
+		}
+		if start != nil {
+			return s.hand(ctx, a, start)
+		}
+		var soon <-chan time.Time
+		if later != 0 {
+			soon = time.After(max(later.Sub(s.Now()), 10*time.Millisecond))
+		}
+		select {
+		case <-bell:
+		case <-soon:
+		case <-over.C:
+			return nil, nil
+		case <-s.hub.Done():
+			return nil, nil
+		case <-ctx.Done():
+			return nil, nil // nobody hears the answer
+		}
+	}
+}
+
+// hand gives a started run to its worker, or back when that is gone.
+func (s *Service) hand(ctx context.Context, a task.Actor, start *Start) (*task.Leased, error) {
+	r := start.Run
+	if ctx.Err() != nil {
+		err := change(context.WithoutCancel(ctx), s, task.SystemActor, func(t *tx) error {
+			now, err := t.held(r.ID, r.Lease)
+			if err != nil {
+				return err
+			}
+			return t.requeue(now, "the worker was gone")
+		})
+		if err != nil {
+			return nil, err
+		}
+		return nil, nil
+	}
+	s.log.InfoContext(ctx, "run leased", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "worker", a.Name)
+	return &task.Leased{
+		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec, Token: start.Token, Seconds: int(s.cfg.RunLease.Seconds()),
+	}, nil
+}

@@ -1,0 +1,65 @@
+package task
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Bounds of what is reported over the API.
+const (
+	MaxReportLines = 100      // events of one report
+	MaxReportText  = 32 << 10 // bytes of an event's text, and of its data
+	MaxReported    = 24 << 20 // bytes of all events of a run
+	MaxArtifacts   = 100      // names of what a run made; each at most 4096 bytes
+	MaxWorkerTags  = 50       // labels, and runners, of a worker
+)
+
+// WorkerAsk is what a worker offers when it asks for a run.
+type WorkerAsk struct {
+	Name    string   // of the machine, for people; may be ""
+	Labels  []string // what it offers
+	Runners []string // those it can carry out; empty: any
+	Wait    time.Duration
+}
+
+// Leased is a run that a worker is to carry out.
+type Leased struct {
+	RunID   ID     `json:"runId"`
+	TaskID  ID     `json:"taskId"`
+	Attempt int    `json:"attempt"`
+	Lease   int64  `json:"lease" doc:"goes with every report, beside attempt"`
+	Spec    Spec   `json:"spec"`
+	Token   string `json:"token" doc:"the agent's; dies with the run"`
+	Seconds int    `json:"leaseSeconds" doc:"without a heartbeat the run is lost after so long"`
+}
+
+// Hold is the fence of a report: the start of a run that it belongs to.
+type Hold struct {
+	Attempt int   `json:"attempt" minimum:"1"`
+	Lease   int64 `json:"lease" minimum:"1"`
+}
+
+// Beat answers a heartbeat.
+type Beat struct {
+	Cancel bool   `json:"cancel" doc:"true: the run has ended here; stop its program"`
+	Phase  Phase  `json:"phase,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// RunLine is an event of a run as it is reported.
+type RunLine struct {
+	Type string          `json:"type"`
+	Text string          `json:"text,omitempty"`
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// SpeakerOf returns who speaks in an event of a type.
+func SpeakerOf(event string) Speaker {
+	switch event {
+	case "text", "tool_call":
+		return SpeakerAssistant
+	case "tool_result":
+		return SpeakerTool
+	}
+	return SpeakerSystem
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"taskyard/cli"
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+// beatWait is how long the yard may hold a heartbeat. Canceling a run ends
+// that wait, so its program is stopped at once.
+const beatWait = 10 * time.Second
+
+// leavePatience bounds how long a worker that stops takes to end its programs,
+// and to give their runs back.
+const leavePatience = 20 * time.Second
+
+// carriage is one run on this machine.
+type carriage struct {
+	w      *carrier
+	run    *task.Leased
+	log    *slog.Logger
+	lost   context.Context // ends when the yard does not take this run's word any more
+	giveUp context.CancelFunc
+}
+
+// carry carries out one run and reports its end.
+func (w *carrier) carry(ctx context.Context, leased *task.Leased) {
+	c := &carriage{w: w, run: leased, log: w.log.With("run_id", leased.RunID, "task_id", leased.TaskID, "agent", leased.Spec.Agent)}
+	c.lost, c.giveUp = context.WithCancel(context.Background())
+	defer c.giveUp()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), runner.ErrShutdown) {
+			// The server may be away for long: the lease then decides.
+			time.AfterFunc(leavePatience, c.giveUp)
+		}
+	})()
+	c.log.Info("run started")
+	beating, still := context.WithCancel(c.lost)
+	ended := make(chan struct{})
+	go func() { defer close(ended); c.beat(beating, stop) }()
+	sink := newWorkerSink(c)
+	out := c.outcome(ctx, sink)
+	sink.close()
+	c.finish(out)
+	still()
+	<-ended
+	c.log.Info("run ended", "status", out.Status, "phase", out.Phase, "reason", out.Reason)
+}
+
+func (c *carriage) outcome(ctx context.Context, sink runner.Sink) runner.Outcome {
+	l := c.run
+	r := c.w.runners(l.Spec.Runner)
+	if r == nil {
+		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "the worker has no runner " + l.Spec.Runner, Permanent: true}
+	}
+	out, err := r.Run(ctx, runner.Spec{
+		RunID: l.RunID, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, URL: c.w.client.URL, Token: l.Token,
+		Dir: filepath.Join(c.w.dir, fmt.Sprintf("run-%d-%d", l.RunID, l.Lease)), Secrets: []string{c.w.client.Token},
+	}, sink)
+	if err != nil {
+		c.log.Error("supervisor failed", "error", err)
+	}
+	return out
+}
+
+func (c *carriage) hold() task.Hold { return task.Hold{Attempt: c.run.Attempt, Lease: c.run.Lease} }
+
+// report sends a report until the yard takes or refuses it, or this run is
+// lost: while the server is away the run goes on. The error is the refusal.
+func (c *carriage) report(ctx context.Context, what string, in, out any) error {
+	pause := newBackoff()
+	for {
+		err := c.w.client.Do(ctx, http.MethodPost, "/api/worker/runs/"+c.run.RunID.String()+"/"+what, in, out)
+		var no *cli.Refusal
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &no) && hopeless(no):
+			if no.Status != http.StatusUnprocessableEntity {
+				c.giveUp()
+			}
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		c.log.Warn("report not taken; trying again", "report", what, "error", err)
+		pause.wait(ctx)
+	}
+}
+
+// beat renews the lease, and stops the run when the yard says so or has given
+// it to somebody else.
+func (c *carriage) beat(ctx context.Context, stop context.CancelCauseFunc) {
+	in := struct {
+		task.Hold
+		Wait int `json:"waitSeconds"`
+	}{c.hold(), int(min(beatWait, time.Duration(c.run.Seconds)*time.Second/3).Seconds())}
+	for ctx.Err() == nil {
+		begin := time.Now()
+		var beat task.Beat
+		err := c.report(ctx, "heartbeat", in, &beat)
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return
+		case err != nil:
+			stop(fmt.Errorf("%w: the yard does not take its reports any more: %w", runner.ErrCanceled, err))
+			return
+		case beat.Cancel && beat.Phase == task.PhaseTaskClosed:
+			stop(runner.ErrTaskClosed)
+			return
+		case beat.Cancel:
+			stop(fmt.Errorf("%w: %s", runner.ErrCanceled, beat.Reason))
+			return
+		}
+		if early := time.Second - time.Since(begin); early > 0 { // it was not held
+			select {
+			case <-ctx.Done():
+			case <-time.After(early):
+			}
+		}
+	}
+}
+
+// finish reports the end. A run that the yard has ended needs none.
+func (c *carriage) finish(out runner.Outcome) {
+	in := map[string]any{
+		"attempt": c.run.Attempt, "lease": c.run.Lease, "status": out.Status, "reason": out.Reason, "summary": out.Summary,
+		"artifacts": artifacts(out.Artifacts), "usage": out.Usage, "permanent": out.Permanent,
+	}
+	switch {
+	case out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown:
+		in["status"] = "returned"
+	case out.Status == task.RunCanceled:
+		return
+	case out.Status == task.RunFailed:
+		in["phase"] = out.Phase
+	}
+	if err := c.report(c.lost, "finish", in, nil); err != nil {
+		c.log.Warn("end of run not taken", "error", err)
+	}
+}
+
+// artifacts keeps what the yard takes.
+func artifacts(list []string) []string {
+	kept := []string{}
+	for _, a := range list {
+		if len(a) <= task.MaxResource && len(kept) < task.MaxArtifacts {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
