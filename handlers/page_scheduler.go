@@ -14,8 +14,12 @@ func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component
 	if err != nil {
 		return nil, err
 	}
+	unmanned, err := s.svc.Unmanned(actorOf(c))
+	if err != nil {
+		return nil, err
+	}
 	m := views.SchedulerModel{
-		Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
+		Unmanned: unmanned, Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
 		Ticks: tickRows(st), InFlight: values(st.Running), Queued: values(st.Queued), Skipped: skipRows(st),
 	}
 	if clock := s.opt.Scheduler; clock != nil {

@@ -125,6 +125,9 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 		case r.Status != task.RunRunning:
 			return task.Beat{}, staleLease(r)
 		}
+		if t.s.receives(r) {
+			t.topics = append(t.topics, "run:"+id.String()) // progress, for who watches over the receiver
+		}
 		return task.Beat{}, t.beat(r)
 	})
 }

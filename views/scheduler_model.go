@@ -16,8 +16,22 @@ type SchedulerModel struct {
 	Ticks       []TickRow // newest first
 	Jobs        []JobRow
 	InFlight    []task.Run
-	Queued      []task.Run // pending/queued, in order
-	Skipped     []SkipRow  // tasks that the last tick left alone
+	Queued      []task.Run        // pending/queued, in order
+	Skipped     []SkipRow         // tasks that the last tick left alone
+	Unmanned    map[string]string // by agent, why no worker carries out its runs
+}
+
+// unmanned tells, a sentence for each agent that has queued runs, why no
+// worker takes them.
+func (m *SchedulerModel) unmanned() (list []string) {
+	told := map[string]bool{}
+	for _, r := range m.Queued {
+		if why := m.Unmanned[r.Agent]; why != "" && !told[r.Agent] {
+			told[r.Agent] = true
+			list = append(list, "Runs of "+r.Agent+" wait: "+why+".")
+		}
+	}
+	return list
 }
 
 // TickRow is one round of the scheduler.

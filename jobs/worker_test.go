@@ -1,0 +1,44 @@
+package jobs
+
+import (
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 77}
+
+// TestRunsOfWorkersAreLeftToTheirLease starts a server anew over a run that a
+// worker carries out.
+func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}, RunLease: 300 * time.Millisecond}, stopped: true})
+	k := y.create("coder")
+	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
+	if err != nil || l == nil {
+		t.Fatalf("leased %v, %v", l, err)
+	}
+	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	y.start()
+	if got := y.run(l.RunID).Status; got != task.RunRunning {
+		t.Fatalf("after the start the run is %s", got)
+	}
+	if _, err := y.svc.ReportAlive(t.Context(), gpuBox, l.RunID, hold, 0); err != nil {
+		t.Fatalf("a heartbeat after the start: %v", err)
+	}
+	y.eventually("the run is lost when its heartbeats stop", func() bool {
+		if err := y.jobs.RunJob("reaper"); err != nil {
+			t.Fatal(err)
+		}
+		return y.run(l.RunID).State().String() == "failed/lost"
+	})
+	again, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
+	if err != nil || again == nil || again.TaskID != k.ID || again.RunID == l.RunID || again.Attempt != 2 {
+		t.Fatalf("leased %+v, %v", again, err)
+	}
+	if err := y.svc.ReportEnd(t.Context(), gpuBox, l.RunID, hold, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}); !task.IsCode(err, task.CodeStaleLease) {
+		t.Errorf("the end of the lost run: %v", err)
+	}
+}

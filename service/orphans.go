@@ -1,0 +1,53 @@
+package service
+
+import (
+	"context"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// RequeueRun puts a run that our own stop cut back into the queue; its
+// attempt does not count.
+func (s *Service) RequeueRun(ctx context.Context, id task.ID, lease int64) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.held(id, lease)
+		if err != nil {
+			return err
+		}
+		return t.requeue(r, "the server stopped")
+	})
+}
+
+func (t *tx) requeue(r *task.Run, why string) error {
+	if err := t.voidPermission(r); err != nil {
+		return err
+	}
+	if err := t.freeClaim(r); err != nil {
+		return err
+	}
+	if err := t.DropRunTokens(r.ID); err != nil {
+		return err
+	}
+	if ok, err := t.RequeueRun(r); err != nil || !ok {
+		return orEnded(r, err)
+	}
+	t.queued = true
+	return t.event(task.EvRunRequeued, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"why": why})
+}
+
+// Orphans returns the runs that a former server left running.
+func (s *Service) Orphans(ctx context.Context) ([]*task.Run, error) {
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Running() })
+}
+
+// LeaseLost returns running runs whose lease has run out.
+func (s *Service) LeaseLost(ctx context.Context) ([]*task.Run, error) {
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.LeaseLost() })
+}
+
+// LoseRun ends a run whose process is gone without a word, and tries again if
+// attempts are left.
+func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error {
+	return s.FinishRun(ctx, r.ID, r.Lease, Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason})
+}

@@ -1,0 +1,152 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// gpuBox is a worker's token.
+var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 77}
+
+// forGPU leaves the runs of the runner script to workers with the label gpu.
+func forGPU(c *Config) { c.Workers = map[string][]string{"script": {"gpu"}} }
+
+func (y *yard) lease(labels ...string) *task.Leased {
+	y.t.Helper()
+	return must[*task.Leased](y.t)(y.s.LeaseRun(y.ctx(), gpuBox, task.WorkerAsk{Labels: labels}))
+}
+
+func TestRunsForWorkers(t *testing.T) {
+	t.Run("are not started by the server", func(t *testing.T) {
+		y := newYard(t, forGPU)
+		y.queueRuns("coder", 1)
+		y.nothingStarts()
+	})
+	t.Run("go to a worker that offers every label", func(t *testing.T) {
+		y := newYard(t, forGPU)
+		r := y.queueRuns("coder", 1)[0]
+		if y.lease() != nil || y.lease("linux") != nil {
+			t.Fatal("it was leased to a worker without the label")
+		}
+		got := y.lease("linux", "gpu")
+		if got == nil || got.RunID != r.ID || got.Lease != 1 || got.Attempt != 1 || got.Spec.Agent != "coder" || got.Token == "" || got.Seconds != 60 {
+			t.Fatalf("leased %+v", got)
+		}
+		if y.lease("gpu") != nil {
+			t.Fatal("it was leased twice")
+		}
+	})
+	t.Run("go to a worker that has the runner", func(t *testing.T) {
+		y := newYard(t, forGPU)
+		y.queueRuns("coder", 1)
+		ask := task.WorkerAsk{Labels: []string{"gpu"}, Runners: []string{"other"}}
+		if got := must[*task.Leased](t)(y.s.LeaseRun(y.ctx(), gpuBox, ask)); got != nil {
+			t.Fatal("it was leased to a worker with another runner")
+		}
+		ask.Runners = []string{"script"}
+		if got := must[*task.Leased](t)(y.s.LeaseRun(y.ctx(), gpuBox, ask)); got == nil {
+			t.Fatal("it was not leased")
+		}
+	})
+	t.Run("wake a worker that waits", func(t *testing.T) {
+		y := newYard(t, forGPU)
+		got := make(chan *task.Leased, 1)
+		go func() {
+			l, err := y.s.LeaseRun(context.Background(), gpuBox, task.WorkerAsk{Labels: []string{"gpu"}, Wait: time.Minute})
+			if err != nil {
+				t.Error(err)
+			}
+			got <- l
+		}()
+		r := y.queueRuns("coder", 1)[0]
+		if l := <-got; l == nil || l.RunID != r.ID {
+			t.Fatalf("leased %+v", l)
+		}
+	})
+	t.Run("count for runs.max_parallel and for their agent", func(t *testing.T) {
+		y := newYard(t, forGPU)
+		y.queueRuns("coder", 2)
+		if y.lease("gpu") == nil || y.lease("gpu") != nil {
+			t.Fatal("two runs of one agent run")
+		}
+	})
+	t.Run("stay in the queue while their agent is paused", func(t *testing.T) {
+		y := newYard(t, forGPU)
+		y.queueRuns("coder", 1)
+		must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", "x"))
+		if y.lease("gpu") != nil {
+			t.Fatal("it was leased")
+		}
+	})
+	t.Run("are only for workers", func(t *testing.T) {
+		y := newYard(t, forGPU)
+		for _, a := range []task.Actor{maya, coder, vera, {}} {
+			if _, err := y.s.LeaseRun(y.ctx(), a, task.WorkerAsk{Labels: []string{"gpu"}}); err == nil {
+				t.Errorf("%s leased a run", a.Name)
+			}
+		}
+	})
+}
+
+func TestHeldHeartbeatHearsOfTheEnd(t *testing.T) {
+	y := newYard(t, forGPU)
+	y.queueRuns("coder", 1)
+	l := y.lease("gpu")
+	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	ok(t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
+	heard := make(chan task.Beat, 1)
+	go func() {
+		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, time.Minute)
+		if err != nil {
+			t.Error(err)
+		}
+		heard <- b
+	}()
+	must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, l.RunID, "Not now."))
+	equal(t, "beat", <-heard, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
+}
+
+func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
+	y := newYard(t, forGPU)
+	r := y.queueRuns("coder", 1)[0]
+	why := func() task.Reason { return must[[]task.Reason](t)(y.s.Why(y.ctx(), maya, r.TaskID))[0] }
+	wants := func(code task.WhyCode, words string) {
+		t.Helper()
+		if got := why(); got.Code != code || !strings.Contains(got.Message, words) {
+			t.Errorf("told %+v, want %s: %s", got, code, words)
+		}
+	}
+	wants(task.WhyNoWorker, "no worker for the runner script with the labels gpu has asked since the server started")
+	y.lease("linux")
+	wants(task.WhyNoWorker, "since the server started")
+	must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", "x"))
+	y.lease("gpu")
+	must[task.Pauses](t)(y.s.Resume(y.ctx(), maya, "coder", "x"))
+	wants(task.WhyQueued, "it starts when a place is free")
+	y.forward(12 * time.Minute)
+	wants(task.WhyNoWorker, "has asked for 12 min")
+	all := must[map[string]string](t)(y.s.Unmanned(vera))
+	if all["coder"] == "" || all["pull"] != "" {
+		t.Errorf("unmanned are %v", all)
+	}
+}
+
+func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
+	y := newYard(t)
+	for _, scope := range []string{"worker act-as", "worker admin"} {
+		_, err := y.s.CreateToken(y.ctx(), maya, NewToken{Name: "box", Scope: scope})
+		refused(t, err, task.CodeInvalidField, "stands alone")
+	}
+	admin := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "ada", "a long password", task.RoleAdmin))
+	made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID}, NewToken{Name: "box", Scope: "worker", Own: true}))
+	a := must[task.Actor](t)(y.s.Authenticate(y.ctx(), made.Secret, ""))
+	equal(t, "role", a.Role, task.RoleWorker)
+	equal(t, "name", a.Name, "worker:box")
+	if _, err := y.s.Agents(a); err == nil {
+		t.Error("it reads")
+	}
+}
