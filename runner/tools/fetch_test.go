@@ -272,8 +272,12 @@ func rebinder(t *testing.T) *net.Resolver {
 
 func TestHostilePagesAreConvertedInLittleTime(t *testing.T) {
 	for _, tt := range []struct{ name, piece string }{
-		{"marks of Markdown", "*_[`#\\"}, {"cells without a table", "<td>x"}, {"tags that stay open", "<b><p>"},
-		{"links in links", "<p><b><i><u><a href=y>z"}, {"scripts without an end", "<script>x"}, {"comments", "x<!--"},
+		{"marks of Markdown", "*_[`#\\"},
+		{"cells without a table", "<td>x"},
+		{"tags that stay open", "<b><p>"},
+		{"links in links", "<p><b><i><u><a href=y>z"},
+		{"scripts without an end", "<script>x"},
+		{"comments", "x<!--"},
 	} {
 		for _, size := range []int{maxMarkdown, maxFetchBody} {
 			t.Run(fmt.Sprint(tt.name, " of ", size), func(t *testing.T) {
