@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -97,7 +98,7 @@ func TestFetchIsBounded(t *testing.T) {
 		case "/bomb":
 			var packed bytes.Buffer
 			z := gzip.NewWriter(&packed)
-			for range 64 {
+			for range 8 {
 				_, _ = z.Write(make([]byte, 1<<20))
 			}
 			_ = z.Close()
@@ -267,4 +268,29 @@ func rebinder(t *testing.T) *net.Resolver {
 		var d net.Dialer
 		return d.DialContext(ctx, "udp", conn.LocalAddr().String())
 	}}
+}
+
+func TestHostilePagesAreConvertedInLittleTime(t *testing.T) {
+	for _, tt := range []struct{ name, piece string }{
+		{"marks of Markdown", "*_[`#\\"},
+		{"cells without a table", "<td>x"},
+		{"tags that stay open", "<b><p>"},
+		{"links in links", "<p><b><i><u><a href=y>z"},
+		{"scripts without an end", "<script>x"},
+		{"comments", "x<!--"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			begun := time.Now()
+			out := markdown(strings.Repeat(tt.piece, maxMarkdown/len(tt.piece)))
+			if took := time.Since(begun); took > 20*time.Second || len(out) > 4*maxMarkdown {
+				t.Errorf("it took %v and made %d bytes", took, len(out))
+			}
+		})
+	}
+	t.Run("a large page is given as its text", func(t *testing.T) {
+		page := "<style>no</style><p>one &amp; two</p><script>no</script>" + strings.Repeat("<p class=x>three</p>", maxMarkdown/10)
+		if out := markdown(page); !strings.HasPrefix(out, "one & two\nthree\nthree\n") {
+			t.Errorf("got %q", cut(out, 100))
+		}
+	})
 }
