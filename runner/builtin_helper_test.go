@@ -20,12 +20,10 @@ import (
 )
 
 // tiny is a toolbox with real but small tools: create writes a file, read
-// reads one, wait waits for the end of the run.
+// reads one, bash waits for the end of the run, grep panics.
 type tiny struct {
-	dir     string
-	waiting chan struct{} // closed when wait is called
-	once    sync.Once
-	closed  bool
+	dir    string
+	closed bool
 }
 
 func (b *tiny) Declared(names []string) (list []model.Tool) {
@@ -61,7 +59,6 @@ func (b *tiny) Call(ctx context.Context, name string, args json.RawMessage) Answ
 		}
 		return Answer{Text: string(text)}
 	case "bash":
-		b.once.Do(func() { close(b.waiting) })
 		<-ctx.Done()
 		return Answer{Text: "stopped", IsError: true}
 	}
@@ -80,17 +77,24 @@ type loop struct {
 // newLoop makes an agent of the given API.
 func newLoop(t *testing.T, api string, steps ...modeltest.Step) *loop {
 	t.Helper()
-	l := &loop{server: modeltest.New(t, steps...), box: &tiny{waiting: make(chan struct{})}}
-	m, err := model.Open(model.Provider{API: api, BaseURL: l.server.URL + "/v1", Key: "sk-of-the-provider"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Builtin = &Builtin{Provider: "test", Model: m, DefaultModel: "test-model", Tools: func(_ Spec, work string) (Toolbox, error) {
+	l := &loop{box: &tiny{}}
+	l.Builtin = &Builtin{Provider: "test", DefaultModel: "test-model", Tools: func(_ Spec, work string) (Toolbox, error) {
 		l.box.dir = work
 		return l.box, nil
 	}}
-	t.Cleanup(model.CloseIdle)
+	l.ask(t, api, modeltest.New(t, steps...))
 	return l
+}
+
+// ask has the agent ask a model server, by the given API.
+func (l *loop) ask(t *testing.T, api string, s *modeltest.Server) {
+	t.Helper()
+	m, err := model.Open(model.Provider{API: api, BaseURL: s.URL + "/v1", Key: "sk-of-the-provider"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.server, l.Model = s, m
+	t.Cleanup(model.CloseIdle)
 }
 
 // newBuiltinSpec is a run with the tools read and create, without a yard.

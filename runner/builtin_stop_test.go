@@ -36,12 +36,10 @@ func TestTheBuiltinAgentIsStoppedAtAnyMoment(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			if tt.when == "" {
-				go func() {
-					for len(l.server.Requests()) == 0 && ctx.Err() == nil {
-						time.Sleep(time.Millisecond)
-					}
+				l.ask(t, "anthropic", modeltest.NewFunc(t, func(modeltest.Request) modeltest.Step {
 					cancel(cause)
-				}()
+					return tt.steps[0]
+				}))
 			}
 			begin := time.Now()
 			out, err := l.Run(ctx, spec, &recorder{on: func(e Event) {

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"taskyard/cli"
+	"taskyard/config"
+	"taskyard/runner"
+	"taskyard/runner/model/modeltest"
+	"taskyard/task"
+)
+
+const providerKey = "sk-key-of-the-provider"
+
+// newBuiltinYard starts a server whose built-in agent coder asks the model
+// server m, by the given API. boss may delegate.
+func newBuiltinYard(t *testing.T, api string, m *modeltest.Server) (*server, *cli.Client) {
+	t.Helper()
+	t.Setenv("TEST_MODEL_KEY", providerKey)
+	s := newServer(t, "serve")
+	s.file("taskyard.toml", fmt.Sprintf(`[runs]
+attempts = 2
+[approval]
+policy = "never"
+[providers.test]
+api = %q
+base_url = %q
+api_key_env = "TEST_MODEL_KEY"
+models = ["test-model"]
+price_per_mtok = { "test-model" = [10, 100, 1] }
+`, api, m.URL+"/v1"))
+	s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, create\n---\nYou are terse.\n")
+	s.file("agents/boss.md", "---\nname: boss\ndescription: For tests.\ntools: task\n---\nYou delegate.\n")
+	s.start()
+	return s, s.api(s.token("--scope", "operate"))
+}
+
+var taskLine = regexp.MustCompile(`<Task>\nid: (\d+)\n`)
+
+// taskOf finds the task in the prompt that a run began with.
+func taskOf(r modeltest.Request) string {
+	if m := taskLine.FindStringSubmatch(r.Messages[0].Text); m != nil {
+		return m[1]
+	}
+	return "0"
+}
+
+func oneCall(name, args string, a ...any) modeltest.Step {
+	return modeltest.Step{Calls: []modeltest.Call{{Name: name, Args: fmt.Sprintf(args, a...)}}, Usage: modeltest.Usage{In: 1000, Out: 10, Cached: 500}}
+}
+
+// runOf waits for the end of the only run of a task and returns it.
+func runOf(t *testing.T, s *server, c *cli.Client, id task.ID) task.Run {
+	t.Helper()
+	eventually(t, patience, "the run of task "+id.String()+" ends", func() bool {
+		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", id)[0] == "1"
+	})
+	return call[task.Run](t, c, "GET", "/api/runs/"+s.rows("SELECT min(id) FROM runs WHERE task_id = ?", id)[0], nil)
+}
+
+func TestTheBuiltinAgentFinishesATask(t *testing.T) {
+	for _, api := range []string{"openai", "anthropic"} {
+		t.Run(api, func(t *testing.T) {
+			n := 0
+			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+				id := taskOf(r)
+				n++
+				switch n {
+				case 1:
+					return oneCall("update_steps", `{"taskId":%q,"steps":[{"title":"Write"}]}`, id)
+				case 2:
+					return oneCall("create", `{"path":"docs/notes.md","content":"Hello, gate."}`)
+				case 3:
+					return oneCall("bash", `{"command":"id"}`)
+				}
+				return oneCall("complete_task", `{"taskId":%q,"summary":"Wrote the notes. Nothing is left."}`, id)
+			})
+			s, person := newBuiltinYard(t, api, m)
+			k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"})
+			r := runOf(t, s, person, k.ID)
+			if r.Status != task.RunCompleted || r.Summary != "Wrote the notes. Nothing is left." || r.Model != "test-model" {
+				t.Fatalf("the run is %s", asJSON(r))
+			}
+			t.Run("its task is done, with the plan and the summary", func(t *testing.T) {
+				k := call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil)
+				if k.Status != task.Done || k.Summary != r.Summary || len(k.Steps) != 1 {
+					t.Errorf("the task is %s", asJSON(k))
+				}
+			})
+			t.Run("its use and cost are told", func(t *testing.T) {
+				want := task.Usage{ToolCalls: 4, TokensIn: 4000, TokensOut: 40, TokensCached: 2000, CostUSD: 0.026}
+				if got := r.Usage; got.Tokens() != want.Tokens() || got.ToolCalls != 4 || got.TokensCached != 2000 || got.Estimated || fmt.Sprintf("%.6f", got.CostUSD) != "0.026000" {
+					t.Errorf("usage is %s", asJSON(got))
+				}
+			})
+			t.Run("its file stands in the workspace, and among the artifacts", func(t *testing.T) {
+				files, err := filepath.Glob(filepath.Join(s.data, "runs", "run-*", "work", "docs", "notes.md"))
+				if err != nil || len(files) != 1 || strings.Join(r.Artifacts, " ") != "docs/notes.md" {
+					t.Fatalf("files are %v, %v; artifacts %v", files, err, r.Artifacts)
+				}
+				if text, err := os.ReadFile(files[0]); string(text) != "Hello, gate." {
+					t.Errorf("it holds %q, %v", text, err)
+				}
+			})
+			t.Run("the tool that it may not use was refused", func(t *testing.T) {
+				got := s.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'tool_result' ORDER BY id LIMIT 1 OFFSET 2", r.ID)
+				if len(got) != 1 || !strings.HasPrefix(got[0], "agent coder may not use the tool bash: its tools are read, create, ") {
+					t.Errorf("the result is %q", got)
+				}
+			})
+			t.Run("the model was given prompt, tools and key, and the database no key", func(t *testing.T) {
+				q := m.Turns()[0]
+				tools := strings.Join(q.Tools, " ")
+				const want = "read create add_comment complete_task get_task move_task notify_user update_step update_steps update_task"
+				if q.Key() != providerKey || q.System != "You are terse." || tools != want {
+					t.Errorf("key %q, system %q, tools %q", q.Key(), q.System, tools)
+				}
+				b, err := os.ReadFile(filepath.Join(s.data, "taskyard.db-wal"))
+				if err != nil || strings.Contains(string(b), providerKey) {
+					t.Errorf("the database holds the key, or cannot be read: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		last := r.Last()
+		switch {
+		case r.NoCalls || len(last.Results) == 0 && r.System != "You delegate.":
+			return modeltest.Step{Text: "The answer is 42."}
+		case len(last.Results) == 0:
+			return oneCall("task", `{"task":"Find the answer","agent_type":"coder","wait_seconds":50}`)
+		}
+		return modeltest.Step{Text: "It told: " + last.Results[0].Text}
+	})
+	s, person := newBuiltinYard(t, "openai", m)
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask", "owner": "boss"})
+	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted {
+		t.Fatalf("the run is %s", asJSON(r))
+	}
+	told := s.rows("SELECT content FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'boss' AND m.type = 'tool_result'")
+	if len(told) != 1 || !strings.Contains(told[0], "The answer is 42.") || !strings.Contains(told[0], `"success": true`) {
+		t.Errorf("it was told %q", told)
+	}
+	if got := s.rows("SELECT agent, depth, status, phase FROM runs ORDER BY id"); strings.Join(got, " ") != "boss|0|completed|ended coder|1|completed|ended" {
+		t.Errorf("runs are %q", got)
+	}
+}
+
+func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
+	hang, n := make(chan struct{}), 0
+	m := modeltest.NewFunc(t, func(modeltest.Request) modeltest.Step {
+		if n++; n == 1 {
+			return modeltest.Step{Wait: hang}
+		}
+		return modeltest.Step{Text: "Done after all."}
+	})
+	s, person := newBuiltinYard(t, "anthropic", m)
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Survive", "owner": "coder"})
+	eventually(t, patience, "the model is asked", func() bool { return len(m.Turns()) == 1 })
+	s.kill()
+	s.start()
+	eventually(t, patience, "the retry has ended", func() bool {
+		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", k.ID)[0] == "2"
+	})
+	if got := s.rows("SELECT status, phase, attempt, summary FROM runs ORDER BY id"); strings.Join(got, " ") != "failed|lost|1| completed|ended|2|Done after all." {
+		t.Errorf("runs are %q", got)
+	}
+}
+
+func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
+	one := map[string]config.Provider{"a": {API: "openai", Models: []string{"m"}}}
+	two := map[string]config.Provider{"a": {API: "openai"}, "b": {API: "anthropic", DefaultModel: "big", APIKeyEnv: "KEY"}}
+	tests := []struct {
+		name      string
+		providers map[string]config.Provider
+		runners   map[string]config.Runner
+		want      string // runner, provider, model, problem
+		pull      string // why agents without a runner are pull-only
+	}{
+		{"none is configured", nil, nil, "", "no model provider is configured; it claims its tasks with a token"},
+		{"the only one", one, nil, "builtin a m ok", ""},
+		{"several, and none is chosen", two, nil, "", "several model providers are configured: say by provider in [runners.builtin] which one it uses: a, b"},
+		{"one that is chosen", two, map[string]config.Runner{"builtin": {Kind: "builtin", Provider: "b"}}, "builtin b big The variable KEY", ""},
+		{"a runner of another name", two, map[string]config.Runner{"x": {Kind: "builtin", Provider: "a"}}, "x a  ok", "several model"},
+		{"the name is another kind's", one, map[string]config.Runner{"builtin": {Kind: "command"}}, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &config.Config{Providers: tt.providers, Runners: tt.runners}
+			list, err := builtinsOf(c, func(string) string { return "" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for name, r := range list {
+				b := r.(*runner.Builtin)
+				p := b.Probe(t.Context())
+				if p.Problem == "" {
+					p.Problem = "ok"
+				}
+				got += name + " " + b.Provider + " " + b.DefaultModel + " " + p.Problem
+			}
+			if tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) {
+				t.Errorf("the runners are %q, want %q", got, tt.want)
+			}
+			if got := agentOptions(c).PullOnly("builtin"); !strings.HasPrefix(got, tt.pull) || tt.pull == "" && got != "" {
+				t.Errorf("pull-only because of %q, want %q", got, tt.pull)
+			}
+		})
+	}
+	t.Run("what a runner uses stands in the plan", func(t *testing.T) {
+		c := &config.Config{Providers: one, Runners: map[string]config.Runner{"x": {Kind: "builtin", Workspace: "/w"}, "y": {Kind: "command", Workspace: "/v"}}}
+		b, err := json.Marshal(runnerDefaults(c))
+		if want := `{"builtin":{"Model":"m","Workspace":""},"x":{"Model":"m","Workspace":"/w"},"y":{"Model":"","Workspace":"/v"}}`; err != nil || string(b) != want {
+			t.Errorf("defaults are %s, %v", b, err)
+		}
+	})
+}
