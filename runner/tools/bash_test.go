@@ -59,8 +59,8 @@ func TestBashTellsHowTheCommandEnded(t *testing.T) {
 	})
 	t.Run("the environment of the server is not seen", func(t *testing.T) {
 		t.Setenv("PROVIDER_KEY", "hidden")
-		names := bash(t, b, "env | cut -d= -f1 | sort | tr '\\n' ' '")
-		if want := "HOME LANG PATH PWD SHLVL TERM TMPDIR _ "; strings.TrimSpace(names) != strings.TrimSpace(want) {
+		names := bash(t, newBox(t, func(o *Options) { o.Env = nil }), "env | cut -d= -f1 | sort | tr '\\n' ' '")
+		if want := "HOME LANG PATH PWD SHLVL TASKYARD_SHELL_ID TERM TMPDIR _ "; strings.TrimSpace(names) != strings.TrimSpace(want) {
 			t.Errorf("it sees %s", names)
 		}
 	})

@@ -6,10 +6,16 @@ import (
 	"io"
 	"strings"
 
-	htmltomarkdown "github.com/JohannesKaufmann/html-to-markdown/v2"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 )
+
+// maxMarkdown bounds the HTML, without scripts and styles, that is converted:
+// the converter takes a time that grows with the square of some pages.
+const maxMarkdown = 256 << 10
 
 // readable turns what a server sent into text: HTML becomes Markdown, other
 // text stays, everything else is refused.
@@ -17,8 +23,7 @@ func readable(header string, body []byte) (string, error) {
 	kind := mediaType(header, body)
 	switch {
 	case kind == "text/html" || kind == "application/xhtml+xml":
-		text := clean(markdown(decoded(header, body)))
-		return text, nil
+		return clean(markdown(decoded(header, body))), nil
 	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "json"), strings.HasSuffix(kind, "xml"),
 		strings.HasSuffix(kind, "yaml"), strings.HasSuffix(kind, "javascript"), strings.HasSuffix(kind, "toml"):
 		if binary(body) {
@@ -43,30 +48,67 @@ func decoded(header string, body []byte) string {
 	return string(text)
 }
 
-// markdown converts a page. One that the converter cannot cope with is given
-// as its bare text.
+// markdown converts a page. One that is too large for the converter, or that
+// it cannot cope with, is given as its bare text.
 func markdown(page string) (text string) {
+	page = essence(page, true)
+	if len(page) > maxMarkdown {
+		return essence(page, false)
+	}
 	defer func() {
 		if recover() != nil {
-			text = bareText(page)
+			text = essence(page, false)
 		}
 	}()
-	text, err := htmltomarkdown.ConvertString(page)
+	// Without escapes: nobody renders it again, and escaping is what takes
+	// longest on hostile pages.
+	conv := converter.NewConverter(
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin()),
+		converter.WithEscapeMode(converter.EscapeModeDisabled))
+	text, err := conv.ConvertString(page)
 	if err != nil {
-		return bareText(page)
+		return essence(page, false)
 	}
 	return text
 }
 
-// bareText is what stands between the tags.
-func bareText(page string) string {
+// unread are the elements whose content is not for readers.
+var unread = map[string]bool{"script": true, "style": true, "template": true, "svg": true}
+
+// essence is a page without scripts, styles, pictures and comments; without
+// its tags too, unless tags.
+func essence(page string, tags bool) string {
 	var out strings.Builder
+	skip := "" // the element that is being passed over
 	for z := html.NewTokenizer(strings.NewReader(page)); ; {
-		switch z.Next() {
+		kind := z.Next()
+		raw := z.Raw()
+		switch kind {
 		case html.ErrorToken:
 			return out.String()
 		case html.TextToken:
-			out.Write(z.Text())
+			if skip == "" && tags {
+				out.Write(raw)
+			} else if skip == "" {
+				out.Write(z.Text())
+			}
+			continue
+		case html.CommentToken:
+			continue
+		}
+		raw = append([]byte(nil), raw...) // the name is made lower-case in place
+		name, _ := z.TagName()
+		switch {
+		case skip != "":
+			if kind == html.EndTagToken && string(name) == skip {
+				skip = ""
+			}
+		case kind == html.StartTagToken && unread[string(name)]:
+			skip = string(name)
+		case tags:
+			out.Write(raw)
+		case bytes.HasPrefix(raw, []byte("</")):
+			out.WriteByte('\n')
 		}
 	}
 }

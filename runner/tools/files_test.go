@@ -140,6 +140,11 @@ func TestGlob(t *testing.T) {
 			t.Errorf("the rest is %q", got)
 		}
 	})
+	t.Run("folders below each other without end are told", func(t *testing.T) {
+		file(t, b, "deep/"+strings.Repeat("d/", maxDepth)+"last", "")
+		has(t, ok(t, b, "glob", args{"pattern": "deep/**"}), "no file matches\n[not all was looked at: 200,000 files and 100 folders")
+		has(t, ok(t, b, "glob", args{"pattern": "**/last", "path": "deep/d"}), "d/last\n")
+	})
 	refused(t, b, "glob", args{"pattern": "[a"}, "pattern: a bracket or brace is not closed")
 	refused(t, b, "glob", args{"pattern": "../*"}, "pattern: it is relative")
 	refused(t, b, "glob", args{"pattern": "/etc/*"}, "pattern: it is relative")

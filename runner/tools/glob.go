@@ -63,7 +63,7 @@ func cutShort(whole bool) string {
 	if whole {
 		return ""
 	}
-	return fmt.Sprintf("[only the first %s entries were looked at; give path to look in one folder]\n", count(maxWalk))
+	return fmt.Sprintf("[not all was looked at: %s files and %d folders below each other at most; give path to look in one folder]\n", count(maxWalk), maxDepth)
 }
 
 // matcher returns the test of a name below the workspace. Patterns are

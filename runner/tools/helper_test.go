@@ -28,7 +28,8 @@ var allTools = []string{"read", "list", "glob", "grep", "fetch", "create", "edit
 // newBox opens a box on a new workspace with all tools.
 func newBox(t testing.TB, with ...func(*Options)) *Box {
 	t.Helper()
-	o := Options{Root: t.TempDir(), Agent: "coder", Granted: allTools}
+	// Under the race detector a process waits a second before it ends.
+	o := Options{Root: t.TempDir(), Agent: "coder", Granted: allTools, Env: []string{"GORACE=atexit_sleep_ms=0"}}
 	for _, f := range with {
 		f(&o)
 	}

@@ -47,14 +47,14 @@ func TestNoToolLeavesTheWorkspace(t *testing.T) {
 		{"a socket", "socket", "is a socket"},
 		{"a second name of a file", "hard", "has 2 names (hard links)"},
 		{"NUL in a path", "a\x00b", "holds NUL"},
-		{"a very long path", strings.Repeat("a/", 2000) + "x", "a/a/"},
+		{"a very long path", strings.Repeat("a/", 2100) + "x", "path: maxLength"},
 		{"a very long name", strings.Repeat("a", 300), "file name too long"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			refused(t, b, "read", args{"path": tt.path}, tt.want)
 			for _, tool := range []string{"list", "glob", "grep", "create", "edit"} {
 				r := call(t, b, tool, args{"path": tt.path, "pattern": "x", "content": "x", "old_text": "top", "new_text": "x"}.only(tool))
-				if !r.IsError && !(tool == "create" && strings.Contains(r.Text, "created a/a/")) {
+				if !r.IsError {
 					t.Errorf("%s does it: %s", tool, r.Text)
 				}
 			}
@@ -129,11 +129,11 @@ func TestALinkSwappedInARaceLeadsNowhere(t *testing.T) {
 			_ = os.Rename(away, dir)
 			_ = os.Rename(dir, away)
 			_ = os.Symlink(filepath.Dir(outside), dir)
-			_ = os.Remove(dir)
+			_ = os.RemoveAll(dir) // what create may have made
 		}
 	})
 	seen := 0
-	for range 3000 {
+	for i := 0; i < 3000 || seen < 20 && i < 300_000; i++ {
 		r := call(t, b, "read", args{"path": "d/secret"})
 		if strings.Contains(r.Text, "top secret") {
 			t.Fatal("the file outside was read")

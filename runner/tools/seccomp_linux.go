@@ -50,13 +50,19 @@ func filterSockets(network bool) error {
 	}
 	ret := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
 	prog := []unix.SockFilter{
-		ld(offArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: filterArch(runtime.GOARCH)}, ret(unix.SECCOMP_RET_KILL_PROCESS),
-		ld(offNr), {Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jf: 1, K: x32Bit}, ret(absent),
+		ld(offArch),
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: filterArch(runtime.GOARCH)},
+		ret(unix.SECCOMP_RET_KILL_PROCESS),
+		ld(offNr),
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jf: 1, K: x32Bit},
+		ret(absent),
 		// It makes sockets, past any filter of system calls.
 		unless(unix.SYS_IO_URING_SETUP, 1), ret(absent),
-		unless(unix.SYS_SOCKETPAIR, 7), ld(offArg1), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: socketKind},
+		unless(unix.SYS_SOCKETPAIR, 7), ld(offArg1),
+		{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: socketKind},
 		unless(unix.SOCK_STREAM, 1), ret(unix.SECCOMP_RET_ALLOW), unless(unix.SOCK_SEQPACKET, 1), ret(unix.SECCOMP_RET_ALLOW), ret(deny),
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: unix.SYS_SOCKET}, ret(unix.SECCOMP_RET_ALLOW),
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: unix.SYS_SOCKET},
+		ret(unix.SECCOMP_RET_ALLOW),
 	}
 	if network {
 		prog = append(prog, ld(offArg0))

@@ -33,6 +33,7 @@ type job struct {
 	Writable  []string `json:"writable"`
 	Readable  []string `json:"readable"`
 	Processes int      `json:"processes"` // at one time
+	Mark      string   `json:"mark"`      // NAME=value in the environment of its processes, of this command alone
 }
 
 // ending is what a keeper tells at the end, as JSON on file descriptor 4.

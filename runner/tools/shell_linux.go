@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func (b *Box) shell(ctx context.Context, a bashArgs) (Result, error) {
 	defer cancel()
 	var out output
 	j := b.job(a.Command, private)
-	end, err := b.keep(timed, j, b.environment(private, j.Readable), &out)
+	end, err := b.keep(timed, j, b.environment(private, j), &out)
 	r := Result{Files: b.changedSince(since)}
 	if err != nil {
 		return r, err
@@ -107,9 +108,9 @@ func (b *Box) privateFolder() (string, error) {
 }
 
 // environment is what a command sees: nothing of the server's own but PATH.
-func (b *Box) environment(private string, readable []string) []string {
+func (b *Box) environment(private string, j job) []string {
 	env := append([]string{}, b.opts.Env...)
-	return append(env, "PATH="+pathWithin(os.Getenv("PATH"), readable), "LANG=C.UTF-8", "TERM=dumb",
+	return append(env, j.Mark, "PATH="+pathWithin(os.Getenv("PATH"), j.Readable), "LANG=C.UTF-8", "TERM=dumb",
 		"HOME="+filepath.Join(private, "home"), "TMPDIR="+filepath.Join(private, "tmp"))
 }
 
@@ -137,6 +138,7 @@ func (b *Box) job(command, private string) job {
 		Writable:  []string{b.places[0], filepath.Join(private, "home"), filepath.Join(private, "tmp")},
 		Readable:  append(systemFolders(), b.opts.ReadOnly...),
 		Processes: b.opts.processes,
+		Mark:      "TASKYARD_SHELL_ID=" + rand.Text(),
 	}
 	if j.Processes == 0 {
 		j.Processes = maxProcesses
@@ -204,7 +206,8 @@ func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job
 		err = <-told
 	}
 	if err != nil {
-		_ = cmd.Process.Kill() // its command dies with it
+		_ = cmd.Process.Kill() // the command dies with it, but not what it has started
+		sweep(j.Mark)
 		err = errors.New("bash was lost: its keeper was killed, or did not end in time")
 	}
 	_ = cmd.Wait()

@@ -101,6 +101,27 @@ func killBelow() {
 	}
 }
 
+// sweep kills what bears a mark in its environment: the second net, for what
+// is not below its keeper any more.
+func sweep(mark string) {
+	for range 50 {
+		found := false
+		for _, pid := range pids() {
+			env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+			if err != nil || pid == os.Getpid() || !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+"\x00")) {
+				continue
+			}
+			if p, ok := procOf(pid); ok && !p.dead {
+				found = true
+				p.signal(unix.SIGKILL)
+			}
+		}
+		if !found {
+			return
+		}
+	}
+}
+
 // threadsOf counts the threads that an account has on this machine.
 func threadsOf(uid int) (n int) {
 	for _, pid := range pids() {

@@ -7,46 +7,61 @@ import (
 	"path"
 )
 
-// maxWalk bounds the entries that one search looks at.
-const maxWalk = 200_000
+// The bounds of one search.
+const (
+	maxWalk  = 200_000 // entries that are looked at
+	maxDepth = 100     // folders below each other
+)
 
 // errEnough ends a walk early, without an error.
 var errEnough = errors.New("enough")
 
 // walk calls each for every entry below a folder but other folders, in the
 // order of names. Links are not followed; .git folders, other file systems and
-// folders that cannot be read are passed over. whole is false when the walk
-// was cut short at maxWalk entries.
+// folders that cannot be read are passed over. whole is false when a bound cut
+// the walk short.
 func (b *Box) walk(ctx context.Context, folder string, each func(name string, e fs.DirEntry) error) (whole bool, err error) {
-	left := maxWalk
-	err = b.descend(ctx, folder, &left, each)
+	w := &walk{left: maxWalk, whole: true, each: each}
+	err = b.descend(ctx, folder, 0, w)
 	if errors.Is(err, errEnough) {
-		return left > 0, nil
+		err = nil
 	}
-	return true, err
+	return w.whole, err
 }
 
-func (b *Box) descend(ctx context.Context, folder string, left *int, each func(string, fs.DirEntry) error) error {
-	entries, _, err := b.entries(folder)
+// walk is one search.
+type walk struct {
+	left  int // entries
+	whole bool
+	each  func(string, fs.DirEntry) error
+}
+
+func (b *Box) descend(ctx context.Context, folder string, depth int, w *walk) error {
+	entries, whole, err := b.entries(folder)
 	if err != nil {
 		return err
 	}
+	w.whole = w.whole && whole
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return errStopped
 		}
-		if *left--; *left <= 0 {
+		if w.left--; w.left < 0 {
+			w.whole = false
 			return errEnough
 		}
 		name := path.Join(folder, e.Name())
 		switch {
 		case !e.IsDir():
-			err = each(name, e)
+			err = w.each(name, e)
 		case e.Name() == ".git":
 			continue
+		case depth == maxDepth:
+			w.whole = false
+			continue
 		default:
-			err = b.descend(ctx, name, left, each)
-			if !errors.Is(err, errEnough) && !errors.Is(err, errStopped) && !errors.Is(err, errTooLong) {
+			err = b.descend(ctx, name, depth+1, w)
+			if !errors.Is(err, errEnough) && !errors.Is(err, errStopped) {
 				err = nil // gone, forbidden or of another file system
 			}
 		}

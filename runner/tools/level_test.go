@@ -1,0 +1,105 @@
+//go:build linux
+
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheLevelSaysWhatIsEnforced(t *testing.T) {
+	full := &kernel{landlock: 7, seccomp: true, bwrap: "/usr/bin/bwrap"}
+	for _, tt := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"landlock is the best", Options{kernel: full}, "landlock v7 + no network"},
+		{"the network may be open", Options{kernel: full, Network: true}, "landlock v7, network open"},
+		{"an old landlock does with a filter", Options{kernel: &kernel{landlock: 3, seccomp: true}}, "landlock v3 + no network"},
+		{"it does without when the network is open", Options{kernel: &kernel{landlock: 3}, Network: true}, "landlock v3, network open"},
+		{"without a filter it cannot close the network", Options{kernel: &kernel{landlock: 4}}, "off"},
+		{"a new one can", Options{kernel: &kernel{landlock: 10}}, "landlock v10 + no network"},
+		{"one that lets files be emptied will not do", Options{kernel: &kernel{landlock: 2, seccomp: true}}, "off"},
+		{"bubblewrap is next", Options{kernel: &kernel{landlock: 2, bwrap: "/bin/bwrap"}}, "bubblewrap + no network"},
+		{"with a network", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Network: true}, "bubblewrap, network open"},
+		{"it can be asked for", Options{kernel: full, Shell: ShellBubblewrap}, "bubblewrap + no network"},
+		{"what is asked for and missing is not replaced", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Shell: ShellLandlock}, "off"},
+		{"nothing is refused", Options{kernel: &kernel{}}, "off"},
+		{"unless an admin accepts it", Options{kernel: &kernel{}, AcceptUnconfinedShell: true}, "none"},
+		{"the network is closed even then", Options{kernel: &kernel{seccomp: true}, AcceptUnconfinedShell: true}, "none + no network"},
+		{"accepting takes nothing away", Options{kernel: full, AcceptUnconfinedShell: true}, "landlock v7 + no network"},
+		{"off is off", Options{kernel: full, Shell: ShellOff, AcceptUnconfinedShell: true}, "off"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Level(tt.o); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestBashIsRefusedWhereItCannotBeConfined(t *testing.T) {
+	b := newBox(t, func(o *Options) { o.kernel = &kernel{} })
+	refused(t, b, "bash", args{"command": "echo x > made"}, "it cannot be confined here")
+	if _, err := os.Stat(filepath.Join(b.opts.Root, "made")); err == nil {
+		t.Error("the command ran")
+	}
+}
+
+func TestBashRunsUnconfinedOnlyWhenAccepted(t *testing.T) {
+	outside := secret(t)
+	b := newBox(t, func(o *Options) { o.kernel, o.AcceptUnconfinedShell = &kernel{}, true })
+	out := bash(t, b, daemon+"cat "+outside)
+	has(t, out, "top secret", "1 process that it left running")
+	gone(t, out)
+}
+
+func TestAnOlderLandlockConfinesToo(t *testing.T) {
+	confined(t)
+	outside := secret(t)
+	b := newBox(t, func(o *Options) { o.kernel = &kernel{landlock: 3, seccomp: true} })
+	has(t, bash(t, b, "cat "+outside+"; echo x > made && cat made; echo > /dev/tcp/127.0.0.1/80"), "Permission denied", "x\n", "tcp/127.0.0.1/80: ")
+}
+
+// TestBubblewrap needs the program: BWRAP names it where it is not installed.
+func TestBubblewrapConfines(t *testing.T) {
+	if path := os.Getenv("BWRAP"); path != "" {
+		t.Setenv("PATH", filepath.Dir(path)+":"+os.Getenv("PATH"))
+	}
+	path := workingBubblewrap()
+	if path == "" {
+		t.Skip("bubblewrap is not here, or does not work")
+	}
+	outside := secret(t)
+	b := newBox(t, func(o *Options) { o.kernel = &kernel{bwrap: path} })
+	out := bash(t, b, daemon+"cat "+outside+"; echo x > made && cat made; echo y > $HOME/f && cat $HOME/f; touch /usr/x; echo > /dev/tcp/127.0.0.1/80; ls /proc | grep -c '^[0-9]'")
+	has(t, out, "No such file", "x\ny\n", "Read-only file system", "/dev/tcp/127.0.0.1/80: ")
+	if strings.Contains(out, "top secret") {
+		t.Errorf("got %s", out)
+	}
+	r := call(t, b, "bash", args{"command": daemon + "sleep 600", "timeout": 1})
+	has(t, r.Text, "ended after 1s")
+	if left := below(); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+}
+
+func TestAKeeperThatDiesTakesItsCommandAlong(t *testing.T) {
+	confined(t)
+	// Below version 6 landlock does not keep a command from its keeper.
+	b := newBox(t, func(o *Options) { o.kernel = &kernel{landlock: 3, seccomp: true} })
+	r := call(t, b, "bash", args{"command": "setsid sleep 600 & echo $! > pid; kill -9 $PPID; sleep 600"})
+	if !r.IsError || !strings.Contains(r.Text, "bash was lost") {
+		t.Errorf("%+v", r)
+	}
+	gone(t, content(t, filepath.Join(b.opts.Root, "pid")))
+}
+
+func TestTheKeeperIsNotForPeople(t *testing.T) {
+	if code := ToolShellMain(nil); code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+}
