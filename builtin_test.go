@@ -225,3 +225,37 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 		}
 	})
 }
+
+func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
+	m := modeltest.New(t, modeltest.Step{Text: "Done.", Times: 2})
+	s, person := newBuiltinYard(t, "openai", m)
+	s.file("agents/plain.md", "---\nname: plain\ndescription: For tests.\ntools: read\ncapabilities: [other]\n---\nWork.\n")
+	eventually(t, patience, "the agent is there", func() bool {
+		return person.Do(t.Context(), "GET", "/api/agents/plain", nil, nil) == nil
+	})
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "plain"})
+	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted || strings.Join(m.Turns()[0].Tools, " ") != "read" {
+		t.Errorf("the run is %s, its tools %v", asJSON(r), m.Turns()[0].Tools)
+	}
+}
+
+func TestTheExampleOfAProviderIsValid(t *testing.T) {
+	const file = "docs/runners.md"
+	found := 0
+	for _, b := range blocksOf(t, file) {
+		if !strings.Contains(b.text, "[providers.") {
+			continue
+		}
+		found++
+		path := filepath.Join(t.TempDir(), "taskyard.toml")
+		if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := config.Load(config.LoadOptions{File: path}); err != nil {
+			t.Errorf("%s:%d: %v", file, b.line, err)
+		}
+	}
+	if found == 0 {
+		t.Error("there is none")
+	}
+}

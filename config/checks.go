@@ -110,7 +110,7 @@ func label(s string) error {
 	if labels.MatchString(s) {
 		return nil
 	}
-	return fmt.Errorf("%q is not a label: use 1 to 63 of a-z, 0-9, - _ and .", s)
+	return fmt.Errorf("%q is not a label: use 1 to 63 of a-z, 0-9, dot, dash and underscore", s)
 }
 
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)

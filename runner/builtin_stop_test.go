@@ -160,3 +160,23 @@ func TestALongReplyIsToldWhileItComesIn(t *testing.T) {
 		}
 	})
 }
+
+// summing is a sink that is told when the summary is made.
+type summing struct {
+	recorder
+	at []string // the types of events before it
+}
+
+func (s *summing) Condensing() error {
+	s.at = append(s.at, s.types())
+	return nil
+}
+
+func TestTheClosingTurnIsAnnounced(t *testing.T) {
+	l := newLoop(t, "openai", modeltest.Step{Text: "Done."}, modeltest.Step{Text: "In short."})
+	s := &summing{}
+	out, err := l.Run(t.Context(), newBuiltinSpec(t), s)
+	if err != nil || out.Summary != "In short." || len(s.at) != 1 || s.at[0] != "text usage" {
+		t.Errorf("%+v, %v, announced after %q", out, err, s.at)
+	}
+}

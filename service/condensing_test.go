@@ -20,3 +20,23 @@ func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 	equal(t, "state", y.run(r.ID).State(), task.State{Status: task.RunCompleted, Phase: task.PhaseEnded})
 	refused(t, y.s.RunCondensing(y.ctx(), r.ID, r.Lease), task.CodeStaleLease)
 }
+
+func TestWhatARunnerUsesStandsInThePlan(t *testing.T) {
+	y := newYard(t, func(c *Config) {
+		c.Runners = map[string]RunnerDefaults{"script": {Model: "small", Workspace: "/srv/work"}}
+	})
+	k := y.create(maya, "coder", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	spec := y.start().Spec
+	equal(t, "model", spec.Model, "small")
+	equal(t, "workspace", spec.Workspace, "/srv/work")
+	equal(t, "network", spec.Network, false)
+
+	y.define("linked", definition("tools: read", "model: big", "workspace: /srv/own", "network: true"))
+	k = y.create(maya, "linked", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	spec = y.start().Spec
+	equal(t, "model", spec.Model, "big")
+	equal(t, "workspace", spec.Workspace, "/srv/own")
+	equal(t, "network", spec.Network, true)
+}

@@ -143,6 +143,7 @@ func chatRequest(req Request) openai.ChatCompletionRequest {
 	if reasons(req.Model) {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
+		//lint:ignore SA1019 the one name that all other servers know
 		out.MaxTokens = req.MaxTokens
 	}
 	if req.System != "" {
