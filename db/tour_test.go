@@ -142,6 +142,7 @@ func runs(t *testing.T, s *service.Service) {
 	ok(t, s.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, []task.Message{{Content: "x"}}))
 	must[int64](t)(s.ReportEvents(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, RunID: st.Run.ID}, st.Run.ID,
 		task.Hold{Attempt: st.Run.Attempt, Lease: st.Run.Lease}, 1, []task.Message{{Content: "x"}}))
+	permissions(t, s, st)
 	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
 	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))
