@@ -123,8 +123,14 @@ func (y *yard) close() error { return y.db.Close() }
 func runnersOf(c *config.Config) map[string]runner.Runner {
 	known := map[string]runner.Runner{}
 	for name, r := range c.Runners {
-		if r.Kind == "command" {
+		program := runner.Program{Argv: programOf(r), Env: r.Env}
+		switch r.Kind {
+		case "command":
 			known[name] = &runner.Command{Argv: r.Command, Env: r.Env}
+		case "codex":
+			known[name] = &runner.Codex{Program: program, Network: r.Network, AcceptWeaker: r.AcceptWeaker}
+		case "acp":
+			known[name] = &runner.ACP{Program: program, Bridge: mcpBridge(), AcceptWeaker: r.AcceptWeaker}
 		}
 	}
 	return known
@@ -139,6 +145,8 @@ func agentOptions(c *config.Config) agentfile.Options {
 		switch kind := kinds[name]; kind {
 		case "command":
 			return ""
+		case "codex", "acp":
+			return runner.Missing(programOf(c.Runners[name]))
 		case "builtin":
 			return "no model provider is configured; it claims its tasks with a token"
 		default:

@@ -101,6 +101,7 @@ type Runner struct {
 	Env          map[string]string `koanf:"env"`           // added to the program's environment
 	Workspace    string            `koanf:"workspace"`     // folder; "" makes one per run
 	AcceptWeaker bool              `koanf:"accept_weaker"` // run although a limit cannot be enforced
+	Network      bool              `koanf:"network"`       // of kind codex: commands that may write may reach the network
 	Provider     string            `koanf:"provider"`      // of kind builtin; "" when only one is configured
 	URL          string            `koanf:"url"`           // of kind webhook
 	SecretEnv    string            `koanf:"secret_env"`    // of kind webhook: variable that holds the signing secret

@@ -51,6 +51,7 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a runner without kind", "\n[runners.x]\nworkspace = \"/w\"\n", []string{"test.toml:2: runners.x.kind: is missing"}},
 		{"a command runner without command", "[runners.x]\nkind = \"command\"\n", []string{"test.toml:1: runners.x.command: is missing: a runner of kind command needs it"}},
 		{"an empty command", "[runners.x]\nkind = \"codex\"\ncommand = []\n", []string{"test.toml:3: runners.x.command: must not be empty"}},
+		{"a network that is neither on nor off", "[runners.x]\nkind = \"codex\"\nnetwork = \"some\"\n", []string{"test.toml:3: runners.x.network"}},
 		{"an acp runner without command", "[runners.x]\nkind = \"acp\"\n", []string{"runners.x.command: is missing"}},
 		{"a webhook runner without url", "[runners.x]\nkind = \"webhook\"\n", []string{"runners.x.url: is missing"}},
 		{"a runner of a provider that is not there", "[runners.x]\nkind = \"builtin\"\nprovider = \"y\"\n", []string{"there is no [providers.y]"}},

@@ -12,10 +12,6 @@ import (
 // recentRuns is how many runs of an agent a reviewer compares with.
 const recentRuns = 12
 
-// unenforced is true of every runner of kind command, the one kind that is
-// started: a program of its own is nothing that Taskyard can hold to tools.
-const unenforced = "It starts a program, which is told these tools and not held to them: it can do all that the account of the server can."
-
 // approvalsPage shows the first run that waits beside the list.
 func (s *Server) approvalsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	waiting, err := s.svc.Waiting(c.Request().Context(), actorOf(c))
@@ -58,7 +54,7 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 	if err != nil {
 		return nil, err
 	}
-	d := &views.ApprovalDetail{Run: *r, MaxDepth: s.opt.Rules.MaxDepth, Unenforced: unenforced}
+	d := &views.ApprovalDetail{Run: *r, MaxDepth: s.opt.Rules.MaxDepth, Unenforced: s.unenforced(r)}
 	if !ch.CanDecide {
 		d.WhyNot = "Only reviewers and admins decide on runs."
 	}

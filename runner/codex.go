@@ -114,6 +114,7 @@ func (c *Codex) arguments(spec Spec) []string {
 	}
 	if mode == "workspace-write" {
 		set("sandbox_workspace_write.network_access", c.Network)
+		set("sandbox_workspace_write.exclude_slash_tmp", true) // it has a TMPDIR of its own
 	}
 	if spec.Plan.Model != "" {
 		args = append(args, "-m", spec.Plan.Model)
