@@ -123,8 +123,11 @@ func (y *yard) close() error { return y.db.Close() }
 func runnersOf(c *config.Config) map[string]runner.Runner {
 	known := map[string]runner.Runner{}
 	for name, r := range c.Runners {
-		if r.Kind == "command" {
+		switch r.Kind {
+		case "command":
 			known[name] = &runner.Command{Argv: r.Command, Env: r.Env}
+		case "claude":
+			known[name] = claudeOf(r)
 		}
 	}
 	return known
@@ -141,6 +144,9 @@ func agentOptions(c *config.Config) agentfile.Options {
 			return ""
 		case "builtin":
 			return "no model provider is configured; it claims its tasks with a token"
+		case "claude":
+			// Looked for at each reading: it may be installed meanwhile.
+			return claudeOf(c.Runners[name]).Missing()
 		default:
 			return "runners of kind " + kind + " are not part of this version"
 		}

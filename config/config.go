@@ -103,6 +103,6 @@ type Runner struct {
 	AcceptWeaker bool              `koanf:"accept_weaker"` // run although a limit cannot be enforced
 	Provider     string            `koanf:"provider"`      // of kind builtin; "" when only one is configured
 	URL          string            `koanf:"url"`           // of kind webhook
-	SecretEnv    string            `koanf:"secret_env"`    // of kind webhook: variable that holds the signing secret
+	SecretEnv    string            `koanf:"secret_env"`    // variable that holds the signing secret (webhook) or the credential handed on (claude)
 	Labels       []string          `koanf:"labels"`        // of kind worker: what a worker must offer
 }

@@ -26,13 +26,14 @@ type chunk struct {
 // slow handler fills the pipes, which makes the program wait.
 func pump(c *child, h handler, clk *clock) {
 	chunks := make(chan chunk)
-	go read(c.stdout, stdout, c.done, chunks, clk)
-	go read(c.stderr, stderr, c.done, chunks, clk)
+	go read(c.stdout, stdout, c.done, chunks)
+	go read(c.stderr, stderr, c.done, chunks)
 	go func() {
 		<-c.done
 		// Something may still hold the pipes open; wake what waits for it.
 		_ = c.stdout.SetReadDeadline(time.Now())
 		_ = c.stderr.SetReadDeadline(time.Now())
+		_ = c.stdin.SetWriteDeadline(time.Now())
 	}()
 	quiet := [streams]*time.Timer{time.NewTimer(quietFlush), time.NewTimer(quietFlush)}
 	for open := int(streams); open > 0; {
@@ -41,31 +42,30 @@ func pump(c *child, h handler, clk *clock) {
 			quiet[k.from].Reset(quietFlush)
 			if k.data == nil {
 				open--
-				clk.during(func() { h.Closed(k.from) })
+				clk.during(func() bool { h.Closed(k.from); return true })
 			} else {
-				clk.during(func() { h.Output(k.from, k.data) })
+				clk.during(func() bool { return h.Output(k.from, k.data) })
 			}
 			if h.Flooded() {
 				time.Sleep(floodPause)
 			}
 			k.ack <- struct{}{}
 		case <-quiet[stdout].C:
-			clk.during(func() { h.Quiet(stdout) })
+			clk.during(func() bool { h.Quiet(stdout); return false })
 		case <-quiet[stderr].C:
-			clk.during(func() { h.Quiet(stderr) })
+			clk.during(func() bool { h.Quiet(stderr); return false })
 		}
 	}
 	<-c.done
 }
 
 // read sends what comes from f, one chunk at a time, and nil at the end.
-func read(f *os.File, from stream, done <-chan struct{}, chunks chan<- chunk, clk *clock) {
+func read(f *os.File, from stream, done <-chan struct{}, chunks chan<- chunk) {
 	buf, ack := make([]byte, chunkSize), make(chan struct{})
 	drained := 0
 	for {
 		n, err := f.Read(buf)
 		if n > 0 {
-			clk.progress()
 			chunks <- chunk{from, buf[:n], ack}
 			<-ack
 		}
