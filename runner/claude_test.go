@@ -206,19 +206,19 @@ func TestPermissionsOfClaude(t *testing.T) {
 func TestClocksStandWhileAPermissionWaits(t *testing.T) {
 	t.Parallel()
 	spec := claudeSpec(t)
-	spec.Plan.Limits.TimeoutSeconds, spec.Plan.Limits.IdleTimeoutSeconds = 5, 3
+	spec.Plan.Limits.TimeoutSeconds, spec.Plan.Limits.IdleTimeoutSeconds = 8, 8
 	begin := time.Now()
 	p := &permitting{recorder: &recorder{}, permit: func(ctx context.Context, _ PermissionRequest) (PermissionAnswer, error) {
 		select {
 		case <-ctx.Done():
 			return PermissionAnswer{}, context.Cause(ctx)
-		case <-time.After(6 * time.Second):
+		case <-time.After(9 * time.Second):
 			return PermissionAnswer{Allow: true}, nil
 		}
 	}}
 	out := runWith(t, t.Context(), fake("say "+fakeInit, request("Read", `{}`, `,"decision_reason_type":"workingDir"`), "read", "say "+fakeDone, "eof"), spec, p)
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-	if took := time.Since(begin); took < 6*time.Second {
+	if took := time.Since(begin); took < 9*time.Second {
 		t.Errorf("took %v", took)
 	}
 }
