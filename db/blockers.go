@@ -88,7 +88,7 @@ func (rx *Rx) Dependencies(id task.ID) (map[task.ID][]task.ID, error) {
 // idList reads what group_concat makes of ids.
 func idList(s string) ([]task.ID, error) {
 	if s == "" {
-		return nil, nil
+		return []task.ID{}, nil
 	}
 	parts := strings.Split(s, ",")
 	ids := make([]task.ID, len(parts))

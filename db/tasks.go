@@ -48,7 +48,7 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 		if c.Holder != "" {
 			t.Claim = &c
 		}
-		if labels != "" {
+		if t.Labels = []string{}; labels != "" {
 			t.Labels = strings.Split(labels, " ")
 		}
 		if t.BlockedBy, err = idList(blockers); err != nil {

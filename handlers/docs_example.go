@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -60,7 +61,7 @@ func (w *docsWriter) sample(name string, s *huma.Schema, some bool) any {
 		return w.sampleObject(s, some)
 	case s.Type == huma.TypeArray:
 		return []any{w.sample(strings.TrimSuffix(name, "s"), s.Items, true)}
-	case len(s.Enum) > 0:
+	case len(s.Enum) > 0 && !slices.Contains(s.Enum, samples[name]):
 		return s.Enum[0]
 	case samples[name] != nil:
 		return samples[name]

@@ -46,7 +46,7 @@ type Options struct {
 // default of the service.
 type Rules struct {
 	Attempts        int // failures in a row until a task is stuck; default 3
-	MaxDepth        int // of delegation; default 2
+	MaxDepth        int // of delegation; 0 forbids it
 	MaxParallel     int // runs in all; default 4
 	TickConcurrency int // runs of ticks at a time; default 1
 }
@@ -55,7 +55,7 @@ func (r Rules) orDefaults() Rules {
 	for _, f := range []struct {
 		n *int
 		v int
-	}{{&r.Attempts, 3}, {&r.MaxDepth, 2}, {&r.MaxParallel, 4}, {&r.TickConcurrency, 1}} {
+	}{{&r.Attempts, 3}, {&r.MaxParallel, 4}, {&r.TickConcurrency, 1}} {
 		if *f.n == 0 {
 			*f.n = f.v
 		}

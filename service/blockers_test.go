@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -62,7 +63,7 @@ func TestBlockedByIsAWholeSet(t *testing.T) {
 		if got := y.block(c.ID, b); !slices.Equal(got.BlockedBy, []task.ID{b}) {
 			t.Fatalf("%v", got.BlockedBy)
 		}
-		if got := y.block(c.ID); got.BlockedBy != nil || got.WaitingFor != "" {
+		if got := y.block(c.ID); len(got.BlockedBy) > 0 || got.WaitingFor != "" {
 			t.Fatalf("%+v", got)
 		}
 	})
@@ -148,7 +149,7 @@ func TestACircleIsRefusedWithItsPath(t *testing.T) {
 	t.Run("by way of others", func(t *testing.T) {
 		_, err := y.s.SetBlockedBy(y.ctx(), maya, ids[0], []task.ID{ids[3], ids[2]})
 		refused(t, err, task.CodeDependencyCycle, "1 → 3 → 2 → 1")
-		if got := y.task(ids[0]); got.BlockedBy != nil {
+		if got := y.task(ids[0]); len(got.BlockedBy) > 0 {
 			t.Fatalf("written: %v", got.BlockedBy)
 		}
 	})
@@ -369,7 +370,7 @@ func TestLabels(t *testing.T) {
 		equal(t, "last event", y.lastEvent(), before)
 	})
 	t.Run("an empty list takes all off", func(t *testing.T) {
-		if got := must[*task.Task](t)(set()); got.Labels != nil {
+		if got := must[*task.Task](t)(set()); len(got.Labels) > 0 {
 			t.Fatalf("%v", got.Labels)
 		}
 	})
@@ -401,5 +402,35 @@ func TestLabels(t *testing.T) {
 			}
 		}
 		refused(t, second(y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Label: "a b", Limit: 1})), task.CodeInvalidField, "label")
+	})
+}
+
+func TestADelegatedTaskThatWaitsForAnotherIsNotCompleted(t *testing.T) {
+	y := delegating(t, wakes)
+	first := y.create(maya, "pull").ID
+	_, _, own := y.inRun("boss")
+	d := y.delegate(own, task.Delegation{})
+	st := y.start()
+	equal(t, "run", st.Run.ID, d.RunID)
+	must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), y.actor(st), d.TaskID, []task.ID{first}))
+	y.finish(st, completed("I need #1 first"))
+	equal(t, "status", y.task(d.TaskID).Status, task.Active)
+	equal(t, "answer", y.delegated(own, d.RunID).Phase, task.PhaseHandedOn)
+	y.complete(first)
+	if y.openRun(d.TaskID) == nil {
+		t.Fatal("the last blocker made no run")
+	}
+}
+
+func TestAFreedTaskGoesToASignupThatWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, y *yard) {
+		first := y.create(maya, "coder").ID
+		done, dropped := y.create(maya, "pull", after(first)).ID, y.create(maya, "pull", after(first)).ID
+		one := y.waitFor(t, y.ctx(), pull, 50*time.Second)
+		y.block(dropped)
+		one.claims(dropped)
+		two := y.waitFor(t, y.ctx(), pull, 50*time.Second)
+		y.complete(first)
+		two.claims(done)
 	})
 }

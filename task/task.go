@@ -14,8 +14,8 @@ type Task struct {
 	Steps        []Step     `json:"steps"`
 	Resources    []Resource `json:"resources"`
 	ParentTaskID ID         `json:"parentTaskId,omitzero"`
-	BlockedBy    []ID       `json:"blockedBy,omitempty" doc:"tasks that must be done first, by id; those that are done by now too"`
-	Labels       []string   `json:"labels,omitempty" doc:"sorted words of a-z, 0-9 and -"`
+	BlockedBy    []ID       `json:"blockedBy" doc:"tasks that must be done first, by id; those that are done by now too"`
+	Labels       []string   `json:"labels" doc:"sorted words of a-z, 0-9 and -"`
 	ThreadID     ID         `json:"threadId"`
 	Channel      string     `json:"channel,omitempty"`
 	WaitingFor   WaitingFor `json:"waitingFor,omitempty" enum:"user,approval,tasks"`

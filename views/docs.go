@@ -22,7 +22,7 @@ type DocGroup struct {
 }
 
 // ID is the group's anchor.
-func (g DocGroup) ID() string { return "tag-" + strings.ToLower(g.Name) }
+func (g DocGroup) ID() string { return "tag-" + strings.ReplaceAll(strings.ToLower(g.Name), " ", "-") }
 
 // DocOp is one operation.
 type DocOp struct {
