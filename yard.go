@@ -131,6 +131,8 @@ func runnersOf(c *config.Config) map[string]runner.Runner {
 			known[name] = &runner.Codex{Program: program, Network: r.Network, AcceptWeaker: r.AcceptWeaker}
 		case "acp":
 			known[name] = &runner.ACP{Program: program, Bridge: mcpBridge(), AcceptWeaker: r.AcceptWeaker}
+		case "claude":
+			known[name] = claudeOf(r)
 		}
 	}
 	return known
@@ -149,6 +151,9 @@ func agentOptions(c *config.Config) agentfile.Options {
 			return runner.Missing(programOf(c.Runners[name]))
 		case "builtin":
 			return "no model provider is configured; it claims its tasks with a token"
+		case "claude":
+			// Looked for at each reading: it may be installed meanwhile.
+			return claudeOf(c.Runners[name]).Missing()
 		default:
 			return "runners of kind " + kind + " are not part of this version"
 		}

@@ -104,6 +104,6 @@ type Runner struct {
 	Network      bool              `koanf:"network"`       // of kind codex: commands that may write may reach the network
 	Provider     string            `koanf:"provider"`      // of kind builtin; "" when only one is configured
 	URL          string            `koanf:"url"`           // of kind webhook
-	SecretEnv    string            `koanf:"secret_env"`    // of kind webhook: variable that holds the signing secret
+	SecretEnv    string            `koanf:"secret_env"`    // variable that holds the signing secret (webhook) or the credential handed on (claude)
 	Labels       []string          `koanf:"labels"`        // of kind worker: what a worker must offer
 }

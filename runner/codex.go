@@ -76,7 +76,7 @@ func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) 
 	}
 	return session{
 		program: c.started(), args: c.arguments(spec), env: c.variables(home, spec), input: prompt(spec.Plan),
-		speak: func(p *protocol, work string, _ *stopper) dialect { return newCodexTalk(p, work) },
+		speak: func(p *protocol, work string) reader { return newCodexTalk(p, work) },
 	}.run(ctx, spec, sink)
 }
 

@@ -29,3 +29,11 @@ type PermissionAnswer struct {
 type Permitter interface {
 	Permit(ctx context.Context, req PermissionRequest) (PermissionAnswer, error)
 }
+
+// SessionKeeper is what a Sink may be besides: somebody who remembers the
+// session of the agent's program, for a later run to go on from.
+type SessionKeeper interface {
+	// Session is called once the program has told it, one call at a time with
+	// the methods of Sink. id has at most 100 characters.
+	Session(id string)
+}
