@@ -123,11 +123,18 @@ func (y *yard) close() error { return y.db.Close() }
 func runnersOf(c *config.Config) map[string]runner.Runner {
 	known := map[string]runner.Runner{}
 	for name, r := range c.Runners {
+		program := runner.Program{Argv: programOf(r), Env: r.Env}
 		switch r.Kind {
 		case "command":
 			known[name] = &runner.Command{Argv: r.Command, Env: r.Env}
 		case "webhook":
 			known[name] = &runner.Webhook{URL: r.URL, SecretEnv: r.SecretEnv, AllowPrivate: r.AllowPrivate, Callback: c.PublicURL}
+		case "codex":
+			known[name] = &runner.Codex{Program: program, Network: r.Network, AcceptWeaker: r.AcceptWeaker}
+		case "acp":
+			known[name] = &runner.ACP{Program: program, Bridge: mcpBridge(), AcceptWeaker: r.AcceptWeaker}
+		case "claude":
+			known[name] = claudeOf(r)
 		}
 	}
 	return known
@@ -142,9 +149,14 @@ func agentOptions(c *config.Config) agentfile.Options {
 		switch kind := kinds[name]; kind {
 		case "command", "webhook", "worker":
 			return ""
+		case "codex", "acp":
+			return runner.Missing(programOf(c.Runners[name]))
 		case "builtin":
 			_, problem := providerOf(c, name)
 			return problem
+		case "claude":
+			// Looked for at each reading: it may be installed meanwhile.
+			return claudeOf(c.Runners[name]).Missing()
 		default:
 			return "runners of kind " + kind + " are not part of this version"
 		}

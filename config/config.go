@@ -102,9 +102,10 @@ type Runner struct {
 	Env          map[string]string `koanf:"env"`           // added to the program's environment
 	Workspace    string            `koanf:"workspace"`     // folder; "" makes one per run
 	AcceptWeaker bool              `koanf:"accept_weaker"` // run although a limit cannot be enforced
+	Network      bool              `koanf:"network"`       // of kind codex: commands that may write may reach the network
 	Provider     string            `koanf:"provider"`      // of kind builtin; "" when only one is configured
 	URL          string            `koanf:"url"`           // of kind webhook
-	SecretEnv    string            `koanf:"secret_env"`    // of kind webhook: variable that holds the signing secret
+	SecretEnv    string            `koanf:"secret_env"`    // variable that holds the signing secret (webhook) or the credential handed on (claude)
 	AllowPrivate bool              `koanf:"allow_private"` // of kind webhook: loopback and private addresses too
 	Labels       []string          `koanf:"labels"`        // of kind worker: what a worker must offer
 }

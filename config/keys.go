@@ -70,6 +70,7 @@ var keys = []key{
 	{"runners.*.env", nil, variables},
 	{"runners.*.workspace", nil, text(notEmpty)},
 	{"runners.*.accept_weaker", nil, boolean},
+	{"runners.*.network", nil, boolean},
 	{"runners.*.provider", nil, text(sectionName)},
 	{"runners.*.url", nil, text(httpURL)},
 	{"runners.*.secret_env", nil, text(variableName)},

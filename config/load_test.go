@@ -142,6 +142,7 @@ price_per_mtok = { "gpt-4.1" = [2, 8.5] }
 kind = "command"
 command = ["python3", "agent.py"]
 accept_weaker = true
+network = true
 [runners.coder.env]
 "LANG" = "C"
 `
@@ -154,7 +155,7 @@ accept_weaker = true
 	})
 	t.Run("runners are read", func(t *testing.T) {
 		r := c.Runners["coder"]
-		if r.Kind != "command" || !r.AcceptWeaker || r.Env["LANG"] != "C" {
+		if r.Kind != "command" || !r.AcceptWeaker || !r.Network || r.Env["LANG"] != "C" {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -44,6 +44,7 @@ func (s *Server) agentModel(c echo.Context, id string) (m views.AgentModel, err 
 	if err != nil {
 		return m, err
 	}
+	m.Weaker = s.weaker(m.Agent.Runner, m.Agent.Tools)
 	m.Queued, m.Working = o.Loads[id].Queued, o.Loads[id].Working
 	runs, err := s.svc.Runs(ctx, a, task.RunFilter{Agent: id, Limit: agentRuns})
 	if err != nil {

@@ -12,10 +12,6 @@ import (
 // recentRuns is how many runs of an agent a reviewer compares with.
 const recentRuns = 12
 
-// unenforced is true of every runner of kind command, the one kind that is
-// started: a program of its own is nothing that Taskyard can hold to tools.
-const unenforced = "It starts a program, which is told these tools and not held to them: it can do all that the account of the server can."
-
 // waiting returns the runs that wait for a reviewer: first those that run and
 // ask before a tool call, then those that have not started.
 func (s *Server) waiting(c echo.Context) ([]*task.Run, error) {
@@ -70,7 +66,7 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 	if err != nil {
 		return nil, err
 	}
-	d := &views.ApprovalDetail{Run: *r, MaxDepth: s.opt.Rules.MaxDepth, Unenforced: unenforced}
+	d := &views.ApprovalDetail{Run: *r, MaxDepth: s.opt.Rules.MaxDepth, Unenforced: s.unenforced(r)}
 	if d.Asked, err = s.svc.LastPermission(ctx, a, id); err != nil {
 		return nil, err
 	}

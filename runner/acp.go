@@ -42,12 +42,11 @@ func (a *ACP) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
 		return permanently(weaker + " " + acceptWeaker), nil
 	}
 	asking, stopAsking := context.WithCancel(ctx)
-	t := &acpTalk{talk: newTalk(), spec: spec, bridge: a.Bridge, sink: sink, asking: asking, stopAsking: stopAsking}
-	t.talk.cancel = t.cancel
+	t := &acpTalk{spec: spec, bridge: a.Bridge, grace: a.Grace, sink: sink, asking: asking, stopAsking: stopAsking}
 	defer t.permits.Wait() // nothing of a run outlives it
 	defer stopAsking()
 	return session{
-		program: a.Program, env: map[string]string{}, talk: t.talk,
-		speak: func(p *protocol, work string, st *stopper) dialect { return t.begin(p, work) },
+		program: a.Program, env: map[string]string{},
+		speak: func(p *protocol, work string) reader { return t.begin(p, work) },
 	}.run(ctx, spec, sink)
 }

@@ -85,7 +85,7 @@ func (t *acpTalk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest,
 	tool := clean(t.red.text(orElse(cutBytes(title, task.MaxPermissionTool), "a tool without a name")))
 	req := PermissionRequest{Tool: cutBytes(tool, task.MaxPermissionTool), Input: cleanJSON(input, t.red)}
 	t.permits.Go(func() {
-		a, err := t.st.permit(t.asking, t.sink, req)
+		a, err := t.link.clk.permit(t.asking, t.sink, req)
 		d := decision{text: "Allowed by a person: " + tool, allowed: true}
 		if err != nil {
 			d = decision{text: "Denied: nobody can be asked about " + tool}

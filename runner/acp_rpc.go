@@ -32,7 +32,7 @@ func (t *acpTalk) send(m acpMessage) {
 		t.st.Stop(failed(task.PhaseProtocol, "A message to the agent could not be written: "+err.Error()))
 		return
 	}
-	if !t.talk.say(append(b, '\n')) {
+	if !t.link.in.Post(append(b, '\n')) {
 		t.st.Stop(failed(task.PhaseProtocol, "It does not read what it is told"))
 	}
 }
@@ -59,7 +59,7 @@ func (t *acpTalk) giveUp(o Outcome) {
 	t.flush(false)
 	t.failed = &o
 	t.next = nil
-	t.talk.end()
+	t.hangUp()
 }
 
 // refused is the usual way to take an error as an answer.

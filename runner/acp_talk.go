@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -18,10 +19,12 @@ import (
 // goroutines as an agent sends requests.
 type acpTalk struct {
 	*protocol
-	talk   *talk
+	link   link
 	spec   Spec
 	work   string
 	bridge []string
+	grace  time.Duration // for an agent that goes on although its stdin is closed
+	linger *time.Timer   // ends such an agent
 	sink   Sink
 
 	asking     context.Context // ends when no permission matters any more
@@ -43,20 +46,25 @@ type acpTalk struct {
 	spent  float64 // US dollars, as last told
 }
 
-// begin binds the conversation to the protocol of a run and says the first
-// word.
-func (t *acpTalk) begin(p *protocol, work string) dialect {
+// begin binds the conversation to the protocol of a run.
+func (t *acpTalk) begin(p *protocol, work string) reader {
 	t.protocol, t.work, t.tools = p, work, map[acp.ToolCallId]*acpTool{}
 	p.streams[stdout].lines.emit = t.line
-	t.request(acp.AgentMethodInitialize, acp.InitializeRequest{
-		ProtocolVersion: acp.ProtocolVersionNumber, ClientInfo: &acp.Implementation{Name: "taskyard", Version: "1"},
-	}, t.initialized)
 	return t
 }
 
-func (t *acpTalk) base() *protocol { return t.protocol }
+// Attach says the first word.
+func (t *acpTalk) Attach(l link) {
+	t.link = l
+	t.request(acp.AgentMethodInitialize, acp.InitializeRequest{
+		ProtocolVersion: acp.ProtocolVersionNumber, ClientInfo: &acp.Implementation{Name: "taskyard", Version: "1"},
+	}, t.initialized)
+}
 
-func (t *acpTalk) Output(s stream, b []byte) { t.tellDecisions(); t.protocol.Output(s, b) }
+func (t *acpTalk) Output(s stream, b []byte) bool {
+	t.tellDecisions()
+	return t.protocol.Output(s, b)
+}
 
 func (t *acpTalk) Quiet(s stream) {
 	t.tellDecisions()
@@ -71,8 +79,28 @@ func (t *acpTalk) Closed(s stream) {
 	if s == stdout {
 		t.stopAsking()
 		t.flush(false)
-		t.talk.end()
+		if t.linger != nil {
+			t.linger.Stop()
+		}
 	}
+}
+
+// hangUp closes stdin: nothing more will be said. An agent that goes on is
+// ended, with the outcome that it has reached.
+func (t *acpTalk) hangUp() {
+	out := t.reached()
+	t.mu.Lock()
+	t.session = "" // there is nothing left to cancel
+	t.mu.Unlock()
+	go t.link.in.Close()
+	t.linger = time.AfterFunc(orGrace(t.grace), func() { t.st.Stop(out) })
+}
+
+func orGrace(d time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return defaultGrace
 }
 
 // initialized opens a session with our MCP server.
@@ -159,21 +187,19 @@ func (t *acpTalk) prompted(raw json.RawMessage) {
 	if u := r.Usage; u != nil {
 		t.event(EventUsage, "", map[string]any{"tokensIn": u.InputTokens, "tokensOut": u.OutputTokens}, raw)
 	}
-	t.talk.end()
+	t.hangUp()
 }
 
-// cancel asks the agent to stop; an agent without a session is told by the end
-// of its stdin. It is called beside the pump.
-func (t *acpTalk) cancel() {
+// Interrupt asks the agent to stop, if it has a session.
+func (t *acpTalk) Interrupt() bool {
 	t.stopAsking()
 	t.mu.Lock()
 	session := t.session
 	t.mu.Unlock()
-	if session == "" {
-		t.talk.end()
-		return
+	if session != "" {
+		t.send(acpMessage{Method: acp.AgentMethodSessionCancel, Params: acp.CancelNotification{SessionId: session}})
 	}
-	t.send(acpMessage{Method: acp.AgentMethodSessionCancel, Params: acp.CancelNotification{SessionId: session}})
+	return session != ""
 }
 
 // verdict is about the answer to the prompt. How the agent exits afterwards
@@ -182,12 +208,18 @@ func (t *acpTalk) verdict(r report) Outcome {
 	switch stop := t.st.why(); {
 	case stop != nil:
 		return *stop
-	case t.failed != nil:
-		return *t.failed
-	case t.result == nil && (!r.Ended || r.Signal != 0 && !r.Stopped || r.Code != 0):
+	case t.failed != nil || t.result != nil:
+		return t.reached()
+	case crashed(r) || r.Code != 0:
 		return t.protocol.verdict(r)
-	case t.result == nil:
-		return failed(task.PhaseProtocol, "It ended without answering its prompt"+t.lastWords())
+	}
+	return failed(task.PhaseProtocol, "It ended without answering its prompt"+t.lastWords())
+}
+
+// reached is the outcome of a conversation that is over.
+func (t *acpTalk) reached() Outcome {
+	if t.failed != nil {
+		return *t.failed
 	}
 	switch reason := t.result.StopReason; reason {
 	case acp.StopReasonEndTurn:

@@ -52,6 +52,8 @@ func agent(what string, args []string) {
 		env := os.Environ()
 		sort.Strings(env)
 		fmt.Println(strings.Join(env, "\n"))
+	case "claude":
+		fakeClaude(args)
 	case "deaf": // to TERM
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		fmt.Println("ready")

@@ -43,10 +43,11 @@ func (s *modelLoop) request() model.Request {
 // progress moves the idle clock on. A wait that the provider asked for is no
 // idleness of the model.
 func (s *modelLoop) progress(d model.Delta) {
-	s.clock.progress()
 	if d.Again != nil {
-		s.clock.last.Add(int64(d.Again.Wait))
+		s.clock.grant(d.Again.Wait)
+		return
 	}
+	s.clock.progress()
 }
 
 // use adds what a turn used, and tells it.

@@ -76,7 +76,7 @@ func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) 
 	}
 	return session{
 		program: c.started(), args: c.arguments(spec), env: c.variables(home, spec), input: prompt(spec.Plan),
-		speak: func(p *protocol, work string, _ *stopper) dialect { return newCodexTalk(p, work) },
+		speak: func(p *protocol, work string) reader { return newCodexTalk(p, work) },
 	}.run(ctx, spec, sink)
 }
 
@@ -114,6 +114,7 @@ func (c *Codex) arguments(spec Spec) []string {
 	}
 	if mode == "workspace-write" {
 		set("sandbox_workspace_write.network_access", c.Network)
+		set("sandbox_workspace_write.exclude_slash_tmp", true) // it has a TMPDIR of its own
 	}
 	if spec.Plan.Model != "" {
 		args = append(args, "-m", spec.Plan.Model)

@@ -31,17 +31,13 @@ func newCodexTalk(p *protocol, work string) *codexTalk {
 	return t
 }
 
-func (t *codexTalk) base() *protocol { return t.protocol }
-
-// Output reads lines; whether they got anywhere is asked afterwards.
-func (t *codexTalk) Output(s stream, b []byte) {
+// Output reads lines. It is no progress to connect again, nor what stands on
+// stderr: Codex complains there for ever.
+func (t *codexTalk) Output(s stream, b []byte) bool {
 	t.moved = false
 	t.protocol.Output(s, b)
+	return t.moved
 }
-
-// Progressed is false after lines that only said that it connects again, and
-// after what stands on stderr: Codex complains there for ever.
-func (t *codexTalk) Progressed() bool { return t.moved }
 
 // codexLine is one line of JSON.
 type codexLine struct {

@@ -89,41 +89,10 @@ func lookPath(argv []string) (string, error) {
 
 // Run starts the program and returns when its whole process tree is gone.
 func (c *Command) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
-	if ctx.Err() != nil {
-		return canceled(context.Cause(ctx)), nil
-	}
-	path, err := lookPath(c.Argv)
-	if err != nil {
-		return permanently(err.Error()), nil
-	}
-	work, err := makeFolders(spec)
-	if errors.Is(err, errWorkspace) {
-		return permanently(err.Error()), nil
-	}
-	if err != nil {
-		return failed(task.PhaseError, "The folder of the run could not be made"), err
-	}
 	st := newStopper()
-	proto := newProtocol(spec, sink, st)
-	end, err := supervise(ctx, program{
-		RunID: spec.RunID, Argv: append([]string{path}, c.Argv[1:]...), Env: environment(spec, c.Env), Dir: work,
-		Input: prompt(spec.Plan), Limits: spec.Plan.Limits, Grace: c.grace(), Shim: c.Shim,
-	}, st, sink.Started, proto)
-	out := c.outcome(end, err, proto)
-	if out.Status != task.RunCompleted {
-		proto.release() // what would have been the result belongs to the transcript
-	}
-	if n := end.Report.Leftover + end.Swept; n > 0 && err == nil {
-		proto.out.note(fmt.Sprintf("The program left processes running, %d in all. They were ended.", n))
-	}
-	if n := end.Report.Survivors; n > 0 && err == nil {
-		proto.out.note(fmt.Sprintf("%d processes could not be killed and may still run.", n))
-	}
-	proto.out.Close()
-	if isStart(err) {
-		err = nil
-	}
-	return out, err
+	return carryOut(ctx, launch{Argv: c.Argv, Env: c.Env, Grace: c.grace(), Shim: c.Shim}, spec, sink, st, func() (reader, program, error) {
+		return newProtocol(spec, sink, st), program{Input: prompt(spec.Plan)}, nil
+	})
 }
 
 // prompt is what the program reads: system prompt, blank line, prompt.
@@ -133,24 +102,4 @@ func prompt(plan task.Spec) string {
 		text = plan.SystemPrompt + "\n\n" + text
 	}
 	return text
-}
-
-// outcome is the verdict, with what was used.
-func (c *Command) outcome(end ending, err error, proto *protocol) Outcome {
-	var out Outcome
-	switch {
-	case isStart(err):
-		out = permanently(fmt.Sprintf("The program %s cannot be started: %v", c.Argv[0], err))
-	case end.Stop != nil:
-		out = *end.Stop
-	case err != nil:
-		out = failed(task.PhaseError, "The program could not be supervised")
-	default:
-		out = proto.verdict(end.Report)
-	}
-	if out.Status == task.RunFailed {
-		out.Reason = cutChars(clean(proto.red.text(out.Reason)), task.MaxReason)
-	}
-	out.Usage = proto.usage
-	return out
 }

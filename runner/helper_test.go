@@ -97,13 +97,13 @@ func (r *recorder) lines() (n int) {
 }
 
 // run runs c to its end, within the deadline.
-func run(t *testing.T, c *Command, spec Spec) (Outcome, *recorder) {
+func run(t *testing.T, c Runner, spec Spec) (Outcome, *recorder) {
 	t.Helper()
 	r := &recorder{}
 	return runWith(t, t.Context(), c, spec, r), r
 }
 
-func runWith(t *testing.T, ctx context.Context, c *Command, spec Spec, r *recorder) Outcome {
+func runWith(t *testing.T, ctx context.Context, c Runner, spec Spec, r Sink) Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, context.DeadlineExceeded)
 	defer cancel()

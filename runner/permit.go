@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 )
 
 // PermissionRequest is a tool call that an agent may make only when a person
@@ -28,4 +29,23 @@ type PermissionAnswer struct {
 // must then not be made.
 type Permitter interface {
 	Permit(ctx context.Context, req PermissionRequest) (PermissionAnswer, error)
+}
+
+// permit asks people through the sink, with the clocks of the run standing
+// still. A sink that cannot ask is an error.
+func (c *clock) permit(ctx context.Context, sink Sink, req PermissionRequest) (a PermissionAnswer, err error) {
+	p, ok := sink.(Permitter)
+	if !ok {
+		return a, errors.New("nobody can be asked here")
+	}
+	c.stand(func() { a, err = p.Permit(ctx, req) })
+	return a, err
+}
+
+// SessionKeeper is what a Sink may be besides: somebody who remembers the
+// session of the agent's program, for a later run to go on from.
+type SessionKeeper interface {
+	// Session is called once the program has told it, one call at a time with
+	// the methods of Sink. id has at most 100 characters.
+	Session(id string)
 }

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"taskyard/task"
@@ -24,59 +23,24 @@ import (
 //
 // with at least one of these names.
 type protocol struct {
-	out     *emitter
-	red     *redactor // for whole values; the streams have their own
-	streams [streams]struct {
-		red   *redactor
-		lines lineBuffer
-	}
-	limits task.Limits
-	st     *stopper
-
+	transcript
 	held   string  // a line that is the result if it is the last one
 	result *result // what held says
 	blanks int     // blank lines since held
-	said   tail    // the end of the text
-	cried  tail    // the end of stderr
-	usage  task.Usage
 }
 
 func newProtocol(spec Spec, sink Sink, st *stopper) *protocol {
-	secrets := append([]string{spec.Token}, spec.Secrets...)
-	p := &protocol{
-		out: &emitter{sink: sink, dir: spec.Dir}, red: newRedactor(secrets), limits: spec.Plan.Limits, st: st,
-		said: tail{limit: 4 * task.MaxSummaryRun}, cried: tail{limit: 4 * task.MaxReason},
-	}
-	for s, emit := range []func(lineKind, []byte){p.stdoutLine, p.stderrLine} {
-		p.streams[s].red = newRedactor(secrets)
-		p.streams[s].lines.emit = emit
-	}
+	p := &protocol{transcript: newTranscript(spec, sink, st)}
+	p.streams[stdout].lines.emit = p.stdoutLine
+	p.streams[stderr].lines.emit = p.stderrLine
 	return p
 }
 
-func (p *protocol) Output(s stream, b []byte) {
-	p.streams[s].lines.Write(p.streams[s].red.Write(b))
-}
-
-func (p *protocol) Quiet(s stream) { p.streams[s].lines.Flush() }
-
-func (p *protocol) Closed(s stream) {
-	p.streams[s].lines.Write(p.streams[s].red.Close())
-	p.streams[s].lines.Close()
-}
-
-func (p *protocol) Flooded() bool { return p.out.over || p.streams[stdout].lines.long }
-
-func (p *protocol) stderrLine(kind lineKind, b []byte) {
-	switch kind {
-	case longRest, longEnd:
-		p.rest(kind, b)
-	default:
-		text := p.line(EventLog, kind, b)
-		p.cried.add(text)
-		if kind == wholeLine {
-			p.cried.add("\n")
-		}
+// end gives out what would have been the result of a run that did not
+// complete: it belongs to the transcript.
+func (p *protocol) end(out *Outcome) {
+	if out.Status != task.RunCompleted {
+		p.release()
 	}
 }
 
@@ -98,38 +62,6 @@ func (p *protocol) text(kind lineKind, b []byte) {
 	if kind == wholeLine {
 		p.said.add("\n")
 	}
-}
-
-// line emits one event of text and returns the text. What an event cannot hold
-// goes to the overflow file.
-func (p *protocol) line(typ string, kind lineKind, b []byte) string {
-	ev := Event{Type: typ, Text: clean(string(b))}
-	if kind == partialLine {
-		ev.Data = json.RawMessage(`{"partial":true}`)
-	}
-	fits := len(ev.Text)+len(ev.Data) <= maxEvent
-	if kind == longLine {
-		fits = len(ev.Text) <= maxEvent-noteRoom
-	}
-	if !fits && !p.out.over {
-		p.out.Overflow(b)
-		if kind != longLine {
-			p.out.Overflow([]byte{'\n'})
-		}
-	}
-	if !fits || kind == longLine {
-		ev.Text = cutBytes(ev.Text, maxEvent-noteRoom) + "\n[cut: the line is too long for the transcript; the rest is in the file " + overflowName + "]"
-	}
-	p.out.Event(ev, b)
-	return ev.Text
-}
-
-// rest puts what a long line has more than an event may hold into the file.
-func (p *protocol) rest(kind lineKind, b []byte) {
-	if kind == longEnd {
-		b = []byte{'\n'}
-	}
-	p.out.Overflow(b)
 }
 
 // release gives out, as text, the line that turned out not to be the last.
@@ -193,16 +125,5 @@ func (p *protocol) typedEvent(ev Event, line []byte) {
 	case EventUsage:
 		p.addUsage(ev.Data)
 	}
-	if len(ev.Text)+len(ev.Data) > maxEvent {
-		if !p.out.over {
-			p.out.Overflow(append(line[:len(line):len(line)], '\n'))
-		}
-		if len(ev.Data) > maxEvent/2 {
-			ev.Data = fmt.Appendf(nil, `{"cut":true,"bytes":%d}`, len(ev.Data))
-		}
-		if room := maxEvent - len(ev.Data) - noteRoom; len(ev.Text) > room {
-			ev.Text = cutBytes(ev.Text, room) + "\n[cut: the whole event is in the file " + overflowName + "]"
-		}
-	}
-	p.out.Event(ev, line)
+	p.emit(ev, line)
 }

@@ -33,6 +33,7 @@ func pump(c *child, h handler, clk *clock) {
 		// Something may still hold the pipes open; wake what waits for it.
 		_ = c.stdout.SetReadDeadline(time.Now())
 		_ = c.stderr.SetReadDeadline(time.Now())
+		_ = c.stdin.SetWriteDeadline(time.Now())
 	}()
 	quiet := [streams]*time.Timer{time.NewTimer(quietFlush), time.NewTimer(quietFlush)}
 	for open := int(streams); open > 0; {
@@ -41,21 +42,18 @@ func pump(c *child, h handler, clk *clock) {
 			quiet[k.from].Reset(quietFlush)
 			if k.data == nil {
 				open--
-				clk.during(func() { h.Closed(k.from) })
+				clk.during(func() bool { h.Closed(k.from); return true })
 			} else {
-				clk.during(func() { h.Output(k.from, k.data) })
-				if progressed(h) {
-					clk.progress()
-				}
+				clk.during(func() bool { return h.Output(k.from, k.data) })
 			}
 			if h.Flooded() {
 				time.Sleep(floodPause)
 			}
 			k.ack <- struct{}{}
 		case <-quiet[stdout].C:
-			clk.during(func() { h.Quiet(stdout) })
+			clk.during(func() bool { h.Quiet(stdout); return false })
 		case <-quiet[stderr].C:
-			clk.during(func() { h.Quiet(stderr) })
+			clk.during(func() bool { h.Quiet(stderr); return false })
 		}
 	}
 	<-c.done

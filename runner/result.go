@@ -2,11 +2,8 @@ package runner
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
-
-	"taskyard/task"
 )
 
 // result is the structured result of a program.
@@ -30,12 +27,7 @@ func (p *protocol) addUsage(data json.RawMessage) {
 	p.usage.TokensIn = addCount(p.usage.TokensIn, u.TokensIn)
 	p.usage.TokensOut = addCount(p.usage.TokensOut, u.TokensOut)
 	p.usage.CostUSD = math.Min(p.usage.CostUSD+math.Max(u.CostUSD, 0), 1e9)
-	if used, limit := p.usage.TokensIn+p.usage.TokensOut, p.limits.MaxTokens; limit > 0 && used > limit {
-		p.st.Stop(failed(task.PhaseTokens, fmt.Sprintf("It used %d tokens of at most %d", used, limit)))
-	}
-	if used, limit := p.usage.CostUSD, p.limits.MaxCostUSD; limit > 0 && used > limit {
-		p.st.Stop(failed(task.PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", used, limit)))
-	}
+	p.checkUsage()
 }
 
 // addCount adds a number that a program gave, whatever it is.

@@ -50,6 +50,8 @@ type Spec struct {
 	URL, Token    string          // the server's address and the run's token
 	Dir           string          // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
 	Lease         int64           // tells the starts of one run apart
+	Session       string          // of a former attempt that was cut, to go on from; "" for none
+	Former        string          // the Dir of that attempt, where its session lies
 	Heard         <-chan struct{} // the agent gave a sign of life over the API; nil: nobody tells
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
 }
@@ -99,7 +101,8 @@ type Outcome struct {
 	Summary   string // at most task.MaxSummaryRun characters
 	Artifacts []string
 	Usage     task.Usage
-	Permanent bool // a retry is useless
+	Session   string // what the program calls its session; "" when it has none
+	Permanent bool   // a retry is useless
 }
 
 // failed makes the outcome of a run that went wrong.

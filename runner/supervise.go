@@ -3,8 +3,9 @@ package runner
 import (
 	"context"
 	"errors"
-	"io"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"taskyard/task"
@@ -19,8 +20,7 @@ type program struct {
 	Argv   []string // Argv[0] is an absolute path
 	Env    []string
 	Dir    string
-	Input  string // written to stdin, which is then closed
-	Talk   *talk  // instead of Input: a protocol that goes both ways
+	Input  string // written to stdin, which is then closed, but for a talker
 	Limits task.Limits
 	Grace  time.Duration
 	Shim   []string // nil: this binary
@@ -30,7 +30,8 @@ type program struct {
 // goroutine; while one runs, the program waits and its idle clock stands.
 type handler interface {
 	// Output takes the next bytes of a stream; they are valid during the call.
-	Output(s stream, b []byte)
+	// It tells whether they show progress: without any the program is idle.
+	Output(s stream, b []byte) (progress bool)
 	// Quiet says that a stream has been silent for quietFlush.
 	Quiet(s stream)
 	// Closed says that a stream has ended.
@@ -39,18 +40,58 @@ type handler interface {
 	Flooded() bool
 }
 
-// judge is a handler that knows which output is no progress: an agent that
-// says for ever that it connects again is idle.
-type judge interface {
+// talker is a handler that answers its program: stdin stays open until the
+// talker closes it.
+type talker interface {
 	handler
-	// Progressed tells whether what Output was last given got anywhere.
-	Progressed() bool
+	// Attach is called once, before anything else.
+	Attach(link)
+	// Interrupt asks the program in its protocol to stop, and tells whether it
+	// could. It is called from another goroutine and does not wait.
+	Interrupt() bool
 }
 
-// progressed asks a handler that can tell.
-func progressed(h handler) bool {
-	j, ok := h.(judge)
-	return !ok || j.Progressed()
+// link is what a talker has of its program.
+type link struct {
+	ctx context.Context // ends when the program is being stopped, or has ended
+	in  *input
+	clk *clock
+}
+
+// input writes to a program's stdin, one message at a time.
+type input struct {
+	mu      sync.Mutex
+	w       *os.File
+	waiting atomic.Int32 // posts that are not written yet
+}
+
+// Send writes a message. It blocks while the program does not read, at most
+// until the program is gone; what cannot be written is lost with it.
+func (in *input) Send(b []byte) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	_, _ = in.w.Write(b)
+}
+
+// Post is Send without waiting. It returns false when the program has left too
+// much unread.
+func (in *input) Post(b []byte) bool {
+	if in.waiting.Add(1) > 100 {
+		in.waiting.Add(-1)
+		return false
+	}
+	go func() {
+		in.Send(b)
+		in.waiting.Add(-1)
+	}()
+	return true
+}
+
+// Close ends the input, once all that was sent is written.
+func (in *input) Close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	_ = in.w.Close()
 }
 
 // stream is one of the two outputs of a program.
@@ -83,19 +124,31 @@ func supervise(ctx context.Context, p program, st *stopper, started func(Process
 		return ending{}, err
 	}
 	var wg sync.WaitGroup
+	clock := newClock(begin)
+	in := &input{w: c.stdin}
+	living, over := context.WithCancel(ctx)
+	defer over()
+	var interrupt func() bool
+	t, talks := h.(talker)
+	if talks {
+		t.Attach(link{living, in, clock})
+		interrupt = t.Interrupt
+	}
 	wg.Go(func() {
-		if p.Talk != nil {
-			p.Talk.write(c.stdin, c.done)
-		} else {
-			_, _ = io.WriteString(c.stdin, p.Input)
-		}
-		_ = c.stdin.Close()
-		if p.Talk != nil {
-			p.Talk.linger(c, p.Grace)
+		in.Send([]byte(p.Input))
+		if !talks {
+			in.Close()
 		}
 	})
-	clock := newClock(begin)
-	wg.Go(func() { watch(ctx, c, p, st, clock) })
+	wg.Go(func() {
+		select {
+		case <-st.asked:
+		case <-c.done:
+		}
+		over()
+	})
+	interrupted := false
+	wg.Go(func() { interrupted = watch(ctx, c, p, st, clock, interrupt) })
 	err = started(c.process)
 	if err != nil {
 		st.Stop(failed(task.PhaseError, "The start of the run could not be recorded"))
@@ -106,7 +159,7 @@ func supervise(ctx context.Context, p program, st *stopper, started func(Process
 	e := ending{Report: c.report, Swept: c.sweep()}
 	c.close()
 	wg.Wait()
-	if c.report.Stopped || !c.report.Ended || p.Talk != nil {
+	if c.report.Stopped || !c.report.Ended || interrupted {
 		e.Stop = st.why()
 	}
 	return e, err
@@ -115,10 +168,10 @@ func supervise(ctx context.Context, p program, st *stopper, started func(Process
 // discard is the handler that reads and forgets.
 type discard struct{}
 
-func (discard) Output(stream, []byte) {}
-func (discard) Quiet(stream)          {}
-func (discard) Closed(stream)         {}
-func (discard) Flooded() bool         { return true }
+func (discard) Output(stream, []byte) bool { return true }
+func (discard) Quiet(stream)               {}
+func (discard) Closed(stream)              {}
+func (discard) Flooded() bool              { return true }
 
 // isStart tells whether err blames the program itself.
 func isStart(err error) bool {

@@ -2,12 +2,9 @@ package runner
 
 import (
 	"fmt"
-	"syscall"
 
 	"taskyard/task"
 )
-
-const reasonTail = 1500 // characters of output that a reason quotes
 
 // verdict says how a program ended that we did not stop. It is ours, not the
 // program's: completed only if it ended by itself, with exit code 0, with a
@@ -15,10 +12,8 @@ const reasonTail = 1500 // characters of output that a reason quotes
 func (p *protocol) verdict(r report) Outcome {
 	res := p.result
 	switch {
-	case !r.Ended:
-		return failed(task.PhaseCrash, "Its supervising process was killed")
-	case r.Signal != 0:
-		return failed(task.PhaseCrash, fmt.Sprintf("It was killed by signal %d (%v)", r.Signal, syscall.Signal(r.Signal))+p.lastWords())
+	case crashed(r):
+		return p.crash(r)
 	case r.Code != 0 && res != nil && res.success != nil && !*res.success && res.summary != "":
 		return failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d: %s", r.Code, res.summary))
 	case r.Code != 0:
@@ -53,16 +48,4 @@ func (p *protocol) completed(res *result) Outcome {
 		return failed(task.PhaseError, "It ended without a result")
 	}
 	return out
-}
-
-// lastWords quotes the end of stderr, or of stdout when stderr is empty.
-func (p *protocol) lastWords() string {
-	words := p.cried.String(reasonTail)
-	if words == "" {
-		words = p.said.String(reasonTail)
-	}
-	if words == "" {
-		return ""
-	}
-	return ": " + words
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"taskyard/task"
@@ -15,7 +14,6 @@ type stopper struct {
 	mu    sync.Mutex
 	first *Outcome
 	asked chan struct{}
-	holds holds // waits for a person, which no limit of time counts
 }
 
 func newStopper() *stopper { return &stopper{asked: make(chan struct{})} }
@@ -37,82 +35,50 @@ func (s *stopper) why() *Outcome {
 	return s.first
 }
 
-// clock knows when a program last made progress. Time in which the program
-// waits for us is not idle time of the program.
-type clock struct {
-	begin time.Time
-	last  atomic.Int64 // nanoseconds since begin
-	busy  atomic.Bool
-}
-
-func newClock(begin time.Time) *clock {
-	c := &clock{begin: begin}
-	c.progress()
-	return c
-}
-
-func (c *clock) progress() { c.last.Store(int64(time.Since(c.begin))) }
-
-// during runs f, which may block, with the idle clock standing.
-func (c *clock) during(f func()) {
-	begin := time.Now()
-	c.busy.Store(true)
-	f()
-	c.last.Add(int64(time.Since(begin)))
-	c.busy.Store(false)
-}
-
-// idle returns for how long there was no progress.
-func (c *clock) idle() time.Duration {
-	if c.busy.Load() {
-		return 0
-	}
-	return time.Since(c.begin) - time.Duration(c.last.Load())
-}
-
 // watch stops the child when ctx ends, a limit of time is reached, or st is
-// asked to. It returns when the child is done or being stopped.
-func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock) {
-	wall := timer(p.Limits.Timeout()-time.Since(clk.begin), p.Limits.TimeoutSeconds)
+// asked to. It returns when the child is done or being stopped, and tells
+// whether interrupt asked the program to stop; interrupt may be nil.
+func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock, interrupt func() bool) (interrupted bool) {
+	wall := timer(p.Limits.Timeout()-clk.ran(), p.Limits.TimeoutSeconds)
 	idle := timer(p.Limits.IdleTimeout(), p.Limits.IdleTimeoutSeconds)
 	for {
 		select {
 		case <-c.done:
-			return
+			return false
 		case <-st.asked:
-			p.Talk.hangUp(c.done, p.Grace)
+			interrupted = interrupt != nil && interrupt()
+			if interrupted {
+				select {
+				case <-c.done:
+					return true
+				case <-time.After(p.Grace):
+				}
+			}
 			c.stop(p.Grace)
-			return
+			return interrupted
 		case <-ctx.Done():
 			st.Stop(canceled(context.Cause(ctx)))
+			ctx = context.WithoutCancel(ctx)
 		case <-wall:
-			if left, standing := st.wallLeft(clk.begin, p.Limits.Timeout()); left > 0 {
-				if standing {
-					left = max(left, lookAgain)
-				}
-				wall = time.After(left)
+			left := p.Limits.Timeout() - clk.ran()
+			if left <= 0 {
+				st.Stop(failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", p.Limits.TimeoutSeconds)))
 				continue
 			}
-			st.Stop(failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", p.Limits.TimeoutSeconds)))
+			wall = time.After(max(left, standing))
 		case <-idle:
-			left := p.Limits.IdleTimeout() - st.holds.idle(clk.idle())
+			left := p.Limits.IdleTimeout() - clk.idle()
 			if left <= 0 {
 				st.Stop(failed(task.PhaseIdle, fmt.Sprintf("It said nothing for %d s", p.Limits.IdleTimeoutSeconds)))
 				continue
 			}
-			idle = time.After(left)
+			idle = time.After(max(left, standing))
 		}
 	}
 }
 
-// lookAgain is how often the wall clock is looked at while it stands still.
-const lookAgain = 100 * time.Millisecond
-
-// wallLeft is what is left of a time limit, and whether its clock stands still.
-func (s *stopper) wallLeft(begin time.Time, limit time.Duration) (time.Duration, bool) {
-	held, standing := s.holds.held()
-	return limit - time.Since(begin) + held, standing
-}
+// standing is how often at most a clock is looked at that may stand still.
+const standing = 20 * time.Millisecond
 
 // timer fires after d, or never when there is no limit.
 func timer(d time.Duration, limit int) <-chan time.Time {

@@ -27,9 +27,10 @@ type AgentRow struct {
 // AgentModel is the page of one agent.
 type AgentModel struct {
 	AgentRow
-	Runs  []task.Run // newest first, at most 20
-	Error string     // why deleting was refused, or ""
-	Todo  TodoModel
+	Weaker string     // what it could do beyond its tools under its runner, as a sentence, or ""
+	Runs   []task.Run // newest first, at most 20
+	Error  string     // why deleting was refused, or ""
+	Todo   TodoModel
 }
 
 // TodoModel is an agent's todo list, as far as it is shown.

@@ -1,0 +1,20 @@
+package handlers
+
+import "taskyard/task"
+
+// weaker says what an agent with these tools could do beyond them under a
+// runner, as a sentence, or "".
+func (s *Server) weaker(runner string, tools []string) string {
+	if s.opt.Weaker == nil {
+		return ""
+	}
+	return s.opt.Weaker(runner, tools)
+}
+
+// unenforced is what the runner of a run cannot enforce of what was asked for.
+func (s *Server) unenforced(r *task.Run) string {
+	if r.Spec == nil {
+		return ""
+	}
+	return s.weaker(r.Spec.Runner, r.Spec.Tools)
+}

@@ -1,0 +1,17 @@
+package handlers
+
+import (
+	"net/http"
+	"testing"
+)
+
+func TestAgentPageTellsWhatItsRunnerDoesNotEnforce(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	t.Run("a runner that enforces less is named with what it lets through", func(t *testing.T) {
+		b.get("/agents/coder").is(http.StatusOK).shows("The runner script enforces less than this definition asks for.", "Of read, edit it is told")
+	})
+	t.Run("an agent that nobody starts is held to its tools by nobody", func(t *testing.T) {
+		b.get("/agents/pull").is(http.StatusOK).hides("enforces less")
+	})
+}

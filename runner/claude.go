@@ -1,0 +1,207 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+// Claude runs Claude Code, or a program that takes the same flags and speaks
+// its stream-json. The program works with the tools of the definition alone,
+// with those of the yard over MCP, and with nothing that the machine's user or
+// the workspace has set up for it.
+type Claude struct {
+	Argv  []string          // the program and its first arguments; nil: claude
+	Env   map[string]string // set for the program, such as ANTHROPIC_BASE_URL
+	Pass  []string          // names of variables of the server handed on, such as ANTHROPIC_API_KEY
+	Grace time.Duration     // between interrupt, TERM and KILL; 0: 5 s
+	Shim  []string          // the command line of the shim; nil: this binary and ShimArg
+}
+
+var _ Runner = (*Claude)(nil)
+
+// claudeEnv keeps the program from calls that no run needs.
+var claudeEnv = map[string]string{
+	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+	"DISABLE_AUTOUPDATER":                      "1",
+	"DISABLE_TELEMETRY":                        "1",
+	"DISABLE_ERROR_REPORTING":                  "1",
+}
+
+// claudeTools says how the program names our tools. What is not here comes
+// from the yard over MCP.
+var claudeTools = map[string][]string{
+	"read": {"Read"}, "list": {"LS", "Glob"}, "glob": {"Glob"}, "grep": {"Grep"}, "fetch": {"WebFetch"},
+	"create": {"Write"}, "edit": {"Edit"}, "bash": {"Bash"},
+}
+
+// yardPrefix is the prefix of the yard's tools in the program.
+const yardPrefix = "mcp__taskyard__"
+
+// Probe asks the program for its version.
+func (c *Claude) Probe(ctx context.Context) Probe {
+	argv := c.argv()
+	ask := &Command{Argv: argv, Env: c.env(), VersionArgs: append(argv[1:len(argv):len(argv)], "--version"), Grace: c.Grace, Shim: c.Shim}
+	p := ask.Probe(ctx)
+	p.Kind, p.EnforcesTools = "claude", true
+	return p
+}
+
+func (c *Claude) argv() []string {
+	if len(c.Argv) == 0 {
+		return []string{"claude"}
+	}
+	return c.Argv
+}
+
+// env is what the program gets besides what every program gets.
+func (c *Claude) env() map[string]string {
+	env := maps.Clone(claudeEnv)
+	for _, name := range c.Pass {
+		if value, ok := os.LookupEnv(name); ok {
+			env[name] = value
+		}
+	}
+	maps.Copy(env, c.Env)
+	return env
+}
+
+// Run starts the program and returns when its whole process tree is gone.
+func (c *Claude) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
+	st := newStopper()
+	spec.Secrets = append(spec.Secrets[:len(spec.Secrets):len(spec.Secrets)], c.credentials(spec)...)
+	l := launch{Argv: c.argv(), Env: c.env(), Grace: c.Grace, Shim: c.Shim}
+	if l.Grace <= 0 {
+		l.Grace = defaultGrace
+	}
+	var r *claudeReader
+	out, err := carryOut(ctx, l, spec, sink, st, func() (reader, program, error) {
+		args, err := claudeArgs(spec)
+		r = newClaudeReader(spec, sink, st)
+		return r, program{Argv: args, Input: userMessage(spec.Plan.Prompt)}, err
+	})
+	if r != nil {
+		out.Session = r.session
+	}
+	return out, err
+}
+
+// secretVariable fits the names of variables that hold credentials.
+var secretVariable = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
+
+// credentials lists the values of what the program gets to sign in with.
+func (c *Claude) credentials(spec Spec) (list []string) {
+	for _, name := range spec.Plan.Env {
+		if secretVariable.MatchString(name) {
+			list = append(list, os.Getenv(name))
+		}
+	}
+	for name, value := range c.env() {
+		if secretVariable.MatchString(name) {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// userMessage is a line of input.
+func userMessage(text string) string {
+	return jsonLine(map[string]any{"type": "user", "message": map[string]any{
+		"role": "user", "content": []any{map[string]any{"type": "text", "text": clean(text)}},
+	}})
+}
+
+func jsonLine(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // maps of text alone come here
+	}
+	return string(b) + "\n"
+}
+
+// claudeArgs writes the files that the program reads and returns its
+// arguments. No text of a task and no secret is among them.
+func claudeArgs(spec Spec) ([]string, error) {
+	plan := spec.Plan
+	args := []string{
+		"-p", "--output-format", "stream-json", "--input-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio",
+		"--tools", strings.Join(claudeNames(plan.Tools), ","),
+		// The workspace may bring hooks, which would run unasked.
+		"--setting-sources", "user", "--disable-slash-commands", "--strict-mcp-config",
+	}
+	if spec.URL != "" {
+		file := filepath.Join(spec.Dir, "mcp.json")
+		if err := os.WriteFile(file, []byte(mcpConfig(spec.URL)), 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--mcp-config", file)
+	}
+	if plan.SystemPrompt != "" {
+		file := filepath.Join(spec.Dir, "system-prompt.md")
+		if err := os.WriteFile(file, []byte(plan.SystemPrompt), 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--append-system-prompt-file", file)
+	}
+	if plan.Model != "" {
+		args = append(args, "--model="+plan.Model)
+	}
+	if n := plan.Limits.MaxTurns; n > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(n))
+	}
+	if usd := plan.Limits.MaxCostUSD; usd > 0 {
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(usd, 'f', -1, 64))
+	}
+	if file := takeSession(spec); file != "" {
+		args = append(args, "--resume", file)
+	}
+	return args, nil
+}
+
+// mcpConfig names the yard's MCP server. The program puts the token in from
+// its environment.
+func mcpConfig(url string) string {
+	return jsonLine(map[string]any{"mcpServers": map[string]any{"taskyard": map[string]any{
+		"type": "http", "url": strings.TrimRight(url, "/") + "/mcp", "headers": map[string]string{"Authorization": "Bearer ${TASKYARD_TOKEN}"},
+	}}})
+}
+
+// claudeNames is the whitelist in the program's words.
+func claudeNames(tools []string) []string {
+	names, seen := []string{}, map[string]bool{}
+	for _, t := range task.KnownTools {
+		for _, name := range claudeTools[t] {
+			if !seen[name] && hasTool(tools, t) {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func hasTool(tools []string, tool string) bool {
+	for _, t := range tools {
+		if t == tool {
+			return true
+		}
+	}
+	return false
+}
+
+// Missing says why the program cannot be started, or "". It is asked often: it
+// only looks for the file.
+func (c *Claude) Missing() string {
+	if _, err := lookPath(c.argv()); err != nil {
+		return err.Error()
+	}
+	return ""
+}

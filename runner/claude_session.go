@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+)
+
+// sessionID is what a session may be called: it becomes part of a path.
+var sessionID = regexp.MustCompile(`^[0-9a-fA-F-]{8,64}$`)
+
+const (
+	sessionFolder = "session"
+	maxSession    = 64 << 20 // bytes of a session that is gone on from
+)
+
+// takeSession copies the session of a former attempt into the folder of this
+// one, where the program goes on writing it, and returns the path of the copy;
+// "" where there is none. Then the program begins anew, which does no harm.
+func takeSession(spec Spec) string {
+	if spec.Former == "" || !sessionID.MatchString(spec.Session) {
+		return ""
+	}
+	// What lies there was written by an agent: no link may lead out of it.
+	root, err := os.OpenRoot(spec.Former)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = root.Close() }()
+	name := spec.Session + ".jsonl"
+	from, err := openPlain(root, path.Join(sessionFolder, name))
+	if err != nil {
+		found, _ := fs.Glob(root.FS(), "home/.claude/projects/*/"+name)
+		if len(found) != 1 {
+			return ""
+		}
+		if from, err = openPlain(root, found[0]); err != nil {
+			return ""
+		}
+	}
+	defer func() { _ = from.Close() }()
+	to := filepath.Join(spec.Dir, sessionFolder, name)
+	if copySession(to, from) != nil {
+		return ""
+	}
+	return to
+}
+
+// openPlain opens a regular file that is not too large.
+func openPlain(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSession {
+		return nil, fs.ErrInvalid
+	}
+	return root.Open(name)
+}
+
+func copySession(to string, from io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, io.LimitReader(from, maxSession))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

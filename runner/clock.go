@@ -1,0 +1,96 @@
+package runner
+
+import (
+	"sync"
+	"time"
+)
+
+// clock measures how long a run worked, and since when it made no progress.
+// Time in which the agent waits for us is not idle; time in which it waits for
+// a person does not count at all. It is safe for concurrent use.
+type clock struct {
+	mu    sync.Mutex
+	begin time.Time
+	last  time.Duration // of the last progress, in the time that counts
+	busy  int           // how often the agent waits for us
+	open  int           // how many persons are waited for
+	since time.Time     // from when on, while open
+	held  time.Duration // for which persons were waited for before
+}
+
+func newClock(begin time.Time) *clock {
+	c := &clock{begin: begin}
+	c.last = c.now()
+	return c
+}
+
+// now is the time that counts, since begin. It is called under mu.
+func (c *clock) now() time.Duration {
+	at := time.Now()
+	if c.open > 0 {
+		at = c.since
+	}
+	return at.Sub(c.begin) - c.held
+}
+
+// progress ends an idle time.
+func (c *clock) progress() { c.grant(0) }
+
+// grant ends an idle time; the next one begins after d.
+func (c *clock) grant(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = c.now() + d
+}
+
+// during runs f, which may block, with the idle clock standing. f tells
+// whether there was progress.
+func (c *clock) during(f func() (progress bool)) {
+	c.mu.Lock()
+	from := c.now()
+	c.busy++
+	c.mu.Unlock()
+	progress := f()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy--
+	if progress {
+		c.last = c.now()
+	} else {
+		c.last += c.now() - from
+	}
+}
+
+// stand runs f, which waits for a person, with both clocks standing.
+func (c *clock) stand(f func()) {
+	c.mu.Lock()
+	if c.open++; c.open == 1 {
+		c.since = time.Now()
+	}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.open--; c.open == 0 {
+			c.held += time.Since(c.since)
+		}
+	}()
+	f()
+}
+
+// ran returns for how long the run worked.
+func (c *clock) ran() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now()
+}
+
+// idle returns for how long there was no progress.
+func (c *clock) idle() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy > 0 {
+		return 0
+	}
+	return max(0, c.now()-c.last)
+}

@@ -1,0 +1,98 @@
+package runner
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClock(t *testing.T) {
+	check := func(t *testing.T, c *clock, ran, idle time.Duration) {
+		t.Helper()
+		if c.ran() != ran || c.idle() != idle {
+			t.Errorf("ran %v, idle %v, want %v and %v", c.ran(), c.idle(), ran, idle)
+		}
+	}
+	for _, tt := range []struct {
+		name      string
+		f         func(c *clock) bool
+		ran, idle time.Duration
+	}{
+		{"progress ends an idle time", func(*clock) bool { time.Sleep(2 * time.Second); return true }, 4 * time.Second, time.Second},
+		{"what is no progress is left out of it", func(*clock) bool { time.Sleep(2 * time.Second); return false }, 4 * time.Second, 2 * time.Second},
+		{"a permission is left out of both", func(c *clock) bool { c.stand(func() { time.Sleep(2 * time.Second) }); return false }, 2 * time.Second, 2 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClock(time.Now())
+				time.Sleep(time.Second)
+				check(t, c, time.Second, time.Second)
+				c.during(func() bool { return tt.f(c) })
+				time.Sleep(time.Second)
+				check(t, c, tt.ran, tt.idle)
+			})
+		})
+	}
+	t.Run("both stand while a permission waits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClock(time.Now())
+			time.Sleep(time.Second)
+			c.during(func() bool {
+				c.stand(func() { time.Sleep(time.Hour); check(t, c, time.Second, 0) })
+				return true
+			})
+		})
+	})
+}
+
+// asker is a sink that can ask; ask is what happens then.
+type asker struct {
+	nobody
+	ask func(PermissionRequest) (PermissionAnswer, error)
+}
+
+func (a asker) Permit(_ context.Context, req PermissionRequest) (PermissionAnswer, error) {
+	return a.ask(req)
+}
+
+func TestClocksStandStillWhilePeopleAreAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(time.Now())
+		check := func(when string, ran, idle time.Duration) {
+			if c.ran() != ran || c.idle() != idle {
+				t.Errorf("%s: ran %v, idle %v, want %v and %v", when, c.ran(), c.idle(), ran, idle)
+			}
+		}
+		ask := func(tool string, d time.Duration) func() {
+			return func() {
+				a, err := c.permit(t.Context(), asker{ask: func(req PermissionRequest) (PermissionAnswer, error) {
+					time.Sleep(d)
+					return PermissionAnswer{Allow: req.Tool == "bash"}, nil
+				}}, PermissionRequest{Tool: tool})
+				if err != nil || a.Allow != (tool == "bash") {
+					t.Errorf("%s: %+v, %v", tool, a, err)
+				}
+			}
+		}
+		time.Sleep(10 * time.Second)
+		var both sync.WaitGroup
+		both.Go(ask("bash", time.Hour))
+		both.Go(ask("fetch", 2*time.Hour))
+		time.Sleep(90 * time.Minute)
+		check("while one of two waits", 10*time.Second, 10*time.Second)
+		both.Wait()
+		time.Sleep(20 * time.Second)
+		check("afterwards", 30*time.Second, 30*time.Second)
+		c.grant(time.Minute)
+		time.Sleep(70 * time.Second)
+		check("after a granted wait", 100*time.Second, 10*time.Second)
+	})
+}
+
+func TestASinkThatCannotAskIsAnError(t *testing.T) {
+	if _, err := newClock(time.Now()).permit(t.Context(), nobody{}, PermissionRequest{Tool: "bash"}); err == nil {
+		t.Error("no error")
+	}
+}
