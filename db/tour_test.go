@@ -140,6 +140,7 @@ func runs(t *testing.T, s *service.Service) {
 	must[task.Actor](t)(s.Authenticate(ctx, st.Token, ""))
 	ok(t, s.RunHeartbeat(ctx, st.Run.ID, st.Run.Lease))
 	ok(t, s.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, []task.Message{{Content: "x"}}))
+	permissions(t, s, st)
 	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
 	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))

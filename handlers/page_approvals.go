@@ -16,9 +16,21 @@ const recentRuns = 12
 // started: a program of its own is nothing that Taskyard can hold to tools.
 const unenforced = "It starts a program, which is told these tools and not held to them: it can do all that the account of the server can."
 
+// waiting returns the runs that wait for a reviewer: first those that run and
+// ask before a tool call, then those that have not started.
+func (s *Server) waiting(c echo.Context) ([]*task.Run, error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	asking, err := s.svc.Asking(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.svc.Waiting(ctx, a)
+	return append(asking, list...), err
+}
+
 // approvalsPage shows the first run that waits beside the list.
 func (s *Server) approvalsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	waiting, err := s.svc.Waiting(c.Request().Context(), actorOf(c))
+	waiting, err := s.waiting(c)
 	if err != nil || len(waiting) == 0 {
 		return views.ApprovalsPage(ch, views.ApprovalsModel{}), err
 	}
@@ -32,7 +44,7 @@ func (s *Server) approvalPage(c echo.Context, ch views.Chrome) (templ.Component,
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := s.svc.Waiting(c.Request().Context(), actorOf(c))
+	waiting, err := s.waiting(c)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +71,9 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 		return nil, err
 	}
 	d := &views.ApprovalDetail{Run: *r, MaxDepth: s.opt.Rules.MaxDepth, Unenforced: unenforced}
+	if d.Asked, err = s.svc.LastPermission(ctx, a, id); err != nil {
+		return nil, err
+	}
 	if !ch.CanDecide {
 		d.WhyNot = "Only reviewers and admins decide on runs."
 	}
@@ -151,7 +166,7 @@ func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.D
 	}
 	form.Error = e.Message
 	return s.again(c, e, views.URL.Approval(id), func(ch views.Chrome) (templ.Component, error) {
-		waiting, err := s.svc.Waiting(c.Request().Context(), actorOf(c))
+		waiting, err := s.waiting(c)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ func (s *Server) routes() {
 	s.agentOperations()
 	s.todoOperations()
 	s.runOperations()
+	s.permissionOperations()
 	s.delegateOperations()
 	s.eventOperations()
 	s.pauseOperations()
@@ -85,6 +86,8 @@ func (s *Server) routes() {
 		{"GET", "/runs/:id/transcript", task.Read, s.transcript},
 		{"POST", "/runs/:id/approve", task.Decide, s.approveRun},
 		{"POST", "/runs/:id/deny", task.Decide, s.denyRun},
+		{"POST", "/runs/:id/permissions/:n/allow", task.Decide, s.allowPermission},
+		{"POST", "/runs/:id/permissions/:n/deny", task.Decide, s.denyPermission},
 		{"POST", "/runs/:id/cancel", task.Person, s.cancelRun},
 		{"POST", "/runs/:id/retry", task.Person, s.retryRun},
 		{"GET", "/history", task.Read, page(s.historyPage)},

@@ -164,7 +164,9 @@ func TestDecideBar(t *testing.T) {
 func TestPromptIsShownToTheLetter(t *testing.T) {
 	c := hostileChrome()
 	const prompt = "\n  first line\n\tsecond\u202e <b>bold</b>\n\n"
-	m := poisoned(func(m *views.ApprovalsModel) { m.Selected.Run.Spec.Prompt = prompt })
+	m := poisoned(func(m *views.ApprovalsModel) {
+		m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Spec.Prompt = nil, nil, prompt
+	})
 	for _, n := range elements(t, render(t, views.ApprovalsPage(c, m))) {
 		if n.DataAtom == atom.Pre && get(n, "aria-label") == "Prompt" {
 			var got strings.Builder

@@ -85,14 +85,23 @@ func hostileChrome() views.Chrome {
 // evil.
 func hostilePages() map[string]templ.Component {
 	c := hostileChrome()
+	asking := func(m *views.ApprovalsModel) {
+		m.Selected.Run.Status, m.Selected.Run.Phase = task.RunRunning, task.PhasePermission
+		m.Selected.WhyNot, m.Selected.Run.Permission.Decision, m.Selected.Asked.Decision = "", "", task.PermissionDenied
+	}
 	waiting := func(m *views.ApprovalsModel) {
+		m.Selected.Run.Permission, m.Selected.Asked = nil, nil
 		m.Selected.Run.Status, m.Selected.Run.Phase = task.RunPending, task.PhaseApproval
 		m.Selected.WhyNot, m.Selected.Run.Approval.Decision = "", ""
 	}
 	decided := func(word string) func(*views.ApprovalsModel) {
-		return func(m *views.ApprovalsModel) { m.Selected.Run.Approval.Decision = word }
+		return func(m *views.ApprovalsModel) {
+			m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Approval.Decision = nil, nil, word
+		}
 	}
 	list := map[string]templ.Component{
+		"permission waiting": views.ApprovalsPage(c, poisoned(asking)),
+		"permission decided": views.ApprovalsPage(c, poisoned(asking, func(m *views.ApprovalsModel) { m.Selected.Run.Permission = nil })),
 		"approvals waiting":  views.ApprovalsPage(c, poisoned(waiting)),
 		"approvals not mine": views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.WhyNot = evil })),
 		"approvals approved": views.ApprovalsPage(c, poisoned(decided("approved"))),

@@ -28,14 +28,6 @@ func inboxText(s string) (string, bool) {
 	return s, true
 }
 
-// waitsUntil leads over to the end of a wait for approval, where it has one.
-func waitsUntil(r *task.Run) string {
-	if r.Approval == nil || r.Approval.ExpiresAt == 0 {
-		return ""
-	}
-	return ", expires "
-}
-
 // emptyWords tell why the inbox is empty, what to do next, and where.
 func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
 	switch {

@@ -155,6 +155,9 @@ func waitLabel(t *task.Task) string {
 	case task.WaitsUser:
 		return "Question"
 	case task.WaitsApproval:
+		if t.OpenRunPhase == task.PhasePermission {
+			return "Allow a call"
+		}
 		return "Approve run"
 	case task.WaitsTasks:
 		return blockedLabel(t)

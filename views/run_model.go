@@ -46,7 +46,7 @@ func limitBars(r *task.Run, now task.Time) []limitBar {
 			list = append(list, limitBar{name, used, full, min(v, f), f, v >= 0.8*f})
 		}
 	}
-	took := r.Duration(now)
+	took := r.Worked(now)
 	tokens := r.Usage.TokensIn + r.Usage.TokensOut
 	add("Time", Dur(took), limitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
 	add("Tokens", Tokens(tokens), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))

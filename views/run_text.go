@@ -46,6 +46,8 @@ var eventWords = map[string]string{
 	task.EvYardStopped: "stopped everything", task.EvAgentPaused: "paused the agent", task.EvAgentResumed: "resumed the agent",
 	task.EvWakeSkipped: "skipped a wake", task.EvRunApproved: "approved a run", task.EvRunDenied: "rejected a run",
 	task.EvRunExpired: "let an approval expire", task.EvRunVoided: "voided an approval: what would run has changed",
+	task.EvPermitAsked: "asked for permission before a tool call", task.EvPermitAllowed: "allowed a tool call",
+	task.EvPermitDenied: "denied a tool call", task.EvPermitExpired: "let a permission expire",
 	task.EvTodoPushed: "added to a todo list", task.EvTodoPopped: "took from a todo list",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "noted that one more run follows",
 }

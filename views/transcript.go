@@ -15,6 +15,8 @@ func itemKind(m task.Message) string {
 	switch m.Type {
 	case "prompt", "usage", "log", "error", "result":
 		return m.Type
+	case "permission":
+		return "log"
 	case "tool_call":
 		return "tool"
 	case "tool_result":

@@ -1,0 +1,62 @@
+package handlers
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"taskyard/task"
+)
+
+// PermissionPath is a run and the number of what it asks for in the path.
+type PermissionPath struct {
+	RunPath
+	N permissionN `path:"n" doc:"permission.n of the run"`
+}
+
+// permissionN counts what a run asks for, from 1.
+type permissionN struct{ int }
+
+// UnmarshalText reads a whole number from 1.
+func (n *permissionN) UnmarshalText(b []byte) error {
+	i, err := strconv.ParseInt(string(b), 10, 32)
+	if err != nil || i < 1 {
+		return task.FieldErrorf("n", "must be a whole number from 1")
+	}
+	n.int = int(i)
+	return nil
+}
+
+// Schema tells huma that it is a decimal string.
+func (permissionN) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Pattern: "^[1-9][0-9]*$", Examples: []any{"1"}}
+}
+
+type allowIn struct {
+	PermissionPath
+	optional[allowBody]
+}
+
+type allowBody struct {
+	Scope task.Scope `json:"scope,omitempty" enum:"once,run" doc:"default once: this call; run: every call of this tool until the run ends"`
+}
+
+type denyPermissionIn struct {
+	PermissionPath
+	Body struct {
+		Reason string `json:"reason" doc:"the agent gets it, and goes on without the call"`
+	}
+}
+
+const permissionDesc = "A run that asks is running/permission, and `permission` of GET /api/runs/{id} holds what it asks; its clocks stand still. " +
+	"Decided already: 409 `run_already_decided` with the outcome. No agent decides."
+
+func (s *Server) permissionOperations() {
+	handle(s, op{Method: "POST", Path: "/api/runs/{id}/permissions/{n}/allow", Need: task.Decide, Tag: "Approvals", Summary: "Let a running run make the tool call that it asks for", Desc: permissionDesc}, func(ctx context.Context, in *allowIn) (*runOut, error) {
+		return runAnswer(s.svc.AllowPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.body().Scope))
+	})
+	handle(s, op{Method: "POST", Path: "/api/runs/{id}/permissions/{n}/deny", Need: task.Decide, Tag: "Approvals", Summary: "Refuse the tool call that a running run asks for", Desc: permissionDesc}, func(ctx context.Context, in *denyPermissionIn) (*runOut, error) {
+		return runAnswer(s.svc.DenyPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.Body.Reason))
+	})
+}

@@ -1,0 +1,51 @@
+package handlers
+
+import (
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// permissionParams reads which run and which of its permissions a form means.
+func permissionParams(c echo.Context) (task.ID, int, error) {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return 0, 0, err
+	}
+	n, err := strconv.ParseInt(c.Param("n"), 10, 32)
+	if err != nil || n < 1 {
+		return 0, 0, task.Errorf(task.NotFound, task.CodeNotFound, "Run %d has not asked for this permission", id)
+	}
+	return id, int(n), nil
+}
+
+func (s *Server) allowPermission(c echo.Context) error {
+	id, n, err := permissionParams(c)
+	if err != nil {
+		return err
+	}
+	r, err := s.svc.AllowPermission(formContext(c), actorOf(c), id, n, task.Scope(c.FormValue("scope")))
+	if err != nil {
+		return s.decideAgain(c, id, err, views.DecideForm{})
+	}
+	if r.Permission.Scope == task.ScopeRun {
+		return s.done(c, views.URL.Approvals(), "Run %d may call %s until it ends", id, r.Permission.Tool)
+	}
+	return s.done(c, views.URL.Approvals(), "Run %d may make this call of %s", id, r.Permission.Tool)
+}
+
+func (s *Server) denyPermission(c echo.Context) error {
+	id, n, err := permissionParams(c)
+	if err != nil {
+		return err
+	}
+	form := views.DecideForm{Reason: text(c, "reason")}
+	r, err := s.svc.DenyPermission(formContext(c), actorOf(c), id, n, form.Reason)
+	if err != nil {
+		return s.decideAgain(c, id, err, form)
+	}
+	return s.done(c, views.URL.Approvals(), "The call of %s by run %d was denied", r.Permission.Tool, id)
+}

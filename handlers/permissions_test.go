@@ -1,0 +1,115 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// asking starts the run of a new task and has it ask before a tool call.
+func asking(t *testing.T, svc *service.Service, a task.Actor, owner, tool, input string) *task.Permission {
+	t.Helper()
+	ctx := context.Background()
+	k, err := svc.CreateTask(ctx, a, task.New{Title: "Mend the build", Owner: owner, NoStart: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := svc.RunNow(ctx, a, k.ID); err != nil {
+		t.Fatal(err)
+	}
+	st, _, err := svc.NextRun(ctx, nil)
+	if err != nil || st == nil {
+		t.Fatalf("no run started: %v", err)
+	}
+	if err := svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := svc.AskPermission(ctx, st.Run.ID, st.Run.Lease, task.Permission{Tool: tool, Input: json.RawMessage(input)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPermissionsOverJSON(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := asking(t, s.svc, mayaActor, "coder", "bash", `{"command":"rm -r build"}`)
+	run := "/api/runs/" + p.Run.String()
+	at := run + "/permissions/1/"
+	type body struct {
+		Phase      task.Phase
+		Permission *task.Permission
+	}
+	t.Run("a run tells what it asks", func(t *testing.T) {
+		r := decode[body](s.do("viewer", "GET", run, "").want(200))
+		if r.Phase != task.PhasePermission || r.Permission.Tool != "bash" || string(r.Permission.Input) != `{"command":"rm -r build"}` || r.Permission.ExpiresAt == 0 {
+			t.Fatalf("%+v", r)
+		}
+		s.do("viewer", "GET", "/api/inbox", "").want(200)
+	})
+	t.Run("reviewers decide, nobody else", func(t *testing.T) {
+		for _, who := range []string{"agent", "viewer", "operator"} {
+			s.do(who, "POST", at+"allow", "").problem(403, task.CodeForbidden)
+			s.do(who, "POST", at+"deny", `{"reason":"no"}`).problem(403, task.CodeForbidden)
+		}
+	})
+	t.Run("bad input is refused", func(t *testing.T) {
+		s.do("reviewer", "POST", at+"allow", `{"scope":"task"}`).field(task.CodeInvalidField, "scope")
+		s.do("reviewer", "POST", at+"deny", `{"reason":" "}`).field(task.CodeInvalidField, "reason")
+		s.do("reviewer", "POST", at+"deny", "").problem(400, task.CodeInvalidJSON)
+		s.do("reviewer", "POST", run+"/permissions/2/allow", "").problem(404, task.CodeNotFound)
+		s.do("reviewer", "POST", "/api/runs/999/permissions/1/allow", "").problem(404, task.CodeRunNotFound)
+		for _, n := range []string{"0", "x", "-1", "99999999999999999999"} {
+			s.do("reviewer", "POST", run+"/permissions/"+n+"/allow", "").problem(422, task.CodeInvalidField)
+		}
+	})
+	t.Run("allowed once, the outcome is told, and told again", func(t *testing.T) {
+		r := decode[body](s.do("reviewer", "POST", at+"allow", "").want(200))
+		if r.Phase != task.PhaseWorking || r.Permission.Decision != task.PermissionAllowed || r.Permission.Scope != task.ScopeOnce || r.Permission.By != "user:reviewer" {
+			t.Fatalf("%+v", r)
+		}
+		if p := s.do("reviewer", "POST", at+"deny", `{"reason":"no"}`).problem(409, task.CodeRunDecided); !strings.Contains(p.Detail, "allowed by user:reviewer") {
+			t.Error(p.Detail)
+		}
+		if r := decode[body](s.do("viewer", "GET", run, "").want(200)); r.Permission != nil {
+			t.Errorf("it still asks: %+v", r.Permission)
+		}
+	})
+}
+
+func TestPermissionsOnPages(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	p := asking(t, y.svc, mayaActor, "coder", "bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
+	page := "/approvals/" + p.Run.String()
+	t.Run("it stands where approvals stand, to the letter", func(t *testing.T) {
+		for _, at := range []string{"/approvals", page} {
+			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run", `\u202e`, "Mend the build", "clocks stand still").hides("<b>x</b>")
+		}
+		b.get("/").shows("Permissions", "asks to call bash", page)
+		b.get("/runs/"+p.Run.String()).shows("asks before a tool call", "Asks for permission")
+	})
+	t.Run("a denial needs a reason", func(t *testing.T) {
+		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", " ").is(422).shows("is required")
+	})
+	t.Run("the decision leads back, and stands on the page", func(t *testing.T) {
+		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", "use read").leadsTo("/approvals").shows("was denied", "Nothing waits")
+		b.get(page).shows("Denied by maya", "use read")
+		b.post("/runs/"+p.Run.String()+"/permissions/1/allow", "scope", "run").is(409).shows("already denied")
+	})
+	t.Run("for this run", func(t *testing.T) {
+		b.post("/runs/" + p.Run.String() + "/cancel")
+		q := asking(t, y.svc, mayaActor, "coder", "edit", `{}`)
+		b.post("/runs/"+q.Run.String()+"/permissions/1/allow", "scope", "run").leadsTo("/approvals").shows("may call edit until it ends")
+		b.get("/approvals/"+q.Run.String()).shows("Allowed by maya", "until the run ends")
+		b.get("/runs/"+q.Run.String()).shows("edit may be called until this run ends, by maya")
+	})
+	t.Run("an unknown one is not found", func(t *testing.T) {
+		b.post("/runs/"+p.Run.String()+"/permissions/x/allow", "scope", "run").is(404)
+	})
+}

@@ -1,0 +1,111 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+type permitted struct {
+	answer runner.PermissionAnswer
+	err    error
+}
+
+// asks has a flight ask for a call of a tool, as its runner does.
+func (f *flight) asks(tool string) <-chan permitted {
+	got := make(chan permitted, 1)
+	go func() {
+		a, err := f.sink.(runner.Permitter).Permit(f.ctx, runner.PermissionRequest{Tool: tool, Input: json.RawMessage(`{"command":"make"}`)})
+		got <- permitted{a, err}
+	}()
+	return got
+}
+
+func TestARunnerIsAnsweredByPeople(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, setup{})
+	y.create("coder")
+	f := y.next()
+	f.sink.Event(runner.Event{Type: runner.EventText, Text: "I will build it."})
+	got := f.asks("bash")
+	r := y.awaitRun(f.RunID, "running/permission")
+	t.Run("what it said before stands before what it asks", func(t *testing.T) {
+		var types []string
+		for _, m := range y.transcript(f.RunID) {
+			types = append(types, m.Type)
+		}
+		if n := len(types); n < 2 || types[n-1] != "permission" || types[n-2] != runner.EventText {
+			t.Errorf("transcript %v", types)
+		}
+	})
+	t.Run("what it asks beside that waits for its turn", func(t *testing.T) {
+		second := f.asks("edit")
+		decide(t, y, r, "")
+		if p := <-got; p.err != nil || !p.answer.Allow {
+			t.Fatalf("%+v", p)
+		}
+		y.eventually("the second is asked", func() bool { r = y.run(f.RunID); return r.Permission != nil && r.Permission.Tool == "edit" })
+		if _, err := y.svc.DenyPermission(t.Context(), maya, r.ID, r.Permission.N, "no edits"); err != nil {
+			t.Fatal(err)
+		}
+		if p := <-second; p.err != nil || p.answer.Allow || p.answer.Message != "A person denied this call: no edits" {
+			t.Fatalf("%+v", p)
+		}
+	})
+	t.Run("for this run is asked once", func(t *testing.T) {
+		got := f.asks("bash")
+		decide(t, y, y.awaitRun(f.RunID, "running/permission"), task.ScopeRun)
+		for _, c := range []<-chan permitted{got, f.asks("bash"), f.asks("bash")} {
+			if p := <-c; p.err != nil || !p.answer.Allow {
+				t.Fatalf("%+v", p)
+			}
+		}
+	})
+	f.complete()
+	y.awaitRun(f.RunID, "completed/ended")
+}
+
+func decide(t *testing.T, y *yard, r *task.Run, scope task.Scope) {
+	t.Helper()
+	if _, err := y.svc.AllowPermission(t.Context(), maya, r.ID, r.Permission.N, scope); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, setup{})
+	y.create("coder")
+	f := y.next()
+	got := f.asks("bash")
+	r := y.awaitRun(f.RunID, "running/permission")
+	if _, err := y.svc.CancelRun(context.Background(), maya, r.ID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	p := <-got
+	if p.err == nil || p.answer.Allow || !errors.Is(p.err, runner.ErrCanceled) && !task.IsCode(p.err, task.CodeRunEnded) && !errors.Is(p.err, context.Canceled) {
+		t.Fatalf("%+v", p)
+	}
+	f.land(stoppedBy(f))
+}
+
+func TestAPermissionThatNobodyGivesIsDenied(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, setup{cfg: service.Config{ApprovalExpires: 1}}) // a nanosecond: at once
+	y.create("coder")
+	f := y.next()
+	got := f.asks("bash")
+	y.awaitRun(f.RunID, "running/permission")
+	if err := y.jobs.RunJob("approvals"); err != nil {
+		t.Fatal(err)
+	}
+	if p := <-got; p.err != nil || p.answer.Allow || p.answer.Message == "" {
+		t.Fatalf("%+v", p)
+	}
+	f.complete()
+}

@@ -1,0 +1,67 @@
+package views
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"taskyard/task"
+)
+
+// PermissionAct is where a form posts a decision on what a run asks for: allow
+// or deny.
+func (u urls) PermissionAct(run task.ID, n int, act string) string {
+	return u.RunAct(run, "permissions/"+strconv.Itoa(n)+"/"+act)
+}
+
+// permission returns what the run asks for, or asked for last, or nil. A run
+// that must itself be approved first has nothing to say.
+func (d *ApprovalDetail) permission() *task.Permission {
+	switch {
+	case d.waits():
+		return nil
+	case d.Run.Permission != nil:
+		return d.Run.Permission
+	}
+	return d.Asked
+}
+
+// asks tells whether the run waits for a permission.
+func (d *ApprovalDetail) asks() bool { return d.Run.Permission != nil && d.Run.Permission.Waits() }
+
+// argsOf shows the arguments of a call as a reviewer reads them: indented,
+// and to the letter.
+func argsOf(p *task.Permission) string {
+	var b bytes.Buffer
+	if json.Indent(&b, p.Input, "", "  ") != nil {
+		return string(p.Input)
+	}
+	return b.String()
+}
+
+// callWords says in a line what a call is about: its most telling argument.
+func callWords(p *task.Permission) string {
+	if _, hint := indentArgs(p.Input); hint != "" {
+		return p.Tool + ": " + hint
+	}
+	return p.Tool
+}
+
+// waitsFor is the moment at which a decision comes too late, or 0.
+func waitsFor(r *task.Run) task.Time {
+	switch {
+	case r.Permission != nil:
+		return r.Permission.ExpiresAt
+	case r.Approval != nil:
+		return r.Approval.ExpiresAt
+	}
+	return 0
+}
+
+// expiryWords lead over to the end of a wait, where it has one.
+func expiryWords(r *task.Run) string {
+	if waitsFor(r) == 0 {
+		return ""
+	}
+	return ", expires "
+}
