@@ -70,6 +70,13 @@ func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	if agents, err = t.unpaused(agents); err != nil || len(agents) == 0 {
 		return nil, 0, err
 	}
+	agents, until, err := t.affordable(agents)
+	if err != nil {
+		return nil, 0, err
+	}
+	if until != 0 && (later == 0 || until < later) {
+		later = until
+	}
 	var best *task.Run
 	for _, id := range agents {
 		if def, ok := t.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
@@ -280,7 +287,8 @@ func (s *Service) RunHeartbeat(ctx context.Context, id task.ID, lease int64) err
 	})
 }
 
-// AppendTranscript adds lines to a run's transcript. Error: stale lease.
+// AppendTranscript adds lines to a run's transcript, and counts the use that
+// they tell: over a limit or a budget the run ends here. Error: stale lease.
 func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64, lines []task.Message) error {
 	var r *task.Run
 	err := change(ctx, s, task.SystemActor, func(t *tx) (err error) {
@@ -297,7 +305,7 @@ func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64,
 			}
 		}
 		t.topics = append(t.topics, "run:"+id.String())
-		return nil
+		return t.used(r, lines)
 	})
 	if err == nil && s.cfg.TaskTool.Verbose && r.Ask != nil {
 		s.logLines(ctx, r, lines)
@@ -324,7 +332,10 @@ func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Fini
 		if run, err = t.held(id, lease); err != nil {
 			return err
 		}
-		return t.finish(run, f)
+		if err := t.finish(run, f); err != nil {
+			return err
+		}
+		return t.keepBudgets(run)
 	})
 	if err == nil && run.Ask != nil {
 		s.log.InfoContext(ctx, "delegated run ended", "run_id", id, "task_id", run.TaskID, "agent", run.Agent, "parent_run", run.ParentRun,

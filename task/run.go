@@ -188,11 +188,12 @@ type Usage struct {
 	TokensIn  int     `json:"tokensIn"`
 	TokensOut int     `json:"tokensOut"`
 	CostUSD   float64 `json:"costUsd,omitzero"`
+	Estimated bool    `json:"estimated,omitzero" doc:"true: in part estimated by the runner"`
 }
 
 // Plus returns both uses together.
 func (u Usage) Plus(v Usage) Usage {
-	return Usage{u.ToolCalls + v.ToolCalls, u.TokensIn + v.TokensIn, u.TokensOut + v.TokensOut, u.CostUSD + v.CostUSD}
+	return Usage{u.ToolCalls + v.ToolCalls, u.TokensIn + v.TokensIn, u.TokensOut + v.TokensOut, u.CostUSD + v.CostUSD, u.Estimated || v.Estimated}
 }
 
 // Tokens returns all tokens, in and out.
