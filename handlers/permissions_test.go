@@ -107,7 +107,7 @@ func TestPermissionsOnPages(t *testing.T) {
 		q := asking(t, y.svc, mayaActor, "coder", "edit", `{}`)
 		b.post("/runs/"+q.Run.String()+"/permissions/1/allow", "scope", "run").leadsTo("/approvals").shows("may call edit until it ends")
 		b.get("/approvals/"+q.Run.String()).shows("Allowed by maya", "until the run ends")
-		b.get("/runs/"+q.Run.String()).shows("edit may be called until this run ends, by maya")
+		b.get("/runs/" + q.Run.String()).shows("edit may be called until this run ends, by maya")
 	})
 	t.Run("an unknown one is not found", func(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/x/allow", "scope", "run").is(404)
