@@ -80,6 +80,7 @@ func TestPausesAndTheInboxFromTheShell(t *testing.T) {
 		}
 		a.fails(cli.ExitRefused, "lunch", "task", "claim")
 		a.fails(cli.ExitRefused, "forbidden", "resume", agentName)
+		a.fails(cli.ExitNothing, "no task is claimed: agent "+agentName+" is paused", "task", "complete", a.ok("", "task", "create", "y", "--quiet"), "--next")
 		p.ok("", "resume", agentName)
 	})
 	t.Run("stop everything, and go on", func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -53,7 +54,38 @@ func (c *importCmd) Run(e *env) error {
 		}
 		defer lock.Release()
 	}
-	return c.withYard(e, func(y *yard) error { return c.into(e.ctx, e.stdout, y, plan) })
+	into := func(y *yard) error { return c.into(e.ctx, e.stdout, y, plan) }
+	if c.DryRun {
+		return c.withYardToBe(e, into)
+	}
+	return c.withYard(e, into)
+}
+
+// withYardToBe is withYard that leaves a data folder without a database as it
+// is: fn gets an empty yard elsewhere, with the agents of that folder.
+func (c *importCmd) withYardToBe(e *env, fn func(*yard) error) error {
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dbPath(cfg.Data)); !errors.Is(err, fs.ErrNotExist) {
+		return c.withYard(e, fn)
+	}
+	dir, err := os.MkdirTemp("", "taskyard-import-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) // what is left of it holds no task
+	agents := filepath.Join(cfg.Data, "agents")
+	if err := os.CopyFS(filepath.Join(dir, "agents"), os.DirFS(agents)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	cfg.Data = dir
+	y, err := openYard(e.ctx, cfg, newLogger(e, "error"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(y), y.close())
 }
 
 func (c *importCmd) read() (*exchange.Plan, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net/url"
 
 	"taskyard/mcptools"
 )
@@ -18,14 +17,11 @@ type mcpCmd struct {
 // start their MCP servers as programs. The token is never an argument: any
 // account of the machine can read those.
 func (c *mcpCmd) Run(e *env) error {
-	address, token := e.getenv("TASKYARD_URL"), e.getenv("TASKYARD_TOKEN")
-	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return &usageError{"set TASKYARD_URL to the address of the server, such as http://127.0.0.1:8080"}
+	address, token, err := yardOf(e).Connection()
+	if err != nil {
+		return err
 	}
-	if token == "" {
-		return &usageError{"set TASKYARD_TOKEN to a token of the agent; Settings, Tokens makes one"}
-	}
-	err := mcptools.Bridge(e.ctx, mcptools.BridgeOptions{URL: address, Token: token, Profile: c.Profile, Stdin: e.stdin, Stdout: e.stdout})
+	err = mcptools.Bridge(e.ctx, mcptools.BridgeOptions{URL: address, Token: token, Profile: c.Profile, Stdin: e.stdin, Stdout: e.stdout})
 	if errors.Is(err, mcptools.ErrNotReached) {
 		return &exitError{exitUnreached, err}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,13 @@ func TestMCPBridge(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, out.String())
 		}
 	})
+	t.Run("the token may stand in a file", func(t *testing.T) {
+		var out lockedBuffer
+		from := map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": file(t, filepath.Join(t.TempDir(), "token"), token+"\n")}
+		if stderr, code := bridge(t, strings.NewReader(hello), &out, from); code != exitOK || !strings.Contains(out.String(), `"result"`) {
+			t.Errorf("exit code %d: %s %s", code, stderr, out.String())
+		}
+	})
 	dead := closedPort(t)
 	for _, c := range []struct {
 		name, url, token string
@@ -73,7 +81,6 @@ func TestMCPBridge(t *testing.T) {
 	}{
 		{"a token that is none is refused", in.url, "ty_nonsense", nil, exitRefused, "unknown, expired or revoked"},
 		{"a server that is not there is told", dead, token, nil, exitUnreached, "the server is not reached at " + dead},
-		{"no address", "", token, nil, exitUsage, "TASKYARD_URL"},
 		{"an address that is none", "127.0.0.1:8080", token, nil, exitUsage, "TASKYARD_URL"},
 		{"no token", in.url, "", nil, exitUsage, "TASKYARD_TOKEN"},
 		{"an unknown profile", in.url, token, []string{"--profile", "most"}, exitUsage, "--profile"},

@@ -111,7 +111,7 @@ limit *limit_open(const char *path, limit_sql sql) {
 	if (!ok) snprintf(open_error, sizeof open_error, "open %s: %s", path, sqlite3_errmsg(l->db));
 	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) &&
 		prepare(l, "the end of the log", sql.tail, 0, &l->tail) && prepare(l, "an event", sql.event, 8, &l->event) &&
-		prepare(l, "a new task", sql.insert, 11, &l->insert) && prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
+		prepare(l, "a new task", sql.insert, 12, &l->insert) && prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
 		prepare(l, "commit", "COMMIT", 0, &l->commit);
 	if (ok) return l;
 	limit_close(l);
@@ -180,8 +180,9 @@ static int create_one(limit *l, const char *owner, int64_t now) {
 	bind_text(s, 7, "web");
 	sqlite3_bind_null(s, 8);
 	sqlite3_bind_int64(s, 9, 0);
-	sqlite3_bind_int64(s, 10, now);
+	bind_text(s, 10, "");
 	sqlite3_bind_int64(s, 11, now);
+	sqlite3_bind_int64(s, 12, now);
 	return drain(s, NULL) && add_event(l, "task.created", owner, sqlite3_last_insert_rowid(l->db), now) ? 1 : -1;
 }
 

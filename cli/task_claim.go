@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -106,7 +107,10 @@ func (c *TaskDone) next(y *Yard, id string, body map[string]any) error {
 		return err
 	}
 	body["taskId"] = id
-	var out struct{ Completed, Task *task.Task }
+	var out struct {
+		Completed, Task *task.Task
+		Paused          string
+	}
 	raw, err := y.call("POST", agentPath(agent, "/complete-and-signup"), body, &out)
 	if err != nil {
 		return err
@@ -118,7 +122,11 @@ func (c *TaskDone) next(y *Yard, id string, body map[string]any) error {
 	if out.Task != nil {
 		list = append(list, out.Task)
 	}
-	return y.claimed(raw, agent, list, c.Quiet.Quiet)
+	err = y.claimed(raw, agent, list, c.Quiet.Quiet)
+	if out.Paused != "" && errors.Is(err, ErrNothing) {
+		return nothing("no task is claimed: " + clean(out.Paused))
+	}
+	return err
 }
 
 // fence adds the claim to a request's body.

@@ -39,25 +39,32 @@ func (JSONFlag) BeforeApply(y *Yard) error {
 	return nil
 }
 
-// api is the client, made of the environment. A token is never taken from
-// argv, which other programs can read.
+// api is the client, made of the environment.
 func (y *Yard) api() (*Client, error) {
 	if y.client != nil {
 		return y.client, nil
 	}
-	at := y.Getenv("TASKYARD_URL")
-	if at == "" {
-		at = DefaultURL
-	}
-	if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usagef("TASKYARD_URL is %q, not an address such as %s", at, DefaultURL)
-	}
-	token, err := y.token()
+	at, token, err := y.Connection()
 	if err != nil {
 		return nil, err
 	}
 	y.client = &Client{URL: at, Token: token}
 	return y.client, nil
+}
+
+// Connection tells where the environment says that the yard is, and with
+// which token. A token is never taken from argv, which other programs can
+// read. The error is one of usage.
+func (y *Yard) Connection() (at, token string, err error) {
+	at = y.Getenv("TASKYARD_URL")
+	if at == "" {
+		at = DefaultURL
+	}
+	if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", "", usagef("TASKYARD_URL is %q, not an address such as %s", at, DefaultURL)
+	}
+	token, err = y.token()
+	return at, token, err
 }
 
 func (y *Yard) token() (string, error) {

@@ -39,6 +39,16 @@ func TestPauseAndResumeOverHTTP(t *testing.T) {
 			}
 		}
 	})
+	t.Run("finished work is handed in, and the answer says why no task follows", func(t *testing.T) {
+		k := s.create("coder", "")
+		got := decode[struct {
+			Task   *task.Task `json:"task"`
+			Paused string     `json:"paused"`
+		}](s.do("agent", "POST", "/api/agents/coder/complete-and-signup", `{"taskId":`+strings.TrimPrefix(k, "/api/tasks/")+`}`).want(200))
+		if got.Task != nil || !strings.HasPrefix(got.Paused, "agent coder is paused by user:operator") {
+			t.Errorf("%+v", got)
+		}
+	})
 	t.Run("agents read what is paused", func(t *testing.T) {
 		if got := decode[pausesBody](s.do("agent", "GET", "/api/pauses", "").want(200)); len(got.Pauses) != 1 || got.Pauses[0].Reason != "a bad key" {
 			t.Errorf("%+v", got)

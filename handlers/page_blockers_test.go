@@ -72,3 +72,26 @@ func TestLabelsOnThePages(t *testing.T) {
 		b.post(at+"/edit", append(edit, "labels", "")...).leadsTo(at).hides("label=db")
 	})
 }
+
+func TestRunNowIsOfferedWhereItIsNotRefused(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	y.create(mayaActor, task.New{Title: "Build", Owner: "coder", NoStart: true})
+	y.create(mayaActor, task.New{Title: "Pick", Owner: "pull", NoStart: true})
+	b.get("/tasks/1").is(200).shows("Run now")
+	t.Run("its agent claims its work itself", func(t *testing.T) {
+		b.get("/tasks/2").is(200).hides("Run now")
+		b.post("/tasks/2/run").is(409)
+	})
+	t.Run("its agent is paused", func(t *testing.T) {
+		_, err := y.svc.Pause(t.Context(), mayaActor, "coder", "Wrong branch")
+		y.ok(err)
+		b.get("/tasks/1").is(200).hides("Run now")
+		b.post("/tasks/1/run").is(409)
+	})
+	t.Run("it is back when the pause has ended", func(t *testing.T) {
+		_, err := y.svc.Resume(t.Context(), mayaActor, "coder", "")
+		y.ok(err)
+		b.get("/tasks/1").shows("Run now")
+	})
+}

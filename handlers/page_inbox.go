@@ -13,6 +13,8 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 		return nil, err
 	}
 	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
+	// The navigation's own count may be a moment old; this page knows better.
+	ch.Nav.Inbox, ch.Nav.Approvals = b.Totals.All(), b.Totals.Approvals
 	return views.InboxPage(ch, views.InboxModel{Inbox: b, InFlight: len(o.InFlight)}), err
 }
 

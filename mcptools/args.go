@@ -12,7 +12,7 @@ type kind int
 // The kinds. Each has a schema here and a reader in decode.go.
 const (
 	isText   kind = iota
-	isID          // 5 or "5"
+	isID          // "5", and 5 too
 	isCursor      // an id, or 0
 	isCount       // a whole number between min and max
 	isBool
@@ -55,7 +55,9 @@ func choice(name, doc string, enum ...string) arg {
 	return arg{name: name, kind: isText, doc: doc, enum: enum}
 }
 
-const anyID = `"type":["integer","string"]`
+// oneID is what answers hold. A number is taken too, but not declared: there
+// are models that refuse a tool whose schema has two types for one argument.
+const oneID = `"type":"string"`
 
 // stepArgs and resourceArgs are the members of the objects in a list.
 var (
@@ -76,7 +78,7 @@ func (a arg) schema() string {
 			s += `,"enum":["` + strings.Join(a.enum, `","`) + `"]`
 		}
 	case isID, isCursor:
-		s = anyID
+		s = oneID
 	case isCount:
 		s = fmt.Sprintf(`"type":"integer","minimum":%d`, a.min)
 		if a.max > 0 {
@@ -85,7 +87,7 @@ func (a arg) schema() string {
 	case isBool:
 		s = `"type":"boolean"`
 	case isIDs:
-		s = `"type":"array","items":{` + anyID + `}`
+		s = `"type":"array","items":{` + oneID + `}`
 	case isTexts:
 		s = `"type":"array","items":{"type":"string"}`
 	case isIndexes:

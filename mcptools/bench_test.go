@@ -30,7 +30,7 @@ func (y *yard) fill(b *testing.B, n int) {
 }
 
 // claims makes b.N claims over HTTP by 64 callers.
-func claims(b *testing.B, path, body string) {
+func claims(b *testing.B, path, body string, with ...func(*http.Request)) {
 	y := newYard(b)
 	y.fill(b, b.N)
 	y.http.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
@@ -39,7 +39,7 @@ func claims(b *testing.B, path, body string) {
 	b.ResetTimer()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			res, err := y.post(context.Background(), "coder", path, body)
+			res, err := y.post(context.Background(), "coder", path, body, with...)
 			if err != nil {
 				b.Error(err)
 				return
@@ -54,10 +54,19 @@ func claims(b *testing.B, path, body string) {
 	})
 }
 
-// The two claims compare what MCP costs over the JSON endpoints.
+// The claims compare what MCP costs over the JSON endpoints: to clients of old,
+// to those of the new protocol, and to those that the SDK alone serves.
 
 func BenchmarkClaimJSON(b *testing.B) { claims(b, "/api/agents/coder/signup", "{}") }
 
 func BenchmarkClaimMCP(b *testing.B) {
 	claims(b, "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder"}`))
+}
+
+func BenchmarkClaimMCPNew(b *testing.B) {
+	claims(b, "/mcp", newRPC(1, "signup_for_task", `{"agent_name":"coder"}`), newHeaders("signup_for_task"))
+}
+
+func BenchmarkClaimMCPOfTheSDK(b *testing.B) {
+	claims(b, "/mcp", newRPC(1, "signup_for_task", `{"agent_name":"coder"}`), newHeaders("signup_for_task"), theLongWay)
 }

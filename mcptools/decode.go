@@ -21,12 +21,15 @@ type values map[string]any
 // decode reads the arguments of a call strictly: unknown, missing, repeated,
 // wrongly typed and blank ones are all told at once, by name.
 func decode(args []arg, raw json.RawMessage) (values, error) {
+	if depth, _ := scan(raw); depth > maxDepth {
+		return nil, malformed("they nest deeper than 32 levels")
+	}
 	got, err := fields(raw)
 	if err != nil {
 		return nil, err
 	}
 	v := values{}
-	var p task.Problems
+	var p problems
 	for _, f := range got {
 		a, ok := find(args, f.name)
 		switch {
@@ -40,7 +43,7 @@ func decode(args []arg, raw json.RawMessage) (values, error) {
 	}
 	for _, a := range args {
 		if a.required && !v.has(a.name) {
-			p.Add(a.name, "is required: %s", a.doc)
+			p.Add(a.name, "is required (%s)", a.doc)
 		}
 	}
 	return v, p.Err()
@@ -52,41 +55,45 @@ type field struct {
 }
 
 // fields returns the members of an object in their order. It refuses repeated
-// names and invalid UTF-8.
+// names, invalid UTF-8, and more than maxMembers.
 func fields(raw json.RawMessage) ([]field, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw))
-	bad := func(why string) error {
-		return task.Errorf(task.Malformed, task.CodeInvalidJSON, "The arguments are not acceptable JSON: %s", why)
-	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // a buffer is read where it stands
 	if t, err := d.ReadToken(); err != nil {
-		return nil, bad(err.Error())
+		return nil, malformed(err.Error())
 	} else if t.Kind() != '{' {
-		return nil, bad("they must be one object")
+		return nil, malformed("they must be one object")
 	}
 	var list []field
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return nil, bad(err.Error())
+			return nil, malformed(err.Error())
 		}
 		f := field{name: name.String()}
 		value, err := d.ReadValue()
 		if err != nil {
-			return nil, bad(err.Error())
+			return nil, malformed(err.Error())
 		}
-		f.value = value.Clone()
-		list = append(list, f)
+		end := int(d.InputOffset())
+		f.value = jsontext.Value(raw[end-len(value) : end]) // value itself lasts until the next read
+		if list = append(list, f); len(list) > maxMembers {
+			return nil, malformed("an object has more than 64 members")
+		}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, bad(err.Error())
+		return nil, malformed(err.Error())
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, bad("something follows the object")
+		return nil, malformed("something follows the object")
 	}
 	return list, nil
+}
+
+func malformed(why string) error {
+	return task.Errorf(task.Malformed, task.CodeInvalidJSON, "The arguments are not acceptable JSON: %s", why)
 }
 
 // find returns the argument of a name in either spelling.
@@ -118,7 +125,7 @@ func unknown(args []arg, name string) string {
 }
 
 // read returns the value of one argument, or notes what is wrong with it.
-func read(p *task.Problems, a arg, name string, raw jsontext.Value) any {
+func read(p *problems, a arg, name string, raw jsontext.Value) any {
 	bad := func(why string) any {
 		if raw.Kind() == 'n' {
 			why += ", not null; leave it out if there is none"
@@ -149,14 +156,14 @@ func read(p *task.Problems, a arg, name string, raw jsontext.Value) any {
 	if raw.Kind() != '[' {
 		return bad("must be a list")
 	}
-	var items []jsontext.Value
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return bad("must be a list")
+	items, ok := itemsOf(raw)
+	if !ok {
+		return bad("must have at most 1000 items")
 	}
 	return readList(p, a.kind, name, items)
 }
 
-func readText(p *task.Problems, a arg, name string, raw jsontext.Value, bad func(string) any) any {
+func readText(p *problems, a arg, name string, raw jsontext.Value, bad func(string) any) any {
 	if raw.Kind() != '"' {
 		return bad("must be a string")
 	}
@@ -167,11 +174,11 @@ func readText(p *task.Problems, a arg, name string, raw jsontext.Value, bad func
 	case a.enum != nil && !slices.Contains(a.enum, s):
 		return bad("must be one of " + strings.Join(a.enum, ", "))
 	}
-	p.CheckText(name, s, task.MaxText)
+	p.checkText(name, s)
 	return s
 }
 
-func readCount(p *task.Problems, a arg, name string, raw jsontext.Value, bad func(string) any) any {
+func readCount(p *problems, a arg, name string, raw jsontext.Value, bad func(string) any) any {
 	n, err := strconv.Atoi(string(raw))
 	switch {
 	case raw.Kind() != '0' || err != nil:

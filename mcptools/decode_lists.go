@@ -1,8 +1,8 @@
 package mcptools
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,8 +10,26 @@ import (
 	"taskyard/task"
 )
 
+// itemsOf returns the items of a list that is correct JSON, unless it has more
+// than maxListed.
+func itemsOf(raw jsontext.Value) (items []jsontext.Value, ok bool) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, false
+	}
+	for d.PeekKind() != ']' {
+		item, err := d.ReadValue()
+		if err != nil || len(items) == maxListed {
+			return nil, false
+		}
+		end := int(d.InputOffset())
+		items = append(items, raw[end-len(item):end])
+	}
+	return items, true
+}
+
 // readList reads the items of a list argument; problems name the item.
-func readList(p *task.Problems, k kind, name string, items []jsontext.Value) any {
+func readList(p *problems, k kind, name string, items []jsontext.Value) any {
 	switch k {
 	case isIDs:
 		return each(name, items, func(at string, raw jsontext.Value) task.ID {
@@ -44,27 +62,28 @@ func readList(p *task.Problems, k kind, name string, items []jsontext.Value) any
 }
 
 // object reads an object in a list; its problems bear the name of their place.
-func object(p *task.Problems, at string, raw jsontext.Value, args []arg) values {
+func object(p *problems, at string, raw jsontext.Value, args []arg) values {
 	if raw.Kind() != '{' {
 		p.Add(at, "must be an object")
 		return values{}
 	}
 	v, err := decode(args, json.RawMessage(raw))
-	var e *task.Error
-	if errors.As(err, &e) {
-		for _, f := range e.AllFields() {
-			p.Add(at+"."+f.Field, "%s", f.Message)
-		}
+	if task.IsCode(err, task.CodeInvalidJSON) {
+		p.take(at, err)
+	} else {
+		p.take(at+".", err)
 	}
 	return v
 }
 
-func line(p *task.Problems, at string, raw jsontext.Value) string {
+func line(p *problems, at string, raw jsontext.Value) string {
 	if raw.Kind() != '"' {
 		p.Add(at, "must be a string")
 		return ""
 	}
-	return textOf(raw)
+	s := textOf(raw)
+	p.checkText(at, s)
+	return s
 }
 
 func each[T any](name string, items []jsontext.Value, read func(at string, raw jsontext.Value) T) []T {

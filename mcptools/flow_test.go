@@ -62,6 +62,19 @@ func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
 	wants(t, "the empty queue", text, "No idle tasks available in queue for agent: reviewer")
 }
 
+func TestAPauseLetsFinishedWorkIn(t *testing.T) {
+	y := newYard(t)
+	id := y.task("coder", "Build the gate").String()
+	y.task("coder", "Paint it")
+	a := y.connect("coder", "/mcp")
+	a.ok("signup_for_task", args{"agent_name": "coder"})
+	if _, err := y.svc.Pause(t.Context(), maya, "coder", "wrong colour"); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := a.ok("complete_and_signup", args{"task_id": id, "agent_name": "coder"})
+	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder is paused by user:maya since 2026-03-02T09:00:00.000Z: wrong colour\n\n{")
+}
+
 func TestAChainKeepsItsCommentsInOrder(t *testing.T) {
 	y := newYard(t)
 	id := y.task("coder", "Pass it on").String()

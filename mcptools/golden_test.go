@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -168,38 +167,4 @@ func TestListsAreAsWritten(t *testing.T) {
 	core, _ := y.connect("coder", "/mcp?profile=core").tools()
 	fmt.Fprintf(&out, "core: %s\n", strings.Join(core, " "))
 	golden(t, "tools.golden", out.Bytes())
-}
-
-// TestTheShortWayAnswersTheSame runs the script without the SDK's client: old
-// clients are answered without the SDK's server, and must not notice.
-func TestTheShortWayAnswersTheSame(t *testing.T) {
-	t.Parallel()
-	long, short := newYard(t), newYard(t)
-	sessions := map[string]*client{}
-	for _, who := range []string{"coder", "reviewer", "operator"} {
-		sessions[who] = long.connect(who, "/mcp")
-	}
-	for i, s := range script {
-		want := sessions[s.caller].call(s.tool, s.args)
-		_, body, h := short.answer(s.caller, "/mcp", rpc(i, s.tool, oneLine(t, s.args)), func(r *http.Request) { r.Header.Set("Mcp-Protocol-Version", "2025-06-18") })
-		var got struct {
-			JSONRPC string
-			ID      int
-			Result  struct {
-				Content           []struct{ Type, Text string }
-				StructuredContent any
-				IsError           bool
-			}
-		}
-		if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Result.Content) != 1 {
-			t.Fatalf("%s: %v %s", s.tool, err, body)
-		}
-		r := got.Result
-		if got.JSONRPC != "2.0" || got.ID != i || r.Content[0].Type != "text" || h.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %s", s.tool, body)
-		}
-		if r.Content[0].Text != textOf(want) || r.IsError != want.IsError || !reflect.DeepEqual(r.StructuredContent, want.StructuredContent) {
-			t.Errorf("%s: the short way answers\n%s\nthe long one\n%s", s.tool, body, textOf(want))
-		}
-	}
 }

@@ -36,6 +36,7 @@ const (
 type yard struct {
 	svc     *service.Service
 	log     *slog.Logger
+	self    *mcp.Implementation
 	servers map[profile]*mcp.Server
 	waits   waits
 	http    *mcp.StreamableHTTPHandler
@@ -44,12 +45,15 @@ type yard struct {
 // New makes the handler of /mcp. It expects task.WithActor in the context of
 // each request; the caller has checked token, Host and Origin.
 func New(opt Options) http.Handler {
-	y := &yard{svc: opt.Service, log: opt.Log, servers: map[profile]*mcp.Server{}}
+	y := &yard{
+		svc: opt.Service, log: opt.Log, servers: map[profile]*mcp.Server{},
+		self: &mcp.Implementation{Name: "taskyard", Title: "Taskyard", Version: opt.Version},
+	}
 	if y.log == nil {
 		y.log = slog.Default()
 	}
 	for _, p := range []profile{profileFull, profileCore, profileNone} {
-		y.servers[p] = y.server(p, opt.Version)
+		y.servers[p] = y.server(p)
 	}
 	y.http = mcp.NewStreamableHTTPHandler(y.serverFor, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1, // bounded by ServeHTTP
@@ -60,14 +64,15 @@ func New(opt Options) http.Handler {
 
 // server makes one server with the tools of a profile. It serves every caller
 // of the profile, so that no request makes schemas.
-func (y *yard) server(p profile, version string) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "taskyard", Title: "Taskyard", Version: version}, &mcp.ServerOptions{
+func (y *yard) server(p profile) *mcp.Server {
+	s := mcp.NewServer(y.self, &mcp.ServerOptions{
 		Instructions: instructions,
 		// The lists never change while a session lasts: nothing is announced.
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 		},
 	})
+	s.AddReceivingMiddleware(y.survive)
 	if p == profileNone {
 		return s
 	}

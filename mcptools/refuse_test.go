@@ -28,7 +28,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		args args
 		want string // part of the text
 	}{
-		{"signup_for_task", args{}, "Error signing up for task: agent_name: is required"},
+		{"signup_for_task", args{}, "Error signing up for task: agent_name: is required (you)"},
 		{"signup_for_task", args{"agent_name": " "}, "agent_name: must not be blank"},
 		{"signup_for_task", args{"agent_name": 5}, "agent_name: must be a string"},
 		{"signup_for_task", args{"agent_name": nil}, "agent_name: must be a string, not null"},
@@ -40,7 +40,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"signup_for_task", args{"agent_name": "coder", "colour": "red"}, "colour: is not a known argument; known are agent_name, wait_seconds"},
 		{"signup_for_task", args{"agent_name": "coder", "agentName": "coder"}, "is given twice"},
 		{"signup_for_task", args{"Agent_Name": "coder"}, "Agent_Name: is not a known argument"},
-		{"move_task", args{}, "Error moving task: task_id: is required: task; current_agent: is required"},
+		{"move_task", args{}, "Error moving task: task_id: is required (task); current_agent: is required (you)"},
 		{"move_task", args{"task_id": "5a", "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, `task_id: must be an id: a positive whole number such as 5 or "5"`},
 		{"move_task", args{"task_id": 0, "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, "task_id: must be an id"},
 		{"move_task", args{"task_id": 7.5, "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, "task_id: must be an id"},

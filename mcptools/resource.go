@@ -60,5 +60,5 @@ func (y *yard) unread(uri string, err error) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message}
 	}
 	y.log.Error("internal error", "resource", uri, "error", err)
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "Internal error; the server's log tells more"}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internalWords}
 }

@@ -78,7 +78,7 @@ type refusal struct {
 // our fault: then only the log tells why. words are the arguments by whose names
 // the error's fields go; nil leaves them.
 func (y *yard) failure(t tool, words []arg, err error) *mcp.CallToolResult {
-	r := refusal{Code: task.CodeInternal, Message: "Internal error; the server's log tells more"}
+	r := refusal{Code: task.CodeInternal, Message: internalWords}
 	var e *task.Error
 	switch {
 	case errors.As(err, &e):

@@ -149,6 +149,7 @@ func move(c *call) (answer, error) {
 type completedAndNext struct {
 	Completed *taskView `json:"completed"`
 	Task      *taskView `json:"task"`
+	Paused    string    `json:"paused,omitempty"`
 }
 
 func completeAndSignup(c *call) (answer, error) {
@@ -161,10 +162,13 @@ func completeAndSignup(c *call) (answer, error) {
 		return answer{}, err
 	}
 	next := nothingIdle(who)
-	if done.Task != nil {
+	switch {
+	case done.Task != nil:
 		next = claimedLine([]*task.Task{done.Task})
+	case done.Paused != "":
+		next = "No task claimed: " + done.Paused
 	}
-	return answer{line: "Task #" + done.Completed.ID.String() + " completed\n" + next, structured: completedAndNext{view(done.Completed), view(done.Task)}}, nil
+	return answer{line: "Task #" + done.Completed.ID.String() + " completed\n" + next, structured: completedAndNext{view(done.Completed), view(done.Task), done.Paused}}, nil
 }
 
 func reassign(c *call) (answer, error) {

@@ -85,6 +85,17 @@ func (r *recorder) texts(typ string) (list []string) {
 	return list
 }
 
+// lines counts the lines that were told; one that paused halfway is told in
+// parts.
+func (r *recorder) lines() (n int) {
+	for _, e := range r.events {
+		if e.Type == EventText && string(e.Data) != `{"partial":true}` {
+			n++
+		}
+	}
+	return n
+}
+
 // run runs c to its end, within the deadline.
 func run(t *testing.T, c *Command, spec Spec) (Outcome, *recorder) {
 	t.Helper()

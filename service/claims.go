@@ -314,6 +314,7 @@ func (t *tx) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 type CompletedAndNext struct {
 	Completed *task.Task `json:"completed"`
 	Task      *task.Task `json:"task" doc:"null when the queue is empty"`
+	Paused    string     `json:"paused,omitempty" doc:"why nothing was claimed, when a pause keeps the agent from it"`
 }
 
 // CompleteAndSignup completes one task of an agent and claims its next, in
@@ -344,6 +345,7 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 		}
 		next, err := t.signup(agent, 1)
 		if task.IsCode(err, task.CodePaused) {
+			out.Paused = err.Error()
 			return out, nil // a pause must not keep finished work from being handed in
 		}
 		if err == nil && len(next) == 1 {

@@ -45,6 +45,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 		done := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", k.ID, "as asked", 0))
 		equal(t, "completed", done.Completed.Status, task.Done)
 		equal(t, "no next task", done.Task == nil, true)
+		equal(t, "why", strings.HasPrefix(done.Paused, "the yard is paused by user:maya"), true)
 	})
 	t.Run("until a person resumes it", func(t *testing.T) {
 		y := newYard(t)

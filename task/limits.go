@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -52,13 +53,19 @@ func (p *Problems) CheckText(field, s string, maxBytes int) bool {
 	return false
 }
 
+// blank tells whether nobody would see anything of s: spaces, characters
+// without a width, marks of direction.
+func blank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
+}
+
 // CheckLine notes a one-line text that is blank or over max characters.
 func (p *Problems) CheckLine(field, s string, maxChars int) {
 	if !p.CheckText(field, s, maxChars*utf8.UTFMax) {
 		return
 	}
 	switch n := utf8.RuneCountInString(s); {
-	case strings.TrimSpace(s) == "":
+	case blank(s):
 		p.Add(field, "must not be blank")
 	case n > maxChars:
 		p.Add(field, "must be 1 to %d characters, is %d", maxChars, n)
@@ -69,7 +76,7 @@ func (p *Problems) CheckLine(field, s string, maxChars int) {
 
 // CheckComment notes a blank or overlong comment.
 func (p *Problems) CheckComment(field, s string) {
-	if p.CheckText(field, s, MaxText) && strings.TrimSpace(s) == "" {
+	if p.CheckText(field, s, MaxText) && blank(s) {
 		p.Add(field, "must not be blank")
 	}
 }

@@ -3,6 +3,7 @@ package views
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,8 @@ func changeText(e *task.Event) string {
 	switch e.Kind {
 	case task.EvBlockersSet, task.EvBlockerDone, task.EvBlockerLost:
 		return blockerText(e.Changes)
+	case task.EvSubtaskCreated:
+		return subtaskText(e.Changes)
 	case task.EvTaskUpdated, task.EvTaskMoved, task.EvTaskClaimed, task.EvStepUpdated, task.EvResourceAdded, task.EvResourceGone:
 	default:
 		return ""
@@ -96,6 +99,28 @@ func stepText(fields map[string]json.RawMessage) string {
 		if raw, is := fields[name]; is {
 			text += ", " + fieldText(name, raw)
 		}
+	}
+	return text
+}
+
+// subtaskText says which step went to whom, counted from 1 as people do:
+// "step 2 to worker as #43". What was delegated beside the plan has no step.
+func subtaskText(raw json.RawMessage) string {
+	var c struct {
+		Step    *int    `json:"step"`
+		Subtask task.ID `json:"subtask"`
+		Owner   string  `json:"owner"`
+	}
+	_ = json.Unmarshal(raw, &c) // our own writing; nothing at worst
+	text := "a part"
+	if c.Step != nil {
+		text = "step " + strconv.Itoa(*c.Step+1)
+	}
+	if c.Owner != "" {
+		text += " to " + c.Owner
+	}
+	if c.Subtask != 0 {
+		text += " as #" + c.Subtask.String()
 	}
 	return text
 }

@@ -139,16 +139,6 @@ func (f QueueFilter) narrowed() bool {
 // boardTopics are the topics of the board.
 const boardTopics = "queues"
 
-func cardClass(g Glyph) string {
-	switch g {
-	case GlyphWait:
-		return "tk need"
-	case GlyphFail:
-		return "tk fail"
-	}
-	return "tk"
-}
-
 // waitLabel says what a task waits for, in a word or two.
 func waitLabel(t *task.Task) string {
 	switch t.WaitingFor {

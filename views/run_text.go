@@ -39,7 +39,7 @@ var eventWords = map[string]string{
 	task.EvTaskCompleted: "completed this task", task.EvTaskCanceled: "canceled this task", task.EvTaskMoved: "moved it",
 	task.EvTaskClaimed: "claimed it", task.EvTaskReleased: "released it", task.EvClaimExpired: "released an expired claim",
 	task.EvBlockersSet: "set what must be done first:", task.EvBlockerDone: "completed what this waited for:", task.EvBlockerLost: "canceled what this waits for:",
-	task.EvStepsReplaced: "rewrote the steps", task.EvStepUpdated: "changed", task.EvSubtaskCreated: "delegated a step",
+	task.EvStepsReplaced: "rewrote the steps", task.EvStepUpdated: "changed", task.EvSubtaskCreated: "delegated",
 	task.EvResourceAdded: "added a link", task.EvResourceGone: "removed a link", task.EvTaskStuck: "marked it stuck after repeated failures",
 	task.EvTaskImported: "imported this task", task.EvTodoImported: "imported a todo list",
 	task.EvAcknowledged: "acknowledged a notice", task.EvYardPaused: "paused the yard", task.EvYardResumed: "resumed the yard",

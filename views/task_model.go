@@ -102,9 +102,20 @@ func (m TaskModel) may(c Chrome) bool { return c.CanWrite && !m.Task.Status.Arch
 func (m TaskModel) active(c Chrome) bool { return c.CanWrite && m.Task.Status == task.Active }
 
 // runnable tells whether the viewer may have it run now: nobody works on it,
-// no question is open and nothing blocks it.
+// no question is open, nothing blocks it, and its agent can be started.
 func (m TaskModel) runnable(c Chrome) bool {
-	return m.active(c) && m.openRun() == nil && m.Task.Claim == nil && m.Task.QuestionID == 0 && m.Task.Blocked == 0
+	return m.active(c) && m.openRun() == nil && m.Task.Claim == nil && m.Task.QuestionID == 0 && m.Task.Blocked == 0 && m.startable()
+}
+
+// startable tells whether nothing keeps the owner from being started.
+func (m TaskModel) startable() bool {
+	return !slices.ContainsFunc(m.Why, func(r task.Reason) bool {
+		switch r.Code {
+		case task.WhyPaused, task.WhyOwnerMissing, task.WhyOwnerInvalid, task.WhyPullOnly:
+			return true
+		}
+		return false
+	})
 }
 
 // currentStep is the index of the first step that is not done while somebody

@@ -178,3 +178,16 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestDelegationInWords(t *testing.T) {
+	for name, c := range map[string]struct{ changes, want string }{
+		"a step":              {`{"step":1,"subtask":"43","owner":"worker"}`, "delegated step 2 to worker as #43"},
+		"a part beside steps": {`{"subtask":"43","owner":"worker"}`, "delegated a part to worker as #43"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := EventSentence(&task.Event{Kind: task.EvSubtaskCreated, Changes: json.RawMessage(c.changes)}); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// cutOff lists what stands out of the navigation, the properties of a page
+// and the forms, where it cannot be read.
+const cutOff = `[...document.querySelectorAll(".nav a, .nav .n, .props, .props dd, .danger form")].filter(e => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map(e => e.scrollWidth + " of " + e.clientWidth + ": " + e.outerHTML.slice(0, 160)).join("\n")`
+
+// overlaid lists the buttons of the bar that lie on one another.
+const overlaid = `(() => { const l = [...document.querySelectorAll(".bar .btn")].map(e => [e, e.getBoundingClientRect()]).filter(([, r]) => r.width > 0);
+	return l.filter(([, r], i) => i && l[i-1][1].right > r.left + 1).map(([e]) => e.outerHTML.slice(0, 160)).join("\n"); })()`
+
+func TestLongNamesStayInTheirPlace(t *testing.T) {
+	long := "agent-" + strings.Repeat("x", 57)
+	y := newYardOf(t, map[string]string{long: agentFiles["scout"]})
+	in := task.New{Title: strings.Repeat("W", 190), Owner: long, NoStart: true}
+	for _, c := range "abcdefghijkl" {
+		in.Labels = append(in.Labels, string(c)+strings.Repeat("x", 31))
+	}
+	k := some[*task.Task](t)(y.svc.CreateTask(ctx, y.maya, in))
+	b := y.tab()
+	for _, path := range []string{"/", "/queues", "/tasks", "/tasks/" + k.ID.String(), "/agents/" + long, "/scheduler"} {
+		b.open(path)
+		eval[struct{}](b, `(document.querySelectorAll(".danger").forEach(d => d.open = true), {})`)
+		for _, width := range []int64{1280, 390, 320} {
+			b.size(width, 900)
+			if v := eval[string](b, sideways); v != "" {
+				t.Errorf("%s scrolls sideways at %d px: %s", path, width, v)
+			}
+			if v := eval[string](b, cutOff); v != "" {
+				t.Errorf("%s is cut off at %d px:\n%s", path, width, v)
+			}
+			if v := eval[string](b, overlaid); v != "" {
+				t.Errorf("buttons of %s lie on one another at %d px:\n%s", path, width, v)
+			}
+		}
+		b.size(1280, 900)
+	}
+}

@@ -1,0 +1,27 @@
+package task
+
+import "testing"
+
+func TestWhatNobodySeesIsBlank(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		blank bool
+	}{
+		"spaces":                 {" \t ", true},
+		"a no-break space":       {"\u00a0", true},
+		"characters of no width": {"\u200b\u200d\ufeff", true},
+		"marks of direction":     {"\u202e\u202e", true},
+		"a letter among them":    {"\u202ea", false},
+		"an emoji":               {"👩‍👩‍👧‍👦", false},
+		"a sign":                 {"-", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p Problems
+			p.CheckLine("title", c.text, MaxTitle)
+			p.CheckComment("comment", c.text)
+			if got := p.Err() != nil; got != c.blank {
+				t.Errorf("%q: refused %v, want %v", c.text, got, c.blank)
+			}
+		})
+	}
+}

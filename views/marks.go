@@ -1,0 +1,48 @@
+package views
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/a-h/templ"
+)
+
+// marks keeps small marks that boards draw by the hundred and that depend on
+// nothing but a number: drawing one costs twenty times as much as copying it.
+var marks sync.Map // markKey → templ.Component
+
+type markKey struct {
+	kind string
+	n    int
+}
+
+func mark(key markKey, draw func() templ.Component) templ.Component {
+	if c, ok := marks.Load(key); ok {
+		return c.(templ.Component)
+	}
+	var b strings.Builder
+	if err := draw().Render(context.Background(), &b); err != nil {
+		return draw() // cannot be: a builder takes everything
+	}
+	c := templ.Raw(b.String())
+	marks.Store(key, c)
+	return c
+}
+
+// StatusGlyph draws a state by shape and colour and says it to screen readers.
+// done and total are steps; they fill the pie of GlyphWork.
+func StatusGlyph(g Glyph, done, total int) templ.Component {
+	if g == GlyphWork {
+		return statusGlyph(g, done, total)
+	}
+	return mark(markKey{"glyph", int(g)}, func() templ.Component { return statusGlyph(g, 0, 0) })
+}
+
+// Prio shows a priority as bars and number.
+func Prio(p int) templ.Component {
+	if p < -100 || p > 100 { // there are a million more
+		return prio(p)
+	}
+	return mark(markKey{"prio", p}, func() templ.Component { return prio(p) })
+}
