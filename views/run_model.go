@@ -84,7 +84,7 @@ func runPill(r *task.Run, now task.Time) (class, words string) {
 	case task.RunRunning:
 		words := map[task.Phase]string{
 			task.PhaseStarting: "Starting", task.PhaseWorking: "Working",
-			task.PhasePermission: "Asks for permission", task.PhaseCondensing: "Summing up",
+			task.PhasePermission: "Asks permission", task.PhaseCondensing: "Summing up",
 		}[r.Phase]
 		if r.Phase == task.PhasePermission {
 			return "warn", words
