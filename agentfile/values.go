@@ -99,7 +99,7 @@ func (p *parser) number(f field, into *int) {
 	}
 }
 
-func (p *parser) cost(f field) {
+func (p *parser) cost(f field, into *float64) {
 	s, ok := p.word(f)
 	if !ok {
 		return
@@ -111,7 +111,7 @@ func (p *parser) cost(f field) {
 	case c <= 0 || c > maxNumber:
 		p.fatal(f.line, leaveOut, "%s must be a positive amount in US dollars, not %s", f.name, quote(s))
 	default:
-		p.a.MaxCostUSD = c
+		*into = c
 	}
 }
 

@@ -47,6 +47,7 @@ func (s *sample) pages() []shown {
 		{"step", path(s.ship, "/steps/3/edit"), nil},
 		{"approvals", "/approvals/" + s.approval.String(), nil},
 		{"approvals-reject", "/approvals/" + s.approval.String(), func(b *tab) { b.click("[data-reject]") }},
+		{"permission", "/approvals/" + s.running.String(), nil},
 		{"run-running", run(s.running), nil},
 		{"run-completed", run(s.completed), nil},
 		{"run-failed", run(s.broken), nil},

@@ -111,6 +111,11 @@ func (s *sample) present(t testing.TB) {
 	s.until("the transcript is there", func() bool {
 		return len(some[[]task.Message](t)(s.svc.Transcript(ctx, s.maya, s.running, 0, 100))) >= 8
 	})
+	held := some[*task.Run](t)(s.svc.Run(ctx, s.maya, s.running))
+	some[*task.Permission](t)(s.svc.AskPermission(ctx, held.ID, held.Lease, task.Permission{
+		Tool: "bash", Reason: "The integration tests need the port of the staging server.",
+		Input: json.RawMessage(`{"command":"curl -fsS https://staging.example.com/port | tee /tmp/port","description":"Ask for the port\u202e of the server\u200b","timeout":120000}`),
+	}))
 	for _, item := range []string{"Rerun the limiter tests with -race", "Ask the reviewer about the burst of 20", "Look at the flaky test:\n  go test -run TestQueueClaim -count 100", "Tidy the branch", "Tidy the branch"} {
 		some[task.TodoAnswer](t)(s.svc.Todo(ctx, coder, "coder", task.TodoRPush, item))
 	}

@@ -22,6 +22,7 @@ type Config struct {
 	Scheduler Scheduler           `koanf:"scheduler"`
 	Runs      Runs                `koanf:"runs"`
 	Claims    Claims              `koanf:"claims"`
+	Budget    Budget              `koanf:"budget"`
 	Approval  Approval            `koanf:"approval"`
 	TaskTool  TaskTool            `koanf:"task_tool"`
 	Backup    Backup              `koanf:"backup"`
@@ -55,6 +56,12 @@ type Runs struct {
 // Claims says how long a claim holds without a heartbeat.
 type Claims struct {
 	Lease time.Duration `koanf:"lease"`
+}
+
+// Budget is what the whole yard may use a day, UTC; 0 is no bound.
+type Budget struct {
+	MaxCostUSDPerDay float64 `koanf:"max_cost_usd_per_day"`
+	MaxTokensPerDay  int     `koanf:"max_tokens_per_day"`
 }
 
 // Approval says which runs a person must approve, unless the agent's

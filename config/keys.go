@@ -44,6 +44,9 @@ var keys = []key{
 
 	{"claims.lease", "2h", duration(minute, 30*day)},
 
+	{"budget.max_cost_usd_per_day", 0.0, money},
+	{"budget.max_tokens_per_day", int64(0), number(0, 1_000_000_000_000)},
+
 	{"approval.policy", "delegated", oneOf("always", "delegated", "never")},
 	{"approval.expires", "24h", duration(minute, 30*day)},
 

@@ -77,6 +77,25 @@ func number(low, high int64) kind {
 	}
 }
 
+// money is an amount in US dollars; 0 means none.
+var money = kind{
+	text: func(s string) any {
+		if f, err := strconv.ParseFloat(s, 64); err == nil {
+			return f
+		}
+		return s
+	},
+	read: func(v any) (any, error) {
+		if n, ok := v.(int64); ok {
+			v = float64(n)
+		}
+		if f, ok := v.(float64); ok && f >= 0 && f <= 1e9 {
+			return f, nil
+		}
+		return nil, fmt.Errorf("%s is not valid: give an amount in US dollars from 0 such as 5.00", shown(v))
+	},
+}
+
 // duration is a time span with a unit, from low to high.
 func duration(low, high time.Duration) kind {
 	return kind{text: asIs, read: func(v any) (any, error) {

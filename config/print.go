@@ -61,6 +61,8 @@ func literal(v any) string {
 		return strconv.FormatBool(v)
 	case int:
 		return strconv.Itoa(v)
+	case float64:
+		return float(v)
 	case time.Duration:
 		return quote(short(v))
 	case []string:

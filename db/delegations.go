@@ -122,19 +122,14 @@ func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
 		if err := json.Unmarshal([]byte(l[1]), &d); err != nil {
 			d = toldLine{}
 		}
+		u = u.Plus(task.ToldUse(l[0], []byte(l[1])))
 		switch path := d.Input.Path; {
-		case l[0] == "usage":
-			u = u.Plus(task.Usage{
-				TokensIn: bounded(d.TokensIn), TokensOut: bounded(d.TokensOut), TokensCached: bounded(d.TokensCached),
-				CostUSD: min(max(d.CostUSD, 0), 1e9), Estimated: d.Estimated,
-			})
 		case l[0] == "tool_result":
 			if path := called[string(d.ID)]; d.Failed && path != "" {
 				files = slices.DeleteFunc(files, func(f string) bool { return f == path })
 			}
 			delete(called, string(d.ID))
-		default:
-			u.ToolCalls++
+		case l[0] == "tool_call":
 			if (d.Tool == "create" || d.Tool == "edit") && path != "" && len(files) < 200 && !slices.Contains(files, path) {
 				files = append(files, path)
 				called[string(d.ID)] = path
@@ -146,19 +141,10 @@ func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
 
 // toldLine is the data of a transcript line, as far as it matters here.
 type toldLine struct {
-	TokensIn  float64         `json:"tokensIn"`
-	TokensOut float64         `json:"tokensOut"`
-	CostUSD   float64         `json:"costUsd"`
-	Tool      string          `json:"tool"`
-	ID        json.RawMessage `json:"id"`
-	Failed    bool            `json:"error"`
-
-	TokensCached float64 `json:"tokensCached"`
-	Estimated    bool    `json:"estimated"`
-
-	Input struct {
+	Tool   string          `json:"tool"`
+	ID     json.RawMessage `json:"id"`
+	Failed bool            `json:"error"`
+	Input  struct {
 		Path string `json:"path"`
 	} `json:"input"`
 }
-
-func bounded(n float64) int { return int(min(max(n, 0), 1e12)) }

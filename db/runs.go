@@ -173,7 +173,8 @@ func (tx *Tx) BeatRun(id task.ID, lease int64, d time.Duration) (bool, error) {
 	return n == 1, err
 }
 
-// EndRun writes the final state of an open run and opens its task's gate.
+// EndRun writes the final state of an open run and opens its task's gate. What
+// it used more than r.Usage is counted as used today.
 func (tx *Tx) EndRun(r *task.Run, end task.State, reason, summary string, artifacts []string, usage task.Usage) (bool, error) {
 	if artifacts == nil {
 		artifacts = []string{}
@@ -185,6 +186,11 @@ func (tx *Tx) EndRun(r *task.Run, end task.State, reason, summary string, artifa
 	}
 	if err := tx.countRun(r, end.Status, usage); err != nil {
 		return false, err
+	}
+	if r.StartedAt != 0 {
+		if err := tx.countUse(r, 1, usage); err != nil {
+			return false, err
+		}
 	}
 	return true, tx.do("UPDATE tasks SET run_id = NULL WHERE id = ? AND run_id = ?", r.TaskID, r.ID)
 }

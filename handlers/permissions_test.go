@@ -113,3 +113,26 @@ func TestPermissionsOnPages(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/x/allow", "scope", "run").is(404)
 	})
 }
+
+func TestUsageOverJSON(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := asking(t, s.svc, mayaActor, "coder", "bash", `{}`)
+	if _, err := s.svc.CancelRun(context.Background(), mayaActor, p.Run, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []string{"", "day", "agent", "model", "task"} {
+		q := "?"
+		if by != "" {
+			q = "?by=" + by
+		}
+		r := decode[task.UsageReport](s.do("viewer", "GET", "/api/usage"+q, "").want(200))
+		if len(r.Rows) != 1 || r.Rows[0].Runs != 1 || r.Budgets == nil {
+			t.Errorf("by %q: %+v", by, r)
+		}
+	}
+	s.do("viewer", "GET", "/api/usage?by=moon", "").field(task.CodeInvalidField, "by")
+	s.do("viewer", "GET", "/api/usage?from=yesterday", "").problem(422, task.CodeInvalidField)
+	s.do("viewer", "GET", "/api/usage?from=2020-01-01T00:00:00Z", "").field(task.CodeInvalidField, "from")
+	s.do("", "GET", "/api/usage", "").problem(401, task.CodeUnauthorized)
+}

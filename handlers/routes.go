@@ -18,6 +18,7 @@ func (s *Server) routes() {
 	s.todoOperations()
 	s.runOperations()
 	s.permissionOperations()
+	s.usageOperations()
 	s.delegateOperations()
 	s.workerOperations()
 	s.eventOperations()

@@ -98,10 +98,13 @@ func (t *tx) pickLent(busy map[task.ID]bool, total int) (*task.Run, error) {
 	return nil, nil
 }
 
-// freeToStart tells whether an agent is not paused and has a place, those of
+// freeToStart tells whether an agent is not paused, has a place and budget left, those of
 // its runs left aside that may be waiting for what they delegated.
 func (t *tx) freeToStart(agent string) (bool, error) {
 	if p, err := t.pausedBy(agent); err != nil || p != nil {
+		return false, err
+	}
+	if b, err := t.s.overBudget(&t.Rx, agent); err != nil || b != nil {
 		return false, err
 	}
 	n, err := t.Active(agent)

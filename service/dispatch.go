@@ -75,6 +75,13 @@ func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	if agents, err = t.unpaused(agents); err != nil || len(agents) == 0 {
 		return nil, 0, err
 	}
+	agents, until, err := t.affordable(agents)
+	if err != nil {
+		return nil, 0, err
+	}
+	if until != 0 && (later == 0 || until < later) {
+		later = until
+	}
 	var best *task.Run
 	for _, id := range agents {
 		if !t.mayTake(id) {
@@ -303,7 +310,8 @@ func (t *tx) beat(r *task.Run) error {
 	return t.Renew(k.ID, t.s.cfg.Lease)
 }
 
-// AppendTranscript adds lines to a run's transcript. Error: stale lease.
+// AppendTranscript adds lines to a run's transcript, and counts the use that
+// they tell: over a limit or a budget the run ends here. Error: stale lease.
 func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64, lines []task.Message) error {
 	var r *task.Run
 	err := change(ctx, s, task.SystemActor, func(t *tx) (err error) {
@@ -318,6 +326,7 @@ func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64,
 	return err
 }
 
+// appendLines adds lines to a transcript, and counts the use that they tell.
 func (t *tx) appendLines(r *task.Run, lines []task.Message) error {
 	for _, m := range lines {
 		m.TaskID, m.RunID, m.Kind = r.TaskID, r.ID, task.KindRun
@@ -329,7 +338,15 @@ func (t *tx) appendLines(r *task.Run, lines []task.Message) error {
 		}
 	}
 	t.topics = append(t.topics, "run:"+r.ID.String())
-	return nil
+	return t.used(r, lines)
+}
+
+// conclude writes the end of a run, and looks what is left of the budgets.
+func (t *tx) conclude(r *task.Run, f Finished) error {
+	if err := t.finish(r, f); err != nil {
+		return err
+	}
+	return t.keepBudgets(r)
 }
 
 // Finished is how a run ended, by the verdict of its supervisor.
@@ -351,7 +368,7 @@ func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Fini
 		if run, err = t.held(id, lease); err != nil {
 			return err
 		}
-		return t.finish(run, f)
+		return t.conclude(run, f)
 	})
 	if err == nil {
 		s.logEnd(ctx, run, f)

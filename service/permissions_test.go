@@ -19,7 +19,7 @@ func (y *yard) asks(st *Start, tool string) *task.Permission {
 // atWork starts the run of a new task of an agent.
 func (y *yard) atWork(agent string) *Start {
 	y.t.Helper()
-	k := y.create(maya, agent)
+	k := y.create(maya, agent, noStart)
 	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID))
 	return y.start()
 }

@@ -189,7 +189,7 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 // ReportEnd writes the end of a run. A repeat is answered like the first one.
 // Errors: may not report, stale lease, a state that no runner may give.
 func (s *Service) ReportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold, f Finished) error {
-	return s.reportEnd(ctx, a, id, h, f.State, func(t *tx, r *task.Run) error { return t.finish(r, f) }, f)
+	return s.reportEnd(ctx, a, id, h, f.State, func(t *tx, r *task.Run) error { return t.conclude(r, f) }, f)
 }
 
 // ReportBack puts a run back into the queue: its worker stops. Its attempt does

@@ -369,6 +369,7 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	if err := t.voidPermission(r); err != nil {
 		return err
 	}
+	e.usage = r.Usage.Final(e.usage)
 	ok, err := t.EndRun(r, to, e.reason, e.summary, e.artifacts, e.usage)
 	if err != nil {
 		return err

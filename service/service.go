@@ -37,6 +37,7 @@ type Config struct {
 	Wakes           bool          // false: no ticks and no wakes
 	Policy          task.Policy   // default delegated
 	ApprovalExpires time.Duration // default 24 h
+	Budget          task.Budget   // of the whole yard a day; zero bounds are none
 	TaskTool        *TaskTool     // default DefaultTaskTool
 	QueueLimit      int           // open tasks an agent; default 200,000
 	TodoLimit       int           // items a todo list; default 1,000,000

@@ -65,6 +65,18 @@ func (t *tx) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 				return part, err
 			}
 		}
+		if reason == "" {
+			b, err := t.s.overBudget(&t.Rx, k.Owner)
+			if err != nil {
+				return part, err
+			}
+			if b != nil {
+				reason, detail = "budget", b.Message()
+				if err := t.tellBudget(b, k.ID); err != nil {
+					return part, err
+				}
+			}
+		}
 		if reason != "" {
 			part.Skipped++
 			if err := t.AddSkip(id, k.ID, reason, detail); err != nil {

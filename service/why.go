@@ -63,7 +63,7 @@ func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, e
 		return w.list, nil
 	}
 	// Each adds its reasons, if it has some; the first are the most decisive.
-	for _, look := range []func() error{w.paused, w.waiting, w.held, w.blockers, w.agent, w.failures, w.ticks} {
+	for _, look := range []func() error{w.paused, w.budget, w.waiting, w.held, w.blockers, w.agent, w.failures, w.ticks} {
 		if err := look(); err != nil {
 			return nil, err
 		}
@@ -83,6 +83,16 @@ func (w *whyer) paused() error {
 		what = p.Agent
 	}
 	w.add(task.WhyPaused, task.Reason{}, "%s is paused by %s since %s: %s", what, called(p.By), w.clock(p.Since), p.Brief())
+	return nil
+}
+
+// budget tells that nothing of the owner starts before tomorrow.
+func (w *whyer) budget() error {
+	b, err := w.s.overBudget(w.Rx, w.k.Owner)
+	if err != nil || b == nil || w.k.Claim != nil {
+		return err
+	}
+	w.add(task.WhyBudget, task.Reason{Until: b.Until}, "The %s.", b.Message())
 	return nil
 }
 

@@ -35,27 +35,29 @@ type Problem struct {
 
 // Agent is a definition file, parsed and checked.
 type Agent struct {
-	ID           string            `json:"id"`
-	Name         string            `json:"name"`
-	Description  string            `json:"description"`
-	Tools        []string          `json:"tools" doc:"known tools alone, normalised"`
-	UnknownTools []string          `json:"unknownTools,omitempty"`
-	Prompt       string            `json:"-"`
-	Runner       string            `json:"runner"`
-	Model        string            `json:"model,omitempty"`
-	Models       map[string]string `json:"models,omitempty" doc:"low, medium, high"`
-	MaxTurns     int               `json:"maxTurns,omitzero"`
-	MaxTokens    int               `json:"maxTokens,omitzero"`
-	MaxCostUSD   float64           `json:"maxCostUsd,omitzero"`
-	Timeout      time.Duration     `json:"-"`
-	IdleTimeout  time.Duration     `json:"-"`
-	MaxClaims    int               `json:"maxClaims,omitzero"`
-	MaxParallel  int               `json:"maxParallel"`
-	Approval     Policy            `json:"approval,omitempty"` // "" means the configured policy
-	Capabilities []string          `json:"capabilities"`
-	Workspace    string            `json:"workspace,omitempty"`
-	Network      bool              `json:"network"`
-	Env          []string          `json:"env,omitempty"`
+	ID               string            `json:"id"`
+	Name             string            `json:"name"`
+	Description      string            `json:"description"`
+	Tools            []string          `json:"tools" doc:"known tools alone, normalised"`
+	UnknownTools     []string          `json:"unknownTools,omitempty"`
+	Prompt           string            `json:"-"`
+	Runner           string            `json:"runner"`
+	Model            string            `json:"model,omitempty"`
+	Models           map[string]string `json:"models,omitempty" doc:"low, medium, high"`
+	MaxTurns         int               `json:"maxTurns,omitzero"`
+	MaxTokens        int               `json:"maxTokens,omitzero"`
+	MaxCostUSD       float64           `json:"maxCostUsd,omitzero"`
+	MaxTokensPerDay  int               `json:"maxTokensPerDay,omitzero"`
+	MaxCostUSDPerDay float64           `json:"maxCostUsdPerDay,omitzero"`
+	Timeout          time.Duration     `json:"-"`
+	IdleTimeout      time.Duration     `json:"-"`
+	MaxClaims        int               `json:"maxClaims,omitzero"`
+	MaxParallel      int               `json:"maxParallel"`
+	Approval         Policy            `json:"approval,omitempty"` // "" means the configured policy
+	Capabilities     []string          `json:"capabilities"`
+	Workspace        string            `json:"workspace,omitempty"`
+	Network          bool              `json:"network"`
+	Env              []string          `json:"env,omitempty"`
 
 	Status     AgentStatus `json:"status" enum:"valid,warning,invalid"`
 	Problems   []Problem   `json:"problems"`

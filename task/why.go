@@ -2,7 +2,7 @@ package task
 
 // Reason is one reason why a task is or is not running.
 type Reason struct {
-	Code    WhyCode `json:"code" enum:"archived,draft,permission,running,claimed,paused,approval,queued,no_worker,question,blocker_canceled,blocked,owner_missing,owner_invalid,pull_only,stuck,failed,outside_window,next_tick,no_tick"`
+	Code    WhyCode `json:"code" enum:"archived,draft,permission,running,claimed,paused,approval,queued,no_worker,budget,question,blocker_canceled,blocked,owner_missing,owner_invalid,pull_only,stuck,failed,outside_window,next_tick,no_tick"`
 	Message string  `json:"message" doc:"a sentence; times in it are UTC"`
 	Task    ID      `json:"task,omitzero" doc:"the task that it waits for"`
 	Run     ID      `json:"run,omitzero" doc:"the run that waits, runs or failed"`
@@ -21,6 +21,7 @@ const (
 	WhyRunning         WhyCode = "running"          // a run works on it
 	WhyClaimed         WhyCode = "claimed"          // somebody works on it
 	WhyPaused          WhyCode = "paused"           // the yard or its owner is paused
+	WhyBudget          WhyCode = "budget"           // the budget of the day is used up
 	WhyApproval        WhyCode = "approval"         // a run waits for a reviewer
 	WhyQueued          WhyCode = "queued"           // a run waits for its place or its time
 	WhyNoWorker        WhyCode = "no_worker"        // a run waits for a worker, and none has asked lately

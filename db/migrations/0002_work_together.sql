@@ -109,3 +109,22 @@ BEGIN SELECT raise(ABORT, 'a permission is decided once'); END;
 CREATE TRIGGER permissions_kept BEFORE DELETE ON permissions
 BEGIN SELECT raise(ABORT, 'permissions are kept for ever'); END;
 -- +goose StatementEnd
+
+-- What was used a day (its start, UTC), counted as it is told: budgets and the
+-- usage report read these sums.
+CREATE TABLE usage_days (
+  day        INTEGER NOT NULL,
+  agent      TEXT NOT NULL,
+  model      TEXT NOT NULL,
+  runs       INTEGER NOT NULL, -- that ended
+  tool_calls INTEGER NOT NULL,
+  tokens_in  INTEGER NOT NULL,
+  tokens_out INTEGER NOT NULL,
+  cost_usd   REAL NOT NULL,
+  estimated  INTEGER NOT NULL,
+  PRIMARY KEY (day, agent, model)
+) STRICT, WITHOUT ROWID;
+INSERT INTO usage_days
+SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(coalesce(json_extract(usage, '$.toolCalls'), 0)),
+ sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)), 0
+FROM runs WHERE ended_at IS NOT NULL AND started_at IS NOT NULL GROUP BY d, agent, model;

@@ -1,0 +1,46 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+func (f *flight) uses(tokens string) {
+	f.sink.Event(runner.Event{Type: runner.EventUsage, Data: json.RawMessage(`{"tokensIn":` + tokens + `}`)})
+}
+
+func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, setup{agents: map[string]string{"coder": "max_tokens: 1000"}})
+	y.create("coder")
+	f := y.next()
+	f.uses("400")
+	y.eventually("its use stands in its row", func() bool { return y.run(f.RunID).Usage.TokensIn == 400 })
+	f.uses("601")
+	t.Run("over its limit it fails and its program is stopped", func(t *testing.T) {
+		r := y.awaitRun(f.RunID, "failed/tokens")
+		if r.Reason != "It used 1001 tokens of at most 1000" {
+			t.Errorf("reason %q", r.Reason)
+		}
+		select {
+		case <-f.ctx.Done():
+		case <-time.After(patience):
+			t.Fatal("the program goes on")
+		}
+		if cause := context.Cause(f.ctx); cause != runner.ErrCanceled {
+			t.Errorf("stopped for %v", cause)
+		}
+	})
+	t.Run("how its program then ended changes nothing", func(t *testing.T) {
+		f.land(runner.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
+		y.eventually("it is gone", func() bool { return len(y.busy()) == 0 })
+		if r := y.run(f.RunID); r.State().String() != "failed/tokens" {
+			t.Errorf("%s", r.State())
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package service
+
+import (
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// budgetsOf returns the budgets of the day that bound an agent and are set:
+// its own, then the yard's, each with what is used of it.
+func (s *Service) budgetsOf(rx *db.Rx, agent string) ([]task.Budget, error) {
+	var list []task.Budget
+	if def, ok := s.agents.Agent(agent); ok && agent != "" {
+		list = append(list, task.Budget{Agent: agent, MaxTokens: def.MaxTokensPerDay, MaxCostUSD: def.MaxCostUSDPerDay})
+	}
+	list = append(list, task.Budget{MaxTokens: s.cfg.Budget.MaxTokens, MaxCostUSD: s.cfg.Budget.MaxCostUSD})
+	set := list[:0]
+	for _, b := range list {
+		if !b.Set() {
+			continue
+		}
+		u, err := rx.UsedToday(b.Agent)
+		if err != nil {
+			return nil, err
+		}
+		b.Tokens, b.CostUSD, b.Estimated, b.Until = u.Tokens(), u.CostUSD, u.Estimated, task.DayOf(rx.Now).Add(24*time.Hour)
+		set = append(set, b)
+	}
+	return set, nil
+}
+
+// overBudget returns the budget that lets an agent start nothing today, or nil.
+func (s *Service) overBudget(rx *db.Rx, agent string) (*task.Budget, error) {
+	list, err := s.budgetsOf(rx, agent)
+	for i := range list {
+		if list[i].Over() != "" {
+			return &list[i], err
+		}
+	}
+	return nil, err
+}
+
+// affordable leaves out the agents whose budget, or the yard's, is used up,
+// and returns when the next day begins if there are such.
+func (t *tx) affordable(agents []string) (list []string, until task.Time, err error) {
+	for _, id := range agents {
+		b, err := t.s.overBudget(&t.Rx, id)
+		if err != nil {
+			return nil, 0, err
+		}
+		if b == nil {
+			list = append(list, id)
+		} else {
+			until = b.Until
+		}
+	}
+	return list, until, nil
+}
+
+// used notes what lines of its transcript tell of a running run's use, and
+// ends it when that is over one of its limits, or over a budget of the day.
+func (t *tx) used(r *task.Run, lines []task.Message) error {
+	now := r.Usage
+	for _, m := range lines {
+		now = now.Plus(task.ToldUse(m.Type, m.Data))
+	}
+	if now == r.Usage {
+		return nil
+	}
+	if err := t.SetUsage(r, now); err != nil {
+		return err
+	}
+	more := now.Tokens() > r.Usage.Tokens() || now.CostUSD > r.Usage.CostUSD
+	r.Usage = now
+	if !more {
+		return nil
+	}
+	below, err := t.UseBelow(r.ID)
+	if err != nil {
+		return err
+	}
+	if phase, reason := r.Limits.Over(now.Plus(below)); phase != "" {
+		if below.Tokens() > 0 || below.CostUSD > 0 {
+			reason += ", what it delegated included"
+		}
+		if err := t.endOver(r, phase, reason); err != nil {
+			return err
+		}
+	}
+	return t.keepBudgets(r)
+}
+
+// endOver ends a running run that used too much, and stops its program.
+func (t *tx) endOver(r *task.Run, phase task.Phase, reason string) error {
+	f := Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason, Usage: r.Usage}
+	if err := t.finish(r, f); err != nil {
+		return err
+	}
+	t.stop = append(t.stop, stopOrder{r.ID, ErrStopCanceled})
+	return nil
+}
+
+// keepBudgets ends what runs although the use of r has used a budget up, and
+// has people told of that once a day.
+func (t *tx) keepBudgets(r *task.Run) error {
+	b, err := t.s.overBudget(&t.Rx, r.Agent)
+	if err != nil || b == nil {
+		return err
+	}
+	if err := t.tellBudget(b, r.TaskID); err != nil {
+		return err
+	}
+	list, err := t.Running()
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		if b.Agent != "" && o.Agent != b.Agent {
+			continue
+		}
+		// The end of one run may have ended another.
+		now, err := t.Run(o.ID)
+		if err != nil {
+			return err
+		}
+		if now.Status == task.RunRunning {
+			if err := t.endOver(now, b.Over(), "The "+b.Message()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func budgetKey(agent string) string { return "budget told:" + agent }
+
+// tellBudget puts a notice into the thread of an open task, once a day for
+// each budget.
+func (t *tx) tellBudget(b *task.Budget, id task.ID) error {
+	today := task.DayOf(t.Now).String()
+	told, err := t.Setting(budgetKey(b.Agent))
+	if err != nil || told == today {
+		return err
+	}
+	k, err := t.TaskBare(id)
+	if err != nil || k.Status.Archived() {
+		return err
+	}
+	m, err := t.say(id, task.KindNotice, task.System, "The "+b.Message()+". No run of it starts before that; queued runs stay.")
+	if err != nil {
+		return err
+	}
+	if err := t.InsertNotice(m, id); err != nil {
+		return err
+	}
+	if err := t.event(task.EvNotified, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {
+		return err
+	}
+	return t.SetSetting(budgetKey(b.Agent), today)
+}

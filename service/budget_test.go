@@ -1,0 +1,195 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// uses has a run tell of tokens and of dollars.
+func (y *yard) uses(st *Start, tokens int, cost float64) {
+	y.t.Helper()
+	ok(y.t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
+		{Type: "tool_call", Content: "x"},
+		{Type: "usage", Data: fmt.Appendf(nil, `{"tokensIn":%d,"costUsd":%g}`, tokens, cost)},
+	}))
+}
+
+func (y *yard) usage(by string) task.UsageReport {
+	y.t.Helper()
+	return must[task.UsageReport](y.t)(y.s.Usage(y.ctx(), vera, by, 0, 0))
+}
+
+func TestARunningRunShowsItsUse(t *testing.T) {
+	y := newYard(t)
+	st := y.atWork("coder")
+	y.uses(st, 100, 0.5)
+	y.uses(st, 20, 0.25)
+	equal(t, "use", y.run(st.Run.ID).Usage, task.Usage{ToolCalls: 2, TokensIn: 120, CostUSD: 0.75})
+	t.Run("what the runner says at the end counts, and the day counts it once", func(t *testing.T) {
+		f := completed("done")
+		f.Usage = task.Usage{ToolCalls: 2, TokensIn: 130, TokensOut: 10, CostUSD: 0.75}
+		y.finish(st, f)
+		equal(t, "use", y.run(st.Run.ID).Usage, f.Usage)
+		equal(t, "total", y.usage("day").Total, task.UsageRow{Key: "total", Runs: 1, ToolCalls: 2, TokensIn: 130, TokensOut: 10, CostUSD: 0.75})
+	})
+	t.Run("a run that is cut keeps what it had used", func(t *testing.T) {
+		st := y.atWork("coder")
+		y.uses(st, 7, 0)
+		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""))
+		equal(t, "use", y.run(st.Run.ID).Usage.TokensIn, 7)
+	})
+	t.Run("an estimate gives way to what the runner says at the end, and is marked before", func(t *testing.T) {
+		st := y.atWork("coder")
+		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":999,"estimated":true}`)}}))
+		equal(t, "estimated", y.run(st.Run.ID).Usage.Estimated, true)
+		f := completed("done")
+		f.Usage = task.Usage{TokensIn: 500}
+		y.finish(st, f)
+		equal(t, "use", y.run(st.Run.ID).Usage, f.Usage)
+	})
+	t.Run("what a program makes up adds nothing", func(t *testing.T) {
+		st := y.atWork("coder")
+		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":-5,"costUsd":-1}`)}, {Type: "usage", Data: []byte(`"x"`)}}))
+		equal(t, "use", y.run(st.Run.ID).Usage, task.Usage{})
+	})
+}
+
+func TestARunOverItsLimitEndsAndSaysHowMuch(t *testing.T) {
+	for _, tt := range []struct {
+		name, line, state, reason string
+		tokens                    int
+		cost                      float64
+	}{
+		{"tokens", "max_tokens: 100", "failed/tokens", "It used 101 tokens of at most 100", 101, 0},
+		{"cost", "max_cost_usd: 1", "failed/cost", "It cost 1.5000 USD of at most 1.0000", 1, 1.5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			y := newYard(t)
+			y.define("coder", definition("tools: read", "runner: script", tt.line))
+			st := y.atWork("coder")
+			stopped := make(chan error, 1)
+			y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
+			y.uses(st, tt.tokens, tt.cost)
+			r := y.run(st.Run.ID)
+			equal(t, "state", r.State().String(), tt.state)
+			equal(t, "reason", r.Reason, tt.reason)
+			equal(t, "use", r.Usage.TokensIn, tt.tokens)
+			equal(t, "program stopped for", <-stopped, ErrStopCanceled)
+		})
+	}
+	t.Run("what it delegated counts", func(t *testing.T) {
+		y := delegating(t)
+		_, st, own := y.inRun("boss") // 1000 tokens
+		y.delegate(own, task.Delegation{})
+		child := y.start()
+		f := completed("done")
+		f.Usage = task.Usage{TokensIn: 600}
+		y.finish(child, f)
+		y.uses(st, 500, 0)
+		r := y.run(st.Run.ID)
+		equal(t, "state", r.State().String(), "failed/tokens")
+		equal(t, "reason", r.Reason, "It used 1100 tokens of at most 1000, what it delegated included")
+	})
+}
+
+func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
+	y := newYard(t, wakes)
+	y.define("coder", definition("tools: read", "runner: script", "max_parallel: 2", "max_cost_usd_per_day: 5"))
+	st, beside := y.atWork("coder"), y.atWork("coder")
+	other := y.atWork("reviewer")
+	y.uses(st, 10, 4.99)
+	equal(t, "under the budget", y.run(st.Run.ID).Status, task.RunRunning)
+	y.uses(st, 10, 0.03)
+	const words = "budget of coder for today is used up: $5.02 of $5.00, until 00:00 UTC"
+	t.Run("its runs end and say how much of what", func(t *testing.T) {
+		for _, id := range []task.ID{st.Run.ID, beside.Run.ID} {
+			equal(t, "state", y.run(id).State().String(), "failed/cost")
+			equal(t, "reason", y.run(id).Reason, "The "+words)
+		}
+		equal(t, "another agent's", y.run(other.Run.ID).Status, task.RunRunning)
+	})
+	t.Run("nothing of it starts, and what is queued stays", func(t *testing.T) {
+		y.forward(2 * time.Hour)
+		y.nothingStarts()
+		equal(t, "retry", y.openRun(st.Run.TaskID).State().String(), "pending/queued")
+		_, later, err := y.s.NextRun(y.ctx(), nil)
+		ok(t, err)
+		equal(t, "next look", later.String(), "2026-03-03T00:00:00.000Z")
+	})
+	t.Run("it is told why", func(t *testing.T) {
+		why := must[[]task.Reason](t)(y.s.Why(y.ctx(), maya, st.Run.TaskID))
+		equal(t, "code", why[0].Code, task.WhyBudget)
+		equal(t, "message", why[0].Message, "The "+words+".")
+	})
+	t.Run("a tick leaves a receipt", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+		sched := must[SchedulerState](t)(y.s.Scheduler(y.ctx(), maya))
+		found := false
+		for _, sk := range sched.Skips {
+			found = found || sk.TaskID == k.ID && sk.Reason == "budget" && sk.Detail == words
+		}
+		equal(t, "receipt", found, true)
+	})
+	t.Run("one notice a day", func(t *testing.T) {
+		b := y.inbox()
+		equal(t, "notices", b.Totals.Notices, 1)
+		equal(t, "text", strings.Contains(b.Notices[0].Text, words), true)
+	})
+	t.Run("the next day it goes on", func(t *testing.T) {
+		y.forward(24 * time.Hour)
+		y.start()
+	})
+	y.chain()
+}
+
+func TestTheYardHasABudget(t *testing.T) {
+	y := newYard(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 100} })
+	st, other := y.atWork("coder"), y.atWork("reviewer")
+	f := completed("done")
+	f.Usage = task.Usage{TokensIn: 90, TokensOut: 10}
+	y.finish(st, f)
+	equal(t, "the run that used it", y.run(st.Run.ID).Status, task.RunCompleted)
+	r := y.run(other.Run.ID)
+	equal(t, "what runs beside", r.State().String(), "failed/tokens")
+	equal(t, "reason", r.Reason, "The budget of the yard for today is used up: 100 of 100 tokens, until 00:00 UTC")
+	y.forward(time.Hour)
+	y.nothingStarts()
+	equal(t, "notices", y.inbox().Totals.Notices, 1)
+}
+
+func TestUsageBySomething(t *testing.T) {
+	y := newYard(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 1000} })
+	a, b := y.atWork("coder"), y.atWork("reviewer")
+	y.uses(a, 10, 1)
+	y.uses(b, 20, 2)
+	y.finish(a, completed("done"))
+	for by, want := range map[string]string{
+		"day": "2026-03-02:30", "agent": "reviewer:20 coder:10", "model": ":30", "task": a.Run.TaskID.String() + ":10",
+	} {
+		t.Run("by "+by, func(t *testing.T) {
+			var got []string
+			for _, r := range y.usage(by).Rows {
+				got = append(got, fmt.Sprintf("%s:%d", r.Key, r.TokensIn))
+			}
+			equal(t, "rows", strings.Join(got, " "), want)
+		})
+	}
+	t.Run("with the budgets", func(t *testing.T) {
+		list := y.usage("").Budgets
+		equal(t, "budgets", len(list), 1)
+		equal(t, "used", list[0].Tokens, 30)
+	})
+	t.Run("bad questions are refused", func(t *testing.T) {
+		_, err := y.s.Usage(y.ctx(), vera, "moon", 0, 0)
+		refused(t, err, task.CodeInvalidField, "by")
+		_, err = y.s.Usage(y.ctx(), vera, "day", 5, 4)
+		refused(t, err, task.CodeInvalidField, "from")
+		_, err = y.s.Usage(y.ctx(), vera, "day", 1, y.s.Now())
+		refused(t, err, task.CodeInvalidField, "366 days")
+	})
+}

@@ -1,0 +1,87 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// UsageBy lists what Usage may sum up by.
+var UsageBy = []string{"day", "agent", "model", "task"}
+
+const (
+	maxUsageRows = 500
+	maxUsageDays = 366
+)
+
+// Usage sums what was used, by "day" (or ""), "agent", "model" or "task".
+// Days, agents and models count use as it is told, in whole days, UTC; tasks
+// count the runs that ended. A zero to is now, a zero from 30 days before to.
+// Errors: unknown by, more than 366 days.
+func (s *Service) Usage(ctx context.Context, a task.Actor, by string, from, to task.Time) (out task.UsageReport, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return out, err
+	}
+	if by == "" {
+		by = UsageBy[0]
+	}
+	if to == 0 {
+		to = s.Now()
+	}
+	if from == 0 {
+		from = task.DayOf(to.Add(-29 * 24 * time.Hour))
+	}
+	var p task.Problems
+	if !slices.Contains(UsageBy, by) {
+		p.Add("by", "must be one of day, agent, model, task")
+	}
+	if to < from || to.Sub(from) > maxUsageDays*24*time.Hour {
+		p.Add("from", "must be at most %d days before to, and not after it", maxUsageDays)
+	}
+	if err := p.Err(); err != nil {
+		return out, err
+	}
+	out = task.UsageReport{By: by, From: from, To: to, Rows: []task.UsageRow{}, Budgets: []task.Budget{}}
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error { return s.readUsage(rx, &out) })
+	for _, r := range out.Rows {
+		t := &out.Total
+		t.Runs, t.ToolCalls, t.TokensIn, t.TokensOut = t.Runs+r.Runs, t.ToolCalls+r.ToolCalls, t.TokensIn+r.TokensIn, t.TokensOut+r.TokensOut
+		t.CostUSD, t.Estimated = t.CostUSD+r.CostUSD, t.Estimated || r.Estimated
+	}
+	out.Total.Key = "total"
+	return out, err
+}
+
+func (s *Service) readUsage(rx *db.Rx, out *task.UsageReport) error {
+	var rows []task.UsageRow
+	var err error
+	if out.By == "task" {
+		rows, err = rx.TaskUsage(out.From, out.To+1, maxUsageRows)
+	} else {
+		rows, err = rx.Usage(out.By, task.DayOf(out.From), out.To+1, maxUsageRows)
+	}
+	if err != nil {
+		return err
+	}
+	out.Rows = append(out.Rows, rows...)
+	yard, err := s.budgetsOf(rx, "")
+	if err != nil {
+		return err
+	}
+	out.Budgets = append(out.Budgets, yard...)
+	for _, def := range s.agents.Agents() {
+		list, err := s.budgetsOf(rx, def.ID)
+		if err != nil {
+			return err
+		}
+		for _, b := range list {
+			if b.Agent != "" {
+				out.Budgets = append(out.Budgets, b)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Final is the use of a run that ends: what its runner says at the end, but not
+// less tokens and cost than were told on the way, unless they were estimated.
+func (u Usage) Final(end Usage) Usage {
+	if end == (Usage{}) {
+		return u
+	}
+	if u.Estimated {
+		return end
+	}
+	if end.ToolCalls == 0 {
+		end.ToolCalls = u.ToolCalls
+	}
+	return Usage{
+		ToolCalls: end.ToolCalls, TokensIn: max(u.TokensIn, end.TokensIn), TokensOut: max(u.TokensOut, end.TokensOut),
+		CostUSD: max(u.CostUSD, end.CostUSD), TokensCached: max(u.TokensCached, end.TokensCached), Estimated: end.Estimated,
+	}
+}
+
+// ToldUse is what a line of a transcript adds to the use of its run. Lines that
+// are not as they should be add nothing: they are a program's own words.
+func ToldUse(typ string, data []byte) Usage {
+	switch typ {
+	case "tool_call":
+		return Usage{ToolCalls: 1}
+	case "usage":
+		var d struct {
+			TokensIn     float64 `json:"tokensIn"`
+			TokensOut    float64 `json:"tokensOut"`
+			TokensCached float64 `json:"tokensCached"`
+			CostUSD      float64 `json:"costUsd"`
+			Estimated    bool    `json:"estimated"`
+		}
+		if json.Unmarshal(data, &d) == nil {
+			return Usage{TokensIn: bounded(d.TokensIn), TokensOut: bounded(d.TokensOut), TokensCached: bounded(d.TokensCached), CostUSD: min(max(d.CostUSD, 0), 1e9), Estimated: d.Estimated}
+		}
+	}
+	return Usage{}
+}
+
+func bounded(n float64) int { return int(min(max(n, 0), 1e12)) }
+
+// Over tells which limit of a run its use is over, in a sentence; "" when none.
+func (l Limits) Over(u Usage) (Phase, string) {
+	switch {
+	case l.MaxTokens > 0 && u.Tokens() > l.MaxTokens:
+		return PhaseTokens, fmt.Sprintf("It used %d tokens of at most %d", u.Tokens(), l.MaxTokens)
+	case l.MaxCostUSD > 0 && u.CostUSD > l.MaxCostUSD:
+		return PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", u.CostUSD, l.MaxCostUSD)
+	}
+	return "", ""
+}
+
+// Budget is what an agent, or the whole yard, may use a day, UTC, and what it
+// has used today. Zero bounds are none.
+type Budget struct {
+	Agent      string  `json:"agent,omitempty" doc:"absent: the whole yard"`
+	MaxTokens  int     `json:"maxTokensPerDay,omitzero"`
+	MaxCostUSD float64 `json:"maxCostUsdPerDay,omitzero"`
+	Tokens     int     `json:"tokens"`
+	CostUSD    float64 `json:"costUsd"`
+	Estimated  bool    `json:"estimated,omitzero" doc:"true: in part estimated by a runner"`
+	Until      Time    `json:"until" doc:"when the next day begins"`
+}
+
+// Set tells whether there is a bound at all.
+func (b *Budget) Set() bool { return b.MaxTokens > 0 || b.MaxCostUSD > 0 }
+
+// Over returns the phase of a run that ends because nothing is left, "" while
+// something is.
+func (b *Budget) Over() Phase {
+	switch {
+	case b.MaxCostUSD > 0 && b.CostUSD >= b.MaxCostUSD:
+		return PhaseCost
+	case b.MaxTokens > 0 && b.Tokens >= b.MaxTokens:
+		return PhaseTokens
+	}
+	return ""
+}
+
+// Message says how much of what is used up, and until when.
+func (b *Budget) Message() string {
+	who := b.Agent
+	if who == "" {
+		who = "the yard"
+	}
+	amount := fmt.Sprintf("%d of %d tokens", b.Tokens, b.MaxTokens)
+	if b.Over() == PhaseCost {
+		amount = fmt.Sprintf("$%.2f of $%.2f", b.CostUSD, b.MaxCostUSD)
+	}
+	if b.Estimated {
+		amount += " (in part estimated)"
+	}
+	return "budget of " + who + " for today is used up: " + amount + ", until 00:00 UTC"
+}
+
+// DayOf is the start of the day, UTC, of a moment.
+func DayOf(t Time) Time { return TimeOf(t.Std().UTC().Truncate(24 * time.Hour)) }
+
+// UsageRow is what a day, an agent, a model or a task used.
+type UsageRow struct {
+	Key       string  `json:"key" doc:"day as 2026-01-31 (UTC), agent id, model, or task id"`
+	Title     string  `json:"title,omitempty" doc:"of the task"`
+	Runs      int     `json:"runs" doc:"runs that ended"`
+	ToolCalls int     `json:"toolCalls"`
+	TokensIn  int     `json:"tokensIn"`
+	TokensOut int     `json:"tokensOut"`
+	CostUSD   float64 `json:"costUsd"`
+	Estimated bool    `json:"estimated" doc:"true: in part estimated by a runner"`
+}
+
+// UsageReport is the use within a time, by something.
+type UsageReport struct {
+	By      string     `json:"by" enum:"day,agent,model,task"`
+	From    Time       `json:"from"`
+	To      Time       `json:"to"`
+	Rows    []UsageRow `json:"rows" doc:"days in order; else the costliest first, at most 500"`
+	Total   UsageRow   `json:"total" doc:"of these rows"`
+	Budgets []Budget   `json:"budgets" doc:"the budgets of the day, and what is used of them"`
+}
