@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,6 +14,13 @@ import (
 
 	"github.com/robfig/cron/v3"
 )
+
+func absolutePath(s string) error {
+	if err := notEmpty(s); err != nil || filepath.IsAbs(s) {
+		return err
+	}
+	return errors.New("must be an absolute path")
+}
 
 func notEmpty(s string) error {
 	if strings.TrimSpace(s) == "" {

@@ -26,10 +26,14 @@ func (a *ACP) Weaker(tools []string) (string, bool) {
 	if slices.Contains(tools, "bash") {
 		beyond = lacks(tools, "fetch")
 	}
-	if len(beyond) == 0 {
-		return "", false
+	sentence := ""
+	if len(beyond) > 0 {
+		sentence = "The agent asks before a call only when it wants to: it could also use " + strings.Join(beyond, ", ") + "."
 	}
-	return "The agent asks before a call only when it wants to: it could also use " + strings.Join(beyond, ", ") + ".", !a.AcceptWeaker
+	if ok, why := a.Confine.works(); !ok {
+		sentence = strings.TrimSpace(sentence + " It could write wherever the account of the server may (" + why + ").")
+	}
+	return sentence, sentence != "" && !a.AcceptWeaker
 }
 
 // Run starts the agent, gives it one prompt and returns when nothing of it is

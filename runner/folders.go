@@ -23,9 +23,17 @@ func makeFolders(spec Spec) (work string, err error) {
 		}
 	}
 	if spec.Plan.Workspace == "" {
-		return filepath.Join(spec.Dir, "work"), nil
+		return workOf(spec), nil
 	}
 	return spec.Plan.Workspace, checkWorkspace(spec.Plan.Workspace)
+}
+
+// workOf is the working folder of a run.
+func workOf(spec Spec) string {
+	if spec.Plan.Workspace != "" {
+		return spec.Plan.Workspace
+	}
+	return filepath.Join(spec.Dir, "work")
 }
 
 func checkWorkspace(path string) error {

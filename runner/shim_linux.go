@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"taskyard/runner/confine"
 )
 
 // leftoverGrace bounds the time that processes get which outlive the program.
@@ -27,6 +29,7 @@ type shim struct {
 	exits   chan mainExit    // the program has ended
 	empty   chan struct{}    // closed when nothing is left below
 	report  report           // what will be said at the end
+	rules   *confine.Rules   // which files the program may change; nil: any
 	kill    <-chan time.Time // when patience with TERM ends
 	pass    <-chan time.Time // when to look again while killing
 	give    <-chan time.Time // when patience with KILL ends
@@ -38,12 +41,20 @@ type mainExit struct{ status unix.WaitStatus }
 // ShimMain is the body of the hidden subcommand: it starts a program, keeps
 // every process of it below itself, and ends them all when the program ends,
 // when the server says so, or when the server is gone. args are the command
-// line after ShimArg: the grace in milliseconds, then the program and its
-// arguments. It returns the exit code of the shim, not of the program.
+// line after ShimArg: the grace in milliseconds, rules as JSON where the program
+// is to be confined, then the program and its arguments. It returns the exit
+// code of the shim, not of the program.
 func ShimMain(args []string) (exitCode int) {
+	if len(args) > 0 && args[0] == shellArg {
+		return shellMain(args[1:])
+	}
 	// The program gets a death signal that is bound to this very thread.
 	runtime.LockOSThread()
-	s, err := newShim(args)
+	rules, args, err := takeRules(args)
+	var s *shim
+	if err == nil {
+		s, err = newShim(args)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "taskyard: "+ShimArg+" is started by the server only:", err)
 		return 2
@@ -52,6 +63,7 @@ func ShimMain(args []string) (exitCode int) {
 		s.tell(report{StartError: "the server is gone"})
 		return 1
 	}
+	s.rules = rules
 	if err := s.start(args[1:]); err != nil {
 		s.tell(report{StartError: err.Error()})
 		return 1
@@ -111,6 +123,9 @@ func (s *shim) tell(r report) {
 // start makes the program, in a session of its own, and lets go of its pipes,
 // so that their other ends see when it closes them.
 func (s *shim) start(argv []string) error {
+	if err := hold(s.rules); err != nil {
+		return fmt.Errorf("it cannot be confined: %w", err)
+	}
 	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
