@@ -68,3 +68,102 @@ func outsideFile(t *testing.T) string {
 	}
 	return file
 }
+
+func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
+	t.Parallel()
+	t.Run("a denied call is recorded, and the agent told", func(t *testing.T) {
+		t.Parallel()
+		y := newClaudeYard(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I could not read it."))
+		id := y.begin()
+		y.decide(y.asks(), "deny", map[string]any{"reason": "not that file"})
+		y.want(y.ended(id), "completed|ended||I could not read it.")
+		y.want(strings.Join(y.results(), "\n"), "", "It was not permitted. A person denied this call: not that file")
+		y.want(y.told(), "", "Warning: calls were refused: Read")
+		if got := y.rows("SELECT tool, decision, decided_by, message FROM permissions"); len(got) != 1 || !strings.HasPrefix(got[0], "Read|denied|") || !strings.HasSuffix(got[0], "|not that file") {
+			t.Errorf("permissions %q", got)
+		}
+	})
+	t.Run("an allowed call is made", func(t *testing.T) {
+		t.Parallel()
+		y := newClaudeYard(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I read it."))
+		id := y.begin()
+		y.decide(y.asks(), "allow", map[string]any{})
+		y.want(y.ended(id), "completed|ended||I read it.")
+		y.want(strings.Join(y.results(), "\n"), "", "of somebody else")
+	})
+	t.Run("what it may not write it need not ask for", func(t *testing.T) {
+		t.Parallel()
+		file := outsideFile(t)
+		y := newClaudeYard(t, realSetup{}, doing("Write", map[string]any{"file_path": file + ".new", "content": "x"}), bashing("cd . && echo bad > "+file), saying("I could not."))
+		id := y.begin()
+		y.decide(y.asks(), "allow", map[string]any{}) // of Bash, which asks by itself
+		y.want(y.ended(id), "completed|ended||I could not.")
+		y.want(strings.Join(y.results(), "\n"), "", "nobody can permit it", "Permission denied")
+		if b, err := os.ReadFile(file); err != nil || string(b) != "of somebody else\n" {
+			t.Errorf("the file is %q, %v", b, err)
+		}
+	})
+	t.Run("the network is closed to its commands, and open where the definition says so", func(t *testing.T) {
+		t.Parallel()
+		for _, definition := range []string{"", "network: true\n"} {
+			m := modeltest.New(t)
+			connect := fmt.Sprintf("exec 3<>/dev/tcp/%s && echo connected", strings.Replace(strings.TrimPrefix(m.URL, "http://"), ":", "/", 1))
+			y := newClaudeYard(t, realSetup{definition: definition}, bashing(connect), saying("Done."))
+			y.want(y.carriesOut(), "completed|ended||Done.")
+			if got := strings.Join(y.results(), "\n"); strings.Contains(got, "connected") != (definition != "") {
+				t.Errorf("with %q: %s", definition, got)
+			}
+		}
+	})
+}
+
+func TestCanceledRealClaudeLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	y := newClaudeYard(t, realSetup{}, bashing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 100"), saying("Done."))
+	id := y.begin()
+	y.exists("begun")
+	y.cancels(id)
+}
+
+func TestRealClaudeKeepsItsLimits(t *testing.T) {
+	t.Parallel()
+	greedy := bashing("true")
+	greedy.Usage = modeltest.Usage{In: 900_000, Out: 90_000}
+	greedy.Times = 100
+	for _, tt := range []struct{ limit, want, words string }{
+		{"max_tokens: 1000", "failed|tokens|", "of at most 1000"},
+		{"max_cost_usd: 0.01", "failed|cost|", "USD of at most 0.01"},
+		{"max_turns: 2", "failed|turns|", "turns of at most 2"},
+	} {
+		t.Run(tt.limit, func(t *testing.T) {
+			t.Parallel()
+			y := newClaudeYard(t, realSetup{definition: tt.limit + "\n"}, greedy)
+			y.want(y.carriesOut(), tt.want, tt.words)
+		})
+	}
+}
+
+func TestRealClaudeFails(t *testing.T) {
+	t.Parallel()
+	t.Run("a refused key for good", func(t *testing.T) {
+		t.Parallel()
+		y := newClaudeYard(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
+		y.want(y.carriesOut(), "failed|auth|The credentials are missing or refused", "ANTHROPIC_API_KEY")
+		if got := y.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
+			t.Errorf("runs and failures %q", got)
+		}
+	})
+	t.Run("an empty answer is no result", func(t *testing.T) {
+		t.Parallel()
+		y := newClaudeYard(t, realSetup{}, modeltest.Step{Times: 100})
+		y.want(y.carriesOut(), "failed|error|It ended without a result")
+	})
+	t.Run("an agent with bash is refused where nothing holds it, with the remedy", func(t *testing.T) {
+		t.Parallel()
+		y := newClaudeYard(t, realSetup{runner: "confine = false\n"}, saying("Done."))
+		y.want(y.carriesOut(), "failed|error|", "confine = false", "Set accept_weaker = true in the section of this runner")
+		if n := len(y.model.Requests()); n != 0 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
