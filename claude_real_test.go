@@ -167,3 +167,23 @@ func TestRealClaudeFails(t *testing.T) {
 		}
 	})
 }
+
+func TestRealClaudeGoesOnAfterACut(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []string{"the server was killed", "the server stopped"} {
+		t.Run(cut, func(t *testing.T) {
+			t.Parallel()
+			y := newClaudeYard(t, realSetup{private: true, attempts: 3},
+				bashing("echo one > notes.txt && pwd"),
+				bashing("echo begun >> notes.txt; sleep 100"),
+				bashing("cat notes.txt && pwd"),
+				saying("It was one."))
+			y.goesOn(cut, 2)
+			y.want(y.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
+			y.want(strings.Join(y.results(), "\n"), "", "one\nbegun\n") // written before the cut, read after it
+			if got := y.results(); len(got) < 2 || !strings.HasSuffix(strings.TrimSpace(got[len(got)-1]), strings.TrimSpace(got[0])) {
+				t.Errorf("the model was told %q: other folders, or not the same conversation", got)
+			}
+		})
+	}
+}

@@ -184,3 +184,38 @@ func (y *realYard) results() (list []string) {
 	}
 	return list
 }
+
+// goesOn begins a task, cuts its run after so many answers of the model, and
+// waits for the end of what the next server makes of it.
+func (y *realYard) goesOn(cut string, answers int) {
+	y.t.Helper()
+	y.begin()
+	eventually(y.t, patience, "the command of the last answer runs", func() bool {
+		found, _ := filepath.Glob(filepath.Join(y.data, "runs", "*", "work", "notes.txt"))
+		if len(found) != 1 || len(y.model.Turns()) < answers {
+			return false
+		}
+		b, err := os.ReadFile(found[0])
+		return err == nil && strings.Contains(string(b), "begun")
+	})
+	session := y.rows("SELECT session FROM runs")[0]
+	if session == "" {
+		y.t.Error("no session is noted")
+	}
+	if cut == "the server stopped" {
+		if code := y.term(); code != 0 {
+			y.t.Errorf("exit code %d", code)
+		}
+	} else {
+		y.kill()
+	}
+	y.start()
+	eventually(y.t, patience, "the run ends", func() bool {
+		return y.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
+	})
+	for _, got := range y.rows("SELECT session, folder FROM runs") {
+		if got != session+"|run-1-1" {
+			y.t.Errorf("session and folder %q, want those of %s", got, session)
+		}
+	}
+}

@@ -116,14 +116,28 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	}
 	heard, deaf := j.heard(r, start.Run.ID)
 	defer deaf()
-	out, err := r.Run(ctx, runner.Spec{
+	spec := runner.Spec{
 		Lease: start.Run.Lease, Heard: heard, RunID: start.Run.ID, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
-		Dir: filepath.Join(j.opt.RunsDir, fmt.Sprintf("run-%d-%d", start.Run.ID, start.Run.Lease)), Secrets: j.opt.Secrets,
-	}, sink)
+		Dir: filepath.Join(j.opt.RunsDir, sink.folder), Secrets: j.opt.Secrets,
+	}
+	if start.Run.Session != "" {
+		spec.Session, spec.Former = start.Run.Session, spec.Dir
+	}
+	out, err := r.Run(ctx, spec, sink)
 	if err != nil {
 		j.log.Error("supervisor failed", "run_id", start.Run.ID, "error", err)
 	}
 	return out
+}
+
+// folderOf names the folder of a run's files: one of its own for each start, or
+// that of the start whose conversation this one goes on with. There lie the
+// files that it talks of.
+func folderOf(r *task.Run) string {
+	if r.Session != "" && r.Folder != "" && r.Folder == filepath.Base(r.Folder) {
+		return r.Folder
+	}
+	return fmt.Sprintf("run-%d-%d", r.ID, r.Lease)
 }
 
 // heard tells when the run shows signs of life by itself, for runners that

@@ -50,7 +50,7 @@ func (a *ACP) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
 	defer t.permits.Wait() // nothing of a run outlives it
 	defer stopAsking()
 	return session{
-		program: a.Program, env: map[string]string{},
+		program: a.Program, args: func() ([]string, error) { return nil, nil }, env: map[string]string{},
 		speak: func(p *protocol, work string) reader { return t.begin(p, work) },
 	}.run(ctx, spec, sink)
 }

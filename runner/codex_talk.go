@@ -15,12 +15,13 @@ const maxArtifacts = 100
 // codexTalk reads the lines of `codex exec --json`.
 type codexTalk struct {
 	*protocol
-	work      string // the working folder
-	thread    string // id of the conversation
-	over      bool   // turn.completed was seen
-	failure   string // what turn.failed said
-	trouble   string // the last error that was no note
-	last      string // the last message of the agent
+	work      string        // the working folder
+	thread    string        // id of the conversation
+	keeper    SessionKeeper // remembers it; may be nil
+	over      bool          // turn.completed was seen
+	failure   string        // what turn.failed said
+	trouble   string        // the last error that was no note
+	last      string        // the last message of the agent
 	artifacts []string
 	moved     bool // what Output was last given got anywhere
 }
@@ -64,8 +65,8 @@ func (t *codexTalk) line(kind lineKind, b []byte) {
 	}
 	switch l.Type {
 	case "thread.started":
-		t.thread = clean(l.ThreadID)
-		t.event(EventLog, "thread "+t.thread, map[string]any{"threadId": t.thread}, b)
+		t.begun(clean(l.ThreadID))
+		t.event(EventLog, "thread "+clean(l.ThreadID), map[string]any{"threadId": clean(l.ThreadID)}, b)
 	case "turn.completed":
 		t.over = true
 		t.event(EventUsage, "", map[string]any{"tokensIn": l.Usage.In, "tokensOut": l.Usage.Out}, b)
@@ -79,6 +80,17 @@ func (t *codexTalk) line(kind lineKind, b []byte) {
 	case "item.started", "item.completed":
 		if l.Item != nil {
 			t.item(l.Item, l.Type == "item.completed", b)
+		}
+	}
+}
+
+// begun notes the conversation. An odd name is no name of a file.
+func (t *codexTalk) begun(thread string) {
+	t.thread = ""
+	if sessionID.MatchString(thread) {
+		t.thread = thread
+		if t.keeper != nil {
+			t.keeper.Session(thread)
 		}
 	}
 }

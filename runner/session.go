@@ -31,7 +31,7 @@ func (p Program) probe(ctx context.Context, kind string) Probe {
 // session is one run of an agent's program.
 type session struct {
 	program Program
-	args    []string // after those of the program
+	args    func() ([]string, error) // after those of the program; called when the folders of the run exist
 	env     map[string]string
 	input   string
 	speak   func(p *protocol, work string) reader
@@ -48,6 +48,7 @@ func (s session) run(ctx context.Context, spec Spec, sink Sink) (Outcome, error)
 	}
 	st := newStopper()
 	return carryOut(ctx, launch{Argv: s.program.Argv, Env: vars, Grace: grace, Shim: s.program.Shim, Confine: s.program.Confine}, spec, sink, st, func() (reader, program, error) {
-		return s.speak(newProtocol(spec, sink, st), workOf(spec)), program{Argv: s.args, Input: s.input}, nil
+		args, err := s.args()
+		return s.speak(newProtocol(spec, sink, st), workOf(spec)), program{Argv: args, Input: s.input}, err
 	})
 }

@@ -276,6 +276,20 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 	})
 }
 
+// RunSession notes the conversation of a run's program and the folder that
+// holds it, for the next start to go on from should this one be cut. Error:
+// stale lease.
+func (s *Service) RunSession(ctx context.Context, id task.ID, lease int64, session, folder string) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.held(id, lease)
+		if err != nil || len(session) > task.MaxSession {
+			return err
+		}
+		_, err = t.SetSession(r.ID, lease, session, folder)
+		return err
+	})
+}
+
 // held returns a running run whose lease is the caller's.
 func (t *tx) held(id task.ID, lease int64) (*task.Run, error) {
 	r, err := t.Run(id)
@@ -459,11 +473,13 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 	if err != nil || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
-	var at task.Time
-	if f.State.Phase != task.PhaseLost {
-		at = t.Now.Add(t.s.cfg.Backoff(n - 1))
+	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, depth: r.Depth}
+	if f.State.Phase == task.PhaseLost {
+		next.session, next.folder = r.Session, r.Folder
+	} else {
+		next.notBefore = t.Now.Add(t.s.cfg.Backoff(n - 1))
 	}
-	_, err = t.createRun(k, def, newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, notBefore: at, depth: r.Depth})
+	_, err = t.createRun(k, def, next)
 	return err
 }
 
