@@ -81,6 +81,7 @@ func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) 
 		},
 		speak: func(p *protocol, work string) reader {
 			talk = newCodexTalk(p, work)
+			talk.maxTurns = spec.Plan.Limits.MaxTurns
 			talk.keeper, _ = sink.(SessionKeeper)
 			return talk
 		},

@@ -23,6 +23,9 @@ type codexTalk struct {
 	trouble   string        // the last error that was no note
 	last      string        // the last message of the agent
 	artifacts []string
+	maxTurns  int  // 0: no limit
+	turns     int  // begun so far
+	answered  bool // a call ended since the last turn began
 	moved     bool // what Output was last given got anywhere
 }
 
@@ -79,6 +82,7 @@ func (t *codexTalk) line(kind lineKind, b []byte) {
 		}
 	case "item.started", "item.completed":
 		if l.Item != nil {
+			t.countTurn(l.Item, l.Type == "item.completed")
 			t.item(l.Item, l.Type == "item.completed", b)
 		}
 	}
@@ -92,6 +96,23 @@ func (t *codexTalk) begun(thread string) {
 		if t.keeper != nil {
 			t.keeper.Session(thread)
 		}
+	}
+}
+
+// countTurn counts the turns of the model, of which Codex tells nothing: one
+// begins with the first thing that it does after a call has ended. Several
+// calls at once, which Codex makes one after another, count as so many.
+func (t *codexTalk) countTurn(it *codexItem, done bool) {
+	if it.Type == "error" || it.Type == "todo_list" {
+		return
+	}
+	if t.turns == 0 || t.answered && (!done || !it.told()) {
+		t.turns++
+		t.answered = false
+	}
+	t.answered = t.answered || done && it.isCall()
+	if t.maxTurns > 0 && t.turns > t.maxTurns {
+		t.st.Stop(failed(task.PhaseTurns, fmt.Sprintf("It began turn %d of at most %d", t.turns, t.maxTurns)))
 	}
 }
 
