@@ -127,16 +127,18 @@ func TestCanceledRealClaudeLeavesNoProcess(t *testing.T) {
 
 func TestRealClaudeKeepsItsLimits(t *testing.T) {
 	t.Parallel()
-	greedy := bashing("true")
-	greedy.Usage = modeltest.Usage{In: 900_000, Out: 90_000}
-	greedy.Times = 100
-	for _, tt := range []struct{ limit, want, words string }{
-		{"max_tokens: 1000", "failed|tokens|", "of at most 1000"},
-		{"max_cost_usd: 0.01", "failed|cost|", "USD of at most 0.01"},
-		{"max_turns: 2", "failed|turns|", "turns of at most 2"},
+	for _, tt := range []struct {
+		limit, want, words string
+		out                int // tokens a turn
+	}{
+		{"max_tokens: 1000", "failed|tokens|", "of at most 1000", 600},
+		{"max_cost_usd: 0.01", "failed|cost|", "USD of at most 0.01", 9000},
+		{"max_turns: 2", "failed|turns|", "turns of at most 2", 1},
 	} {
 		t.Run(tt.limit, func(t *testing.T) {
 			t.Parallel()
+			greedy := bashing("true")
+			greedy.Times, greedy.Usage.Out = 100, tt.out
 			y := newClaudeYard(t, realSetup{definition: tt.limit + "\n"}, greedy)
 			y.want(y.carriesOut(), tt.want, tt.words)
 		})
