@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"taskyard/runner/tree"
 	"taskyard/task"
 )
 
@@ -182,7 +183,7 @@ func (c *child) force() {
 func (c *child) sweep() int {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
-	killed, _ := killAll(ctx, func() []proc { return carriers(c.runID) })
+	killed, _ := tree.KillAll(ctx, func() []tree.Proc { return carriers(c.runID) })
 	return killed
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/runner/tree"
 	"taskyard/task"
 )
 
@@ -222,10 +223,10 @@ func TestKillOrphan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the sleeper has a child", func() bool { return len(descendants(p.PID)) == 1 })
+		eventually(t, "the sleeper has a child", func() bool { return len(tree.Below(p.PID)) == 1 })
 		t.Cleanup(func() {
-			for _, d := range descendants(p.PID) {
-				d.signal(syscall.SIGKILL)
+			for _, d := range tree.Below(p.PID) {
+				d.Signal(syscall.SIGKILL)
 			}
 		})
 		return c, p

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"taskyard/runner/tree"
 )
 
 // confined skips where the machine has no landlock that will do.
@@ -166,7 +168,7 @@ func gone(t *testing.T, text string) {
 	if err != nil {
 		t.Fatalf("no pid in %q", text)
 	}
-	if p, there := procOf(pid); there && !p.dead {
+	if p, there := tree.Read(pid); there && !p.Dead {
 		t.Errorf("process %d still runs", pid)
 	}
 }

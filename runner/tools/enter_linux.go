@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"taskyard/runner/tree"
 )
 
 // enter is the second stage: it takes rights from itself, one after the other,
@@ -68,7 +70,7 @@ func limit(j job) error {
 		{unix.RLIMIT_NOFILE, maxOpenFiles},
 		// It counts all threads of the account; root has no such limit, for
 		// whom the keeper counts.
-		{unix.RLIMIT_NPROC, uint64(threadsOf(os.Getuid()) + j.Processes)},
+		{unix.RLIMIT_NPROC, uint64(tree.ThreadsOf(os.Getuid()) + j.Processes)},
 	} {
 		var now unix.Rlimit
 		if err := unix.Getrlimit(l.what, &now); err != nil {
