@@ -20,6 +20,12 @@ func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err 
 	return tree.KillAll(ctx, func() []tree.Proc { return append(treeOf(p), carriers(runID)...) })
 }
 
+// Adopt makes this process the parent of agents' processes whose shim was
+// killed, so that they are found and ended whatever they did to hide. It is
+// for the program's main function alone: what else this process starts, other
+// than by a Runner, may be taken for such a one. Error: the kernel refuses.
+func Adopt() error { return tree.Adopt() }
+
 // treeOf lists p and what is below it, if p is still the process it was.
 func treeOf(p Process) []tree.Proc {
 	if p.PID <= 1 || p.Start == "" || p.BootID == "" || p.BootID != tree.BootID() {

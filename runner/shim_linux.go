@@ -18,10 +18,16 @@ import (
 // leftoverGrace bounds the time that processes get which outlive the program.
 const leftoverGrace = 2 * time.Second
 
+// programLimits are those of each process of a program. Data is left open:
+// what programs reserve says little. The keeper counts what they hold.
+var programLimits = tree.Limits{FileSize: 64 << 30, OpenFiles: 65_536}
+
 // shim is the parent of one program: all that the program starts, in whatever
 // session, ends up below it and cannot leave.
 type shim struct {
 	grace   time.Duration
+	limits  tree.Limits
+	census  tree.Census
 	program *tree.Program
 	status  *os.File         // to the server
 	asks    chan byte        // from the lifeline and from signals
@@ -35,11 +41,9 @@ type shim struct {
 // ShimMain is the body of the hidden subcommand: it starts a program, keeps
 // every process of it below itself, and ends them all when the program ends,
 // when the server says so, or when the server is gone. args are the command
-// line after ShimArg: the grace in milliseconds, then the program and its
-// arguments. It returns the exit code of the shim, not of the program.
+// line after ShimArg: the grace in milliseconds, the processor time of each
+// process in seconds (0: any), then the program and its arguments. It returns the exit code of the shim, not of the program.
 func ShimMain(args []string) (exitCode int) {
-	// The program gets a death signal that is bound to this very thread.
-	runtime.LockOSThread()
 	s, err := newShim(args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "taskyard: "+ShimArg+" is started by the server only:", err)
@@ -49,7 +53,7 @@ func ShimMain(args []string) (exitCode int) {
 		s.tell(report{StartError: "the server is gone"})
 		return 1
 	}
-	if err := s.start(args[1:]); err != nil {
+	if err := s.start(args[2:]); err != nil {
 		s.tell(report{StartError: err.Error()})
 		return 1
 	}
@@ -61,12 +65,16 @@ func ShimMain(args []string) (exitCode int) {
 }
 
 func newShim(args []string) (*shim, error) {
-	if len(args) < 2 {
+	if len(args) < 3 {
 		return nil, errors.New("no program is named")
 	}
 	ms, err := strconv.Atoi(args[0])
 	if err != nil || ms < 0 {
 		return nil, fmt.Errorf("%q is no grace", args[0])
+	}
+	limits := programLimits
+	if limits.CPUSeconds, err = strconv.ParseUint(args[1], 10, 64); err != nil {
+		return nil, fmt.Errorf("%q is no processor time", args[1])
 	}
 	if err := tree.Pipes(lifelineFD, statusFD); err != nil {
 		return nil, err
@@ -76,6 +84,8 @@ func newShim(args []string) (*shim, error) {
 	}
 	s := &shim{
 		grace:   time.Duration(ms) * time.Millisecond,
+		limits:  limits,
+		census:  tree.Census{Processes: maxProcesses, Memory: tree.MostMemory()},
 		status:  os.NewFile(statusFD, "status"),
 		asks:    make(chan byte),
 		signals: make(chan os.Signal, 8),
@@ -99,14 +109,38 @@ func (s *shim) tell(r report) {
 	_ = json.NewEncoder(s.status).Encode(r)
 }
 
-// start makes the program and begins to listen.
-func (s *shim) start(argv []string) (err error) {
-	if s.program, err = tree.Start(argv[0], argv, []uintptr{0, 1, 2}); err != nil {
+// start makes the program, with less rights than this process, and begins to
+// listen.
+func (s *shim) start(argv []string) error {
+	started := make(chan error)
+	go func() {
+		// What is taken here is taken from this thread only, and the program
+		// dies with it: nothing else may ever run on it.
+		runtime.LockOSThread()
+		started <- s.make(argv)
+		select {}
+	}()
+	if err := <-started; err != nil {
 		return err
 	}
 	go s.program.Reap()
 	go s.listen(os.NewFile(lifelineFD, "lifeline"))
 	return nil
+}
+
+func (s *shim) make(argv []string) (err error) {
+	defer tree.Yield()()
+	if err := tree.Hide(); err != nil {
+		return err
+	}
+	if err := s.limits.Set(); err != nil {
+		return fmt.Errorf("limits: %w", err)
+	}
+	if err := tree.Alone(); err != nil {
+		return fmt.Errorf("confine signals: %w", err)
+	}
+	s.program, err = tree.Start(argv[0], argv, []uintptr{0, 1, 2})
+	return err
 }
 
 // listen passes on what the lifeline says. Its end means that the server died.
@@ -128,6 +162,8 @@ func (s *shim) listen(lifeline *os.File) {
 // be killed.
 func (s *shim) watch() {
 	running := true
+	look := time.NewTicker(tree.CensusEvery)
+	defer look.Stop()
 	for {
 		select {
 		case status := <-s.program.Exits:
@@ -141,6 +177,8 @@ func (s *shim) watch() {
 			if sig != unix.SIGPIPE {
 				s.asked(askTerm)
 			}
+		case <-look.C:
+			s.count()
 		case <-s.kill:
 			s.asked(askKill)
 		case <-s.pass:
@@ -184,6 +222,16 @@ func (s *shim) asked(ask byte) {
 	case s.kill == nil:
 		s.kill = time.After(s.grace)
 		tree.Terminate(tree.Below(os.Getpid()))
+	}
+}
+
+// count ends a tree that is larger than a program may be.
+func (s *shim) count() {
+	if s.report.Over != "" || s.pass != nil {
+		return
+	}
+	if s.report.Over = s.census.Look(); s.report.Over != "" {
+		s.asked(askKill)
 	}
 }
 

@@ -26,10 +26,7 @@ const (
 // and then becomes bash.
 const enterArg = "enter"
 
-const (
-	lookEvery = 500 * time.Millisecond // at the number of processes
-	killUntil = 10 * time.Second
-)
+const killUntil = 10 * time.Second
 
 // ToolShellMain is the body of the hidden subcommand. Without arguments it is
 // the keeper of one command: all that the command starts, in whatever session,
@@ -68,6 +65,9 @@ func (k *keeper) run() error {
 		return fmt.Errorf("the job cannot be read: %w", err)
 	}
 	if err := tree.BecomeKeeper(); err != nil {
+		return err
+	}
+	if err := tree.Hide(); err != nil {
 		return err
 	}
 	signal.Notify(k.ends, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM)
@@ -116,7 +116,8 @@ func (k *keeper) start() error {
 
 // watch returns when nothing is left below, or what is left cannot be killed.
 func (k *keeper) watch() {
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(tree.CensusEvery)
+	census := tree.Census{Processes: k.job.Processes, Memory: tree.MostMemory()}
 	defer look.Stop()
 	for {
 		select {
@@ -130,8 +131,7 @@ func (k *keeper) watch() {
 			k.killAll()
 			return
 		case <-look.C:
-			if len(below()) > k.job.Processes {
-				k.end.TooMany = true
+			if k.end.Over = census.Look(); k.end.Over != "" {
 				k.killAll()
 				return
 			}

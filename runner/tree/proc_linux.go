@@ -38,7 +38,9 @@ func Read(pid int) (Proc, bool) {
 	if err != nil {
 		return Proc{}, false
 	}
-	return Proc{PID: pid, Parent: parent, Start: f[19], Dead: f[0] == "Z" || f[0] == "X"}, true
+	// One whose first thread has ended looks like a zombie while others go on.
+	dead := (f[0] == "Z" || f[0] == "X") && (f[17] == "0" || f[17] == "1")
+	return Proc{PID: pid, Parent: parent, Start: f[19], Dead: dead}, true
 }
 
 // pids lists every process that can be seen.
@@ -94,8 +96,8 @@ func Carriers(marks ...string) []Proc {
 }
 
 func carries(pid int, marks []string) bool {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
+	env := environ("/proc/" + strconv.Itoa(pid))
+	if len(env) == 0 {
 		return false
 	}
 	env = append([]byte{0}, env...)
@@ -105,6 +107,22 @@ func carries(pid int, marks []string) bool {
 		}
 	}
 	return true
+}
+
+// environ is what a process was started with. One whose first thread has ended
+// tells it by another.
+func environ(proc string) []byte {
+	env, err := os.ReadFile(proc + "/environ")
+	if err != nil || len(env) > 0 {
+		return env
+	}
+	tasks, _ := os.ReadDir(proc + "/task")
+	for _, t := range tasks[min(1, len(tasks)):] {
+		if env, _ = os.ReadFile(proc + "/task/" + t.Name() + "/environ"); len(env) > 0 {
+			break
+		}
+	}
+	return env
 }
 
 // Signal sends a signal to exactly this process, never to one that got its
