@@ -19,6 +19,7 @@ import (
 	"taskyard/jobs"
 	"taskyard/mcptools"
 	"taskyard/runner"
+	"taskyard/runner/model"
 	"taskyard/views"
 )
 
@@ -167,6 +168,7 @@ func (y *yard) drain(srv *http.Server, clock *jobs.Jobs) error {
 	defer cancel()
 	err := clock.Stop(ctx)
 	y.svc.Hub().Close()
+	model.CloseIdle()
 	return errors.Join(err, srv.Shutdown(ctx))
 }
 
