@@ -18,7 +18,11 @@ type ACP struct {
 var _ Confiner = (*ACP)(nil)
 
 // Probe looks for the program and asks it for its version.
-func (a *ACP) Probe(ctx context.Context) Probe { return a.probe(ctx, "acp") }
+func (a *ACP) Probe(ctx context.Context) Probe {
+	p := a.probe(ctx, "acp")
+	p.Shell = a.Confine.words("it reads what the account of the server may")
+	return p
+}
 
 // Weaker tells which tools such an agent has besides those of its definition.
 func (a *ACP) Weaker(tools []string) (string, bool) {

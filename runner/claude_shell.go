@@ -45,6 +45,16 @@ func (c *Claude) Weaker(tools []string) (string, bool) {
 	return "Commands of its bash can read every file that the account of the server may read; they write in the workspace only.", false
 }
 
+// confinement adds to a probe how bash is held on this machine.
+func (c *Claude) confinement(p Probe) Probe {
+	p.Shell = c.Confine.words("commands read what the account of the server may, and get no credentials")
+	p.Network = "open"
+	if c.Confine.machine().seccomp && c.isClaude() {
+		p.Network = "closed to commands, unless the definition says network: true"
+	}
+	return p
+}
+
 // isClaude tells whether the program is Claude Code itself, by its name.
 func (c *Claude) isClaude() bool {
 	return slices.ContainsFunc(c.argv(), func(arg string) bool { return strings.HasPrefix(filepath.Base(arg), "claude") })

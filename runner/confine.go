@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,15 @@ func (c Confinement) works() (bool, string) {
 		return false, "this machine has no landlock, which takes Linux 6.2"
 	}
 	return true, ""
+}
+
+// words tell for people how a program and its commands are held. more is said
+// of what they still can.
+func (c Confinement) words(more string) string {
+	if ok, why := c.works(); !ok {
+		return "not confined (" + why + "): commands run as the account of the server"
+	}
+	return fmt.Sprintf("landlock v%d: it writes in the workspace and the folders of its run only; %s", c.machine().landlock, more)
 }
 
 // ownFolders are the variables that name folders of the program itself. What

@@ -24,17 +24,16 @@ func rulesArg(r *confine.Rules) []string {
 // takeRules takes the rules out of a shim's arguments. A program is an
 // absolute path and never begins with a brace.
 func takeRules(args []string) (*confine.Rules, []string, error) {
-	if len(args) < 2 || !strings.HasPrefix(args[1], "{") {
+	if len(args) < 3 || !strings.HasPrefix(args[2], "{") {
 		return nil, args, nil
 	}
 	var r confine.Rules
-	err := json.Unmarshal([]byte(args[1]), &r)
-	return &r, slices.Delete(slices.Clone(args), 1, 2), err
+	err := json.Unmarshal([]byte(args[2]), &r)
+	return &r, slices.Delete(slices.Clone(args), 2, 3), err
 }
 
-// hold confines this thread, which is locked, and so the program that it
-// starts. What the shim itself still does, reading /proc and ending what is
-// below it, stays possible.
+// hold confines this thread, which is locked and nothing else runs on, and so
+// the program that it starts.
 func hold(r *confine.Rules) error {
 	if r == nil {
 		return nil

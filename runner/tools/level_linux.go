@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"taskyard/runner/confine"
+
+	"taskyard/runner/tree"
 )
 
 // choice is how bash will be confined.
@@ -84,7 +86,13 @@ func workingBubblewrap() string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if exec.CommandContext(ctx, path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "true").Run() != nil {
+	probe := exec.CommandContext(ctx, path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "true")
+	buried, err := tree.Begin(probe)
+	if err != nil {
+		return ""
+	}
+	defer buried()
+	if probe.Wait() != nil {
 		return ""
 	}
 	return path
