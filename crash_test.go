@@ -38,9 +38,16 @@ echo '{"summary":"the file is there","success":true}'
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
-	c := &crew{server: newServer(t, "serve"), goFile: filepath.Join(t.TempDir(), "go")}
+	goFile := filepath.Join(t.TempDir(), "go")
+	return newCrewOf(t, goFile, fmt.Sprintf(crewScript, goFile))
+}
+
+// newCrewOf is a crew of another script.
+func newCrewOf(t *testing.T, goFile, text string) *crew {
+	t.Helper()
+	c := &crew{server: newServer(t, "serve"), goFile: goFile}
 	script := filepath.Join(t.TempDir(), "agent.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, crewScript, c.goFile), 0o700); err != nil {
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 5\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
