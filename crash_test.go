@@ -275,17 +275,17 @@ func TestStartAndIdleAreCheap(t *testing.T) {
 	for range 50 {
 		call[task.Task](t, s.api(token), "POST", "/api/tasks", map[string]any{"title": "One", "owner": "general-purpose"})
 	}
-	t.Logf("resident memory of the idle server: %d MiB (goal 60)", residentKiB(t, s.cmd.Process.Pid)/1024)
+	t.Logf("resident memory of the idle server: %d MiB (goal 60)", memoryKiB(t, s.cmd.Process.Pid, "VmRSS:")/1024)
 }
 
-// residentKiB reads VmRSS.
-func residentKiB(t testing.TB, pid int) int {
+// memoryKiB reads a line of /proc/PID/status.
+func memoryKiB(t testing.TB, pid int, line string) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := bytes.Cut(b, []byte("VmRSS:"))
+	_, rest, _ := bytes.Cut(b, []byte(line))
 	n, err := strconv.Atoi(strings.Fields(string(rest))[0])
 	if err != nil {
 		t.Fatal(err)
