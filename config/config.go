@@ -50,6 +50,7 @@ type Runs struct {
 	Timeout         time.Duration `koanf:"timeout"`      // wall clock
 	IdleTimeout     time.Duration `koanf:"idle_timeout"` // without progress
 	Attempts        int           `koanf:"attempts"`
+	EqualFailures   int           `koanf:"equal_failures"` // in a row, which pause an agent; 0: never
 	KeepTranscripts time.Duration `koanf:"keep_transcripts"`
 }
 

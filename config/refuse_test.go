@@ -19,6 +19,7 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a section written as a value", "runs = 3\n", []string{"test.toml:1: runs: is a section: write [runs]"}},
 		{"every error is told", "listen = 3\nlog_level = \"loud\"\n", []string{"test.toml:1: listen: 3 is not text", `test.toml:2: log_level: "loud" is not valid: valid are debug, info, warn, error`}},
 		{"a number as text", "[runs]\nattempts = \"3\"\n", []string{`test.toml:2: runs.attempts: "3" is not valid: give a whole number from 1 to 10`}},
+		{"a row of failures below zero", "[runs]\nequal_failures = -1\n", []string{"test.toml:2: runs.equal_failures: -1 is not valid: give a whole number from 0 to 100"}},
 		{"a number out of range", "[backup]\nkeep = 0\n", []string{"0 is not valid: give a whole number from 1 to 1000"}},
 		{"a fraction", "[backup]\nkeep = 1.5\n", []string{"1.5 is not valid: give a whole number"}},
 		{"a budget below zero", "[budget]\nmax_cost_usd_per_day = -1\n", []string{"test.toml:2: budget.max_cost_usd_per_day: -1 is not valid: give an amount in US dollars from 0"}},

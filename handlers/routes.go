@@ -19,6 +19,7 @@ func (s *Server) routes() {
 	s.runOperations()
 	s.permissionOperations()
 	s.usageOperations()
+	s.runnerOperations()
 	s.delegateOperations()
 	s.workerOperations()
 	s.eventOperations()
@@ -106,6 +107,7 @@ func (s *Server) routes() {
 		{"GET", "/agents/:id/pause", task.Person, page(s.pausePage)},
 		{"POST", "/agents/:id/pause", task.Person, s.postPause},
 		{"POST", "/agents/:id/resume", task.Person, s.postResume},
+		{"POST", "/runners/probe", task.Admin, s.probeRunners},
 		{"GET", "/scheduler", task.Read, page(s.schedulerPage)},
 		{"GET", "/scheduler/pause", task.Person, page(s.pausePage)},
 		{"POST", "/scheduler/pause", task.Person, s.postPause},

@@ -51,8 +51,7 @@ func (c *Claude) Probe(ctx context.Context) Probe {
 	argv := c.argv()
 	ask := &Command{Argv: argv, Env: c.env(), VersionArgs: append(argv[1:len(argv):len(argv)], "--version"), Grace: c.Grace, Shim: c.Shim}
 	p := ask.Probe(ctx)
-	p.Kind, p.EnforcesTools = "claude", true
-	return p
+	return p.as(probeOf("claude"))
 }
 
 func (c *Claude) argv() []string {

@@ -31,7 +31,13 @@ func (c *Codex) started() Program {
 }
 
 // Probe looks for the program and asks it for its version.
-func (c *Codex) Probe(ctx context.Context) Probe { return c.started().probe(ctx, "codex") }
+func (c *Codex) Probe(ctx context.Context) Probe {
+	p := c.started().probe(ctx, "codex")
+	if c.Network {
+		p.Network = "open to commands that may write; closed to others"
+	}
+	return p
+}
 
 // Weaker compares the tools with what the sandbox lets through: reading all
 // files and running programs that change nothing, or, in the other one,

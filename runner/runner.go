@@ -40,6 +40,9 @@ type Probe struct {
 	Path          string // the program's file
 	Problem       string // why it cannot start, for people
 	EnforcesTools bool   // the runner itself refuses tools that are not listed
+	Tools         string // how, in a sentence
+	Shell         string // how commands of the agent are confined, in words
+	Network       string // what of the network it can reach, in words
 }
 
 // Spec is one run to be started.

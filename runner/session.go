@@ -22,9 +22,7 @@ func (p Program) probe(ctx context.Context, kind string) Probe {
 	if len(c.Argv) > 1 {
 		c.Argv = c.Argv[:1]
 	}
-	answer := c.Probe(ctx)
-	answer.Kind = kind
-	return answer
+	return c.Probe(ctx).as(probeOf(kind))
 }
 
 // session is one run of an agent's program.

@@ -406,6 +406,9 @@ func (t *tx) finish(r *task.Run, f Finished) error {
 	if err := t.end(r, f.State, ending{reason: f.Reason, summary: f.Summary, artifacts: f.Artifacts, usage: f.Usage}, nil); err != nil {
 		return err
 	}
+	if err := t.keepTree(r); err != nil {
+		return err
+	}
 	k, err := t.TaskBare(r.TaskID)
 	if err != nil || k.Status != task.Active {
 		return err

@@ -12,9 +12,10 @@ import (
 
 // AgentsModel is the list of agents.
 type AgentsModel struct {
-	Agents []AgentRow
-	Folder string   // where the definition files lie
-	Strays []string // files there that make no agent, and why, as sentences
+	Agents  []AgentRow
+	Folder  string   // where the definition files lie
+	Strays  []string // files there that make no agent, and why, as sentences
+	Runners []task.RunnerInfo
 }
 
 // AgentRow is one agent with the load of its queue.
@@ -27,9 +28,10 @@ type AgentRow struct {
 // AgentModel is the page of one agent.
 type AgentModel struct {
 	AgentRow
-	Weaker string     // what it could do beyond its tools under its runner, as a sentence, or ""
-	Runs   []task.Run // newest first, at most 20
-	Error  string     // why deleting was refused, or ""
+	Weaker string           // what it could do beyond its tools under its runner, as a sentence, or ""
+	Runner *task.RunnerInfo // nil: nothing is known of it
+	Runs   []task.Run       // newest first, at most 20
+	Error  string           // why deleting was refused, or ""
 	Todo   TodoModel
 }
 

@@ -42,6 +42,9 @@ func (u urls) AgentTodo(id string, items int) string {
 // AgentsReload is where a form posts the wish to read all definitions again.
 func (u urls) AgentsReload() string { return u.Agents() + "/reload" }
 
+// RunnersProbe is where a form posts the wish to look at all runners again.
+func (urls) RunnersProbe() string { return "/runners/probe" }
+
 // SchedulerJob is where a form posts the wish to run a job now.
 func (u urls) SchedulerJob(name string) string {
 	return u.SchedulerAct("jobs/" + url.PathEscape(name) + "/run")
