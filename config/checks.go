@@ -32,6 +32,17 @@ func notEmpty(s string) error {
 	return nil
 }
 
+// workspace is where runs work: a folder, or a worktree of a repository.
+func workspace(s string) error {
+	if err := notEmpty(s); err != nil {
+		return err
+	}
+	if path, _ := strings.CutPrefix(s, "worktree:"); !filepath.IsAbs(path) {
+		return fmt.Errorf(`%q is not a workspace: give the absolute path of a folder such as "/srv/work", or "worktree:/srv/repository" for a Git worktree of each run`, s)
+	}
+	return nil
+}
+
 func orEmpty(check func(string) error) func(string) error {
 	return func(s string) error {
 		if s == "" {

@@ -108,7 +108,7 @@ type Runner struct {
 	Kind         string            `koanf:"kind"`
 	Command      []string          `koanf:"command"`       // program and arguments
 	Env          map[string]string `koanf:"env"`           // added to the program's environment
-	Workspace    string            `koanf:"workspace"`     // folder; "" makes one per run
+	Workspace    string            `koanf:"workspace"`     // absolute path of a folder, or worktree: and that of a repository; "" makes a folder per run
 	AcceptWeaker bool              `koanf:"accept_weaker"` // run although a limit cannot be enforced
 	Confine      *bool             `koanf:"confine"`       // of kind claude and acp: files are held by landlock; nil is true
 	Writable     []string          `koanf:"writable"`      // of the same kinds: folders outside the workspace that may be written

@@ -87,6 +87,7 @@ func (s *Server) routes() {
 		{"GET", "/runs", task.Read, page(s.runsPage)},
 		{"GET", "/runs/:id", task.Read, page(s.runPage)},
 		{"GET", "/runs/:id/transcript", task.Read, s.transcript},
+		{"GET", "/runs/:id/diff", task.Read, s.diff},
 		{"POST", "/runs/:id/approve", task.Decide, s.approveRun},
 		{"POST", "/runs/:id/deny", task.Decide, s.denyRun},
 		{"POST", "/runs/:id/permissions/:n/allow", task.Decide, s.allowPermission},
@@ -129,6 +130,7 @@ func (s *Server) routes() {
 		{"GET", "/settings/tokens", task.Admin, page(s.tokensPage)},
 		{"POST", "/settings/tokens", task.Admin, s.createToken},
 		{"POST", "/settings/tokens/:id/revoke", task.Admin, s.revokeToken},
+		{"GET", "/settings/limits", task.Read, page(s.limitsPage)},
 		{"GET", "/settings/about", task.Read, page(s.aboutPage)},
 	} {
 		s.perms[r.method+" "+r.path] = r.need
