@@ -245,8 +245,8 @@ func (s *Service) UnregisterStop(run task.ID) {
 func (s *Service) stopRun(run task.ID, cause error) {
 	s.mu.Lock()
 	cancel := s.stops[run]
-	if cancel == nil {
-		cancel = s.workerStops[run]
+	if held := s.workerStops[run]; cancel == nil && held != nil {
+		cancel = *held
 	}
 	s.mu.Unlock()
 	if cancel != nil {
