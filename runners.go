@@ -47,7 +47,8 @@ func (y *yard) sourceOf(name string) runner.Source {
 	switch r.Kind {
 	case "builtin":
 		if s.Runner == nil {
-			_, s.Problem = providerOf(y.cfg, name)
+			_, problem := providerOf(y.cfg, name)
+			s.Runner = &runner.Builtin{Problem: problem, Shell: runner.ShellLevel(r.AcceptWeaker)}
 			s.Remedy = "Add a section [providers.NAME] with api, base_url and api_key_env to taskyard.toml, or name one of several by provider in [runners." + name + "], and start the server again."
 		}
 	case "command", "codex", "acp", "claude":

@@ -39,7 +39,7 @@ func (a *agentLine) started(runners []task.RunnerInfo) string {
 	}
 	for _, r := range runners {
 		if r.Name == a.Runner && r.State() == "missing" {
-			return a.Runner + ": not installed"
+			return a.Runner + ": not ready"
 		}
 	}
 	if a.Weaker != "" {

@@ -20,9 +20,12 @@ func (s *Server) runners(a task.Actor) []task.RunnerInfo {
 		return []task.RunnerInfo{}
 	}
 	list := s.opt.Runners.Runners()
-	if !a.May(task.Admin) {
-		for i := range list {
+	for i := range list {
+		if !a.May(task.Admin) {
 			list[i].Path = ""
+		}
+		if why := s.svc.UnmannedRunner(list[i].Name); why != "" {
+			list[i].Installed, list[i].Problem, list[i].Remedy = false, why, "Start one on a machine that may carry out its runs: taskyard worker --help tells how."
 		}
 	}
 	return list

@@ -21,7 +21,7 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
 	m := views.AgentsModel{Agents: make([]views.AgentRow, len(agents))}
 	for i, a := range agents {
-		m.Agents[i] = views.AgentRow{Agent: a, Queued: o.Loads[a.ID].Queued, Working: o.Loads[a.ID].Working}
+		m.Agents[i] = views.AgentRow{Agent: a, Queued: o.Loads[a.ID].Queued, Working: o.Loads[a.ID].Working, Weaker: s.weaker(a.Runner, a.Tools), Runner: s.runner(actorOf(c), a.Runner)}
 	}
 	m.Runners = s.runners(actorOf(c))
 	if ch.CanAdmin && s.opt.DataDir != "" {
@@ -46,6 +46,9 @@ func (s *Server) agentModel(c echo.Context, id string) (m views.AgentModel, err 
 		return m, err
 	}
 	m.Weaker, m.Runner = s.weaker(m.Agent.Runner, m.Agent.Tools), s.runner(a, m.Agent.Runner)
+	if m.Budgets, err = s.svc.Budgets(ctx, a, id); err != nil {
+		return m, err
+	}
 	m.Queued, m.Working = o.Loads[id].Queued, o.Loads[id].Working
 	runs, err := s.svc.Runs(ctx, a, task.RunFilter{Agent: id, Limit: agentRuns})
 	if err != nil {

@@ -130,6 +130,7 @@ func (s *Server) routes() {
 		{"GET", "/settings/tokens", task.Admin, page(s.tokensPage)},
 		{"POST", "/settings/tokens", task.Admin, s.createToken},
 		{"POST", "/settings/tokens/:id/revoke", task.Admin, s.revokeToken},
+		{"GET", "/settings/limits", task.Read, page(s.limitsPage)},
 		{"GET", "/settings/about", task.Read, page(s.aboutPage)},
 	} {
 		s.perms[r.method+" "+r.path] = r.need

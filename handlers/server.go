@@ -39,6 +39,7 @@ type Options struct {
 	AllowedHosts   []string
 	TrustedProxies []string                                   // CIDRs whose X-Forwarded-For is believed
 	Rules          Rules                                      // as configured for the service; pages tell them
+	Limits         []Limit                                    // of the configuration, as the settings show them
 	Weaker         func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
 	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
 	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there

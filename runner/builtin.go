@@ -64,7 +64,10 @@ func (p Price) of(u model.Usage) float64 {
 
 // Probe tells which provider it is. It asks nobody.
 func (b *Builtin) Probe(context.Context) Probe {
-	v := "provider " + b.Provider
+	v := ""
+	if b.Provider != "" {
+		v = "provider " + b.Provider
+	}
 	if b.DefaultModel != "" {
 		v += ", model " + b.DefaultModel
 	}

@@ -20,10 +20,9 @@ const (
 // Source is a runner that a Prober looks at.
 type Source struct {
 	Name, Kind string
-	Runner     Runner   // nil: nothing is started here, and Problem says why
+	Runner     Runner   // nil: nothing of it is started here
 	Argv       []string // its program, nil for none
-	Problem    string   // where Runner is nil; "": nothing is wrong with that
-	Remedy     string
+	Remedy     string   // what would mend whatever is wrong with it; "" for programs
 }
 
 // Prober looks at runners in the background and keeps what it found: no
@@ -202,7 +201,7 @@ func infoOf(s Source, found Probe) task.RunnerInfo {
 		HoldsTools: found.EnforcesTools, Tools: found.Tools, Shell: found.Shell, Network: found.Network, Remedy: s.Remedy,
 	}
 	if s.Runner == nil {
-		info.Installed, info.Problem = s.Problem == "", s.Problem
+		info.Installed = true // elsewhere
 	}
 	switch {
 	case info.Problem == "":

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,8 +40,8 @@ func (f *held) Run(context.Context, Spec, Sink) (Outcome, error) { return Outcom
 func TestProbesAreMadeInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &held{asked: make(chan struct{}, 10), hold: make(chan struct{})}
-		told := 0
-		p := NewProber([]Source{{Name: "mine", Kind: "command", Runner: f}, {Name: "away", Kind: "worker"}}, func() { told++ })
+		var told atomic.Int64
+		p := NewProber([]Source{{Name: "mine", Kind: "command", Runner: f}, {Name: "away", Kind: "worker"}}, func() { told.Add(1) })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.Run(ctx) }()
@@ -60,8 +61,8 @@ func TestProbesAreMadeInTheBackground(t *testing.T) {
 		}
 		time.Sleep(probeTime) // of the bubble: no time passes
 		synctest.Wait()
-		if r := mine(); r.State() != "missing" || r.Problem != "it does not answer" || r.Probing || told != 3 {
-			t.Errorf("a probe that hangs ends as %+v, told %d times", r, told)
+		if r := mine(); r.State() != "missing" || r.Problem != "it does not answer" || r.Probing || told.Load() != 3 {
+			t.Errorf("a probe that hangs ends as %+v, told %d times", r, told.Load())
 		}
 		close(f.hold)
 		p.Changed()

@@ -50,8 +50,8 @@ func limitBars(r *task.Run, now task.Time) []limitBar {
 	took := r.Worked(now)
 	tokens := r.Usage.TokensIn + r.Usage.TokensOut
 	add("Time", Dur(took), limitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
-	add("Tokens", Tokens(tokens), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
-	add("Cost", money(r.Usage.CostUSD), money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
+	add("Tokens", tokensOf(r.Usage), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
+	add("Cost", costOf(r.Usage), money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
 	return list
 }
 

@@ -9,16 +9,23 @@ func runnerState(r *task.RunnerInfo) (class, words string) {
 		return "", "Looking…"
 	case r.ProbedAt == 0:
 		return "", "Not looked at yet"
-	case !r.Installed && r.Kind == "builtin":
-		return "warn", "Not configured"
 	case !r.Installed:
-		return "bad", "Not installed"
+		return notReady(r.Kind)
 	case r.Problem != "":
 		return "warn", "Ready, it seems"
-	case r.Kind == "worker":
-		return "", "Elsewhere"
 	}
 	return "ok", "Ready"
+}
+
+// notReady says what a runner of a kind lacks.
+func notReady(kind string) (class, words string) {
+	switch kind {
+	case "builtin", "webhook":
+		return "warn", "Not configured"
+	case "worker":
+		return "warn", "No worker"
+	}
+	return "bad", "Not installed"
 }
 
 // runnerWords names the kind of a runner and the version of its program.
