@@ -221,3 +221,30 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 		}
 	})
 }
+
+func TestAWorkerTellsWhatARunChanged(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	if err := os.WriteFile(y.script, []byte("cat >/dev/null; printf 'one\\n' > a.txt; echo '{\"summary\":\"done\",\"success\":true}'"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	y.work("--labels", "gpu")
+	y.await(y.create().ID, "completed|ended|1|1")
+	if got := y.rows("SELECT path, change, added, diff FROM run_files"); len(got) != 1 || got[0] != "a.txt|added|1|@@ -0,0 +1 @@\n+one\n" {
+		t.Errorf("files %q", got)
+	}
+}
+
+func TestWhatAWorkerTellsFitsIntoABody(t *testing.T) {
+	w := &task.Work{Total: 4, Files: make([]task.FileChange, 4)}
+	for i := range w.Files {
+		w.Files[i] = task.FileChange{Path: "a", Change: task.FileAdded, Diff: strings.Repeat("+<&>\n", 12000)}
+	}
+	b := asJSON(reportedWork(w))
+	if len(b) > maxReportedWork || !strings.Contains(b, "too long to be reported") || !strings.Contains(b, `"diff":"+`) {
+		t.Errorf("%d bytes: %.200s", len(b), b)
+	}
+	if reportedWork(nil) != nil {
+		t.Error("nothing is told as something")
+	}
+}
