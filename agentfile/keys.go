@@ -180,7 +180,17 @@ func (p *parser) setCapabilities(f field) {
 	}
 }
 
-func (p *parser) setWorkspace(f field) { p.a.Workspace, _ = p.word(f) }
+func (p *parser) setWorkspace(f field) {
+	s, ok := p.word(f)
+	if !ok {
+		return
+	}
+	if err := task.CheckWorkspace(s); err != nil {
+		p.fatal(f.line, "Leave the key out for a private folder of each run; /absolute/path for one folder; worktree:/absolute/path of a Git repository for a worktree of each run", "workspace: %s", err)
+		return
+	}
+	p.a.Workspace = s
+}
 
 func (p *parser) setNetwork(f field) {
 	s, ok := p.word(f)

@@ -54,6 +54,11 @@ func TestProblems(t *testing.T) {
 		{"a pattern behind a tool is a warning", "---\ndescription: d\ntools: Bash(git add:*, git log:*), Read\n---\nYou help.", 3, false, "cannot be enforced: the tool is not granted", "`bash`"},
 		{"a pattern in a list names its own line", "---\ndescription: d\ntools:\n  - Read\n  - Bash(git:*)\n---\nYou help.", 5, false, "cannot be enforced: the tool is not granted", "`bash`"},
 
+		{"a workspace that is no absolute path is fatal", front("workspace: src"), 4, true, "not an absolute path", "worktree:/absolute/path"},
+		{"a worktree without a repository is fatal", front("workspace: worktree"), 4, true, "needs its repository", "worktree:/absolute/path"},
+		{"a worktree of a relative path is fatal", front("workspace: worktree:src"), 4, true, "not the absolute path of a repository", "worktree:/absolute/path"},
+		{"a worktree of a repository is fine", front("workspace: worktree:/srv/repo"), 0, false, "", ""},
+
 		{"front matter that is not closed is fatal", "---\ndescription: d\n", 1, true, "not closed", "three dashes"},
 		{"broken YAML is fatal", front("model: [a"), 4, true, "YAML front matter is broken", "quotes"},
 		{"a list instead of keys is fatal", "---\n- a\n---\nYou help.", 2, true, "not a list of keys", "key: value"},

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,6 +21,17 @@ func notEmpty(s string) error {
 	}
 	if strings.ContainsRune(s, 0) {
 		return errors.New("must not hold a NUL")
+	}
+	return nil
+}
+
+// workspace is where runs work: a folder, or a worktree of a repository.
+func workspace(s string) error {
+	if err := notEmpty(s); err != nil {
+		return err
+	}
+	if path, _ := strings.CutPrefix(s, "worktree:"); !filepath.IsAbs(path) {
+		return fmt.Errorf(`%q is not a workspace: give the absolute path of a folder such as "/srv/work", or "worktree:/srv/repository" for a Git worktree of each run`, s)
 	}
 	return nil
 }

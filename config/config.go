@@ -108,7 +108,7 @@ type Runner struct {
 	Kind         string            `koanf:"kind"`
 	Command      []string          `koanf:"command"`       // program and arguments
 	Env          map[string]string `koanf:"env"`           // added to the program's environment
-	Workspace    string            `koanf:"workspace"`     // folder; "" makes one per run
+	Workspace    string            `koanf:"workspace"`     // absolute path of a folder, or worktree: and that of a repository; "" makes a folder per run
 	AcceptWeaker bool              `koanf:"accept_weaker"` // run although a limit cannot be enforced
 	Network      bool              `koanf:"network"`       // of kind codex: commands that may write may reach the network
 	Provider     string            `koanf:"provider"`      // of kind builtin; "" when only one is configured

@@ -72,7 +72,7 @@ var keys = []key{
 	{"runners.*.kind", nil, oneOf("command", "builtin", "claude", "codex", "acp", "webhook", "worker")},
 	{"runners.*.command", nil, list(notEmpty)},
 	{"runners.*.env", nil, variables},
-	{"runners.*.workspace", nil, text(notEmpty)},
+	{"runners.*.workspace", nil, text(workspace)},
 	{"runners.*.accept_weaker", nil, boolean},
 	{"runners.*.network", nil, boolean},
 	{"runners.*.provider", nil, text(sectionName)},

@@ -58,6 +58,8 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a network that is neither on nor off", "[runners.x]\nkind = \"codex\"\nnetwork = \"some\"\n", []string{"test.toml:3: runners.x.network"}},
 		{"an acp runner without command", "[runners.x]\nkind = \"acp\"\n", []string{"runners.x.command: is missing"}},
 		{"a webhook runner without secret", "[runners.x]\nkind = \"webhook\"\nurl = \"https://example.org\"\n", []string{"runners.x.secret_env: is missing"}},
+		{"a workspace that is no absolute path", "[runners.x]\nkind = \"builtin\"\nworkspace = \"src\"\n", []string{"test.toml:3: runners.x.workspace", "absolute path of a folder"}},
+		{"a worktree without a repository", "[runners.x]\nkind = \"builtin\"\nworkspace = \"worktree\"\n", []string{"worktree:/srv/repository"}},
 		{"a label with a blank", "[runners.x]\nkind = \"worker\"\nlabels = [\"a b\"]\n", []string{"is not a label"}},
 		{"a webhook runner without url", "[runners.x]\nkind = \"webhook\"\n", []string{"runners.x.url: is missing"}},
 		{"a runner of a provider that is not there", "[runners.x]\nkind = \"builtin\"\nprovider = \"y\"\n", []string{"there is no [providers.y]"}},

@@ -87,6 +87,7 @@ func (s *Server) routes() {
 		{"GET", "/runs", task.Read, page(s.runsPage)},
 		{"GET", "/runs/:id", task.Read, page(s.runPage)},
 		{"GET", "/runs/:id/transcript", task.Read, s.transcript},
+		{"GET", "/runs/:id/diff", task.Read, s.diff},
 		{"POST", "/runs/:id/approve", task.Decide, s.approveRun},
 		{"POST", "/runs/:id/deny", task.Decide, s.denyRun},
 		{"POST", "/runs/:id/permissions/:n/allow", task.Decide, s.allowPermission},

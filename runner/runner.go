@@ -48,6 +48,7 @@ type Probe struct {
 // Spec is one run to be started.
 type Spec struct {
 	RunID, TaskID task.ID
+	Origin        task.ID // the first of the runs that this one tries again; 0: itself
 	Attempt       int
 	Plan          task.Spec       // what was frozen
 	URL, Token    string          // the server's address and the run's token
@@ -106,6 +107,8 @@ type Outcome struct {
 	Usage     task.Usage
 	Session   string // what the program calls its session; "" when it has none
 	Permanent bool   // a retry is useless
+
+	Work *task.Work // what changed in the workspace; nil: nobody looked
 }
 
 // failed makes the outcome of a run that went wrong.

@@ -80,6 +80,8 @@ func outcome(name string, end ending, err error, r reader) Outcome {
 	switch {
 	case isStart(err):
 		out = permanently(fmt.Sprintf("The program %s cannot be started: %v", name, err))
+	case end.Report.Over != "":
+		out = failed(task.PhaseError, "It had "+end.Report.Over)
 	case end.Stop != nil:
 		out = *end.Stop
 	case err != nil:

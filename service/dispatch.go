@@ -343,6 +343,9 @@ func (t *tx) appendLines(r *task.Run, lines []task.Message) error {
 
 // conclude writes the end of a run, and looks what is left of the budgets.
 func (t *tx) conclude(r *task.Run, f Finished) error {
+	if err := t.keepWork(r, f.Work); err != nil {
+		return err
+	}
 	if err := t.finish(r, f); err != nil {
 		return err
 	}
@@ -356,7 +359,8 @@ type Finished struct {
 	Summary   string
 	Artifacts []string
 	Usage     task.Usage
-	Permanent bool // a retry is useless
+	Permanent bool       // a retry is useless
+	Work      *task.Work // what it left in its workspace; nil: nobody looked
 }
 
 // FinishRun writes the end of a run, and what follows from it: a retry with

@@ -231,8 +231,12 @@ func (s *Service) hand(ctx context.Context, a task.Actor, start *Start) (*task.L
 		}
 		return nil, nil
 	}
+	origin, err := s.FirstTry(context.WithoutCancel(ctx), r)
+	if err != nil {
+		s.log.ErrorContext(ctx, "first try not known", "run_id", r.ID, "error", err)
+	}
 	s.log.InfoContext(ctx, "run leased", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "worker", a.Name)
 	return &task.Leased{
-		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec, Token: start.Token, Seconds: int(s.cfg.RunLease.Seconds()),
+		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec, Token: start.Token, Origin: origin, Seconds: int(s.cfg.RunLease.Seconds()),
 	}, nil
 }

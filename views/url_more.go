@@ -31,6 +31,9 @@ func idOrNone(id task.ID) string {
 // list items alone; the id is the parameter "after".
 func (u urls) Transcript(run task.ID) string { return u.RunAct(run, "transcript") }
 
+// RunDiff is what a run changed, as text.
+func (u urls) RunDiff(run task.ID) string { return u.RunAct(run, "diff") }
+
 // NewAgent is the editor of a definition that does not exist yet.
 func (u urls) NewAgent() string { return u.Agents() + "/new" }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"taskyard/runner/tree"
 )
 
 // confined skips where the machine has no landlock that will do.
@@ -166,7 +168,7 @@ func gone(t *testing.T, text string) {
 	if err != nil {
 		t.Fatalf("no pid in %q", text)
 	}
-	if p, there := procOf(pid); there && !p.dead {
+	if p, there := tree.Read(pid); there && !p.Dead {
 		t.Errorf("process %d still runs", pid)
 	}
 }
@@ -204,7 +206,7 @@ func TestNoProcessOutlivesACallOfBash(t *testing.T) {
 	})
 	t.Run("when it forks without end", func(t *testing.T) {
 		b := newBox(t, func(o *Options) { o.processes = 50 })
-		has(t, bash(t, b, "for i in $(seq 120); do sleep 300 & done; wait"), "too many processes")
+		has(t, bash(t, b, "for i in $(seq 120); do sleep 300 & done; wait"), "more than 50 processes at one time")
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"taskyard/runner/tree"
 )
 
 // enter is the second stage: it takes rights from itself, one after the other,
@@ -53,33 +55,15 @@ func become(j job) error {
 	return syscall.Exec(j.Argv[0], j.Argv, os.Environ())
 }
 
-// limit sets what one process may use. When memory runs short on the machine,
-// the kernel is to take these processes first.
+// limit sets what one process may use.
 func limit(j job) error {
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, shellNiceness)
-	for _, l := range []struct {
-		what int
-		most uint64
-	}{
-		{unix.RLIMIT_CORE, 0},
-		{unix.RLIMIT_FSIZE, maxFileSize},
-		{unix.RLIMIT_DATA, maxMemory},
-		{unix.RLIMIT_NOFILE, maxOpenFiles},
+	tree.Yield()
+	return tree.Limits{
+		FileSize: maxFileSize, Data: maxMemory, OpenFiles: maxOpenFiles,
 		// It counts all threads of the account; root has no such limit, for
 		// whom the keeper counts.
-		{unix.RLIMIT_NPROC, uint64(threadsOf(os.Getuid()) + j.Processes)},
-	} {
-		var now unix.Rlimit
-		if err := unix.Getrlimit(l.what, &now); err != nil {
-			return err
-		}
-		most := min(l.most, now.Max)
-		if err := syscall.Setrlimit(l.what, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
-			return err
-		}
-	}
-	return nil
+		Threads: uint64(tree.ThreadsOf(os.Getuid()) + j.Processes),
+	}.Set()
 }
 
 // giveUpRights leaves root, should the server run as root, nothing but files

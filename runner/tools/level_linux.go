@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"taskyard/runner/tree"
 )
 
 // leastLandlock is the first version that forbids to empty files elsewhere.
@@ -107,7 +109,13 @@ func workingBubblewrap() string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if exec.CommandContext(ctx, path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "true").Run() != nil {
+	probe := exec.CommandContext(ctx, path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "true")
+	buried, err := tree.Begin(probe)
+	if err != nil {
+		return ""
+	}
+	defer buried()
+	if probe.Wait() != nil {
 		return ""
 	}
 	return path
