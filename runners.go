@@ -92,9 +92,14 @@ func weakerOf(cfg *config.Config, known map[string]runner.Runner, name string, t
 
 // claudeOf makes the runner of a section of kind claude.
 func claudeOf(r config.Runner) *runner.Claude {
-	c := &runner.Claude{Argv: r.Command, Env: r.Env}
+	c := &runner.Claude{Argv: r.Command, Env: r.Env, Confine: confinementOf(r), AcceptWeaker: r.AcceptWeaker}
 	if r.SecretEnv != "" {
 		c.Pass = []string{r.SecretEnv}
 	}
 	return c
+}
+
+// confinementOf says which files the program of a runner may change.
+func confinementOf(r config.Runner) runner.Confinement {
+	return runner.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
 }

@@ -132,6 +132,7 @@ func runnersOf(c *config.Config) map[string]runner.Runner {
 		case "codex":
 			known[name] = &runner.Codex{Program: program, Network: r.Network, AcceptWeaker: r.AcceptWeaker}
 		case "acp":
+			program.Confine = confinementOf(r)
 			known[name] = &runner.ACP{Program: program, Bridge: mcpBridge(), AcceptWeaker: r.AcceptWeaker}
 		case "claude":
 			known[name] = claudeOf(r)

@@ -15,6 +15,13 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
+func absolutePath(s string) error {
+	if err := notEmpty(s); err != nil || filepath.IsAbs(s) {
+		return err
+	}
+	return errors.New("must be an absolute path")
+}
+
 func notEmpty(s string) error {
 	if strings.TrimSpace(s) == "" {
 		return errors.New("must not be empty")

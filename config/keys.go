@@ -74,6 +74,8 @@ var keys = []key{
 	{"runners.*.env", nil, variables},
 	{"runners.*.workspace", nil, text(workspace)},
 	{"runners.*.accept_weaker", nil, boolean},
+	{"runners.*.confine", nil, boolean},
+	{"runners.*.writable", nil, list(absolutePath)},
 	{"runners.*.network", nil, boolean},
 	{"runners.*.provider", nil, text(sectionName)},
 	{"runners.*.url", nil, text(httpURL)},

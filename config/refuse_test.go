@@ -55,6 +55,8 @@ func TestRefusedInFiles(t *testing.T) {
 		{"a runner without kind", "\n[runners.x]\nworkspace = \"/w\"\n", []string{"test.toml:2: runners.x.kind: is missing"}},
 		{"a command runner without command", "[runners.x]\nkind = \"command\"\n", []string{"test.toml:1: runners.x.command: is missing: a runner of kind command needs it"}},
 		{"an empty command", "[runners.x]\nkind = \"codex\"\ncommand = []\n", []string{"test.toml:3: runners.x.command: must not be empty"}},
+		{"a confinement that is neither on nor off", "[runners.x]\nkind = \"claude\"\nconfine = \"some\"\n", []string{"test.toml:3: runners.x.confine"}},
+		{"a writable folder that is not absolute", "[runners.x]\nkind = \"claude\"\nwritable = [\"cache\"]\n", []string{"test.toml:3: runners.x.writable", "absolute"}},
 		{"a network that is neither on nor off", "[runners.x]\nkind = \"codex\"\nnetwork = \"some\"\n", []string{"test.toml:3: runners.x.network"}},
 		{"an acp runner without command", "[runners.x]\nkind = \"acp\"\n", []string{"runners.x.command: is missing"}},
 		{"a webhook runner without secret", "[runners.x]\nkind = \"webhook\"\nurl = \"https://example.org\"\n", []string{"runners.x.secret_env: is missing"}},

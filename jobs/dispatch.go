@@ -119,10 +119,14 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	if err != nil {
 		j.log.Error("first try not known", "run_id", start.Run.ID, "error", err)
 	}
-	out, err := runner.Carry(ctx, r, runner.Spec{
+	spec := runner.Spec{
 		Lease: start.Run.Lease, Heard: heard, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
 		Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets,
-	}, sink)
+	}
+	if start.Run.Session != "" {
+		spec.Session, spec.Former = start.Run.Session, spec.Dir
+	}
+	out, err := runner.Carry(ctx, r, spec, sink)
 	if err != nil {
 		j.log.Error("supervisor failed", "run_id", start.Run.ID, "error", err)
 	}

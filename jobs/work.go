@@ -11,7 +11,17 @@ import (
 
 // dirOf is the private folder of a start of a run.
 func (j *Jobs) dirOf(r *task.Run) string {
-	return filepath.Join(j.opt.RunsDir, fmt.Sprintf("run-%d-%d", r.ID, r.Lease))
+	return filepath.Join(j.opt.RunsDir, folderOf(r))
+}
+
+// folderOf names the folder of a run's files: one of its own for each start, or
+// that of the start whose conversation this one goes on with. There lie the
+// files that it talks of.
+func folderOf(r *task.Run) string {
+	if r.Session != "" && r.Folder != "" && r.Folder == filepath.Base(r.Folder) {
+		return r.Folder
+	}
+	return fmt.Sprintf("run-%d-%d", r.ID, r.Lease)
 }
 
 // recordWork writes what a run left whose end somebody else wrote, such as a

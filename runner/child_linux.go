@@ -92,6 +92,7 @@ func startChild(p program) (*child, error) {
 	}
 	path, args := shimCommand(p.Shim)
 	args = append(args, strconv.FormatInt(p.Grace.Milliseconds(), 10), strconv.Itoa(p.Limits.TimeoutSeconds*runtime.NumCPU()))
+	args = append(args, rulesArg(p.Rules)...)
 	c.cmd = &exec.Cmd{
 		Path: path, Args: append(args, p.Argv...), Env: p.Env, Dir: p.Dir,
 		Stdin: stdin, Stdout: stdout, Stderr: stderr, ExtraFiles: []*os.File{lifeline, status},

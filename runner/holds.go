@@ -24,20 +24,20 @@ var holds = map[string]Probe{
 		Shell:         "there is no shell",
 		Network:       "bash: closed, unless the definition says network: true; fetch: public addresses alone",
 	},
-	"claude": {
+	"claude": { // a probe tells more of Shell and Network
 		EnforcesTools: true,
 		Tools:         "The program is given the agent's list by --tools and refuses all others.",
-		Shell:         "not confined: commands run as the account of the server",
-		Network:       "open",
+		Shell:         "confined by landlock, where this machine has it",
+		Network:       "closed to commands, unless the definition says network: true",
 	},
 	"codex": {
 		Tools:   "Codex has no list of tools; its sandbox is read-only, or lets agents with create, edit or bash write to their workspace.",
 		Shell:   "the sandbox of Codex",
 		Network: "closed to commands",
 	},
-	"acp": {
+	"acp": { // a probe tells more of Shell
 		Tools:   "The agent is told its tools; it asks before a call only when it wants to.",
-		Shell:   "not confined: commands run as the account of the server",
+		Shell:   "confined by landlock, where this machine has it",
 		Network: "open",
 	},
 	"command": {

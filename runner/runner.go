@@ -55,7 +55,7 @@ type Spec struct {
 	Dir           string          // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
 	Lease         int64           // tells the starts of one run apart
 	Session       string          // of a former attempt that was cut, to go on from; "" for none
-	Former        string          // the Dir of that attempt, where its session lies
+	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
 	Heard         <-chan struct{} // the agent gave a sign of life over the API; nil: nobody tells
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"taskyard/runner/confine"
 	"taskyard/runner/tree"
 )
 
@@ -32,6 +33,7 @@ type shim struct {
 	status  *os.File         // to the server
 	asks    chan byte        // from the lifeline and from signals
 	report  report           // what will be said at the end
+	rules   *confine.Rules   // which files the program may change; nil: any
 	kill    <-chan time.Time // when patience with TERM ends
 	pass    <-chan time.Time // when to look again while killing
 	give    <-chan time.Time // when patience with KILL ends
@@ -42,9 +44,18 @@ type shim struct {
 // every process of it below itself, and ends them all when the program ends,
 // when the server says so, or when the server is gone. args are the command
 // line after ShimArg: the grace in milliseconds, the processor time of each
-// process in seconds (0: any), then the program and its arguments. It returns the exit code of the shim, not of the program.
+// process in seconds (0: any), rules as JSON where the program is to be
+// confined, then the program and its arguments. It returns the exit code of the
+// shim, not of the program.
 func ShimMain(args []string) (exitCode int) {
-	s, err := newShim(args)
+	if len(args) > 0 && args[0] == shellArg {
+		return shellMain(args[1:])
+	}
+	rules, args, err := takeRules(args)
+	var s *shim
+	if err == nil {
+		s, err = newShim(args)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "taskyard: "+ShimArg+" is started by the server only:", err)
 		return 2
@@ -53,6 +64,7 @@ func ShimMain(args []string) (exitCode int) {
 		s.tell(report{StartError: "the server is gone"})
 		return 1
 	}
+	s.rules = rules
 	if err := s.start(args[2:]); err != nil {
 		s.tell(report{StartError: err.Error()})
 		return 1
@@ -138,6 +150,9 @@ func (s *shim) make(argv []string) (err error) {
 	}
 	if err := tree.Alone(); err != nil {
 		return fmt.Errorf("confine signals: %w", err)
+	}
+	if err := hold(s.rules); err != nil {
+		return fmt.Errorf("it cannot be confined: %w", err)
 	}
 	s.program, err = tree.Start(argv[0], argv, []uintptr{0, 1, 2})
 	return err

@@ -53,6 +53,11 @@ ALTER TABLE runs ADD COLUMN worker INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN told_bytes INTEGER NOT NULL DEFAULT 0;
 
+-- The conversation of the agent's program, and the folder that holds it: a
+-- start after one that was cut goes on from there.
+ALTER TABLE runs ADD COLUMN session TEXT NOT NULL DEFAULT '' CHECK (octet_length(session) <= 100);
+ALTER TABLE runs ADD COLUMN folder TEXT NOT NULL DEFAULT '' CHECK (octet_length(folder) <= 100);
+
 -- The whole yard ('') or one agent, until a person resumes it.
 CREATE TABLE pauses (
   agent  TEXT PRIMARY KEY CHECK (octet_length(agent) <= 63),

@@ -14,13 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/runner/confine"
 	"taskyard/runner/tree"
 )
 
 // confined skips where the machine has no landlock that will do.
 func confined(t *testing.T) {
 	t.Helper()
-	if k := machine(); k.landlock < leastLandlock || !k.seccomp {
+	if k := machine(); k.landlock < confine.Least || !k.seccomp {
 		t.Skipf("this machine has landlock v%d, seccomp %v", k.landlock, k.seccomp)
 	}
 }
