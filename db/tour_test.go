@@ -249,6 +249,8 @@ func lists(t *testing.T, s *service.Service) {
 		ok(t, err)
 	}
 	must[map[task.ID]string](t)(s.Doing(ctx, admin))
+	must[[]*task.Task](t)(s.TasksByID(ctx, admin, []task.ID{1, 2}))
+	must[int](t)(s.BelowMany(ctx, admin, []task.ID{1, 2}))
 	history := []task.HistoryFilter{
 		{},
 		{Owner: "coder"},

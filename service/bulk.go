@@ -211,3 +211,21 @@ func (s *Service) Matching(ctx context.Context, a task.Actor, f task.TaskFilter,
 	})
 	return n, ids, err
 }
+
+// TasksByID returns those of at most 500 tasks that there are, in the order
+// given. Error: may not read.
+func (s *Service) TasksByID(ctx context.Context, a task.Actor, ids []task.ID) ([]*task.Task, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Task, error) { return rx.TasksByID(ids[:min(len(ids), 500)]) })
+}
+
+// BelowMany counts the open subtasks, at any depth, that end with tasks that
+// are canceled together. Error: may not read.
+func (s *Service) BelowMany(ctx context.Context, a task.Actor, ids []task.ID) (int, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return 0, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (int, error) { return rx.BelowMany(ids) })
+}
