@@ -103,7 +103,7 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at+"/edit", "title", "", "description", "keep me", "owner", "coder", "priority", "3").is(422).shows("must not be blank", "keep me")
 	})
 	t.Run("an idle task moves with a comment", func(t *testing.T) {
-		b.get(at+"/move").is(200).shows("belongs to coder")
+		b.get(at + "/move").is(200).shows("belongs to coder")
 		b.post(at+"/move", "from", "coder", "to", "planner", "comment", "").is(422).shows("must not be blank", `value="planner" selected`)
 		b.post(at+"/move", "from", "coder", "to", "ghost", "comment", "c").is(422).shows("unknown agent", `id="to-err"`)
 		for range 2 {

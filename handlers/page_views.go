@@ -31,10 +31,11 @@ func (s *Server) saveView(c echo.Context) error {
 // listPath is the address of a list with what it knows of its filter.
 func listPath(s string) (string, error) {
 	u, err := url.Parse(s)
-	if err == nil && u.Path == views.URL.Tasks(views.TaskListFilter{}) {
+	switch {
+	case err != nil || u.IsAbs() || u.Host != "":
+	case u.Path == views.URL.Tasks(views.TaskListFilter{}):
 		return views.URL.Tasks(filterOf(u.Query()).From("")), nil
-	}
-	if err == nil && u.Path == views.URL.Queues(views.QueueFilter{}) {
+	case u.Path == views.URL.Queues(views.QueueFilter{}):
 		return views.URL.Queues(filterOf(u.Query()).From("")), nil
 	}
 	return "", task.FieldErrorf("path", "must be the address of the queues or of the tasks")

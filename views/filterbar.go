@@ -94,25 +94,14 @@ var (
 	priorityChoices = []string{"9", "6", "3", "1"}
 )
 
-// byChoices are those of whom the filter offers the tasks: oneself, the
-// agents, and whoever is chosen.
+// byChoices are those of whom the filter offers the tasks: oneself and the
+// agents.
 func byChoices(c Chrome, m FilterModel) [][2]string {
-	me := task.UserActorName(c.User)
-	list := [][2]string{{me, "me"}}
+	list := [][2]string{{task.UserActorName(c.User), "me"}}
 	for _, a := range m.Agents {
 		list = append(list, [2]string{a, a})
 	}
-	if by := m.Filter.CreatedBy; by != "" && by != me && !slices.Contains(m.Agents, by) {
-		list = append(list, [2]string{by, ActorLabel(by)})
-	}
 	return list
-}
-
-func priorityOptions(chosen string) []string {
-	if chosen == "" || slices.Contains(priorityChoices, chosen) {
-		return priorityChoices
-	}
-	return append([]string{chosen}, priorityChoices...)
 }
 
 func labelOf(choices [][2]string, value string) string {
