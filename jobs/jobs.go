@@ -55,6 +55,7 @@ func (j *Jobs) table() []job {
 	list := []job{
 		{name: "claims", about: "releases claims whose lease ran out", every: 5 * time.Second, run: count(svc.ReleaseExpired)},
 		{name: "approvals", about: "ends approvals that nobody gave in time", every: 15 * time.Second, run: count(svc.ExpireApprovals)},
+		{name: "snoozes", about: "shows again what people snoozed, when its time is over", every: 5 * time.Second, run: count(svc.WakeSnoozed)},
 		{name: "reaper", about: "ends runs whose runner gave no sign of life", every: 15 * time.Second, run: j.reap},
 		{name: "tokens", about: "notes when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
 		{name: "statistics", about: "sums up runs by hour", every: 5 * time.Minute, run: svc.RollUp},
