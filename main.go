@@ -43,6 +43,7 @@ type commands struct {
 	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
 	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
 	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
+	Notify     notifyCmd     `cmd:"" group:"data" help:"Try the services outside that are told what waits."`
 	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
 	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
 	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
