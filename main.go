@@ -38,7 +38,7 @@ type commands struct {
 
 	Backup     backupCmd     `cmd:"" group:"data" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
 	Restore    restoreCmd    `cmd:"" group:"data" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
-	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the hash chain of the log, and the agents' definitions."`
+	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
 	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, into plain files, while the server runs too."`
 	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
 	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
