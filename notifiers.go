@@ -80,7 +80,7 @@ func (c *notifyTestCmd) Run(e *env) error {
 	}
 	ctx, cancel := context.WithTimeout(e.ctx, testLimit)
 	defer cancel()
-	if err := t.Send(ctx, notify.Message{Title: "Test · Taskyard", Text: "This is a test of " + c.Name + ". The link leads to the inbox.", Link: cfg.PublicURL + "/"}); err != nil {
+	if err := t.Send(ctx, notify.Message{Title: "Taskyard: a test", Text: "This is a test of " + c.Name + ". The link leads to the inbox.", Link: cfg.PublicURL + "/"}); err != nil {
 		return fmt.Errorf("not sent to %s (%s): %w", c.Name, t.Kind(), err)
 	}
 	fmt.Fprintf(e.stdout, "sent to %s (%s)\n", c.Name, t.Kind())

@@ -57,7 +57,7 @@ func TestQuestionsReachPeopleOutside(t *testing.T) {
 		if out, errs, code := s.command("", "notify", "test", "ops"); code != exitOK || strings.TrimSpace(out) != "sent to ops (generic)" {
 			t.Fatalf("%d %q %q", code, out, errs)
 		}
-		if m := <-got; m["title"] != "Test · Taskyard" {
+		if m := <-got; m["title"] != "Taskyard: a test" {
 			t.Errorf("%q", m)
 		}
 	})

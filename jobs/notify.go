@@ -97,16 +97,17 @@ func (j *Jobs) pause(d time.Duration) {
 	}
 }
 
+// outTitles are ASCII, as headers like it.
 var outTitles = map[task.OutKind]string{
-	task.OutQuestion: "An agent asks", task.OutApproval: "A run waits for approval", task.OutFailure: "A task failed",
-	task.OutBlocked: "A task is blocked", task.OutNotice: "An agent tells",
+	task.OutQuestion: "an agent asks", task.OutApproval: "a run waits for approval", task.OutFailure: "a task failed",
+	task.OutBlocked: "a task is blocked", task.OutNotice: "an agent tells",
 }
 
 // message sums lines up: one leads to its own decision, several to the inbox.
 func (j *Jobs) message(list []task.Outgoing) (title, text, link string) {
 	base := strings.TrimSuffix(j.opt.PublicURL, "/")
 	if len(list) == 1 {
-		return outTitles[list[0].Kind] + " · Taskyard", list[0].Text, base + list[0].Path()
+		return "Taskyard: " + outTitles[list[0].Kind], list[0].Text, base + list[0].Path()
 	}
 	lines := make([]string, 0, outLines+1)
 	for i := range list[:min(len(list), outLines)] {
@@ -115,5 +116,5 @@ func (j *Jobs) message(list []task.Outgoing) (title, text, link string) {
 	if n := len(list) - outLines; n > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", n))
 	}
-	return fmt.Sprintf("%d things wait for you · Taskyard", len(list)), strings.Join(lines, "\n"), base + "/"
+	return fmt.Sprintf("Taskyard: %d things wait for you", len(list)), strings.Join(lines, "\n"), base + "/"
 }

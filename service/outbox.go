@@ -49,9 +49,17 @@ func (t *tx) came(kind task.OutKind, id task.ID, title, agent string, run task.I
 // cameWord is came for a question or a notice.
 func (t *tx) cameWord(k *task.Task, kind task.MessageKind, text string) error {
 	if kind == task.KindQuestion {
-		return t.came(task.OutQuestion, k.ID, k.Title, k.Owner, 0, t.actor.Name+" asks: "+text)
+		return t.came(task.OutQuestion, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" asks: "+text)
 	}
-	return t.came(task.OutNotice, k.ID, k.Title, k.Owner, 0, t.actor.Name+" says: "+text)
+	return t.came(task.OutNotice, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" says: "+text)
+}
+
+// spoken is an actor's name for people.
+func spoken(actor string) string {
+	if actor == task.System {
+		return "Taskyard"
+	}
+	return strings.TrimPrefix(actor, "user:")
 }
 
 // cameRun is came for a run that waits for a reviewer.
