@@ -31,10 +31,10 @@ type commands struct {
 	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Serve the yard (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
 	Demo  demoCmd  `cmd:"" group:"serve" help:"Serve a yard with three scripted agents and a few tasks, to look around in. Needs no model and no network."`
 
-	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of the scope worker."`
+	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of scope worker."`
 
 	clientCommands `embed:"" group:"work"`
-	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start their MCP servers."`
+	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start it."`
 
 	Backup     backupCmd     `cmd:"" group:"data" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
 	Restore    restoreCmd    `cmd:"" group:"data" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`

@@ -59,7 +59,7 @@ func newOutside(t *testing.T, again func(int) time.Duration) (*yard, *outside, *
 	t.Helper()
 	o, log := &outside{make(chan said), make(chan error)}, &lockedLog{}
 	y := newYard(t, setup{
-		cfg:    service.Config{Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}},
+		cfg: service.Config{Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}},
 		jobs: func(opt *Options) {
 			opt.PublicURL, opt.TryAgain = "https://yard.example/", again
 			opt.Notify = []Outlet{{Name: "ops", Send: o.send}}
