@@ -273,20 +273,6 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 	})
 }
 
-// RunSession notes the conversation of a run's program and the folder that
-// holds it, for the next start to go on from should this one be cut. Error:
-// stale lease.
-func (s *Service) RunSession(ctx context.Context, id task.ID, lease int64, session, folder string) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
-		if err != nil || len(session) > task.MaxSession {
-			return err
-		}
-		_, err = t.SetSession(r.ID, lease, session, folder)
-		return err
-	})
-}
-
 // held returns a running run whose lease is the caller's.
 func (t *tx) held(id task.ID, lease int64) (*task.Run, error) {
 	r, err := t.Run(id)
