@@ -1,6 +1,10 @@
 package browser
 
 import (
+	"os"
+	"regexp"
+	"slices"
+
 	"github.com/chromedp/chromedp"
 
 	"taskyard/task"
@@ -121,6 +125,12 @@ func (s *sample) pages() []shown {
 		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
 	}
+}
+
+// only leaves the pages whose names PAGES, a regular expression, fits.
+func only(list []shown) []shown {
+	fits := regexp.MustCompile(os.Getenv("PAGES"))
+	return slices.DeleteFunc(list, func(p shown) bool { return !fits.MatchString(p.name) })
 }
 
 // pause pauses the yard and an agent of the sample.
