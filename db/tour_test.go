@@ -94,7 +94,7 @@ func tasks(t *testing.T, s *service.Service) {
 	must[task.Inbox](t)(s.Inbox(ctx, admin))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
-	must[service.TaskPage](t)(s.TaskPage(ctx, admin, sub.ID))
+	taskPages(t, s, k.ID, sub.ID)
 	waits(t, s)
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
