@@ -67,6 +67,8 @@ func (s *Server) routes() {
 		{"POST", "/tasks/:id/steps/:n", task.Person, s.updateStep},
 		{"GET", "/tasks/:id/steps/:n/edit", task.Person, s.taskForm(s.stepPage)},
 		{"POST", "/tasks/:id/steps/:n/subtask", task.Person, s.createSubtask},
+		{"POST", "/tasks/:id/plan", task.Person, s.postPlan},
+		{"POST", "/tasks/:id/resources/:n", task.Person, s.editResource},
 		{"POST", "/tasks/:id/resources", task.Person, act(s.addResource, resourceEntries)},
 		{"POST", "/tasks/:id/resources/:n/delete", task.Person, act(s.removeResource, noEntries)},
 		{"POST", "/tasks/:id/blocked-by", task.Person, act(s.setBlockers, blockerEntries)},

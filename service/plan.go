@@ -99,6 +99,28 @@ func (s *Service) RemoveStep(ctx context.Context, a task.Actor, id task.ID, at i
 	})
 }
 
+// RestoreStep puts a step back that the named event took out, while the plan
+// has not been rearranged since. Error: it has, or there is no such event.
+func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.ID) (*task.Task, error) {
+	return s.replan(ctx, a, id, func(t *tx, k *task.Task) ([]task.Step, string, changes, error) {
+		list, err := t.LastEvents(id, pageEvents)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		i := len(list) - 1
+		for i >= 0 && !task.ArrangesPlan(list[i].Kind) {
+			i--
+		}
+		if i < 0 || list[i].ID != event || list[i].Kind != task.EvStepRemoved {
+			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStaleVersion, "The plan of task %d has changed since: the step cannot be put back, add it anew", id)
+		}
+		c := list[i].PlanChange()
+		at := min(c.Step, len(k.Steps))
+		now := slices.Insert(slices.Clone(k.Steps), at, task.Step{Title: c.Title, Details: c.Details, Done: c.Done})
+		return now, task.EvStepAdded, changes{"step": at, "title": c.Title}, nil
+	})
+}
+
 // LinkStep links a step to a subtask that exists already, such as one that a
 // run delegated beside the plan. Only people do it; agents create subtasks.
 // Errors: not a subtask of this task, step or subtask linked already, stale.

@@ -72,6 +72,25 @@ func TestAPlanIsRearranged(t *testing.T) {
 		_, err := y.s.RemoveStep(ctx, oleg, k.ID, 2, saw("c"))
 		refused(t, err, task.CodeStepLinked)
 	})
+	t.Run("a step that was taken out is put back as it was, once", func(t *testing.T) {
+		removed := func() task.ID {
+			list := must[TaskPage](t)(y.s.TaskPage(ctx, oleg, k.ID)).Events
+			return list[len(list)-1].ID
+		}
+		must[*task.Task](t)(y.s.RemoveStep(ctx, oleg, k.ID, 1, saw("b")))
+		event := removed()
+		must[task.Message](t)(y.s.Comment(ctx, oleg, k.ID, "Words do not matter."))
+		is(t, must[*task.Task](t)(y.s.RestoreStep(ctx, oleg, k.ID, event)), "a b* c# d")
+		_, err := y.s.RestoreStep(ctx, oleg, k.ID, event)
+		refused(t, err, task.CodeStaleVersion)
+		must[*task.Task](t)(y.s.RemoveStep(ctx, oleg, k.ID, 0, saw("a")))
+		event = removed()
+		must[*task.Task](t)(y.s.MoveStep(ctx, oleg, k.ID, 0, 1, saw("b")))
+		_, err = y.s.RestoreStep(ctx, oleg, k.ID, event)
+		refused(t, err, task.CodeStaleVersion)
+		must[*task.Task](t)(y.s.MoveStep(ctx, oleg, k.ID, 1, 0, saw("b")))
+		must[*task.Task](t)(y.s.InsertStep(ctx, oleg, k.ID, 0, task.Step{Title: "a"}))
+	})
 	t.Run("people part a step from its subtask and link it again, agents do not", func(t *testing.T) {
 		_, err := y.s.UnlinkStep(ctx, coder, k.ID, 2, task.StepSeen{})
 		refused(t, err, task.CodeForbidden)

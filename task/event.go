@@ -82,3 +82,29 @@ const (
 	EvTokenRevoked   = "token.revoked"
 	EvRefused        = "access.refused"
 )
+
+// planKinds are the events that change the order or the links of a plan.
+var planKinds = map[string]bool{
+	EvStepAdded: true, EvStepRemoved: true, EvStepMoved: true, EvStepLinked: true, EvStepUnlinked: true, EvStepsReplaced: true, EvSubtaskCreated: true,
+}
+
+// ArrangesPlan tells whether an event of this kind changes the order or the
+// links of a plan: places of steps named by older events may be others now.
+func ArrangesPlan(kind string) bool { return planKinds[kind] }
+
+// PlanChange is what an event tells of a plan; indexes are 0-based.
+type PlanChange struct {
+	Step    int    `json:"step"`
+	From    int    `json:"from"`
+	To      int    `json:"to"`
+	Title   string `json:"title"`
+	Details string `json:"details"`
+	Done    bool   `json:"done"`
+	Subtask ID     `json:"subtask"`
+}
+
+// PlanChange reads what the event tells of a plan; nothing where it tells none.
+func (e *Event) PlanChange() (c PlanChange) {
+	_ = json.Unmarshal(e.Changes, &c) // what does not fit stays empty
+	return c
+}
