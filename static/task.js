@@ -15,11 +15,19 @@
     if (bar) bar.value = n;
     if (said) said.textContent = `${n} of ${all.length}`;
   };
-  const tickOf = e => e.detail.elt?.closest?.("form[data-tick]");
+  const source = e => e.detail.requestConfig?.elt ?? e.detail.elt; // events of a swap name its target, not who asked
+  let held = "";
+  const giveBack = row => {
+    if (held !== row.id) return;
+    held = "";
+    if (document.activeElement === document.body) setTimeout(() => q(".tick", document.getElementById(row.id) ?? undefined)?.focus());
+  };
+  const tickOf = e => source(e)?.closest?.("form[data-tick]");
   document.addEventListener("htmx:beforeRequest", e => {
     const form = tickOf(e), row = form?.closest("li");
     if (!row) return;
     flying.add(row.id);
+    if (document.activeElement === q(".tick", form)) held = row.id; // a disabled box loses the focus
     row.classList.toggle("done", q(".tick", form).checked);
     count();
   });
@@ -36,6 +44,7 @@
       box.checked = box.defaultChecked;
       row.classList.toggle("done", box.checked);
       count();
+      giveBack(row);
     }
     const plan = document.getElementById("plan-form");
     if (plan) delete plan.dataset.busy;
@@ -92,13 +101,15 @@
   }, true);
   document.addEventListener("htmx:afterSettle", e => {
     if (flying.size) count();
-    if (e.detail.requestConfig?.elt?.id !== "plan-form" || !after) return;
+    const row = tickOf(e)?.closest("li");
+    if (row) giveBack(row);
+    if (source(e)?.id !== "plan-form" || !after) return;
     const then = after;
     after = null;
     then();
   });
   document.addEventListener("htmx:afterRequest", e => {
-    if (e.detail.elt?.id === "plan-form") { const f = document.getElementById("plan-form"); if (f) { delete f.dataset.busy; q("input[name=act]", f)?.remove(); } }
+    if (source(e)?.id === "plan-form") { const f = document.getElementById("plan-form"); if (f) { delete f.dataset.busy; q("input[name=act]", f)?.remove(); } }
   });
 
   // --- drag ---
@@ -161,7 +172,7 @@
     else if (more && looks-- > 0) more.click();
   };
   document.addEventListener("htmx:afterSettle", e => {
-    if (e.detail.requestConfig?.elt?.matches?.("[data-earlier]")) {
+    if (source(e)?.matches?.("[data-earlier]")) {
       const said = q("#said"), more = q("[data-earlier]");
       if (said) said.textContent = "Earlier entries are shown";
       more?.focus({ preventScroll: true });
