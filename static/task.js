@@ -168,6 +168,7 @@
   const reveal = () => {
     if (!/^#(msg|ev|run)-\d+$/.test(location.hash)) return;
     const el = q(location.hash), more = q("[data-earlier]");
+    if (el && !el.matches(":target")) location.replace(location.href); // it was not there when the page came
     if (el) el.scrollIntoView({ block: "center" });
     else if (more && looks-- > 0) more.click();
   };
