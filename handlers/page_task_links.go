@@ -38,7 +38,11 @@ func (s *Server) editResource(c echo.Context) error {
 	}
 	_, err = s.svc.UpdateResource(formContext(c), actorOf(c), id, n, c.FormValue("had"), r)
 	if e, ok := refusal(err); ok {
-		return s.taskAgain(c, id, e, views.TaskEntries{Resource: r, ResourceAt: n + 1, Errors: views.FieldErrors{}})
+		typed := views.TaskEntries{Resource: r, ResourceAt: n + 1, Errors: views.FieldErrors{}}
+		if e.Field == "index" { // no form is there to tell it
+			typed.Errors = nil
+		}
+		return s.taskAgain(c, id, e, typed)
 	}
 	if err != nil {
 		return err

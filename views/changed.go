@@ -15,8 +15,11 @@ func ChangedBy(e *task.Event) string {
 // are oldest first.
 func FieldChangedBy(events []task.Event, field string) string {
 	for i := len(events) - 1; i >= 0; i-- {
+		if k := events[i].Kind; k != task.EvTaskUpdated && k != task.EvTaskMoved {
+			continue
+		}
 		var fields map[string]json.RawMessage
-		if json.Unmarshal(events[i].Changes, &fields) == nil && fields[field] != nil && events[i].Kind != task.EvTaskCreated {
+		if json.Unmarshal(events[i].Changes, &fields) == nil && fields[field] != nil {
 			return ActorLabel(events[i].Actor) + " changed " + fieldText(field, fields[field]) + " meanwhile."
 		}
 	}
