@@ -71,6 +71,9 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 	if m.Messages, err = s.svc.Transcript(ctx, a, id, 0, transcriptLines); err != nil {
 		return nil, err
 	}
+	if m.Work, err = s.svc.Work(ctx, a, id, true); err != nil {
+		return nil, err
+	}
 	m.Later = len(m.Messages) == transcriptLines
 	children, err := s.svc.Children(ctx, a, id)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 type RunModel struct {
 	Run       task.Run
 	Agent     *task.Agent // the definition that serves now, or nil
+	Work      *task.Work // what it changed, with lines; nil when nobody looked
 	Messages  []task.Message
 	Later     bool       // the transcript is long and its end is not in Messages
 	RetriedBy task.ID    // a later run that retries this one, or 0
@@ -49,8 +50,8 @@ func limitBars(r *task.Run, now task.Time) []limitBar {
 	took := r.Worked(now)
 	tokens := r.Usage.TokensIn + r.Usage.TokensOut
 	add("Time", Dur(took), limitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
-	add("Tokens", Tokens(tokens), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
-	add("Cost", money(r.Usage.CostUSD), money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
+	add("Tokens", tokensOf(r.Usage), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
+	add("Cost", costOf(r.Usage), money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
 	return list
 }
 

@@ -290,13 +290,10 @@ func nothingShown(show string) string {
 	return "Nothing here."
 }
 
-// costText writes what something cost; "about" where a runner estimated it.
+// costText writes what something cost, "–" for nothing.
 func costText(u task.Usage) string {
-	switch {
-	case u.CostUSD == 0:
+	if u.CostUSD == 0 {
 		return "–"
-	case u.Estimated:
-		return "about " + money(u.CostUSD)
 	}
-	return money(u.CostUSD)
+	return approx(u.Estimated, money(u.CostUSD))
 }
