@@ -72,10 +72,14 @@ func mcpBridge() []string {
 // weaker says what an agent with these tools could do beyond them under a
 // runner, as sentences; "" when the runner holds it to them, or is not ours.
 func (y *yard) weaker(name string, tools []string) string {
-	if y.cfg.Runners[name].Kind == "worker" {
+	return weakerOf(y.cfg, y.known, name, tools)
+}
+
+func weakerOf(cfg *config.Config, known map[string]runner.Runner, name string, tools []string) string {
+	if cfg.Runners[name].Kind == "worker" {
 		return "A worker on another machine starts it; what holds it to these tools is configured there."
 	}
-	c, ok := y.known[name].(runner.Confiner)
+	c, ok := known[name].(runner.Confiner)
 	if !ok {
 		return ""
 	}

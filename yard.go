@@ -146,7 +146,7 @@ func agentOptions(c *config.Config) agentfile.Options {
 	for name, r := range c.Runners {
 		kinds[name] = r.Kind
 	}
-	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", PullOnly: func(name string) string {
+	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", Models: modelsOf(c), PullOnly: func(name string) string {
 		switch kind := kinds[name]; kind {
 		case "command", "webhook", "worker":
 			return ""

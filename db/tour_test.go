@@ -144,6 +144,7 @@ func runs(t *testing.T, s *service.Service) {
 	must[int64](t)(s.ReportEvents(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, RunID: st.Run.ID}, st.Run.ID,
 		task.Hold{Attempt: st.Run.Attempt, Lease: st.Run.Lease}, 1, []task.Message{{Content: "x"}}))
 	permissions(t, s, st)
+	work(t, s, st)
 	for _, by := range service.UsageBy {
 		must[task.UsageReport](t)(s.Usage(ctx, admin, by, 0, 0))
 	}

@@ -113,10 +113,10 @@ type Service struct {
 	crew   crew
 
 	mu          sync.Mutex
-	stops       map[task.ID]context.CancelCauseFunc // running runs of this process
-	workerStops map[task.ID]context.CancelCauseFunc // those of workers, while a heartbeat of them is held
-	heard       map[task.ID]map[task.ID]bool        // run → tasks whose end it was told
-	wakeC       chan struct{}                       // a run may be startable
+	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
+	workerStops map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
+	heard       map[task.ID]map[task.ID]bool         // run → tasks whose end it was told
+	wakeC       chan struct{}                        // a run may be startable
 }
 
 // New makes the yard over an open database and an agents folder.
