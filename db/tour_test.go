@@ -197,10 +197,19 @@ func people(t *testing.T, s *service.Service) {
 	_, _, err := s.Session(ctx, "h")
 	ok(t, err)
 	ok(t, s.DropSession(ctx, "h"))
+	views(t, s, task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: u.ID})
 	must[service.About](t)(s.About(ctx))
 	ok(t, s.Probe(ctx))
 	must[service.Stats](t)(s.Stats(ctx, admin, 0))
 	ok(t, s.DeleteAgent(ctx, admin, "other"))
+}
+
+func views(t *testing.T, s *service.Service, a task.Actor) {
+	ctx := context.Background()
+	v := must[task.SavedView](t)(s.SaveView(ctx, a, "Mine", "/tasks"))
+	must[task.SavedView](t)(s.RenameView(ctx, a, v.ID, "Yours"))
+	must[[]task.SavedView](t)(s.SavedViews(ctx, a))
+	must[task.SavedView](t)(s.DeleteView(ctx, a, v.ID))
 }
 
 // lists asks for each list with each filter, and with all of them.
@@ -221,13 +230,29 @@ func lists(t *testing.T, s *service.Service) {
 		{Label: "api"},
 		{After: "0.1"},
 		{Full: true},
+		{CreatedBy: "coder", Blocked: "yes"},
+		{Blocked: "no"},
+		{Shown: task.ShownWaiting},
+		{Shown: task.ShownWorking},
+		{Shown: task.ShownFailed},
+		{Shown: task.ShownIdle, Owner: "coder"},
+		{Sort: task.SortID},
+		{Sort: task.SortTitle, Desc: true, After: "1"},
+		{Sort: task.SortOwner},
+		{Sort: task.SortAge},
+		{Sort: task.SortChanged, Desc: true},
 		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, Label: "api", MinPriority: &low, Query: "a", After: "0.1"},
 	}
 	for _, f := range open {
 		f.Limit = 1
 		must[service.Page](t)(s.OpenTasks(ctx, admin, f))
 		must[service.Page](t)(s.Cards(ctx, admin, f))
+		_, _, err := s.Matching(ctx, admin, f, 1)
+		ok(t, err)
 	}
+	must[map[task.ID]string](t)(s.Doing(ctx, admin))
+	must[[]*task.Task](t)(s.TasksByID(ctx, admin, []task.ID{1, 2}))
+	must[int](t)(s.BelowMany(ctx, admin, []task.ID{1, 2}))
 	history := []task.HistoryFilter{
 		{},
 		{Owner: "coder"},

@@ -91,7 +91,7 @@ func TestALargeFamilyFitsThePage(t *testing.T) {
 	b.get(at+"/cancel").shows("1000 subtasks go", "And 950 more.")
 	page, seen := b.get(at+"?tab=subtasks"), 0
 	for page != nil {
-		seen += strings.Count(page.body, "data-row><td><span")
+		seen += strings.Count(page.body, "<li data-row>")
 		_, next, more := strings.Cut(page.body, `rel="next" href="/tasks/`)
 		if page = nil; more {
 			href, _, _ := strings.Cut(next, `"`)

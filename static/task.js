@@ -90,7 +90,7 @@
       if (verb === "move" && e.submitter.closest(".step-in")) follow(+a, +b, label);
       else if (verb === "delete") {
         if (panel(a)) panel(a).open = false;
-        (q("[data-undo]") || document.body).focus();
+        (q("[data-plan-undo]") || document.body).focus();
       } else if (verb === "unlink") q("summary", panel(a))?.focus();
       else focusTick(0);
     });
@@ -160,7 +160,7 @@
     if (typing || e.metaKey || e.ctrlKey || e.altKey || q("dialog[open]")) return;
     if (e.key === "[") q("[data-beside=prev]")?.click();
     if (e.key === "]") q("[data-beside=next]")?.click();
-    if (e.key === "z") q("[data-undo]")?.click();
+    if (e.key === "z" && !q("form[data-undo]")) q("[data-plan-undo]")?.click();
   });
 
   // --- an entry of the stream by its address: earlier ones are fetched until it is there ---

@@ -77,6 +77,7 @@ func poisoned[M any](change ...func(*M)) M {
 func hostileChrome() views.Chrome {
 	c := poisoned[views.Chrome]()
 	c.Role, c.Path, c.Theme, c.FormToken = task.RoleAdmin, "/x?q="+evil, "dark", "tok"
+	c.Flash.Undo.Action = "/tasks/7/move"
 	c.Pauses = append(task.Pauses{{By: evil, Reason: evil, Since: someTime}}, c.Pauses...)
 	return c
 }
@@ -106,6 +107,11 @@ func hostilePages() map[string]templ.Component {
 		"approvals not mine": views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.WhyNot = evil })),
 		"approvals approved": views.ApprovalsPage(c, poisoned(decided("approved"))),
 		"approvals denied":   views.ApprovalsPage(c, poisoned(decided("denied"))),
+		"queues":             views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", views.GlyphFail })),
+		"queues list":        views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Filter.View = "list" })),
+		"tasks":              views.TasksPage(c, poisoned[views.TasksModel]()),
+		"views":              views.ViewsPage(c, poisoned[views.ViewsModel]()),
+		"bulk":               views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),
 		"runs":               views.RunsPage(c, poisoned[views.RunsModel]()),
 		"history":            views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
 		"agents":             views.AgentsPage(c, poisoned[views.AgentsModel]()),

@@ -21,8 +21,8 @@ func planText(e *task.Event) string {
 	return n + ": " + c.Title
 }
 
-// Undo is the last change of a plan, as long as it can be taken back.
-type Undo struct {
+// PlanUndo is the last change of a plan, as long as it can be taken back.
+type PlanUndo struct {
 	Text string // what was done, a sentence
 	Act  string // the act of the plan's form that takes it back
 }
@@ -32,7 +32,7 @@ const undoFor = 2 * 60 * 1000 // milliseconds
 
 // UndoOf returns how the newest change of a task's plan is taken back, if the
 // actor made it a short while ago; events are oldest first.
-func UndoOf(events []task.Event, actor string, now task.Time) *Undo {
+func UndoOf(events []task.Event, actor string, now task.Time) *PlanUndo {
 	for i := len(events) - 1; i >= 0; i-- {
 		e := &events[i]
 		if !task.ArrangesPlan(e.Kind) {
@@ -42,9 +42,9 @@ func UndoOf(events []task.Event, actor string, now task.Time) *Undo {
 		switch {
 		case e.Actor != actor || now-e.At > undoFor:
 		case e.Kind == task.EvStepRemoved:
-			return &Undo{"Step " + strconv.Itoa(c.Step+1) + " was deleted: " + c.Title, "restore " + e.ID.String()}
+			return &PlanUndo{"Step " + strconv.Itoa(c.Step+1) + " was deleted: " + c.Title, "restore " + e.ID.String()}
 		case e.Kind == task.EvStepMoved:
-			return &Undo{"Step " + strconv.Itoa(c.From+1) + " is step " + strconv.Itoa(c.To+1) + " now", planMove(c.To, c.From, c.Title)}
+			return &PlanUndo{"Step " + strconv.Itoa(c.From+1) + " is step " + strconv.Itoa(c.To+1) + " now", planMove(c.To, c.From, c.Title)}
 		}
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 type RunModel struct {
 	Run       task.Run
 	Agent     *task.Agent // the definition that serves now, or nil
-	Work      *task.Work // what it changed, with lines; nil when nobody looked
+	Work      *task.Work  // what it changed, with lines; nil when nobody looked
 	Messages  []task.Message
 	Later     bool       // the transcript is long and its end is not in Messages
 	RetriedBy task.ID    // a later run that retries this one, or 0

@@ -29,7 +29,7 @@ type TaskModel struct {
 	Usage       task.Usage    // of all its runs together
 	FamilyUsage task.Usage    // with those of everything below it
 	Notice      string        // what went wrong with the last act: stale, refused
-	Undo        *Undo         // the last change of the plan, while it can be taken back
+	Undo        *PlanUndo     // the last change of the plan, while it can be taken back
 	Prev, Next  task.ID       // neighbours in the owner's queue, or 0
 	Place       string        // "2 of 6", or ""
 	Agents      []AgentOption // whom it may be handed to

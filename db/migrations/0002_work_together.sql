@@ -134,6 +134,16 @@ SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(coalesce
  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)), 0
 FROM runs WHERE ended_at IS NOT NULL AND started_at IS NOT NULL GROUP BY d, agent, model;
 
+-- Filters of lists that people keep, each for themselves.
+CREATE TABLE saved_views (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  user_id    INTEGER NOT NULL REFERENCES users (id),
+  name       TEXT NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 240),
+  path       TEXT NOT NULL CHECK (octet_length(path) BETWEEN 1 AND 2000),
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX saved_views_name ON saved_views (user_id, name COLLATE NOCASE);
+
 -- What runs left in their workspaces, as their supervisor saw it. Of the files
 -- the first thousand are named; their lines are dropped with the transcript.
 CREATE TABLE run_work (
