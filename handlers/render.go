@@ -51,7 +51,11 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if ch.Views, err = s.svc.SavedViews(ctx, a); err != nil {
 		return ch, err
 	}
-	ch.Nav = views.NavCounts{Inbox: o.Inbox, Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
+	off, err := s.svc.Snoozed(ctx, a)
+	if err != nil {
+		return ch, err
+	}
+	ch.Nav = views.NavCounts{Inbox: max(0, o.Inbox-off.All()), Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
 	ch.Agents = navAgents(agents, o)
 	if s.opt.Scheduler != nil {
 		next := s.opt.Scheduler.NextTick()

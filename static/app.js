@@ -84,6 +84,10 @@
   });
   addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));
 
+  // The browser's zone: days begin, and "tomorrow" is, where the person lives.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax`;
+
   const rows = () => all("[data-row]").filter(r => r.offsetParent);
   const focusRow = step => {
     const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
@@ -97,7 +101,7 @@
   };
   const keys = {
     j: () => focusRow(1), k: () => focusRow(-1), c: () => follow("[data-new-task]"), m: () => follow("[data-key-move]"),
-    x: () => follow("[data-pick]"), z: () => follow("[data-undo] button"), "+": () => follow("[data-key-up]"), "-": () => follow("[data-key-down]"),
+    x: () => follow("[data-pick]"), z: () => follow("[data-undo]"), "+": () => follow("[data-key-up]"), "-": () => follow("[data-key-down]"),
     e: () => follow("[data-key-edit]"), a: () => follow("[data-approve]"), r: () => follow("[data-reject]"),
   };
   document.addEventListener("keydown", e => {

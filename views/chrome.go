@@ -62,12 +62,6 @@ type Flash struct {
 	Undo    *Undo    // takes the act back
 }
 
-// Undo is a form that takes an act back.
-type Undo struct {
-	Action string
-	Fields [][2]string
-}
-
 // title returns the tab's title: what waits for a person stands first.
 func (c Chrome) title(title string) string {
 	t := title + " · Taskyard"
