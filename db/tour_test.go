@@ -154,6 +154,7 @@ func runs(t *testing.T, s *service.Service) {
 	must[*task.Task](t)(s.CompleteTask(ctx, admin, k.ID, "done", 0))
 	create(t, s, agent, task.New{})
 	waiting := must[[]*task.Run](t)(s.Waiting(ctx, admin))
+	heldDecisions(t, s, waiting[0].ID)
 	must[*task.Run](t)(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
@@ -270,6 +271,7 @@ func rest(t *testing.T, d *db.DB) {
 		_ = must[int](t)(rx.OpenCount(""))
 		_ = must[string](t)(rx.Definition("x"))
 		_ = must[int](t)(rx.CheckChain())
+		_ = must[[]*task.Run](t)(rx.HeldDue(1))
 		return nil
 	}))
 }
