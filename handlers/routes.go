@@ -83,6 +83,8 @@ func (s *Server) routes() {
 
 		{"GET", "/approvals", task.Read, page(s.approvalsPage)},
 		{"GET", "/approvals/:id", task.Read, page(s.approvalPage)},
+		{"POST", "/approvals/approve", task.Decide, s.approveMany},
+		{"POST", "/approvals/undo", task.Decide, s.undoDecisions},
 		{"GET", "/runs", task.Read, page(s.runsPage)},
 		{"GET", "/runs/:id", task.Read, page(s.runPage)},
 		{"GET", "/runs/:id/transcript", task.Read, s.transcript},

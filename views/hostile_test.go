@@ -90,13 +90,14 @@ func hostilePages() map[string]templ.Component {
 		m.Selected.WhyNot, m.Selected.Run.Permission.Decision, m.Selected.Asked.Decision = "", "", task.PermissionDenied
 	}
 	waiting := func(m *views.ApprovalsModel) {
-		m.Selected.Run.Permission, m.Selected.Asked = nil, nil
+		m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Held = nil, nil, nil
+		m.Selected.Form.Late = false
 		m.Selected.Run.Status, m.Selected.Run.Phase = task.RunPending, task.PhaseApproval
 		m.Selected.WhyNot, m.Selected.Run.Approval.Decision = "", ""
 	}
 	decided := func(word string) func(*views.ApprovalsModel) {
 		return func(m *views.ApprovalsModel) {
-			m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Approval.Decision = nil, nil, word
+			m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Approval.Decision, m.Selected.Run.Held = nil, nil, word, nil
 		}
 	}
 	list := map[string]templ.Component{
@@ -105,6 +106,7 @@ func hostilePages() map[string]templ.Component {
 		"approvals waiting":  views.ApprovalsPage(c, poisoned(waiting)),
 		"approvals not mine": views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.WhyNot = evil })),
 		"approvals approved": views.ApprovalsPage(c, poisoned(decided("approved"))),
+		"approvals held":     views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.Run.Held = &task.Held{By: evil, Reason: evil} })),
 		"approvals denied":   views.ApprovalsPage(c, poisoned(decided("denied"))),
 		"runs":               views.RunsPage(c, poisoned[views.RunsModel]()),
 		"history":            views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
@@ -123,7 +125,7 @@ func hostilePages() map[string]templ.Component {
 	}
 	for _, s := range task.States {
 		list["run "+s.String()] = views.RunPage(c, poisoned(func(m *views.RunModel) {
-			m.Run.Status, m.Run.Phase, m.Expired, m.RetriedBy = s.Status, s.Phase, "", 0
+			m.Run.Status, m.Run.Phase, m.Expired, m.RetriedBy, m.Run.Held = s.Status, s.Phase, "", 0, nil
 			m.Messages = hostileMessages()
 		}))
 	}

@@ -77,6 +77,9 @@ func causeWords(c task.Cause) string {
 func runPill(r *task.Run, now task.Time) (class, words string) {
 	switch r.Status {
 	case task.RunPending:
+		if h := r.Held; h != nil {
+			return "", capital(decisionWord(h.Decision)) + " just now"
+		}
 		if r.Phase == task.PhaseApproval {
 			return "warn", "Waits for approval"
 		}
