@@ -22,3 +22,15 @@ func heldDecisions(t *testing.T, s *service.Service, id task.ID) {
 	must[*task.Spec](t)(s.SpecBefore(ctx, admin, id, ""))
 	must[*task.Spec](t)(s.SpecBefore(ctx, admin, id, r.Approval.Version))
 }
+
+// transcripts reads a run's transcript in every way.
+func transcripts(t *testing.T, s *service.Service, r *task.Run) {
+	ctx := context.Background()
+	for _, q := range []task.TranscriptQuery{{}, {Before: 3}, {At: 1}, {Text: "x"}, {Kind: "errors"}} {
+		must[task.TranscriptPart](t)(s.TranscriptPart(ctx, admin, r.ID, q))
+	}
+	must[[]task.TranscriptLine](t)(s.TranscriptAfter(ctx, admin, r.ID, "said", 0, 5))
+	part := must[task.TranscriptPart](t)(s.TranscriptPart(ctx, admin, r.ID, task.TranscriptQuery{}))
+	must[*task.Message](t)(s.TranscriptLine(ctx, admin, r.ID, part.Lines[0].ID))
+	must[service.Attempts](t)(s.AttemptsOf(ctx, admin, r))
+}

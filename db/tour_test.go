@@ -27,7 +27,7 @@ var (
 func tour(t *testing.T) {
 	d := dbtest.New(t)
 	dir := t.TempDir()
-	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_tokens_per_day: 1000000\n---\nWork.\n"
+	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
 	ok(t, os.WriteFile(filepath.Join(dir, "coder.md"), []byte(text), 0o600))
 	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
 	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
@@ -147,6 +147,7 @@ func runs(t *testing.T, s *service.Service) {
 		must[task.UsageReport](t)(s.Usage(ctx, admin, by, 0, 0))
 	}
 	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
+	transcripts(t, s, st.Run)
 	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))
 	st = start()

@@ -104,7 +104,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 		}
 		y.ok(y.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease, said))
 		long := "/runs/" + r.ID.String()
-		b.get(long).shows("line 480.", "The rest is left out here.").hides("line 500.")
+		b.get(long).shows("line 519.", "Show earlier lines").hides("line 100.")
 		b.get(long+"/transcript").shows("line 0.", "line 519.")
 		b.post(long + "/cancel").leadsTo(long).shows("was stopped")
 	})

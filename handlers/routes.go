@@ -88,6 +88,7 @@ func (s *Server) routes() {
 		{"GET", "/runs", task.Read, page(s.runsPage)},
 		{"GET", "/runs/:id", task.Read, page(s.runPage)},
 		{"GET", "/runs/:id/transcript", task.Read, s.transcript},
+		{"GET", "/runs/:id/lines/:line", task.Read, page(s.runLine)},
 		{"POST", "/runs/:id/approve", task.Decide, s.approveRun},
 		{"POST", "/runs/:id/deny", task.Decide, s.denyRun},
 		{"POST", "/runs/:id/permissions/:n/allow", task.Decide, s.allowPermission},

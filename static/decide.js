@@ -9,7 +9,7 @@ document.addEventListener("keydown", e => {
   if (e.metaKey || e.ctrlKey || e.altKey || e.target.closest?.("input:not([type=checkbox]),textarea,select") || document.querySelector("dialog[open]")) return;
   // Here j and k move to the next request itself: a and r decide on what is shown, never on a row that only has the focus.
   const link = { j: "[data-go-next]", k: "[data-go-prev]" }[e.key];
-  if (link) { e.stopImmediatePropagation(); document.querySelector(link)?.click(); }
+  if (link && document.getElementById("ap-list")) { e.stopImmediatePropagation(); document.querySelector(link)?.click(); }
 }, true);
 // How many runs the button will approve.
 (() => {

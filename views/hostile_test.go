@@ -121,12 +121,13 @@ func hostilePages() map[string]templ.Component {
 		"profile":            views.ProfilePage(c, poisoned[views.ProfileModel]()),
 		"people":             views.PeoplePage(c, poisoned[views.PeopleModel]()),
 		"tokens":             views.TokensPage(c, poisoned[views.TokensModel]()),
+		"line of a run":      views.RunLinePage(c, poisoned[views.RunLineModel]()),
 		"about":              views.AboutPage(c, poisoned[views.AboutModel]()),
 	}
 	for _, s := range task.States {
 		list["run "+s.String()] = views.RunPage(c, poisoned(func(m *views.RunModel) {
 			m.Run.Status, m.Run.Phase, m.Expired, m.RetriedBy, m.Run.Held = s.Status, s.Phase, "", 0, nil
-			m.Messages = hostileMessages()
+			m.Part.Lines = hostileLines()
 		}))
 	}
 	return list
@@ -138,6 +139,14 @@ func hostileMessages() []task.Message {
 		m := poisoned[task.Message]()
 		m.ID, m.Type = task.ID(100+i), typ
 		list = append(list, m)
+	}
+	return list
+}
+
+func hostileLines() []task.TranscriptLine {
+	var list []task.TranscriptLine
+	for i, m := range hostileMessages() {
+		list = append(list, task.TranscriptLine{Message: m, Size: 7 + i*task.TranscriptCut})
 	}
 	return list
 }
@@ -199,7 +208,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		})
 	}
 	t.Run("a live piece of a transcript lets nothing through", func(t *testing.T) {
-		for _, n := range elements(t, "<ol>"+render(t, views.TranscriptItems(hostileMessages()))+"</ol>") {
+		for _, n := range elements(t, "<ol>"+render(t, views.TranscriptItems(views.Look{Query: "src"}, hostileLines()))+"</ol>") {
 			if p := forbidden(n); p != "" {
 				t.Errorf("<%s> has %s", n.Data, p)
 			}
