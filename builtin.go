@@ -51,7 +51,7 @@ func builtinsOf(c *config.Config, getenv func(string) string) (map[string]runner
 		if err != nil {
 			return nil, err
 		}
-		b.Provider, b.AcceptWeaker, b.Tools = provider, r.AcceptWeaker, runner.OpenTools(r.AcceptWeaker)
+		b.Provider, b.AcceptWeaker, b.Tools, b.Shell = provider, r.AcceptWeaker, runner.OpenTools(r.AcceptWeaker), runner.ShellLevel(r.AcceptWeaker)
 		list[name] = b
 	}
 	return list, nil

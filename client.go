@@ -18,6 +18,7 @@ type clientCommands struct {
 	Delegate cli.Delegate       `cmd:"" help:"Have another agent do a piece of work for you."`
 	Inbox    cli.Inbox          `cmd:"" help:"See what waits for people."`
 	Events   cli.Events         `cmd:"" help:"Read the log of what happened, or follow it."`
+	Usage    cli.UsageReport    `cmd:"" help:"Sum up tool calls, tokens and cost, and show the budgets of today."`
 	Pause    cli.Pause          `cmd:"" help:"Pause one agent or the whole yard: nothing is dispatched or claimed."`
 	Resume   cli.Resume         `cmd:"" help:"End a pause."`
 	Stop     cli.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole yard and end every run."`
@@ -26,10 +27,11 @@ type clientCommands struct {
 
 // agentCmd are the commands on agents; check needs no server.
 type agentCmd struct {
-	List  cli.AgentList  `cmd:"" help:"List the agents with their load."`
-	Show  cli.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
-	Queue cli.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
-	Check agentCheckCmd  `cmd:"" help:"Check definition files before they are served. Needs no server."`
+	List    cli.AgentList  `cmd:"" help:"List the agents with their load."`
+	Show    cli.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
+	Queue   cli.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
+	Runners cli.RunnerList `cmd:"" help:"List the runners: what each can start, and what it holds an agent to."`
+	Check   agentCheckCmd  `cmd:"" help:"Check definition files before they are served. Needs no server."`
 
 	JSON cli.JSONFlag `name:"json" help:"Print JSON."`
 }

@@ -38,9 +38,16 @@ echo '{"summary":"the file is there","success":true}'
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
-	c := &crew{server: newServer(t, "serve"), goFile: filepath.Join(t.TempDir(), "go")}
+	goFile := filepath.Join(t.TempDir(), "go")
+	return newCrewOf(t, goFile, fmt.Sprintf(crewScript, goFile))
+}
+
+// newCrewOf is a crew of another script.
+func newCrewOf(t *testing.T, goFile, text string) *crew {
+	t.Helper()
+	c := &crew{server: newServer(t, "serve"), goFile: goFile}
 	script := filepath.Join(t.TempDir(), "agent.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, crewScript, c.goFile), 0o700); err != nil {
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 5\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
@@ -268,17 +275,17 @@ func TestStartAndIdleAreCheap(t *testing.T) {
 	for range 50 {
 		call[task.Task](t, s.api(token), "POST", "/api/tasks", map[string]any{"title": "One", "owner": "general-purpose"})
 	}
-	t.Logf("resident memory of the idle server: %d MiB (goal 60)", residentKiB(t, s.cmd.Process.Pid)/1024)
+	t.Logf("resident memory of the idle server: %d MiB (goal 60)", memoryKiB(t, s.cmd.Process.Pid, "VmRSS:")/1024)
 }
 
-// residentKiB reads VmRSS.
-func residentKiB(t testing.TB, pid int) int {
+// memoryKiB reads a line of /proc/PID/status.
+func memoryKiB(t testing.TB, pid int, line string) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := bytes.Cut(b, []byte("VmRSS:"))
+	_, rest, _ := bytes.Cut(b, []byte(line))
 	n, err := strconv.Atoi(strings.Fields(string(rest))[0])
 	if err != nil {
 		t.Fatal(err)

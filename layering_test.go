@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"bench":     everything,
 
 	"runner/tools": {"task"},
+	"runner/tree":  {},
 }
 
 var everything = []string{"*"}

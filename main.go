@@ -71,6 +71,9 @@ func main() {
 			os.Exit(tools.ToolShellMain(os.Args[2:]))
 		}
 	}
+	if err := runner.Adopt(); err != nil {
+		fmt.Fprintln(os.Stderr, "taskyard: processes that lose their shim are not found:", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	e := &env{ctx: ctx, getenv: os.Getenv, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}

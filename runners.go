@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"taskyard/config"
 	"taskyard/runner"
@@ -10,10 +11,52 @@ import (
 // programOf is the command line of a runner; a kind that is one certain
 // program needs none.
 func programOf(r config.Runner) []string {
-	if len(r.Command) == 0 && r.Kind == "codex" {
-		return []string{"codex"}
+	if len(r.Command) == 0 && (r.Kind == "codex" || r.Kind == "claude") {
+		return []string{r.Kind}
 	}
 	return r.Command
+}
+
+// proberOf makes what looks at the configured runners, and at the built-in
+// one, in the background.
+func (y *yard) proberOf() *runner.Prober {
+	names := []string{}
+	for name := range y.cfg.Runners {
+		names = append(names, name)
+	}
+	if _, ok := y.cfg.Runners[builtinName]; !ok {
+		names = append(names, builtinName)
+	}
+	slices.Sort(names)
+	var list []runner.Source
+	for _, name := range names {
+		list = append(list, y.sourceOf(name))
+	}
+	return runner.NewProber(list, func() {
+		y.agents.Reload() // what can be started may be another thing now
+		y.svc.AgentsChanged(nil)
+	})
+}
+
+func (y *yard) sourceOf(name string) runner.Source {
+	r, configured := y.cfg.Runners[name]
+	if !configured {
+		r.Kind = "builtin"
+	}
+	s := runner.Source{Name: name, Kind: r.Kind, Runner: y.known[name]}
+	switch r.Kind {
+	case "builtin":
+		if s.Runner == nil {
+			_, problem := providerOf(y.cfg, name)
+			s.Runner = &runner.Builtin{Problem: problem, Shell: runner.ShellLevel(r.AcceptWeaker)}
+			s.Remedy = "Add a section [providers.NAME] with api, base_url and api_key_env to taskyard.toml, or name one of several by provider in [runners." + name + "], and start the server again."
+		}
+	case "command", "codex", "acp", "claude":
+		s.Argv = programOf(r)
+	case "webhook":
+		s.Remedy = "Put the secret into the environment of the server under the name in secret_env, and start it again."
+	}
+	return s
 }
 
 // mcpBridge is the command line that makes this program an MCP server on its
@@ -29,6 +72,9 @@ func mcpBridge() []string {
 // weaker says what an agent with these tools could do beyond them under a
 // runner, as sentences; "" when the runner holds it to them, or is not ours.
 func (y *yard) weaker(name string, tools []string) string {
+	if y.cfg.Runners[name].Kind == "worker" {
+		return "A worker on another machine starts it; what holds it to these tools is configured there."
+	}
 	c, ok := y.known[name].(runner.Confiner)
 	if !ok {
 		return ""
@@ -42,9 +88,14 @@ func (y *yard) weaker(name string, tools []string) string {
 
 // claudeOf makes the runner of a section of kind claude.
 func claudeOf(r config.Runner) *runner.Claude {
-	c := &runner.Claude{Argv: r.Command, Env: r.Env}
+	c := &runner.Claude{Argv: r.Command, Env: r.Env, Confine: confinementOf(r), AcceptWeaker: r.AcceptWeaker}
 	if r.SecretEnv != "" {
 		c.Pass = []string{r.SecretEnv}
 	}
 	return c
+}
+
+// confinementOf says which files the program of a runner may change.
+func confinementOf(r config.Runner) runner.Confinement {
+	return runner.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
 }

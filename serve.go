@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"taskyard/jobs"
 	"taskyard/mcptools"
 	"taskyard/runner"
+	"taskyard/runner/model"
 	"taskyard/views"
 )
 
@@ -115,10 +117,11 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	if err != nil {
 		return err
 	}
+	probes := y.proberOf()
 	h, err := handlers.New(handlers.Options{
 		Service: y.svc, Scheduler: clock, Log: y.log, Version: version, DataDir: y.cfg.Data, Listen: ln.Addr(),
 		MCP:   mcptools.New(mcptools.Options{Service: y.svc, Log: y.log, Version: version}),
-		Rules: rulesOf(y.cfg), Weaker: y.weaker, PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
+		Rules: rulesOf(y.cfg), Limits: limitsOf(y.cfg), Weaker: y.weaker, Runners: probes, PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
 	})
 	if err != nil {
 		return err
@@ -126,13 +129,7 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	srv := h.HTTP()
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(ln) }()
-	watch, stopWatch := context.WithCancel(e.ctx)
-	defer stopWatch()
-	go func() {
-		if err := y.agents.Watch(watch, y.svc.AgentsChanged); err != nil {
-			y.log.Error("agents folder not watched", "error", err)
-		}
-	}()
+	defer y.watch(e.ctx, probes)()
 	if err := clock.Start(e.ctx); err != nil {
 		return errors.Join(err, srv.Close())
 	}
@@ -153,6 +150,27 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	return errors.Join(err, y.drain(srv, clock))
 }
 
+// watch follows the agents folder and the runners until the returned function
+// is called, which waits until no program of a probe is left.
+func (y *yard) watch(ctx context.Context, probes *runner.Prober) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var both sync.WaitGroup
+	both.Go(func() { probes.Run(ctx) })
+	both.Go(func() {
+		err := y.agents.Watch(ctx, func(ids []string) {
+			y.svc.AgentsChanged(ids)
+			probes.Changed()
+		})
+		if err != nil {
+			y.log.Error("agents folder not watched", "error", err)
+		}
+	})
+	return func() {
+		cancel()
+		both.Wait()
+	}
+}
+
 // rulesOf tells the pages the numbers of the configuration.
 func rulesOf(c *config.Config) handlers.Rules {
 	return handlers.Rules{
@@ -167,6 +185,7 @@ func (y *yard) drain(srv *http.Server, clock *jobs.Jobs) error {
 	defer cancel()
 	err := clock.Stop(ctx)
 	y.svc.Hub().Close()
+	model.CloseIdle()
 	return errors.Join(err, srv.Shutdown(ctx))
 }
 

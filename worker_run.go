@@ -63,8 +63,8 @@ func (c *carriage) outcome(ctx context.Context, sink runner.Sink) runner.Outcome
 	if r == nil {
 		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "the worker has no runner " + l.Spec.Runner, Permanent: true}
 	}
-	out, err := r.Run(ctx, runner.Spec{
-		RunID: l.RunID, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, URL: c.w.client.URL, Token: l.Token,
+	out, err := runner.Carry(ctx, r, runner.Spec{
+		RunID: l.RunID, Origin: l.Origin, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, URL: c.w.client.URL, Token: l.Token,
 		Dir: filepath.Join(c.w.dir, fmt.Sprintf("run-%d-%d", l.RunID, l.Lease)), Secrets: []string{c.w.client.Token},
 	}, sink)
 	if err != nil {
@@ -136,6 +136,9 @@ func (c *carriage) finish(out runner.Outcome) {
 	in := map[string]any{
 		"attempt": c.run.Attempt, "lease": c.run.Lease, "status": out.Status, "reason": out.Reason, "summary": out.Summary,
 		"artifacts": artifacts(out.Artifacts), "usage": out.Usage, "permanent": out.Permanent,
+	}
+	if w := reportedWork(out.Work); w != nil {
+		in["work"] = w
 	}
 	switch {
 	case out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown:

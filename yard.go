@@ -132,6 +132,7 @@ func runnersOf(c *config.Config) map[string]runner.Runner {
 		case "codex":
 			known[name] = &runner.Codex{Program: program, Network: r.Network, AcceptWeaker: r.AcceptWeaker}
 		case "acp":
+			program.Confine = confinementOf(r)
 			known[name] = &runner.ACP{Program: program, Bridge: mcpBridge(), AcceptWeaker: r.AcceptWeaker}
 		case "claude":
 			known[name] = claudeOf(r)
@@ -165,12 +166,21 @@ func agentOptions(c *config.Config) agentfile.Options {
 
 func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 	return service.Config{
-		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts,
+		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts, EqualFailures: equalFailures(c),
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
 		Budget:  task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay},
 		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
 	}
+}
+
+// equalFailures is how many in a row pause an agent; the service takes a
+// negative number for never.
+func equalFailures(c *config.Config) int {
+	if c.Runs.EqualFailures == 0 {
+		return -1
+	}
+	return c.Runs.EqualFailures
 }
 
 // workersOf lists the runners that workers carry out, with their labels.

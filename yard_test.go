@@ -47,3 +47,26 @@ func TestDataFolder(t *testing.T) {
 		}
 	})
 }
+
+func TestEqualFailuresAsConfigured(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		set  map[string]string
+		want int
+	}{
+		{"five by default", nil, 5},
+		{"as many as are named", map[string]string{"runs.equal_failures": "2"}, 2},
+		{"0 is never, which the service says by a negative number", map[string]string{"runs.equal_failures": "0"}, -1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, _, err := settings{Data: t.TempDir(), Set: tt.set}.load(&env{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := serviceConfig(c, nil).EqualFailures; got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}

@@ -15,13 +15,6 @@ var defaults embed.FS
 // stays deleted.
 const marker = ".defaults-written"
 
-// Default returns the embedded text of a default agent: general-purpose or
-// code-focused.
-func Default(id string) (string, bool) {
-	b, err := defaults.ReadFile("defaults/" + id + ext)
-	return string(b), err == nil
-}
-
 // writeDefaults puts the embedded definitions into a folder that never had
 // them. It never overwrites a file.
 func writeDefaults(dir string) error {

@@ -38,6 +38,9 @@ func (p *parser) frontMatter(doc document) bool {
 		return false
 	}
 	for _, f := range fields {
+		if own := aliases[f.key]; own != "" {
+			f.key = own
+		}
 		if first, twice := p.seen[f.key]; twice {
 			p.fatal(f.line, "Keep one of the two", "the key %s stands twice, first on line %d", quote(f.name), first)
 			continue

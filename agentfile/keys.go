@@ -20,6 +20,7 @@ func init() { // not in the declaration: the setters' hints list the keys
 		"description":          (*parser).setDescription,
 		"tools":                (*parser).setTools,
 		"disallowed_tools":     (*parser).setDisallowed,
+		"permission":           (*parser).setPermission,
 		"runner":               (*parser).setRunner,
 		"model":                (*parser).setModel,
 		"models":               (*parser).setModels,
@@ -44,7 +45,9 @@ func init() { // not in the declaration: the setters' hints list the keys
 // here.
 var ignoredKeys = []string{
 	"color", "permission_mode", "mcp_servers", "hooks", "skills", "memory", "background", "effort",
-	"isolation", "initial_prompt", "version", "author", "license", "tags", "category", "metadata", "mode", "temperature",
+	"isolation", "initial_prompt", "version", "author", "license", "tags", "category", "metadata", "mode", "temperature", "top_p",
+	"kind", "hidden", "priority", "domain", "display_name", "icon", "examples", "target", "argument_hint",
+	"timeout_mins", "steps", "prompt", "disable",
 }
 
 func knownKeys() []string { return slices.Sorted(maps.Keys(setters)) }
@@ -55,7 +58,11 @@ func (p *parser) take(f field) {
 		return
 	}
 	if slices.Contains(ignoredKeys, f.key) {
-		p.warn(f.line, "It does no harm; remove it to be rid of this warning", "the key %s means nothing here and is ignored", quote(f.name))
+		hint := keyHints[f.key]
+		if hint == "" {
+			hint = "It does no harm; remove it to be rid of this warning"
+		}
+		p.warn(f.line, hint, "the key %s means nothing here and is ignored", quote(f.name))
 		return
 	}
 	hint := "Known keys are " + strings.Join(knownKeys(), ", ")
@@ -75,7 +82,8 @@ func (p *parser) setName(f field) {
 func (p *parser) setDescription(f field) { p.a.Description, _ = p.text(f) }
 
 func (p *parser) setTools(f field) {
-	if items, ok := p.list(f); ok {
+	items, ok := p.toolItems(f)
+	if ok {
 		p.tools(f.line, items)
 	}
 }
@@ -83,9 +91,7 @@ func (p *parser) setTools(f field) {
 func (p *parser) setDisallowed(f field) {
 	items, _ := p.list(f)
 	for _, it := range items {
-		if name, _ := tool(it.text); name != "" {
-			p.disallowed = append(p.disallowed, name)
-		}
+		p.disallow(it.text)
 	}
 }
 
@@ -169,7 +175,17 @@ func (p *parser) setCapabilities(f field) {
 	}
 }
 
-func (p *parser) setWorkspace(f field) { p.a.Workspace, _ = p.word(f) }
+func (p *parser) setWorkspace(f field) {
+	s, ok := p.word(f)
+	if !ok {
+		return
+	}
+	if err := task.CheckWorkspace(s); err != nil {
+		p.fatal(f.line, "Leave the key out for a private folder of each run; /absolute/path for one folder; worktree:/absolute/path of a Git repository for a worktree of each run", "workspace: %s", err)
+		return
+	}
+	p.a.Workspace = s
+}
 
 func (p *parser) setNetwork(f field) {
 	s, ok := p.word(f)
@@ -205,9 +221,10 @@ func (p *parser) finish() {
 		p.missing("description", "## Description", "the description is missing")
 	}
 	if p.seen["tools"] == 0 {
-		p.missing("tools", "## Allowed Tools", "the list of allowed tools is missing")
+		p.noTools()
 	}
 	p.withhold()
+	p.settleModel()
 	if p.a.Runner == RunnerNone {
 		p.a.PullOnly, p.a.PullReason = true, "its definition says `runner: none`"
 		return
@@ -221,6 +238,16 @@ func pullReason(runner string, opt Options) string {
 		return ""
 	}
 	return opt.PullOnly(runner)
+}
+
+// noTools tells what a missing list means. Coding agents give such a sub-agent
+// every tool; here that is never what nobody said.
+func (p *parser) noTools() {
+	if p.headings {
+		p.missing("tools", "## Allowed Tools", "the list of allowed tools is missing")
+		return
+	}
+	p.fatal(0, "Coding agents take that for: every tool. Here each is named: add a line `tools: "+strings.Join(p.others(), ", ")+"` to the front matter, and what else it needs of create, edit, bash and task", "the list of allowed tools is missing")
 }
 
 // missing notes what neither notation gives, at its empty key or section if

@@ -187,7 +187,7 @@ func TestExtraKeys(t *testing.T) {
 	t.Run("each is read", func(t *testing.T) {
 		a := parse(t, front("runner: shell", "model: big", "models:", "  low: small", "  high: big",
 			"max_turns: 7", "max_tokens: 50_000", "max_cost_usd: 1.5", "timeout: 300", "idle_timeout: 2m", "max_claims: 2",
-			"max_parallel: 3", "approval: always", "capabilities: []", "workspace: repo", "network: on", "env: [GITHUB_TOKEN, HOME]"))
+			"max_parallel: 3", "approval: always", "capabilities: []", "workspace: worktree:/srv/repo", "network: on", "env: [GITHUB_TOKEN, HOME]"))
 		wantValid(t, a)
 		equal(t, "runner", a.Runner, "shell")
 		equal(t, "model", a.Model, "big")
@@ -201,7 +201,7 @@ func TestExtraKeys(t *testing.T) {
 		equal(t, "max parallel", a.MaxParallel, 3)
 		equal(t, "approval", a.Approval, task.ApproveAlways)
 		equal(t, "can tasks", a.Can(task.CapabilityTasks), false)
-		equal(t, "workspace", a.Workspace, "repo")
+		equal(t, "workspace", a.Workspace, "worktree:/srv/repo")
 		equal(t, "network", a.Network, true)
 		equal(t, "env", strings.Join(a.Env, " "), "GITHUB_TOKEN HOME")
 	})
@@ -269,10 +269,10 @@ func TestExamplesAreValid(t *testing.T) {
 func TestDefaultTools(t *testing.T) {
 	want := map[string]string{"general-purpose": "read list fetch grep glob", "code-focused": "read list fetch grep glob create"}
 	for id, tools := range want {
-		text, ok := Default(id)
-		if !ok {
-			t.Fatalf("no default %s", id)
+		text, err := defaults.ReadFile("defaults/" + id + ext)
+		if err != nil {
+			t.Fatal(err)
 		}
-		equal(t, "tools of "+id, strings.Join(parse(t, text).Tools, " "), tools)
+		equal(t, "tools of "+id, strings.Join(parse(t, string(text)).Tools, " "), tools)
 	}
 }

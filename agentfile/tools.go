@@ -13,21 +13,34 @@ type item struct {
 	line int
 }
 
-// toolNames maps the names that coding agents use, in lower case, to ours.
-var toolNames = map[string]string{
-	"read": "read", "list": "list", "ls": "list", "glob": "glob", "grep": "grep",
-	"fetch": "fetch", "webfetch": "fetch", "create": "create", "write": "create",
-	"edit": "edit", "multiedit": "edit", "bash": "bash", "task": "task",
-}
-
 // tool returns our name of a tool and the pattern in brackets behind it, if
-// any. The name is "" for an unknown tool.
+// that is not for all of it. The name is "" for an unknown tool.
 func tool(text string) (name, pattern string) {
 	base := text
 	if i := strings.IndexByte(text, '('); i > 0 && strings.HasSuffix(text, ")") {
 		base, pattern = text[:i], text[i:]
 	}
-	return toolNames[strings.ToLower(strings.TrimSpace(base))], pattern
+	if slices.Contains([]string{"()", "(*)", "(**)", "(:*)"}, pattern) {
+		pattern = ""
+	}
+	base = strings.ToLower(strings.TrimSpace(base))
+	if slices.Contains(task.KnownTools, base) {
+		return base, pattern
+	}
+	return foreignTools[base], pattern
+}
+
+// parted cuts an entry of names with blanks between them, if all are known.
+func parted(it item) []item {
+	words := strings.Fields(it.text)
+	if len(words) < 2 || slices.ContainsFunc(words, func(w string) bool { name, pattern := tool(w); return name == "" || pattern != "" }) {
+		return []item{it}
+	}
+	list := make([]item, len(words))
+	for i, w := range words {
+		list[i] = item{w, it.line}
+	}
+	return list
 }
 
 // tools takes the list of allowed tools that begins at a line.
@@ -36,18 +49,25 @@ func (p *parser) tools(line int, items []item) {
 		p.fatal(line, "Name at least one of: "+strings.Join(task.KnownTools, ", "), "the list of tools is empty")
 		return
 	}
-	for _, it := range items {
-		name, pattern := tool(it.text)
-		if name == "" {
-			p.unknownTool(it)
-			continue
+	for _, entry := range items {
+		for _, it := range parted(entry) {
+			p.grant(it)
 		}
-		if pattern != "" {
-			p.warn(it.line, "Write `"+name+"` if the whole tool may be used, else leave it out", "the pattern %s is not enforced: the agent is given all of %s", quote(pattern), name)
-		}
-		if !slices.Contains(p.a.Tools, name) {
-			p.a.Tools = append(p.a.Tools, name)
-		}
+	}
+}
+
+// grant takes one allowed tool. One that is allowed in part is not granted:
+// nothing here could hold an agent to the part.
+func (p *parser) grant(it item) {
+	name, pattern := tool(it.text)
+	switch {
+	case name == "":
+		p.unknownTool(it)
+	case pattern != "":
+		p.warn(it.line, "Write `"+name+"` to grant the whole tool", "only the part %s of %s is allowed, which cannot be enforced: the tool is not granted", quote(pattern), name)
+		p.notGranted(it)
+	case !slices.Contains(p.a.Tools, name):
+		p.a.Tools = append(p.a.Tools, name)
 	}
 }
 
@@ -56,7 +76,14 @@ func (p *parser) unknownTool(it item) {
 	if near := nearest(strings.ToLower(it.text), task.KnownTools); near != "" {
 		hint = "Did you mean `" + near + "`? An unknown tool is never granted"
 	}
+	if known := foreignHint(it.text); known != "" {
+		hint = known
+	}
 	p.warn(it.line, hint, "the tool %s is unknown", quote(it.text))
+	p.notGranted(it)
+}
+
+func (p *parser) notGranted(it item) {
 	if name := clip(it.text); len(p.a.UnknownTools) < maxUnknown && !slices.Contains(p.a.UnknownTools, name) {
 		p.a.UnknownTools = append(p.a.UnknownTools, name)
 	}

@@ -84,6 +84,7 @@ func (s *sample) pages() []shown {
 			b.press("main form .btn.pri")
 			b.see("ty_")
 		}},
+		{"limits", "/settings/limits", nil},
 		{"about", "/settings/about", nil},
 		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},

@@ -11,7 +11,7 @@ import (
 
 var sampleAgents = map[string]string{
 	"planner":    "---\ndescription: Plans the work and keeps the overview.\ntools: read, list, grep, task\nrunner: script\ntimeout: 20m\n---\nYou are the planner. Turn a goal into a few short steps and delegate what others do better.\n",
-	"coder":      "---\ndescription: Writes and mends the code.\ntools: read, list, glob, grep, create, edit, bash, task\nrunner: script\ntimeout: 15m\nmodel: sonnet\n---\nYou are the coder. Work through the plan one step after the other. Run the tests before you say that something works.\n",
+	"coder":      "---\ndescription: Writes and mends the code.\ntools: read, list, glob, grep, create, edit, bash, task\nrunner: script\ntimeout: 15m\nmodel: sonnet\nmax_tokens_per_day: 250000\n---\nYou are the coder. Work through the plan one step after the other. Run the tests before you say that something works.\n",
 	"reviewer":   "---\ndescription: Checks what others made and asks people when it must.\ntools: read, grep, glob, bash, create\nrunner: script\ntimeout: 15m\nmodel: sonnet\n---\nYou are the reviewer. Check, proof-read, and ask a person when a decision is not yours.\n",
 	"researcher": "---\ndescription: Finds out and reports. Claims its work itself.\ntools: read, fetch\nrunner: none\n---\nYou are the researcher.\n",
 	"translator": "---\nname: translator\ndescription: Writes the guides.\ntools: read, edit, telepathy\nrunner: nowhere\ntimeout: soon\n---\nWrite guides.\n",
@@ -26,7 +26,7 @@ type sample struct {
 
 func newSample(t testing.TB) *sample {
 	t.Helper()
-	s := &sample{yard: openYard(t, sampleAgents)}
+	s := &sample{yard: openYard(t, sampleAgents, func(c *service.Config) { c.Budget = task.Budget{MaxCostUSD: 20} })}
 	u := some[task.User](t)(s.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin))
 	some[task.User](t)(s.svc.AddUser(ctx, task.SystemActor, "jonas", password, task.RoleReviewer))
 	s.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}

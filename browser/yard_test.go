@@ -137,7 +137,7 @@ func (y *yard) serve(log *slog.Logger) {
 		Runners: map[string]runner.Runner{"script": &runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}},
 	})
 	must(t, err)
-	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2}})
+	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2}, Runners: sampleRunners{}, Limits: sampleLimits})
 	must(t, err)
 	srv := h.HTTP()
 	go func() { _ = srv.Serve(ln) }()

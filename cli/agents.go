@@ -18,12 +18,42 @@ type agentLine struct {
 	Load struct {
 		Queued, Working, Waiting, Failed, Drafts int
 	} `json:"load"`
-	Definition string `json:"definition"`
+	Definition string           `json:"definition"`
+	Weaker     string           `json:"weaker"`
+	Pause      *task.Pause      `json:"pause"`
+	RunnerInfo *task.RunnerInfo `json:"runnerInfo"`
+}
+
+// state is the verdict on an agent, and whether it is paused.
+func (a *agentLine) state() string {
+	if a.Pause != nil {
+		return string(a.Status) + ", paused"
+	}
+	return string(a.Status)
+}
+
+// started says by what an agent is started.
+func (a *agentLine) started(runners []task.RunnerInfo) string {
+	if a.PullOnly {
+		return "by itself"
+	}
+	for _, r := range runners {
+		if r.Name == a.Runner && r.State() == "missing" {
+			return a.Runner + ": not ready"
+		}
+	}
+	if a.Weaker != "" {
+		return a.Runner + ": tools not held"
+	}
+	return a.Runner
 }
 
 // Run lists the agents with their load.
 func (AgentList) Run(y *Yard) error {
-	var out struct{ Agents []agentLine }
+	var out struct {
+		Agents  []agentLine
+		Runners []task.RunnerInfo
+	}
 	raw, err := y.call("GET", "/api/agents", nil, &out)
 	if err != nil {
 		return err
@@ -31,11 +61,7 @@ func (AgentList) Run(y *Yard) error {
 	return y.answer(raw, func() {
 		rows := make([][]string, len(out.Agents))
 		for i, a := range out.Agents {
-			started := a.Runner
-			if a.PullOnly {
-				started = "by itself"
-			}
-			rows[i] = []string{a.ID, string(a.Status), strconv.Itoa(a.Load.Queued), strconv.Itoa(a.Load.Working), started, a.Description}
+			rows[i] = []string{a.ID, a.state(), strconv.Itoa(a.Load.Queued), strconv.Itoa(a.Load.Working), a.started(out.Runners), a.Description}
 		}
 		y.table([]string{"AGENT", "STATUS", "QUEUED", "WORKING", "STARTED", "DESCRIPTION"}, rows)
 	})
@@ -75,10 +101,15 @@ func (c *AgentShow) Run(y *Yard) error {
 func (y *Yard) showAgent(a *agentLine) {
 	y.say("%s: %s", clean(a.ID), clean(a.Description))
 	fields(y.Stdout,
-		"status", string(a.Status), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
+		"status", string(a.Status), "paused", pauseWords(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
 		"tools", strings.Join(a.Tools, " "), "unknown tools", strings.Join(a.UnknownTools, " "),
 		"approval", string(a.Approval), "workspace", a.Workspace,
 		"load", counted(a.Load.Queued, "queued")+", "+counted(a.Load.Working, "working")+", "+counted(a.Load.Waiting, "waiting")+", "+counted(a.Load.Failed, "failed"))
+	if a.RunnerInfo != nil {
+		y.say("Runner %s", clean(a.Runner))
+		y.showRunner(a.RunnerInfo)
+	}
+	fields(y.Stdout, "beyond its tools", a.Weaker)
 	y.part("Problems", len(a.Problems))
 	for _, p := range a.Problems {
 		y.say("  %s", ProblemLine(p))

@@ -121,6 +121,9 @@ Exit code 3: the list is empty.`,
     taskyard agent show coder --text > coder.md`,
 	"agent queue": `
     taskyard agent queue coder`,
+	"agent runners": `
+    taskyard agent runners
+    taskyard agent runners --probe`,
 	"agent check": `
     taskyard agent check agents/*.md
 Exit code 1: a definition is invalid. With --data DIR the runners of that yard's configuration are known.`,
@@ -159,6 +162,11 @@ Exit code 1: a definition is invalid. With --data DIR the runners of that yard's
     taskyard events --limit 20
     taskyard events --follow
     taskyard events --follow --json | jq -r 'select(.kind == "run.failed") | .taskId'`,
+	"usage": `
+    taskyard usage
+    taskyard usage --by agent --from 2026-01-01T00:00:00Z
+    taskyard usage --by run --json | jq '.rows[0]'
+A figure behind ≈ is in part an estimate of the runner. Days are those of UTC.`,
 	"pause": `
     taskyard pause --reason "Release day"
     taskyard pause coder --reason "Wrong branch"`,

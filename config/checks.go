@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,12 +15,30 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
+func absolutePath(s string) error {
+	if err := notEmpty(s); err != nil || filepath.IsAbs(s) {
+		return err
+	}
+	return errors.New("must be an absolute path")
+}
+
 func notEmpty(s string) error {
 	if strings.TrimSpace(s) == "" {
 		return errors.New("must not be empty")
 	}
 	if strings.ContainsRune(s, 0) {
 		return errors.New("must not hold a NUL")
+	}
+	return nil
+}
+
+// workspace is where runs work: a folder, or a worktree of a repository.
+func workspace(s string) error {
+	if err := notEmpty(s); err != nil {
+		return err
+	}
+	if path, _ := strings.CutPrefix(s, "worktree:"); !filepath.IsAbs(path) {
+		return fmt.Errorf(`%q is not a workspace: give the absolute path of a folder such as "/srv/work", or "worktree:/srv/repository" for a Git worktree of each run`, s)
 	}
 	return nil
 }

@@ -50,6 +50,7 @@ type Runs struct {
 	Timeout         time.Duration `koanf:"timeout"`      // wall clock
 	IdleTimeout     time.Duration `koanf:"idle_timeout"` // without progress
 	Attempts        int           `koanf:"attempts"`
+	EqualFailures   int           `koanf:"equal_failures"` // in a row, which pause an agent; 0: never
 	KeepTranscripts time.Duration `koanf:"keep_transcripts"`
 }
 
@@ -107,8 +108,10 @@ type Runner struct {
 	Kind         string            `koanf:"kind"`
 	Command      []string          `koanf:"command"`       // program and arguments
 	Env          map[string]string `koanf:"env"`           // added to the program's environment
-	Workspace    string            `koanf:"workspace"`     // folder; "" makes one per run
+	Workspace    string            `koanf:"workspace"`     // absolute path of a folder, or worktree: and that of a repository; "" makes a folder per run
 	AcceptWeaker bool              `koanf:"accept_weaker"` // run although a limit cannot be enforced
+	Confine      *bool             `koanf:"confine"`       // of kind claude and acp: files are held by landlock; nil is true
+	Writable     []string          `koanf:"writable"`      // of the same kinds: folders outside the workspace that may be written
 	Network      bool              `koanf:"network"`       // of kind codex: commands that may write may reach the network
 	Provider     string            `koanf:"provider"`      // of kind builtin; "" when only one is configured
 	URL          string            `koanf:"url"`           // of kind webhook

@@ -12,7 +12,7 @@ const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id)
  coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
  coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
  coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited,
- r.worker, r.told, r.told_bytes, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
+ r.worker, r.told, r.told_bytes, r.session, r.folder, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
@@ -21,7 +21,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
-		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &held)
+		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session, &r.Folder, &held)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +100,9 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
 	}
 	expires, version = nz(a.ExpiresAt), a.Version
 	id, err := tx.insert(`INSERT INTO runs (task_id, agent, status, phase, cause, asked_by, attempt, retry_of, depth, limits, model, definition_hash,
- spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before, parent_run, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before, parent_run, ask, session, folder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nz(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
-		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun), ask)
+		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun), ask, r.Session, r.Folder)
 	if err != nil {
 		return 0, err
 	}
@@ -165,6 +165,12 @@ func (tx *Tx) RequeueRun(r *task.Run) (bool, error) {
 // SetProcess notes the process of a running run.
 func (tx *Tx) SetProcess(id task.ID, lease int64, pid int, start, boot string) (bool, error) {
 	n, err := tx.changed("UPDATE runs SET pid = ?, pid_start = ?, boot_id = ? WHERE id = ? AND lease = ? AND status = 'running'", pid, start, boot, id, lease)
+	return n == 1, err
+}
+
+// SetSession notes the conversation of a running run, and its folder.
+func (tx *Tx) SetSession(id task.ID, lease int64, session, folder string) (bool, error) {
+	n, err := tx.changed("UPDATE runs SET session = ?, folder = ? WHERE id = ? AND lease = ? AND status = 'running'", session, folder, id, lease)
 	return n == 1, err
 }
 

@@ -69,6 +69,7 @@ func TestRunWritesAreGuardedByOldStateAndLease(t *testing.T) {
 	stale("running")
 	for name, fn := range map[string]func(tx *db.Tx, lease int64) (bool, error){
 		"heartbeat": func(tx *db.Tx, lease int64) (bool, error) { return tx.BeatRun(run, lease, time.Hour) },
+		"session":   func(tx *db.Tx, lease int64) (bool, error) { return tx.SetSession(run, lease, "s", "run-1-1") },
 		"process":   func(tx *db.Tx, lease int64) (bool, error) { return tx.SetProcess(run, lease, 1, "2", "3") },
 	} {
 		t.Run(name+" needs the lease", func(t *testing.T) {

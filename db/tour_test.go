@@ -132,6 +132,7 @@ func runs(t *testing.T, s *service.Service) {
 			t.Fatal("no run started")
 		}
 		ok(t, s.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
+		ok(t, s.RunSession(ctx, st.Run.ID, st.Run.Lease, "s", "run-1-1"))
 		return st
 	}
 	k := create(t, s, admin, task.New{})

@@ -51,6 +51,17 @@ func (rx *Rx) TaskUsage(from, to task.Time, limit int) ([]task.UsageRow, error) 
 	return collect(rows, err, scanUsageRow)
 }
 
+// RunUsage lists what each run used that ended from one moment to before
+// another, the costliest first.
+func (rx *Rx) RunUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
+	rows, err := rx.query(`SELECT CAST(r.id AS TEXT), (SELECT title FROM tasks WHERE id = r.task_id), 1, coalesce(json_extract(r.usage, '$.toolCalls'), 0),
+ coalesce(json_extract(r.usage, '$.tokensIn'), 0) AS i, coalesce(json_extract(r.usage, '$.tokensOut'), 0) AS o,
+ coalesce(json_extract(r.usage, '$.costUsd'), 0.0) AS c, coalesce(json_extract(r.usage, '$.estimated'), 0)
+ FROM runs r INDEXED BY runs_ended WHERE r.ended_at >= ?1 AND r.ended_at < ?2 AND r.started_at IS NOT NULL
+ ORDER BY c DESC, i + o DESC, r.id LIMIT ?3`, from, to, limit)
+	return collect(rows, err, scanUsageRow)
+}
+
 func scanUsageRow(s rowScanner) (u task.UsageRow, err error) {
 	return u, s.Scan(&u.Key, &u.Title, &u.Runs, &u.ToolCalls, &u.TokensIn, &u.TokensOut, &u.CostUSD, &u.Estimated)
 }

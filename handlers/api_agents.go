@@ -23,15 +23,22 @@ type AgentView struct {
 	TimeoutSeconds     int       `json:"timeoutSeconds,omitzero"`
 	IdleTimeoutSeconds int       `json:"idleTimeoutSeconds,omitzero"`
 	Load               agentLoad `json:"load"`
+
+	Weaker string      `json:"weaker,omitempty" doc:"what it could do beyond its tools, as its runner does not hold it to them; absent: it is held"`
+	Pause  *task.Pause `json:"pause,omitempty" doc:"what keeps it from being started and from signing up: the pause of the yard, else its own"`
 }
 
-func viewOf(def task.Agent, load agentLoad) AgentView {
-	return AgentView{def, int(def.Timeout.Seconds()), int(def.IdleTimeout.Seconds()), load}
+func (s *Server) viewOf(def task.Agent, load agentLoad, pauses task.Pauses) AgentView {
+	return AgentView{
+		Agent: def, TimeoutSeconds: int(def.Timeout.Seconds()), IdleTimeoutSeconds: int(def.IdleTimeout.Seconds()), Load: load,
+		Weaker: s.weaker(def.Runner, def.Tools), Pause: pauses.Of(def.ID),
+	}
 }
 
 type agentsOut struct {
 	Body struct {
-		Agents []AgentView `json:"agents"`
+		Agents  []AgentView       `json:"agents"`
+		Runners []task.RunnerInfo `json:"runners" doc:"what each runner can start and enforce, as GET /api/runners"`
 	}
 }
 
@@ -39,6 +46,7 @@ type agentOut struct {
 	ETag string `header:"ETag"`
 	Body struct {
 		AgentView
+		RunnerInfo *task.RunnerInfo `json:"runnerInfo,omitempty" doc:"of its runner"`
 		Definition string `json:"definition" doc:"the text of the file"`
 		Served     string `json:"served,omitempty" doc:"the older text that goes on serving while the file is invalid"`
 	}
@@ -79,20 +87,31 @@ func (s *Server) listAgents(ctx context.Context, _ *struct{}) (*agentsOut, error
 	if err != nil {
 		return nil, err
 	}
+	pauses, err := s.svc.Pauses(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	out := &agentsOut{}
 	for _, def := range list {
-		out.Body.Agents = append(out.Body.Agents, viewOf(def, agentLoad(o.Loads[def.ID])))
+		out.Body.Agents = append(out.Body.Agents, s.viewOf(def, agentLoad(o.Loads[def.ID]), pauses))
 	}
+	out.Body.Runners = s.runners(a)
 	return out, nil
 }
 
 func (s *Server) agentAnswer(ctx context.Context, def task.Agent) (*agentOut, error) {
-	o, err := s.svc.Overview(ctx, actorIn(ctx))
+	a := actorIn(ctx)
+	o, err := s.svc.Overview(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	pauses, err := s.svc.Pauses(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	out := &agentOut{ETag: `"` + def.FileHash + `"`}
-	out.Body.AgentView, out.Body.Definition = viewOf(def, agentLoad(o.Loads[def.ID])), def.Text
+	out.Body.AgentView, out.Body.Definition = s.viewOf(def, agentLoad(o.Loads[def.ID]), pauses), def.Text
+	out.Body.RunnerInfo = s.runner(a, def.Runner)
 	if def.FileText != "" {
 		out.Body.Definition, out.Body.Served = def.FileText, def.Text
 	}

@@ -42,6 +42,7 @@ type runsOut struct {
 type shownRun struct {
 	task.Run
 	Spec *task.Spec `json:"spec,omitempty" doc:"exactly what will run, while an approval is waited for"`
+	workAnswer
 }
 
 type runOut struct {
@@ -52,7 +53,7 @@ func runAnswer(r *task.Run, err error) (*runOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &runOut{shownRun{Run: *r}}
+	out := &runOut{Body: shownRun{Run: *r}}
 	if r.Phase == task.PhaseApproval {
 		out.Body.Spec = r.Spec
 	}
@@ -106,9 +107,11 @@ func (s *Server) runOperations() {
 	handle(s, op{Method: "GET", Path: "/api/runs", Need: task.Read, Tag: "Runs", Summary: "List runs, newest first"}, func(ctx context.Context, in *runsIn) (*runsOut, error) {
 		return s.runsAnswer(ctx, task.RunFilter{Status: in.Status, Agent: in.Agent, TaskID: in.Task.ID, Limit: in.Limit, Before: in.Before.ID})
 	})
-	handle(s, op{Method: "GET", Path: "/api/runs/{id}", Need: task.Read, Tag: "Runs", Summary: "Read a run with result, limits, usage and approval"}, func(ctx context.Context, in *RunPath) (*runOut, error) {
-		return runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
+	handle(s, op{Method: "GET", Path: "/api/runs/{id}", Need: task.Read, Tag: "Runs", Summary: "Read a run with result, limits, usage, approval and changed files"}, func(ctx context.Context, in *RunPath) (*runOut, error) {
+		out, err := runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
+		return s.withWork(ctx, out, err)
 	})
+	handle(s, op{Method: "GET", Path: "/api/runs/{id}/diff", Need: task.Read, Tag: "Runs", Summary: "Read what a run changed as a unified diff", Desc: "Text, at most about 256 KiB of lines; what is left out is said in lines that begin with `#`. Empty until the run has ended, and when nothing changed."}, s.runDiff)
 	handle(s, op{Method: "GET", Path: "/api/runs/{id}/messages", Need: task.Read, Tag: "Runs", Summary: "Read the transcript of a run, oldest first"}, func(ctx context.Context, in *transcriptIn) (*messagesOut, error) {
 		list, err := s.svc.Transcript(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
 		return messagesAnswer(list, in.Limit, err)

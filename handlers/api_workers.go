@@ -72,6 +72,7 @@ type endIn struct {
 		Artifacts []string   `json:"artifacts,omitempty" maxItems:"100" doc:"names of what was made"`
 		Usage     usageBody  `json:"usage,omitzero"`
 		Permanent bool       `json:"permanent,omitempty" doc:"another try would be useless"`
+		Work      *workBody  `json:"work,omitempty" doc:"what it changed in its workspace, as the worker saw it"`
 	}
 }
 
@@ -157,7 +158,7 @@ func (s *Server) reportEvents(ctx context.Context, in *linesIn) (*linesOut, erro
 func (s *Server) reportEnd(ctx context.Context, in *endIn) (*endOut, error) {
 	b := in.Body
 	f := service.Finished{
-		Reason: b.Reason, Summary: b.Summary, Artifacts: b.Artifacts, Permanent: b.Permanent,
+		Reason: b.Reason, Summary: b.Summary, Artifacts: b.Artifacts, Permanent: b.Permanent, Work: b.Work.work(),
 		Usage: task.Usage{ToolCalls: b.Usage.ToolCalls, TokensIn: b.Usage.TokensIn, TokensOut: b.Usage.TokensOut, CostUSD: b.Usage.CostUSD},
 	}
 	if err := checkEnd(f); err != nil {

@@ -21,8 +21,9 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
 	m := views.AgentsModel{Agents: make([]views.AgentRow, len(agents))}
 	for i, a := range agents {
-		m.Agents[i] = views.AgentRow{Agent: a, Queued: o.Loads[a.ID].Queued, Working: o.Loads[a.ID].Working}
+		m.Agents[i] = views.AgentRow{Agent: a, Queued: o.Loads[a.ID].Queued, Working: o.Loads[a.ID].Working, Weaker: s.weaker(a.Runner, a.Tools), Runner: s.runner(actorOf(c), a.Runner)}
 	}
+	m.Runners = s.runners(actorOf(c))
 	if ch.CanAdmin && s.opt.DataDir != "" {
 		m.Folder = filepath.Join(s.opt.DataDir, "agents")
 		m.Strays = s.svc.StrayFiles()
@@ -44,7 +45,10 @@ func (s *Server) agentModel(c echo.Context, id string) (m views.AgentModel, err 
 	if err != nil {
 		return m, err
 	}
-	m.Weaker = s.weaker(m.Agent.Runner, m.Agent.Tools)
+	m.Weaker, m.Runner = s.weaker(m.Agent.Runner, m.Agent.Tools), s.runner(a, m.Agent.Runner)
+	if m.Budgets, err = s.svc.Budgets(ctx, a, id); err != nil {
+		return m, err
+	}
 	m.Queued, m.Working = o.Loads[id].Queued, o.Loads[id].Working
 	runs, err := s.svc.Runs(ctx, a, task.RunFilter{Agent: id, Limit: agentRuns})
 	if err != nil {
@@ -141,6 +145,15 @@ func (s *Server) deleteAgent(c echo.Context) error {
 		m.Error = e.Message
 		return views.AgentPage(ch, m), err
 	})
+}
+
+// probeRunners has the runners looked at again; the page shows what was found
+// as it comes in.
+func (s *Server) probeRunners(c echo.Context) error {
+	if s.opt.Runners != nil {
+		s.opt.Runners.Refresh()
+	}
+	return s.done(c, views.URL.Agents(), "Looking at the runners again")
 }
 
 func (s *Server) reloadAgents(c echo.Context) error {

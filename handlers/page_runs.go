@@ -78,6 +78,9 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 	if m.Part, err = s.svc.TranscriptPart(ctx, a, id, q); err != nil {
 		return nil, err
 	}
+	if m.Work, err = s.svc.Work(ctx, a, id, true); err != nil {
+		return nil, err
+	}
 	children, err := s.svc.Children(ctx, a, id)
 	if err != nil {
 		return nil, err

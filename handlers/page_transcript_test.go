@@ -115,7 +115,7 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 		b.get(at+"?type=tools").shows("found it", "no such file").hides("I begin.")
 		b.get(at+"?type=logs").shows("warning", "Prompt").hides("I begin.", "found it")
 		b.get(at+"?type=errors").shows("no such file").hides("I begin.", "found it")
-		b.get(at+"/transcript?after=0&type=said").shows("I begin.").hides("found it")
+		b.get(at + "/transcript?after=0&type=said").shows("I begin.").hides("found it")
 	})
 	t.Run("what the program told of itself stands beside it", func(t *testing.T) {
 		b.get(at).shows("4f3a-99", "2.1", "script")
@@ -136,7 +136,7 @@ func TestLongLinesAreCut(t *testing.T) {
 	b.get(at).shows("The rest is left out here", "Show all 30017 characters", at+"/lines/3").hides("NEEDLE")
 	b.get(at+"/lines/3").is(200).shows("NEEDLE at the end", "Answer of a tool")
 	b.get(at + "/lines/3?q=needle").shows("<mark>NEEDLE</mark>")
-	b.get(at+"/transcript").shows("NEEDLE at the end")
+	b.get(at + "/transcript").shows("NEEDLE at the end")
 }
 
 func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {

@@ -19,6 +19,7 @@ func (s *Server) routes() {
 	s.runOperations()
 	s.permissionOperations()
 	s.usageOperations()
+	s.runnerOperations()
 	s.delegateOperations()
 	s.workerOperations()
 	s.eventOperations()
@@ -89,6 +90,7 @@ func (s *Server) routes() {
 		{"GET", "/runs/:id", task.Read, page(s.runPage)},
 		{"GET", "/runs/:id/transcript", task.Read, s.transcript},
 		{"GET", "/runs/:id/lines/:line", task.Read, page(s.runLine)},
+		{"GET", "/runs/:id/diff", task.Read, s.diff},
 		{"POST", "/runs/:id/approve", task.Decide, s.approveRun},
 		{"POST", "/runs/:id/deny", task.Decide, s.denyRun},
 		{"POST", "/runs/:id/permissions/:n/allow", task.Decide, s.allowPermission},
@@ -109,6 +111,7 @@ func (s *Server) routes() {
 		{"GET", "/agents/:id/pause", task.Person, page(s.pausePage)},
 		{"POST", "/agents/:id/pause", task.Person, s.postPause},
 		{"POST", "/agents/:id/resume", task.Person, s.postResume},
+		{"POST", "/runners/probe", task.Admin, s.probeRunners},
 		{"GET", "/scheduler", task.Read, page(s.schedulerPage)},
 		{"GET", "/scheduler/pause", task.Person, page(s.pausePage)},
 		{"POST", "/scheduler/pause", task.Person, s.postPause},
@@ -130,6 +133,7 @@ func (s *Server) routes() {
 		{"GET", "/settings/tokens", task.Admin, page(s.tokensPage)},
 		{"POST", "/settings/tokens", task.Admin, s.createToken},
 		{"POST", "/settings/tokens/:id/revoke", task.Admin, s.revokeToken},
+		{"GET", "/settings/limits", task.Read, page(s.limitsPage)},
 		{"GET", "/settings/about", task.Read, page(s.aboutPage)},
 	} {
 		s.perms[r.method+" "+r.path] = r.need

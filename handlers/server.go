@@ -37,10 +37,12 @@ type Options struct {
 	Listen         net.Addr // where it listens; its host names are answered to
 	PublicURL      string   // "https://…" when behind a proxy, else ""
 	AllowedHosts   []string
-	TrustedProxies []string     // CIDRs whose X-Forwarded-For is believed
-	Rules          Rules        // as configured for the service; pages tell them
+	TrustedProxies []string                                   // CIDRs whose X-Forwarded-For is believed
+	Rules          Rules                                      // as configured for the service; pages tell them
+	Limits         []Limit                                    // of the configuration, as the settings show them
 	Weaker         func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
-	MCP            http.Handler // serves /mcp to callers with a token; nil: nothing is there
+	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
+	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
 }
 
 // Rules are the numbers of the configuration that pages tell. Zero means the

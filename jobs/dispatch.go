@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"time"
 
 	"taskyard/runner"
@@ -116,10 +115,18 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	}
 	heard, deaf := j.heard(r, start.Run.ID)
 	defer deaf()
-	out, err := r.Run(ctx, runner.Spec{
-		Lease: start.Run.Lease, Heard: heard, RunID: start.Run.ID, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
-		Dir: filepath.Join(j.opt.RunsDir, fmt.Sprintf("run-%d-%d", start.Run.ID, start.Run.Lease)), Secrets: j.opt.Secrets,
-	}, sink)
+	origin, err := j.opt.Service.FirstTry(context.WithoutCancel(ctx), start.Run)
+	if err != nil {
+		j.log.Error("first try not known", "run_id", start.Run.ID, "error", err)
+	}
+	spec := runner.Spec{
+		Lease: start.Run.Lease, Heard: heard, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
+		Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets,
+	}
+	if start.Run.Session != "" {
+		spec.Session, spec.Former = start.Run.Session, spec.Dir
+	}
+	out, err := runner.Carry(ctx, r, spec, sink)
 	if err != nil {
 		j.log.Error("supervisor failed", "run_id", start.Run.ID, "error", err)
 	}
@@ -147,11 +154,14 @@ func (j *Jobs) finish(r *task.Run, out runner.Outcome) error {
 		} else {
 			err = j.opt.Service.FinishRun(ctx, r.ID, r.Lease, service.Finished{
 				State: task.State{Status: out.Status, Phase: out.Phase}, Reason: out.Reason, Summary: out.Summary,
-				Artifacts: out.Artifacts, Usage: out.Usage, Permanent: out.Permanent,
+				Artifacts: out.Artifacts, Usage: out.Usage, Permanent: out.Permanent, Work: out.Work,
 			})
 		}
 		var known *task.Error
-		if err == nil || errors.As(err, &known) && known.Kind == task.Conflict {
+		if errors.As(err, &known) && known.Kind == task.Conflict {
+			return j.recordWork(ctx, r, out.Work)
+		}
+		if err == nil {
 			return nil
 		}
 		time.Sleep(wait)

@@ -10,6 +10,8 @@ import (
 	"taskyard/task"
 )
 
+var _ runner.SessionKeeper = (*sink)(nil)
+
 const (
 	flushEvery = 150 * time.Millisecond
 	flushAt    = 50 // lines
@@ -26,16 +28,27 @@ type sink struct {
 	lines []task.Message
 	timer *time.Timer
 
+	folder string // name of the run's folder
+
 	asking chan struct{} // holds one: the permission that is asked for
 }
 
 func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink {
-	return &sink{j: j, run: r, log: log, asking: make(chan struct{}, 1)}
+	return &sink{j: j, run: r, log: log, folder: folderOf(r), asking: make(chan struct{}, 1)}
 }
 
 // Started notes the process. An error, such as a lost lease, stops the run.
 func (s *sink) Started(p runner.Process) error {
 	return s.j.opt.Service.RunWorking(context.Background(), s.run.ID, s.run.Lease, p.PID, p.Start, p.BootID)
+}
+
+// Session notes the conversation of the program. Without the note a start after
+// a cut begins anew, which does no harm.
+func (s *sink) Session(id string) {
+	err := s.j.opt.Service.RunSession(context.Background(), s.run.ID, s.run.Lease, id, s.folder)
+	if err != nil && !task.IsCode(err, task.CodeStaleLease) {
+		s.log.Error("session not noted", "error", err)
+	}
 }
 
 // Condensing notes that the summary is being made.

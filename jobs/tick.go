@@ -64,6 +64,9 @@ func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string) error {
 	if err != nil {
 		j.log.Error("orphan not killed", "run_id", r.ID, "error", err)
 	}
+	if err := j.recordWork(ctx, r, j.salvage(ctx, r)); err != nil {
+		j.log.Error("work of a lost run not written", "run_id", r.ID, "error", err)
+	}
 	j.log.Warn("run lost", "run_id", r.ID, "task_id", r.TaskID, "killed", killed, "reason", reason)
 	err = j.opt.Service.LoseRun(ctx, r, reason)
 	if task.IsCode(err, task.CodeStaleLease) || task.IsCode(err, task.CodeRunEnded) {

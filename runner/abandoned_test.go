@@ -26,7 +26,7 @@ func TestShimWithoutServerStartsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := filepath.Join(t.TempDir(), "mark")
-	cmd := exec.CommandContext(t.Context(), os.Args[0], ShimArg, "300", "/bin/sh", "-c", "echo here >"+mark)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], ShimArg, "300", "0", "/bin/sh", "-c", "echo here >"+mark)
 	cmd.ExtraFiles = []*os.File{lifeline, theirs}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

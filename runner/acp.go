@@ -18,7 +18,11 @@ type ACP struct {
 var _ Confiner = (*ACP)(nil)
 
 // Probe looks for the program and asks it for its version.
-func (a *ACP) Probe(ctx context.Context) Probe { return a.probe(ctx, "acp") }
+func (a *ACP) Probe(ctx context.Context) Probe {
+	p := a.probe(ctx, "acp")
+	p.Shell = a.Confine.words("it reads what the account of the server may")
+	return p
+}
 
 // Weaker tells which tools such an agent has besides those of its definition.
 func (a *ACP) Weaker(tools []string) (string, bool) {
@@ -26,10 +30,14 @@ func (a *ACP) Weaker(tools []string) (string, bool) {
 	if slices.Contains(tools, "bash") {
 		beyond = lacks(tools, "fetch")
 	}
-	if len(beyond) == 0 {
-		return "", false
+	sentence := ""
+	if len(beyond) > 0 {
+		sentence = "The agent asks before a call only when it wants to: it could also use " + strings.Join(beyond, ", ") + "."
 	}
-	return "The agent asks before a call only when it wants to: it could also use " + strings.Join(beyond, ", ") + ".", !a.AcceptWeaker
+	if ok, why := a.Confine.works(); !ok {
+		sentence = strings.TrimSpace(sentence + " It could write wherever the account of the server may (" + why + ").")
+	}
+	return sentence, sentence != "" && !a.AcceptWeaker
 }
 
 // Run starts the agent, gives it one prompt and returns when nothing of it is
@@ -46,7 +54,7 @@ func (a *ACP) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
 	defer t.permits.Wait() // nothing of a run outlives it
 	defer stopAsking()
 	return session{
-		program: a.Program, env: map[string]string{},
+		program: a.Program, args: func() ([]string, error) { return nil, nil }, env: map[string]string{},
 		speak: func(p *protocol, work string) reader { return t.begin(p, work) },
 	}.run(ctx, spec, sink)
 }

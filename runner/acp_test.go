@@ -206,7 +206,7 @@ func TestCancelOfAnACPAgent(t *testing.T) {
 
 func TestAnACPAgentIsRefusedWhatItCannotBeHeldTo(t *testing.T) {
 	a := acpPlays("end_turn")
-	a.AcceptWeaker = false
+	a.AcceptWeaker, a.Confine = false, Confinement{On: true, kernel: &kernel{landlock: 3}}
 	spec := newSpec(t)
 	spec.Plan.Tools = []string{"read", "bash"}
 	out, _ := playOut(t, a, spec)

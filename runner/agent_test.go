@@ -7,9 +7,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"sort"
 	"strconv"
 	"strings"
@@ -73,6 +75,14 @@ func agent(what string, args []string) {
 			_, _ = os.Stdout.Write(block)
 		}
 		fmt.Println("\nthe end")
+	case "headless": // leaves a process whose first thread has ended
+		headless := exec.Command(os.Args[0], agentArg, "headless-child")
+		out, _ := headless.StdoutPipe()
+		_ = headless.Start()
+		fmt.Printf("pid %d\n", headless.Process.Pid)
+		_, _ = io.Copy(os.Stdout, out)
+	case "headless-child":
+		loseHead()
 	case "acp":
 		acpAgent(args)
 	case "daemon": // leaves a process in another session, without parent and environment
@@ -86,6 +96,32 @@ func agent(what string, args []string) {
 			select {}
 		}
 	}
+}
+
+// The first thread of a process is that of init.
+func init() {
+	if len(os.Args) > 2 && os.Args[2] == "headless-child" {
+		runtime.LockOSThread()
+	}
+}
+
+// loseHead ends the first thread of this process, for which the kernel shows
+// it as a zombie, and tells so from another.
+func loseHead() {
+	go func() {
+		for !strings.Contains(statOf(os.Getpid()), ") Z ") {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Println("headless")
+		_ = os.Stdout.Close()
+		select {}
+	}()
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+func statOf(pid int) string {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return string(b)
 }
 
 // server runs one agent for ever, as a server would, and tells what it says.

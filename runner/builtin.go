@@ -27,6 +27,9 @@ type Builtin struct {
 	// Tools opens the tools for files and programs in the working folder of a
 	// run; nil: there are none. Its error blames the workspace.
 	Tools func(spec Spec, work string) (Toolbox, error)
+	// Shell tells how bash is confined on this machine, in words; nil: there is
+	// no bash.
+	Shell func() string
 }
 
 var _ Runner = (*Builtin)(nil)
@@ -61,11 +64,19 @@ func (p Price) of(u model.Usage) float64 {
 
 // Probe tells which provider it is. It asks nobody.
 func (b *Builtin) Probe(context.Context) Probe {
-	v := "provider " + b.Provider
+	v := ""
+	if b.Provider != "" {
+		v = "provider " + b.Provider
+	}
 	if b.DefaultModel != "" {
 		v += ", model " + b.DefaultModel
 	}
-	return Probe{Kind: "builtin", Installed: b.Problem == "", Version: v, Problem: b.Problem, EnforcesTools: true}
+	p := probeOf("builtin")
+	p.Installed, p.Version, p.Problem = b.Problem == "", v, b.Problem
+	if b.Shell != nil {
+		p.Shell = b.Shell()
+	}
+	return p
 }
 
 // refuse tells why a plan cannot be run, or "".

@@ -24,6 +24,23 @@ func OpenTools(unconfined bool) func(spec Spec, work string) (Toolbox, error) {
 	}
 }
 
+// ShellLevel returns what tells how bash is confined on this machine, for
+// agents with and without network. With unconfined, it runs without a
+// confinement rather than not at all.
+func ShellLevel(unconfined bool) func() string {
+	return func() string {
+		closed := tools.Level(tools.Options{AcceptUnconfinedShell: unconfined})
+		open := tools.Level(tools.Options{AcceptUnconfinedShell: unconfined, Network: true})
+		switch {
+		case closed == "off" && open == "off":
+			return "bash is off: nothing here can confine it (that takes landlock of Linux 6.2 or newer, or bubblewrap)"
+		case closed == open:
+			return "bash: " + closed
+		}
+		return "bash: " + closed + "; with network: " + open
+	}
+}
+
 // bashEnvironment is what commands of bash see besides what every one does:
 // the variables that the agent's definition names, and the marks by which
 // KillOrphan finds them. The token of the run is for the server alone.

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
+	"taskyard/runner/tree"
 	"taskyard/task"
 )
 
@@ -37,6 +39,7 @@ type child struct {
 	lifeline       *os.File
 	status         *os.File
 	cmd            *exec.Cmd
+	buried         func()        // to be called when the shim was waited for
 	done           chan struct{} // closed when the shim has ended; then report holds
 	report         report        // not Ended: the shim died without a word
 	stopping       sync.Once
@@ -88,13 +91,15 @@ func startChild(p program) (*child, error) {
 		return nil, all.err
 	}
 	path, args := shimCommand(p.Shim)
-	args = append(args, strconv.FormatInt(p.Grace.Milliseconds(), 10))
+	args = append(args, strconv.FormatInt(p.Grace.Milliseconds(), 10), strconv.Itoa(p.Limits.TimeoutSeconds*runtime.NumCPU()))
+	args = append(args, rulesArg(p.Rules)...)
 	c.cmd = &exec.Cmd{
 		Path: path, Args: append(args, p.Argv...), Env: p.Env, Dir: p.Dir,
 		Stdin: stdin, Stdout: stdout, Stderr: stderr, ExtraFiles: []*os.File{lifeline, status},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // a Ctrl-C at the server's terminal is not for agents
 	}
-	err := c.cmd.Start()
+	var err error
+	c.buried, err = tree.Begin(c.cmd)
 	closeAll(all.theirs)
 	if err != nil {
 		closeAll(all.ours)
@@ -135,6 +140,7 @@ func (c *child) begin() (err error) {
 	c.force()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
+	c.buried()
 	c.close()
 	return err
 }
@@ -151,6 +157,7 @@ func (c *child) await(lines *json.Decoder) {
 		_ = c.cmd.Process.Kill()
 	}
 	_ = c.cmd.Wait()
+	c.buried()
 }
 
 // stop asks the shim to end the tree, and sees to it that this happens even
@@ -177,12 +184,13 @@ func (c *child) force() {
 	_ = c.status.SetReadDeadline(time.Now())
 }
 
-// sweep is the second net: it kills what bears the marks of the run and is not
-// below the shim any more, because somebody killed the shim.
+// sweep is the second net: it kills what is not below the shim any more,
+// because somebody killed the shim, and bears the marks of the run, or has
+// become the server's own.
 func (c *child) sweep() int {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
-	killed, _ := killAll(ctx, func() []proc { return carriers(c.runID) })
+	killed, _ := tree.KillAll(ctx, func() []tree.Proc { return append(tree.Strays(), carriers(c.runID)...) })
 	return killed
 }
 

@@ -96,5 +96,8 @@ func (c *child) close() {
 // ShimMain is for Linux; elsewhere there is no shim.
 func ShimMain([]string) (exitCode int) { return 2 }
 
+// Adopt is for Linux; elsewhere it does nothing.
+func Adopt() error { return nil }
+
 // KillOrphan is for Linux; elsewhere it finds nothing.
 func KillOrphan(context.Context, Process, task.ID) (killed int, err error) { return 0, nil }

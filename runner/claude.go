@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -24,9 +23,12 @@ type Claude struct {
 	Pass  []string          // names of variables of the server handed on, such as ANTHROPIC_API_KEY
 	Grace time.Duration     // between interrupt, TERM and KILL; 0: 5 s
 	Shim  []string          // the command line of the shim; nil: this binary and ShimArg
+
+	Confine      Confinement // of the program and all that it starts
+	AcceptWeaker bool        // run agents whose bash cannot be held
 }
 
-var _ Runner = (*Claude)(nil)
+var _ Confiner = (*Claude)(nil)
 
 // claudeEnv keeps the program from calls that no run needs.
 var claudeEnv = map[string]string{
@@ -51,8 +53,7 @@ func (c *Claude) Probe(ctx context.Context) Probe {
 	argv := c.argv()
 	ask := &Command{Argv: argv, Env: c.env(), VersionArgs: append(argv[1:len(argv):len(argv)], "--version"), Grace: c.Grace, Shim: c.Shim}
 	p := ask.Probe(ctx)
-	p.Kind, p.EnforcesTools = "claude", true
-	return p
+	return c.confinement(p.as(probeOf("claude")))
 }
 
 func (c *Claude) argv() []string {
@@ -76,16 +77,29 @@ func (c *Claude) env() map[string]string {
 
 // Run starts the program and returns when its whole process tree is gone.
 func (c *Claude) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
+	if weaker, refused := c.Weaker(spec.Plan.Tools); refused {
+		return permanently(weaker + " " + acceptShell), nil
+	}
 	st := newStopper()
 	spec.Secrets = append(spec.Secrets[:len(spec.Secrets):len(spec.Secrets)], c.credentials(spec)...)
-	l := launch{Argv: c.argv(), Env: c.env(), Grace: c.Grace, Shim: c.Shim}
+	l := launch{Argv: c.argv(), Env: c.env(), Grace: c.Grace, Shim: c.Shim, Confine: c.Confine}
+	l.Env["CLAUDE_CODE_TMPDIR"] = filepath.Join(spec.Dir, "tmp")
+	if hasTool(spec.Plan.Tools, "bash") {
+		l.Env[claudeShell] = filepath.Join(spec.Dir, shellName)
+	}
 	if l.Grace <= 0 {
 		l.Grace = defaultGrace
 	}
 	var r *claudeReader
 	out, err := carryOut(ctx, l, spec, sink, st, func() (reader, program, error) {
 		args, err := claudeArgs(spec)
+		if err == nil {
+			err = c.writeShell(spec)
+		}
 		r = newClaudeReader(spec, sink, st)
+		if rules := c.Confine.rules(spec, workOf(spec), l.Env); rules != nil {
+			r.writable = rules.Writable
+		}
 		return r, program{Argv: args, Input: userMessage(spec.Plan.Prompt)}, err
 	})
 	if r != nil {
@@ -94,18 +108,15 @@ func (c *Claude) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error)
 	return out, err
 }
 
-// secretVariable fits the names of variables that hold credentials.
-var secretVariable = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
-
 // credentials lists the values of what the program gets to sign in with.
 func (c *Claude) credentials(spec Spec) (list []string) {
 	for _, name := range spec.Plan.Env {
-		if secretVariable.MatchString(name) {
+		if secretName.MatchString(name) {
 			list = append(list, os.Getenv(name))
 		}
 	}
 	for name, value := range c.env() {
-		if secretVariable.MatchString(name) {
+		if secretName.MatchString(name) {
 			list = append(list, value)
 		}
 	}
@@ -139,14 +150,14 @@ func claudeArgs(spec Spec) ([]string, error) {
 	}
 	if spec.URL != "" {
 		file := filepath.Join(spec.Dir, "mcp.json")
-		if err := os.WriteFile(file, []byte(mcpConfig(spec.URL)), 0o600); err != nil {
+		if err := writeNew(file, mcpConfig(spec.URL), 0o600); err != nil {
 			return nil, err
 		}
 		args = append(args, "--mcp-config", file)
 	}
 	if plan.SystemPrompt != "" {
 		file := filepath.Join(spec.Dir, "system-prompt.md")
-		if err := os.WriteFile(file, []byte(plan.SystemPrompt), 0o600); err != nil {
+		if err := writeNew(file, plan.SystemPrompt, 0o600); err != nil {
 			return nil, err
 		}
 		args = append(args, "--append-system-prompt-file", file)

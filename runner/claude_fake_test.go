@@ -83,5 +83,5 @@ func request(tool, input, more string) string {
 // fake is the runner with a scripted program.
 func fake(steps ...string) *Claude {
 	c := play("claude", steps...)
-	return &Claude{Argv: c.Argv, Grace: c.Grace}
+	return &Claude{Argv: c.Argv, Grace: c.Grace, AcceptWeaker: true}
 }

@@ -25,6 +25,8 @@ func (r *claudeReader) request(l *claudeLine) {
 	switch concern := r.concern(req); {
 	case !r.offered(req.Tool):
 		r.refuse(l, "The tool is not on the whitelist of agent "+r.plan.Agent+".")
+	case r.barred(req) != "":
+		r.refuse(l, r.barred(req))
 	case concern == "":
 		r.allow(l)
 	default:
@@ -52,21 +54,21 @@ func (r *claudeReader) concern(req *claudeRequest) string {
 
 // inside tells whether a path lies in the run's workspace.
 func (r *claudeReader) inside(file string) bool {
-	work := r.plan.Workspace
-	if work == "" {
-		work = filepath.Join(r.dir, "work")
+	return within([]string{workOf(Spec{Plan: r.plan, Dir: r.dir})}, file)
+}
+
+// barred says why a file cannot be written, whoever permits it, or "".
+func (r *claudeReader) barred(req *claudeRequest) string {
+	var args struct {
+		Path string `json:"file_path"`
 	}
-	bases := []string{filepath.Clean(work)}
-	if real, err := filepath.EvalSymlinks(work); err == nil {
-		bases = append(bases, real)
+	if r.writable == nil || req.Tool != "Write" && req.Tool != "Edit" || json.Unmarshal(req.Input, &args) != nil {
+		return ""
 	}
-	for _, base := range bases {
-		rel, err := filepath.Rel(base, file)
-		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
-			return true
-		}
+	if !filepath.IsAbs(args.Path) || within(r.writable, args.Path) {
+		return ""
 	}
-	return false
+	return "A run of this agent writes nothing outside its workspace, and nobody can permit it: " + args.Path + ". The configuration of its runner names further folders in writable."
 }
 
 // ask has a person decide, with the clocks standing still.

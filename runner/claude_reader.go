@@ -14,17 +14,18 @@ import (
 // unchanged; secrets are taken out of each event.
 type claudeReader struct {
 	transcript
-	sink    Sink
-	plan    task.Spec
-	dir     string
-	link    link
-	session string
-	result  *claudeResult
-	ended   atomic.Bool // a result was seen: the program is about to end
-	lines   int         // understood, besides retries
-	counted map[string]claudeUsage
-	denied  map[string]int // refused calls by tool
-	trouble string         // the last word for an error of the model
+	sink     Sink
+	plan     task.Spec
+	dir      string
+	writable []string // the only folders that can be written; nil: all
+	link     link
+	session  string
+	result   *claudeResult
+	ended    atomic.Bool // a result was seen: the program is about to end
+	lines    int         // understood, besides retries
+	counted  map[string]claudeUsage
+	denied   map[string]int // refused calls by tool
+	trouble  string         // the last word for an error of the model
 }
 
 func newClaudeReader(spec Spec, sink Sink, st *stopper) *claudeReader {

@@ -31,15 +31,9 @@ func takeSession(spec Spec) string {
 	}
 	defer func() { _ = root.Close() }()
 	name := spec.Session + ".jsonl"
-	from, err := openPlain(root, path.Join(sessionFolder, name))
-	if err != nil {
-		found, _ := fs.Glob(root.FS(), "home/.claude/projects/*/"+name)
-		if len(found) != 1 {
-			return ""
-		}
-		if from, err = openPlain(root, found[0]); err != nil {
-			return ""
-		}
+	from := findSession(root, path.Join(sessionFolder, name), formerHome+"/.claude/projects/*/"+name, "home/.claude/projects/*/"+name)
+	if from == nil {
+		return ""
 	}
 	defer func() { _ = from.Close() }()
 	to := filepath.Join(spec.Dir, sessionFolder, name)
@@ -47,6 +41,21 @@ func takeSession(spec Spec) string {
 		return ""
 	}
 	return to
+}
+
+// findSession opens the file that is the only one of its pattern; nil where
+// there is none.
+func findSession(root *os.Root, patterns ...string) *os.File {
+	for _, pattern := range patterns {
+		found, _ := fs.Glob(root.FS(), pattern)
+		if len(found) != 1 {
+			continue
+		}
+		if f, err := openPlain(root, found[0]); err == nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // openPlain opens a regular file that is not too large.
@@ -65,13 +74,9 @@ func copySession(to string, from io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	text, err := io.ReadAll(io.LimitReader(from, maxSession))
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, io.LimitReader(from, maxSession))
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return writeNew(to, string(text), 0o600) // it may be the file that was read
 }

@@ -261,7 +261,7 @@ func TestStopsOfClaude(t *testing.T) {
 		spec := claudeSpec(t)
 		spec.Plan.Limits.IdleTimeoutSeconds = 1
 		script := `read x; while :; do echo '{"type":"system","subtype":"api_retry","attempt":1,"error_status":529,"error":"overloaded"}'; sleep 0.1; done`
-		out, _ := run(t, &Claude{Argv: []string{"/bin/sh", "-c", script}, Grace: 300 * time.Millisecond}, spec)
+		out, _ := run(t, &Claude{Argv: []string{"/bin/sh", "-c", script}, Grace: 300 * time.Millisecond, AcceptWeaker: true}, spec)
 		wantState(t, out, task.RunFailed, task.PhaseIdle, "said nothing")
 	})
 	t.Run("too many tokens stop it before its result", func(t *testing.T) {

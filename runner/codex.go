@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"taskyard/task"
 )
 
 // Codex runs the Codex command line without a terminal: `codex exec --json`.
@@ -31,7 +29,13 @@ func (c *Codex) started() Program {
 }
 
 // Probe looks for the program and asks it for its version.
-func (c *Codex) Probe(ctx context.Context) Probe { return c.started().probe(ctx, "codex") }
+func (c *Codex) Probe(ctx context.Context) Probe {
+	p := c.started().probe(ctx, "codex")
+	if c.Network {
+		p.Network = "open to commands that may write; closed to others"
+	}
+	return p
+}
 
 // Weaker compares the tools with what the sandbox lets through: reading all
 // files and running programs that change nothing, or, in the other one,
@@ -70,14 +74,28 @@ func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) 
 	if weaker, refused := c.Weaker(spec.Plan.Tools); refused {
 		return permanently(weaker + " " + acceptWeaker), nil
 	}
-	home := filepath.Join(spec.Dir, "home", ".codex")
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return failed(task.PhaseError, "The folder of the run could not be made"), err
-	}
-	return session{
-		program: c.started(), args: c.arguments(spec), env: c.variables(home, spec), input: prompt(spec.Plan),
-		speak: func(p *protocol, work string) reader { return newCodexTalk(p, work) },
+	vars := c.variables(filepath.Join(spec.Dir, "home", codexFolder), spec)
+	var talk *codexTalk
+	out, err := session{
+		program: c.started(), env: vars, input: prompt(spec.Plan),
+		args: func() ([]string, error) {
+			home := filepath.Join(spec.Dir, "home", codexFolder)
+			if err := os.MkdirAll(home, 0o700); err != nil {
+				return nil, err
+			}
+			return c.arguments(spec, c.takeThread(spec, home)), nil
+		},
+		speak: func(p *protocol, work string) reader {
+			talk = newCodexTalk(p, work)
+			talk.maxTurns = spec.Plan.Limits.MaxTurns
+			talk.keeper, _ = sink.(SessionKeeper)
+			return talk
+		},
 	}.run(ctx, spec, sink)
+	if talk != nil {
+		out.Session = talk.thread
+	}
+	return out, err
 }
 
 // variables hands the key to Codex under the name that it reads.
@@ -94,8 +112,9 @@ func (c *Codex) variables(home string, spec Spec) map[string]string {
 }
 
 // arguments is the command line after the program and its own arguments. It
-// holds no secret: any account of the machine can read it.
-func (c *Codex) arguments(spec Spec) []string {
+// holds no secret: any account of the machine can read it. thread is a
+// conversation to go on with, or "".
+func (c *Codex) arguments(spec Spec, thread string) []string {
 	mode := sandbox(spec.Plan.Tools)
 	args := []string{"exec", "--json", "--skip-git-repo-check", "-s", mode}
 	set := func(key string, value any) {
@@ -118,6 +137,9 @@ func (c *Codex) arguments(spec Spec) []string {
 	}
 	if spec.Plan.Model != "" {
 		args = append(args, "-m", spec.Plan.Model)
+	}
+	if thread != "" {
+		args = append(args, "resume", thread)
 	}
 	return append(args, "-")
 }

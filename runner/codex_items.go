@@ -77,6 +77,18 @@ func (t *codexTalk) tool(it *codexItem, done bool, line []byte) {
 	}
 }
 
+// isCall tells whether it is a call of a tool.
+func (it *codexItem) isCall() bool {
+	switch it.Type {
+	case "command_execution", "mcp_tool_call", "file_change", "web_search":
+		return true
+	}
+	return false
+}
+
+// told tells whether its beginning is told too.
+func (it *codexItem) told() bool { return it.Type == "command_execution" || it.Type == "mcp_tool_call" }
+
 // call names what is done, in one line.
 func (it *codexItem) call() string {
 	switch it.Type {

@@ -15,13 +15,17 @@ const maxArtifacts = 100
 // codexTalk reads the lines of `codex exec --json`.
 type codexTalk struct {
 	*protocol
-	work      string // the working folder
-	thread    string // id of the conversation
-	over      bool   // turn.completed was seen
-	failure   string // what turn.failed said
-	trouble   string // the last error that was no note
-	last      string // the last message of the agent
+	work      string        // the working folder
+	thread    string        // id of the conversation
+	keeper    SessionKeeper // remembers it; may be nil
+	over      bool          // turn.completed was seen
+	failure   string        // what turn.failed said
+	trouble   string        // the last error that was no note
+	last      string        // the last message of the agent
 	artifacts []string
+	maxTurns  int  // 0: no limit
+	turns     int  // begun so far
+	answered  bool // a call ended since the last turn began
 	moved     bool // what Output was last given got anywhere
 }
 
@@ -64,8 +68,8 @@ func (t *codexTalk) line(kind lineKind, b []byte) {
 	}
 	switch l.Type {
 	case "thread.started":
-		t.thread = clean(l.ThreadID)
-		t.event(EventLog, "thread "+t.thread, map[string]any{"threadId": t.thread}, b)
+		t.begun(clean(l.ThreadID))
+		t.event(EventLog, "thread "+clean(l.ThreadID), map[string]any{"threadId": clean(l.ThreadID)}, b)
 	case "turn.completed":
 		t.over = true
 		t.event(EventUsage, "", map[string]any{"tokensIn": l.Usage.In, "tokensOut": l.Usage.Out}, b)
@@ -78,8 +82,37 @@ func (t *codexTalk) line(kind lineKind, b []byte) {
 		}
 	case "item.started", "item.completed":
 		if l.Item != nil {
+			t.countTurn(l.Item, l.Type == "item.completed")
 			t.item(l.Item, l.Type == "item.completed", b)
 		}
+	}
+}
+
+// begun notes the conversation. An odd name is no name of a file.
+func (t *codexTalk) begun(thread string) {
+	t.thread = ""
+	if sessionID.MatchString(thread) {
+		t.thread = thread
+		if t.keeper != nil {
+			t.keeper.Session(thread)
+		}
+	}
+}
+
+// countTurn counts the turns of the model, of which Codex tells nothing: one
+// begins with the first thing that it does after a call has ended. Several
+// calls at once, which Codex makes one after another, count as so many.
+func (t *codexTalk) countTurn(it *codexItem, done bool) {
+	if it.Type == "error" || it.Type == "todo_list" {
+		return
+	}
+	if t.turns == 0 || t.answered && (!done || !it.told()) {
+		t.turns++
+		t.answered = false
+	}
+	t.answered = t.answered || done && it.isCall()
+	if t.maxTurns > 0 && t.turns > t.maxTurns {
+		t.st.Stop(failed(task.PhaseTurns, fmt.Sprintf("It began turn %d of at most %d", t.turns, t.maxTurns)))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"taskyard/task"
@@ -27,7 +28,7 @@ var _ Runner = (*Command)(nil)
 
 // Probe looks for the program, and asks it for its version if it can.
 func (c *Command) Probe(ctx context.Context) Probe {
-	p := Probe{Kind: "command"}
+	p := probeOf("command")
 	path, err := lookPath(c.Argv)
 	if err != nil {
 		p.Problem = err.Error()
@@ -40,6 +41,9 @@ func (c *Command) Probe(ctx context.Context) Probe {
 	return p
 }
 
+// probes numbers the questions for a version.
+var probes atomic.Int64
+
 // version returns the first line that the program prints, at most 200
 // characters, within 10 s.
 func (c *Command) version(ctx context.Context, path string) (version, problem string) {
@@ -50,6 +54,7 @@ func (c *Command) version(ctx context.Context, path string) (version, problem st
 	defer func() { _ = os.RemoveAll(dir) }()
 	var spec Spec
 	spec.Dir = dir
+	spec.RunID = -task.ID(probes.Add(1)) // the end of one probe must not end the processes of another
 	spec.Plan.Limits.TimeoutSeconds = 10
 	probe := *c
 	probe.Argv = append([]string{path}, c.VersionArgs...)

@@ -54,7 +54,7 @@ func (e *emitter) note(text string) {
 // Overflow puts bytes into the file.
 func (e *emitter) Overflow(b []byte) {
 	if e.file == nil && e.trouble == nil {
-		e.file, e.trouble = os.OpenFile(filepath.Join(e.dir, overflowName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		e.file, e.trouble = os.OpenFile(filepath.Join(e.dir, overflowName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		e.out = bufio.NewWriterSize(e.file, 64<<10)
 	}
 	room := min(int64(len(b)), maxOverflow-e.written)

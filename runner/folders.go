@@ -17,15 +17,46 @@ func makeFolders(spec Spec) (work string, err error) {
 	if !filepath.IsAbs(spec.Dir) {
 		return "", fmt.Errorf("the folder of the run must be an absolute path, is %q", spec.Dir)
 	}
+	if err := freshHome(spec); err != nil {
+		return "", err
+	}
 	for _, name := range []string{"home", "tmp", "work"} {
 		if err := os.MkdirAll(filepath.Join(spec.Dir, name), 0o700); err != nil {
 			return "", err
 		}
 	}
 	if spec.Plan.Workspace == "" {
-		return filepath.Join(spec.Dir, "work"), nil
+		return workOf(spec), nil
 	}
 	return spec.Plan.Workspace, checkWorkspace(spec.Plan.Workspace)
+}
+
+// formerHome is where the HOME of a former start lies, in its folder.
+const formerHome = "former-home"
+
+// freshHome puts away the HOME of the former start of a run that goes on in
+// its folder: what it was told to obey there, settings and hooks, is not for
+// this one. Only its conversation is taken over.
+func freshHome(spec Spec) error {
+	if spec.Former == "" || spec.Former != spec.Dir {
+		return nil
+	}
+	home, away := filepath.Join(spec.Dir, "home"), filepath.Join(spec.Dir, formerHome)
+	if err := os.RemoveAll(away); err != nil {
+		return err
+	}
+	if err := os.Rename(home, away); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// workOf is the working folder of a run.
+func workOf(spec Spec) string {
+	if spec.Plan.Workspace != "" {
+		return spec.Plan.Workspace
+	}
+	return filepath.Join(spec.Dir, "work")
 }
 
 func checkWorkspace(path string) error {

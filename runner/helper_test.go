@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/runner/tree"
 	"taskyard/task"
 )
 
@@ -143,8 +144,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 func gone(pid int) bool {
-	p, ok := readProc(pid)
-	return !ok || p.dead
+	p, ok := tree.Read(pid)
+	return !ok || p.Dead
 }
 
 // pidAfter finds "word N" in texts.

@@ -40,18 +40,22 @@ type Probe struct {
 	Path          string // the program's file
 	Problem       string // why it cannot start, for people
 	EnforcesTools bool   // the runner itself refuses tools that are not listed
+	Tools         string // how, in a sentence
+	Shell         string // how commands of the agent are confined, in words
+	Network       string // what of the network it can reach, in words
 }
 
 // Spec is one run to be started.
 type Spec struct {
 	RunID, TaskID task.ID
+	Origin        task.ID // the first of the runs that this one tries again; 0: itself
 	Attempt       int
 	Plan          task.Spec       // what was frozen
 	URL, Token    string          // the server's address and the run's token
 	Dir           string          // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
 	Lease         int64           // tells the starts of one run apart
 	Session       string          // of a former attempt that was cut, to go on from; "" for none
-	Former        string          // the Dir of that attempt, where its session lies
+	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
 	Heard         <-chan struct{} // the agent gave a sign of life over the API; nil: nobody tells
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
 }
@@ -103,6 +107,8 @@ type Outcome struct {
 	Usage     task.Usage
 	Session   string // what the program calls its session; "" when it has none
 	Permanent bool   // a retry is useless
+
+	Work *task.Work // what changed in the workspace; nil: nobody looked
 }
 
 // failed makes the outcome of a run that went wrong.

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -14,6 +13,8 @@ type Program struct {
 	Env   map[string]string // set for the program; names that begin with TASKYARD_ are passed over
 	Grace time.Duration     // between the steps of a stop; 0: 5 s
 	Shim  []string          // the command line of the shim; nil: this binary and ShimArg
+
+	Confine Confinement // of the program and all that it starts
 }
 
 // probe looks for the program and asks it for its version.
@@ -22,15 +23,13 @@ func (p Program) probe(ctx context.Context, kind string) Probe {
 	if len(c.Argv) > 1 {
 		c.Argv = c.Argv[:1]
 	}
-	answer := c.Probe(ctx)
-	answer.Kind = kind
-	return answer
+	return c.Probe(ctx).as(probeOf(kind))
 }
 
 // session is one run of an agent's program.
 type session struct {
 	program Program
-	args    []string // after those of the program
+	args    func() ([]string, error) // after those of the program; called when the folders of the run exist
 	env     map[string]string
 	input   string
 	speak   func(p *protocol, work string) reader
@@ -41,16 +40,13 @@ func (s session) run(ctx context.Context, spec Spec, sink Sink) (Outcome, error)
 	vars := maps.Clone(s.env)
 	maps.Copy(vars, s.program.Env)
 	spec.Secrets = append(slices.Clone(spec.Secrets), secretsIn(environment(spec, vars))...)
-	work := spec.Plan.Workspace
-	if work == "" {
-		work = filepath.Join(spec.Dir, "work")
-	}
 	grace := s.program.Grace
 	if grace <= 0 {
 		grace = defaultGrace
 	}
 	st := newStopper()
-	return carryOut(ctx, launch{Argv: s.program.Argv, Env: vars, Grace: grace, Shim: s.program.Shim}, spec, sink, st, func() (reader, program, error) {
-		return s.speak(newProtocol(spec, sink, st), work), program{Argv: s.args, Input: s.input}, nil
+	return carryOut(ctx, launch{Argv: s.program.Argv, Env: vars, Grace: grace, Shim: s.program.Shim, Confine: s.program.Confine}, spec, sink, st, func() (reader, program, error) {
+		args, err := s.args()
+		return s.speak(newProtocol(spec, sink, st), workOf(spec)), program{Argv: args, Input: s.input}, err
 	})
 }

@@ -24,6 +24,10 @@ type report struct {
 	Code       int    `json:"code"`                 // exit code, unless Signal
 	Signal     int    `json:"signal,omitempty"`     // what killed the program
 	Stopped    bool   `json:"stopped,omitempty"`    // it was asked to end before it ended
+	Over       string `json:"over,omitempty"`       // the limit that it passed, for which it was killed
 	Leftover   int    `json:"leftover,omitempty"`   // processes that outlived the program
 	Survivors  int    `json:"survivors,omitempty"`  // processes that could not be killed
 }
+
+// maxProcesses is how many processes a program may have at one time.
+const maxProcesses = 2048

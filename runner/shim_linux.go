@@ -8,42 +8,54 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"taskyard/runner/confine"
+	"taskyard/runner/tree"
 )
 
 // leftoverGrace bounds the time that processes get which outlive the program.
 const leftoverGrace = 2 * time.Second
 
+// programLimits are those of each process of a program. Data is left open:
+// what programs reserve says little. The keeper counts what they hold.
+var programLimits = tree.Limits{FileSize: 64 << 30, OpenFiles: 65_536}
+
 // shim is the parent of one program: all that the program starts, in whatever
 // session, ends up below it and cannot leave.
 type shim struct {
 	grace   time.Duration
-	main    int              // pid of the program
+	limits  tree.Limits
+	census  tree.Census
+	program *tree.Program
 	status  *os.File         // to the server
 	asks    chan byte        // from the lifeline and from signals
-	exits   chan mainExit    // the program has ended
-	empty   chan struct{}    // closed when nothing is left below
 	report  report           // what will be said at the end
+	rules   *confine.Rules   // which files the program may change; nil: any
 	kill    <-chan time.Time // when patience with TERM ends
 	pass    <-chan time.Time // when to look again while killing
 	give    <-chan time.Time // when patience with KILL ends
 	signals chan os.Signal   // from others; never end the shim itself
 }
 
-type mainExit struct{ status unix.WaitStatus }
-
 // ShimMain is the body of the hidden subcommand: it starts a program, keeps
 // every process of it below itself, and ends them all when the program ends,
 // when the server says so, or when the server is gone. args are the command
-// line after ShimArg: the grace in milliseconds, then the program and its
-// arguments. It returns the exit code of the shim, not of the program.
+// line after ShimArg: the grace in milliseconds, the processor time of each
+// process in seconds (0: any), rules as JSON where the program is to be
+// confined, then the program and its arguments. It returns the exit code of the
+// shim, not of the program.
 func ShimMain(args []string) (exitCode int) {
-	// The program gets a death signal that is bound to this very thread.
-	runtime.LockOSThread()
-	s, err := newShim(args)
+	if len(args) > 0 && args[0] == shellArg {
+		return shellMain(args[1:])
+	}
+	rules, args, err := takeRules(args)
+	var s *shim
+	if err == nil {
+		s, err = newShim(args)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "taskyard: "+ShimArg+" is started by the server only:", err)
 		return 2
@@ -52,11 +64,12 @@ func ShimMain(args []string) (exitCode int) {
 		s.tell(report{StartError: "the server is gone"})
 		return 1
 	}
-	if err := s.start(args[1:]); err != nil {
+	s.rules = rules
+	if err := s.start(args[2:]); err != nil {
 		s.tell(report{StartError: err.Error()})
 		return 1
 	}
-	s.tell(report{PID: s.main})
+	s.tell(report{PID: s.program.PID})
 	s.watch()
 	s.report.Ended = true
 	s.tell(s.report)
@@ -64,29 +77,29 @@ func ShimMain(args []string) (exitCode int) {
 }
 
 func newShim(args []string) (*shim, error) {
-	if len(args) < 2 {
+	if len(args) < 3 {
 		return nil, errors.New("no program is named")
 	}
 	ms, err := strconv.Atoi(args[0])
 	if err != nil || ms < 0 {
 		return nil, fmt.Errorf("%q is no grace", args[0])
 	}
-	for _, fd := range []int{lifelineFD, statusFD} {
-		var st unix.Stat_t
-		if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
-			return nil, fmt.Errorf("file descriptor %d is no pipe", fd)
-		}
-		unix.CloseOnExec(fd)
+	limits := programLimits
+	if limits.CPUSeconds, err = strconv.ParseUint(args[1], 10, 64); err != nil {
+		return nil, fmt.Errorf("%q is no processor time", args[1])
 	}
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("cannot become a sub-reaper: %w", err)
+	if err := tree.Pipes(lifelineFD, statusFD); err != nil {
+		return nil, err
+	}
+	if err := tree.BecomeKeeper(); err != nil {
+		return nil, err
 	}
 	s := &shim{
 		grace:   time.Duration(ms) * time.Millisecond,
+		limits:  limits,
+		census:  tree.Census{Processes: maxProcesses, Memory: tree.MostMemory()},
 		status:  os.NewFile(statusFD, "status"),
 		asks:    make(chan byte),
-		exits:   make(chan mainExit, 1),
-		empty:   make(chan struct{}),
 		signals: make(chan os.Signal, 8),
 	}
 	// Caught, not ignored: what is ignored would stay so in the program.
@@ -108,42 +121,41 @@ func (s *shim) tell(r report) {
 	_ = json.NewEncoder(s.status).Encode(r)
 }
 
-// start makes the program, in a session of its own, and lets go of its pipes,
-// so that their other ends see when it closes them.
+// start makes the program, with less rights than this process, and begins to
+// listen.
 func (s *shim) start(argv []string) error {
-	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
-		Env:   os.Environ(),
-		Files: []uintptr{0, 1, 2},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
-	})
-	if err != nil {
+	started := make(chan error)
+	go func() {
+		// What is taken here is taken from this thread only, and the program
+		// dies with it: nothing else may ever run on it.
+		runtime.LockOSThread()
+		started <- s.make(argv)
+		select {}
+	}()
+	if err := <-started; err != nil {
 		return err
 	}
-	s.main = pid
-	if null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
-		for fd := range 3 {
-			_ = unix.Dup3(null, fd, 0)
-		}
-	}
-	go s.reap()
+	go s.program.Reap()
 	go s.listen(os.NewFile(lifelineFD, "lifeline"))
 	return nil
 }
 
-// reap waits for all that ends below the shim, until there is nothing left.
-func (s *shim) reap() {
-	for {
-		var status unix.WaitStatus
-		pid, err := unix.Wait4(-1, &status, unix.WALL, nil)
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case err != nil: // ECHILD
-			close(s.empty)
-			return
-		case pid == s.main:
-			s.exits <- mainExit{status}
-		}
+func (s *shim) make(argv []string) (err error) {
+	defer tree.Yield()()
+	if err := tree.Hide(); err != nil {
+		return err
 	}
+	if err := s.limits.Set(); err != nil {
+		return fmt.Errorf("limits: %w", err)
+	}
+	if err := tree.Alone(); err != nil {
+		return fmt.Errorf("confine signals: %w", err)
+	}
+	if err := hold(s.rules); err != nil {
+		return fmt.Errorf("it cannot be confined: %w", err)
+	}
+	s.program, err = tree.Start(argv[0], argv, []uintptr{0, 1, 2})
+	return err
 }
 
 // listen passes on what the lifeline says. Its end means that the server died.
@@ -164,30 +176,34 @@ func (s *shim) listen(lifeline *os.File) {
 // watch returns when nothing is left below the shim, or what is left cannot
 // be killed.
 func (s *shim) watch() {
-	ended, running := s.empty, true
+	running := true
+	look := time.NewTicker(tree.CensusEvery)
+	defer look.Stop()
 	for {
 		select {
-		case exit := <-s.exits:
+		case status := <-s.program.Exits:
 			running = false
-			s.mainEnded(exit.status)
+			s.mainEnded(status)
 		case ask := <-s.asks:
 			// An end that came first stays the program's own.
-			s.report.Stopped = s.report.Stopped || running && len(s.exits) == 0
+			s.report.Stopped = s.report.Stopped || running && len(s.program.Exits) == 0
 			s.asked(ask)
 		case sig := <-s.signals:
 			if sig != unix.SIGPIPE {
 				s.asked(askTerm)
 			}
+		case <-look.C:
+			s.count()
 		case <-s.kill:
 			s.asked(askKill)
 		case <-s.pass:
 			s.killPass()
 		case <-s.give:
-			s.report.Survivors = len(descendants(os.Getpid()))
+			s.report.Survivors = len(tree.Below(os.Getpid()))
 			return
-		case <-ended:
+		case <-s.program.Empty:
 			if running {
-				s.mainEnded((<-s.exits).status)
+				s.mainEnded(<-s.program.Exits)
 			}
 			return
 		}
@@ -203,9 +219,9 @@ func (s *shim) mainEnded(status unix.WaitStatus) {
 	if s.kill != nil || s.pass != nil {
 		return
 	}
-	if left := descendants(os.Getpid()); len(left) > 0 {
+	if left := tree.Below(os.Getpid()); len(left) > 0 {
 		s.report.Leftover = len(left)
-		terminate(left)
+		tree.Terminate(left)
 	}
 	s.kill = time.After(min(s.grace, leftoverGrace))
 }
@@ -220,11 +236,21 @@ func (s *shim) asked(ask byte) {
 		s.killPass()
 	case s.kill == nil:
 		s.kill = time.After(s.grace)
-		terminate(descendants(os.Getpid()))
+		tree.Terminate(tree.Below(os.Getpid()))
+	}
+}
+
+// count ends a tree that is larger than a program may be.
+func (s *shim) count() {
+	if s.report.Over != "" || s.pass != nil {
+		return
+	}
+	if s.report.Over = s.census.Look(); s.report.Over != "" {
+		s.asked(askKill)
 	}
 }
 
 func (s *shim) killPass() {
-	killOnce(func() []proc { return descendants(os.Getpid()) })
-	s.pass = time.After(killPass)
+	tree.KillOnce(func() []tree.Proc { return tree.Below(os.Getpid()) })
+	s.pass = time.After(tree.KillPass)
 }

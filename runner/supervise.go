@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"taskyard/runner/confine"
 	"taskyard/task"
 )
 
@@ -24,6 +25,7 @@ type program struct {
 	Limits task.Limits
 	Grace  time.Duration
 	Shim   []string // nil: this binary
+	Rules  *confine.Rules
 }
 
 // handler reads what a program says. Its methods are called from one

@@ -15,6 +15,8 @@ type launch struct {
 	Env   map[string]string
 	Grace time.Duration
 	Shim  []string
+
+	Confine Confinement
 }
 
 // reader reads what the program of one kind says, and says how it ended.
@@ -51,6 +53,7 @@ func carryOut(ctx context.Context, l launch, spec Spec, sink Sink, st *stopper, 
 		return failed(task.PhaseError, "The run could not be prepared"), err
 	}
 	p.RunID, p.Env, p.Dir, p.Limits, p.Grace, p.Shim = spec.RunID, environment(spec, l.Env), work, spec.Plan.Limits, l.Grace, l.Shim
+	p.Rules = l.Confine.rules(spec, work, l.Env)
 	p.Argv = append(append([]string{path}, l.Argv[1:]...), p.Argv...)
 	end, err := supervise(ctx, p, st, sink.Started, r)
 	out := outcome(l.Argv[0], end, err, r)
@@ -80,6 +83,8 @@ func outcome(name string, end ending, err error, r reader) Outcome {
 	switch {
 	case isStart(err):
 		out = permanently(fmt.Sprintf("The program %s cannot be started: %v", name, err))
+	case end.Report.Over != "":
+		out = failed(task.PhaseError, "It had "+end.Report.Over)
 	case end.Stop != nil:
 		out = *end.Stop
 	case err != nil:

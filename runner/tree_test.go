@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"taskyard/runner/tree"
 	"taskyard/task"
 )
 
@@ -57,6 +59,16 @@ func TestCauseOfAStopDecidesTheOutcome(t *testing.T) {
 	})
 }
 
+// signalShim sends a signal to the shim of a run.
+func signalShim(t *testing.T, r *recorder, sig syscall.Signal) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := syscall.Kill(r.process.PID, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		t.Error(err)
+	}
+}
+
 func TestStopEndsTheWholeTree(t *testing.T) {
 	t.Run("a program that is deaf to TERM is killed", func(t *testing.T) {
 		ctx, r := cancelAt(t, "ready", ErrCanceled)
@@ -93,14 +105,32 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 		wantState(t, runWith(t, ctx, c, newSpec(t), r), task.RunCanceled, task.PhaseBy, "")
 	})
 	t.Run("a shim that is stopped goes on", func(t *testing.T) {
-		ctx, r := cancelAt(t, "ready", ErrCanceled)
-		c := sh(`cat >/dev/null; kill -STOP $PPID; echo ready; sleep 600`)
-		wantState(t, runWith(t, ctx, c, newSpec(t), r), task.RunCanceled, task.PhaseBy, "")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		r := &recorder{}
+		r.on = func(Event) { signalShim(t, r, syscall.SIGSTOP); cancel(ErrCanceled) }
+		wantState(t, runWith(t, ctx, sh(`echo ready; sleep 600`), newSpec(t), r), task.RunCanceled, task.PhaseBy, "")
 	})
 	t.Run("a shim that is stopped again and again is killed with its tree", func(t *testing.T) {
-		ctx, r := cancelAt(t, "ready", ErrCanceled)
-		c := sh(`trap '' TERM; cat >/dev/null; echo ready; while :; do kill -STOP $PPID; done`)
-		wantState(t, runWith(t, ctx, c, newSpec(t), r), task.RunCanceled, task.PhaseBy, "")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended, r := make(chan struct{}), &recorder{}
+		var stopping sync.WaitGroup
+		r.on = func(Event) {
+			stopping.Go(func() {
+				for again := time.NewTicker(time.Millisecond); ; {
+					signalShim(t, r, syscall.SIGSTOP)
+					select {
+					case <-again.C:
+					case <-ended:
+						return
+					}
+				}
+			})
+			cancel(ErrCanceled)
+		}
+		out := runWith(t, ctx, sh(`trap '' TERM; echo ready; while :; do sleep 1; done`), newSpec(t), r)
+		close(ended)
+		stopping.Wait()
+		wantState(t, out, task.RunCanceled, task.PhaseBy, "")
 	})
 	t.Run("a sink that blocks does not keep the tree alive", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -136,9 +166,18 @@ func TestEndOfTheProgramEndsWhatItLeft(t *testing.T) {
 			t.Errorf("process %d is alive", pid)
 		}
 	})
-	t.Run("a program that kills its shim dies with all it started", func(t *testing.T) {
-		out, _ := run(t, sh("cat >/dev/null; sleep 600 & echo hello; kill -KILL $PPID; sleep 600"), newSpec(t))
+	t.Run("a program whose shim is killed dies with all it started", func(t *testing.T) {
+		r := &recorder{}
+		r.on = func(Event) { signalShim(t, r, syscall.SIGKILL) }
+		out := runWith(t, t.Context(), sh("sleep 600 & echo hello; sleep 600"), newSpec(t), r)
 		wantState(t, out, task.RunFailed, task.PhaseCrash, "supervising process")
+	})
+	t.Run("a process whose first thread has ended is ended", func(t *testing.T) {
+		out, r := run(t, play("headless"), newSpec(t))
+		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+		if pid := pidAfter(t, r.texts(EventText), "pid"); syscall.Kill(pid, 0) == nil {
+			t.Errorf("process %d is alive", pid)
+		}
 	})
 }
 
@@ -222,10 +261,10 @@ func TestKillOrphan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the sleeper has a child", func() bool { return len(descendants(p.PID)) == 1 })
+		eventually(t, "the sleeper has a child", func() bool { return len(tree.Below(p.PID)) == 1 })
 		t.Cleanup(func() {
-			for _, d := range descendants(p.PID) {
-				d.signal(syscall.SIGKILL)
+			for _, d := range tree.Below(p.PID) {
+				d.Signal(syscall.SIGKILL)
 			}
 		})
 		return c, p

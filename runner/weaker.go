@@ -20,6 +20,11 @@ func (c *Command) Weaker([]string) (string, bool) {
 	return "It starts a program, which is told these tools and not held to them: it can do all that the account of the server can.", false
 }
 
+// Weaker tells that a receiver is told its tools and not held to them.
+func (w *Webhook) Weaker([]string) (string, bool) {
+	return "It hands the run to a receiver, which is told these tools and not held to them.", false
+}
+
 // Missing says why the program of a command line cannot be started here, or "".
 func Missing(argv []string) string {
 	if _, err := lookPath(argv); err != nil {

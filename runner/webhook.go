@@ -38,7 +38,7 @@ const (
 
 // Probe tells whether address and secret are in place; it sends nothing.
 func (w *Webhook) Probe(context.Context) Probe {
-	p := Probe{Kind: "webhook"}
+	p := probeOf("webhook")
 	if _, err := w.signer(); err != nil {
 		p.Problem = err.Error()
 		return p

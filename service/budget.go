@@ -88,6 +88,9 @@ func (t *tx) used(r *task.Run, lines []task.Message) error {
 			return err
 		}
 	}
+	if err := t.keepTree(r); err != nil {
+		return err
+	}
 	return t.keepBudgets(r)
 }
 

@@ -169,7 +169,7 @@ func TestUsageBySomething(t *testing.T) {
 	y.uses(b, 20, 2)
 	y.finish(a, completed("done"))
 	for by, want := range map[string]string{
-		"day": "2026-03-02:30", "agent": "reviewer:20 coder:10", "model": ":30", "task": a.Run.TaskID.String() + ":10",
+		"day": "2026-03-02:30", "agent": "reviewer:20 coder:10", "model": ":30", "task": a.Run.TaskID.String() + ":10", "run": a.Run.ID.String() + ":10",
 	} {
 		t.Run("by "+by, func(t *testing.T) {
 			var got []string

@@ -111,25 +111,24 @@ func (t *tx) above(c *caller, d task.Delegation) error {
 	return nil
 }
 
-// left is what the limits of a running run still allow, as far as its use is
-// known. Error: nothing.
-func (t *tx) left(r *task.Run) (task.Limits, error) {
+// leftOf is what the limits of a run still allow, as far as its use is known.
+// Error: nothing.
+func (t *tx) leftOf(r *task.Run) (task.Limits, error) {
 	l := r.Limits
 	l.IdleTimeoutSeconds = 0 // says nothing about another run
+	if r.Status != task.RunRunning {
+		l.TimeoutSeconds = 0 // its time is over; what it may spend is not
+	}
 	if l.TimeoutSeconds > 0 {
 		if l.TimeoutSeconds -= int((r.Worked(t.Now) + time.Second - 1) / time.Second); l.TimeoutSeconds <= 0 {
 			return l, task.FieldErrorf("limits.timeoutSeconds", "run %d has no time left to give", r.ID)
 		}
 	}
-	used, _, err := t.Told(r.ID)
-	if err != nil {
-		return l, err
-	}
 	below, err := t.UseBelow(r.ID)
 	if err != nil {
 		return l, err
 	}
-	used = used.Plus(below)
+	used := r.Usage.Plus(below)
 	if l.MaxTokens > 0 {
 		if l.MaxTokens -= used.Tokens(); l.MaxTokens <= 0 {
 			return l, task.FieldErrorf("limits.maxTokens", "run %d has no tokens left to give: %d of %d are used", r.ID, used.Tokens(), r.Limits.MaxTokens)

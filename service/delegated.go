@@ -108,6 +108,13 @@ func delegatedOf(rx *db.Rx, r *task.Run, k *task.Task) (d task.Delegated, err er
 	if r.EndedAt == 0 {
 		used = used.Plus(told)
 	}
+	work, err := rx.Work(r.ID, false)
+	if err != nil {
+		return d, err
+	}
+	if work != nil && (work.Total > 0 || work.Note == "") {
+		files = work.Paths()
+	}
 	d = task.Delegated{
 		RunID: r.ID, TaskID: k.ID, Status: r.Status, Phase: r.Phase,
 		FilesModified: files, Artifacts: r.Artifacts, ToolCalls: used.ToolCalls, TokensUsed: used.Tokens(),

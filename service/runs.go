@@ -68,6 +68,8 @@ type newRun struct {
 	depth     int
 	parent    task.ID   // the run that delegates
 	ask       *task.Ask // what it asks for
+	session   string    // of the run that was lost
+	folder    string
 }
 
 // inherit has every later run of a delegated task bound like the first: a
@@ -102,6 +104,7 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 	r := &task.Run{
 		ParentRun: n.parent, Ask: n.ask, TaskID: k.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: t.actor.Name,
 		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, Depth: n.depth, DefinitionHash: def.Hash,
+		Session: n.session, Folder: n.folder,
 	}
 	must, err := t.mustApprove(k, def)
 	if err != nil {

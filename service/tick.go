@@ -180,6 +180,11 @@ func (s *Service) Sweep(ctx context.Context) error {
 			return t.DropTranscripts(t.Now.Add(-s.cfg.KeepTranscripts), 500)
 		})
 	}
+	for n := int64(1); n > 0 && err == nil; {
+		n, err = mutate(ctx, s, task.SystemActor, func(t *tx) (int64, error) {
+			return t.DropLines(t.Now.Add(-s.cfg.KeepTranscripts), 500)
+		})
+	}
 	return err
 }
 

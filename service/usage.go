@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"taskyard/db"
@@ -10,16 +11,16 @@ import (
 )
 
 // UsageBy lists what Usage may sum up by.
-var UsageBy = []string{"day", "agent", "model", "task"}
+var UsageBy = []string{"day", "agent", "model", "task", "run"}
 
 const (
 	maxUsageRows = 500
 	maxUsageDays = 366
 )
 
-// Usage sums what was used, by "day" (or ""), "agent", "model" or "task".
-// Days, agents and models count use as it is told, in whole days, UTC; tasks
-// count the runs that ended. A zero to is now, a zero from 30 days before to.
+// Usage sums what was used, by "day" (or ""), "agent", "model", "task"
+// or "run". Days, agents and models count use as it is told, in whole days,
+// UTC; tasks and runs count the runs that ended. A zero to is now, a zero from 30 days before to.
 // Errors: unknown by, more than 366 days.
 func (s *Service) Usage(ctx context.Context, a task.Actor, by string, from, to task.Time) (out task.UsageReport, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
@@ -36,7 +37,7 @@ func (s *Service) Usage(ctx context.Context, a task.Actor, by string, from, to t
 	}
 	var p task.Problems
 	if !slices.Contains(UsageBy, by) {
-		p.Add("by", "must be one of day, agent, model, task")
+		p.Add("by", "must be one of %s", strings.Join(UsageBy, ", "))
 	}
 	if to < from || to.Sub(from) > maxUsageDays*24*time.Hour {
 		p.Add("from", "must be at most %d days before to, and not after it", maxUsageDays)
@@ -58,9 +59,12 @@ func (s *Service) Usage(ctx context.Context, a task.Actor, by string, from, to t
 func (s *Service) readUsage(rx *db.Rx, out *task.UsageReport) error {
 	var rows []task.UsageRow
 	var err error
-	if out.By == "task" {
+	switch out.By {
+	case "task":
 		rows, err = rx.TaskUsage(out.From, out.To+1, maxUsageRows)
-	} else {
+	case "run":
+		rows, err = rx.RunUsage(out.From, out.To+1, maxUsageRows)
+	default:
 		rows, err = rx.Usage(out.By, task.DayOf(out.From), out.To+1, maxUsageRows)
 	}
 	if err != nil {
@@ -84,4 +88,14 @@ func (s *Service) readUsage(rx *db.Rx, out *task.UsageReport) error {
 		}
 	}
 	return nil
+}
+
+// Budgets returns the budgets of the day that bound an agent, its own before
+// the yard's, each with what is used of it; with "" the yard's alone. Error:
+// may not read.
+func (s *Service) Budgets(ctx context.Context, a task.Actor, agent string) ([]task.Budget, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]task.Budget, error) { return s.budgetsOf(rx, agent) })
 }

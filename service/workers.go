@@ -111,15 +111,26 @@ func (t *tx) mayTake(agent string) bool {
 // one may.
 func (s *Service) unmanned(agent string, now task.Time) string {
 	def, ok := s.agents.Agent(agent)
-	labels := s.cfg.Workers[def.Runner]
-	if !ok || !s.forWorkers(def) {
+	if !ok {
 		return ""
 	}
-	at := s.crew.last(def.Runner, labels)
+	return s.unmannedRunner(def.Runner, now)
+}
+
+// UnmannedRunner tells why no worker carries out the runs of a runner, or ""
+// when one may, or it needs none.
+func (s *Service) UnmannedRunner(name string) string { return s.unmannedRunner(name, s.Now()) }
+
+func (s *Service) unmannedRunner(name string, now task.Time) string {
+	labels, ok := s.cfg.Workers[name]
+	if !ok {
+		return ""
+	}
+	at := s.crew.last(name, labels)
 	if at != 0 && now.Sub(at) < lateAfter {
 		return ""
 	}
-	who := "no worker for the runner " + def.Runner
+	who := "no worker for the runner " + name
 	if len(labels) > 0 {
 		who += " with the labels " + strings.Join(labels, ", ")
 	}
@@ -220,8 +231,12 @@ func (s *Service) hand(ctx context.Context, a task.Actor, start *Start) (*task.L
 		}
 		return nil, nil
 	}
+	origin, err := s.FirstTry(context.WithoutCancel(ctx), r)
+	if err != nil {
+		s.log.ErrorContext(ctx, "first try not known", "run_id", r.ID, "error", err)
+	}
 	s.log.InfoContext(ctx, "run leased", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "worker", a.Name)
 	return &task.Leased{
-		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec, Token: start.Token, Seconds: int(s.cfg.RunLease.Seconds()),
+		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec, Token: start.Token, Origin: origin, Seconds: int(s.cfg.RunLease.Seconds()),
 	}, nil
 }

@@ -38,7 +38,7 @@ type Delegated struct {
 	Phase         Phase     `json:"phase" doc:"pending: approval, queued, question (a person must answer first) or handed_on (another agent has the task); else the phase of the run"`
 	Success       bool      `json:"success"`
 	Summary       string    `json:"summary" doc:"at most 8000 characters; the transcript stays readable by runId"`
-	FilesModified []string  `json:"filesModified" doc:"what its tools create and edit wrote"`
+	FilesModified []string  `json:"filesModified" doc:"of its last run, as the supervisor saw its workspace, at most 1000; until that has ended, and where the workspace was not compared, what its tools create and edit wrote"`
 	Artifacts     []string  `json:"artifacts"`
 	ToolCalls     int       `json:"toolCalls"`
 	TokensUsed    int       `json:"tokensUsed" doc:"all runs of the task together"`

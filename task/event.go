@@ -56,6 +56,7 @@ const (
 	EvRunStarted     = "run.started"
 	EvRunRequeued    = "run.requeued"
 	EvRunFollowUp    = "run.follow_up_noted"
+	EvRunFiles       = "run.files_changed"
 	EvRunCompleted   = "run.completed"
 	EvRunFailed      = "run.failed"
 	EvRunCanceled    = "run.canceled"

@@ -61,6 +61,9 @@ type State struct {
 
 func (s State) String() string { return string(s.Status) + "/" + string(s.Phase) }
 
+// MaxSession is the longest name of a program's conversation, in bytes.
+const MaxSession = 100
+
 // States lists every legal state of a run.
 var States = states()
 
@@ -284,6 +287,8 @@ type Run struct {
 	Worker       ID     `json:"-"` // token of the worker that carries it out; 0: this server does
 	Told         int64  `json:"-"` // events told over the API at this start
 	ToldBytes    int64  `json:"-"` // and their bytes
+	Session      string `json:"-"` // the conversation of its program, to go on from after a cut; at most MaxSession bytes
+	Folder       string `json:"-"` // the name of the folder that holds it, and the run's own files
 }
 
 // State returns status and phase together.

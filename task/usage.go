@@ -104,10 +104,10 @@ func (b *Budget) Message() string {
 // DayOf is the start of the day, UTC, of a moment.
 func DayOf(t Time) Time { return TimeOf(t.Std().UTC().Truncate(24 * time.Hour)) }
 
-// UsageRow is what a day, an agent, a model or a task used.
+// UsageRow is what a day, an agent, a model, a task or a run used.
 type UsageRow struct {
-	Key       string  `json:"key" doc:"day as 2026-01-31 (UTC), agent id, model, or task id"`
-	Title     string  `json:"title,omitempty" doc:"of the task"`
+	Key       string  `json:"key" doc:"day as 2026-01-31 (UTC), agent id, model, task id, or run id"`
+	Title     string  `json:"title,omitempty" doc:"of the task, by task and by run"`
 	Runs      int     `json:"runs" doc:"runs that ended"`
 	ToolCalls int     `json:"toolCalls"`
 	TokensIn  int     `json:"tokensIn"`
@@ -118,7 +118,7 @@ type UsageRow struct {
 
 // UsageReport is the use within a time, by something.
 type UsageReport struct {
-	By      string     `json:"by" enum:"day,agent,model,task"`
+	By      string     `json:"by" enum:"day,agent,model,task,run"`
 	From    Time       `json:"from"`
 	To      Time       `json:"to"`
 	Rows    []UsageRow `json:"rows" doc:"days in order; else the costliest first, at most 500"`

@@ -12,25 +12,28 @@ import (
 
 // AgentsModel is the list of agents.
 type AgentsModel struct {
-	Agents []AgentRow
-	Folder string   // where the definition files lie
-	Strays []string // files there that make no agent, and why, as sentences
+	Agents  []AgentRow
+	Folder  string   // where the definition files lie
+	Strays  []string // files there that make no agent, and why, as sentences
+	Runners []task.RunnerInfo
 }
 
 // AgentRow is one agent with the load of its queue.
 type AgentRow struct {
 	Agent   task.Agent
-	Queued  int // active tasks without a live claim
-	Working int // active tasks with one
+	Queued  int              // active tasks without a live claim
+	Working int              // active tasks with one
+	Weaker  string           // what it could do beyond its tools under its runner, as a sentence, or ""
+	Runner  *task.RunnerInfo // nil: nothing is known of it
 }
 
 // AgentModel is the page of one agent.
 type AgentModel struct {
 	AgentRow
-	Weaker string     // what it could do beyond its tools under its runner, as a sentence, or ""
-	Runs   []task.Run // newest first, at most 20
-	Error  string     // why deleting was refused, or ""
-	Todo   TodoModel
+	Budgets []task.Budget // of the day, that bound it
+	Runs    []task.Run    // newest first, at most 20
+	Error   string        // why deleting was refused, or ""
+	Todo    TodoModel
 }
 
 // TodoModel is an agent's todo list, as far as it is shown.

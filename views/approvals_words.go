@@ -91,8 +91,10 @@ func typicalUse(runs []task.Run) use {
 	runs = lastRuns(runs)
 	var tokens, calls [2]int
 	var cost [2]float64
+	guess := false
 	for i := range runs {
 		u := runs[i].Usage
+		guess = guess || u.Estimated
 		if i == 0 {
 			tokens = [2]int{u.TokensIn + u.TokensOut, u.TokensIn + u.TokensOut}
 			calls, cost = [2]int{u.ToolCalls, u.ToolCalls}, [2]float64{u.CostUSD, u.CostUSD}
@@ -104,9 +106,9 @@ func typicalUse(runs []task.Run) use {
 	}
 	switch {
 	case cost[1] > 0:
-		return use{"Cost of its last runs", span(money(cost[0]), money(cost[1])), tokens[1]}
+		return use{"Cost of its last runs", approx(guess, span(money(cost[0]), money(cost[1]))), tokens[1]}
 	case tokens[1] > 0:
-		return use{"Tokens of its last runs", span(Tokens(tokens[0]), Tokens(tokens[1])), tokens[1]}
+		return use{"Tokens of its last runs", approx(guess, span(Tokens(tokens[0]), Tokens(tokens[1]))), tokens[1]}
 	}
 	return use{"Tool calls of its last runs", span(Tokens(calls[0]), Tokens(calls[1])), 0}
 }

@@ -21,8 +21,8 @@ const (
 	diffCells   = 4_000_000 // bound of the table; longer changes stand as a whole
 )
 
-// diffLines compares two texts line by line; nil when they are the same.
-func diffLines(before, after string) []diffLine {
+// compareLines compares two texts line by line; nil when they are the same.
+func compareLines(before, after string) []diffLine {
 	if before == after {
 		return nil
 	}

@@ -13,7 +13,7 @@ func diffText(list []diffLine) string {
 	return b.String()
 }
 
-func TestDiffLines(t *testing.T) {
+func TestCompareLines(t *testing.T) {
 	long := strings.Repeat("x\n", 40)
 	for _, tt := range []struct{ name, before, after, want string }{
 		{"equal texts have no difference", "a\nb", "a\nb", ""},
@@ -25,14 +25,14 @@ func TestDiffLines(t *testing.T) {
 		{"common lines are kept between changes", "1\n2\n3\n4", "0\n2\n3\n5", "-1|+0| 2| 3|-4|+5|"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := diffText(diffLines(tt.before, tt.after)); got != tt.want {
+			if got := diffText(compareLines(tt.before, tt.after)); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 	t.Run("texts too long to compare stand as a whole", func(t *testing.T) {
 		a, b := strings.Repeat("a\n", 3000), strings.Repeat("b\n", 3000)
-		if got := diffLines(a, b); len(got) != 6001 {
+		if got := compareLines(a, b); len(got) != 6001 {
 			t.Errorf("%d lines, want 6001", len(got))
 		}
 	})

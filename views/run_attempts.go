@@ -41,7 +41,7 @@ func attemptChanges(m *RunModel) []specChange {
 	now.Limits, last.Limits = m.Run.Limits, m.Attempts.Last.Limits
 	list := specChanges(last, now)
 	if m.Attempts.LastText != "" && m.Attempts.Text != "" {
-		if lines := diffLines(m.Attempts.LastText, m.Attempts.Text); lines != nil {
+		if lines := compareLines(m.Attempts.LastText, m.Attempts.Text); lines != nil {
 			list = append(list, specChange{Name: "Definition file", Lines: lines})
 		}
 	}
@@ -62,7 +62,7 @@ func retryChanges(m *RunModel) []diffLine {
 	if !m.Run.Status.Final() || m.Run.Status == task.RunCompleted || m.RetriedBy != 0 || m.Agent == nil || m.Attempts.Text == "" {
 		return nil
 	}
-	return diffLines(m.Attempts.Text, m.Agent.Text)
+	return compareLines(m.Attempts.Text, m.Agent.Text)
 }
 
 func changedLines(list []diffLine) int {

@@ -14,6 +14,7 @@ type RunModel struct {
 	Part      task.TranscriptPart
 	Query     task.TranscriptQuery // what of the transcript is asked for
 	Attempts  RunAttempts
+	Work      *task.Work // what it changed, with lines; nil when nobody looked
 	RetriedBy task.ID    // a later run that retries this one, or 0
 	Children  []task.Run // runs of subtasks that this run delegated
 	Expired   string     // why the transcript is gone, or ""
@@ -79,12 +80,8 @@ func limitBars(r *task.Run, turns int, now task.Time) []limitBar {
 	took := r.Worked(now)
 	tokens := r.Usage.TokensIn + r.Usage.TokensOut
 	add("Time", Dur(took), limitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
-	about := ""
-	if r.Usage.Estimated {
-		about = "about "
-	}
-	add("Tokens", about+Tokens(tokens), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
-	add("Cost", about+money(r.Usage.CostUSD), money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
+	add("Tokens", tokensOf(r.Usage), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
+	add("Cost", costOf(r.Usage), money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
 	add("Turns", strconv.Itoa(turns), strconv.Itoa(r.Limits.MaxTurns), float64(turns), float64(r.Limits.MaxTurns))
 	return list
 }

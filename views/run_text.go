@@ -51,6 +51,7 @@ var eventWords = map[string]string{
 	task.EvPermitDenied: "denied a tool call", task.EvPermitExpired: "let a permission expire",
 	task.EvTodoPushed: "added to a todo list", task.EvTodoPopped: "took from a todo list",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "noted that one more run follows",
+	task.EvRunFiles: "left changed files behind",
 }
 
 // EventSentence says an event after its actor's name, with the changed fields

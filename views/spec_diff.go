@@ -22,7 +22,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 		}
 	}
 	text := func(name, before, after string) {
-		if lines := diffLines(before, after); lines != nil {
+		if lines := compareLines(before, after); lines != nil {
 			list = append(list, specChange{Name: name, Lines: lines})
 		}
 	}

@@ -31,6 +31,9 @@ func idOrNone(id task.ID) string {
 // list items alone; the id is the parameter "after".
 func (u urls) Transcript(run task.ID) string { return u.RunAct(run, "transcript") }
 
+// RunDiff is what a run changed, as text.
+func (u urls) RunDiff(run task.ID) string { return u.RunAct(run, "diff") }
+
 // NewAgent is the editor of a definition that does not exist yet.
 func (u urls) NewAgent() string { return u.Agents() + "/new" }
 
@@ -41,6 +44,9 @@ func (u urls) AgentTodo(id string, items int) string {
 
 // AgentsReload is where a form posts the wish to read all definitions again.
 func (u urls) AgentsReload() string { return u.Agents() + "/reload" }
+
+// RunnersProbe is where a form posts the wish to look at all runners again.
+func (urls) RunnersProbe() string { return "/runners/probe" }
 
 // SchedulerJob is where a form posts the wish to run a job now.
 func (u urls) SchedulerJob(name string) string {

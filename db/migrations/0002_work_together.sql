@@ -53,6 +53,11 @@ ALTER TABLE runs ADD COLUMN worker INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN told_bytes INTEGER NOT NULL DEFAULT 0;
 
+-- The conversation of the agent's program, and the folder that holds it: a
+-- start after one that was cut goes on from there.
+ALTER TABLE runs ADD COLUMN session TEXT NOT NULL DEFAULT '' CHECK (octet_length(session) <= 100);
+ALTER TABLE runs ADD COLUMN folder TEXT NOT NULL DEFAULT '' CHECK (octet_length(folder) <= 100);
+
 -- The whole yard ('') or one agent, until a person resumes it.
 CREATE TABLE pauses (
   agent  TEXT PRIMARY KEY CHECK (octet_length(agent) <= 63),
@@ -128,6 +133,29 @@ INSERT INTO usage_days
 SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(coalesce(json_extract(usage, '$.toolCalls'), 0)),
  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)), 0
 FROM runs WHERE ended_at IS NOT NULL AND started_at IS NOT NULL GROUP BY d, agent, model;
+
+-- What runs left in their workspaces, as their supervisor saw it. Of the files
+-- the first thousand are named; their lines are dropped with the transcript.
+CREATE TABLE run_work (
+  run_id     INTEGER PRIMARY KEY REFERENCES runs (id),
+  total      INTEGER NOT NULL CHECK (total >= 0),
+  note       TEXT NOT NULL CHECK (octet_length(note) <= 2000),
+  repository TEXT NOT NULL CHECK (octet_length(repository) <= 4096),
+  branch     TEXT NOT NULL CHECK (octet_length(branch) <= 400),
+  folder     TEXT NOT NULL CHECK (octet_length(folder) <= 4096)
+) STRICT;
+CREATE TABLE run_files (
+  run_id  INTEGER NOT NULL REFERENCES runs (id),
+  n       INTEGER NOT NULL CHECK (n >= 1),
+  path    TEXT NOT NULL CHECK (octet_length(path) BETWEEN 1 AND 1024),
+  change  TEXT NOT NULL CHECK (change IN ('added', 'modified', 'deleted')),
+  added   INTEGER NOT NULL CHECK (added >= 0),
+  removed INTEGER NOT NULL CHECK (removed >= 0),
+  note    TEXT NOT NULL CHECK (octet_length(note) <= 400),
+  diff    TEXT NOT NULL CHECK (octet_length(diff) <= 65536),
+  PRIMARY KEY (run_id, n)
+) STRICT;
+CREATE INDEX run_files_lines ON run_files (run_id) WHERE diff <> '';
 
 -- A decision on a waiting run that may still be taken back, as JSON, and when
 -- it takes effect.

@@ -13,12 +13,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"taskyard/runner/confine"
+	"taskyard/runner/tree"
 )
 
 // confined skips where the machine has no landlock that will do.
 func confined(t *testing.T) {
 	t.Helper()
-	if k := machine(); k.landlock < leastLandlock || !k.seccomp {
+	if k := machine(); k.landlock < confine.Least || !k.seccomp {
 		t.Skipf("this machine has landlock v%d, seccomp %v", k.landlock, k.seccomp)
 	}
 }
@@ -166,7 +169,7 @@ func gone(t *testing.T, text string) {
 	if err != nil {
 		t.Fatalf("no pid in %q", text)
 	}
-	if p, there := procOf(pid); there && !p.dead {
+	if p, there := tree.Read(pid); there && !p.Dead {
 		t.Errorf("process %d still runs", pid)
 	}
 }
@@ -204,7 +207,7 @@ func TestNoProcessOutlivesACallOfBash(t *testing.T) {
 	})
 	t.Run("when it forks without end", func(t *testing.T) {
 		b := newBox(t, func(o *Options) { o.processes = 50 })
-		has(t, bash(t, b, "for i in $(seq 120); do sleep 300 & done; wait"), "too many processes")
+		has(t, bash(t, b, "for i in $(seq 120); do sleep 300 & done; wait"), "more than 50 processes at one time")
 	})
 }
 

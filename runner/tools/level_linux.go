@@ -5,19 +5,13 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"taskyard/runner/confine"
+
+	"taskyard/runner/tree"
 )
-
-// leastLandlock is the first version that forbids to empty files elsewhere.
-const leastLandlock = 3
-
-// udpLandlock is the first version that can close the whole network itself.
-const udpLandlock = 10
 
 // choice is how bash will be confined.
 type choice struct {
@@ -36,7 +30,7 @@ func choose(o Options) choice {
 	switch {
 	case o.Shell == ShellOff:
 		return choice{refusal: "bash is off: the configuration does not allow it"}
-	case (auto || o.Shell == ShellLandlock) && k.landlock >= leastLandlock && (o.Network || k.seccomp || k.landlock >= udpLandlock):
+	case (auto || o.Shell == ShellLandlock) && k.landlock >= confine.Least && (o.Network || k.seccomp || k.landlock >= confine.ClosesUDP):
 		return choice{kernel: kernel{landlock: k.landlock, seccomp: k.seccomp}}
 	case (auto || o.Shell == ShellBubblewrap) && k.bwrap != "":
 		return choice{kernel: kernel{bwrap: k.bwrap}}
@@ -77,23 +71,8 @@ func (b *Box) Level() string { return Level(b.opts) }
 
 // machine asks this machine once.
 var machine = sync.OnceValue(func() *kernel {
-	return &kernel{landlock: landlockVersion(), seccomp: hasSeccomp(), bwrap: workingBubblewrap()}
+	return &kernel{landlock: confine.Version(), seccomp: confine.HasSeccomp(), bwrap: workingBubblewrap()}
 })
-
-func landlockVersion() int {
-	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0
-	}
-	return int(v)
-}
-
-// hasSeccomp tells whether a filter can refuse a system call with an error.
-func hasSeccomp() bool {
-	action := uint32(unix.SECCOMP_RET_ERRNO)
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
-	return errno == 0 && filterArch(runtime.GOARCH) != 0
-}
 
 // workingBubblewrap finds bubblewrap; it may be there and yet be forbidden to
 // make namespaces.
@@ -107,7 +86,13 @@ func workingBubblewrap() string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if exec.CommandContext(ctx, path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "true").Run() != nil {
+	probe := exec.CommandContext(ctx, path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "true")
+	buried, err := tree.Begin(probe)
+	if err != nil {
+		return ""
+	}
+	defer buried()
+	if probe.Wait() != nil {
 		return ""
 	}
 	return path

@@ -43,15 +43,14 @@ type ending struct {
 	Signal     int    `json:"signal,omitempty"`
 	Asked      bool   `json:"asked,omitempty"`     // it was ended from outside
 	Leftover   int    `json:"leftover,omitempty"`  // processes that outlived the command
-	TooMany    bool   `json:"tooMany,omitempty"`   // it had more processes than allowed
+	Over       string `json:"over,omitempty"`      // the limit that all its processes together passed
 	Survivors  int    `json:"survivors,omitempty"` // processes that could not be killed
 }
 
 // The limits of a command, for each of its processes but the first.
 const (
-	maxProcesses  = 512
-	maxMemory     = 4 << 30 // bytes of data
-	maxFileSize   = 1 << 30 // bytes of a file
-	maxOpenFiles  = 4096
-	shellNiceness = 10
+	maxProcesses = 512
+	maxMemory    = 4 << 30 // bytes of data
+	maxFileSize  = 1 << 30 // bytes of a file
+	maxOpenFiles = 4096
 )

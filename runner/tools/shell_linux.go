@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"taskyard/runner/tree"
 )
 
 // killWait is the time that a keeper gets to end its command, after which it
@@ -57,8 +59,8 @@ func verdict(text string, end ending, a bashArgs, stopped bool) (string, bool) {
 	switch {
 	case stopped:
 		text += "[" + errStopped.Error() + "]\n"
-	case end.TooMany:
-		text += "[ended: the command had too many processes at one time]\n"
+	case end.Over != "":
+		text += "[ended: the command had " + end.Over + "]\n"
 	case end.Asked:
 		text += fmt.Sprintf("[ended after %v: give timeout (%d at most), or part the work]\n", a.wait(), maxShellSeconds)
 	case end.Signal != 0:
@@ -173,7 +175,7 @@ func (b *Box) keep(ctx context.Context, j job, env []string, out *output) (end e
 		Path: path, Args: args, Env: env, Dir: j.Dir, Stdout: p[1], Stderr: p[1], ExtraFiles: []*os.File{p[2], p[5]},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	err = cmd.Start()
+	buried, err := tree.Begin(cmd)
 	closeFiles([]*os.File{p[1], p[2], p[5]})
 	if err != nil {
 		closeFiles([]*os.File{output, job, report})
@@ -185,6 +187,7 @@ func (b *Box) keep(ctx context.Context, j job, env []string, out *output) (end e
 		_, _ = io.Copy(out, output)
 	}()
 	end, err = attend(ctx, cmd, job, report, j)
+	buried()
 	_ = output.SetReadDeadline(time.Now().Add(time.Second)) // what survived may hold it open
 	<-read
 	closeFiles([]*os.File{output, report})
@@ -207,10 +210,10 @@ func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job
 	}
 	if err != nil {
 		_ = cmd.Process.Kill() // the command dies with it, but not what it has started
-		sweep(j.Mark)
 		err = errors.New("bash was lost: its keeper was killed, or did not end in time")
 	}
 	_ = cmd.Wait()
+	sweep(j.Mark)
 	return end, err
 }
 

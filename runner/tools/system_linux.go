@@ -1,8 +1,5 @@
 package tools
 
-// devices are what programs may read and write.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
-
 // systemFolders lists what programs need to run, and no more: nothing of /etc
 // that may hold a secret, no processes of /proc, no /home, /opt, /srv, /var.
 func systemFolders() []string {

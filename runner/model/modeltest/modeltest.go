@@ -51,6 +51,8 @@ type Call struct {
 	ID   string // "" makes one
 	Name string
 	Args string // JSON, or what the test wants; "" means {}
+
+	Namespace string // of responses, where a program groups its tools; "" for none
 }
 
 // Usage is what a reply tells of its use. In counts the cached tokens too.

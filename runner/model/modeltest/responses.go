@@ -47,10 +47,14 @@ func textPart(text string) object {
 }
 
 func callItem(r reply, i int, args, status string) object {
-	return object{
+	item := object{
 		"id": fmt.Sprintf("fc_%s_%d", r.id, i), "type": "function_call", "call_id": r.Calls[i].ID, "name": r.Calls[i].Name,
 		"arguments": args, "status": status,
 	}
+	if space := r.Calls[i].Namespace; space != "" {
+		item["namespace"] = space
+	}
+	return item
 }
 
 func wholeResponse(r reply) object {

@@ -1,4 +1,4 @@
-package tools
+package confine
 
 import (
 	"runtime"
@@ -32,11 +32,20 @@ const (
 	socketKind = 0xf        // of the second argument of socketpair
 )
 
-// filterSockets forbids this thread, and all that it becomes, every socket but
+// HasSeccomp tells whether Sockets works here: a filter can refuse a system
+// call with an error, and one is written for this processor.
+func HasSeccomp() bool {
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	return errno == 0 && filterArch(runtime.GOARCH) != 0
+}
+
+// Sockets forbids this thread, and all that it becomes, every socket but
 // those of the network, and these too unless network. Landlock alone would
 // leave UDP, multipath TCP and the sockets of local daemons, docker's among
-// them, open. Pairs of stream sockets, which lead nowhere, stay.
-func filterSockets(network bool) error {
+// them, open. Pairs of stream sockets, which lead nowhere, stay. It comes after
+// NoNewRights.
+func Sockets(network bool) error {
 	const (
 		deny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)
 		absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)

@@ -1,0 +1,166 @@
+package agentfile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"taskyard/task"
+)
+
+// foreignTools maps what Claude Code, gemini, opencode and others call their
+// tools, in lower case, to ours. A name stands here only where it means no more
+// than ours does.
+var foreignTools = map[string]string{
+	"ls": "list", "webfetch": "fetch", "web_fetch": "fetch", "write": "create", "multiedit": "edit", "agent": "task",
+	"read_file": "read", "read_many_files": "read", "list_directory": "list", "grep_search": "grep", "search_file_content": "grep",
+	"write_file": "create", "replace": "edit", "run_shell_command": "bash", "shell": "bash",
+}
+
+// foreignHints say what became of tools and servers that agents are not given
+// here.
+var foreignHints = map[string]string{
+	"*":       "Here each tool is named: " + strings.Join(task.KnownTools, ", "),
+	"all":     "Here each tool is named: " + strings.Join(task.KnownTools, ", "),
+	"inherit": "Here each tool is named: " + strings.Join(task.KnownTools, ", "),
+
+	"bashoutput": "Commands run to their end here: `bash` is enough", "killshell": "Commands run to their end here: `bash` is enough", "killbash": "Commands run to their end here: `bash` is enough",
+	"todowrite": "It is never granted, and not needed: the yard's own steps and todo lists are there for every agent with the capability tasks", "todoread": "It is never granted, and not needed: the yard's own steps and todo lists are there for every agent with the capability tasks",
+	"askuserquestion": "It is never granted, and not needed: an agent with the capability tasks asks people by notify_user", "ask_user": "It is never granted, and not needed: an agent with the capability tasks asks people by notify_user",
+	"websearch": "It is never granted; `fetch` reads pages whose address is known", "google_web_search": "It is never granted; `fetch` reads pages whose address is known",
+	"notebookedit": "It is never granted; `edit` changes text files",
+	"skill":        "It is never granted: write what the agent must know into its prompt", "slashcommand": "It is never granted: write what the agent must know into its prompt",
+}
+
+// foreignHint says why a tool that others know is not granted, or "".
+func foreignHint(text string) string {
+	name := strings.ToLower(strings.TrimSpace(text))
+	switch {
+	case strings.HasPrefix(name, "mcp__taskyard"):
+		return "It is not needed: the yard's own tools are there for every agent with the capability tasks"
+	case strings.HasPrefix(name, "mcp__"), strings.HasPrefix(name, "mcp_"):
+		return "It is never granted: agents are given no MCP servers but the yard's own"
+	}
+	return foreignHints[name]
+}
+
+// keyHints say what stands here in the place of keys that mean something
+// elsewhere and nothing here. Some of them hold an agent back there.
+var keyHints = map[string]string{
+	"permission_mode": "Here the list of tools alone decides, and approval (always, delegated, never) says which runs a person must approve. A mode plan means: leave create, edit and bash out of tools",
+	"hooks":           "They are not run: what a hook forbids there is not forbidden here. Leave the tool out, or let approval: always have a person look",
+	"skills":          "They are not loaded: write what the agent must know into its prompt",
+	"mcp_servers":     "No MCP server but the yard's own is given to agents",
+	"isolation":       "Each run has a folder of its own, unless workspace names one",
+	"timeout_mins":    "Write `timeout: 5m`",
+	"steps":           "Write `max_turns`",
+	"prompt":          "The text below the front matter is the prompt",
+	"disable":         "Take the file out of the folder, or pause the agent",
+}
+
+// aliases are further names of our keys.
+var aliases = map[string]string{"allowed_tools": "tools"}
+
+// toolItems takes a list of tools, or opencode's map from tool to true or
+// false. There a tool that is not named is allowed; here only those with true
+// are. It is false where nothing can be made of it, which is noted.
+func (p *parser) toolItems(f field) ([]item, bool) {
+	m, ok := f.node.(*ast.MappingNode)
+	if !ok {
+		return p.list(f)
+	}
+	var items []item
+	for _, v := range m.Values {
+		name, line := v.Key.GetToken().Value, f.at(v.Key)
+		switch on, _ := scalar(v.Value); on {
+		case "true":
+			items = append(items, item{name, line})
+		case "false":
+			p.disallow(name)
+		default:
+			p.fatal(line, "Write true or false behind it, or a list of names", "the tool %s is neither allowed nor forbidden", quote(name))
+			return nil, false
+		}
+	}
+	if len(items) == 0 && len(m.Values) > 0 {
+		p.fatal(f.line, "There all other tools are allowed; here each is named. Write `tools: "+strings.Join(p.others(), ", ")+"`, or fewer", "tools are forbidden here, and none is allowed")
+		return nil, false
+	}
+	return items, true
+}
+
+func (p *parser) disallow(text string) {
+	if name, _ := tool(text); name != "" {
+		p.disallowed = append(p.disallowed, name)
+	}
+}
+
+// others are the harmless tools that are not disallowed.
+func (p *parser) others() []string {
+	return slices.DeleteFunc([]string{"read", "list", "glob", "grep", "fetch"}, func(t string) bool { return slices.Contains(p.disallowed, t) })
+}
+
+// setPermission takes opencode's permissions as far as they forbid: what is
+// denied there is not granted here.
+func (p *parser) setPermission(f field) {
+	m, ok := f.node.(*ast.MappingNode)
+	if !ok {
+		p.warn(f.line, "The list of tools alone decides", "permission is no map from tools to allow, ask or deny, and is ignored")
+		return
+	}
+	for _, v := range m.Values {
+		name, line := v.Key.GetToken().Value, f.at(v.Key)
+		switch word, plain := scalar(v.Value); {
+		case plain && word == "allow":
+		case plain && word == "deny":
+			p.disallow(name)
+		default: // ask, or patterns
+			p.disallow(name)
+			p.warn(line, "Name it in tools, and remove it here, to grant the whole tool without asking", "the tool %s is allowed only in part or after asking, which cannot be kept: it is not granted", quote(name))
+		}
+	}
+}
+
+// modelAliases are Claude Code's short names of models.
+var modelAliases = []string{"sonnet", "opus", "haiku", "default", "best", "opusplan"}
+
+// settleModel replaces a short name of a model that the agent's runner does
+// not understand, and tells of a model that it does not have.
+func (p *parser) settleModel() {
+	name, line := p.a.Model, p.seen["model"]
+	kind := p.opt.Runners[p.a.Runner]
+	if name == "" || p.opt.Models == nil || p.a.Runner == RunnerNone {
+		return
+	}
+	models := p.opt.Models(p.a.Runner)
+	has := "runner " + p.a.Runner + " uses its own default model. Name one that it has"
+	if len(models) > 0 {
+		has += ": " + strings.Join(models[:min(len(models), 10)], ", ")
+	}
+	switch {
+	case slices.Contains(models, name):
+	case slices.Contains(modelAliases, name) && slices.Contains([]string{"builtin", "codex", "acp"}, kind):
+		p.a.Model = onlyOne(models, name)
+		if p.a.Model != "" {
+			p.warn(line, "Write the name itself to be rid of this warning", "the model %s is a short name of Claude Code; %s is used", quote(name), quote(p.a.Model))
+			return
+		}
+		p.warn(line, "The "+has, "the model %s is a short name of Claude Code that the runner %s does not know; it is ignored", quote(name), p.a.Runner)
+	case len(models) > 0:
+		p.warn(line, "Its models are "+strings.Join(models[:min(len(models), 10)], ", "), "the runner %s has no model %s: its runs will be refused", p.a.Runner, quote(name))
+	}
+}
+
+// onlyOne returns the one name that holds a word, "" where none or several do.
+func onlyOne(names []string, word string) (found string) {
+	for _, n := range names {
+		if strings.Contains(strings.ToLower(n), word) {
+			if found != "" {
+				return ""
+			}
+			found = n
+		}
+	}
+	return found
+}

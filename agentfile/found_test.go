@@ -1,0 +1,118 @@
+package agentfile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// foundOptions is a yard whose built-in agent has three models.
+var foundOptions = Options{
+	Runners: map[string]string{"builtin": "builtin", "claude": "claude"},
+	Models: func(runner string) []string {
+		if runner == "builtin" {
+			return []string{"claude-sonnet-4-5", "claude-haiku-4-5", "claude-haiku-3-5"}
+		}
+		return nil
+	},
+}
+
+// TestFilesOfOtherProgramsWork reads files in the style of .claude/agents,
+// opencode, gemini and the like.
+func TestFilesOfOtherProgramsWork(t *testing.T) {
+	tests := []struct {
+		file, name string
+		status     string
+		tools      string
+		model      string
+		problems   []string // "line! part of the message | part of the hint"; ! where it is fatal
+	}{
+		{"debugger.md", "an ordinary sub-agent of Claude Code is valid", "valid", "read edit bash grep glob", "", nil},
+		{"frontend-developer.md", "a description that is no strict YAML, with examples, is taken", "warning", "create read edit bash grep glob", "", []string{
+			`3 the description is not strict YAML | quotes`, `4 the key "color" means nothing here | does no harm`,
+		}},
+		{"test-runner.md", "no list of tools means every tool there, and nothing here", "invalid", "", "", []string{
+			"1! the list of allowed tools is missing | Coding agents take that for: every tool. Here each is named: add a line `tools: read, list, glob, grep, fetch`",
+		}},
+		{"committer.md", "a tool of which a part is allowed is not widened to the whole; of two models neither is guessed", "warning", "read", "", []string{
+			`4 only the part "(git add:*)" of bash is allowed, which cannot be enforced: the tool is not granted | grant the whole tool`,
+			`4 only the part "(git commit:*)"`, `4 only the part "(git status)"`,
+			`5 the model "haiku" is a short name of Claude Code that the runner builtin does not know | uses its own default model. Name one that it has: claude-sonnet-4-5, claude-haiku-4-5`,
+		}},
+		{"docs-researcher.md", "foreign servers and tools are left out, each with what to use instead; a short name of one model is that model", "warning", "read fetch", "claude-sonnet-4-5", []string{
+			`4 the tool "WebSearch" is unknown | fetch`, `4 the tool "mcp__context7__resolve-library-id" is unknown | no MCP servers but the yard's own`,
+			`4 the tool "mcp__context7__get-library-docs"`, `4 the tool "TodoWrite" is unknown | not needed`,
+			`5 the model "sonnet" is a short name of Claude Code; "claude-sonnet-4-5" is used`, `6 the key "color"`,
+		}},
+		{"coordinator.md", "keys that hold an agent back there say what does so here", "warning", "read task", "", []string{
+			`5 only the part "(worker, researcher)" of task`, `9 the key "permissionMode" means nothing here | A mode plan means: leave create, edit and bash out`,
+			`11 the key "skills" | into its prompt`, `13 the key "memory"`,
+		}},
+		{"db-reader.md", "hooks and servers are not taken, and that is told", "warning", "bash", "", []string{
+			`5 the key "permissionMode" | the list of tools alone decides`, `6 the key "hooks" | what a hook forbids there is not forbidden here`, `12 the key "mcpServers" | No MCP server`,
+		}},
+		{"review.md", "opencode's list of forbidden tools grants none", "invalid", "", "anthropic/claude-sonnet-4-20250514", []string{
+			`3 the key "mode"`, `4 the runner builtin has no model "anthropic/claude-sonnet-4-20250514": its runs will be refused | Its models are claude-sonnet-4-5`,
+			`5 the key "temperature"`, "6! tools are forbidden here, and none is allowed | Write `tools: read, list, glob, grep, fetch`",
+		}},
+		{"build.md", "what opencode denies, or asks about, is not granted", "warning", "read create", "", []string{
+			`3 the key "mode"`, `12 the tool "bash" is allowed only in part or after asking, which cannot be kept: it is not granted`,
+		}},
+		{"security-auditor.md", "gemini's names of tools are known", "warning", "read grep list bash", "gemini-2.5-pro", []string{
+			`4 the key "kind"`, `10 the tool "google_web_search" is unknown | fetch`, `11 the runner builtin has no model "gemini-2.5-pro"`,
+			`12 the key "temperature"`, "14 the key \"timeout_mins\" means nothing here | Write `timeout: 5m`",
+		}},
+		{"spaces.md", "tools with blanks between them are parted", "warning", "read grep glob", "", []string{`7 the key "allowed" is unknown`}},
+		{"everything.md", "all tools are never granted by one sign", "warning", "", "", []string{`4 the tool "*" is unknown | Here each tool is named: read, list`}},
+		{"skill.md", "a BOM, line ends of Windows and allowed-tools are understood", "warning", "read grep", "", []string{`5 the key "license"`, `6 the key "metadata"`}},
+		{"plain.md", "a prompt alone is told what it lacks", "invalid", "", "", []string{
+			"1! the description is missing", "1! the list of allowed tools is missing | ## Allowed Tools", "1! the prompt is missing | ## System Prompt",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.file+": "+tt.name, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("testdata", "found", tt.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := Parse(strings.TrimSuffix(tt.file, ".md"), string(text), foundOptions)
+			equal(t, "status", string(a.Status), tt.status)
+			equal(t, "tools", strings.Join(a.Tools, " "), tt.tools)
+			equal(t, "model", a.Model, tt.model)
+			var got []string
+			for _, p := range a.Problems {
+				mark := ""
+				if p.Fatal {
+					mark = "!"
+				}
+				got = append(got, fmt.Sprintf("%d%s %s\x00%s", p.Line, mark, p.Message, p.Hint))
+			}
+			for _, want := range tt.problems {
+				message, hint, _ := strings.Cut(want, " | ")
+				found := false
+				for i, g := range got {
+					m, h, _ := strings.Cut(g, "\x00")
+					if !found && strings.HasPrefix(m, message) && strings.Contains(h, hint) {
+						found = true
+						got[i] = "\x00"
+					}
+				}
+				if !found {
+					t.Errorf("no problem %q", want)
+				}
+			}
+			for _, g := range got {
+				if g != "\x00" {
+					t.Errorf("unexpected problem %q", g)
+				}
+			}
+		})
+	}
+	t.Run("Claude Code takes its own short names", func(t *testing.T) {
+		a := Parse("x", "---\ndescription: d\ntools: Read\nrunner: claude\nmodel: opus\n---\nWork.\n", foundOptions)
+		wantValid(t, a)
+		equal(t, "model", a.Model, "opus")
+	})
+}

@@ -1,0 +1,125 @@
+package handlers
+
+import (
+	"net/http"
+	"testing"
+
+	"taskyard/task"
+)
+
+// knownRunners is what a prober found, and how often it was asked to look.
+type knownRunners struct{ looks int }
+
+func (k *knownRunners) Refresh() { k.looks++ }
+
+func (k *knownRunners) Runners() []task.RunnerInfo {
+	const at = task.Time(1_772_442_000_000)
+	return []task.RunnerInfo{
+		{Name: "far", Kind: "worker", Installed: true, Tools: "Elsewhere.", ProbedAt: at},
+		{Name: "script", Kind: "command", Problem: "the program agent cannot be started", Remedy: "Install it.", Path: "/opt/secret/agent", Tools: "It is told its tools.", Shell: "not confined", Network: "open", ProbedAt: at, Probing: k.looks > 0},
+	}
+}
+
+func TestRunnersAreTold(t *testing.T) {
+	known := &knownRunners{}
+	s := newSite(t, func(o *Options, _ *http.Server) { o.Runners, o.Weaker = known, weakerScript })
+	type runnersBody struct{ Runners []task.RunnerInfo }
+	type agentBody struct {
+		ID         string
+		Weaker     string
+		Pause      *task.Pause
+		RunnerInfo *task.RunnerInfo
+	}
+	t.Run("everybody who reads is told state, problem and remedy, and where it lies admins alone", func(t *testing.T) {
+		for caller, path := range map[string]string{"agent": "", "viewer": "", "admin": "/opt/secret/agent"} {
+			r := decode[runnersBody](s.do(caller, "GET", "/api/runners", "").want(200)).Runners
+			if len(r) != 2 || r[1].Name != "script" || r[1].Problem == "" || r[1].Remedy != "Install it." || r[1].Path != path || r[1].State() != "missing" {
+				t.Errorf("%s is told %+v", caller, r)
+			}
+		}
+	})
+	t.Run("a look is asked for by admins alone, and answered at once", func(t *testing.T) {
+		s.do("operator", "POST", "/api/runners/probe", "").problem(403, task.CodeForbidden)
+		r := decode[runnersBody](s.do("admin", "POST", "/api/runners/probe", "").want(202)).Runners
+		if known.looks != 1 || !r[1].Probing {
+			t.Errorf("looked %d times: %+v", known.looks, r)
+		}
+	})
+	t.Run("agents are listed with what does not hold them, and with their pause", func(t *testing.T) {
+		s.do("operator", "POST", "/api/pause", `{"agent":"coder","reason":"a bad key"}`).want(200)
+		list := decode[struct {
+			Agents  []agentBody
+			Runners []task.RunnerInfo
+		}](s.do("viewer", "GET", "/api/agents", "").want(200))
+		if len(list.Runners) != 2 {
+			t.Errorf("runners %+v", list.Runners)
+		}
+		for _, a := range list.Agents {
+			if (a.Pause != nil) != (a.ID == "coder") || a.ID == "coder" && a.Weaker == "" || a.ID == "pull" && a.Weaker != "" {
+				t.Errorf("%+v", a)
+			}
+		}
+		a := decode[agentBody](s.do("viewer", "GET", "/api/agents/coder", "").want(200))
+		if a.Pause == nil || a.Pause.Reason != "a bad key" || a.RunnerInfo == nil || a.RunnerInfo.Name != "script" || a.RunnerInfo.Path != "" {
+			t.Errorf("%+v", a)
+		}
+	})
+	t.Run("a yard that looks at none says so without failing", func(t *testing.T) {
+		s := newSite(t)
+		if r := decode[runnersBody](s.do("admin", "POST", "/api/runners/probe", "").want(202)); r.Runners == nil || len(r.Runners) > 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestPagesTellWhatRunnersEnforce(t *testing.T) {
+	known := &knownRunners{}
+	y := newPageYard(t)
+	y.server.opt.Runners = known
+	maya, vera := y.maya(), y.person("vera", task.RoleViewer)
+	t.Run("the list of agents shows them with problem and remedy", func(t *testing.T) {
+		maya.get("/agents").is(200).shows("Not held.", "The program agent cannot be started", "Install it.", "/opt/secret/agent", "cannot start")
+		vera.get("/agents").is(200).shows("Install it.").hides("/opt/secret/agent", "Look again")
+	})
+	t.Run("the page of an agent shows its own", func(t *testing.T) {
+		maya.get("/agents/coder").is(200).shows("Runner script", "Not installed", "not confined").hides("Elsewhere.")
+		maya.get("/agents/pull").is(200).hides("Runner script")
+	})
+	t.Run("the button asks for a look", func(t *testing.T) {
+		maya.post("/runners/probe").leadsTo("/agents")
+		vera.post("/runners/probe").is(http.StatusForbidden)
+		if known.looks != 1 {
+			t.Errorf("looked %d times", known.looks)
+		}
+	})
+}
+
+func TestBudgetsAreShown(t *testing.T) {
+	y := newPageYard(t)
+	y.server.opt.Limits = []Limit{{Key: "runs.timeout", Value: "5m", About: "time of a run"}}
+	maya := y.maya()
+	_, err := y.svc.SaveAgent(t.Context(), mayaActor, "spender", "---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)
+	y.ok(err)
+	k, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Spend", Owner: "spender", NoStart: true})
+	y.ok(err)
+	_, err = y.svc.RunNow(t.Context(), mayaActor, k.ID)
+	y.ok(err)
+	st, _, err := y.svc.NextRun(t.Context(), nil)
+	y.ok(err)
+	y.ok(y.svc.RunWorking(t.Context(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
+	y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":600,"costUsd":0.5,"estimated":true}`)}}))
+	run := "/runs/" + st.Run.ID.String()
+	t.Run("estimated figures are marked wherever they stand", func(t *testing.T) {
+		maya.get("/agents/spender").shows("≈ $0.50 of $2.00", "≈ 600 of 1k")
+		maya.get("/settings/limits").shows("≈ $0.50 of $2.00", "≈ 600", "Time of a run", "runs.timeout", "5m")
+		maya.get(run).shows("≈ 600 in", "≈ $0.50")
+		maya.get("/runs").shows("≈ 600")
+	})
+	t.Run("one that is used up says until when", func(t *testing.T) {
+		y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":400,"costUsd":0.1}`)}}))
+		maya.get("/agents/spender").shows("Budget of spender for today is used up: 1000 of 1000 tokens (in part estimated), until 00:00 UTC")
+	})
+	t.Run("exact figures are not", func(t *testing.T) {
+		maya.get("/agents/coder").hides("Budgets of today", "≈")
+	})
+}

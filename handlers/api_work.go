@@ -1,0 +1,80 @@
+package handlers
+
+import (
+	"context"
+
+	"taskyard/task"
+)
+
+// changedFile is task.FileChange with its lines.
+type changedFile struct {
+	Path    string      `json:"path" minLength:"1" doc:"at most 1024 bytes"`
+	Change  task.Change `json:"change" enum:"added,modified,deleted"`
+	Added   int         `json:"added,omitempty" minimum:"0" maximum:"1000000000"`
+	Removed int         `json:"removed,omitempty" minimum:"0" maximum:"1000000000"`
+	Note    string      `json:"note,omitempty" doc:"at most 400 bytes"`
+	Diff    string      `json:"diff,omitempty" doc:"hunks of a unified diff, at most 64 KiB, 256 KiB of all files"`
+}
+
+// workBody is task.Work with the lines of the files.
+type workBody struct {
+	Files      []changedFile `json:"files,omitempty" maxItems:"1000"`
+	Total      int           `json:"total" minimum:"0" maximum:"1000000000" doc:"of all changed files"`
+	Note       string        `json:"note,omitempty" doc:"at most 2000 bytes"`
+	Repository string        `json:"repository,omitempty"`
+	Branch     string        `json:"branch,omitempty"`
+	Folder     string        `json:"folder,omitempty"`
+}
+
+// work is the body as a noun; nil stays nil.
+func (b *workBody) work() *task.Work {
+	if b == nil {
+		return nil
+	}
+	w := &task.Work{Total: b.Total, Note: b.Note, Repository: b.Repository, Branch: b.Branch, Folder: b.Folder}
+	for _, f := range b.Files {
+		w.Files = append(w.Files, task.FileChange(f))
+	}
+	return w
+}
+
+// workAnswer is what a run left, beside the run.
+type workAnswer struct {
+	Files      []task.FileChange `json:"files,omitzero" doc:"what it changed in its workspace, as the supervisor saw it, by path, at most 1000; absent until it has ended, and when nobody looked"`
+	FilesTotal int               `json:"filesTotal,omitzero" doc:"of all changed files"`
+	FilesNote  string            `json:"filesNote,omitempty" doc:"why files are not named or could not be compared"`
+	Repository string            `json:"repository,omitempty" doc:"of its worktree"`
+	Branch     string            `json:"branch,omitempty" doc:"of that repository, which holds its work"`
+	WorkFolder string            `json:"workFolder,omitempty" doc:"where its work is left, when it could not be put on a branch whole"`
+}
+
+// withWork adds to the answer about a run what it left.
+func (s *Server) withWork(ctx context.Context, out *runOut, err error) (*runOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.svc.Work(ctx, actorIn(ctx), out.Body.ID, false)
+	if err == nil && w != nil {
+		out.Body.workAnswer = workAnswer{append([]task.FileChange{}, w.Files...), w.Total, w.Note, w.Repository, w.Branch, w.Folder}
+	}
+	return out, err
+}
+
+type diffOut struct {
+	ContentType        string `header:"Content-Type"`
+	ContentDisposition string `header:"Content-Disposition"`
+	Body               []byte
+}
+
+// runDiff answers the whole diff of a run as text.
+func (s *Server) runDiff(ctx context.Context, in *RunPath) (*diffOut, error) {
+	w, err := s.svc.Work(ctx, actorIn(ctx), in.ID.ID, true)
+	if err != nil {
+		return nil, err
+	}
+	out := &diffOut{ContentType: "text/x-diff; charset=utf-8", ContentDisposition: `inline; filename="run-` + in.ID.ID.String() + `.diff"`}
+	if w != nil {
+		out.Body = []byte(w.Patch())
+	}
+	return out, nil
+}

@@ -1,0 +1,24 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// diff answers what a run changed as plain text, which every browser shows.
+func (s *Server) diff(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	w, err := s.svc.Work(c.Request().Context(), actorOf(c), id, true)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if w != nil {
+		text = w.Patch()
+	}
+	return c.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+}

@@ -1,0 +1,159 @@
+//go:build linux
+
+// Package trials lets the real dispatcher carry out programs that misbehave:
+// jobs, service, database, runner and shim as in the server.
+package trials
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"taskyard/agentfile"
+	"taskyard/db/dbtest"
+	"taskyard/jobs"
+	"taskyard/runner"
+	"taskyard/runner/tree"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+const patience = 3 * time.Minute // the machine may be busy, and a flood takes its time
+
+var (
+	maya   = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
+	yardID = fmt.Sprintf("trials-%d-%d", os.Getpid(), time.Now().UnixNano())
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case runner.ShimArg:
+			os.Exit(runner.ShimMain(os.Args[2:]))
+		case agentArg:
+			agent(os.Args[2], os.Args[3:])
+			os.Exit(0)
+		}
+	}
+	runner.SetYard(yardID)
+	goleak.VerifyTestMain(m)
+}
+
+// part is an agent with the arguments of its program.
+type part struct {
+	limits string // lines of its definition
+	args   []string
+	grace  time.Duration // 0: as in the server
+}
+
+// yard is a server without its surfaces. Run ids are of one yard: two at the
+// same time would end each other's processes.
+type yard struct {
+	t   *testing.T
+	svc *service.Service
+}
+
+func newYard(t *testing.T, parts map[string]part) *yard {
+	t.Helper()
+	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
+	runners, kinds := map[string]runner.Runner{}, map[string]string{}
+	for name, p := range parts {
+		runners[name] = &runner.Command{Argv: append([]string{os.Args[0], agentArg}, p.args...), Grace: p.grace}
+		kinds[name] = "command"
+		text := "---\nname: " + name + "\ndescription: misbehaves\ntools: read\nmax_parallel: 20\nrunner: " + name + "\n" + p.limits + "\n---\nWork.\n"
+		if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agents, err := agentfile.Open(dir, agentfile.Options{Runners: kinds}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc := service.New(dbtest.New(t), agents, service.Config{Log: quiet, Wakes: true, MaxParallel: 20, Attempts: 1})
+	j, err := jobs.New(jobs.Options{Service: svc, Runners: runners, RunsDir: t.TempDir(), Cron: "0 0 1 1 *", Location: time.UTC, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := j.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		if left := tree.Carriers("TASKYARD_YARD_ID=" + yardID); len(left) > 0 {
+			t.Errorf("%d processes are left: %v", len(left), left)
+		}
+	})
+	return &yard{t, svc}
+}
+
+// begin makes a task of an agent and returns its run.
+func (y *yard) begin(t *testing.T, agent string) (*task.Task, task.ID) {
+	t.Helper()
+	k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Misbehave", Owner: agent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := y.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: k.ID, Limit: 5})
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	return k, runs[0].ID
+}
+
+func (y *yard) run(t *testing.T, id task.ID) *task.Run {
+	t.Helper()
+	r, err := y.svc.Run(t.Context(), maya, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// transcript returns the texts of a run.
+func (y *yard) transcript(t *testing.T, id task.ID) (texts []string) {
+	t.Helper()
+	for after := task.ID(0); ; {
+		list, err := y.svc.Transcript(t.Context(), maya, id, after, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			return texts
+		}
+		for _, m := range list {
+			texts = append(texts, m.Content)
+			after = m.ID
+		}
+	}
+}
+
+// alive lists the living processes of a run: those that bear its marks in
+// their environment, and those that have lost it but are named in their
+// arguments.
+func alive(id task.ID) []tree.Proc {
+	found := tree.Carriers("TASKYARD_RUN_ID="+id.String(), "TASKYARD_YARD_ID="+yardID)
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		words, _ := os.ReadFile(f)
+		if !strings.Contains(string(words), nameOf(id.String(), yardID)) {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		if p, ok := tree.Read(pid); ok && !p.Dead {
+			found = append(found, p)
+		}
+	}
+	return found
+}

@@ -1,0 +1,70 @@
+//go:build linux
+
+package trials
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// quick is a short grace, for the table; the trials have that of the server.
+const quick = 300 * time.Millisecond
+
+func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
+	// At least more than transcript and file hold together.
+	flood := "300000000"
+	if os.Getenv("TASKYARD_TRIALS") != "" {
+		flood = "1000000000"
+	}
+	parts := []struct {
+		name, agent   string
+		part          part
+		state, reason string
+		wantSaid      string
+	}{
+		{"silence ends by the idle limit", "hang", part{limits: "idle_timeout: 1s", args: []string{"hang"}}, "failed/idle", "It said nothing for 1 s", "ready"},
+		{"deafness to TERM ends by KILL", "deaf", part{limits: "timeout: 1s", args: []string{"deaf"}}, "failed/timeout", "It ran longer than its time limit of 1 s", "ready"},
+		{"a grandchild that holds stdout is ended", "grandchild", part{args: []string{"grandchild"}}, "completed/ended", "", "1 in all"},
+		{"a grandchild in another session is ended", "setsid", part{args: []string{"setsid"}}, "completed/ended", "", "1 in all"},
+		{"a daemon without environment is ended", "daemon", part{args: []string{"daemon"}}, "completed/ended", "", "1 in all"},
+		{"output without measure is taken", "flood", part{args: []string{"flood", flood}}, "completed/ended", "", "bytes of output were discarded"},
+		{"a line of 200 MB is taken", "line", part{args: []string{"line", "200000000"}}, "completed/ended", "", "the line is too long"},
+		{"output that is no text is made text", "garbage", part{args: []string{"garbage"}}, "completed/ended", "", "a\uFFFDb\uFFFDc"},
+		{"exit 0 without a result is a failure", "nothing", part{args: []string{"nothing"}}, "failed/error", "It ended without a result", ""},
+		{"a flood of processes is ended", "bomb", part{args: []string{"bomb"}}, "failed/error", "It had more than 2048 processes at one time", ""},
+	}
+	agents := map[string]part{}
+	for _, tt := range parts {
+		tt.part.grace = quick
+		agents[tt.agent] = tt.part
+	}
+	y := newYard(t, agents)
+	for _, tt := range parts {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, id := y.begin(t, tt.agent)
+			var r *task.Run
+			if !within(patience, func() bool { r = y.run(t, id); return r.EndedAt != 0 }) {
+				t.Fatalf("the run is %s", r.State())
+			}
+			if left := alive(id); len(left) > 0 {
+				t.Errorf("%d processes are left: %v", len(left), left)
+			}
+			if r.State().String() != tt.state || r.Reason != tt.reason {
+				t.Errorf("it is %s: %s, want %s: %s", r.State(), r.Reason, tt.state, tt.reason)
+			}
+			if r.Status == task.RunCompleted && r.Summary != "all is done" {
+				t.Errorf("summary %q", r.Summary)
+			}
+			said := strings.Join(y.transcript(t, id), "\n")
+			if !strings.Contains(said, tt.wantSaid) || !utf8.ValidString(said) || strings.ContainsRune(said, 0) {
+				t.Errorf("transcript of %d bytes has no %q, or is no text: %.300q … %q", len(said), tt.wantSaid, said, said[max(0, len(said)-300):])
+			}
+		})
+	}
+}

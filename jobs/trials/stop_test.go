@@ -1,0 +1,132 @@
+//go:build linux
+
+package trials
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// mostStop is the promise: from the stop to the empty tree.
+const mostStop = 10 * time.Second
+
+// trials is how many stops are tried: 20, or what TASKYARD_TRIALS says.
+func trials(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(os.Getenv("TASKYARD_TRIALS"))
+	if os.Getenv("TASKYARD_TRIALS") == "" {
+		return 20
+	}
+	if err != nil {
+		t.Fatalf("TASKYARD_TRIALS: %v", err)
+	}
+	return n
+}
+
+func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
+	const group = 10 // at a time
+	kinds, stops := []string{"plain", "deaf", "setsid", "daemon", "hop", "children"}, []string{"cancel", "close", "timeout"}
+	agents := map[string]part{}
+	for _, kind := range kinds {
+		for _, stop := range stops {
+			limits := "timeout: 10m\nidle_timeout: 10m"
+			if stop == "timeout" {
+				limits = "timeout: 2s\nidle_timeout: 10m"
+			}
+			agents[kind+"-"+stop] = part{limits: limits, args: []string{"stay", kind}}
+		}
+	}
+	y := newYard(t, agents)
+	var mu sync.Mutex
+	var took []time.Duration
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range group {
+		wg.Go(func() {
+			for i := range next {
+				kind, stop := kinds[i%len(kinds)], stops[i/len(kinds)%len(stops)]
+				t.Run(fmt.Sprintf("%s by %s, trial %d", kind, stop, i), func(t *testing.T) {
+					d := y.trial(t, kind, stop)
+					mu.Lock()
+					defer mu.Unlock()
+					took = append(took, d)
+				})
+			}
+		})
+	}
+	for i := range trials(t) {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if len(took) == 0 {
+		t.FailNow()
+	}
+	slices.Sort(took)
+	t.Logf("%d trials: half were empty within %v, the slowest within %v", len(took), took[len(took)/2], took[len(took)-1])
+}
+
+// trial starts a run, stops it in one way and returns how long it took until
+// no process of it was left.
+func (y *yard) trial(t *testing.T, kind, stop string) time.Duration {
+	t.Helper()
+	k, id := y.begin(t, kind+"-"+stop)
+	if !within(patience, func() bool { return slices.Contains(y.transcript(t, id), "ready") || y.run(t, id).EndedAt != 0 }) {
+		t.Fatal("the program is not at work")
+	}
+	if n := len(alive(id)); n < 2 && stop != "timeout" {
+		t.Errorf("it has %d processes", n)
+	}
+	var begin time.Time
+	var err error
+	want := "canceled/by"
+	switch stop {
+	case "cancel":
+		begin = time.Now()
+		_, err = y.svc.CancelRun(t.Context(), maya, id, "")
+	case "close":
+		begin, want = time.Now(), "canceled/task_closed"
+		_, err = y.svc.CancelTask(t.Context(), maya, k.ID, "")
+	case "timeout":
+		begin, want = y.run(t, id).StartedAt.Std().Add(2*time.Second), "failed/timeout"
+		within(patience, func() bool { return time.Now().After(begin) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !within(patience, func() bool { return len(alive(id)) == 0 }) {
+		t.Errorf("processes are left: %v", alive(id))
+	}
+	took := time.Since(begin)
+	if took > mostStop {
+		t.Errorf("the tree was empty after %v, want %v at most", took, mostStop)
+	}
+	var r *task.Run
+	if !within(patience, func() bool { r = y.run(t, id); return r.EndedAt != 0 }) || !strings.HasPrefix(r.State().String(), want) {
+		t.Errorf("the run is %s: %s, want %s", r.State(), r.Reason, want)
+	}
+	return took
+}
+
+// within polls until ok, and tells whether that came in time.
+func within(limit time.Duration, ok func() bool) bool {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(limit)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-end:
+			return false
+		}
+	}
+	return true
+}

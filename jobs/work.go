@@ -1,0 +1,52 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+// dirOf is the private folder of a start of a run.
+func (j *Jobs) dirOf(r *task.Run) string {
+	return filepath.Join(j.opt.RunsDir, folderOf(r))
+}
+
+// folderOf names the folder of a run's files: one of its own for each start, or
+// that of the start whose conversation this one goes on with. There lie the
+// files that it talks of.
+func folderOf(r *task.Run) string {
+	if r.Session != "" && r.Folder != "" && r.Folder == filepath.Base(r.Folder) {
+		return r.Folder
+	}
+	return fmt.Sprintf("run-%d-%d", r.ID, r.Lease)
+}
+
+// recordWork writes what a run left whose end somebody else wrote, such as a
+// person who canceled it. A run that was started anew meanwhile tells itself.
+func (j *Jobs) recordWork(ctx context.Context, r *task.Run, w *task.Work) error {
+	if w == nil {
+		return nil
+	}
+	err := j.opt.Service.RecordWork(ctx, r.ID, r.Lease, w)
+	if task.IsCode(err, task.CodeStaleLease) {
+		return nil
+	}
+	return err
+}
+
+// salvage keeps what a run of a former server left in its worktree, and tells
+// what that is. Those of workers lie elsewhere.
+func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
+	if r.Worker != 0 || r.Spec == nil {
+		return nil
+	}
+	origin, err := j.opt.Service.FirstTry(ctx, r)
+	if err != nil {
+		j.log.Error("first try not known", "run_id", r.ID, "error", err)
+		return nil
+	}
+	return runner.Salvage(ctx, runner.Spec{RunID: r.ID, Origin: origin, Lease: r.Lease, Plan: *r.Spec, Dir: j.dirOf(r), Secrets: j.opt.Secrets})
+}

@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"taskyard/runner/workspace"
+	"taskyard/task"
+)
+
+// Carry has a runner carry out a run in its workspace: it prepares that
+// first, and notes in the outcome what changed in it, as it is seen from here.
+// Runs whose agent works elsewhere are carried out as they are.
+func Carry(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, error) {
+	if _, elsewhere := r.(*Webhook); elsewhere {
+		return r.Run(ctx, spec, sink)
+	}
+	if ctx.Err() != nil {
+		return canceled(context.Cause(ctx)), nil
+	}
+	space, err := workspace.Open(ctx, spaceOf(spec))
+	var no *workspace.Refusal
+	switch {
+	case errors.As(err, &no):
+		return permanently(clean(no.Reason)), nil
+	case ctx.Err() != nil && err != nil:
+		return canceled(context.Cause(ctx)), nil
+	case err != nil:
+		return failed(task.PhaseError, "The workspace could not be prepared"), err
+	}
+	if folder := space.Folder(); folder != "" {
+		spec.Plan.Workspace = folder
+	}
+	out, err := r.Run(ctx, spec, sink)
+	if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {
+		space.Suspend() // the run goes on when the server is back
+		return out, err
+	}
+	out.Work = space.Close(context.WithoutCancel(ctx))
+	return out, err
+}
+
+// Salvage keeps what a run left in its worktree whose server, or worker, ended
+// under it, and tells what that is; nil when there is nothing.
+func Salvage(ctx context.Context, spec Spec) *task.Work {
+	return workspace.Salvage(ctx, spaceOf(spec))
+}
+
+func spaceOf(spec Spec) workspace.Options {
+	secrets := append([]string{spec.Token}, spec.Secrets...)
+	red := newRedactor(append(secrets, secretsIn(environment(spec, nil))...))
+	origin := spec.Origin
+	if origin == 0 {
+		origin = spec.RunID
+	}
+	return workspace.Options{
+		Run: spec.RunID, Origin: origin, Lease: spec.Lease, Agent: spec.Plan.Agent,
+		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: red.text,
+	}
+}

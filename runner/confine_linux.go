@@ -1,0 +1,94 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"taskyard/runner/confine"
+)
+
+// rulesArg hands rules to the shim, as an argument before the program.
+func rulesArg(r *confine.Rules) []string {
+	if r == nil {
+		return nil
+	}
+	return []string{strings.TrimSpace(jsonLine(r))}
+}
+
+// takeRules takes the rules out of a shim's arguments. A program is an
+// absolute path and never begins with a brace.
+func takeRules(args []string) (*confine.Rules, []string, error) {
+	if len(args) < 3 || !strings.HasPrefix(args[2], "{") {
+		return nil, args, nil
+	}
+	var r confine.Rules
+	err := json.Unmarshal([]byte(args[2]), &r)
+	return &r, slices.Delete(slices.Clone(args), 2, 3), err
+}
+
+// hold confines this thread, which is locked and nothing else runs on, and so
+// the program that it starts.
+func hold(r *confine.Rules) error {
+	if r == nil {
+		return nil
+	}
+	if err := confine.NoNewRights(); err != nil {
+		return err
+	}
+	return r.Enter()
+}
+
+// shellMain becomes a shell for one command of an agent: args are the file with
+// the rules, and the command. It returns only when it could not.
+func shellMain(args []string) (exitCode int) {
+	runtime.LockOSThread()
+	err := fmt.Errorf("it takes a file and a command, not %d arguments", len(args))
+	if len(args) == 2 {
+		err = becomeShell(args[0], args[1])
+	}
+	fmt.Fprintln(os.Stderr, "taskyard: the command is not started:", err)
+	return 126
+}
+
+func becomeShell(file, command string) error {
+	var rules shellRules
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, &rules)
+	}
+	if err != nil {
+		return err
+	}
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		shell = "/bin/sh"
+	}
+	if rules.Files != nil || rules.Sockets {
+		if err := confine.NoNewRights(); err != nil {
+			return err
+		}
+	}
+	// A domain of its own: it cannot read the memory and the environment of
+	// the program above it, where the credentials are.
+	if rules.Files != nil {
+		if err := rules.Files.Enter(); err != nil {
+			return err
+		}
+	}
+	if rules.Sockets {
+		if err := confine.Sockets(rules.Network); err != nil {
+			return err
+		}
+	}
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return rules.hides(name)
+	})
+	return syscall.Exec(shell, []string{shell, "-c", command}, env)
+}

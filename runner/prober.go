@@ -1,0 +1,215 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"taskyard/task"
+)
+
+const (
+	probeTime  = 15 * time.Second // at most for one probe
+	probesOnce = 4                // at the same time
+	lookEvery  = 15 * time.Second // for programs that came, changed or went
+	probeFresh = 10 * time.Second // younger ones outlast a change of definitions
+)
+
+// Source is a runner that a Prober looks at.
+type Source struct {
+	Name, Kind string
+	Runner     Runner   // nil: nothing of it is started here
+	Argv       []string // its program, nil for none
+	Remedy     string   // what would mend whatever is wrong with it; "" for programs
+}
+
+// Prober looks at runners in the background and keeps what it found: no
+// request waits for a program. It is safe for concurrent use.
+type Prober struct {
+	sources []Source
+	tell    func()
+	kicked  chan struct{}
+	slots   chan struct{}
+	flights sync.WaitGroup
+
+	mu    sync.Mutex
+	known []probed // as sources
+	all   bool     // somebody asked for a look at all of them
+}
+
+type probed struct {
+	info task.RunnerInfo
+	file string // what the program's file was
+	busy bool   // a probe is under way
+}
+
+// NewProber makes a prober; Run lets it look. tell, if not nil, is called
+// after each change of what is known, on the prober's goroutines.
+func NewProber(sources []Source, tell func()) *Prober {
+	p := &Prober{sources: sources, tell: tell, kicked: make(chan struct{}, 1), slots: make(chan struct{}, probesOnce), known: make([]probed, len(sources))}
+	for i, s := range sources {
+		p.known[i].info = infoOf(s, probeOf(s.Kind))
+	}
+	return p
+}
+
+// Runners returns what is known, without waiting for anything.
+func (p *Prober) Runners() []task.RunnerInfo {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]task.RunnerInfo, len(p.known))
+	for i, k := range p.known {
+		list[i] = k.info
+	}
+	return list
+}
+
+// Refresh has all runners looked at again, soon. It does not wait.
+func (p *Prober) Refresh() {
+	p.mu.Lock()
+	p.all = true
+	for i := range p.known {
+		p.known[i].info.Probing = true
+	}
+	p.mu.Unlock()
+	p.kick()
+}
+
+// Changed tells that definitions changed: runners that were not looked at just
+// now are looked at again. It does not wait.
+func (p *Prober) Changed() { p.kick() }
+
+func (p *Prober) kick() {
+	select {
+	case p.kicked <- struct{}{}:
+	default: // it looks soon anyway
+	}
+}
+
+// asked tells whether all are to be looked at, and forgets it.
+func (p *Prober) asked() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.all
+	p.all = false
+	return all
+}
+
+// Run looks at every runner, and again when asked or when a program's file is
+// another one, until ctx ends. It returns when no program of it is left.
+func (p *Prober) Run(ctx context.Context) {
+	defer p.flights.Wait()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	p.look(ctx, func(int) bool { return true })
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.kicked:
+			all := p.asked()
+			p.look(ctx, func(i int) bool { return all || p.stale(i) })
+		case <-tick.C:
+			p.look(ctx, p.moved)
+		}
+	}
+}
+
+func (p *Prober) stale(i int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.known[i].info.ProbedAt.Std()) >= probeFresh
+}
+
+// moved tells whether the program's file is another one than it was.
+func (p *Prober) moved(i int) bool {
+	now := fileOf(p.sources[i].Argv)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now != p.known[i].file
+}
+
+// fileOf tells one state of a program's file from another; "" is none.
+func fileOf(argv []string) string {
+	path, err := lookPath(argv)
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return path + " " + strconv.FormatInt(info.Size(), 10) + " " + info.ModTime().String()
+}
+
+// look starts the probes that are wanted; one that is under way is not
+// started twice.
+func (p *Prober) look(ctx context.Context, want func(int) bool) {
+	for i := range p.sources {
+		if !want(i) || !p.begin(i) {
+			continue
+		}
+		p.flights.Go(func() {
+			select {
+			case p.slots <- struct{}{}:
+				defer func() { <-p.slots }()
+				p.probe(ctx, i)
+			case <-ctx.Done():
+			}
+		})
+	}
+}
+
+func (p *Prober) begin(i int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := &p.known[i]
+	if k.busy {
+		return false
+	}
+	k.busy, k.info.Probing = true, true
+	return true
+}
+
+// probe looks at one runner. What a stop of the server cuts is not kept.
+func (p *Prober) probe(ctx context.Context, i int) {
+	s := p.sources[i]
+	within, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	file, found := fileOf(s.Argv), probeOf(s.Kind)
+	if s.Runner != nil {
+		found = s.Runner.Probe(within)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	info := infoOf(s, found)
+	info.ProbedAt = task.TimeOf(time.Now())
+	p.mu.Lock()
+	p.known[i] = probed{info: info, file: file}
+	p.mu.Unlock()
+	if p.tell != nil {
+		p.tell()
+	}
+}
+
+func infoOf(s Source, found Probe) task.RunnerInfo {
+	info := task.RunnerInfo{
+		Name: s.Name, Kind: s.Kind, Installed: found.Installed, Version: found.Version, Path: found.Path, Problem: found.Problem,
+		HoldsTools: found.EnforcesTools, Tools: found.Tools, Shell: found.Shell, Network: found.Network, Remedy: s.Remedy,
+	}
+	if s.Runner == nil {
+		info.Installed = true // elsewhere
+	}
+	switch {
+	case info.Problem == "":
+		info.Remedy = ""
+	case info.Installed && info.Remedy == "":
+		info.Remedy = "Start it by hand with the account of the server and see what it says; agents may work all the same."
+	case info.Remedy == "" && s.Argv != nil:
+		info.Remedy = "Install it on this machine, or write its full path into command of [runners." + s.Name + "]; the server looks for it in its PATH."
+	}
+	return info
+}

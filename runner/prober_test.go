@@ -1,0 +1,171 @@
+//go:build linux
+
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"taskyard/task"
+)
+
+// held is a runner whose probes a test counts and holds.
+type held struct {
+	asked chan struct{}
+	hold  chan struct{}
+}
+
+func (f *held) Probe(ctx context.Context) Probe {
+	f.asked <- struct{}{}
+	select {
+	case <-f.hold:
+	case <-ctx.Done():
+	}
+	p := probeOf("command")
+	p.Installed = ctx.Err() == nil
+	if !p.Installed {
+		p.Problem = "it does not answer"
+	}
+	return p
+}
+
+func (f *held) Run(context.Context, Spec, Sink) (Outcome, error) { return Outcome{}, nil }
+
+func TestProbesAreMadeInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &held{asked: make(chan struct{}, 10), hold: make(chan struct{})}
+		var told atomic.Int64
+		p := NewProber([]Source{{Name: "mine", Kind: "command", Runner: f}, {Name: "away", Kind: "worker"}}, func() { told.Add(1) })
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); p.Run(ctx) }()
+		synctest.Wait()
+		mine := func() task.RunnerInfo { return p.Runners()[0] }
+		if r := mine(); !r.Probing || r.State() != "unknown" || r.Tools == "" {
+			t.Errorf("while it is asked, it is %+v", r)
+		}
+		if r := p.Runners()[1]; r.State() != "ready" {
+			t.Errorf("one that needs no look is %+v", r)
+		}
+		p.Refresh()
+		p.Changed()
+		synctest.Wait()
+		if len(f.asked) != 1 {
+			t.Errorf("asked %d times at once", len(f.asked))
+		}
+		time.Sleep(probeTime) // of the bubble: no time passes
+		synctest.Wait()
+		if r := mine(); r.State() != "missing" || r.Problem != "it does not answer" || r.Probing || told.Load() != 3 {
+			t.Errorf("a probe that hangs ends as %+v, told %d times", r, told.Load())
+		}
+		close(f.hold)
+		p.Changed()
+		synctest.Wait()
+		if len(f.asked) != 1 {
+			t.Error("what was just looked at is looked at again")
+		}
+		time.Sleep(probeFresh)
+		p.Changed()
+		synctest.Wait()
+		if r := mine(); len(f.asked) != 2 || r.State() != "ready" {
+			t.Errorf("after a change of definitions: %+v, asked %d times", r, len(f.asked))
+		}
+		p.Refresh()
+		synctest.Wait()
+		if len(f.asked) != 3 || mine().Probing {
+			t.Errorf("when asked for: asked %d times", len(f.asked))
+		}
+		cancel()
+		<-ended
+	})
+}
+
+func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "agent")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(program+".new", []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+		if err := os.Rename(program+".new", program); err != nil {
+			t.Fatal(err)
+		}
+	}
+	argv := []string{program}
+	p := NewProber([]Source{{Name: "mine", Kind: "acp", Argv: argv, Runner: &ACP{Program: Program{Argv: argv, Grace: 300 * time.Millisecond}}}}, nil)
+	// looked makes the looks that Run makes by itself after some time.
+	looked := func() task.RunnerInfo {
+		t.Helper()
+		p.look(t.Context(), p.moved)
+		p.flights.Wait()
+		return p.Runners()[0]
+	}
+	p.look(t.Context(), func(int) bool { return true })
+	p.flights.Wait()
+	t.Run("one that is not there says so, with a remedy", func(t *testing.T) {
+		r := looked()
+		if r.State() != "missing" || !strings.Contains(r.Problem, program) || !strings.Contains(r.Remedy, "[runners.mine]") {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("it is found once it is installed", func(t *testing.T) {
+		write("echo 1.0")
+		if r := looked(); r.State() != "ready" || r.Version != "1.0" || r.Path != program || r.Problem != "" || r.Remedy != "" || r.HoldsTools {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("an update is seen, and the same file is not asked again", func(t *testing.T) {
+		write("echo asked >> " + dir + "/log; echo 2.0.1")
+		if r := looked(); r.Version != "2.0.1" {
+			t.Errorf("%+v", r)
+		}
+		looked()
+		if log, err := os.ReadFile(filepath.Join(dir, "log")); string(log) != "asked\n" {
+			t.Errorf("asked %q, %v", log, err)
+		}
+	})
+	t.Run("one that fails when asked may work all the same", func(t *testing.T) {
+		write("echo no such flag >&2; exit 2")
+		if r := looked(); r.State() != "ready" || !strings.Contains(r.Problem, "exit code 2") || r.Remedy == "" {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("one that hangs is ended with its children when the server stops", func(t *testing.T) {
+		write("sleep 1000 & echo $! > " + dir + "/child; sleep 1000")
+		ctx, cancel := context.WithCancel(t.Context())
+		p.look(ctx, p.moved)
+		eventually(t, "it has started", func() bool { b, _ := os.ReadFile(filepath.Join(dir, "child")); return len(b) > 1 })
+		cancel()
+		p.flights.Wait()
+		b, err := os.ReadFile(filepath.Join(dir, "child"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid := pidAfter(t, []string{"child " + string(b)}, "child")
+		eventually(t, "its child is gone", func() bool { return gone(pid) })
+	})
+}
+
+func TestProbesDoNotEndEachOther(t *testing.T) {
+	slow := command("/bin/sh")
+	slow.VersionArgs = []string{"-c", "sleep 0.5; echo slow"}
+	got := make(chan Probe)
+	go func() { got <- slow.Probe(t.Context()) }()
+	for range 3 {
+		quick := command("/bin/sh")
+		quick.VersionArgs = []string{"-c", "echo quick"}
+		if p := quick.Probe(t.Context()); p.Version != "quick" {
+			t.Errorf("%+v", p)
+		}
+	}
+	if p := <-got; p.Version != "slow" {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,156 @@
+package tree
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Proc is one line of the process table.
+type Proc struct {
+	PID, Parent int
+	Start       string // kernel ticks since boot; tells a reused pid apart
+	Dead        bool   // a zombie: it runs no more and waits for its parent
+}
+
+// Read reads /proc/PID/stat; false when there is no such process.
+func Read(pid int) (Proc, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return Proc{}, false
+	}
+	// The name, in parentheses, may hold spaces and parentheses itself.
+	end := bytes.LastIndexByte(b, ')')
+	if end < 0 {
+		return Proc{}, false
+	}
+	f := strings.Fields(string(b[end+1:]))
+	if len(f) < 20 {
+		return Proc{}, false
+	}
+	parent, err := strconv.Atoi(f[1])
+	if err != nil {
+		return Proc{}, false
+	}
+	// One whose first thread has ended looks like a zombie while others go on.
+	dead := (f[0] == "Z" || f[0] == "X") && (f[17] == "0" || f[17] == "1")
+	return Proc{PID: pid, Parent: parent, Start: f[19], Dead: dead}, true
+}
+
+// pids lists every process that can be seen.
+func pids() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = dir.Close() }()
+	names, _ := dir.Readdirnames(-1)
+	list := make([]int, 0, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// Below lists the living processes below root, without root.
+func Below(root int) []Proc {
+	children := map[int][]Proc{}
+	for _, pid := range pids() {
+		if p, ok := Read(pid); ok {
+			children[p.Parent] = append(children[p.Parent], p)
+		}
+	}
+	var found []Proc
+	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
+		for _, p := range children[queue[0]] {
+			queue = append(queue, p.PID)
+			if !p.Dead {
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+// Carriers lists the living processes, without this one, that were started
+// with all of the marks, each NAME=value, in their environment.
+func Carriers(marks ...string) []Proc {
+	var found []Proc
+	for _, pid := range pids() {
+		if pid == os.Getpid() || !carries(pid, marks) {
+			continue
+		}
+		if p, ok := Read(pid); ok && !p.Dead {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func carries(pid int, marks []string) bool {
+	env := environ("/proc/" + strconv.Itoa(pid))
+	if len(env) == 0 {
+		return false
+	}
+	env = append([]byte{0}, env...)
+	for _, mark := range marks {
+		if !bytes.Contains(env, []byte("\x00"+mark+"\x00")) {
+			return false
+		}
+	}
+	return true
+}
+
+// environ is what a process was started with. One whose first thread has ended
+// tells it by another.
+func environ(proc string) []byte {
+	env, err := os.ReadFile(proc + "/environ")
+	if err != nil || len(env) > 0 {
+		return env
+	}
+	tasks, _ := os.ReadDir(proc + "/task")
+	for _, t := range tasks[min(1, len(tasks)):] {
+		if env, _ = os.ReadFile(proc + "/task/" + t.Name() + "/environ"); len(env) > 0 {
+			break
+		}
+	}
+	return env
+}
+
+// Signal sends a signal to exactly this process, never to one that got its
+// pid later.
+func (p Proc) Signal(sig syscall.Signal) {
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if err != nil {
+		if errors.Is(err, unix.ENOSYS) && p.alive() {
+			_ = unix.Kill(p.PID, sig)
+		}
+		return
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if p.alive() {
+		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+	}
+}
+
+func (p Proc) alive() bool {
+	now, ok := Read(p.PID)
+	return ok && !now.Dead && now.Start == p.Start
+}
+
+// BootID names this run of the kernel; "" when it cannot be read.
+var BootID = sync.OnceValue(func() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+})

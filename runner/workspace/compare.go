@@ -1,0 +1,181 @@
+package workspace
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"taskyard/task"
+)
+
+// maxReadAll bounds what a comparison reads, in bytes.
+const maxReadAll = 64 << 20
+
+// comparison compares a folder with how it stood before.
+type comparison struct {
+	before *snapshot
+	root   *os.Root
+	list   *list
+	budget int64
+}
+
+// compare tells what is not as it was. after is how the folder stands now.
+func compare(before, after *snapshot, folder string, redact func(string) string) *task.Work {
+	l := newList(redact)
+	for _, s := range []*snapshot{before, after} {
+		if s.cut != "" {
+			l.work.Note = s.cut
+			return l.work
+		}
+	}
+	if before.deep || after.deep {
+		l.work.Note = fmt.Sprintf("Folders more than %d deep were not compared.", maxDepth)
+	}
+	c := &comparison{before: before, list: l, budget: maxReadAll}
+	if root, err := os.OpenRoot(folder); err == nil {
+		defer func() { _ = root.Close() }()
+		c.root = root
+	}
+	names := maps.Clone(after.files)
+	if names == nil {
+		names = map[string]entry{}
+	}
+	maps.Copy(names, before.files)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, before := before.files[name]
+		is, now := after.files[name]
+		c.file(name, was, before, is, now)
+	}
+	return l.work
+}
+
+func (c *comparison) file(name string, was entry, before bool, is entry, now bool) {
+	switch {
+	case before && now:
+		c.modified(name, was, is)
+	case before:
+		c.list.add(name, task.FileDeleted, c.old(was), side{known: true}, special(was.mode))
+	default:
+		c.list.add(name, task.FileAdded, side{known: true}, c.new(name, is), kindOf(is.mode))
+	}
+}
+
+// modified compares contents where a look alone does not tell.
+func (c *comparison) modified(name string, was, is entry) {
+	if was.same(is) {
+		return
+	}
+	now := c.new(name, is)
+	if was.mode == is.mode && now.known && was.known && sumOf(now.text) == was.sum {
+		return // touched, or written as it was
+	}
+	if was.mode == is.mode && special(is.mode) != "" && is.mode&fs.ModeSymlink == 0 {
+		return // a pipe is a pipe
+	}
+	text := note(was, is)
+	if was.mode == is.mode && !was.known && was.size == is.size {
+		text = joinNotes(text, "it was written to")
+	}
+	c.list.add(name, task.FileModified, c.old(was), now, text)
+}
+
+func joinNotes(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// old is a file as it was.
+func (c *comparison) old(e entry) side {
+	if kind := special(e.mode); kind != "" && e.mode&fs.ModeSymlink == 0 {
+		return side{known: true, kind: kind}
+	}
+	b, ok := c.before.contents(e)
+	if e.binary {
+		return side{text: []byte{0}, known: true, size: e.size}
+	}
+	return side{text: b, known: ok, size: e.size}
+}
+
+// new is a file as it is.
+func (c *comparison) new(name string, e entry) side {
+	if kind := special(e.mode); kind != "" && e.mode&fs.ModeSymlink == 0 {
+		return side{known: true, kind: kind}
+	}
+	s := side{size: e.size}
+	if c.root == nil || e.size > maxText || e.size > c.budget || c.list.full() && e.size > maxKept {
+		return s
+	}
+	b, err := c.read(name)
+	if err != nil {
+		return s
+	}
+	c.budget -= int64(len(b))
+	s.text, s.known = b, true
+	return s
+}
+
+// read reads a file below the folder; its folder is opened first, so that a
+// long way down costs no more than a short one.
+func (c *comparison) read(name string) ([]byte, error) {
+	dir, base := path.Split(name)
+	if dir == "" {
+		return readPlain(c.root, base, maxText)
+	}
+	root, err := c.root.OpenRoot(strings.TrimSuffix(dir, "/"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	return readPlain(root, base, maxText)
+}
+
+// note says what lines do not tell of a file that was there before: that it is
+// a link or something special, and a changed mode.
+func note(was, is entry) string {
+	from, to := special(was.mode), special(is.mode)
+	switch {
+	case from != to:
+		return plain(from) + " → " + plain(to)
+	case was.mode.Perm() != is.mode.Perm():
+		return joinNotes(to, fmt.Sprintf("mode %04o → %04o", was.mode.Perm(), is.mode.Perm()))
+	}
+	return to
+}
+
+// kindOf says what a new file is, when that is worth a word.
+func kindOf(m fs.FileMode) string {
+	if m.IsRegular() && m&0o111 != 0 {
+		return "executable"
+	}
+	return special(m)
+}
+
+func plain(kind string) string {
+	if kind == "" {
+		return "file"
+	}
+	return kind
+}
+
+// special names what is no plain file.
+func special(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return ""
+	case m&fs.ModeSymlink != 0:
+		return "symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	case m&fs.ModeDevice != 0:
+		return "device"
+	}
+	return "special file"
+}

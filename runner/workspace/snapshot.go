@@ -1,0 +1,125 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// What a snapshot keeps of contents.
+const (
+	maxKept    = 64 << 10 // bytes of one file
+	maxKeptAll = 64 << 20 // bytes of all files, on disk
+)
+
+// snapshot is how a folder stood at a moment.
+type snapshot struct {
+	files map[string]entry // by path below the folder, with slashes
+	cut   string           // why it is not whole; then files do not count
+	deep  bool             // folders far below were left out
+	spool *os.File         // earlier contents; nil: none are kept
+	size  int64            // of the spool
+}
+
+// entry is one file, link, or something special.
+type entry struct {
+	mode           fs.FileMode
+	size, modified int64
+	inode          uint64
+	touched        int64
+	sum            [8]byte // of its contents, when known
+	known          bool
+	binary         bool  // it held NUL; its contents are not kept
+	at             int64 // in the spool, -1: not kept
+}
+
+// same tells whether nothing was done to a file between two looks.
+func (e entry) same(f entry) bool {
+	return e.mode == f.mode && e.size == f.size && e.modified == f.modified && e.inode == f.inode && e.touched == f.touched
+}
+
+// look takes a snapshot without contents.
+func look(ctx context.Context, folder string) *snapshot {
+	return (&snapshot{}).fill(ctx, folder, func(*os.Root, string, *entry) {})
+}
+
+// take takes a snapshot that keeps the contents of small text files in dir,
+// so that their lines can be compared later.
+func take(ctx context.Context, folder, dir string) *snapshot {
+	s := &snapshot{}
+	if err := os.MkdirAll(dir, 0o700); err == nil {
+		s.spool, _ = os.CreateTemp(dir, "before-") // without it no lines are compared
+	}
+	budget := int64(maxKeptAll)
+	return s.fill(ctx, folder, func(root *os.Root, name string, e *entry) {
+		if !e.mode.IsRegular() && e.mode&fs.ModeSymlink == 0 || e.size > maxKept || e.size > budget {
+			return
+		}
+		b, err := readPlain(root, name, maxKept)
+		if err != nil {
+			return
+		}
+		budget -= int64(len(b))
+		e.sum, e.known = sumOf(b), true
+		e.size = int64(len(b)) // what was read is what counts
+		if e.binary = bytes.IndexByte(b, 0) >= 0; !e.binary {
+			e.at = s.keep(b)
+		}
+	})
+}
+
+func sumOf(b []byte) (sum [8]byte) {
+	whole := sha256.Sum256(b)
+	copy(sum[:], whole[:])
+	return sum
+}
+
+func (s *snapshot) fill(ctx context.Context, folder string, more func(*os.Root, string, *entry)) *snapshot {
+	s.files = map[string]entry{}
+	deep, err := walk(ctx, folder, func(root *os.Root, name, path string, info fs.FileInfo) {
+		e := entry{mode: info.Mode(), size: info.Size(), modified: info.ModTime().UnixNano(), at: -1}
+		_, e.inode, e.touched = identityOf(info)
+		more(root, name, &e)
+		s.files[path] = e
+	})
+	s.deep = deep
+	if err != nil {
+		s.files, s.cut = nil, err.Error()
+	}
+	return s
+}
+
+// keep appends contents to the spool and returns where they begin.
+func (s *snapshot) keep(b []byte) int64 {
+	if s.spool == nil {
+		return -1
+	}
+	at := s.size
+	if _, err := s.spool.WriteAt(b, at); err != nil {
+		return -1 // a full disk: the lines of this file will not be told
+	}
+	s.size += int64(len(b))
+	return at
+}
+
+// contents returns what was kept of a file.
+func (s *snapshot) contents(e entry) ([]byte, bool) {
+	if s.spool == nil || e.at < 0 {
+		return nil, false
+	}
+	b := make([]byte, e.size)
+	_, err := s.spool.ReadAt(b, e.at)
+	return b, err == nil || len(b) == 0
+}
+
+// close drops the kept contents.
+func (s *snapshot) close() {
+	if s.spool != nil {
+		_ = s.spool.Close()
+		_ = os.Remove(filepath.Clean(s.spool.Name()))
+		s.spool = nil
+	}
+}

@@ -1,0 +1,292 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"taskyard/task"
+)
+
+// tree is a worktree of a run, and of the runs that try it again. What it
+// needs to know of it between two runs stands in its state file, out of the
+// agent's folder.
+type tree struct {
+	dir   string // holds state, work and git
+	repo  *repository
+	state treeState
+}
+
+// treeState is the state file.
+type treeState struct {
+	Repository string  `json:"repository"`
+	Branch     string  `json:"branch"`
+	Root       string  `json:"root"`           // commit on which the branch began
+	Base       string  `json:"base"`           // commit on which the last run began
+	Run        task.ID `json:"run"`            // the last run
+	Admin      string  `json:"admin"`          // what the repository knows of the worktree; "" before it is made
+	Open       bool    `json:"open,omitempty"` // the last run has not been finished
+}
+
+// treeDir is where the worktree of a run lies.
+func treeDir(o Options) string {
+	return filepath.Join(filepath.Dir(o.Dir), fmt.Sprintf("tree-%d", o.Origin))
+}
+
+func (t *tree) work() string { return filepath.Join(t.dir, "work") }
+
+// openTree makes the worktree of a run, or takes up that of the run that it
+// tries again. Errors as Open.
+func openTree(ctx context.Context, o Options, path string) (*tree, error) {
+	repo, err := openRepository(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{dir: treeDir(o), repo: repo}
+	if err := os.MkdirAll(t.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if t.dir, err = filepath.EvalSymlinks(t.dir); err != nil { // as Git writes it
+		return nil, err
+	}
+	err = patiently(ctx, func() error {
+		if t.load() && t.state.Repository == path && repo.tip(ctx, t.state.Branch) != "" {
+			return t.takeUp(ctx, o)
+		}
+		return t.begin(ctx, o)
+	})
+	var no *gitError
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case locked(err):
+		return nil, &Refusal{fmt.Sprintf("workspace worktree:%s: the repository is locked (%s). If no Git works in it, delete that file", path, reason(err))}
+	case errors.As(err, &no):
+		return nil, &Refusal{fmt.Sprintf("workspace worktree:%s: no worktree could be made (%s)", path, reason(err))}
+	}
+	return t, err
+}
+
+// load reads the state file and tells whether there was one.
+func (t *tree) load() bool {
+	b, err := os.ReadFile(t.stateFile())
+	return err == nil && json.Unmarshal(b, &t.state) == nil && t.state.Branch != ""
+}
+
+func (t *tree) stateFile() string { return filepath.Join(t.dir, "state.json") }
+
+func (t *tree) save() error {
+	b, err := json.Marshal(t.state)
+	if err != nil {
+		return err
+	}
+	next := t.stateFile() + ".next"
+	if err := os.WriteFile(next, b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, t.stateFile())
+}
+
+// begin makes a branch on what the repository has checked out, and its
+// worktree.
+func (t *tree) begin(ctx context.Context, o Options) error {
+	head := t.repo.head
+	t.state = treeState{
+		Repository: t.repo.path, Branch: t.repo.free(ctx, fmt.Sprintf("taskyard/run-%d", o.Origin)),
+		Root: head, Base: head, Run: o.Run, Open: true,
+	}
+	if err := t.clear(); err != nil {
+		return err
+	}
+	if err := t.save(); err != nil {
+		return err
+	}
+	return t.add(ctx, "--no-track", "-b", t.state.Branch, t.work(), head)
+}
+
+// takeUp goes on where another run, or a former start of this one, stopped.
+func (t *tree) takeUp(ctx context.Context, o Options) error {
+	if t.state.Run != o.Run {
+		if t.state.Open && t.whole() { // it was lost: what it left is kept first
+			t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent})
+		}
+		tip := t.repo.tip(ctx, t.state.Branch)
+		if tip == "" { // it had left nothing
+			return t.begin(ctx, o)
+		}
+		t.state.Run, t.state.Base = o.Run, tip
+	}
+	t.state.Open = true
+	if err := t.save(); err != nil {
+		return err
+	}
+	if t.whole() {
+		return t.mend()
+	}
+	if err := t.clear(); err != nil {
+		return err
+	}
+	return t.add(ctx, t.work(), t.state.Branch)
+}
+
+// whole tells whether folder and repository still know each other.
+func (t *tree) whole() bool {
+	if info, err := os.Lstat(t.work()); err != nil || !info.IsDir() || !t.ours() {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(t.dir, "git", "index"))
+	return err == nil
+}
+
+// ours tells whether what the repository knows under the state's name is this
+// worktree.
+func (t *tree) ours() bool {
+	return t.state.Admin != "" && sameFolder(filepath.Dir(t.state.Admin), filepath.Join(t.repo.common, "worktrees")) && t.names(t.state.Admin)
+}
+
+// names tells whether a folder of the repository is about this worktree.
+func (t *tree) names(admin string) bool {
+	b, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+	return err == nil && strings.TrimSpace(string(b)) == filepath.Join(t.work(), ".git")
+}
+
+// mend undoes what a Git that was killed, or a hostile agent, left.
+func (t *tree) mend() error {
+	for _, name := range []string{"index.lock", "HEAD.lock"} {
+		_ = os.Remove(filepath.Join(t.state.Admin, name))
+	}
+	link := filepath.Join(t.work(), ".git")
+	if err := os.RemoveAll(link); err != nil {
+		return err
+	}
+	return os.WriteFile(link, []byte("gitdir: "+t.state.Admin+"\n"), 0o600)
+}
+
+// clear removes the folder, and what the repository knows of it. Other
+// worktrees, even such as are missing now, are left alone.
+func (t *tree) clear() error {
+	if err := os.RemoveAll(t.work()); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(t.dir, "git")); err != nil {
+		return err
+	}
+	all := filepath.Join(t.repo.common, "worktrees")
+	list, _ := os.ReadDir(all) // there may be none
+	for _, e := range list {
+		if admin := filepath.Join(all, e.Name()); t.names(admin) {
+			if err := os.RemoveAll(admin); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add makes the worktree and checks it out.
+func (t *tree) add(ctx context.Context, args ...string) error {
+	all := append([]string{"worktree", "add", "--quiet", "--no-checkout"}, args...)
+	if _, err := t.repo.git.run(ctx, nil, all...); err != nil {
+		return err
+	}
+	b, err := os.ReadFile(filepath.Join(t.work(), ".git"))
+	if err != nil {
+		return err
+	}
+	t.state.Admin = strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir: "))
+	if err := t.save(); err != nil {
+		return err
+	}
+	if err := t.private(ctx); err != nil {
+		return err
+	}
+	if _, err := t.git().run(ctx, nil, "read-tree", "--reset", "-u", t.repo.tip(ctx, t.state.Branch)); err != nil {
+		return err
+	}
+	return t.handIndex()
+}
+
+// handIndex gives the agent's Git the index that ours has.
+func (t *tree) handIndex() error {
+	b, err := os.ReadFile(filepath.Join(t.dir, "git", "index"))
+	if err != nil {
+		return err
+	}
+	next := filepath.Join(t.state.Admin, "index.taskyard")
+	if err := os.WriteFile(next, b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(t.state.Admin, "index"))
+}
+
+// private makes a repository of our own over the objects of the repository:
+// its configuration is ours, so that no filter, monitor or helper that the
+// repository names is ever run.
+func (t *tree) private(ctx context.Context) error {
+	dir := filepath.Join(t.dir, "git")
+	for _, name := range []string{"objects", "refs", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			return err
+		}
+	}
+	config := "[core]\n\trepositoryformatversion = 1\n\tbare = false\n"
+	for name, words := range map[string][]string{
+		"core.sharedRepository": {"group", "all", "world", "true"}, "core.fileMode": {"false"}, "core.symlinks": {"false"},
+		"core.autocrlf": {"true", "input"}, "core.eol": {"lf", "crlf"},
+	} {
+		if value := t.repo.setting(ctx, name, words...); value != "" {
+			config += "\t" + strings.TrimPrefix(name, "core.") + " = " + value + "\n"
+		}
+	}
+	config += "[extensions]\n\tobjectFormat = " + t.repo.format + "\n"
+	exclude, err := excludes(t.repo.common)
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"config": config, "HEAD": "ref: refs/heads/none\n", "info/exclude": exclude} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// excludes reads the patterns of the repository's own ignored files.
+func excludes(common string) (string, error) {
+	root, err := os.OpenRoot(common)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = root.Close() }()
+	info, err := root.OpenRoot("info")
+	if err != nil {
+		return "", nil // it has none
+	}
+	defer func() { _ = info.Close() }()
+	b, err := readPlain(info, "exclude", maxText)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotPlain) {
+		return "", err
+	}
+	return string(b), nil
+}
+
+// git is Git in our own repository over the worktree.
+func (t *tree) git() git {
+	g := t.repo.git.at(t.work())
+	own := filepath.Join(t.dir, "git")
+	g.env = []string{
+		"GIT_DIR=" + own, "GIT_WORK_TREE=" + t.work(), "GIT_INDEX_FILE=" + filepath.Join(own, "index"),
+		"GIT_OBJECT_DIRECTORY=" + filepath.Join(t.repo.common, "objects"),
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Taskyard", "GIT_AUTHOR_EMAIL=taskyard@localhost", "GIT_COMMITTER_NAME=Taskyard", "GIT_COMMITTER_EMAIL=taskyard@localhost",
+	}
+	return g
+}
+
+// admin is Git in the repository, as the worktree sees it.
+func (t *tree) admin() git { return t.repo.git.at(t.dir, "--git-dir="+t.state.Admin) }

@@ -1,0 +1,316 @@
+//go:build linux
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"taskyard/task"
+)
+
+// site is a repository and the folder of the runs.
+type site struct {
+	t          *testing.T
+	repo, runs string
+}
+
+func newSite(t *testing.T, files map[string]string) *site {
+	return &site{t, newRepository(t, files), t.TempDir()}
+}
+
+func (s *site) options(run, origin, lease task.ID) Options {
+	return Options{Run: run, Origin: origin, Lease: int64(lease), Agent: "coder", Workspace: "worktree:" + s.repo, Dir: filepath.Join(s.runs, "run-"+run.String()+"-"+lease.String())}
+}
+
+func (s *site) open(run, origin, lease task.ID) *Space {
+	return open(s.t, s.options(run, origin, lease))
+}
+
+func (s *site) git(args ...string) string { return gitIn(s.t, s.repo, args...) }
+
+// trees is how many worktrees there are besides the repository.
+func (s *site) trees() int { return strings.Count(s.git("worktree", "list")+"\n", "\n") - 1 }
+
+func (s *site) refused(why string) {
+	s.t.Helper()
+	_, err := Open(s.t.Context(), s.options(9, 9, 1))
+	var no *Refusal
+	if !errors.As(err, &no) || !strings.Contains(no.Reason, why) {
+		s.t.Errorf("the error is %v, want a refusal with %q", err, why)
+	}
+}
+
+func TestARunHasAWorktreeOfItsOwn(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n", "b.txt": "two\n", "sub/c.txt": "three\n", ".gitignore": "*.log\n"})
+	head := s.git("rev-parse", "HEAD")
+	w := s.open(7, 7, 1)
+	t.Run("it is clean, on a branch that begins where the repository stands", func(t *testing.T) {
+		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/run-7")
+		same(t, "status", gitIn(t, w.Folder(), "status", "--porcelain"), "")
+		same(t, "head", gitIn(t, w.Folder(), "rev-parse", "HEAD"), head)
+	})
+	write(t, w.Folder(), map[string]string{"a.txt": "one\nmore\n", "new/d.txt": "four\n", "noise.log": "x", "-rf": "x\n", "new\nline": "x\n", "rtl\u202etxt.exe": "x\n"})
+	ok(t, os.Remove(filepath.Join(w.Folder(), "b.txt")))
+	got := w.Close(t.Context())
+	t.Run("what changed is told", func(t *testing.T) {
+		same(t, "the list", told(got), "added -rf\nmodified a.txt\ndeleted b.txt\nadded new\nline\nadded new/d.txt\nadded rtl\u202etxt.exe")
+		same(t, "the diff", got.Files[1].Diff, "@@ -1 +1,2 @@\n one\n+more")
+		if got.Total != 6 || got.Branch != "taskyard/run-7" || got.Repository != s.repo || got.Folder != "" || got.Note != "" {
+			t.Errorf("work %+v", got)
+		}
+	})
+	t.Run("what was not committed is a commit of Taskyard on the branch", func(t *testing.T) {
+		same(t, "log", s.git("log", "--format=%an %s", "taskyard/run-7"), "Taskyard Taskyard run 7\nMaya first")
+		same(t, "files", s.git("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "-z", "taskyard/run-7"), "-rf\x00.gitignore\x00a.txt\x00new\nline\x00new/d.txt\x00rtl\u202etxt.exe\x00sub/c.txt\x00")
+	})
+	t.Run("the repository itself is as it was, and the folder is gone", func(t *testing.T) {
+		same(t, "status", s.git("status", "--porcelain"), "")
+		same(t, "head", s.git("rev-parse", "main"), head)
+		if _, err := os.Stat(w.Folder()); err == nil || s.trees() != 0 {
+			t.Errorf("the folder is still there (%v), %d worktrees", err, s.trees())
+		}
+	})
+	t.Run("it can be merged", func(t *testing.T) {
+		s.git("merge", "-q", "taskyard/run-7")
+		if b, err := os.ReadFile(filepath.Join(s.repo, "a.txt")); err != nil || string(b) != "one\nmore\n" {
+			t.Errorf("a.txt is %q, %v", b, err)
+		}
+	})
+}
+
+func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n", ".gitignore": "*.log\n"})
+	w := s.open(1, 1, 1)
+	write(t, w.Folder(), map[string]string{"a.txt": "two\n", "kept.log": "forced\n"})
+	gitIn(t, w.Folder(), "add", "-f", "a.txt", "kept.log")
+	gitIn(t, w.Folder(), "commit", "-q", "-m", "mine")
+	t.Run("with nothing more there is no commit of Taskyard", func(t *testing.T) {
+		got := w.Close(t.Context())
+		same(t, "the list", told(got), "modified a.txt\nadded kept.log")
+		same(t, "log", s.git("log", "--format=%s", "taskyard/run-1"), "mine\nfirst")
+	})
+	t.Run("on another branch it is taken over", func(t *testing.T) {
+		w := s.open(2, 2, 1)
+		gitIn(t, w.Folder(), "checkout", "-q", "-b", "feature")
+		write(t, w.Folder(), map[string]string{"a.txt": "three\n"})
+		gitIn(t, w.Folder(), "commit", "-q", "-a", "-m", "feature")
+		got := w.Close(t.Context())
+		same(t, "branch", got.Branch, "taskyard/run-2")
+		same(t, "log", s.git("log", "--format=%s", "taskyard/run-2"), "feature\nfirst")
+	})
+	t.Run("where it went another way, the branch stays and the work gets one of its own", func(t *testing.T) {
+		w := s.open(3, 3, 1)
+		write(t, w.Folder(), map[string]string{"a.txt": "four\n"})
+		gitIn(t, w.Folder(), "commit", "-q", "-a", "-m", "this way")
+		gitIn(t, w.Folder(), "checkout", "-q", "--orphan", "other")
+		gitIn(t, w.Folder(), "commit", "-q", "-m", "that way")
+		got := w.Close(t.Context())
+		same(t, "branch", got.Branch, "taskyard/run-3-2")
+		same(t, "logs", s.git("log", "--format=%s", "taskyard/run-3")+"|"+s.git("log", "--format=%s", "taskyard/run-3-2"), "this way\nfirst|that way")
+	})
+	t.Run("a run that changes nothing leaves no branch", func(t *testing.T) {
+		got := s.open(4, 4, 1).Close(t.Context())
+		same(t, "branches", got.Branch+s.git("branch", "--list", "taskyard/run-4*"), "")
+		if len(got.Files) != 0 || got.Note != "" || s.trees() != 0 {
+			t.Errorf("work %+v", got)
+		}
+	})
+	t.Run("a branch that is there already is another's", func(t *testing.T) {
+		s.git("branch", "taskyard/run-5")
+		w := s.open(5, 5, 1)
+		write(t, w.Folder(), map[string]string{"x": "x"})
+		same(t, "branch", w.Close(t.Context()).Branch, "taskyard/run-5-2")
+	})
+}
+
+func TestARunGoesOnInItsWorktree(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n"})
+	t.Run("the same run after a stop finds all as it was, and tells all", func(t *testing.T) {
+		w := s.open(1, 1, 1)
+		write(t, w.Folder(), map[string]string{"half": "x\n", ".git": "gitdir: /nowhere\n"})
+		w.Suspend()
+		w2 := s.open(1, 1, 2)
+		same(t, "folder", w2.Folder(), w.Folder())
+		same(t, "status", gitIn(t, w2.Folder(), "status", "--porcelain"), "?? half")
+		write(t, w2.Folder(), map[string]string{"rest": "x\n"})
+		same(t, "the list", told(w2.Close(t.Context())), "added half\nadded rest")
+	})
+	t.Run("a retry goes on on the branch, and tells what is its own", func(t *testing.T) {
+		w := s.open(2, 1, 1)
+		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/run-1")
+		write(t, w.Folder(), map[string]string{"second": "x\n"})
+		got := w.Close(t.Context())
+		same(t, "the list", told(got), "added second")
+		same(t, "log", s.git("log", "--format=%s", got.Branch), "Taskyard run 2\nTaskyard run 1\nfirst")
+	})
+	t.Run("what a lost run left is kept, and told", func(t *testing.T) {
+		w := s.open(3, 3, 1)
+		write(t, w.Folder(), map[string]string{"lost": "x\n"})
+		got := Salvage(t.Context(), s.options(3, 3, 1))
+		if got == nil || told(got) != "added lost\n" || got.Branch != "taskyard/run-3" {
+			t.Fatalf("work %+v", got)
+		}
+		if again := Salvage(t.Context(), s.options(3, 3, 1)); again != nil {
+			t.Errorf("told twice: %+v", again)
+		}
+	})
+	t.Run("without that, a retry keeps it first", func(t *testing.T) {
+		w := s.open(4, 4, 1)
+		write(t, w.Folder(), map[string]string{"lost": "x\n"})
+		ok(t, os.WriteFile(filepath.Join(s.repo, ".git/worktrees/work/index.lock"), nil, 0o600))
+		w2 := s.open(5, 4, 1)
+		write(t, w2.Folder(), map[string]string{"mine": "x\n"})
+		same(t, "the list", told(w2.Close(t.Context())), "added mine")
+		same(t, "log", s.git("log", "--format=%s", "taskyard/run-4"), "Taskyard run 5\nTaskyard run 4\nfirst")
+	})
+	t.Run("a folder that is gone is made anew", func(t *testing.T) {
+		w := s.open(6, 6, 1)
+		ok(t, os.RemoveAll(filepath.Dir(w.Folder())))
+		w2 := s.open(6, 6, 2)
+		write(t, w2.Folder(), map[string]string{"x": "x\n"})
+		same(t, "the list", told(w2.Close(t.Context())), "added x")
+		if s.trees() != 0 {
+			t.Errorf("worktrees:\n%s", s.git("worktree", "list"))
+		}
+	})
+}
+
+func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
+	s := newSite(t, map[string]string{"a": "a", "dir/b": "b"})
+	good := s.repo
+	t.Run("nothing is there", func(t *testing.T) { s.repo = filepath.Join(good, "no"); s.refused("there is no such folder") })
+	t.Run("a file", func(t *testing.T) { s.repo = filepath.Join(good, "a"); s.refused("not a folder") })
+	t.Run("no repository", func(t *testing.T) { s.repo = t.TempDir(); s.refused("not a Git repository") })
+	t.Run("a folder within a repository", func(t *testing.T) { s.repo = filepath.Join(good, "dir"); s.refused("name the repository itself") })
+	t.Run("its private part", func(t *testing.T) { s.repo = filepath.Join(good, ".git"); s.refused("name the repository itself") })
+	t.Run("a bare one", func(t *testing.T) {
+		s.repo = t.TempDir()
+		s.git("init", "-q", "--bare")
+		s.refused("bare repository")
+	})
+	t.Run("one without a commit", func(t *testing.T) {
+		s.repo = t.TempDir()
+		s.git("init", "-q")
+		s.refused("no commit yet")
+	})
+	t.Run("one that is broken", func(t *testing.T) {
+		s.repo = newRepository(t, nil)
+		ok(t, os.WriteFile(filepath.Join(s.repo, ".git/config"), []byte("[core\n"), 0o600))
+		s.refused("bad config")
+	})
+	t.Run("one that is locked", func(t *testing.T) {
+		s.repo = newRepository(t, nil)
+		lock := filepath.Join(s.repo, ".git/refs/heads/taskyard/run-9.lock")
+		write(t, s.repo, map[string]string{".git/refs/heads/taskyard/run-9.lock": ""})
+		s.refused("is locked")
+		ok(t, os.Remove(lock))
+		if w := s.open(9, 9, 2).Close(t.Context()); w.Note != "" || s.trees() != 0 {
+			t.Errorf("after the lock: %+v", w)
+		}
+	})
+	t.Run("one whose branches leave no place for ours", func(t *testing.T) {
+		s.repo = newRepository(t, nil)
+		s.git("branch", "taskyard")
+		s.refused("no worktree could be made")
+	})
+	t.Run("without Git", func(t *testing.T) {
+		t.Setenv("PATH", t.TempDir())
+		s.repo = good
+		s.refused("not installed")
+	})
+	t.Run("a stop is none of its faults", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(context.DeadlineExceeded)
+		s.repo = good
+		if _, err := Open(ctx, s.options(9, 9, 1)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n", ".gitattributes": "*.txt filter=evil diff=evil\n"})
+	mark := filepath.Join(t.TempDir(), "ran")
+	evil := filepath.Join(t.TempDir(), "evil")
+	ok(t, os.WriteFile(evil, []byte("#!/bin/sh\necho \"$0 $@\" >> "+mark+"\ncat\n"), 0o755))
+	arm := func(dir string) {
+		for _, name := range []string{"core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "diff.external", "diff.evil.textconv", "diff.evil.command", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "gpg.program", "core.askPass", "credential.helper"} {
+			gitIn(t, dir, "config", name, evil)
+		}
+		gitIn(t, dir, "config", "commit.gpgSign", "true")
+		gitIn(t, dir, "config", "filter.evil.required", "true")
+		for _, hook := range []string{"post-checkout", "pre-commit", "reference-transaction", "post-index-change", "post-commit"} {
+			write(t, dir, map[string]string{".git/hooks/" + hook: "#!/bin/sh\nexec " + evil + "\n"})
+			ok(t, os.Chmod(filepath.Join(dir, ".git/hooks", hook), 0o755))
+		}
+	}
+	arm(s.repo)
+	w := s.open(1, 1, 1)
+	write(t, w.Folder(), map[string]string{"a.txt": "two\n", "new.txt": "x\n"})
+	t.Run("nor what a repository within the folder names", func(t *testing.T) {
+		inner := filepath.Join(w.Folder(), "inner")
+		ok(t, os.Mkdir(inner, 0o755))
+		gitIn(t, inner, "init", "-q")
+		write(t, inner, map[string]string{"deep.txt": "x"})
+		gitIn(t, inner, "add", "-A")
+		gitIn(t, inner, "commit", "-q", "-m", "inner")
+		arm(inner)
+	})
+	t.Run("nor what a pointer to another repository leads to", func(t *testing.T) {
+		other := newRepository(t, nil)
+		arm(other)
+		write(t, w.Folder(), map[string]string{".git": "gitdir: " + other + "/.git\n"})
+	})
+	if err := os.Remove(mark); err != nil { // Git of the test ran some
+		t.Fatal("the traps do not work: ", err)
+	}
+	got := w.Close(t.Context())
+	if b, err := os.ReadFile(mark); err == nil {
+		t.Errorf("ran:\n%s", b)
+	}
+	same(t, "the list", told(got), "modified a.txt\nadded new.txt")
+	t.Run("a repository within is not lost: the folder stays", func(t *testing.T) {
+		if !strings.Contains(got.Note, "inner/") || got.Folder != w.Folder() {
+			t.Errorf("note %q, folder %q", got.Note, got.Folder)
+		}
+	})
+}
+
+func TestPipesAndLinksInAWorktree(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n", "dir/b.txt": "two\n"})
+	outside := t.TempDir()
+	write(t, outside, map[string]string{"secret": "hidden words\n", "b.txt": "hidden words\n"})
+	w := s.open(1, 1, 1)
+	ok(t, os.Remove(filepath.Join(w.Folder(), "a.txt")))
+	ok(t, syscall.Mkfifo(filepath.Join(w.Folder(), "a.txt"), 0o644))
+	ok(t, syscall.Mkfifo(filepath.Join(w.Folder(), "pipe"), 0o644))
+	ok(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(w.Folder(), "link")))
+	ok(t, os.RemoveAll(filepath.Join(w.Folder(), "dir")))
+	ok(t, os.Symlink(outside, filepath.Join(w.Folder(), "dir")))
+	got := w.Close(t.Context())
+	same(t, "the list", told(got), "deleted a.txt\nadded dir (symbolic link)\ndeleted dir/b.txt\nadded link (symbolic link)")
+	if strings.Contains(got.Patch(), "hidden words") || got.Note != "" {
+		t.Errorf("note %q, patch\n%s", got.Note, got.Patch())
+	}
+}
+
+func TestManyFilesInAWorktree(t *testing.T) {
+	s := newSite(t, nil)
+	w := s.open(1, 1, 1)
+	for i := range maxSaved + 1 {
+		ok(t, os.WriteFile(filepath.Join(w.Folder(), "f"+task.ID(i).String()), nil, 0o644))
+	}
+	got := w.Close(t.Context())
+	if got.Folder == "" || got.Branch != "" || !strings.Contains(got.Note, "more than 20,000 files changed") {
+		t.Errorf("folder %q, branch %q, note %q", got.Folder, got.Branch, got.Note)
+	}
+	if list, _ := os.ReadDir(w.Folder()); len(list) <= maxSaved {
+		t.Errorf("%d files are left", len(list))
+	}
+}

@@ -1,0 +1,159 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+)
+
+// The bounds of a look at a folder.
+const (
+	maxEntries = 50_000 // files and folders
+	maxDepth   = 100    // folders below each other
+	maxLook    = 30 * time.Second
+)
+
+// passedOver are folders that hold what tools keep for themselves.
+var passedOver = map[string]bool{
+	".git": true, ".hg": true, ".svn": true, "node_modules": true, ".venv": true, "__pycache__": true, ".cache": true, ".tox": true,
+}
+
+// errCut says why a look was cut short, for people.
+type errCut string
+
+func (e errCut) Error() string { return string(e) }
+
+var (
+	errMany = errCut(fmt.Sprintf("The folder holds more than %s files and folders: they were not compared.", thousands(maxEntries)))
+	errLong = errCut(fmt.Sprintf("To look at the folder took longer than %d s: it was not compared.", int(maxLook.Seconds())))
+)
+
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}
+
+// walker looks at every entry below a folder but other folders. Links are not
+// followed, other file systems not entered, and what cannot be read is passed
+// over. Folders deeper than maxDepth are, too; deep tells so.
+type walker struct {
+	ctx    context.Context
+	left   int
+	device uint64
+	deep   bool
+	each   func(root *os.Root, name, path string, info fs.FileInfo)
+}
+
+// walk looks through a folder. The error is an errCut.
+func walk(ctx context.Context, folder string, each func(root *os.Root, name, path string, info fs.FileInfo)) (deep bool, err error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil // nothing was made
+		}
+		return false, errCut("The folder could not be read: it was not compared.")
+	}
+	defer func() { _ = root.Close() }()
+	ctx, stop := context.WithTimeout(ctx, maxLook)
+	defer stop()
+	w := &walker{ctx: ctx, left: maxEntries, each: each}
+	if info, err := root.Stat("."); err == nil {
+		w.device, _, _ = identityOf(info)
+	}
+	return w.deep, w.folder(root, "", 0)
+}
+
+func (w *walker) folder(root *os.Root, at string, depth int) error {
+	f, err := root.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	for {
+		list, err := f.ReadDir(512)
+		for _, e := range list {
+			if w.ctx.Err() != nil {
+				return errLong
+			}
+			if w.left--; w.left < 0 {
+				return errMany
+			}
+			if err := w.entry(root, e.Name(), path.Join(at, e.Name()), depth); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) || len(list) == 0 {
+				return nil
+			}
+		}
+	}
+}
+
+func (w *walker) entry(root *os.Root, name, at string, depth int) error {
+	info, err := root.Lstat(name)
+	switch {
+	case err != nil:
+		return nil
+	case !info.IsDir():
+		w.each(root, name, at, info)
+		return nil
+	case passedOver[name]:
+		return nil
+	case depth == maxDepth:
+		w.deep = true
+		return nil
+	}
+	below, err := root.OpenRoot(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = below.Close() }()
+	// It may have been exchanged for a link in between.
+	if now, err := below.Stat("."); err != nil || !os.SameFile(info, now) {
+		return nil
+	}
+	if device, _, _ := identityOf(info); device != w.device {
+		return nil
+	}
+	return w.folder(below, at, depth+1)
+}
+
+var errNotPlain = errors.New("not a plain file")
+
+// readPlain reads a plain file of at most limit bytes, or the target of a
+// link. It never waits for a pipe and follows no link.
+func readPlain(root *os.Root, name string, limit int64) ([]byte, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := root.Readlink(name)
+		return []byte(target), err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, errNotPlain
+	}
+	f, err := root.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	// Again: it may have been exchanged since it was looked at.
+	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() || !os.SameFile(info, now) {
+		return nil, errNotPlain
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = errNotPlain
+	}
+	return b, err
+}

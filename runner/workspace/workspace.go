@@ -1,0 +1,161 @@
+// Package workspace prepares the folder in which a run works, and tells
+// afterwards what changed in it. It does not ask the agent: it compares the
+// folder before and after. All that lies there is hostile: no link is
+// followed, nothing but plain files is opened, and no program that a
+// repository names is run.
+package workspace
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"taskyard/task"
+)
+
+// Options say whose workspace it is.
+type Options struct {
+	Run       task.ID
+	Origin    task.ID // the first of the runs that this one tries again; itself when it is none
+	Lease     int64   // tells the starts of one run apart; 1 is the first
+	Agent     string
+	Workspace string // as planned: see task.CheckWorkspace
+	Dir       string // private folder of this start, absolute; its work folder is the workspace where none is planned
+	Redact    func(string) string
+}
+
+// Refusal says why a workspace cannot be used; a retry would not mend it.
+type Refusal struct{ Reason string }
+
+func (r *Refusal) Error() string { return r.Reason }
+
+// Space is the workspace of one run, from its start to its end.
+type Space struct {
+	o      Options
+	folder string
+	tree   *tree     // nil: no worktree
+	before *snapshot // of a planned folder
+	share  *share    // of a planned folder
+}
+
+// Open prepares the workspace. Errors: a *Refusal; the end of ctx; others,
+// such as a full disk, which may be mended by another try.
+func Open(ctx context.Context, o Options) (*Space, error) {
+	s := &Space{o: o}
+	if repository, ok := task.WorktreeOf(o.Workspace); ok {
+		t, err := openTree(ctx, o, repository)
+		if err != nil {
+			return nil, err
+		}
+		s.tree, s.folder = t, t.work()
+		return s, nil
+	}
+	if o.Workspace == "" {
+		s.folder = filepath.Join(o.Dir, "work") // made by the runner, empty
+		return s, nil
+	}
+	s.folder = o.Workspace
+	if info, err := os.Stat(s.folder); err != nil || !info.IsDir() || !filepath.IsAbs(s.folder) {
+		return s, nil // the runner says so
+	}
+	s.share = enter(s.folder)
+	s.before = take(ctx, s.folder, o.Dir)
+	return s, nil
+}
+
+// Folder is where the run works, absolute; "" for its private folder.
+func (s *Space) Folder() string {
+	if s.o.Workspace == "" {
+		return ""
+	}
+	return s.folder
+}
+
+// Suspend leaves the workspace as it is, for another start of the same run.
+func (s *Space) Suspend() {
+	if s.before != nil {
+		s.before.close()
+		s.share.leave()
+	}
+}
+
+// Close tells what changed. The work in a worktree is put on its branch, and
+// its folder is removed when nothing in it would be lost. Nothing may run in
+// the workspace any more.
+func (s *Space) Close(ctx context.Context) *task.Work {
+	if s.tree != nil {
+		return s.tree.finish(ctx, s.o)
+	}
+	if s.o.Workspace != "" && s.before == nil {
+		return nil // there was no such folder
+	}
+	before := s.before
+	if before == nil {
+		before = &snapshot{}
+	}
+	defer s.Suspend()
+	after := look(ctx, s.folder)
+	w := compare(before, after, s.folder, s.o.Redact)
+	if s.share != nil && s.share.leave() {
+		w.Note = joined(w.Note, "Another run worked in this folder meanwhile: what it changed is among these files.")
+	}
+	if s.share != nil && s.o.Lease > 1 {
+		w.Note = joined(w.Note, "The run was interrupted and started anew: what it changed before is not among these files.")
+	}
+	return w
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + " " + b
+}
+
+// share is the use of one folder by several runs of this process.
+type share struct {
+	folder string
+	over   bool // left already
+	others bool // another run used it at the same time
+}
+
+var (
+	shareMu sync.Mutex
+	shares  = map[string][]*share{}
+)
+
+// enter notes that a run uses a folder.
+func enter(folder string) *share {
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	shareMu.Lock()
+	defer shareMu.Unlock()
+	s := &share{folder: folder}
+	for _, other := range shares[folder] {
+		s.others, other.others = true, true
+	}
+	shares[folder] = append(shares[folder], s)
+	return s
+}
+
+// leave ends the use, once, and tells whether there was another meanwhile.
+func (s *share) leave() bool {
+	shareMu.Lock()
+	defer shareMu.Unlock()
+	if s.over {
+		return s.others
+	}
+	s.over = true
+	left := shares[s.folder][:0]
+	for _, other := range shares[s.folder] {
+		if other != s {
+			left = append(left, other)
+		}
+	}
+	if shares[s.folder] = left; len(left) == 0 {
+		delete(shares, s.folder)
+	}
+	return s.others
+}

@@ -1,0 +1,77 @@
+package service
+
+import (
+	"fmt"
+
+	"taskyard/task"
+)
+
+// aboveRun calls fn with the runs that, one by way of the other, delegated r,
+// the nearest first.
+func (t *tx) aboveRun(r *task.Run, fn func(*task.Run) error) error {
+	for id := r.ParentRun; id != 0; {
+		a, err := t.Run(id)
+		if err != nil {
+			return err
+		}
+		if err := fn(a); err != nil {
+			return err
+		}
+		id = a.ParentRun
+	}
+	return nil
+}
+
+// keepTree holds what r used against the limits of every run above it: a run
+// and all that it delegated, at any depth and side by side, use no more than
+// the run may. The run above ends, and with it all below it; where it has
+// ended already, r does.
+func (t *tx) keepTree(r *task.Run) error {
+	return t.aboveRun(r, func(a *task.Run) error {
+		below, err := t.UseBelow(a.ID)
+		if err != nil {
+			return err
+		}
+		phase, reason := a.Limits.Over(a.Usage.Plus(below))
+		if phase == "" {
+			return nil
+		}
+		if a.Status == task.RunRunning {
+			return t.endOver(a, phase, reason+", what it delegated included")
+		}
+		now, err := t.Run(r.ID)
+		if err != nil || now.Status != task.RunRunning {
+			return err
+		}
+		return t.endOver(now, phase, fmt.Sprintf("Run %d, by which it was delegated, was given a limit for all of that. %s", a.ID, reason))
+	})
+}
+
+// left is what a running run may still give: what its own limits allow, and
+// those of the runs above it, as far as their use is known. Error: nothing.
+func (t *tx) left(r *task.Run) (task.Limits, error) {
+	l, err := t.leftOf(r)
+	if err != nil {
+		return l, err
+	}
+	err = t.aboveRun(r, func(a *task.Run) error {
+		up, err := t.leftOf(a)
+		l = tighter(l, up)
+		return err
+	})
+	return l, err
+}
+
+// tighter is the lower of two limits of time, tokens and cost each; 0 is none.
+func tighter(l, by task.Limits) task.Limits {
+	if by.TimeoutSeconds > 0 && (l.TimeoutSeconds == 0 || by.TimeoutSeconds < l.TimeoutSeconds) {
+		l.TimeoutSeconds = by.TimeoutSeconds
+	}
+	if by.MaxTokens > 0 && (l.MaxTokens == 0 || by.MaxTokens < l.MaxTokens) {
+		l.MaxTokens = by.MaxTokens
+	}
+	if by.MaxCostUSD > 0 && (l.MaxCostUSD == 0 || by.MaxCostUSD < l.MaxCostUSD) {
+		l.MaxCostUSD = by.MaxCostUSD
+	}
+	return l
+}

@@ -1,0 +1,105 @@
+package service
+
+import (
+	"context"
+	"strconv"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// RecordWork writes what a run left in its workspace whose end somebody else
+// wrote. Errors: unknown run, stale lease, more than is kept.
+func (s *Service) RecordWork(ctx context.Context, id task.ID, lease int64, w *task.Work) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.Run(id)
+		if err != nil {
+			return err
+		}
+		if r.Lease != lease {
+			return staleLease(r)
+		}
+		t.topics = append(t.topics, "run:"+id.String())
+		return t.keepWork(r, w)
+	})
+}
+
+// keepWork writes what a run left in its workspace; nil: nobody looked.
+func (t *tx) keepWork(r *task.Run, w *task.Work) error {
+	if w == nil {
+		return nil
+	}
+	if err := checkLeft(w); err != nil {
+		return err
+	}
+	if err := t.SetWork(r.ID, w); err != nil {
+		return err
+	}
+	if w.Total == 0 && w.Branch == "" && w.Folder == "" {
+		return nil
+	}
+	c := changes{"files": w.Total}
+	if w.Branch != "" {
+		c["branch"] = w.Branch
+	}
+	return t.event(task.EvRunFiles, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+}
+
+// checkLeft refuses what does not fit: workers are not of this process.
+func checkLeft(w *task.Work) error {
+	var p task.Problems
+	p.CheckText("work.note", w.Note, task.MaxWorkNote)
+	p.CheckText("work.repository", w.Repository, task.MaxResource)
+	p.CheckText("work.branch", w.Branch, task.MaxFileNote)
+	p.CheckText("work.folder", w.Folder, task.MaxResource)
+	if len(w.Files) > task.MaxFiles {
+		p.Add("work.files", "must be at most %d", task.MaxFiles)
+	}
+	if w.Total < len(w.Files) {
+		p.Add("work.total", "must be at least the number of files")
+	}
+	lines := 0
+	for i, f := range w.Files {
+		at := "work.files[" + strconv.Itoa(i) + "]."
+		if p.CheckText(at+"path", f.Path, task.MaxFilePath) && f.Path == "" {
+			p.Add(at+"path", "is required")
+		}
+		if f.Change != task.FileAdded && f.Change != task.FileModified && f.Change != task.FileDeleted {
+			p.Add(at+"change", "must be added, modified or deleted")
+		}
+		if f.Added < 0 || f.Removed < 0 {
+			p.Add(at+"added", "must not be negative, nor removed")
+		}
+		p.CheckText(at+"note", f.Note, task.MaxFileNote)
+		p.CheckText(at+"diff", f.Diff, task.MaxFileDiff)
+		lines += len(f.Diff)
+	}
+	if lines > task.MaxDiff {
+		p.Add("work.files", "their diffs must be at most %d bytes in all", task.MaxDiff)
+	}
+	return p.Err()
+}
+
+// Work returns what a run left in its workspace, as its supervisor saw it,
+// with the lines of its files if asked for; nil when nobody looked. Error:
+// unknown run.
+func (s *Service) Work(ctx context.Context, a task.Actor, id task.ID, lines bool) (*task.Work, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (*task.Work, error) {
+		if _, err := rx.Run(id); err != nil {
+			return nil, err
+		}
+		return rx.Work(id, lines)
+	})
+}
+
+// FirstTry returns the first of the runs that a run tries again, in whose
+// worktree it goes on.
+func (s *Service) FirstTry(ctx context.Context, r *task.Run) (task.ID, error) {
+	if r.RetryOf == 0 {
+		return r.ID, nil
+	}
+	return read(ctx, s, func(rx *db.Rx) (task.ID, error) { return rx.FirstTry(r.ID) })
+}

@@ -1,0 +1,33 @@
+package task
+
+// RunnerInfo is what is known of a runner: whether it can start anything, and
+// what it holds an agent to.
+type RunnerInfo struct {
+	Name      string `json:"name" doc:"as definitions name it"`
+	Kind      string `json:"kind"`
+	Installed bool   `json:"installed" doc:"true: it can start something, as far as was found out"`
+	Version   string `json:"version,omitempty" doc:"first line of what the program says of itself"`
+	Path      string `json:"path,omitempty" doc:"the program's file; told to admins alone"`
+	Problem   string `json:"problem,omitempty" doc:"why it cannot start anything, or what could not be found out"`
+	Remedy    string `json:"remedy,omitempty" doc:"what would mend the problem"`
+
+	HoldsTools bool   `json:"holdsTools" doc:"true: tools that an agent's definition does not list are refused; false: the agent is told its tools, no more"`
+	Tools      string `json:"tools" doc:"how, in a sentence"`
+	Shell      string `json:"shell" doc:"how commands of the agent are confined, in words"`
+	Network    string `json:"network" doc:"what of the network it can reach, in words"`
+
+	ProbedAt Time `json:"probedAt,omitzero" doc:"absent: not looked at yet"`
+	Probing  bool `json:"probing,omitzero" doc:"true: it is being looked at now"`
+}
+
+// State is the runner in one word: ready, missing, or unknown before the first
+// look.
+func (r *RunnerInfo) State() string {
+	switch {
+	case r.ProbedAt == 0:
+		return "unknown"
+	case r.Installed:
+		return "ready"
+	}
+	return "missing"
+}

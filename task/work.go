@@ -1,0 +1,132 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Bounds of what is kept of the work of a run.
+const (
+	MaxFiles     = 1000      // files that are named
+	MaxFilePath  = 1024      // bytes of a name
+	MaxFilePaths = 128 << 10 // bytes of all names
+	MaxFileDiff  = 64 << 10  // bytes of the lines of one file
+	MaxDiff      = 256 << 10 // bytes of the lines of all files
+	MaxFileNote  = 400       // bytes
+	MaxWorkNote  = 2000      // bytes
+)
+
+// Change says what became of a file.
+type Change string
+
+// The changes.
+const (
+	FileAdded    Change = "added"
+	FileModified Change = "modified"
+	FileDeleted  Change = "deleted"
+)
+
+// FileChange is one file that is not as it was before the run, as the
+// supervisor saw it.
+type FileChange struct {
+	Path    string `json:"path" doc:"below the workspace, with slashes; what is no UTF-8 or a control character is replaced"`
+	Change  Change `json:"change" enum:"added,modified,deleted"`
+	Added   int    `json:"added" doc:"lines"`
+	Removed int    `json:"removed" doc:"lines"`
+	Note    string `json:"note,omitempty" doc:"what the lines do not tell, or why there are none: binary, too large"`
+	Diff    string `json:"-"` // hunks of a unified diff, without the header; "" where there is none
+}
+
+// Work is what a run left in its workspace.
+type Work struct {
+	Files []FileChange `json:"files" doc:"by path, at most 1000"`
+	Total int          `json:"total" doc:"of all changed files"`
+	Note  string       `json:"note,omitempty" doc:"why files are not named or could not be compared"`
+
+	// Of a worktree.
+	Repository string `json:"repository,omitempty"`
+	Branch     string `json:"branch,omitempty" doc:"that holds its work; empty when it left none"`
+	Folder     string `json:"folder,omitempty" doc:"where its work is left, when it could not be put on a branch whole"`
+}
+
+// Lines sums the added and removed lines of the files that are named.
+func (w *Work) Lines() (added, removed int) {
+	for _, f := range w.Files {
+		added, removed = added+f.Added, removed+f.Removed
+	}
+	return added, removed
+}
+
+// Paths lists the files that are named.
+func (w *Work) Paths() []string {
+	list := make([]string, len(w.Files))
+	for i, f := range w.Files {
+		list[i] = f.Path
+	}
+	return list
+}
+
+// Patch is the whole unified diff, at most MaxDiff bytes of lines and their
+// headers. Names that a program might misread are quoted.
+func (w *Work) Patch() string {
+	var b strings.Builder
+	for _, f := range w.Files {
+		from, to := quotePath("a/"+f.Path), quotePath("b/"+f.Path)
+		fmt.Fprintf(&b, "diff --git %s %s\n", from, to)
+		if f.Note != "" {
+			fmt.Fprintf(&b, "# %s: %s\n", f.Change, strings.ReplaceAll(f.Note, "\n", " "))
+		}
+		switch f.Change {
+		case FileAdded:
+			from = "/dev/null"
+		case FileDeleted:
+			to = "/dev/null"
+		}
+		if f.Diff != "" {
+			fmt.Fprintf(&b, "--- %s\n+++ %s\n%s", from, to, f.Diff)
+		}
+	}
+	if left := w.Total - len(w.Files); left > 0 {
+		fmt.Fprintf(&b, "# %d more files are not named\n", left)
+	}
+	if w.Note != "" {
+		fmt.Fprintf(&b, "# %s\n", strings.ReplaceAll(w.Note, "\n", " "))
+	}
+	return b.String()
+}
+
+// quotePath writes a name on one line, so that it cannot be taken for another.
+func quotePath(name string) string {
+	if !strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '"' || r == '\\' }) {
+		return name
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(name) + `"`
+}
+
+// worktreeWord begins the workspace of runs that each get a worktree.
+const worktreeWord = "worktree"
+
+// WorktreeOf returns the repository of a workspace that is a worktree of it,
+// and whether it is one.
+func WorktreeOf(workspace string) (repository string, ok bool) {
+	return strings.CutPrefix(workspace, worktreeWord+":")
+}
+
+// CheckWorkspace tells why a text is no workspace, or nil: "" for a private
+// folder, the absolute path of a folder, or worktree: and that of a Git
+// repository. Whether it exists is seen when a run starts.
+func CheckWorkspace(s string) error {
+	if s == worktreeWord {
+		return errors.New("a worktree needs its repository: write worktree:/absolute/path/of/the/repository")
+	}
+	path, tree := WorktreeOf(s)
+	if s != "" && !filepath.IsAbs(path) {
+		if tree {
+			return fmt.Errorf("%q is not the absolute path of a repository: write worktree:/absolute/path", path)
+		}
+		return fmt.Errorf("%q is not an absolute path: write /absolute/path, or worktree:/absolute/path of a Git repository", s)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package views
+
+import (
+	"strconv"
+
+	"taskyard/task"
+)
+
+// approx marks a figure that is in part a runner's estimate.
+func approx(estimated bool, figure string) string {
+	if estimated {
+		return "≈ " + figure
+	}
+	return figure
+}
+
+// tokensOf writes the tokens of a use.
+func tokensOf(u task.Usage) string { return approx(u.Estimated, Tokens(u.Tokens())) }
+
+// costOf writes the cost of a use.
+func costOf(u task.Usage) string { return approx(u.Estimated, money(u.CostUSD)) }
+
+// budgetBars compares the budgets of a day with what is used of them.
+func budgetBars(list []task.Budget) []limitBar {
+	var out []limitBar
+	add := func(b *task.Budget, what, used, full string, v, f float64) {
+		if f <= 0 {
+			return
+		}
+		name := orElse(b.Agent, "The whole yard")
+		out = append(out, limitBar{name + ", " + what, approx(b.Estimated, used), full, min(v, f), f, v >= 0.8*f})
+	}
+	for i := range list {
+		b := &list[i]
+		add(b, "cost", money(b.CostUSD), money(b.MaxCostUSD), b.CostUSD, b.MaxCostUSD)
+		add(b, "tokens", Tokens(b.Tokens), Tokens(b.MaxTokens), float64(b.Tokens), float64(b.MaxTokens))
+	}
+	return out
+}
+
+// spent tells whether one of the budgets lets nothing start today.
+func spent(list []task.Budget) *task.Budget {
+	for i := range list {
+		if list[i].Over() != "" {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// LimitsModel is the settings page of limits and budgets.
+type LimitsModel struct {
+	Budgets []task.Budget
+	Usage   []task.UsageReport // by agent, by model, by day: the last 30 days
+	Limits  []Limit
+}
+
+// Limit is one bound of the configuration.
+type Limit struct {
+	Key   string // as in taskyard.toml
+	Value string
+	About string // what it bounds, in words
+}
+
+// usageTitle heads a table of use.
+func usageTitle(by string) string {
+	return map[string]string{"agent": "By agent", "model": "By model", "day": "By day"}[by]
+}
+
+// usageKey names a row of use.
+func usageKey(by, key string) string {
+	if key == "" {
+		return map[string]string{"model": "the runner's own"}[by]
+	}
+	return key
+}
+
+// newest returns the rows of a report, days the newest first, at most so many.
+func newest(u *task.UsageReport, most int) []task.UsageRow {
+	rows := make([]task.UsageRow, len(u.Rows))
+	copy(rows, u.Rows)
+	if u.By == "day" {
+		for i, j := 0, len(rows)-1; i < j; i, j = i+1, j-1 {
+			rows[i], rows[j] = rows[j], rows[i]
+		}
+	}
+	return rows[:min(len(rows), most)]
+}
+
+func count(n int) string { return strconv.Itoa(n) }

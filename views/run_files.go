@@ -1,0 +1,124 @@
+package views
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+// How many lines of diffs a page shows; the rest stands in the diff as text.
+const (
+	maxFileLines = 1000
+	maxPageLines = 4000
+)
+
+// shownFile is a changed file as far as the page shows it.
+type shownFile struct {
+	task.FileChange
+	Left int // lines that are left out
+}
+
+// shownFiles bounds the lines of the files to what a page can bear.
+func shownFiles(w *task.Work) []shownFile {
+	list := make([]shownFile, len(w.Files))
+	budget := maxPageLines
+	for i, f := range w.Files {
+		all := strings.Count(f.Diff, "\n")
+		list[i].FileChange = f
+		shown := min(all, maxFileLines, budget)
+		budget -= shown
+		if shown == all {
+			continue
+		}
+		list[i].Left = all - shown
+		end := 0
+		for range shown {
+			end += strings.IndexByte(f.Diff[end:], '\n') + 1
+		}
+		if list[i].Diff = f.Diff[:end]; end == 0 {
+			list[i].Note = strings.TrimPrefix(f.Note+"; ", "; ") + "its lines stand in the diff as text"
+		}
+	}
+	return list
+}
+
+// changeLetter is how a change is drawn; its word stands beside it.
+func changeLetter(c task.Change) string {
+	switch c {
+	case task.FileAdded:
+		return "A"
+	case task.FileDeleted:
+		return "D"
+	}
+	return "M"
+}
+
+// mergeCommands are for the shell of somebody who reads the page.
+func mergeCommands(w *task.Work) string {
+	repo, branch := shellWord(w.Repository), shellWord(w.Branch)
+	return "git -C " + repo + " diff HEAD..." + branch + "\ngit -C " + repo + " merge " + branch
+}
+
+// shellWord quotes a word for a shell where that is needed.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@:", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// diffLines shows the lines of a file: added and removed ones by their sign
+// and their colour.
+func diffLines(f shownFile) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, `<pre class="code diff" tabindex="0" role="region" aria-label="Change of `+templ.EscapeString(visibleName(f.Path))+`">`)
+		for line := range strings.Lines(f.Diff) {
+			if err == nil {
+				err = writeDiffLine(w, strings.TrimSuffix(line, "\n"))
+			}
+		}
+		if err == nil {
+			_, err = io.WriteString(w, "</pre>")
+		}
+		return err
+	})
+}
+
+// diffClasses are those of the lines by their first character.
+var diffClasses = map[byte]string{'+': ` class="add"`, '-': ` class="del"`, '@': ` class="hk"`, '\\': ` class="hk"`}
+
+func writeDiffLine(w io.Writer, line string) error {
+	if line == "" {
+		line = " "
+	}
+	if _, err := io.WriteString(w, "<span"+diffClasses[line[0]]+">"); err != nil {
+		return err
+	}
+	// The end of a line of Windows would be marked on every line.
+	text, windows := strings.CutSuffix(line, "\r")
+	if err := writeVisible(w, text); err != nil {
+		return err
+	}
+	end := "</span>"
+	if windows {
+		end = `<span class="hid" title="The line ends as on Windows">␍</span></span>`
+	}
+	_, err := io.WriteString(w, end+"\n")
+	return err
+}
+
+// visibleName is a name in an attribute, with what would hide in it named.
+func visibleName(s string) string {
+	var b strings.Builder
+	for _, seg := range VisibleText(s) {
+		b.WriteString(seg.Text)
+	}
+	return b.String()
+}
