@@ -550,7 +550,7 @@ func cutText(look Look, l *task.TranscriptLine, label, class, text string) templ
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = plainOrPre(label, class, p.Text, look.Query).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = plainOrPre(l.ID, label, class, p.Text, look.Query).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -598,7 +598,7 @@ func cutText(look Look, l *task.TranscriptLine, label, class, text string) templ
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = plainOrPre(label, class, text, look.Query).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = plainOrPre(l.ID, label, class, text, look.Query).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -607,7 +607,7 @@ func cutText(look Look, l *task.TranscriptLine, label, class, text string) templ
 	})
 }
 
-func plainOrPre(label, class, text, q string) templ.Component {
+func plainOrPre(id task.ID, label, class, text, q string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -648,7 +648,7 @@ func plainOrPre(label, class, text, q string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = pre(label, class, text, q).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pre(label+" of line "+id.String(), class, text, q).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

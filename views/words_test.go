@@ -159,7 +159,7 @@ func TestLimitBarsShowWhatIsLimited(t *testing.T) {
 	r := task.Run{StartedAt: at.Add(-5 * time.Minute), EndedAt: at, Usage: task.Usage{TokensIn: 900, TokensOut: 300}, Limits: task.Limits{TimeoutSeconds: 900, MaxTokens: 1000}}
 	r.Limits.MaxTurns, r.Usage.Estimated = 8, true
 	bars := limitBars(&r, 7, at)
-	if len(bars) != 3 || bars[0].Hot || !bars[1].Hot || bars[1].Value != bars[1].Full || bars[1].Used != "about 1.2k" || bars[2].Name != "Turns" || bars[2].Used != "7" || !bars[2].Hot {
+	if len(bars) != 3 || bars[0].Hot || !bars[1].Hot || bars[1].Value != bars[1].Full || bars[1].Used != "≈ 1.2k" || bars[2].Name != "Turns" || bars[2].Used != "7" || !bars[2].Hot {
 		t.Errorf("bars %+v", bars)
 	}
 }
