@@ -20,7 +20,7 @@
   const jump = () => {
     const b = id("tr-newest"), ol = list();
     if (!b || !ol) return;
-    b.hidden = !ol.dataset.stream || atEnd(scroller(ol));
+    b.hidden = !ol.dataset.stream || id("tr-end").getBoundingClientRect().top <= innerHeight;
     if (b.hidden) unseen = 0;
     b.querySelector("span").textContent = unseen ? `${unseen} new ${unseen === 1 ? "line" : "lines"}` : "Jump to newest";
   };
@@ -112,7 +112,7 @@
       link.textContent = "Copied";
       setTimeout(() => { link.textContent = link.dataset.copied; }, 1500);
     });
-    else if (link?.id === "tr-newest") instead(() => { const box = scroller(list()); box.scrollTop = box.scrollHeight; jump(); });
+    else if (link?.id === "tr-newest") instead(() => { id("tr-end").scrollIntoView({ block: "end" }); jump(); });
   });
   addEventListener("scroll", jump, { capture: true, passive: true });
 
