@@ -3,42 +3,48 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"taskyard/agentfile"
 	"taskyard/cli"
+	"taskyard/config"
+	"taskyard/runner"
 	"taskyard/task"
 )
 
 type agentCheckCmd struct {
 	settings
+	Quiet bool     `short:"q" help:"Tell the verdict and what is wrong, no more."`
 	Files []string `arg:"" name:"file" help:"Definition files, such as coder.md." complete:"file"`
 }
 
-// verdict is what was found of one file.
+// verdict is what was found of one file, and what the agent would be.
 type verdict struct {
-	File     string           `json:"file"`
-	ID       string           `json:"id"`
-	Status   task.AgentStatus `json:"status"`
-	Problems []task.Problem   `json:"problems"`
+	File string `json:"file"`
+	task.Agent
+	TimeoutSeconds     int    `json:"timeoutSeconds"`
+	IdleTimeoutSeconds int    `json:"idleTimeoutSeconds"`
+	Kind               string `json:"runnerKind,omitempty"`
+	Held               bool   `json:"holdsTools"`
+	Weaker             string `json:"weaker,omitempty"`
 }
 
 var errInvalidAgent = errors.New("not every definition is valid")
 
-// Run checks each file as the server would.
+// Run checks each file as the server would, and explains it.
 func (c *agentCheckCmd) Run(e *env, y *cli.Yard) error {
-	cfg, _, err := c.load(e, nil) // names the runners
+	ck, err := c.checker(e)
 	if err != nil {
 		return err
 	}
 	var list []verdict
 	invalid := false
 	for _, file := range c.Files {
-		v, err := checkAgent(file, agentOptions(cfg))
+		v, err := ck.check(file)
 		if err != nil {
 			return err
 		}
@@ -48,8 +54,11 @@ func (c *agentCheckCmd) Run(e *env, y *cli.Yard) error {
 	if y.JSON {
 		err = json.NewEncoder(e.stdout).Encode(map[string]any{"agents": list})
 	} else {
-		for _, v := range list {
-			sayVerdict(e.stdout, v)
+		for i := range list {
+			sayVerdict(e.stdout, &list[i])
+			if !c.Quiet {
+				list[i].explain(e.stdout)
+			}
 		}
 	}
 	if err == nil && invalid {
@@ -58,7 +67,48 @@ func (c *agentCheckCmd) Run(e *env, y *cli.Yard) error {
 	return err
 }
 
-func checkAgent(file string, opt agentfile.Options) (verdict, error) {
+// checker checks files by the configuration of a yard.
+type checker struct {
+	cfg   *config.Config
+	known map[string]runner.Runner
+	opt   agentfile.Options
+}
+
+// checker reads the configuration: the one that is named, else that of the
+// yard in whose agents folder the first file lies, else that of ./data. Where
+// there is none, nothing is known of runners.
+func (c *agentCheckCmd) checker(e *env) (*checker, error) {
+	named := c.Data != "" || c.Config != ""
+	if dir, ok := yardOfFile(c.Files[0]); !named && ok {
+		c.Data, named = dir, true
+	}
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return nil, err
+	}
+	ck := &checker{cfg: cfg, known: runnersOf(cfg), opt: agentOptions(cfg)}
+	if _, err := os.Stat(filepath.Join(cfg.Data, "taskyard.toml")); !named && err != nil {
+		ck.opt.AnyRunner = true
+	}
+	return ck, nil
+}
+
+// yardOfFile finds the data folder whose agents folder holds a file.
+func yardOfFile(file string) (string, bool) {
+	agents, err := filepath.Abs(filepath.Dir(file))
+	if err != nil || filepath.Base(agents) != "agents" {
+		return "", false
+	}
+	dir := filepath.Dir(agents)
+	for _, path := range []string{filepath.Join(dir, "taskyard.toml"), dbPath(dir)} {
+		if _, err := os.Stat(path); err == nil {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+func (ck *checker) check(file string) (verdict, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return verdict{}, &usageError{err.Error()}
@@ -68,16 +118,20 @@ func checkAgent(file string, opt agentfile.Options) (verdict, error) {
 	if err != nil {
 		return verdict{}, &usageError{err.Error()}
 	}
-	a := agentfile.Parse(strings.TrimSuffix(filepath.Base(file), ".md"), string(text), opt)
-	return verdict{file, a.ID, a.Status, a.Problems}, nil
+	a := agentfile.Parse(strings.TrimSuffix(filepath.Base(file), ".md"), string(text), ck.opt)
+	v := verdict{File: file, Agent: a, Kind: ck.opt.Runners[a.Runner]}
+	if v.Weaker = weakerOf(ck.cfg, ck.known, a.Runner, a.Tools); v.Weaker == "" && v.Kind != "" {
+		v.Held = true
+	}
+	v.TimeoutSeconds = seconds(a.Timeout, ck.cfg.Runs.Timeout)
+	v.IdleTimeoutSeconds = seconds(a.IdleTimeout, ck.cfg.Runs.IdleTimeout)
+	return v, nil
 }
 
-// sayVerdict prints a mark and the file, then each finding with line, reason
-// and hint.
-func sayVerdict(w io.Writer, v verdict) {
-	mark := map[task.AgentStatus]string{task.AgentValid: "✓", task.AgentWarning: "⚠", task.AgentInvalid: "✗"}[v.Status]
-	fmt.Fprintf(w, "%s %s: %s\n", mark, cli.Printable(v.File), v.Status)
-	for _, p := range v.Problems {
-		fmt.Fprintf(w, "  %s\n", cli.ProblemLine(p))
+// seconds is the agent's own limit of time, else that of the configuration.
+func seconds(own, configured time.Duration) int {
+	if own == 0 {
+		own = configured
 	}
+	return int(own.Seconds())
 }

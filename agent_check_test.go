@@ -32,7 +32,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 		return out, code
 	}
 	t.Run("a good one has a mark, and the code is 0", func(t *testing.T) {
-		if out, code := check(good); code != exitOK || out != "✓ "+good+": valid" {
+		if out, code := check(good); code != exitOK || !strings.HasPrefix(out, "✓ "+good+": valid\n") {
 			t.Errorf("%d %s", code, out)
 		}
 	})
@@ -59,10 +59,48 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("%d %s", code, out)
 		}
 	})
+	t.Run("it explains what the agent is, and what it may do under its runner", func(t *testing.T) {
+		full := file("full.md", "---\ndescription: Runs it all\ntools: Read, Bash(git:*), Task\nrunner: mine\nmodel: opus\nmodels: {low: haiku}\nmax_turns: 7\nmax_tokens: 900\nmax_cost_usd_per_day: 2\ntimeout: 90s\n---\nRun.\n")
+		out, code := check(full)
+		if code != exitOK {
+			t.Errorf("%d", code)
+		}
+		for _, want := range []string{
+			"agent          full", "what           Runs it all", "tools          read task", "beyond them    It starts a program, which is told these tools",
+			"never granted  Bash(git:*)", "runner         mine, of kind command", "model          opus, low: haiku",
+			"limits         1m30s, 2m without progress, 7 turns, 900 tokens, 1 at a time", "a day          $2.00", "may use        tasks",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		}
+		if out, _ := check("-q", full); strings.Contains(out, "limits") || !strings.HasPrefix(out, "⚠ ") {
+			t.Errorf("-q prints %s", out)
+		}
+	})
+	t.Run("a file in a yard's folder is checked by that yard", func(t *testing.T) {
+		if err := os.Mkdir(filepath.Join(dir, "agents"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		inside := file("agents/inside.md", "---\ndescription: runs\ntools: Read\nrunner: mine\n---\nRun.\n")
+		if out, _, code := do(t, "", "agent", "check", inside); code != exitOK || !strings.HasPrefix(out, "✓ ") {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+	t.Run("without any yard nothing is known of runners, which is no error", func(t *testing.T) {
+		other := filepath.Join(t.TempDir(), "other.md")
+		if err := os.WriteFile(other, []byte("---\ndescription: runs\ntools: Read\nrunner: mine\n---\nRun.\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, _, code := do(t, "", "agent", "check", other)
+		if code != exitOK || !strings.Contains(out, `⚠ line 4: whether the runner "mine" is configured is not known`) || !strings.Contains(out, "--data ./data") {
+			t.Errorf("%d %s", code, out)
+		}
+	})
 	t.Run("--json is one document", func(t *testing.T) {
 		out, code := check("--json", good, bad)
 		var doc struct{ Agents []verdict }
-		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != cli.ExitRefused || len(doc.Agents) != 2 || doc.Agents[1].Problems[0].Line != 4 {
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != cli.ExitRefused || len(doc.Agents) != 2 || doc.Agents[1].Problems[0].Line != 4 || !doc.Agents[0].PullOnly || doc.Agents[0].TimeoutSeconds != 300 || doc.Agents[0].Tools[0] != "read" {
 			t.Errorf("%d %v %s", code, err, out)
 		}
 	})

@@ -73,6 +73,21 @@ func builtinOf(p config.Provider, getenv func(string) string) (*runner.Builtin, 
 	return b, err
 }
 
+// modelsOf tells the models that a runner has; nil where any will do, or
+// nobody here knows.
+func modelsOf(c *config.Config) func(runner string) []string {
+	return func(name string) []string {
+		if r, configured := c.Runners[name]; configured && r.Kind != builtinName {
+			return nil
+		}
+		provider, problem := providerOf(c, name)
+		if problem != "" {
+			return nil
+		}
+		return c.Providers[provider].Models
+	}
+}
+
 // defaultModel is the one that is named, or the only one.
 func defaultModel(p config.Provider) string {
 	if p.DefaultModel == "" && len(p.Models) == 1 {

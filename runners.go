@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 
 	"taskyard/config"
@@ -72,10 +73,14 @@ func mcpBridge() []string {
 // weaker says what an agent with these tools could do beyond them under a
 // runner, as sentences; "" when the runner holds it to them, or is not ours.
 func (y *yard) weaker(name string, tools []string) string {
-	if y.cfg.Runners[name].Kind == "worker" {
+	return weakerOf(y.cfg, y.known, name, tools)
+}
+
+func weakerOf(cfg *config.Config, known map[string]runner.Runner, name string, tools []string) string {
+	if cfg.Runners[name].Kind == "worker" {
 		return "A worker on another machine starts it; what holds it to these tools is configured there."
 	}
-	c, ok := y.known[name].(runner.Confiner)
+	c, ok := known[name].(runner.Confiner)
 	if !ok {
 		return ""
 	}
@@ -87,15 +92,20 @@ func (y *yard) weaker(name string, tools []string) string {
 }
 
 // claudeOf makes the runner of a section of kind claude.
-func claudeOf(r config.Runner) *runner.Claude {
-	c := &runner.Claude{Argv: r.Command, Env: r.Env, Confine: confinementOf(r), AcceptWeaker: r.AcceptWeaker}
+func claudeOf(cfg *config.Config, r config.Runner) *runner.Claude {
+	c := &runner.Claude{Argv: r.Command, Env: r.Env, Confine: confinementOf(cfg, r), AcceptWeaker: r.AcceptWeaker}
 	if r.SecretEnv != "" {
 		c.Pass = []string{r.SecretEnv}
 	}
 	return c
 }
 
-// confinementOf says which files the program of a runner may change.
-func confinementOf(r config.Runner) runner.Confinement {
-	return runner.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
+// confinementOf says which files the program of a runner may change, and that
+// it may not read those of the yard.
+func confinementOf(cfg *config.Config, r config.Runner) runner.Confinement {
+	c := runner.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
+	if data, err := filepath.Abs(cfg.Data); err == nil {
+		c.Hidden = []string{data}
+	}
+	return c
 }

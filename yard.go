@@ -132,10 +132,10 @@ func runnersOf(c *config.Config) map[string]runner.Runner {
 		case "codex":
 			known[name] = &runner.Codex{Program: program, Network: r.Network, AcceptWeaker: r.AcceptWeaker}
 		case "acp":
-			program.Confine = confinementOf(r)
+			program.Confine = confinementOf(c, r)
 			known[name] = &runner.ACP{Program: program, Bridge: mcpBridge(), AcceptWeaker: r.AcceptWeaker}
 		case "claude":
-			known[name] = claudeOf(r)
+			known[name] = claudeOf(c, r)
 		}
 	}
 	return known
@@ -146,7 +146,7 @@ func agentOptions(c *config.Config) agentfile.Options {
 	for name, r := range c.Runners {
 		kinds[name] = r.Kind
 	}
-	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", PullOnly: func(name string) string {
+	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", Models: modelsOf(c), PullOnly: func(name string) string {
 		switch kind := kinds[name]; kind {
 		case "command", "webhook", "worker":
 			return ""
@@ -157,7 +157,7 @@ func agentOptions(c *config.Config) agentfile.Options {
 			return problem
 		case "claude":
 			// Looked for at each reading: it may be installed meanwhile.
-			return claudeOf(c.Runners[name]).Missing()
+			return claudeOf(c, c.Runners[name]).Missing()
 		default:
 			return "runners of kind " + kind + " are not part of this version"
 		}
@@ -171,6 +171,7 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
 		Budget:  task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay},
 		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
+		Notify: notifyTargets(c),
 	}
 }
 
@@ -244,6 +245,9 @@ func secretsOf(c *config.Config, getenv func(string) string) []string {
 	var list []string
 	for _, p := range c.Providers {
 		list = append(list, getenv(p.APIKeyEnv))
+	}
+	for _, n := range c.Notify {
+		list = append(list, getenv(n.URLEnv))
 	}
 	for _, r := range c.Runners {
 		list = append(list, getenv(r.SecretEnv))

@@ -130,7 +130,7 @@ var modelAliases = []string{"sonnet", "opus", "haiku", "default", "best", "opusp
 func (p *parser) settleModel() {
 	name, line := p.a.Model, p.seen["model"]
 	kind := p.opt.Runners[p.a.Runner]
-	if name == "" || p.opt.Models == nil || p.a.Runner == RunnerNone {
+	if name == "" || p.opt.Models == nil || p.a.Runner == RunnerNone || kind == "builtin" && pullReason(p.a.Runner, p.opt) != "" {
 		return
 	}
 	models := p.opt.Models(p.a.Runner)

@@ -104,6 +104,11 @@ func (p *parser) setRunner(f field) {
 		p.a.Runner = s
 		return
 	}
+	if p.opt.AnyRunner {
+		p.a.Runner = s
+		p.warn(f.line, "Name the yard, such as --data ./data, to have it checked", "whether the runner %s is configured is not known", quote(s))
+		return
+	}
 	names := append(slices.Sorted(maps.Keys(p.opt.Runners)), RunnerNone)
 	if !slices.Contains(names, p.opt.defaultRunner()) {
 		names = append(names, p.opt.defaultRunner())

@@ -43,23 +43,6 @@ func TestCreateATaskWithStepsAndALink(t *testing.T) {
 	b.see("The gate")
 }
 
-func TestMoveATaskFromTheBoardWithAComment(t *testing.T) {
-	y := newYard(t)
-	k := y.create(task.New{Title: "Carry me over"})
-	b := y.tab()
-	b.open("/queues")
-	b.click("#m-" + k.ID.String() + " summary")
-	b.press("#m-" + k.ID.String() + " a|Move")
-	b.choose("#to", "scout")
-	b.fill("#comment", "You know the way better.")
-	b.press("button|Move")
-	b.see("You know the way better.")
-	b.see("Moved #" + k.ID.String())
-	equal(t, "owner", y.task(k.ID).Owner, "scout")
-	b.open("/queues")
-	b.wait(`document.querySelector('section[aria-labelledby="q-scout"] #t-` + k.ID.String() + `')`)
-}
-
 func TestTickAndEditAStep(t *testing.T) {
 	y := newYard(t)
 	k := y.create(task.New{Title: "Two steps", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})

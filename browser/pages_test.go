@@ -24,6 +24,23 @@ func (s *sample) pages() []shown {
 		{"queues-list", "/queues?view=list", nil},
 		{"queues-empty", "/queues?q=nothing+fits+this", nil},
 		{"queues-menu", "/queues", func(b *tab) { b.click("#m-" + s.limiter.String() + " summary") }},
+		{"queues-picked", "/queues", func(b *tab) {
+			b.keys("jx")
+			b.wait(`document.querySelector("#bulk").checkVisibility()`)
+		}},
+		{"queues-move", "/queues", func(b *tab) {
+			b.keys("jm")
+			b.wait(`document.querySelector("#act-dialog[open]")`)
+		}},
+		{"queues-toast", "/queues", func(b *tab) {
+			b.keys("j+")
+			b.see("Priority of #")
+		}},
+		{"list-picked", "/tasks?sort=-title&priority=1", func(b *tab) { b.click("[data-pick-all]") }},
+		{"bulk", "/tasks/bulk?act=cancel&id=" + s.ship.String() + "&id=" + s.lonely.String() + "&back=/tasks", nil},
+		{"bulk-move", "/tasks/bulk?act=move&all=1&back=/tasks?agent=coder", nil},
+		{"views-menu", "/tasks", func(b *tab) { b.click("#views summary") }},
+		{"views", "/views", nil},
 		{"tasks", "/tasks", nil},
 		{"task", path(s.limiter, ""), nil},
 		{"task-menu", path(s.limiter, ""), func(b *tab) { b.click("#task-menu summary") }},

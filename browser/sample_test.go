@@ -133,6 +133,7 @@ func (s *sample) played(id task.ID, took time.Duration, tokens int, summary stri
 	run.end(service.Finished{
 		State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary, Artifacts: []string{"notes.md"},
 		Usage: task.Usage{TokensIn: tokens, TokensOut: tokens / 20, ToolCalls: tokens / 3000, CostUSD: float64(tokens) / 200000},
+		Work:  sampleWork(run.start.Run.ID),
 	})
 	return run.start.Run.ID
 }

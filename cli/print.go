@@ -105,7 +105,9 @@ func (y *Yard) answer(raw []byte, people func()) error {
 	return err
 }
 
-// fields prints names and values; empty values are left out.
+// Fields prints names and values, one a line; empty values are left out.
+func Fields(out io.Writer, pairs ...string) { fields(out, pairs...) }
+
 func fields(out io.Writer, pairs ...string) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -83,7 +83,7 @@ func (y *Yard) showRun(r *shownRun) {
 	y.say("run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle))
 	ended, used := at(r.EndedAt), ""
 	if r.StartedAt != 0 {
-		used = counted(r.Usage.ToolCalls, "tool calls") + ", " + approx(r.Usage.Estimated)+counted(r.Usage.TokensIn+r.Usage.TokensOut, "tokens")
+		used = counted(r.Usage.ToolCalls, "tool calls") + ", " + approx(r.Usage.Estimated) + counted(r.Usage.TokensIn+r.Usage.TokensOut, "tokens")
 		if r.Usage.CostUSD > 0 {
 			used += ", " + approx(r.Usage.Estimated) + usd(r.Usage.CostUSD)
 		}

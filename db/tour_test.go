@@ -32,10 +32,11 @@ func tour(t *testing.T) {
 	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
 	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
 	ok(t, err)
-	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1, Webhooks: map[string]bool{"script": true}})
+	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1, Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}, Webhooks: map[string]bool{"script": true}})
 	tasks(t, s)
 	runs(t, s)
 	delegations(t, s)
+	inbox(t, s, service.New(d, agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
 	people(t, s)
 	lists(t, s)
 	rest(t, d)
@@ -144,6 +145,7 @@ func runs(t *testing.T, s *service.Service) {
 	must[int64](t)(s.ReportEvents(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, RunID: st.Run.ID}, st.Run.ID,
 		task.Hold{Attempt: st.Run.Attempt, Lease: st.Run.Lease}, 1, []task.Message{{Content: "x"}}))
 	permissions(t, s, st)
+	work(t, s, st)
 	for _, by := range service.UsageBy {
 		must[task.UsageReport](t)(s.Usage(ctx, admin, by, 0, 0))
 	}
@@ -198,10 +200,19 @@ func people(t *testing.T, s *service.Service) {
 	_, _, err := s.Session(ctx, "h")
 	ok(t, err)
 	ok(t, s.DropSession(ctx, "h"))
+	views(t, s, task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: u.ID})
 	must[service.About](t)(s.About(ctx))
 	ok(t, s.Probe(ctx))
 	must[service.Stats](t)(s.Stats(ctx, admin, 0))
 	ok(t, s.DeleteAgent(ctx, admin, "other"))
+}
+
+func views(t *testing.T, s *service.Service, a task.Actor) {
+	ctx := context.Background()
+	v := must[task.SavedView](t)(s.SaveView(ctx, a, "Mine", "/tasks"))
+	must[task.SavedView](t)(s.RenameView(ctx, a, v.ID, "Yours"))
+	must[[]task.SavedView](t)(s.SavedViews(ctx, a))
+	must[task.SavedView](t)(s.DeleteView(ctx, a, v.ID))
 }
 
 // lists asks for each list with each filter, and with all of them.
@@ -222,13 +233,29 @@ func lists(t *testing.T, s *service.Service) {
 		{Label: "api"},
 		{After: "0.1"},
 		{Full: true},
+		{CreatedBy: "coder", Blocked: "yes"},
+		{Blocked: "no"},
+		{Shown: task.ShownWaiting},
+		{Shown: task.ShownWorking},
+		{Shown: task.ShownFailed},
+		{Shown: task.ShownIdle, Owner: "coder"},
+		{Sort: task.SortID},
+		{Sort: task.SortTitle, Desc: true, After: "1"},
+		{Sort: task.SortOwner},
+		{Sort: task.SortAge},
+		{Sort: task.SortChanged, Desc: true},
 		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, Label: "api", MinPriority: &low, Query: "a", After: "0.1"},
 	}
 	for _, f := range open {
 		f.Limit = 1
 		must[service.Page](t)(s.OpenTasks(ctx, admin, f))
 		must[service.Page](t)(s.Cards(ctx, admin, f))
+		_, _, err := s.Matching(ctx, admin, f, 1)
+		ok(t, err)
 	}
+	must[map[task.ID]string](t)(s.Doing(ctx, admin))
+	must[[]*task.Task](t)(s.TasksByID(ctx, admin, []task.ID{1, 2}))
+	must[int](t)(s.BelowMany(ctx, admin, []task.ID{1, 2}))
 	history := []task.HistoryFilter{
 		{},
 		{Owner: "coder"},

@@ -47,8 +47,8 @@ type agentOut struct {
 	Body struct {
 		AgentView
 		RunnerInfo *task.RunnerInfo `json:"runnerInfo,omitempty" doc:"of its runner"`
-		Definition string `json:"definition" doc:"the text of the file"`
-		Served     string `json:"served,omitempty" doc:"the older text that goes on serving while the file is invalid"`
+		Definition string           `json:"definition" doc:"the text of the file"`
+		Served     string           `json:"served,omitempty" doc:"the older text that goes on serving while the file is invalid"`
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -30,46 +29,7 @@ func (s *Server) taskParam(c echo.Context) (*task.Task, error) {
 
 func (s *Server) movePage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
 	agents, err := s.agentOptions(c)
-	return views.MovePage(ch, views.MoveModel{Task: t, Agents: agents}), err
-}
-
-func (s *Server) postMove(c echo.Context) error {
-	t, err := s.taskParam(c)
-	if err != nil {
-		return err
-	}
-	m := views.MoveModel{Task: t, To: c.FormValue("to"), Comment: text(c, "comment")}
-	if err = s.move(c, t, m); err == nil {
-		return s.done(c, views.URL.Task(t.ID), "Moved #%d to %s", t.ID, m.To)
-	}
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	m.Errors = renamed(views.ErrorsOf(e), "newAgent", "to")
-	return s.again(c, e, views.URL.TaskAct(t.ID, "move"), func(ch views.Chrome) (p templ.Component, err error) {
-		m.Agents, err = s.agentOptions(c)
-		return views.MovePage(ch, m), err
-	})
-}
-
-// move hands over by the verb that the form was made for, so that a repeat of
-// the same form is the same request.
-func (s *Server) move(c echo.Context, t *task.Task, m views.MoveModel) error {
-	ctx, a, from := formContext(c), actorOf(c), c.FormValue("from")
-	if from == "" {
-		from = t.Owner
-	}
-	working := t.WorkStatus == task.Working
-	if how := c.FormValue("how"); how != "" {
-		working = how == string(task.Working)
-	}
-	if working {
-		_, err := s.svc.MoveTask(ctx, a, service.Move{TaskID: t.ID, CurrentAgent: from, NewAgent: m.To, Comment: m.Comment})
-		return err
-	}
-	_, err := s.svc.Reassign(ctx, a, from, []task.ID{t.ID}, m.To, m.Comment)
-	return err
+	return views.MovePage(ch, views.MoveModel{Task: t, To: c.QueryParam("to"), Agents: agents}), err
 }
 
 func (s *Server) cancelPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {

@@ -48,7 +48,14 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if ch.Pauses, err = s.svc.Pauses(ctx, a); err != nil {
 		return ch, err
 	}
-	ch.Nav = views.NavCounts{Inbox: o.Inbox, Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
+	if ch.Views, err = s.svc.SavedViews(ctx, a); err != nil {
+		return ch, err
+	}
+	off, err := s.svc.Snoozed(ctx, a)
+	if err != nil {
+		return ch, err
+	}
+	ch.Nav = views.NavCounts{Inbox: max(0, o.Inbox-off.All()), Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
 	ch.Agents = navAgents(agents, o)
 	if s.opt.Scheduler != nil {
 		next := s.opt.Scheduler.NextTick()
@@ -64,7 +71,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	// A live part that fetches itself anew must not use up the sentence that
 	// the page after it is to show.
 	if c.Request().Header.Get("HX-Request") == "" {
-		ch.Flash = views.Flash{Text: s.takeFlash(c)}
+		ch.Flash = s.flashed(c)
 	}
 	return ch, nil
 }
@@ -75,6 +82,9 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	ch := views.Chrome{
 		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(), Gen: s.svc.Hub().Generation(), Path: c.Request().URL.RequestURI(),
 		CanWrite: a.May(task.Person), CanDecide: a.May(task.Decide), CanAdmin: a.May(task.Admin),
+	}
+	if b := c.FormValue("back"); b != "" {
+		ch.From = localPath(b)
 	}
 	if k, err := c.Cookie("theme"); err == nil && (k.Value == "light" || k.Value == "dark") {
 		ch.Theme = k.Value

@@ -174,6 +174,7 @@ func (s *Server) signIn(c echo.Context, u task.User) error {
 func (s *Server) flash(c echo.Context, format string, args ...any) {
 	if format != "" && c.Request().Header.Get("HX-Request") == "" && s.sessions.GetInt64(c.Request().Context(), keyUser) != 0 {
 		s.sessions.Put(c.Request().Context(), keyFlash, sprintf(format, args...))
+		s.dropMore(c)
 	}
 }
 

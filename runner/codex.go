@@ -15,7 +15,7 @@ import (
 type Codex struct {
 	Program           // Argv nil: codex
 	Network      bool // the sandbox that may write may reach the network too
-	AcceptWeaker bool // run agents that Codex cannot hold to their tools
+	AcceptWeaker bool // run agents that Codex cannot hold to their tools, or to a limit of cost
 }
 
 var _ Confiner = (*Codex)(nil)
@@ -73,6 +73,9 @@ func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) 
 	}
 	if weaker, refused := c.Weaker(spec.Plan.Tools); refused {
 		return permanently(weaker + " " + acceptWeaker), nil
+	}
+	if spec.Plan.Limits.MaxCostUSD > 0 && !c.AcceptWeaker {
+		return permanently("The limit of cost cannot be kept: Codex tells no cost. Give the agent max_tokens or max_turns instead of max_cost_usd, or set accept_weaker = true for this runner."), nil
 	}
 	vars := c.variables(filepath.Join(spec.Dir, "home", codexFolder), spec)
 	var talk *codexTalk

@@ -66,6 +66,20 @@ func TestCodexGoesOnFromAThread(t *testing.T) {
 	}
 }
 
+func TestCodexIsRefusedALimitOfCost(t *testing.T) {
+	spec := codexSpec(t)
+	spec.Plan.Limits.MaxCostUSD = 1
+	c := codexSays(lines(codexBegin, codexDone, codexEnd))
+	out, _ := playOut(t, c, spec)
+	wantState(t, out, task.RunFailed, task.PhaseError, "Give the agent max_tokens or max_turns instead of max_cost_usd, or set accept_weaker = true")
+	if !out.Permanent {
+		t.Error("it is tried again")
+	}
+	c.AcceptWeaker = true
+	out, _ = playOut(t, c, spec)
+	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+}
+
 func TestTurnsOfCodexAreCounted(t *testing.T) {
 	call := func(n int) string {
 		item := fmt.Sprintf(`"item":{"id":"i%d","type":"command_execution","command":"true","exit_code":0,"status":"completed"}}`, n)

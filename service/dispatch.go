@@ -253,8 +253,8 @@ func (s *Service) UnregisterStop(run task.ID) {
 func (s *Service) stopRun(run task.ID, cause error) {
 	s.mu.Lock()
 	cancel := s.stops[run]
-	if cancel == nil {
-		cancel = s.workerStops[run]
+	if held := s.workerStops[run]; cancel == nil && held != nil {
+		cancel = *held
 	}
 	s.mu.Unlock()
 	if cancel != nil {
@@ -278,20 +278,6 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 		}
 		t.topics = append(t.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
 		return nil
-	})
-}
-
-// RunSession notes the conversation of a run's program and the folder that
-// holds it, for the next start to go on from should this one be cut. Error:
-// stale lease.
-func (s *Service) RunSession(ctx context.Context, id task.ID, lease int64, session, folder string) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
-		if err != nil || len(session) > task.MaxSession {
-			return err
-		}
-		_, err = t.SetSession(r.ID, lease, session, folder)
-		return err
 	})
 }
 

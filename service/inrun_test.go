@@ -93,6 +93,37 @@ func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
 	})
 }
 
+func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
+	y := newYard(t, wakes, noApprove)
+	_, _, own := y.inRun("reviewer")
+	k, st, theirs := y.inRun("reviewer")
+	for name, call := range map[string]func() error{
+		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), own, k.ID, task.Patch{Priority: ptr(1)}); return err },
+		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), own, k.ID, "", 0); return err },
+		"cancel":   func() error { _, err := y.s.CancelTask(y.ctx(), own, k.ID, ""); return err },
+		"ask":      func() error { _, err := y.s.Notify(y.ctx(), own, k.ID, "?", true); return err },
+		"reassign": func() error {
+			_, err := y.s.Reassign(y.ctx(), own, "reviewer", []task.ID{k.ID}, "coder", "x")
+			return err
+		},
+		"complete and sign up": func() error {
+			_, err := y.s.CompleteAndSignup(y.ctx(), own, "reviewer", k.ID, "", 0)
+			return err
+		},
+		"cancel its run": func() error { _, err := y.s.CancelRun(y.ctx(), own, st.Run.ID, ""); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := call(); err == nil {
+				t.Error("it was allowed")
+			}
+			equal(t, "state", y.run(st.Run.ID).Status, task.RunRunning)
+		})
+	}
+	t.Run("its own run still may", func(t *testing.T) {
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), theirs, k.ID, "done", 0))
+	})
+}
+
 func TestTasksInsideARunNeedTheToolTask(t *testing.T) {
 	y := newYard(t)
 	t.Run("an agent without it creates nothing", func(t *testing.T) {

@@ -34,15 +34,30 @@ func (s *Service) Cards(ctx context.Context, a task.Actor, f task.TaskFilter) (P
 	return s.cards.get(s.hub.Generation(), s.Now(), f, func() (Page, error) { return s.openTasks(ctx, a, f, true) })
 }
 
-func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter, card bool) (p Page, err error) {
+// mayList checks what a filter asks for, but for its limit.
+func (s *Service) mayList(a task.Actor, f task.TaskFilter) error {
 	if err := s.allowed(a, task.Read); err != nil {
+		return err
+	}
+	switch {
+	case f.Label != "" && !task.ValidLabel(f.Label):
+		return task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
+	case f.Shown != "" && !f.Shown.Valid():
+		return task.FieldErrorf("status", "must be working, waiting, failed, idle or draft")
+	case f.Blocked != "" && f.Blocked != "yes" && f.Blocked != "no":
+		return task.FieldErrorf("blocked", "must be yes or no")
+	case f.Sort != "" && !slices.Contains(task.TaskSorts, f.Sort):
+		return task.FieldErrorf("sort", "must be id, title, agent, priority, age or changed")
+	}
+	return nil
+}
+
+func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter, card bool) (p Page, err error) {
+	if err := s.mayList(a, f); err != nil {
 		return p, err
 	}
 	if f.Limit < 1 || f.Limit > 500 {
 		return p, task.FieldErrorf("limit", "must be 1 to 500")
-	}
-	if f.Label != "" && !task.ValidLabel(f.Label) {
-		return p, task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
 	}
 	err = s.db.Read(ctx, func(rx *db.Rx) error {
 		p.Tasks, p.Next, err = rx.OpenTasks(f, card)
@@ -209,7 +224,7 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 			o.Active += l.Queued + l.Working
 			o.Open += l.Queued + l.Working + l.Drafts
 		}
-		waits, err := rx.InboxTotals(s.cfg.Attempts)
+		waits, err := rx.InboxTotals(0, s.cfg.Attempts)
 		if err != nil {
 			return o, err
 		}

@@ -51,3 +51,17 @@ func (s *Service) LeaseLost(ctx context.Context) ([]*task.Run, error) {
 func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error {
 	return s.FinishRun(ctx, r.ID, r.Lease, Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason})
 }
+
+// RunSession notes the conversation of a run's program and the folder that
+// holds it, for the next start to go on from should this one be cut. Error:
+// stale lease.
+func (s *Service) RunSession(ctx context.Context, id task.ID, lease int64, session, folder string) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		r, err := t.held(id, lease)
+		if err != nil || len(session) > task.MaxSession {
+			return err
+		}
+		_, err = t.SetSession(r.ID, lease, session, folder)
+		return err
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -85,16 +86,17 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 // report, stale lease.
 func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.Hold, wait time.Duration) (task.Beat, error) {
 	ctx = WithIdempotency(ctx, nil)
-	held := a.May(task.Carry) && wait > 0
+	beat, err := s.alive(ctx, a, id, h)
+	if err != nil || beat.Cancel || !a.May(task.Carry) || wait <= 0 {
+		return beat, err
+	}
+	// Only who holds the run may listen: anybody else would take the place of
+	// its worker.
 	told, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if held {
-		s.listenForStop(id, cancel)
-		defer s.forgetStop(id)
-	}
-	beat, err := s.alive(ctx, a, id, h)
-	if err != nil || beat.Cancel || !held {
-		return beat, err
+	defer s.listenForStop(id, cancel)()
+	if r, err := read(ctx, s, func(rx *db.Rx) (*task.Run, error) { return rx.Run(id) }); err != nil || r.Status != task.RunRunning || r.Lease != h.Lease {
+		return s.alive(ctx, a, id, h) // it was stopped before anybody listened
 	}
 	over := time.NewTimer(min(wait, task.MaxWait))
 	defer over.Stop()
@@ -134,20 +136,22 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 
 // listenForStop has cancel called when the run is stopped. Of two heartbeats
 // at a time the later one hears it; a run of this process is left alone, for
-// only workers listen.
-func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) {
+// only workers listen. The returned function ends it.
+func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) (forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.workerStops == nil {
-		s.workerStops = map[task.ID]context.CancelCauseFunc{}
+		s.workerStops = map[task.ID]*context.CancelCauseFunc{}
 	}
-	s.workerStops[run] = cancel
-}
-
-func (s *Service) forgetStop(run task.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.workerStops, run)
+	mine := &cancel
+	s.workerStops[run] = mine
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.workerStops[run] == mine {
+			delete(s.workerStops, run)
+		}
+	}
 }
 
 // ReportEvents adds events to a run's transcript. from is the number of the

@@ -90,8 +90,11 @@ func related(rx *db.Rx, a task.Actor, t *task.Task) error {
 			return err
 		}
 	}
-	if t.Owner == a.Name || t.CreatedBy == a.Name {
+	if t.CreatedBy == a.Name {
 		return nil
+	}
+	if t.Owner == a.Name {
+		return notAnothers(rx, a, t)
 	}
 	up, err := rx.Ancestors(t.ID)
 	if err != nil {
@@ -103,6 +106,32 @@ func related(rx *db.Rx, a task.Actor, t *task.Task) error {
 		}
 	}
 	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, t.ID)
+}
+
+// notAnothers keeps a run from the task that another run of its agent works
+// on, unless that stands below its own.
+func notAnothers(rx *db.Rx, a task.Actor, t *task.Task) error {
+	if a.RunID == 0 {
+		return nil
+	}
+	open, err := rx.OpenRun(t.ID)
+	if err != nil || open == nil || open.Status != task.RunRunning || open.ID == a.RunID {
+		return err
+	}
+	own, err := rx.Run(a.RunID)
+	if err != nil {
+		return err
+	}
+	up, err := rx.Ancestors(t.ID)
+	if err != nil {
+		return err
+	}
+	for _, p := range up {
+		if p.ID == own.TaskID {
+			return nil
+		}
+	}
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d works on task %d: a run of another task may not change it meanwhile", open.ID, t.ID)
 }
 
 func notAncestor(rx *db.Rx, a task.Actor, id task.ID) error {

@@ -49,6 +49,7 @@ type Config struct {
 	Backoff   func(attempt int) time.Duration
 	Workers   map[string][]string             // runners whose runs workers carry out, with the labels that a worker must offer
 	Webhooks  map[string]bool                 // runners whose receivers report over the API
+	Notify    []NotifyTarget                  // services outside that are told what waits
 	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
 }
 
@@ -106,6 +107,7 @@ type Service struct {
 	auth   *authState
 	loads  cached[Overview]
 	recent cached[recent]
+	doing  cached[map[task.ID]string]
 	cards  cardCache
 	pauses cached[task.Pauses]
 	flood  floodGate
@@ -113,10 +115,10 @@ type Service struct {
 	crew   crew
 
 	mu          sync.Mutex
-	stops       map[task.ID]context.CancelCauseFunc // running runs of this process
-	workerStops map[task.ID]context.CancelCauseFunc // those of workers, while a heartbeat of them is held
-	heard       map[task.ID]map[task.ID]bool        // run → tasks whose end it was told
-	wakeC       chan struct{}                       // a run may be startable
+	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
+	workerStops map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
+	heard       map[task.ID]map[task.ID]bool         // run → tasks whose end it was told
+	wakeC       chan struct{}                        // a run may be startable
 }
 
 // New makes the yard over an open database and an agents folder.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,40 @@ func TestHeldHeartbeatHearsOfTheEnd(t *testing.T) {
 		}
 		heard <- b
 	}()
+	must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, l.RunID, "Not now."))
+	equal(t, "beat", <-heard, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
+}
+
+func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
+	y := newYard(t, forGPU)
+	y.queueRuns("coder", 1)
+	l := y.lease("gpu")
+	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	ok(t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
+	heard := make(chan task.Beat, 1)
+	go func() {
+		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, time.Minute)
+		if err != nil {
+			t.Error(err)
+		}
+		heard <- b
+	}()
+	listens := func() bool {
+		y.s.mu.Lock()
+		defer y.s.mu.Unlock()
+		return y.s.workerStops[l.RunID] != nil
+	}
+	for !listens() {
+		runtime.Gosched()
+	}
+	other := task.Actor{Name: "worker:other", Role: task.RoleWorker, TokenID: 78}
+	for _, a := range []task.Actor{other, gpuBox} {
+		_, err := y.s.ReportAlive(y.ctx(), a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease + 1}, time.Minute)
+		refused(t, err, task.CodeStaleLease)
+	}
+	if !listens() {
+		t.Error("the worker of the run does not hear of its stop any more")
+	}
 	must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, l.RunID, "Not now."))
 	equal(t, "beat", <-heard, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
 }

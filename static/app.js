@@ -31,7 +31,8 @@
     box.append(el);
     setTimeout(() => el.remove(), bad ? 12000 : 6000);
   };
-  setTimeout(() => all(".toast:not(.bad)").forEach(el => el.remove()), 10000); // what the server said with the page
+  window.yard = { toast };
+  setTimeout(() => all(".toast:not(.bad, .stay)").forEach(el => el.remove()), 10000); // what the server said with the page
 
   // A problem answer is JSON or a full page; either way the person reads one sentence and the request id.
   const problem = xhr => {
@@ -83,15 +84,24 @@
   });
   addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));
 
+  // The browser's zone: days begin, and "tomorrow" is, where the person lives.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax`;
+
   const rows = () => all("[data-row]").filter(r => r.offsetParent);
   const focusRow = step => {
     const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
     const r = list[Math.max(0, Math.min(list.length - 1, at + step))];
     if (r) (r.matches("a") ? r : q(".ttl a, a.ttl, .tick", r) || q("a", r))?.focus();
   };
-  const follow = s => { const a = q(s); if (a) a.click(); };
+  // What a row offers is for the row that has the focus.
+  const follow = s => {
+    const row = document.activeElement?.closest("[data-row]"), a = row && q(s, row) || all(s).find(e => !e.closest("[data-row]"));
+    if (a) a.click();
+  };
   const keys = {
     j: () => focusRow(1), k: () => focusRow(-1), c: () => follow("[data-new-task]"), m: () => follow("[data-key-move]"),
+    x: () => follow("[data-pick]"), z: () => follow("[data-undo]"), "+": () => follow("[data-key-up]"), "-": () => follow("[data-key-down]"),
     e: () => follow("[data-key-edit]"), a: () => follow("[data-approve]"), r: () => follow("[data-reject]"),
   };
   document.addEventListener("keydown", e => {

@@ -55,10 +55,6 @@ func URL(name string) string {
 	return Prefix + name + "?v=" + h
 }
 
-// Hash returns the hash that the address of a file carries, or "" where there
-// is no such file.
-func Hash(name string) string { return hashes[name] }
-
 // ContentType returns the media type of a file by its name. The system's own
 // table is not asked, so that every machine answers the same.
 func ContentType(name string) string {

@@ -75,7 +75,7 @@ func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
 	}
 	for _, m := range found {
 		name, ok := strings.CutPrefix(string(m[1]), Prefix)
-		if !ok || Hash(name) == "" {
+		if !ok || hashes[name] == "" {
 			t.Errorf("%s is not a served file", m[1])
 		}
 	}

@@ -26,6 +26,7 @@ const (
 	MaxNesting    = 10        // subtasks below subtasks
 	MaxBatch      = 50        // tasks of one signup
 	MaxReassign   = 500       // tasks of one reassign
+	MaxBulk       = 1000      // tasks of one act on many
 	MaxReason     = 2000      // characters of a reason
 	MaxSummaryRun = 8000      // characters of a run's result, about 2,000 tokens
 )

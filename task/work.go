@@ -69,7 +69,8 @@ func (w *Work) Paths() []string {
 }
 
 // Patch is the whole unified diff, at most MaxDiff bytes of lines and their
-// headers. Names that a program might misread are quoted.
+// headers. Names that a program might misread are quoted, and characters that
+// reorder or hide others replaced.
 func (w *Work) Patch() string {
 	var b strings.Builder
 	for _, f := range w.Files {
@@ -94,7 +95,16 @@ func (w *Work) Patch() string {
 	if w.Note != "" {
 		fmt.Fprintf(&b, "# %s\n", strings.ReplaceAll(w.Note, "\n", " "))
 	}
-	return b.String()
+	return strings.Map(upright, b.String())
+}
+
+// upright replaces what would reorder or hide the characters around it.
+func upright(r rune) rune {
+	switch {
+	case r == 0x061c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff:
+		return '\uFFFD'
+	}
+	return r
 }
 
 // quotePath writes a name on one line, so that it cannot be taken for another.

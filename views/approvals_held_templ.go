@@ -86,7 +86,7 @@ func heldToast(c Chrome) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = undoForm(c, c.Held).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = heldUndo(c, c.Held).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -103,8 +103,8 @@ func heldToast(c Chrome) templ.Component {
 	})
 }
 
-// undoForm takes decisions back.
-func undoForm(c Chrome, held []task.Run) templ.Component {
+// heldUndo takes decisions back.
+func heldUndo(c Chrome, held []task.Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

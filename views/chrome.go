@@ -18,6 +18,7 @@ type Chrome struct {
 	FormToken string // goes into every form as _token
 	Nav       NavCounts
 	Agents    []NavAgent
+	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
 	Theme     string      // "light", "dark" or "" for the browser's wish
@@ -29,6 +30,7 @@ type Chrome struct {
 	Now       task.Time
 	Gen       uint64 // changes so far; the live stream compares it with its own
 	Path      string // path and query of this page; live parts refetch it
+	From      string // the page that asked for this one, where it said so; its form leads there
 }
 
 // NavCounts are the numbers of the navigation.
@@ -55,8 +57,10 @@ type SchedulerLine struct {
 
 // Flash is what the last act says on the next page.
 type Flash struct {
-	Text string
-	Bad  bool
+	Text    string
+	Bad     bool
+	Skipped []string // what an act on many left as it was, and why
+	Undo    *Undo    // takes the act back
 }
 
 // title returns the tab's title: what waits for a person stands first.
@@ -84,6 +88,14 @@ func (c Chrome) current(path string) templ.Attributes {
 		return templ.Attributes{"aria-current": "page"}
 	}
 	return nil
+}
+
+// wayBack is where somebody came from, else the page given.
+func (c Chrome) wayBack(to string) string {
+	if c.From != "" {
+		return c.From
+	}
+	return to
 }
 
 // Live gives the attributes of a part that refetches itself when one of its

@@ -77,6 +77,7 @@ func poisoned[M any](change ...func(*M)) M {
 func hostileChrome() views.Chrome {
 	c := poisoned[views.Chrome]()
 	c.Role, c.Path, c.Theme, c.FormToken = task.RoleAdmin, "/x?q="+evil, "dark", "tok"
+	c.Flash.Undo.Action = "/tasks/7/move"
 	c.Pauses = append(task.Pauses{{By: evil, Reason: evil, Since: someTime}}, c.Pauses...)
 	return c
 }
@@ -108,21 +109,28 @@ func hostilePages() map[string]templ.Component {
 		"approvals approved": views.ApprovalsPage(c, poisoned(decided("approved"))),
 		"approvals held":     views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.Run.Held = &task.Held{By: evil, Reason: evil} })),
 		"approvals denied":   views.ApprovalsPage(c, poisoned(decided("denied"))),
-		"runs":               views.RunsPage(c, poisoned[views.RunsModel]()),
-		"history":            views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
-		"agents":             views.AgentsPage(c, poisoned[views.AgentsModel]()),
-		"agent":              views.AgentPage(c, poisoned[views.AgentModel]()),
-		"agent editor":       views.AgentEditPage(c, poisoned[views.AgentEditModel]()),
-		"agent editor, old":  views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New = false })),
-		"scheduler":          views.SchedulerPage(c, poisoned[views.SchedulerModel]()),
-		"inbox":              views.InboxPage(c, poisoned[views.InboxModel]()),
-		"pause":              views.PausePage(c, poisoned[views.PauseModel]()),
-		"stop":               views.StopPage(c, poisoned[views.StopModel]()),
-		"profile":            views.ProfilePage(c, poisoned[views.ProfileModel]()),
-		"people":             views.PeoplePage(c, poisoned[views.PeopleModel]()),
-		"tokens":             views.TokensPage(c, poisoned[views.TokensModel]()),
-		"line of a run":      views.RunLinePage(c, poisoned[views.RunLineModel]()),
-		"about":              views.AboutPage(c, poisoned[views.AboutModel]()),
+		"queues": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) {
+			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", views.GlyphFail
+		})),
+		"queues list":       views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Filter.View = "list" })),
+		"tasks":             views.TasksPage(c, poisoned[views.TasksModel]()),
+		"views":             views.ViewsPage(c, poisoned[views.ViewsModel]()),
+		"bulk":              views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),
+		"runs":              views.RunsPage(c, poisoned[views.RunsModel]()),
+		"history":           views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
+		"agents":            views.AgentsPage(c, poisoned[views.AgentsModel]()),
+		"agent":             views.AgentPage(c, poisoned[views.AgentModel]()),
+		"agent editor":      views.AgentEditPage(c, poisoned[views.AgentEditModel]()),
+		"agent editor, old": views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New = false })),
+		"scheduler":         views.SchedulerPage(c, poisoned[views.SchedulerModel]()),
+		"inbox":             views.InboxPage(c, poisoned[views.InboxModel]()),
+		"pause":             views.PausePage(c, poisoned[views.PauseModel]()),
+		"stop":              views.StopPage(c, poisoned[views.StopModel]()),
+		"profile":           views.ProfilePage(c, poisoned[views.ProfileModel]()),
+		"people":            views.PeoplePage(c, poisoned[views.PeopleModel]()),
+		"tokens":            views.TokensPage(c, poisoned[views.TokensModel]()),
+		"about":             views.AboutPage(c, poisoned[views.AboutModel]()),
+		"line of a run":     views.RunLinePage(c, poisoned[views.RunLineModel]()),
 	}
 	for _, s := range task.States {
 		list["run "+s.String()] = views.RunPage(c, poisoned(func(m *views.RunModel) {

@@ -108,16 +108,21 @@ func writeDiffLine(w io.Writer, line string) error {
 	}
 	end := "</span>"
 	if windows {
-		end = `<span class="hid" title="The line ends as on Windows">␍</span></span>`
+		end = `<span class="hid" title="The line ends as on Windows">‹U+000D›</span></span>`
 	}
 	_, err := io.WriteString(w, end+"\n")
 	return err
 }
 
+// oneLine shows the ends of lines in a name.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", "‹U+000A›", "\t", "‹U+0009›").Replace(s)
+}
+
 // visibleName is a name in an attribute, with what would hide in it named.
 func visibleName(s string) string {
 	var b strings.Builder
-	for _, seg := range VisibleText(s) {
+	for _, seg := range VisibleText(oneLine(s)) {
 		b.WriteString(seg.Text)
 	}
 	return b.String()

@@ -42,7 +42,8 @@ var eventWords = map[string]string{
 	task.EvStepsReplaced: "rewrote the steps", task.EvStepUpdated: "changed", task.EvSubtaskCreated: "delegated",
 	task.EvResourceAdded: "added a link", task.EvResourceGone: "removed a link", task.EvTaskStuck: "marked it stuck after repeated failures",
 	task.EvTaskImported: "imported this task", task.EvTodoImported: "imported a todo list",
-	task.EvAcknowledged: "acknowledged a notice", task.EvYardPaused: "paused the yard", task.EvYardResumed: "resumed the yard",
+	task.EvAcknowledged: "acknowledged a notice", task.EvUnacknowledged: "took the acknowledgment of a notice back",
+	task.EvSnoozed: "snoozed it for themselves", task.EvWoken: "showed again what was snoozed", task.EvYardPaused: "paused the yard", task.EvYardResumed: "resumed the yard",
 	task.EvYardStopped: "stopped everything", task.EvAgentPaused: "paused the agent", task.EvAgentResumed: "resumed the agent",
 	task.EvWakeSkipped: "skipped a wake", task.EvRunApproved: "approved a run", task.EvRunDenied: "rejected a run",
 	task.EvRunHeld: "decided on a run, and may still take it back", task.EvRunUndone: "took a decision on a run back",
@@ -50,6 +51,7 @@ var eventWords = map[string]string{
 	task.EvPermitAsked: "asked for permission before a tool call", task.EvPermitAllowed: "allowed a tool call",
 	task.EvPermitDenied: "denied a tool call", task.EvPermitExpired: "let a permission expire",
 	task.EvTodoPushed: "added to a todo list", task.EvTodoPopped: "took from a todo list",
+	task.EvViewSaved: "saved a view", task.EvViewRenamed: "renamed a view", task.EvViewDeleted: "deleted a view",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "noted that one more run follows",
 	task.EvRunFiles: "left changed files behind",
 }

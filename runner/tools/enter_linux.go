@@ -6,7 +6,6 @@ import (
 	"os"
 	"syscall"
 
-
 	"taskyard/runner/confine"
 	"taskyard/runner/tree"
 )

@@ -128,7 +128,7 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 		s := open(t, Options{Run: 1, Origin: 1, Dir: t.TempDir(), Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }})
 		write(t, s.folder, map[string]string{"a-hunter2": "key=hunter2\r\n\x1b[2Jgone\xff\n"})
 		w := s.Close(t.Context())
-		same(t, "the patch", w.Patch(), "diff --git a/a-[redacted] b/a-[redacted]\n--- /dev/null\n+++ b/a-[redacted]\n@@ -0,0 +1,2 @@\n+key=[redacted]\r\n+␛[2Jgone\uFFFD")
+		same(t, "the patch", w.Patch(), "diff --git a/a-[redacted] b/a-[redacted]\n--- /dev/null\n+++ b/a-[redacted]\n@@ -0,0 +1,2 @@\n+key=[redacted]\r\n+^[[2Jgone\uFFFD")
 	})
 }
 

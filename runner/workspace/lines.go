@@ -59,13 +59,7 @@ func (l *list) add(path string, change task.Change, before, after side, note str
 }
 
 func (l *list) name(path string) string {
-	s := strings.Map(func(r rune) rune {
-		if r == '\r' {
-			return '␍'
-		}
-		return r
-	}, printable(l.redact(path)))
-	return cut(s, task.MaxFilePath)
+	return cut(strings.ReplaceAll(printable(l.redact(path)), "\r", "^M"), task.MaxFilePath)
 }
 
 // fill compares the lines of a file, or says why it does not.
@@ -113,10 +107,9 @@ func printable(s string) string {
 		switch {
 		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"), !control(r):
 			b.WriteRune(r)
-		case r < 0x20:
-			b.WriteRune(0x2400 + r) // the symbol of it
-		case r == 0x7f:
-			b.WriteRune('␡')
+		case r <= 0x7f: // ^[, as terminals write it
+			b.WriteRune('^')
+			b.WriteRune(r ^ 0x40)
 		default:
 			b.WriteRune(utf8.RuneError)
 		}

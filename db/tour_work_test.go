@@ -1,0 +1,24 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// work tells twice what a run left, and reads it.
+func work(t *testing.T, s *service.Service, st *service.Start) {
+	ctx := context.Background()
+	left := &task.Work{Total: 1, Files: []task.FileChange{{Path: "a", Change: task.FileAdded, Added: 1, Diff: "+a\n"}}}
+	for range 2 {
+		ok(t, s.RecordWork(ctx, st.Run.ID, st.Run.Lease, left))
+	}
+	for _, lines := range []bool{true, false} {
+		must[*task.Work](t)(s.Work(ctx, admin, st.Run.ID, lines))
+	}
+	again := *st.Run
+	again.RetryOf = again.ID
+	must[task.ID](t)(s.FirstTry(ctx, &again))
+}

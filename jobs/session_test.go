@@ -1,0 +1,64 @@
+package jobs
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// talks has a flight tell its conversation, as its runner does.
+func (f *flight) talks(session string) { f.sink.(runner.SessionKeeper).Session(session) }
+
+func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
+	t.Parallel()
+	soon := service.Config{Backoff: func(int) time.Duration { return 0 }}
+	for _, tt := range []struct {
+		name string
+		cut  func(y *yard, f *flight)
+		goes bool
+	}{
+		{"after a stop", func(y *yard, _ *flight) { y.end(); y.start() }, true},
+		{"when its server was lost", func(y *yard, f *flight) {
+			r := y.run(f.RunID)
+			if err := y.svc.LoseRun(context.Background(), r, "gone"); err != nil {
+				t.Fatal(err)
+			}
+			f.land(stoppedOr(f))
+		}, true},
+		{"not after a failure of its own", func(_ *yard, f *flight) { f.fail() }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			y := newYard(t, setup{cfg: soon})
+			y.create("coder")
+			f := y.next()
+			if f.Session != "" || f.Former != "" {
+				t.Errorf("the first goes on from %q in %q", f.Session, f.Former)
+			}
+			f.talks("conversation")
+			tt.cut(y, f)
+			again := y.next()
+			if goes := again.Session == "conversation" && again.Former == f.Dir && again.Dir == f.Dir; goes != tt.goes {
+				t.Errorf("it goes on from %q in %s; before it was in %s", again.Session, again.Dir, f.Dir)
+			}
+			if !tt.goes && (again.Session != "" || again.Former != "" || again.Dir == f.Dir || filepath.Dir(again.Dir) != filepath.Dir(f.Dir)) {
+				t.Errorf("it begins anew with %q from %q in %s", again.Session, again.Former, again.Dir)
+			}
+			again.complete()
+			y.awaitRun(again.RunID, "completed/ended")
+		})
+	}
+}
+
+// stoppedOr is how a flight ends whose run was ended behind its back.
+func stoppedOr(f *flight) runner.Outcome {
+	if f.ctx.Err() != nil {
+		return stoppedBy(f)
+	}
+	return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "too late"}
+}

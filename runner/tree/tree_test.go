@@ -1,0 +1,119 @@
+//go:build linux
+
+package tree
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The test binary plays a process that confines itself.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "__confined" {
+		confined()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// confined tells what it has left once it has confined itself, and what a
+// shell has that it starts.
+func confined() {
+	restore := Yield()
+	if err := (Limits{FileSize: 1 << 20, OpenFiles: 64, CPUSeconds: 77}).Set(); err != nil {
+		fmt.Println(err)
+	}
+	if err := Alone(); err != nil {
+		fmt.Println(err)
+	}
+	_ = unix.Exec("/bin/sh", []string{"sh", "-c", `ulimit -f; ulimit -n; ulimit -t; ulimit -c; cat /proc/self/oom_score_adj; grep NoNewPrivs /proc/self/status
+kill -0 $PPID && echo reaches its parent; cat /proc/$PPID/environ >/dev/null && echo reads its parent; nice`}, os.Environ())
+	restore()
+}
+
+func TestWhatAProgramGets(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "__confined")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got := strings.Join(strings.Fields(string(out)), " ")
+	// ulimit counts files in blocks of 512 bytes.
+	if want := "2048 64 77 0 1000 NoNewPrivs: 1"; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " 10") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	version, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if int(version) >= signalLandlock && strings.Contains(got, "parent") {
+		t.Errorf("it reaches other programs: %q", got)
+	}
+}
+
+// brood starts a shell with a child that holds 40 MB for itself.
+func brood(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", `x=$(head -c 40000000 /dev/zero | tr '\0' x); sleep 600 & echo ready; wait`)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		KillOnce(func() []Proc { return Below(os.Getpid()) })
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+}
+
+func TestCensus(t *testing.T) {
+	brood(t)
+	for _, tt := range []struct {
+		name   string
+		census Census
+		want   string
+	}{
+		{"no limit is passed by nobody", Census{}, ""},
+		{"wide limits are kept", Census{Processes: 100, Memory: 4 << 30}, ""},
+		{"too many processes", Census{Processes: 1}, "more than 1 processes at one time"},
+		{"too much memory", Census{Memory: 32 << 20}, "more than 32 MiB of memory"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.census.Look(); got != tt.want {
+				t.Errorf("it tells %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("a look between two whole ones is cheap", func(t *testing.T) {
+		c := Census{Processes: 1, last: time.Now()}
+		var info unix.Sysinfo_t
+		if err := unix.Sysinfo(&info); err != nil {
+			t.Fatal(err)
+		}
+		c.threads = info.Procs
+		if got := c.Look(); got != "" {
+			t.Errorf("it looked: %q", got)
+		}
+	})
+	if MostMemory() < 64<<20 {
+		t.Errorf("the most is %d bytes", MostMemory())
+	}
+}
+
+func TestStraysAreFoundOnlyWhereTheyAreAdopted(t *testing.T) {
+	brood(t)
+	if got := Strays(); got != nil {
+		t.Errorf("a process that adopts nobody found %v", got)
+	}
+}

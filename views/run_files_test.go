@@ -1,0 +1,76 @@
+package views_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// runPage draws the page of an ended run that left this.
+func runPage(t *testing.T, w *task.Work) string {
+	t.Helper()
+	var b bytes.Buffer
+	m := views.RunModel{Run: task.Run{ID: 7, TaskID: 3, Status: task.RunCompleted, Phase: task.PhaseEnded}, Work: w}
+	if err := views.RunPage(views.Chrome{Role: task.RoleAdmin, Path: "/runs/7"}, m).Render(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestChangedFilesOfARun(t *testing.T) {
+	file := func(path, diff string) task.FileChange {
+		return task.FileChange{Path: path, Change: task.FileModified, Added: 1, Removed: 1, Diff: diff}
+	}
+	tests := []struct {
+		name string
+		work *task.Work
+		has  []string
+		not  []string
+	}{
+		{"nothing stands there when nobody looked", nil, nil, []string{"Changed files"}},
+		{"no changes are said to be none", &task.Work{}, []string{"Changed files", "It changed no files."}, []string{"Diff as text"}},
+		{"what could not be compared is not said to be unchanged", &task.Work{Note: "More than 50,000 files"}, []string{"More than 50,000 files"}, []string{"It changed no files"}},
+		{
+			"lines stand by sign and class, escaped, with what hides marked",
+			&task.Work{Total: 1, Files: []task.FileChange{file("a\n<b>\u202e.go", "@@ -1 +1 @@\n-old<i>\n+new\u202e\r\n \n")}},
+			[]string{
+				`<span class="hk">@@ -1 +1 @@</span>`, `<span class="del">-old&lt;i&gt;</span>`, `<span class="add">+new<span class="hid"`, "‹U+000D›", "<span> </span>",
+				"a‹U+000A›&lt;b&gt;", `href="/runs/7/diff"`, `aria-label="Change of a‹U+000A›&lt;b&gt;‹U+202E›.go"`,
+			},
+			[]string{"<i>", "<b>\u202e", "\u202e"},
+		},
+		{
+			"a branch is told with the commands that take it over, quoted for a shell",
+			&task.Work{Total: 1, Branch: "taskyard/run-7", Repository: "/srv/it's here", Files: []task.FileChange{file("a", "+x\n")}},
+			[]string{"taskyard/run-7", `git -C &#39;/srv/it&#39;\&#39;&#39;s here&#39; merge taskyard/run-7`},
+			nil,
+		},
+		{"files that are not named are counted", &task.Work{Total: 5, Files: []task.FileChange{file("a", "")}}, []string{"4 more files are not named"}, nil},
+		{"long diffs are cut", &task.Work{Total: 1, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1500))}}, []string{"500 more lines stand in the diff as text"}, nil},
+		{
+			"so are many of them",
+			&task.Work{Total: 6, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1000)), file("b", strings.Repeat("+x\n", 1000)), file("c", strings.Repeat("+x\n", 1000)), file("d", strings.Repeat("+x\n", 990)), file("e", strings.Repeat("+x\n", 12)), file("f", "+last\n")}},
+			[]string{"2 more lines stand", "its lines stand in the diff as text"},
+			[]string{"+last"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			page := runPage(t, tt.work)
+			for _, s := range tt.has {
+				if !strings.Contains(page, s) {
+					t.Errorf("%q is missing", s)
+				}
+			}
+			for _, s := range tt.not {
+				if strings.Contains(page, s) {
+					t.Errorf("%q stands there", s)
+				}
+			}
+		})
+	}
+}
