@@ -97,9 +97,12 @@ func (s *Server) routes() {
 
 		{"GET", "/approvals", task.Read, page(s.approvalsPage)},
 		{"GET", "/approvals/:id", task.Read, page(s.approvalPage)},
+		{"POST", "/approvals/approve", task.Decide, s.approveMany},
+		{"POST", "/approvals/undo", task.Decide, s.undoDecisions},
 		{"GET", "/runs", task.Read, page(s.runsPage)},
 		{"GET", "/runs/:id", task.Read, page(s.runPage)},
 		{"GET", "/runs/:id/transcript", task.Read, s.transcript},
+		{"GET", "/runs/:id/lines/:line", task.Read, page(s.runLine)},
 		{"GET", "/runs/:id/diff", task.Read, s.diff},
 		{"POST", "/runs/:id/approve", task.Decide, s.approveRun},
 		{"POST", "/runs/:id/deny", task.Decide, s.denyRun},

@@ -52,6 +52,8 @@ const (
 	EvTaskImported   = "task.imported"
 	EvTodoImported   = "todo.imported"
 	EvRunCreated     = "run.created"
+	EvRunHeld        = "run.decision_held"
+	EvRunUndone      = "run.decision_undone"
 	EvRunApproved    = "run.approved"
 	EvRunDenied      = "run.denied"
 	EvRunExpired     = "run.approval_expired"
