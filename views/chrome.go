@@ -23,9 +23,10 @@ type Chrome struct {
 	Pauses    task.Pauses // what is paused now
 	Theme     string      // "light", "dark" or "" for the browser's wish
 	Flash     Flash
-	CanWrite  bool // may create and change tasks
-	CanDecide bool // may decide approvals
-	CanAdmin  bool // may change agents, people, tokens, settings
+	Held      []task.Run // decisions of this person that may still be taken back
+	CanWrite  bool       // may create and change tasks
+	CanDecide bool       // may decide approvals
+	CanAdmin  bool       // may change agents, people, tokens, settings
 	Now       task.Time
 	Gen       uint64 // changes so far; the live stream compares it with its own
 	Path      string // path and query of this page; live parts refetch it
