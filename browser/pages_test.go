@@ -32,6 +32,21 @@ func (s *sample) pages() []shown {
 			b.keys("jm")
 			b.wait(`document.querySelector("#act-dialog[open]")`)
 		}},
+		{"palette", "/queues", func(b *tab) { b.chord("k") }},
+		{"palette-found", path(s.limiter, ""), func(b *tab) {
+			b.chord("k")
+			b.insert("re")
+			b.wait(`document.querySelectorAll("#pal-list small").length > 1`)
+		}},
+		{"palette-none", "/tasks", func(b *tab) {
+			b.chord("k")
+			b.insert("nothing fits this")
+			b.see("Nothing fits.")
+		}},
+		{"keys", "/queues", func(b *tab) { b.keys("?") }},
+		{"search", "/search", nil},
+		{"search-found", "/search?q=the", nil},
+		{"search-empty", "/search?q=nothing+fits+this", nil},
 		{"queues-toast", "/queues", func(b *tab) {
 			b.keys("j+")
 			b.see("Priority of #")

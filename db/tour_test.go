@@ -213,6 +213,9 @@ func views(t *testing.T, s *service.Service, a task.Actor) {
 	must[task.SavedView](t)(s.RenameView(ctx, a, v.ID, "Yours"))
 	must[[]task.SavedView](t)(s.SavedViews(ctx, a))
 	must[task.SavedView](t)(s.DeleteView(ctx, a, v.ID))
+	ok(t, s.SetPreference(ctx, a, task.PrefKeys, "off"))
+	must[task.Preferences](t)(s.Preferences(ctx, a))
+	ok(t, s.SetPreference(ctx, a, task.PrefKeys, ""))
 }
 
 // lists asks for each list with each filter, and with all of them.

@@ -51,6 +51,11 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if ch.Views, err = s.svc.SavedViews(ctx, a); err != nil {
 		return ch, err
 	}
+	prefs, err := s.svc.Preferences(ctx, a)
+	if err != nil {
+		return ch, err
+	}
+	ch.KeysOff = prefs[task.PrefKeys] == "off"
 	off, err := s.svc.Snoozed(ctx, a)
 	if err != nil {
 		return ch, err

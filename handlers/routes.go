@@ -65,6 +65,7 @@ func (s *Server) routes() {
 		{"GET", "/tasks", task.Read, page(s.tasksPage)},
 		{"GET", "/tasks/bulk", task.Person, page(s.bulkPage)},
 		{"POST", "/tasks/bulk", task.Person, s.postBulk},
+		{"GET", "/search", task.Read, page(s.searchPage)},
 		{"GET", "/views", task.Read, page(s.viewsPage)},
 		{"POST", "/views", task.Read, s.saveView},
 		{"POST", "/views/:id/rename", task.Read, s.renameView},
@@ -136,6 +137,7 @@ func (s *Server) routes() {
 
 		{"GET", "/settings", task.Read, page(s.profilePage)},
 		{"POST", "/settings/theme", task.SignedIn, s.setTheme},
+		{"POST", "/settings/keys", task.SignedIn, s.setKeys},
 		{"POST", "/settings/password", task.SignedIn, s.changePassword},
 		{"POST", "/settings/signout", task.SignedIn, s.signOutEverywhere},
 		{"GET", "/settings/people", task.Admin, page(s.peoplePage)},

@@ -80,6 +80,7 @@ const (
 	EvViewSaved      = "view.saved"
 	EvViewRenamed    = "view.renamed"
 	EvViewDeleted    = "view.deleted"
+	EvPreference     = "preference.set"
 	EvTodoPushed     = "todo.pushed"
 	EvTodoPopped     = "todo.popped"
 	EvUserCreated    = "user.created"

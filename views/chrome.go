@@ -21,6 +21,7 @@ type Chrome struct {
 	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
+	KeysOff   bool        // this person wants no single-key shortcuts
 	Theme     string      // "light", "dark" or "" for the browser's wish
 	Flash     Flash
 	Held      []task.Run // decisions of this person that may still be taken back
@@ -74,6 +75,14 @@ func (c Chrome) title(title string) string {
 
 // generation is the number of changes as the page carries it.
 func generation(c Chrome) string { return strconv.FormatUint(c.Gen, 10) }
+
+// keys says whether single keys do anything, as scripts read it.
+func (c Chrome) keys() string {
+	if c.KeysOff {
+		return "off"
+	}
+	return "on"
+}
 
 // path returns the address of this page without its query.
 func (c Chrome) path() string {

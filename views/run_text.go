@@ -52,7 +52,7 @@ var eventWords = map[string]string{
 	task.EvPermitAsked: "asked for permission before a tool call", task.EvPermitAllowed: "allowed a tool call",
 	task.EvPermitDenied: "denied a tool call", task.EvPermitExpired: "let a permission expire",
 	task.EvTodoPushed: "added to a todo list", task.EvTodoPopped: "took from a todo list",
-	task.EvViewSaved: "saved a view", task.EvViewRenamed: "renamed a view", task.EvViewDeleted: "deleted a view",
+	task.EvViewSaved: "saved a view", task.EvViewRenamed: "renamed a view", task.EvViewDeleted: "deleted a view", task.EvPreference: "changed a preference of their own",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "noted that one more run follows",
 	task.EvRunFiles: "left changed files behind",
 }

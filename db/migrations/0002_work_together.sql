@@ -143,6 +143,13 @@ CREATE TABLE saved_views (
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX saved_views_name ON saved_views (user_id, name COLLATE NOCASE);
+-- What people chose for themselves; what is not here is as it comes.
+CREATE TABLE preferences (
+  user_id INTEGER NOT NULL REFERENCES users (id),
+  name    TEXT NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 40),
+  value   TEXT NOT NULL CHECK (octet_length(value) BETWEEN 1 AND 200),
+  PRIMARY KEY (user_id, name)
+) STRICT, WITHOUT ROWID;
 -- What a person does not want to see in their inbox until a moment. ref is the
 -- question's or the notice's message, the run, or the task; mark tells one
 -- cause from the next: the permission, the failed run, the blockers lost.
