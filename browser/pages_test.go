@@ -63,6 +63,20 @@ func (s *sample) pages() []shown {
 		{"tasks", "/tasks", nil},
 		{"task", path(s.limiter, ""), nil},
 		{"task-menu", path(s.limiter, ""), func(b *tab) { b.click("#task-menu summary") }},
+		{"task-step", path(s.limiter, "?step=2"), nil},
+		{"task-fields", path(s.limiter, ""), func(b *tab) {
+			for _, f := range []string{"title", "description", "owner", "priority", "labels", "blockers"} {
+				b.click("#edit-" + f + " > summary")
+			}
+			b.click("button|Preview")
+			b.wait(`document.querySelector("#preview .card")`)
+		}},
+		{"task-transcript", path(s.limiter, "?tab=transcript"), nil},
+		{"task-runs", path(s.limiter, "?tab=runs"), nil},
+		{"task-links", path(s.limiter, "?tab=links"), func(b *tab) { b.click(".ed-l summary") }},
+		{"task-subtasks", path(s.ship, "?tab=subtasks"), nil},
+		{"task-timeline", path(s.limiter, ""), func(b *tab) { b.click(".data summary") }},
+		{"follow-up", "/tasks/new?follow=" + s.canceled.String(), nil},
 		{"task-question", path(s.question, ""), nil},
 		{"task-failed", path(s.failed, ""), nil},
 		{"task-blocked", path(s.waits, ""), nil},

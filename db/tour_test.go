@@ -27,7 +27,7 @@ var (
 func tour(t *testing.T) {
 	d := dbtest.New(t)
 	dir := t.TempDir()
-	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_tokens_per_day: 1000000\n---\nWork.\n"
+	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
 	ok(t, os.WriteFile(filepath.Join(dir, "coder.md"), []byte(text), 0o600))
 	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
 	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
@@ -95,7 +95,7 @@ func tasks(t *testing.T, s *service.Service) {
 	must[task.Inbox](t)(s.Inbox(ctx, admin))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
-	must[service.TaskPage](t)(s.TaskPage(ctx, admin, sub.ID))
+	taskPages(t, s, k.ID, sub.ID)
 	waits(t, s)
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
@@ -150,6 +150,7 @@ func runs(t *testing.T, s *service.Service) {
 		must[task.UsageReport](t)(s.Usage(ctx, admin, by, 0, 0))
 	}
 	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
+	transcripts(t, s, st.Run)
 	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))
 	st = start()
@@ -157,6 +158,7 @@ func runs(t *testing.T, s *service.Service) {
 	must[*task.Task](t)(s.CompleteTask(ctx, admin, k.ID, "done", 0))
 	create(t, s, agent, task.New{})
 	waiting := must[[]*task.Run](t)(s.Waiting(ctx, admin))
+	heldDecisions(t, s, waiting[0].ID)
 	must[*task.Run](t)(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
@@ -301,6 +303,7 @@ func rest(t *testing.T, d *db.DB) {
 		_ = must[int](t)(rx.OpenCount(""))
 		_ = must[string](t)(rx.Definition("x"))
 		_ = must[int](t)(rx.CheckChain())
+		_ = must[[]*task.Run](t)(rx.HeldDue(1))
 		return nil
 	}))
 }

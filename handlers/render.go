@@ -66,6 +66,13 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		next := s.opt.Scheduler.NextTick()
 		ch.Scheduler = views.SchedulerLine{On: next != 0, NextTick: next}
 	}
+	if ch.CanDecide {
+		held, err := s.svc.Held(ctx, a)
+		if err != nil {
+			return ch, err
+		}
+		ch.Held = values(held)
+	}
 	// A live part that fetches itself anew must not use up the sentence that
 	// the page after it is to show.
 	if c.Request().Header.Get("HX-Request") == "" {

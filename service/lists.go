@@ -118,56 +118,6 @@ func (s *Service) LastEvent(ctx context.Context) (task.ID, error) {
 	return read(ctx, s, func(rx *db.Rx) (task.ID, error) { return rx.LastEventID() })
 }
 
-// TaskPage is all that the page of a task shows.
-type TaskPage struct {
-	Task      *task.Task
-	Subtasks  []*task.Task
-	Ancestors []*task.Task // from the root down
-	Runs      []*task.Run
-	Events    []task.Event
-	OpenRun   *task.Run
-	Blockers  []*task.Task // must be done first, those done by now too
-	Blocks    []*task.Task // wait for this one, or did
-	Why       []task.Reason
-}
-
-// TaskPage reads a task with everything around it in one snapshot.
-func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p TaskPage, err error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return p, err
-	}
-	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if p.Task, err = rx.Task(id); err != nil {
-			return err
-		}
-		if p.Ancestors, err = rx.Ancestors(id); err != nil {
-			return err
-		}
-		slices.Reverse(p.Ancestors)
-		if p.Subtasks, err = rx.Family(id, 200); err != nil {
-			return err
-		}
-		if p.Runs, err = rx.Runs(task.RunFilter{TaskID: id, Limit: 50}); err != nil {
-			return err
-		}
-		if p.OpenRun, err = rx.OpenRun(id); err != nil {
-			return err
-		}
-		if p.Why, err = s.why(rx, p.Task, p.OpenRun); err != nil {
-			return err
-		}
-		if p.Blockers, err = rx.Blockers(id); err != nil {
-			return err
-		}
-		if p.Blocks, err = rx.Blocks(id, 200); err != nil {
-			return err
-		}
-		p.Events, err = rx.LastEvents(id, 200)
-		return err
-	})
-	return p, err
-}
-
 // cached keeps a count that pages show. In a large yard it takes milliseconds;
 // it is then made at most every twentyfold of its own time.
 type cached[T any] struct {

@@ -9,7 +9,7 @@
     Idiomorph.defaults.ignoreActiveValue = true;
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.localName === "details");
     // A form with typed text stays as it is, even where the server no longer shows it.
-    const typed = n => n.matches?.("form[data-keep]") && all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue);
+    const typed = n => n.matches?.("form[data-keep]") && (all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue) || all("option", n).some(o => o.selected !== o.defaultSelected && (o.defaultSelected || o.index > 0)));
     Idiomorph.defaults.callbacks.beforeNodeMorphed = old => !typed(old);
     Idiomorph.defaults.callbacks.beforeNodeRemoved = old => !typed(old) && !(old.querySelectorAll && all("form[data-keep]", old).some(typed));
   }
@@ -53,7 +53,7 @@
     const form = e.target.closest?.("form[data-tick]");
     if (form) form.reset(); // the box shows what the server holds
   });
-  document.addEventListener("htmx:sendError", e => { if (e.detail.requestConfig?.verb !== "get") toast("The server cannot be reached. Nothing was changed.", true); });
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") toast("The server cannot be reached. Nothing was changed.", true); });
 
   // Relative times age while the page stands. The offset takes a wrong clock of the browser out.
   const offset = Number(root.dataset.now || Date.now()) - Date.now();

@@ -24,9 +24,10 @@ type Chrome struct {
 	KeysOff   bool        // this person wants no single-key shortcuts
 	Theme     string      // "light", "dark" or "" for the browser's wish
 	Flash     Flash
-	CanWrite  bool // may create and change tasks
-	CanDecide bool // may decide approvals
-	CanAdmin  bool // may change agents, people, tokens, settings
+	Held      []task.Run // decisions of this person that may still be taken back
+	CanWrite  bool       // may create and change tasks
+	CanDecide bool       // may decide approvals
+	CanAdmin  bool       // may change agents, people, tokens, settings
 	Now       task.Time
 	Gen       uint64 // changes so far; the live stream compares it with its own
 	Path      string // path and query of this page; live parts refetch it

@@ -224,3 +224,20 @@ CREATE TABLE run_files (
   PRIMARY KEY (run_id, n)
 ) STRICT;
 CREATE INDEX run_files_lines ON run_files (run_id) WHERE diff <> '';
+
+-- A decision on a waiting run that may still be taken back, as JSON, and when
+-- it takes effect.
+ALTER TABLE runs ADD COLUMN held TEXT;
+ALTER TABLE runs ADD COLUMN held_until INTEGER;
+CREATE INDEX runs_held ON runs (held_until) WHERE status = 'pending' AND phase = 'approval' AND held_until IS NOT NULL;
+
+-- What a run would have done, each time that it was asked anew because that
+-- changed: reviewers see the difference.
+CREATE TABLE run_specs (
+  run_id  INTEGER NOT NULL REFERENCES runs (id),
+  version TEXT NOT NULL,
+  spec    TEXT NOT NULL,
+  at      INTEGER NOT NULL,
+  UNIQUE (run_id, version)
+) STRICT;
+CREATE INDEX run_specs_run ON run_specs (run_id, at);
