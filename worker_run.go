@@ -44,6 +44,7 @@ func (w *carrier) carry(ctx context.Context, leased *task.Leased) {
 			time.AfterFunc(leavePatience, c.giveUp)
 		}
 	})()
+	defer w.used.take(leased)()
 	c.log.Info("run started")
 	beating, still := context.WithCancel(c.lost)
 	ended := make(chan struct{})
