@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"runner":    {"task"},
 	"db":        {"task"},
 	"exchange":  {"task"},
+	"notify":    {},
 	"service":   {"task", "db", "agentfile", "exchange"},
 	"views":     {"task", "static"},
 	"handlers":  {"task", "service", "views", "static"},
@@ -57,6 +58,7 @@ var soleUsers = map[string][]string{
 	"github.com/modelcontextprotocol": {"mcptools"},
 	"github.com/a-h/templ":            {"views", "handlers"},
 	"github.com/knadh/koanf":          {"config"},
+	"github.com/nicholas-fedor":       {"notify"},
 	"flag":                            {".", "bench"},
 }
 

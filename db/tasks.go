@@ -132,7 +132,7 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 			return 0, err
 		}
 	}
-	return id, nil
+	return id, tx.CountHour(t.Owner, "created")
 }
 
 // UpdateTask writes title, description, priority, owner, status and labels of
@@ -152,6 +152,9 @@ func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
 	var s any
 	if summary != "" {
 		s = summary
+	}
+	if err := tx.countArchived(id, status); err != nil {
+		return err
 	}
 	return tx.do(`UPDATE tasks SET status = ?, summary = ?, archived_at = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
  question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0, version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)

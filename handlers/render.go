@@ -48,7 +48,11 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if ch.Pauses, err = s.svc.Pauses(ctx, a); err != nil {
 		return ch, err
 	}
-	ch.Nav = views.NavCounts{Inbox: o.Inbox, Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
+	off, err := s.svc.Snoozed(ctx, a)
+	if err != nil {
+		return ch, err
+	}
+	ch.Nav = views.NavCounts{Inbox: max(0, o.Inbox-off.All()), Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
 	ch.Agents = navAgents(agents, o)
 	if s.opt.Scheduler != nil {
 		next := s.opt.Scheduler.NextTick()
@@ -57,7 +61,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	// A live part that fetches itself anew must not use up the sentence that
 	// the page after it is to show.
 	if c.Request().Header.Get("HX-Request") == "" {
-		ch.Flash = views.Flash{Text: s.takeFlash(c)}
+		ch.Flash = views.Flash{Text: s.takeFlash(c), Undo: s.takeUndo(c)}
 	}
 	return ch, nil
 }

@@ -57,6 +57,9 @@ func (s *Server) routes() {
 
 		{"GET", "/", task.Read, page(s.inboxPage)},
 		{"POST", "/inbox/notices/:id/acknowledge", task.Person, s.acknowledgeNotice},
+		{"POST", "/inbox/notices/:id/restore", task.Person, s.restoreNotice},
+		{"POST", "/inbox/snooze", task.Person, s.snooze},
+		{"POST", "/inbox/wake", task.Person, s.wake},
 		{"GET", "/queues", task.Read, page(s.queuesPage)},
 		{"GET", "/tasks", task.Read, page(s.tasksPage)},
 		{"POST", "/tasks", task.Person, s.createTask},

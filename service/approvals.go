@@ -105,6 +105,9 @@ func (t *tx) refreeze(r *task.Run, spec task.Spec) error {
 	if ok, err := t.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
 	}
+	if err := t.cameRun(r, "waits for approval again: what would run has changed"); err != nil {
+		return err
+	}
 	return t.event(task.EvRunVoided, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"version": r.Approval.Version})
 }
 

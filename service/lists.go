@@ -209,7 +209,7 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 			o.Active += l.Queued + l.Working
 			o.Open += l.Queued + l.Working + l.Drafts
 		}
-		waits, err := rx.InboxTotals(s.cfg.Attempts)
+		waits, err := rx.InboxTotals(0, s.cfg.Attempts)
 		if err != nil {
 			return o, err
 		}

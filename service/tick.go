@@ -174,7 +174,12 @@ func (s *Service) RollUp(ctx context.Context) error {
 // Sweep drops expired sessions, old idempotency answers and transcripts of
 // runs that ended longer ago than they are kept.
 func (s *Service) Sweep(ctx context.Context) error {
-	err := change(ctx, s, task.SystemActor, func(t *tx) error { return t.DropExpired(t.Now.Add(-idempotencyLife)) })
+	err := change(ctx, s, task.SystemActor, func(t *tx) error {
+		if err := t.dropStrangers(); err != nil {
+			return err
+		}
+		return t.DropExpired(t.Now.Add(-idempotencyLife))
+	})
 	for n := int64(1); n > 0 && err == nil; {
 		n, err = mutate(ctx, s, task.SystemActor, func(t *tx) (int64, error) {
 			return t.DropTranscripts(t.Now.Add(-s.cfg.KeepTranscripts), 500)

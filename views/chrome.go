@@ -56,6 +56,7 @@ type SchedulerLine struct {
 type Flash struct {
 	Text string
 	Bad  bool
+	Undo *Undo // nil: cannot be taken back
 }
 
 // title returns the tab's title: what waits for a person stands first.

@@ -134,6 +134,58 @@ SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(coalesce
  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)), 0
 FROM runs WHERE ended_at IS NOT NULL AND started_at IS NOT NULL GROUP BY d, agent, model;
 
+-- What a person does not want to see in their inbox until a moment. ref is the
+-- question's or the notice's message, the run, or the task; mark tells one
+-- cause from the next: the permission, the failed run, the blockers lost.
+CREATE TABLE snoozes (
+  user_id INTEGER NOT NULL,
+  kind    TEXT NOT NULL CHECK (kind IN ('question', 'approval', 'permission', 'stuck', 'lost', 'notice')),
+  ref     INTEGER NOT NULL,
+  mark    INTEGER NOT NULL,
+  task_id INTEGER NOT NULL REFERENCES tasks (id),
+  until   INTEGER NOT NULL,
+  PRIMARY KEY (user_id, kind, ref)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX snoozes_until ON snoozes (until);
+
+-- What is to be told outside, until it was. text is one line.
+CREATE TABLE outbox (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  target     TEXT NOT NULL,
+  kind       TEXT NOT NULL CHECK (kind IN ('question', 'approval', 'failure', 'blocked', 'notice')),
+  task_id    INTEGER NOT NULL REFERENCES tasks (id),
+  run_id     INTEGER NOT NULL DEFAULT 0,
+  text       TEXT NOT NULL CHECK (octet_length(text) BETWEEN 1 AND 4096),
+  created_at INTEGER NOT NULL,
+  tries      INTEGER NOT NULL DEFAULT 0,
+  not_before INTEGER NOT NULL
+) STRICT;
+CREATE INDEX outbox_due ON outbox (target, not_before, id);
+
+-- What happened in an hour (its start, UTC), counted as it happens: tasks of
+-- an owner that were created, done or canceled, what came to wait for a person
+-- (asked), and runs of an agent that ended. Runs alone have a model and sums.
+CREATE TABLE stats_hours (
+  hour       INTEGER NOT NULL,
+  agent      TEXT NOT NULL,
+  model      TEXT NOT NULL,
+  what       TEXT NOT NULL CHECK (what IN ('created', 'done', 'canceled', 'asked', 'run.completed', 'run.failed', 'run.canceled')),
+  n          INTEGER NOT NULL,
+  millis     INTEGER NOT NULL DEFAULT 0,
+  tokens_in  INTEGER NOT NULL DEFAULT 0,
+  tokens_out INTEGER NOT NULL DEFAULT 0,
+  cost_usd   REAL NOT NULL DEFAULT 0,
+  PRIMARY KEY (hour, agent, model, what)
+) STRICT, WITHOUT ROWID;
+INSERT INTO stats_hours
+SELECT ended_at / 3600000 * 3600000 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
+ sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0))
+FROM runs WHERE ended_at IS NOT NULL GROUP BY h, agent, model, status;
+INSERT INTO stats_hours (hour, agent, model, what, n)
+SELECT created_at / 3600000 * 3600000 AS h, owner, '', 'created', count(*) FROM tasks GROUP BY h, owner
+UNION ALL SELECT archived_at / 3600000 * 3600000 AS h, owner, '', status, count(*) FROM tasks WHERE archived_at IS NOT NULL GROUP BY h, owner, status;
+DROP TABLE run_hours;
+
 -- What runs left in their workspaces, as their supervisor saw it. Of the files
 -- the first thousand are named; their lines are dropped with the transcript.
 CREATE TABLE run_work (
