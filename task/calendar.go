@@ -16,7 +16,7 @@ const (
 // returns where each begins, and last where the last one ends; both moments
 // are taken by whole days. It never goes back behind 1970.
 func Calendar(from, to Time, zone *time.Location, limit int) (starts []Time, unit string) {
-	first := Midnight(max(from, 0), zone)
+	first := Midnight(max(from, 1), zone)
 	for _, u := range []struct {
 		unit                string
 		years, months, days int

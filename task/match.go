@@ -47,17 +47,11 @@ func (m Matcher) Mark(text string) []Span { return spans(text, 0, len(text), m.p
 // folded into single spaces. It returns nothing where no word stands.
 func (m Matcher) Excerpt(text string, width int) (list []Span, words int) {
 	found := m.places(text)
-	best := 0
+	best, shortest := 0, 0
 	for i := range found {
-		seen := 0
-		for _, p := range found[i:] {
-			if p.to > found[i].from+width {
-				break
-			}
-			seen |= 1 << p.word
-		}
-		if n := ones(seen); n > words {
-			best, words = i, n
+		n, span := together(found[i:], width)
+		if n > words || n == words && span < shortest {
+			best, words, shortest = i, n, span
 		}
 	}
 	if words == 0 {
@@ -76,6 +70,22 @@ func (m Matcher) Excerpt(text string, width int) (list []Span, words int) {
 		list = append(list, Span{Text: " …"})
 	}
 	return list, words
+}
+
+// together counts the words of the search that stand within width bytes, the
+// first of the places among them, and the bytes that they span.
+func together(found []place, width int) (words, span int) {
+	seen := 0
+	for _, p := range found {
+		if p.to > found[0].from+width {
+			break
+		}
+		if bit := 1 << p.word; seen&bit == 0 {
+			seen |= bit
+			words, span = words+1, p.to-found[0].from
+		}
+	}
+	return words, span
 }
 
 // All tells whether a number of words that were found is all of them.
@@ -191,13 +201,6 @@ func squeeze(s string) string {
 		b.WriteByte(' ')
 	}
 	return b.String()
-}
-
-func ones(n int) (c int) {
-	for ; n != 0; n &= n - 1 {
-		c++
-	}
-	return c
 }
 
 // plainLetters are the Latin letters with accents, by the letter without.
