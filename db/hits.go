@@ -1,6 +1,10 @@
 package db
 
-import "taskyard/task"
+import (
+	"slices"
+
+	"taskyard/task"
+)
 
 // The texts of a task in which a search is shown to have matched: so many
 // comments and runs, the last first.
@@ -35,16 +39,37 @@ func (rx *Rx) TextsOf(id task.ID) (list []task.HitText, err error) {
 	return append(append(list, comments...), runs...), err
 }
 
-// LineOf returns the last line of a task's transcripts that a search matches.
-// ok is false when there is none.
-func (rx *Rx) LineOf(id task.ID, q string) (t task.HitText, ok bool, err error) {
+// maxHitLines bounds how many lines that match are walked for the tasks of a
+// page: those between them, which a filter left out, count too.
+const maxHitLines = 5000
+
+// LinesOf returns of each of some tasks the last line of its transcripts that
+// a search matches, where there is one.
+func (rx *Rx) LinesOf(tasks []task.ID, q string) (map[task.ID]task.HitText, error) {
 	terms := matchTerms(q)
-	if terms == "" {
-		return t, false, nil
+	if terms == "" || len(tasks) == 0 {
+		return nil, nil
 	}
-	t.Place = task.HitTranscript
-	err = rx.row(`SELECT m.id, m.run_id, m.author, m.content FROM search_lines l CROSS JOIN messages m ON m.id = l.docid & 4294967295
- WHERE search_lines MATCH ? AND l.docid >= ? AND l.docid < ? ORDER BY l.docid DESC LIMIT 1`, terms, lineDoc(id, 0), lineDoc(id+1, 0)).Scan(&t.Message, &t.Run, &t.By, &t.Text)
-	ok, err = optional(err)
-	return t, ok, err
+	first, last := slices.Min(tasks), slices.Max(tasks)
+	rows, err := rx.query("SELECT docid FROM search_lines l WHERE search_lines MATCH ? AND docid >= ? AND docid < ? ORDER BY docid DESC LIMIT ?",
+		terms, lineDoc(first, 0), lineDoc(last+1, 0), maxHitLines)
+	docs, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
+	if err != nil {
+		return nil, err
+	}
+	found := map[task.ID]task.HitText{}
+	for _, doc := range docs {
+		id := task.ID(doc >> 32)
+		if _, seen := found[id]; seen || !slices.Contains(tasks, id) {
+			continue
+		}
+		t := task.HitText{Place: task.HitTranscript}
+		err := rx.row("SELECT id, run_id, author, substr(content, 1, ?) FROM messages WHERE id = ?", lineChars, doc&(1<<32-1)).Scan(&t.Message, &t.Run, &t.By, &t.Text)
+		if ok, err := optional(err); err != nil {
+			return nil, err
+		} else if ok {
+			found[id] = t
+		}
+	}
+	return found, nil
 }

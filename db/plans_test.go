@@ -33,6 +33,7 @@ var allowedScans = []struct{ statement, scan, reason string }{
 	{"FROM ticks ORDER BY id DESC LIMIT", "SCAN ticks", "the last rows alone"},
 	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines l CROSS JOIN", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
+	{"FROM search_lines l WHERE", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
 	{"DELETE FROM search_lines WHERE docid", "SCAN search_lines VIRTUAL TABLE INDEX 1", "one row, by its docid"},
 	{"pragma_page_count", "SCAN pragma_page", "a table of one row"},
 	{"FROM sqlite_sequence", "SCAN sqlite_sequence", "one row a table"},

@@ -20,8 +20,7 @@ func history(t *testing.T, s *service.Service) {
 	} {
 		for _, q := range []string{"", "task", "x"} {
 			f.Query, f.Limit = q, 5
-			p := must[service.Page](t)(s.History(ctx, admin, f))
-			must[map[task.ID]task.Hit](t)(s.Hits(ctx, admin, q, p.Tasks))
+			must[service.HistoryPage](t)(s.HistoryPage(ctx, admin, f, time.UTC))
 			must[task.HistoryTimes](t)(s.HistoryTimes(ctx, admin, f, time.UTC))
 		}
 	}

@@ -23,19 +23,9 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	if err != nil {
 		return nil, err
 	}
-	m := views.HistoryModel{Query: q, Agents: agentIDs(agents), Zone: zoneOf(c)}
-	p, err := s.svc.History(ctx, a, f)
-	if err != nil {
-		return nil, err
-	}
-	m.Tasks, m.Next = values(p.Tasks), p.Next
-	if f.Query != "" {
-		if m.Hits, err = s.svc.Hits(ctx, a, f.Query, p.Tasks); err != nil {
-			return nil, err
-		}
-	}
-	m.Times, err = s.svc.HistoryTimes(ctx, a, f, m.Zone)
-	return views.HistoryPage(ch, m), err
+	zone := zoneOf(c)
+	p, err := s.svc.HistoryPage(ctx, a, f, zone)
+	return views.HistoryPage(ch, views.HistoryModel{Tasks: values(p.Tasks), Hits: p.Hits, Times: p.Times, Query: q, Zone: zone, Agents: agentIDs(agents), Next: p.Next}), err
 }
 
 // historyQuery reads the filter of the history: as the page writes it into

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,11 +29,11 @@ func (y *yard) ran(id task.ID, lines ...task.Message) *Start {
 // hit is where a search matched the only task that it finds.
 func (y *yard) hit(q string) task.Hit {
 	y.t.Helper()
-	p := must[Page](y.t)(y.s.History(y.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}))
+	p := must[HistoryPage](y.t)(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}, time.UTC))
 	if len(p.Tasks) != 1 {
 		y.t.Fatalf("%q found %d tasks", q, len(p.Tasks))
 	}
-	return must[map[task.ID]task.Hit](y.t)(y.s.Hits(y.ctx(), vera, q, p.Tasks))[p.Tasks[0].ID]
+	return p.Hits[p.Tasks[0].ID]
 }
 
 func plain(list []task.Span) string {
@@ -187,6 +188,9 @@ func TestHistoryIsNarrowed(t *testing.T) {
 					done += at.Done
 				}
 				equal(t, "bars", done, len(c.want))
+				c.f.Limit = 200
+				whole := must[HistoryPage](t)(y.s.HistoryPage(y.ctx(), vera, c.f, time.UTC)) // counts what it has
+				equal(t, "the same bars", fmt.Sprint(whole.Times), fmt.Sprint(times))
 			})
 		}
 	}

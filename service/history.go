@@ -10,8 +10,8 @@ import (
 
 const (
 	maxHistoryTimes  = 92     // bars of a chart
-	countedHistory   = 20_000 // tasks that a chart counts one by one
-	countedMatches   = 2_000  // those that a search matches
+	countedHistory   = 10_000 // tasks that a chart counts one by one
+	countedMatches   = 1_000  // those that a search matches
 	leastHistoryDays = 14     // below, a chart shows more than was asked for
 	excerptBytes     = 160
 )
@@ -62,54 +62,77 @@ func (s *Service) EachHistory(ctx context.Context, a task.Actor, f task.HistoryF
 	}
 }
 
-// Hits tells for each of some tasks where a search matched it.
-func (s *Service) Hits(ctx context.Context, a task.Actor, q string, tasks []*task.Task) (map[task.ID]task.Hit, error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return nil, err
-	}
-	m := task.NewMatcher(q)
-	return read(ctx, s, func(rx *db.Rx) (map[task.ID]task.Hit, error) {
-		hits := make(map[task.ID]task.Hit, len(tasks))
-		for _, k := range tasks {
-			hit, err := hitOf(rx, m, k, q)
-			if err != nil {
-				return nil, err
-			}
-			hits[k.ID] = hit
-		}
-		return hits, nil
-	})
+// HistoryPage is a page of the history with all that is shown of it.
+type HistoryPage struct {
+	Page
+	Hits  map[task.ID]task.Hit // where a search matched
+	Times task.HistoryTimes    // see Service.HistoryTimes
 }
 
-// hitOf finds the text in which most words of a search stand together; at a
-// tie the first of description, summary, comments and runs. A line of a
-// transcript has all words, so it is shown before a text that has not.
-func hitOf(rx *db.Rx, m task.Matcher, k *task.Task, q string) (hit task.Hit, err error) {
-	texts, err := rx.TextsOf(k.ID)
+// HistoryPage returns archived tasks as History does, tells where a search
+// matched them, and counts them as HistoryTimes does. Errors: those of History.
+func (s *Service) HistoryPage(ctx context.Context, a task.Actor, f task.HistoryFilter, zone *time.Location) (p HistoryPage, err error) {
+	if p.Page, err = s.History(ctx, a, f); err != nil {
+		return p, err
+	}
+	p.Hits, err = read(ctx, s, func(rx *db.Rx) (map[task.ID]task.Hit, error) { return hitsOf(rx, f.Query, p.Tasks) })
 	if err != nil {
-		return hit, err
+		return p, err
 	}
-	most := 0
-	show := func(t task.HitText) {
-		if list, n := m.Excerpt(t.Text, excerptBytes); n > most {
-			most = n
-			hit = task.Hit{Place: t.Place, By: t.By, Message: t.Message, Run: t.Run, Text: list}
+	if f.Before == "" && p.Next == "" && f.From == 0 && f.To == 0 && counted(f) {
+		p.Times, err = s.historyTimes(ctx, f, zone, timesOf(p.Tasks)) // they are all there already
+		return p, err
+	}
+	p.Times, err = s.historyTimes(ctx, f, zone, nil)
+	return p, err
+}
+
+func timesOf(tasks []*task.Task) []task.HistoryTime {
+	list := make([]task.HistoryTime, len(tasks))
+	for i, k := range tasks {
+		list[i].Start = k.ArchivedAt
+		if k.Status == task.Done {
+			list[i].Done = 1
+		} else {
+			list[i].Canceled = 1
 		}
 	}
-	for _, t := range texts {
-		show(t)
+	return list
+}
+
+// hitsOf finds for each task the text in which most words of a search stand
+// together; at a tie the first of description, summary, comments and runs. A
+// line of a transcript has all words, so it comes before a text that has not.
+func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, error) {
+	if q == "" {
+		return nil, nil
 	}
-	if !m.All(most) {
-		line, ok, err := rx.LineOf(k.ID, q)
+	m, hits, most := task.NewMatcher(q), make(map[task.ID]task.Hit, len(tasks)), map[task.ID]int{}
+	show := func(id task.ID, t task.HitText) {
+		if list, n := m.Excerpt(t.Text, excerptBytes); n > most[id] {
+			most[id] = n
+			hits[id] = task.Hit{Title: hits[id].Title, Place: t.Place, By: t.By, Message: t.Message, Run: t.Run, Text: list}
+		}
+	}
+	var rest []task.ID
+	for _, k := range tasks {
+		hits[k.ID] = task.Hit{Title: m.Mark(k.Title)}
+		texts, err := rx.TextsOf(k.ID)
 		if err != nil {
-			return hit, err
+			return nil, err
 		}
-		if ok {
-			show(line)
+		for _, t := range texts {
+			show(k.ID, t)
+		}
+		if !m.All(most[k.ID]) {
+			rest = append(rest, k.ID)
 		}
 	}
-	hit.Title = m.Mark(k.Title)
-	return hit, nil
+	lines, err := rx.LinesOf(rest, q)
+	for id, t := range lines {
+		show(id, t)
+	}
+	return hits, err
 }
 
 // HistoryTimes counts the tasks of a filter by days of a zone, or by weeks,
@@ -121,6 +144,12 @@ func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.History
 	if err := s.historyAllowed(a, f); err != nil {
 		return out, err
 	}
+	return s.historyTimes(ctx, f, zone, nil)
+}
+
+// historyTimes is HistoryTimes of a list that was counted already, if it is
+// not nil.
+func (s *Service) historyTimes(ctx context.Context, f task.HistoryFilter, zone *time.Location, list []task.HistoryTime) (out task.HistoryTimes, err error) {
 	var starts []task.Time
 	starts, out.Unit = task.Calendar(historySpan(f, s.Now(), zone))
 	for _, at := range starts[:len(starts)-1] {
@@ -128,11 +157,12 @@ func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.History
 	}
 	f.From, f.To = starts[0], starts[len(starts)-1]
 	out.End = f.To
-	var list []task.HistoryTime
-	err = s.db.Read(ctx, func(rx *db.Rx) error {
-		list, err = s.countHistory(rx, f, &out)
-		return err
-	})
+	if list == nil {
+		err = s.db.Read(ctx, func(rx *db.Rx) error {
+			list, err = s.countHistory(rx, f, &out)
+			return err
+		})
+	}
 	for _, t := range list {
 		i := task.Within(starts, t.Start)
 		if i < 0 {
@@ -151,6 +181,9 @@ func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.History
 	}
 	return out, err
 }
+
+// counted tells whether the tasks of a filter are counted one by one.
+func counted(f task.HistoryFilter) bool { return f.Query != "" || f.CreatedBy != "" || f.Label != "" }
 
 func (s *Service) countHistory(rx *db.Rx, f task.HistoryFilter, out *task.HistoryTimes) (list []task.HistoryTime, err error) {
 	if f.Query != "" {

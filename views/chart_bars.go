@@ -28,6 +28,7 @@ type Chart struct {
 	Head   string // of the column of moments: "Day"
 	Series []Series
 	Rows   []ChartRow
+	Linked bool // rows may have links
 	Beside bool // bars stand beside each other, not on top
 	Note   string
 	Unit   func(float64) string // writes a number; nil: as it is
@@ -113,8 +114,6 @@ func (c *Chart) grid() string {
 	end := strconv.Itoa(chartStep * max(len(c.Rows), 1))
 	return "M0 4H" + end + "M0 52H" + end + "M0 99.5H" + end
 }
-
-func (c *Chart) linked() bool { return len(c.Rows) > 0 && c.Rows[0].Link != "" }
 
 // bar is one rectangle; Link is "" where there is none.
 type bar struct{ X, Y, W, H, Class, Link, Words string }

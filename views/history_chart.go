@@ -11,10 +11,7 @@ import (
 func (m *HistoryModel) chart(now task.Time) Chart {
 	c := Chart{
 		Title: "Outcomes", Head: capital(m.Times.Unit),
-		Series: []Series{{"done", "c-ok"}, {"canceled", "c-off"}},
-	}
-	if m.Times.Runs {
-		c.Series = append(c.Series, Series{"failed runs", "c-bad"})
+		Series: m.series(), Linked: true,
 	}
 	var sum task.HistoryTime
 	for i, t := range m.Times.Times {
@@ -43,7 +40,7 @@ func (m *HistoryModel) chartRow(t task.HistoryTime, end, now task.Time) ChartRow
 	first, last := t.Start.Std().In(zone), end.Std().In(zone).AddDate(0, 0, -1)
 	q := m.Query
 	q.Before, q.From, q.To = "", first.Format(time.DateOnly), last.Format(time.DateOnly)
-	r := ChartRow{Short: first.Format("2 Jan"), Link: URL.History(q), Chosen: q.From == m.Query.From && q.To == m.Query.To}
+	r := ChartRow{Short: first.Format("2 Jan"), Chosen: q.From == m.Query.From && q.To == m.Query.To}
 	switch m.Times.Unit {
 	case task.UnitDay:
 		r.Name = dayLabel(first, now.Std().In(zone))
@@ -54,14 +51,25 @@ func (m *HistoryModel) chartRow(t task.HistoryTime, end, now task.Time) ChartRow
 	default:
 		r.Name, r.Short = first.Format("2006"), first.Format("2006")
 	}
+	r.Values = []float64{float64(t.Done), float64(t.Canceled), float64(t.Failed)}[:len(m.series())]
+	if t.Done+t.Canceled+t.Failed == 0 {
+		return r // nothing to go to
+	}
 	done, canceled := q, q
 	done.Status, canceled.Status = string(task.Done), string(task.Canceled)
-	r.Values, r.Links = []float64{float64(t.Done), float64(t.Canceled)}, []string{URL.History(done), URL.History(canceled)}
+	r.Link, r.Links = URL.History(q), []string{URL.History(done), URL.History(canceled)}
 	if m.Times.Runs {
-		r.Values = append(r.Values, float64(t.Failed))
 		r.Links = append(r.Links, URL.Runs(RunQuery{Status: string(task.RunFailed), Agent: q.Agent, From: q.From, To: q.To}))
 	}
 	return r
+}
+
+func (m *HistoryModel) series() []Series {
+	list := []Series{{"done", "c-ok"}, {"canceled", "c-off"}, {"failed runs", "c-bad"}}
+	if !m.Times.Runs {
+		return list[:2]
+	}
+	return list
 }
 
 // hitPlace says where a search matched, and the address of that place.
