@@ -55,7 +55,7 @@ type statsOut struct {
 		Canceled24h int           `json:"canceled24h"`
 		MedianRunMs int64         `json:"medianRunMs" doc:"of the last 100 completed runs"`
 		Runs        []runTotals   `json:"runs" doc:"by time, agent and outcome"`
-		insightsBody
+		InsightsBody
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *Server) stats(ctx context.Context, in *statsIn) (*statsOut, error) {
 	if in.By == "day" {
 		b.Runs = byDay(b.Runs)
 	}
-	b.insightsBody, err = s.insightsOf(ctx, task.InsightFilter{From: since, Daily: in.By == "day", Agent: in.Agent})
+	b.InsightsBody, err = s.insightsOf(ctx, task.InsightFilter{From: since, Daily: in.By == "day", Agent: in.Agent})
 	return out, err
 }
 

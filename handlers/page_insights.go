@@ -11,17 +11,17 @@ import (
 	"taskyard/views"
 )
 
-// insightsBody is what GET /api/stats tells besides counts.
-type insightsBody struct {
+// InsightsBody is what GET /api/stats tells besides counts.
+type InsightsBody struct {
 	Times  []task.InsightTime  `json:"times" doc:"every hour or day (UTC) since then, those without anything too; at most 400 days"`
 	Groups []task.InsightGroup `json:"byAgent" doc:"tasks by owner, and runs, the costliest first"`
 	Models []task.StatRow      `json:"byModel" doc:"runs by model, the costliest first"`
 	Total  task.InsightGroup   `json:"total"`
 }
 
-func (s *Server) insightsOf(ctx context.Context, f task.InsightFilter) (insightsBody, error) {
+func (s *Server) insightsOf(ctx context.Context, f task.InsightFilter) (InsightsBody, error) {
 	in, err := s.svc.Insights(ctx, actorIn(ctx), f)
-	b := insightsBody{Times: in.Times, Groups: []task.InsightGroup{}, Models: []task.StatRow{}, Total: in.Total}
+	b := InsightsBody{Times: in.Times, Groups: []task.InsightGroup{}, Models: []task.StatRow{}, Total: in.Total}
 	b.Groups, b.Models = append(b.Groups, in.Agents...), append(b.Models, in.Models...)
 	return b, err
 }
