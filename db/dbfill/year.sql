@@ -125,8 +125,8 @@ SELECT now - 800000000 + i * 1000, iif(i % 2, 'user:' || word('person', i), word
 INSERT INTO stats_hours (hour, agent, model, what, n)
 SELECT created_at / 3600000 * 3600000 AS h, owner, '', 'created', count(*) FROM tasks GROUP BY h, owner
 UNION ALL SELECT archived_at / 3600000 * 3600000 AS h, owner, '', status, count(*) FROM tasks WHERE archived_at IS NOT NULL GROUP BY h, owner, status;
-INSERT INTO stats_hours SELECT ended_at / 3600000 * 3600000 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd') FROM runs WHERE ended_at IS NOT NULL GROUP BY h, agent, model, status;
-INSERT INTO usage_days SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(usage ->> 'toolCalls'), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd'), 0 FROM runs WHERE ended_at IS NOT NULL GROUP BY d, agent, model;
+INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd) SELECT ended_at / 3600000 * 3600000 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd') FROM runs WHERE ended_at IS NOT NULL GROUP BY h, agent, model, status;
+INSERT INTO usage_days (day, agent, model, runs, tool_calls, tokens_in, tokens_out, cost_usd, estimated) SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(usage ->> 'toolCalls'), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd'), 0 FROM runs WHERE ended_at IS NOT NULL GROUP BY d, agent, model;
 
 -- The clock, people, tokens, notes.
 INSERT INTO ticks (at, cause, queued, skipped, ended)

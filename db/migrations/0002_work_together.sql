@@ -241,3 +241,9 @@ CREATE TABLE run_specs (
   UNIQUE (run_id, version)
 ) STRICT;
 CREATE INDEX run_specs_run ON run_specs (run_id, at);
+
+-- What boards and the navigation count is read from the indexes alone.
+DROP INDEX tasks_owner;
+CREATE INDEX tasks_owner ON tasks (owner, priority DESC, id, status, created_at) WHERE archived_at IS NULL;
+DROP INDEX runs_approval;
+CREATE INDEX runs_approval ON runs (approval_expires, id, task_id) WHERE status = 'pending' AND phase = 'approval';
