@@ -39,11 +39,11 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 		args []any
 		add  func(l *AgentLoad, n int)
 	}{
-		{"SELECT owner, count(*) FROM tasks WHERE claim_expires > ? AND status = 'active' GROUP BY owner", []any{rx.Now}, func(l *AgentLoad, n int) { l.Working, l.Queued = n, l.Queued-n }},
-		{`SELECT owner, count(*) FROM tasks WHERE status = 'active' AND id IN (SELECT id FROM tasks WHERE question_id IS NOT NULL
- UNION ALL SELECT id FROM tasks WHERE blockers_canceled > 0 AND archived_at IS NULL
- UNION ALL SELECT task_id FROM runs INDEXED BY runs_approval WHERE status = 'pending' AND phase = 'approval'
- UNION ALL SELECT task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission') GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting = n }},
+		{"SELECT owner, count(*) FROM tasks WHERE claim_expires > ? GROUP BY owner", []any{rx.Now}, func(l *AgentLoad, n int) { l.Working, l.Queued = n, l.Queued-n }},
+		{`SELECT owner, count(*) FROM (SELECT owner, id FROM tasks WHERE question_id IS NOT NULL AND status = 'active'
+ UNION SELECT owner, id FROM tasks WHERE blockers_canceled > 0 AND archived_at IS NULL AND status = 'active'
+ UNION SELECT agent, task_id FROM runs INDEXED BY runs_approval WHERE status = 'pending' AND phase = 'approval'
+ UNION SELECT agent, task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission') GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting = n }},
 		{"SELECT owner, count(*) FROM tasks WHERE failures > 0 AND archived_at IS NULL AND status = 'active' AND run_id IS NULL GROUP BY owner", nil, func(l *AgentLoad, n int) { l.Failed = n }},
 	} {
 		if err := rx.addLoads(loads, c.q, c.args, c.add); err != nil {

@@ -31,7 +31,7 @@ func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		return nil, err
 	}
 	for _, a := range agents {
-		if words := strings.ToLower(a.ID + " " + a.Name + " " + a.Description); len(m.Agents) < foundAgents && holdsWords(words, m.Query) {
+		if words := strings.ToLower(a.ID + " " + a.Name); len(m.Agents) < foundAgents && holdsWords(words, m.Query) {
 			m.Agents = append(m.Agents, a)
 		}
 	}
