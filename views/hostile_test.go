@@ -45,7 +45,9 @@ func poison(v reflect.Value) {
 		poison(v.Index(0))
 	case reflect.Map:
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		key.SetString("low")
+		if poison(key); key.Kind() == reflect.String {
+			key.SetString("low")
+		}
 		poison(value)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
