@@ -60,26 +60,6 @@ func pids() []int {
 	return list
 }
 
-// Below lists the living processes below root, without root.
-func Below(root int) []Proc {
-	children := map[int][]Proc{}
-	for _, pid := range pids() {
-		if p, ok := Read(pid); ok {
-			children[p.Parent] = append(children[p.Parent], p)
-		}
-	}
-	var found []Proc
-	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
-		for _, p := range children[queue[0]] {
-			queue = append(queue, p.PID)
-			if !p.Dead {
-				found = append(found, p)
-			}
-		}
-	}
-	return found
-}
-
 // Carriers lists the living processes, without this one, that were started
 // with all of the marks, each NAME=value, in their environment.
 func Carriers(marks ...string) []Proc {
