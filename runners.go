@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 
 	"taskyard/config"
@@ -91,15 +92,20 @@ func weakerOf(cfg *config.Config, known map[string]runner.Runner, name string, t
 }
 
 // claudeOf makes the runner of a section of kind claude.
-func claudeOf(r config.Runner) *runner.Claude {
-	c := &runner.Claude{Argv: r.Command, Env: r.Env, Confine: confinementOf(r), AcceptWeaker: r.AcceptWeaker}
+func claudeOf(cfg *config.Config, r config.Runner) *runner.Claude {
+	c := &runner.Claude{Argv: r.Command, Env: r.Env, Confine: confinementOf(cfg, r), AcceptWeaker: r.AcceptWeaker}
 	if r.SecretEnv != "" {
 		c.Pass = []string{r.SecretEnv}
 	}
 	return c
 }
 
-// confinementOf says which files the program of a runner may change.
-func confinementOf(r config.Runner) runner.Confinement {
-	return runner.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
+// confinementOf says which files the program of a runner may change, and that
+// it may not read those of the yard.
+func confinementOf(cfg *config.Config, r config.Runner) runner.Confinement {
+	c := runner.Confinement{On: r.Confine == nil || *r.Confine, Writable: r.Writable}
+	if data, err := filepath.Abs(cfg.Data); err == nil {
+		c.Hidden = []string{data}
+	}
+	return c
 }

@@ -132,10 +132,10 @@ func runnersOf(c *config.Config) map[string]runner.Runner {
 		case "codex":
 			known[name] = &runner.Codex{Program: program, Network: r.Network, AcceptWeaker: r.AcceptWeaker}
 		case "acp":
-			program.Confine = confinementOf(r)
+			program.Confine = confinementOf(c, r)
 			known[name] = &runner.ACP{Program: program, Bridge: mcpBridge(), AcceptWeaker: r.AcceptWeaker}
 		case "claude":
-			known[name] = claudeOf(r)
+			known[name] = claudeOf(c, r)
 		}
 	}
 	return known
@@ -157,7 +157,7 @@ func agentOptions(c *config.Config) agentfile.Options {
 			return problem
 		case "claude":
 			// Looked for at each reading: it may be installed meanwhile.
-			return claudeOf(c.Runners[name]).Missing()
+			return claudeOf(c, c.Runners[name]).Missing()
 		default:
 			return "runners of kind " + kind + " are not part of this version"
 		}

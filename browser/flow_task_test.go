@@ -43,47 +43,6 @@ func TestCreateATaskWithStepsAndALink(t *testing.T) {
 	b.see("The gate")
 }
 
-func TestMoveATaskFromTheBoardWithAComment(t *testing.T) {
-	y := newYard(t)
-	k := y.create(task.New{Title: "Carry me over"})
-	b := y.tab()
-	b.open("/queues")
-	b.click("#m-" + k.ID.String() + " summary")
-	b.press("#m-" + k.ID.String() + " a|Move")
-	b.choose("#to", "scout")
-	b.fill("#comment", "You know the way better.")
-	b.press("button|Move")
-	b.see("You know the way better.")
-	b.see("Moved #" + k.ID.String())
-	equal(t, "owner", y.task(k.ID).Owner, "scout")
-	b.open("/queues")
-	b.wait(`document.querySelector('section[aria-labelledby="q-scout"] #t-` + k.ID.String() + `')`)
-}
-
-func TestTickAndEditAStep(t *testing.T) {
-	y := newYard(t)
-	k := y.create(task.New{Title: "Two steps", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
-	b := y.tab()
-	b.open(path(k.ID, ""))
-	b.click("#tick-0")
-	b.wait(`document.querySelector("#step-0.done")`)
-	b.see("1 of 2")
-	equal(t, "first step", y.task(k.ID).Steps[0].Done, true)
-	b.click("#step-0 label")
-	b.wait(`!document.querySelector("#step-0.done")`)
-	equal(t, "first step", y.task(k.ID).Steps[0].Done, false)
-	b.press("#step-1 a.quiet")
-	b.fill("#title", "Second, better")
-	b.fill("#details", "With care.")
-	b.press("button|Save step")
-	b.see("Second, better")
-	b.see("With care.")
-	b.fill("#step", "Third")
-	b.press("button|Add step")
-	b.see("Third")
-	equal(t, "steps", len(y.task(k.ID).Steps), 3)
-}
-
 func TestCommentAndAnswerAQuestion(t *testing.T) {
 	y := newYard(t)
 	k := y.create(task.New{Title: "Ask me", Owner: "scout"})

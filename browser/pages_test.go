@@ -1,6 +1,10 @@
 package browser
 
 import (
+	"os"
+	"regexp"
+	"slices"
+
 	"github.com/chromedp/chromedp"
 
 	"taskyard/task"
@@ -24,9 +28,55 @@ func (s *sample) pages() []shown {
 		{"queues-list", "/queues?view=list", nil},
 		{"queues-empty", "/queues?q=nothing+fits+this", nil},
 		{"queues-menu", "/queues", func(b *tab) { b.click("#m-" + s.limiter.String() + " summary") }},
+		{"queues-picked", "/queues", func(b *tab) {
+			b.keys("jx")
+			b.wait(`document.querySelector("#bulk").checkVisibility()`)
+		}},
+		{"queues-move", "/queues", func(b *tab) {
+			b.keys("jm")
+			b.wait(`document.querySelector("#act-dialog[open]")`)
+		}},
+		{"palette", "/queues", func(b *tab) { b.chord("k") }},
+		{"palette-found", path(s.limiter, ""), func(b *tab) {
+			b.chord("k")
+			b.insert("re")
+			b.wait(`document.querySelectorAll("#pal-list small").length > 1`)
+		}},
+		{"palette-none", "/tasks", func(b *tab) {
+			b.chord("k")
+			b.insert("nothing fits this")
+			b.see("Nothing fits.")
+		}},
+		{"keys", "/queues", func(b *tab) { b.keys("?") }},
+		{"search", "/search", nil},
+		{"search-found", "/search?q=the", nil},
+		{"search-empty", "/search?q=nothing+fits+this", nil},
+		{"queues-toast", "/queues", func(b *tab) {
+			b.keys("j+")
+			b.see("Priority of #")
+		}},
+		{"list-picked", "/tasks?sort=-title&priority=1", func(b *tab) { b.click("[data-pick-all]") }},
+		{"bulk", "/tasks/bulk?act=cancel&id=" + s.ship.String() + "&id=" + s.lonely.String() + "&back=/tasks", nil},
+		{"bulk-move", "/tasks/bulk?act=move&all=1&back=/tasks?agent=coder", nil},
+		{"views-menu", "/tasks", func(b *tab) { b.click("#views summary") }},
+		{"views", "/views", nil},
 		{"tasks", "/tasks", nil},
 		{"task", path(s.limiter, ""), nil},
 		{"task-menu", path(s.limiter, ""), func(b *tab) { b.click("#task-menu summary") }},
+		{"task-step", path(s.limiter, "?step=2"), nil},
+		{"task-fields", path(s.limiter, ""), func(b *tab) {
+			for _, f := range []string{"title", "description", "owner", "priority", "labels", "blockers"} {
+				b.click("#edit-" + f + " > summary")
+			}
+			b.click("button|Preview")
+			b.wait(`document.querySelector("#preview .card")`)
+		}},
+		{"task-transcript", path(s.limiter, "?tab=transcript"), nil},
+		{"task-runs", path(s.limiter, "?tab=runs"), nil},
+		{"task-links", path(s.limiter, "?tab=links"), func(b *tab) { b.click(".ed-l summary") }},
+		{"task-subtasks", path(s.ship, "?tab=subtasks"), nil},
+		{"task-timeline", path(s.limiter, ""), func(b *tab) { b.click(".data summary") }},
+		{"follow-up", "/tasks/new?follow=" + s.canceled.String(), nil},
 		{"task-question", path(s.question, ""), nil},
 		{"task-failed", path(s.failed, ""), nil},
 		{"task-blocked", path(s.waits, ""), nil},
@@ -99,6 +149,12 @@ func (s *sample) pages() []shown {
 		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
 	}
+}
+
+// only leaves the pages whose names PAGES, a regular expression, fits.
+func only(list []shown) []shown {
+	fits := regexp.MustCompile(os.Getenv("PAGES"))
+	return slices.DeleteFunc(list, func(p shown) bool { return !fits.MatchString(p.name) })
 }
 
 // pause pauses the yard and an agent of the sample.

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,8 +23,8 @@ func (w *where) add(cond string, args ...any) {
 
 func (w *where) sql() string { return " WHERE " + strings.Join(w.conds, " AND ") }
 
-// OpenTasks returns draft and active tasks by priority, then age, and the
-// cursor of the next page, "" at the end. card tells whether counts are
+// OpenTasks returns draft and active tasks by priority, then age, or as
+// f.Sort says, and the cursor of the next page, "" at the end. card tells whether counts are
 // wanted instead of steps and resources.
 func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, error) {
 	w, err := openWhere(f, rx.Now)
@@ -37,11 +38,10 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 	if card {
 		cols = taskCard
 	}
-	ctx, cancel := bound(5 * time.Second)
+	r, cancel := rx.bounded(f)
 	defer cancel()
-	r := *rx
-	if f.Query != "" {
-		r.ctx = ctx
+	if f.Sort != "" {
+		return r.sortedTasks(w, f, cols)
 	}
 	list, err := r.tasks("SELECT "+cols+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
 	if err != nil || len(list) <= f.Limit {
@@ -50,6 +50,17 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 	list = list[:f.Limit]
 	last := list[f.Limit-1]
 	return list, fmt.Sprintf("%d.%d", last.Priority, last.ID), nil
+}
+
+// bounded gives searches, which may look into every text, 5 s.
+func (rx *Rx) bounded(f task.TaskFilter) (*Rx, context.CancelFunc) {
+	r := *rx
+	if f.Query == "" {
+		return &r, func() {}
+	}
+	ctx, cancel := bound(5 * time.Second)
+	r.ctx = ctx
+	return &r, cancel
 }
 
 func openWhere(f task.TaskFilter, now task.Time) (*where, error) {
@@ -75,13 +86,23 @@ func openWhere(f task.TaskFilter, now task.Time) (*where, error) {
 	if f.Label != "" {
 		w.add("instr(' ' || t.labels || ' ', ?) > 0", " "+f.Label+" ")
 	}
+	if f.CreatedBy != "" {
+		w.add("t.created_by = ?", f.CreatedBy)
+	}
+	w.shown(f.Shown, now)
+	switch f.Blocked {
+	case "yes":
+		w.add("t.blocked > 0")
+	case "no":
+		w.add("t.blocked = 0")
+	}
 	if f.MinPriority != nil {
 		w.add("t.priority >= ?", *f.MinPriority)
 	}
 	for _, p := range likePatterns(f.Query) {
 		w.add(`(t.title LIKE ? ESCAPE '\' OR t.description LIKE ? ESCAPE '\')`, p, p)
 	}
-	if f.After != "" {
+	if f.After != "" && f.Sort == "" {
 		prio, id, err := pair(f.After)
 		if err != nil {
 			return nil, task.FieldErrorf("after", "is not a cursor that this list gave")

@@ -26,7 +26,7 @@ var allowedScans = []struct{ statement, scan, reason string }{
 	{"SELECT hash FROM events ORDER BY id DESC LIMIT 1", "SCAN events", "the last row alone"},
 	{"hash FROM events ORDER BY id", "SCAN events", "the check of the whole chain reads the whole log"},
 	{"FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500", "SCAN tokens", "the admin's list of tokens, newest first, ended by its LIMIT; tokens of runs are deleted with them"},
-	{"archived_at IS NULL AND 0 ", "SCAN t", "the condition is false beforehand: no row is read"},
+	{"archived_at IS NULL AND 0", "SCAN t", "the condition is false beforehand: no row is read"},
 	{"FROM users", "SCAN users", "people are few"},
 	{"FROM jobs", "SCAN jobs", "one row a job"},
 	{"FROM pauses", "SCAN pauses", "one row a paused agent"},
@@ -41,7 +41,7 @@ var allowedScans = []struct{ statement, scan, reason string }{
 }
 
 // harmless are the scans of what a statement itself has computed.
-var harmless = regexp.MustCompile(`^SCAN (up|down|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|json_each)$`)
+var harmless = regexp.MustCompile(`^SCAN (up|down|page|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|(j|json_each)( VIRTUAL TABLE INDEX \d+:)?)$`)
 
 // ordered are the queues and lists that may be long: their index gives the
 // order, so that a page costs the same in any yard. few have short lists.

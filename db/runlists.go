@@ -39,19 +39,19 @@ func (rx *Rx) runsEnded(f task.RunFilter, w *where) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM (SELECT r.id AS ended FROM runs r INDEXED BY runs_ended"+w.sql()+" ORDER BY 1 DESC LIMIT ?) CROSS JOIN runs r ON r.id = ended ORDER BY ended DESC", append(w.args, f.Limit)...)
 }
 
-// Waiting returns the runs that wait for approval, the first to expire first.
+// Waiting returns the runs that wait for a reviewer, the first to expire first.
 func (rx *Rx) Waiting(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' ORDER BY r.approval_expires, r.id LIMIT ?", limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until IS NULL ORDER BY r.approval_expires, r.id LIMIT ?", limit)
 }
 
-// WaitingCount tells how many runs wait for approval.
+// WaitingCount tells how many runs wait for a reviewer.
 func (rx *Rx) WaitingCount() (int, error) {
-	return rx.count("SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'approval'")
+	return rx.count("SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'approval' AND held_until IS NULL")
 }
 
 // ExpiredApprovals returns runs whose approval nobody gave in time.
 func (rx *Rx) ExpiredApprovals(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until IS NULL AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
 }
 
 // Running returns all running runs.

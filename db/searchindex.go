@@ -70,7 +70,7 @@ func (tx *Tx) IndexEvents(limit int) (more bool, err error) {
 
 func changesText(kind string) bool {
 	switch kind {
-	case task.EvTaskClaimed, task.EvTaskReleased, task.EvClaimExpired, task.EvStepUpdated, task.EvRunCreated, task.EvRunStarted:
+	case task.EvTaskClaimed, task.EvTaskReleased, task.EvClaimExpired, task.EvStepUpdated, task.EvStepAdded, task.EvStepRemoved, task.EvStepMoved, task.EvRunCreated, task.EvRunStarted:
 		return false
 	}
 	return true

@@ -174,11 +174,6 @@ func (rx *Rx) Below(id task.ID) ([]*task.Task, error) {
  SELECT `+taskBare+` FROM down JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL ORDER BY down.n, t.id`, id)
 }
 
-// Family returns the subtasks of a task, archived ones too, in order.
-func (rx *Rx) Family(id task.ID, limit int) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskCard+" FROM tasks t WHERE t.parent_id = ? ORDER BY t.id LIMIT ?", id, limit)
-}
-
 // Ancestors returns the chain from the task's parent up to the root.
 func (rx *Rx) Ancestors(id task.ID) ([]*task.Task, error) {
 	return rx.tasks(`WITH RECURSIVE up (id, parent_id, n) AS (

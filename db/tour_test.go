@@ -27,7 +27,7 @@ var (
 func tour(t *testing.T) {
 	d := dbtest.New(t)
 	dir := t.TempDir()
-	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_tokens_per_day: 1000000\n---\nWork.\n"
+	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
 	ok(t, os.WriteFile(filepath.Join(dir, "coder.md"), []byte(text), 0o600))
 	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
 	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
@@ -97,7 +97,7 @@ func tasks(t *testing.T, s *service.Service) {
 	must[task.Inbox](t)(s.Inbox(ctx, admin))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
-	must[service.TaskPage](t)(s.TaskPage(ctx, admin, sub.ID))
+	taskPages(t, s, k.ID, sub.ID)
 	waits(t, s)
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
@@ -152,6 +152,7 @@ func runs(t *testing.T, s *service.Service) {
 		must[task.UsageReport](t)(s.Usage(ctx, admin, by, 0, 0))
 	}
 	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
+	transcripts(t, s, st.Run)
 	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))
 	st = start()
@@ -159,6 +160,7 @@ func runs(t *testing.T, s *service.Service) {
 	must[*task.Task](t)(s.CompleteTask(ctx, admin, k.ID, "done", 0))
 	create(t, s, agent, task.New{})
 	waiting := must[[]*task.Run](t)(s.Waiting(ctx, admin))
+	heldDecisions(t, s, waiting[0].ID)
 	must[*task.Run](t)(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
@@ -200,10 +202,22 @@ func people(t *testing.T, s *service.Service) {
 	_, _, err := s.Session(ctx, "h")
 	ok(t, err)
 	ok(t, s.DropSession(ctx, "h"))
+	views(t, s, task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: u.ID})
 	must[service.About](t)(s.About(ctx))
 	ok(t, s.Probe(ctx))
 	must[service.Stats](t)(s.Stats(ctx, admin, 0))
 	ok(t, s.DeleteAgent(ctx, admin, "other"))
+}
+
+func views(t *testing.T, s *service.Service, a task.Actor) {
+	ctx := context.Background()
+	v := must[task.SavedView](t)(s.SaveView(ctx, a, "Mine", "/tasks"))
+	must[task.SavedView](t)(s.RenameView(ctx, a, v.ID, "Yours"))
+	must[[]task.SavedView](t)(s.SavedViews(ctx, a))
+	must[task.SavedView](t)(s.DeleteView(ctx, a, v.ID))
+	ok(t, s.SetPreference(ctx, a, task.PrefKeys, "off"))
+	must[task.Preferences](t)(s.Preferences(ctx, a))
+	ok(t, s.SetPreference(ctx, a, task.PrefKeys, ""))
 }
 
 // lists asks for each list with each filter, and with all of them.
@@ -224,13 +238,29 @@ func lists(t *testing.T, s *service.Service) {
 		{Label: "api"},
 		{After: "0.1"},
 		{Full: true},
+		{CreatedBy: "coder", Blocked: "yes"},
+		{Blocked: "no"},
+		{Shown: task.ShownWaiting},
+		{Shown: task.ShownWorking},
+		{Shown: task.ShownFailed},
+		{Shown: task.ShownIdle, Owner: "coder"},
+		{Sort: task.SortID},
+		{Sort: task.SortTitle, Desc: true, After: "1"},
+		{Sort: task.SortOwner},
+		{Sort: task.SortAge},
+		{Sort: task.SortChanged, Desc: true},
 		{Owner: "coder", Status: task.Active, WorkStatus: task.Idle, Parent: 1, Label: "api", MinPriority: &low, Query: "a", After: "0.1"},
 	}
 	for _, f := range open {
 		f.Limit = 1
 		must[service.Page](t)(s.OpenTasks(ctx, admin, f))
 		must[service.Page](t)(s.Cards(ctx, admin, f))
+		_, _, err := s.Matching(ctx, admin, f, 1)
+		ok(t, err)
 	}
+	must[map[task.ID]string](t)(s.Doing(ctx, admin))
+	must[[]*task.Task](t)(s.TasksByID(ctx, admin, []task.ID{1, 2}))
+	must[int](t)(s.BelowMany(ctx, admin, []task.ID{1, 2}))
 	history := []task.HistoryFilter{
 		{},
 		{Owner: "coder"},
@@ -275,6 +305,7 @@ func rest(t *testing.T, d *db.DB) {
 		_ = must[int](t)(rx.OpenCount(""))
 		_ = must[string](t)(rx.Definition("x"))
 		_ = must[int](t)(rx.CheckChain())
+		_ = must[[]*task.Run](t)(rx.HeldDue(1))
 		return nil
 	}))
 }

@@ -224,7 +224,7 @@ func (a *seenPage) is(status int) *seenPage {
 func (a *seenPage) leadsTo(path string) *seenPage {
 	a.b.y.t.Helper()
 	a.is(http.StatusSeeOther)
-	if got := a.header.Get("Location"); got != path {
+	if got, _, _ := strings.Cut(a.header.Get("Location"), "#"); got != path { // a place on the page is no other page
 		a.b.y.t.Errorf("%s leads to %s, want %s", a.url, got, path)
 	}
 	return a.b.get(path)
@@ -292,6 +292,15 @@ func (a *seenPage) links() (hrefs []string, forms map[string]string) {
 // field returns the value of a named input of a form.
 func (a *seenPage) field(action, name string) string {
 	a.b.y.t.Helper()
+	v, is := a.fieldOf(action, name)
+	if !is {
+		a.b.y.t.Fatalf("%s has no input %s in a form to %s", a.url, name, action)
+	}
+	return v
+}
+
+func (a *seenPage) fieldOf(action, name string) (value string, is bool) {
+	a.b.y.t.Helper()
 	doc, err := html.Parse(strings.NewReader(a.body))
 	a.b.y.ok(err)
 	for f := range doc.Descendants() {
@@ -300,12 +309,11 @@ func (a *seenPage) field(action, name string) string {
 		}
 		for n := range f.Descendants() {
 			if attrOf(n, "name") == name {
-				return attrOf(n, "value")
+				return attrOf(n, "value"), true
 			}
 		}
 	}
-	a.b.y.t.Fatalf("%s has no input %s in a form to %s", a.url, name, action)
-	return ""
+	return "", false
 }
 
 func attrOf(n *html.Node, key string) string {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
@@ -16,11 +17,12 @@ import (
 const (
 	columnRead  = 100 // tasks of a queue that the board looks at
 	columnCards = 25  // cards of a column
-	listRows    = 200 // rows of the list view
+	boardCards  = 240 // cards of a board, shared out among its columns
+	fewestCards = 5   // cards that a column shows on any board
 )
 
 func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	f := views.QueueFilter{View: c.QueryParam("view"), Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q"), Label: c.QueryParam("label")}
+	f := queueFilter(c)
 	m := views.QueuesModel{Filter: f}
 	agents, err := s.svc.Agents(actorOf(c))
 	if err != nil {
@@ -30,11 +32,14 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if err != nil {
 		return nil, err
 	}
-	m.AgentIDs, m.Stats = agentIDs(agents), queueStats(stats, ch.Now)
+	m.Bar, m.Stats = views.FilterModel{Filter: f, Agents: agentIDs(agents)}, queueStats(stats, ch.Now)
 	if f.View == "list" {
-		m.Tasks, m.More, err = s.queueRows(c, f)
+		if m.Tasks, m.Next, m.OpenTasks, err = s.listed(c, f); err == nil {
+			m.Bar.Sum = views.Count(m.OpenTasks, "open task", "open tasks")
+		}
 	} else {
-		m.Columns, err = s.columns(c, f, agents, stats.Overview)
+		m.Columns, err = s.columns(c, &ch, f, agents, stats.Overview)
+		m.Bar.Sum = strconv.Itoa(stats.Open) + " open, " + views.Count(len(agents), "agent", "agents")
 	}
 	return views.QueuesPage(ch, m), err
 }
@@ -70,35 +75,9 @@ func agentIDs(agents []task.Agent) []string {
 	return ids
 }
 
-func (s *Server) queueRows(c echo.Context, f views.QueueFilter) ([]*task.Task, int, error) {
-	list, next, err := s.cards(c, cardFilter{f.Agent, f.Status, f.Query, f.Label, ""}, listRows)
-	if err != nil {
-		return nil, 0, err
-	}
-	more := max(0, len(list)-listRows)
-	if next != "" && f.Status == "" && f.Query == "" && f.Label == "" {
-		n, err := s.openCount(c, f.Agent)
-		if err != nil {
-			return nil, 0, err
-		}
-		more = n - listRows
-	}
-	return list[:min(len(list), listRows)], more, nil
-}
-
-// openCount counts open tasks of an agent, or of all with "".
-func (s *Server) openCount(c echo.Context, agent string) (int, error) {
-	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
-	if err != nil || agent == "" {
-		return o.Open, err
-	}
-	l := o.Loads[agent]
-	return l.Queued + l.Working + l.Drafts, nil
-}
-
 // columns makes one column an agent; owners whose definition is gone have one
 // too, so that no task is out of sight.
-func (s *Server) columns(c echo.Context, f views.QueueFilter, agents []task.Agent, o service.Overview) ([]views.QueueColumn, error) {
+func (s *Server) columns(c echo.Context, ch *views.Chrome, f views.QueueFilter, agents []task.Agent, o service.Overview) ([]views.QueueColumn, error) {
 	agents = slices.Clone(agents) // the folder's own list stays as it is
 	for owner := range o.Loads {
 		if !slices.ContainsFunc(agents, func(a task.Agent) bool { return a.ID == owner }) {
@@ -109,16 +88,21 @@ func (s *Server) columns(c echo.Context, f views.QueueFilter, agents []task.Agen
 	slices.SortFunc(agents, func(a, b task.Agent) int {
 		return cmp.Or(cmp.Compare(idle(o, a.ID), idle(o, b.ID)), cmp.Compare(a.ID, b.ID))
 	})
+	if f.Agent != "" {
+		agents = slices.DeleteFunc(agents, func(a task.Agent) bool { return a.ID != f.Agent })
+	}
+	doing, err := s.svc.Doing(c.Request().Context(), actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	b := boardOf{ch: ch, f: f, o: o, doing: doing, cards: max(fewestCards, min(columnCards, boardCards/max(1, len(agents))))}
 	var cols []views.QueueColumn
 	for i := range agents {
-		if f.Agent != "" && agents[i].ID != f.Agent {
-			continue
-		}
-		col, err := s.column(c, f, &agents[i], o)
+		col, err := s.column(c, b, &agents[i])
 		if err != nil {
 			return nil, err
 		}
-		if len(col.Groups) > 0 || f.Status == "" && f.Query == "" && f.Label == "" {
+		if len(col.Groups) > 0 || b.plain() {
 			cols = append(cols, col)
 		}
 	}
@@ -133,33 +117,75 @@ func idle(o service.Overview, agent string) int {
 	return 1
 }
 
-func (s *Server) column(c echo.Context, f views.QueueFilter, a *task.Agent, o service.Overview) (views.QueueColumn, error) {
+// boardOf is what all columns of a board share.
+type boardOf struct {
+	ch    *views.Chrome
+	f     views.QueueFilter
+	o     service.Overview
+	doing map[task.ID]string
+	cards int // of a column
+}
+
+// plain tells whether whole queues are shown.
+func (b *boardOf) plain() bool {
+	f := b.f
+	f.Agent = ""
+	return !f.Narrowed()
+}
+
+func (s *Server) column(c echo.Context, b boardOf, a *task.Agent) (views.QueueColumn, error) {
 	col := views.QueueColumn{Agent: a.ID, Invalid: a.Status == task.AgentInvalid}
 	if a.Serving && !a.PullOnly {
-		col.Slots, col.LastRun = max(a.MaxParallel, 1), o.LastEnd[a.ID]
+		col.Slots, col.LastRun = max(a.MaxParallel, 1), b.o.LastEnd[a.ID]
 	}
-	load, plain := o.Loads[a.ID], f.Status == "" && f.Query == "" && f.Label == ""
+	load, plain := b.o.Loads[a.ID], b.plain()
 	if plain && load.Queued+load.Working+load.Drafts == 0 {
 		return col, nil
 	}
 	want := columnRead
-	if plain && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(o.InFlight) == 0 {
-		want = columnCards // nothing further down could come before these
+	if plain && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(b.o.InFlight) == 0 {
+		want = b.cards // nothing further down could come before these
 	}
-	tasks, next, err := s.cards(c, cardFilter{a.ID, f.Status, f.Query, f.Label, ""}, want)
+	f := b.f
+	f.Agent, f.Sort, f.After = a.ID, "", ""
+	p, err := s.cards(c, f, want)
 	if err != nil {
 		return col, err
 	}
-	for _, t := range tasks {
+	for _, t := range p.Tasks {
 		if t.OpenRunID != 0 && t.OpenRunPhase != task.PhaseApproval && t.OpenRunPhase != task.PhaseQueued {
 			col.Running++
 		}
 	}
-	col.Groups = trimGroups(views.GroupCards(tasks, columnCards, nil), columnCards)
-	if plain && next != "" {
-		addUnread(col.Groups, load.Queued+load.Working+load.Drafts-len(tasks))
+	col.Groups = trimGroups(views.GroupCards(p.Tasks, b.cards, b.doing), b.cards)
+	for _, g := range col.Groups {
+		for i := range g.Cards {
+			g.Cards[i].Why = whyNot(b.ch, a, g.Cards[i].Task)
+		}
+	}
+	if plain && p.Next != "" {
+		addUnread(col.Groups, load.Queued+load.Working+load.Drafts-len(p.Tasks))
 	}
 	return col, nil
+}
+
+// whyNot says in a few words why an idle task does not run, where the card
+// alone tells; its own page knows more.
+func whyNot(ch *views.Chrome, a *task.Agent, t *task.Task) string {
+	if t.Status != task.Active || t.Claim != nil || t.WaitingFor != "" {
+		return ""
+	}
+	switch p := ch.Pauses.Of(a.ID); {
+	case p != nil && p.Agent == "":
+		return "The yard is paused"
+	case p != nil:
+		return a.ID + " is paused"
+	case !a.Serving:
+		return "The definition of " + a.ID + " is invalid"
+	case t.OpenRunPhase == task.PhaseQueued:
+		return sprintf("Run %d is queued", t.OpenRunID)
+	}
+	return ""
 }
 
 // trimGroups leaves a column at most limit cards; what waits for people and

@@ -10,59 +10,16 @@ import (
 	"taskyard/views"
 )
 
-const (
-	taskRows  = 100 // rows of a page of tasks
-	readPages = 20  // pages that one request looks through at most
-)
-
 func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	f := views.TaskListFilter{Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q"), Label: c.QueryParam("label"), After: c.QueryParam("after")}
+	f := queueFilter(c)
 	agents, err := s.svc.Agents(actorOf(c))
 	if err != nil {
 		return nil, err
 	}
-	tasks, next, err := s.cards(c, cardFilter{f.Agent, f.Status, f.Query, f.Label, f.After}, taskRows)
-	return views.TasksPage(ch, views.TasksModel{Filter: f, Tasks: tasks, AgentIDs: agentIDs(agents), Next: next}), err
-}
-
-// cardFilter is the filter of the lists of open tasks.
-type cardFilter struct{ agent, status, query, label, after string }
-
-// drawn are the states by which a list can be narrowed only after reading.
-var drawn = map[string]views.Glyph{
-	"working": views.GlyphWork, "waiting": views.GlyphWait, "failed": views.GlyphFail, "idle": views.GlyphIdle,
-}
-
-// cards returns at least want open tasks that fit, fewer only at the end of
-// the list or after readPages, and the cursor of what follows.
-func (s *Server) cards(c echo.Context, cf cardFilter, want int) ([]*task.Task, string, error) {
-	f := task.TaskFilter{Owner: cf.agent, Query: cf.query, Label: cf.label, After: cf.after, Limit: want}
-	g, sift := drawn[cf.status]
-	switch {
-	case sift:
-		f.Status, f.Limit = task.Active, 500
-	case cf.status == string(task.Draft), cf.status == string(task.Active):
-		f.Status = task.Status(cf.status)
-	case cf.status != "":
-		return nil, "", task.FieldErrorf("status", "must be working, waiting, failed, idle or draft")
-	}
-	list := []*task.Task{}
-	for range readPages {
-		p, err := s.svc.Cards(c.Request().Context(), actorOf(c), f)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, t := range p.Tasks {
-			if !sift || views.GlyphOf(t) == g {
-				list = append(list, t)
-			}
-		}
-		f.After = p.Next
-		if p.Next == "" || len(list) >= want {
-			break
-		}
-	}
-	return list, f.After, nil
+	m := views.TasksModel{Filter: f, Bar: views.FilterModel{List: true, Filter: f, Agents: agentIDs(agents)}}
+	m.Tasks, m.Next, m.Total, err = s.listed(c, f)
+	m.Bar.Sum = views.Count(m.Total, "open task", "open tasks")
+	return views.TasksPage(ch, m), err
 }
 
 func (s *Server) newTaskPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -88,7 +45,10 @@ func (s *Server) follow(c echo.Context, m *views.NewTaskModel, id string) error 
 		return err
 	}
 	m.Follow, m.FollowTitle = old.ID, old.Title
-	return nil
+	for _, r := range old.Resources {
+		m.Take = append(m.Take, views.TakeAlong{Resource: r, On: true})
+	}
+	return s.prefill(c, m, old)
 }
 
 func (s *Server) createTask(c echo.Context) error {
@@ -99,6 +59,9 @@ func (s *Server) createTask(c echo.Context) error {
 	}
 	if err := s.follow(c, &m, c.FormValue("follow")); err != nil {
 		return err
+	}
+	if c.FormValue("preview") != "" {
+		return s.previewNew(c, m)
 	}
 	prio, err := wholeNumber(c, "priority")
 	var first []task.ID
@@ -134,6 +97,11 @@ func (s *Server) newTask(c echo.Context, m *views.NewTaskModel, prio int) task.N
 	}
 	if m.Follow != 0 {
 		in.Resources = append(in.Resources, task.Resource{Type: "url", Value: s.baseURL(c) + views.URL.Task(m.Follow), Label: "Follow-up of #" + m.Follow.String()})
+		for _, t := range m.Take {
+			if t.On {
+				in.Resources = append(in.Resources, t.Resource)
+			}
+		}
 	}
 	return in
 }

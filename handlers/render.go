@@ -48,6 +48,14 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if ch.Pauses, err = s.svc.Pauses(ctx, a); err != nil {
 		return ch, err
 	}
+	if ch.Views, err = s.svc.SavedViews(ctx, a); err != nil {
+		return ch, err
+	}
+	prefs, err := s.svc.Preferences(ctx, a)
+	if err != nil {
+		return ch, err
+	}
+	ch.KeysOff = prefs[task.PrefKeys] == "off"
 	off, err := s.svc.Snoozed(ctx, a)
 	if err != nil {
 		return ch, err
@@ -58,10 +66,17 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		next := s.opt.Scheduler.NextTick()
 		ch.Scheduler = views.SchedulerLine{On: next != 0, NextTick: next}
 	}
+	if ch.CanDecide {
+		held, err := s.svc.Held(ctx, a)
+		if err != nil {
+			return ch, err
+		}
+		ch.Held = values(held)
+	}
 	// A live part that fetches itself anew must not use up the sentence that
 	// the page after it is to show.
 	if c.Request().Header.Get("HX-Request") == "" {
-		ch.Flash = views.Flash{Text: s.takeFlash(c), Undo: s.takeUndo(c)}
+		ch.Flash = s.flashed(c)
 	}
 	return ch, nil
 }
@@ -72,6 +87,9 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	ch := views.Chrome{
 		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(), Gen: s.svc.Hub().Generation(), Path: c.Request().URL.RequestURI(),
 		CanWrite: a.May(task.Person), CanDecide: a.May(task.Decide), CanAdmin: a.May(task.Admin),
+	}
+	if b := c.FormValue("back"); b != "" {
+		ch.From = localPath(b)
 	}
 	if k, err := c.Cookie("theme"); err == nil && (k.Value == "light" || k.Value == "dark") {
 		ch.Theme = k.Value

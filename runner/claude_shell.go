@@ -42,7 +42,7 @@ func (c *Claude) Weaker(tools []string) (string, bool) {
 	if len(beyond) > 0 {
 		return "Commands of its bash could also " + strings.Join(beyond, " and ") + ".", !c.AcceptWeaker
 	}
-	return "Commands of its bash can read every file that the account of the server may read; they write in the workspace only.", false
+	return "Commands of its bash can read every file that the account of the server may read, but the data folder; they write in the workspace only.", false
 }
 
 // confinement adds to a probe how bash is held on this machine.
@@ -68,7 +68,11 @@ func (c *Claude) writeShell(spec Spec) error {
 		return nil
 	}
 	env := c.env()
-	rules := shellRules{Files: c.Confine.rules(spec, workOf(spec), env), Sockets: c.Confine.machine().seccomp, Network: spec.Plan.Network}
+	files := c.Confine.rules(spec, workOf(spec), env)
+	if files != nil {
+		files.Hidden = nil // the rules of the program above hold for it, and let it list no folder above the hidden ones
+	}
+	rules := shellRules{Files: files, Sockets: c.Confine.machine().seccomp, Network: spec.Plan.Network}
 	for _, name := range spec.Plan.Env {
 		if !slices.Contains(claudeSecrets, name) && !slices.Contains(c.Pass, name) {
 			rules.Keep = append(rules.Keep, name)

@@ -16,6 +16,7 @@ import (
 type Confinement struct {
 	On       bool
 	Writable []string // further folders, absolute; those that are missing are passed over
+	Hidden   []string // folders that are not to be read, but for what of the run lies in them
 	kernel   *kernel  // nil: this machine's
 }
 
@@ -75,7 +76,16 @@ func (c Confinement) rules(spec Spec, work string, configured map[string]string)
 		_, err := os.Stat(path)
 		return !filepath.IsAbs(path) || err != nil
 	})
-	return &confine.Rules{Version: c.machine().landlock, Writable: list, Devices: confine.Devices}
+	rules := &confine.Rules{Version: c.machine().landlock, Writable: list, Devices: confine.Devices}
+	for _, dir := range c.Hidden {
+		if _, err := os.Stat(dir); err == nil {
+			rules.Hidden = append(rules.Hidden, dir)
+		}
+	}
+	if self, err := os.Executable(); err == nil {
+		rules.Readable = []string{spec.Dir, self}
+	}
+	return rules
 }
 
 // within tells whether a path lies below one of the folders. Symbolic links are

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -65,6 +66,40 @@ cat /proc/`+pid(os.Getpid())+`/environ > /dev/null && echo spies
 	}
 }
 
+func TestAConfinedProgramDoesNotReadWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	c := confined(t)
+	data, spec := t.TempDir(), newSpec(t)
+	spec.Dir = filepath.Join(data, "runs", "run-1")
+	secrets := []string{filepath.Join(data, "taskyard.db"), filepath.Join(data, "runs", "run-2", "secret")}
+	beside := filepath.Join(filepath.Dir(data), "beside")
+	for _, file := range append(secrets, beside, filepath.Join(spec.Dir, "mcp.json")) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(filepath.Dir(data), "link")
+	if err := os.Symlink(data, link); err != nil {
+		t.Fatal(err)
+	}
+	c.Hidden = []string{data, filepath.Join(data, "not-there")}
+	log := filepath.Join(spec.Dir, "tmp", "log")
+	_, _ = run(t, confinedSh(c, `exec 2>`+log+` >&2; set -x
+echo a > in && cat in `+beside+` `+spec.Dir+`/mcp.json /etc/passwd > out && ls /usr > $TMPDIR/ls && echo reads=yes
+for f in `+strings.Join(secrets, " ")+` `+link+`/taskyard.db; do cat $f && echo read=$f; done
+ls `+data+` && echo listed; `+"mv "+secrets[0]+` here && echo moved; ln `+secrets[0]+` here && echo linked
+:`), spec)
+	text := readText(t, log)
+	for _, line := range strings.Split(text, "\n") {
+		if word, _, _ := strings.Cut(line, "="); slices.Contains([]string{"read", "listed", "moved", "linked"}, word) {
+			t.Errorf("it could: %s", line)
+		}
+	}
+	if !strings.Contains(text, "\nreads=yes") || t.Failed() {
+		t.Errorf("it said %s", text)
+	}
+}
+
 func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 	t.Parallel()
 	c := confined(t)
@@ -79,7 +114,7 @@ func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 		spec := newSpec(t)
 		spec.Plan.Tools, spec.Plan.Network, spec.Plan.Env = []string{"bash"}, network, []string{"FORGE_TOKEN", "ANTHROPIC_API_KEY"}
 		runner := &Claude{Argv: []string{"claude"}, Confine: c}
-		work, err := makeFolders(spec)
+		work, err := makeFolders(t.Context(), spec)
 		if err == nil {
 			err = runner.writeShell(spec)
 		}

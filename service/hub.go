@@ -9,7 +9,7 @@ import (
 
 // Hub tells subscribers which topics changed. Topics are names such as
 // task:42, run:7, queue:coder, todo:coder, queues, tasks, runs, approvals,
-// agents, scheduler, inbox, yard, events. Nothing is polled: one broadcast
+// agents, scheduler, inbox, yard, views, events. Nothing is polled: one broadcast
 // follows each commit.
 type Hub struct {
 	mu     sync.Mutex
@@ -160,6 +160,8 @@ func topicsOf(e task.Event) []string {
 		list = append(list, "agents", "queues", "scheduler")
 	case "scheduler":
 		list = append(list, "scheduler")
+	case "view":
+		list = append(list, "views")
 	}
 	return list
 }

@@ -34,15 +34,30 @@ func (s *Service) Cards(ctx context.Context, a task.Actor, f task.TaskFilter) (P
 	return s.cards.get(s.hub.Generation(), s.Now(), f, func() (Page, error) { return s.openTasks(ctx, a, f, true) })
 }
 
-func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter, card bool) (p Page, err error) {
+// mayList checks what a filter asks for, but for its limit.
+func (s *Service) mayList(a task.Actor, f task.TaskFilter) error {
 	if err := s.allowed(a, task.Read); err != nil {
+		return err
+	}
+	switch {
+	case f.Label != "" && !task.ValidLabel(f.Label):
+		return task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
+	case f.Shown != "" && !f.Shown.Valid():
+		return task.FieldErrorf("status", "must be working, waiting, failed, idle or draft")
+	case f.Blocked != "" && f.Blocked != "yes" && f.Blocked != "no":
+		return task.FieldErrorf("blocked", "must be yes or no")
+	case f.Sort != "" && !slices.Contains(task.TaskSorts, f.Sort):
+		return task.FieldErrorf("sort", "must be id, title, agent, priority, age or changed")
+	}
+	return nil
+}
+
+func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter, card bool) (p Page, err error) {
+	if err := s.mayList(a, f); err != nil {
 		return p, err
 	}
 	if f.Limit < 1 || f.Limit > 500 {
 		return p, task.FieldErrorf("limit", "must be 1 to 500")
-	}
-	if f.Label != "" && !task.ValidLabel(f.Label) {
-		return p, task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
 	}
 	err = s.db.Read(ctx, func(rx *db.Rx) error {
 		p.Tasks, p.Next, err = rx.OpenTasks(f, card)
@@ -83,56 +98,6 @@ func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) 
 // LastEvent returns the id of the newest line of the log.
 func (s *Service) LastEvent(ctx context.Context) (task.ID, error) {
 	return read(ctx, s, func(rx *db.Rx) (task.ID, error) { return rx.LastEventID() })
-}
-
-// TaskPage is all that the page of a task shows.
-type TaskPage struct {
-	Task      *task.Task
-	Subtasks  []*task.Task
-	Ancestors []*task.Task // from the root down
-	Runs      []*task.Run
-	Events    []task.Event
-	OpenRun   *task.Run
-	Blockers  []*task.Task // must be done first, those done by now too
-	Blocks    []*task.Task // wait for this one, or did
-	Why       []task.Reason
-}
-
-// TaskPage reads a task with everything around it in one snapshot.
-func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p TaskPage, err error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return p, err
-	}
-	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if p.Task, err = rx.Task(id); err != nil {
-			return err
-		}
-		if p.Ancestors, err = rx.Ancestors(id); err != nil {
-			return err
-		}
-		slices.Reverse(p.Ancestors)
-		if p.Subtasks, err = rx.Family(id, 200); err != nil {
-			return err
-		}
-		if p.Runs, err = rx.Runs(task.RunFilter{TaskID: id, Limit: 50}); err != nil {
-			return err
-		}
-		if p.OpenRun, err = rx.OpenRun(id); err != nil {
-			return err
-		}
-		if p.Why, err = s.why(rx, p.Task, p.OpenRun); err != nil {
-			return err
-		}
-		if p.Blockers, err = rx.Blockers(id); err != nil {
-			return err
-		}
-		if p.Blocks, err = rx.Blocks(id, 200); err != nil {
-			return err
-		}
-		p.Events, err = rx.LastEvents(id, 200)
-		return err
-	})
-	return p, err
 }
 
 // cached keeps a count that pages show. In a large yard it takes milliseconds;

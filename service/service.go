@@ -107,6 +107,7 @@ type Service struct {
 	auth   *authState
 	loads  cached[Overview]
 	recent cached[recent]
+	doing  cached[map[task.ID]string]
 	cards  cardCache
 	pauses cached[task.Pauses]
 	flood  floodGate

@@ -206,6 +206,14 @@ func (s *Service) Sweep(ctx context.Context) error {
 	return err
 }
 
+// Forsaken returns those of the folders of runs to which nobody comes back,
+// and which have been kept as long as transcripts are.
+func (s *Service) Forsaken(ctx context.Context, list []task.RunFolder) ([]task.RunFolder, error) {
+	return read(ctx, s, func(rx *db.Rx) ([]task.RunFolder, error) {
+		return rx.Forsaken(list, rx.Now.Add(-s.cfg.KeepTranscripts))
+	})
+}
+
 // Index brings the full-text search up to date with the log. While more is to
 // be done than one write takes, it leaves six sevenths of the writer's time
 // to others: after a flood of tasks, search lags behind, not work.

@@ -8,11 +8,48 @@ type TaskFilter struct {
 	Query       string // words in title or description
 	Parent      ID
 	Label       string // a label that the task has
+	CreatedBy   string // actor
+	Shown       Shown  // how the task is drawn
+	Blocked     string // "yes": something must be done first; "no": nothing
 	MinPriority *int
-	Limit       int    // 1 to 500
-	After       string // cursor of the page before
-	Full        bool   // with descriptions, steps and resources
+	Sort        TaskSort // "": queue order
+	Desc        bool     // the other way round; with Sort alone
+	Limit       int      // 1 to 500
+	After       string   // cursor of the page before
+	Full        bool     // with descriptions, steps and resources
 }
+
+// Shown is how an active task is drawn: exactly one of these each.
+type Shown string
+
+// The ways.
+const (
+	ShownWaiting Shown = "waiting" // for a person
+	ShownWorking Shown = "working" // somebody works on it
+	ShownFailed  Shown = "failed"  // its last run failed and nothing has begun anew
+	ShownIdle    Shown = "idle"    // the rest
+)
+
+// Valid tells whether s is one of them.
+func (s Shown) Valid() bool {
+	return s == ShownWaiting || s == ShownWorking || s == ShownFailed || s == ShownIdle
+}
+
+// TaskSort is an order of a list of open tasks, other than that of queues.
+type TaskSort string
+
+// The orders.
+const (
+	SortID       TaskSort = "id"
+	SortTitle    TaskSort = "title"
+	SortOwner    TaskSort = "agent"
+	SortPriority TaskSort = "priority"
+	SortAge      TaskSort = "age" // the oldest first
+	SortChanged  TaskSort = "changed"
+)
+
+// TaskSorts lists the orders.
+var TaskSorts = []TaskSort{SortID, SortTitle, SortOwner, SortPriority, SortAge, SortChanged}
 
 // HistoryFilter narrows the list of archived tasks.
 type HistoryFilter struct {

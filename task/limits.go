@@ -26,6 +26,7 @@ const (
 	MaxNesting    = 10        // subtasks below subtasks
 	MaxBatch      = 50        // tasks of one signup
 	MaxReassign   = 500       // tasks of one reassign
+	MaxBulk       = 1000      // tasks of one act on many
 	MaxReason     = 2000      // characters of a reason
 	MaxSummaryRun = 8000      // characters of a run's result, about 2,000 tokens
 )
@@ -37,6 +38,10 @@ var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // ValidAgentID tells whether s can name an agent: a file name without ".md".
 func ValidAgentID(s string) bool { return agentID.MatchString(s) }
+
+// ReservedAgentID tells whether an agent of this name could not be reached:
+// its pages would be those of the agents themselves.
+func ReservedAgentID(s string) bool { return s == "new" || s == "reload" }
 
 // CheckText notes text that is not UTF-8, holds NUL, or is over max bytes.
 func (p *Problems) CheckText(field, s string, maxBytes int) bool {

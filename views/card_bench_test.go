@@ -11,8 +11,8 @@ import (
 // BenchmarkBoard renders a board of 50 cards, as the board of a busy yard is.
 func BenchmarkBoard(b *testing.B) {
 	c := sampleChrome("/queues")
-	m := QueuesModel{AgentIDs: []string{"coder", "planner"}}
-	for _, agent := range m.AgentIDs {
+	m := QueuesModel{}
+	for _, agent := range []string{"coder", "planner"} {
 		var tasks []*task.Task
 		for i := range 25 {
 			tasks = append(tasks, sampleTask(task.ID(i+1), fmt.Sprintf("A task of the board, number %d", i), agent, i%10, nil))

@@ -18,16 +18,20 @@ type Chrome struct {
 	FormToken string // goes into every form as _token
 	Nav       NavCounts
 	Agents    []NavAgent
+	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
+	KeysOff   bool        // this person wants no single-key shortcuts
 	Theme     string      // "light", "dark" or "" for the browser's wish
 	Flash     Flash
-	CanWrite  bool // may create and change tasks
-	CanDecide bool // may decide approvals
-	CanAdmin  bool // may change agents, people, tokens, settings
+	Held      []task.Run // decisions of this person that may still be taken back
+	CanWrite  bool       // may create and change tasks
+	CanDecide bool       // may decide approvals
+	CanAdmin  bool       // may change agents, people, tokens, settings
 	Now       task.Time
 	Gen       uint64 // changes so far; the live stream compares it with its own
 	Path      string // path and query of this page; live parts refetch it
+	From      string // the page that asked for this one, where it said so; its form leads there
 }
 
 // NavCounts are the numbers of the navigation.
@@ -54,9 +58,10 @@ type SchedulerLine struct {
 
 // Flash is what the last act says on the next page.
 type Flash struct {
-	Text string
-	Bad  bool
-	Undo *Undo // nil: cannot be taken back
+	Text    string
+	Bad     bool
+	Skipped []string // what an act on many left as it was, and why
+	Undo    *Undo    // takes the act back
 }
 
 // title returns the tab's title: what waits for a person stands first.
@@ -71,6 +76,14 @@ func (c Chrome) title(title string) string {
 // generation is the number of changes as the page carries it.
 func generation(c Chrome) string { return strconv.FormatUint(c.Gen, 10) }
 
+// keys says whether single keys do anything, as scripts read it.
+func (c Chrome) keys() string {
+	if c.KeysOff {
+		return "off"
+	}
+	return "on"
+}
+
 // path returns the address of this page without its query.
 func (c Chrome) path() string {
 	p, _, _ := strings.Cut(c.Path, "?")
@@ -84,6 +97,14 @@ func (c Chrome) current(path string) templ.Attributes {
 		return templ.Attributes{"aria-current": "page"}
 	}
 	return nil
+}
+
+// wayBack is where somebody came from, else the page given.
+func (c Chrome) wayBack(to string) string {
+	if c.From != "" {
+		return c.From
+	}
+	return to
 }
 
 // Live gives the attributes of a part that refetches itself when one of its

@@ -1,27 +1,107 @@
 package views
 
-import "taskyard/task"
+import (
+	"slices"
 
-// FilterState is what a filter bar shows as chosen.
-type FilterState struct {
-	Query, Agent, Status string
-	Label                string // taken from a task, not chosen here
-	View                 string // carried along, not chosen here
+	"taskyard/task"
+)
+
+// FilterModel is what the filter of a list of open tasks shows and offers.
+type FilterModel struct {
+	List   bool // on /tasks, not on /queues
+	Filter QueueFilter
+	Agents []string
+	Sum    string // "17 open, 4 agents"
 }
 
-// without returns the address of the same list with one choice taken back.
-func (f FilterState) without(action, what string) string {
-	switch what {
-	case "q":
-		f.Query = ""
-	case "agent":
-		f.Agent = ""
-	case "status":
-		f.Status = ""
-	case "label":
-		f.Label = ""
+// at is the address of the same page with another filter.
+func (m FilterModel) at(f QueueFilter) string {
+	if m.List {
+		return URL.Tasks(f)
 	}
-	return query(action, "view", f.View, "agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label)
+	return URL.Queues(f)
+}
+
+// chosen is one choice of the filter, in words, and the filter without it.
+type chosen struct {
+	text    string
+	without QueueFilter
+}
+
+// chosen lists what narrows the list. Taking one back begins at the first page.
+func (f QueueFilter) chosen() []chosen {
+	var list []chosen
+	add := func(set bool, text string, drop func(*QueueFilter)) {
+		if set {
+			g := f
+			g.After = ""
+			drop(&g)
+			list = append(list, chosen{text, g})
+		}
+	}
+	add(f.Query != "", "“"+f.Query+"”", func(g *QueueFilter) { g.Query = "" })
+	add(f.Agent != "", f.Agent, func(g *QueueFilter) { g.Agent = "" })
+	add(f.Status != "", labelOf(StatusChoices, f.Status), func(g *QueueFilter) { g.Status = "" })
+	add(f.Priority != "", "Priority from "+f.Priority, func(g *QueueFilter) { g.Priority = "" })
+	add(f.Label != "", "Label "+f.Label, func(g *QueueFilter) { g.Label = "" })
+	add(f.CreatedBy != "", "By "+ActorLabel(f.CreatedBy), func(g *QueueFilter) { g.CreatedBy = "" })
+	add(f.Blocked != "", labelOf(blockedChoices, f.Blocked), func(g *QueueFilter) { g.Blocked = "" })
+	return list
+}
+
+// Narrowed tells whether the filter leaves tasks out.
+func (f QueueFilter) Narrowed() bool { return len(f.chosen()) > 0 }
+
+// From is the filter from a cursor on.
+func (f QueueFilter) From(cursor string) QueueFilter {
+	f.After = cursor
+	return f
+}
+
+// sorted is the filter with the list in the order of a column: the way that
+// people want first, and the other way round when it has that already.
+func (f QueueFilter) sorted(column string) QueueFilter {
+	first := column
+	if slices.Contains([]string{"priority", "changed"}, column) {
+		first = "-" + column
+	}
+	switch {
+	case f.Sort != first:
+		f.Sort = first
+	case first == column:
+		f.Sort = "-" + column
+	default:
+		f.Sort = column
+	}
+	f.After = ""
+	return f
+}
+
+// ariaSort says the order of a column for screen readers.
+func (f QueueFilter) ariaSort(column string) string {
+	switch f.Sort {
+	case column:
+		return "ascending"
+	case "-" + column:
+		return "descending"
+	}
+	return ""
+}
+
+// Choices of the filter, as value and label.
+var (
+	blockedChoices  = [][2]string{{"yes", "Blocked"}, {"no", "Not blocked"}}
+	priorityChoices = []string{"9", "6", "3", "1"}
+)
+
+// byChoices are those of whom the filter offers the tasks: oneself and the
+// agents.
+func byChoices(c Chrome, m FilterModel) [][2]string {
+	list := [][2]string{{task.UserActorName(c.User), "me"}}
+	for _, a := range m.Agents {
+		list = append(list, [2]string{a, a})
+	}
+	return list
 }
 
 func labelOf(choices [][2]string, value string) string {
@@ -35,19 +115,11 @@ func labelOf(choices [][2]string, value string) string {
 
 // TasksModel is the list of open tasks.
 type TasksModel struct {
-	Filter   TaskListFilter
-	Tasks    []*task.Task
-	AgentIDs []string // choices of the filter
-	Next     string   // cursor of the next page, or ""
-}
-
-func (f TaskListFilter) narrowed() bool {
-	return f.Agent != "" || f.Status != "" || f.Query != "" || f.Label != ""
-}
-
-func (f TaskListFilter) from(cursor string) TaskListFilter {
-	f.After = cursor
-	return f
+	Filter TaskListFilter
+	Bar    FilterModel
+	Tasks  []*task.Task
+	Total  int    // open tasks that fit, on all pages
+	Next   string // cursor of the next page, or ""
 }
 
 func oldestText(s QueueStats) string {

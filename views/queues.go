@@ -12,10 +12,10 @@ type QueuesModel struct {
 	Filter    QueueFilter
 	Stats     *QueueStats // nil: no tiles
 	Columns   []QueueColumn
-	Tasks     []*task.Task // the rows of the list view, in queue order
-	More      int          // rows that the list view leaves out
-	AgentIDs  []string     // choices of the filter
-	OpenTasks int          // open tasks that match
+	Tasks     []*task.Task // the rows of the list view
+	Next      string       // cursor of the next page of the list view, or ""
+	Bar       FilterModel
+	OpenTasks int // open tasks that match, in the list view
 }
 
 // QueueStats are the tiles above the board.
@@ -49,6 +49,7 @@ type CardGroup struct {
 type Card struct {
 	Task  *task.Task
 	Doing string // what its run does now, where known
+	Why   string // why it does not run, where a word is enough
 }
 
 // groupOrder is the order of the groups in a column.
@@ -131,13 +132,19 @@ func (f QueueFilter) with(view string) QueueFilter {
 
 func (f QueueFilter) list() bool { return f.View == "list" }
 
-// narrowed tells whether the filter leaves tasks out.
-func (f QueueFilter) narrowed() bool {
-	return f.Agent != "" || f.Status != "" || f.Query != "" || f.Label != ""
+// rest is the list behind "n more" of a column.
+func (f QueueFilter) rest(agent string, g Glyph) QueueFilter {
+	f.View, f.Agent, f.Status, f.After = "list", agent, groupStatus[g], ""
+	return f
+}
+
+// listed is the list view as a list of tasks.
+func (m QueuesModel) listed() TasksModel {
+	return TasksModel{Filter: m.Filter, Bar: m.Bar, Tasks: m.Tasks, Total: m.OpenTasks, Next: m.Next}
 }
 
 // boardTopics are the topics of the board.
-const boardTopics = "queues"
+const boardTopics = "queues views"
 
 // waitLabel says what a task waits for, in a word or two.
 func waitLabel(t *task.Task) string {

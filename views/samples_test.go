@@ -88,7 +88,7 @@ func sampleQueues(view string) QueuesModel {
 	}
 	doing := map[task.ID]string{142: "go test ./internal/limit/...", 139: "Checking subtask #142 before step 5"}
 	return QueuesModel{
-		Filter: QueueFilter{View: view}, AgentIDs: []string{"coder", "planner", "researcher", "reviewer"}, OpenTasks: 17,
+		Filter: QueueFilter{View: view}, Bar: FilterModel{Filter: QueueFilter{View: view}, Agents: []string{"coder", "planner", "researcher", "reviewer"}, Sum: "17 open, 4 agents"}, OpenTasks: 17,
 		Stats: &QueueStats{Done24h: 31, Waiting: 13, Oldest: 3*time.Hour + 12*time.Minute, MedianRun: 246 * time.Second, RunsToday: 44, Failed: 2},
 		Columns: []QueueColumn{
 			{Agent: "planner", Running: 1, Slots: 1, Groups: GroupCards(planner, 3, doing)},
@@ -96,7 +96,7 @@ func sampleQueues(view string) QueuesModel {
 			{Agent: "reviewer", Slots: 1, Groups: GroupCards(reviewer, 3, doing)},
 			{Agent: "researcher", Slots: 1, LastRun: ago(22 * time.Minute)},
 		},
-		Tasks: append(append(planner, coder...), reviewer...), More: 2,
+		Tasks: append(append(planner, coder...), reviewer...), Next: "2.1",
 	}
 }
 
@@ -139,9 +139,9 @@ func sampleTaskModel() TaskModel {
 	}
 	return TaskModel{
 		Task: t, Subtasks: map[task.ID]*task.Task{149: done, 151: waits}, Activity: Stream(messages, events, runs), Question: question, Runs: runs,
-		Family: []FamilyItem{{parent, 0}, {t, 1}, {done, 2}, {waits, 2}}, Why: []task.Reason{{Code: task.WhyRunning, Message: "Run 33 is working.", Run: 33}, {Code: task.WhyBlocked, Message: "It is blocked by #151, which must be done first.", Task: 151}},
+		Family: FamilyTree{Ancestors: []*task.Task{parent}, Self: t, Siblings: []*task.Task{sampleTask(140, "Idempotency keys", "coder", 3, nil)}, SiblingCount: 1, Subtasks: []*task.Task{done, waits}, Open: 1, Done: 1}, Why: []task.Reason{{Code: task.WhyRunning, Message: "Run 33 is working.", Run: 33}, {Code: task.WhyBlocked, Message: "It is blocked by #151, which must be done first.", Task: 151}},
 		Blockers: []*task.Task{done, waits}, Blocks: []*task.Task{parent},
-		Usage: task.Usage{TokensIn: 100000, TokensOut: 21000, CostUSD: 0.58}, Prev: 141, Next: 147, Place: "2 of 6",
+		Usage: task.Usage{TokensIn: 100000, TokensOut: 21000, CostUSD: 0.58}, FamilyUsage: task.Usage{TokensIn: 300000, CostUSD: 1.2, Estimated: true}, Agents: sampleAgents, Key: "KEY", Prev: 141, Next: 147, Place: "2 of 6",
 	}
 }
 
@@ -159,7 +159,11 @@ func samplePages() []samplePage {
 	m := sampleTaskModel()
 	at := func(path string) Chrome { return sampleChrome(path) }
 	flash := at("/tasks")
-	flash.Flash, flash.Theme = Flash{Text: "#152 moved to reviewer"}, "dark"
+	flash.Flash, flash.Theme = Flash{Text: "#152 moved to reviewer", Undo: &Undo{Action: "/tasks/152/move", Fields: [][2]string{{"to", "coder"}}}}, "dark"
+	flash.Views = []task.SavedView{{ID: 1, Name: "Mine", Path: "/tasks?by=user%3Amaya"}}
+	skipped := at("/tasks")
+	skipped.Flash = Flash{Text: "Moved 2 tasks; 1 skipped", Skipped: []string{"#7: Task 7 is done"}}
+	skipped.From = "/tasks?agent=coder"
 	archived, draft := sampleTaskModel(), sampleTaskModel()
 	archived.Question, archived.Task = nil, sampleTask(12, "Old work", "coder", 0, func(t *task.Task) { t.Status, t.ArchivedAt, t.Summary = task.Done, ago(time.Hour), "It is done." })
 	draft.Task = sampleTask(13, "A plan", "coder", 0, func(t *task.Task) { t.Status = task.Draft })
@@ -173,15 +177,23 @@ func samplePages() []samplePage {
 		{"queues", QueuesPage(at("/queues"), sampleQueues(""))},
 		{"queues-list", QueuesPage(at("/queues?view=list"), sampleQueues("list"))},
 		{"queues-empty", QueuesPage(at("/queues"), QueuesModel{})},
-		{"queues-nothing", QueuesPage(at("/queues?q=x"), QueuesModel{Filter: QueueFilter{Query: "x", Agent: "coder", Status: "idle"}, AgentIDs: []string{"coder"}})},
+		{"queues-nothing", QueuesPage(at("/queues?q=x"), QueuesModel{Filter: QueueFilter{Query: "x", Agent: "coder", Status: "idle"}, Bar: FilterModel{Filter: QueueFilter{Query: "x", Agent: "coder", Status: "idle", Priority: "4", CreatedBy: "user:jo", Blocked: "no", Label: "api"}}})},
 		{"task", TaskPage(at("/tasks/142"), m)},
 		{"task-archived", TaskPage(at("/tasks/12"), archived)},
 		{"task-draft", TaskPage(at("/tasks/13"), draft)},
 		{"task-viewer", TaskPage(viewer, m)},
-		{"tasks", TasksPage(flash, TasksModel{Tasks: sampleQueues("").Tasks, Next: "9:1", AgentIDs: []string{"coder"}})},
+		{"tasks", TasksPage(flash, TasksModel{Tasks: sampleQueues("").Tasks, Next: "9:1", Bar: FilterModel{List: true, Agents: []string{"coder"}}, Total: 300})},
 		{"tasks-empty", TasksPage(at("/tasks"), TasksModel{})},
 		{"move", MovePage(at("/tasks/142/move"), MoveModel{Task: m.Task, Agents: sampleAgents, To: "reviewer", Errors: errs})},
-		{"cancel", CancelPage(at("/tasks/142/cancel"), CancelModel{Task: m.Task, Subtasks: []*task.Task{m.Subtasks[151], m.Subtasks[149]}, OpenRuns: 1})},
+		{"tasks-skipped", TasksPage(skipped, TasksModel{Filter: QueueFilter{Sort: "-title", After: "100"}, Tasks: sampleQueues("").Tasks})},
+		{"views", ViewsPage(flash, ViewsModel{Views: flash.Views, Of: 1, Name: "typed", Error: "you have a view of this name already"})},
+		{"views-none", ViewsPage(at("/views"), ViewsModel{})},
+		{"bulk-move", BulkPage(skipped, BulkModel{Act: "move", IDs: []task.ID{142, 12, 13}, Tasks: []*task.Task{m.Task}, Back: "/tasks", Agents: sampleAgents, Errors: errs})},
+		{"bulk-priority", BulkPage(at("/tasks/bulk"), BulkModel{Act: "priority", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
+		{"bulk-label", BulkPage(at("/tasks/bulk"), BulkModel{Act: "label", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
+		{"bulk-cancel", BulkPage(at("/tasks/bulk"), BulkModel{Act: "cancel", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Below: 2, Back: "/tasks"})},
+		{"bulk-complete", BulkPage(at("/tasks/bulk"), BulkModel{Act: "complete", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
+		{"cancel", CancelPage(at("/tasks/142/cancel"), CancelModel{Task: m.Task, Subtasks: []*task.Task{m.Subtasks[151], m.Subtasks[149]}, Count: 2, OpenRuns: 1})},
 		{"edit", EditPage(at("/tasks/142/edit"), edit)},
 		{"step", StepPage(at("/tasks/142/steps/3/edit"), StepModel{Task: m.Task, Index: 3, Title: m.Task.Steps[3].Title, Agents: sampleAgents, Sub: SubtaskEntry{Title: m.Task.Steps[3].Title}})},
 		{"step-linked", StepPage(at("/tasks/142/steps/0/edit"), StepModel{Task: m.Task, Title: "Pick"})},

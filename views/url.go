@@ -14,23 +14,23 @@ var URL urls
 
 type urls struct{}
 
-// QueueFilter narrows the board and the list of queues. Zero fields do not narrow.
+// QueueFilter narrows and orders the board and the lists of open tasks. Zero
+// fields do not narrow.
 type QueueFilter struct {
-	View   string // "board" or "list"; "" means board
-	Agent  string
-	Status string // a status, a work status, "waiting" or "failed"
-	Query  string
-	Label  string
+	View      string // "board" or "list"; "" means board; /tasks has no other
+	Agent     string
+	Status    string // a status, a work status, "waiting" or "failed"
+	Query     string
+	Label     string
+	Priority  string // at least this number
+	CreatedBy string // actor
+	Blocked   string // "yes" or "no"
+	Sort      string // a column of the list, with "-" before it the other way round
+	After     string // cursor of the page before
 }
 
-// TaskListFilter narrows the list of open tasks. Zero fields do not narrow.
-type TaskListFilter struct {
-	Agent  string
-	Status string
-	Query  string
-	Label  string
-	After  string // cursor of the page before
-}
+// TaskListFilter narrows the list of open tasks.
+type TaskListFilter = QueueFilter
 
 // HistoryQuery narrows the history. Zero fields do not narrow.
 type HistoryQuery struct {
@@ -58,22 +58,27 @@ func query(path string, pairs ...string) string {
 	return path + "?" + v.Encode()
 }
 
+// pairs are the parameters that every list of open tasks has.
+func (f QueueFilter) pairs() []string {
+	return []string{
+		"agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label, "priority", f.Priority,
+		"by", f.CreatedBy, "blocked", f.Blocked, "sort", f.Sort, "after", f.After,
+	}
+}
+
 // Queues is the board or the list of every queue, filtered.
 func (urls) Queues(f QueueFilter) string {
-	view := f.View
-	if view == "board" {
-		view = ""
+	if f.View == "board" {
+		f.View = ""
 	}
-	return query("/queues", "view", view, "agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label)
+	return query("/queues", append(f.pairs(), "view", f.View)...)
 }
 
 // Queue is the board of one agent.
 func (u urls) Queue(agent string) string { return u.Queues(QueueFilter{Agent: agent}) }
 
 // Tasks is the list of open tasks, filtered.
-func (urls) Tasks(f TaskListFilter) string {
-	return query("/tasks", "agent", f.Agent, "status", f.Status, "q", f.Query, "label", f.Label, "after", f.After)
-}
+func (urls) Tasks(f TaskListFilter) string { return query("/tasks", f.pairs()...) }
 
 // NewTask is the form for a new task; owner, when not empty, is chosen there.
 func (urls) NewTask(owner string) string { return query("/tasks/new", "owner", owner) }

@@ -134,6 +134,22 @@ SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(coalesce
  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)), 0
 FROM runs WHERE ended_at IS NOT NULL AND started_at IS NOT NULL GROUP BY d, agent, model;
 
+-- Filters of lists that people keep, each for themselves.
+CREATE TABLE saved_views (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  user_id    INTEGER NOT NULL REFERENCES users (id),
+  name       TEXT NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 240),
+  path       TEXT NOT NULL CHECK (octet_length(path) BETWEEN 1 AND 2000),
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX saved_views_name ON saved_views (user_id, name COLLATE NOCASE);
+-- What people chose for themselves; what is not here is as it comes.
+CREATE TABLE preferences (
+  user_id INTEGER NOT NULL REFERENCES users (id),
+  name    TEXT NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 40),
+  value   TEXT NOT NULL CHECK (octet_length(value) BETWEEN 1 AND 200),
+  PRIMARY KEY (user_id, name)
+) STRICT, WITHOUT ROWID;
 -- What a person does not want to see in their inbox until a moment. ref is the
 -- question's or the notice's message, the run, or the task; mark tells one
 -- cause from the next: the permission, the failed run, the blockers lost.
@@ -211,6 +227,22 @@ CREATE TABLE run_files (
 ) STRICT;
 CREATE INDEX run_files_lines ON run_files (run_id) WHERE diff <> '';
 
+-- A decision on a waiting run that may still be taken back, as JSON, and when
+-- it takes effect.
+ALTER TABLE runs ADD COLUMN held TEXT;
+ALTER TABLE runs ADD COLUMN held_until INTEGER;
+CREATE INDEX runs_held ON runs (held_until) WHERE status = 'pending' AND phase = 'approval' AND held_until IS NOT NULL;
+
+-- What a run would have done, each time that it was asked anew because that
+-- changed: reviewers see the difference.
+CREATE TABLE run_specs (
+  run_id  INTEGER NOT NULL REFERENCES runs (id),
+  version TEXT NOT NULL,
+  spec    TEXT NOT NULL,
+  at      INTEGER NOT NULL,
+  UNIQUE (run_id, version)
+) STRICT;
+CREATE INDEX run_specs_run ON run_specs (run_id, at);
 -- The lists of history are read from their indexes, whatever they are narrowed
 -- by: the rows themselves are looked up for what is shown alone.
 DROP INDEX tasks_history;

@@ -7,7 +7,8 @@ package confine
 type Rules struct {
 	Version   int      `json:"version"`             // of landlock, to enforce; at least Least, at most Version()
 	Writable  []string `json:"writable,omitempty"`  // folders with all below them; each must exist
-	Readable  []string `json:"readable,omitempty"`  // where ReadsFew: these, and Writable, alone; missing ones are passed over
+	Readable  []string `json:"readable,omitempty"`  // where ReadsFew or Hidden: these too, with Writable; missing ones are passed over
+	Hidden    []string `json:"hidden,omitempty"`    // unless ReadsFew: folders that may not be read, but what of Writable and Readable lies in them
 	Devices   []string `json:"devices,omitempty"`   // files that may be read and written, and not removed; likewise
 	ReadsFew  bool     `json:"readsFew,omitempty"`  // else every file may be read and run
 	NoNetwork bool     `json:"noNetwork,omitempty"` // no TCP (from version 4), no UDP (from ClosesUDP)

@@ -57,11 +57,11 @@ func (r Rules) Enter() error {
 	}
 	defer func() { _ = unix.Close(set) }()
 	work, file := uint64(fsWork), uint64(fsFile)
-	if !r.ReadsFew {
+	if !r.holdsReads() {
 		work, file = work&fsWrite, file&fsWrite
 	}
 	rules := map[uint64][]string{work: r.Writable, file: r.Devices}
-	if r.ReadsFew {
+	if r.holdsReads() {
 		rules[fsRead] = r.Readable
 	}
 	for access, paths := range rules {
@@ -72,18 +72,26 @@ func (r Rules) Enter() error {
 			}
 		}
 	}
+	if !r.ReadsFew && len(r.Hidden) > 0 {
+		if err := allowBeside(set, r.Hidden); err != nil {
+			return err
+		}
+	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set), 0, 0); errno != 0 {
 		return errno
 	}
 	return nil
 }
 
+// holdsReads tells whether not every file may be read.
+func (r Rules) holdsReads() bool { return r.ReadsFew || len(r.Hidden) > 0 }
+
 // set makes an empty set of rules: it forbids all that it handles.
 func (r Rules) set() (int, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: fsWrite}
-	if r.ReadsFew {
+	if r.holdsReads() {
 		attr.Handled_access_fs = fsAll
-		if r.Version >= 5 {
+		if r.ReadsFew && r.Version >= 5 {
 			attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 		}
 	}

@@ -1,0 +1,24 @@
+package db
+
+import "errors"
+
+// Nested runs fn so that an error of it undoes what fn wrote, and nothing
+// else of the transaction. It returns fn's error. Nested calls do not nest.
+func (tx *Tx) Nested(fn func() error) error {
+	tail := tx.w.tail
+	if err := tx.c.exec("SAVEPOINT nested"); err != nil {
+		return err
+	}
+	err := fn()
+	if err != nil {
+		tx.w.tail = tail
+		if e := tx.c.exec("ROLLBACK TO nested"); e != nil {
+			tx.wrote = true // the whole write has to go
+			return errors.Join(err, e)
+		}
+	}
+	if e := tx.c.exec("RELEASE nested"); e != nil {
+		return errors.Join(err, e)
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package db
+
+import (
+	"strconv"
+
+	"taskyard/task"
+)
+
+// What it means to wait for a person; with a live claim or without.
+const waitsForPeople = `(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.phase IN ('approval', 'permission')))`
+
+// shown keeps the active tasks that are drawn in one way; views.GlyphOf is the
+// same rule over a task.
+func (w *where) shown(s task.Shown, now task.Time) {
+	const failed = "t.failures > 0 AND t.run_id IS NULL"
+	if s == "" {
+		return
+	}
+	w.add("t.status = 'active'")
+	if s == task.ShownWaiting {
+		w.add(waitsForPeople)
+		return
+	}
+	w.add("NOT " + waitsForPeople)
+	if s == task.ShownWorking {
+		w.add("coalesce(t.claim_expires, 0) > ?", now)
+		return
+	}
+	w.add("coalesce(t.claim_expires, 0) <= ?", now)
+	if s == task.ShownFailed {
+		w.add(failed)
+	} else {
+		w.add("NOT (" + failed + ")")
+	}
+}
+
+// sorts are the orders as SQL; the id parts what is equal. The + keeps SQLite
+// from walking the whole table, history too, for the sake of an order.
+var sorts = map[task.TaskSort]string{
+	task.SortID: "+t.id", task.SortTitle: "t.title COLLATE NOCASE", task.SortOwner: "t.owner", task.SortPriority: "t.priority",
+	task.SortAge: "t.created_at", task.SortChanged: "t.updated_at",
+}
+
+// sortedTasks returns a page of a list in another order than that of queues.
+// Its cursor is how many rows come before. The ids are put in order first, so
+// that only a page of rows is read whole.
+func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Task, string, error) {
+	skip, err := offset(f.After)
+	if err != nil {
+		return nil, "", err
+	}
+	dir := ""
+	if f.Desc {
+		dir = " DESC"
+	}
+	order := " ORDER BY " + sorts[f.Sort] + dir + ", +t.id" + dir
+	list, err := rx.tasks("WITH page (id) AS MATERIALIZED (SELECT t.id FROM tasks t"+w.sql()+order+" LIMIT ? OFFSET ?) SELECT "+cols+" FROM page JOIN tasks t ON t.id = page.id"+order,
+		append(w.args, f.Limit+1, skip)...)
+	if err != nil || len(list) <= f.Limit {
+		return list, "", err
+	}
+	return list[:f.Limit], strconv.Itoa(skip + f.Limit), nil
+}
+
+func offset(after string) (int, error) {
+	if after == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(after)
+	if err != nil || n < 0 {
+		return 0, task.FieldErrorf("after", "is not a cursor that this list gave")
+	}
+	return n, nil
+}
+
+// CountOpenTasks counts what a filter of open tasks fits; pages and order do
+// not matter.
+func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
+	f.After = ""
+	w, err := openWhere(f, rx.Now)
+	if err != nil {
+		return 0, err
+	}
+	r, cancel := rx.bounded(f)
+	defer cancel()
+	return r.count("SELECT count(*) FROM tasks t"+w.sql(), w.args...)
+}
+
+// OpenTaskIDs returns at most limit ids of what a filter of open tasks fits,
+// in queue order.
+func (rx *Rx) OpenTaskIDs(f task.TaskFilter, limit int) ([]task.ID, error) {
+	f.After, f.Sort = "", ""
+	w, err := openWhere(f, rx.Now)
+	if err != nil {
+		return nil, err
+	}
+	r, cancel := rx.bounded(f)
+	defer cancel()
+	rows, err := r.query("SELECT t.id FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, limit)...)
+	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+}

@@ -1,0 +1,84 @@
+package handlers
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// taskRows is how many rows a page of a list of tasks has.
+const taskRows = 100
+
+// queueFilter reads the filter of the board or of a list from the address.
+func queueFilter(c echo.Context) views.QueueFilter { return filterOf(c.QueryParams()) }
+
+func filterOf(v url.Values) views.QueueFilter {
+	return views.QueueFilter{
+		View: v.Get("view"), Agent: v.Get("agent"), Status: v.Get("status"), Query: v.Get("q"), Label: v.Get("label"), Priority: v.Get("priority"),
+		CreatedBy: v.Get("by"), Blocked: v.Get("blocked"), Sort: v.Get("sort"), After: v.Get("after"),
+	}
+}
+
+// taskFilter is the filter of a page as the service takes it.
+func taskFilter(f views.QueueFilter) (task.TaskFilter, error) {
+	t := task.TaskFilter{Owner: f.Agent, Query: f.Query, Label: f.Label, CreatedBy: f.CreatedBy, Blocked: f.Blocked, After: f.After}
+	switch f.Status {
+	case "":
+	case string(task.Draft), string(task.Active):
+		t.Status = task.Status(f.Status)
+	default:
+		t.Shown = task.Shown(f.Status)
+	}
+	if f.Priority != "" {
+		n, err := strconv.Atoi(f.Priority)
+		if err != nil {
+			return t, task.FieldErrorf("priority", "must be a whole number")
+		}
+		t.MinPriority = &n
+	}
+	column, desc := strings.CutPrefix(f.Sort, "-")
+	if t.Sort, t.Desc = task.TaskSort(column), desc; f.Sort == "-priority" {
+		t.Sort, t.Desc = "", false // the order of queues, which has an index
+	}
+	return t, nil
+}
+
+// cards returns at most want open tasks that fit, and the cursor of the rest.
+func (s *Server) cards(c echo.Context, f views.QueueFilter, want int) (service.Page, error) {
+	t, err := taskFilter(f)
+	if err != nil {
+		return service.Page{}, err
+	}
+	t.Limit = want
+	return s.svc.Cards(c.Request().Context(), actorOf(c), t)
+}
+
+// listed returns a page of a list of open tasks, the cursor of the next, and
+// how many fit on all pages.
+func (s *Server) listed(c echo.Context, f views.QueueFilter) ([]*task.Task, string, int, error) {
+	p, err := s.cards(c, f, taskRows)
+	if err != nil || p.Next == "" && f.After == "" {
+		return p.Tasks, "", len(p.Tasks), err
+	}
+	t, err := taskFilter(f)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	n, _, err := s.svc.Matching(c.Request().Context(), actorOf(c), t, 0)
+	return p.Tasks, p.Next, n, err
+}
+
+// homeward reads the filter that the address of a list holds.
+func homeward(back string) views.QueueFilter {
+	u, err := url.Parse(back)
+	if err != nil {
+		return views.QueueFilter{}
+	}
+	return filterOf(u.Query())
+}

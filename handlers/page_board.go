@@ -1,0 +1,104 @@
+package handlers
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// agentQueuePage is the board of one agent.
+func (s *Server) agentQueuePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	id := c.Param("agent")
+	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	if _, owns := o.Loads[id]; !owns && !s.svc.KnowsAgent(id) {
+		return nil, task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", id)
+	}
+	v := c.QueryParams()
+	v.Set("agent", id)
+	return s.queuesPage(c, ch)
+}
+
+// postMove hands a task over from whom the person saw it with.
+func (s *Server) postMove(c echo.Context) error {
+	t, err := s.taskParam(c)
+	if err != nil {
+		return err
+	}
+	m := views.MoveModel{Task: t, To: c.FormValue("to"), Comment: text(c, "comment")}
+	h := service.HandOver{TaskID: t.ID, From: c.FormValue("from"), To: m.To, Comment: m.Comment, Quiet: c.FormValue("quiet") != ""}
+	if h.From == "" {
+		h.From = t.Owner
+	}
+	back := c.FormValue("undo") != ""
+	if _, err = s.svc.HandOver(formContext(c), actorOf(c), h); err == nil && back {
+		return s.done(c, views.URL.Task(t.ID), "#%d is %s’s again", t.ID, m.To)
+	}
+	if err == nil {
+		s.undoable(c, views.URL.TaskAct(t.ID, "move"), "from", m.To, "to", h.From, "comment", "Took the hand-over to "+m.To+" back.", "quiet", wasQuiet(t))
+		return s.done(c, views.URL.Task(t.ID), "Moved #%d to %s", t.ID, m.To)
+	}
+	e, ok := refusal(err)
+	if !ok || back {
+		return withBack(c, err, backOr(c, views.URL.Task(t.ID)))
+	}
+	m.Errors = renamed(views.ErrorsOf(e), "newAgent", "to")
+	return s.again(c, e, views.URL.TaskAct(t.ID, "move"), func(ch views.Chrome) (p templ.Component, err error) {
+		m.Agents, err = s.agentOptions(c)
+		return views.MovePage(ch, m), err
+	})
+}
+
+// wasQuiet is "1" for a task on which nothing went on: to give it back starts
+// nothing.
+func wasQuiet(t *task.Task) string {
+	if t.Claim != nil || t.OpenRunID != 0 {
+		return ""
+	}
+	return "1"
+}
+
+// postPriority changes a priority from what the person saw: "5 6". The same
+// change from the same page is one act.
+func (s *Server) postPriority(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	home := backOr(c, views.URL.Task(id))
+	was, to, err := changeOf(c.FormValue("change"))
+	if err != nil {
+		return withBack(c, err, home)
+	}
+	key := c.FormValue("_key")
+	if key != "" { // one form serves all cards of a page
+		key += sprintf(" %d %d %d", id, was, to)
+	}
+	ctx := withKey(c.Request(), actorOf(c), key, c.FormValue("change"))
+	if _, err := s.svc.Reprioritize(ctx, actorOf(c), id, was, to); err != nil {
+		return withBack(c, err, home)
+	}
+	if c.FormValue("undo") == "" && was != to {
+		s.undoable(c, views.URL.TaskAct(id, "priority"), "change", sprintf("%d %d", to, was))
+	}
+	return s.done(c, home, "Priority of #%d: %d → %d", id, was, to)
+}
+
+func changeOf(s string) (was, to int, err error) {
+	a, b, _ := strings.Cut(s, " ")
+	if was, err = strconv.Atoi(a); err == nil {
+		to, err = strconv.Atoi(b)
+	}
+	if err != nil {
+		err = task.FieldErrorf("change", "must be two whole numbers: the priority that was seen, and the new one")
+	}
+	return was, to, err
+}

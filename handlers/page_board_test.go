@@ -1,0 +1,191 @@
+package handlers
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// undo sends the form of the toast.
+func (a *seenPage) undo(action string) *seenPage {
+	a.b.y.t.Helper()
+	pairs := []string{"undo", "1"}
+	for _, name := range []string{"back", "from", "to", "comment", "quiet", "change"} {
+		if strings.Contains(a.body, `name="`+name+`"`) {
+			if v, is := a.fieldOf(action, name); is {
+				pairs = append(pairs, name, v)
+			}
+		}
+	}
+	return a.b.post(action, pairs...)
+}
+
+func TestActsOnTheBoard(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	y.person("jonas", task.RoleOperator)
+	const home = "/queues?agent=coder&q=work"
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work", Priority: 5, NoStart: true})
+	at := "/tasks/" + k.ID.String()
+	now := func() *task.Task {
+		t.Helper()
+		got, err := y.svc.Task(context.Background(), mayaActor, k.ID)
+		y.ok(err)
+		return got
+	}
+
+	t.Run("a hand-over leads to the same filtered board and can be taken back", func(t *testing.T) {
+		b.get(at+"/move?to=pull&back="+url.QueryEscape(home)).is(200).shows(`value="pull" selected`, `name="back" value="/queues?agent=coder&amp;q=work"`)
+		page := b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours", "back", home).leadsTo(home).shows("Moved #1 to pull", "data-undo")
+		if now().Owner != "pull" {
+			t.Fatalf("owner is %s", now().Owner)
+		}
+		page.undo(at + "/move").leadsTo(home).shows("#1 is coder’s again").hides("data-undo")
+		if now().Owner != "coder" || now().OpenRunID != 0 {
+			t.Errorf("%+v", now())
+		}
+	})
+	t.Run("who comes too late is told what changed and who did it", func(t *testing.T) {
+		b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours").is(303)
+		b.post(at+"/move", "from", "coder", "to", "planner", "comment", "kept words", "back", home).is(409).
+			shows("is not assigned to coder any more (currently assigned to: pull), by maya at 09:00 UTC", "kept words", `name="back" value="/queues`)
+		b.post(at+"/move", "from", "pull", "to", "coder", "comment", "back").is(303)
+	})
+	t.Run("a priority changes from what was seen, once for a form, and can be taken back", func(t *testing.T) {
+		for range 2 {
+			b.post(at+"/priority", "change", "5 6", "_key", "P", "back", home).leadsTo(home).shows("Priority of #1: 5 → 6")
+		}
+		v := now().Version
+		page := b.post(at+"/priority", "change", "6 8", "_key", "P", "back", home).leadsTo(home).shows("6 → 8")
+		if now().Version != v+1 {
+			t.Errorf("version %d after %d", now().Version, v)
+		}
+		page.undo(at + "/priority").leadsTo(home).shows("8 → 6").hides("data-undo")
+		b.post(at+"/priority", "change", "5 4", "back", home).is(409).shows("The priority of task 1 is 6 by now, not 5, by maya", `href="/queues?agent=coder&amp;q=work"`)
+	})
+	t.Run("bad input is refused", func(t *testing.T) {
+		for _, change := range []string{"", "5", "a b", "6 1000001", "6 99999999999999999999", "6 7 8"} {
+			b.post(at+"/priority", "change", change).is(422)
+		}
+		b.post("/tasks/999/priority", "change", "1 2").is(404)
+		b.post("/tasks/x/priority", "change", "1 2").is(404)
+		b.post(at+"/priority", "change", "6 7", "back", "https://example.com/").leadsTo("/")
+	})
+	t.Run("the board of one agent has an address of its own", func(t *testing.T) {
+		y.create(mayaActor, task.New{Owner: "pull", Title: "Elsewhere"})
+		b.get("/queues/coder").is(200).shows("The work").hides("Elsewhere")
+		b.get("/queues/nobody").is(404)
+	})
+}
+
+func TestFiltersNarrowSortAndStay(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	first := y.create(mayaActor, task.New{Owner: "coder", Title: "Alpha", Priority: 3, Labels: []string{"api"}, NoStart: true})
+	y.create(asAgent("planner"), task.New{Owner: "coder", Title: "Beta", Priority: 7, BlockedBy: []task.ID{first.ID}, NoStart: true})
+	for q, want := range map[string]string{
+		"priority=5": "Beta", "priority=-9&by=user%3Amaya": "Alpha", "by=planner": "Beta", "blocked=yes": "Beta", "blocked=no": "Alpha", "label=api": "Alpha", "status=idle&q=alp": "Alpha",
+	} {
+		other := map[string]string{"Alpha": "Beta", "Beta": "Alpha"}[want]
+		for _, path := range []string{"/tasks?", "/queues?", "/queues?view=list&"} {
+			b.get(path+q).is(200).shows(want+"</a>", "remove filter").hides(other + "</a>")
+		}
+	}
+	t.Run("wrong ones are refused", func(t *testing.T) {
+		for _, q := range []string{"priority=x", "blocked=maybe", "status=dancing", "sort=colour", "label=No+Label", "sort=title&after=-1", "after=x"} {
+			b.get("/tasks?" + q).is(422)
+		}
+	})
+	t.Run("a list is sorted by column", func(t *testing.T) {
+		a, z := b.get("/tasks?sort=title").is(200).body, b.get("/tasks?sort=-title").is(200).body
+		if strings.Index(a, "Alpha</a>") > strings.Index(a, "Beta</a>") || strings.Index(z, "Alpha</a>") < strings.Index(z, "Beta</a>") {
+			t.Error("the order is wrong")
+		}
+	})
+	t.Run("a chip takes its choice back and keeps the rest", func(t *testing.T) {
+		b.get("/tasks?priority=5&by=planner&sort=title").shows(`href="/tasks?by=planner&amp;sort=title"`, `href="/tasks?priority=5&amp;sort=title"`)
+	})
+}
+
+func TestActsOnMany(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	var ids []string
+	for i := range 3 {
+		ids = append(ids, y.create(mayaActor, task.New{Owner: "coder", Title: fmt.Sprintf("One of them %d", i), NoStart: true}).ID.String())
+	}
+	const home = "/tasks?agent=coder"
+	ask := "/tasks/bulk?back=" + url.QueryEscape(home)
+
+	t.Run("names the thing and the count first", func(t *testing.T) {
+		b.get(ask+"&act=cancel&id=1&id=2").is(200).shows("Cancel 2 tasks", "One of them 0", `name="ids" value="1 2"`).hides("One of them 2")
+		b.get(ask + "&act=move&all=1").shows("Move 3 tasks")
+	})
+	t.Run("needs tasks and a known act", func(t *testing.T) {
+		b.get(ask+"&act=move").is(422).shows("Select at least one task", `href="/tasks?agent=coder"`)
+		b.get(ask + "&act=explode&id=1").is(422)
+		b.get(ask + "&act=move&id=x").is(422)
+		b.post("/tasks/bulk", "act", "move", "ids", "", "back", home).is(422)
+		b.post("/tasks/bulk", "act", "nothing", "ids", "1").is(422)
+	})
+	t.Run("a wrong input keeps what was typed", func(t *testing.T) {
+		b.post("/tasks/bulk", "act", "move", "ids", "1 2", "to", "pull", "text", " ", "back", home).is(422).shows("must not be blank", `value="pull" selected`, `name="ids" value="1 2"`)
+		b.post("/tasks/bulk", "act", "priority", "ids", "1", "priority", "many").is(422).shows("must be a whole number", `value="many"`)
+		b.post("/tasks/bulk", "act", "label", "ids", "1", "labels", "Not Good").is(422).shows("must be 1 to 32", `value="Not Good"`)
+	})
+	t.Run("says what was done and what was skipped, once for a form", func(t *testing.T) {
+		b.post("/tasks/" + ids[2] + "/complete").is(303)
+		for range 2 {
+			b.post("/tasks/bulk", "act", "priority", "ids", strings.Join(ids, " "), "priority", "4", "back", home, "_key", "B1").leadsTo(home).
+				shows("Set the priority of 2 tasks; 1 skipped", "#3: Task 3 is done, by maya at 09:00 UTC")
+		}
+		b.get(home).hides("1 skipped")
+	})
+}
+
+func TestViewsOfAPerson(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	other := y.person("vera", task.RoleViewer)
+	b.post("/views", "name", "Hot", "path", "/tasks?priority=6&after=5.1&evil=1", "back", "/tasks?priority=6").leadsTo("/tasks?priority=6").
+		shows("Saved the view Hot", `href="/tasks?priority=6"`)
+	b.get("/").shows("Hot")
+	other.get("/tasks").hides("Hot")
+	other.post("/views", "name", "Hers", "path", "/queues?view=list").leadsTo("/views").shows("Hers")
+	other.post("/views/1/delete").is(404)
+	b.post("/views", "name", "hot", "path", "/tasks").is(409).shows("you have a view of this name already")
+	b.post("/views", "name", "x", "path", "https://example.com/tasks").is(422)
+	b.post("/views", "name", "x", "path", "/settings").is(422)
+	b.post("/views", "name", strings.Repeat("x", 61), "path", "/tasks").is(422)
+	b.post("/views/1/rename", "name", " ").is(422).shows("must not be blank", `id="v-1-err"`)
+	b.post("/views/x/rename", "name", "a").is(404)
+	b.post("/views/1/rename", "name", "Hotter").leadsTo("/views").shows("The view is called Hotter now")
+	b.post("/views/1/delete").leadsTo("/views").shows("Deleted the view Hotter", "No views yet")
+}
+
+// TestABoardOfManyTasksIsSmall holds the bound of a page at 1,000 open tasks.
+func TestABoardOfManyTasksIsSmall(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	for i := range 1000 {
+		owner := []string{"coder", "planner", "reviewer", "pull"}[i%4]
+		y.create(mayaActor, task.New{Owner: owner, Title: fmt.Sprintf("A task of the board, about %x, number %d", i*7919, i), Priority: i % 11, Labels: []string{"label" + fmt.Sprint(i%13)}, NoStart: true})
+	}
+	for _, path := range []string{"/queues", "/queues?view=list", "/tasks", "/queues?q=board&priority=2"} {
+		var z bytes.Buffer
+		w := gzip.NewWriter(&z)
+		_, err := w.Write([]byte(b.get(path).is(200).body))
+		y.ok(err)
+		y.ok(w.Close())
+		t.Logf("%s: %d bytes", path, z.Len())
+		if z.Len() > 60_000 {
+			t.Errorf("%s is %d bytes compressed", path, z.Len())
+		}
+	}
+}

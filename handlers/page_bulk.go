@@ -1,0 +1,126 @@
+package handlers
+
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+const (
+	bulkShown = 100 // tasks that the question before an act on many names
+	bulkTold  = 50  // skipped tasks that are told with their reasons
+)
+
+// bulkPage asks before an act on the tasks that were picked, or on all that
+// the list they were picked from fits.
+func (s *Server) bulkPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	m := views.BulkModel{Act: c.QueryParam("act"), Back: c.QueryParam("back")}
+	ids, err := s.picked(c, m.Back)
+	if err != nil {
+		return nil, withBack(c, err, localPath(m.Back))
+	}
+	m.IDs = ids
+	return s.bulkAgain(c, ch, m)
+}
+
+// picked returns the tasks that were picked on a list.
+func (s *Server) picked(c echo.Context, back string) ([]task.ID, error) {
+	if c.QueryParam("all") == "" {
+		return idWords("id", strings.Join(c.QueryParams()["id"], " "))
+	}
+	f, err := taskFilter(homeward(back))
+	if err != nil {
+		return nil, err
+	}
+	n, ids, err := s.svc.Matching(c.Request().Context(), actorOf(c), f, task.MaxBulk)
+	if err == nil && n > len(ids) {
+		err = task.FieldErrorf("all", "fits %d tasks, and one act takes at most %d: narrow the filter", n, task.MaxBulk)
+	}
+	return ids, err
+}
+
+// bulkAgain fills in what the question shows besides its own fields.
+func (s *Server) bulkAgain(c echo.Context, ch views.Chrome, m views.BulkModel) (_ templ.Component, err error) {
+	m.Back = localPath(m.Back)
+	switch {
+	case !views.KnownBulkAct(m.Act):
+		return nil, withBack(c, task.FieldErrorf("act", "is none that can be done to many tasks"), m.Back)
+	case len(m.IDs) == 0:
+		return nil, withBack(c, task.FieldErrorf("id", "Select at least one task first"), m.Back)
+	}
+	a := actorOf(c)
+	if m.Tasks, err = s.svc.TasksByID(c.Request().Context(), a, m.IDs[:min(bulkShown, len(m.IDs))]); err != nil {
+		return nil, err
+	}
+	if m.Act == string(service.BulkCancel) {
+		m.Below, err = s.svc.BelowMany(c.Request().Context(), a, m.IDs)
+	}
+	if m.Act == string(service.BulkMove) && err == nil {
+		m.Agents, err = s.agentOptions(c)
+	}
+	return views.BulkPage(ch, m), err
+}
+
+// postBulk does it. What was left as it was is told with the reasons.
+func (s *Server) postBulk(c echo.Context) error {
+	m := views.BulkModel{
+		Act: c.FormValue("act"), Back: c.FormValue("back"), To: c.FormValue("to"), Text: text(c, "text"),
+		Priority: c.FormValue("priority"), Labels: c.FormValue("labels"),
+	}
+	var prio int
+	var err error
+	if m.IDs, err = idWords("id", c.FormValue("ids")); err == nil {
+		prio, err = wholeNumber(c, "priority")
+	}
+	var out service.BulkDone
+	if err == nil {
+		out, err = s.svc.Bulk(formContext(c), actorOf(c), service.Bulk{
+			Act: service.BulkAct(m.Act), IDs: m.IDs, To: m.To, Priority: prio, Labels: words(m.Labels), Text: m.Text,
+		})
+	}
+	if e, ok := refusal(err); ok && views.KnownBulkAct(m.Act) && len(m.IDs) > 0 {
+		m.Errors = renamed(views.ErrorsOf(e), "comment", "text", "summary", "text", "reason", "text", "newAgent", "to")
+		return s.again(c, e, views.URL.Bulk(), func(ch views.Chrome) (templ.Component, error) { return s.bulkAgain(c, ch, m) })
+	}
+	if err != nil {
+		return withBack(c, err, localPath(m.Back))
+	}
+	s.flashMore(c, more{Skipped: skipWords(out.Skipped)})
+	return s.done(c, views.URL.Tasks(views.TaskListFilter{}), "%s", bulkSaid(service.BulkAct(m.Act), m.To, out))
+}
+
+var bulkDone = map[service.BulkAct]string{
+	service.BulkMove: "Moved %s to ", service.BulkPriority: "Set the priority of %s", service.BulkLabel: "Labeled %s", service.BulkUnlabel: "Took labels from %s",
+	service.BulkStart: "Started %s", service.BulkComplete: "Completed %s", service.BulkCancel: "Canceled %s",
+}
+
+// bulkSaid sums up what was done and what was skipped.
+func bulkSaid(act service.BulkAct, to string, out service.BulkDone) string {
+	said := sprintf(bulkDone[act], views.Count(len(out.Done), "task", "tasks"))
+	if act == service.BulkMove {
+		said += to
+	}
+	if out.Along > 0 {
+		said += " and " + views.Count(out.Along, "subtask", "subtasks")
+	}
+	if n := len(out.Skipped); n > 0 {
+		said += sprintf("; %d skipped", n)
+	}
+	return said
+}
+
+func skipWords(list []service.BulkSkip) []string {
+	var lines []string
+	for i, sk := range list {
+		if i == bulkTold {
+			return append(lines, sprintf("and %d more", len(list)-i))
+		}
+		lines = append(lines, sprintf("#%d: %s", sk.ID, sk.Reason))
+	}
+	return lines
+}

@@ -1,0 +1,72 @@
+package handlers
+
+import (
+	"net/url"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) viewsPage(_ echo.Context, ch views.Chrome) (templ.Component, error) {
+	return views.ViewsPage(ch, views.ViewsModel{Views: ch.Views}), nil
+}
+
+// saveView keeps the filter of a list under a name.
+func (s *Server) saveView(c echo.Context) error {
+	home := backOr(c, views.URL.Views())
+	path, err := listPath(c.FormValue("path"))
+	if err != nil {
+		return withBack(c, err, home)
+	}
+	v, err := s.svc.SaveView(formContext(c), actorOf(c), c.FormValue("name"), path)
+	if err != nil {
+		return withBack(c, err, home)
+	}
+	return s.done(c, home, "Saved the view %s", v.Name)
+}
+
+// listPath is the address of a list with what it knows of its filter.
+func listPath(s string) (string, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.IsAbs() || u.Host != "":
+	case u.Path == views.URL.Tasks(views.TaskListFilter{}):
+		return views.URL.Tasks(filterOf(u.Query()).From("")), nil
+	case u.Path == views.URL.Queues(views.QueueFilter{}):
+		return views.URL.Queues(filterOf(u.Query()).From("")), nil
+	}
+	return "", task.FieldErrorf("path", "must be the address of the queues or of the tasks")
+}
+
+func (s *Server) renameView(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	v, err := s.svc.RenameView(formContext(c), actorOf(c), id, c.FormValue("name"))
+	if e, ok := refusal(err); ok {
+		return s.again(c, e, views.URL.Views(), func(ch views.Chrome) (templ.Component, error) {
+			return views.ViewsPage(ch, views.ViewsModel{Views: ch.Views, Of: id, Name: c.FormValue("name"), Error: e.Message}), nil
+		})
+	}
+	if err != nil {
+		return withBack(c, err, views.URL.Views())
+	}
+	return s.done(c, views.URL.Views(), "The view is called %s now", v.Name)
+}
+
+func (s *Server) deleteView(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	v, err := s.svc.DeleteView(formContext(c), actorOf(c), id)
+	if err != nil {
+		return withBack(c, err, views.URL.Views())
+	}
+	s.flash(c, "Deleted the view %s", v.Name)
+	return c.Redirect(303, views.URL.Views())
+}

@@ -1,0 +1,108 @@
+package service
+
+import (
+	"context"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+func TestBulk(t *testing.T) {
+	y := newYard(t)
+	do := func(b Bulk) BulkDone {
+		t.Helper()
+		return must[BulkDone](t)(y.s.Bulk(y.ctx(), oleg, b))
+	}
+	at := func(id task.ID) *task.Task { return must[*task.Task](t)(y.s.Task(y.ctx(), maya, id)) }
+	skipped := func(t *testing.T, d BulkDone, reasons ...string) {
+		t.Helper()
+		equal(t, "skipped", len(d.Skipped), len(reasons))
+		for i, r := range reasons {
+			refused(t, task.Errorf(task.Conflict, "x", "%s", d.Skipped[i].Reason), "x", r)
+		}
+	}
+	t.Run("moves what it can and says why the rest stayed", func(t *testing.T) {
+		a, b, gone := y.create(maya, "coder", noStart), y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), rita, gone.ID, "", 0))
+		d := do(Bulk{Act: BulkMove, IDs: []task.ID{gone.ID, b.ID, a.ID, a.ID, 999}, To: "pull", Text: "all yours"})
+		equal(t, "done", len(d.Done), 1)
+		skipped(t, d, "belongs to pull already", "is done, by rita", "Task not found: 999")
+		equal(t, "owner", at(a.ID).Owner, "pull")
+		equal(t, "comments of the one that stayed", len(at(b.ID).Comments), 0)
+	})
+	t.Run("what one refuses halfway leaves no trace", func(t *testing.T) {
+		k := y.create(maya, "coder", draft)
+		before, topics := at(k.ID), y.s.Hub().Subscribe("task:"+k.ID.String())
+		defer topics.Close()
+		d := must[BulkDone](t)(mutate(y.ctx(), y.s, oleg, func(t *tx) (d BulkDone, err error) {
+			err = t.attempt(func() error {
+				if err := t.handTo(before, "reviewer", "half of it", false); err != nil {
+					return err
+				}
+				return same(before, "is refused")
+			})
+			d.Skipped = append(d.Skipped, BulkSkip{before.ID, err.Error()})
+			return d, t.event(task.EvTick, task.Event{}, nil)
+		}))
+		skipped(t, d, "is refused already")
+		equal(t, "owner", at(k.ID).Owner, "coder")
+		equal(t, "comments", len(at(k.ID).Comments), 0)
+		equal(t, "topics", len(topics.Take()), 0)
+		if err := y.s.db.Read(context.Background(), func(rx *db.Rx) error { return errOf(rx.CheckChain()) }); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("priority, labels, start, complete", func(t *testing.T) {
+		a, b := y.create(maya, "coder", noStart), y.create(maya, "coder", draft)
+		ids := []task.ID{a.ID, b.ID}
+		equal(t, "prioritized", len(do(Bulk{Act: BulkPriority, IDs: ids, Priority: 4}).Done), 2)
+		skipped(t, do(Bulk{Act: BulkPriority, IDs: ids, Priority: 4}), "has the priority 4 already", "has the priority 4 already")
+		equal(t, "labeled", len(do(Bulk{Act: BulkLabel, IDs: ids, Labels: []string{"b", "a"}}).Done), 2)
+		equal(t, "labels", at(a.ID).Labels[0], "a")
+		skipped(t, do(Bulk{Act: BulkUnlabel, IDs: ids, Labels: []string{"z"}}), "none of these labels", "none of these labels")
+		equal(t, "unlabeled", len(do(Bulk{Act: BulkUnlabel, IDs: ids, Labels: []string{"a", "z"}}).Done), 2)
+		skipped(t, do(Bulk{Act: BulkStart, IDs: ids}), "already active")
+		equal(t, "started", at(b.ID).Status, task.Active)
+		equal(t, "completed", len(do(Bulk{Act: BulkComplete, IDs: ids, Text: "both"}).Done), 2)
+		equal(t, "summary", at(a.ID).Summary, "both")
+	})
+	t.Run("cancel takes subtasks along and counts them apart", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart, steps("one", "two"))
+		sub := must[*task.Task](t)(y.s.CreateSubtask(y.ctx(), maya, k.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))
+		d := do(Bulk{Act: BulkCancel, IDs: []task.ID{k.ID, sub.ID}, Text: "enough"})
+		equal(t, "done", len(d.Done), 1)
+		equal(t, "along", d.Along, 1)
+		skipped(t, d)
+		equal(t, "subtask", at(sub.ID).Status, task.Canceled)
+	})
+	t.Run("is one act for its key", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		for range 2 {
+			ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "user:oleg", Key: "bulk", Request: []byte("r")})
+			d := must[BulkDone](t)(y.s.Bulk(ctx, oleg, Bulk{Act: BulkPriority, IDs: []task.ID{k.ID}, Priority: 9}))
+			equal(t, "done", len(d.Done), 1)
+		}
+	})
+	t.Run("wrong inputs are refused as a whole", func(t *testing.T) {
+		k := y.create(maya, "coder", noStart)
+		many := make([]task.ID, task.MaxBulk+1)
+		for i := range many {
+			many[i] = task.ID(i + 1)
+		}
+		for field, b := range map[string]Bulk{
+			"id": {Act: BulkStart, IDs: many}, "act": {Act: "delete"}, "comment": {Act: BulkMove, To: "pull", Text: " "},
+			"priority": {Act: BulkPriority, Priority: task.MaxPriority + 1}, "labels": {Act: BulkLabel}, "labels[0]": {Act: BulkLabel, Labels: []string{"Not good"}},
+		} {
+			if b.IDs == nil {
+				b.IDs = []task.ID{k.ID}
+			}
+			refused(t, errOf(y.s.Bulk(y.ctx(), oleg, b)), task.CodeInvalidField, field+": ")
+		}
+		refused(t, errOf(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkStart})), task.CodeInvalidField, "id")
+		refused(t, errOf(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkMove, IDs: []task.ID{k.ID}, To: "nobody", Text: "x"})), task.CodeUnknownAgent)
+		for _, a := range []task.Actor{vera, coder} {
+			refused(t, errOf(y.s.Bulk(y.ctx(), a, Bulk{Act: BulkStart, IDs: []task.ID{k.ID}})), task.CodeForbidden)
+		}
+	})
+}

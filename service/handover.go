@@ -1,0 +1,119 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"taskyard/task"
+)
+
+// HandOver is what a person says of a hand-over.
+type HandOver struct {
+	TaskID  task.ID
+	From    string // the owner that the person saw
+	To      string
+	Comment string // by the person
+	Quiet   bool   // the new owner is not woken: nothing goes on that did not before
+}
+
+// HandOver gives an open task to another agent, whether somebody works on it
+// or not, with a comment, and wakes the new owner. Errors: not a person,
+// unknown task or agent, blank comment, archived, or no longer From's: these
+// two say who did it and when.
+func (s *Service) HandOver(ctx context.Context, a task.Actor, h HandOver) (*task.Task, error) {
+	if err := s.allowed(a, task.Person); err != nil {
+		return nil, err
+	}
+	if err := checkComment("comment", h.Comment); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
+		k, err := t.still(h.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		if k.Owner != h.From {
+			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s any more (currently assigned to: %s)%s", k.ID, h.From, k.Owner, t.lastly(k.ID, changed("owner")))
+		}
+		if err := t.handTo(k, h.To, h.Comment, !h.Quiet); err != nil {
+			return nil, err
+		}
+		return t.Task(k.ID)
+	})
+}
+
+// handTo hands a task over in the name of the person who does it.
+func (t *tx) handTo(k *task.Task, to, comment string, wakes bool) error {
+	if err := t.s.owner("newAgent", to, k.Status); err != nil {
+		return err
+	}
+	if err := t.comment(k.ID, task.KindHandoff, t.actor.Name, strings.TrimSpace(comment)); err != nil {
+		return err
+	}
+	return t.transfer(k, to, strings.TrimSpace(comment), wakes)
+}
+
+// Reprioritize gives an open task another priority, if it still has the one
+// that the caller saw. A task that has the new one by now stays as it is.
+// Errors: not a person, out of bounds, unknown task, archived, or changed by
+// somebody meanwhile: these two say by whom and when.
+func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, was, to int) (*task.Task, error) {
+	if err := s.allowed(a, task.Person); err != nil {
+		return nil, err
+	}
+	if err := checkPatch(&task.Patch{Priority: &to}); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
+		k, err := t.still(id)
+		if err != nil {
+			return nil, err
+		}
+		if k.Priority != was && k.Priority != to {
+			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is %d by now, not %d%s", id, k.Priority, was, t.lastly(id, changed("priority")))
+			e.Task, err = t.Task(id)
+			if err != nil {
+				return nil, err
+			}
+			return nil, e
+		}
+		if err := t.patchFields(k, task.Patch{Priority: &to}, false); err != nil {
+			return nil, err
+		}
+		return t.Task(id)
+	})
+}
+
+// still returns an open task whole, or the error that says who ended it.
+func (t *tx) still(id task.ID) (*task.Task, error) {
+	k, err := t.TaskWhole(id)
+	if err != nil || !k.Status.Archived() {
+		return k, err
+	}
+	ended := func(e task.Event) bool { return e.Kind == task.EvTaskCompleted || e.Kind == task.EvTaskCanceled }
+	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up", id, k.Status, t.lastly(id, ended))
+}
+
+// changed tells whether an event changed a field.
+func changed(field string) func(task.Event) bool {
+	return func(e task.Event) bool {
+		var fields map[string]json.RawMessage
+		return json.Unmarshal(e.Changes, &fields) == nil && fields[field] != nil
+	}
+}
+
+// lastly says who did the newest event of a sort, and when, to end a sentence
+// with; "" when the log does not tell.
+func (t *tx) lastly(id task.ID, is func(task.Event) bool) string {
+	list, err := t.LastEvents(id, 100)
+	if err != nil {
+		return "" // the sentence is true without it
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		if is(list[i]) {
+			return ", by " + called(list[i].Actor) + " at " + list[i].At.Std().UTC().Format("15:04 UTC")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// SavedViews returns the filters that a person has kept, by name; nobody else
+// has any. Error: may not read.
+func (s *Service) SavedViews(ctx context.Context, a task.Actor) ([]task.SavedView, error) {
+	if err := s.allowed(a, task.Read); err != nil || a.UserID == 0 {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]task.SavedView, error) { return rx.SavedViews(a.UserID) })
+}
+
+// SaveView keeps a filter under a name. Errors: not a person who signed in,
+// blank, overlong or taken name, overlong path, too many views.
+func (s *Service) SaveView(ctx context.Context, a task.Actor, name, path string) (task.SavedView, error) {
+	name = strings.TrimSpace(name)
+	if err := s.checkView(a, name); err != nil {
+		return task.SavedView{}, err
+	}
+	var p task.Problems
+	if p.CheckText("path", path, task.MaxViewPath) && !strings.HasPrefix(path, "/") {
+		p.Add("path", "must be a path of this server")
+	}
+	if err := p.Err(); err != nil {
+		return task.SavedView{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (v task.SavedView, err error) {
+		had, err := t.viewsBut(0, name)
+		if err != nil {
+			return v, err
+		}
+		if had >= task.MaxSavedViews {
+			return v, task.FieldErrorf("name", "you have %d views, which is the limit: delete one first", had)
+		}
+		id, err := t.InsertSavedView(a.UserID, name, path)
+		if err != nil {
+			return v, err
+		}
+		return task.SavedView{ID: id, Name: name, Path: path, CreatedAt: t.Now}, t.event(task.EvViewSaved, task.Event{}, changes{"view": id, "name": name, "path": path})
+	})
+}
+
+// RenameView gives one of the person's views another name. Errors: no such
+// view, blank, overlong or taken name.
+func (s *Service) RenameView(ctx context.Context, a task.Actor, id task.ID, name string) (task.SavedView, error) {
+	name = strings.TrimSpace(name)
+	if err := s.checkView(a, name); err != nil {
+		return task.SavedView{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.SavedView, error) {
+		v, err := t.view(id)
+		if err != nil || v.Name == name {
+			return v, err
+		}
+		if _, err := t.viewsBut(id, name); err != nil {
+			return v, err
+		}
+		if err := t.RenameSavedView(id, name); err != nil {
+			return v, err
+		}
+		had := v.Name
+		v.Name = name
+		return v, t.event(task.EvViewRenamed, task.Event{}, changes{"view": id, "name": []string{had, name}})
+	})
+}
+
+// DeleteView forgets one of the person's views, and returns it. Error: no
+// such view.
+func (s *Service) DeleteView(ctx context.Context, a task.Actor, id task.ID) (task.SavedView, error) {
+	if err := mayKeepViews(a); err != nil {
+		return task.SavedView{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.SavedView, error) {
+		v, err := t.view(id)
+		if err != nil {
+			return v, err
+		}
+		if err := t.DeleteSavedView(id); err != nil {
+			return v, err
+		}
+		return v, t.event(task.EvViewDeleted, task.Event{}, changes{"view": id, "name": v.Name})
+	})
+}
+
+func mayKeepViews(a task.Actor) error {
+	if err := need(a, task.Read); err != nil {
+		return err
+	}
+	if a.UserID == 0 || a.IsAgent() {
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not do this: views belong to people", a.Name)
+	}
+	return nil
+}
+
+func (s *Service) checkView(a task.Actor, name string) error {
+	if err := mayKeepViews(a); err != nil {
+		return err
+	}
+	var p task.Problems
+	p.CheckLine("name", name, task.MaxViewName)
+	return p.Err()
+}
+
+func (t *tx) view(id task.ID) (task.SavedView, error) {
+	v, ok, err := t.SavedView(t.actor.UserID, id)
+	if err == nil && !ok {
+		err = task.Errorf(task.NotFound, task.CodeNotFound, "You have no view %d", id)
+	}
+	return v, err
+}
+
+// viewsBut counts the person's views without one, none of which may have the
+// name yet, whatever its case.
+func (t *tx) viewsBut(id task.ID, name string) (int, error) {
+	list, err := t.SavedViews(t.actor.UserID)
+	n := 0
+	for _, v := range list {
+		if v.ID == id {
+			continue
+		}
+		n++
+		if strings.EqualFold(v.Name, name) {
+			return n, &task.Error{Kind: task.Conflict, Code: task.CodeNameTaken, Field: "name", Message: "you have a view of this name already"}
+		}
+	}
+	return n, err
+}

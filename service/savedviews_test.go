@@ -1,0 +1,61 @@
+package service
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// person adds somebody to the yard who can keep views.
+func (y *yard) person(name string) task.Actor {
+	y.t.Helper()
+	u := must[task.User](y.t)(y.s.AddUser(y.ctx(), task.SystemActor, name, "0123456789ab", task.RoleViewer))
+	return task.Actor{Name: task.UserActorName(name), Role: u.Role, UserID: u.ID}
+}
+
+func TestSavedViews(t *testing.T) {
+	y := newYard(t)
+	vera, oleg := y.person("vera"), y.person("oleg")
+	save := func(name, path string) (task.SavedView, error) { return y.s.SaveView(y.ctx(), vera, name, path) }
+	mine := must[task.SavedView](t)(save("  Mine ", "/tasks?q=a"))
+	equal(t, "name", mine.Name, "Mine")
+
+	t.Run("belong to one person", func(t *testing.T) {
+		equal(t, "vera's", len(must[[]task.SavedView](t)(y.s.SavedViews(y.ctx(), vera))), 1)
+		equal(t, "oleg's", len(must[[]task.SavedView](t)(y.s.SavedViews(y.ctx(), oleg))), 0)
+		refused(t, errOf(y.s.RenameView(y.ctx(), oleg, mine.ID, "x")), task.CodeNotFound)
+		refused(t, errOf(y.s.DeleteView(y.ctx(), oleg, mine.ID)), task.CodeNotFound)
+		refused(t, errOf(y.s.SaveView(y.ctx(), coder, "x", "/tasks")), task.CodeForbidden)
+	})
+	t.Run("bad and huge inputs are refused", func(t *testing.T) {
+		for _, name := range []string{"", " ", strings.Repeat("x", task.MaxViewName+1), "a\nb", "\xff", "a\x00"} {
+			refused(t, errOf(save(name, "/tasks")), task.CodeInvalidField, "name")
+		}
+		for _, path := range []string{"", "https://example.com", "/" + strings.Repeat("x", task.MaxViewPath)} {
+			refused(t, errOf(save("x", path)), task.CodeInvalidField, "path")
+		}
+		refused(t, errOf(save("MINE", "/tasks")), task.CodeNameTaken)
+	})
+	t.Run("are renamed and deleted, on record", func(t *testing.T) {
+		other := must[task.SavedView](t)(save("Other", "/queues"))
+		refused(t, errOf(y.s.RenameView(y.ctx(), vera, other.ID, "mine")), task.CodeNameTaken)
+		must[task.SavedView](t)(y.s.RenameView(y.ctx(), vera, other.ID, "OTHER"))
+		equal(t, "name", must[[]task.SavedView](t)(y.s.SavedViews(y.ctx(), vera))[1].Name, "OTHER")
+		must[task.SavedView](t)(y.s.DeleteView(y.ctx(), vera, other.ID))
+		var kinds []string
+		for _, e := range must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 100})) {
+			if strings.HasPrefix(e.Kind, "view.") {
+				kinds = append(kinds, e.Kind+" by "+e.Actor)
+			}
+		}
+		equal(t, "events", strings.Join(kinds, ", "), "view.saved by user:vera, view.saved by user:vera, view.renamed by user:vera, view.deleted by user:vera")
+	})
+	t.Run("are at most 50 a person", func(t *testing.T) {
+		for i := 1; i < task.MaxSavedViews; i++ {
+			must[task.SavedView](t)(save(strconv.Itoa(i), "/tasks"))
+		}
+		refused(t, errOf(save("one more", "/tasks")), task.CodeInvalidField, "50 views")
+	})
+}

@@ -1,0 +1,168 @@
+// Boards and lists of tasks: acts without leaving the page, selection, the dialog of a hand-over, focus. Every act is
+// a form of the page, and its answer the page that the form leads to: what has changed is taken out of that.
+(() => {
+  const q = (s, r = document) => r.querySelector(s);
+  const all = (s, r = document) => [...r.querySelectorAll(s)];
+  const area = () => q("[data-rows]");
+  const say = text => { const s = q("#said"); if (s) s.textContent = text; };
+  const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, "0")).join("");
+  const yard = window.yard;
+
+  // Focus stays in its row: on the same control, else on the row's link; a row that went hands it to the next.
+  const controls = ["[data-key-up]", "[data-key-down]", "[data-pick]", "summary"];
+  const marked = id => {
+    const at = document.activeElement, row = id ? document.getElementById(id) : at?.closest?.("[data-row]");
+    if (!row) return null;
+    const list = all("[data-row]").map(r => r.id);
+    return { id: row.id, on: controls.find(s => row.contains(at) && at.matches(s)), after: list.slice(list.indexOf(row.id) + 1) };
+  };
+  const refocus = mark => {
+    if (!mark || q("dialog[open]")) return;
+    const row = document.getElementById(mark.id);
+    if (row?.contains(document.activeElement)) return;
+    const same = row && mark.on && q(mark.on, row);
+    if (same?.checkVisibility()) return same.focus();
+    const next = row || mark.after.map(id => document.getElementById(id)).find(Boolean);
+    ((next && q(".ttl a, a.ttl", next)) || q("main h1"))?.focus();
+  };
+
+  // Selection outlives what live answers redraw.
+  let picked = new Set();
+  const count = () => {
+    const n = picked.size, whole = q("[data-pick-matching]")?.checked, box = q("[data-picked]");
+    if (box) box.textContent = whole ? "All that match" : `${n} selected`;
+    all("[data-pick-all]").forEach(b => { b.hidden = false; b.checked = n > 0 && n === all("[data-pick]").length; });
+  };
+  const restore = () => {
+    const here = new Set();
+    all("[data-pick]").forEach(b => { if ((b.checked = picked.has(b.value))) here.add(b.value); });
+    picked = here;
+    count();
+  };
+  document.addEventListener("change", e => {
+    const b = e.target;
+    if (b.matches("[data-pick-all]")) all("[data-pick]").forEach(p => { p.checked = b.checked; });
+    if (!b.matches("[data-pick], [data-pick-all], [data-pick-matching]")) return;
+    picked = new Set(all("[data-pick]:checked").map(p => p.value));
+    count();
+    say(b.matches("[data-pick-matching]") && b.checked ? "All that match are selected" : `${b.matches("[data-pick]") ? `#${b.value} ${b.checked ? "" : "not "}selected, ` : ""}${picked.size} in all`);
+  });
+  document.addEventListener("reset", e => { if (e.target.id === "bulk") setTimeout(() => { picked.clear(); count(); say("Nothing is selected"); }); });
+
+  // Live answers: not under a card that is being dragged.
+  let late = false, mark = null;
+  document.addEventListener("htmx:beforeSwap", e => {
+    if (e.target !== area()) return;
+    if (document.body.dataset.dragging) { e.detail.shouldSwap = false; late = true; return; }
+    mark = marked();
+  });
+  document.addEventListener("htmx:afterSwap", () => { restore(); refocus(mark); mark = null; });
+  const renew = () => { if (area()) htmx.trigger(area(), "live"); };
+
+  // take shows of an answered page what differs here.
+  const take = (doc, id) => {
+    const m = marked(id);
+    for (const part of [area().id, "nav", "sum", "bulk-all"]) {
+      const now = document.getElementById(part), then = doc.getElementById(part);
+      if (now && then) Idiomorph.morph(now, then, { morphStyle: "outerHTML" });
+    }
+    htmx.process(area());
+    all("#toasts > .toast", doc).forEach(t => {
+      all("#toasts > .toast").forEach(old => old.remove());
+      const el = q("#toasts").appendChild(document.importNode(t, true));
+      if (!t.matches(".stay")) setTimeout(() => el.remove(), 10000);
+    });
+    restore();
+    refocus(m);
+  };
+
+  const ask = async (url, body) => {
+    const res = await fetch(url, body && { method: "POST", body });
+    if (new URL(res.url).pathname === "/login") { location.assign(res.url); return null; }
+    return { res, doc: new DOMParser().parseFromString(await res.text(), "text/html") };
+  };
+  const problem = a => {
+    const text = q("[data-problem]", a.doc)?.textContent.trim() || `The server answered ${a.res.status}.`;
+    return a.res.status >= 500 ? `${text} Request ${a.res.headers.get("X-Request-Id")}` : text;
+  };
+  const busy = new Set();
+  // post sends an act once, however often it is asked for while it lasts.
+  const post = async (action, body, id, refused) => {
+    if (busy.has(action)) return;
+    busy.add(action);
+    body.set("_key", key());
+    try {
+      const a = await ask(action, body);
+      if (!a) return;
+      if (a.res.ok && a.doc.getElementById(area().id)) { q("dialog[open]")?.close(); take(a.doc, id); return; }
+      if (!refused?.(a)) yard.toast(problem(a), true);
+      renew();
+    } catch { yard.toast("The server cannot be reached. Nothing was changed.", true); }
+    finally { busy.delete(action); }
+  };
+
+  yard.reprioritize = (id, was, to) => {
+    const body = new URLSearchParams(new FormData(q("#act")));
+    body.set("change", `${was} ${to}`);
+    return post(`/tasks/${id}/priority`, body, `t-${id}`);
+  };
+
+  // The dialog holds the inner part of the page that the link leads to.
+  const dialog = () => {
+    let d = q("#act-dialog");
+    if (!d) {
+      d = document.createElement("dialog");
+      d.id = "act-dialog";
+      d.setAttribute("aria-labelledby", "act-title");
+      document.body.append(d);
+      d.addEventListener("close", () => refocus(d.mark));
+    }
+    return d;
+  };
+  const fill = (d, doc) => {
+    const part = q("[data-dialog]", doc);
+    if (!part) return false;
+    const h = document.createElement("h2");
+    h.id = "act-title";
+    h.textContent = doc.title.split(" · ")[0].replace(/^\(\d+\) /, "");
+    d.replaceChildren(h, document.importNode(part, true));
+    if (!d.open) d.showModal();
+    (q("[role=alert]", d) || q("[aria-invalid]", d) || (q("select", d)?.value ? q("textarea", d) : q("select", d)))?.focus();
+    return true;
+  };
+  yard.handOver = async (href, row, to) => {
+    const url = new URL(href, location.href), d = dialog();
+    if (to) url.searchParams.set("to", to);
+    d.mark = { id: row.id, after: [] };
+    try {
+      const a = await ask(url);
+      if (a && !fill(d, a.doc)) location.assign(href);
+    } catch { yard.toast("The server cannot be reached.", true); }
+  };
+
+  document.addEventListener("click", e => {
+    if (e.target.closest("#act-dialog [data-close]")) { e.preventDefault(); dialog().close(); return; }
+    const link = e.target.closest("[data-row] [data-key-move]");
+    if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    e.preventDefault();
+    link.closest("details").open = false;
+    yard.handOver(link.href, link.closest("[data-row]"));
+  });
+  // Before the guard of plain forms: these may be sent again and again.
+  document.addEventListener("submit", e => {
+    const f = e.target, b = e.submitter;
+    if (!area() || !(f.id === "act" || f.matches("#act-dialog form, form:has([data-undo])"))) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const row = b?.closest("[data-row]")?.id, d = f.closest("dialog");
+    const action = b?.getAttribute("formaction") || f.getAttribute("action"), id = row || d?.mark.id || `t-${action.split("/")[2]}`;
+    f.closest(".toast")?.remove();
+    post(action, new URLSearchParams(new FormData(f, b)), id, d && (a => fill(d, a.doc)));
+  }, true);
+
+  // A filter's address names what was chosen, not what was left open.
+  all("form[data-filter]").forEach(f => f.addEventListener("formdata", e => [...e.formData].forEach(([k, v]) => { if (!v) e.formData.delete(k); })));
+  addEventListener("pageshow", () => { picked = new Set(all("[data-pick]:checked").map(p => p.value)); count(); });
+  document.addEventListener("yard:dropped", () => { if (late) { late = false; renew(); } });
+  count();
+})();
