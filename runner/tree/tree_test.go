@@ -4,10 +4,13 @@ package tree
 
 import (
 	"bufio"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +56,36 @@ func TestWhatAProgramGets(t *testing.T) {
 	version, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if int(version) >= signalLandlock && strings.Contains(got, "parent") {
 		t.Errorf("it reaches other programs: %q", got)
+	}
+}
+
+func TestAProcessThatKeepsBecomingAnotherIsFound(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mark := "TASKYARD_TEST=" + rand.Text()
+	cmd := exec.Command(script)
+	cmd.Env = []string{mark}
+	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	// The death signal is bound to this thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	missed := 0
+	for range 1000 {
+		if found := Carriers(mark); len(found) != 1 || found[0].PID != cmd.Process.Pid {
+			missed++
+		}
+	}
+	if missed > 0 {
+		t.Errorf("it was missed %d times in 1000", missed)
 	}
 }
 
