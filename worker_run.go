@@ -44,6 +44,10 @@ func (w *carrier) carry(ctx context.Context, leased *task.Leased) {
 			time.AfterFunc(leavePatience, c.giveUp)
 		}
 	})()
+	// Whichever report is refused first: nobody takes what the program does now.
+	defer context.AfterFunc(c.lost, func() {
+		stop(fmt.Errorf("%w: the yard does not take its reports any more", runner.ErrCanceled))
+	})()
 	defer w.used.take(leased)()
 	c.log.Info("run started")
 	beating, still := context.WithCancel(c.lost)

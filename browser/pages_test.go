@@ -1,6 +1,10 @@
 package browser
 
 import (
+	"os"
+	"regexp"
+	"slices"
+
 	"github.com/chromedp/chromedp"
 
 	"taskyard/task"
@@ -32,6 +36,21 @@ func (s *sample) pages() []shown {
 			b.keys("jm")
 			b.wait(`document.querySelector("#act-dialog[open]")`)
 		}},
+		{"palette", "/queues", func(b *tab) { b.chord("k") }},
+		{"palette-found", path(s.limiter, ""), func(b *tab) {
+			b.chord("k")
+			b.insert("re")
+			b.wait(`document.querySelectorAll("#pal-list small").length > 1`)
+		}},
+		{"palette-none", "/tasks", func(b *tab) {
+			b.chord("k")
+			b.insert("nothing fits this")
+			b.see("Nothing fits.")
+		}},
+		{"keys", "/queues", func(b *tab) { b.keys("?") }},
+		{"search", "/search", nil},
+		{"search-found", "/search?q=the", nil},
+		{"search-empty", "/search?q=nothing+fits+this", nil},
 		{"queues-toast", "/queues", func(b *tab) {
 			b.keys("j+")
 			b.see("Priority of #")
@@ -86,7 +105,17 @@ func (s *sample) pages() []shown {
 		{"runs-failed", "/runs?status=failed", nil},
 		{"history", "/history", nil},
 		{"history-found", "/history?q=changelog", nil},
+		{"history-said", "/history?q=no+limit+yet", nil},
+		{"history-narrow", "/history?agent=coder&status=done&by=user%3Amaya", nil},
+		{"history-numbers", "/history", func(b *tab) { b.click("summary|The numbers") }},
 		{"history-empty", "/history?q=nothing+fits+this", nil},
+		{"insights", "/insights", nil},
+		{"insights-day", "/insights?range=24h", nil},
+		{"insights-agent", "/insights?range=90d&agent=reviewer", func(b *tab) {
+			b.click(".charts > :last-child summary")
+			eval[chromedp.Void](b, `void document.querySelector(".charts").lastElementChild.scrollIntoView()`)
+		}},
+		{"insights-empty", "/insights?agent=translator", nil},
 		{"agents", "/agents", nil},
 		{"agent", "/agents/coder", nil},
 		{"agent-todo", "/agents/coder?todos=200", func(b *tab) {
@@ -120,6 +149,12 @@ func (s *sample) pages() []shown {
 		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
 	}
+}
+
+// only leaves the pages whose names PAGES, a regular expression, fits.
+func only(list []shown) []shown {
+	fits := regexp.MustCompile(os.Getenv("PAGES"))
+	return slices.DeleteFunc(list, func(p shown) bool { return !fits.MatchString(p.name) })
 }
 
 // pause pauses the yard and an agent of the sample.

@@ -37,6 +37,14 @@ func (s *Server) setTheme(c echo.Context) error {
 	return s.done(c, views.URL.Settings(""), "Saved the appearance")
 }
 
+// setKeys turns single-key shortcuts on or off for the person.
+func (s *Server) setKeys(c echo.Context) error {
+	if err := s.svc.SetPreference(formContext(c), actorOf(c), task.PrefKeys, c.FormValue("keys")); err != nil {
+		return err
+	}
+	return s.done(c, views.URL.Settings(""), "Saved the keyboard shortcuts")
+}
+
 func (s *Server) changePassword(c echo.Context) error {
 	err := s.svc.ChangePassword(formContext(c), actorOf(c), c.FormValue("current"), c.FormValue("password"), s.sessionHash(c))
 	if err == nil {

@@ -82,8 +82,7 @@ func (s *Server) tab(c echo.Context, m *views.TaskModel, p servicePage) (err err
 			r = p.OpenRun
 		}
 		m.Transcript = &views.RunModel{Run: *r}
-		m.Transcript.Messages, err = s.svc.Transcript(ctx, a, r.ID, 0, transcriptLines)
-		m.Transcript.Later = len(m.Transcript.Messages) == transcriptLines
+		m.Transcript.Part, err = s.svc.TranscriptPart(ctx, a, r.ID, task.TranscriptQuery{})
 	case m.View.Tab == "subtasks":
 		m.Below, m.BelowNext, err = s.subtasks(c, m.Task.ID, m.View.After)
 	}

@@ -65,6 +65,7 @@ func (s *Server) routes() {
 		{"GET", "/tasks", task.Read, page(s.tasksPage)},
 		{"GET", "/tasks/bulk", task.Person, page(s.bulkPage)},
 		{"POST", "/tasks/bulk", task.Person, s.postBulk},
+		{"GET", "/search", task.Read, page(s.searchPage)},
 		{"GET", "/views", task.Read, page(s.viewsPage)},
 		{"POST", "/views", task.Read, s.saveView},
 		{"POST", "/views/:id/rename", task.Read, s.renameView},
@@ -97,9 +98,12 @@ func (s *Server) routes() {
 
 		{"GET", "/approvals", task.Read, page(s.approvalsPage)},
 		{"GET", "/approvals/:id", task.Read, page(s.approvalPage)},
+		{"POST", "/approvals/approve", task.Decide, s.approveMany},
+		{"POST", "/approvals/undo", task.Decide, s.undoDecisions},
 		{"GET", "/runs", task.Read, page(s.runsPage)},
 		{"GET", "/runs/:id", task.Read, page(s.runPage)},
 		{"GET", "/runs/:id/transcript", task.Read, s.transcript},
+		{"GET", "/runs/:id/lines/:line", task.Read, page(s.runLine)},
 		{"GET", "/runs/:id/diff", task.Read, s.diff},
 		{"POST", "/runs/:id/approve", task.Decide, s.approveRun},
 		{"POST", "/runs/:id/deny", task.Decide, s.denyRun},
@@ -108,6 +112,9 @@ func (s *Server) routes() {
 		{"POST", "/runs/:id/cancel", task.Person, s.cancelRun},
 		{"POST", "/runs/:id/retry", task.Person, s.retryRun},
 		{"GET", "/history", task.Read, page(s.historyPage)},
+		{"GET", "/history.csv", task.Read, s.historyCSV},
+		{"GET", "/history.json", task.Read, s.historyJSON},
+		{"GET", "/insights", task.Read, page(s.insightsPage)},
 
 		{"GET", "/agents", task.Read, page(s.agentsPage)},
 		{"POST", "/agents", task.Admin, s.createAgent},
@@ -133,6 +140,7 @@ func (s *Server) routes() {
 
 		{"GET", "/settings", task.Read, page(s.profilePage)},
 		{"POST", "/settings/theme", task.SignedIn, s.setTheme},
+		{"POST", "/settings/keys", task.SignedIn, s.setKeys},
 		{"POST", "/settings/password", task.SignedIn, s.changePassword},
 		{"POST", "/settings/signout", task.SignedIn, s.signOutEverywhere},
 		{"GET", "/settings/people", task.Admin, page(s.peoplePage)},

@@ -107,7 +107,9 @@ func (w *whyer) waiting() error {
 		return nil
 	}
 	if r.Phase == task.PhaseApproval {
-		if r.Approval != nil && r.Approval.ExpiresAt != 0 {
+		if h := r.Held; h != nil {
+			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who may take that back until %s.", r.ID, h.Decision, called(h.By), w.clock(h.Until))
+		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval.", r.ID, w.clock(r.Approval.ExpiresAt))
 		} else {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID}, "Run %d waits for a reviewer's approval.", r.ID)

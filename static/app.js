@@ -1,4 +1,4 @@
-// Behaviour of every page: theme, keys, toasts, times, guarded submits. No inline handlers, no eval.
+// Behaviour of every page: theme, toasts, times, guarded submits. No inline handlers, no eval.
 (() => {
   const root = document.documentElement;
   const q = (s, r = document) => r.querySelector(s);
@@ -20,40 +20,15 @@
     document.cookie = `theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax`;
   };
 
-  const toast = (text, bad) => {
-    const box = q("#toasts");
-    if (!box) return;
-    const el = document.createElement("div"), p = document.createElement("p"), x = document.createElement("button");
-    el.className = bad ? "toast bad" : "toast";
-    p.textContent = text;
-    x.className = "btn"; x.type = "button"; x.textContent = "Dismiss"; x.dataset.dismiss = "";
-    el.append(p, x);
-    box.append(el);
-    setTimeout(() => el.remove(), bad ? 12000 : 6000);
-  };
-  window.yard = { toast };
-  setTimeout(() => all(".toast:not(.bad, .stay)").forEach(el => el.remove()), 10000); // what the server said with the page
+  yard.switchTheme = () => setTheme(dark() ? "light" : "dark");
 
-  // A problem answer is JSON or a full page; either way the person reads one sentence and the request id.
-  const problem = xhr => {
-    const id = xhr.getResponseHeader("X-Request-Id");
-    let text = `The server answered ${xhr.status}.`;
-    const type = xhr.getResponseHeader("Content-Type") || "";
-    if (type.includes("json")) {
-      try { const b = JSON.parse(xhr.responseText); text = b.detail || b.message || b.title || text; } catch { /* keep the status */ }
-    } else if (type.includes("html")) {
-      const m = q("[data-problem]", new DOMParser().parseFromString(xhr.responseText, "text/html"));
-      if (m) text = m.textContent.trim();
-    }
-    return id && xhr.status >= 500 ? `${text} Request ${id}` : text;
-  };
   document.addEventListener("htmx:responseError", e => {
-    if (e.detail.xhr.status === 401) location.assign("/login");
-    else toast(problem(e.detail.xhr), true);
+    const { xhr } = e.detail;
+    yard.fault(xhr.status, xhr.getResponseHeader("X-Request-Id"), new DOMParser().parseFromString(xhr.responseText, "text/html"));
     const form = e.target.closest?.("form[data-tick]");
     if (form) form.reset(); // the box shows what the server holds
   });
-  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") toast("The server cannot be reached. Nothing was changed.", true); });
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") yard.toast("The server cannot be reached. Nothing was changed.", true, { remedy: "Try again when it is back." }); });
 
   // Relative times age while the page stands. The offset takes a wrong clock of the browser out.
   const offset = Number(root.dataset.now || Date.now()) - Date.now();
@@ -69,10 +44,9 @@
   setInterval(() => { if (!document.hidden) age(); }, 20000);
 
   document.addEventListener("click", e => {
-    if (e.target.closest("[data-theme-toggle]")) setTheme(dark() ? "light" : "dark");
-    e.target.closest("[data-dismiss]")?.closest(".toast")?.remove();
+    if (e.target.closest("[data-theme-toggle]")) yard.switchTheme();
     const copy = e.target.closest("[data-copy]");
-    if (copy) navigator.clipboard?.writeText(q(copy.dataset.copy)?.textContent ?? "").then(() => toast("Copied"));
+    if (copy) navigator.clipboard?.writeText(q(copy.dataset.copy)?.textContent ?? "").then(() => yard.toast("Copied"));
     all("details[data-menu][open]").forEach(d => { if (!d.contains(e.target)) d.open = false; });
   });
 
@@ -80,6 +54,7 @@
   document.addEventListener("submit", e => {
     if (e.target.method !== "post" || e.target.hasAttribute("hx-post")) return;
     if (e.target.dataset.sent) e.preventDefault();
+    else if (!navigator.onLine) { e.preventDefault(); yard.toast("You are offline. Nothing was sent, and what you typed is still here.", true); }
     else e.target.dataset.sent = "1";
   });
   addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));
@@ -87,29 +62,4 @@
   // The browser's zone: days begin, and "tomorrow" is, where the person lives.
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax`;
-
-  const rows = () => all("[data-row]").filter(r => r.offsetParent);
-  const focusRow = step => {
-    const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
-    const r = list[Math.max(0, Math.min(list.length - 1, at + step))];
-    if (r) (r.matches("a") ? r : q(".ttl a, a.ttl, .tick", r) || q("a", r))?.focus();
-  };
-  // What a row offers is for the row that has the focus.
-  const follow = s => {
-    const row = document.activeElement?.closest("[data-row]"), a = row && q(s, row) || all(s).find(e => !e.closest("[data-row]"));
-    if (a) a.click();
-  };
-  const keys = {
-    j: () => focusRow(1), k: () => focusRow(-1), c: () => follow("[data-new-task]"), m: () => follow("[data-key-move]"),
-    x: () => follow("[data-pick]"), z: () => follow("[data-undo]"), "+": () => follow("[data-key-up]"), "-": () => follow("[data-key-down]"),
-    e: () => follow("[data-key-edit]"), a: () => follow("[data-approve]"), r: () => follow("[data-reject]"),
-  };
-  document.addEventListener("keydown", e => {
-    const typing = e.target.closest?.("input:not([type=checkbox]),textarea,select,[contenteditable]");
-    if (e.key === "Escape") all("details[data-menu][open]").forEach(d => { d.open = false; q("summary", d)?.focus(); });
-    if (typing && e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.target.form?.requestSubmit(); return; }
-    if (typing || e.metaKey || e.ctrlKey || e.altKey || q("dialog[open]")) return;
-    if (e.key === "/") { const f = all(".search input, .find input").find(i => i.offsetParent && i.closest("main")) || q(".find input"); if (f) { e.preventDefault(); f.focus(); } }
-    else if (keys[e.key]) keys[e.key]();
-  });
 })();

@@ -1,18 +1,6 @@
-// The inbox: keys act on the row that has the focus, the next row gets it after an act, half-written answers outlive
-// the page.
+// The inbox: the next row gets the focus after an act, half-written answers outlive the page.
 (() => {
   const rows = () => [...document.querySelectorAll("main [data-row]")].filter(r => r.offsetParent);
-  document.addEventListener("keydown", e => {
-    if (e.metaKey || e.ctrlKey || e.altKey || e.target.closest?.("input,textarea,select") || document.querySelector("dialog[open]")) return;
-    const row = document.activeElement?.closest?.("[data-row]");
-    const act = row && [...row.querySelectorAll("[data-key]")].find(el => el.dataset.key.split(" ").includes(e.key));
-    if (!act) return;
-    e.preventDefault();
-    if (act.localName === "textarea") act.focus();
-    else act.click();
-    if (act.localName === "summary") act.parentElement.querySelector("form button")?.focus();
-  });
-
   const store = {
     get: k => { try { return sessionStorage.getItem(k); } catch { return null; } },
     set: (k, v) => { try { v ? sessionStorage.setItem(k, v) : sessionStorage.removeItem(k); } catch { /* private windows */ } },

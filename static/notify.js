@@ -54,7 +54,7 @@
     unsee?.();
     away = unsee = null;
     if (!document.hidden) { // those that look, say so
-      navigator.locks.request("taskyard-seen", { mode: "shared" }, () => new Promise(done => { if (document.hidden) done(); else unsee = done; }));
+      navigator.locks.request("taskyard-seen", { mode: "shared" }, () => new Promise(done => { if (document.hidden) done(); else unsee = done; })).catch(() => { /* the page is being left */ });
       return;
     }
     if (!wanted()) return;

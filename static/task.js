@@ -160,7 +160,7 @@
     if (typing || e.metaKey || e.ctrlKey || e.altKey || q("dialog[open]")) return;
     if (e.key === "[") q("[data-beside=prev]")?.click();
     if (e.key === "]") q("[data-beside=next]")?.click();
-    if (e.key === "z" && !q("form[data-undo]")) q("[data-plan-undo]")?.click();
+    if (e.key === "z" && !q("[data-undo]")) q("[data-plan-undo]")?.click();
   });
 
   // --- an entry of the stream by its address: earlier ones are fetched until it is there ---

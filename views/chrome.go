@@ -21,11 +21,13 @@ type Chrome struct {
 	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
+	KeysOff   bool        // this person wants no single-key shortcuts
 	Theme     string      // "light", "dark" or "" for the browser's wish
 	Flash     Flash
-	CanWrite  bool // may create and change tasks
-	CanDecide bool // may decide approvals
-	CanAdmin  bool // may change agents, people, tokens, settings
+	Held      []task.Run // decisions of this person that may still be taken back
+	CanWrite  bool       // may create and change tasks
+	CanDecide bool       // may decide approvals
+	CanAdmin  bool       // may change agents, people, tokens, settings
 	Now       task.Time
 	Gen       uint64 // changes so far; the live stream compares it with its own
 	Path      string // path and query of this page; live parts refetch it
@@ -73,6 +75,14 @@ func (c Chrome) title(title string) string {
 
 // generation is the number of changes as the page carries it.
 func generation(c Chrome) string { return strconv.FormatUint(c.Gen, 10) }
+
+// keys says whether single keys do anything, as scripts read it.
+func (c Chrome) keys() string {
+	if c.KeysOff {
+		return "off"
+	}
+	return "on"
+}
 
 // path returns the address of this page without its query.
 func (c Chrome) path() string {

@@ -47,11 +47,12 @@ var eventWords = map[string]string{
 	task.EvSnoozed: "snoozed it for themselves", task.EvWoken: "showed again what was snoozed", task.EvYardPaused: "paused the yard", task.EvYardResumed: "resumed the yard",
 	task.EvYardStopped: "stopped everything", task.EvAgentPaused: "paused the agent", task.EvAgentResumed: "resumed the agent",
 	task.EvWakeSkipped: "skipped a wake", task.EvRunApproved: "approved a run", task.EvRunDenied: "rejected a run",
+	task.EvRunHeld: "decided on a run, and may still take it back", task.EvRunUndone: "took a decision on a run back",
 	task.EvRunExpired: "let an approval expire", task.EvRunVoided: "voided an approval: what would run has changed",
 	task.EvPermitAsked: "asked for permission before a tool call", task.EvPermitAllowed: "allowed a tool call",
 	task.EvPermitDenied: "denied a tool call", task.EvPermitExpired: "let a permission expire",
 	task.EvTodoPushed: "added to a todo list", task.EvTodoPopped: "took from a todo list",
-	task.EvViewSaved: "saved a view", task.EvViewRenamed: "renamed a view", task.EvViewDeleted: "deleted a view",
+	task.EvViewSaved: "saved a view", task.EvViewRenamed: "renamed a view", task.EvViewDeleted: "deleted a view", task.EvPreference: "changed a preference of their own",
 	task.EvRunRequeued: "put a run back into the queue", task.EvRunFollowUp: "noted that one more run follows",
 	task.EvRunFiles: "left changed files behind",
 }

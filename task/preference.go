@@ -1,0 +1,33 @@
+package task
+
+import "slices"
+
+// Preference is a choice that a person makes for themselves, kept with their
+// account: every browser in which they sign in has it.
+type Preference string
+
+// The preferences. "" is the default of each.
+const (
+	PrefKeys  Preference = "keys"  // "off": no single-key shortcuts
+	PrefGuide Preference = "guide" // "off": the guide of the demo is put away
+)
+
+var preferenceValues = map[Preference][]string{
+	PrefKeys:  {"", "off"},
+	PrefGuide: {"", "off"},
+}
+
+// Check refuses unknown preferences and values.
+func (p Preference) Check(value string) error {
+	values, known := preferenceValues[p]
+	if !known {
+		return FieldErrorf("name", "is no preference")
+	}
+	if !slices.Contains(values, value) {
+		return FieldErrorf("value", "is no value of the preference %s", p)
+	}
+	return nil
+}
+
+// Preferences are those of one person that differ from the default.
+type Preferences map[Preference]string
