@@ -5,6 +5,7 @@ package tree
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -112,6 +113,34 @@ func TestWhatMovesWhileItIsKilledIsKilled(t *testing.T) {
 			t.Error("it lives on")
 			_ = os.RemoveAll(filepath.Dir(name)) // its shell ends for want of it
 		}
+	}
+func TestAProcessThatKeepsBecomingAnotherIsFound(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mark := "TASKYARD_TEST=" + rand.Text()
+	cmd := exec.Command(script)
+	cmd.Env = []string{mark}
+	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	// The death signal is bound to this thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	missed := 0
+	for range 1000 {
+		if found := Carriers(mark); len(found) != 1 || found[0].PID != cmd.Process.Pid {
+			missed++
+		}
+	}
+	if missed > 0 {
+		t.Errorf("it was missed %d times in 1000", missed)
 	}
 }
 
