@@ -148,6 +148,7 @@ type tx struct {
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
+	ended   []task.ID // runs, in order
 
 	takes  func(task.Agent) bool // whose queued runs may start; nil: those of all
 	worker task.Actor            // who starts them, when it is a worker
