@@ -75,9 +75,8 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	if b := c.FormValue("back"); b != "" {
 		ch.From = localPath(b)
 	}
-	if k, err := c.Cookie("theme"); err == nil && (k.Value == "light" || k.Value == "dark") {
-		ch.Theme = k.Value
-	}
+	ch.Theme = lookCookie(c, cookieTheme)
+	ch.Look, ch.Zone = look(c)
 	return ch
 }
 

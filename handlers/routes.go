@@ -128,7 +128,8 @@ func (s *Server) routes() {
 		{"POST", "/scheduler/jobs/:name/run", task.Admin, s.runJob},
 
 		{"GET", "/settings", task.Read, page(s.profilePage)},
-		{"POST", "/settings/theme", task.SignedIn, s.setTheme},
+		{"GET", "/settings/appearance", task.Read, page(s.appearancePage)},
+		{"POST", "/settings/appearance", task.SignedIn, s.setAppearance},
 		{"POST", "/settings/password", task.SignedIn, s.changePassword},
 		{"POST", "/settings/signout", task.SignedIn, s.signOutEverywhere},
 		{"GET", "/settings/people", task.Admin, page(s.peoplePage)},

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -22,6 +23,8 @@ type Chrome struct {
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
 	Theme     string      // "light", "dark" or "" for the browser's wish
+	Look      Look
+	Zone      *time.Location // in which times are told; nil means UTC
 	Flash     Flash
 	CanWrite  bool // may create and change tasks
 	CanDecide bool // may decide approvals
