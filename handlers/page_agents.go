@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -13,15 +14,22 @@ import (
 // agentRuns is how many runs the page of an agent lists.
 const agentRuns = 20
 
+// agentStrip is how many runs the picture of the last ones has.
+const agentStrip = 12
+
 func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	agents, err := s.svc.Agents(actorOf(c))
 	if err != nil {
 		return nil, err
 	}
 	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	reports, err := s.svc.AgentReports(c.Request().Context(), actorOf(c), "", agentStrip)
 	m := views.AgentsModel{Agents: make([]views.AgentRow, len(agents))}
 	for i, a := range agents {
-		m.Agents[i] = views.AgentRow{Agent: a, Queued: o.Loads[a.ID].Queued, Working: o.Loads[a.ID].Working, Weaker: s.weaker(a.Runner, a.Tools), Runner: s.runner(actorOf(c), a.Runner)}
+		m.Agents[i] = s.agentRow(c, a, o, reports[a.ID])
 	}
 	m.Runners = s.runners(actorOf(c))
 	if ch.CanAdmin && s.opt.DataDir != "" {
@@ -31,6 +39,14 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	return views.AgentsPage(ch, m), err
 }
 
+func (s *Server) agentRow(c echo.Context, a task.Agent, o service.Overview, r service.AgentReport) views.AgentRow {
+	l := o.Loads[a.ID]
+	return views.AgentRow{
+		Agent: a, Queued: l.Queued, Working: l.Working, Drafts: l.Drafts, Weaker: s.weaker(a.Runner, a.Tools), Runner: s.runner(actorOf(c), a.Runner),
+		Report: views.AgentReport{Runs: r.Runs, Completed: r.Completed, Failed: r.Failed, CostUSD: r.CostUSD, Last: values(r.Last)},
+	}
+}
+
 func (s *Server) agentPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	m, err := s.agentModel(c, c.Param("id"))
 	return views.AgentPage(ch, m), err
@@ -38,18 +54,22 @@ func (s *Server) agentPage(c echo.Context, ch views.Chrome) (templ.Component, er
 
 func (s *Server) agentModel(c echo.Context, id string) (m views.AgentModel, err error) {
 	ctx, a := c.Request().Context(), actorOf(c)
-	if m.Agent, err = s.svc.Agent(a, id); err != nil {
+	def, err := s.svc.Agent(a, id)
+	if err != nil {
 		return m, err
 	}
 	o, err := s.svc.Overview(ctx, a)
 	if err != nil {
 		return m, err
 	}
-	m.Weaker, m.Runner = s.weaker(m.Agent.Runner, m.Agent.Tools), s.runner(a, m.Agent.Runner)
+	reports, err := s.svc.AgentReports(ctx, a, id, 0)
+	if err != nil {
+		return m, err
+	}
+	m.AgentRow = s.agentRow(c, def, o, reports[id])
 	if m.Budgets, err = s.svc.Budgets(ctx, a, id); err != nil {
 		return m, err
 	}
-	m.Queued, m.Working = o.Loads[id].Queued, o.Loads[id].Working
 	runs, err := s.svc.Runs(ctx, a, task.RunFilter{Agent: id, Limit: agentRuns})
 	if err != nil {
 		return m, err

@@ -18,8 +18,8 @@ func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component
 		return nil, err
 	}
 	m := views.SchedulerModel{
-		Why: st.Why, Held: heldRows(st), Wakes: wakeRows(st), WakeBudget: st.WakeBudget, Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
-		Ticks: tickRows(st), InFlight: values(st.Running), Queued: values(st.Queued), Skipped: skipRows(st),
+		Held: heldRows(st), Wakes: wakeRows(st), WakeBudget: st.WakeBudget, Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
+		Ticks: tickRows(st), InFlight: values(st.Running), Queued: queuedRows(st), Skipped: skipRows(st),
 	}
 	if clock := s.opt.Scheduler; clock != nil {
 		m.Next, m.NextTicks = clock.NextTick(), clock.NextTicks(shownTicks)
@@ -35,6 +35,14 @@ func tickRows(st service.SchedulerState) []views.TickRow {
 		if task.IsUserName(t.Cause) {
 			rows[i].By = t.Cause
 		}
+	}
+	return rows
+}
+
+func queuedRows(st service.SchedulerState) []views.QueuedRow {
+	rows := make([]views.QueuedRow, len(st.Queued))
+	for i, r := range st.Queued {
+		rows[i] = views.QueuedRow{Run: *r, Why: st.Why[r.ID]}
 	}
 	return rows
 }

@@ -112,6 +112,8 @@ func (s *Server) routes() {
 		{"GET", "/agents/:id", task.Read, page(s.agentPage)},
 		{"POST", "/agents/:id", task.Admin, s.updateAgent},
 		{"POST", "/agents/:id/todo", task.Person, s.postTodo},
+		{"GET", "/agents/:id/connect", task.Admin, page(s.connectPage)},
+		{"POST", "/agents/:id/connect", task.Admin, s.connectAgent},
 		{"GET", "/agents/:id/edit", task.Admin, page(s.editAgentPage)},
 		{"POST", "/agents/:id/delete", task.Admin, s.deleteAgent},
 		{"GET", "/agents/:id/pause", task.Person, page(s.pausePage)},

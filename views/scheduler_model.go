@@ -20,12 +20,17 @@ type SchedulerModel struct {
 	Ticks       []TickRow   // newest first
 	Jobs        []JobRow
 	InFlight    []task.Run
-	Queued      []task.Run         // pending/queued, in order
-	Why         map[task.ID]string // by queued run, why it has not started; "": it is next
-	Skipped     []SkipRow          // tasks that the last tick left alone
-	Held        []HeldRow          // claims, the first to run out first
-	Wakes       []WakeRow          // of the last hour
-	WakeBudget  int                // wakes a task an hour; 0: nothing is woken
+	Queued      []QueuedRow // pending/queued, in order
+	Skipped     []SkipRow   // tasks that the last tick left alone
+	Held        []HeldRow   // claims, the first to run out first
+	Wakes       []WakeRow   // of the last hour
+	WakeBudget  int         // wakes a task an hour; 0: nothing is woken
+}
+
+// QueuedRow is a run that has not started.
+type QueuedRow struct {
+	Run task.Run
+	Why string // "": it is next
 }
 
 // HeldRow is a claimed task.
