@@ -89,10 +89,9 @@ func (s *sample) pages() []shown {
 		{"agent-edit-conflict", "/agents/planner/edit", func(b *tab) {
 			b.expect("409")
 			b.fill("#text", "---\ndescription: Plans the work, and reports every evening.\ntools: read, list, grep, task\nrunner: script\ntimeout: 20m\n---\nYou are the planner. Turn a goal into a few short steps.\n")
-			s.behind("planner", sampleAgents["planner"]+"Ask before you drop anything.\n")
+			s.behind("planner", s.onFile("planner")+"Ask before you drop anything.\n") // another text at each visit
 			b.press("button|Save")
 			b.see("changed this file")
-			s.behind("planner", sampleAgents["planner"])
 		}},
 		{"agent-new", "/agents/new", nil},
 		{"agent-connect", "/agents/researcher/connect", func(b *tab) {

@@ -120,7 +120,7 @@ func (s *Service) waitsFor(rx *db.Rx, r *task.Run, p *places) string {
 	case alone != "":
 		return alone
 	case r.NotBefore > rx.Now:
-		return fmt.Sprintf("attempt %d starts no sooner than %s UTC", r.Attempt, r.NotBefore.Std().UTC().Format("15:04:05"))
+		return fmt.Sprintf("attempt %d waits a while after the failure", r.Attempt)
 	case p.byAgent[r.Agent] >= slots:
 		return fmt.Sprintf("%s runs %d at a time", r.Agent, slots)
 	case p.total >= s.cfg.MaxParallel:

@@ -62,10 +62,13 @@ func (c Chrome) Exact(t task.Time) string {
 }
 
 // When returns a moment to the minute in the person's time zone, with its day
-// unless that is today.
+// unless that is today, and its year unless that is this one.
 func (c Chrome) When(t task.Time) string {
 	at, now := c.local(t), c.local(c.Now)
-	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+	if at.Year() != now.Year() {
+		return at.Format("2 Jan 2006, 15:04")
+	}
+	if at.YearDay() == now.YearDay() {
 		return at.Format("15:04")
 	}
 	return at.Format("Mon 2 Jan, 15:04")

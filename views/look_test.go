@@ -31,4 +31,7 @@ func TestTimesAreThoseOfThePerson(t *testing.T) {
 			t.Errorf("in %v: %q", c.zone, got)
 		}
 	}
+	if got := (Chrome{Now: at.Add(-365 * 24 * time.Hour)}).When(at); got != "2 Mar 2026, 23:30" {
+		t.Errorf("a year later: %q", got)
+	}
 }
