@@ -31,18 +31,19 @@ type commands struct {
 	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Serve the yard (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
 	Demo  demoCmd  `cmd:"" group:"serve" help:"Serve a yard with three scripted agents and a few tasks, to look around in. Needs no model and no network."`
 
-	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of the scope worker."`
+	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of scope worker."`
 
 	clientCommands `embed:"" group:"work"`
-	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start their MCP servers."`
+	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start it."`
 
 	Backup     backupCmd     `cmd:"" group:"data" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
 	Restore    restoreCmd    `cmd:"" group:"data" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
-	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the hash chain of the log, and the agents' definitions."`
+	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
 	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, into plain files, while the server runs too."`
 	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
 	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
 	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
+	Notify     notifyCmd     `cmd:"" group:"data" help:"Try the services outside that are told what waits."`
 	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
 	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
 	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`

@@ -208,7 +208,12 @@ func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
 		return nil, err
 	}
 	maps.Copy(y.known, builtins)
+	outlets, err := outletsOf(y.cfg, e.getenv)
+	if err != nil {
+		return nil, err
+	}
 	return jobs.New(jobs.Options{
+		Notify: outlets, PublicURL: y.cfg.PublicURL,
 		Service: y.svc, Runners: y.known, Secrets: secretsOf(y.cfg, e.getenv), URL: url, RunsDir: filepath.Join(data, "runs"),
 		Enabled: y.cfg.Scheduler.Enabled, Cron: y.cfg.Scheduler.Cron, Location: loc, Log: y.log,
 		Backup: jobs.Backup{Cron: y.cfg.Backup.Cron, Dir: filepath.Join(data, "backups"), Keep: y.cfg.Backup.Keep},

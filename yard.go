@@ -171,6 +171,7 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
 		Budget:  task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay},
 		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
+		Notify: notifyTargets(c),
 	}
 }
 
@@ -244,6 +245,9 @@ func secretsOf(c *config.Config, getenv func(string) string) []string {
 	var list []string
 	for _, p := range c.Providers {
 		list = append(list, getenv(p.APIKeyEnv))
+	}
+	for _, n := range c.Notify {
+		list = append(list, getenv(n.URLEnv))
 	}
 	for _, r := range c.Runners {
 		list = append(list, getenv(r.SecretEnv))

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -90,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	b.say("done")
-	return o.write(newReport(b.sheet), stdout)
+	return errors.Join(o.write(newReport(b.sheet), stdout), tooLarge(b.sheet.pages))
 }
 
 func (o options) write(r report, stdout io.Writer) error {

@@ -42,6 +42,7 @@ var parts = []struct {
 	}},
 	{"waiting", (*bench).waiting},
 	{"dispatch", (*bench).runs},
+	{"pages", (*bench).pages},
 }
 
 func partNames() []string {
@@ -187,7 +188,7 @@ func (b *bench) onYard(ctx context.Context, y *yard, fn func(c *client, token, c
 	if err != nil {
 		return err
 	}
-	cookie, err := y.session(ctx)
+	cookie, err := y.session(ctx, "operator")
 	if err != nil {
 		return err
 	}

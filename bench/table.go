@@ -52,7 +52,10 @@ type figure struct {
 }
 
 // sheet gathers figures in the order in which they first come.
-type sheet struct{ figures []*figure }
+type sheet struct {
+	figures []*figure
+	pages   []*pageFigure
+}
 
 // add notes what one round measured.
 func (s *sheet) add(name, unit string, a aim, v float64) {
@@ -82,14 +85,15 @@ func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // report is what the JSON file holds.
 type report struct {
-	CPUs    int       `json:"cpus"`
-	Go      string    `json:"go"`
-	OS      string    `json:"os"`
-	Figures []*figure `json:"figures"`
+	CPUs    int           `json:"cpus"`
+	Go      string        `json:"go"`
+	OS      string        `json:"os"`
+	Figures []*figure     `json:"figures"`
+	Pages   []*pageFigure `json:"pages,omitempty"`
 }
 
 func newReport(s *sheet) report {
-	return report{runtime.NumCPU(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, s.figures}
+	return report{runtime.NumCPU(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, s.figures, s.pages}
 }
 
 func (r report) writeJSON(w io.Writer) error {
@@ -99,6 +103,9 @@ func (r report) writeJSON(w io.Writer) error {
 }
 
 func (r report) print(w io.Writer) error {
+	if err := printPages(w, r.Pages); err != nil || len(r.Figures) == 0 {
+		return err
+	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "row\tvalue\tmust\tgoal\t")
 	for _, f := range r.Figures {

@@ -20,6 +20,7 @@ type faults struct {
 	list     []string
 	expected []string
 	urls     map[network.RequestID]string
+	posts    []string // paths to which something was sent
 }
 
 // tellViolations has violations of the policy told in the console.
@@ -29,6 +30,15 @@ func (f *faults) add(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = append(f.list, fmt.Sprintf(format, args...))
+}
+
+// sent returns where something was sent since it was asked last.
+func (f *faults) sent() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := f.posts
+	f.posts = nil
+	return list
 }
 
 // unexpected returns what nobody said would come.
@@ -58,6 +68,9 @@ func (f *faults) hear(ev any) {
 	case *network.EventRequestWillBeSent:
 		f.mu.Lock()
 		f.urls[ev.RequestID] = ev.Request.URL
+		if ev.Request.Method == "POST" {
+			f.posts = append(f.posts, ev.Request.URL)
+		}
 		f.mu.Unlock()
 	case *network.EventLoadingFailed:
 		f.mu.Lock()

@@ -85,7 +85,7 @@ func TestDragACardToAnotherColumn(t *testing.T) {
 	equal(t, "comments", len(y.task(k.ID).Comments), 1)
 	equal(t, "author", y.task(k.ID).Comments[0].Author, "user:maya")
 
-	b.click("[data-undo] button")
+	b.click("[data-undo]")
 	b.wait(column("coder", k.ID))
 	b.see("#" + k.ID.String() + " is coder’s again")
 	equal(t, "owner", y.task(k.ID).Owner, "coder")
@@ -185,7 +185,7 @@ func TestTheBoardWithoutScripts(t *testing.T) {
 	b.press("#m-" + k.ID.String() + " button|Raise")
 	b.see("5 → 6")
 	equal(t, "priority", y.priority(k.ID), 6)
-	b.press("[data-undo] button")
+	b.press("[data-undo]")
 	equal(t, "priority", y.priority(k.ID), 5)
 	menu()
 	b.press("#m-" + k.ID.String() + " a|Move")

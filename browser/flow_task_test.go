@@ -43,30 +43,6 @@ func TestCreateATaskWithStepsAndALink(t *testing.T) {
 	b.see("The gate")
 }
 
-func TestTickAndEditAStep(t *testing.T) {
-	y := newYard(t)
-	k := y.create(task.New{Title: "Two steps", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
-	b := y.tab()
-	b.open(path(k.ID, ""))
-	b.click("#tick-0")
-	b.wait(`document.querySelector("#step-0.done")`)
-	b.see("1 of 2")
-	equal(t, "first step", y.task(k.ID).Steps[0].Done, true)
-	b.click("#step-0 label")
-	b.wait(`!document.querySelector("#step-0.done")`)
-	equal(t, "first step", y.task(k.ID).Steps[0].Done, false)
-	b.press("#step-1 a.quiet")
-	b.fill("#title", "Second, better")
-	b.fill("#details", "With care.")
-	b.press("button|Save step")
-	b.see("Second, better")
-	b.see("With care.")
-	b.fill("#step", "Third")
-	b.press("button|Add step")
-	b.see("Third")
-	equal(t, "steps", len(y.task(k.ID).Steps), 3)
-}
-
 func TestCommentAndAnswerAQuestion(t *testing.T) {
 	y := newYard(t)
 	k := y.create(task.New{Title: "Ask me", Owner: "scout"})

@@ -1,6 +1,10 @@
 package browser
 
 import (
+	"os"
+	"regexp"
+	"slices"
+
 	"github.com/chromedp/chromedp"
 
 	"taskyard/task"
@@ -32,6 +36,21 @@ func (s *sample) pages() []shown {
 			b.keys("jm")
 			b.wait(`document.querySelector("#act-dialog[open]")`)
 		}},
+		{"palette", "/queues", func(b *tab) { b.chord("k") }},
+		{"palette-found", path(s.limiter, ""), func(b *tab) {
+			b.chord("k")
+			b.insert("re")
+			b.wait(`document.querySelectorAll("#pal-list small").length > 1`)
+		}},
+		{"palette-none", "/tasks", func(b *tab) {
+			b.chord("k")
+			b.insert("nothing fits this")
+			b.see("Nothing fits.")
+		}},
+		{"keys", "/queues", func(b *tab) { b.keys("?") }},
+		{"search", "/search", nil},
+		{"search-found", "/search?q=the", nil},
+		{"search-empty", "/search?q=nothing+fits+this", nil},
 		{"queues-toast", "/queues", func(b *tab) {
 			b.keys("j+")
 			b.see("Priority of #")
@@ -44,6 +63,20 @@ func (s *sample) pages() []shown {
 		{"tasks", "/tasks", nil},
 		{"task", path(s.limiter, ""), nil},
 		{"task-menu", path(s.limiter, ""), func(b *tab) { b.click("#task-menu summary") }},
+		{"task-step", path(s.limiter, "?step=2"), nil},
+		{"task-fields", path(s.limiter, ""), func(b *tab) {
+			for _, f := range []string{"title", "description", "owner", "priority", "labels", "blockers"} {
+				b.click("#edit-" + f + " > summary")
+			}
+			b.click("button|Preview")
+			b.wait(`document.querySelector("#preview .card")`)
+		}},
+		{"task-transcript", path(s.limiter, "?tab=transcript"), nil},
+		{"task-runs", path(s.limiter, "?tab=runs"), nil},
+		{"task-links", path(s.limiter, "?tab=links"), func(b *tab) { b.click(".ed-l summary") }},
+		{"task-subtasks", path(s.ship, "?tab=subtasks"), nil},
+		{"task-timeline", path(s.limiter, ""), func(b *tab) { b.click(".data summary") }},
+		{"follow-up", "/tasks/new?follow=" + s.canceled.String(), nil},
 		{"task-question", path(s.question, ""), nil},
 		{"task-failed", path(s.failed, ""), nil},
 		{"task-blocked", path(s.waits, ""), nil},
@@ -72,7 +105,17 @@ func (s *sample) pages() []shown {
 		{"runs-failed", "/runs?status=failed", nil},
 		{"history", "/history", nil},
 		{"history-found", "/history?q=changelog", nil},
+		{"history-said", "/history?q=no+limit+yet", nil},
+		{"history-narrow", "/history?agent=coder&status=done&by=user%3Amaya", nil},
+		{"history-numbers", "/history", func(b *tab) { b.click("summary|The numbers") }},
 		{"history-empty", "/history?q=nothing+fits+this", nil},
+		{"insights", "/insights", nil},
+		{"insights-day", "/insights?range=24h", nil},
+		{"insights-agent", "/insights?range=90d&agent=reviewer", func(b *tab) {
+			b.click(".charts > :last-child summary")
+			eval[chromedp.Void](b, `void document.querySelector(".charts").lastElementChild.scrollIntoView()`)
+		}},
+		{"insights-empty", "/insights?agent=translator", nil},
 		{"agents", "/agents", nil},
 		{"agent", "/agents/coder", nil},
 		{"agent-todo", "/agents/coder?todos=200", func(b *tab) {
@@ -125,6 +168,12 @@ func (s *sample) pages() []shown {
 		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
 	}
+}
+
+// only leaves the pages whose names PAGES, a regular expression, fits.
+func only(list []shown) []shown {
+	fits := regexp.MustCompile(os.Getenv("PAGES"))
+	return slices.DeleteFunc(list, func(p shown) bool { return !fits.MatchString(p.name) })
 }
 
 // pause pauses the yard and an agent of the sample.

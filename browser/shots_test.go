@@ -19,11 +19,11 @@ func TestShots(t *testing.T) {
 	s := newSample(t)
 	b := s.tab()
 	b.expect("404")
-	for _, p := range s.pages() {
+	for _, p := range only(s.pages()) {
 		shoot(b, p, dir)
 	}
 	must(t, s.pause())
-	for _, p := range s.pausedPages() {
+	for _, p := range only(s.pausedPages()) {
 		shoot(b, p, dir)
 	}
 	lone := newTab(t, s.url)

@@ -296,3 +296,12 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 		t.Fatalf("%s: got %v, want %v", what, got, want)
 	}
 }
+
+// preload runs a script before those of every further page.
+func (b *tab) preload(js string) *tab {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: js}); err != nil {
+		b.t.Fatal(err)
+	}
+	return b
+}

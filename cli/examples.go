@@ -19,6 +19,10 @@ Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nothing to claim, 4 no server re
     taskyard worker --url https://yard.example.org --config worker.toml --parallel 4
 TASKYARD_TOKEN holds a token of the scope worker. The yard needs a runner of kind worker: see docs/runners.md.`,
 
+	"notify test": `
+    taskyard notify test ops
+The address of [notify.ops] stands in the variable that its url_env names: see docs/operations.md.`,
+
 	"task list": `
     taskyard task list --owner coder --work-status idle
     taskyard task list --json | jq -r '.tasks[].id'`,

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,6 +131,17 @@ func label(s string) error {
 		return nil
 	}
 	return fmt.Errorf("%q is not a label: use 1 to 63 of a-z, 0-9, dot, dash and underscore", s)
+}
+
+// noticeKinds are what services outside may be told; the first four are told
+// where nothing is said.
+var noticeKinds = []string{"question", "approval", "failure", "blocked", "notice"}
+
+func noticeKind(s string) error {
+	if slices.Contains(noticeKinds, s) {
+		return nil
+	}
+	return fmt.Errorf("%q is not valid: valid are %s", s, strings.Join(noticeKinds, ", "))
 }
 
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)

@@ -28,6 +28,7 @@ type Config struct {
 	Backup    Backup              `koanf:"backup"`
 	Providers map[string]Provider `koanf:"providers"`
 	Runners   map[string]Runner   `koanf:"runners"`
+	Notify    map[string]Notify   `koanf:"notify"`
 
 	values map[string]any // by dotted key, as checked; what Print shows
 }
@@ -118,4 +119,10 @@ type Runner struct {
 	SecretEnv    string            `koanf:"secret_env"`    // variable that holds the signing secret (webhook) or the credential handed on (claude)
 	AllowPrivate bool              `koanf:"allow_private"` // of kind webhook: loopback and private addresses too
 	Labels       []string          `koanf:"labels"`        // of kind worker: what a worker must offer
+}
+
+// Notify is a service outside that is told what waits for a person.
+type Notify struct {
+	URLEnv string   `koanf:"url_env"` // variable that holds its address
+	Kinds  []string `koanf:"kinds"`   // what it is told
 }

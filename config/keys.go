@@ -82,16 +82,22 @@ var keys = []key{
 	{"runners.*.secret_env", nil, text(variableName)},
 	{"runners.*.allow_private", nil, boolean},
 	{"runners.*.labels", nil, list(label)},
+
+	{"notify.*.url_env", nil, text(variableName)},
+	{"notify.*.kinds", nil, list(noticeKind)},
 }
 
 // pattern turns "runners.coder.kind" into "runners.*.kind".
 func pattern(name string) string {
 	parts := strings.SplitN(name, ".", 3)
-	if len(parts) > 1 && (parts[0] == "providers" || parts[0] == "runners") {
+	if len(parts) > 1 && slices.Contains(groups, parts[0]) {
 		parts[1] = "*"
 	}
 	return strings.Join(parts, ".")
 }
+
+// groups are the tables whose sections the user names.
+var groups = []string{"providers", "runners", "notify"}
 
 // lookup finds the setting of a dotted name.
 func lookup(name string) (key, bool) {

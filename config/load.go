@@ -33,6 +33,8 @@ type loader struct {
 	sources Sources
 	refused map[string]bool // names whose value was wrong
 	errs    []error
+
+	strangers []string // variables that are no key
 }
 
 // Load reads all layers: defaults, file, variables, flags; later ones win.
@@ -47,6 +49,7 @@ func Load(opts LoadOptions) (*Config, Sources, error) {
 	l.file(opts.File, dataFolder(opts))
 	l.environ(opts.Environ)
 	l.flags(opts.Flags)
+	l.checkVariables()
 	l.checkSections()
 	if err := errors.Join(l.errs...); err != nil {
 		return nil, nil, err

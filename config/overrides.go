@@ -24,7 +24,7 @@ func (l *loader) environ(environ []string) {
 		}
 		name, ok := keyOf(variable)
 		if !ok {
-			l.errs = append(l.errs, fmt.Errorf("%s: unknown variable: a key of %s in capitals is valid, such as TASKYARD_SCHEDULER_CRON for cron in [scheduler]", variable, FileName))
+			l.strangers = append(l.strangers, variable)
 			continue
 		}
 		l.override(name, value, variable)

@@ -16,6 +16,33 @@ func (l *loader) checkSections() {
 	for _, s := range l.sections("runners") {
 		l.checkRunner(s)
 	}
+	for _, s := range l.sections("notify") {
+		l.checkNotify(s)
+	}
+}
+
+// checkNotify fills in what is told where nothing is said.
+func (l *loader) checkNotify(s string) {
+	l.require(s, "url_env", `name the variable that holds the address of the service such as "TASKYARD_NOTIFY_OPS"`)
+	if kinds, ok := l.values[s+"kinds"].([]string); ok && len(kinds) == 0 {
+		l.wrong(s+"kinds", "must not be empty: valid are %s", strings.Join(noticeKinds, ", "))
+	} else if !ok && !l.refused[s+"kinds"] {
+		l.values[s+"kinds"], l.sources[s+"kinds"] = noticeKinds[:4], fromDefault
+	}
+	if url, _ := l.values["public_url"].(string); url == "" && !l.refused["public_url"] {
+		l.wrong(strings.TrimSuffix(s, "."), "needs public_url, so that the link of a notice leads to this server")
+	}
+}
+
+// checkVariables refuses variables that are no key, unless a key names them as
+// the holder of a secret.
+func (l *loader) checkVariables() {
+	for _, variable := range l.strangers {
+		named := func(name string) bool { return strings.HasSuffix(name, "_env") && l.values[name] == variable }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(l.values)), named) {
+			l.errs = append(l.errs, fmt.Errorf("%s: unknown variable: a key of %s in capitals is valid, such as TASKYARD_SCHEDULER_CRON for cron in [scheduler]", variable, FileName))
+		}
+	}
 }
 
 // sections returns the prefixes ("runners.coder.") of the sections of a group.

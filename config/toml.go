@@ -41,7 +41,7 @@ func syntaxError(path string, err error) error {
 func (l *loader) walk(prefix string, tree map[string]any, source func(string) string) {
 	for _, own := range slices.Sorted(maps.Keys(tree)) {
 		name := prefix + own
-		if (prefix == "providers." || prefix == "runners.") && sectionName(own) != nil {
+		if slices.Contains(groups, strings.TrimSuffix(prefix, ".")) && sectionName(own) != nil {
 			l.errs = append(l.errs, fmt.Errorf("%s: [%s]: %w", source(name), name, sectionName(own)))
 			continue
 		}

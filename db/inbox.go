@@ -9,35 +9,85 @@ const (
 	stuck    = "t.failures > 0 AND t.archived_at IS NULL AND t.failures >= ? AND t.status = 'active' AND t.run_id IS NULL AND t.claim_holder IS NULL"
 	orphaned = "t.blockers_canceled > 0 AND t.archived_at IS NULL"
 	told     = "n.message_id > 0"
+
+	// unhappy is the run for whose sake a task is stuck.
+	unhappy = "(SELECT id FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase IN ('denied', 'expired')) ORDER BY id DESC LIMIT 1)"
 )
 
-// Inbox reads what waits for a person, at most task.MaxInbox of each kind.
-// A task is stuck at so many failures.
-func (rx *Rx) Inbox(attempts int) (b task.Inbox, err error) {
-	if b.Totals, err = rx.InboxTotals(attempts); err != nil {
+// awake leaves out what a person snoozed: the arguments are the person, the
+// moment and the kind, whose ref and mark stand in the row.
+func awake(ref, mark string) string {
+	return " AND NOT EXISTS (SELECT 1 FROM snoozes z WHERE z.user_id = ? AND z.until > ? AND z.kind = ? AND z.ref = " + ref + " AND z.mark = " + mark + ")"
+}
+
+// Inbox reads what waits for a person, without what they snoozed. A task is
+// stuck at so many failures.
+func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
+	if b.Totals, err = rx.InboxTotals(q.User, attempts); err != nil {
 		return b, err
 	}
-	if b.Questions, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
- FROM tasks t JOIN messages m ON m.id = t.question_id WHERE `+asked+" ORDER BY t.question_id LIMIT ?", task.MaxInbox); err != nil {
-		return b, err
+	for _, part := range []struct {
+		kind task.InboxKind
+		read func(task.InboxQuery, []any) error
+	}{
+		{task.WaitQuestion, func(q task.InboxQuery, z []any) error {
+			b.Questions, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
+ FROM tasks t JOIN messages m ON m.id = t.question_id WHERE `+asked+" AND t.question_id > ?"+awake("t.question_id", "0")+" ORDER BY t.question_id LIMIT ?",
+				args(q.After, z, q.Limit)...)
+			return err
+		}},
+		{task.WaitApproval, func(q task.InboxQuery, z []any) error {
+			b.Approvals, err = rx.runs("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval'
+ AND (r.approval_expires, r.id) > (coalesce((SELECT approval_expires FROM runs WHERE id = ?1), 0), ?1)`+awake("r.id", "0")+" ORDER BY r.approval_expires, r.id LIMIT ?",
+				args(q.After, z, q.Limit)...)
+			return err
+		}},
+		{task.WaitPermission, func(q task.InboxQuery, z []any) error {
+			b.Permissions, err = rx.asking(`p.decision = '' AND (p.expires_at, p.run_id) > (coalesce((SELECT max(expires_at) FROM permissions WHERE run_id = ?1), 0), ?1)`+awake("p.run_id", "p.n"), args(q.After, z, q.Limit)...)
+			return err
+		}},
+		{task.WaitStuck, func(q task.InboxQuery, z []any) error {
+			b.Stuck, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, 0, coalesce(r.id, 0), '', coalesce(r.reason, ''), t.updated_at
+ FROM tasks t LEFT JOIN runs r ON r.id = `+unhappy+" WHERE "+stuck+" AND t.id > ?"+awake("t.id", "coalesce(r.id, 0)")+" ORDER BY t.id LIMIT ?",
+				args(attempts, q.After, z, q.Limit)...)
+			return err
+		}},
+		{task.WaitLost, func(q task.InboxQuery, z []any) error {
+			b.BlockerCanceled, err = rx.inboxItems("SELECT t.id, t.title, t.owner, 0, 0, '', '', t.updated_at FROM tasks t WHERE "+orphaned+" AND t.id > ?"+awake("t.id", "t.blockers_canceled")+" ORDER BY t.id LIMIT ?",
+				args(q.After, z, q.Limit)...)
+			return err
+		}},
+		{task.WaitNotice, func(q task.InboxQuery, z []any) error {
+			if q.After == 0 {
+				q.After = 1<<62 - 1 // the newest first
+			}
+			b.Notices, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
+ FROM notices n JOIN messages m ON m.id = n.message_id JOIN tasks t ON t.id = n.task_id WHERE `+told+" AND n.message_id < ?"+awake("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
+				args(q.After, z, q.Limit)...)
+			return err
+		}},
+	} {
+		if q.Only != "" && q.Only != part.kind {
+			continue
+		}
+		if err := part.read(q, []any{q.User, rx.Now, part.kind}); err != nil {
+			return b, err
+		}
 	}
-	if b.Approvals, err = rx.Waiting(task.MaxInbox); err != nil {
-		return b, err
+	return b, nil
+}
+
+// args joins arguments, and lists of them, to one list.
+func args(parts ...any) []any {
+	var list []any
+	for _, p := range parts {
+		if l, ok := p.([]any); ok {
+			list = append(list, l...)
+		} else {
+			list = append(list, p)
+		}
 	}
-	if b.Permissions, err = rx.Asking(task.MaxInbox); err != nil {
-		return b, err
-	}
-	if b.Stuck, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, 0, coalesce(r.id, 0), '', coalesce(r.reason, ''), t.updated_at
- FROM tasks t LEFT JOIN runs r ON r.id = (SELECT id FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase IN ('denied', 'expired')) ORDER BY id DESC LIMIT 1)
- WHERE `+stuck+" ORDER BY t.id LIMIT ?", attempts, task.MaxInbox); err != nil {
-		return b, err
-	}
-	if b.BlockerCanceled, err = rx.inboxItems("SELECT t.id, t.title, t.owner, 0, 0, '', '', t.updated_at FROM tasks t WHERE "+orphaned+" ORDER BY t.id LIMIT ?", task.MaxInbox); err != nil {
-		return b, err
-	}
-	b.Notices, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
- FROM notices n JOIN messages m ON m.id = n.message_id JOIN tasks t ON t.id = n.task_id WHERE `+told+" ORDER BY n.message_id DESC LIMIT ?", task.MaxInbox)
-	return b, err
+	return list
 }
 
 func (rx *Rx) inboxItems(q string, args ...any) ([]task.InboxItem, error) {
@@ -47,8 +97,8 @@ func (rx *Rx) inboxItems(q string, args ...any) ([]task.InboxItem, error) {
 	})
 }
 
-// InboxTotals counts what waits for a person.
-func (rx *Rx) InboxTotals(attempts int) (n task.InboxTotals, err error) {
+// InboxTotals counts what waits for a person, without what they snoozed.
+func (rx *Rx) InboxTotals(user task.ID, attempts int) (n task.InboxTotals, err error) {
 	for _, c := range []struct {
 		n    *int
 		q    string
@@ -66,13 +116,18 @@ func (rx *Rx) InboxTotals(attempts int) (n task.InboxTotals, err error) {
 	if n.Approvals, err = rx.WaitingCount(); err != nil {
 		return n, err
 	}
-	n.Permissions, err = rx.AskingCount()
-	return n, err
+	if n.Permissions, err = rx.AskingCount(); err != nil || user == 0 {
+		return n, err
+	}
+	hidden, err := rx.SnoozeCounts(user, attempts)
+	return n.Minus(hidden), err
 }
 
-// InsertNotice has a message wait until a person acknowledges it.
-func (tx *Tx) InsertNotice(message, taskID task.ID) error {
-	return tx.do("INSERT INTO notices (message_id, task_id) VALUES (?, ?)", message, taskID)
+// InsertNotice has a message wait until a person acknowledges it; false when it
+// waits already.
+func (tx *Tx) InsertNotice(message, taskID task.ID) (bool, error) {
+	n, err := tx.changed("INSERT INTO notices (message_id, task_id) VALUES (?, ?) ON CONFLICT DO NOTHING", message, taskID)
+	return n == 1, err
 }
 
 // DeleteNotice tells whether the notice still waited.

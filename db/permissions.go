@@ -42,8 +42,11 @@ func (rx *Rx) permission(q string, args ...any) (*task.Permission, error) {
 
 // Asking returns the runs that wait for a permission, the first to expire
 // first, each with what it asks.
-func (rx *Rx) Asking(limit int) ([]*task.Run, error) {
-	rows, err := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE p.decision = '' ORDER BY p.expires_at, p.run_id LIMIT ?", limit)
+func (rx *Rx) Asking(limit int) ([]*task.Run, error) { return rx.asking("p.decision = ''", limit) }
+
+// asking is Asking by a condition; the last argument is the limit.
+func (rx *Rx) asking(cond string, args ...any) ([]*task.Run, error) {
+	rows, err := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE "+cond+" ORDER BY p.expires_at, p.run_id LIMIT ?", args...)
 	asked, err := collect(rows, err, scanPermission)
 	if err != nil {
 		return nil, err

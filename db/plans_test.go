@@ -19,7 +19,7 @@ import (
 
 // liveIndexes hold live rows alone, so that walking one costs what is open
 // now, never what is history.
-var liveIndexes = []string{"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running", "runs_queued", "runs_approval", "permissions_expiry", "tasks_question", "tasks_stuck", "tasks_blocker_canceled"}
+var liveIndexes = []string{"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running", "runs_queued", "runs_approval", "permissions_expiry", "tasks_question", "tasks_stuck", "tasks_blocker_canceled", "outbox_due"}
 
 // allowedScans names the statements that may walk more, with the reason.
 var allowedScans = []struct{ statement, scan, reason string }{
@@ -32,13 +32,16 @@ var allowedScans = []struct{ statement, scan, reason string }{
 	{"FROM pauses", "SCAN pauses", "one row a paused agent"},
 	{"FROM ticks ORDER BY id DESC LIMIT", "SCAN ticks", "the last rows alone"},
 	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
+	{"FROM search_lines l CROSS JOIN", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
+	{"FROM search_lines l WHERE", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
+	{"DELETE FROM search_lines WHERE docid", "SCAN search_lines VIRTUAL TABLE INDEX 1", "one row, by its docid"},
 	{"pragma_page_count", "SCAN pragma_page", "a table of one row"},
 	{"FROM sqlite_sequence", "SCAN sqlite_sequence", "one row a table"},
 	{"UPDATE sqlite_sequence", "SCAN sqlite_sequence", "one row a table"},
 }
 
 // harmless are the scans of what a statement itself has computed.
-var harmless = regexp.MustCompile(`^SCAN (up|down|page|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|(j|json_each)( VIRTUAL TABLE INDEX 1:)?)$`)
+var harmless = regexp.MustCompile(`^SCAN (up|down|page|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|(j|json_each)( VIRTUAL TABLE INDEX \d+:)?)$`)
 
 // ordered are the queues and lists that may be long: their index gives the
 // order, so that a page costs the same in any yard. few have short lists.

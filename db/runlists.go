@@ -22,22 +22,36 @@ func (rx *Rx) Runs(f task.RunFilter) ([]*task.Run, error) {
 	if f.Phase != "" {
 		w.add("r.phase = ?", f.Phase)
 	}
+	if f.From != 0 || f.To != 0 {
+		return rx.runsEnded(f, w)
+	}
 	return rx.runs("SELECT "+runCols+" FROM runs r"+w.sql()+" ORDER BY r.id DESC LIMIT ?", append(w.args, f.Limit)...)
 }
 
-// Waiting returns the runs that wait for approval, the first to expire first.
-func (rx *Rx) Waiting(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' ORDER BY r.approval_expires, r.id LIMIT ?", limit)
+// runsEnded is Runs of those that ended within a time: it sorts what ended
+// then, and looks up only what it returns.
+func (rx *Rx) runsEnded(f task.RunFilter, w *where) ([]*task.Run, error) {
+	to := f.To
+	if to == 0 {
+		to = 1<<62 - 1
+	}
+	w.add("r.ended_at >= ? AND r.ended_at < ?", f.From, to)
+	return rx.runs("SELECT "+runCols+" FROM (SELECT r.id AS ended FROM runs r INDEXED BY runs_ended"+w.sql()+" ORDER BY 1 DESC LIMIT ?) CROSS JOIN runs r ON r.id = ended ORDER BY ended DESC", append(w.args, f.Limit)...)
 }
 
-// WaitingCount tells how many runs wait for approval.
+// Waiting returns the runs that wait for a reviewer, the first to expire first.
+func (rx *Rx) Waiting(limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until IS NULL ORDER BY r.approval_expires, r.id LIMIT ?", limit)
+}
+
+// WaitingCount tells how many runs wait for a reviewer.
 func (rx *Rx) WaitingCount() (int, error) {
-	return rx.count("SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'approval'")
+	return rx.count("SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'approval' AND held_until IS NULL")
 }
 
 // ExpiredApprovals returns runs whose approval nobody gave in time.
 func (rx *Rx) ExpiredApprovals(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until IS NULL AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
 }
 
 // Running returns all running runs.

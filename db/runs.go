@@ -12,16 +12,16 @@ const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id)
  coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
  coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
  coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited,
- r.worker, r.told, r.told_bytes, r.session, r.folder`
+ r.worker, r.told, r.told_bytes, r.session, r.folder, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
-	var artifacts, usage, limits, spec, ask string
+	var artifacts, usage, limits, spec, ask, held string
 	err := s.Scan(&r.ID, &r.TaskID, &r.TaskTitle, &r.Agent, &r.Status, &r.Phase, &r.Cause, &r.AskedBy, &r.Attempt,
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
-		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session, &r.Folder)
+		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session, &r.Folder, &held)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 	for _, f := range []struct {
 		text string
 		to   any
-	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}, {ask, &r.Ask}} {
+	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}, {ask, &r.Ask}, {held, &r.Held}} {
 		if f.text == "" {
 			continue
 		}
@@ -125,7 +125,8 @@ func (tx *Tx) MoveRun(r *task.Run, next task.State) (bool, error) {
 // pending run, and moves it to phase.
 func (tx *Tx) SetApproval(r *task.Run, phase task.Phase) (bool, error) {
 	a := r.Approval
-	n, err := tx.changed(`UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?, approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?`+guard,
+	n, err := tx.changed(`UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?, approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?,
+ held = NULL, held_until = NULL`+guard,
 		append([]any{phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt), a.Decision, a.By, nz(a.At), a.Scope}, guardArgs(r)...)...)
 	return n == 1, err
 }

@@ -1,10 +1,6 @@
 package db
 
-import (
-	"time"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // AgentLoad is how busy an agent is.
 type AgentLoad struct {
@@ -58,48 +54,6 @@ func (rx *Rx) InFlight() ([]task.ID, error) {
 func (rx *Rx) ArchivedSince(since task.Time) (done, canceled int, err error) {
 	err = rx.row("SELECT coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0) FROM tasks WHERE archived_at IS NOT NULL AND archived_at >= ?", since).Scan(&done, &canceled)
 	return done, canceled, err
-}
-
-// RunTotals sums ended runs.
-type RunTotals struct {
-	Hour   task.Time `json:"hour,omitzero"`
-	Agent  string    `json:"agent,omitempty"`
-	Status string    `json:"status"`
-	Runs   int       `json:"runs"`
-	Millis int64     `json:"durationMs"`
-	Tokens int64     `json:"tokens"`
-	Cost   float64   `json:"costUsd"`
-}
-
-const hourMillis = int64(time.Hour / time.Millisecond)
-
-// RollUp sums the ended runs of every hour from the given one on anew; the
-// sums are kept as runs end, so this mends rather than makes them.
-func (tx *Tx) RollUp(from task.Time) error {
-	start := int64(from) / hourMillis * hourMillis
-	return tx.do(`INSERT OR REPLACE INTO run_hours (hour, agent, status, runs, millis, tokens, cost_usd)
- SELECT ended_at / ?1 * ?1 AS h, agent, status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
-  sum(coalesce(json_extract(usage, '$.tokensIn'), 0) + coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0))
- FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, status`, hourMillis, start)
-}
-
-// countRun adds a run that ends now to the sums of its hour.
-func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
-	millis := int64(0)
-	if r.StartedAt != 0 {
-		millis = int64(tx.Now - r.StartedAt)
-	}
-	return tx.do(`INSERT INTO run_hours (hour, agent, status, runs, millis, tokens, cost_usd) VALUES (?, ?, ?, 1, ?, ?, ?)
- ON CONFLICT DO UPDATE SET runs = runs + 1, millis = millis + excluded.millis, tokens = tokens + excluded.tokens, cost_usd = cost_usd + excluded.cost_usd`,
-		int64(tx.Now)/hourMillis*hourMillis, r.Agent, status, millis, u.TokensIn+u.TokensOut, u.CostUSD)
-}
-
-// RunHours returns the hourly sums since a moment.
-func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
-	rows, err := rx.query("SELECT hour, agent, status, runs, millis, tokens, cost_usd FROM run_hours WHERE hour >= ? ORDER BY hour, agent, status", since)
-	return collect(rows, err, func(r rowScanner) (t RunTotals, err error) {
-		return t, r.Scan(&t.Hour, &t.Agent, &t.Status, &t.Runs, &t.Millis, &t.Tokens, &t.Cost)
-	})
 }
 
 // RunTimes returns the durations in ms of the last completed runs.

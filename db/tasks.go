@@ -132,7 +132,7 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 			return 0, err
 		}
 	}
-	return id, nil
+	return id, tx.CountHour(t.Owner, "created")
 }
 
 // UpdateTask writes title, description, priority, owner, status and labels of
@@ -153,6 +153,9 @@ func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
 	if summary != "" {
 		s = summary
 	}
+	if err := tx.countArchived(id, status); err != nil {
+		return err
+	}
 	return tx.do(`UPDATE tasks SET status = ?, summary = ?, archived_at = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
  question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0, version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)
 }
@@ -169,11 +172,6 @@ func (rx *Rx) Below(id task.ID) ([]*task.Task, error) {
  SELECT id, 1 FROM tasks WHERE parent_id = ?
  UNION ALL SELECT c.id, down.n + 1 FROM down JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
  SELECT `+taskBare+` FROM down JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL ORDER BY down.n, t.id`, id)
-}
-
-// Family returns the subtasks of a task, archived ones too, in order.
-func (rx *Rx) Family(id task.ID, limit int) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskCard+" FROM tasks t WHERE t.parent_id = ? ORDER BY t.id LIMIT ?", id, limit)
 }
 
 // Ancestors returns the chain from the task's parent up to the root.

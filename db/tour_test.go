@@ -27,17 +27,20 @@ var (
 func tour(t *testing.T) {
 	d := dbtest.New(t)
 	dir := t.TempDir()
-	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_tokens_per_day: 1000000\n---\nWork.\n"
+	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
 	ok(t, os.WriteFile(filepath.Join(dir, "coder.md"), []byte(text), 0o600))
 	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
 	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
 	ok(t, err)
-	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1, Webhooks: map[string]bool{"script": true}})
+	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1, Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}, Webhooks: map[string]bool{"script": true}})
 	tasks(t, s)
 	runs(t, s)
 	delegations(t, s)
+	inbox(t, s, service.New(d, agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
 	people(t, s)
 	lists(t, s)
+	history(t, s)
+	ok(t, service.New(d, agents, service.Config{Log: slog.New(slog.DiscardHandler), KeepTranscripts: time.Nanosecond}).Sweep(context.Background()))
 	rest(t, d)
 	exports(t, s)
 	exports(t, service.New(dbtest.New(t), agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
@@ -94,7 +97,7 @@ func tasks(t *testing.T, s *service.Service) {
 	must[task.Inbox](t)(s.Inbox(ctx, admin))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
-	must[service.TaskPage](t)(s.TaskPage(ctx, admin, sub.ID))
+	taskPages(t, s, k.ID, sub.ID)
 	waits(t, s)
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
@@ -135,7 +138,7 @@ func runs(t *testing.T, s *service.Service) {
 		ok(t, s.RunSession(ctx, st.Run.ID, st.Run.Lease, "s", "run-1-1"))
 		return st
 	}
-	k := create(t, s, admin, task.New{})
+	k := create(t, s, admin, task.New{Labels: []string{"api"}})
 	must[[]task.Reason](t)(s.Why(ctx, admin, k.ID))
 	st := start()
 	must[task.Actor](t)(s.Authenticate(ctx, st.Token, ""))
@@ -149,6 +152,7 @@ func runs(t *testing.T, s *service.Service) {
 		must[task.UsageReport](t)(s.Usage(ctx, admin, by, 0, 0))
 	}
 	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
+	transcripts(t, s, st.Run)
 	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))
 	st = start()
@@ -156,6 +160,7 @@ func runs(t *testing.T, s *service.Service) {
 	must[*task.Task](t)(s.CompleteTask(ctx, admin, k.ID, "done", 0))
 	create(t, s, agent, task.New{})
 	waiting := must[[]*task.Run](t)(s.Waiting(ctx, admin))
+	heldDecisions(t, s, waiting[0].ID)
 	must[*task.Run](t)(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
@@ -210,6 +215,9 @@ func views(t *testing.T, s *service.Service, a task.Actor) {
 	must[task.SavedView](t)(s.RenameView(ctx, a, v.ID, "Yours"))
 	must[[]task.SavedView](t)(s.SavedViews(ctx, a))
 	must[task.SavedView](t)(s.DeleteView(ctx, a, v.ID))
+	ok(t, s.SetPreference(ctx, a, task.PrefKeys, "off"))
+	must[task.Preferences](t)(s.Preferences(ctx, a))
+	ok(t, s.SetPreference(ctx, a, task.PrefKeys, ""))
 }
 
 // lists asks for each list with each filter, and with all of them.
@@ -299,6 +307,7 @@ func rest(t *testing.T, d *db.DB) {
 		_ = must[int](t)(rx.OpenCount(""))
 		_ = must[string](t)(rx.Definition("x"))
 		_ = must[int](t)(rx.CheckChain())
+		_ = must[[]*task.Run](t)(rx.HeldDue(1))
 		return nil
 	}))
 }

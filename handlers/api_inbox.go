@@ -21,7 +21,7 @@ type inboxOut struct {
 }
 
 func (s *Server) inboxOperations() {
-	handle(s, op{Method: "GET", Path: "/api/inbox", Need: task.Read, Tag: "Inbox", Summary: "Read what waits for a person", Desc: "At most 50 entries of each kind; `totals` counts them all."}, func(ctx context.Context, _ *struct{}) (*inboxOut, error) {
+	handle(s, op{Method: "GET", Path: "/api/inbox", Need: task.Read, Tag: "Inbox", Summary: "Read what waits for a person", Desc: "At most 50 entries of each kind; `totals` counts them all. What a person snoozed on the page is left out for their own tokens."}, func(ctx context.Context, _ *struct{}) (*inboxOut, error) {
 		b, err := s.svc.Inbox(ctx, actorIn(ctx))
 		return &inboxOut{b}, err
 	})

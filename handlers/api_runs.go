@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"time"
 
 	"taskyard/service"
 	"taskyard/task"
@@ -69,7 +70,15 @@ type approveBody struct {
 	Scope   task.Scope  `json:"scope,omitempty" enum:"once,task" doc:"default once: this run; task: all runs of this task until it closes"`
 	Limits  task.Limits `json:"limits,omitzero" doc:"tighter limits"`
 	Version string      `json:"version,omitempty" doc:"approval.version as it was reviewed"`
+	UndoWindow
 }
+
+// UndoWindow is how long a decision may be taken back.
+type UndoWindow struct {
+	UndoSeconds int `json:"undoSeconds,omitzero" minimum:"0" maximum:"60" doc:"how long the decision may be taken back; it takes effect only then. Default 0: at once"`
+}
+
+func (u UndoWindow) window() time.Duration { return time.Duration(u.UndoSeconds) * time.Second }
 
 type approveIn struct {
 	RunPath
@@ -80,6 +89,7 @@ type denyIn struct {
 	RunPath
 	Body struct {
 		Reason string `json:"reason" doc:"the agent that asked gets it"`
+		UndoWindow
 	}
 }
 
@@ -108,17 +118,25 @@ func (s *Server) runOperations() {
 	})
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/approve", Need: task.Decide, Tag: "Approvals", Summary: "Let a waiting run run, exactly as it was shown"}, func(ctx context.Context, in *approveIn) (*runOut, error) {
 		b := in.body()
-		return runAnswer(s.svc.ApproveRun(ctx, actorIn(ctx), in.ID.ID, service.Approve{Scope: b.Scope, Limits: b.Limits, Version: b.Version}))
+		return runAnswer(s.svc.ApproveRun(ctx, actorIn(ctx), in.ID.ID, service.Approve{Scope: b.Scope, Limits: b.Limits, Version: b.Version, Undo: b.window()}))
 	})
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/deny", Need: task.Decide, Tag: "Approvals", Summary: "Refuse a waiting run for good"}, func(ctx context.Context, in *denyIn) (*runOut, error) {
-		return runAnswer(s.svc.DenyRun(ctx, actorIn(ctx), in.ID.ID, in.Body.Reason))
+		return runAnswer(s.svc.DenyRunLater(ctx, actorIn(ctx), in.ID.ID, in.Body.Reason, in.Body.window()))
 	})
+	handle(s, op{Method: "POST", Path: "/api/runs/{id}/undo", Need: task.Decide, Tag: "Approvals", Summary: "Take back your decision on a run, before it takes effect", Desc: "While `held` stands in the run. Afterwards: 409 `run_already_decided`."}, s.undoRun)
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/cancel", Need: task.Write, Tag: "Runs", Summary: "End an open run"}, func(ctx context.Context, in *cancelRunIn) (*runOut, error) {
 		return runAnswer(s.svc.CancelRun(ctx, actorIn(ctx), in.ID.ID, in.body().Reason))
 	})
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/retry", Need: task.Write, Tag: "Runs", Summary: "Run the task of an ended run again", Desc: "Answers the new run, which names the old one."}, func(ctx context.Context, in *retryIn) (*runOut, error) {
 		return runAnswer(s.svc.RetryRun(ctx, actorIn(ctx), in.ID.ID))
 	})
+}
+
+func (s *Server) undoRun(ctx context.Context, in *retryIn) (*runOut, error) {
+	if _, err := s.svc.UndoDecisions(ctx, actorIn(ctx), []task.ID{in.ID.ID}); err != nil {
+		return nil, err
+	}
+	return runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
 }
 
 func (s *Server) taskRuns(ctx context.Context, in *taskRunsIn) (*runsOut, error) {

@@ -15,6 +15,7 @@ type runBody struct {
 	RetryOf, Summary string
 	Limits           task.Limits
 	Approval         *task.Approval
+	Held             *task.Held
 	Spec             *task.Spec
 	Usage            task.Usage
 }

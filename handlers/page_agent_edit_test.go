@@ -94,8 +94,8 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 	t.Run("the second learns who changed what, and keeps the typed text", func(t *testing.T) {
 		other.post("/agents/coder", "hash", hash, "base", base, "text", theirs).leadsTo("/agents/coder")
 		p := b.post("/agents/coder", "hash", hash, "base", base, "text", mine).is(409)
-		p.shows("ada changed this file while you edited it", "Use mine", "Use theirs", `<span class="del">-tools: read, edit</span>`, `<span class="add">+tools: read</span>`,
-			`<span class="add">+description: writes &lt;b&gt;good&lt;/b&gt; code</span>`, "writes &lt;b&gt;good&lt;/b&gt; code")
+		p.shows("ada changed this file while you edited it", "Use mine", "Use theirs", `<del class="del">tools: read, edit</del>`, `<ins class="add">tools: read</ins>`,
+			`<ins class="add">description: writes &lt;b&gt;good&lt;/b&gt; code</ins>`, "writes &lt;b&gt;good&lt;/b&gt; code")
 		if got := y.onFile("coder"); got != theirs {
 			t.Errorf("the file is %q", got)
 		}
@@ -106,7 +106,7 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 	t.Run("the conflict is found in a file that another program just wrote", func(t *testing.T) {
 		theirs = strings.Replace(theirs, "Do what", "Do all that", 1)
 		y.behind("coder", theirs)
-		p := b.post("/agents/coder", "hash", hash, "base", base, "text", mine).is(409).shows("outside of Taskyard", "+Do all that").hides("ada changed")
+		p := b.post("/agents/coder", "hash", hash, "base", base, "text", mine).is(409).shows("outside of Taskyard", "Do all that").hides("ada changed")
 		hash = p.field("/agents/coder", "hash")
 	})
 	t.Run("use mine replaces it", func(t *testing.T) {

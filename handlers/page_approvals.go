@@ -4,7 +4,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -53,7 +52,50 @@ func (s *Server) approvals(c echo.Context, ch views.Chrome, waiting []*task.Run,
 		return nil, err
 	}
 	d.Form = form
-	return views.ApprovalsPage(ch, views.ApprovalsModel{Waiting: values(waiting), Selected: d}), nil
+	if d.Before, err = s.specBefore(c, id, form); err != nil {
+		return nil, err
+	}
+	m := views.ApprovalsModel{Waiting: values(waiting), Selected: d, ReadOnly: s.readOnly(waiting)}
+	m.Recent, err = s.recentOf(c, waiting)
+	return views.ApprovalsPage(ch, m), err
+}
+
+// specBefore returns what a run would have done when this reviewer looked at
+// it, else before it was asked anew; nil when it was not.
+func (s *Server) specBefore(c echo.Context, id task.ID, form views.DecideForm) (*task.Spec, error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	if form.Changed {
+		if seen, err := s.svc.SpecBefore(ctx, a, id, c.FormValue("version")); seen != nil || err != nil {
+			return seen, err
+		}
+	}
+	return s.svc.SpecBefore(ctx, a, id, "")
+}
+
+// readOnly picks the runs that may do nothing but read, and are held to it.
+func (s *Server) readOnly(waiting []*task.Run) (list []task.Run) {
+	for _, r := range waiting {
+		if r.Spec != nil && r.Phase == task.PhaseApproval && task.ReadOnly(r.Spec.Tools) && s.unenforced(r) == "" {
+			list = append(list, *r)
+		}
+	}
+	return list
+}
+
+// recentOf returns the last runs of each agent that waits.
+func (s *Server) recentOf(c echo.Context, waiting []*task.Run) (map[string][]task.Run, error) {
+	by := map[string][]task.Run{}
+	for _, r := range waiting {
+		if _, ok := by[r.Agent]; ok {
+			continue
+		}
+		runs, err := s.svc.LastRuns(c.Request().Context(), actorOf(c), r.Agent, recentRuns)
+		if err != nil {
+			return nil, err
+		}
+		by[r.Agent] = values(runs)
+	}
+	return by, nil
 }
 
 func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*views.ApprovalDetail, error) {
@@ -99,73 +141,4 @@ func (s *Server) parentOf(c echo.Context, t *task.Task, d *views.ApprovalDetail)
 		}
 	}
 	return nil
-}
-
-func (s *Server) approveRun(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
-	form := views.DecideForm{
-		ScopeTask: c.FormValue("scope") == string(task.ScopeTask), TimeoutSeconds: c.FormValue("timeoutSeconds"),
-		IdleSeconds: c.FormValue("idleTimeoutSeconds"), MaxTokens: c.FormValue("maxTokens"), MaxTurns: c.FormValue("maxTurns"),
-	}
-	in := service.Approve{Scope: task.ScopeOnce, Version: c.FormValue("version")}
-	if form.ScopeTask {
-		in.Scope = task.ScopeTask
-	}
-	var r *task.Run
-	if in.Limits, err = formLimits(c); err == nil {
-		r, err = s.svc.ApproveRun(formContext(c), actorOf(c), id, in)
-	}
-	if err != nil {
-		return s.decideAgain(c, id, err, form)
-	}
-	return s.done(c, views.URL.Approvals(), "Run %d %s", id, views.RunSentence(r))
-}
-
-// formLimits reads the tighter limits of an approval; empty fields stay.
-func formLimits(c echo.Context) (l task.Limits, err error) {
-	for _, f := range []struct {
-		name string
-		n    *int
-	}{
-		{"timeoutSeconds", &l.TimeoutSeconds},
-		{"idleTimeoutSeconds", &l.IdleTimeoutSeconds},
-		{"maxTokens", &l.MaxTokens},
-		{"maxTurns", &l.MaxTurns},
-	} {
-		if *f.n, err = wholeNumber(c, f.name); err != nil {
-			return l, err
-		}
-	}
-	return l, nil
-}
-
-func (s *Server) denyRun(c echo.Context) error {
-	id, err := idParam(c, "id")
-	if err != nil {
-		return err
-	}
-	form := views.DecideForm{Reason: text(c, "reason")}
-	if _, err := s.svc.DenyRun(formContext(c), actorOf(c), id, form.Reason); err != nil {
-		return s.decideAgain(c, id, err, form)
-	}
-	return s.done(c, views.URL.Approvals(), "Run %d was rejected", id)
-}
-
-// decideAgain shows the review once more, with why the decision was not taken.
-func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.DecideForm) error {
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	form.Error = e.Message
-	return s.again(c, e, views.URL.Approval(id), func(ch views.Chrome) (templ.Component, error) {
-		waiting, err := s.waiting(c)
-		if err != nil {
-			return nil, err
-		}
-		return s.approvals(c, ch, waiting, id, form)
-	})
 }

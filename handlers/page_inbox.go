@@ -1,21 +1,63 @@
 package handlers
 
 import (
+	"time"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"taskyard/task"
 	"taskyard/views"
 )
 
 func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	b, err := s.svc.Inbox(c.Request().Context(), actorOf(c))
+	q, err := inboxQuery(c)
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
+	zone := s.zoneOf(c)
+	p, err := s.svc.InboxPage(c.Request().Context(), actorOf(c), task.InboxQuery{Only: q.Only, After: q.After, Limit: views.InboxRows}, views.HoursSince(ch.Now, zone))
+	if err != nil {
+		return nil, err
+	}
 	// The navigation's own count may be a moment old; this page knows better.
-	ch.Nav.Inbox, ch.Nav.Approvals = b.Totals.All(), b.Totals.Approvals
-	return views.InboxPage(ch, views.InboxModel{Inbox: b, InFlight: len(o.InFlight)}), err
+	ch.Nav.Inbox = p.Totals.All()
+	return views.InboxPage(ch, views.InboxModel{
+		Inbox: p.Inbox, Query: q, Next: p.Next, Snoozed: p.Snoozed, Running: p.Running, Recent: p.Recent,
+		Numbers: views.InboxNumbers{Rows: p.Hours, Zone: zone, Oldest: oldest(&p.Inbox), Waiting: p.Totals.All(), Running: len(p.Running), Today: p.Today, Budget: p.Budget},
+	}), nil
+}
+
+func inboxQuery(c echo.Context) (q views.InboxQuery, err error) {
+	q.Only = task.InboxKind(c.QueryParam("only"))
+	if a := c.QueryParam("after"); a != "" && q.Only != "" {
+		if q.After, err = task.ParseID(a); err != nil {
+			return q, task.FieldErrorf("after", "%s", err)
+		}
+	}
+	return q, nil
+}
+
+// oldest is since when the oldest of the shown things waits, 0 for none. The
+// first question and the first approval are the oldest of their kind.
+func oldest(b *task.Inbox) (at task.Time) {
+	older := func(t task.Time) {
+		if t != 0 && (at == 0 || t < at) {
+			at = t
+		}
+	}
+	for _, list := range [][]task.InboxItem{b.Questions, b.Notices} {
+		for i := range list {
+			older(list[i].At)
+		}
+	}
+	for _, r := range b.Approvals {
+		older(r.CreatedAt)
+	}
+	for _, r := range b.Permissions {
+		older(r.Permission.AskedAt)
+	}
+	return at
 }
 
 func (s *Server) acknowledgeNotice(c echo.Context) error {
@@ -26,5 +68,72 @@ func (s *Server) acknowledgeNotice(c echo.Context) error {
 	if _, err := s.svc.AcknowledgeNotice(formContext(c), actorOf(c), id); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
-	return s.done(c, views.URL.Inbox(), "Acknowledged")
+	return s.doneWith(c, views.URL.Inbox(), &views.Undo{Action: views.URL.NoticeAct(id, "restore")}, "Acknowledged")
+}
+
+func (s *Server) restoreNotice(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	if _, err := s.svc.RestoreNotice(formContext(c), actorOf(c), id); err != nil {
+		return withBack(c, err, views.URL.Inbox())
+	}
+	return s.done(c, views.URL.Inbox(), "The notice waits again")
+}
+
+// waitForm reads what a form of the inbox is about.
+func waitForm(c echo.Context) (kind task.InboxKind, ref task.ID, err error) {
+	if ref, err = task.ParseID(c.FormValue("ref")); err != nil {
+		return "", 0, task.FieldErrorf("ref", "%s", err)
+	}
+	return task.InboxKind(c.FormValue("kind")), ref, nil
+}
+
+func (s *Server) snooze(c echo.Context) error {
+	kind, ref, err := waitForm(c)
+	if err != nil {
+		return err
+	}
+	zone := s.zoneOf(c)
+	until, err := snoozeUntil(s.svc.Now().Std().In(zone), c.FormValue("for"))
+	if err != nil {
+		return err
+	}
+	z, err := s.svc.Snooze(formContext(c), actorOf(c), kind, ref, task.TimeOf(until))
+	if err != nil {
+		return withBack(c, err, views.URL.Inbox())
+	}
+	undo := &views.Undo{Action: views.URL.Wake(), Fields: [][2]string{{"kind", string(kind)}, {"ref", ref.String()}}}
+	return s.doneWith(c, views.URL.Inbox(), undo, "Snoozed #%d until %s", z.TaskID, z.Until.Std().In(zone).Format("Mon 15:04"))
+}
+
+// snoozeUntil is when something comes back that a person puts off: at 9:00 by
+// their own clock, or after an hour.
+func snoozeUntil(now time.Time, choice string) (time.Time, error) {
+	y, m, d := now.Date()
+	switch choice {
+	case "hour":
+		return now.Add(time.Hour), nil
+	case "tomorrow":
+		return time.Date(y, m, d+1, 9, 0, 0, 0, now.Location()), nil
+	case "week":
+		days := (8 - int(now.Weekday())) % 7 // to Monday
+		if days == 0 {
+			days = 7
+		}
+		return time.Date(y, m, d+days, 9, 0, 0, 0, now.Location()), nil
+	}
+	return time.Time{}, task.FieldErrorf("for", "must be hour, tomorrow or week")
+}
+
+func (s *Server) wake(c echo.Context) error {
+	kind, ref, err := waitForm(c)
+	if err != nil {
+		return err
+	}
+	if err := s.svc.Wake(formContext(c), actorOf(c), kind, ref); err != nil {
+		return withBack(c, err, views.URL.Inbox())
+	}
+	return s.done(c, views.URL.Inbox(), "It waits for you again")
 }

@@ -27,14 +27,18 @@ func (s *Server) allowPermission(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	next, err := s.nextWaiting(c, id)
+	if err != nil {
+		return err
+	}
 	r, err := s.svc.AllowPermission(formContext(c), actorOf(c), id, n, task.Scope(c.FormValue("scope")))
 	if err != nil {
-		return s.decideAgain(c, id, err, views.DecideForm{})
+		return s.decideAgain(c, id, err, views.DecideForm{Tried: "permission"})
 	}
 	if r.Permission.Scope == task.ScopeRun {
-		return s.done(c, views.URL.Approvals(), "Run %d may call %s until it ends", id, r.Permission.Tool)
+		return s.done(c, next, "Run %d may call %s until it ends", id, r.Permission.Tool)
 	}
-	return s.done(c, views.URL.Approvals(), "Run %d may make this call of %s", id, r.Permission.Tool)
+	return s.done(c, next, "Run %d may make this call of %s", id, r.Permission.Tool)
 }
 
 func (s *Server) denyPermission(c echo.Context) error {
@@ -42,10 +46,14 @@ func (s *Server) denyPermission(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form := views.DecideForm{Reason: text(c, "reason")}
+	form := views.DecideForm{Reason: text(c, "reason"), Tried: "refusal"}
+	next, err := s.nextWaiting(c, id)
+	if err != nil {
+		return err
+	}
 	r, err := s.svc.DenyPermission(formContext(c), actorOf(c), id, n, form.Reason)
 	if err != nil {
 		return s.decideAgain(c, id, err, form)
 	}
-	return s.done(c, views.URL.Approvals(), "The call of %s by run %d was denied", r.Permission.Tool, id)
+	return s.done(c, next, "The call of %s by run %d was denied", r.Permission.Tool, id)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -14,11 +16,12 @@ import (
 
 const (
 	runRows         = 50
-	transcriptLines = 500 // lines of one answer; scripts ask for the rest
+	transcriptLines = 500 // lines that are read at a time for the whole text
+	streamLines     = 100 // lines of one answer to a script, which asks for the rest
 )
 
 func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	q := views.RunQuery{Status: c.QueryParam("status"), Agent: c.QueryParam("agent")}
+	q := views.RunQuery{Status: c.QueryParam("status"), Agent: c.QueryParam("agent"), From: c.QueryParam("from"), To: c.QueryParam("to")}
 	var err error
 	if q.Task, err = queryID(c, "task"); err != nil {
 		return nil, err
@@ -31,6 +34,9 @@ func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, err
 		return nil, err
 	}
 	f := task.RunFilter{Status: task.RunStatus(q.Status), Agent: q.Agent, TaskID: q.Task, Before: q.Before, Limit: runRows + 1}
+	if f.From, f.To, err = dayBounds(c, q.From, q.To); err != nil {
+		return nil, err
+	}
 	runs, err := s.svc.Runs(c.Request().Context(), actorOf(c), f)
 	m := views.RunsModel{Query: q, Agents: agentIDs(agents)}
 	if len(runs) > runRows {
@@ -59,27 +65,35 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 	if err != nil {
 		return nil, err
 	}
+	q, err := transcriptQuery(c)
+	if err != nil {
+		return nil, err
+	}
 	ctx, a := c.Request().Context(), actorOf(c)
 	r, err := s.svc.Run(ctx, a, id)
 	if err != nil {
 		return nil, err
 	}
-	m := views.RunModel{Run: *r}
+	m := views.RunModel{Run: *r, Query: q}
 	if def, err := s.svc.Agent(a, r.Agent); err == nil {
 		m.Agent = &def
 	}
-	if m.Messages, err = s.svc.Transcript(ctx, a, id, 0, transcriptLines); err != nil {
+	if m.Part, err = s.svc.TranscriptPart(ctx, a, id, q); err != nil {
 		return nil, err
 	}
 	if m.Work, err = s.svc.Work(ctx, a, id, true); err != nil {
 		return nil, err
 	}
-	m.Later = len(m.Messages) == transcriptLines
 	children, err := s.svc.Children(ctx, a, id)
 	if err != nil {
 		return nil, err
 	}
 	m.Children = values(children)
+	at, err := s.svc.AttemptsOf(ctx, a, r)
+	if err != nil {
+		return nil, err
+	}
+	m.Attempts = views.RunAttempts(at)
 	siblings, err := s.svc.Runs(ctx, a, task.RunFilter{TaskID: r.TaskID, Limit: runRows})
 	for _, o := range siblings {
 		if o.RetryOf == id {
@@ -87,6 +101,21 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 		}
 	}
 	return views.RunPage(ch, m), err
+}
+
+// maxSearch bounds what is looked for in a transcript, in bytes.
+const maxSearch = 200
+
+// transcriptQuery reads which part of a transcript a page is to show.
+func transcriptQuery(c echo.Context) (q task.TranscriptQuery, err error) {
+	q = task.TranscriptQuery{Kind: c.QueryParam("type"), Text: strings.TrimSpace(c.QueryParam("q"))}
+	if len(q.Text) > maxSearch || !utf8.ValidString(q.Text) {
+		return q, task.FieldErrorf("q", "must be at most %d bytes of UTF-8", maxSearch)
+	}
+	if q.Before, err = queryID(c, "before"); err == nil {
+		q.At, err = queryID(c, "at")
+	}
+	return q, err
 }
 
 // transcript answers the lines of a run after one, as list items for the page
@@ -103,11 +132,36 @@ func (s *Server) transcript(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.svc.Transcript(c.Request().Context(), actorOf(c), id, after, transcriptLines)
+	list, err := s.svc.TranscriptAfter(c.Request().Context(), actorOf(c), id, c.QueryParam("type"), after, streamLines)
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, views.TranscriptItems(list))
+	return s.render(c, http.StatusOK, views.TranscriptItems(views.Look{}, list))
+}
+
+// runLine shows one line of a transcript, whole.
+func (s *Server) runLine(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	line, err := idParam(c, "line")
+	if err != nil {
+		return nil, err
+	}
+	q, err := transcriptQuery(c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.svc.Run(c.Request().Context(), actorOf(c), id)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.svc.TranscriptLine(c.Request().Context(), actorOf(c), id, line)
+	if err != nil {
+		return nil, err
+	}
+	return views.RunLinePage(ch, views.RunLineModel{Run: *r, Line: *m, Query: q.Text}), nil
 }
 
 func (s *Server) wholeTranscript(c echo.Context, id task.ID) error {
@@ -137,7 +191,7 @@ func (s *Server) cancelRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.svc.CancelRun(formContext(c), actorOf(c), id, ""); err != nil {
+	if _, err := s.svc.CancelRun(formContext(c), actorOf(c), id, strings.TrimSpace(text(c, "reason"))); err != nil {
 		return withBack(c, err, backOr(c, views.URL.Run(id)))
 	}
 	return s.done(c, views.URL.Run(id), "Run %d was stopped", id)

@@ -13,7 +13,7 @@ import (
 func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
-	b.cookie("tz", "Europe/Berlin")
+	b.cookie("zone", "Europe/Berlin")
 	b.get("/scheduler").is(200).shows("Next ticks", " in CET", ">11:00</time>", ">15:00</time>", "hourly from 6:00 to 21:00").hides(">16:00</time>")
 }
 

@@ -21,6 +21,14 @@ func profile(c echo.Context) views.ProfileModel {
 	return views.ProfileModel{User: task.User{ID: a.UserID, Name: strings.TrimPrefix(a.Name, "user:"), Role: a.Role}}
 }
 
+// setKeys turns single-key shortcuts on or off for the person.
+func (s *Server) setKeys(c echo.Context) error {
+	if err := s.svc.SetPreference(formContext(c), actorOf(c), task.PrefKeys, c.FormValue("keys")); err != nil {
+		return err
+	}
+	return s.done(c, views.URL.Settings("appearance"), "Saved the keyboard shortcuts")
+}
+
 func (s *Server) changePassword(c echo.Context) error {
 	err := s.svc.ChangePassword(formContext(c), actorOf(c), c.FormValue("current"), c.FormValue("password"), s.sessionHash(c))
 	if err == nil {

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"strconv"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
@@ -42,9 +44,9 @@ func (s *Server) updateStep(c echo.Context) error {
 	ctx, a := formContext(c), actorOf(c)
 	if tick := c.FormValue("done"); tick != "" {
 		done := tick == "true"
-		_, err := s.svc.UpdateStep(ctx, a, t.ID, m.Index, task.StepPatch{Done: &done})
+		_, err := s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Title: c.FormValue("seen")}, task.StepPatch{Done: &done})
 		if e, ok := refusal(err); ok {
-			return s.taskAgain(c, t.ID, e, views.TaskEntries{})
+			return s.taskAgain(c, t.ID, s.withPlanChange(c, t.ID, e), views.TaskEntries{})
 		}
 		if err != nil {
 			return err
@@ -52,10 +54,27 @@ func (s *Server) updateStep(c echo.Context) error {
 		return s.done(c, views.URL.Task(t.ID), "Step %d is %s", m.Index+1, doneWord(done))
 	}
 	m.Title, m.Details = c.FormValue("title"), text(c, "details")
-	_, err = s.svc.UpdateStep(ctx, a, t.ID, m.Index, task.StepPatch{Title: &m.Title, Details: &m.Details})
+	_, err = s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Text: c.FormValue("text")}, task.StepPatch{Title: &m.Title, Details: &m.Details})
+	if c.FormValue("inline") != "" {
+		return s.stepInline(c, m, err)
+	}
 	m.Errors = problemsOf(err)
 	return s.stepDone(c, m, err, sprintf("Saved step %d", m.Index+1))
 }
+
+// stepInline answers the form of a step that stands in the plan itself.
+func (s *Server) stepInline(c echo.Context, m views.StepModel, err error) error {
+	if e, ok := refusal(err); ok {
+		typed := views.TaskEntries{StepAt: m.Index + 1, StepTitle: m.Title, StepDetails: m.Details, Errors: views.FieldErrors{}}
+		return s.taskAgain(c, m.Task.ID, s.withPlanChange(c, m.Task.ID, e), typed)
+	}
+	if err != nil {
+		return err
+	}
+	return s.done(c, views.URL.Task(m.Task.ID)+stepAnchor(m.Index), "Saved step %d", m.Index+1)
+}
+
+func stepAnchor(at int) string { return "#step-" + strconv.Itoa(at) }
 
 func doneWord(done bool) string {
 	if done {

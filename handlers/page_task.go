@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"strconv"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
@@ -8,47 +10,100 @@ import (
 	"taskyard/views"
 )
 
-// queueRead is how far into its queue the place of a task is looked for.
-const queueRead = 100
-
 func (s *Server) taskPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	id, err := idParam(c, "id")
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.taskModel(c, id)
+	v, err := taskView(c)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.taskModel(c, id, v)
 	return views.TaskPage(ch, m), err
 }
 
+// taskView reads which part of a task is to be seen.
+func taskView(c echo.Context) (v views.TaskView, err error) {
+	v = views.TaskView{Tab: c.QueryParam("tab"), Show: c.QueryParam("show"), Before: c.QueryParam("before"), Since: c.QueryParam("since")}
+	switch v.Tab {
+	case "", "transcript", "runs", "links", "subtasks":
+	default:
+		return v, task.FieldErrorf("tab", "must be transcript, runs, links or subtasks")
+	}
+	switch v.Show {
+	case "", "comments", "changes", "runs":
+	default:
+		return v, task.FieldErrorf("show", "must be comments, changes or runs")
+	}
+	v.Step, _ = strconv.Atoi(c.QueryParam("step")) // what is none opens nothing
+	v.After, err = queryID(c, "after")
+	return v, err
+}
+
 // taskModel reads all that the page of a task shows.
-func (s *Server) taskModel(c echo.Context, id task.ID) (m views.TaskModel, err error) {
+func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m views.TaskModel, err error) {
 	ctx, a := c.Request().Context(), actorOf(c)
 	p, err := s.svc.TaskPage(ctx, a, id)
 	if err != nil {
 		return m, err
 	}
 	m = views.TaskModel{
-		Task: p.Task, Family: family(p), Subtasks: map[task.ID]*task.Task{}, Question: question(p.Task), Runs: p.Runs,
-		Usage: usageOf(p.Runs), Blockers: p.Blockers, Blocks: p.Blocks,
+		Task: p.Task, View: v, Family: family(p), Subtasks: map[task.ID]*task.Task{}, Question: p.Question, Runs: p.Runs,
+		Usage: p.Usage, FamilyUsage: p.Family, Blockers: p.Blockers, Blocks: p.Blocks, Prev: p.Prev, Next: p.Next, Key: views.NewKey(),
 	}
-	for _, t := range p.Subtasks {
+	for _, t := range append(p.Subtasks.Tasks, p.Linked...) {
 		m.Subtasks[t.ID] = t
 	}
-	if !p.Task.Status.Archived() {
-		m.Why = p.Why
-	}
-	m.Activity, m.Older = activity(p)
-	if p.Task.Status != task.Active || !s.svc.KnowsAgent(p.Task.Owner) {
-		return m, nil
-	}
-	o, err := s.svc.Overview(ctx, a)
-	if err != nil {
+	m.Loose = loose(p)
+	if err := s.activity(c, &m); err != nil {
 		return m, err
 	}
-	queue, err := s.svc.Queue(ctx, a, p.Task.Owner, false, queueRead, "")
+	if err := s.tab(c, &m, p); err != nil || p.Task.Status.Archived() {
+		return m, err
+	}
+	m.Why, m.Undo = p.Why, views.UndoOf(p.Events, a.Name, s.svc.Now())
+	if m.Agents, err = s.agentOptions(c); err != nil || p.Place == 0 {
+		return m, err
+	}
+	o, err := s.svc.Overview(ctx, a)
 	load := o.Loads[p.Task.Owner]
-	m.Prev, m.Next, m.Place = neighbours(queue.Tasks, id, load.Queued+load.Working)
+	m.Place = place(p.Place, load.Queued+load.Working)
 	return m, err
+}
+
+// tab reads what the open tab shows besides.
+func (s *Server) tab(c echo.Context, m *views.TaskModel, p servicePage) (err error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	switch {
+	case m.View.Tab == "transcript" && len(p.Runs) > 0:
+		r := p.Runs[0]
+		if p.OpenRun != nil && p.OpenRun.Status == task.RunRunning {
+			r = p.OpenRun
+		}
+		m.Transcript = &views.RunModel{Run: *r}
+		m.Transcript.Part, err = s.svc.TranscriptPart(ctx, a, r.ID, task.TranscriptQuery{})
+	case m.View.Tab == "subtasks":
+		m.Below, m.BelowNext, err = s.subtasks(c, m.Task.ID, m.View.After)
+	}
+	return err
+}
+
+// subtasks is a page of all subtasks by their numbers, and after which one the
+// next page begins.
+func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task, next task.ID, err error) {
+	ctx, a := c.Request().Context(), actorOf(c)
+	open, err := s.svc.Subtasks(ctx, a, id, after, true, taskRows+1)
+	if err != nil {
+		return nil, 0, err
+	}
+	gone, err := s.svc.Subtasks(ctx, a, id, after, false, taskRows+1)
+	list = byID(append(open, gone...))
+	if len(list) > taskRows {
+		list = list[:taskRows]
+		next = list[taskRows-1].ID
+	}
+	return list, next, err
 }
 
 // taskAct is the shape of most posts of the task page: one act on the task,
@@ -67,7 +122,8 @@ func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entrie
 		if err != nil {
 			return err
 		}
-		return s.done(c, views.URL.Task(id), "%s", said)
+		anchor, _ := c.Get("anchor").(string)
+		return s.done(c, views.URL.Task(id)+anchor, "%s", said)
 	}
 }
 
@@ -77,11 +133,10 @@ func noEntries(echo.Context) views.TaskEntries { return views.TaskEntries{} }
 // taskAgain shows the page of a task with what speaks against an act.
 func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed views.TaskEntries) error {
 	return s.again(c, e, views.URL.Task(id), func(ch views.Chrome) (templ.Component, error) {
-		m, err := s.taskModel(c, id)
+		m, err := s.taskTyped(c, id, typed)
 		if err != nil {
 			return nil, err
 		}
-		m.Entries = typed
 		if e.Kind == task.Invalid && len(e.AllFields()) > 0 && typed.Errors != nil {
 			m.Entries.Errors = typedErrors(e, typed)
 		} else {
@@ -91,6 +146,17 @@ func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed view
 	})
 }
 
+// taskTyped is the page of a task with what was typed into a form of it.
+func (s *Server) taskTyped(c echo.Context, id task.ID, typed views.TaskEntries) (views.TaskModel, error) {
+	v := views.TaskView{}
+	if typed.ResourceAt > 0 {
+		v.Tab = "links"
+	}
+	m, err := s.taskModel(c, id, v)
+	m.Entries = typed
+	return m, err
+}
+
 // typedErrors puts an error beside the one form that was sent.
 func typedErrors(e *task.Error, typed views.TaskEntries) views.FieldErrors {
 	fe := views.ErrorsOf(e)
@@ -98,61 +164,4 @@ func typedErrors(e *task.Error, typed views.TaskEntries) views.FieldErrors {
 		fe = renamed(fe, from, to)
 	}
 	return fe
-}
-
-func (s *Server) comment(c echo.Context, id task.ID) (string, error) {
-	_, err := s.svc.Comment(formContext(c), actorOf(c), id, text(c, "content"))
-	return "Commented", err
-}
-
-func commentEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Comment: text(c, "content"), Errors: views.FieldErrors{}}
-}
-
-func (s *Server) reply(c echo.Context, id task.ID) (string, error) {
-	_, err := s.svc.Reply(formContext(c), actorOf(c), id, text(c, "content"))
-	return "Answered", err
-}
-
-func replyEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Reply: text(c, "content"), Errors: views.FieldErrors{"reply": "content"}}
-}
-
-func (s *Server) addStep(c echo.Context, id task.ID) (string, error) {
-	_, err := s.svc.AddStep(formContext(c), actorOf(c), id, task.Step{Title: c.FormValue("title")})
-	return "Added a step", err
-}
-
-func stepEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Step: c.FormValue("title"), Errors: views.FieldErrors{"step": "title"}}
-}
-
-func (s *Server) addResource(c echo.Context, id task.ID) (string, error) {
-	_, err := s.svc.AddResource(formContext(c), actorOf(c), id, resourceOf(c))
-	return "Added a link", err
-}
-
-func resourceOf(c echo.Context) task.Resource {
-	return task.Resource{Type: c.FormValue("type"), Value: c.FormValue("value"), Label: c.FormValue("label")}
-}
-
-func resourceEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Resource: resourceOf(c), Errors: views.FieldErrors{}}
-}
-
-func (s *Server) removeResource(c echo.Context, id task.ID) (string, error) {
-	n, err := index(c)
-	if err != nil {
-		return "", err
-	}
-	t, err := s.svc.Task(c.Request().Context(), actorOf(c), id)
-	if err != nil {
-		return "", err
-	}
-	// The list may have moved since the page was made.
-	if v := c.FormValue("value"); v != "" && n < len(t.Resources) && t.Resources[n].Value != v {
-		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed meanwhile; look again")
-	}
-	_, err = s.svc.RemoveResource(formContext(c), actorOf(c), id, n)
-	return "Removed a link", err
 }

@@ -45,7 +45,10 @@ func (s *Server) follow(c echo.Context, m *views.NewTaskModel, id string) error 
 		return err
 	}
 	m.Follow, m.FollowTitle = old.ID, old.Title
-	return nil
+	for _, r := range old.Resources {
+		m.Take = append(m.Take, views.TakeAlong{Resource: r, On: true})
+	}
+	return s.prefill(c, m, old)
 }
 
 func (s *Server) createTask(c echo.Context) error {
@@ -56,6 +59,9 @@ func (s *Server) createTask(c echo.Context) error {
 	}
 	if err := s.follow(c, &m, c.FormValue("follow")); err != nil {
 		return err
+	}
+	if c.FormValue("preview") != "" {
+		return s.previewNew(c, m)
 	}
 	prio, err := wholeNumber(c, "priority")
 	var first []task.ID
@@ -91,6 +97,11 @@ func (s *Server) newTask(c echo.Context, m *views.NewTaskModel, prio int) task.N
 	}
 	if m.Follow != 0 {
 		in.Resources = append(in.Resources, task.Resource{Type: "url", Value: s.baseURL(c) + views.URL.Task(m.Follow), Label: "Follow-up of #" + m.Follow.String()})
+		for _, t := range m.Take {
+			if t.On {
+				in.Resources = append(in.Resources, t.Resource)
+			}
+		}
 	}
 	return in
 }

@@ -43,17 +43,22 @@ func TestDecisionsOnRuns(t *testing.T) {
 	})
 	t.Run("an approval with limits lets it run, once for a form", func(t *testing.T) {
 		for range 2 {
-			b.post(at+"/approve", "version", version, "timeoutSeconds", "60", "_key", "A1").leadsTo("/approvals").shows("Run 1 is queued", "1 waiting")
+			b.post(at+"/approve", "version", version, "timeoutSeconds", "60", "_key", "A1").leadsTo("/approvals/2").shows("Run 1 approved.", "1 waiting", "Second of them", "/approvals/undo")
 		}
-		b.get("/approvals/1").shows("Approved by maya")
+		b.get("/approvals/1").shows("Approved by maya", "it is queued")
+		y.forward(task.UndoWindow)
+		y.settle()
+		b.get("/approvals/1").shows("Approved by maya").hides("Run 1 approved.", "/approvals/undo")
 		b.get(at).shows("of 1m")
 	})
 	t.Run("a decision is not taken twice", func(t *testing.T) {
-		b.post(at+"/approve", "version", version).is(409).shows("was already approved by user:maya")
-		b.post(at+"/deny", "reason", "too late").is(409).shows("was already approved by user:maya")
+		b.post(at+"/approve", "version", version).is(409).shows("Your approval came too late", "maya approved this run")
+		b.post(at+"/deny", "reason", "too late").is(409).shows("Your rejection came too late", "maya approved this run")
 	})
 	t.Run("a rejection goes into the thread", func(t *testing.T) {
-		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").leadsTo("/approvals").shows("Run 2 was rejected", "Nothing waits for approval")
+		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").leadsTo("/approvals").shows("Run 2 rejected.", "Nothing waits for approval")
+		y.forward(task.UndoWindow)
+		y.settle()
 		b.get("/tasks/2").shows("Run 2 was denied: Not this way")
 		b.get("/approvals/2").shows("Denied by maya", "Not this way")
 	})
@@ -99,7 +104,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 		}
 		y.ok(y.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease, said))
 		long := "/runs/" + r.ID.String()
-		b.get(long).shows("line 480.", "The rest is left out here.").hides("line 500.")
+		b.get(long).shows("line 519.", "Show earlier lines").hides("line 100.")
 		b.get(long+"/transcript").shows("line 0.", "line 519.")
 		b.post(long + "/cancel").leadsTo(long).shows("was stopped")
 	})
@@ -116,7 +121,7 @@ func TestHistoryIsSearched(t *testing.T) {
 	b.get("/history").shows("Nothing is finished yet")
 	y.sample("")
 	b.get("/history").is(200).shows("Today", "Ship the first version", "A plan nobody needs")
-	b.get("/history?q=first+vers").shows("Ship the first version").hides("A plan nobody needs")
+	b.get("/history?q=first+vers").shows("Ship the <mark>first</mark> <mark>version</mark>").hides("A plan nobody needs")
 	b.get("/history?q=wanted&status=canceled").shows("A plan nobody needs").hides("Ship the first version")
 	b.get("/history?agent=planner").hides("Ship the first version")
 	b.get("/history?q=nothinglikeit").shows("Nothing matches")

@@ -92,7 +92,7 @@ func TestPermissionsOnPages(t *testing.T) {
 			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run", `\u202e`, "Mend the build", "clocks stand still").hides("<b>x</b>")
 		}
 		b.get("/").shows("Permissions", "asks to call bash", page)
-		b.get("/runs/"+p.Run.String()).shows("asks before a tool call", "Asks permission")
+		b.get("/runs/"+p.Run.String()).shows("This run asks to call", "Asks permission")
 	})
 	t.Run("a denial needs a reason", func(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", " ").is(422).shows("is required")

@@ -51,11 +51,27 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if ch.Views, err = s.svc.SavedViews(ctx, a); err != nil {
 		return ch, err
 	}
-	ch.Nav = views.NavCounts{Inbox: o.Inbox, Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
+	prefs, err := s.preferences(c)
+	if err != nil {
+		return ch, err
+	}
+	prefer(&ch, prefs)
+	off, err := s.svc.Snoozed(ctx, a)
+	if err != nil {
+		return ch, err
+	}
+	ch.Nav = views.NavCounts{Inbox: max(0, o.Inbox-off.All()), Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
 	ch.Agents = navAgents(agents, o)
 	if s.opt.Scheduler != nil {
 		next := s.opt.Scheduler.NextTick()
 		ch.Scheduler = views.SchedulerLine{On: next != 0, NextTick: next}
+	}
+	if ch.CanDecide {
+		held, err := s.svc.Held(ctx, a)
+		if err != nil {
+			return ch, err
+		}
+		ch.Held = values(held)
 	}
 	// A live part that fetches itself anew must not use up the sentence that
 	// the page after it is to show.
@@ -75,8 +91,7 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	if b := c.FormValue("back"); b != "" {
 		ch.From = localPath(b)
 	}
-	ch.Theme = lookCookie(c, cookieTheme)
-	ch.Look, ch.Zone = look(c)
+	ch.Theme, ch.Zone = themeOf(c), browserZone(c)
 	return ch
 }
 

@@ -1,90 +1,174 @@
 package handlers
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
 
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
 )
 
-// maxActivity is how many entries of a task's stream the page shows.
-const maxActivity = 200
+// servicePage is what the service tells of a task's page.
+type servicePage = service.TaskPage
 
-// family lists ancestors from the root, the task, and its subtasks.
-func family(p service.TaskPage) []views.FamilyItem {
-	var list []views.FamilyItem
-	for _, t := range p.Ancestors {
-		list = append(list, views.FamilyItem{Task: t, Depth: len(list)})
-	}
-	depth := len(list)
-	list = append(list, views.FamilyItem{Task: p.Task, Depth: depth})
-	for _, t := range p.Subtasks {
-		list = append(list, views.FamilyItem{Task: t, Depth: depth + 1})
-	}
-	return list
-}
+const (
+	maxActivity = 50  // entries of a task's stream that one page shows
+	maxLive     = 250 // entries of the live list, which grows while one looks
+)
 
-// activity merges what happened into one stream of the newest entries, and
-// tells how many are left out.
-func activity(p service.TaskPage) (list []views.ActivityItem, older int) {
-	messages := make([]*task.Message, len(p.Task.Comments))
-	for i := range p.Task.Comments {
-		messages[i] = messageOf(p.Task, p.Task.Comments[i])
+// family is the task among its family, as far as the page shows it.
+func family(p service.TaskPage) views.FamilyTree {
+	f := views.FamilyTree{
+		Ancestors: p.Ancestors, Self: p.Task, Subtasks: p.Subtasks.Tasks,
+		Open: p.Subtasks.Open, Done: p.Subtasks.Done, Canceled: p.Subtasks.Canceled, SiblingCount: max(0, p.Siblings.Total()-1),
 	}
-	events := make([]*task.Event, len(p.Events))
-	for i := range p.Events {
-		events[i] = &p.Events[i]
-	}
-	list = views.Stream(messages, events, p.Runs)
-	older = max(0, len(list)-maxActivity)
-	return list[older:], older
-}
-
-func messageOf(t *task.Task, c task.Comment) *task.Message {
-	return &task.Message{ID: c.ID, TaskID: t.ID, Kind: c.Kind, Author: c.Author, Content: c.Content, CreatedAt: c.CreatedAt}
-}
-
-// question returns the open question, or nil.
-func question(t *task.Task) *task.Message {
-	for _, c := range t.Comments {
-		if c.ID == t.QuestionID {
-			return messageOf(t, c)
+	for _, t := range p.Siblings.Tasks {
+		if t.ID != p.Task.ID {
+			f.Siblings = append(f.Siblings, t)
 		}
+	}
+	return f
+}
+
+// loose are subtasks that no step is linked to.
+func loose(p service.TaskPage) []*task.Task {
+	linked := map[task.ID]bool{}
+	for _, s := range p.Task.Steps {
+		linked[s.TaskID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(p.Subtasks.Tasks), func(t *task.Task) bool { return linked[t.ID] })
+}
+
+// activity reads the part of the task's stream that its page shows.
+func (s *Server) activity(c echo.Context, m *views.TaskModel) error {
+	q := service.StreamQuery{SkipEvents: views.Told(), Limit: maxActivity + 1}
+	if m.View.Tab == "" {
+		show := m.View.Show
+		q.Messages, q.Events, q.Runs = show == "" || show == "comments", show == "" || show == "changes", show == "" || show == "runs"
+	}
+	var err error
+	if q.Before, err = streamMark("before", m.View.Before); err != nil {
+		return err
+	}
+	if q.After, err = streamMark("since", m.View.Since); err != nil {
+		return err
+	}
+	keep := maxActivity
+	if m.View.Since != "" {
+		keep = maxLive
+		q.Limit = keep + 1
+	}
+	got, err := s.svc.Stream(c.Request().Context(), actorOf(c), m.Task.ID, q)
+	if err != nil {
+		return err
+	}
+	m.Counts = views.ActivityCounts{Messages: got.AllMessages, Changes: got.AllEvents, Runs: got.AllRuns}
+	list := views.Stream(pointers(got.Messages), pointers(got.Events), got.Runs)
+	cut := max(0, len(list)-keep)
+	m.Activity = list[cut:]
+	older, since := marks(list[:cut], list[cut:], q)
+	if cut > 0 || m.View.Since != "" {
+		m.Earlier = views.ActivityMark(older)
+	}
+	if m.View.Tab == "" && m.View.Before == "" {
+		m.LivePath = views.URL.TaskView(m.Task.ID, views.TaskView{Show: m.View.Show, Since: views.ActivityMark(since)})
 	}
 	return nil
 }
 
-func usageOf(runs []*task.Run) (u task.Usage) {
-	for _, r := range runs {
-		u = u.Plus(r.Usage)
+// marks tells before which ids the entries lie that are not shown, and after
+// which ids all shown ones do.
+func marks(cut, shown []views.ActivityItem, q service.StreamQuery) (older, since task.StreamMark) {
+	first, last := task.StreamMark{Message: math.MaxInt64, Event: math.MaxInt64, Run: math.MaxInt64}, q.After
+	for _, a := range shown {
+		low(&first, a)
 	}
-	return u
+	for _, a := range cut {
+		high(&last, a)
+	}
+	one := func(first, before, last task.ID) (task.ID, task.ID) {
+		if first == math.MaxInt64 { // nothing of this sort is shown
+			if before == 0 && last > 0 {
+				before = last + 1
+			}
+			return before, last
+		}
+		return first, max(last, first-1)
+	}
+	older.Message, since.Message = one(first.Message, q.Before.Message, last.Message)
+	older.Event, since.Event = one(first.Event, q.Before.Event, last.Event)
+	older.Run, since.Run = one(first.Run, q.Before.Run, last.Run)
+	return older, since
 }
 
-// neighbours finds a task in its queue: what stands before and after it, and
-// its place, such as "2 of 6"; "" when it is not among those given.
-func neighbours(queue []*task.Task, id task.ID, total int) (prev, next task.ID, place string) {
-	for i, t := range queue {
-		if t.ID != id {
-			continue
-		}
-		if i > 0 {
-			prev = queue[i-1].ID
-		}
-		if i+1 < len(queue) {
-			next = queue[i+1].ID
-		}
-		return prev, next, fmt.Sprintf("%d of %d", i+1, max(total, len(queue)))
+func low(m *task.StreamMark, a views.ActivityItem) {
+	switch {
+	case a.Message != nil:
+		m.Message = min(m.Message, a.Message.ID)
+	case a.Event != nil:
+		m.Event = min(m.Event, a.Event.ID)
+	case a.Run != nil:
+		m.Run = min(m.Run, a.Run.ID)
 	}
-	return 0, 0, ""
 }
+
+func high(m *task.StreamMark, a views.ActivityItem) {
+	switch {
+	case a.Message != nil:
+		m.Message = max(m.Message, a.Message.ID)
+	case a.Event != nil:
+		m.Event = max(m.Event, a.Event.ID)
+	case a.Run != nil:
+		m.Run = max(m.Run, a.Run.ID)
+	}
+}
+
+// streamMark reads a place in a stream: 12.340.5; "" is none.
+func streamMark(field, s string) (m task.StreamMark, err error) {
+	if s == "" {
+		return m, nil
+	}
+	parts := strings.Split(s, ".")
+	if len(parts) != 3 {
+		return m, task.FieldErrorf(field, "must be three numbers with points between them")
+	}
+	for i, p := range []*task.ID{&m.Message, &m.Event, &m.Run} {
+		n, err := strconv.ParseInt(parts[i], 10, 62)
+		if err != nil || n < 0 {
+			return m, task.FieldErrorf(field, "must be three numbers with points between them")
+		}
+		*p = task.ID(n)
+	}
+	return m, nil
+}
+
+func pointers[T any](list []T) []*T {
+	out := make([]*T, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+func byID(list []*task.Task) []*task.Task {
+	slices.SortFunc(list, func(a, b *task.Task) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// place says where a task stands in its queue: "2 of 6".
+func place(n, total int) string { return fmt.Sprintf("%d of %d", n, max(total, n)) }
 
 // changedBy tells who changed a task last, and what.
 func changedBy(p service.TaskPage) string {
 	if len(p.Events) == 0 {
 		return "The task has changed meanwhile."
 	}
-	e := &p.Events[len(p.Events)-1]
-	return views.ActorLabel(e.Actor) + " " + views.EventSentence(e) + " meanwhile."
+	return views.ChangedBy(&p.Events[len(p.Events)-1])
 }

@@ -17,17 +17,20 @@ import (
 
 // Options say what the clock does and with what.
 type Options struct {
-	Service  *service.Service
-	Runners  map[string]runner.Runner // by configured name
-	Secrets  []string                 // never to stand in a transcript
-	URL      string                   // under which runs reach the server
-	RunsDir  string                   // a private folder of each run is made below it
-	Enabled  bool                     // ticks
-	Cron     string                   // of the tick, five fields
-	Location *time.Location
-	Backup   Backup
-	Beat     time.Duration // between heartbeats of a run; default 10 s
-	Log      *slog.Logger
+	Service   *service.Service
+	Runners   map[string]runner.Runner // by configured name
+	Secrets   []string                 // never to stand in a transcript
+	URL       string                   // under which runs reach the server
+	PublicURL string                   // under which people reach it, for the links of notices
+	RunsDir   string                   // a private folder of each run is made below it
+	Enabled   bool                     // ticks
+	Cron      string                   // of the tick, five fields
+	Location  *time.Location
+	Backup    Backup
+	Notify    []Outlet                      // services outside that are told what waits
+	TryAgain  func(tries int) time.Duration // after a message that was not sent; negative: never; default: for about an hour
+	Beat      time.Duration                 // between heartbeats of a run; default 10 s
+	Log       *slog.Logger
 }
 
 // Backup says when copies of the database are made, and where.
@@ -55,10 +58,12 @@ func (j *Jobs) table() []job {
 	list := []job{
 		{name: "claims", about: "releases claims whose lease ran out", every: 5 * time.Second, run: count(svc.ReleaseExpired)},
 		{name: "approvals", about: "ends approvals that nobody gave in time", every: 15 * time.Second, run: count(svc.ExpireApprovals)},
+		{name: "snoozes", about: "shows again what people snoozed, when its time is over", every: 5 * time.Second, run: count(svc.WakeSnoozed)},
 		{name: "reaper", about: "ends runs whose runner gave no sign of life", every: 15 * time.Second, run: j.reap},
 		{name: "tokens", about: "notes when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
 		{name: "statistics", about: "sums up runs by hour", every: 5 * time.Minute, run: svc.RollUp},
 		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},
+		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, keep: true, run: j.folders},
 	}
 	if j.opt.Enabled {
 		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: j.opt.Cron, run: j.tick("cron")}}, list...)
@@ -98,6 +103,9 @@ func New(opt Options) (*Jobs, error) {
 	if opt.Beat == 0 {
 		opt.Beat = 10 * time.Second
 	}
+	if opt.TryAgain == nil {
+		opt.TryAgain = tryAgain
+	}
 	j := &Jobs{opt: opt, log: opt.Log, busy: map[task.ID]bool{}}
 	// Made here, not in Start: people may ask for a job before that is through.
 	j.ctx, j.cancel = context.WithCancel(context.Background())
@@ -116,9 +124,12 @@ func (j *Jobs) Start(ctx context.Context) error {
 	if err := j.clock.start(j.ctx); err != nil {
 		return err
 	}
-	j.loops.Add(2)
+	j.loops.Add(2 + len(j.opt.Notify))
 	go j.dispatch()
 	go j.index()
+	for _, o := range j.opt.Notify {
+		go j.tell(o)
+	}
 	return nil
 }
 

@@ -114,7 +114,7 @@ func (t *acpTalk) initialized(raw json.RawMessage) {
 		return
 	}
 	if r.AgentInfo != nil {
-		t.event(EventLog, r.AgentInfo.Name+" "+r.AgentInfo.Version, nil, raw)
+		t.event(EventLog, r.AgentInfo.Name+" "+r.AgentInfo.Version, map[string]any{"version": r.AgentInfo.Name + " " + r.AgentInfo.Version}, raw)
 	}
 	t.open(r, true)
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"strings"
+	"time"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -13,6 +14,8 @@ type Approve struct {
 	Scope   task.Scope  // "" means once
 	Limits  task.Limits // tighter than the run's; zero fields stay
 	Version string      // the hash that was looked at; "" means the present one
+
+	Undo time.Duration // how long it may be taken back before it takes effect; at most task.MaxUndoWindow
 }
 
 // ApproveRun lets a waiting run run, exactly as it was shown. Errors: not a
@@ -27,26 +30,47 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 	if in.Scope != task.ScopeOnce && in.Scope != task.ScopeTask {
 		return nil, task.FieldErrorf("scope", "must be once or task")
 	}
+	if err := undoable(in.Undo); err != nil {
+		return nil, err
+	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, def, k, err := t.awaiting(id)
+		r, k, limits, err := t.approvable(id, in)
+		if task.IsCode(err, task.CodeRunChanged) {
+			t.verdict = err // what is new is kept: reviewers see it
+			return r, nil
+		}
 		if err != nil {
 			return nil, err
 		}
-		limits, err := r.Spec.Limits.Tighten(in.Limits)
-		if err != nil {
-			return nil, err
-		}
-		spec := s.specOf(def, k, r)
-		if hashOf(spec) != r.Approval.Version {
-			err := t.refreeze(r, spec) // kept: reviewers see what is new
-			t.verdict = changedErr(r)
-			return r, err
-		}
-		if in.Version != "" && in.Version != r.Approval.Version {
-			return nil, changedErr(r)
+		if in.Undo > 0 {
+			return t.hold(r, task.Held{Decision: "approved", Scope: in.Scope, Limits: in.Limits}, in.Undo)
 		}
 		return t.approve(r, k, limits, in)
 	})
+}
+
+// approvable returns a run that may be approved as it was looked at, with its
+// task and limits. What would run by now, where that is not what was asked
+// for, is asked anew; the error CodeRunChanged then comes with the run.
+func (t *tx) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.Limits, error) {
+	r, def, k, err := t.awaiting(id)
+	if err != nil {
+		return nil, nil, task.Limits{}, err
+	}
+	limits, err := r.Spec.Limits.Tighten(in.Limits)
+	if err != nil {
+		return nil, nil, limits, err
+	}
+	if spec := t.s.specOf(def, k, r); hashOf(spec) != r.Approval.Version {
+		if err := t.refreeze(r, spec); err != nil {
+			return nil, nil, limits, err
+		}
+		return r, k, limits, changedErr(r)
+	}
+	if in.Version != "" && in.Version != r.Approval.Version {
+		return r, k, limits, changedErr(r)
+	}
+	return r, k, limits, nil
 }
 
 func changedErr(r *task.Run) error {
@@ -77,6 +101,9 @@ func undecided(r *task.Run, now task.Time) error {
 	if r.State() != (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
 		return decided(r)
 	}
+	if h := r.Held; h != nil {
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s", r.ID, h.Decision, h.By, h.At, because(h.Reason))
+	}
 	if r.Approval.ExpiresAt <= now {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "The approval of run %d expired at %s: nobody decided in time", r.ID, r.Approval.ExpiresAt)
 	}
@@ -91,19 +118,31 @@ func decided(r *task.Run) error {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d does not wait for approval: it is %s", r.ID, r.State())
 	}
 	a := r.Approval
-	msg := "Run " + r.ID.String() + " was already " + a.Decision + " by " + a.By + " at " + a.At.String()
-	if a.Reason != "" {
-		msg += ": " + a.Reason
+	return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s", r.ID, a.Decision, a.By, a.At, because(a.Reason))
+}
+
+// because leads over to a reason, where there is one.
+func because(reason string) string {
+	if reason == "" {
+		return ""
 	}
-	return task.Errorf(task.Conflict, task.CodeRunDecided, "%s", msg)
+	return ": " + reason
 }
 
 // refreeze shows reviewers what would run by now, and asks anew.
 func (t *tx) refreeze(r *task.Run, spec task.Spec) error {
+	if r.Spec != nil && r.Approval != nil {
+		if err := t.SaveSpec(r.ID, r.Approval.Version, r.Spec); err != nil {
+			return err
+		}
+	}
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
-	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires)}
+	r.Approval, r.Held = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires)}, nil
 	if ok, err := t.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
+	}
+	if err := t.cameRun(r, "waits for approval again: what would run has changed"); err != nil {
+		return err
 	}
 	return t.event(task.EvRunVoided, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"version": r.Approval.Version})
 }
@@ -141,6 +180,12 @@ func (t *tx) approve(r *task.Run, k *task.Task, limits task.Limits, in Approve) 
 // thread, where the agent that asked finds it. Errors: not a reviewer, blank
 // reason, decided already, ended.
 func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason string) (*task.Run, error) {
+	return s.DenyRunLater(ctx, a, id, reason, 0)
+}
+
+// DenyRunLater is DenyRun that may be taken back for as long as undo says, and
+// takes effect only then. Errors: as DenyRun, too long a time.
+func (s *Service) DenyRunLater(ctx context.Context, a task.Actor, id task.ID, reason string, undo time.Duration) (*task.Run, error) {
 	if err := s.allowed(a, task.Decide); err != nil {
 		return nil, err
 	}
@@ -151,6 +196,9 @@ func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason 
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
+	if err := undoable(undo); err != nil {
+		return nil, err
+	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
 		r, err := t.Run(id)
 		if err != nil {
@@ -159,15 +207,22 @@ func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason 
 		if err := undecided(r, t.Now); err != nil {
 			return nil, err
 		}
-		if err := t.refuse(r, "denied", task.PhaseDenied, strings.TrimSpace(reason)); err != nil {
-			return nil, err
+		if undo > 0 {
+			return t.hold(r, task.Held{Decision: "denied", Reason: strings.TrimSpace(reason)}, undo)
 		}
-		// A no stands until a person says otherwise: the next tick must not ask again.
-		if err := t.SetFailures(r.TaskID, s.cfg.Attempts); err != nil {
-			return nil, err
-		}
-		return t.Run(id)
+		return t.deny(r, strings.TrimSpace(reason))
 	})
+}
+
+func (t *tx) deny(r *task.Run, reason string) (*task.Run, error) {
+	if err := t.refuse(r, "denied", task.PhaseDenied, reason); err != nil {
+		return nil, err
+	}
+	// A no stands until a person says otherwise: the next tick must not ask again.
+	if err := t.SetFailures(r.TaskID, t.s.cfg.Attempts); err != nil {
+		return nil, err
+	}
+	return t.Run(r.ID)
 }
 
 // refuse ends a waiting run by a decision, tells the thread, and the owner of

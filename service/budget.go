@@ -154,7 +154,10 @@ func (t *tx) tellBudget(b *task.Budget, id task.ID) error {
 	if err != nil {
 		return err
 	}
-	if err := t.InsertNotice(m, id); err != nil {
+	if _, err := t.InsertNotice(m, id); err != nil {
+		return err
+	}
+	if err := t.cameWord(k, task.KindNotice, "the "+b.Message()); err != nil {
 		return err
 	}
 	if err := t.event(task.EvNotified, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {

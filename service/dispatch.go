@@ -22,7 +22,15 @@ type Start struct {
 // names tasks whose former process is not gone yet. Runs for workers are left
 // to LeaseRun.
 func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, task.Time, error) {
-	return s.nextRun(ctx, task.Actor{}, busy, func(def task.Agent) bool { return !s.forWorkers(def) })
+	held, err := s.settle(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	start, later, err := s.nextRun(ctx, task.Actor{}, busy, func(def task.Agent) bool { return !s.forWorkers(def) })
+	if held != 0 && (later == 0 || held < later) {
+		later = held
+	}
+	return start, later, err
 }
 
 func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool, takes func(task.Agent) bool) (*Start, task.Time, error) {

@@ -2,18 +2,20 @@ package service
 
 import (
 	"context"
+	"slices"
 
 	"taskyard/db"
 	"taskyard/task"
 )
 
-// Inbox returns what waits for a person. Error: may not read.
+// Inbox returns what waits for the caller, at most task.MaxInbox entries of
+// each kind, without what they snoozed. Error: may not read.
 func (s *Service) Inbox(ctx context.Context, a task.Actor) (b task.Inbox, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return b, err
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		b, err = rx.Inbox(s.cfg.Attempts)
+		b, err = rx.Inbox(task.InboxQuery{User: a.UserID, Limit: task.MaxInbox}, s.cfg.Attempts)
 		return err
 	})
 	return b, err
@@ -41,6 +43,82 @@ func (s *Service) AcknowledgeNotice(ctx context.Context, a task.Actor, message t
 	})
 }
 
+// RestoreNotice takes an acknowledgment back: the notice waits again. One that
+// waits already is no error. Errors: not a person, no such notice.
+func (s *Service) RestoreNotice(ctx context.Context, a task.Actor, message task.ID) (task.Message, error) {
+	if err := s.allowed(a, task.Person); err != nil {
+		return task.Message{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
+		m, ok, err := t.FindMessage(message)
+		if err != nil {
+			return m, err
+		}
+		if !ok || m.Kind != task.KindNotice {
+			return m, task.Errorf(task.NotFound, task.CodeNotFound, "No notice has the id %d", message)
+		}
+		if gone, err := t.InsertNotice(message, m.TaskID); err != nil || !gone {
+			return m, err
+		}
+		return m, t.event(task.EvUnacknowledged, task.Event{TaskID: m.TaskID}, changes{"message": message})
+	})
+}
+
+// InboxPage is all that the page of the inbox shows.
+type InboxPage struct {
+	task.Inbox
+	Next    task.ID // with Only: After of the next page, 0 at the end
+	Snoozed []task.Snooze
+	Running []*task.Run  // the newest last
+	Recent  []*task.Task // done or canceled lately, the newest first
+	Hours   []task.StatRow
+	Today   task.Usage // of the yard, since 00:00 UTC
+	Budget  task.Budget
+}
+
+// maxRecent is how many finished tasks the page of the inbox shows.
+const maxRecent = 8
+
+// InboxPage reads the caller's inbox with what goes on around it; since is
+// where the hours begin. Errors: may not read, unknown kind, bad limit.
+func (s *Service) InboxPage(ctx context.Context, a task.Actor, q task.InboxQuery, since task.Time) (p InboxPage, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return p, err
+	}
+	if q.Only != "" && !slices.Contains(task.InboxKinds, q.Only) {
+		return p, task.FieldErrorf("only", "must be one of question, permission, approval, stuck, lost, notice")
+	}
+	if q.Limit < 1 || q.Limit > task.MaxInbox {
+		return p, task.FieldErrorf("limit", "must be 1 to %d", task.MaxInbox)
+	}
+	q.User = a.UserID
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error { return s.readInboxPage(rx, q, since, &p) })
+	return p, err
+}
+
+func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p *InboxPage) (err error) {
+	q.Limit++ // to know whether there is more
+	if p.Inbox, err = rx.Inbox(q, s.cfg.Attempts); err != nil {
+		return err
+	}
+	p.Next = p.Inbox.Cut(q.Limit - 1)
+	if p.Snoozed, err = rx.Snoozes(q.User, s.cfg.Attempts, task.MaxInbox); err != nil {
+		return err
+	}
+	if p.Running, err = rx.Running(); err != nil {
+		return err
+	}
+	if p.Recent, _, err = rx.History(task.HistoryFilter{Limit: maxRecent}); err != nil {
+		return err
+	}
+	if p.Hours, err = rx.StatHours(task.StatFilter{From: since, To: rx.Now + 1}); err != nil {
+		return err
+	}
+	p.Budget = task.Budget{MaxTokens: s.cfg.Budget.MaxTokens, MaxCostUSD: s.cfg.Budget.MaxCostUSD}
+	p.Today, err = rx.UsedToday("")
+	return err
+}
+
 // inboxIf notes that the inbox changes with this transaction.
 func (t *tx) inboxIf(changes bool) {
 	if changes {
@@ -50,7 +128,7 @@ func (t *tx) inboxIf(changes bool) {
 
 // inboxKinds are the events that always change what waits for a person.
 var inboxKinds = map[string]bool{
-	task.EvAsked: true, task.EvAnswered: true, task.EvNotified: true, task.EvAcknowledged: true, task.EvTaskStuck: true, task.EvTaskCanceled: true,
-	task.EvRunApproved: true, task.EvRunDenied: true, task.EvRunExpired: true, task.EvRunVoided: true,
+	task.EvAsked: true, task.EvAnswered: true, task.EvNotified: true, task.EvAcknowledged: true, task.EvUnacknowledged: true, task.EvTaskStuck: true, task.EvTaskCanceled: true,
+	task.EvRunHeld: true, task.EvRunUndone: true, task.EvRunApproved: true, task.EvRunDenied: true, task.EvRunExpired: true, task.EvRunVoided: true,
 	task.EvPermitAsked: true, task.EvPermitAllowed: true, task.EvPermitDenied: true, task.EvPermitExpired: true,
 }

@@ -66,24 +66,6 @@ func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter
 	return p, err
 }
 
-// History returns archived tasks, newest first. Errors: bad limit or cursor.
-func (s *Service) History(ctx context.Context, a task.Actor, f task.HistoryFilter) (p Page, err error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return p, err
-	}
-	if f.Limit < 1 || f.Limit > 200 {
-		return p, task.FieldErrorf("limit", "must be 1 to 200")
-	}
-	if f.Status != "" && !f.Status.Archived() {
-		return p, task.FieldErrorf("status", "must be done or canceled")
-	}
-	err = s.db.Read(ctx, func(rx *db.Rx) error {
-		p.Tasks, p.Next, err = rx.History(f)
-		return err
-	})
-	return p, err
-}
-
 // Queue returns an agent's active tasks in order. Error: unknown agent.
 func (s *Service) Queue(ctx context.Context, a task.Actor, agent string, full bool, limit int, after string) (Page, error) {
 	if err := s.allowed(a, task.Read); err != nil {
@@ -116,56 +98,6 @@ func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) 
 // LastEvent returns the id of the newest line of the log.
 func (s *Service) LastEvent(ctx context.Context) (task.ID, error) {
 	return read(ctx, s, func(rx *db.Rx) (task.ID, error) { return rx.LastEventID() })
-}
-
-// TaskPage is all that the page of a task shows.
-type TaskPage struct {
-	Task      *task.Task
-	Subtasks  []*task.Task
-	Ancestors []*task.Task // from the root down
-	Runs      []*task.Run
-	Events    []task.Event
-	OpenRun   *task.Run
-	Blockers  []*task.Task // must be done first, those done by now too
-	Blocks    []*task.Task // wait for this one, or did
-	Why       []task.Reason
-}
-
-// TaskPage reads a task with everything around it in one snapshot.
-func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p TaskPage, err error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return p, err
-	}
-	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if p.Task, err = rx.Task(id); err != nil {
-			return err
-		}
-		if p.Ancestors, err = rx.Ancestors(id); err != nil {
-			return err
-		}
-		slices.Reverse(p.Ancestors)
-		if p.Subtasks, err = rx.Family(id, 200); err != nil {
-			return err
-		}
-		if p.Runs, err = rx.Runs(task.RunFilter{TaskID: id, Limit: 50}); err != nil {
-			return err
-		}
-		if p.OpenRun, err = rx.OpenRun(id); err != nil {
-			return err
-		}
-		if p.Why, err = s.why(rx, p.Task, p.OpenRun); err != nil {
-			return err
-		}
-		if p.Blockers, err = rx.Blockers(id); err != nil {
-			return err
-		}
-		if p.Blocks, err = rx.Blocks(id, 200); err != nil {
-			return err
-		}
-		p.Events, err = rx.LastEvents(id, 200)
-		return err
-	})
-	return p, err
 }
 
 // cached keeps a count that pages show. In a large yard it takes milliseconds;
@@ -224,7 +156,7 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 			o.Active += l.Queued + l.Working
 			o.Open += l.Queued + l.Working + l.Drafts
 		}
-		waits, err := rx.InboxTotals(s.cfg.Attempts)
+		waits, err := rx.InboxTotals(0, s.cfg.Attempts)
 		if err != nil {
 			return o, err
 		}

@@ -46,6 +46,9 @@ func (t *tx) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
 	if err := t.tellRun(r, "Asks for permission to call "+p.Tool, changes{"n": p.N, "tool": p.Tool}); err != nil {
 		return nil, err
 	}
+	if err := t.cameRun(r, "asks to call "+p.Tool); err != nil {
+		return nil, err
+	}
 	return &p, t.event(task.EvPermitAsked, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"n": p.N, "tool": p.Tool})
 }
 

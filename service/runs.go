@@ -124,6 +124,12 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 	}
 	t.queued = t.queued || r.Phase == task.PhaseQueued
 	t.inboxIf(r.Phase == task.PhaseApproval || k.Failures > 0)
+	if r.Phase == task.PhaseApproval {
+		r.ID = id
+		if err := t.cameRun(r, "waits for approval of a run"); err != nil {
+			return 0, err
+		}
+	}
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if n.ask != nil {
 		c["depth"] = n.depth

@@ -49,6 +49,7 @@ type Config struct {
 	Backoff   func(attempt int) time.Duration
 	Workers   map[string][]string             // runners whose runs workers carry out, with the labels that a worker must offer
 	Webhooks  map[string]bool                 // runners whose receivers report over the API
+	Notify    []NotifyTarget                  // services outside that are told what waits
 	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
 }
 

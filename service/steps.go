@@ -73,6 +73,10 @@ func outOfRange(field, noun string, id task.ID, at, n int) error {
 // UpdateStep changes title, details or done of one step. Errors: invalid
 // fields, index out of range, archived.
 func (s *Service) UpdateStep(ctx context.Context, a task.Actor, id task.ID, at int, p task.StepPatch) (*task.Task, error) {
+	return s.updateStep(ctx, a, id, at, task.StepSeen{}, p)
+}
+
+func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen, p task.StepPatch) (*task.Task, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return nil, err
 	}
@@ -87,7 +91,7 @@ func (s *Service) UpdateStep(ctx context.Context, a task.Actor, id task.ID, at i
 		return nil, err
 	}
 	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		st, err := stepAt(k, at)
+		st, err := seenStep(k, at, seen)
 		if err != nil {
 			return err
 		}

@@ -96,12 +96,15 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 		if needsReply {
 			err = t.SetQuestion(id, m)
 		} else {
-			err = t.InsertNotice(m, id)
+			_, err = t.InsertNotice(m, id)
 		}
 		if err != nil {
 			return task.Message{}, err
 		}
 		if err := t.event(ev, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {
+			return task.Message{}, err
+		}
+		if err := t.cameWord(k, kind, text); err != nil {
 			return task.Message{}, err
 		}
 		if err := t.renew(k); err != nil {

@@ -58,7 +58,11 @@ func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, e
 		if p := open.Permission; p != nil {
 			w.add(task.WhyPermission, task.Reason{Run: open.ID, Until: p.ExpiresAt}, "Run %d waits until %s for a reviewer to let it call %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
 		}
-		w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, open.Phase)
+		phase := open.Phase
+		if phase == task.PhasePermission {
+			phase = task.PhaseWorking // what it waits for is told above
+		}
+		w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, phase)
 		w.claim()
 		return w.list, nil
 	}
@@ -103,7 +107,9 @@ func (w *whyer) waiting() error {
 		return nil
 	}
 	if r.Phase == task.PhaseApproval {
-		if r.Approval != nil && r.Approval.ExpiresAt != 0 {
+		if h := r.Held; h != nil {
+			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who may take that back until %s.", r.ID, h.Decision, called(h.By), w.clock(h.Until))
+		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval.", r.ID, w.clock(r.Approval.ExpiresAt))
 		} else {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID}, "Run %d waits for a reviewer's approval.", r.ID)

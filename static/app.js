@@ -1,4 +1,4 @@
-// Behaviour of every page: theme, keys, toasts, times, guarded submits. No inline handlers, no eval.
+// Behaviour of every page: theme, toasts, times, guarded submits. No inline handlers, no eval.
 (() => {
   const root = document.documentElement;
   const q = (s, r = document) => r.querySelector(s);
@@ -9,7 +9,7 @@
     Idiomorph.defaults.ignoreActiveValue = true;
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.localName === "details");
     // A form with typed text stays as it is, even where the server no longer shows it.
-    const typed = n => n.matches?.("form[data-keep]") && all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue);
+    const typed = n => n.matches?.("form[data-keep]") && (all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue) || all("option", n).some(o => o.selected !== o.defaultSelected && (o.defaultSelected || o.index > 0)));
     Idiomorph.defaults.callbacks.beforeNodeMorphed = old => !typed(old);
     Idiomorph.defaults.callbacks.beforeNodeRemoved = old => !typed(old) && !(old.querySelectorAll && all("form[data-keep]", old).some(typed));
   }
@@ -31,7 +31,7 @@
     box.append(el);
     setTimeout(() => el.remove(), bad ? 12000 : 6000);
   };
-  window.yard = { toast };
+  window.yard = { toast, switchTheme: () => setTheme(dark() ? "light" : "dark") };
   setTimeout(() => all(".toast:not(.bad, .stay)").forEach(el => el.remove()), 10000); // what the server said with the page
 
   // A problem answer is JSON or a full page; either way the person reads one sentence and the request id.
@@ -53,7 +53,7 @@
     const form = e.target.closest?.("form[data-tick]");
     if (form) form.reset(); // the box shows what the server holds
   });
-  document.addEventListener("htmx:sendError", e => { if (e.detail.requestConfig?.verb !== "get") toast("The server cannot be reached. Nothing was changed.", true); });
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") toast("The server cannot be reached. Nothing was changed.", true); });
 
   // Relative times age while the page stands. The offset takes a wrong clock of the browser out.
   const offset = Number(root.dataset.now || Date.now()) - Date.now();
@@ -69,7 +69,7 @@
   setInterval(() => { if (!document.hidden) age(); }, 20000);
 
   document.addEventListener("click", e => {
-    if (e.target.closest("[data-theme-toggle]")) setTheme(dark() ? "light" : "dark");
+    if (e.target.closest("[data-theme-toggle]")) yard.switchTheme();
     e.target.closest("[data-dismiss]")?.closest(".toast")?.remove();
     const copy = e.target.closest("[data-copy]");
     if (copy) navigator.clipboard?.writeText(q(copy.dataset.copy)?.textContent ?? "").then(() => toast("Copied"));
@@ -84,28 +84,7 @@
   });
   addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));
 
-  const rows = () => all("[data-row]").filter(r => r.offsetParent);
-  const focusRow = step => {
-    const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
-    const r = list[Math.max(0, Math.min(list.length - 1, at + step))];
-    if (r) (r.matches("a") ? r : q(".ttl a, a.ttl, .tick", r) || q("a", r))?.focus();
-  };
-  // What a row offers is for the row that has the focus.
-  const follow = s => {
-    const row = document.activeElement?.closest("[data-row]"), a = row && q(s, row) || all(s).find(e => !e.closest("[data-row]"));
-    if (a) a.click();
-  };
-  const keys = {
-    j: () => focusRow(1), k: () => focusRow(-1), c: () => follow("[data-new-task]"), m: () => follow("[data-key-move]"),
-    x: () => follow("[data-pick]"), z: () => follow("[data-undo] button"), "+": () => follow("[data-key-up]"), "-": () => follow("[data-key-down]"),
-    e: () => follow("[data-key-edit]"), a: () => follow("[data-approve]"), r: () => follow("[data-reject]"),
-  };
-  document.addEventListener("keydown", e => {
-    const typing = e.target.closest?.("input:not([type=checkbox]),textarea,select,[contenteditable]");
-    if (e.key === "Escape") all("details[data-menu][open]").forEach(d => { d.open = false; q("summary", d)?.focus(); });
-    if (typing && e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.target.form?.requestSubmit(); return; }
-    if (typing || e.metaKey || e.ctrlKey || e.altKey || q("dialog[open]")) return;
-    if (e.key === "/") { const f = all(".search input, .find input").find(i => i.offsetParent && i.closest("main")) || q(".find input"); if (f) { e.preventDefault(); f.focus(); } }
-    else if (keys[e.key]) keys[e.key]();
-  });
+  // The browser's zone: days begin, and "tomorrow" is, where the person lives.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax`;
 })();

@@ -151,7 +151,7 @@
   // Before the guard of plain forms: these may be sent again and again.
   document.addEventListener("submit", e => {
     const f = e.target, b = e.submitter;
-    if (!area() || !(f.id === "act" || f.matches("#act-dialog form, form[data-undo]"))) return;
+    if (!area() || !(f.id === "act" || f.matches("#act-dialog form, form:has([data-undo])"))) return;
     e.preventDefault();
     e.stopPropagation();
     const row = b?.closest("[data-row]")?.id, d = f.closest("dialog");

@@ -14,7 +14,7 @@ import (
 
 // FS holds every file that is served under /static/, by its name there.
 //
-//go:embed app.css app.js board.js decide.js docs.js drag.js editor.js live.js look.js transcript.js icons.svg vendor
+//go:embed app.css *.js icons.svg vendor
 var FS embed.FS
 
 // Prefix is the path under which FS is served.

@@ -82,7 +82,7 @@ func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
 }
 
 func TestScriptsUseNoEval(t *testing.T) {
-	for _, name := range []string{"app.js", "live.js"} {
+	for _, name := range []string{"app.js", "keys.js", "live.js", "palette.js"} {
 		b, err := FS.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

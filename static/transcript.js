@@ -1,11 +1,12 @@
 // The live transcript of a run. <ol id="transcript" data-stream="URL" data-after="ID" data-live="run:ID"> grows by
 // what URL?after=ID answers: list items alone, in order. It goes on where it stopped, adds nothing twice, and moves
-// the page only for a reader who stands at its end.
+// the page only for a reader who stands at its end. Everything else here works by links too.
 (() => {
   const near = 80; // pixels that still count as the end
   const pollEvery = 10000;
-  let busy = false, again = false;
-  const list = () => document.getElementById("transcript");
+  let busy = false, again = false, unseen = 0;
+  const id = name => document.getElementById(name);
+  const list = () => id("transcript");
   const scroller = el => {
     for (let p = el.parentElement; p; p = p.parentElement) {
       if (p.scrollHeight > p.clientHeight && /auto|scroll/.test(getComputedStyle(p).overflowY)) return p;
@@ -15,24 +16,50 @@
   const atEnd = box => box.scrollHeight - box.scrollTop - box.clientHeight < near;
   const following = () => document.querySelector("[data-follow]")?.checked ?? true;
 
-  // Returns how many items were new. Known ids are passed over, and the cursor moves past them all the same.
+  // The way to the end, where a reader stands elsewhere.
+  const jump = () => {
+    const b = id("tr-newest"), ol = list();
+    if (!b || !ol) return;
+    b.hidden = !ol.dataset.stream || id("tr-end").getBoundingClientRect().top <= innerHeight;
+    if (b.hidden) unseen = 0;
+    b.querySelector("span").textContent = unseen ? `${unseen} new ${unseen === 1 ? "line" : "lines"}` : "Jump to newest";
+  };
+
+  // A result that comes after its call moves into it, and takes its id along.
+  const joined = li => {
+    const calls = li.dataset.answers ? [...list().querySelectorAll("li[data-call]")].filter(c => c.dataset.call === li.dataset.answers) : [];
+    const into = calls.at(-1)?.querySelector("details"), from = li.querySelector("details");
+    if (!into || !from) return false;
+    const part = document.createElement("div");
+    part.id = li.id;
+    part.append(...from.querySelector(".bd").childNodes);
+    into.querySelector(".bd").append(part);
+    into.querySelector(".note").textContent = from.querySelector(".note").textContent;
+    if (from.classList.contains("bad")) { into.classList.add("bad"); into.open = true; }
+    delete calls.at(-1).dataset.call;
+    return true;
+  };
+  const items = html => new DOMParser().parseFromString(`<ol>${html}</ol>`, "text/html").querySelectorAll("body > ol > li[id]");
+
+  // Returns how many items came. Known ids are passed over, and the cursor moves past them all the same.
   const append = (ol, html) => {
-    const items = new DOMParser().parseFromString(`<ol>${html}</ol>`, "text/html").querySelectorAll("body > ol > li[id]");
-    const box = scroller(ol), stay = atEnd(box) && following();
+    const came = items(html), box = scroller(ol), stay = atEnd(box) && following();
     let fresh = 0;
-    for (const li of items) {
+    for (const li of came) {
       const last = Number(li.dataset.last);
       if (last > Number(ol.dataset.after)) ol.dataset.after = String(last);
-      if (document.getElementById(li.id)) continue;
-      ol.append(document.importNode(li, true));
+      if (id(li.id)) continue;
       fresh++;
+      const own = document.importNode(li, true);
+      if (!joined(own)) ol.append(own);
     }
     if (fresh) {
       ol.hidden = false;
-      document.getElementById("transcript-empty")?.remove();
-      if (stay) box.scrollTop = box.scrollHeight;
+      id("transcript-empty")?.remove();
+      if (stay) box.scrollTop = box.scrollHeight; else unseen += fresh;
+      jump();
     }
-    return items.length;
+    return came.length;
   };
   const pull = async () => {
     const ol = list();
@@ -51,8 +78,54 @@
     busy = false;
     if (again) { again = false; pull(); }
   };
+  const load = async link => {
+    const res = await fetch(link.href, { headers: { Accept: "text/html" } });
+    if (!res.ok) throw new Error(res.status);
+    return new DOMParser().parseFromString(await res.text(), "text/html");
+  };
+
+  // Earlier lines come on top, and what is looked at stays where it is.
+  const earlier = async link => {
+    const page = await load(link), ol = list(), box = scroller(ol), height = box.scrollHeight, first = ol.firstElementChild;
+    for (const li of page.querySelectorAll("#transcript > li[id]")) if (!id(li.id)) first.before(document.importNode(li, true));
+    id("tr-earlier").replaceWith(document.importNode(page.getElementById("tr-earlier"), true));
+    box.scrollTop += box.scrollHeight - height;
+    (id("tr-earlier").querySelector("a") || first.querySelector("summary, a"))?.focus({ preventScroll: true });
+  };
+  const whole = async link => {
+    const page = await load(link), cut = link.closest("[data-cut]"), all = document.importNode(page.querySelector("[data-whole]"), true);
+    cut.replaceWith(all);
+    all.querySelector("pre")?.focus();
+  };
+  const said = text => { const el = id("said"); if (el) el.textContent = text; };
+  document.addEventListener("click", e => {
+    if (e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey) return;
+    const link = e.target.closest?.("a");
+    const instead = fn => { e.preventDefault(); Promise.resolve(fn(link)).catch(() => location.assign(link.href)); };
+    if (link?.matches("[data-earlier]")) instead(earlier);
+    else if (link?.matches("[data-show-all]")) instead(whole);
+    else if (link?.matches("[data-copy-link]") && navigator.clipboard) instead(async () => {
+      await navigator.clipboard.writeText(link.href);
+      history.replaceState(null, "", link.hash);
+      said("Link copied");
+      link.dataset.copied = link.dataset.copied || link.textContent;
+      link.textContent = "Copied";
+      setTimeout(() => { link.textContent = link.dataset.copied; }, 1500);
+    });
+    else if (link?.id === "tr-newest") instead(() => { id("tr-end").scrollIntoView({ block: "end" }); jump(); });
+  });
+  addEventListener("scroll", jump, { capture: true, passive: true });
+
+  // A line that the address names is unfolded.
+  const unfold = () => {
+    const el = /^#m\d+$/.test(location.hash) && id(location.hash.slice(1));
+    if (!el) return;
+    (el.closest("details") || el.querySelector("details"))?.setAttribute("open", "");
+    (el.querySelector("mark") || el).scrollIntoView({ block: "center" });
+  };
+  addEventListener("hashchange", unfold);
   document.addEventListener("live", e => { if (e.target.id === "transcript") pull(); });
   document.addEventListener("visibilitychange", pull);
-  addEventListener("pageshow", pull);
+  addEventListener("pageshow", () => { unfold(); jump(); pull(); });
   setInterval(() => { if (document.querySelector("[data-run-open]")) pull(); }, pollEvery);
 })();

@@ -66,6 +66,7 @@ const (
 	CodePaused           Code = "paused"
 	CodeNotPaused        Code = "not_paused"
 	CodeRunDecided       Code = "run_already_decided"
+	CodeExpiresSoon      Code = "expires_soon"
 	CodeRunEnded         Code = "run_ended"
 	CodeRunNotFinal      Code = "run_not_ended"
 	CodeRunChanged       Code = "run_changed"
@@ -127,6 +128,7 @@ var Codes = []struct {
 	{CodePaused, "The yard or the agent is paused: nothing starts and nobody signs up until a person resumes it. The message says who, since when and why."},
 	{CodeNotPaused, "There is nothing to resume: neither is the yard paused, nor the agent that was named."},
 	{CodeRunDecided, "Somebody already decided on this run, or on the permission that it asked for. The message says who, what and when."},
+	{CodeExpiresSoon, "What waits expires in a moment, so it cannot be put off. Decide now."},
 	{CodeRunEnded, "The run has ended; nothing about it changes any more."},
 	{CodeRunNotFinal, "The run has not ended yet. Cancel it, or wait."},
 	{CodeRunChanged, "What would run has changed since you looked. Review it again; `version` is the new one."},

@@ -30,19 +30,30 @@ const (
 	EvBlockerLost    = "task.blocker_canceled"
 	EvStepsReplaced  = "task.steps_replaced"
 	EvStepUpdated    = "task.step_updated"
+	EvStepAdded      = "task.step_added"
+	EvStepRemoved    = "task.step_removed"
+	EvStepMoved      = "task.step_moved"
+	EvStepLinked     = "task.step_linked"
+	EvStepUnlinked   = "task.step_unlinked"
 	EvSubtaskCreated = "task.subtask_created"
 	EvResourceAdded  = "task.resource_added"
+	EvResourceEdited = "task.resource_changed"
 	EvResourceGone   = "task.resource_removed"
 	EvCommented      = "task.commented"
 	EvNotified       = "task.notified"
 	EvAsked          = "task.asked"
 	EvAnswered       = "task.answered"
 	EvAcknowledged   = "task.acknowledged"
+	EvUnacknowledged = "task.unacknowledged"
+	EvSnoozed        = "task.snoozed"
+	EvWoken          = "task.unsnoozed"
 	EvTaskStuck      = "task.stuck"
 	EvWakeSkipped    = "task.wake_skipped"
 	EvTaskImported   = "task.imported"
 	EvTodoImported   = "todo.imported"
 	EvRunCreated     = "run.created"
+	EvRunHeld        = "run.decision_held"
+	EvRunUndone      = "run.decision_undone"
 	EvRunApproved    = "run.approved"
 	EvRunDenied      = "run.denied"
 	EvRunExpired     = "run.approval_expired"
@@ -69,6 +80,7 @@ const (
 	EvViewSaved      = "view.saved"
 	EvViewRenamed    = "view.renamed"
 	EvViewDeleted    = "view.deleted"
+	EvPreference     = "preference.set"
 	EvTodoPushed     = "todo.pushed"
 	EvTodoPopped     = "todo.popped"
 	EvUserCreated    = "user.created"
@@ -80,3 +92,29 @@ const (
 	EvTokenRevoked   = "token.revoked"
 	EvRefused        = "access.refused"
 )
+
+// planKinds are the events that change the order or the links of a plan.
+var planKinds = map[string]bool{
+	EvStepAdded: true, EvStepRemoved: true, EvStepMoved: true, EvStepLinked: true, EvStepUnlinked: true, EvStepsReplaced: true, EvSubtaskCreated: true,
+}
+
+// ArrangesPlan tells whether an event of this kind changes the order or the
+// links of a plan: places of steps named by older events may be others now.
+func ArrangesPlan(kind string) bool { return planKinds[kind] }
+
+// PlanChange is what an event tells of a plan; indexes are 0-based.
+type PlanChange struct {
+	Step    int    `json:"step"`
+	From    int    `json:"from"`
+	To      int    `json:"to"`
+	Title   string `json:"title"`
+	Details string `json:"details"`
+	Done    bool   `json:"done"`
+	Subtask ID     `json:"subtask"`
+}
+
+// PlanChange reads what the event tells of a plan; nothing where it tells none.
+func (e *Event) PlanChange() (c PlanChange) {
+	_ = json.Unmarshal(e.Changes, &c) // what does not fit stays empty
+	return c
+}

@@ -3,6 +3,41 @@ package task
 // MaxInbox is how many entries of each kind an Inbox holds.
 const MaxInbox = 50
 
+// InboxKind is why something waits for a person.
+type InboxKind string
+
+// The kinds, in the order in which the inbox shows them.
+const (
+	WaitQuestion   InboxKind = "question"   // an open question; ref is its message
+	WaitPermission InboxKind = "permission" // a run asks before a tool call; ref is the run
+	WaitApproval   InboxKind = "approval"   // a run waits for a reviewer; ref is the run
+	WaitStuck      InboxKind = "stuck"      // nothing tries again by itself; ref is the task
+	WaitLost       InboxKind = "lost"       // waits for a canceled task; ref is the task
+	WaitNotice     InboxKind = "notice"     // told, not acknowledged; ref is its message
+)
+
+// InboxKinds lists them.
+var InboxKinds = []InboxKind{WaitQuestion, WaitPermission, WaitApproval, WaitStuck, WaitLost, WaitNotice}
+
+// InboxQuery says whose inbox is read, and what of it.
+type InboxQuery struct {
+	User  ID        // whose snoozes count; 0: nobody's
+	Only  InboxKind // "" for all
+	After ID        // the ref of the last entry of the page before; only with Only
+	Limit int       // entries of each kind
+}
+
+// Snooze hides something from one person's inbox until a moment.
+type Snooze struct {
+	Kind   InboxKind `json:"kind"`
+	Ref    ID        `json:"ref" doc:"the question's or notice's message, the run, or the task"`
+	Mark   ID        `json:"-"` // tells this cause from the next
+	TaskID ID        `json:"taskId"`
+	Title  string    `json:"title" doc:"of the task"`
+	Owner  string    `json:"owner"`
+	Until  Time      `json:"until"`
+}
+
 // Inbox is what waits for a person. Each list holds at most MaxInbox entries;
 // Totals counts them all.
 type Inbox struct {
@@ -35,6 +70,59 @@ type InboxTotals struct {
 	Stuck           int `json:"stuck"`
 	BlockerCanceled int `json:"blockerCanceled"`
 	Notices         int `json:"notices"`
+}
+
+// Cut leaves at most limit entries of each kind. If it cut one off, it returns
+// the ref of the last entry that is left, else 0.
+func (b *Inbox) Cut(limit int) (last ID) {
+	items := func(list *[]InboxItem, ref func(InboxItem) ID) {
+		if len(*list) > limit {
+			*list = (*list)[:limit]
+			last = ref((*list)[limit-1])
+		}
+	}
+	runs := func(list *[]*Run) {
+		if len(*list) > limit {
+			*list = (*list)[:limit]
+			last = (*list)[limit-1].ID
+		}
+	}
+	message := func(i InboxItem) ID { return i.MessageID }
+	ofTask := func(i InboxItem) ID { return i.TaskID }
+	items(&b.Questions, message)
+	runs(&b.Permissions)
+	runs(&b.Approvals)
+	items(&b.Stuck, ofTask)
+	items(&b.BlockerCanceled, ofTask)
+	items(&b.Notices, message)
+	return last
+}
+
+// Of returns the number of a kind, to read or to set; an unknown kind panics.
+func (t *InboxTotals) Of(k InboxKind) *int {
+	switch k {
+	case WaitQuestion:
+		return &t.Questions
+	case WaitApproval:
+		return &t.Approvals
+	case WaitPermission:
+		return &t.Permissions
+	case WaitStuck:
+		return &t.Stuck
+	case WaitLost:
+		return &t.BlockerCanceled
+	case WaitNotice:
+		return &t.Notices
+	}
+	panic("task: no kind of the inbox: " + string(k))
+}
+
+// Minus returns t without what m counts.
+func (t InboxTotals) Minus(m InboxTotals) InboxTotals {
+	for _, k := range InboxKinds {
+		*t.Of(k) -= *m.Of(k)
+	}
+	return t
 }
 
 // All is the number that the navigation shows.

@@ -266,6 +266,7 @@ type Run struct {
 	ParentRunTask  ID          `json:"parentRunTask,omitzero" doc:"the task of that run"`
 	DefinitionHash string      `json:"definitionHash,omitempty"`
 	Approval       *Approval   `json:"approval,omitempty"`
+	Held           *Held       `json:"held,omitempty" doc:"a decision that may still be taken back, and takes effect at its until"`
 	Permission     *Permission `json:"permission,omitempty" doc:"what it asks before a tool call, while it waits"`
 	WaitedMs       int64       `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its clocks stood still"`
 	FollowUp       bool        `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`

@@ -1,8 +1,6 @@
 package views
 
 import (
-	"context"
-	"io"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -134,24 +132,17 @@ func (k *AgentCheck) checkWords() string {
 	return "Valid"
 }
 
-// diffView shows a comparison of two texts, to the letter.
-func diffView(label string, list []diffLine) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		_, err := io.WriteString(w, `<pre class="code diff wrap" tabindex="0" role="region" aria-label="`+templ.EscapeString(label)+`">`)
-		for _, l := range list {
-			line := string(l.Op) + l.Text
-			if l.Op == '@' {
-				line = "@ " + l.Text
-			}
-			if err == nil {
-				err = writeDiffLine(w, line)
-			}
+// diffCounts tells how many lines a comparison adds and removes.
+func diffCounts(list []diffLine) (added, removed int) {
+	for _, l := range list {
+		switch l.Kind {
+		case '+':
+			added++
+		case '-':
+			removed++
 		}
-		if err == nil {
-			_, err = io.WriteString(w, "</pre>")
-		}
-		return err
-	})
+	}
+	return added, removed
 }
 
 // grantedChips are the tools that are granted, the harmless first.

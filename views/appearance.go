@@ -1,26 +1,27 @@
 package views
 
-// AppearanceModel is the settings page of how this browser shows things.
+// AppearanceModel is the settings page of how pages look to a person.
 type AppearanceModel struct {
-	Form   AppearanceForm
-	Errors FieldErrors
+	Form    AppearanceForm
+	Browser string // the time zone that the browser told, or ""
+	Errors  FieldErrors
 }
 
 // AppearanceForm is what was chosen; "" is always what the system says.
 type AppearanceForm struct {
-	Theme, Density, Zone, Keys, Motion string
+	Theme, Density, Zone, Motion string
 }
 
 // choice is one of a few.
 type choice struct{ Value, Label string }
 
 // zoneHint says what an empty field means here.
-func zoneHint(c Chrome) string {
+func zoneHint(c Chrome, browser string) string {
 	now := "Now it is " + c.Clock(c.Now) + " " + c.zone(c.Now) + "."
-	if c.Look.Browser != "" {
-		return "Empty: that of the browser, " + c.Look.Browser + ". " + now
+	if browser != "" {
+		return "Empty: that of the browser, " + browser + ". " + now
 	}
-	return "Such as Europe/Berlin. Empty: that of the browser, where it tells one, else UTC. " + now
+	return "Such as Europe/Berlin. Empty: that of the browser, where it tells one, else that of the server. " + now
 }
 
 // commonZones are offered; any name of the time zone database is taken.

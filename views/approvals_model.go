@@ -8,8 +8,31 @@ import (
 
 // ApprovalsModel is the page of the runs that wait for a reviewer.
 type ApprovalsModel struct {
-	Waiting  []task.Run      // the list on the left, oldest first
-	Selected *ApprovalDetail // the run on the right, or nil
+	Waiting  []task.Run            // the list on the left, oldest first
+	Selected *ApprovalDetail       // the run on the right, or nil
+	Recent   map[string][]task.Run // by agent of Waiting: its ended runs, newest first
+	ReadOnly []task.Run            // those of Waiting that may do nothing but read
+}
+
+// beside returns the rows before and after the selected one, 0 where there is
+// none.
+func (m *ApprovalsModel) beside() (prev, next task.ID) {
+	for i := range m.Waiting {
+		if m.Selected == nil || m.Waiting[i].ID != m.Selected.Run.ID {
+			continue
+		}
+		if i > 0 {
+			prev = m.Waiting[i-1].ID
+		}
+		if i+1 < len(m.Waiting) {
+			next = m.Waiting[i+1].ID
+		}
+		return prev, next
+	}
+	if len(m.Waiting) > 0 { // a run that no longer waits
+		next = m.Waiting[0].ID
+	}
+	return 0, next
 }
 
 // ApprovalDetail is one run as a reviewer sees it. Its Run.Spec holds the
@@ -24,23 +47,29 @@ type ApprovalDetail struct {
 	Recent     []task.Run       // ended runs of the agent, newest first, at most 12
 	Unenforced string           // what the runner cannot enforce, as a sentence, or ""
 	WhyNot     string           // why this person may not decide; "" when they may
+	Before     *task.Spec       // what it would have done before it was asked anew, or nil
 	Form       DecideForm       // what was typed, when a decision was refused
 }
 
 // DecideForm keeps what a reviewer typed through a refusal.
 type DecideForm struct {
-	Error          string // why it was refused
+	Error          string      // why it was refused, where no field is to blame
+	Errors         FieldErrors // what is wrong with each field
+	Tried          string      // approval or rejection
+	Late           bool        // somebody or something was faster
+	Changed        bool        // what would run is not what was looked at
 	Reason         string
 	ScopeTask      bool
 	TimeoutSeconds string
 	IdleSeconds    string
 	MaxTokens      string
 	MaxTurns       string
+	MaxCost        string
 }
 
 // limited tells whether a tighter limit was typed, which opens its disclosure.
 func (f DecideForm) limited() bool {
-	return f.TimeoutSeconds+f.IdleSeconds+f.MaxTokens+f.MaxTurns != ""
+	return f.TimeoutSeconds+f.IdleSeconds+f.MaxTokens+f.MaxTurns+f.MaxCost != ""
 }
 
 // spec returns what will run; a run without a frozen spec shows what its
@@ -57,7 +86,7 @@ func (d *ApprovalDetail) spec() task.Spec {
 
 // waits tells whether the run still waits for a decision.
 func (d *ApprovalDetail) waits() bool {
-	return d.Run.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
+	return d.Run.Held == nil && d.Run.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
 }
 
 // changed tells whether the definition that serves now differs from the one

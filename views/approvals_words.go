@@ -46,6 +46,26 @@ func orDash(s string) string { return orElse(s, "–") }
 
 func joinComma(list []string) string { return strings.Join(list, ", ") }
 
+// limitStep is how fine a limit may be.
+func limitStep(name string) string {
+	if name == "maxCostUsd" {
+		return "any"
+	}
+	return "1"
+}
+
+// limitAttrs bound a field for a tighter limit and show the present one.
+func limitAttrs(name string, limit float64) templ.Attributes {
+	a := templ.Attributes{"min": "1", "placeholder": "no limit"}
+	if name == "maxCostUsd" {
+		a["min"] = "0"
+	}
+	if limit > 0 {
+		a["max"], a["placeholder"] = number(limit), number(limit)
+	}
+	return a
+}
+
 func limitMoney(usd float64) string {
 	if usd == 0 {
 		return "none"

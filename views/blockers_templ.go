@@ -240,8 +240,8 @@ func taskLink(t *task.Task) templ.Component {
 	})
 }
 
-// blockersForm sets what must be done first. It stands outside the live part:
-// what is typed stays; was tells on which set it was made.
+// blockersForm sets what must be done first. What is typed stays through live
+// changes; was tells on which set it was made.
 func blockersForm(c Chrome, m TaskModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -264,7 +264,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if m.may(c) {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<details class=\"addres\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<details class=\"addres\" data-panel id=\"edit-blockers\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -299,7 +299,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Hidden(c, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Hidden(c, m.key("b")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

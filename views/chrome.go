@@ -22,13 +22,15 @@ type Chrome struct {
 	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
+	KeysOff   bool        // this person wants no single-key shortcuts
 	Theme     string      // "light", "dark" or "" for the browser's wish
-	Look      Look
+	Look      Appearance
 	Zone      *time.Location // in which times are told; nil means UTC
 	Flash     Flash
-	CanWrite  bool // may create and change tasks
-	CanDecide bool // may decide approvals
-	CanAdmin  bool // may change agents, people, tokens, settings
+	Held      []task.Run // decisions of this person that may still be taken back
+	CanWrite  bool       // may create and change tasks
+	CanDecide bool       // may decide approvals
+	CanAdmin  bool       // may change agents, people, tokens, settings
 	Now       task.Time
 	Gen       uint64 // changes so far; the live stream compares it with its own
 	Path      string // path and query of this page; live parts refetch it
@@ -65,12 +67,6 @@ type Flash struct {
 	Undo    *Undo    // takes the act back
 }
 
-// Undo is a form that takes an act back.
-type Undo struct {
-	Action string
-	Fields [][2]string
-}
-
 // title returns the tab's title: what waits for a person stands first.
 func (c Chrome) title(title string) string {
 	t := title + " · Taskyard"
@@ -82,6 +78,14 @@ func (c Chrome) title(title string) string {
 
 // generation is the number of changes as the page carries it.
 func generation(c Chrome) string { return strconv.FormatUint(c.Gen, 10) }
+
+// keys says whether single keys do anything, as scripts read it.
+func (c Chrome) keys() string {
+	if c.KeysOff {
+		return "off"
+	}
+	return "on"
+}
 
 // path returns the address of this page without its query.
 func (c Chrome) path() string {

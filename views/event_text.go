@@ -21,6 +21,8 @@ func changeText(e *task.Event) string {
 		return blockerText(e.Changes)
 	case task.EvSubtaskCreated:
 		return subtaskText(e.Changes)
+	case task.EvStepAdded, task.EvStepRemoved, task.EvStepMoved, task.EvStepLinked, task.EvStepUnlinked:
+		return planText(e)
 	case task.EvTaskUpdated, task.EvTaskMoved, task.EvTaskClaimed, task.EvStepUpdated, task.EvResourceAdded, task.EvResourceGone:
 	default:
 		return ""

@@ -91,13 +91,14 @@ func hostilePages() map[string]templ.Component {
 		m.Selected.WhyNot, m.Selected.Run.Permission.Decision, m.Selected.Asked.Decision = "", "", task.PermissionDenied
 	}
 	waiting := func(m *views.ApprovalsModel) {
-		m.Selected.Run.Permission, m.Selected.Asked = nil, nil
+		m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Held = nil, nil, nil
+		m.Selected.Form.Late = false
 		m.Selected.Run.Status, m.Selected.Run.Phase = task.RunPending, task.PhaseApproval
 		m.Selected.WhyNot, m.Selected.Run.Approval.Decision = "", ""
 	}
 	decided := func(word string) func(*views.ApprovalsModel) {
 		return func(m *views.ApprovalsModel) {
-			m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Approval.Decision = nil, nil, word
+			m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Approval.Decision, m.Selected.Run.Held = nil, nil, word, nil
 		}
 	}
 	list := map[string]templ.Component{
@@ -106,34 +107,38 @@ func hostilePages() map[string]templ.Component {
 		"approvals waiting":  views.ApprovalsPage(c, poisoned(waiting)),
 		"approvals not mine": views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.WhyNot = evil })),
 		"approvals approved": views.ApprovalsPage(c, poisoned(decided("approved"))),
+		"approvals held":     views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.Run.Held = &task.Held{By: evil, Reason: evil} })),
 		"approvals denied":   views.ApprovalsPage(c, poisoned(decided("denied"))),
-		"queues":             views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", views.GlyphFail })),
-		"queues list":        views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Filter.View = "list" })),
-		"tasks":              views.TasksPage(c, poisoned[views.TasksModel]()),
-		"views":              views.ViewsPage(c, poisoned[views.ViewsModel]()),
-		"bulk":               views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),
-		"runs":               views.RunsPage(c, poisoned[views.RunsModel]()),
-		"history":            views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
-		"agents":             views.AgentsPage(c, poisoned[views.AgentsModel]()),
-		"agent":              views.AgentPage(c, poisoned[views.AgentModel]()),
-		"agent editor":       views.AgentEditPage(c, poisoned[views.AgentEditModel]()),
-		"agent editor, old":  views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New = false })),
+		"queues": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) {
+			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", views.GlyphFail
+		})),
+		"queues list":       views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Filter.View = "list" })),
+		"tasks":             views.TasksPage(c, poisoned[views.TasksModel]()),
+		"views":             views.ViewsPage(c, poisoned[views.ViewsModel]()),
+		"bulk":              views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),
+		"runs":              views.RunsPage(c, poisoned[views.RunsModel]()),
+		"history":           views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
+		"agents":            views.AgentsPage(c, poisoned[views.AgentsModel]()),
+		"agent":             views.AgentPage(c, poisoned[views.AgentModel]()),
+		"agent editor":      views.AgentEditPage(c, poisoned[views.AgentEditModel]()),
+		"agent editor, old": views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New = false })),
+		"scheduler":         views.SchedulerPage(c, poisoned[views.SchedulerModel]()),
+		"inbox":             views.InboxPage(c, poisoned[views.InboxModel]()),
+		"pause":             views.PausePage(c, poisoned[views.PauseModel]()),
+		"stop":              views.StopPage(c, poisoned[views.StopModel]()),
+		"profile":           views.ProfilePage(c, poisoned[views.ProfileModel]()),
+		"people":            views.PeoplePage(c, poisoned[views.PeopleModel]()),
+		"tokens":            views.TokensPage(c, poisoned[views.TokensModel]()),
+		"about":             views.AboutPage(c, poisoned[views.AboutModel]()),
+		"line of a run":     views.RunLinePage(c, poisoned[views.RunLineModel]()),
 		"agent conflict":     views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New, m.Conflict.Gone = false, false })),
 		"connect":            views.ConnectPage(c, poisoned[views.ConnectModel]()),
 		"appearance":         views.AppearancePage(c, poisoned[views.AppearanceModel]()),
-		"scheduler":          views.SchedulerPage(c, poisoned[views.SchedulerModel]()),
-		"inbox":              views.InboxPage(c, poisoned[views.InboxModel]()),
-		"pause":              views.PausePage(c, poisoned[views.PauseModel]()),
-		"stop":               views.StopPage(c, poisoned[views.StopModel]()),
-		"profile":            views.ProfilePage(c, poisoned[views.ProfileModel]()),
-		"people":             views.PeoplePage(c, poisoned[views.PeopleModel]()),
-		"tokens":             views.TokensPage(c, poisoned[views.TokensModel]()),
-		"about":              views.AboutPage(c, poisoned[views.AboutModel]()),
 	}
 	for _, s := range task.States {
 		list["run "+s.String()] = views.RunPage(c, poisoned(func(m *views.RunModel) {
-			m.Run.Status, m.Run.Phase, m.Expired, m.RetriedBy = s.Status, s.Phase, "", 0
-			m.Messages = hostileMessages()
+			m.Run.Status, m.Run.Phase, m.Expired, m.RetriedBy, m.Run.Held = s.Status, s.Phase, "", 0, nil
+			m.Part.Lines = hostileLines()
 		}))
 	}
 	return list
@@ -145,6 +150,14 @@ func hostileMessages() []task.Message {
 		m := poisoned[task.Message]()
 		m.ID, m.Type = task.ID(100+i), typ
 		list = append(list, m)
+	}
+	return list
+}
+
+func hostileLines() []task.TranscriptLine {
+	var list []task.TranscriptLine
+	for i, m := range hostileMessages() {
+		list = append(list, task.TranscriptLine{Message: m, Size: 7 + i*task.TranscriptCut})
 	}
 	return list
 }
@@ -206,7 +219,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		})
 	}
 	t.Run("a live piece of a transcript lets nothing through", func(t *testing.T) {
-		for _, n := range elements(t, "<ol>"+render(t, views.TranscriptItems(hostileMessages()))+"</ol>") {
+		for _, n := range elements(t, "<ol>"+render(t, views.TranscriptItems(views.Look{Query: "src"}, hostileLines()))+"</ol>") {
 			if p := forbidden(n); p != "" {
 				t.Errorf("<%s> has %s", n.Data, p)
 			}

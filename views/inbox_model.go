@@ -1,36 +1,107 @@
 package views
 
-import "taskyard/task"
+import (
+	"strconv"
+	"unicode/utf8"
 
-// InboxModel is the first page: what waits for a person.
+	"taskyard/task"
+)
+
+// InboxModel is the first page: what waits for a person, and what goes on.
 type InboxModel struct {
-	Inbox    task.Inbox
-	InFlight int // runs that run now
+	Inbox   task.Inbox
+	Query   InboxQuery
+	Next    task.ID // of a list of one kind: where the next page begins, 0 at the end
+	Snoozed []task.Snooze
+	Running []*task.Run
+	Recent  []*task.Task
+	Numbers InboxNumbers
 }
+
+// InboxQuery narrows the inbox to one kind, and pages it.
+type InboxQuery struct {
+	Only  task.InboxKind // "" for all
+	After task.ID
+}
+
+// InboxRows is how many entries of a kind a page shows: pages stay small
+// although each may hold a long text.
+const InboxRows = 20
 
 // Inbox is the first page.
 func (urls) Inbox() string { return "/" }
 
-// NoticeAct is where a form posts an act on a notice: acknowledge.
+// InboxOf is the list of one kind of what waits.
+func (urls) InboxOf(q InboxQuery) string {
+	return query("/", "only", string(q.Only), "after", idOrNone(q.After))
+}
+
+// NoticeAct is where a form posts an act on a notice: acknowledge, restore.
 func (urls) NoticeAct(message task.ID, act string) string {
 	return "/inbox/notices/" + message.String() + "/" + act
 }
 
-// maxInboxText is how many characters of a question or notice the inbox
-// shows; the task's page has all of it.
-const maxInboxText = 1500
+// Snooze and Wake are where forms post to put something off, or show it again.
+func (urls) Snooze() string { return "/inbox/snooze" }
+
+// Wake is where a form posts to show again what was snoozed.
+func (urls) Wake() string { return "/inbox/wake" }
+
+// inboxTitles head the sections, in the order of the page.
+var inboxTitles = map[task.InboxKind]string{
+	task.WaitQuestion: "Questions", task.WaitPermission: "Permissions", task.WaitApproval: "Approvals",
+	task.WaitStuck: "Failed, needs attention", task.WaitLost: "Blocked by a canceled task", task.WaitNotice: "Notices",
+}
+
+// snoozeNouns name one thing of each kind.
+var snoozeNouns = map[task.InboxKind]string{
+	task.WaitQuestion: "Question", task.WaitPermission: "Permission", task.WaitApproval: "Approval",
+	task.WaitStuck: "Failure", task.WaitLost: "Blocked", task.WaitNotice: "Notice",
+}
+
+// SnoozeChoices are the moments that a menu offers, and their labels.
+var SnoozeChoices = [][2]string{{"hour", "For an hour"}, {"tomorrow", "Until tomorrow, 9:00"}, {"week", "Until next Monday, 9:00"}}
+
+// shows tells whether the page shows a kind.
+func (m *InboxModel) shows(k task.InboxKind) bool { return m.Query.Only == "" || m.Query.Only == k }
+
+// also are the parts that change with what waits.
+func (m *InboxModel) also() []string {
+	if m.Query.Only != "" {
+		return nil
+	}
+	return []string{"tiles"}
+}
+
+// waiting is how many of the kinds that the page shows wait.
+func (m *InboxModel) waiting() int {
+	if m.Query.Only != "" {
+		return *m.Inbox.Totals.Of(m.Query.Only)
+	}
+	return m.Inbox.Totals.All()
+}
+
+// maxInboxText is how many bytes of a question or notice the inbox shows; the
+// task's page has all of it.
+const maxInboxText = 1200
 
 // inboxText returns what is shown of a text and whether that is all of it.
 func inboxText(s string) (string, bool) {
-	if r := []rune(s); len(r) > maxInboxText {
-		return string(r[:maxInboxText]) + "…", false
+	if len(s) <= maxInboxText {
+		return s, true
 	}
-	return s, true
+	end := maxInboxText
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…", false
 }
 
 // emptyWords tell why the inbox is empty, what to do next, and where.
 func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
 	switch {
+	case m.Query.Only != "":
+		return "Everything of this kind is dealt with, or snoozed.", "Show the whole inbox", URL.Inbox()
 	case len(c.Agents) == 0:
 		return "There is no agent yet that could ask you something. An agent is a markdown file in the agents folder.", "Go to Agents", URL.Agents()
 	case c.Nav.Open == 0 && c.CanWrite:
@@ -38,7 +109,39 @@ func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
 	case c.Nav.Open == 0:
 		return "No task is open, so nobody works and nobody asks.", "Look at the history", URL.History(HistoryQuery{})
 	}
-	why = Count(c.Nav.Open, "task is open", "tasks are open") + ", " + Count(m.InFlight, "run is running", "runs are running") +
+	why = Count(c.Nav.Open, "task is open", "tasks are open") + ", " + Count(len(m.Running), "run is running", "runs are running") +
 		". Questions, approvals, failures and notices come here as soon as there are any."
+	if n := len(m.Snoozed); n > 0 {
+		why += " " + Count(n, "thing that you snoozed comes", "things that you snoozed come") + " back by itself."
+	}
 	return why, "Look at the queues", URL.Queues(QueueFilter{})
+}
+
+// shownRunning bounds the list of running runs; the page of runs has them all.
+const shownRunning = 10
+
+func (m *InboxModel) running() []*task.Run { return m.Running[:min(len(m.Running), shownRunning)] }
+
+// snoozeHref is where what was snoozed is found meanwhile.
+func snoozeHref(z *task.Snooze) string {
+	if z.Kind == task.WaitApproval || z.Kind == task.WaitPermission {
+		return URL.Approval(z.Ref)
+	}
+	return URL.Task(z.TaskID)
+}
+
+// rowID is the id of an entry on the page.
+func rowID(k task.InboxKind, ref task.ID) string { return string(k) + "-" + ref.String() }
+
+// zoned is a moment as the person's clock shows it: "Tue 09:00".
+func (m *InboxModel) zoned(t task.Time) string {
+	return t.Std().In(m.Numbers.zone()).Format("Mon 15:04")
+}
+
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

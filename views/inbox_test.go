@@ -25,7 +25,7 @@ func sampleInbox() InboxModel {
 func TestTheInboxPutsQuestionsFirst(t *testing.T) {
 	page := htmlOf(t, InboxPage(sampleChrome("/"), sampleInbox()))
 	at := -1
-	for _, h := range []string{"Questions", "Approvals", "Failed", "Blocked by a canceled task", "Notices"} {
+	for _, h := range []string{"Questions", "Approvals", "Failed, needs attention", "Blocked by a canceled task", "Notices"} {
 		next := strings.Index(page, `">`+h+` <span class="mu">`)
 		if next <= at {
 			t.Errorf("%s stands at %d, what comes before it at %d", h, next, at)
@@ -38,8 +38,8 @@ func TestTheInboxPutsQuestionsFirst(t *testing.T) {
 		}
 	})
 	t.Run("what is not shown is counted", func(t *testing.T) {
-		if !strings.Contains(page, "29 more come up") {
-			t.Error("the rest of the notices is not told")
+		if !strings.Contains(page, `href="/?only=notice">Show all 30`) {
+			t.Error("there is no way to the rest of the notices")
 		}
 	})
 	t.Run("the tab says how much waits", func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAnEmptyInboxSaysWhy(t *testing.T) {
 	c := sampleChrome("/")
 	says := func(c Chrome, words ...string) {
 		t.Helper()
-		page := htmlOf(t, InboxPage(c, InboxModel{InFlight: 1}))
+		page := htmlOf(t, InboxPage(c, InboxModel{Running: []*task.Run{{ID: 9, Agent: "coder", Status: task.RunRunning}}}))
 		for _, w := range append(words, "Nothing waits for you") {
 			if !strings.Contains(page, w) {
 				t.Errorf("%q is missing", w)

@@ -9,21 +9,19 @@ import (
 	"taskyard/task"
 )
 
-// Look is how a person wants the pages of this browser. The zero Look is as
-// the browser and the system have it.
-type Look struct {
+// Appearance is how a person wants their pages. The zero one is as the browser and
+// the system have it.
+type Appearance struct {
 	Density string // "cozy" for more room, or ""
-	Keys    string // "off": single keys do nothing
 	Motion  string // "less": nothing moves, whatever the system says
 	Zone    string // the time zone that was chosen, "" for the browser's
-	Browser string // the time zone that the browser told, or ""
 }
 
 // rootAttrs are the attributes of the document by which style sheet and
 // scripts follow the person's wishes.
 func rootAttrs(c Chrome) templ.Attributes {
 	a := templ.Attributes{}
-	for name, v := range map[string]string{"data-density": c.Look.Density, "data-keys": c.Look.Keys, "data-motion": c.Look.Motion} {
+	for name, v := range map[string]string{"data-density": c.Look.Density, "data-motion": c.Look.Motion} {
 		if v != "" {
 			a[name] = v
 		}

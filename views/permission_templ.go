@@ -33,7 +33,7 @@ func permissionBody(c Chrome, d *ApprovalDetail) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		p := d.permission()
-		templ_7745c5c3_Err = FormProblem(d.Form.Error).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = decideProblem(c, d).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

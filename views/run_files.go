@@ -115,7 +115,9 @@ func writeDiffLine(w io.Writer, line string) error {
 }
 
 // oneLine shows the ends of lines in a name.
-func oneLine(s string) string { return strings.NewReplacer("\n", "‹U+000A›", "\t", "‹U+0009›").Replace(s) }
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", "‹U+000A›", "\t", "‹U+0009›").Replace(s)
+}
 
 // visibleName is a name in an attribute, with what would hide in it named.
 func visibleName(s string) string {

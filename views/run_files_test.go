@@ -46,7 +46,8 @@ func TestChangedFilesOfARun(t *testing.T) {
 		{
 			"a branch is told with the commands that take it over, quoted for a shell",
 			&task.Work{Total: 1, Branch: "taskyard/run-7", Repository: "/srv/it's here", Files: []task.FileChange{file("a", "+x\n")}},
-			[]string{"taskyard/run-7", `git -C &#39;/srv/it&#39;\&#39;&#39;s here&#39; merge taskyard/run-7`}, nil,
+			[]string{"taskyard/run-7", `git -C &#39;/srv/it&#39;\&#39;&#39;s here&#39; merge taskyard/run-7`},
+			nil,
 		},
 		{"files that are not named are counted", &task.Work{Total: 5, Files: []task.FileChange{file("a", "")}}, []string{"4 more files are not named"}, nil},
 		{"long diffs are cut", &task.Work{Total: 1, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1500))}}, []string{"500 more lines stand in the diff as text"}, nil},

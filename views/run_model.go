@@ -1,6 +1,7 @@
 package views
 
 import (
+	"strconv"
 	"time"
 
 	"taskyard/task"
@@ -10,21 +11,50 @@ import (
 type RunModel struct {
 	Run       task.Run
 	Agent     *task.Agent // the definition that serves now, or nil
-	Work      *task.Work  // what it changed, with lines; nil when nobody looked
-	Messages  []task.Message
-	Later     bool       // the transcript is long and its end is not in Messages
+	Part      task.TranscriptPart
+	Query     task.TranscriptQuery // what of the transcript is asked for
+	Attempts  RunAttempts
+	Work      *task.Work // what it changed, with lines; nil when nobody looked
 	RetriedBy task.ID    // a later run that retries this one, or 0
 	Children  []task.Run // runs of subtasks that this run delegated
 	Expired   string     // why the transcript is gone, or ""
 }
 
+// RunAttempts are the runs of the same task around one, and the one that it is
+// compared with: the run that it tries again, else the one before.
+type RunAttempts struct {
+	Prev, Next     task.ID
+	Last           *task.Run // or nil
+	LastText, Text string    // definitions of Last and of this run, as they were
+}
+
 // lastID returns the id after which the stream goes on.
 func (m *RunModel) lastID() task.ID {
-	if n := len(m.Messages); n > 0 {
-		return m.Messages[n-1].ID
+	if n := len(m.Part.Lines); n > 0 {
+		return m.Part.Lines[n-1].ID
 	}
 	return 0
 }
+
+// firstID returns the id before which earlier lines stand.
+func (m *RunModel) firstID() task.ID {
+	if len(m.Part.Lines) > 0 {
+		return m.Part.Lines[0].ID
+	}
+	return 0
+}
+
+// look is how the transcript is looked at.
+func (m *RunModel) look() Look {
+	l := Look{Query: m.Query.Text, At: m.Query.At}
+	if m.Part.HitID != 0 {
+		l.At = m.Part.HitID
+	}
+	return l
+}
+
+// narrowed tells whether not all of the transcript is asked for.
+func (m *RunModel) narrowed() bool { return m.Query.Kind != "" || m.Query.Text != "" }
 
 // open tells whether the run has not ended.
 func (m *RunModel) open() bool { return !m.Run.Status.Final() }
@@ -40,7 +70,7 @@ type limitBar struct {
 }
 
 // limitBars compares usage with limits, those that are set alone.
-func limitBars(r *task.Run, now task.Time) []limitBar {
+func limitBars(r *task.Run, turns int, now task.Time) []limitBar {
 	var list []limitBar
 	add := func(name, used, full string, v, f float64) {
 		if f > 0 {
@@ -52,6 +82,7 @@ func limitBars(r *task.Run, now task.Time) []limitBar {
 	add("Time", Dur(took), limitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
 	add("Tokens", tokensOf(r.Usage), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
 	add("Cost", costOf(r.Usage), money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
+	add("Turns", strconv.Itoa(turns), strconv.Itoa(r.Limits.MaxTurns), float64(turns), float64(r.Limits.MaxTurns))
 	return list
 }
 
@@ -78,6 +109,9 @@ func causeWords(c task.Cause) string {
 func runPill(r *task.Run, now task.Time) (class, words string) {
 	switch r.Status {
 	case task.RunPending:
+		if h := r.Held; h != nil {
+			return "", capital(decisionWord(h.Decision)) + " just now"
+		}
 		if r.Phase == task.PhaseApproval {
 			return "warn", "Waits for approval"
 		}
@@ -139,34 +173,4 @@ func cancelWords(p task.Phase) string {
 		return ": server stopped"
 	}
 	return ""
-}
-
-// entry is one item of a transcript: a message, or a tool call with the
-// result that follows it.
-type entry struct {
-	Msg    task.Message
-	Result *task.Message
-}
-
-// entriesOf joins each tool call with a result that directly follows it. A
-// result that comes alone (in a live stream) stays an entry of its own.
-func entriesOf(msgs []task.Message) []entry {
-	list := make([]entry, 0, len(msgs))
-	for i := 0; i < len(msgs); i++ {
-		e := entry{Msg: msgs[i]}
-		if msgs[i].Type == "tool_call" && i+1 < len(msgs) && msgs[i+1].Type == "tool_result" {
-			e.Result = &msgs[i+1]
-			i++
-		}
-		list = append(list, e)
-	}
-	return list
-}
-
-// lastID returns the id of the entry's last message.
-func (e entry) lastID() task.ID {
-	if e.Result != nil {
-		return e.Result.ID
-	}
-	return e.Msg.ID
 }

@@ -139,9 +139,9 @@ func sampleTaskModel() TaskModel {
 	}
 	return TaskModel{
 		Task: t, Subtasks: map[task.ID]*task.Task{149: done, 151: waits}, Activity: Stream(messages, events, runs), Question: question, Runs: runs,
-		Family: []FamilyItem{{parent, 0}, {t, 1}, {done, 2}, {waits, 2}}, Why: []task.Reason{{Code: task.WhyRunning, Message: "Run 33 is working.", Run: 33}, {Code: task.WhyBlocked, Message: "It is blocked by #151, which must be done first.", Task: 151}},
+		Family: FamilyTree{Ancestors: []*task.Task{parent}, Self: t, Siblings: []*task.Task{sampleTask(140, "Idempotency keys", "coder", 3, nil)}, SiblingCount: 1, Subtasks: []*task.Task{done, waits}, Open: 1, Done: 1}, Why: []task.Reason{{Code: task.WhyRunning, Message: "Run 33 is working.", Run: 33}, {Code: task.WhyBlocked, Message: "It is blocked by #151, which must be done first.", Task: 151}},
 		Blockers: []*task.Task{done, waits}, Blocks: []*task.Task{parent},
-		Usage: task.Usage{TokensIn: 100000, TokensOut: 21000, CostUSD: 0.58}, Prev: 141, Next: 147, Place: "2 of 6",
+		Usage: task.Usage{TokensIn: 100000, TokensOut: 21000, CostUSD: 0.58}, FamilyUsage: task.Usage{TokensIn: 300000, CostUSD: 1.2, Estimated: true}, Agents: sampleAgents, Key: "KEY", Prev: 141, Next: 147, Place: "2 of 6",
 	}
 }
 
@@ -193,7 +193,7 @@ func samplePages() []samplePage {
 		{"bulk-label", BulkPage(at("/tasks/bulk"), BulkModel{Act: "label", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
 		{"bulk-cancel", BulkPage(at("/tasks/bulk"), BulkModel{Act: "cancel", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Below: 2, Back: "/tasks"})},
 		{"bulk-complete", BulkPage(at("/tasks/bulk"), BulkModel{Act: "complete", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
-		{"cancel", CancelPage(at("/tasks/142/cancel"), CancelModel{Task: m.Task, Subtasks: []*task.Task{m.Subtasks[151], m.Subtasks[149]}, OpenRuns: 1})},
+		{"cancel", CancelPage(at("/tasks/142/cancel"), CancelModel{Task: m.Task, Subtasks: []*task.Task{m.Subtasks[151], m.Subtasks[149]}, Count: 2, OpenRuns: 1})},
 		{"edit", EditPage(at("/tasks/142/edit"), edit)},
 		{"step", StepPage(at("/tasks/142/steps/3/edit"), StepModel{Task: m.Task, Index: 3, Title: m.Task.Steps[3].Title, Agents: sampleAgents, Sub: SubtaskEntry{Title: m.Task.Steps[3].Title}})},
 		{"step-linked", StepPage(at("/tasks/142/steps/0/edit"), StepModel{Task: m.Task, Title: "Pick"})},

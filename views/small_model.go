@@ -39,7 +39,8 @@ type MoveModel struct {
 // CancelModel is the page that asks before a task is canceled.
 type CancelModel struct {
 	Task     *task.Task
-	Subtasks []*task.Task // not archived, at any depth: they go with it
+	Subtasks []*task.Task // not archived, at any depth: they go with it; the first of them
+	Count    int          // how many they are
 	OpenRuns int          // runs that would be stopped
 	Errors   FieldErrors
 }
@@ -55,6 +56,7 @@ type EditModel struct {
 	Version     int64  // that the person read
 	Agents      []AgentOption
 	Changed     string // who changed what meanwhile, after a stale version; or ""
+	Preview     bool   // the description is to be seen as it will be
 	Errors      FieldErrors
 }
 
@@ -79,9 +81,17 @@ type NewTaskModel struct {
 	Draft       bool
 	Follow      task.ID // the archived task that it follows, or 0
 	FollowTitle string
+	Take        []TakeAlong // links of the task that it follows
+	Preview     bool        // the description is to be seen as it will be
 	Agents      []AgentOption
 	Key         string // idempotency key; the same again after an error
 	Errors      FieldErrors
+}
+
+// TakeAlong is a link of an archived task that a follow-up may get too.
+type TakeAlong struct {
+	Resource task.Resource
+	On       bool
 }
 
 // StepModel is the page that edits one step, or delegates it.

@@ -2,6 +2,7 @@ package views
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,38 +12,52 @@ import (
 
 // TaskModel is one task's page.
 type TaskModel struct {
-	Task     *task.Task
-	Family   []FamilyItem           // ancestors, the task, its subtasks: in the order shown
-	Subtasks map[task.ID]*task.Task // by id, for the chips of steps
-	Activity []ActivityItem         // oldest first
-	Older    int                    // entries that are left out before the first
-	Question *task.Message          // the open question, or nil
-	Runs     []*task.Run            // newest first
-	Why      []task.Reason          // why it is or is not running
-	Blockers []*task.Task           // must be done first, those done by now too
-	Blocks   []*task.Task           // wait for it, or did
-	Usage    task.Usage             // of all runs together
-	Notice   string                 // what went wrong with the last act: stale, refused
-	Prev     task.ID                // neighbours in the owner's queue, or 0
-	Next     task.ID
-	Place    string // "2 of 6", or ""
-	Entries  TaskEntries
+	Task        *task.Task
+	Family      FamilyTree
+	Subtasks    map[task.ID]*task.Task // by id, for the chips of steps
+	Loose       []*task.Task           // subtasks that no step is linked to
+	View        TaskView
+	Activity    []ActivityItem // oldest first
+	Counts      ActivityCounts
+	Earlier     string        // mark of the entries before the first one, or ""
+	LivePath    string        // where the live parts are found; "" is the page's own address
+	Question    *task.Message // the open question, or nil
+	Runs        []*task.Run   // newest first
+	Why         []task.Reason // why it is or is not running
+	Blockers    []*task.Task  // must be done first, those done by now too
+	Blocks      []*task.Task  // wait for it, or did
+	Usage       task.Usage    // of all its runs together
+	FamilyUsage task.Usage    // with those of everything below it
+	Notice      string        // what went wrong with the last act: stale, refused
+	Undo        *PlanUndo     // the last change of the plan, while it can be taken back
+	Prev, Next  task.ID       // neighbours in the owner's queue, or 0
+	Place       string        // "2 of 6", or ""
+	Agents      []AgentOption // whom it may be handed to
+	Transcript  *RunModel     // of the newest run, for its tab
+	Below       []*task.Task  // a page of all subtasks, for their tab
+	BelowNext   task.ID       // where the next page begins, or 0
+	Key         string        // begins the idempotency keys of this page's forms
+	Entries     TaskEntries
 }
+
+// ActivityCounts are the lengths of a task's stream; 1,000 stands for more.
+type ActivityCounts struct{ Messages, Changes, Runs int }
 
 // TaskEntries are what a person typed into the forms of the task page, shown
 // again with what is wrong with it. Errors are by the names of the fields:
-// content (comment), reply, step, value, label, taskIds.
+// content (comment), reply, step, value, label, taskIds; of a field that is
+// edited: its name; of a step: step-title, step-details.
 type TaskEntries struct {
 	Comment, Reply, Step string
 	Resource             task.Resource
 	BlockedBy            *string // the set of blockers; nil: nothing was typed
+	Field, Value         string  // a field that is edited, and its text
+	Preview              bool    // the description is to be seen as it will be
+	StepAt               int     // the step that is edited, from 1; 0: none
+	StepTitle            string
+	StepDetails          string
+	ResourceAt           int // the resource that is edited, from 1; 0: none
 	Errors               FieldErrors
-}
-
-// FamilyItem is one line of the family tree.
-type FamilyItem struct {
-	Task  *task.Task
-	Depth int // 0 for the oldest ancestor
 }
 
 // ActivityItem is one entry of a task's stream: exactly one of its pointers is set.
@@ -85,7 +100,43 @@ func Stream(messages []*task.Message, events []*task.Event, runs []*task.Run) []
 func taskTopic(id task.ID) string { return "task:" + id.String() }
 
 // taskParts are the parts of the task page that one answer renews.
-var taskParts = []string{"task-bar", "feed", "reply", "task-side"}
+var taskParts = []string{"task-bar", "task-tabs", "feed", "reply", "task-side"}
+
+// Told are the kinds of events that the stream leaves out, since a message or
+// a run tells them.
+func Told() []string { return slices.Sorted(maps.Keys(told)) }
+
+// key is the idempotency key of one form of this page.
+func (m TaskModel) key(form string) string {
+	if m.Key == "" {
+		return ""
+	}
+	return m.Key + "-" + form
+}
+
+// edits tells whether a field's form was sent and is to be seen again.
+func (m TaskModel) edits(field string) bool { return m.Entries.Field == field }
+
+// entry is what stands in a field's form: what was typed, else the present text.
+func (m TaskModel) entry(field, now string) string {
+	if m.edits(field) {
+		return m.Entries.Value
+	}
+	return now
+}
+
+// total is the length of the whole stream, as people read it.
+func (n ActivityCounts) total() string {
+	return counted(n.Messages + n.Changes + n.Runs)
+}
+
+// counted writes a count that ends at 1,000.
+func counted(n int) string {
+	if n >= 1000 {
+		return "999+"
+	}
+	return strconv.Itoa(n)
+}
 
 func (m TaskModel) openRun() *task.Run {
 	for _, r := range m.Runs {
@@ -171,24 +222,78 @@ func resourceName(r task.Resource) string {
 	return r.Value
 }
 
-// edgeWidth, edgeBox and edgePath draw the edge of a line of the family tree; depth is at least 1.
-func edgeWidth(depth int) string { return strconv.Itoa(14 * depth) }
-
-func edgeBox(depth int) string { return "0 0 " + edgeWidth(depth) + " 16" }
-
-func edgePath(depth int) string {
-	return "M" + strconv.Itoa(14*depth-7) + " -9V6a2 2 0 0 0 2 2h4"
-}
-
 // tickOOB names the parts that the answer to a ticked step renews besides the
 // task itself.
 func tickOOB() string {
 	return "#nav:morph,#" + strings.Join(taskParts, ":morph,#") + ":morph"
 }
 
-func stepEditLabel(i int, s task.Step) string {
-	if s.TaskID != 0 {
-		return "Edit step " + strconv.Itoa(i+1)
+// stepSeen is the mark of a step's title, as the page shows it.
+func stepSeen(s task.Step) string { return task.Mark(s.Title) }
+
+// ActivityMark writes a place in the stream as an address holds it.
+func ActivityMark(m task.StreamMark) string {
+	return m.Message.String() + "." + m.Event.String() + "." + m.Run.String()
+}
+
+// livePath is the address at which the live parts renew themselves.
+func (m TaskModel) livePath(c Chrome) Chrome {
+	if m.LivePath != "" {
+		c.Path = m.LivePath
 	}
-	return "Edit or delegate step " + strconv.Itoa(i+1)
+	return c
+}
+
+// feedID is the id of the list of entries; only the newest ones are live.
+func (m TaskModel) feedID() string {
+	if m.View.Before != "" {
+		return "feed-" + strings.ReplaceAll(m.View.Before, ".", "-")
+	}
+	return "feed"
+}
+
+func besideKey(rel string) string {
+	if rel == "prev" {
+		return " ([)"
+	}
+	return " (])"
+}
+
+// stepEntry is what stands in the form of a step: what was typed and what is
+// wrong with it, else the step as it is.
+func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad FieldErrors) {
+	if m.Entries.StepAt == i+1 {
+		return m.Entries.StepTitle, m.Entries.StepDetails, m.Entries.Errors
+	}
+	return s.Title, s.Details, nil
+}
+
+// resourceEntry is what stands in the form of a resource: what was typed and
+// what is wrong with it, else the resource as it is.
+func (m TaskModel) resourceEntry(i int, r task.Resource) (task.Resource, FieldErrors) {
+	if m.Entries.ResourceAt == i+1 {
+		return m.Entries.Resource, m.Entries.Errors
+	}
+	return r, nil
+}
+
+// shows are the filters of the stream.
+var shows = [][2]string{{"", "All"}, {"comments", "Comments"}, {"changes", "Changes"}, {"runs", "Runs"}}
+
+func nothingShown(show string) string {
+	switch show {
+	case "comments":
+		return "Nobody has said anything yet. A comment wakes the agent."
+	case "runs":
+		return "No run yet."
+	}
+	return "Nothing here."
+}
+
+// costText writes what something cost, "–" for nothing.
+func costText(u task.Usage) string {
+	if u.CostUSD == 0 {
+		return "–"
+	}
+	return approx(u.Estimated, money(u.CostUSD))
 }

@@ -10,6 +10,7 @@ const (
 	TopicAgents    = "agents queues" // a definition, or a queue's load, changed
 	TopicScheduler = "scheduler"     // a tick, a job, a run in flight or queued, a pause
 	TopicInbox     = "inbox"         // what waits for a person
+	TopicNow       = "runs queues"   // what runs, and what was done
 	TopicFrame     = "yard inbox"    // what every page shows of the whole
 )
 

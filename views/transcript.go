@@ -34,16 +34,18 @@ func promptLabel(m task.Message) string {
 
 // failed tells whether a tool call was refused or went wrong.
 func (e entry) failed() bool {
-	return readToolCall(e.Msg).Bad || e.Result != nil && readToolCall(*e.Result).Bad
+	return readToolCall(e.Msg.Message).Bad || e.Result != nil && readToolCall(e.Result.Message).Bad
 }
 
 // note says how a tool call stands: what came back, or that it is awaited.
 func (e entry) note() string {
 	switch {
-	case e.Result == nil:
+	case e.Result == nil && e.Msg.Type == "tool_call":
 		return ""
 	case e.failed():
 		return "failed"
+	case e.Result == nil:
+		return sizeWords(e.Msg.Content)
 	}
 	return sizeWords(e.Result.Content)
 }

@@ -75,21 +75,23 @@ func TestStripOfRuns(t *testing.T) {
 }
 
 func TestTranscriptEntries(t *testing.T) {
-	msg := func(id task.ID, typ string) task.Message { return task.Message{ID: id, Type: typ} }
+	msg := func(id task.ID, typ string) task.TranscriptLine {
+		return task.TranscriptLine{Message: task.Message{ID: id, Type: typ}}
+	}
 	t.Run("a result joins the call right before it", func(t *testing.T) {
-		list := entriesOf([]task.Message{msg(1, "text"), msg(2, "tool_call"), msg(3, "tool_result"), msg(4, "tool_call")})
+		list := entriesOf([]task.TranscriptLine{msg(1, "text"), msg(2, "tool_call"), msg(3, "tool_result"), msg(4, "tool_call")})
 		if len(list) != 3 || list[1].Result == nil || list[1].lastID() != 3 || list[2].Result != nil || list[2].lastID() != 4 {
 			t.Errorf("entries %+v", list)
 		}
 	})
 	t.Run("a result that comes alone stands alone", func(t *testing.T) {
-		if list := entriesOf([]task.Message{msg(3, "tool_result")}); len(list) != 1 || list[0].Msg.ID != 3 {
+		if list := entriesOf([]task.TranscriptLine{msg(3, "tool_result")}); len(list) != 1 || list[0].Msg.ID != 3 {
 			t.Errorf("entries %+v", list)
 		}
 	})
 	t.Run("each item knows the last message that it shows", func(t *testing.T) {
 		var b strings.Builder
-		if err := TranscriptItems([]task.Message{msg(2, "tool_call"), msg(3, "tool_result")}).Render(t.Context(), &b); err != nil {
+		if err := TranscriptItems(Look{}, []task.TranscriptLine{msg(2, "tool_call"), msg(3, "tool_result")}).Render(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{`<li id="m2"`, `data-last="3"`, `<div id="m3">`} {
@@ -155,8 +157,9 @@ func TestHistoryByDay(t *testing.T) {
 func TestLimitBarsShowWhatIsLimited(t *testing.T) {
 	at := task.Time(1_795_185_082_000)
 	r := task.Run{StartedAt: at.Add(-5 * time.Minute), EndedAt: at, Usage: task.Usage{TokensIn: 900, TokensOut: 300}, Limits: task.Limits{TimeoutSeconds: 900, MaxTokens: 1000}}
-	bars := limitBars(&r, at)
-	if len(bars) != 2 || bars[0].Hot || !bars[1].Hot || bars[1].Value != bars[1].Full || bars[1].Used != "1.2k" {
+	r.Limits.MaxTurns, r.Usage.Estimated = 8, true
+	bars := limitBars(&r, 7, at)
+	if len(bars) != 3 || bars[0].Hot || !bars[1].Hot || bars[1].Value != bars[1].Full || bars[1].Used != "≈ 1.2k" || bars[2].Name != "Turns" || bars[2].Used != "7" || !bars[2].Hot {
 		t.Errorf("bars %+v", bars)
 	}
 }

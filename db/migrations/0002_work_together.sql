@@ -146,6 +146,66 @@ CREATE TABLE saved_views (
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX saved_views_name ON saved_views (user_id, name COLLATE NOCASE);
+-- What people chose for themselves; what is not here is as it comes.
+CREATE TABLE preferences (
+  user_id INTEGER NOT NULL REFERENCES users (id),
+  name    TEXT NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 40),
+  value   TEXT NOT NULL CHECK (octet_length(value) BETWEEN 1 AND 200),
+  PRIMARY KEY (user_id, name)
+) STRICT, WITHOUT ROWID;
+-- What a person does not want to see in their inbox until a moment. ref is the
+-- question's or the notice's message, the run, or the task; mark tells one
+-- cause from the next: the permission, the failed run, the blockers lost.
+CREATE TABLE snoozes (
+  user_id INTEGER NOT NULL,
+  kind    TEXT NOT NULL CHECK (kind IN ('question', 'approval', 'permission', 'stuck', 'lost', 'notice')),
+  ref     INTEGER NOT NULL,
+  mark    INTEGER NOT NULL,
+  task_id INTEGER NOT NULL REFERENCES tasks (id),
+  until   INTEGER NOT NULL,
+  PRIMARY KEY (user_id, kind, ref)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX snoozes_until ON snoozes (until);
+
+-- What is to be told outside, until it was. text is one line.
+CREATE TABLE outbox (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  target     TEXT NOT NULL,
+  kind       TEXT NOT NULL CHECK (kind IN ('question', 'approval', 'failure', 'blocked', 'notice')),
+  task_id    INTEGER NOT NULL REFERENCES tasks (id),
+  run_id     INTEGER NOT NULL DEFAULT 0,
+  text       TEXT NOT NULL CHECK (octet_length(text) BETWEEN 1 AND 4096),
+  created_at INTEGER NOT NULL,
+  tries      INTEGER NOT NULL DEFAULT 0,
+  not_before INTEGER NOT NULL
+) STRICT;
+CREATE INDEX outbox_due ON outbox (target, not_before, id);
+
+-- What happened in an hour (its start, UTC), counted as it happens: tasks of
+-- an owner that were created, done or canceled, what came to wait for a person
+-- (asked), and runs of an agent that ended. Runs alone have a model and sums.
+CREATE TABLE stats_hours (
+  hour       INTEGER NOT NULL,
+  agent      TEXT NOT NULL,
+  model      TEXT NOT NULL,
+  what       TEXT NOT NULL CHECK (what IN ('created', 'done', 'canceled', 'asked', 'run.completed', 'run.failed', 'run.canceled')),
+  n          INTEGER NOT NULL,
+  millis     INTEGER NOT NULL DEFAULT 0,
+  tokens_in  INTEGER NOT NULL DEFAULT 0,
+  tokens_out INTEGER NOT NULL DEFAULT 0,
+  cost_usd   REAL NOT NULL DEFAULT 0,
+  estimated  INTEGER NOT NULL DEFAULT 0, -- 1: tokens or cost are, in part
+  PRIMARY KEY (hour, agent, model, what)
+) STRICT, WITHOUT ROWID;
+INSERT INTO stats_hours
+SELECT ended_at / 3600000 * 3600000 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
+ sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)),
+ max(coalesce(json_extract(usage, '$.estimated'), 0))
+FROM runs WHERE ended_at IS NOT NULL GROUP BY h, agent, model, status;
+INSERT INTO stats_hours (hour, agent, model, what, n)
+SELECT created_at / 3600000 * 3600000 AS h, owner, '', 'created', count(*) FROM tasks GROUP BY h, owner
+UNION ALL SELECT archived_at / 3600000 * 3600000 AS h, owner, '', status, count(*) FROM tasks WHERE archived_at IS NOT NULL GROUP BY h, owner, status;
+DROP TABLE run_hours;
 
 -- What runs left in their workspaces, as their supervisor saw it. Of the files
 -- the first thousand are named; their lines are dropped with the transcript.
@@ -169,3 +229,58 @@ CREATE TABLE run_files (
   PRIMARY KEY (run_id, n)
 ) STRICT;
 CREATE INDEX run_files_lines ON run_files (run_id) WHERE diff <> '';
+
+-- A decision on a waiting run that may still be taken back, as JSON, and when
+-- it takes effect.
+ALTER TABLE runs ADD COLUMN held TEXT;
+ALTER TABLE runs ADD COLUMN held_until INTEGER;
+CREATE INDEX runs_held ON runs (held_until) WHERE status = 'pending' AND phase = 'approval' AND held_until IS NOT NULL;
+
+-- What a run would have done, each time that it was asked anew because that
+-- changed: reviewers see the difference.
+CREATE TABLE run_specs (
+  run_id  INTEGER NOT NULL REFERENCES runs (id),
+  version TEXT NOT NULL,
+  spec    TEXT NOT NULL,
+  at      INTEGER NOT NULL,
+  UNIQUE (run_id, version)
+) STRICT;
+CREATE INDEX run_specs_run ON run_specs (run_id, at);
+-- The lists of history are read from their indexes, whatever they are narrowed
+-- by: the rows themselves are looked up for what is shown alone.
+DROP INDEX tasks_history;
+CREATE INDEX tasks_history ON tasks (archived_at DESC, id DESC, status, created_by) WHERE archived_at IS NOT NULL;
+DROP INDEX tasks_owner_history;
+CREATE INDEX tasks_owner_history ON tasks (owner, archived_at DESC, id DESC, status, created_by) WHERE archived_at IS NOT NULL;
+DROP INDEX runs_ended;
+CREATE INDEX runs_ended ON runs (ended_at, status, agent, started_at) WHERE ended_at IS NOT NULL;
+CREATE TABLE history_labels (
+  label       TEXT NOT NULL,
+  archived_at INTEGER NOT NULL,
+  task_id     INTEGER NOT NULL REFERENCES tasks (id),
+  PRIMARY KEY (label, archived_at, task_id)
+) STRICT, WITHOUT ROWID;
+-- +goose StatementBegin
+CREATE TRIGGER tasks_labels AFTER UPDATE OF archived_at ON tasks WHEN new.archived_at IS NOT NULL AND new.labels <> ''
+BEGIN
+  INSERT OR IGNORE INTO history_labels (label, archived_at, task_id)
+  SELECT value, new.archived_at, new.id FROM json_each('["' || replace(new.labels, ' ', '","') || '"]');
+END;
+-- +goose StatementEnd
+
+-- Full text over the transcripts of ended runs, a line each: docid is the task
+-- times 2^32 plus the message, so that both searches go by the task. It is
+-- written in the background, as the other is, which is made anew for it.
+CREATE VIRTUAL TABLE search_lines USING fts4 (content, tokenize=unicode61);
+DELETE FROM settings WHERE key = 'search_event';
+
+-- How many active tasks an agent ('': the yard) had at the end of an hour, as
+-- far as somebody looked.
+CREATE TABLE depth_hours (
+  hour    INTEGER NOT NULL,
+  agent   TEXT NOT NULL,
+  queued  INTEGER NOT NULL,
+  working INTEGER NOT NULL,
+  waiting INTEGER NOT NULL, -- for a person; counted in queued or working too
+  PRIMARY KEY (hour, agent)
+) STRICT, WITHOUT ROWID;

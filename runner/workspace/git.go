@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	processes "taskyard/runner/tree"
 )
 
 // gitTime bounds one call of Git: a pipe in the place of a file it reads would
@@ -79,9 +81,11 @@ func (g git) stream(ctx context.Context, in io.Reader, read func(io.Reader) erro
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	buried, err := processes.Begin(cmd)
+	if err != nil {
 		return err
 	}
+	defer buried()
 	readErr := read(out)
 	if readErr != nil {
 		stop() // what it still has to say is of no use

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// What a page may take: time on the server, and bytes over the network. Times
+// depend on the machine, so that only sizes fail the run.
+const (
+	pageMillis = 30
+	pageBytes  = 60_000 // gzip
+)
+
+// pageFigure is what one page took in all rounds.
+type pageFigure struct {
+	Path   string  `json:"path"`
+	N      int     `json:"n"`
+	Best   float64 `json:"bestMs"`
+	Median float64 `json:"medianMs"`
+	P95    float64 `json:"p95Ms"`
+	CPU    float64 `json:"cpuMs"` // of the server
+	Bytes  int     `json:"bytes"`
+	Zipped int     `json:"gzipBytes"`
+
+	lap lap
+	cpu time.Duration
+}
+
+func (f *pageFigure) verdict() string {
+	switch {
+	case f.Zipped > pageBytes:
+		return "TOO LARGE"
+	case f.Median > pageMillis:
+		return "SLOW"
+	case f.P95 > pageMillis:
+		return "slow at times"
+	}
+	return "ok"
+}
+
+// tooLarge is the error of a run in which a page was larger than it may be; it
+// comes after the tables.
+func tooLarge(list []*pageFigure) error {
+	var names []string
+	for _, f := range list {
+		if f.Zipped > pageBytes {
+			names = append(names, f.Path)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return errors.New("too large: " + strings.Join(names, ", "))
+}
+
+// perRound is how often a page is asked for in each round.
+const perRound = 12
+
+// measurePages asks for every page, in rounds. A change comes before each
+// request: what the server keeps between two of them is of no use.
+func (b *bench) measurePages(c *yearClient, y *yard, paths []string) error {
+	figures := make([]*pageFigure, len(paths))
+	for i, p := range paths {
+		figures[i] = &pageFigure{Path: p}
+	}
+	for round := range b.rounds {
+		b.say("round %d of %d", round+1, b.rounds)
+		for _, f := range figures {
+			if err := c.measurePage(y, f); err != nil {
+				return err
+			}
+		}
+	}
+	for _, f := range figures {
+		f.sum()
+	}
+	b.sheet.pages = figures
+	return nil
+}
+
+func (c *yearClient) measurePage(y *yard, f *pageFigure) error {
+	req := request("GET", f.Path, c.host, "", "Cookie: "+c.cookie, "Accept: text/html")
+	if _, err := c.look.call(req); err != nil { // unmeasured: it prepares the statements
+		return err
+	}
+	for range perRound {
+		if err := c.change(); err != nil {
+			return err
+		}
+		before, err := y.cpuExact()
+		if err != nil {
+			return err
+		}
+		begin := time.Now()
+		body, err := c.look.call(req)
+		took := time.Since(begin)
+		if err != nil {
+			return err
+		}
+		after, err := y.cpuExact()
+		if err != nil {
+			return err
+		}
+		f.lap.add(lap{ops: 1, took: []time.Duration{took}})
+		f.cpu += after - before
+		f.Bytes, f.Zipped = len(body), zipped(body)
+	}
+	return nil
+}
+
+// change changes a task, so that nothing that is kept holds any more.
+func (c *yearClient) change() error { return c.comment(c.open) }
+
+func (f *pageFigure) sum() {
+	f.N = f.lap.ops
+	f.Best, f.Median, f.P95 = millis(f.lap.percentile(0)), millis(f.lap.percentile(0.5)), millis(f.lap.percentile(0.95))
+	f.CPU = millis(f.cpu / time.Duration(max(f.N, 1)))
+}
+
+func zipped(b []byte) int {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return z.Len()
+}
+
+// printPages prints the table of pages with the limits in its head.
+func printPages(out io.Writer, list []*pageFigure) error {
+	if len(list) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "best\tmedian\tp95 (≤ %d ms)\tCPU\tkB\tkB gzip (≤ %d)\tn\t\t page\n", pageMillis, pageBytes/1000)
+	for _, f := range list {
+		fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t%.1f\t%.0f\t%.1f\t%d\t%s\t %s\n", f.Best, f.Median, f.P95, f.CPU, float64(f.Bytes)/1000, float64(f.Zipped)/1000, f.N, f.verdict(), f.Path)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"taskyard/db"
+	"taskyard/db/dbfill"
+	"taskyard/task"
+)
+
+// yearAgents own the tasks of a yard of a year. A worker that never comes
+// carries out their runs, so that the yard stays as it was filled.
+var yearAgents = []string{
+	"coder", "planner", "reviewer", "researcher", "tester", "writer", "translator", "designer", "releaser", "keeper", "support", "analyst", "auditor", "builder", "scout", "painter",
+}
+
+const (
+	farAgent  = "---\nname: %s\ndescription: Does the part of the work that is called %[1]s.\ntools: read, grep, edit, bash, task\nrunner: far\ntimeout: 15m\n---\nWork through the plan one step after the other. Run the tests before you say that something works.\n"
+	farConfig = "log_level = \"warn\"\n[scheduler]\ncron = \"0 5 1 1 *\"\n[backup]\ncron = \"0 5 1 1 *\"\n[runners.far]\nkind = \"worker\"\n"
+)
+
+// yearSize is what the pages are measured with.
+func (b *bench) yearSize() dbfill.Size {
+	s := dbfill.Size{Open: 10_000, Archived: 100_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000}
+	if b.quick {
+		s.Archived = 10_000
+	}
+	return s
+}
+
+// yearYard starts a server over a year of work.
+func (b *bench) yearYard(ctx context.Context) (*yard, dbfill.Marks, error) {
+	begin, s := time.Now(), b.yearSize()
+	y, err := newYard(b.bin, filepath.Join(b.folder, "year"), nil)
+	if err != nil {
+		return nil, dbfill.Marks{}, err
+	}
+	for _, a := range yearAgents {
+		if err := y.write(filepath.Join("agents", a+".md"), fmt.Sprintf(farAgent, a)); err != nil {
+			return nil, dbfill.Marks{}, err
+		}
+	}
+	if err := y.write("taskyard.toml", farConfig); err != nil {
+		return nil, dbfill.Marks{}, err
+	}
+	var m dbfill.Marks
+	err = y.fill(ctx, nil, func(*db.DB) error { return nil }) // makes the schema
+	if err == nil {
+		m, err = dbfill.Year(ctx, filepath.Join(y.data, "taskyard.db"), s, yearAgents, time.Now())
+	}
+	if err == nil {
+		err = y.fill(ctx, nil, func(d *db.DB) error { return catchUp(ctx, d) })
+	}
+	if err != nil {
+		return nil, m, err
+	}
+	b.say("%d open and %d archived tasks written and indexed in %.1f s", s.Open, s.Archived, time.Since(begin).Seconds())
+	_, err = y.start(ctx)
+	return y, m, err
+}
+
+// yearPages are the pages that people open, each in the state that costs most.
+func yearPages(m dbfill.Marks) []string {
+	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
+	return []string{
+		"/", "/?only=question", "/queues", "/queues?view=list", "/queues/coder", "/queues?q=limiter", "/queues?status=waiting", "/queues?status=failed&view=list",
+		"/tasks", "/tasks?sort=title", "/tasks?sort=-changed", "/tasks?status=waiting", "/tasks?agent=coder&priority=5", "/tasks?label=api-3", "/tasks?q=retry+policy", "/tasks?blocked=yes&sort=age", "/tasks/new",
+		at("/tasks/", m.Much, ""), at("/tasks/", m.Much, "/cancel"), at("/tasks/", m.Sub, ""), at("/tasks/", m.Open, ""), at("/tasks/", m.Asking, ""), at("/tasks/", m.Archived, ""),
+		"/approvals", at("/approvals/", m.Approval, ""), "/runs", "/runs?status=failed", "/runs?agent=coder&status=running", at("/runs?task=", m.Much, ""),
+		at("/runs/", m.LongRun, ""), at("/runs/", m.LongLive, ""), at("/runs/", m.FailedRun, ""), at("/runs/", m.LongRun, "/diff"),
+		"/history", "/history?agent=coder&status=canceled", "/history?q=quokka", "/history?q=the+rate+limiter", "/history?q=bucket&agent=writer", "/history?q=re",
+		"/agents", "/agents/coder", "/agents/coder/edit", "/scheduler", "/views",
+		"/settings", "/settings/people", "/settings/tokens", "/settings/limits", "/settings/about", "/api/docs",
+	}
+}
+
+// pages measures every page of a yard of a year.
+func (b *bench) pages(ctx context.Context) error {
+	y, m, err := b.yearYard(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.onYear(ctx, y, func(c *yearClient) error {
+		c.open = m.Open
+		return b.measurePages(c, y, yearPages(m))
+	}), y.stop())
+}
+
+// yearClient is somebody who looks at the yard, and a program that changes it.
+type yearClient struct {
+	look, act    *wire
+	cookie, auth string
+	host         string
+	open         task.ID // what is changed
+}
+
+func (b *bench) onYear(ctx context.Context, y *yard, fn func(*yearClient) error) error {
+	token, err := y.token(ctx)
+	if err != nil {
+		return err
+	}
+	c := &yearClient{host: y.addr, auth: "Authorization: Bearer " + token}
+	if c.cookie, err = y.session(ctx, "admin"); err != nil {
+		return err
+	}
+	if c.look, err = dial(y.addr); err != nil {
+		return err
+	}
+	defer c.look.close()
+	if c.act, err = dial(y.addr); err != nil {
+		return err
+	}
+	defer c.act.close()
+	return fn(c)
+}
+
+// comment changes a task, so that nothing that is kept holds any more.
+func (c *yearClient) comment(id task.ID) error {
+	_, err := c.act.call(request("POST", "/api/tasks/"+id.String()+"/comments", c.host, `{"content":"a change"}`, c.auth, "Content-Type: application/json"))
+	return err
+}

@@ -1,0 +1,175 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"taskyard/task"
+)
+
+// submitters names the buttons of the page that send something: address and
+// label, with numbers taken out.
+const submitters = `(() => { const list = [];
+	for (const b of document.querySelectorAll("form[method=post] button:not([type=button]):not([type=reset]), button[form][formaction]")) {
+		if (b.closest("[hidden], dialog:not([open])")) continue;
+		const to = (b.getAttribute("formaction") || b.form.getAttribute("action")) + " " + (b.name ? b.name + " " : "") + (b.getAttribute("aria-label") || b.textContent);
+		list.push(to.replace(/\d+/g, "N").replace(/\s+/g, " ").trim());
+	}
+	return [...new Set(list)]; })()`
+
+// prepare fills the form of a button of submitters, opens what hides it, and
+// tells where it is; X is negative when it cannot be reached with the mouse.
+const prepare = `(async what => {
+	const of = b => ((b.getAttribute("formaction") || b.form.getAttribute("action")) + " " + (b.name ? b.name + " " : "") + (b.getAttribute("aria-label") || b.textContent)).replace(/\d+/g, "N").replace(/\s+/g, " ").trim();
+	const b = [...document.querySelectorAll("form[method=post] button:not([type=button]):not([type=reset]), button[form][formaction]")].find(b => !b.closest("[hidden], dialog:not([open])") && of(b) === what);
+	if (!b) return {Gone: true};
+	for (let d = b.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
+	for (const f of b.form.elements) {
+		if (f.type === "hidden" || f.type === "checkbox" || f.type === "radio" || f.value || f.disabled) continue;
+		if (f.localName === "select") { if (f.required) f.value = [...f.options].at(-1).value; }
+		else if (f.type === "number") f.value = "3";
+		else if (f.type === "password") f.value = "a long enough password";
+		else if (/^(search|text|url|textarea)$/.test(f.type) && f.required) f.value = "something";
+	}
+	if (b.form.matches("#bulk")) document.querySelector("[data-pick]").click();
+	await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+	window.clicked = b;
+	b.scrollIntoView({block: "center", behavior: "instant"});
+	const r = b.getBoundingClientRect(), X = r.x + r.width / 2, Y = r.y + r.height / 2, top = document.elementFromPoint(X, Y);
+	return top && b.contains(top) ? {X, Y} : {X: -1};
+})`
+
+// clickable are pages that together have every button.
+func (s *sample) clickable() []string {
+	return []string{
+		"/", "/queues", "/tasks", "/views", path(s.limiter, ""), path(s.ship, ""), path(s.question, ""), path(s.failed, ""), path(s.lonely, ""), path(s.big, ""), path(s.waits, ""), "/tasks/new", path(s.lonely, "/move"), path(s.limiter, "/edit"),
+		path(s.lonely, "/cancel"), path(s.ship, "/steps/3/edit"), "/tasks/bulk?act=cancel&id=" + s.lonely.String() + "&back=/tasks", "/approvals/" + s.approval.String(), "/approvals/" + s.running.String(), "/runs/" + s.running.String(), "/runs/" + s.broken.String(),
+		"/agents", "/agents/coder", "/agents/coder/edit", "/agents/new", "/agents/coder/pause", "/scheduler", "/scheduler/pause", "/scheduler/stop-everything", "/settings", "/settings/people", "/settings/tokens",
+	}
+}
+
+// ending are acts after which the tab is signed out.
+var ending = []string{"/logout", "/settings/signout", "/settings/password", "/settings/people/N/disable", "/settings/people/N/role"}
+
+func TestThreeClicksOfAnyButtonAreOneAct(t *testing.T) {
+	pressed, all := map[string]bool{}, map[string]bool{}
+	for range 5 { // what an act takes away, another yard still has
+		newSample(t).thriceEach(t, pressed, all)
+		if len(pressed) == len(all) {
+			break
+		}
+	}
+	t.Logf("%d of %d buttons pressed", len(pressed), len(all))
+	for what := range all {
+		if !pressed[what] {
+			t.Errorf("%s could not be pressed", what)
+		}
+	}
+}
+
+// thriceEach presses every button that was not pressed yet.
+func (s *sample) thriceEach(t *testing.T, pressed, all map[string]bool) {
+	t.Helper()
+	tab := func() *tab {
+		b := s.tab()
+		b.expect("422", "409", "404", "ERR_ABORTED")
+		return b
+	}
+	b := tab()
+	var todo []string
+	where := map[string]string{}
+	for _, p := range s.clickable() {
+		b.open(p)
+		for _, what := range eval[[]string](b, submitters) {
+			if where[what] == "" && !pressed[what] {
+				where[what], all[what] = p, true
+				todo = append(todo, what)
+			}
+		}
+	}
+	slices.SortStableFunc(todo, func(x, y string) int { return rank(x) - rank(y) })
+	for _, what := range todo {
+		if rank(what) > 1 {
+			b = tab() // the act before this one has ended the session
+		}
+		if s.thrice(t, b, where[what], what) {
+			pressed[what] = true
+		}
+	}
+}
+
+func rank(what string) int {
+	return 1 + slices.IndexFunc(ending, func(e string) bool { return strings.HasPrefix(what, e) })
+}
+
+// thrice presses a button three times at once; false: an act before this one
+// has taken the button away.
+func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
+	t.Helper()
+	b.open(page)
+	if eval[bool](b, `!!document.querySelector("[data-live-pill]")`) {
+		b.wait(`document.querySelector("[data-live-pill]").textContent === "Live" && !document.querySelector(".htmx-request")`)
+	}
+	at := eval[struct {
+		X, Y float64
+		Gone bool
+	}](b, prepare+`(`+quote(what)+`)`)
+	if at.Gone {
+		return false
+	}
+	last := some[task.ID](t)(s.svc.LastEvent(ctx))
+	b.faults.sent()
+	if at.X > 0 {
+		b.do(chromedp.Steps(clicks(spot{at.X, at.Y}, 3)...))
+	} else {
+		eval[chromedp.Void](b, `void [1, 2, 3].forEach(() => clicked.click())`)
+	}
+	var sent []string
+	for end := time.Now().Add(5 * time.Second); len(sent) == 0 && time.Now().Before(end); {
+		b.rest(50)
+		sent = append(sent, b.faults.sent()...)
+	}
+	b.wait(`document.readyState === "complete" && !document.querySelector(".htmx-request")`)
+	b.rest(150)
+	if len(sent) == 0 {
+		t.Errorf("%s on %s: nothing is sent: %s", what, page, eval[string](b, `[...window.clicked?.form?.elements ?? []].filter(f => !f.checkValidity()).map(f => f.outerHTML.slice(0, 120)).join()`))
+		return true
+	}
+	if sent = append(sent, b.faults.sent()...); len(sent) != 1 {
+		t.Errorf("%s on %s: sent %d times: %q", what, page, len(sent), sent)
+	}
+	seen := map[string]int{}
+	for _, e := range some[[]task.Event](t)(s.svc.Events(ctx, s.maya, task.EventFilter{After: last, Limit: 200})) {
+		if e.Actor == s.maya.Name {
+			seen[fmt.Sprintf("%s of task %d, run %d, agent %s: %s", e.Kind, e.TaskID, e.RunID, e.Agent, e.Changes)]++
+		}
+	}
+	for e, n := range seen {
+		if n > 1 {
+			t.Errorf("%s on %s: %d times %s", what, page, n, e)
+		}
+	}
+	return true
+}
+
+// rest lets a page be for some milliseconds, whether it stays or goes.
+func (b *tab) rest(ms int) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf("new Promise(done => setTimeout(() => done(true), %d))", ms), chromedp.EvalAwaitPromise))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			b.fatalf("no rest: %v", err)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package browser
+
+import (
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"taskyard/task"
+)
+
+// decided returns what is decided on a run, also while it may be taken back.
+func (y *yard) decided(id task.ID) string {
+	y.t.Helper()
+	r := some[*task.Run](y.t)(y.svc.Run(ctx, y.maya, id))
+	if r.Held != nil {
+		return r.Held.Decision
+	}
+	return r.Approval.Decision
+}
+
+func TestDecideByKeysAlone(t *testing.T) {
+	y := newYard(t)
+	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
+	b := y.tab()
+	b.open("/approvals")
+	b.wait(`document.querySelector(".ap[aria-current]").textContent.includes("Restart")`)
+	b.loads(typed("j"))
+	b.at("/approvals/" + two.ID.String())
+	b.loads(typed("k"))
+	b.at("/approvals/" + one.ID.String())
+	b.keys("e")
+	b.wait(`document.activeElement.id === "timeoutSeconds"`)
+	b.insert("60")
+	b.loads(typed("\r"))
+	b.at("/approvals/" + two.ID.String())
+	b.see("Run 1 approved.")
+	equal(t, "seconds", some[*task.Run](t)(y.svc.Run(ctx, y.maya, one.ID)).Held.Limits.TimeoutSeconds, 60)
+	b.loads(typed("z"))
+	b.at("/approvals/" + one.ID.String())
+	b.see("Taken back")
+	equal(t, "decision", y.decided(one.ID), "")
+	b.loads(typed("a"))
+	b.see("Run 1 approved.")
+	b.gone("Run 1 approved.") // when its time is over
+	y.until("it takes effect", func() bool {
+		return some[*task.Run](t)(y.svc.Run(ctx, y.maya, one.ID)).Held == nil
+	})
+	y.stage.agent(t, one.TaskID).say("exit")
+}
+
+func TestADoubleClickDecidesOnce(t *testing.T) {
+	y := newYard(t)
+	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+	b := y.tab()
+	b.open("/approvals/" + r.ID.String())
+	p := b.spot("#approve button")
+	b.loads(chromedp.MouseClickXY(p.X, p.Y, chromedp.ClickCount(2)))
+	b.see("Run 1 approved.")
+	events := some[[]task.Event](t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100}))
+	n := 0
+	for _, e := range events {
+		if e.Kind == task.EvRunHeld {
+			n++
+		}
+	}
+	equal(t, "decisions", n, 1)
+}
+
+func TestTwoReviewersRace(t *testing.T) {
+	y := newYard(t)
+	some[task.User](t)(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
+	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+	first, second := y.tab(), newTab(t, y.url)
+	second.expect("409")
+	second.open("/login")
+	second.fill("#name", "rita")
+	second.fill("#password", password)
+	second.press("button|Sign in")
+	second.open("/approvals/" + r.ID.String())
+	first.open("/approvals/" + r.ID.String())
+	second.wait(`document.querySelector("#approve")`)
+	first.press("#approve button")
+	second.click("[data-reject]")
+	second.wait(`document.activeElement?.id === "reason"`)
+	second.insert("Not on a Friday.")
+	second.press("button|Reject the run")
+	second.see("Your rejection came too late and changed nothing.")
+	second.see("maya approved this run")
+	equal(t, "decision", y.decided(r.ID), "approved")
+}
+
+func TestDecideWithoutScripts(t *testing.T) {
+	y := newYardOf(t, map[string]string{
+		"keeper": agentFiles["keeper"], "reader": "---\ndescription: Reads.\ntools: read, grep\nrunner: script\napproval: always\n---\nRead.\n",
+	})
+	run := func(title, owner string) *task.Run { return y.ask(y.create(task.New{Title: title, Owner: owner}).ID) }
+	r, one, two := run("Restart the mail server", "keeper"), run("Read the logs", "reader"), run("Read the mails", "reader")
+	b := newTab(t, y.url).withoutScripts()
+	b.open("/login")
+	b.fill("#name", "maya")
+	b.fill("#password", password)
+	b.press("button|Sign in")
+	b.open("/approvals/" + r.ID.String())
+	b.press("#approve button")
+	b.see("Run 1 approved.")
+	b.press("button|Undo")
+	b.see("Taken back")
+	equal(t, "decision", y.decided(r.ID), "")
+	b.click("[data-reject]")
+	b.fill("#reason", "Not on a Friday.")
+	b.press("button|Reject the run")
+	equal(t, "decision", y.decided(r.ID), "denied")
+	b.click("summary|may only read")
+	b.click(`input[value^="` + two.ID.String() + `:"]`)
+	b.press("button|Approve the checked runs")
+	equal(t, "checked", y.decided(one.ID), "approved")
+	equal(t, "not checked", y.decided(two.ID), "")
+	b.press("button|Undo")
+	equal(t, "decisions left", y.decided(one.ID)+y.decided(r.ID), "")
+}
+
+// gate stands before a yard and can be shut, as a server that restarts.
+type gate struct {
+	t    testing.TB
+	addr string
+	to   *httputil.ReverseProxy
+	mu   sync.Mutex
+	srv  *http.Server
+}
+
+func newGate(t testing.TB, yard string) *gate {
+	t.Helper()
+	u, err := url.Parse(yard)
+	must(t, err)
+	g := &gate{t: t, addr: "127.0.0.1:0", to: &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}}
+	g.to.ErrorLog = log.New(io.Discard, "", 0)
+	g.open()
+	t.Cleanup(g.shut)
+	return g
+}
+
+func (g *gate) open() {
+	g.t.Helper()
+	ln, err := net.Listen("tcp", g.addr)
+	must(g.t, err)
+	g.addr = ln.Addr().String()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.srv = &http.Server{Handler: g.to, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	go func(s *http.Server) { _ = s.Serve(ln) }(g.srv)
+}
+
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_ = g.srv.Close() // every connection too
+}
+
+func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Talks while nobody listens"})
+	r := y.ask(k.ID)
+	agent := y.stage.agent(t, k.ID)
+	g := newGate(t, y.url)
+	b := newTab(t, y.url)
+	y.signIn(b)
+	b.base = "http://" + g.addr
+	b.expect("net::ERR", "502", "request failed")
+	b.open("/runs/" + r.ID.String())
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	agent.say("Line before.")
+	b.see("Line before.")
+	loaded := eval[float64](b, `performance.timeOrigin`)
+	g.shut()
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Reconnecting"`)
+	for i := range 5 {
+		agent.say("Line %d while away.", i)
+	}
+	y.until("the lines are stored", func() bool {
+		list := some[[]task.Message](t)(y.svc.Transcript(ctx, y.maya, r.ID, 0, 100))
+		return strings.Contains(list[len(list)-1].Content, "Line 4")
+	})
+	g.open()
+	b.see("Line 4 while away.")
+	agent.say("Line after.")
+	b.see("Line after.")
+	lines := eval[string](b, `[...document.querySelectorAll("#transcript .say")].map(e => e.innerText.trim()).join(" ")`)
+	equal(t, "lines", lines, "Line before. Line 0 while away. Line 1 while away. Line 2 while away. Line 3 while away. Line 4 while away. Line after.")
+	equal(t, "page was loaded again", eval[float64](b, `performance.timeOrigin`) != loaded, false)
+	agent.say("exit")
+}

@@ -1,0 +1,160 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"taskyard/task"
+)
+
+func TestEveryFieldIsEditedOnThePage(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Old title", Description: "Old words."})
+	for _, scripted := range []bool{true, false} {
+		t.Run(fmt.Sprintf("with scripts %v", scripted), func(t *testing.T) {
+			b := y.tab()
+			if !scripted {
+				b.withoutScripts()
+			}
+			b.expect("422")
+			b.open(path(k.ID, ""))
+			word := fmt.Sprintf("words-%v", scripted)
+			b.click("#edit-title summary")
+			b.fill("#title", "Title of "+word)
+			b.press("#edit-title button|Save")
+			equal(t, "title", y.task(k.ID).Title, "Title of "+word)
+
+			b.click("#edit-description summary")
+			b.fill("#description", "**"+word+"**")
+			if scripted {
+				b.click("button|Preview")
+			} else {
+				b.press("button|Preview")
+			}
+			b.wait(`document.querySelector("#preview .md strong")?.textContent === ` + quote(word))
+			equal(t, "typed text", b.value("#description"), "**"+word+"**")
+			b.press("#edit-description button|Save")
+			equal(t, "description", y.task(k.ID).Description, "**"+word+"**")
+
+			b.click("#edit-priority summary")
+			b.fill("#priority", "9000000")
+			eval[chromedp.Void](b, `void document.querySelector("#priority").removeAttribute("max")`)
+			b.press("#edit-priority button|Save")
+			b.see("must be")
+			equal(t, "typed text", b.value("#priority"), "9000000")
+			b.fill("#priority", "4")
+			b.press("#edit-priority button|Save")
+			equal(t, "priority", y.task(k.ID).Priority, 4)
+
+			b.click("#edit-labels summary")
+			b.fill("#labels", "Wrong label")
+			b.press("#edit-labels button|Save")
+			b.wait(`document.querySelector("#labels-err")`)
+			equal(t, "typed text", b.value("#labels"), "Wrong label")
+			b.fill("#labels", "api later")
+			b.press("#edit-labels button|Save")
+			equal(t, "labels", fmt.Sprint(y.task(k.ID).Labels), "[api later]")
+			some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, k.ID, task.Patch{Labels: &[]string{}}))
+		})
+	}
+}
+
+func TestATaskIsHandedOverInItsSide(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Carry me"})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.click("#edit-owner summary")
+	b.choose("#to", "scout")
+	b.fill("#hand-comment", "You know the way.")
+	b.press("button|Hand over")
+	b.see("You know the way.")
+	equal(t, "owner", y.task(k.ID).Owner, "scout")
+}
+
+func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.click("#edit-title summary")
+	b.fill("#title", "My title")
+	done, theirs := true, "Their title"
+	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, k.ID, 0, task.StepPatch{Done: &done}))
+	b.wait(`document.querySelector("#step-0.done")`)
+	equal(t, "typed text after a live change", b.value("#title"), "My title")
+	some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, k.ID, task.Patch{Title: &theirs}))
+	b.see("Their title")
+	b.expect("409")
+	b.press("#edit-title button|Save")
+	b.see("maya changed title The title → Their title meanwhile.")
+	equal(t, "typed text", b.value("#title"), "My title")
+	equal(t, "title", y.task(k.ID).Title, "Their title")
+	b.press("#edit-title button|Save")
+	b.see("Saved the title")
+	equal(t, "title", y.task(k.ID).Title, "My title")
+	t.Run("a change of another field is no conflict", func(t *testing.T) {
+		b.click("#edit-priority summary")
+		b.fill("#priority", "3")
+		again := "Once more"
+		some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, k.ID, task.Patch{Title: &again}))
+		b.press("#edit-priority button|Save")
+		b.see("Saved the priority")
+		equal(t, "priority", y.task(k.ID).Priority, 3)
+	})
+}
+
+func TestLinksAreEditedInTheirTab(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Linked", Resources: []task.Resource{{Type: "url", Value: "https://example.com/a", Label: "A"}}})
+	b := y.tab().withoutScripts()
+	b.open(path(k.ID, ""))
+	b.press("#task-tabs a|Links")
+	b.expect("422")
+	b.click(".ed-l summary")
+	b.fill("#value-0", "ftp://x")
+	b.press(".ed-l button|Save link")
+	b.wait(`document.querySelector("#value-0-err")`)
+	equal(t, "typed text", b.value("#value-0"), "ftp://x")
+	b.fill("#value-0", "/srv/b")
+	b.fill("#label-0", "B")
+	b.press(".ed-l button|Save link")
+	b.see("/srv/b")
+	equal(t, "resource", y.task(k.ID).Resources[0], task.Resource{Type: "file", Value: "/srv/b", Label: "B"})
+	b.click(".ed-l summary")
+	b.press(".ed-l button|Remove")
+	equal(t, "resources", len(y.task(k.ID).Resources), 0)
+}
+
+func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
+	y := newYard(t)
+	first := y.create(task.New{Title: "First", Priority: 5, Labels: []string{"api"}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/keep"}, {Type: "url", Value: "https://example.com/leave"}}})
+	second := y.create(task.New{Title: "Second", Priority: 5})
+	b := y.tab()
+	b.open(path(first.ID, ""))
+	b.see("1 of 2")
+	b.loads(typed("]"))
+	b.at(path(second.ID, ""))
+	b.see("2 of 2")
+	b.loads(typed("["))
+	b.at(path(first.ID, ""))
+	b.click("#task-menu summary")
+	b.press("#task-menu button|Complete")
+	b.press("a|Create follow-up")
+	equal(t, "title", b.value("#title"), "Follow up: First")
+	equal(t, "owner", b.value("#owner"), "coder")
+	equal(t, "labels", b.value("#labels"), "api")
+	b.click(`label|leave`)
+	b.press("button|Create task")
+	b.see("Follow-up of #" + first.ID.String())
+	k := y.open()[len(y.open())-1]
+	if k.Title == "Second" {
+		k = y.open()[0]
+	}
+	got := y.task(k.ID)
+	equal(t, "links", len(got.Resources), 2)
+	equal(t, "kept link", got.Resources[1].Value, "https://example.com/keep")
+}

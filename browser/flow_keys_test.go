@@ -1,0 +1,170 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"taskyard/task"
+)
+
+// chord presses a key together with Ctrl, whose bit is 2.
+func (b *tab) chord(key string) {
+	b.t.Helper()
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		p := input.DispatchKeyEventParams{Type: kind, Modifiers: 2, Key: key, Code: "Key" + string(key[0]-32), WindowsVirtualKeyCode: int64(key[0] - 32)}
+		if _, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, p); err != nil {
+			b.fatalf("%v", err)
+		}
+	}
+}
+
+// chosen waits until the palette would do what is called so.
+func (b *tab) chosen(name string) {
+	b.t.Helper()
+	b.wait(`document.getElementById(document.activeElement?.getAttribute("aria-activedescendant"))?.textContent.includes(` + quote(name) + `)`)
+}
+
+func TestThePaletteLeadsEverywhere(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
+	y.create(task.New{Title: "Oil the hinges", Owner: "scout"})
+	b := y.tab()
+	t.Run("a task is found by words", func(t *testing.T) {
+		b.chord("k")
+		b.wait(`document.activeElement?.role === "combobox"`)
+		b.insert("brass")
+		b.chosen("Polish the brass lamp")
+		b.loads(typed(kb.Enter))
+		b.at(path(k.ID, ""))
+	})
+	t.Run("a task is found by its number, before the answer came", func(t *testing.T) {
+		b.open("/queues")
+		b.chord("k")
+		b.insert("#" + k.ID.String())
+		b.loads(typed(kb.Enter))
+		b.at(path(k.ID, ""))
+	})
+	t.Run("an act of the page is done", func(t *testing.T) {
+		b.chord("k")
+		b.insert("move")
+		b.chosen("Move to another agent")
+		b.loads(typed(kb.Enter))
+		b.at(path(k.ID, "/move"))
+	})
+	t.Run("arrows choose, Escape gives the focus back", func(t *testing.T) {
+		b.open("/queues")
+		b.keys("j")
+		was := eval[string](b, `document.activeElement.href`)
+		b.chord("k")
+		first := eval[string](b, `document.activeElement.getAttribute("aria-activedescendant")`)
+		b.keys(kb.ArrowDown)
+		b.wait(`document.activeElement.getAttribute("aria-activedescendant") !== ` + quote(first))
+		b.keys(kb.ArrowUp + kb.ArrowUp)
+		b.wait(`document.querySelector("#pal-list [aria-selected=true]") === [...document.querySelectorAll("#pal-list [role=option]")].at(-1)`)
+		b.keys(kb.Escape)
+		b.wait(`!document.querySelector("#palette").open`)
+		equal(t, "focus", eval[string](b, `document.activeElement.href`), was)
+	})
+	t.Run("an agent, a page and the theme", func(t *testing.T) {
+		b.chord("k")
+		b.insert("keep")
+		b.chosen("keeper")
+		b.loads(typed(kb.Enter))
+		b.at("/agents/keeper")
+		b.click("a.find")
+		b.insert("sched")
+		b.chosen("Scheduler")
+		b.loads(typed(kb.Enter))
+		b.at("/scheduler")
+		b.chord("k")
+		b.insert("theme")
+		b.keys(kb.Enter)
+		b.wait(`document.documentElement.dataset.theme === "dark"`)
+	})
+	t.Run("an answer to an older question is not shown", func(t *testing.T) {
+		eval[chromedp.Void](b, `void (() => { const real = fetch; window.fetch = (u, o) => u.includes("q=brass") ? new Promise((ok, no) => { o.signal.addEventListener("abort", () => no(new DOMException("", "AbortError"))); setTimeout(() => ok(real(u)), 1200); }) : real(u, o); })()`)
+		b.chord("k")
+		b.insert("brass")
+		b.wait(`performance.now() > 0 && document.querySelector("#palette input").value === "brass"`)
+		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 300))`)
+		eval[chromedp.Void](b, `document.querySelector("#palette input").select()`)
+		b.insert("hinges")
+		b.chosen("Oil the hinges")
+		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 1300))`)
+		b.seeNot("Polish the brass lamp")
+		b.keys(kb.Escape)
+	})
+}
+
+func TestThePaletteWorksOnASmallScreen(t *testing.T) {
+	y := newYard(t)
+	b := y.tab()
+	b.size(390, 844)
+	b.click(".more-tab summary")
+	b.click(".tabbar a|Search")
+	b.insert("histo")
+	p := b.spot("#pal-list [role=option]|History")
+	b.loads(chromedp.MouseClickXY(p.X, p.Y))
+	b.at("/history")
+}
+
+func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
+	b := y.tab().withoutScripts()
+	b.open("/queues")
+	b.fill("form.find input", "brass")
+	b.loads(typed(kb.Enter))
+	b.at("/search")
+	b.press("#found a|Polish the brass")
+	b.at(path(k.ID, ""))
+}
+
+func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
+	y := newYard(t)
+	y.create(task.New{Title: "First of all", Priority: 9})
+	b := y.tab()
+	t.Run("g and a letter lead to a page", func(t *testing.T) {
+		for keys, path := range map[string]string{"gi": "/", "ga": "/approvals", "gq": "/queues", "gt": "/tasks", "gh": "/history", "gs": "/scheduler"} {
+			b.loads(typed(keys))
+			b.at(path)
+		}
+	})
+	t.Run("the help names every key of the table", func(t *testing.T) {
+		b.keys("?")
+		b.wait(`document.querySelector("#keys").open`)
+		equal(t, "keys without a cap", eval[int](b, `[...document.querySelectorAll("#keys [data-keys]:not([data-keys=''])")].filter(l => !l.querySelector("kbd")).length`), 0)
+		b.keys("c")
+		b.keys(kb.Escape)
+		b.wait(`!document.querySelector("#keys").open`)
+	})
+	b.open("/queues")
+	t.Run("typed text is text", func(t *testing.T) {
+		b.keys("/")
+		b.keys("cgixz?")
+		equal(t, "field", b.value("main .search input"), "cgixz?")
+		b.at("/queues")
+		eval[chromedp.Void](b, `document.activeElement.blur()`)
+	})
+	t.Run("keys with modifiers and of an input method do nothing", func(t *testing.T) {
+		eval[chromedp.Void](b, `void [{key: "c", ctrlKey: true}, {key: "c", altKey: true}, {key: "c", metaKey: true}, {key: "c", isComposing: true}, {key: "c", keyCode: 229}].forEach(o => document.body.dispatchEvent(new KeyboardEvent("keydown", {bubbles: true, ...o})))`)
+		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 100))`)
+		b.at("/queues")
+	})
+	t.Run("they are off for the person, in every browser, and Ctrl K is not", func(t *testing.T) {
+		b.open("/settings/appearance")
+		b.click("input[name=keys][value=off]")
+		b.press("form[action='/settings/keys'] button|Save")
+		b.see("Saved the keyboard shortcuts")
+		other := y.tab()
+		other.keys("c?gi")
+		eval[chromedp.Void](other, `new Promise(done => setTimeout(done, 100))`)
+		other.at("/queues")
+		equal(t, "help open", eval[bool](other, `document.querySelector("#keys").open`), false)
+		other.chord("k")
+		other.wait(`document.querySelector("#palette").open`)
+	})
+}

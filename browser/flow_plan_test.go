@@ -1,0 +1,244 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"taskyard/task"
+)
+
+// planned makes a task with steps of these titles.
+func (y *yard) planned(titles ...string) *task.Task {
+	y.t.Helper()
+	in := task.New{Title: "A plan"}
+	for _, s := range titles {
+		in.Steps = append(in.Steps, task.Step{Title: s})
+	}
+	return y.create(in)
+}
+
+// plan is the plan as the server holds it: titles, * when done.
+func (y *yard) plan(id task.ID) string {
+	y.t.Helper()
+	var words []string
+	for _, s := range y.task(id).Steps {
+		w := s.Title
+		if s.Done {
+			w += "*"
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}
+
+// seesPlan waits until the page shows a plan that the server has taken.
+func (b *tab) seesPlan(want string) {
+	b.t.Helper()
+	b.wait(`!document.querySelector(".htmx-request") && [...document.querySelectorAll("#plan .steps > li")].map(li => li.querySelector(".t").textContent + (li.querySelector("input[name=done]").value === "false" ? "*" : "")).join(" ") === ` + quote(want))
+}
+
+// alt presses a key together with Alt.
+func (b *tab) alt(key string) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		for _, e := range kb.Encode([]rune(key)[0]) {
+			e.Modifiers = 1 // Alt
+			if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, *e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func TestAPlanIsKeptByMouse(t *testing.T) {
+	y := newYard(t)
+	k := y.planned("one", "two", "three")
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.click("#tick-0")
+	b.seesPlan("one* two three")
+	b.see("1 of 3")
+	b.click("#step-0 label")
+	b.seesPlan("one two three")
+
+	b.click("#panel-1 summary")
+	b.fill("#title-1", "two-and-a-half")
+	b.fill("#details-1", "With care.")
+	b.press("#panel-1 button|Save step")
+	b.see("With care.")
+	equal(t, "plan", y.plan(k.ID), "one two-and-a-half three")
+
+	b.click("#panel-2 summary")
+	b.click("#panel-2 button|Move up")
+	b.seesPlan("one three two-and-a-half")
+	b.wait(`document.getElementById("panel-1").open && !document.getElementById("panel-2").open && document.activeElement.textContent.trim() === "Move up"`)
+	equal(t, "plan", y.plan(k.ID), "one three two-and-a-half")
+
+	b.fill("#panel-1 .addline input.in", "between")
+	b.press("#panel-1 button|Insert")
+	b.seesPlan("one three between two-and-a-half")
+	b.fill("#step", "last")
+	b.press("button|Add step")
+	b.seesPlan("one three between two-and-a-half last")
+
+	b.click("#panel-3 summary")
+	p := b.spot("#panel-3 button|Delete")
+	b.do(clicks(p, 3)...)
+	b.seesPlan("one three between last")
+	b.see("Step 4 was deleted: two-and-a-half")
+	b.click("button|Undo")
+	b.seesPlan("one three between two-and-a-half last")
+	equal(t, "details", y.task(k.ID).Steps[3].Details, "With care.")
+}
+
+func TestAStepIsDragged(t *testing.T) {
+	y := newYard(t)
+	k := y.planned("one", "two", "three", "four")
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	drag := func(from, to int, lower bool) {
+		t.Helper()
+		eval[chromedp.Void](b, `((from, to, lower) => {
+			const rows = document.querySelectorAll("#plan .steps > li"), data = new DataTransfer(), r = rows[to].getBoundingClientRect(), at = {bubbles: true, cancelable: true, dataTransfer: data, clientY: lower ? r.bottom - 2 : r.top + 2};
+			rows[from].querySelector("[data-grip]").dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}));
+			if (!rows[from].draggable) throw new Error("not draggable");
+			rows[from].dispatchEvent(new DragEvent("dragstart", at));
+			rows[to].dispatchEvent(new DragEvent("dragover", at));
+			rows[to].dispatchEvent(new DragEvent("drop", at));
+			rows[from].dispatchEvent(new DragEvent("dragend", at));
+		})(`+quoteAll(from, to, lower)+`)`)
+	}
+	drag(3, 0, false)
+	b.seesPlan("four one two three")
+	drag(0, 2, true)
+	b.seesPlan("one two four three")
+	drag(1, 0, false)
+	b.seesPlan("two one four three")
+	equal(t, "plan", y.plan(k.ID), "two one four three")
+	b.see("Step 2 is step 1 now")
+	b.keys("z")
+	b.seesPlan("one two four three")
+}
+
+func TestAPlanIsKeptByKeyboard(t *testing.T) {
+	y := newYard(t)
+	k := y.planned("one", "two", "three")
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.keys("j")
+	b.wait(`document.activeElement.id === "tick-0"`)
+	b.keys(" ")
+	b.seesPlan("one* two three")
+	b.wait(`document.activeElement.id === "tick-0"`)
+	b.alt(kb.ArrowDown)
+	b.seesPlan("two one* three")
+	b.wait(`document.activeElement.id === "tick-1"`)
+	b.alt(kb.ArrowDown)
+	b.seesPlan("two three one*")
+	b.wait(`document.activeElement.id === "tick-2"`)
+	b.keys(kb.Tab + kb.Enter) // the pencil of the third step
+	b.wait(`document.activeElement.id === "title-2"`)
+	b.keys(kb.Escape)
+	b.wait(`!document.getElementById("panel-2").open && document.activeElement.closest("#panel-2")`)
+	equal(t, "plan", y.plan(k.ID), "two three one*")
+}
+
+func TestAPlanIsKeptWithoutScripts(t *testing.T) {
+	y := newYard(t)
+	k := y.planned("one", "two", "three")
+	b := y.tab().withoutScripts()
+	b.open(path(k.ID, ""))
+	b.press("#step-0 button|Done")
+	equal(t, "plan", y.plan(k.ID), "one* two three")
+	b.click("#panel-2 summary")
+	b.press("#panel-2 button|Move up")
+	b.press("#panel-1 button|Move up") // the panel stays with its step
+	equal(t, "plan", y.plan(k.ID), "three one* two")
+	b.press("#panel-0 button|Delete")
+	equal(t, "plan", y.plan(k.ID), "one* two")
+	b.press("button|Undo")
+	equal(t, "plan", y.plan(k.ID), "three one* two")
+	b.expect("422")
+	b.click("#panel-1 summary")
+	b.fill("#title-1", strings.Repeat("long ", 13))
+	eval[chromedp.Void](b, `void document.querySelector("#title-1").removeAttribute("maxlength")`)
+	b.fill("#title-1", strings.Repeat("long ", 13))
+	b.press("#panel-1 button|Save step")
+	b.see("must be 1 to 60 characters, is 65")
+	equal(t, "typed text", b.value("#title-1"), strings.Repeat("long ", 13))
+	b.fill("#title-1", "better")
+	b.press("#panel-1 button|Save step")
+	equal(t, "plan", y.plan(k.ID), "three better* two")
+}
+
+func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
+	y := newYard(t)
+	k := y.planned("one", "two")
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	eval[chromedp.Void](b, `(() => { const send = XMLHttpRequest.prototype.send; window.realSend = send; window.held = [];
+		XMLHttpRequest.prototype.send = function (...a) { window.held.push(() => send.apply(this, a)); }; })()`)
+	b.click("#tick-0")
+	b.click("#tick-1")
+	b.wait(`document.querySelectorAll("#plan li.done").length === 2 && document.querySelector("[data-steps-said]").textContent === "2 of 2" && document.querySelector("#plan progress").value === 2`)
+	equal(t, "plan", y.plan(k.ID), "one two")
+	eval[chromedp.Void](b, `window.held.shift()()`)
+	b.wait(`document.querySelector("#step-0 input[name=done]").value === "false"`)
+	b.wait(`document.querySelector("#step-1.done") && document.querySelector("#tick-1").checked && document.querySelector("[data-steps-said]").textContent === "2 of 2"`)
+	equal(t, "plan", y.plan(k.ID), "one* two")
+	eval[chromedp.Void](b, `(XMLHttpRequest.prototype.send = window.realSend, void window.held.forEach(f => f()))`)
+	b.seesPlan("one* two*")
+
+	t.Run("the server is away", func(t *testing.T) {
+		b.expect("htmx:sendError", "htmx:afterRequest")
+		eval[chromedp.Void](b, `void (XMLHttpRequest.prototype.send = function () { setTimeout(() => this.onerror(new Event("error"))); })`)
+		b.click("#tick-1")
+		b.see("The server cannot be reached. Nothing was changed.")
+		b.wait(`document.querySelector("#step-1.done") && document.querySelector("#tick-1").checked && !document.querySelector("#tick-1").disabled`)
+		eval[chromedp.Void](b, `void (XMLHttpRequest.prototype.send = window.realSend)`)
+	})
+	t.Run("the step has changed meanwhile", func(t *testing.T) {
+		b.expect("409")
+		eval[chromedp.Void](b, `void (document.querySelector("#step-0 input[name=seen]").value = "of-another-title")`)
+		b.click("#tick-0")
+		b.see("Step 1 of task")
+		b.wait(`document.querySelector("#step-0.done") && document.querySelector("#tick-0").checked`)
+		equal(t, "plan", y.plan(k.ID), "one* two*")
+	})
+}
+
+func TestASubtaskIsLinkedToAStep(t *testing.T) {
+	y := newYard(t)
+	k := y.planned("one", "two")
+	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, k.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.wait(`document.querySelector("#step-0 .subl .st-idle")`)
+	b.click("#panel-0 summary")
+	b.click("#panel-0 button|Unlink #" + sub.ID.String())
+	b.wait(`!document.querySelector(".subl") && !document.querySelector(".htmx-request")`)
+	b.click("#panel-1 summary")
+	b.choose("#panel-1 select", sub.ID.String())
+	b.press("#panel-1 button|Link")
+	b.wait(`document.querySelector("#step-1 .subl")`)
+	equal(t, "link", y.task(k.ID).Steps[1].TaskID, sub.ID)
+}
+
+// quoteAll writes values as arguments of a JavaScript call.
+func quoteAll(values ...any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		b, _ := json.Marshal(v)
+		words[i] = string(b)
+	}
+	return strings.Join(words, ", ")
+}

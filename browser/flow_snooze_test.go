@@ -1,0 +1,183 @@
+package browser
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"taskyard/task"
+)
+
+// tells has scout tell something on a new task.
+func (y *yard) tells(title, text string) *task.Task {
+	y.t.Helper()
+	k := y.create(task.New{Title: title, Owner: "scout"})
+	some[task.Message](y.t)(y.svc.Notify(ctx, scout, k.ID, text, false))
+	return k
+}
+
+// events counts the lines of the log of a kind about a task.
+func (y *yard) events(id task.ID, kind string) (n int) {
+	y.t.Helper()
+	for _, e := range some[[]task.Event](y.t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: id, Limit: 500})) {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// snoozeAndWake puts a question off, takes that back, and does it again.
+func snoozeAndWake(y *yard, b *tab) {
+	y.t.Helper()
+	k, _ := y.asked("Choose the way", "North or south?")
+	b.open("/")
+	b.click("summary|Snooze the question")
+	b.press("button|Until tomorrow")
+	b.at("/")
+	b.gone("North or south?")
+	b.see("Snoozed (1)")
+	equal(y.t, "title", eval[string](b, `document.title`), "Inbox · Taskyard")
+	b.press("button|Undo")
+	b.at("/")
+	b.see("North or south?")
+	b.click("summary|Snooze the question")
+	b.press("button|next Monday")
+	b.gone("North or south?")
+	b.click("summary|Snoozed (1)")
+	b.see("comes back Mon 09:00")
+	b.press("button|Wake now")
+	b.see("North or south?")
+	equal(y.t, "snoozed", y.events(k.ID, task.EvSnoozed), 2)
+	equal(y.t, "woken", y.events(k.ID, task.EvWoken), 2)
+}
+
+func TestSnoozeUndoAndWake(t *testing.T) {
+	y := newYard(t)
+	snoozeAndWake(y, y.tab())
+}
+
+func TestSnoozeUndoAndWakeWithoutScripts(t *testing.T) {
+	y := newYard(t)
+	b := newTab(t, y.url).withoutScripts()
+	y.signIn(b)
+	snoozeAndWake(y, b)
+}
+
+func TestWhatIsSnoozedComesBackLive(t *testing.T) {
+	y := newYard(t)
+	y.asked("Choose the way", "North or south?")
+	b := y.tab()
+	b.open("/")
+	b.click("summary|Snooze the question")
+	b.press("button|For an hour")
+	b.gone("North or south?")
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	y.clock.forward(time.Hour)
+	b.see("North or south?")
+	b.wait(`document.title.startsWith("(1) ")`)
+}
+
+func TestTheInboxByKeyboard(t *testing.T) {
+	y := newYard(t)
+	question, area := y.asked("Choose the way", "North or south?")
+	first, second := y.tells("Watch the gate", "The gate is shut."), y.tells("Watch the well", "The well is dry.")
+	b := y.tab()
+	b.open("/")
+	at := func(what string) {
+		t.Helper()
+		b.wait(`document.activeElement.textContent.includes(` + quote(what) + `)`)
+	}
+	b.keys("j")
+	at(question.Title)
+	b.keys("j")
+	at(second.Title)
+	b.loads(typed("a"))
+	b.gone("The well is dry.")
+	at(first.Title) // the next row has the focus
+	b.loads(typed("z"))
+	b.see("The well is dry.")
+	equal(t, "taken back", y.events(second.ID, task.EvUnacknowledged), 1)
+	b.keys("kkkjj")
+	at(first.Title)
+	b.keys("b")
+	b.wait(`document.activeElement.textContent === "For an hour"`)
+	b.loads(typed("\r"))
+	b.gone("The gate is shut.")
+	b.see("Snoozed (1)")
+	b.keys("kkk")
+	at(question.Title)
+	b.keys("a") // to the answer
+	b.wait(`"#" + document.activeElement.id === ` + quote(area))
+	b.insert("South.")
+	equal(t, "typed", b.value(area), "South.")
+	b.open("/")
+	b.keys("j")
+	b.loads(typed("\r"))
+	b.at(path(question.ID, ""))
+}
+
+func TestADoubleClickAcknowledgesOnce(t *testing.T) {
+	y := newYard(t)
+	k := y.tells("Watch the gate", "The gate is shut.")
+	b := y.tab()
+	b.open("/")
+	p := b.spot("button|Acknowledge")
+	b.loads(chromedp.Steps(clicks(p, 2)...))
+	b.see("Nothing waits for you")
+	equal(t, "acknowledged", y.events(k.ID, task.EvAcknowledged), 1)
+}
+
+func TestHalfAnAnswerOutlivesAnotherOne(t *testing.T) {
+	y := newWakingYard(t)
+	_, first := y.asked("Choose the way", "North or south?")
+	_, second := y.asked("Choose the hour", "Noon or night?")
+	b := y.tab()
+	b.open("/")
+	b.fill(second, "Noon, bec")
+	b.fill(first, "South.")
+	b.press("form.composer button|Answer")
+	b.gone("North or south?")
+	equal(t, "kept", b.value(second), "Noon, bec")
+	b.fill(second, "Noon.")
+	b.press("form.composer button|Answer")
+	b.gone("Noon or night?")
+	b.open("/")
+	equal(t, "drafts left", eval[float64](b, `Object.keys(sessionStorage).filter(k => k.startsWith("draft:")).length`), 0)
+}
+
+// playNotifications stands where the system would show them.
+const playNotifications = `(() => {
+	window.shown = [];
+	window.Notification = class { constructor(title, o) { window.shown.push(title + ": " + o.body); } close() {} static permission = "default"; static async requestPermission() { return this.permission = "granted"; } };
+})()`
+
+func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
+	y := newYard(t)
+	b := y.tab().preload(playNotifications)
+	hide := func(hidden string) {
+		eval[chromedp.Void](b, `void (Object.defineProperty(document, "hidden", {configurable: true, get: () => `+hidden+`}), document.dispatchEvent(new Event("visibilitychange")))`)
+	}
+	listening := func() { // the lock is held, and its stream stands
+		b.wait(`navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`)
+		b.wait(`performance.getEntriesByType("resource").some(r => r.name.includes("/api/inbox"))`)
+	}
+	b.open("/settings")
+	hide("true")
+	equal(t, "asked before anybody wished it", eval[bool](b, `navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`), false)
+	hide("false")
+	b.click("button|Turn on in this browser")
+	b.see("Turn off in this browser")
+	eval[chromedp.Void](b, `void (Notification.permission = "granted")`)
+	hide("true")
+	listening()
+	y.asked("Choose the way", "North or south?")
+	b.wait(`window.shown.length === 1`)
+	equal(t, "shown", eval[string](b, `window.shown[0]`), "1 thing waits for you: Choose the way")
+	hide("false")
+	b.click("button|Turn off in this browser")
+	b.see("Turn on in this browser")
+	hide("true")
+	equal(t, "listening when it is off", eval[bool](b, `navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`), false)
+}

@@ -1,0 +1,173 @@
+package browser
+
+import (
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// injected lists what no page of ours has: handlers in attributes, addresses
+// that run code, elements that load or send elsewhere.
+const injected = `[...document.querySelectorAll("*")].filter(e =>
+	e.matches("iframe, object, embed, base, meta[http-equiv], math, animate, foreignObject, marquee, video, audio, frame, style, x, main link, script:not([src^='/static/']), link:not([href^='/static/']):not([href='data:,']), form:not([action^='/'])")
+	|| [...e.attributes].some(a => /^(on|hx-on)/i.test(a.name) || a.name === "style" && !e.closest("svg") || /^(hx-get|hx-post)$/.test(a.name) && !a.value.startsWith("/") || /^(href|src|action|formaction|xlink:href|data|srcdoc)$/i.test(a.name) && /^[\s\x00-\x20]*(javascript|vbscript|data:text)/i.test(a.value))
+).map(e => e.outerHTML.slice(0, 200)).join("\n")`
+
+// cut is at most n runes of a text, in one line.
+func cut(s string, n int) string {
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	return string(r[:min(len(r), n)])
+}
+
+// hostileYard holds each text of the corpus in every place that shows text.
+type hostileYard struct {
+	*sample
+	tasks, runs []task.ID
+	pages       []string
+}
+
+func newHostileYard(t testing.TB) *hostileYard {
+	agents := map[string]string{}
+	everything := strings.Join(corpus, "\n")
+	for i := range 5 {
+		words, _ := json.Marshal(cut(strings.Join(corpus[i*13:(i+1)*13], " "), 900))
+		name, _ := json.Marshal(cut(corpus[i*3], 60))
+		agents["hostile-"+strconv.Itoa(i)] = "---\nname: " + string(name) + "\ndescription: " + string(words) + "\ntools: read, edit, bash\nrunner: script\nmodel: " + string(name) + "\n---\n" + everything + "\n"
+	}
+	agents["broken"] = "---\nname: " + corpus[0] + "\ntools: " + corpus[13] + "\nrunner: " + corpus[18] + "\n---\n" + everything
+	agents["careful"] = "---\ndescription: Asks first.\ntools: read\nrunner: script\napproval: always\n---\n" + everything + "\n"
+	h := &hostileYard{sample: &sample{yard: openYard(t, agents)}}
+	u := some[task.User](t)(h.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin))
+	h.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
+	for i, s := range corpus {
+		h.work(t, i, s)
+	}
+	h.around(t)
+	h.start()
+	return h
+}
+
+// work is a task about one text, with a run that ended.
+func (h *hostileYard) work(t testing.TB, i int, s string) {
+	t.Helper()
+	owner := "hostile-" + strconv.Itoa(i%5)
+	k := h.create(task.New{Title: cut(s, 200), Owner: owner, Description: s, Steps: []task.Step{{Title: cut(s, 60), Details: s}}, Resources: []task.Resource{
+		{Type: "url", Value: "https://example.com/?" + url.QueryEscape(s), Label: cut(s, 200)}, {Type: "file", Value: "/srv/" + strings.ReplaceAll(cut(s, 200), "/", "∕"), Label: cut(s, 200)},
+	}})
+	some[task.Message](t)(h.svc.Comment(ctx, h.maya, k.ID, s))
+	run := h.claim(k.ID)
+	call, _ := json.Marshal(map[string]any{"tool": s, "id": s, "input": map[string]string{s: s}})
+	run.lines(task.Message{Role: task.SpeakerAssistant, Type: "text", Content: s}, task.Message{Role: task.SpeakerAssistant, Type: "tool_call", Content: s, Data: call},
+		task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: s, Data: call}, task.Message{Role: task.SpeakerSystem, Type: "log", Content: s})
+	if i%2 == 0 {
+		some[task.Message](t)(h.svc.Notify(ctx, run.agent, k.ID, s, true))
+	}
+	end := service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: s, Artifacts: []string{s}, Work: &task.Work{
+		Repository: "/srv/" + s, Branch: cut(s, 80), Note: s, Total: 2,
+		Files: []task.FileChange{{Path: s, Change: task.FileModified, Added: 1, Removed: 1, Diff: "@@ -1 +1 @@ " + cut(s, 200) + "\n-" + cut(s, 200) + "\n+" + cut(s, 200) + "\n"}, {Path: "b/" + s, Change: task.FileAdded, Note: s}},
+	}}
+	if i%3 == 0 {
+		end.State, end.Reason, end.Permanent = task.State{Status: task.RunFailed, Phase: task.PhaseTokens}, s, true
+	}
+	run.end(end)
+	if i%5 == 4 {
+		some[*task.Task](t)(h.svc.CompleteTask(ctx, h.maya, k.ID, s, 0))
+	}
+	h.tasks, h.runs = append(h.tasks, k.ID), append(h.runs, run.start.Run.ID)
+}
+
+// around are the places that are not about a task's own work.
+func (h *hostileYard) around(t testing.TB) {
+	t.Helper()
+	for i, s := range corpus {
+		some[task.TodoAnswer](t)(h.svc.Todo(ctx, h.maya, "hostile-0", task.TodoRPush, s))
+		if i%4 == 0 {
+			some[service.MadeToken](t)(h.svc.CreateToken(ctx, h.maya, service.NewToken{Name: cut(s, 60), Agent: "hostile-0"}))
+			some[task.SavedView](t)(h.svc.SaveView(ctx, h.maya, cut(s, 60), "/tasks?q="+url.QueryEscape(s)))
+		}
+	}
+	all := strings.Join(corpus, " ")
+	ask := func(title string) task.ID {
+		return h.ask(h.create(task.New{Title: title, Owner: "careful", Description: all}).ID).ID
+	}
+	waits, denied := ask(cut(corpus[13], 200)), ask(cut(corpus[1], 200))
+	some[*task.Run](t)(h.svc.DenyRun(ctx, h.maya, denied, cut(all, 1900)))
+	some[task.Pauses](t)(h.svc.Pause(ctx, h.maya, "hostile-1", cut(all, 1900)))
+	moved := h.create(task.New{Title: "Handed over", Owner: "hostile-2"}).ID
+	some[*task.Task](t)(h.svc.HandOver(ctx, h.maya, service.HandOver{TaskID: moved, From: "hostile-2", To: "hostile-3", Comment: all}))
+	h.pages = []string{
+		"/", "/?only=question", "/?only=stuck", "/queues", "/queues?view=list", "/tasks", "/tasks?sort=title", "/approvals", "/approvals/" + waits.String(), "/runs/" + denied.String(), "/runs", "/runs?status=failed",
+		"/history", "/agents", "/agents/hostile-0", "/agents/hostile-0/edit", "/agents/hostile-1", "/agents/broken", "/scheduler", "/settings", "/settings/tokens", "/settings/people", "/settings/about",
+		"/views", "/tasks/new", path(h.tasks[0], "/edit"), path(h.tasks[0], "/move"), path(h.tasks[0], "/cancel"), path(h.tasks[0], "/steps/0/edit"), path(moved, ""),
+		"/tasks/bulk?act=cancel&id=" + h.tasks[0].String() + "&id=" + h.tasks[1].String() + "&back=/tasks",
+		"/queues?q=" + url.QueryEscape(all), "/history?q=" + url.QueryEscape(all), "/search?q=" + url.QueryEscape(all), "/tasks/" + url.PathEscape(corpus[0]), "/agents/" + url.PathEscape(corpus[13]),
+		"/tasks?label=" + url.QueryEscape(corpus[1]) + "&agent=" + url.QueryEscape(corpus[14]), "/login?next=" + url.QueryEscape("javascript:alert(1)"), "/tasks/new?owner=" + url.QueryEscape(corpus[1]),
+	}
+}
+
+func TestHostileTextIsOnlyText(t *testing.T) {
+	h := newHostileYard(t)
+	b := h.tab()
+	b.expect("404", "422") // addresses that name nothing
+	pages := h.pages
+	for i := range corpus {
+		pages = append(pages, path(h.tasks[i], ""), "/runs/"+h.runs[i].String(), "/search?q="+url.QueryEscape(corpus[i]))
+	}
+	for _, p := range pages {
+		b.open(p)
+		eval[chromedp.Void](b, `void document.querySelectorAll("details").forEach(d => d.open = true)`)
+		if v := eval[string](b, injected); v != "" {
+			t.Errorf("%s holds what it should only say:\n%s", p, v)
+		}
+	}
+	t.Run("the check finds what it looks for", func(t *testing.T) {
+		for _, s := range []string{`<p onclick=x></p>`, `<x></x>`, `<a href=" javascript:x">x</a>`, `<i style="top:0">x</i>`, `<form action=//evil.example></form>`} {
+			found := eval[string](b, `(() => { document.body.insertAdjacentHTML("beforeend", `+quote(s)+`); const found = `+injected+`; document.body.lastElementChild.remove(); return found; })()`)
+			if found == "" {
+				t.Errorf("%s is not found", s)
+			}
+		}
+		b.expect("violation of style-src") // by the fourth of them
+	})
+	t.Run("a title is said as it is", func(t *testing.T) {
+		b.open(path(h.tasks[0], ""))
+		b.see(corpus[0])
+		b.wait(`document.title.includes(` + quote(corpus[0]) + `)`)
+	})
+	t.Run("what scripts put together is only text too", func(t *testing.T) {
+		b.open("/queues")
+		for _, s := range []string{corpus[0], corpus[13], corpus[44]} {
+			b.chord("k")
+			b.insert(s)
+			b.wait(`document.querySelector("#palette [role=status]").textContent.includes("result")`)
+			b.keys("\x1b")
+		}
+		some[task.Message](t)(h.svc.Comment(ctx, h.maya, h.tasks[1], corpus[13])) // a live part
+		b.open(path(h.tasks[1], ""))
+		b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+		some[task.Message](t)(h.svc.Comment(ctx, h.maya, h.tasks[1], corpus[0]+"<b>the last</b>"))
+		b.see("<b>the last</b>")
+		if v := eval[string](b, injected); v != "" {
+			t.Error(v)
+		}
+	})
+}
+
+func TestLabelsAndNamesOfPeopleHoldNoTags(t *testing.T) {
+	y := newYard(t)
+	for _, s := range corpus {
+		if _, err := y.svc.CreateTask(ctx, y.maya, task.New{Title: "x", Owner: "scout", Labels: []string{s}, NoStart: true}); err == nil {
+			t.Errorf("a label may be %q", s)
+		}
+		if _, err := y.svc.AddUser(ctx, y.maya, s, password, task.RoleViewer); err == nil {
+			t.Errorf("a person may be called %q", s)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package db
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+// HoldDecision notes a decision on a waiting run that takes effect later; nil
+// takes it back. It tells whether the run still waited.
+func (tx *Tx) HoldDecision(r *task.Run, h *task.Held) (bool, error) {
+	var text, until any
+	if h != nil {
+		text, until = asJSON(h), h.Until
+	}
+	n, err := tx.changed("UPDATE runs SET held = ?, held_until = ?"+guard, append([]any{text, until}, guardArgs(r)...)...)
+	return n == 1, err
+}
+
+// HeldDue returns waiting runs whose held decision takes effect by now.
+func (rx *Rx) HeldDue(limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_held WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until <= ? ORDER BY r.held_until LIMIT ?", rx.Now, limit)
+}
+
+// HeldRuns returns the waiting runs whose decision may still be taken back.
+func (rx *Rx) HeldRuns(limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_held WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until > ? ORDER BY r.held_until LIMIT ?", rx.Now, limit)
+}
+
+// FirstHeld returns when the next held decision takes effect, or 0.
+func (rx *Rx) FirstHeld() (at task.Time, err error) {
+	err = rx.row("SELECT coalesce(min(held_until), 0) FROM runs INDEXED BY runs_held WHERE status = 'pending' AND phase = 'approval' AND held_until IS NOT NULL").Scan(&at)
+	return at, err
+}
+
+// SaveSpec keeps what a run would have done before it was asked anew.
+func (tx *Tx) SaveSpec(run task.ID, version string, spec *task.Spec) error {
+	return tx.do("INSERT INTO run_specs (run_id, version, spec, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", run, version, asJSON(spec), tx.Now)
+}
+
+// SavedSpec returns what SaveSpec kept under a version, or with "" the last
+// that it kept; nil when there is none.
+func (rx *Rx) SavedSpec(run task.ID, version string) (*task.Spec, error) {
+	q, args := "SELECT spec FROM run_specs WHERE run_id = ? ORDER BY at DESC, rowid DESC LIMIT 1", []any{run}
+	if version != "" {
+		q, args = "SELECT spec FROM run_specs WHERE run_id = ? AND version = ?", []any{run, version}
+	}
+	var text string
+	if ok, err := optional(rx.row(q, args...).Scan(&text)); !ok {
+		return nil, err
+	}
+	spec := &task.Spec{}
+	return spec, json.Unmarshal([]byte(text), spec)
+}

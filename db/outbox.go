@@ -1,0 +1,46 @@
+package db
+
+import (
+	"time"
+
+	"taskyard/task"
+)
+
+// PutOut has a line told to a target outside, after the commit.
+func (tx *Tx) PutOut(target string, o task.Outgoing) error {
+	return tx.do("INSERT INTO outbox (target, kind, task_id, run_id, text, created_at, not_before) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		target, o.Kind, o.TaskID, o.RunID, o.Text, tx.Now, tx.Now)
+}
+
+// Outbox returns what a target is to be told now, the oldest first.
+func (rx *Rx) Outbox(target string, limit int) ([]task.Outgoing, error) {
+	rows, err := rx.query("SELECT id, kind, task_id, run_id, text, created_at, tries FROM outbox WHERE target = ? AND not_before <= ? ORDER BY not_before, id LIMIT ?", target, rx.Now, limit)
+	return collect(rows, err, func(r rowScanner) (o task.Outgoing, err error) {
+		return o, r.Scan(&o.ID, &o.Kind, &o.TaskID, &o.RunID, &o.Text, &o.At, &o.Tries)
+	})
+}
+
+// OutboxNext is when the next line of a target is due, 0 when there is none.
+func (rx *Rx) OutboxNext(target string) (at task.Time, err error) {
+	err = rx.row("SELECT coalesce(min(not_before), 0) FROM outbox WHERE target = ?", target).Scan(&at)
+	return at, err
+}
+
+// DropOut takes a line out of the outbox.
+func (tx *Tx) DropOut(id task.ID) error { return tx.do("DELETE FROM outbox WHERE id = ?", id) }
+
+// DelayOut notes a try that failed and when the next one comes.
+func (tx *Tx) DelayOut(id task.ID, after time.Duration) error {
+	return tx.do("UPDATE outbox SET tries = tries + 1, not_before = ? WHERE id = ?", tx.Now.Add(after), id)
+}
+
+// OutboxTargets names the targets for which there are lines.
+func (rx *Rx) OutboxTargets() ([]string, error) {
+	rows, err := rx.query("SELECT DISTINCT target FROM outbox")
+	return collect(rows, err, func(r rowScanner) (name string, err error) { return name, r.Scan(&name) })
+}
+
+// DropOutOf takes all lines of a target out of the outbox.
+func (tx *Tx) DropOutOf(target string) error {
+	return tx.do("DELETE FROM outbox WHERE target = ?", target)
+}

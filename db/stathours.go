@@ -1,0 +1,91 @@
+package db
+
+import (
+	"time"
+
+	"taskyard/task"
+)
+
+// RunTotals sums ended runs.
+type RunTotals struct {
+	Hour   task.Time `json:"hour,omitzero"`
+	Agent  string    `json:"agent,omitempty"`
+	Status string    `json:"status"`
+	Runs   int       `json:"runs"`
+	Millis int64     `json:"durationMs"`
+	Tokens int64     `json:"tokens"`
+	Cost   float64   `json:"costUsd"`
+}
+
+const hourMillis = int64(time.Hour / time.Millisecond)
+
+// hourOf is the start of the hour of a moment.
+func hourOf(t task.Time) int64 { return int64(t) / hourMillis * hourMillis }
+
+// RollUp sums the ended runs of every hour from the given one on anew; the
+// sums are kept as runs end, so this mends rather than makes them.
+func (tx *Tx) RollUp(from task.Time) error {
+	return tx.do(`INSERT OR REPLACE INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated)
+ SELECT ended_at / ?1 * ?1 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
+  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)),
+  max(coalesce(json_extract(usage, '$.estimated'), 0))
+ FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, model, status`, hourMillis, hourOf(from))
+}
+
+// countRun adds a run that ends now to the sums of its hour.
+func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
+	millis := int64(0)
+	if r.StartedAt != 0 {
+		millis = int64(tx.Now - r.StartedAt)
+	}
+	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
+ ON CONFLICT DO UPDATE SET n = n + 1, millis = millis + excluded.millis, tokens_in = tokens_in + excluded.tokens_in,
+ tokens_out = tokens_out + excluded.tokens_out, cost_usd = cost_usd + excluded.cost_usd, estimated = max(estimated, excluded.estimated)`,
+		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
+}
+
+// CountHour counts one more of what happens now: created, done, canceled or
+// asked.
+func (tx *Tx) CountHour(agent, what string) error { return tx.countAt(tx.Now, agent, what) }
+
+func (tx *Tx) countAt(at task.Time, agent, what string) error {
+	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) VALUES (?, ?, '', ?, 1) ON CONFLICT DO UPDATE SET n = n + 1", hourOf(at), agent, what)
+}
+
+// countArchived counts a task that becomes history now.
+func (tx *Tx) countArchived(id task.ID, status task.Status) error {
+	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) SELECT ?, owner, '', ?, 1 FROM tasks WHERE id = ? ON CONFLICT DO UPDATE SET n = n + 1",
+		hourOf(tx.Now), status, id)
+}
+
+// RunHours returns the hourly sums of runs since a moment.
+func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
+	rows, err := rx.query(`SELECT hour, agent, substr(what, 5), sum(n), sum(millis), sum(tokens_in + tokens_out), sum(cost_usd)
+ FROM stats_hours WHERE hour >= ? AND what LIKE 'run.%' GROUP BY hour, agent, what`, since)
+	return collect(rows, err, func(r rowScanner) (t RunTotals, err error) {
+		return t, r.Scan(&t.Hour, &t.Agent, &t.Status, &t.Runs, &t.Millis, &t.Tokens, &t.Cost)
+	})
+}
+
+// statSums are the sums of a group of stats_hours, in the order of
+// scanStat.
+const statSums = ` sum(n * (what = 'created')), sum(n * (what = 'done')), sum(n * (what = 'canceled')), sum(n * (what = 'asked')),
+ sum(n * (what = 'run.completed')), sum(n * (what = 'run.failed')), sum(n * (what = 'run.canceled')), sum(millis), sum(tokens_in), sum(tokens_out), sum(cost_usd), max(estimated)
+ FROM stats_hours WHERE hour >= ?1 AND hour < ?2 AND (?3 = '' OR agent = ?3) AND (?4 = '' OR model = ?4)`
+
+// StatHours sums what happened in each hour in which anything did, in order.
+func (rx *Rx) StatHours(f task.StatFilter) ([]task.StatRow, error) {
+	rows, err := rx.query("SELECT hour, '', '',"+statSums+" GROUP BY hour", f.From, f.To, f.Agent, f.Model)
+	return collect(rows, err, scanStat)
+}
+
+// StatGroups sums what happened by agent and model, in order.
+func (rx *Rx) StatGroups(f task.StatFilter) ([]task.StatRow, error) {
+	rows, err := rx.query("SELECT 0, agent, model,"+statSums+" GROUP BY agent, model", f.From, f.To, f.Agent, f.Model)
+	return collect(rows, err, scanStat)
+}
+
+func scanStat(s rowScanner) (r task.StatRow, err error) {
+	return r, s.Scan(&r.Hour, &r.Agent, &r.Model, &r.Created, &r.Done, &r.Canceled, &r.Asked,
+		&r.RunsCompleted, &r.RunsFailed, &r.RunsCanceled, &r.Millis, &r.TokensIn, &r.TokensOut, &r.CostUSD, &r.Estimated)
+}

@@ -1,0 +1,106 @@
+package db
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+// noBound is over every id.
+const noBound = task.ID(1<<62 - 1)
+
+func upTo(id task.ID) task.ID {
+	if id == 0 {
+		return noBound
+	}
+	return id
+}
+
+// LastMessages returns the newest entries of a thread after one id and before
+// another (0: no bound), oldest first.
+func (rx *Rx) LastMessages(id, after, before task.ID, limit int) ([]task.Message, error) {
+	return rx.messages("SELECT * FROM (SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? AND id < ? ORDER BY id DESC LIMIT ?) ORDER BY 1", id, after, upTo(before), limit)
+}
+
+// LastEventsBut returns the newest lines of a task between two ids (0: no
+// bound), oldest first, without the kinds in skip.
+func (rx *Rx) LastEventsBut(id, after, before task.ID, skip []string, limit int) ([]task.Event, error) {
+	list, err := json.Marshal(skip)
+	if err != nil {
+		return nil, err
+	}
+	return rx.events("SELECT * FROM (SELECT "+eventCols+" FROM events WHERE task_id = ? AND id > ? AND id < ? AND kind NOT IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?) ORDER BY 1", id, after, upTo(before), string(list), limit)
+}
+
+// TaskRuns returns the newest runs of a task between two ids (0: no bound),
+// newest first.
+func (rx *Rx) TaskRuns(id, after, before task.ID, limit int) ([]*task.Run, error) {
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.id > ? AND r.id < ? ORDER BY r.id DESC LIMIT ?", id, after, upTo(before), limit)
+}
+
+// StreamCounts counts messages, runs, and events without the kinds in skip of
+// a task; each count ends at limit.
+func (rx *Rx) StreamCounts(id task.ID, skip []string, limit int) (messages, events, runs int, err error) {
+	list, err := json.Marshal(skip)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	err = rx.row(`SELECT (SELECT count(*) FROM (SELECT 1 FROM messages WHERE task_id = ?1 AND run_id IS NULL LIMIT ?3)),
+ (SELECT count(*) FROM (SELECT 1 FROM events WHERE task_id = ?1 AND kind NOT IN (SELECT value FROM json_each(?2)) LIMIT ?3)),
+ (SELECT count(*) FROM (SELECT 1 FROM runs WHERE task_id = ?1 LIMIT ?3))`, id, string(list), limit).Scan(&messages, &events, &runs)
+	return messages, events, runs, err
+}
+
+// Linked returns the subtasks that steps of a task are linked to, in the
+// order of the steps.
+func (rx *Rx) Linked(id task.ID) ([]*task.Task, error) {
+	return rx.tasks("SELECT "+taskCard+" FROM steps s JOIN tasks t ON t.id = s.subtask_id WHERE s.task_id = ? ORDER BY s.position", id)
+}
+
+// Subtasks returns subtasks of a task after an id: open ones, or archived ones.
+func (rx *Rx) Subtasks(id, after task.ID, open bool, limit int) ([]*task.Task, error) {
+	return rx.tasks("SELECT "+taskCard+" FROM tasks t WHERE t.parent_id = ? AND t.id > ? AND (t.archived_at IS NULL) = ? ORDER BY t.id LIMIT ?", id, after, open, limit)
+}
+
+// ChildCounts counts the subtasks of a task: open, done, canceled.
+func (rx *Rx) ChildCounts(id task.ID) (open, done, canceled int, err error) {
+	err = rx.row(`SELECT coalesce(sum(archived_at IS NULL), 0), coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0) FROM tasks WHERE parent_id = ?`, id).Scan(&open, &done, &canceled)
+	return open, done, canceled, err
+}
+
+const sumUsage = `SELECT coalesce(sum(json_extract(r.usage, '$.toolCalls')), 0), coalesce(sum(json_extract(r.usage, '$.tokensIn')), 0), coalesce(sum(json_extract(r.usage, '$.tokensOut')), 0),
+ coalesce(sum(json_extract(r.usage, '$.costUsd')), 0.0), coalesce(max(json_extract(r.usage, '$.estimated')), 0) `
+
+// UsageBelow sums what the runs of a task used, and with those of everything
+// below it. At most limit tasks are looked at.
+func (rx *Rx) UsageBelow(id task.ID, limit int) (own, all task.Usage, err error) {
+	scan := func(u *task.Usage, q string, args ...any) error {
+		return rx.row(sumUsage+q, args...).Scan(&u.ToolCalls, &u.TokensIn, &u.TokensOut, &u.CostUSD, &u.Estimated)
+	}
+	if err = scan(&own, "FROM runs r WHERE r.task_id = ?", id); err != nil {
+		return own, all, err
+	}
+	const tree = `FROM (WITH RECURSIVE down (id, n) AS (
+ SELECT ?1, 0 UNION ALL SELECT c.id, down.n + 1 FROM down JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20 LIMIT ?2)
+ SELECT id FROM down) d JOIN runs r ON r.task_id = d.id`
+	return own, all, scan(&all, tree, id, limit)
+}
+
+// Beside returns the active tasks before and after one in its owner's queue
+// (0: none), and its place there, counted from 1; 0 when limit are before it.
+func (rx *Rx) Beside(t *task.Task, limit int) (prev, next task.ID, place int, err error) {
+	const at = "SELECT coalesce((SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority = ?2 AND id "
+	const other = "(SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority "
+	if err = rx.row(at+"< ?3 ORDER BY id DESC LIMIT 1), "+other+"> ?2 ORDER BY priority, id DESC LIMIT 1), 0)", t.Owner, t.Priority, t.ID).Scan(&prev); err != nil {
+		return 0, 0, 0, err
+	}
+	if err = rx.row(at+"> ?3 ORDER BY id LIMIT 1), "+other+"< ?2 ORDER BY priority DESC, id LIMIT 1), 0)", t.Owner, t.Priority, t.ID).Scan(&next); err != nil {
+		return 0, 0, 0, err
+	}
+	n, err := rx.count(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority > ?2
+ UNION ALL SELECT 1 FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority = ?2 AND id < ?3 LIMIT ?4)`, t.Owner, t.Priority, t.ID, limit)
+	if n < limit {
+		place = n + 1
+	}
+	return prev, next, place, err
+}

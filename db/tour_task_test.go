@@ -1,0 +1,30 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// taskPages reads what the page of a task shows, and rearranges its plan.
+// Step 0 of the task is linked to the subtask.
+func taskPages(t *testing.T, s *service.Service, id, sub task.ID) {
+	ctx := context.Background()
+	for _, p := range []task.ID{id, sub} {
+		must[service.TaskPage](t)(s.TaskPage(ctx, admin, p))
+	}
+	must[service.Stream](t)(s.Stream(ctx, admin, id, service.StreamQuery{Messages: true, Events: true, Runs: true, SkipEvents: []string{task.EvCommented}, Limit: 5}))
+	must[[]*task.Task](t)(s.Subtasks(ctx, admin, id, 0, true, 5))
+	must[[]*task.Task](t)(s.OpenBelow(ctx, admin, id))
+	seen := task.StepSeen{}
+	must[*task.Task](t)(s.InsertStep(ctx, admin, id, 1, task.Step{Title: "between"}))
+	must[*task.Task](t)(s.MoveStep(ctx, admin, id, 0, 2, seen))
+	must[*task.Task](t)(s.MoveStep(ctx, admin, id, 2, 0, seen))
+	must[*task.Task](t)(s.RemoveStep(ctx, admin, id, 1, seen))
+	must[*task.Task](t)(s.UnlinkStep(ctx, admin, id, 0, seen))
+	must[*task.Task](t)(s.LinkStep(ctx, admin, id, 0, sub, seen))
+	must[*task.Task](t)(s.AddResource(ctx, admin, id, task.Resource{Type: "file", Value: "/c"}))
+	must[*task.Task](t)(s.UpdateResource(ctx, admin, id, 0, "", task.Resource{Type: "file", Value: "/d"}))
+}

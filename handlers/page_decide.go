@@ -1,0 +1,199 @@
+package handlers
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) approveRun(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	form := views.DecideForm{
+		Tried: "approval", ScopeTask: c.FormValue("scope") == string(task.ScopeTask), TimeoutSeconds: c.FormValue("timeoutSeconds"),
+		IdleSeconds: c.FormValue("idleTimeoutSeconds"), MaxTokens: c.FormValue("maxTokens"), MaxTurns: c.FormValue("maxTurns"), MaxCost: c.FormValue("maxCostUsd"),
+	}
+	in := service.Approve{Scope: task.ScopeOnce, Version: c.FormValue("version"), Undo: task.UndoWindow}
+	if form.ScopeTask {
+		in.Scope = task.ScopeTask
+	}
+	next, err := s.nextWaiting(c, id)
+	if err != nil {
+		return err
+	}
+	if in.Limits, err = formLimits(c); err == nil {
+		_, err = s.svc.ApproveRun(formContext(c), actorOf(c), id, in)
+	}
+	if err != nil {
+		return s.decideAgain(c, id, err, form)
+	}
+	return s.done(c, next, "")
+}
+
+// formLimits reads the tighter limits of an approval; empty fields stay. Its
+// error names every field that is wrong.
+func formLimits(c echo.Context) (l task.Limits, err error) {
+	var p task.Problems
+	for _, f := range []struct {
+		name string
+		n    *int
+	}{
+		{"timeoutSeconds", &l.TimeoutSeconds},
+		{"idleTimeoutSeconds", &l.IdleTimeoutSeconds},
+		{"maxTokens", &l.MaxTokens},
+		{"maxTurns", &l.MaxTurns},
+	} {
+		if *f.n, err = wholeNumber(c, f.name); err != nil {
+			p.Add(f.name, "must be a whole number")
+		}
+	}
+	if raw := strings.TrimSpace(c.FormValue("maxCostUsd")); raw != "" {
+		if l.MaxCostUSD, err = strconv.ParseFloat(raw, 64); err != nil || l.MaxCostUSD != l.MaxCostUSD {
+			p.Add("maxCostUsd", "must be a number")
+		}
+	}
+	return l, p.Err()
+}
+
+func (s *Server) denyRun(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	next, err := s.nextWaiting(c, id)
+	if err != nil {
+		return err
+	}
+	form := views.DecideForm{Reason: text(c, "reason"), Tried: "rejection"}
+	if _, err := s.svc.DenyRunLater(formContext(c), actorOf(c), id, form.Reason, task.UndoWindow); err != nil {
+		return s.decideAgain(c, id, err, form)
+	}
+	return s.done(c, next, "")
+}
+
+// nextWaiting is the review that follows after that of a run.
+func (s *Server) nextWaiting(c echo.Context, id task.ID) (string, error) {
+	list, err := s.waiting(c)
+	if err != nil {
+		return "", err
+	}
+	next := views.URL.Approvals()
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].ID == id && next != views.URL.Approvals() {
+			break // what comes after it
+		}
+		if list[i].ID != id {
+			next = views.URL.Approval(list[i].ID)
+		}
+	}
+	return next, nil
+}
+
+// decideAgain shows the review once more, with why the decision was not taken.
+func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.DecideForm) error {
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	form.Late = e.Code == task.CodeRunDecided || e.Code == task.CodeRunEnded
+	form.Changed = e.Code == task.CodeRunChanged
+	if e.Kind == task.Invalid {
+		form.Errors = views.FieldErrors{}
+		for _, f := range e.AllFields() {
+			form.Errors[strings.TrimPrefix(f.Field, "limits.")] = f.Message
+		}
+	} else {
+		form.Error = e.Message
+	}
+	return s.again(c, e, views.URL.Approval(id), func(ch views.Chrome) (templ.Component, error) {
+		waiting, err := s.waiting(c)
+		if err != nil {
+			return nil, err
+		}
+		return s.approvals(c, ch, waiting, id, form)
+	})
+}
+
+// approveMany approves the checked runs that only read: those that were
+// decided or changed meanwhile are told.
+func (s *Server) approveMany(c echo.Context) error {
+	form, err := c.FormParams()
+	if err != nil {
+		return err
+	}
+	var list []service.Reviewed
+	var skipped []task.Skipped
+	for _, v := range form["run"] {
+		raw, version, _ := strings.Cut(v, ":")
+		id, err := task.ParseID(raw)
+		if err != nil {
+			return task.FieldErrorf("run", "%s", err)
+		}
+		if r, err := s.svc.Run(c.Request().Context(), actorOf(c), id); err == nil && s.unenforced(r) != "" {
+			skipped = append(skipped, task.Skipped{Run: id, Why: s.unenforced(r)})
+			continue
+		}
+		list = append(list, service.Reviewed{Run: id, Version: version})
+	}
+	var d task.Decided
+	if len(list) > 0 || len(skipped) == 0 {
+		if d, err = s.svc.ApproveMany(formContext(c), actorOf(c), list, task.UndoWindow); err != nil {
+			return withBack(c, err, views.URL.Approvals())
+		}
+	}
+	d.Skipped = append(d.Skipped, skipped...)
+	return s.done(c, views.URL.Approvals(), "%s", skippedWords(len(d.Done), "approved", d.Skipped))
+}
+
+// skippedWords tells what an act on many runs left alone; "" for nothing.
+func skippedWords(done int, what string, list []task.Skipped) string {
+	if len(list) == 0 {
+		return ""
+	}
+	words := views.Count(done, "run", "runs") + " " + what + ", " + strconv.Itoa(len(list)) + " skipped."
+	for _, sk := range list[:min(len(list), 3)] {
+		words += " " + sk.Why + "."
+	}
+	return words
+}
+
+// undoDecisions takes decisions back that have not taken effect.
+func (s *Server) undoDecisions(c echo.Context) error {
+	form, err := c.FormParams()
+	if err != nil {
+		return err
+	}
+	var ids []task.ID
+	for _, raw := range form["run"] {
+		id, err := task.ParseID(raw)
+		if err != nil {
+			return task.FieldErrorf("run", "%s", err)
+		}
+		ids = append(ids, id)
+	}
+	d, err := s.svc.UndoDecisions(formContext(c), actorOf(c), ids)
+	var e *task.Error
+	if errors.As(err, &e) && e.Kind == task.Conflict && len(ids) == 1 {
+		return s.decideAgain(c, ids[0], err, views.DecideForm{Tried: "undo"})
+	}
+	if err != nil {
+		return withBack(c, err, views.URL.Approvals())
+	}
+	to := views.URL.Approvals()
+	if len(d.Done) == 1 {
+		to = views.URL.Approval(d.Done[0])
+	}
+	if words := skippedWords(len(d.Done), "wait again", d.Skipped); words != "" {
+		return s.done(c, to, "%s", words)
+	}
+	return s.done(c, to, "Taken back: %s for a reviewer again", views.Count(len(d.Done), "run waits", "runs wait"))
+}

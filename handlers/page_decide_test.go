@@ -1,0 +1,126 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// settle lets held decisions take effect whose time has come.
+func (y *pageYard) settle() {
+	y.t.Helper()
+	_, _, err := y.svc.NextRun(context.Background(), nil)
+	y.ok(err)
+}
+
+// asked makes a run of an agent wait for a reviewer.
+func (y *pageYard) asked(agent, title string) *task.Run {
+	y.t.Helper()
+	k := y.create(asAgent("planner"), task.New{Owner: agent, Title: title, NoStart: true})
+	r, err := y.svc.RunNow(context.Background(), asAgent("planner"), k.ID)
+	y.ok(err)
+	return r
+}
+
+func TestADecisionIsTakenBackOnThePage(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	rita := y.person("rita", task.RoleReviewer)
+	r := y.asked("reviewer", "Look at it")
+	at := "/runs/" + r.ID.String()
+	approve := func() *seenPage { return b.post(at+"/approve", "version", r.Approval.Version) }
+
+	t.Run("every page of who decided offers it, and nobody else's", func(t *testing.T) {
+		approve().leadsTo("/approvals").shows("Run 1 approved.", `value="1"`, "Nothing waits")
+		b.get("/queues").shows("Run 1 approved.")
+		rita.get("/approvals/1").hides("/approvals/undo").shows("Approved by maya")
+		rita.post("/approvals/undo", "run", "1").is(403)
+	})
+	t.Run("taken back, the run waits again", func(t *testing.T) {
+		b.post("/approvals/undo", "run", "1").leadsTo("/approvals/1").shows("Taken back", "data-approve", "1 waiting")
+		y.forward(task.UndoWindow)
+		y.settle()
+		b.get(at).shows("Waits for approval")
+	})
+	t.Run("too late is told, before and after it takes effect", func(t *testing.T) {
+		approve().is(303)
+		y.forward(task.UndoWindow)
+		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo came too late", "maya approved this run")
+		y.settle()
+		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo came too late", "maya approved this run")
+	})
+	t.Run("what names no run is refused", func(t *testing.T) {
+		b.post("/approvals/undo").is(422)
+		b.post("/approvals/undo", "run", "x").is(422)
+		b.post("/approvals/undo", "run", "99").is(404)
+	})
+}
+
+func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	rita := y.person("rita", task.RoleReviewer)
+	r := y.asked("coder", "Tidy the tests")
+	at := "/runs/" + r.ID.String()
+
+	t.Run("a wrong limit is told beside its field", func(t *testing.T) {
+		b.post(at+"/approve", "timeoutSeconds", "999999", "maxCostUsd", "-1").is(422).
+			shows(`id="timeoutSeconds-err"`, "may only be tightened", `id="maxCostUsd-err"`, "must be positive", `value="999999"`)
+		b.post(at+"/approve", "maxTurns", "x", "maxCostUsd", "NaN").is(422).shows(`id="maxTurns-err"`, `id="maxCostUsd-err"`)
+		b.post(at+"/deny", "reason", "").is(422).shows(`id="reason-err"`)
+	})
+	t.Run("what changed since they looked stands there as a difference", func(t *testing.T) {
+		title := "Tidy the tests and delete the rest"
+		_, err := y.svc.UpdateTask(t.Context(), asAgent("planner"), r.TaskID, task.Patch{Title: &title})
+		y.ok(err)
+		a := b.post(at+"/approve", "version", r.Approval.Version).is(409).
+			shows("has changed since you looked", "What changed since you looked", `<del class="del">`, "and delete the rest", `<ins class="add">`)
+		b.get("/approvals/1").shows("What changed since it was asked before")
+		b.post(at+"/approve", "version", a.field(at+"/approve", "version")).is(303)
+	})
+	t.Run("who comes second reads who was first", func(t *testing.T) {
+		rita.post(at+"/deny", "reason", "No").is(409).shows("Your rejection came too late and changed nothing", "maya approved this run")
+		y.forward(task.UndoWindow)
+		y.settle()
+		rita.post(at+"/approve").is(409).shows("maya approved this run", "is starting")
+	})
+	t.Run("a run that was canceled meanwhile says so", func(t *testing.T) {
+		r := y.asked("coder", "Another")
+		_, err := y.svc.CancelRun(t.Context(), mayaActor, r.ID, "not needed")
+		y.ok(err)
+		rita.post("/runs/2/approve").is(409).shows("Your approval came too late", "was stopped (not needed)")
+	})
+}
+
+func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
+	y := newPageYard(t)
+	y.server.opt.Weaker = nil // the runner keeps to the list of tools
+	b := y.maya()
+	one, two, writes := y.asked("reviewer", "Read one"), y.asked("reviewer", "Read two"), y.asked("coder", "Write")
+	value := func(r *task.Run) string { return r.ID.String() + ":" + r.Approval.Version }
+	t.Run("those that write are not offered", func(t *testing.T) {
+		a := b.get("/approvals").shows("2 runs may only read", value(one), value(two))
+		if strings.Contains(a.body, `name="run" value="3:`) {
+			t.Error("a run that writes is offered")
+		}
+		b.post("/approvals/approve", "run", value(writes)).leadsTo("/approvals").shows("0 runs approved, 1 skipped", "may do more than read")
+	})
+	t.Run("what was not looked at is skipped, the rest is done and can be undone", func(t *testing.T) {
+		b.post("/approvals/approve", "run", value(one), "run", two.ID.String()+":old").leadsTo("/approvals").
+			shows("1 run approved, 1 skipped", "has changed since you looked", "Run 1 approved.")
+		b.post("/approvals/undo", "run", "1", "run", "2").leadsTo("/approvals/1").shows("1 run wait again, 1 skipped")
+		b.post("/approvals/approve", "run", value(one), "run", value(two)).leadsTo("/approvals").shows("2 runs approved.")
+	})
+	t.Run("a runner that enforces less is looked at by itself", func(t *testing.T) {
+		y.server.opt.Weaker = weakerScript
+		r := y.asked("reviewer", "Read three")
+		b.get("/approvals").hides("may only read")
+		b.post("/approvals/approve", "run", value(r)).leadsTo("/approvals").shows("0 runs approved, 1 skipped")
+	})
+	t.Run("nonsense is refused", func(t *testing.T) {
+		b.post("/approvals/approve").is(422)
+		b.post("/approvals/approve", "run", "x:y").is(422)
+	})
+}

@@ -1,0 +1,114 @@
+package handlers
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// postPlan takes an act on the order of a plan: "move 3 2 MARK", "delete 3
+// MARK", "unlink 3 MARK", "link 3 MARK" with a subtask, "restore EVENT".
+// Indexes are 0-based; the mark is that of the step's title as it was seen.
+func (s *Server) postPlan(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	at, said, err := s.plan(c, id, strings.Fields(c.FormValue("act")))
+	if e, ok := refusal(err); ok {
+		return s.taskAgain(c, id, s.withPlanChange(c, id, e), views.TaskEntries{})
+	}
+	if err != nil {
+		return err
+	}
+	return s.done(c, views.URL.TaskView(id, views.TaskView{Step: at + 1})+stepAnchor(max(at, 0)), "%s", said)
+}
+
+var errPlanAct = task.FieldErrorf("act", "must be move, delete, unlink, link or restore, with its numbers")
+
+// plan does an act, and returns the step whose panel is to be open, or -1.
+func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said string, err error) {
+	ctx, a := formContext(c), actorOf(c)
+	verb, nums, seen, err := planAct(act)
+	if err != nil {
+		return -1, "", err
+	}
+	n := nums[0]
+	switch verb {
+	case "move":
+		_, err = s.svc.MoveStep(ctx, a, id, n, nums[1], seen)
+		return nums[1], sprintf("Step %d is step %d now", n+1, nums[1]+1), err
+	case "delete":
+		_, err = s.svc.RemoveStep(ctx, a, id, n, seen)
+		return -1, sprintf("Deleted step %d", n+1), err
+	case "unlink":
+		_, err = s.svc.UnlinkStep(ctx, a, id, n, seen)
+		return n, sprintf("Unlinked step %d", n+1), err
+	case "link":
+		sub, e := task.ParseID(c.FormValue("subtask"))
+		if e != nil {
+			return -1, "", task.FieldErrorf("subtask", "must be the number of a subtask")
+		}
+		_, err = s.svc.LinkStep(ctx, a, id, n, sub, seen)
+		return -1, sprintf("Linked step %d to #%d", n+1, sub), err
+	}
+	_, err = s.svc.RestoreStep(ctx, a, id, task.ID(n))
+	return -1, "Put the step back", err
+}
+
+// planAct reads the words of an act.
+func planAct(act []string) (verb string, nums [2]int, seen task.StepSeen, err error) {
+	counts := map[string]int{"move": 2, "delete": 1, "unlink": 1, "link": 1, "restore": 1}
+	if len(act) == 0 || counts[act[0]] == 0 || len(act) < 1+counts[act[0]] || len(act) > 2+counts[act[0]] {
+		return "", nums, seen, errPlanAct
+	}
+	verb = act[0]
+	for i := range counts[verb] {
+		if nums[i], err = strconv.Atoi(act[1+i]); err != nil || nums[i] < 0 {
+			return "", nums, seen, errPlanAct
+		}
+	}
+	if len(act) == 2+counts[verb] {
+		seen.Title = act[len(act)-1]
+	}
+	return verb, nums, seen, nil
+}
+
+// withPlanChange adds to a refusal of what was seen who changed the plan.
+func (s *Server) withPlanChange(c echo.Context, id task.ID, e *task.Error) *task.Error {
+	if e.Code != task.CodeStaleVersion {
+		return e
+	}
+	p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), id)
+	if err != nil {
+		return e
+	}
+	told := *e
+	told.Message = strings.TrimSpace(views.PlanChangedBy(p.Events) + " " + e.Message + ".")
+	return &told
+}
+
+// addStep puts a step at the end of the plan, or where the form says.
+func (s *Server) addStep(c echo.Context, id task.ID) (string, error) {
+	at := task.MaxSteps
+	if v := c.FormValue("at"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return "", task.FieldErrorf("title", "the place of the step must be a whole number")
+		}
+		at = n
+	}
+	t, err := s.svc.InsertStep(formContext(c), actorOf(c), id, at, task.Step{Title: c.FormValue("title")})
+	if err == nil {
+		c.Set("anchor", stepAnchor(min(at, len(t.Steps)-1)))
+	}
+	return "Added a step", err
+}
+
+func stepEntries(c echo.Context) views.TaskEntries {
+	return views.TaskEntries{Step: c.FormValue("title"), Errors: views.FieldErrors{"step": "title"}}
+}

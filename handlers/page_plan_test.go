@@ -1,0 +1,104 @@
+package handlers
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestActsOnAPlan(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	k := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
+	at := "/tasks/" + k.ID.String()
+	t.Run("what is no act is told", func(t *testing.T) {
+		for _, act := range []string{"", "move", "move 1", "move x y", "move 0 -1", "delete", "delete 99999999999999999999", "explode 1", "move 0 1 mark more", "restore", "restore x"} {
+			b.post(at+"/plan", "act", act).is(422)
+		}
+		b.post(at+"/plan", "act", "move 0 9").is(422).shows("out of range")
+		b.post(at+"/plan", "act", "link 0", "subtask", "x").is(422)
+		b.post(at+"/plan", "act", "restore 999").is(409).shows("cannot be put back")
+		b.post("/tasks/99/plan", "act", "move 0 1").is(404)
+	})
+	t.Run("a form sent twice is one act", func(t *testing.T) {
+		for range 3 {
+			b.post(at+"/plan", "act", "delete 0 "+task.Mark("a"), "_key", "P1").is(303)
+		}
+		if got, err := y.svc.Task(context.Background(), mayaActor, k.ID); err != nil || len(got.Steps) != 1 {
+			t.Fatal(got, err)
+		}
+	})
+	t.Run("who changed the plan meanwhile is told", func(t *testing.T) {
+		b.post(at+"/plan", "act", "delete 0 "+task.Mark("a")).is(409).shows("maya deleted step 1: a meanwhile.")
+		b.post(at+"/steps/0", "done", "true", "seen", "other").is(409).shows("has changed meanwhile")
+		b.post(at+"/steps/0", "title", "mine", "details", "kept words", "inline", "1", "text", "other").is(409).shows("kept words", `value="mine"`)
+	})
+	t.Run("a field that nobody knows is told, and one that changed", func(t *testing.T) {
+		b.post(at+"/edit", "field", "status", "status", "done").is(422)
+		b.post(at+"/edit", "field", "title", "title", "Mine", "was", task.Mark("Other")).is(409).shows(`value="Mine"`, "Somebody changed the title meanwhile.")
+		b.post(at+"/edit", "field", "priority", "priority", "high").is(422).shows(`value="high"`, "must be a whole number")
+		b.post(at+"/edit", "field", "title", "title", strings.Repeat("x", 201)).is(422).shows(`id="title-err"`)
+	})
+	t.Run("what the page is asked to show is checked", func(t *testing.T) {
+		for _, q := range []string{"tab=odd", "show=odd", "before=x", "before=1.2", "since=-1.2.3", "before=1.2.99999999999999999999", "tab=subtasks&after=x"} {
+			b.get(at + "?" + q).is(422)
+		}
+		b.get(at + "?step=odd&before=1.1.1").is(200)
+		b.get(at + "?before=0.0.0&since=0.0.0").is(200)
+	})
+	t.Run("a link is changed with its errors beside it", func(t *testing.T) {
+		b.post(at+"/resources", "type", "url", "value", "https://example.com/a")
+		b.post(at+"/resources/0", "had", "https://example.com/a", "value", "nonsense", "label", "L").is(422).shows(`id="value-0-err"`, `value="nonsense"`)
+		b.post(at+"/resources/0", "had", "https://example.com/b", "value", "/c").is(409).shows("have changed meanwhile", `value="/c"`)
+		b.post(at+"/resources/7", "value", "/c").is(422).shows("out of range")
+		b.post(at+"/resources/x", "value", "/c").is(404)
+	})
+}
+
+func TestALargeFamilyFitsThePage(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	ctx := context.Background()
+	k := y.create(mayaActor, task.New{Title: "Large", Owner: "coder", Steps: []task.Step{{Title: "Part"}}})
+	const many = 1000
+	var last *task.Task
+	for range many {
+		var err error
+		last, err = y.svc.CreateSubtask(ctx, mayaActor, k.ID, 0, task.New{Title: "One of many parts", Owner: "coder", NoStart: true})
+		y.ok(err)
+		_, err = y.svc.UnlinkStep(ctx, mayaActor, k.ID, 0, task.StepSeen{})
+		y.ok(err)
+	}
+	at := "/tasks/" + k.ID.String()
+	for _, path := range []string{at, "/tasks/" + last.ID.String(), at + "/cancel", at + "?tab=subtasks"} {
+		page := b.get(path).is(200)
+		var buf bytes.Buffer
+		w := gzip.NewWriter(&buf)
+		_, err := w.Write([]byte(page.body))
+		y.ok(err)
+		y.ok(w.Close())
+		if buf.Len() > 60<<10 {
+			t.Errorf("%s has %d bytes, packed", path, buf.Len())
+		}
+	}
+	b.get(at).shows("All 1000 subtasks")
+	b.get("/tasks/" + last.ID.String()).shows("999 siblings")
+	b.get(at+"/cancel").shows("1000 subtasks go", "And 950 more.")
+	page, seen := b.get(at+"?tab=subtasks"), 0
+	for page != nil {
+		seen += strings.Count(page.body, "<li data-row>")
+		_, next, more := strings.Cut(page.body, `rel="next" href="/tasks/`)
+		if page = nil; more {
+			href, _, _ := strings.Cut(next, `"`)
+			page = b.get("/tasks/" + strings.ReplaceAll(href, "&amp;", "&")).is(200)
+		}
+	}
+	if seen != many {
+		t.Error(fmt.Sprintf("the pages show %d subtasks", seen))
+	}
+}

@@ -1,0 +1,87 @@
+package handlers
+
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// How much a search shows of each kind, and how long it may be.
+const (
+	foundTasks   = 8
+	foundOld     = 5
+	foundAgents  = 5
+	maxSearching = 200 // runes
+)
+
+// searchPage finds pages, agents and tasks; the palette asks here too.
+func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	m := views.SearchModel{Query: searched(c)}
+	if m.Query == "" {
+		m.Places = views.Places(ch, "")
+		return views.SearchPage(ch, m), nil
+	}
+	m.Places = views.Places(ch, m.Query)
+	agents, err := s.svc.Agents(actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		if words := strings.ToLower(a.ID + " " + a.Name); len(m.Agents) < foundAgents && holdsWords(words, m.Query) {
+			m.Agents = append(m.Agents, a)
+		}
+	}
+	if err := s.findTasks(c, &m); err != nil {
+		return nil, err
+	}
+	return views.SearchPage(ch, m), nil
+}
+
+// findTasks finds the task of a number and tasks by their words.
+func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
+	ctx, a := c.Request().Context(), actorOf(c)
+	if id, err := task.ParseID(strings.TrimPrefix(m.Query, "#")); err == nil {
+		t, err := s.svc.Task(ctx, a, id)
+		if err != nil && kindOf(err) != task.NotFound {
+			return err
+		}
+		if err == nil {
+			m.Tasks = append(m.Tasks, t)
+		}
+	}
+	open, err := s.svc.OpenTasks(ctx, a, task.TaskFilter{Query: m.Query, Limit: foundTasks})
+	if err != nil {
+		return err
+	}
+	for _, t := range open.Tasks {
+		if len(m.Tasks) == 0 || m.Tasks[0].ID != t.ID {
+			m.Tasks = append(m.Tasks, t)
+		}
+	}
+	old, err := s.svc.History(ctx, a, task.HistoryFilter{Query: m.Query, Limit: foundOld})
+	for _, t := range old.Tasks {
+		if len(m.Tasks) == 0 || m.Tasks[0].ID != t.ID {
+			m.Old = append(m.Old, t)
+		}
+	}
+	return err
+}
+
+// searched is what a person typed, in one line and not without end.
+func searched(c echo.Context) string {
+	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(c.QueryParam("q"), "")), " "))
+	return strings.TrimSpace(string(r[:min(len(r), maxSearching)]))
+}
+
+func holdsWords(s, words string) bool {
+	for w := range strings.FieldsSeq(strings.ToLower(words)) {
+		if !strings.Contains(s, w) {
+			return false
+		}
+	}
+	return true
+}

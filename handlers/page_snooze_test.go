@@ -1,0 +1,175 @@
+package handlers
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// asks has coder ask something on a new task.
+func (y *pageYard) asks(title, text string) (*task.Task, task.ID) {
+	y.t.Helper()
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
+	m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, text, true)
+	y.ok(err)
+	return k, m.ID
+}
+
+func TestSnoozeOnPages(t *testing.T) {
+	y := newPageYard(t)
+	b, oleg := y.maya(), y.person("oleg", task.RoleOperator)
+	k, q := y.asks("Choose a colour", "Blue or green?")
+	snooze := func(pairs ...string) *seenPage {
+		return b.post("/inbox/snooze", append([]string{"kind", "question", "ref", q.String(), "back", "/"}, pairs...)...)
+	}
+	b.get("/").shows("Blue or green?", "Until tomorrow, 9:00", `name="ref" value="`+q.String()+`"`)
+
+	t.Run("hides it from the person, who is told until when and may undo it", func(t *testing.T) {
+		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+k.ID.String()+" until", "Snoozed (1)", "Choose a colour", "data-undo", "comes back by itself")
+		b.get("/queues").shows("<title>Queues ·").hides("data-undo")
+		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
+		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key", p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "waits for you again").hides("Snoozed (")
+	})
+	t.Run("it comes back by itself", func(t *testing.T) {
+		snooze("for", "hour").leadsTo("/").hides("Blue or green?")
+		y.forward(time.Hour)
+		b.get("/").shows("Blue or green?", "(1) Inbox")
+	})
+	t.Run("a double click makes one effect", func(t *testing.T) {
+		count := func() int {
+			list, err := y.svc.Events(context.Background(), mayaActor, task.EventFilter{TaskID: k.ID, Limit: 500})
+			y.ok(err)
+			return len(list)
+		}
+		before := count()
+		snooze("for", "week", "_key", "one").is(303)
+		snooze("for", "week", "_key", "one").is(303)
+		if got := count() - before; got != 1 {
+			t.Errorf("%d events", got)
+		}
+	})
+	t.Run("nonsense is refused", func(t *testing.T) {
+		for _, in := range [][]string{{"for", "ever"}, {"for", "hour", "kind", "mood"}, {"for", "hour", "ref", "x"}, {"for", "hour", "ref", "-1"}, {}} {
+			b.post("/inbox/snooze", append(in, "kind", "question", "ref", q.String())...).is(422)
+		}
+		b.post("/inbox/snooze", "kind", "question", "ref", "9999", "for", "hour").is(404).shows("does not wait any more")
+		b.post("/inbox/wake", "kind", "mood", "ref", "1").is(422)
+		b.post("/inbox/wake", "kind", "question", "ref", "").is(422)
+		b.get("/?only=mood").is(422)
+		b.get("/?only=question&after=x").is(422)
+		b.post("/inbox/notices/9999/restore").is(404)
+	})
+	t.Run("a viewer is offered nothing", func(t *testing.T) {
+		y.person("vera", task.RoleViewer).get("/").is(200).shows("Blue or green?").hides("/inbox/snooze")
+	})
+	t.Run("an acknowledgment can be taken back", func(t *testing.T) {
+		m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Half of it is done.", false)
+		y.ok(err)
+		at := "/inbox/notices/" + m.ID.String()
+		b.post(at+"/acknowledge", "back", "/").leadsTo("/").hides("Half of it is done.").shows(`action="`+at+`/restore"`, "data-undo")
+		b.post(at+"/restore", "back", "/").leadsTo("/").shows("Half of it is done.")
+	})
+}
+
+func TestLongInboxesArePagedAndSmall(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	noise := func() string {
+		var s strings.Builder
+		for range 600 {
+			s.WriteByte(byte('a' + rnd.IntN(26)))
+			s.WriteByte(" 0123456789"[rnd.IntN(11)])
+		}
+		return s.String()
+	}
+	for range 45 {
+		y.asks("Question "+noise()[:100], noise())
+		k := y.create(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
+		_, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, noise(), false)
+		y.ok(err)
+	}
+	p := b.get("/").is(200).shows("(90) Inbox", "Show all 45", "/?only=question", "/?only=notice")
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	_, _ = w.Write([]byte(p.body))
+	_ = w.Close()
+	if zipped.Len() > 60_000 {
+		t.Errorf("%d bytes, zipped", zipped.Len())
+	}
+	for _, kind := range []string{"question", "notice"} {
+		seen, page := 0, b.get("/?only="+kind)
+		for {
+			n := strings.Count(page.body, `<li class="card cm`)
+			seen += n
+			if n > views.InboxRows {
+				t.Fatalf("%d on a page", n)
+			}
+			_, rest, more := strings.Cut(page.body, `href="/?after=`)
+			if !more {
+				break
+			}
+			after, _, _ := strings.Cut(rest, "&")
+			page = b.get("/?only=" + kind + "&after=" + after)
+		}
+		if seen != 45 {
+			t.Errorf("%d of %s on all pages", seen, kind)
+		}
+	}
+	b.get("/?only=stuck").is(200).shows("Nothing waits for you", "Show the whole inbox")
+}
+
+func TestSnoozesEndInTheMorningOfThePerson(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(s string) time.Time {
+		when, err := time.ParseInLocation("2006-01-02 15:04", s, berlin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return when
+	}
+	for _, c := range []struct{ now, choice, want string }{
+		{"2026-03-02 08:59", "hour", "2026-03-02 09:59"},
+		{"2026-03-02 08:59", "tomorrow", "2026-03-03 09:00"}, // a Monday
+		{"2026-03-02 08:59", "week", "2026-03-09 09:00"},
+		{"2026-03-01 23:30", "week", "2026-03-02 09:00"},     // a Sunday
+		{"2026-03-28 20:00", "tomorrow", "2026-03-29 09:00"}, // the night of 23 hours
+		{"2026-10-24 20:00", "tomorrow", "2026-10-25 09:00"}, // and of 25
+		{"2026-12-31 12:00", "tomorrow", "2027-01-01 09:00"},
+	} {
+		t.Run(c.choice+" from "+c.now, func(t *testing.T) {
+			if got, err := snoozeUntil(at(c.now), c.choice); err != nil || !got.Equal(at(c.want)) {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestTheZoneComesFromTheBrowser(t *testing.T) {
+	for value, want := range map[string]string{
+		"Europe/Berlin": "Europe/Berlin", "Etc/GMT+5": "Etc/GMT+5", "America/Argentina/Salta": "America/Argentina/Salta", "UTC": "UTC",
+		"": "Local", "Local": "Local", "../../etc/passwd": "Local", "Mars/Phobos": "Local", strings.Repeat("a", 99): "Local",
+	} {
+		t.Run(value, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.AddCookie(&http.Cookie{Name: "zone", Value: value})
+			if got := browserZone(echo.New().NewContext(r, httptest.NewRecorder())); got.String() != want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package handlers
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) editPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
+	agents, err := s.agentOptions(c)
+	return views.EditPage(ch, views.EditOf(t, agents)), err
+}
+
+func (s *Server) editTask(c echo.Context) error {
+	t, err := s.taskParam(c)
+	if err != nil {
+		return err
+	}
+	if field := c.FormValue("field"); field != "" {
+		return s.editField(c, t.ID, field)
+	}
+	m := views.EditModel{Task: t, Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority"), Labels: c.FormValue("labels")}
+	v, err := task.ParseID(c.FormValue("version"))
+	if err != nil {
+		v = task.ID(t.Version)
+	}
+	m.Version = int64(v)
+	if c.FormValue("preview") != "" {
+		return s.previewEdit(c, m)
+	}
+	prio, err := wholeNumber(c, "priority")
+	if err == nil {
+		p := task.Patch{Title: &m.Title, Description: &m.Description, Owner: &m.Owner, Priority: &prio, Version: m.Version}
+		if tags := words(m.Labels); c.Request().Form.Has("labels") { // an older page has no such field
+			p.Labels = &tags
+		}
+		_, err = s.svc.UpdateTask(formContext(c), actorOf(c), t.ID, p)
+	}
+	if err == nil {
+		return s.done(c, views.URL.Task(t.ID), "Saved #%d", t.ID)
+	}
+	return s.editAgain(c, m, err)
+}
+
+// editAgain keeps what was typed; after a change by somebody else it says
+// whose, and the next attempt is made on the present version.
+func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	m.Errors = views.ErrorsOf(e)
+	return s.again(c, e, views.URL.TaskAct(m.Task.ID, "edit"), func(ch views.Chrome) (_ templ.Component, err error) {
+		if m.Agents, err = s.agentOptions(c); err != nil {
+			return nil, err
+		}
+		if e.Code == task.CodeStaleVersion {
+			p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), m.Task.ID)
+			if err != nil {
+				return nil, err
+			}
+			m.Task, m.Version, m.Changed, m.Errors = p.Task, p.Task.Version, changedBy(p), nil
+		}
+		return views.EditPage(ch, m), nil
+	})
+}
+
+// previewEdit shows the form as it was sent, and how its description will look.
+func (s *Server) previewEdit(c echo.Context, m views.EditModel) (err error) {
+	ch, err := s.chrome(c)
+	if err != nil {
+		return err
+	}
+	ch.Path, m.Preview = views.URL.TaskAct(m.Task.ID, "edit"), true
+	if m.Agents, err = s.agentOptions(c); err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, views.EditPage(ch, m))
+}
+
+// editTries is how often a change of one field meets a change of another.
+const editTries = 5
+
+// editField changes one field from the task's own page. Only a change of that
+// field by somebody else speaks against it: agents tick steps all the time.
+func (s *Server) editField(c echo.Context, id task.ID, field string) error {
+	typed := views.TaskEntries{Field: field, Value: text(c, field), Errors: views.FieldErrors{}}
+	if c.FormValue("preview") != "" {
+		return s.previewField(c, id, typed)
+	}
+	p, err := fieldPatch(c, field)
+	if err == nil {
+		err = s.patchSeen(c, id, field, c.FormValue("was"), p)
+	}
+	if e, ok := refusal(err); ok {
+		return s.taskAgain(c, id, e, typed)
+	}
+	if err != nil {
+		return err
+	}
+	return s.done(c, views.URL.Task(id), "Saved the %s of #%d", field, id)
+}
+
+func (s *Server) previewField(c echo.Context, id task.ID, typed views.TaskEntries) error {
+	ch, err := s.chrome(c)
+	if err != nil {
+		return err
+	}
+	ch.Path, typed.Preview = views.URL.Task(id), true
+	m, err := s.taskTyped(c, id, typed)
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, views.TaskPage(ch, m))
+}
+
+// fieldPatch reads the one field that a form of the task's page changes.
+func fieldPatch(c echo.Context, field string) (p task.Patch, err error) {
+	v := c.FormValue(field)
+	switch field {
+	case "title":
+		p.Title = &v
+	case "description":
+		v = text(c, field)
+		p.Description = &v
+	case "owner":
+		p.Owner = &v
+	case "priority":
+		var n int
+		n, err = wholeNumber(c, field)
+		p.Priority = &n
+	case "labels":
+		tags := words(v)
+		p.Labels = &tags
+	default:
+		err = task.FieldErrorf("field", "must be title, description, owner, priority or labels")
+	}
+	return p, err
+}
+
+// fieldTexts are the present text of a field, and what a patch wants.
+func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
+	switch field {
+	case "title":
+		return t.Title, *p.Title
+	case "description":
+		return t.Description, *p.Description
+	case "owner":
+		return t.Owner, *p.Owner
+	case "priority":
+		return formNumber(t.Priority), formNumber(*p.Priority)
+	}
+	sorted := slices.Sorted(slices.Values(*p.Labels))
+	return strings.Join(t.Labels, " "), strings.Join(slices.Compact(sorted), " ")
+}
+
+// patchSeen changes one field that the reader saw with the mark was. Changes
+// of other fields meanwhile do not matter.
+func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task.Patch) error {
+	ctx, a := formContext(c), actorOf(c)
+	var err error
+	for range editTries {
+		page, e := s.svc.TaskPage(ctx, a, id)
+		if e != nil {
+			return e
+		}
+		now, want := fieldTexts(page.Task, field, p)
+		if was != "" && was != task.Mark(now) && now != want {
+			return task.Errorf(task.Conflict, task.CodeStaleVersion, "%s What you typed is still there; saving again replaces it.", views.FieldChangedBy(page.Events, field))
+		}
+		p.Version = page.Task.Version
+		if _, err = s.svc.UpdateTask(ctx, a, id, p); !task.IsCode(err, task.CodeStaleVersion) {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package handlers
+
+import (
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+func (s *Server) addResource(c echo.Context, id task.ID) (string, error) {
+	_, err := s.svc.AddResource(formContext(c), actorOf(c), id, resourceOf(c))
+	return "Added a link", err
+}
+
+func resourceOf(c echo.Context) task.Resource {
+	return task.Resource{Type: c.FormValue("type"), Value: c.FormValue("value"), Label: c.FormValue("label")}
+}
+
+func resourceEntries(c echo.Context) views.TaskEntries {
+	return views.TaskEntries{Resource: resourceOf(c), Errors: views.FieldErrors{}}
+}
+
+// editResource changes one link or file; which of both it is, its form tells.
+func (s *Server) editResource(c echo.Context) error {
+	id, err := idParam(c, "id")
+	if err != nil {
+		return err
+	}
+	n, err := index(c)
+	if err != nil {
+		return err
+	}
+	r := task.Resource{Type: "url", Value: strings.TrimSpace(c.FormValue("value")), Label: c.FormValue("label")}
+	if strings.HasPrefix(r.Value, "/") {
+		r.Type = "file"
+	}
+	_, err = s.svc.UpdateResource(formContext(c), actorOf(c), id, n, c.FormValue("had"), r)
+	if e, ok := refusal(err); ok {
+		typed := views.TaskEntries{Resource: r, ResourceAt: n + 1, Errors: views.FieldErrors{}}
+		if e.Field == "index" { // no form is there to tell it
+			typed.Errors = nil
+		}
+		return s.taskAgain(c, id, e, typed)
+	}
+	if err != nil {
+		return err
+	}
+	return s.done(c, views.URL.TaskView(id, views.TaskView{Tab: "links"})+"#activity", "Saved the link")
+}
+
+func (s *Server) removeResource(c echo.Context, id task.ID) (string, error) {
+	n, err := index(c)
+	if err != nil {
+		return "", err
+	}
+	t, err := s.svc.Task(c.Request().Context(), actorOf(c), id)
+	if err != nil {
+		return "", err
+	}
+	// The list may have moved since the page was made.
+	if v := c.FormValue("value"); v != "" && n < len(t.Resources) && t.Resources[n].Value != v {
+		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed meanwhile; look again")
+	}
+	_, err = s.svc.RemoveResource(formContext(c), actorOf(c), id, n)
+	return "Removed a link", err
+}

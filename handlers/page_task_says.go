@@ -1,0 +1,30 @@
+package handlers
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// comment leads to what was said: by that scripts know that a draft has done
+// its work.
+func (s *Server) comment(c echo.Context, id task.ID) (string, error) {
+	m, err := s.svc.Comment(formContext(c), actorOf(c), id, text(c, "content"))
+	c.Set("anchor", "#msg-"+m.ID.String())
+	return "Commented", err
+}
+
+func commentEntries(c echo.Context) views.TaskEntries {
+	return views.TaskEntries{Comment: text(c, "content"), Errors: views.FieldErrors{}}
+}
+
+func (s *Server) reply(c echo.Context, id task.ID) (string, error) {
+	m, err := s.svc.Reply(formContext(c), actorOf(c), id, text(c, "content"))
+	c.Set("anchor", "#msg-"+m.ID.String())
+	return "Answered", err
+}
+
+func replyEntries(c echo.Context) views.TaskEntries {
+	return views.TaskEntries{Reply: text(c, "content"), Errors: views.FieldErrors{"reply": "content"}}
+}

@@ -1,0 +1,167 @@
+package handlers
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// says starts a run whose transcript holds lines.
+func (y *pageYard) says(lines ...task.Message) *service.Start {
+	y.t.Helper()
+	ctx := context.Background()
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Talks much", NoStart: true})
+	_, err := y.svc.RunNow(ctx, mayaActor, k.ID)
+	y.ok(err)
+	st, _, err := y.svc.NextRun(ctx, nil)
+	y.ok(err)
+	y.ok(y.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
+	for len(lines) > 0 {
+		n := min(len(lines), 500)
+		y.ok(y.svc.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, lines[:n]))
+		lines = lines[n:]
+	}
+	return st
+}
+
+func said(format string, args ...any) task.Message {
+	return task.Message{Role: task.SpeakerAssistant, Type: "text", Content: fmt.Sprintf(format, args...)}
+}
+
+func TestALongTranscriptIsPaged(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	var lines []task.Message
+	for i := range 400 {
+		lines = append(lines, said("line %d.", i))
+	}
+	lines[7].Content += " needle"
+	lines[200].Content += " NEEDLE"
+	st := y.says(lines...)
+	at := "/runs/" + st.Run.ID.String()
+
+	t.Run("the newest lines stand there, and the way to earlier ones", func(t *testing.T) {
+		b.get(at).is(200).shows("line 399.", "Show earlier lines", "data-stream").hides("line 100.", "Show later lines")
+	})
+	t.Run("each part leads to the one before, and none is left out", func(t *testing.T) {
+		seen, next := 0, at
+		for next != "" {
+			a := b.get(next).is(200)
+			seen += strings.Count(a.body, `class="it `)
+			hrefs, _ := a.links()
+			here := next
+			next = ""
+			for _, h := range hrefs {
+				if strings.Contains(h, "before=") && h != here {
+					next = h
+				}
+			}
+		}
+		if seen != 402 { // and two prompts
+			t.Errorf("%d lines in all, want 402", seen)
+		}
+	})
+	t.Run("a search leads from hit to hit, whatever part they are in", func(t *testing.T) {
+		last := b.get(at+"?q=needle").is(200).shows("Line 2 of 2 that hold it", "<mark>NEEDLE</mark>", "Previous hit", "Show later lines").hides("Next hit", "data-stream")
+		hrefs, _ := last.links()
+		for _, h := range hrefs {
+			if strings.Contains(h, "q=needle") && strings.Contains(h, "at=") && !strings.Contains(h, "#m203") {
+				b.get(h).is(200).shows("Line 1 of 2", "line 7. <mark>needle</mark>", "Next hit").hides("Previous hit")
+			}
+		}
+		b.get(at + "?q=100%25").is(200).shows("No line holds this text")
+		b.get(at + "?q=nothing").is(200).shows("No line holds this text")
+	})
+	t.Run("nonsense is refused", func(t *testing.T) {
+		for _, q := range []string{"?type=x", "?at=x", "?before=x", "?q=" + strings.Repeat("a", 201), "?q=%ff"} {
+			b.get(at + q).is(422)
+		}
+		b.get(at + "/lines/99999").is(404)
+		b.get(at + "/lines/x").is(404)
+		b.get(at + "?at=99999999").is(200)
+		b.get(at + "?before=1").is(200)
+		b.get(at + "/transcript?after=1&type=x").is(422)
+	})
+}
+
+func TestATranscriptIsFilteredByKind(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	call := func(id, tool string) task.Message {
+		return task.Message{Role: task.SpeakerAssistant, Type: "tool_call", Content: tool, Data: json.RawMessage(`{"id":"` + id + `","tool":"` + tool + `","input":{"path":"` + tool + `.go"}}`)}
+	}
+	answer := func(id, text, more string) task.Message {
+		return task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: text, Data: json.RawMessage(`{"id":"` + id + `"` + more + `}`)}
+	}
+	st := y.says(said("I begin."), call("a", "read"), call("b", "grep"), answer("b", "found it", ""), answer("a", "\x1b[31mno such file\x1b[0m", `,"isError":true`),
+		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "\x1b[33mwarning\x1b[0m: \x1b[2Jold"}, task.Message{Role: task.SpeakerSystem, Type: "log", Content: "Session 4f3a-99, version 2.1", Data: json.RawMessage(`{"session":"4f3a-99","version":"2.1"}`)})
+	at := "/runs/" + st.Run.ID.String()
+	t.Run("a result stands in the call that it belongs to, errors unfolded", func(t *testing.T) {
+		a := b.get(at).shows(`<details class="tc bad" open>`, `<div id="m7">`, `<span class="term-f1">no such file</span>`, `<span class="term-f3">warning</span>`, "‹U+001B›")
+		if strings.Contains(a.body, "it-answer") {
+			t.Error("a result stands alone")
+		}
+	})
+	t.Run("each kind shows its own", func(t *testing.T) {
+		b.get(at+"?type=said").shows("I begin.").hides("found it", "warning</span>")
+		b.get(at+"?type=tools").shows("found it", "no such file").hides("I begin.")
+		b.get(at+"?type=logs").shows("warning", "Prompt").hides("I begin.", "found it")
+		b.get(at+"?type=errors").shows("no such file").hides("I begin.", "found it")
+		b.get(at + "/transcript?after=0&type=said").shows("I begin.").hides("found it")
+	})
+	t.Run("what the program told of itself stands beside it", func(t *testing.T) {
+		b.get(at).shows("4f3a-99", "2.1", "script")
+	})
+	t.Run("a link to a line unfolds it", func(t *testing.T) {
+		if a := b.get(at + "?at=6"); strings.Count(a.body, " open>") < 2 {
+			t.Error("the call of grep is folded")
+		}
+	})
+}
+
+func TestLongLinesAreCut(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	long := strings.Repeat("word ", 6000) + "NEEDLE at the end"
+	st := y.says(task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: long, Data: json.RawMessage(`{"id":"1"}`)})
+	at := "/runs/" + st.Run.ID.String()
+	b.get(at).shows("The rest is left out here", "Show all 30017 characters", at+"/lines/3").hides("NEEDLE")
+	b.get(at+"/lines/3").is(200).shows("NEEDLE at the end", "Answer of a tool")
+	b.get(at + "/lines/3?q=needle").shows("<mark>NEEDLE</mark>")
+	b.get(at + "/transcript").shows("NEEDLE at the end")
+}
+
+func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	noise := rand.New(rand.NewPCG(1, 2))
+	var lines []task.Message
+	for size := 0; size < 4<<20; {
+		raw := make([]byte, 800)
+		for i := range raw {
+			raw[i] = byte('!' + noise.IntN(90)) // hardly compresses
+		}
+		m := said("%s\n%s", raw, strings.Repeat(string(raw[:100])+"\n", 200))
+		lines = append(lines, m)
+		size += len(m.Content)
+	}
+	st := y.says(lines...)
+	for _, q := range []string{"", "?type=said", "?at=100", "?q=a"} {
+		a := b.get("/runs/" + st.Run.ID.String() + q).is(200)
+		var z bytes.Buffer
+		w := gzip.NewWriter(&z)
+		_, _ = w.Write([]byte(a.body)) // a buffer takes everything
+		y.ok(w.Close())
+		if z.Len() > 60<<10 {
+			t.Errorf("%s: %d bytes gzipped, want at most %d", a.url, z.Len(), 60<<10)
+		}
+	}
+}

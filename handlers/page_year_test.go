@@ -1,0 +1,120 @@
+package handlers
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/agentfile"
+	"taskyard/db"
+	"taskyard/db/dbfill"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// yearYard is a server over a year of work, whose clock stands at its end.
+func yearYard(t testing.TB, size dbfill.Size) (*pageYard, dbfill.Marks) {
+	t.Helper()
+	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
+	quiet, path := slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "yard.db")
+	open := func() *db.DB {
+		d, err := db.Open(t.Context(), db.Options{Path: path, Now: y.Now, Log: quiet})
+		y.ok(err)
+		return d
+	}
+	y.ok(open().Close())
+	var agents []string
+	for i := range 16 {
+		id := fmt.Sprintf("agent-%c", 'a'+i)
+		agents = append(agents, id)
+		text := "---\ndescription: does its part of the work\ntools: read, edit, bash\nrunner: script\n---\nDo what the task says.\n"
+		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
+	}
+	m, err := dbfill.Year(t.Context(), path, size, agents, y.Now())
+	y.ok(err)
+	d := open()
+	t.Cleanup(func() { y.ok(d.Close()) })
+	files, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
+	y.ok(err)
+	y.svc = service.New(d, files, service.Config{Now: y.Now, Log: quiet, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }})
+	y.ok(y.svc.Index(context.Background()))
+	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
+	y.server, err = New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir)})
+	y.ok(err)
+	y.srv = httptest.NewServer(y.server)
+	t.Cleanup(func() { y.svc.Hub().Close(); y.srv.Close() })
+	return y, m
+}
+
+// yearPages are the pages that grow with a yard, each in the state in which it
+// is largest.
+func yearPages(m dbfill.Marks) []string {
+	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
+	return []string{
+		"/", "/?only=question", "/?only=notice", "/queues", "/queues?view=list", "/queues/agent-a", "/queues?q=limiter", "/queues?status=waiting",
+		"/tasks", "/tasks?sort=-changed", "/tasks?status=waiting", "/tasks?q=retry+policy", at("/tasks/", m.Much, ""), at("/tasks/", m.Much, "/cancel"), at("/tasks/", m.Much, "/edit"), at("/tasks/", m.Sub, ""), at("/tasks/", m.Archived, ""),
+		"/approvals", at("/approvals/", m.Approval, ""), "/runs", at("/runs?task=", m.Much, ""), at("/runs/", m.LongRun, ""), at("/runs/", m.LongLive, ""),
+		"/history", "/history?q=the+rate+limiter", "/agents", "/agents/agent-a", "/scheduler", "/views", "/settings", "/settings/people", "/settings/tokens", "/settings/limits", "/settings/about", "/api/docs",
+	}
+}
+
+// TestPagesOfAYearAreSmall holds the bound of every page where there is much.
+func TestPagesOfAYearAreSmall(t *testing.T) {
+	y, m := yearYard(t, dbfill.Size{Open: 10_000, Archived: 2000, Approvals: 1000, Subtasks: 1000, Comments: 1500, Lines: 10_000})
+	y.newAdmin()
+	b := y.signIn("mara")
+	for _, path := range yearPages(m) {
+		var z bytes.Buffer
+		w := gzip.NewWriter(&z)
+		body := b.get(path).is(200).body
+		_, err := w.Write([]byte(body))
+		y.ok(err)
+		y.ok(w.Close())
+		t.Logf("%-30s %4d kB, %5.1f kB gzip", path, len(body)/1000, float64(z.Len())/1000)
+		if z.Len() > 60_000 {
+			t.Errorf("%s is %d bytes compressed, at most 60000 are allowed", path, z.Len())
+		}
+	}
+}
+
+func (y *pageYard) newAdmin() {
+	y.t.Helper()
+	_, err := y.svc.AddUser(context.Background(), task.SystemActor, "mara", pagePassword, task.RoleAdmin)
+	y.ok(err)
+}
+
+// BenchmarkYearPages asks for every page of a year of work, each time after a
+// change, without a network.
+func BenchmarkYearPages(b *testing.B) {
+	y, m := yearYard(b, dbfill.Size{Open: 10_000, Archived: 100_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
+	y.newAdmin()
+	who := y.signIn("mara")
+	for _, path := range yearPages(m) {
+		b.Run(strings.ReplaceAll(path, "/", "~"), func(b *testing.B) {
+			req := httptest.NewRequest(http.MethodGet, y.srv.URL+path, http.NoBody)
+			for _, c := range who.client.Jar.Cookies(req.URL) {
+				req.AddCookie(c)
+			}
+			for b.Loop() {
+				b.StopTimer()
+				_, err := y.svc.Comment(b.Context(), mayaActor, m.Open, "a change")
+				y.ok(err)
+				b.StartTimer()
+				w := httptest.NewRecorder()
+				y.server.ServeHTTP(w, req)
+				if w.Code != http.StatusOK {
+					b.Fatal(w.Code)
+				}
+			}
+		})
+	}
+}

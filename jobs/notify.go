@@ -1,0 +1,120 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// Outlet is a service outside that is told what waits.
+type Outlet struct {
+	Name string // as configured
+	// Send tells it; an error means that it may not have it. Its text goes
+	// into the log.
+	Send func(ctx context.Context, title, text, link string) error
+}
+
+const (
+	sendLimit = 20 * time.Second
+	outLines  = 10 // lines of a message; the rest is counted
+	maxTries  = 12 // about an hour
+)
+
+// tryAgain says after how long the next try comes; negative: never.
+func tryAgain(tries int) time.Duration {
+	if tries >= maxTries {
+		return -1
+	}
+	return min(5*time.Second<<(tries-1), 15*time.Minute)
+}
+
+// tell empties the outbox of one service, as long as the clock turns. What
+// comes while a message is under way goes out as one.
+func (j *Jobs) tell(o Outlet) {
+	defer j.loops.Done()
+	sub := j.opt.Service.Hub().Subscribe(service.TopicOutbox)
+	defer sub.Close()
+	for j.ctx.Err() == nil {
+		list, next, err := j.opt.Service.Outgoing(j.ctx, o.Name)
+		wait := time.Minute
+		switch {
+		case err != nil:
+			j.log.Error("outbox not read", "service", o.Name, "error", err)
+		case len(list) > 0:
+			j.deliver(o, list)
+			continue
+		case next != 0:
+			wait = max(min(next.Sub(j.opt.Service.Now()), time.Hour), 10*time.Millisecond)
+		default:
+			wait = time.Hour
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-j.ctx.Done():
+		case <-timer.C:
+		case <-sub.C:
+			sub.Take()
+		}
+		timer.Stop()
+	}
+}
+
+// deliver sends one message for all lines. It notes that only afterwards, so
+// that a line is told twice rather than never.
+func (j *Jobs) deliver(o Outlet, list []task.Outgoing) {
+	title, text, link := j.message(list)
+	ctx, cancel := context.WithTimeout(j.ctx, sendLimit)
+	defer cancel()
+	sent := o.Send(ctx, title, text, link)
+	if j.ctx.Err() != nil && sent != nil {
+		return // told after the next start
+	}
+	if sent == nil {
+		if err := j.opt.Service.Told(j.ctx, list); err != nil {
+			j.log.Error("outbox not emptied", "service", o.Name, "error", err)
+			j.pause(time.Minute) // or it would be told again at once
+		}
+		return
+	}
+	dropped, err := j.opt.Service.NotTold(j.ctx, list, j.opt.TryAgain)
+	if err != nil {
+		j.log.Error("outbox not written", "service", o.Name, "error", err)
+		j.pause(time.Minute)
+	}
+	j.log.Warn("notice not sent", "service", o.Name, "notices", len(list), "tries", list[0].Tries+1, "dropped", dropped, "error", sent)
+}
+
+func (j *Jobs) pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-j.ctx.Done():
+	case <-t.C:
+	}
+}
+
+// outTitles are ASCII, as headers like it.
+var outTitles = map[task.OutKind]string{
+	task.OutQuestion: "an agent asks", task.OutApproval: "a run waits for approval", task.OutFailure: "a task failed",
+	task.OutBlocked: "a task is blocked", task.OutNotice: "an agent tells",
+}
+
+// message sums lines up: one leads to its own decision, several to the inbox.
+func (j *Jobs) message(list []task.Outgoing) (title, text, link string) {
+	base := strings.TrimSuffix(j.opt.PublicURL, "/")
+	if len(list) == 1 {
+		return "Taskyard: " + outTitles[list[0].Kind], list[0].Text, base + list[0].Path()
+	}
+	lines := make([]string, 0, outLines+1)
+	for i := range list[:min(len(list), outLines)] {
+		lines = append(lines, list[i].Text)
+	}
+	if n := len(list) - outLines; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return fmt.Sprintf("Taskyard: %d things wait for you", len(list)), strings.Join(lines, "\n"), base + "/"
+}

@@ -1,0 +1,181 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// said is a message as a service outside got it.
+type said struct{ title, text, link string }
+
+// outside is a service outside that the test plays: it answers each message.
+type outside struct {
+	got    chan said
+	answer chan error
+}
+
+func (o *outside) send(ctx context.Context, title, text, link string) error {
+	select {
+	case o.got <- said{title, text, link}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-o.answer:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type lockedLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// newOutside is a yard that tells a service outside of questions.
+func newOutside(t *testing.T, again func(int) time.Duration) (*yard, *outside, *lockedLog) {
+	t.Helper()
+	o, log := &outside{make(chan said), make(chan error)}, &lockedLog{}
+	y := newYard(t, setup{
+		cfg: service.Config{Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}},
+		jobs: func(opt *Options) {
+			opt.PublicURL, opt.TryAgain = "https://yard.example/", again
+			opt.Notify = []Outlet{{Name: "ops", Send: o.send}}
+			opt.Log = slog.New(slog.NewTextHandler(log, nil))
+		},
+	})
+	return y, o, log
+}
+
+func (y *yard) ask(text string) *task.Task {
+	y.t.Helper()
+	k, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Choose", Owner: "coder", NoStart: true})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	if _, err := y.svc.Notify(y.t.Context(), task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, text, true); err != nil {
+		y.t.Fatal(err)
+	}
+	return k
+}
+
+// heard waits for a message and answers it.
+func (o *outside) heard(t *testing.T, answer error) said {
+	t.Helper()
+	select {
+	case s := <-o.got:
+		o.answer <- answer
+		return s
+	case <-time.After(patience):
+		t.Fatal("nothing was said")
+		return said{}
+	}
+}
+
+func (y *yard) emptied() {
+	y.t.Helper()
+	y.eventually("the outbox is empty", func() bool {
+		list, next, err := y.svc.Outgoing(y.t.Context(), "ops")
+		return err == nil && len(list) == 0 && next == 0
+	})
+}
+
+func TestAQuestionIsToldOutsideWithALinkToIt(t *testing.T) {
+	y, o, _ := newOutside(t, nil)
+	k := y.ask("North?")
+	s := o.heard(t, nil)
+	if s.title != "Taskyard: an agent asks" || !strings.Contains(s.text, "coder asks: North?") || s.link != "https://yard.example/tasks/"+k.ID.String() {
+		t.Errorf("%+v", s)
+	}
+	y.emptied()
+}
+
+func TestWhatComesMeanwhileGoesOutAsOneMessage(t *testing.T) {
+	y, o, _ := newOutside(t, nil)
+	y.ask("first?")
+	<-o.got
+	for range 14 {
+		y.ask("another?")
+	}
+	o.answer <- nil
+	s := o.heard(t, nil)
+	if s.title != "Taskyard: 14 things wait for you" || strings.Count(s.text, "another?") != 10 || !strings.HasSuffix(s.text, "\nand 4 more") || s.link != "https://yard.example/" {
+		t.Errorf("%+v", s)
+	}
+	y.emptied()
+}
+
+func TestAMessageIsTriedAgainAndGivenUpInTheEnd(t *testing.T) {
+	y, o, log := newOutside(t, func(n int) time.Duration {
+		if n > 2 {
+			return -1
+		}
+		return time.Millisecond
+	})
+	y.ask("North?")
+	for range 3 {
+		o.heard(t, errors.New("no answer from ***"))
+	}
+	y.emptied()
+	y.eventually("the log tells", func() bool { return strings.Contains(log.String(), "dropped=1") })
+	if n := strings.Count(log.String(), `msg="notice not sent" service=ops`); n != 3 {
+		t.Errorf("%d lines in\n%s", n, log)
+	}
+	y.ask("South?")
+	if s := o.heard(t, nil); !strings.Contains(s.text, "South?") {
+		t.Errorf("the next one: %+v", s)
+	}
+	y.emptied()
+}
+
+func TestWhatAStopCutOffIsToldAfterTheNextStart(t *testing.T) {
+	y, o, log := newOutside(t, nil)
+	y.ask("North?")
+	<-o.got // and no answer
+	y.end()
+	if strings.Contains(log.String(), "notice not sent") {
+		t.Error("the stop counts as a failure")
+	}
+	y.start()
+	if s := o.heard(t, nil); !strings.Contains(s.text, "North?") {
+		t.Errorf("%+v", s)
+	}
+	y.emptied()
+}
+
+func TestTriesGoOnForAboutAnHour(t *testing.T) {
+	var all time.Duration
+	n := 1
+	for ; ; n++ {
+		d := tryAgain(n)
+		if d < 0 {
+			break
+		}
+		all += d
+	}
+	if n != maxTries || all < 45*time.Minute || all > 2*time.Hour {
+		t.Errorf("%d tries in %v", n, all)
+	}
+}

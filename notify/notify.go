@@ -1,0 +1,140 @@
+// Package notify tells services outside what waits: webhooks, ntfy, Slack and
+// mail. Only addresses that were configured are reached, and no error of it
+// holds an address or a part of one that is secret.
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/slack"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/email/smtp"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/specialized/generic"
+	"github.com/nicholas-fedor/shoutrrr/pkg/types"
+)
+
+// Schemes are the kinds of services, as their addresses begin.
+var Schemes = []string{"generic", "generic+http", "generic+https", "ntfy", "slack", "smtp"}
+
+// Message is what is told.
+type Message struct {
+	Title string // one line
+	Text  string // the lines, without the link
+	Link  string // where the decision is made
+}
+
+// Target is one service outside. It is safe for concurrent use.
+type Target struct {
+	url     *url.URL
+	service types.Service // one for all messages: each keeps connections of its own
+	hide    hider
+	busy    chan struct{} // holds one token while a message is under way
+}
+
+// Open reads the address of a service. Errors: no address, an unknown kind,
+// something that the kind needs is missing; none of them shows the address.
+func Open(address string) (*Target, error) {
+	if strings.TrimSpace(address) == "" {
+		return nil, errors.New("there is no address: it begins with one of " + kinds())
+	}
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return nil, errors.New("the address cannot be read: it begins with one of " + kinds())
+	}
+	if !slices.Contains(Schemes, u.Scheme) {
+		return nil, errors.New("the address is of an unknown kind: it begins with one of " + kinds())
+	}
+	t := &Target{url: u, hide: newHider(address, u), busy: make(chan struct{}, 1)}
+	if t.service, err = t.client(); err != nil {
+		return nil, errors.New(t.hide.text(err.Error()))
+	}
+	return t, nil
+}
+
+func kinds() string { return strings.Join(Schemes, "://, ") + "://" }
+
+// Kind is the kind of the service, such as ntfy.
+func (t *Target) Kind() string {
+	kind, _, _ := strings.Cut(t.url.Scheme, "+")
+	return kind
+}
+
+// client makes the library's service of the address.
+func (t *Target) client() (types.Service, error) {
+	u := *t.url
+	var s types.Service
+	switch t.Kind() {
+	case ntfy.Scheme:
+		s = &ntfy.Service{}
+	case slack.Scheme:
+		s = &slack.Service{}
+	case smtp.Scheme:
+		s = &smtp.Service{}
+	default:
+		g := &generic.Service{}
+		if u.Scheme != generic.Scheme {
+			custom, err := g.GetConfigURLFromCustom(&u)
+			if err != nil {
+				return nil, err
+			}
+			u = *custom
+		}
+		s = g
+	}
+	return s, s.Initialize(&u, log.New(io.Discard, "", 0)) // what the library logs may hold the address
+}
+
+// Send tells a message. The library knows no context: when ctx ends, Send
+// returns, and until the message under way has ended, too, the next is
+// refused.
+func (t *Target) Send(ctx context.Context, m Message) error {
+	select {
+	case t.busy <- struct{}{}:
+	default:
+		return errors.New("the message before is still under way")
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := t.send(m)
+		<-t.busy
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("no answer in time: %w", context.Cause(ctx))
+	}
+}
+
+func (t *Target) send(m Message) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New("the service's client broke: " + t.hide.text(fmt.Sprint(p)))
+		}
+	}()
+	if err := t.service.Send(m.Text+"\n"+m.Link, t.params(m)); err != nil {
+		return errors.New(t.hide.text(err.Error()))
+	}
+	return nil
+}
+
+// params are what stands beside the text. Services keep those of the last
+// message, so that each message must bring the same ones.
+func (t *Target) params(m Message) *types.Params {
+	p := types.Params{types.TitleKey: m.Title}
+	switch t.Kind() {
+	case ntfy.Scheme:
+		p["click"] = m.Link
+	case generic.Scheme:
+		p["link"] = m.Link // stands in the JSON, with ?template=json
+	}
+	return &p
+}

@@ -1,0 +1,166 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+const patience = 20 * time.Second
+
+var message = Message{Title: "Taskyard: an agent asks", Text: "#12 Choose: coder asks: north?", Link: "https://yard.example/tasks/12"}
+
+// received is a request as a sink got it.
+type received struct {
+	path, body string
+	header     http.Header
+}
+
+// sink is a server that answers with a status and hands over what it gets.
+func sink(t *testing.T, status int) (address string, got chan received) {
+	t.Helper()
+	got = make(chan received, 10)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got <- received{r.URL.Path, string(b), r.Header}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(srv.Close)
+	return strings.TrimPrefix(srv.URL, "http://"), got
+}
+
+func open(t *testing.T, address string) *Target {
+	t.Helper()
+	target, err := Open(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+func send(t *testing.T, target *Target) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return target.Send(ctx, message)
+}
+
+func TestAWebhookGetsTextAndLink(t *testing.T) {
+	host, got := sink(t, 200)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	if err := send(t, open(t, "generic://"+host+"/hook/s3cret?disabletls=yes")); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-got; r.path != "/hook/s3cret" || r.body != message.Text+"\n"+message.Link {
+		t.Errorf("%+v", r)
+	}
+	t.Run("as JSON, too, with the link apart", func(t *testing.T) {
+		if err := send(t, open(t, "generic+http://"+host+"/hook?template=json")); err != nil {
+			t.Fatal(err)
+		}
+		var b map[string]string
+		if err := json.Unmarshal([]byte((<-got).body), &b); err != nil || b["title"] != message.Title || b["link"] != message.Link || !strings.HasPrefix(b["message"], message.Text) {
+			t.Errorf("%v, %v", b, err)
+		}
+	})
+}
+
+func TestNtfyGetsTitleAndClick(t *testing.T) {
+	host, got := sink(t, 200)
+	if err := send(t, open(t, "ntfy://ops:hunter2@"+host+"/alerts?scheme=http")); err != nil {
+		t.Fatal(err)
+	}
+	r := <-got
+	user, password, _ := (&http.Request{Header: r.header}).BasicAuth()
+	if r.path != "/alerts" || r.header.Get("Title") != message.Title || r.header.Get("Click") != message.Link || !strings.HasPrefix(r.body, message.Text) || user != "ops" || password != "hunter2" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestMailGoesToASink(t *testing.T) {
+	host, mails := mailSink(t)
+	if err := send(t, open(t, "smtp://"+host+"/?from=yard@example.org&to=ops@example.org&starttls=no&encryption=None&auth=None")); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case m := <-mails:
+		for _, want := range []string{"RCPT TO:<ops@example.org>", "Subject:", message.Text, message.Link} {
+			if !strings.Contains(m, want) {
+				t.Errorf("%q is missing in\n%s", want, m)
+			}
+		}
+	case <-time.After(patience):
+		t.Fatal("no mail came")
+	}
+}
+
+func TestErrorsHideTheAddress(t *testing.T) {
+	host, _ := sink(t, 500)
+	for name, address := range map[string]string{
+		"a server that fails":       "generic://" + host + "/hook/s3cret-path?disabletls=yes&token=s3cret-query",
+		"a server that fails, ntfy": "ntfy://s3cret-user:s3cret-word@" + host + "/s3cret-topic?scheme=http",
+		"nobody who listens":        "generic://127.0.0.1:1/s3cret-path?disabletls=yes",
+		"no mail server":            "smtp://s3cret-user:s3cret-word@127.0.0.1:1/?from=a@s3cret-from.example&to=b@example.org&starttls=no",
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := send(t, open(t, address))
+			if err == nil || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "://") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	for name, address := range map[string]string{
+		"no address":             " ",
+		"an unknown kind":        "s3cret://host",
+		"what is no address":     "s3cret\x7f://%zz",
+		"a kind of the library":  "logger://s3cret",
+		"ntfy without a topic":   "ntfy://s3cret-user:s3cret-word@host",
+		"a bad token of slack":   "slack://s3cret@s3cret",
+		"mail without receivers": "smtp://s3cret-user:s3cret-word@host/?from=a@b",
+		"a webhook's bad option": "generic://host/s3cret?disabletls=s3cret-maybe",
+	} {
+		t.Run(name+" is refused", func(t *testing.T) {
+			if _, err := Open(address); err == nil || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("slack takes its webhook's tokens", func(t *testing.T) {
+		if got := open(t, "slack://hook:T00000000-B00000000-XXXXXXXXXXXXXXXXXXXXXXXX@webhook").Kind(); got != "slack" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestASlowServiceIsLeftAlone(t *testing.T) {
+	held, release := make(chan bool, 2), make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { held <- true; <-release }))
+	t.Cleanup(srv.Close)
+	target := open(t, "generic+"+srv.URL)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	errs := make(chan error, 1)
+	go func() { errs <- target.Send(ctx, message) }()
+	<-held
+	cancel(errors.New("too long"))
+	if err := <-errs; err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("got %v", err)
+	}
+	if err := send(t, target); err == nil || !strings.Contains(err.Error(), "still under way") {
+		t.Errorf("a second message while one hangs: %v", err)
+	}
+	close(release)
+	target.busy <- struct{}{} // free again
+}

@@ -1,0 +1,60 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"taskyard/task"
+)
+
+// Reviewed is a run as a reviewer looked at it.
+type Reviewed struct {
+	Run     task.ID
+	Version string
+}
+
+// ApproveMany lets waiting runs run once that may do nothing but read, in one
+// transaction. Those that write, were decided meanwhile, or changed since they
+// were looked at are skipped. Errors: not a reviewer, too many, too long undo.
+func (s *Service) ApproveMany(ctx context.Context, a task.Actor, list []Reviewed, undo time.Duration) (task.Decided, error) {
+	if err := s.allowed(a, task.Decide); err != nil {
+		return task.Decided{}, err
+	}
+	if err := errors.Join(fewRuns(len(list)), undoable(undo)); err != nil {
+		return task.Decided{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (d task.Decided, err error) {
+		for _, l := range list {
+			err := t.approveOne(l, undo)
+			var e *task.Error
+			switch {
+			case err == nil:
+				d.Done = append(d.Done, l.Run)
+			case errors.As(err, &e):
+				d.Skipped = append(d.Skipped, task.Skipped{Run: l.Run, Why: e.Message})
+			default:
+				return d, err
+			}
+		}
+		return d, nil
+	})
+}
+
+func (t *tx) approveOne(l Reviewed, undo time.Duration) error {
+	in := Approve{Scope: task.ScopeOnce, Version: l.Version}
+	r, k, limits, err := t.approvable(l.Run, in)
+	switch {
+	case err != nil:
+		return err
+	case l.Version == "":
+		return task.FieldErrorf("version", "of run %d is missing", l.Run)
+	case !task.ReadOnly(r.Spec.Tools):
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d may do more than read: look at it by itself", l.Run)
+	case undo > 0:
+		_, err = t.hold(r, task.Held{Decision: "approved", Scope: in.Scope}, undo)
+	default:
+		_, err = t.approve(r, k, limits, in)
+	}
+	return err
+}

@@ -1,0 +1,194 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// undoable checks how long a decision may be taken back.
+func undoable(d time.Duration) error {
+	if d < 0 || d > task.MaxUndoWindow {
+		return task.FieldErrorf("undoSeconds", "must be 0 to %d", int(task.MaxUndoWindow/time.Second))
+	}
+	return nil
+}
+
+// hold notes a decision from which nothing follows before the time to take it
+// back is over. It stands in the database alone, so a crash neither loses it
+// nor has it take effect early.
+func (t *tx) hold(r *task.Run, h task.Held, undo time.Duration) (*task.Run, error) {
+	h.By, h.At, h.Until = t.actor.Name, t.Now, t.Now.Add(undo)
+	if ok, err := t.HoldDecision(r, &h); err != nil || !ok {
+		return nil, orEnded(r, err)
+	}
+	t.queued = true // the dispatcher learns when to look again
+	c := changes{"decision": h.Decision, "until": h.Until}
+	if h.Reason != "" {
+		c["reason"] = h.Reason
+	}
+	if err := t.event(task.EvRunHeld, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+		return nil, err
+	}
+	return t.Run(r.ID)
+}
+
+// UndoDecisions takes back decisions of the caller that have not taken effect.
+// Those that have, or are somebody else's, are skipped. Errors: not a
+// reviewer; of a single run why it was skipped.
+func (s *Service) UndoDecisions(ctx context.Context, a task.Actor, ids []task.ID) (task.Decided, error) {
+	if err := s.allowed(a, task.Decide); err != nil {
+		return task.Decided{}, err
+	}
+	if err := fewRuns(len(ids)); err != nil {
+		return task.Decided{}, err
+	}
+	return mutate(ctx, s, a, func(t *tx) (task.Decided, error) {
+		var d task.Decided
+		for _, id := range ids {
+			err := t.undo(id)
+			var e *task.Error
+			switch {
+			case err == nil:
+				d.Done = append(d.Done, id)
+			case len(ids) > 1 && errors.As(err, &e):
+				d.Skipped = append(d.Skipped, task.Skipped{Run: id, Why: e.Message})
+			default:
+				return d, err
+			}
+		}
+		return d, nil
+	})
+}
+
+// maxDecided bounds one act on many runs.
+const maxDecided = 200
+
+func fewRuns(n int) error {
+	if n == 0 || n > maxDecided {
+		return task.FieldErrorf("run", "must name 1 to %d runs", maxDecided)
+	}
+	return nil
+}
+
+func (t *tx) undo(id task.ID) error {
+	r, err := t.Run(id)
+	if err != nil {
+		return err
+	}
+	h := r.Held
+	switch {
+	case h == nil && waitsForReviewer(r):
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "Nothing is decided on run %d: it waits for a reviewer", id)
+	case h == nil:
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "The decision on run %d has taken effect: it is %s and cannot be taken back", id, r.State())
+	case h.By != t.actor.Name:
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may take that back", h.By, id)
+	case h.Until <= t.Now:
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "The time to take the decision on run %d back was over at %s", id, h.Until)
+	}
+	return t.unhold(r, changes{"decision": h.Decision})
+}
+
+func waitsForReviewer(r *task.Run) bool {
+	return r.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
+}
+
+// unhold has a run wait for a reviewer again.
+func (t *tx) unhold(r *task.Run, c changes) error {
+	if ok, err := t.HoldDecision(r, nil); err != nil || !ok {
+		return orEnded(r, err)
+	}
+	return t.event(task.EvRunUndone, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+}
+
+// settle lets held decisions take effect whose time has come, and returns when
+// the next will be, 0 when there is none.
+func (s *Service) settle(ctx context.Context) (task.Time, error) {
+	for {
+		next, err := read(ctx, s, func(rx *db.Rx) (task.Time, error) { return rx.FirstHeld() })
+		if err != nil || next == 0 || next > s.Now() {
+			return next, err
+		}
+		err = change(ctx, s, task.SystemActor, func(t *tx) error {
+			list, err := t.HeldDue(maxDecided)
+			if err != nil {
+				return err
+			}
+			for _, r := range list {
+				if err := t.takeEffect(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// takeEffect does what a held decision says, in the name of who made it.
+func (t *tx) takeEffect(r *task.Run) error {
+	h := *r.Held
+	t.actor = task.Actor{Name: h.By, Role: task.RoleReviewer}
+	if h.Decision == "denied" {
+		_, err := t.deny(r, h.Reason)
+		return err
+	}
+	k, err := t.Task(r.TaskID)
+	if err != nil {
+		return err
+	}
+	def, err := t.s.starter(r.Agent)
+	var e *task.Error
+	if errors.As(err, &e) { // nothing to start by now: whoever looks again sees why
+		return t.unhold(r, changes{"decision": h.Decision, "why": e.Message})
+	}
+	if err != nil {
+		return err
+	}
+	if spec := t.s.specOf(def, k, r); hashOf(spec) != r.Approval.Version {
+		return t.refreeze(r, spec)
+	}
+	limits, err := r.Spec.Limits.Tighten(h.Limits)
+	if err != nil {
+		return err
+	}
+	_, err = t.approve(r, k, limits, Approve{Scope: h.Scope, Limits: h.Limits})
+	return err
+}
+
+// Held returns the runs whose decision the caller may still take back. Error:
+// may not read.
+func (s *Service) Held(ctx context.Context, a task.Actor) ([]*task.Run, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) {
+		list, err := rx.HeldRuns(maxDecided)
+		if err != nil {
+			return nil, err
+		}
+		own := list[:0]
+		for _, r := range list {
+			if r.Held.By == a.Name {
+				own = append(own, r)
+			}
+		}
+		return own, nil
+	})
+}
+
+// SpecBefore returns what a run would have done under a version that was
+// looked at, or with "" before it was asked anew; nil when it was not. Error:
+// may not read.
+func (s *Service) SpecBefore(ctx context.Context, a task.Actor, run task.ID, version string) (*task.Spec, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (*task.Spec, error) { return rx.SavedSpec(run, version) })
+}

@@ -1,0 +1,193 @@
+package service
+
+import (
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+const undo = task.UndoWindow
+
+// held approves a waiting run so that it may be taken back.
+func (y *yard) held(id task.ID) *task.Run {
+	y.t.Helper()
+	return must[*task.Run](y.t)(y.s.ApproveRun(y.ctx(), rita, id, Approve{Undo: undo}))
+}
+
+// later moves the clock and lets the dispatcher look.
+func (y *yard) later(d time.Duration) *Start {
+	y.t.Helper()
+	y.forward(d)
+	st, _, err := y.s.NextRun(y.ctx(), nil)
+	ok(y.t, err)
+	return st
+}
+
+func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
+	t.Run("an approved run starts when the time is over, not before", func(t *testing.T) {
+		y := newYard(t)
+		_, r := y.waits()
+		h := y.held(r.ID)
+		equal(t, "state", h.State(), waiting)
+		equal(t, "held", h.Held.Decision, "approved")
+		st, later, err := y.s.NextRun(y.ctx(), nil)
+		ok(t, err)
+		equal(t, "started", st == nil, true)
+		equal(t, "the dispatcher looks again", later, h.Held.Until)
+		equal(t, "started a moment before", y.later(undo-time.Millisecond) == nil, true)
+		st = y.later(time.Millisecond)
+		equal(t, "started run", st.Run.ID, r.ID)
+		equal(t, "approved by", st.Run.Approval.By, rita.Name)
+		equal(t, "held", st.Run.Held == nil, true)
+	})
+	t.Run("it takes effect after a crash too, and no sooner", func(t *testing.T) {
+		y := newYard(t)
+		_, r := y.waits()
+		y.held(r.ID)
+		y.s = y.service() // another process over the same database
+		equal(t, "started", y.later(time.Second) == nil, true)
+		equal(t, "started run", y.later(undo).Run.ID, r.ID)
+	})
+	t.Run("taken back, it waits as before", func(t *testing.T) {
+		y := newYard(t)
+		_, r := y.waits()
+		y.held(r.ID)
+		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 0)
+		equal(t, "may be undone", must[[]*task.Run](t)(y.s.Held(y.ctx(), rita))[0].ID, r.ID)
+		equal(t, "may be undone by another", len(must[[]*task.Run](t)(y.s.Held(y.ctx(), maya))), 0)
+		d := must[task.Decided](t)(y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID}))
+		equal(t, "undone", d.Done[0], r.ID)
+		equal(t, "event", last(y.kinds(r.TaskID)), task.EvRunUndone)
+		equal(t, "started", y.later(time.Hour) == nil, true)
+		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 1)
+		y.approve(r.ID, task.ScopeOnce)
+		equal(t, "started run", y.start().Run.ID, r.ID)
+	})
+	t.Run("a rejection ends nothing before its time, and is then as any", func(t *testing.T) {
+		y := newYard(t)
+		k, r := y.waits()
+		h := must[*task.Run](t)(y.s.DenyRunLater(y.ctx(), rita, r.ID, " not so ", undo))
+		equal(t, "state", h.State(), waiting)
+		equal(t, "failures", y.task(k.ID).Failures, 0)
+		y.later(undo)
+		now := y.run(r.ID)
+		equal(t, "state", now.State().String(), "canceled/denied")
+		equal(t, "by", now.Approval.By, rita.Name)
+		equal(t, "reason", now.Approval.Reason, "not so")
+		equal(t, "failures", y.task(k.ID).Failures, 3)
+	})
+	t.Run("a scope that was taken back leaves no grant", func(t *testing.T) {
+		y := newYard(t)
+		k, r := y.waits()
+		must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Undo: undo, Scope: task.ScopeTask, Limits: task.Limits{MaxTurns: 3}}))
+		must[task.Decided](t)(y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID}))
+		y.approve(r.ID, task.ScopeOnce)
+		st := y.start()
+		equal(t, "turns", st.Run.Limits.MaxTurns, 0)
+		y.finish(st, completed("ok"))
+		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, k.ID)).State(), waiting)
+	})
+	t.Run("what changed meanwhile is asked anew, and what was is kept", func(t *testing.T) {
+		y := newYard(t)
+		k, r := y.waits()
+		y.held(r.ID)
+		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, k.ID, task.Patch{Title: ptr("Delete it all")}))
+		equal(t, "started", y.later(undo) == nil, true)
+		equal(t, "event", last(y.kinds(k.ID)), task.EvRunVoided)
+		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 1)
+		before := must[*task.Spec](t)(y.s.SpecBefore(y.ctx(), rita, r.ID, r.Approval.Version))
+		equal(t, "prompt before", before.Prompt, r.Spec.Prompt)
+	})
+	t.Run("an agent that is gone by then leaves the run waiting", func(t *testing.T) {
+		y := newYard(t)
+		k, r := y.waits()
+		y.held(r.ID)
+		y.define("coder", definition("tools: read", "runner: none"))
+		equal(t, "started", y.later(undo) == nil, true)
+		equal(t, "event", last(y.kinds(k.ID)), task.EvRunUndone)
+		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 1)
+	})
+	t.Run("a run that is canceled meanwhile stays canceled", func(t *testing.T) {
+		y := newYard(t)
+		_, r := y.waits()
+		y.held(r.ID)
+		must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, r.ID, ""))
+		equal(t, "started", y.later(undo) == nil, true)
+		equal(t, "state", y.run(r.ID).State().String(), "canceled/by")
+	})
+}
+
+func TestWhatIsHeldIsDecided(t *testing.T) {
+	y := newYard(t)
+	_, r := y.waits()
+	y.held(r.ID)
+	one := []task.ID{r.ID}
+	t.Run("nobody decides again", func(t *testing.T) {
+		_, err := y.s.ApproveRun(y.ctx(), maya, r.ID, Approve{})
+		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
+		_, err = y.s.DenyRun(y.ctx(), maya, r.ID, "no")
+		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
+	})
+	t.Run("who decided takes it back, and nobody else", func(t *testing.T) {
+		for _, a := range []task.Actor{coder, oleg, maya} {
+			_, err := y.s.UndoDecisions(y.ctx(), a, one)
+			refused(t, err, task.CodeForbidden)
+		}
+	})
+	t.Run("it does not expire", func(t *testing.T) {
+		y := newYard(t, func(c *Config) { c.ApprovalExpires = undo / 2 })
+		_, r := y.waits()
+		y.held(r.ID)
+		y.forward(undo)
+		equal(t, "expired", must[int](t)(y.s.ExpireApprovals(y.ctx())), 0)
+		equal(t, "started run", y.later(0).Run.ID, r.ID)
+	})
+	t.Run("too late is too late, before and after it took effect", func(t *testing.T) {
+		y.forward(undo)
+		_, err := y.s.UndoDecisions(y.ctx(), rita, one)
+		refused(t, err, task.CodeRunDecided, "was over at")
+		y.later(0)
+		_, err = y.s.UndoDecisions(y.ctx(), rita, one)
+		refused(t, err, task.CodeRunDecided, "has taken effect")
+	})
+	t.Run("what is not decided cannot be taken back", func(t *testing.T) {
+		_, r := y.waits()
+		_, err := y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID})
+		refused(t, err, task.CodeRunDecided, "waits for a reviewer")
+		_, err = y.s.UndoDecisions(y.ctx(), rita, nil)
+		refused(t, err, task.CodeInvalidField)
+	})
+	t.Run("a longer time than a minute is refused", func(t *testing.T) {
+		for _, d := range []time.Duration{-1, task.MaxUndoWindow + 1} {
+			_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Undo: d})
+			refused(t, err, task.CodeInvalidField, "0 to 60")
+			_, err = y.s.DenyRunLater(y.ctx(), rita, r.ID, "no", d)
+			refused(t, err, task.CodeInvalidField, "0 to 60")
+		}
+	})
+}
+
+func TestApproveMany(t *testing.T) {
+	y := newYard(t)
+	reads := func() *task.Run { return y.ask(y.create(planner, "reviewer", noStart).ID) }
+	a, b, gone, changed := reads(), reads(), reads(), reads()
+	_, writes := y.waits()
+	y.approve(gone.ID, task.ScopeOnce)
+	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, changed.TaskID, task.Patch{Title: ptr("Other")}))
+	list := []Reviewed{{a.ID, a.Approval.Version}, {gone.ID, gone.Approval.Version}, {changed.ID, changed.Approval.Version}, {writes.ID, writes.Approval.Version}, {b.ID, ""}, {b.ID, "old"}, {99, "x"}}
+	d := must[task.Decided](t)(y.s.ApproveMany(y.ctx(), rita, list, undo))
+	equal(t, "done", len(d.Done), 1)
+	equal(t, "run", d.Done[0], a.ID)
+	equal(t, "skipped", len(d.Skipped), 6)
+	equal(t, "held", y.run(a.ID).Held.By, rita.Name)
+	equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 3)
+	_, err := y.s.ApproveMany(y.ctx(), oleg, list, 0)
+	refused(t, err, task.CodeForbidden)
+	_, err = y.s.ApproveMany(y.ctx(), rita, nil, 0)
+	refused(t, err, task.CodeInvalidField)
+	d = must[task.Decided](t)(y.s.UndoDecisions(y.ctx(), rita, []task.ID{a.ID, b.ID}))
+	equal(t, "undone and skipped", [2]int{len(d.Done), len(d.Skipped)}, [2]int{1, 1})
+	d = must[task.Decided](t)(y.s.ApproveMany(y.ctx(), rita, []Reviewed{{a.ID, a.Approval.Version}}, 0))
+	equal(t, "queued at once", y.run(d.Done[0]).State(), queued)
+}

@@ -1,0 +1,145 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// TopicOutbox is published when there is something to tell outside.
+const TopicOutbox = "outbox"
+
+// NotifyTarget is a service outside, by its configured name, and what it is
+// told.
+type NotifyTarget struct {
+	Name  string
+	Kinds []task.OutKind
+}
+
+const (
+	maxOutText  = 300 // characters of a line
+	maxOutBatch = 200 // lines that one message sums up
+)
+
+// came notes that something came to wait for a person: it is counted, and told
+// to the services outside that asked for its kind, after the commit. What is
+// "asks: North or south?", without the task.
+func (t *tx) came(kind task.OutKind, id task.ID, title, agent string, run task.ID, what string) error {
+	if err := t.CountHour(agent, "asked"); err != nil {
+		return err
+	}
+	for _, n := range t.s.cfg.Notify {
+		if !slices.Contains(n.Kinds, kind) {
+			continue
+		}
+		o := task.Outgoing{Kind: kind, TaskID: id, RunID: run, Text: oneLine("#" + id.String() + " " + title + ": " + what)}
+		if err := t.PutOut(n.Name, o); err != nil {
+			return err
+		}
+		t.topics = append(t.topics, TopicOutbox)
+	}
+	return nil
+}
+
+// cameWord is came for a question or a notice.
+func (t *tx) cameWord(k *task.Task, kind task.MessageKind, text string) error {
+	if kind == task.KindQuestion {
+		return t.came(task.OutQuestion, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" asks: "+text)
+	}
+	return t.came(task.OutNotice, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" says: "+text)
+}
+
+// spoken is an actor's name for people.
+func spoken(actor string) string {
+	if actor == task.System {
+		return "Taskyard"
+	}
+	return strings.TrimPrefix(actor, "user:")
+}
+
+// cameRun is came for a run that waits for a reviewer.
+func (t *tx) cameRun(r *task.Run, what string) error {
+	k, err := t.TaskBare(r.TaskID)
+	if err != nil {
+		return err
+	}
+	return t.came(task.OutApproval, k.ID, k.Title, k.Owner, r.ID, r.Agent+" "+what)
+}
+
+// oneLine makes one short line without control characters of a hostile text.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) }), " ")
+	if r := []rune(s); len(r) > maxOutText {
+		s = string(r[:maxOutText]) + "…"
+	}
+	return s
+}
+
+// Outgoing returns what a service outside is to be told now, the oldest first,
+// and when the next line is due after that, 0 for none.
+func (s *Service) Outgoing(ctx context.Context, target string) (list []task.Outgoing, next task.Time, err error) {
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
+		if list, err = rx.Outbox(target, maxOutBatch); err != nil || len(list) > 0 {
+			return err
+		}
+		next, err = rx.OutboxNext(target)
+		return err
+	})
+	return list, next, err
+}
+
+// Told takes lines out of the outbox: the service outside has them.
+func (s *Service) Told(ctx context.Context, list []task.Outgoing) error {
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		for _, o := range list {
+			if err := t.DropOut(o.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// NotTold notes a try that failed: each line is tried again after wait(tries),
+// and dropped when that is negative. It returns how many were dropped.
+func (s *Service) NotTold(ctx context.Context, list []task.Outgoing, wait func(tries int) time.Duration) (int, error) {
+	return mutate(ctx, s, task.SystemActor, func(t *tx) (int, error) {
+		dropped := 0
+		for _, o := range list {
+			var err error
+			if d := wait(o.Tries + 1); d < 0 {
+				dropped++
+				err = t.DropOut(o.ID)
+			} else {
+				err = t.DelayOut(o.ID, d)
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+		return dropped, nil
+	})
+}
+
+// dropStrangers empties the outbox of services that are not configured any
+// more.
+func (t *tx) dropStrangers() error {
+	names, err := t.OutboxTargets()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(t.s.cfg.Notify, func(n NotifyTarget) bool { return n.Name == name }) {
+			continue
+		}
+		if err := t.DropOutOf(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package service
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func told(kinds ...task.OutKind) func(*Config) {
+	return func(c *Config) { c.Notify = append(c.Notify, NotifyTarget{Name: "ops", Kinds: kinds}) }
+}
+
+func (y *yard) outgoing(target string) []task.Outgoing {
+	y.t.Helper()
+	list, _, err := y.s.Outgoing(y.ctx(), target)
+	ok(y.t, err)
+	return list
+}
+
+func TestWhatComesToWaitIsToldOutside(t *testing.T) {
+	y := newYard(t, told(task.OutQuestion, task.OutApproval, task.OutFailure, task.OutBlocked))
+	y.oneOfEach()
+	got := map[string]string{}
+	for _, o := range y.outgoing("ops") {
+		got[string(o.Kind)+" "+o.Path()] = o.Text
+	}
+	for want, text := range map[string]string{
+		"question /tasks/1":    "coder asks: left?",
+		"failure /tasks/3":     "planner failed: it broke",
+		"blocked /tasks/4":     "waits for #5, which was canceled",
+		"approval /approvals/": "waits for approval of a run",
+	} {
+		found := false
+		for k, v := range got {
+			found = found || strings.HasPrefix(k, want) && strings.Contains(v, text)
+		}
+		if !found {
+			t.Errorf("%s: %q is not told in %q", want, text, got)
+		}
+	}
+	t.Run("a permission, too", func(t *testing.T) {
+		if !strings.Contains(strings.Join(values(got), "\n"), "reviewer asks to call bash") {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("notices are not, where nobody asked for them", func(t *testing.T) {
+		equal(t, "lines", len(got), 5)
+	})
+	t.Run("and nothing of a write that failed", func(t *testing.T) {
+		before := len(y.outgoing("ops"))
+		_, err := y.s.Notify(y.ctx(), coder, 1, "again?", true)
+		refused(t, err, task.CodeQuestionOpen)
+		equal(t, "lines", len(y.outgoing("ops")), before)
+	})
+}
+
+func values(m map[string]string) (list []string) {
+	for _, v := range m {
+		list = append(list, v)
+	}
+	return list
+}
+
+func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
+	y := newYard(t, told(task.OutNotice))
+	k := y.create(maya, "coder", noStart, title("Hostile  title"))
+	must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999), false))
+	first := y.outgoing("ops")
+	equal(t, "lines", len(first), 1)
+	t.Run("as one short line", func(t *testing.T) {
+		if s := first[0].Text; strings.ContainsAny(s, "\r\n\x07\u202e") || len([]rune(s)) > 301 || !strings.HasPrefix(s, "#1 Hostile title: coder says: one Bcc: all") {
+			t.Errorf("%q", s)
+		}
+	})
+	t.Run("until the next try", func(t *testing.T) {
+		equal(t, "dropped", must[int](t)(y.s.NotTold(y.ctx(), first, func(n int) time.Duration { return time.Duration(n) * time.Minute })), 0)
+		list, next, err := y.s.Outgoing(y.ctx(), "ops")
+		ok(t, err)
+		equal(t, "due now", len(list), 0)
+		equal(t, "due next", next, y.s.Now().Add(time.Minute))
+		y.forward(time.Minute)
+		equal(t, "tries", y.outgoing("ops")[0].Tries, 1)
+	})
+	t.Run("or until it is told", func(t *testing.T) {
+		ok(t, y.s.Told(y.ctx(), first))
+		list, next, err := y.s.Outgoing(y.ctx(), "ops")
+		ok(t, err)
+		equal(t, "left", len(list), 0)
+		equal(t, "next", next, 0)
+	})
+	t.Run("or given up", func(t *testing.T) {
+		must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "two", false))
+		equal(t, "dropped", must[int](t)(y.s.NotTold(y.ctx(), y.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
+		equal(t, "left", len(y.outgoing("ops")), 0)
+	})
+	t.Run("or its service is configured no more", func(t *testing.T) {
+		must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "three", false))
+		ok(t, y.s.Sweep(y.ctx()))
+		equal(t, "left while it is", len(y.outgoing("ops")), 1)
+		plain := y.service()
+		ok(t, plain.Sweep(y.ctx()))
+		equal(t, "left", len(y.outgoing("ops")), 0)
+	})
+}
+
+func TestHoursAreCountedAsTheyHappen(t *testing.T) {
+	y := newYard(t)
+	start := y.s.Now()
+	y.oneOfEach()
+	y.forward(time.Hour)
+	done := y.create(maya, "coder", noStart)
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
+	rows := must[[]task.StatRow](t)(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))
+	equal(t, "hours", len(rows), 2)
+	first, second := rows[0], rows[1]
+	equal(t, "first hour", first.Hour, start)
+	equal(t, "created", first.Created, 8)
+	equal(t, "canceled", first.Canceled, 1)
+	equal(t, "asked", first.Asked, 6)
+	equal(t, "failed runs", first.RunsFailed, 1)
+	equal(t, "second hour", second, task.StatRow{Hour: start.Add(time.Hour), Created: 1, Done: 1})
+	t.Run("by agent and model", func(t *testing.T) {
+		groups := must[[]task.StatRow](t)(y.s.StatGroups(y.ctx(), vera, task.StatFilter{From: start, Agent: "planner"}))
+		runs := 0
+		for _, g := range groups {
+			equal(t, "agent", g.Agent, "planner")
+			runs += g.Runs()
+		}
+		equal(t, "runs", runs, 1)
+	})
+	t.Run("again gives the same", func(t *testing.T) {
+		ok(t, y.s.RollUp(y.ctx()))
+		ok(t, y.s.RollUp(y.ctx()))
+		again := must[[]task.StatRow](t)(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))
+		equal(t, "first hour", again[0], first)
+	})
+	t.Run("within bounds, for those who may read", func(t *testing.T) {
+		_, err := y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start.Add(-500 * 24 * time.Hour)})
+		refused(t, err, task.CodeInvalidField)
+		_, err = y.s.StatGroups(y.ctx(), task.Actor{}, task.StatFilter{})
+		refused(t, err, task.CodeUnauthorized)
+	})
+}

@@ -1,0 +1,203 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"taskyard/task"
+)
+
+// replan is the shape of changes of a plan's order: fn gets the steps as they
+// are and returns how they shall be, with the event that tells it.
+func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID, fn func(*tx, *task.Task) (now []task.Step, kind string, c changes, err error)) (*task.Task, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return nil, err
+	}
+	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
+		now, kind, c, err := fn(t, k)
+		if err != nil || kind == "" {
+			return err
+		}
+		if err := t.ArrangeSteps(id, k.Steps, now); err != nil {
+			return err
+		}
+		return t.stepped(k, kind, c)
+	})
+}
+
+// seenStep returns the step at a 0-based index if it is what the caller read.
+func seenStep(k *task.Task, at int, seen task.StepSeen) (task.Step, error) {
+	st, err := stepAt(k, at)
+	if err == nil && !seen.Same(st) {
+		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed meanwhile: look at it again", at+1, k.ID)
+	}
+	return st, err
+}
+
+// EditStep is UpdateStep by a caller who read the step before: when it is not
+// what seen says any more, nothing is written. Errors: as UpdateStep, stale.
+func (s *Service) EditStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen, p task.StepPatch) (*task.Task, error) {
+	return s.updateStep(ctx, a, id, at, seen, p)
+}
+
+// InsertStep puts a step before the one at a 0-based index; len(steps) or more
+// means the end. Errors: invalid fields, too many, archived.
+func (s *Service) InsertStep(ctx context.Context, a task.Actor, id task.ID, at int, st task.Step) (*task.Task, error) {
+	var bad task.Problems
+	bad.CheckLine("title", st.Title, task.MaxStepTitle)
+	bad.CheckText("details", st.Details, task.MaxText)
+	if at < 0 {
+		bad.Add("at", "must not be negative")
+	}
+	if st.TaskID != 0 {
+		bad.Add("taskId", "is written by creating or linking a subtask")
+	}
+	if err := bad.Err(); err != nil {
+		return nil, err
+	}
+	return s.replan(ctx, a, id, func(_ *tx, k *task.Task) ([]task.Step, string, changes, error) {
+		if len(k.Steps) >= task.MaxSteps {
+			return nil, "", nil, task.FieldErrorf("steps", "must be at most %d steps", task.MaxSteps)
+		}
+		at := min(at, len(k.Steps))
+		return slices.Insert(slices.Clone(k.Steps), at, st), task.EvStepAdded, changes{"step": at, "title": st.Title}, nil
+	})
+}
+
+// MoveStep moves a step to another 0-based index; a link moves with it.
+// Errors: index out of range, stale, archived.
+func (s *Service) MoveStep(ctx context.Context, a task.Actor, id task.ID, from, to int, seen task.StepSeen) (*task.Task, error) {
+	return s.replan(ctx, a, id, func(_ *tx, k *task.Task) ([]task.Step, string, changes, error) {
+		st, err := seenStep(k, from, seen)
+		if err == nil {
+			_, err = stepAt(k, to)
+		}
+		if err != nil || from == to {
+			return nil, "", nil, err
+		}
+		now := slices.Insert(slices.Delete(slices.Clone(k.Steps), from, from+1), to, st)
+		return now, task.EvStepMoved, changes{"from": from, "to": to, "title": st.Title}, nil
+	})
+}
+
+// RemoveStep takes one step out of the plan. The event keeps all of it, so
+// that it can be put back. Errors: index out of range, linked (409), stale.
+func (s *Service) RemoveStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen) (*task.Task, error) {
+	return s.replan(ctx, a, id, func(_ *tx, k *task.Task) ([]task.Step, string, changes, error) {
+		st, err := seenStep(k, at, seen)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		if st.TaskID != 0 {
+			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStepLinked, "Step %d is linked to task %d: unlink it first", at+1, st.TaskID)
+		}
+		c := changes{"step": at, "title": st.Title, "done": st.Done}
+		if st.Details != "" {
+			c["details"] = st.Details
+		}
+		return slices.Delete(slices.Clone(k.Steps), at, at+1), task.EvStepRemoved, c, nil
+	})
+}
+
+// RestoreStep puts a step back that the named event took out, while the plan
+// has not been rearranged since. Error: it has, or there is no such event.
+func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.ID) (*task.Task, error) {
+	return s.replan(ctx, a, id, func(t *tx, k *task.Task) ([]task.Step, string, changes, error) {
+		list, err := t.LastEvents(id, pageEvents)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		i := len(list) - 1
+		for i >= 0 && !task.ArrangesPlan(list[i].Kind) {
+			i--
+		}
+		if i < 0 || list[i].ID != event || list[i].Kind != task.EvStepRemoved {
+			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStaleVersion, "The plan of task %d has changed since: the step cannot be put back, add it anew", id)
+		}
+		c := list[i].PlanChange()
+		at := min(c.Step, len(k.Steps))
+		now := slices.Insert(slices.Clone(k.Steps), at, task.Step{Title: c.Title, Details: c.Details, Done: c.Done})
+		return now, task.EvStepAdded, changes{"step": at, "title": c.Title}, nil
+	})
+}
+
+// LinkStep links a step to a subtask that exists already, such as one that a
+// run delegated beside the plan. Only people do it; agents create subtasks.
+// Errors: not a subtask of this task, step or subtask linked already, stale.
+func (s *Service) LinkStep(ctx context.Context, a task.Actor, id task.ID, at int, subtask task.ID, seen task.StepSeen) (*task.Task, error) {
+	if err := s.allowed(a, task.Person); err != nil {
+		return nil, err
+	}
+	return s.replan(ctx, a, id, func(t *tx, k *task.Task) ([]task.Step, string, changes, error) {
+		st, err := seenStep(k, at, seen)
+		if err == nil {
+			err = freeStep(k, "index", at)
+		}
+		if err != nil {
+			return nil, "", nil, err
+		}
+		sub, err := t.TaskBare(subtask)
+		if err != nil && !task.IsCode(err, task.CodeTaskNotFound) {
+			return nil, "", nil, err
+		}
+		if err != nil || sub.ParentTaskID != id {
+			return nil, "", nil, task.FieldErrorf("subtask", "must be a subtask of task %d", id)
+		}
+		if slices.ContainsFunc(k.Steps, func(st task.Step) bool { return st.TaskID == subtask }) {
+			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStepLinked, "Another step is linked to task %d already", subtask)
+		}
+		now := slices.Clone(k.Steps)
+		st.TaskID = subtask
+		now[at] = st
+		return now, task.EvStepLinked, changes{"step": at, "subtask": subtask}, nil
+	})
+}
+
+// UnlinkStep parts a step from its subtask, which goes on below the task.
+// Only people do it. Errors: not linked, index out of range, stale.
+func (s *Service) UnlinkStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen) (*task.Task, error) {
+	if err := s.allowed(a, task.Person); err != nil {
+		return nil, err
+	}
+	return s.replan(ctx, a, id, func(_ *tx, k *task.Task) ([]task.Step, string, changes, error) {
+		st, err := seenStep(k, at, seen)
+		if err == nil && st.TaskID == 0 {
+			err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d is not linked to a subtask", at+1)
+		}
+		if err != nil {
+			return nil, "", nil, err
+		}
+		now, sub := slices.Clone(k.Steps), st.TaskID
+		now[at].TaskID = 0
+		return now, task.EvStepUnlinked, changes{"step": at, "subtask": sub}, nil
+	})
+}
+
+// UpdateResource changes the resource at a 0-based index that the caller read
+// with a value. Errors: invalid fields, out of range, stale, archived.
+func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, at int, had string, r task.Resource) (*task.Task, error) {
+	if err := s.allowed(a, task.Write); err != nil {
+		return nil, err
+	}
+	var p task.Problems
+	p.CheckResource("", r)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
+		if at < 0 || at >= len(k.Resources) {
+			return outOfRange("index", "resource", id, at, len(k.Resources))
+		}
+		was := k.Resources[at]
+		if had != "" && had != was.Value {
+			return task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed meanwhile; look again")
+		}
+		if was == r {
+			return nil
+		}
+		if err := t.UpdateResource(id, at, r); err != nil {
+			return err
+		}
+		return t.stepped(k, task.EvResourceEdited, changes{"resource": []task.Resource{was, r}})
+	})
+}

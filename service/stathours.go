@@ -1,0 +1,42 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// maxStatDays bounds what one call sums up.
+const maxStatDays = 400
+
+// StatHours sums what happened in each hour in which anything did, in order. A
+// zero To is now, a zero From 24 hours before To; both are taken by whole
+// hours, UTC. Errors: may not read, over 400 days.
+func (s *Service) StatHours(ctx context.Context, a task.Actor, f task.StatFilter) ([]task.StatRow, error) {
+	return s.stats(ctx, a, f, (*db.Rx).StatHours)
+}
+
+// StatGroups is StatHours by agent and model instead of by hour. Tasks stand
+// with their owner and the model "".
+func (s *Service) StatGroups(ctx context.Context, a task.Actor, f task.StatFilter) ([]task.StatRow, error) {
+	return s.stats(ctx, a, f, (*db.Rx).StatGroups)
+}
+
+func (s *Service) stats(ctx context.Context, a task.Actor, f task.StatFilter, sum func(*db.Rx, task.StatFilter) ([]task.StatRow, error)) ([]task.StatRow, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	if f.To == 0 {
+		f.To = s.Now() + 1
+	}
+	if f.From == 0 {
+		f.From = f.To.Add(-24 * time.Hour)
+	}
+	if f.To < f.From || f.To.Sub(f.From) > maxStatDays*24*time.Hour {
+		return nil, task.FieldErrorf("from", "must be at most %d days before to, and not after it", maxStatDays)
+	}
+	f.From -= f.From % task.Time(time.Hour/time.Millisecond)
+	return read(ctx, s, func(rx *db.Rx) ([]task.StatRow, error) { return sum(rx, f) })
+}

@@ -1,0 +1,78 @@
+// Keys. What each key does stands in the table of the help dialog, which the server draws; here is only how it is done.
+(() => {
+  const root = document.documentElement;
+  const q = (s, r = document) => r.querySelector(s);
+  const all = (s, r = document) => [...r.querySelectorAll(s)];
+  const typing = el => el?.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+  // AltGr makes characters; Ctrl, Alt and Cmd make commands of the browser.
+  const modified = e => (e.ctrlKey || e.altKey || e.metaKey) && !e.getModifierState?.("AltGraph");
+  const composing = e => e.isComposing || e.keyCode === 229;
+
+  // The gate before every listener of a page: nobody hears a single key that is not meant for them.
+  addEventListener("keydown", e => {
+    if (!typing(e.target) && !modified(e) && e.key.length === 1 && e.key !== " " && (composing(e) || root.dataset.keys === "off")) e.stopImmediatePropagation();
+  }, true);
+
+  const rows = () => all("[data-row]").filter(r => r.offsetParent);
+  const rowOf = el => el?.closest?.("[data-row]");
+  const focusRow = step => {
+    const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
+    const r = list[Math.max(0, Math.min(list.length - 1, at + step))];
+    if (r) (r.matches("a") ? r : q(".ttl a, a.ttl, .tick", r) || q("a", r))?.focus();
+  };
+  const searchField = () => all("main .search input").find(i => i.offsetParent);
+
+  const table = () => all("#keys [data-cmd]");
+  const does = {
+    next: () => focusRow(1), previous: () => focusRow(-1),
+    search: () => { const f = searchField(); if (f) f.focus(); else yard.palette?.(); },
+    help: () => { const d = q("#keys"); if (d && !d.open) { d.showModal(); q("h2", d).focus(); } },
+    theme: () => yard.switchTheme(),
+  };
+  // What a row offers is for the row that has the focus.
+  const target = cmd => {
+    const s = cmd.dataset.press, row = rowOf(document.activeElement);
+    return s && (row && q(s, row) || all(s).find(e => !rowOf(e))) || null;
+  };
+  const run = cmd => {
+    const el = target(cmd), { href, do: name } = cmd.dataset;
+    if (el) el.click();
+    else if (href) location.assign(href);
+    else if (name) does[name]?.();
+    return el || href || name;
+  };
+  // A row may say itself what a key presses: data-key="a r".
+  const ofRow = key => {
+    const el = all("[data-key]", rowOf(document.activeElement) ?? document.createElement("i")).find(e => e.dataset.key.split(" ").includes(key));
+    if (!el) return false;
+    if (el.localName === "textarea") el.focus(); else el.click();
+    if (el.localName === "summary") q("form button", el.parentElement)?.focus();
+    return true;
+  };
+
+  let lead = "", since = 0; // the first key of two
+  document.addEventListener("keydown", e => {
+    if (composing(e) || e.defaultPrevented) return;
+    if (e.key === "Escape") all("details[data-menu][open]").forEach(d => { d.open = false; q("summary", d)?.focus(); });
+    if (typing(e.target)) {
+      if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) e.target.form?.requestSubmit();
+      return;
+    }
+    if (modified(e) || e.key.length !== 1 || q("dialog[open]")) return;
+    const pressed = lead && e.timeStamp - since < 1500 ? `${lead} ${e.key}` : e.key;
+    lead = "";
+    if (pressed === e.key && ofRow(e.key)) { e.preventDefault(); return; }
+    const cmd = table().find(c => c.dataset.keys === pressed);
+    if (cmd) { if (run(cmd)) e.preventDefault(); return; }
+    if (table().some(c => c.dataset.keys.startsWith(`${e.key} `))) { lead = e.key; since = e.timeStamp; }
+  });
+
+  document.addEventListener("click", e => {
+    if (e.target.closest("[data-help]")) does.help();
+    const d = e.target.closest("dialog");
+    if (d && (e.target === d && d.matches("#keys, #palette") || e.target.closest("#keys [data-close]"))) d.close();
+  });
+  const mac = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigator.platform);
+  if (mac) all("[data-mod]").forEach(k => { k.textContent = "⌘K"; });
+  window.yard.commands = { table, target, run };
+})();

@@ -1,0 +1,66 @@
+// Desktop notifications: asked for in Settings alone, kept by this browser alone. While nobody looks at any tab, one
+// hidden tab holds the stream of the inbox and tells when more waits than before.
+(() => {
+  const section = document.querySelector("[data-notify]");
+  if (!window.Notification || !navigator.locks) {
+    if (section) section.querySelector("[data-notify-off]").hidden = false;
+    return;
+  }
+  const wanted = () => localStorage.getItem("notify") === "on" && Notification.permission === "granted";
+  const show = () => {
+    if (!section) return;
+    section.querySelector("[data-notify-on]").hidden = wanted();
+    section.querySelector("[data-notify-stop]").hidden = !wanted();
+    section.querySelector("[data-notify-denied]").hidden = Notification.permission !== "denied";
+  };
+  document.addEventListener("click", async e => {
+    if (e.target.closest("[data-notify-on]")) {
+      if (await Notification.requestPermission() === "granted") localStorage.setItem("notify", "on");
+      show();
+    }
+    if (e.target.closest("[data-notify-stop]")) { localStorage.removeItem("notify"); show(); }
+  });
+  show();
+
+  const seen = async () => (await navigator.locks.query()).held.some(l => l.name === "taskyard-seen");
+  const waiting = async () => {
+    const r = await fetch("/api/inbox", { headers: { Accept: "application/json" } });
+    if (!r.ok) return null;
+    const b = await r.json();
+    const newest = [...b.questions, ...b.approvals, ...b.permissions, ...b.stuck, ...b.blockerCanceled, ...b.notices].map(i => i.title ?? i.taskTitle);
+    return { n: Object.values(b.totals).reduce((a, c) => a + c, 0), titles: newest };
+  };
+  const listen = stop => new Promise(done => {
+    let before = null;
+    const look = async () => {
+      const now = await waiting().catch(() => null);
+      if (!now) return;
+      if (before && now.n > before.n && wanted() && !await seen()) {
+        const fresh = now.titles.filter(t => !before.titles.includes(t));
+        const note = new Notification(now.n === 1 ? "1 thing waits for you" : `${now.n} things wait for you`, { body: fresh.slice(0, 3).join("\n"), tag: "taskyard-inbox" });
+        note.onclick = () => { window.focus(); location.assign("/"); note.close(); };
+      }
+      before = now;
+    };
+    const source = new EventSource("/live?topics=inbox");
+    source.onopen = look;
+    source.onmessage = look;
+    stop.addEventListener("abort", () => { source.close(); done(); });
+  });
+
+  let away = null, unsee = null;
+  const turn = () => {
+    away?.abort();
+    unsee?.();
+    away = unsee = null;
+    if (!document.hidden) { // those that look, say so
+      navigator.locks.request("taskyard-seen", { mode: "shared" }, () => new Promise(done => { if (document.hidden) done(); else unsee = done; })).catch(() => { /* the page is being left */ });
+      return;
+    }
+    if (!wanted()) return;
+    const stop = away = new AbortController();
+    navigator.locks.request("taskyard-notify", { signal: stop.signal }, () => listen(stop.signal)).catch(() => { /* looked at again before its turn */ });
+  };
+  document.addEventListener("visibilitychange", turn);
+  turn();
+})();

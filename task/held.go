@@ -1,0 +1,41 @@
+package task
+
+import (
+	"slices"
+	"time"
+)
+
+// UndoWindow is how long a decision made on a page may be taken back.
+const UndoWindow = 5 * time.Second
+
+// MaxUndoWindow bounds the window that a caller may ask for.
+const MaxUndoWindow = time.Minute
+
+// Held is a decision on a run that nothing has followed from yet: it takes
+// effect at Until, and until then whoever made it may take it back.
+type Held struct {
+	Decision string `json:"decision" enum:"approved,denied"`
+	By       string `json:"by"`
+	At       Time   `json:"at"`
+	Until    Time   `json:"until" doc:"when it takes effect"`
+	Scope    Scope  `json:"scope,omitempty" enum:"once,task"`
+	Limits   Limits `json:"limits,omitzero" doc:"tighter limits"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// Skipped is a run that an act on many runs left alone, and why.
+type Skipped struct {
+	Run ID
+	Why string
+}
+
+// Decided is what an act on many runs did.
+type Decided struct {
+	Done    []ID
+	Skipped []Skipped
+}
+
+// ReadOnly tells whether tools do nothing but read.
+func ReadOnly(tools []string) bool {
+	return len(tools) > 0 && !slices.ContainsFunc(tools, func(t string) bool { return Danger(t) > 0 })
+}

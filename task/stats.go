@@ -1,0 +1,40 @@
+package task
+
+// StatFilter says which hours are summed: from one moment to before another.
+// Empty names are all.
+type StatFilter struct {
+	From, To Time
+	Agent    string
+	Model    string
+}
+
+// StatRow is what happened in an hour, or by an agent with a model. Tasks have
+// an owner and no model; only runs have durations, tokens and cost.
+type StatRow struct {
+	Hour          Time    `json:"hour,omitzero" doc:"its start, UTC"`
+	Agent         string  `json:"agent,omitempty"`
+	Model         string  `json:"model,omitempty"`
+	Created       int     `json:"tasksCreated"`
+	Done          int     `json:"tasksDone"`
+	Canceled      int     `json:"tasksCanceled"`
+	Asked         int     `json:"asked" doc:"what came to wait for a person"`
+	RunsCompleted int     `json:"runsCompleted"`
+	RunsFailed    int     `json:"runsFailed"`
+	RunsCanceled  int     `json:"runsCanceled"`
+	Millis        int64   `json:"durationMs" doc:"of the runs that ended, summed"`
+	TokensIn      int     `json:"tokensIn"`
+	TokensOut     int     `json:"tokensOut"`
+	CostUSD       float64 `json:"costUsd"`
+	Estimated     bool    `json:"estimated,omitzero" doc:"tokens or cost are estimated, in part"`
+}
+
+// Runs is how many runs ended.
+func (r *StatRow) Runs() int { return r.RunsCompleted + r.RunsFailed + r.RunsCanceled }
+
+// Add adds what another row counts; hour, agent and model stay.
+func (r *StatRow) Add(o *StatRow) {
+	r.Created, r.Done, r.Canceled, r.Asked = r.Created+o.Created, r.Done+o.Done, r.Canceled+o.Canceled, r.Asked+o.Asked
+	r.RunsCompleted, r.RunsFailed, r.RunsCanceled = r.RunsCompleted+o.RunsCompleted, r.RunsFailed+o.RunsFailed, r.RunsCanceled+o.RunsCanceled
+	r.Millis, r.TokensIn, r.TokensOut = r.Millis+o.Millis, r.TokensIn+o.TokensIn, r.TokensOut+o.TokensOut
+	r.CostUSD, r.Estimated = r.CostUSD+o.CostUSD, r.Estimated || o.Estimated
+}

@@ -1,0 +1,81 @@
+package views
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// ApproveMany is where the form posts that approves several runs.
+func (urls) ApproveMany() string { return "/approvals/approve" }
+
+// Undo is where a form posts that takes decisions back.
+func (urls) Undo() string { return "/approvals/undo" }
+
+// decisionWord is a decision as reviewers read it.
+func decisionWord(decision string) string {
+	if decision == "denied" {
+		return "rejected"
+	}
+	return decision
+}
+
+// heldWords says what was decided just now.
+func heldWords(held []task.Run) string {
+	if len(held) == 1 {
+		return "Run " + held[0].ID.String() + " " + decisionWord(held[0].Held.Decision) + "."
+	}
+	n := map[string]int{}
+	for i := range held {
+		n[decisionWord(held[i].Held.Decision)]++
+	}
+	var parts []string
+	for _, w := range []string{"approved", "rejected"} {
+		if n[w] > 0 {
+			parts = append(parts, Count(n[w], "run", "runs")+" "+w)
+		}
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// heldNext says what follows from a held decision when its time has come.
+func heldNext(h *task.Held) string {
+	if h.Decision == "denied" {
+		return "it is canceled"
+	}
+	return "it is queued"
+}
+
+// lateWords says who decided before this reviewer, what and when.
+func lateWords(d *ApprovalDetail, now task.Time) string {
+	r := &d.Run
+	if p := d.permission(); p != nil && r.Held == nil {
+		return p.Outcome() + "."
+	}
+	if h := r.Held; h != nil {
+		return ActorLabel(h.By) + " " + decisionWord(h.Decision) + " this run " + Ago(h.At, now) + "."
+	}
+	a := r.Approval
+	switch {
+	case a == nil || a.Decision == "":
+		return "This run no longer waits: it " + RunSentence(r) + why(r) + "."
+	case a.Decision == "expired":
+		return "Nobody decided in time: the approval expired " + Ago(a.At, now) + "."
+	}
+	s := ActorLabel(a.By) + " " + decisionWord(a.Decision) + " this run " + Ago(a.At, now)
+	if a.Reason != "" {
+		s += ": " + a.Reason
+	}
+	if a.Decision == "approved" && r.Phase != task.PhaseQueued {
+		s += ". By now it " + RunSentence(r)
+	}
+	return s + "."
+}
+
+// why leads over to a run's reason, where it has one.
+func why(r *task.Run) string {
+	if r.Reason == "" {
+		return ""
+	}
+	return " (" + r.Reason + ")"
+}

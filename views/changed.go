@@ -1,0 +1,38 @@
+package views
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+// ChangedBy says who changed something meanwhile, and what.
+func ChangedBy(e *task.Event) string {
+	return ActorLabel(e.Actor) + " " + EventSentence(e) + " meanwhile."
+}
+
+// FieldChangedBy says who changed a field of a task last, and to what; events
+// are oldest first.
+func FieldChangedBy(events []task.Event, field string) string {
+	for i := len(events) - 1; i >= 0; i-- {
+		if k := events[i].Kind; k != task.EvTaskUpdated && k != task.EvTaskMoved {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(events[i].Changes, &fields) == nil && fields[field] != nil {
+			return ActorLabel(events[i].Actor) + " changed " + fieldText(field, fields[field]) + " meanwhile."
+		}
+	}
+	return "Somebody changed the " + field + " meanwhile."
+}
+
+// PlanChangedBy says who changed the plan last, and how; events are oldest
+// first.
+func PlanChangedBy(events []task.Event) string {
+	for i := len(events) - 1; i >= 0; i-- {
+		if k := events[i].Kind; task.ArrangesPlan(k) || k == task.EvStepUpdated {
+			return ChangedBy(&events[i])
+		}
+	}
+	return ""
+}

@@ -1,0 +1,63 @@
+package views
+
+import (
+	"strings"
+	"testing"
+)
+
+func diffText(list []diffLine) string {
+	var b strings.Builder
+	for _, l := range list {
+		b.WriteString(string(l.Kind) + l.Text + "|")
+	}
+	return b.String()
+}
+
+func TestCompareLines(t *testing.T) {
+	long := strings.Repeat("x\n", 40)
+	for _, tt := range []struct{ name, before, after, want string }{
+		{"equal texts have no difference", "a\nb", "a\nb", ""},
+		{"a changed line is taken away and added", "a\nb\nc", "a\nB\nc", " a|-b|+B| c|"},
+		{"a line is added at the end", "a", "a\nb", " a|+b|"},
+		{"a line is taken away at the start", "a\nb", "b", "-a| b|"},
+		{"everything is new where nothing was", "", "a\nb", "+a|+b|"},
+		{"what lies far from a change is left out", long + "a", long + "b", "@38 lines as before| x| x|-a|+b|"},
+		{"common lines are kept between changes", "1\n2\n3\n4", "0\n2\n3\n5", "-1|+0| 2| 3|-4|+5|"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := diffText(compareLines(tt.before, tt.after)); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("texts too long to compare stand as a whole", func(t *testing.T) {
+		a, b := strings.Repeat("a\n", 3000), strings.Repeat("b\n", 3000)
+		if got := compareLines(a, b); len(got) != 6001 {
+			t.Errorf("%d lines, want 6001", len(got))
+		}
+	})
+}
+
+func FuzzDiffLosesNothing(f *testing.F) {
+	f.Add("a\nb\nc", "b\nc\nd")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if strings.Count(a, "\n") > 50 || strings.Count(b, "\n") > 50 {
+			return
+		}
+		var before, after []string
+		for _, l := range diffMiddle(splitLines(a), splitLines(b)) {
+			if l.Kind != '+' {
+				before = append(before, l.Text)
+			}
+			if l.Kind != '-' {
+				after = append(after, l.Text)
+			}
+		}
+		if got := strings.Join(before, "\n"); got != a {
+			t.Errorf("before %q, want %q", got, a)
+		}
+		if got := strings.Join(after, "\n"); got != b {
+			t.Errorf("after %q, want %q", got, b)
+		}
+	})
+}

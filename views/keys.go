@@ -1,0 +1,122 @@
+package views
+
+import "strings"
+
+// Command is one thing that a key or the palette does. The table below is the
+// only place that names keys: help and palette are drawn from it, and scripts
+// read what is drawn.
+type Command struct {
+	Keys  string // as they are pressed one after the other: "j", "g i"; "" is in the palette alone
+	Shown string // how the keys are written, where that differs: "Ctrl K"
+	Label string
+	Group string // its heading in the help
+	Icon  string // in the palette; "" is not offered there
+	Href  string // where it leads
+	Press string // selector of what it presses: in the row that has the focus, else on the page
+	Do    string // what scripts do themselves
+	Needs func(Chrome) bool
+}
+
+// commands is the table.
+var commands = []Command{
+	{Keys: "j", Label: "Next row", Group: "Lists", Do: "next"},
+	{Keys: "k", Label: "Previous row", Group: "Lists", Do: "previous"},
+	{Shown: "Enter", Label: "Open the row", Group: "Lists"},
+	{Keys: "x", Label: "Select the row", Group: "Lists", Press: "[data-pick]"},
+	{Keys: "+", Label: "Raise the priority", Group: "Lists", Press: "[data-key-up]"},
+	{Keys: "-", Label: "Lower the priority", Group: "Lists", Press: "[data-key-down]"},
+	{Keys: "b", Label: "Snooze in the inbox", Group: "Lists"}, // rows of the inbox say themselves what a key presses
+
+	{Keys: "m", Label: "Move to another agent", Group: "Tasks", Icon: "forward", Press: "[data-key-move]"},
+	{Keys: "e", Label: "Edit", Group: "Tasks", Icon: "pencil", Press: "[data-key-edit]"},
+	{Keys: "[", Label: "Previous in the queue", Group: "Tasks", Icon: "arrow-up", Press: "[data-beside=prev]"},
+	{Keys: "]", Label: "Next in the queue", Group: "Tasks", Icon: "arrow-down", Press: "[data-beside=next]"},
+	{Keys: "a", Label: "Approve, answer or look", Group: "Tasks", Icon: "check", Press: "[data-approve]"},
+	{Keys: "r", Label: "Reject", Group: "Tasks", Icon: "x", Press: "[data-reject]"},
+
+	{Keys: "c", Label: "New task", Group: "Everywhere", Icon: "plus", Press: "[data-new-task]", Href: URL.NewTask(""), Needs: func(c Chrome) bool { return c.CanWrite }},
+	{Keys: "z", Label: "Undo", Group: "Everywhere", Icon: "rotate-ccw", Press: "[data-undo-decision], [data-undo], [data-plan-undo]"},
+	{Keys: "/", Label: "Search", Group: "Everywhere", Do: "search"},
+	{Shown: "Ctrl K", Label: "Palette: search, jump, act", Group: "Everywhere"},
+	{Keys: "?", Label: "Keyboard shortcuts", Group: "Everywhere", Icon: "list-checks", Do: "help"},
+	{Shown: "Esc", Label: "Close what is open", Group: "Everywhere"},
+	{Label: "Switch theme", Icon: "sun-moon", Do: "theme"},
+
+	{Keys: "g i", Label: "Inbox", Group: "Go to", Icon: "inbox", Href: URL.Inbox()},
+	{Keys: "g a", Label: "Approvals", Group: "Go to", Icon: "shield-check", Href: URL.Approvals()},
+	{Keys: "g q", Label: "Queues", Group: "Go to", Icon: "square-kanban", Href: URL.Queues(QueueFilter{})},
+	{Keys: "g t", Label: "Tasks", Group: "Go to", Icon: "list-checks", Href: URL.Tasks(TaskListFilter{})},
+	{Keys: "g h", Label: "History", Group: "Go to", Icon: "history", Href: URL.History(HistoryQuery{})},
+	{Keys: "g n", Label: "Insights", Group: "Go to", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
+	{Keys: "g s", Label: "Scheduler", Group: "Go to", Icon: "alarm-clock", Href: URL.Scheduler()},
+	{Label: "Agents", Icon: "bot", Href: URL.Agents()},
+	{Label: "Runs", Icon: "play", Href: "/runs"},
+	{Label: "Saved views", Icon: "eye", Href: URL.Views()},
+	{Label: "Settings", Icon: "settings", Href: URL.Settings("")},
+	{Label: "People", Icon: "user", Href: URL.Settings("people"), Needs: admins},
+	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: admins},
+	{Label: "Limits", Icon: "timer", Href: URL.Settings("limits")},
+	{Label: "About this server", Icon: "cpu", Href: URL.Settings("about")},
+	{Label: "JSON endpoints", Icon: "terminal", Href: URL.API()},
+}
+
+func admins(c Chrome) bool { return c.CanAdmin }
+
+// keyGroups are the headings of the help.
+var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks"}
+
+// commandsOf are the commands of a group that this person has; "" are those
+// of the palette alone.
+func commandsOf(c Chrome, group string) []Command {
+	var list []Command
+	for _, k := range commands {
+		if k.Group == group && (k.Needs == nil || k.Needs(c)) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// kinds tells the palette what a command is: a place, an act on the page, or
+// neither.
+func (k Command) kind() string {
+	switch {
+	case k.Icon == "":
+		return ""
+	case k.Press != "" && k.Href == "":
+		return "act"
+	case k.Href != "" && k.Press == "":
+		return "place"
+	}
+	return "command"
+}
+
+// caps are the keys as they are drawn.
+func (k Command) caps() []string {
+	if k.Shown != "" {
+		return strings.Fields(k.Shown)
+	}
+	return strings.Fields(strings.ToUpper(k.Keys))
+}
+
+// Places are the pages that fit words, as a person without scripts finds them.
+func Places(c Chrome, words string) []Command {
+	var list []Command
+	for _, k := range commands {
+		if k.Icon != "" && k.Href != "" && (k.Needs == nil || k.Needs(c)) && holdsAll(k.Label, words) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// holdsAll tells whether a text holds every word, whatever its case.
+func holdsAll(s, words string) bool {
+	s = strings.ToLower(s)
+	for _, w := range strings.Fields(strings.ToLower(words)) {
+		if !strings.Contains(s, w) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,62 @@
+package views
+
+import (
+	"strconv"
+
+	"taskyard/task"
+)
+
+// planText says what became of a step, counted from 1 as people do.
+func planText(e *task.Event) string {
+	c := e.PlanChange()
+	n := "step " + strconv.Itoa(c.Step+1)
+	switch e.Kind {
+	case task.EvStepMoved:
+		return "step " + strconv.Itoa(c.From+1) + " to place " + strconv.Itoa(c.To+1) + ": " + c.Title
+	case task.EvStepLinked:
+		return n + " to #" + c.Subtask.String()
+	case task.EvStepUnlinked:
+		return n + " from #" + c.Subtask.String()
+	}
+	return n + ": " + c.Title
+}
+
+// PlanUndo is the last change of a plan, as long as it can be taken back.
+type PlanUndo struct {
+	Text string // what was done, a sentence
+	Act  string // the act of the plan's form that takes it back
+}
+
+// undoFor is how long a change of the plan is offered to be taken back.
+const undoFor = 2 * 60 * 1000 // milliseconds
+
+// UndoOf returns how the newest change of a task's plan is taken back, if the
+// actor made it a short while ago; events are oldest first.
+func UndoOf(events []task.Event, actor string, now task.Time) *PlanUndo {
+	for i := len(events) - 1; i >= 0; i-- {
+		e := &events[i]
+		if !task.ArrangesPlan(e.Kind) {
+			continue
+		}
+		c := e.PlanChange()
+		switch {
+		case e.Actor != actor || now-e.At > undoFor:
+		case e.Kind == task.EvStepRemoved:
+			return &PlanUndo{"Step " + strconv.Itoa(c.Step+1) + " was deleted: " + c.Title, "restore " + e.ID.String()}
+		case e.Kind == task.EvStepMoved:
+			return &PlanUndo{"Step " + strconv.Itoa(c.From+1) + " is step " + strconv.Itoa(c.To+1) + " now", planMove(c.To, c.From, c.Title)}
+		}
+		return nil
+	}
+	return nil
+}
+
+// planMove and planAt are acts of the plan's form: what, where, and the mark
+// of the step's title, by which a change by somebody else is noticed.
+func planMove(from, to int, title string) string {
+	return "move " + strconv.Itoa(from) + " " + strconv.Itoa(to) + " " + task.Mark(title)
+}
+
+func planAt(act string, at int, title string) string {
+	return act + " " + strconv.Itoa(at) + " " + task.Mark(title)
+}

@@ -1,0 +1,76 @@
+package views
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// cancelNote says what else ends with a run.
+func cancelNote(m *RunModel) string {
+	open := 0
+	for i := range m.Children {
+		if !m.Children[i].Status.Final() {
+			open++
+		}
+	}
+	s := "Its program is stopped. The task stays as it is."
+	if open > 0 {
+		s += " " + Count(open, "run that it delegated is", "runs that it delegated are") + " canceled too."
+	}
+	return s
+}
+
+// specOfRun is what a run did or will do; one that has not started and needed
+// no approval tells little of it.
+func specOfRun(r *task.Run) task.Spec {
+	if r.Spec != nil {
+		return *r.Spec
+	}
+	return task.Spec{Agent: r.Agent, DefinitionHash: r.DefinitionHash, Model: r.Model, Depth: r.Depth, Limits: r.Limits}
+}
+
+// attemptChanges lists in what a run differs from the attempt before it.
+func attemptChanges(m *RunModel) []specChange {
+	last, now := specOfRun(m.Attempts.Last), specOfRun(&m.Run)
+	if m.Run.Spec == nil || m.Attempts.Last.Spec == nil { // compare what both tell
+		for _, s := range []*task.Spec{&last, &now} {
+			s.Prompt, s.SystemPrompt, s.Tools, s.Runner, s.Workspace, s.Env, s.Network = "", "", nil, "", "", nil, false
+		}
+	}
+	now.Limits, last.Limits = m.Run.Limits, m.Attempts.Last.Limits
+	list := specChanges(last, now)
+	if m.Attempts.LastText != "" && m.Attempts.Text != "" {
+		if lines := compareLines(m.Attempts.LastText, m.Attempts.Text); lines != nil {
+			list = append(list, specChange{Name: "Definition file", Lines: lines})
+		}
+	}
+	return list
+}
+
+func changeNames(list []specChange) string {
+	var names []string
+	for _, c := range list {
+		names = append(names, strings.ToLower(c.Name))
+	}
+	return joinComma(names)
+}
+
+// retryChanges compares the definition that an unsuccessful run had with the
+// one that serves now; nil where nothing is to be told.
+func retryChanges(m *RunModel) []diffLine {
+	if !m.Run.Status.Final() || m.Run.Status == task.RunCompleted || m.RetriedBy != 0 || m.Agent == nil || m.Attempts.Text == "" {
+		return nil
+	}
+	return compareLines(m.Attempts.Text, m.Agent.Text)
+}
+
+func changedLines(list []diffLine) int {
+	n := 0
+	for _, l := range list {
+		if l.Kind == '+' || l.Kind == '-' {
+			n++
+		}
+	}
+	return n
+}

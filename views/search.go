@@ -1,0 +1,19 @@
+package views
+
+import "taskyard/task"
+
+// SearchModel is what a person looks for and what was found.
+type SearchModel struct {
+	Query  string
+	Places []Command
+	Agents []task.Agent
+	Tasks  []*task.Task // open ones, and the one of that number first
+	Old    []*task.Task // of the history
+}
+
+func (m SearchModel) none() bool {
+	return m.Query != "" && len(m.Places)+len(m.Agents)+len(m.Tasks)+len(m.Old) == 0
+}
+
+// Search is the page that finds pages, agents and tasks by words or number.
+func (urls) Search(q string) string { return query("/search", "q", q) }

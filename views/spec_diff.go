@@ -1,0 +1,46 @@
+package views
+
+import (
+	"strconv"
+
+	"taskyard/task"
+)
+
+// specChange is one thing in which two specs differ: a short value, or a text
+// compared line by line.
+type specChange struct {
+	Name          string
+	Before, After string
+	Lines         []diffLine
+}
+
+// specChanges lists in what b differs from a.
+func specChanges(a, b task.Spec) (list []specChange) {
+	short := func(name, before, after string) {
+		if before != after {
+			list = append(list, specChange{Name: name, Before: before, After: after})
+		}
+	}
+	text := func(name, before, after string) {
+		if lines := compareLines(before, after); lines != nil {
+			list = append(list, specChange{Name: name, Lines: lines})
+		}
+	}
+	short("Agent", a.Agent, b.Agent)
+	short("Definition", hash8(a.DefinitionHash), hash8(b.DefinitionHash))
+	short("Runner", orElse(a.Runner, "default"), orElse(b.Runner, "default"))
+	short("Model", orElse(a.Model, "the runner's own"), orElse(b.Model, "the runner's own"))
+	short("Tools", orElse(joinComma(a.Tools), "none"), orElse(joinComma(b.Tools), "none"))
+	short("Work folder", orElse(a.Workspace, "own, fresh"), orElse(b.Workspace, "own, fresh"))
+	short("Network", onOff(a.Network), onOff(b.Network))
+	short("Environment", orElse(joinComma(a.Env), "nothing"), orElse(joinComma(b.Env), "nothing"))
+	short("Depth", strconv.Itoa(a.Depth), strconv.Itoa(b.Depth))
+	short("Time limit", limitSpan(a.Limits.TimeoutSeconds), limitSpan(b.Limits.TimeoutSeconds))
+	short("Idle limit", limitSpan(a.Limits.IdleTimeoutSeconds), limitSpan(b.Limits.IdleTimeoutSeconds))
+	short("Token limit", limitCount(a.Limits.MaxTokens), limitCount(b.Limits.MaxTokens))
+	short("Turn limit", limitCount(a.Limits.MaxTurns), limitCount(b.Limits.MaxTurns))
+	short("Cost limit", limitMoney(a.Limits.MaxCostUSD), limitMoney(b.Limits.MaxCostUSD))
+	text("Prompt", a.Prompt, b.Prompt)
+	text("System prompt", a.SystemPrompt, b.SystemPrompt)
+	return list
+}

@@ -1,0 +1,115 @@
+package views
+
+import (
+	"strconv"
+	"time"
+
+	"taskyard/task"
+)
+
+// Tile is one number above a page.
+type Tile struct {
+	Name   string
+	Value  string
+	Small  string // beside it, or ""
+	Column string // what its picture shows by hour, as the head of a column
+	Money  bool   // the numbers are US dollars
+	Spark  Spark
+}
+
+func (t *Tile) cell(i int) string {
+	if i >= len(t.Spark.Values) {
+		return ""
+	}
+	if t.Money {
+		return USD(t.Spark.Values[i])
+	}
+	return strconv.FormatFloat(t.Spark.Values[i], 'f', -1, 64)
+}
+
+// InboxNumbers are what the tiles of the inbox tell.
+type InboxNumbers struct {
+	Rows    []task.StatRow // by hour, those in which something happened
+	Zone    *time.Location // of the person; nil: UTC
+	Oldest  task.Time      // since when the oldest thing waits, 0 for none
+	Waiting int
+	Running int
+	Today   task.Usage
+	Budget  task.Budget
+}
+
+func (n *InboxNumbers) zone() *time.Location {
+	if n.Zone == nil {
+		return time.UTC
+	}
+	return n.Zone
+}
+
+// sparkHours is how many hours the pictures show, the present one included.
+const sparkHours = 24
+
+// HoursSince is where the numbers must begin: the start of today there, or 23
+// hours ago, whichever is earlier.
+func HoursSince(now task.Time, zone *time.Location) task.Time {
+	return min(midnight(now, zone), now.Add(-(sparkHours-1)*time.Hour))
+}
+
+func midnight(now task.Time, zone *time.Location) task.Time {
+	y, m, d := now.Std().In(zone).Date()
+	return task.TimeOf(time.Date(y, m, d, 0, 0, 0, 0, zone))
+}
+
+// tiles are the tiles of the inbox and the names of the hours in their table,
+// the oldest first.
+func (n *InboxNumbers) tiles(now task.Time) (list []Tile, hours []string) {
+	const hour = task.Time(time.Hour / time.Millisecond)
+	first := now - now%hour - (sparkHours-1)*hour
+	var asked, ended, done, cost [sparkHours]float64
+	doneToday, day := 0, midnight(now, n.zone())
+	for _, r := range n.Rows {
+		if r.Hour >= day {
+			doneToday += r.Done
+		}
+		if i := int((r.Hour - first) / hour); r.Hour >= first && i < sparkHours {
+			asked[i], ended[i], done[i], cost[i] = float64(r.Asked), float64(r.Runs()), float64(r.Done), r.CostUSD
+		}
+	}
+	for i := range sparkHours {
+		hours = append(hours, (first + task.Time(i)*hour).Std().In(n.zone()).Format("Mon 15:04"))
+	}
+	return []Tile{
+		{Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in", Spark: Spark{Words: daySum(asked[:], "came to wait for a person"), Values: asked[:]}},
+		{Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended", Spark: Spark{Words: daySum(ended[:], "runs ended"), Values: ended[:], Line: true}},
+		{Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done", Spark: Spark{Words: daySum(done[:], "tasks were done"), Values: done[:], Fill: "c-ok"}},
+		{Name: "Cost today", Value: USD(n.Today.CostUSD), Small: n.budget(), Column: "Cost", Money: true, Spark: Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + USD(sum(cost[:])), Values: cost[:], Fill: "c-off"}},
+	}, hours
+}
+
+func (n *InboxNumbers) oldest(now task.Time) string {
+	if n.Oldest == 0 {
+		return ""
+	}
+	return "oldest " + Short(now.Sub(n.Oldest))
+}
+
+func (n *InboxNumbers) budget() string {
+	if n.Budget.MaxCostUSD > 0 {
+		return "of " + USD(n.Budget.MaxCostUSD)
+	}
+	if n.Today.Tokens() > 0 {
+		return Tokens(n.Today.Tokens()) + " tokens"
+	}
+	return ""
+}
+
+// daySum is the sentence of a picture of counts.
+func daySum(v []float64, what string) string {
+	return strconv.FormatFloat(sum(v), 'f', -1, 64) + " " + what + " in the last 24 hours, by hour"
+}
+
+func sum(list []float64) (s float64) {
+	for _, v := range list {
+		s += v
+	}
+	return s
+}

@@ -1,0 +1,111 @@
+package views
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+var barBox = regexp.MustCompile(`<rect class="(c-[a-z]+)" x="([0-9.]+)" y="(\d+)" width="([0-9.]+)"`)
+
+func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
+	m := sampleTaskModel()
+	g := GanttOf(TaskBars(m.Runs, m.Family.Subtasks, now), now)
+	html := htmlOf(t, GanttChart(sampleChrome("/"), g))
+	t.Run("each is a bar within the picture, in the order of their beginning", func(t *testing.T) {
+		bars := barBox.FindAllStringSubmatch(html, -1)
+		if len(bars) != 5 {
+			t.Fatalf("%d bars in %s", len(bars), html)
+		}
+		last := 0.0
+		for _, b := range bars {
+			x, _ := strconv.ParseFloat(b[2], 64)
+			w, _ := strconv.ParseFloat(b[4], 64)
+			if x < last || x < ganttLeft || x+w > ganttRight+0.1 || w < 3 {
+				t.Errorf("bar from %v, %v wide, after one from %v", x, w, last)
+			}
+			last = x
+		}
+	})
+	t.Run("a sentence says it, and a table", func(t *testing.T) {
+		for _, want := range []string{`role="img" aria-label="Timeline: `, "Run 30 failed: the program ended with an error after 2m 00s", "Run 33 is working", "<caption class=\"vh\">Timeline</caption>", `href="/runs/31"`} {
+			if !strings.Contains(html, want) {
+				t.Errorf("no %q in %s", want, html)
+			}
+		}
+	})
+	t.Run("a run that has not begun is no bar, many are cut", func(t *testing.T) {
+		var runs []*task.Run
+		for i := range 30 {
+			runs = append(runs, &task.Run{ID: task.ID(i + 1), Status: task.RunCompleted, Phase: task.PhaseEnded, StartedAt: ago(time.Duration(40-i) * time.Hour), EndedAt: ago(time.Duration(40-i)*time.Hour - time.Minute)})
+		}
+		runs = append(runs, &task.Run{ID: 99, Status: task.RunPending, Phase: task.PhaseQueued})
+		g := GanttOf(TaskBars(runs, nil, now), now)
+		if len(g.Bars) != ganttRows || g.More != 30-ganttRows || g.Bars[ganttRows-1].Label != "Run 30" {
+			t.Fatalf("%d bars, %d left out", len(g.Bars), g.More)
+		}
+	})
+	t.Run("one moment alone is drawn too", func(t *testing.T) {
+		g := GanttOf([]GanttBar{{Label: "x", From: now, To: now}}, now)
+		if len(g.Bars) != 1 || strings.Contains(fmt.Sprint(g.Bars), "NaN") {
+			t.Fatalf("%+v", g)
+		}
+		if got := GanttOf(nil, now); len(got.Bars) != 0 {
+			t.Fatal("nothing is something")
+		}
+	})
+}
+
+func TestATreeIsBounded(t *testing.T) {
+	f := FamilyTree{Ancestors: []*task.Task{sampleTask(1, "Root", "coder", 0, nil)}, Self: sampleTask(2, "Self", "coder", 0, nil), SiblingCount: 70, Open: 940, Done: 50, Canceled: 10}
+	for i := range 60 {
+		f.Subtasks = append(f.Subtasks, sampleTask(task.ID(100+i), "Part", "coder", 0, nil))
+		f.Siblings = append(f.Siblings, sampleTask(task.ID(300+i), "Beside", "coder", 0, nil))
+	}
+	html := htmlOf(t, Tree(f, "/all"))
+	for _, want := range []string{`aria-label="Family: 1 task above; 70 siblings; 1000 subtasks, 50 done, 10 canceled"`, `<a class="lk" href="/all">All 1000 subtasks</a>`, "52 more", `href="/tasks/1?tab=subtasks"`, "10 more"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if n := strings.Count(html, "<li>"); n != 1+1+60+1+60+1 {
+		t.Errorf("%d lines", n)
+	}
+	if !(FamilyTree{Self: f.Self}).alone() {
+		t.Error("a task alone has no family")
+	}
+}
+
+func TestAChangeOfThePlanIsTakenBack(t *testing.T) {
+	ev := func(id task.ID, kind, actor string, before time.Duration, changes string) task.Event {
+		return task.Event{ID: id, Kind: kind, Actor: actor, At: ago(before), Changes: []byte(changes)}
+	}
+	removed := ev(7, task.EvStepRemoved, "user:maya", time.Minute, `{"step":2,"title":"x"}`)
+	for name, c := range map[string]struct {
+		events []task.Event
+		want   string
+	}{
+		"a deletion is":                          {[]task.Event{removed}, "restore 7"},
+		"after a tick and a comment it still is": {[]task.Event{removed, ev(8, task.EvStepUpdated, "coder", 0, `{"step":1}`), ev(9, task.EvCommented, "coder", 0, "")}, "restore 7"},
+		"a move goes the other way":              {[]task.Event{ev(1, task.EvStepMoved, "user:maya", 0, `{"from":3,"to":1,"title":"x"}`)}, "move 1 3 " + task.Mark("x")},
+		"not after another change of the plan":   {[]task.Event{removed, ev(8, task.EvStepAdded, "user:maya", 0, `{"step":0}`)}, ""},
+		"not what somebody else did":             {[]task.Event{ev(7, task.EvStepRemoved, "user:jonas", 0, `{}`)}, ""},
+		"not after minutes":                      {[]task.Event{ev(7, task.EvStepRemoved, "user:maya", 3*time.Minute, `{}`)}, ""},
+		"nothing is nothing":                     {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if u := UndoOf(c.events, "user:maya", now); u != nil {
+				got = u.Act
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

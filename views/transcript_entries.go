@@ -1,0 +1,107 @@
+package views
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+// entry is one item of a transcript: a line, or a tool call with its result.
+type entry struct {
+	Msg    task.TranscriptLine
+	Result *task.TranscriptLine
+}
+
+// entriesOf joins each tool call with its result: the one that names the same
+// call, else the one that follows right after. A result whose call is not
+// among the lines stays an entry of its own.
+func entriesOf(lines []task.TranscriptLine) []entry {
+	list := make([]entry, 0, len(lines))
+	calls := map[string]int{} // open calls by their id → index in list
+	for i := range lines {
+		l := lines[i]
+		if l.Type != "tool_result" {
+			if id := callID(l.Message); l.Type == "tool_call" && id != "" {
+				calls[id] = len(list)
+			}
+			list = append(list, entry{Msg: l})
+			continue
+		}
+		id := callID(l.Message)
+		at, ok := calls[id]
+		if n := len(list) - 1; id == "" && n >= 0 && list[n].Msg.Type == "tool_call" && list[n].Result == nil && callID(list[n].Msg.Message) == "" {
+			at, ok = n, true
+		}
+		if !ok {
+			list = append(list, entry{Msg: l})
+			continue
+		}
+		list[at].Result = &lines[i]
+		delete(calls, id)
+	}
+	return list
+}
+
+// callID is how a runner names a tool call, in the call and in its result.
+func callID(m task.Message) string {
+	if m.Type != "tool_call" && m.Type != "tool_result" {
+		return ""
+	}
+	var d map[string]json.RawMessage
+	if json.Unmarshal(m.Data, &d) != nil {
+		return ""
+	}
+	return firstString(d, "id", "callId", "call_id")
+}
+
+// lastID returns the id of the entry's last message.
+func (e entry) lastID() task.ID {
+	if e.Result != nil {
+		return max(e.Result.ID, e.Msg.ID)
+	}
+	return e.Msg.ID
+}
+
+// open tells whether the entry is unfolded at first: it failed, is asked for,
+// or holds what is searched.
+func (e entry) open(look Look) bool {
+	if e.failed() || e.Msg.ID == look.At || e.Result != nil && e.Result.ID == look.At {
+		return true
+	}
+	return look.Query != "" && (holds(&e.Msg, look.Query) || e.Result != nil && holds(e.Result, look.Query))
+}
+
+func holds(l *task.TranscriptLine, query string) bool {
+	return foldIndex(l.Content, query) >= 0 || foldIndex(string(l.Data), query) >= 0
+}
+
+// RunPart names a part of the transcript on a run's page.
+type RunPart = task.TranscriptQuery
+
+// RunPart is a run's page with a part of its transcript.
+func (u urls) RunPart(run task.ID, q RunPart) string {
+	id := func(n task.ID) string {
+		if n == 0 {
+			return ""
+		}
+		return n.String()
+	}
+	to := query(u.Run(run), "type", q.Kind, "q", q.Text, "before", id(q.Before), "at", id(q.At))
+	if q.At != 0 {
+		return to + "#m" + q.At.String()
+	}
+	return to
+}
+
+// RunLine is the page of one whole line of a transcript.
+func (u urls) RunLine(run, line task.ID, q string) string {
+	return query(u.RunAct(run, "lines/"+line.String()), "q", q)
+}
+
+// TranscriptStream answers lines of a kind as they come.
+func (u urls) TranscriptStream(run task.ID, kind string) string {
+	return query(u.Transcript(run), "type", kind)
+}
+
+// kindTabs are the choices of what to show of a transcript.
+var kindTabs = []struct{ Kind, Name string }{{"", "All"}, {"said", "Said"}, {"tools", "Tool calls"}, {"logs", "Logs"}, {"errors", "Errors"}}

@@ -1,0 +1,88 @@
+package views
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+// RunLineModel is one line of a transcript, whole.
+type RunLineModel struct {
+	Run   task.Run
+	Line  task.Message
+	Query string // its hits are marked
+}
+
+func (m *RunLineModel) title() string {
+	switch m.Line.Type {
+	case "prompt":
+		return promptLabel(m.Line)
+	case "tool_call":
+		return "Call of " + orElse(readToolCall(m.Line).Tool, "a tool")
+	case "tool_result":
+		return "Answer of a tool"
+	case "error", "log", "result":
+		return capital(m.Line.Type)
+	}
+	return "What the agent said"
+}
+
+// stream tells scripts where the transcript goes on, where its end is shown.
+func (m *RunModel) stream() templ.Attributes {
+	if m.Part.Later {
+		return nil
+	}
+	return templ.Attributes{"data-stream": URL.TranscriptStream(m.Run.ID, m.Query.Kind), "data-after": m.lastID().String(), "data-live": TopicRun(m.Run.ID)}
+}
+
+// callAttrs tell scripts which call an item is, or answers: its result may
+// come later than it.
+func (e entry) callAttrs() templ.Attributes {
+	id := callID(e.Msg.Message)
+	switch {
+	case e.Msg.Type == "tool_call" && e.Result == nil:
+		return templ.Attributes{"data-call": id}
+	case e.Msg.Type == "tool_result":
+		return templ.Attributes{"data-answers": id}
+	}
+	return nil
+}
+
+func termIf(yes bool) string {
+	if yes {
+		return "term"
+	}
+	return ""
+}
+
+func hold(n int) string {
+	if n == 1 {
+		return "holds"
+	}
+	return "hold"
+}
+
+// cutWords say what is left out of a text.
+func cutWords(p shown) string {
+	switch {
+	case p.Before && p.After:
+		return "Its start and its end are left out here."
+	case p.Before:
+		return "Its start is left out here."
+	}
+	return "The rest is left out here."
+}
+
+// sizeOf says how long the whole text is.
+func sizeOf(l *task.TranscriptLine, text string) string {
+	if l.Cut() && strings.HasPrefix(text, l.Content) {
+		return Count(l.Size, "character", "characters")
+	}
+	if n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; n > 1 {
+		return Count(n, "line", "lines")
+	}
+	return Count(utf8.RuneCountInString(text), "character", "characters")
+}

@@ -1,0 +1,38 @@
+package views
+
+import (
+	"strconv"
+
+	"taskyard/task"
+)
+
+// TaskView is what of a task its page shows below the plan. Zero fields are
+// the whole stream, newest entries.
+type TaskView struct {
+	Tab    string // transcript, runs, links, subtasks; "" is the stream
+	Show   string // comments, changes, runs; "" is all
+	Before string // entries of the stream before this mark
+	Since  string // entries after this mark, for the live part
+	After  task.ID
+	Step   int // the step whose panel is open, from 1; 0: none
+}
+
+// TaskView is the page of a task with a tab and a filter.
+func (u urls) TaskView(id task.ID, v TaskView) string {
+	step, after := "", ""
+	if v.Step > 0 {
+		step = strconv.Itoa(v.Step)
+	}
+	if v.After > 0 {
+		after = v.After.String()
+	}
+	return query(u.Task(id), "tab", v.Tab, "show", v.Show, "before", v.Before, "since", v.Since, "after", after, "step", step)
+}
+
+// ResourceAt is where a form posts a change of one resource; index is 0-based.
+func (u urls) ResourceAt(id task.ID, index int) string {
+	return u.TaskAct(id, "resources") + "/" + strconv.Itoa(index)
+}
+
+// TaskRuns is the list of runs of one task.
+func (u urls) TaskRuns(id task.ID) string { return u.Runs(RunQuery{Task: id}) }
