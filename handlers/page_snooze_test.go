@@ -167,7 +167,7 @@ func TestTheZoneComesFromTheBrowser(t *testing.T) {
 		t.Run(value, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.AddCookie(&http.Cookie{Name: "zone", Value: value})
-			if got := zoneOf(echo.New().NewContext(r, httptest.NewRecorder())); got.String() != want {
+			if got := browserZone(echo.New().NewContext(r, httptest.NewRecorder())); got.String() != want {
 				t.Errorf("got %s", got)
 			}
 		})

@@ -114,6 +114,8 @@ func TestWhatMovesWhileItIsKilledIsKilled(t *testing.T) {
 			_ = os.RemoveAll(filepath.Dir(name)) // its shell ends for want of it
 		}
 	}
+}
+
 func TestAProcessThatKeepsBecomingAnotherIsFound(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "again")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
