@@ -137,6 +137,7 @@ func (s *sample) pages() []shown {
 		{"limits", "/settings/limits", nil},
 		{"about", "/settings/about", nil},
 		{"api", "/api/docs", nil},
+		{"styleguide", "/styleguide", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
 	}
 }

@@ -55,7 +55,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if err != nil {
 		return ch, err
 	}
-	ch.KeysOff = prefs[task.PrefKeys] == "off"
+	ch.Prefs, ch.KeysOff = prefs, prefs[task.PrefKeys] == "off"
 	off, err := s.svc.Snoozed(ctx, a)
 	if err != nil {
 		return ch, err

@@ -21,8 +21,9 @@ type Chrome struct {
 	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
-	KeysOff   bool        // this person wants no single-key shortcuts
-	Theme     string      // "light", "dark" or "" for the browser's wish
+	Prefs     task.Preferences
+	KeysOff   bool   // this person wants no single-key shortcuts
+	Theme     string // "light", "dark" or "" for the browser's wish
 	Flash     Flash
 	Held      []task.Run // decisions of this person that may still be taken back
 	CanWrite  bool       // may create and change tasks
