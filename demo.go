@@ -87,26 +87,45 @@ func (c *demoCmd) prepare() error {
 	if _, err := os.Stat(dbPath(c.Data)); err == nil {
 		return fmt.Errorf("%s holds a real yard, not a demo: give another folder with --data", c.Data)
 	}
-	agents := filepath.Join(c.Data, "agents")
-	if err := errors.Join(makeData(c.Data), os.MkdirAll(agents, 0o700)); err != nil {
-		return err
-	}
-	files, err := fs.Glob(demoAgents, "examples/demo/*.md")
+	files, err := demoFiles()
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		b, err := demoAgents.ReadFile(f)
-		if err != nil {
+	for name, text := range files {
+		b, err := os.ReadFile(filepath.Join(c.Data, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(agents, filepath.Base(f)), b, 0o600); err != nil {
+		if err == nil && string(b) != text {
+			return fmt.Errorf("%s is there already and no file of a demo: give another folder with --data, or serve that one with: taskyard serve --data %s", filepath.Join(c.Data, name), c.Data)
+		}
+	}
+	if err := errors.Join(makeData(c.Data), os.MkdirAll(filepath.Join(c.Data, "agents"), 0o700)); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(c.Data, name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(c.Data, config.FileName), []byte(demoConfig), 0o600),
-		os.WriteFile(mark, []byte("made by taskyard demo\n"), 0o600))
+	return os.WriteFile(mark, []byte("made by taskyard demo\n"), 0o600)
+}
+
+// demoFiles are the files that a demo puts into its data folder, by name.
+func demoFiles() (map[string]string, error) {
+	list, err := fs.Glob(demoAgents, "examples/demo/*.md")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{config.FileName: demoConfig}
+	for _, f := range list {
+		b, err := demoAgents.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		files[filepath.Join("agents", filepath.Base(f))] = string(b)
+	}
+	return files, nil
 }
 
 // address is where the demo listens: the usual port, unless it is taken.

@@ -27,6 +27,8 @@ type workerCmd struct {
 	Dir      string   `help:"Folder for the private folders of the runs." default:"taskyard-worker" placeholder:"DIR"`
 	Name     string   `help:"What the yard calls this machine (default its host name)." placeholder:"NAME"`
 	Parallel int      `help:"Runs at a time." default:"1"`
+
+	Keep time.Duration `help:"How long the folders of runs are kept, such as 720h; at least 1h." default:"2160h" placeholder:"TIME"`
 }
 
 // Run takes runs of a yard and carries them out until it is told to stop. The
@@ -49,6 +51,8 @@ type carrier struct {
 	offer   map[string]any // what it tells when it asks for a run
 	dir     string
 	slots   int
+	keep    time.Duration // the folders of runs that ended
+	used    inUse
 	log     *slog.Logger
 }
 
@@ -66,6 +70,9 @@ func (c *workerCmd) carrier(e *env) (*carrier, error) {
 	if c.Parallel < 1 || c.Parallel > 64 {
 		return nil, &usageError{"--parallel must be 1 to 64"}
 	}
+	if c.Keep < time.Hour {
+		return nil, &usageError{"--keep must be 1h or more"}
+	}
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return nil, err
@@ -77,7 +84,7 @@ func (c *workerCmd) carrier(e *env) (*carrier, error) {
 		client: &cli.Client{URL: strings.TrimSuffix(address, "/"), Token: token, HTTP: &http.Client{
 			Timeout: 90 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}},
-		dir: dir, slots: c.Parallel, log: newLogger(e, "info"),
+		dir: dir, slots: c.Parallel, keep: c.Keep, log: newLogger(e, "info"),
 	}
 	names, err := c.choose(e, w)
 	if err != nil {
@@ -136,6 +143,7 @@ func (w *carrier) serve(ctx context.Context) error {
 	defer quit(nil)
 	w.log.Info("working", "yard", w.client.URL, "dir", w.dir, "slots", w.slots)
 	var wg sync.WaitGroup
+	wg.Go(func() { w.tidy(asking) })
 	for range w.slots {
 		wg.Go(func() {
 			if err := w.slot(asking, runs); err != nil {

@@ -48,6 +48,7 @@ func (w *carrier) carry(ctx context.Context, leased *task.Leased) {
 	defer context.AfterFunc(c.lost, func() {
 		stop(fmt.Errorf("%w: the yard does not take its reports any more", runner.ErrCanceled))
 	})()
+	defer w.used.take(leased)()
 	c.log.Info("run started")
 	beating, still := context.WithCancel(c.lost)
 	ended := make(chan struct{})
@@ -69,7 +70,7 @@ func (c *carriage) outcome(ctx context.Context, sink runner.Sink) runner.Outcome
 	}
 	out, err := runner.Carry(ctx, r, runner.Spec{
 		RunID: l.RunID, Origin: l.Origin, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, URL: c.w.client.URL, Token: l.Token,
-		Dir: filepath.Join(c.w.dir, fmt.Sprintf("run-%d-%d", l.RunID, l.Lease)), Secrets: []string{c.w.client.Token},
+		Dir: filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name), Secrets: []string{c.w.client.Token},
 	}, sink)
 	if err != nil {
 		c.log.Error("supervisor failed", "error", err)

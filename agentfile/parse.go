@@ -69,6 +69,9 @@ func Parse(id, text string, opt Options) task.Agent {
 	if !task.ValidAgentID(id) {
 		p.fatal(1, "Name the file with 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit", "%s cannot be the id of an agent", quote(id))
 	}
+	if task.ReservedAgentID(id) {
+		p.fatal(1, "Give the file another name", "%s cannot be the id of an agent: the name is that of a page", quote(id))
+	}
 	if p.checkBytes(text) {
 		p.read(text)
 	}

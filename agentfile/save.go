@@ -22,6 +22,9 @@ func (f *Folder) Save(id, text, ifHash string, force bool) (task.Agent, error) {
 	if !task.ValidAgentID(id) {
 		return task.Agent{}, task.FieldErrorf("id", "must be 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit")
 	}
+	if task.ReservedAgentID(id) {
+		return task.Agent{}, task.FieldErrorf("id", "may not be %s: the name is that of a page", id)
+	}
 	a := Parse(id, text, f.opt)
 	unfit := len(text) > MaxFile || !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0
 	if a.Status == task.AgentInvalid && (!force || unfit) {

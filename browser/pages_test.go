@@ -105,7 +105,17 @@ func (s *sample) pages() []shown {
 		{"runs-failed", "/runs?status=failed", nil},
 		{"history", "/history", nil},
 		{"history-found", "/history?q=changelog", nil},
+		{"history-said", "/history?q=no+limit+yet", nil},
+		{"history-narrow", "/history?agent=coder&status=done&by=user%3Amaya", nil},
+		{"history-numbers", "/history", func(b *tab) { b.click("summary|The numbers") }},
 		{"history-empty", "/history?q=nothing+fits+this", nil},
+		{"insights", "/insights", nil},
+		{"insights-day", "/insights?range=24h", nil},
+		{"insights-agent", "/insights?range=90d&agent=reviewer", func(b *tab) {
+			b.click(".charts > :last-child summary")
+			eval[chromedp.Void](b, `void document.querySelector(".charts").lastElementChild.scrollIntoView()`)
+		}},
+		{"insights-empty", "/insights?agent=translator", nil},
 		{"agents", "/agents", nil},
 		{"agent", "/agents/coder", nil},
 		{"agent-todo", "/agents/coder?todos=200", func(b *tab) {

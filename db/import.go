@@ -27,6 +27,9 @@ func (tx *Tx) ImportTask(k *task.Task, grant string) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.countAt(k.CreatedAt, k.Owner, "created"); err != nil {
+		return err
+	}
 	for i, s := range k.Steps {
 		if err := tx.InsertStep(k.ID, i, s); err != nil {
 			return err
@@ -62,6 +65,9 @@ func (tx *Tx) ImportArchive(k *task.Task) error {
 	var summary any
 	if k.Summary != "" {
 		summary = k.Summary
+	}
+	if err := tx.countAt(k.ArchivedAt, k.Owner, string(k.Status)); err != nil {
+		return err
 	}
 	return tx.do("UPDATE tasks SET status = ?, summary = ?, archived_at = ?, blocked = 0, blockers_canceled = 0, grant_hash = NULL WHERE id = ?",
 		k.Status, summary, k.ArchivedAt, k.ID)

@@ -137,17 +137,23 @@ func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
 	if f.Query != "" {
 		return rx.searchHistory(f)
 	}
-	w := &where{}
-	w.add("t.archived_at IS NOT NULL")
-	historyWhere(w, f)
+	w, from := historyFrom(f)
 	if f.Before != "" {
 		at, id, err := pair(f.Before)
 		if err != nil {
 			return nil, "", task.FieldErrorf("before", "is not a cursor that this list gave")
 		}
-		w.add("(t.archived_at, t.id) < (?, ?)", at, id)
+		if f.Label != "" {
+			w.add("(l.archived_at, l.task_id) < (?, ?)", at, id)
+		} else {
+			w.add("(t.archived_at, t.id) < (?, ?)", at, id)
+		}
 	}
-	list, err := rx.tasks("SELECT "+taskBrief+" FROM tasks t"+w.sql()+" ORDER BY t.archived_at DESC, t.id DESC LIMIT ?", append(w.args, f.Limit+1)...)
+	order := " ORDER BY t.archived_at DESC, t.id DESC LIMIT ?"
+	if f.Label != "" {
+		order = " ORDER BY l.archived_at DESC, l.task_id DESC LIMIT ?"
+	}
+	list, err := rx.tasks("SELECT "+taskBrief+from+w.sql()+order, append(w.args, f.Limit+1)...)
 	if err != nil || len(list) <= f.Limit {
 		return list, "", err
 	}
@@ -155,9 +161,31 @@ func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
 	return list[:f.Limit], fmt.Sprintf("%d.%d", last.ArchivedAt, last.ID), nil
 }
 
+// historyFrom begins a list of history without a search: labels have a table
+// of their own.
+func historyFrom(f task.HistoryFilter) (w *where, from string) {
+	w, from = &where{}, " FROM tasks t"
+	if f.Label != "" {
+		from = " FROM history_labels l CROSS JOIN tasks t ON t.id = l.task_id"
+		w.add("l.label = ?", f.Label)
+		if f.From != 0 {
+			w.add("l.archived_at >= ?", f.From)
+		}
+		if f.To != 0 {
+			w.add("l.archived_at < ?", f.To)
+		}
+	}
+	w.add("t.archived_at IS NOT NULL")
+	historyWhere(w, f)
+	return w, from
+}
+
 func historyWhere(w *where, f task.HistoryFilter) {
 	if f.Owner != "" {
 		w.add("t.owner = ?", f.Owner)
+	}
+	if f.CreatedBy != "" {
+		w.add("t.created_by = ?", f.CreatedBy)
 	}
 	if f.Status != "" {
 		w.add("t.status = ?", f.Status)

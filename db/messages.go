@@ -55,8 +55,16 @@ func (rx *Rx) Transcript(run, after task.ID, limit int) ([]task.Message, error) 
 }
 
 // DropTranscripts deletes up to limit transcript lines of runs that ended
-// before a moment, and returns how many.
+// before a moment, from the search too, and returns how many.
 func (tx *Tx) DropTranscripts(endedBefore task.Time, limit int) (int64, error) {
-	return tx.changed(`DELETE FROM messages WHERE id IN (SELECT m.id FROM runs r JOIN messages m ON m.run_id = r.id
- WHERE r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?)`, endedBefore, limit)
+	rows, err := tx.query(`SELECT m.id, m.task_id FROM runs r JOIN messages m ON m.run_id = r.id
+ WHERE r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?`, endedBefore, limit)
+	lines, err := collect(rows, err, func(r rowScanner) (l [2]task.ID, err error) { return l, r.Scan(&l[0], &l[1]) })
+	for i := 0; i < len(lines) && err == nil; i++ {
+		id, of := lines[i][0], lines[i][1]
+		if err = tx.do("DELETE FROM search_lines WHERE docid = ?", lineDoc(of, id)); err == nil {
+			err = tx.do("DELETE FROM messages WHERE id = ?", id)
+		}
+	}
+	return int64(len(lines)), err
 }

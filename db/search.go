@@ -3,7 +3,6 @@ package db
 import (
 	"strings"
 	"time"
-	"unicode"
 
 	"taskyard/task"
 )
@@ -12,10 +11,7 @@ import (
 // must occur, the last one may be the beginning of a word. "" means that no
 // word is left.
 func matchTerms(q string) string {
-	words := strings.FieldsFunc(q, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if len(words) > 10 {
-		words = words[:10]
-	}
+	words := task.SearchWords(q)
 	for i, w := range words {
 		words[i] = `"` + w + `"`
 	}
@@ -26,89 +22,115 @@ func matchTerms(q string) string {
 	return strings.Join(words, " ")
 }
 
-// searchHistory walks the matches from the newest task backwards; the index
-// gives them in that order, so a page costs the same in any yard.
+// searchHistory returns the tasks that a search matches, last created first.
 func (rx *Rx) searchHistory(f task.HistoryFilter) ([]*task.Task, string, error) {
-	terms := matchTerms(f.Query)
-	if terms == "" {
-		return []*task.Task{}, "", nil
-	}
-	before := int64(1<<62 - 1)
+	before := int64(1<<31 - 1)
 	if f.Before != "" {
 		var err error
 		if _, before, err = pair(f.Before); err != nil {
 			return nil, "", task.FieldErrorf("before", "is not a cursor that this list gave")
 		}
 	}
-	w := &where{}
-	w.add("search MATCH ? AND s.docid < ?", terms, before)
-	w.add("t.archived_at IS NOT NULL")
-	historyWhere(w, f)
+	found, err := rx.matches(f, before, f.Limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	next := ""
+	if len(found) > f.Limit {
+		found = found[:f.Limit]
+		next = "0." + found[f.Limit-1].id.String()
+	}
+	list := make([]*task.Task, len(found))
+	for i, m := range found {
+		if list[i], err = rx.one("SELECT "+taskBrief+" FROM tasks t WHERE t.id = ?", m.id); err != nil {
+			return nil, "", err
+		}
+	}
+	return list, next, nil
+}
+
+// archivedTask is a task of history in short.
+type archivedTask struct {
+	id     task.ID
+	at     task.Time
+	status task.Status
+}
+
+func scanArchived(r rowScanner) (m archivedTask, err error) {
+	return m, r.Scan(&m.id, &m.at, &m.status)
+}
+
+// matches returns up to limit tasks below an id whose own words, or a line of
+// whose runs, a search matches, the highest id first. Both indexes give their
+// matches in that order, so a page costs the same in any yard.
+func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archivedTask, error) {
+	terms := matchTerms(f.Query)
+	if terms == "" {
+		return nil, nil
+	}
+	before = min(max(before, 0), 1<<31-1)
 	ctx, cancel := bound(5 * time.Second)
 	defer cancel()
 	r := *rx
 	r.ctx = ctx
-	list, err := r.tasks("SELECT "+taskBrief+" FROM search s CROSS JOIN tasks t ON t.id = s.docid"+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, f.Limit+1)...)
-	if err != nil || len(list) <= f.Limit {
-		return list, "", err
-	}
-	return list[:f.Limit], "0." + list[f.Limit-1].ID.String(), nil
-}
-
-// IndexedUpTo returns the last line of the log that the search has seen.
-func (rx *Rx) IndexedUpTo() (task.ID, error) {
-	var id task.ID
-	_, err := optional(rx.row("SELECT CAST(value AS INTEGER) FROM settings WHERE key = 'search_event'").Scan(&id))
-	return id, err
-}
-
-// IndexEvents brings the search up to date with up to limit lines of the log
-// and tells whether more are left.
-func (tx *Tx) IndexEvents(limit int) (more bool, err error) {
-	from, err := tx.IndexedUpTo()
+	w := &where{}
+	w.add("search MATCH ? AND s.docid < ?", terms, before)
+	matchWhere(w, f)
+	rows, err := r.query("SELECT t.id, t.archived_at, t.status FROM search s CROSS JOIN tasks t ON t.id = s.docid"+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, limit)...)
+	own, err := collect(rows, err, scanArchived)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	rows, err := tx.query("SELECT id, coalesce(task_id, 0), kind FROM events WHERE id > ? ORDER BY id LIMIT ?", from, limit)
+	said, err := r.lineMatches(f, terms, before, limit)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	defer rows.Close()
-	seen, n := map[task.ID]bool{}, 0
-	for rows.Next() {
-		var id, taskID task.ID
-		var kind string
-		if err := rows.Scan(&id, &taskID, &kind); err != nil {
-			return false, err
-		}
-		n, from = n+1, id
-		if taskID != 0 && changesText(kind) {
-			seen[taskID] = true
-		}
-	}
-	if err := rows.Err(); err != nil || n == 0 {
-		return false, err
-	}
-	for id := range seen {
-		if err := tx.indexTask(id); err != nil {
-			return false, err
-		}
-	}
-	return n == limit, tx.SetSetting("search_event", from.String())
+	return merge(own, said, limit), nil
 }
 
-func changesText(kind string) bool {
-	switch kind {
-	case task.EvTaskClaimed, task.EvTaskReleased, task.EvClaimExpired, task.EvStepUpdated, task.EvStepAdded, task.EvStepRemoved, task.EvStepMoved, task.EvRunCreated, task.EvRunStarted:
-		return false
+// lineMatches are the tasks of the lines that match. Of a task with many of
+// them it skips the rest.
+func (rx *Rx) lineMatches(f task.HistoryFilter, terms string, before int64, limit int) (list []archivedTask, err error) {
+	for batch := 4 * limit; ; {
+		w := &where{}
+		w.add("search_lines MATCH ? AND l.docid < ?", terms, before<<32)
+		matchWhere(w, f)
+		rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM search_lines l CROSS JOIN tasks t ON t.id = l.docid >> 32"+w.sql()+" ORDER BY l.docid DESC LIMIT ?", append(w.args, batch)...)
+		lines, err := collect(rows, err, scanArchived)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range lines {
+			if n := len(list); n == 0 || list[n-1].id != m.id {
+				list = append(list, m)
+			}
+		}
+		if len(lines) < batch || len(list) >= limit {
+			return list, nil
+		}
+		before = int64(list[len(list)-1].id)
 	}
-	return true
 }
 
-func (tx *Tx) indexTask(id task.ID) error {
-	return tx.do(`INSERT OR REPLACE INTO search (docid, title, body)
- SELECT t.id, t.title, t.description || char(10) || coalesce(t.summary, '') || char(10) ||
-  coalesce((SELECT group_concat(content, char(10)) FROM messages WHERE task_id = t.id AND run_id IS NULL), '') || char(10) ||
-  coalesce((SELECT group_concat(summary, char(10)) FROM runs WHERE task_id = t.id AND summary <> ''), '')
- FROM tasks t WHERE t.id = ?`, id)
+func matchWhere(w *where, f task.HistoryFilter) {
+	w.add("t.archived_at IS NOT NULL")
+	historyWhere(w, f)
+	if f.Label != "" {
+		w.add("instr(' ' || t.labels || ' ', ?) > 0", " "+f.Label+" ")
+	}
+}
+
+// merge joins two lists that fall by id.
+func merge(a, b []archivedTask, limit int) (list []archivedTask) {
+	for len(list) < limit && len(a)+len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].id > b[0].id:
+			list, a = append(list, a[0]), a[1:]
+		case len(a) > 0 && a[0].id == b[0].id:
+			a = a[1:]
+		default:
+			list, b = append(list, b[0]), b[1:]
+		}
+	}
+	return list
 }

@@ -25,9 +25,10 @@ func hourOf(t task.Time) int64 { return int64(t) / hourMillis * hourMillis }
 // RollUp sums the ended runs of every hour from the given one on anew; the
 // sums are kept as runs end, so this mends rather than makes them.
 func (tx *Tx) RollUp(from task.Time) error {
-	return tx.do(`INSERT OR REPLACE INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd)
+	return tx.do(`INSERT OR REPLACE INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated)
  SELECT ended_at / ?1 * ?1 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
-  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0))
+  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)),
+  max(coalesce(json_extract(usage, '$.estimated'), 0))
  FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, model, status`, hourMillis, hourOf(from))
 }
 
@@ -37,16 +38,18 @@ func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
 	if r.StartedAt != 0 {
 		millis = int64(tx.Now - r.StartedAt)
 	}
-	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)
+	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
  ON CONFLICT DO UPDATE SET n = n + 1, millis = millis + excluded.millis, tokens_in = tokens_in + excluded.tokens_in,
- tokens_out = tokens_out + excluded.tokens_out, cost_usd = cost_usd + excluded.cost_usd`,
-		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), millis, u.TokensIn, u.TokensOut, u.CostUSD)
+ tokens_out = tokens_out + excluded.tokens_out, cost_usd = cost_usd + excluded.cost_usd, estimated = max(estimated, excluded.estimated)`,
+		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
 }
 
 // CountHour counts one more of what happens now: created, done, canceled or
 // asked.
-func (tx *Tx) CountHour(agent, what string) error {
-	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) VALUES (?, ?, '', ?, 1) ON CONFLICT DO UPDATE SET n = n + 1", hourOf(tx.Now), agent, what)
+func (tx *Tx) CountHour(agent, what string) error { return tx.countAt(tx.Now, agent, what) }
+
+func (tx *Tx) countAt(at task.Time, agent, what string) error {
+	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) VALUES (?, ?, '', ?, 1) ON CONFLICT DO UPDATE SET n = n + 1", hourOf(at), agent, what)
 }
 
 // countArchived counts a task that becomes history now.
@@ -67,7 +70,7 @@ func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
 // statSums are the sums of a group of stats_hours, in the order of
 // scanStat.
 const statSums = ` sum(n * (what = 'created')), sum(n * (what = 'done')), sum(n * (what = 'canceled')), sum(n * (what = 'asked')),
- sum(n * (what = 'run.completed')), sum(n * (what = 'run.failed')), sum(n * (what = 'run.canceled')), sum(millis), sum(tokens_in), sum(tokens_out), sum(cost_usd)
+ sum(n * (what = 'run.completed')), sum(n * (what = 'run.failed')), sum(n * (what = 'run.canceled')), sum(millis), sum(tokens_in), sum(tokens_out), sum(cost_usd), max(estimated)
  FROM stats_hours WHERE hour >= ?1 AND hour < ?2 AND (?3 = '' OR agent = ?3) AND (?4 = '' OR model = ?4)`
 
 // StatHours sums what happened in each hour in which anything did, in order.
@@ -84,5 +87,5 @@ func (rx *Rx) StatGroups(f task.StatFilter) ([]task.StatRow, error) {
 
 func scanStat(s rowScanner) (r task.StatRow, err error) {
 	return r, s.Scan(&r.Hour, &r.Agent, &r.Model, &r.Created, &r.Done, &r.Canceled, &r.Asked,
-		&r.RunsCompleted, &r.RunsFailed, &r.RunsCanceled, &r.Millis, &r.TokensIn, &r.TokensOut, &r.CostUSD)
+		&r.RunsCompleted, &r.RunsFailed, &r.RunsCanceled, &r.Millis, &r.TokensIn, &r.TokensOut, &r.CostUSD, &r.Estimated)
 }

@@ -39,6 +39,8 @@ func tour(t *testing.T) {
 	inbox(t, s, service.New(d, agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
 	people(t, s)
 	lists(t, s)
+	history(t, s)
+	ok(t, service.New(d, agents, service.Config{Log: slog.New(slog.DiscardHandler), KeepTranscripts: time.Nanosecond}).Sweep(context.Background()))
 	rest(t, d)
 	exports(t, s)
 	exports(t, service.New(dbtest.New(t), agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
@@ -136,7 +138,7 @@ func runs(t *testing.T, s *service.Service) {
 		ok(t, s.RunSession(ctx, st.Run.ID, st.Run.Lease, "s", "run-1-1"))
 		return st
 	}
-	k := create(t, s, admin, task.New{})
+	k := create(t, s, admin, task.New{Labels: []string{"api"}})
 	must[[]task.Reason](t)(s.Why(ctx, admin, k.ID))
 	st := start()
 	must[task.Actor](t)(s.Authenticate(ctx, st.Token, ""))
@@ -253,6 +255,9 @@ func lists(t *testing.T, s *service.Service) {
 		f.Limit = 1
 		must[service.Page](t)(s.OpenTasks(ctx, admin, f))
 		must[service.Page](t)(s.Cards(ctx, admin, f))
+		if f.Sort == "" {
+			must[service.Page](t)(s.Outlines(ctx, admin, f))
+		}
 		_, _, err := s.Matching(ctx, admin, f, 1)
 		ok(t, err)
 	}

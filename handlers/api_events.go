@@ -25,6 +25,7 @@ type eventsOut struct {
 type statsIn struct {
 	Since queryTime `query:"since" doc:"RFC 3339; default: 24 hours ago, or with by=day 30 days ago"`
 	By    string    `query:"by" enum:"hour,day" default:"hour"`
+	Agent string    `query:"agent" doc:"times, groups and spans of one agent alone"`
 }
 
 // runTotals sums the ended runs of an hour or day.
@@ -54,6 +55,7 @@ type statsOut struct {
 		Canceled24h int           `json:"canceled24h"`
 		MedianRunMs int64         `json:"medianRunMs" doc:"of the last 100 completed runs"`
 		Runs        []runTotals   `json:"runs" doc:"by time, agent and outcome"`
+		InsightsBody
 	}
 }
 
@@ -61,7 +63,7 @@ func (s *Server) eventOperations() {
 	handle(s, op{Method: "GET", Path: "/api/events", Need: task.Read, Tag: "Events", Summary: "Read the log, oldest first, or follow it", Desc: "With `Accept: text/event-stream` a live stream: from `Last-Event-ID` or `after` on, else from now on.", Stream: s.followEvents}, func(ctx context.Context, in *eventsIn) (*eventsOut, error) {
 		return s.eventsAnswer(ctx, task.EventFilter{After: in.After.ID, Limit: in.Limit})
 	})
-	handle(s, op{Method: "GET", Path: "/api/stats", Need: task.Read, Tag: "Events", Summary: "Counts, queue depths, and run outcomes by hour or day"}, s.stats)
+	handle(s, op{Method: "GET", Path: "/api/stats", Need: task.Read, Tag: "Events", Summary: "Counts, queue depths, run outcomes, durations, tokens and cost by hour or day"}, s.stats)
 }
 
 func (s *Server) eventsAnswer(ctx context.Context, f task.EventFilter) (*eventsOut, error) {
@@ -122,7 +124,8 @@ func (s *Server) stats(ctx context.Context, in *statsIn) (*statsOut, error) {
 	if in.By == "day" {
 		b.Runs = byDay(b.Runs)
 	}
-	return out, nil
+	b.InsightsBody, err = s.insightsOf(ctx, task.InsightFilter{From: since, Daily: in.By == "day", Agent: in.Agent})
+	return out, err
 }
 
 // byDay folds hours into days of UTC, in the order in which they first come.

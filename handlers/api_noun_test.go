@@ -149,6 +149,9 @@ func TestStatsCountByHourAndDay(t *testing.T) {
 			Status string
 			Runs   int
 		}
+		Times            []task.InsightTime
+		ByAgent, ByModel []task.StatRow
+		Total            task.StatRow
 	}
 	hours := decode[stats](s.do("viewer", "GET", "/api/stats", "").want(200))
 	if hours.Open != 2 || hours.Done24h != 1 || len(hours.Runs) != 2 || hours.Runs[0].Runs != 1 {
@@ -157,6 +160,18 @@ func TestStatsCountByHourAndDay(t *testing.T) {
 	days := decode[stats](s.do("viewer", "GET", "/api/stats?by=day", "").want(200))
 	if len(days.Runs) != 1 || days.Runs[0].Runs != 2 || days.Runs[0].From.String() != "2026-03-02T00:00:00.000Z" {
 		t.Errorf("%+v", days)
+	}
+	if len(hours.Times) != 25 || len(days.Times) != 31 || hours.Total.Runs() != 2 || len(hours.ByModel) != 1 {
+		t.Errorf("%d hours, %d days, %+v in all, %+v by model", len(hours.Times), len(days.Times), hours.Total, hours.ByModel)
+	}
+	if last := hours.Times[24]; last.Depth == nil || last.Depth.Queued+last.Depth.Working != hours.Active {
+		t.Errorf("the queue of now is %+v", last.Depth)
+	}
+	if none := decode[stats](s.do("viewer", "GET", "/api/stats?agent=nobody", "").want(200)); none.Total != (task.StatRow{}) || len(none.ByAgent) != 0 {
+		t.Errorf("of nobody %+v", none)
+	}
+	if old := decode[stats](s.do("viewer", "GET", "/api/stats?since=1970-01-02T00:00:00Z&by=day", "").want(200)); len(old.Times) != 401 {
+		t.Errorf("%d days at most", len(old.Times))
 	}
 	s.do("viewer", "GET", "/api/stats?by=week", "").field(task.CodeInvalidField, "by")
 	s.do("viewer", "GET", "/api/stats?since=yesterday", "").field(task.CodeInvalidField, "since")

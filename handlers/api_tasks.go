@@ -112,13 +112,15 @@ func (s *Server) listTasks(ctx context.Context, in *listTasksIn) (*tasksOut, err
 }
 
 type historyIn struct {
-	Owner  string      `query:"owner" doc:"agent id"`
-	Status task.Status `query:"status" enum:"done,canceled"`
-	Query  string      `query:"q" doc:"full text: words in title, description, summary"`
-	From   queryTime   `query:"from" doc:"archived at or after, RFC 3339"`
-	To     queryTime   `query:"to" doc:"archived before, RFC 3339"`
-	Limit  int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Before string      `query:"before" doc:"the cursor next of the page before"`
+	Owner     string      `query:"owner" doc:"agent id"`
+	Status    task.Status `query:"status" enum:"done,canceled"`
+	CreatedBy string      `query:"createdBy" doc:"an actor: coder, or user:maya"`
+	Label     string      `query:"label" doc:"tasks with this label alone"`
+	Query     string      `query:"q" doc:"full text: words in title, description, comments, summaries, or in one line of a run's transcript"`
+	From      queryTime   `query:"from" doc:"archived at or after, RFC 3339"`
+	To        queryTime   `query:"to" doc:"archived before, RFC 3339"`
+	Limit     int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Before    string      `query:"before" doc:"the cursor next of the page before"`
 }
 
 type pageOut struct {
@@ -139,6 +141,6 @@ func pageAnswer(p service.Page, err error) (*pageOut, error) {
 
 func (s *Server) history(ctx context.Context, in *historyIn) (*pageOut, error) {
 	return pageAnswer(s.svc.History(ctx, actorIn(ctx), task.HistoryFilter{
-		Owner: in.Owner, Status: in.Status, Query: in.Query, From: in.From.Time, To: in.To.Time, Limit: in.Limit, Before: in.Before,
+		Owner: in.Owner, CreatedBy: in.CreatedBy, Label: in.Label, Status: in.Status, Query: in.Query, From: in.From.Time, To: in.To.Time, Limit: in.Limit, Before: in.Before,
 	}))
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -10,37 +11,66 @@ import (
 	"taskyard/views"
 )
 
-const historyRows = 100
+const historyRows = 50
 
 func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	q := views.HistoryQuery{
-		Agent: c.QueryParam("agent"), Status: c.QueryParam("status"), Query: c.QueryParam("q"),
-		From: c.QueryParam("from"), To: c.QueryParam("to"), Before: c.QueryParam("before"),
-	}
-	f := task.HistoryFilter{Owner: q.Agent, Status: task.Status(q.Status), Query: q.Query, Before: q.Before, Limit: historyRows}
-	var err error
-	if f.From, err = dayBound("from", q.From, 0); err != nil {
-		return nil, err
-	}
-	if f.To, err = dayBound("to", q.To, 24*time.Hour); err != nil {
-		return nil, err
-	}
-	agents, err := s.svc.Agents(actorOf(c))
+	ctx, a := c.Request().Context(), actorOf(c)
+	q, f, err := s.historyQuery(c)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.svc.History(c.Request().Context(), actorOf(c), f)
-	return views.HistoryPage(ch, views.HistoryModel{Tasks: values(p.Tasks), Query: q, Agents: agentIDs(agents), Next: p.Next}), err
+	agents, err := s.svc.Agents(a)
+	if err != nil {
+		return nil, err
+	}
+	zone := zoneOf(c)
+	p, err := s.svc.HistoryPage(ctx, a, f, zone)
+	return views.HistoryPage(ch, views.HistoryModel{Tasks: values(p.Tasks), Hits: p.Hits, Times: p.Times, Query: q, Zone: zone, Agents: agentIDs(agents), Next: p.Next}), err
 }
 
-// dayBound reads a day of the calendar, UTC, moved by d; "" is no bound.
-func dayBound(field, s string, d time.Duration) (task.Time, error) {
+// historyQuery reads the filter of the history: as the page writes it into
+// addresses, and as the service takes it.
+func (s *Server) historyQuery(c echo.Context) (q views.HistoryQuery, f task.HistoryFilter, err error) {
+	q = views.HistoryQuery{
+		Agent: c.QueryParam("agent"), CreatedBy: s.actorNamed(c.QueryParam("by")), Label: strings.TrimSpace(c.QueryParam("label")),
+		Status: c.QueryParam("status"), Query: c.QueryParam("q"), From: c.QueryParam("from"), To: c.QueryParam("to"), Before: c.QueryParam("before"),
+	}
+	f = task.HistoryFilter{
+		Owner: q.Agent, CreatedBy: q.CreatedBy, Label: q.Label, Status: task.Status(q.Status), Query: q.Query, Before: q.Before, Limit: historyRows,
+	}
+	f.From, f.To, err = dayBounds(c, q.From, q.To)
+	return q, f, err
+}
+
+// actorNamed is the actor that people mean by a name: an agent, or a person.
+func (s *Server) actorNamed(name string) string {
+	name = strings.TrimSpace(name)
+	if name == "" || name == task.System || task.IsUserName(name) || s.svc.KnowsAgent(name) {
+		return name
+	}
+	return task.UserActorName(name)
+}
+
+// dayBounds reads the first and the last day of a list, in the zone of the
+// person who asks: from the beginning of the one to the end of the other. ""
+// is no bound.
+func dayBounds(c echo.Context, from, to string) (first, end task.Time, err error) {
+	zone := zoneOf(c)
+	if first, err = dayBound("from", from, 0, zone); err != nil {
+		return 0, 0, err
+	}
+	end, err = dayBound("to", to, 1, zone)
+	return first, end, err
+}
+
+// dayBound reads a day of the calendar, moved by days.
+func dayBound(field, s string, days int, zone *time.Location) (task.Time, error) {
 	if s == "" {
 		return 0, nil
 	}
-	t, err := time.Parse(time.DateOnly, s)
+	t, err := time.ParseInLocation(time.DateOnly, s, zone)
 	if err != nil {
 		return 0, task.FieldErrorf(field, "must be a day such as 2026-01-31")
 	}
-	return task.TimeOf(t.Add(d)), nil
+	return task.TimeOf(t.AddDate(0, 0, days)), nil
 }

@@ -114,7 +114,7 @@ func (m sample) pages() []string {
 	id := func(path string, id task.ID, rest string) string { return path + id.String() + rest }
 	list := []string{
 		"/", "/queues", "/queues?view=list", "/queues?agent=coder", "/queues?status=waiting", "/queues?q=release&view=list", "/tasks", "/tasks?status=failed&agent=coder",
-		"/approvals", id("/approvals/", m.approval, ""), "/runs", "/runs?status=failed&agent=coder", id("/runs?task=", m.stuck, ""), "/history", "/history?q=first&status=done", "/agents", "/scheduler", "/settings", "/settings/about",
+		"/approvals", id("/approvals/", m.approval, ""), "/runs", "/runs?status=failed&agent=coder", id("/runs?task=", m.stuck, ""), "/history", "/history?q=first&status=done", "/insights", "/insights?range=24h&agent=coder", "/agents", "/scheduler", "/settings", "/settings/about",
 		id("/runs/", m.running, "/transcript"), id("/runs/", m.running, "/transcript?after=1"),
 	}
 	for _, t := range []task.ID{m.work, m.asked, m.waits, m.stuck, m.draft, m.done, m.canceled, m.parent} {

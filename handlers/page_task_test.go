@@ -171,7 +171,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	for _, path := range []string{"/tasks/99/run", "/tasks/99/comments", "/tasks/x/cancel", "/tasks/99/move", "/tasks/99/edit", "/runs/99/cancel", "/runs/99/retry", "/runs/99/approve", "/agents/ghost", "/agents/ghost/delete", "/scheduler/jobs/nope/run"} {
 		b.post(path, "content", "x", "comment", "x", "to", "coder", "title", "x", "text", "x", "owner", "coder").is(404)
 	}
-	for _, path := range []string{"/tasks?status=odd", "/queues?status=odd", "/tasks?after=x", "/history?from=yesterday", "/history?status=active", "/history?before=x", "/runs?task=x", "/runs?before=x"} {
+	for _, path := range []string{"/tasks?status=odd", "/queues?status=odd", "/tasks?after=x", "/history?from=yesterday", "/history?status=active", "/history?before=x", "/history?label=No+Label", "/history.csv?status=active", "/history.json?to=never", "/insights?range=3d", "/runs?from=x", "/runs?task=x", "/runs?before=x"} {
 		b.get(path).is(422)
 	}
 	b.get("/queues?agent=ghost&q=%00").is(200)

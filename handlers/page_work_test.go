@@ -121,7 +121,7 @@ func TestHistoryIsSearched(t *testing.T) {
 	b.get("/history").shows("Nothing is finished yet")
 	y.sample("")
 	b.get("/history").is(200).shows("Today", "Ship the first version", "A plan nobody needs")
-	b.get("/history?q=first+vers").shows("Ship the first version").hides("A plan nobody needs")
+	b.get("/history?q=first+vers").shows("Ship the <mark>first</mark> <mark>version</mark>").hides("A plan nobody needs")
 	b.get("/history?q=wanted&status=canceled").shows("A plan nobody needs").hides("Ship the first version")
 	b.get("/history?agent=planner").hides("Ship the first version")
 	b.get("/history?q=nothinglikeit").shows("Nothing matches")

@@ -114,6 +114,9 @@ func (s *Server) routes() {
 		{"POST", "/runs/:id/cancel", task.Person, s.cancelRun},
 		{"POST", "/runs/:id/retry", task.Person, s.retryRun},
 		{"GET", "/history", task.Read, page(s.historyPage)},
+		{"GET", "/history.csv", task.Read, s.historyCSV},
+		{"GET", "/history.json", task.Read, s.historyJSON},
+		{"GET", "/insights", task.Read, page(s.insightsPage)},
 
 		{"GET", "/agents", task.Read, page(s.agentsPage)},
 		{"POST", "/agents", task.Admin, s.createAgent},

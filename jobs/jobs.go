@@ -63,6 +63,7 @@ func (j *Jobs) table() []job {
 		{name: "tokens", about: "notes when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
 		{name: "statistics", about: "sums up runs by hour", every: 5 * time.Minute, run: svc.RollUp},
 		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},
+		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, keep: true, run: j.folders},
 	}
 	if j.opt.Enabled {
 		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: j.opt.Cron, run: j.tick("cron")}}, list...)

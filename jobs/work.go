@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"taskyard/runner"
@@ -21,7 +20,7 @@ func folderOf(r *task.Run) string {
 	if r.Session != "" && r.Folder != "" && r.Folder == filepath.Base(r.Folder) {
 		return r.Folder
 	}
-	return fmt.Sprintf("run-%d-%d", r.ID, r.Lease)
+	return task.StartFolder(r.ID, r.Lease).Name
 }
 
 // recordWork writes what a run left whose end somebody else wrote, such as a

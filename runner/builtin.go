@@ -108,7 +108,7 @@ func (b *Builtin) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 	if why := b.refuse(spec.Plan, name); why != "" {
 		return permanently(why), nil
 	}
-	work, err := makeFolders(spec)
+	work, err := makeFolders(ctx, spec)
 	if errors.Is(err, errWorkspace) {
 		return permanently(err.Error()), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"taskyard/runner/remove"
 	"taskyard/task"
 )
 
@@ -51,7 +52,7 @@ func (c *Command) version(ctx context.Context, path string) (version, problem st
 	if err != nil {
 		return "", err.Error()
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() { _ = remove.Folder(context.WithoutCancel(ctx), dir) }()
 	var spec Spec
 	spec.Dir = dir
 	spec.RunID = -task.ID(probes.Add(1)) // the end of one probe must not end the processes of another

@@ -114,7 +114,7 @@ func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 		spec := newSpec(t)
 		spec.Plan.Tools, spec.Plan.Network, spec.Plan.Env = []string{"bash"}, network, []string{"FORGE_TOKEN", "ANTHROPIC_API_KEY"}
 		runner := &Claude{Argv: []string{"claude"}, Confine: c}
-		work, err := makeFolders(spec)
+		work, err := makeFolders(t.Context(), spec)
 		if err == nil {
 			err = runner.writeShell(spec)
 		}

@@ -1,11 +1,14 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"taskyard/runner/remove"
 )
 
 // errWorkspace marks a workspace that a retry would not mend.
@@ -13,11 +16,11 @@ var errWorkspace = errors.New("workspace")
 
 // makeFolders creates the private folders of a run and returns its working
 // folder: the plan's workspace, which must exist, else a private one.
-func makeFolders(spec Spec) (work string, err error) {
+func makeFolders(ctx context.Context, spec Spec) (work string, err error) {
 	if !filepath.IsAbs(spec.Dir) {
 		return "", fmt.Errorf("the folder of the run must be an absolute path, is %q", spec.Dir)
 	}
-	if err := freshHome(spec); err != nil {
+	if err := freshHome(ctx, spec); err != nil {
 		return "", err
 	}
 	for _, name := range []string{"home", "tmp", "work"} {
@@ -37,16 +40,18 @@ const formerHome = "former-home"
 // freshHome puts away the HOME of the former start of a run that goes on in
 // its folder: what it was told to obey there, settings and hooks, is not for
 // this one. Only its conversation is taken over.
-func freshHome(spec Spec) error {
+func freshHome(ctx context.Context, spec Spec) error {
 	if spec.Former == "" || spec.Former != spec.Dir {
 		return nil
 	}
-	home, away := filepath.Join(spec.Dir, "home"), filepath.Join(spec.Dir, formerHome)
-	if err := os.RemoveAll(away); err != nil {
+	root, err := os.OpenRoot(spec.Dir)
+	if err != nil {
 		return err
 	}
-	if err := os.Rename(home, away); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	defer func() { _ = root.Close() }()
+	away := remove.All(ctx, root, formerHome) // it is out of the way, though some of it may resist
+	if err := root.Rename("home", formerHome); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, away)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func carryOut(ctx context.Context, l launch, spec Spec, sink Sink, st *stopper, 
 	if err != nil {
 		return permanently(err.Error()), nil
 	}
-	work, err := makeFolders(spec)
+	work, err := makeFolders(ctx, spec)
 	if errors.Is(err, errWorkspace) {
 		return permanently(err.Error()), nil
 	}

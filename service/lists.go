@@ -66,24 +66,6 @@ func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter
 	return p, err
 }
 
-// History returns archived tasks, newest first. Errors: bad limit or cursor.
-func (s *Service) History(ctx context.Context, a task.Actor, f task.HistoryFilter) (p Page, err error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return p, err
-	}
-	if f.Limit < 1 || f.Limit > 200 {
-		return p, task.FieldErrorf("limit", "must be 1 to 200")
-	}
-	if f.Status != "" && !f.Status.Archived() {
-		return p, task.FieldErrorf("status", "must be done or canceled")
-	}
-	err = s.db.Read(ctx, func(rx *db.Rx) error {
-		p.Tasks, p.Next, err = rx.History(f)
-		return err
-	})
-	return p, err
-}
-
 // Queue returns an agent's active tasks in order. Error: unknown agent.
 func (s *Service) Queue(ctx context.Context, a task.Actor, agent string, full bool, limit int, after string) (Page, error) {
 	if err := s.allowed(a, task.Read); err != nil {

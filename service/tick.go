@@ -166,9 +166,19 @@ func (s *Service) NoteJob(ctx context.Context, name string, took time.Duration, 
 	})
 }
 
-// RollUp brings the hourly sums of runs up to date.
+// RollUp brings the hourly sums of runs up to date and notes how long the
+// queues are now.
 func (s *Service) RollUp(ctx context.Context) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error { return t.RollUp(t.Now.Add(-2 * time.Hour)) })
+	depths, err := read(ctx, s, readDepths)
+	if err != nil {
+		return err
+	}
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		if err := t.NoteDepths(depths); err != nil {
+			return err
+		}
+		return t.RollUp(t.Now.Add(-2 * time.Hour))
+	})
 }
 
 // Sweep drops expired sessions, old idempotency answers and transcripts of
@@ -176,6 +186,9 @@ func (s *Service) RollUp(ctx context.Context) error {
 func (s *Service) Sweep(ctx context.Context) error {
 	err := change(ctx, s, task.SystemActor, func(t *tx) error {
 		if err := t.dropStrangers(); err != nil {
+			return err
+		}
+		if err := t.DropDepths(t.Now.Add(-maxStatDays * 24 * time.Hour)); err != nil {
 			return err
 		}
 		return t.DropExpired(t.Now.Add(-idempotencyLife))
@@ -191,6 +204,14 @@ func (s *Service) Sweep(ctx context.Context) error {
 		})
 	}
 	return err
+}
+
+// Forsaken returns those of the folders of runs to which nobody comes back,
+// and which have been kept as long as transcripts are.
+func (s *Service) Forsaken(ctx context.Context, list []task.RunFolder) ([]task.RunFolder, error) {
+	return read(ctx, s, func(rx *db.Rx) ([]task.RunFolder, error) {
+		return rx.Forsaken(list, rx.Now.Add(-s.cfg.KeepTranscripts))
+	})
 }
 
 // Index brings the full-text search up to date with the log. While more is to

@@ -53,13 +53,15 @@ var TaskSorts = []TaskSort{SortID, SortTitle, SortOwner, SortPriority, SortAge, 
 
 // HistoryFilter narrows the list of archived tasks.
 type HistoryFilter struct {
-	Owner  string
-	Status Status // Done or Canceled
-	Query  string // full text
-	From   Time   // archived at or after
-	To     Time   // archived before
-	Limit  int    // 1 to 200
-	Before string // cursor of the page before
+	Owner     string
+	CreatedBy string // actor
+	Label     string // a label that the task had
+	Status    Status // Done or Canceled
+	Query     string // full text
+	From      Time   // archived at or after
+	To        Time   // archived before
+	Limit     int    // 1 to 200
+	Before    string // cursor of the page before
 }
 
 // RunFilter narrows a list of runs, newest first.
@@ -68,8 +70,10 @@ type RunFilter struct {
 	Phase  Phase
 	Agent  string
 	TaskID ID
-	Limit  int // 1 to 200
-	Before ID  // runs with a smaller id
+	From   Time // ended at or after
+	To     Time // ended before
+	Limit  int  // 1 to 200
+	Before ID   // runs with a smaller id
 }
 
 // EventFilter narrows the log, oldest first.

@@ -39,6 +39,10 @@ var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 // ValidAgentID tells whether s can name an agent: a file name without ".md".
 func ValidAgentID(s string) bool { return agentID.MatchString(s) }
 
+// ReservedAgentID tells whether an agent of this name could not be reached:
+// its pages would be those of the agents themselves.
+func ReservedAgentID(s string) bool { return s == "new" || s == "reload" }
+
 // CheckText notes text that is not UTF-8, holds NUL, or is over max bytes.
 func (p *Problems) CheckText(field, s string, maxBytes int) bool {
 	switch {

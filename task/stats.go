@@ -25,7 +25,16 @@ type StatRow struct {
 	TokensIn      int     `json:"tokensIn"`
 	TokensOut     int     `json:"tokensOut"`
 	CostUSD       float64 `json:"costUsd"`
+	Estimated     bool    `json:"estimated,omitzero" doc:"tokens or cost are estimated, in part"`
 }
 
 // Runs is how many runs ended.
 func (r *StatRow) Runs() int { return r.RunsCompleted + r.RunsFailed + r.RunsCanceled }
+
+// Add adds what another row counts; hour, agent and model stay.
+func (r *StatRow) Add(o *StatRow) {
+	r.Created, r.Done, r.Canceled, r.Asked = r.Created+o.Created, r.Done+o.Done, r.Canceled+o.Canceled, r.Asked+o.Asked
+	r.RunsCompleted, r.RunsFailed, r.RunsCanceled = r.RunsCompleted+o.RunsCompleted, r.RunsFailed+o.RunsFailed, r.RunsCanceled+o.RunsCanceled
+	r.Millis, r.TokensIn, r.TokensOut = r.Millis+o.Millis, r.TokensIn+o.TokensIn, r.TokensOut+o.TokensOut
+	r.CostUSD, r.Estimated = r.CostUSD+o.CostUSD, r.Estimated || o.Estimated
+}

@@ -9,10 +9,19 @@ import (
 // HistoryModel is the list of done and canceled tasks, newest first.
 type HistoryModel struct {
 	Tasks  []task.Task
-	Query  HistoryQuery   // the filter of this page
-	Zone   *time.Location // in which days are told apart; nil means UTC
-	Agents []string       // ids that the filter offers
-	Next   string         // the cursor of the next page, or ""
+	Hits   map[task.ID]task.Hit // where a search matched
+	Times  task.HistoryTimes    // of the chart
+	Query  HistoryQuery         // the filter of this page
+	Zone   *time.Location       // in which days are told apart; nil means UTC
+	Agents []string             // ids that the filter offers
+	Next   string               // the cursor of the next page, or ""
+}
+
+func (m *HistoryModel) zone() *time.Location {
+	if m.Zone == nil {
+		return time.UTC
+	}
+	return m.Zone
 }
 
 func (m *HistoryModel) filtered() bool {
@@ -29,10 +38,7 @@ type historyDay struct {
 
 // days groups the tasks by the day on which they were archived.
 func (m *HistoryModel) days(now task.Time) []historyDay {
-	zone := m.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone := m.zone()
 	var list []historyDay
 	for _, t := range m.Tasks {
 		label := dayLabel(t.ArchivedAt.Std().In(zone), now.Std().In(zone))
@@ -105,13 +111,27 @@ func (q HistoryQuery) chips() []historyChip {
 			return
 		}
 		*field = ""
-		list = append(list, historyChip{label + value, URL.History(q)})
+		shown := value
+		if field == &q.CreatedBy {
+			shown = ActorLabel(value)
+		}
+		list = append(list, historyChip{label + shown, URL.History(q)})
 		*field = value
 	}
 	add("", &q.Query)
 	add("", &q.Agent)
+	add("by ", &q.CreatedBy)
+	add("label ", &q.Label)
 	add("", &q.Status)
 	add("from ", &q.From)
 	add("to ", &q.To)
 	return list
+}
+
+// hit is where the search matched a task, nil without one.
+func (m *HistoryModel) hit(id task.ID) *task.Hit {
+	if h, ok := m.Hits[id]; ok {
+		return &h
+	}
+	return nil
 }

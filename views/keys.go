@@ -47,6 +47,7 @@ var commands = []Command{
 	{Keys: "g q", Label: "Queues", Group: "Go to", Icon: "square-kanban", Href: URL.Queues(QueueFilter{})},
 	{Keys: "g t", Label: "Tasks", Group: "Go to", Icon: "list-checks", Href: URL.Tasks(TaskListFilter{})},
 	{Keys: "g h", Label: "History", Group: "Go to", Icon: "history", Href: URL.History(HistoryQuery{})},
+	{Keys: "g n", Label: "Insights", Group: "Go to", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
 	{Keys: "g s", Label: "Scheduler", Group: "Go to", Icon: "alarm-clock", Href: URL.Scheduler()},
 	{Label: "Agents", Icon: "bot", Href: URL.Agents()},
 	{Label: "Runs", Icon: "play", Href: "/runs"},

@@ -28,3 +28,29 @@ func (m *RunsModel) older() string {
 	q.Before = m.Next
 	return URL.Runs(q)
 }
+
+// chips lists the active filters.
+func (q RunQuery) chips() (list []historyChip) {
+	q.Before = 0
+	add := func(text string, without RunQuery) {
+		if without != q {
+			list = append(list, historyChip{text, URL.Runs(without)})
+		}
+	}
+	w := q
+	w.Status = ""
+	add(q.Status, w)
+	w = q
+	w.Agent = ""
+	add(q.Agent, w)
+	w = q
+	w.Task = 0
+	add("#"+q.Task.String(), w)
+	w = q
+	w.From = ""
+	add("ended from "+q.From, w)
+	w = q
+	w.To = ""
+	add("ended to "+q.To, w)
+	return list
+}

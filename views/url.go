@@ -34,12 +34,14 @@ type TaskListFilter = QueueFilter
 
 // HistoryQuery narrows the history. Zero fields do not narrow.
 type HistoryQuery struct {
-	Agent  string
-	Status string // done or canceled
-	Query  string
-	From   string // day, 2006-01-02
-	To     string // day, 2006-01-02
-	Before string // cursor of the page before
+	Agent     string
+	CreatedBy string // actor
+	Label     string
+	Status    string // done or canceled
+	Query     string
+	From      string // day, 2006-01-02
+	To        string // day, 2006-01-02
+	Before    string // cursor of the page before
 }
 
 // query makes "path?k=v" of pairs, leaving out empty values.
@@ -119,11 +121,6 @@ func (urls) Approvals() string { return "/approvals" }
 
 // Approval is the review of one waiting run.
 func (urls) Approval(run task.ID) string { return "/approvals/" + run.String() }
-
-// History is the list of archived tasks, filtered.
-func (urls) History(f HistoryQuery) string {
-	return query("/history", "agent", f.Agent, "status", f.Status, "q", f.Query, "from", f.From, "to", f.To, "before", f.Before)
-}
 
 // Agents is the list of agents.
 func (urls) Agents() string { return "/agents" }

@@ -30,9 +30,9 @@ DROP INDEX tasks_claimable;
 CREATE INDEX tasks_claimable ON tasks (owner, priority DESC, id)
   WHERE status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0;
 -- What waits for a person.
-CREATE INDEX tasks_question ON tasks (question_id) WHERE question_id IS NOT NULL;
-CREATE INDEX tasks_blocker_canceled ON tasks (id) WHERE blockers_canceled > 0 AND archived_at IS NULL;
-CREATE INDEX tasks_stuck ON tasks (id) WHERE failures > 0 AND archived_at IS NULL;
+CREATE INDEX tasks_question ON tasks (question_id, owner, status) WHERE question_id IS NOT NULL;
+CREATE INDEX tasks_blocker_canceled ON tasks (id, owner, status) WHERE blockers_canceled > 0 AND archived_at IS NULL;
+CREATE INDEX tasks_stuck ON tasks (id, owner, status, run_id, failures, claim_holder) WHERE failures > 0 AND archived_at IS NULL;
 
 -- Notices that nobody has acknowledged yet.
 CREATE TABLE notices (
@@ -191,11 +191,13 @@ CREATE TABLE stats_hours (
   tokens_in  INTEGER NOT NULL DEFAULT 0,
   tokens_out INTEGER NOT NULL DEFAULT 0,
   cost_usd   REAL NOT NULL DEFAULT 0,
+  estimated  INTEGER NOT NULL DEFAULT 0, -- 1: tokens or cost are, in part
   PRIMARY KEY (hour, agent, model, what)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO stats_hours
 SELECT ended_at / 3600000 * 3600000 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
- sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0))
+ sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)),
+ max(coalesce(json_extract(usage, '$.estimated'), 0))
 FROM runs WHERE ended_at IS NOT NULL GROUP BY h, agent, model, status;
 INSERT INTO stats_hours (hour, agent, model, what, n)
 SELECT created_at / 3600000 * 3600000 AS h, owner, '', 'created', count(*) FROM tasks GROUP BY h, owner
@@ -241,3 +243,52 @@ CREATE TABLE run_specs (
   UNIQUE (run_id, version)
 ) STRICT;
 CREATE INDEX run_specs_run ON run_specs (run_id, at);
+-- The lists of history are read from their indexes, whatever they are narrowed
+-- by: the rows themselves are looked up for what is shown alone.
+DROP INDEX tasks_history;
+CREATE INDEX tasks_history ON tasks (archived_at DESC, id DESC, status, created_by) WHERE archived_at IS NOT NULL;
+DROP INDEX tasks_owner_history;
+CREATE INDEX tasks_owner_history ON tasks (owner, archived_at DESC, id DESC, status, created_by) WHERE archived_at IS NOT NULL;
+DROP INDEX runs_ended;
+CREATE INDEX runs_ended ON runs (ended_at, status, agent, started_at) WHERE ended_at IS NOT NULL;
+CREATE TABLE history_labels (
+  label       TEXT NOT NULL,
+  archived_at INTEGER NOT NULL,
+  task_id     INTEGER NOT NULL REFERENCES tasks (id),
+  PRIMARY KEY (label, archived_at, task_id)
+) STRICT, WITHOUT ROWID;
+-- +goose StatementBegin
+CREATE TRIGGER tasks_labels AFTER UPDATE OF archived_at ON tasks WHEN new.archived_at IS NOT NULL AND new.labels <> ''
+BEGIN
+  INSERT OR IGNORE INTO history_labels (label, archived_at, task_id)
+  SELECT value, new.archived_at, new.id FROM json_each('["' || replace(new.labels, ' ', '","') || '"]');
+END;
+-- +goose StatementEnd
+
+-- Full text over the transcripts of ended runs, a line each: docid is the task
+-- times 2^32 plus the message, so that both searches go by the task. It is
+-- written in the background, as the other is, which is made anew for it.
+CREATE VIRTUAL TABLE search_lines USING fts4 (content, tokenize=unicode61);
+DELETE FROM settings WHERE key = 'search_event';
+
+-- How many active tasks an agent ('': the yard) had at the end of an hour, as
+-- far as somebody looked.
+CREATE TABLE depth_hours (
+  hour    INTEGER NOT NULL,
+  agent   TEXT NOT NULL,
+  queued  INTEGER NOT NULL,
+  working INTEGER NOT NULL,
+  waiting INTEGER NOT NULL, -- for a person; counted in queued or working too
+  PRIMARY KEY (hour, agent)
+) STRICT, WITHOUT ROWID;
+
+-- What boards and the navigation count is read from the indexes alone: a row of
+-- each would be a page of each.
+DROP INDEX tasks_owner;
+CREATE INDEX tasks_owner ON tasks (owner, priority DESC, id, status, created_at) WHERE archived_at IS NULL;
+DROP INDEX tasks_lease;
+CREATE INDEX tasks_lease ON tasks (claim_expires, owner) WHERE claim_expires IS NOT NULL;
+DROP INDEX runs_approval;
+CREATE INDEX runs_approval ON runs (approval_expires, id, task_id, agent, held_until) WHERE status = 'pending' AND phase = 'approval';
+DROP INDEX runs_running;
+CREATE INDEX runs_running ON runs (agent, id, task_id, phase) WHERE status = 'running';

@@ -16,6 +16,8 @@ import (
 	"sort"
 	"strings"
 	"sync"
+
+	"taskyard/runner/remove"
 )
 
 // maxChanged bounds the paths that Changed remembers, and those of one Result.
@@ -103,7 +105,7 @@ func (b *Box) Close() error {
 	b.private = ""
 	b.mu.Unlock()
 	if private != "" {
-		_ = os.RemoveAll(private)
+		_ = remove.Folder(context.Background(), private)
 	}
 	return b.root.Close()
 }

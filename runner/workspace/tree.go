@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"taskyard/runner/remove"
 	"taskyard/task"
 )
 
@@ -35,7 +36,7 @@ type treeState struct {
 
 // treeDir is where the worktree of a run lies.
 func treeDir(o Options) string {
-	return filepath.Join(filepath.Dir(o.Dir), fmt.Sprintf("tree-%d", o.Origin))
+	return filepath.Join(filepath.Dir(o.Dir), task.TreeFolder(o.Origin).Name)
 }
 
 func (t *tree) work() string { return filepath.Join(t.dir, "work") }
@@ -100,7 +101,7 @@ func (t *tree) begin(ctx context.Context, o Options) error {
 		Repository: t.repo.path, Branch: t.repo.free(ctx, fmt.Sprintf("taskyard/run-%d", o.Origin)),
 		Root: head, Base: head, Run: o.Run, Open: true,
 	}
-	if err := t.clear(); err != nil {
+	if err := t.clear(ctx); err != nil {
 		return err
 	}
 	if err := t.save(); err != nil {
@@ -126,9 +127,9 @@ func (t *tree) takeUp(ctx context.Context, o Options) error {
 		return err
 	}
 	if t.whole() {
-		return t.mend()
+		return t.mend(ctx)
 	}
-	if err := t.clear(); err != nil {
+	if err := t.clear(ctx); err != nil {
 		return err
 	}
 	return t.add(ctx, t.work(), t.state.Branch)
@@ -156,12 +157,12 @@ func (t *tree) names(admin string) bool {
 }
 
 // mend undoes what a Git that was killed, or a hostile agent, left.
-func (t *tree) mend() error {
+func (t *tree) mend(ctx context.Context) error {
 	for _, name := range []string{"index.lock", "HEAD.lock"} {
 		_ = os.Remove(filepath.Join(t.state.Admin, name))
 	}
 	link := filepath.Join(t.work(), ".git")
-	if err := os.RemoveAll(link); err != nil {
+	if err := t.remove(ctx, "work/.git"); err != nil {
 		return err
 	}
 	return os.WriteFile(link, []byte("gitdir: "+t.state.Admin+"\n"), 0o600)
@@ -169,11 +170,8 @@ func (t *tree) mend() error {
 
 // clear removes the folder, and what the repository knows of it. Other
 // worktrees, even such as are missing now, are left alone.
-func (t *tree) clear() error {
-	if err := os.RemoveAll(t.work()); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(filepath.Join(t.dir, "git")); err != nil {
+func (t *tree) clear(ctx context.Context) error {
+	if err := t.remove(ctx, "work", "git"); err != nil {
 		return err
 	}
 	all := filepath.Join(t.repo.common, "worktrees")
@@ -186,6 +184,23 @@ func (t *tree) clear() error {
 		}
 	}
 	return nil
+}
+
+// remove takes away what the agent may have filled. The error says that it is
+// still in its place.
+func (t *tree) remove(ctx context.Context, names ...string) error {
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	err = remove.All(ctx, root, names...)
+	for _, name := range names {
+		if _, there := root.Lstat(name); !errors.Is(there, fs.ErrNotExist) {
+			return errors.Join(err, there)
+		}
+	}
+	return nil // what resisted is tried again with the next removal
 }
 
 // add makes the worktree and checks it out.
@@ -290,3 +305,15 @@ func (t *tree) git() git {
 
 // admin is Git in the repository, as the worktree sees it.
 func (t *tree) admin() git { return t.repo.git.at(t.dir, "--git-dir="+t.state.Admin) }
+
+// Emptied tells whether nothing of a run's work is left in the folder of a
+// worktree: all of it is on a branch, or there was none.
+func Emptied(runs *os.Root, name string) bool {
+	dir, err := runs.OpenRoot(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = dir.Close() }()
+	_, err = dir.Lstat("work")
+	return errors.Is(err, fs.ErrNotExist)
+}

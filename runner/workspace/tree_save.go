@@ -51,10 +51,10 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 		l.work.Note = cut(joined(l.work.Note, "Its folder is left as it is: "+reason(err)+"."), task.MaxWorkNote)
 	case tip == t.state.Root:
 		l.work.Branch = ""
-		_ = t.clear()
+		_ = t.clear(ctx)
 		_, _ = t.repo.git.run(ctx, nil, "update-ref", "-d", "refs/heads/"+t.state.Branch, tip)
 	default:
-		if err := t.clear(); err != nil {
+		if err := t.clear(ctx); err != nil {
 			l.work.Folder = t.work()
 		}
 	}

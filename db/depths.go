@@ -1,0 +1,68 @@
+package db
+
+import "taskyard/task"
+
+// NoteDepths writes how long the queues are now, as those of this hour; the
+// last to write in an hour wins. Agents without active tasks are left out.
+func (tx *Tx) NoteDepths(list map[string]task.Depth) error {
+	hour := hourOf(tx.Now)
+	if err := tx.do("DELETE FROM depth_hours WHERE hour = ?", hour); err != nil {
+		return err
+	}
+	var all task.Depth
+	for agent, d := range list {
+		all.Add(d)
+		if d == (task.Depth{}) {
+			continue
+		}
+		if err := tx.noteDepth(hour, agent, d); err != nil {
+			return err
+		}
+	}
+	return tx.noteDepth(hour, "", all)
+}
+
+func (tx *Tx) noteDepth(hour int64, agent string, d task.Depth) error {
+	return tx.do("INSERT INTO depth_hours (hour, agent, queued, working, waiting) VALUES (?, ?, ?, ?, ?)", hour, agent, d.Queued, d.Working, d.Waiting)
+}
+
+// Depths returns the length of an agent's queue, or with "" of all, in each
+// hour in which somebody looked, in order.
+func (rx *Rx) Depths(agent string, from, to task.Time) (map[task.Time]task.Depth, error) {
+	rows, err := rx.query(`SELECT y.hour, coalesce(a.queued, 0), coalesce(a.working, 0), coalesce(a.waiting, 0)
+ FROM depth_hours y LEFT JOIN depth_hours a ON a.hour = y.hour AND a.agent = ?1 WHERE y.hour >= ?2 AND y.hour < ?3 AND y.agent = ''`, agent, from, to)
+	type row struct {
+		hour task.Time
+		task.Depth
+	}
+	list, err := collect(rows, err, func(r rowScanner) (d row, err error) {
+		return d, r.Scan(&d.hour, &d.Queued, &d.Working, &d.Waiting)
+	})
+	m := make(map[task.Time]task.Depth, len(list))
+	for _, d := range list {
+		m[d.hour] = d.Depth
+	}
+	return m, err
+}
+
+// DropDepths forgets the lengths of queues before a moment.
+func (tx *Tx) DropDepths(before task.Time) error {
+	return tx.do("DELETE FROM depth_hours WHERE hour < ?", hourOf(before))
+}
+
+// RunTook is how long a run that completed took.
+type RunTook struct {
+	Ended  task.Time
+	Agent  string
+	Millis int64
+}
+
+// RunTooks returns how long the runs took that completed from one moment to
+// before another, the newest first; agent "" is all. The index alone answers.
+func (rx *Rx) RunTooks(agent string, from, to task.Time, limit int) ([]RunTook, error) {
+	rows, err := rx.query(`SELECT ended_at, agent, ended_at - started_at FROM runs INDEXED BY runs_ended
+ WHERE ended_at IS NOT NULL AND ended_at >= ?1 AND ended_at < ?2 AND status = 'completed' AND started_at IS NOT NULL AND (?3 = '' OR agent = ?3) ORDER BY ended_at DESC LIMIT ?4`, from, to, agent, limit)
+	return collect(rows, err, func(r rowScanner) (t RunTook, err error) {
+		return t, r.Scan(&t.Ended, &t.Agent, &t.Millis)
+	})
+}

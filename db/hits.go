@@ -1,0 +1,75 @@
+package db
+
+import (
+	"slices"
+
+	"taskyard/task"
+)
+
+// The texts of a task in which a search is shown to have matched: so many
+// comments and runs, the last first.
+const (
+	hitComments = 200
+	hitRuns     = 50
+)
+
+// TextsOf returns what the search has of a task besides its title: its
+// description, its summary, its last comments, and the summaries of its last
+// runs.
+func (rx *Rx) TextsOf(id task.ID) (list []task.HitText, err error) {
+	var description, summary string
+	err = rx.row("SELECT description, coalesce(summary, '') FROM tasks WHERE id = ?", id).Scan(&description, &summary)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, task.HitText{Place: task.HitDescription, Text: description}, task.HitText{Place: task.HitSummary, Text: summary})
+	rows, err := rx.query("SELECT id, author, content FROM messages WHERE task_id = ? AND run_id IS NULL ORDER BY id DESC LIMIT ?", id, hitComments)
+	comments, err := collect(rows, err, func(r rowScanner) (t task.HitText, err error) {
+		t.Place = task.HitComment
+		return t, r.Scan(&t.Message, &t.By, &t.Text)
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err = rx.query("SELECT id, agent, summary FROM runs r WHERE task_id = ? ORDER BY id DESC LIMIT ?", id, hitRuns)
+	runs, err := collect(rows, err, func(r rowScanner) (t task.HitText, err error) {
+		t.Place = task.HitRun
+		return t, r.Scan(&t.Run, &t.By, &t.Text)
+	})
+	return append(append(list, comments...), runs...), err
+}
+
+// maxHitLines bounds how many lines that match are walked for the tasks of a
+// page: those between them, which a filter left out, count too.
+const maxHitLines = 5000
+
+// LinesOf returns of each of some tasks the last line of its transcripts that
+// a search matches, where there is one.
+func (rx *Rx) LinesOf(tasks []task.ID, q string) (map[task.ID]task.HitText, error) {
+	terms := matchTerms(q)
+	if terms == "" || len(tasks) == 0 {
+		return nil, nil
+	}
+	first, last := slices.Min(tasks), slices.Max(tasks)
+	rows, err := rx.query("SELECT docid FROM search_lines l WHERE search_lines MATCH ? AND docid >= ? AND docid < ? ORDER BY docid DESC LIMIT ?",
+		terms, lineDoc(first, 0), lineDoc(last+1, 0), maxHitLines)
+	docs, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
+	if err != nil {
+		return nil, err
+	}
+	found := map[task.ID]task.HitText{}
+	for _, doc := range docs {
+		id := task.ID(doc >> 32)
+		if _, seen := found[id]; seen || !slices.Contains(tasks, id) {
+			continue
+		}
+		t := task.HitText{Place: task.HitTranscript}
+		err := rx.row("SELECT id, run_id, author, substr(content, 1, ?) FROM messages WHERE id = ?", lineChars, doc&(1<<32-1)).Scan(&t.Message, &t.Run, &t.By, &t.Text)
+		if ok, err := optional(err); err != nil {
+			return nil, err
+		} else if ok {
+			found[id] = t
+		}
+	}
+	return found, nil
+}

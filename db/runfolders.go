@@ -1,0 +1,32 @@
+package db
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+// Forsaken returns those of the folders to which nobody comes back: that of a
+// start when its run, and each that went on in it, ended before a moment; a
+// worktree when its task was closed before it. Folders of runs that are not
+// known are none of them.
+func (rx *Rx) Forsaken(list []task.RunFolder, before task.Time) ([]task.RunFolder, error) {
+	cells := make([][3]any, len(list))
+	for i, f := range list {
+		cells[i] = [3]any{int64(f.Run), f.Name, f.Tree}
+	}
+	b, err := json.Marshal(cells)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := rx.query(`SELECT j.key FROM json_each(?1) j CROSS JOIN runs r ON r.id = json_extract(j.value, '$[0]') CROSS JOIN tasks t ON t.id = r.task_id
+ WHERE r.ended_at < ?2 AND CASE WHEN json_extract(j.value, '$[2]') THEN t.archived_at < ?2
+ ELSE NOT EXISTS (SELECT 1 FROM runs o WHERE o.task_id = r.task_id AND o.folder = json_extract(j.value, '$[1]') AND coalesce(o.ended_at, ?2) >= ?2) END`, string(b), before)
+	return collect(rows, err, func(r rowScanner) (f task.RunFolder, err error) {
+		var i int
+		if err = r.Scan(&i); err == nil {
+			f = list[i]
+		}
+		return f, err
+	})
+}

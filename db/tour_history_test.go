@@ -1,0 +1,40 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// history searches, counts and sums up what was done, with each filter and
+// with all of them. It wants a day on which transcripts are dropped.
+func history(t *testing.T, s *service.Service) {
+	ctx := context.Background()
+	ok(t, s.Index(ctx))
+	for _, f := range []task.HistoryFilter{
+		{},
+		{Owner: "coder"},
+		{CreatedBy: admin.Name},
+		{Label: "api"},
+		{Status: task.Canceled},
+		{From: 1},
+		{To: 1 << 50},
+		{Before: "1.1"},
+		{Label: "api", Before: "1.1"},
+		{Label: "api", From: 1, To: 1 << 50},
+		{Owner: "coder", CreatedBy: admin.Name, Label: "api", Status: task.Done, From: 1, To: 2, Before: "1.1"},
+	} {
+		for _, q := range []string{"", "task", "x"} {
+			f.Query, f.Limit = q, 5
+			must[service.HistoryPage](t)(s.HistoryPage(ctx, admin, f, time.UTC))
+			must[task.HistoryTimes](t)(s.HistoryTimes(ctx, admin, f, time.UTC))
+		}
+	}
+	for _, daily := range []bool{false, true} {
+		must[task.Insights](t)(s.Insights(ctx, admin, task.InsightFilter{From: s.Now().Add(-24 * time.Hour), Daily: daily, Agent: "coder"}))
+	}
+	must[[]*task.Run](t)(s.Runs(ctx, admin, task.RunFilter{Status: task.RunFailed, From: 1, To: s.Now(), Limit: 5}))
+}

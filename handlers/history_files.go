@@ -1,0 +1,142 @@
+package handlers
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+)
+
+// fileTimeout bounds how long one part of a file, about 200 tasks, may take
+// to be read by who asked for it.
+const fileTimeout = 30 * time.Second
+
+// tasksWriter writes a file of tasks, part by part.
+type tasksWriter interface {
+	begin() error
+	write([]*task.Task) error
+	end() error
+}
+
+func (s *Server) historyCSV(c echo.Context) error {
+	return s.historyFile(c, "csv", "text/csv; charset=utf-8", &csvTasks{csv.NewWriter(c.Response())})
+}
+
+func (s *Server) historyJSON(c echo.Context) error {
+	return s.historyFile(c, "json", "application/json", &jsonTasks{w: c.Response(), enc: json.NewEncoder(c.Response())})
+}
+
+// historyFile sends all tasks of a filter as they are read, so that it needs
+// the same memory for any number. What fails before the first part is an
+// answer as any other; what fails later breaks the connection off, so that
+// half a file is never taken for a whole one.
+func (s *Server) historyFile(c echo.Context, ext, media string, w tasksWriter) error {
+	_, f, err := s.historyQuery(c)
+	if err != nil {
+		return err
+	}
+	rc := http.NewResponseController(c.Response())
+	begun := false
+	begin := func() error {
+		begun = true
+		h := c.Response().Header()
+		h.Set("Content-Type", media)
+		h.Set("Content-Disposition", `attachment; filename="history.`+ext+`"`)
+		h.Set("Cache-Control", "no-store")
+		c.Response().WriteHeader(http.StatusOK)
+		return w.begin()
+	}
+	err = s.svc.EachHistory(c.Request().Context(), actorOf(c), f, func(list []*task.Task) error {
+		_ = rc.SetWriteDeadline(time.Now().Add(fileTimeout)) // not every connection has one
+		if !begun {
+			if err := begin(); err != nil {
+				return err
+			}
+		}
+		return w.write(list)
+	})
+	if err == nil {
+		err = w.end()
+	}
+	if err != nil && begun {
+		s.log.Warn("file of the history broke off", "file", ext, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+type csvTasks struct{ *csv.Writer }
+
+func (w *csvTasks) begin() error {
+	return w.Write([]string{"id", "title", "status", "owner", "created_by", "labels", "priority", "created_at", "archived_at", "parent_id", "summary"})
+}
+
+func (w *csvTasks) write(list []*task.Task) error {
+	for _, t := range list {
+		parent := ""
+		if t.ParentTaskID != 0 {
+			parent = t.ParentTaskID.String()
+		}
+		err := w.Write([]string{
+			t.ID.String(), cell(t.Title), string(t.Status), cell(t.Owner), cell(t.CreatedBy), cell(strings.Join(t.Labels, " ")),
+			strconv.Itoa(t.Priority), t.CreatedAt.String(), t.ArchivedAt.String(), parent, cell(t.Summary),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func (w *csvTasks) end() error {
+	w.Flush()
+	return w.Error()
+}
+
+// cell is a text that no table program takes for a formula.
+func cell(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r\n|%", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// jsonTasks is {"tasks":[…]}, a task a line.
+type jsonTasks struct {
+	w   io.Writer
+	enc *json.Encoder
+	any bool
+}
+
+func (w *jsonTasks) begin() error {
+	_, err := io.WriteString(w.w, "{\"tasks\":[\n")
+	return err
+}
+
+func (w *jsonTasks) write(list []*task.Task) error {
+	for _, t := range list {
+		if w.any {
+			if _, err := io.WriteString(w.w, ","); err != nil {
+				return err
+			}
+		}
+		w.any = true
+		if err := w.enc.Encode(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *jsonTasks) end() error {
+	_, err := io.WriteString(w.w, "]}\n")
+	return err
+}

@@ -1,0 +1,135 @@
+package handlers
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// finish makes a task and completes it.
+func (y *pageYard) finish(in task.New, summary string) task.ID {
+	y.t.Helper()
+	k := y.create(mayaActor, in)
+	_, err := y.svc.CompleteTask(y.t.Context(), mayaActor, k.ID, summary, 0)
+	y.ok(err)
+	return k.ID
+}
+
+func TestHistoryTellsWhereItMatched(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Mend the gate", Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true})
+	_, err := y.svc.Comment(t.Context(), mayaActor, k.ID, "The hinge is bent.")
+	y.ok(err)
+	r, err := y.svc.RunNow(t.Context(), mayaActor, k.ID)
+	y.ok(err)
+	st, _, err := y.svc.NextRun(t.Context(), nil)
+	y.ok(err)
+	y.ok(y.svc.RunWorking(t.Context(), r.ID, st.Run.Lease, 1, "1", "boot"))
+	y.ok(y.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease, []task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "A <script>chameleon</script> sits\u202e there."}}))
+	y.ok(y.svc.FinishRun(t.Context(), r.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+	_, err = y.svc.CompleteTask(t.Context(), mayaActor, k.ID, "", 0)
+	y.ok(err)
+	y.ok(y.svc.Index(t.Context()))
+	lines, err := y.svc.Transcript(t.Context(), mayaActor, r.ID, 0, 10)
+	y.ok(err)
+
+	t.Run("in a description, escaped", func(t *testing.T) {
+		b.get("/history?q=squeaks").shows("in the description", "It <mark>squeaks</mark> &lt;b&gt;badly&lt;/b&gt; &amp; long.")
+	})
+	t.Run("in a comment, with who wrote it and the way to it", func(t *testing.T) {
+		b.get("/history?q=hinge").shows("in a comment by maya", `href="/tasks/1#msg-`, "The <mark>hinge</mark> is bent.")
+	})
+	t.Run("in a run's transcript, with the way to its line", func(t *testing.T) {
+		id := lines[len(lines)-1].ID
+		b.get("/history?q=chameleon").shows("in run 1&#39;s transcript", fmt.Sprintf(`href="/runs/1?at=%d#m%d"`, id, id), "&lt;script&gt;<mark>chameleon</mark>&lt;/script&gt;").hides("<script>chameleon", "\u202e")
+		b.get("/runs/1").shows(fmt.Sprintf(`id="m%d"`, id))
+	})
+	t.Run("each can be followed up by those who may write", func(t *testing.T) {
+		b.get("/history").shows(`href="/tasks/new?follow=1"`)
+		y.person("vera", task.RoleViewer).get("/history").shows("Mend the gate").hides("follow=1")
+	})
+	t.Run("filters are addresses, with chips that take each back", func(t *testing.T) {
+		b.get("/history?by=maya&label=garden").shows("Mend the gate", "by maya", "label garden", `href="/history?label=garden"`, `href="/history?by=user%3Amaya"`)
+		b.get("/history?by=coder").shows("Nothing matches")
+		b.get("/history?label=kitchen").shows("Nothing matches")
+	})
+	t.Run("bars lead to their day and outcome, failed runs to the runs", func(t *testing.T) {
+		day := y.Now().In(time.Local).Format(time.DateOnly)
+		b.get("/history").shows(`href="/history?from=`+day+`&amp;to=`+day+`"`, "status=done&amp;to="+day, "1 task done, 0 canceled, 0 failed runs")
+		b.get("/history?status=canceled").hides("failed runs")
+		b.get("/runs?status=completed&from="+day+"&to="+day).shows("Mend the gate", "ended from "+day)
+		b.get("/runs?from=2001-01-01&to=2001-01-02").shows("No run matches")
+	})
+}
+
+func TestHistoryIsSavedAsFiles(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	for i, title := range []string{"=1+2", "+1", "-1", "@x", "plain, with \"quotes\"\u00fc"} {
+		y.finish(task.New{Owner: "coder", Title: title, NoStart: true, Priority: -i}, "=HYPERLINK(\"x\")\nnext")
+	}
+	for range 300 {
+		y.finish(task.New{Owner: "planner", Title: "A brick", NoStart: true}, "")
+	}
+	t.Run("as CSV that no program takes for formulas", func(t *testing.T) {
+		a := b.get("/history.csv?agent=coder").is(200)
+		if got := a.header.Get("Content-Type") + " " + a.header.Get("Content-Disposition"); got != `text/csv; charset=utf-8 attachment; filename="history.csv"` {
+			t.Errorf("headers %s", got)
+		}
+		rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
+		y.ok(err)
+		if len(rows) != 6 || strings.Join(rows[0], ",") != "id,title,status,owner,created_by,labels,priority,created_at,archived_at,parent_id,summary" {
+			t.Fatalf("%q", rows)
+		}
+		for i, want := range []string{"plain, with \"quotes\"\u00fc", "'@x", "'-1", "'+1", "'=1+2"} {
+			if row := rows[i+1]; row[1] != want || row[10] != "'=HYPERLINK(\"x\")\nnext" || row[4] != "user:maya" {
+				t.Errorf("row %q", row)
+			}
+		}
+	})
+	t.Run("as JSON, all pages of it", func(t *testing.T) {
+		var out struct{ Tasks []task.Task }
+		y.ok(json.Unmarshal([]byte(b.get("/history.json").is(200).body), &out))
+		if len(out.Tasks) != 305 || out.Tasks[0].ID != 305 || out.Tasks[304].ID != 1 {
+			t.Fatalf("%d tasks", len(out.Tasks))
+		}
+	})
+	t.Run("of the filter that the page shows", func(t *testing.T) {
+		b.get("/history?agent=coder&q=plain").shows(`href="/history.csv?agent=coder&amp;q=plain"`, `href="/history.json?agent=coder&amp;q=plain"`)
+		if n := strings.Count(b.get("/history.csv?status=canceled").is(200).body, "\n"); n != 1 {
+			t.Errorf("%d lines for nothing", n)
+		}
+		if body := b.get("/history.json?status=canceled").is(200).body; !json.Valid([]byte(body)) || strings.Contains(body, "{\"id\"") {
+			t.Errorf("nothing is %q", body)
+		}
+	})
+}
+
+func TestInsightsOnPages(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	t.Run("an empty yard says so", func(t *testing.T) {
+		b.get("/insights").is(200).shows("Nothing happened", "Look at 90 days")
+		b.get("/insights?range=90d").shows("Create a task")
+	})
+	y.sample("")
+	t.Run("charts have a sentence and their numbers", func(t *testing.T) {
+		for _, r := range []string{"24h", "7d", "30d", "90d"} {
+			b.get("/insights?range="+r).is(200).shows(`role="img" aria-label="`, "created,", "The numbers", "By agent", "By model").hides("style=", "NaN")
+		}
+		b.get("/insights?range=24h").shows("by hour, in the last 24 hours")
+		b.get("/insights").shows("by day, in the last 7 days")
+	})
+	t.Run("of one agent", func(t *testing.T) {
+		b.get("/insights?agent=coder").shows("remove filter")
+		b.get("/insights?agent=nobody").shows("Nothing happened", "Look at all agents")
+	})
+	t.Run("viewers may look", func(t *testing.T) { y.person("vera", task.RoleViewer).get("/insights").is(200) })
+}

@@ -1,0 +1,30 @@
+package handlers
+
+import (
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestNoPageTakesTheNameOfAnAgent(t *testing.T) {
+	s := newSite(t)
+	found := 0
+	for _, route := range s.routes() {
+		_, path, _ := strings.Cut(route, " ")
+		for _, root := range []string{"/agents/", "/queues/", "/api/agents/"} {
+			rest, ok := strings.CutPrefix(path, root)
+			name, _, _ := strings.Cut(rest, "/")
+			if !ok || strings.HasPrefix(name, ":") {
+				continue
+			}
+			found++
+			if !task.ReservedAgentID(name) {
+				t.Errorf("%s: an agent may be named %s; see task.ReservedAgentID", route, name)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no such route is known")
+	}
+}

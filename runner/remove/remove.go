@@ -1,0 +1,267 @@
+// Package remove removes folders that programs have filled which nobody
+// trusts. It follows no link, needs no more memory or open files for a deep
+// folder than for a flat one, and gets at what its owner has shut.
+package remove
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// pit is the folder in which things are removed: what stands there is given
+// up, whoever put it there, and a removal that was cut goes on with it.
+const pit = ".removing"
+
+// batch bounds how many folders of one folder are taken out of it at a time.
+const batch = 500
+
+// All removes the named things of root with all that lies below them, and what
+// an earlier call left. Each is gone from its place at once or not at all. The
+// error tells how many could not be removed, and why the first could not; the
+// others are gone all the same. No program may work in them any more.
+func All(ctx context.Context, root *os.Root, names ...string) error {
+	r := &remover{ctx: ctx, mark: rand.Text()}
+	if err := r.open(root); err != nil {
+		return err
+	}
+	defer func() { _ = r.pit.Close() }()
+	for _, name := range names {
+		r.failed(r.give(root, name))
+	}
+	if err := r.empty(); err != nil {
+		return err
+	}
+	if r.failures == 0 {
+		_ = root.Remove(pit) // a moment later it may be in use again
+		return nil
+	}
+	return fmt.Errorf("%d files or folders could not be removed, the first: %w", r.failures, r.first)
+}
+
+// Folder removes a folder that is named by its path. Error as of All.
+func Folder(ctx context.Context, path string) error {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	names, err := readNames(root)
+	if err != nil {
+		return err
+	}
+	if err := All(ctx, root, names...); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+func readNames(root *os.Root) ([]string, error) {
+	f, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return f.Readdirnames(-1)
+}
+
+type remover struct {
+	ctx      context.Context
+	pit      *os.Root
+	mark     string // begins the names of what this call puts into the pit
+	n        int
+	todo     []string // folders in the pit, the last first
+	failures int
+	first    error
+}
+
+// open opens the pit, which is made when there is none.
+func (r *remover) open(root *os.Root) error {
+	if err := root.Mkdir(pit, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := root.Lstat(pit)
+	if err != nil {
+		return err
+	}
+	r.pit, err = enter(root, pit, info)
+	return err
+}
+
+// enter opens a folder, and makes it one that can be read and changed. Error
+// for anything else under that name.
+func enter(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", name)
+	}
+	if info.Mode().Perm()&0o700 != 0o700 {
+		if err := parent.Chmod(name, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := dir.Stat("."); err != nil || !os.SameFile(info, now) { // it was exchanged for a link
+		_ = dir.Close()
+		return nil, errors.Join(fmt.Errorf("%s changed meanwhile", name), err)
+	}
+	return dir, nil
+}
+
+// give moves a thing into the pit. What is not there needs no removing.
+func (r *remover) give(parent *os.Root, name string) error {
+	info, err := parent.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.IsDir() && info.Mode().Perm()&0o700 != 0o700 { // else it cannot be moved
+		if err := parent.Chmod(name, 0o700); err != nil {
+			return err
+		}
+	}
+	return parent.Rename(name, pit+"/"+r.fresh())
+}
+
+// fresh is a name that nothing in the pit has.
+func (r *remover) fresh() string {
+	r.n++
+	return fmt.Sprintf("%s-%d", r.mark, r.n)
+}
+
+func (r *remover) failed(err error) {
+	if err == nil {
+		return
+	}
+	if r.failures++; r.first == nil {
+		r.first = err
+	}
+}
+
+// empty removes what lies in the pit. Folders within folders are brought up
+// into the pit first, so that no path is ever long. The error is the end of
+// ctx.
+func (r *remover) empty() error {
+	if err := r.each(r.pit, func(name string) bool {
+		r.todo = append(r.todo, name)
+		return true
+	}); err != nil {
+		return err
+	}
+	for len(r.todo) > 0 {
+		name := r.todo[len(r.todo)-1]
+		r.todo = r.todo[:len(r.todo)-1]
+		if err := r.one(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one removes a thing of the pit, or notes why it cannot. A folder that has
+// not come to its end is put back, below those that were within it.
+func (r *remover) one(name string) error {
+	info, err := r.pit.Lstat(name)
+	if err != nil || !info.IsDir() {
+		if err == nil {
+			err = r.pit.Remove(name)
+		}
+		r.failed(err)
+		return r.ctx.Err()
+	}
+	dir, err := enter(r.pit, name, info)
+	if err != nil {
+		r.failed(err)
+		return r.ctx.Err()
+	}
+	at := len(r.todo)
+	r.todo = append(r.todo, name)
+	gone, firsts := 0, r.failures
+	end := r.each(dir, func(child string) bool {
+		if err := r.child(dir, name, child); err != nil {
+			r.failed(err)
+		} else {
+			gone++
+		}
+		return len(r.todo)-at <= batch
+	})
+	_ = dir.Close()
+	if end != nil {
+		return end
+	}
+	if len(r.todo) > at+1 { // it is looked at again after those within it
+		r.failures = firsts
+		return nil
+	}
+	err = r.pit.Remove(name)
+	switch {
+	case err != nil && gone > 0: // a long folder may not be told wholly while it shrinks
+		r.failures = firsts
+	case err != nil && r.failures == firsts:
+		r.failed(err)
+		fallthrough
+	default:
+		r.todo = r.todo[:at]
+	}
+	return nil
+}
+
+// child removes a thing within a folder of the pit; a folder that is not empty
+// is brought up.
+func (r *remover) child(dir *os.Root, name, child string) error {
+	err := dir.Remove(child)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	info, not := dir.Lstat(child)
+	if not != nil || !info.IsDir() {
+		return err
+	}
+	if info.Mode().Perm()&0o700 != 0o700 {
+		if err := dir.Chmod(child, 0o700); err != nil {
+			return err
+		}
+	}
+	up := r.fresh()
+	if err := r.pit.Rename(name+"/"+child, up); err != nil {
+		return err
+	}
+	r.todo = append(r.todo, up)
+	return nil
+}
+
+// each calls do for the names in a folder until it says no. The error is the
+// end of ctx; a folder that cannot be read is noted.
+func (r *remover) each(dir *os.Root, do func(name string) bool) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		r.failed(err)
+		return r.ctx.Err()
+	}
+	defer func() { _ = f.Close() }()
+	for {
+		names, err := f.Readdirnames(batch)
+		for _, name := range names {
+			if r.ctx.Err() != nil {
+				return context.Cause(r.ctx)
+			}
+			if !do(name) {
+				return nil
+			}
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				r.failed(err)
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"taskyard/runner/remove"
+	"taskyard/runner/workspace"
+	"taskyard/task"
+)
+
+// retireBatch is how many folders are asked about at a time.
+const retireBatch = 500
+
+// Retire removes those of the folders of runs below dir that forsaken names,
+// and returns how many. A worktree in which files are left stays: they may be
+// on no branch. Whatever else lies in dir is left alone. The error tells of
+// what could not be removed; it is tried again by the next call.
+func Retire(ctx context.Context, dir string, forsaken func([]task.RunFolder) ([]task.RunFolder, error)) (int, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil // there was no run yet
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = root.Close() }()
+	names, err := retired(root, forsaken)
+	if err != nil {
+		return 0, err
+	}
+	err = remove.All(ctx, root, names...)
+	gone := 0
+	for _, name := range names {
+		if _, there := root.Lstat(name); errors.Is(there, fs.ErrNotExist) {
+			gone++
+		}
+	}
+	return gone, err
+}
+
+// retired returns the names of the folders that may go.
+func retired(root *os.Root, forsaken func([]task.RunFolder) ([]task.RunFolder, error)) ([]string, error) {
+	f, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var names []string
+	for {
+		entries, end := f.ReadDir(retireBatch)
+		var list []task.RunFolder
+		for _, e := range entries {
+			if known, ok := task.ParseRunFolder(e.Name()); ok && e.IsDir() {
+				list = append(list, known)
+			}
+		}
+		if len(list) > 0 {
+			if list, err = forsaken(list); err != nil {
+				return nil, err
+			}
+		}
+		for _, old := range list {
+			if !old.Tree || workspace.Emptied(root, old.Name) {
+				names = append(names, old.Name)
+			}
+		}
+		switch {
+		case errors.Is(end, io.EOF):
+			return names, nil
+		case end != nil:
+			return nil, end
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func said(text string) task.Message {
+	return task.Message{Role: task.SpeakerAssistant, Type: "text", Content: text}
+}
+
+// ran plays a run of a task in which something is said, and completes both.
+func (y *yard) ran(id task.ID, lines ...task.Message) *Start {
+	y.t.Helper()
+	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, id))
+	st := y.start()
+	ok(y.t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, lines))
+	y.forward(10 * time.Second)
+	y.finish(st, completed("the run is through"))
+	return st
+}
+
+// hit is where a search matched the only task that it finds.
+func (y *yard) hit(q string) task.Hit {
+	y.t.Helper()
+	p := must[HistoryPage](y.t)(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}, time.UTC))
+	if len(p.Tasks) != 1 {
+		y.t.Fatalf("%q found %d tasks", q, len(p.Tasks))
+	}
+	return p.Hits[p.Tasks[0].ID]
+}
+
+func plain(list []task.Span) string {
+	var b strings.Builder
+	for _, s := range list {
+		if s.Match {
+			b.WriteString("[" + s.Text + "]")
+		} else {
+			b.WriteString(s.Text)
+		}
+	}
+	return b.String()
+}
+
+func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
+	y := newYard(t)
+	k := y.create(maya, "coder", noStart, title("Mend the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
+	must[task.Message](t)(y.s.Comment(y.ctx(), oleg, k.ID, "The hinge is bent."))
+	st := y.ran(k.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."}, said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
+	other := y.create(maya, "coder", noStart, title("Water the flowers"))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "No grease was used.", 0))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "It is silent now.", 0))
+	ok(t, y.s.Index(y.ctx()))
+	lines := must[[]task.Message](t)(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))
+
+	t.Run("by words of one line, with the line to go to", func(t *testing.T) {
+		h := y.hit("grease chameleon")
+		equal(t, "place", h.Place, task.HitTranscript)
+		equal(t, "run", h.Run, st.Run.ID)
+		equal(t, "line", h.Message, lines[slices.IndexFunc(lines, func(m task.Message) bool { return strings.Contains(m.Content, "chameleon") })].ID)
+		equal(t, "text", plain(h.Text), "Found the [grease] in the shed, and a [chameleon].")
+	})
+	t.Run("words of several lines are no match", func(t *testing.T) {
+		equal(t, "found", len(y.found("twice chameleon")), 0)
+	})
+	t.Run("prompts repeat the task and do not count", func(t *testing.T) {
+		equal(t, "found", len(y.found("dromedary")), 0)
+	})
+	t.Run("both searches are one list without repetition, the last created first", func(t *testing.T) {
+		ids := y.found("grease")
+		equal(t, "found", len(ids), 2)
+		equal(t, "first", ids[0], other.ID)
+		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "grease", Limit: 1, Before: "0." + other.ID.String()}))
+		equal(t, "on the next page", p.Tasks[0].ID, k.ID)
+		equal(t, "and no other", p.Next, "")
+	})
+	for what, c := range map[string]struct {
+		q     string
+		place task.HitPlace
+		text  string
+	}{
+		"a description":    {"squeaks", task.HitDescription, "It [squeaks] in the wind."},
+		"a comment":        {"bent hinge", task.HitComment, "The [hinge] is [bent]."},
+		"a summary":        {"silent", task.HitSummary, "It is [silent] now."},
+		"a run's summary":  {"through", task.HitRun, "the run is [through]"},
+		"the title alone":  {"gate", "", ""},
+		"title and others": {"gate wind", task.HitDescription, "It squeaks in the [wind]."},
+	} {
+		t.Run("it says that it was in "+what, func(t *testing.T) {
+			h := y.hit(c.q)
+			equal(t, "place", h.Place, c.place)
+			equal(t, "text", plain(h.Text), c.text)
+			if c.place == task.HitComment {
+				equal(t, "by", h.By, "user:oleg")
+			}
+			if strings.Contains(c.q, "gate") {
+				equal(t, "title", plain(h.Title), "Mend the [gate]")
+			}
+		})
+	}
+	t.Run("what retention drops is found no more", func(t *testing.T) {
+		equal(t, "before", len(y.found("chameleon")), 1)
+		y.forward(100 * 24 * time.Hour)
+		ok(t, y.s.Sweep(y.ctx()))
+		equal(t, "after", len(y.found("chameleon")), 0)
+		equal(t, "its own words", len(y.found("squeaks")), 1)
+	})
+}
+
+func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
+	y := newYard(t)
+	big := strings.Repeat("some words of no use ", 380) // about 8 KB
+	var ids []task.ID
+	for i := range 3 {
+		k := y.create(maya, "coder", noStart)
+		lines := []task.Message{said("opening" + strconv.Itoa(i) + " first words")}
+		for range 40 { // 320 KB, more than is searched
+			lines = append(lines, said(big+" and tail"+strconv.Itoa(i)+strings.Repeat(" more", 400)))
+		}
+		y.ran(k.ID, append(lines, said("closing"+strconv.Itoa(i)+" last words"))...)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+		ids = append(ids, k.ID)
+	}
+	rounds := 0
+	for more := true; more; rounds++ {
+		more = must[bool](t)(mutate(y.ctx(), y.s, task.SystemActor, func(t *tx) (bool, error) { return t.IndexEvents(500) }))
+	}
+	if rounds < 3 {
+		t.Errorf("three large transcripts were indexed in %d writes", rounds)
+	}
+	for i, id := range ids {
+		n := strconv.Itoa(i)
+		equal(t, "its end is found", y.found("closing" + n)[0], id)
+		equal(t, "its beginning is too long ago", len(y.found("opening"+n)), 0)
+		equal(t, "the end of a long line is not searched", len(y.found("tail"+n)), 1)
+	}
+}
+
+func TestHistoryIsNarrowed(t *testing.T) {
+	y := newYard(t)
+	var made []*task.Task
+	for i, by := range []task.Actor{maya, oleg, coder} {
+		k := y.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)), func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+		made = append(made, k)
+		y.forward(time.Hour)
+	}
+	ok(t, y.s.Index(y.ctx()))
+	for name, c := range map[string]struct {
+		f    task.HistoryFilter
+		want []int
+	}{
+		"by creator":            {task.HistoryFilter{CreatedBy: "user:oleg"}, []int{1}},
+		"by label":              {task.HistoryFilter{Label: "docs"}, []int{1, 0}},
+		"by both":               {task.HistoryFilter{Label: "docs", CreatedBy: "user:maya"}, []int{0}},
+		"by a label of no task": {task.HistoryFilter{Label: "doc"}, nil},
+		"by time and label":     {task.HistoryFilter{Label: "docs", From: made[1].CreatedAt}, []int{1}},
+	} {
+		for _, q := range []string{"", "garden"} {
+			t.Run(name+" "+q, func(t *testing.T) {
+				c.f.Query, c.f.Limit = q, 1
+				var got []task.ID
+				for {
+					p := must[Page](t)(y.s.History(y.ctx(), vera, c.f))
+					for _, k := range p.Tasks {
+						got = append(got, k.ID)
+					}
+					if c.f.Before = p.Next; p.Next == "" {
+						break
+					}
+				}
+				equal(t, "found", len(got), len(c.want))
+				for i, n := range c.want {
+					equal(t, "task", got[i], made[n].ID)
+				}
+				if c.f.Before = ""; c.f.From != 0 {
+					return // bars tell of the days around it
+				}
+				times := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, c.f, time.UTC))
+				done := 0
+				for _, at := range times.Times {
+					done += at.Done
+				}
+				equal(t, "bars", done, len(c.want))
+				c.f.Limit = 200
+				whole := must[HistoryPage](t)(y.s.HistoryPage(y.ctx(), vera, c.f, time.UTC)) // counts what it has
+				equal(t, "the same bars", fmt.Sprint(whole.Times), fmt.Sprint(times))
+			})
+		}
+	}
+	t.Run("a label that none can be is refused", func(t *testing.T) {
+		_, err := y.s.History(y.ctx(), vera, task.HistoryFilter{Label: "No Label", Limit: 1})
+		refused(t, err, task.CodeInvalidField, "label")
+	})
+	t.Run("all of it comes in pages", func(t *testing.T) {
+		n := 0
+		ok(t, y.s.EachHistory(y.ctx(), vera, task.HistoryFilter{}, func(list []*task.Task) error { n += len(list); return nil }))
+		equal(t, "tasks", n, 3)
+		refused(t, y.s.EachHistory(y.ctx(), task.Actor{}, task.HistoryFilter{}, nil), task.CodeUnauthorized)
+	})
+}

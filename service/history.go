@@ -1,0 +1,220 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+const (
+	maxHistoryTimes  = 92     // bars of a chart
+	countedHistory   = 10_000 // tasks that a chart counts one by one
+	countedMatches   = 1_000  // those that a search matches
+	leastHistoryDays = 14     // below, a chart shows more than was asked for
+	excerptBytes     = 160
+)
+
+// History returns archived tasks, newest first; those that a search matches,
+// last created first. Errors: bad limit, cursor or label.
+func (s *Service) History(ctx context.Context, a task.Actor, f task.HistoryFilter) (p Page, err error) {
+	if err := s.historyAllowed(a, f); err != nil {
+		return p, err
+	}
+	if f.Limit < 1 || f.Limit > 200 {
+		return p, task.FieldErrorf("limit", "must be 1 to 200")
+	}
+	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		p.Tasks, p.Next, err = rx.History(f)
+		return err
+	})
+	return p, err
+}
+
+func (s *Service) historyAllowed(a task.Actor, f task.HistoryFilter) error {
+	if err := s.allowed(a, task.Read); err != nil {
+		return err
+	}
+	if f.Label != "" && !task.ValidLabel(f.Label) {
+		return task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
+	}
+	if f.Status != "" && !f.Status.Archived() {
+		return task.FieldErrorf("status", "must be done or canceled")
+	}
+	return nil
+}
+
+// EachHistory gives all archived tasks of a filter to fn, in the order of
+// History, about 200 at a time; Limit and Before of the filter do not count.
+// It ends with the first error of fn.
+func (s *Service) EachHistory(ctx context.Context, a task.Actor, f task.HistoryFilter, fn func([]*task.Task) error) error {
+	f.Limit, f.Before = 200, ""
+	for {
+		p, err := s.History(ctx, a, f)
+		if err == nil {
+			err = fn(p.Tasks)
+		}
+		if err != nil || p.Next == "" {
+			return err
+		}
+		f.Before = p.Next
+	}
+}
+
+// HistoryPage is a page of the history with all that is shown of it.
+type HistoryPage struct {
+	Page
+	Hits  map[task.ID]task.Hit // where a search matched
+	Times task.HistoryTimes    // see Service.HistoryTimes
+}
+
+// HistoryPage returns archived tasks as History does, tells where a search
+// matched them, and counts them as HistoryTimes does. Errors: those of History.
+func (s *Service) HistoryPage(ctx context.Context, a task.Actor, f task.HistoryFilter, zone *time.Location) (p HistoryPage, err error) {
+	if p.Page, err = s.History(ctx, a, f); err != nil {
+		return p, err
+	}
+	p.Hits, err = read(ctx, s, func(rx *db.Rx) (map[task.ID]task.Hit, error) { return hitsOf(rx, f.Query, p.Tasks) })
+	if err != nil {
+		return p, err
+	}
+	if f.Before == "" && p.Next == "" && f.From == 0 && f.To == 0 && counted(f) {
+		p.Times, err = s.historyTimes(ctx, f, zone, timesOf(p.Tasks)) // they are all there already
+		return p, err
+	}
+	p.Times, err = s.historyTimes(ctx, f, zone, nil)
+	return p, err
+}
+
+func timesOf(tasks []*task.Task) []task.HistoryTime {
+	list := make([]task.HistoryTime, len(tasks))
+	for i, k := range tasks {
+		list[i].Start = k.ArchivedAt
+		if k.Status == task.Done {
+			list[i].Done = 1
+		} else {
+			list[i].Canceled = 1
+		}
+	}
+	return list
+}
+
+// hitsOf finds for each task the text in which most words of a search stand
+// together; at a tie the first of description, summary, comments and runs. A
+// line of a transcript has all words, so it comes before a text that has not.
+func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, error) {
+	if q == "" {
+		return nil, nil
+	}
+	m, hits, most := task.NewMatcher(q), make(map[task.ID]task.Hit, len(tasks)), map[task.ID]int{}
+	show := func(id task.ID, t task.HitText) {
+		if list, n := m.Excerpt(t.Text, excerptBytes); n > most[id] {
+			most[id] = n
+			hits[id] = task.Hit{Title: hits[id].Title, Place: t.Place, By: t.By, Message: t.Message, Run: t.Run, Text: list}
+		}
+	}
+	var rest []task.ID
+	for _, k := range tasks {
+		hits[k.ID] = task.Hit{Title: m.Mark(k.Title)}
+		texts, err := rx.TextsOf(k.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range texts {
+			show(k.ID, t)
+		}
+		if !m.All(most[k.ID]) {
+			rest = append(rest, k.ID)
+		}
+	}
+	lines, err := rx.LinesOf(rest, q)
+	for id, t := range lines {
+		show(id, t)
+	}
+	return hits, err
+}
+
+// HistoryTimes counts the tasks of a filter by days of a zone, or by weeks,
+// months or years where there are too many days. Without from and to it tells
+// of the last 30 days; a short time stands amid the days around it. Tasks that
+// are narrowed by text, creator or label are counted one by one, the newest
+// alone where they are very many.
+func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.HistoryFilter, zone *time.Location) (out task.HistoryTimes, err error) {
+	if err := s.historyAllowed(a, f); err != nil {
+		return out, err
+	}
+	return s.historyTimes(ctx, f, zone, nil)
+}
+
+// historyTimes is HistoryTimes of a list that was counted already, if it is
+// not nil.
+func (s *Service) historyTimes(ctx context.Context, f task.HistoryFilter, zone *time.Location, list []task.HistoryTime) (out task.HistoryTimes, err error) {
+	var starts []task.Time
+	starts, out.Unit = task.Calendar(historySpan(f, s.Now(), zone))
+	for _, at := range starts[:len(starts)-1] {
+		out.Times = append(out.Times, task.HistoryTime{Start: at})
+	}
+	f.From, f.To = starts[0], starts[len(starts)-1]
+	out.End = f.To
+	if list == nil {
+		err = s.db.Read(ctx, func(rx *db.Rx) error {
+			list, err = s.countHistory(rx, f, &out)
+			return err
+		})
+	}
+	for _, t := range list {
+		i := task.Within(starts, t.Start)
+		if i < 0 {
+			continue
+		}
+		at := &out.Times[i]
+		if f.Status != task.Canceled {
+			at.Done += t.Done
+		}
+		if f.Status != task.Done {
+			at.Canceled += t.Canceled
+		}
+		if out.Runs {
+			at.Failed += t.Failed
+		}
+	}
+	return out, err
+}
+
+// counted tells whether the tasks of a filter are counted one by one.
+func counted(f task.HistoryFilter) bool { return f.Query != "" || f.CreatedBy != "" || f.Label != "" }
+
+func (s *Service) countHistory(rx *db.Rx, f task.HistoryFilter, out *task.HistoryTimes) (list []task.HistoryTime, err error) {
+	if f.Query != "" {
+		list, out.Cut, err = rx.HistoryCounts(f, countedMatches)
+		return list, err
+	}
+	if f.CreatedBy != "" || f.Label != "" {
+		list, out.Cut, err = rx.HistoryCounts(f, countedHistory)
+		return list, err
+	}
+	out.Runs = f.Status == ""
+	span := time.Hour
+	if out.Unit != task.UnitDay {
+		span = 24 * time.Hour
+	}
+	return rx.HistoryHours(f.Owner, f.From, f.To, span.Milliseconds())
+}
+
+// historySpan is what a chart of a filter tells of, as Calendar takes it.
+func historySpan(f task.HistoryFilter, now task.Time, zone *time.Location) (from, to task.Time, _ *time.Location, limit int) {
+	const day = 24 * time.Hour
+	tomorrow := task.TimeOf(task.Midnight(now, zone).AddDate(0, 0, 1))
+	from, to = f.From, tomorrow
+	if f.To != 0 {
+		to = min(f.To, tomorrow)
+	}
+	if from == 0 || from >= to || to.Sub(from) < leastHistoryDays*day {
+		if from != 0 || f.To != 0 {
+			to = min(to.Add(7*day), tomorrow)
+		}
+		from = to.Add(-30*day + 12*time.Hour) // clocks change by an hour, not by half a day
+	}
+	return from, to, zone, maxHistoryTimes
+}

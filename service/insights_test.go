@@ -1,0 +1,145 @@
+package service
+
+import (
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func TestHistoryIsCountedByDay(t *testing.T) {
+	y := newYard(t, noApprove)
+	y.forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
+	k := y.create(maya, "coder", noStart)
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+	gone := y.create(maya, "planner", noStart)
+	must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, gone.ID, ""))
+	y.forward(24 * time.Hour)
+	bad := y.create(maya, "coder", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, bad.ID))
+	y.finish(y.start(), failure(task.PhaseError))
+	count := func(f task.HistoryFilter, zone *time.Location) map[string]task.HistoryTime {
+		t.Helper()
+		m := map[string]task.HistoryTime{}
+		out := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, f, zone))
+		for _, at := range out.Times {
+			if at.Done+at.Canceled+at.Failed > 0 {
+				day := at.Start.Std().In(zone).Format("02.01.")
+				at.Start = 0
+				m[day] = at
+			}
+		}
+		return m
+	}
+	t.Run("of the zone of who asks", func(t *testing.T) {
+		got := count(task.HistoryFilter{}, time.UTC)
+		equal(t, "first day", got["02.03."], task.HistoryTime{Done: 1, Canceled: 1})
+		equal(t, "second day", got["03.03."], task.HistoryTime{Failed: 1})
+		east := time.FixedZone("east", 3600)
+		equal(t, "first day there", count(task.HistoryFilter{}, east)["03.03."], task.HistoryTime{Done: 1, Canceled: 1})
+	})
+	t.Run("of an owner, an outcome, a creator", func(t *testing.T) {
+		equal(t, "planner", count(task.HistoryFilter{Owner: "planner"}, time.UTC)["02.03."], task.HistoryTime{Canceled: 1})
+		got := count(task.HistoryFilter{Status: task.Done}, time.UTC)
+		equal(t, "done", got["02.03."], task.HistoryTime{Done: 1})
+		equal(t, "days", len(got), 1)
+		equal(t, "by maya", count(task.HistoryFilter{CreatedBy: "user:maya"}, time.UTC)["02.03."], task.HistoryTime{Done: 1, Canceled: 1})
+	})
+	t.Run("of 30 days, of what is asked for, or of more around a single day", func(t *testing.T) {
+		day := func(n int) task.Time { return task.TimeOf(time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC)) }
+		for want, f := range map[int]task.HistoryFilter{30: {}, 60: {From: day(2)}, 61: {From: day(1), To: day(300)}, 20: {From: day(1), To: day(21)}} {
+			out := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, f, time.UTC))
+			if f.From != 0 && f.To == 0 || f.To == day(300) {
+				want = len(out.Times) // until today
+				equal(t, "end", out.End, task.TimeOf(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)))
+			}
+			equal(t, "days", len(out.Times), want)
+			equal(t, "unit", out.Unit, task.UnitDay)
+		}
+		out := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, task.HistoryFilter{From: day(10), To: day(11)}, time.UTC))
+		equal(t, "days", len(out.Times), 30)
+		equal(t, "end", out.End, day(18))
+	})
+}
+
+func TestInsightsTellWhatHappened(t *testing.T) {
+	y := newYard(t, noApprove)
+	start := y.s.Now()
+	for i := range 20 { // of 10, 20 … 200 seconds
+		k := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		st := y.start()
+		y.forward(time.Duration(i+1) * 10 * time.Second)
+		f := completed("")
+		f.Usage = task.Usage{TokensIn: 100, TokensOut: 10, CostUSD: .5, Estimated: i == 3}
+		y.finish(st, f)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+	}
+	waits := y.create(maya, "planner", noStart)
+	must[task.Message](t)(y.s.Notify(y.ctx(), planner, waits.ID, "?", true))
+	ok(t, y.s.RollUp(y.ctx()))
+	y.forward(3 * time.Hour)
+	y.create(maya, "planner", noStart)
+	get := func(f task.InsightFilter) task.Insights {
+		t.Helper()
+		return must[task.Insights](t)(y.s.Insights(y.ctx(), vera, f))
+	}
+	t.Run("by hours, those without anything too", func(t *testing.T) {
+		in := get(task.InsightFilter{From: start})
+		equal(t, "hours", len(in.Times), 4)
+		equal(t, "created", in.Times[0].Created, 21)
+		equal(t, "done", in.Times[0].Done, 20)
+		equal(t, "runs", in.Total.RunsCompleted, 20)
+		equal(t, "tokens", in.Total.TokensIn, 2000)
+		equal(t, "cost", in.Total.CostUSD, 10.0)
+		equal(t, "estimated", in.Total.Estimated, true)
+		equal(t, "half took at most", in.Total.P50Ms, int64(100_000))
+		equal(t, "nearly all took at most", in.Total.P95Ms, int64(190_000))
+		equal(t, "of the hour", in.Times[0].P95Ms, int64(190_000))
+		equal(t, "of an hour without", in.Times[1].RunSpans, task.RunSpans{})
+	})
+	t.Run("queues as they were measured, and as they are", func(t *testing.T) {
+		in := get(task.InsightFilter{From: start})
+		equal(t, "then", *in.Times[0].Depth, task.Depth{Queued: 1, Waiting: 1})
+		equal(t, "unmeasured", in.Times[1].Depth == nil, true)
+		equal(t, "now", *in.Times[3].Depth, task.Depth{Queued: 2, Waiting: 1})
+		equal(t, "of a day the longest", get(task.InsightFilter{From: start, Daily: true}).Times[0].Depth.Queued, 2)
+	})
+	t.Run("of one agent", func(t *testing.T) {
+		in := get(task.InsightFilter{From: start, Agent: "planner"})
+		equal(t, "created", in.Total.Created, 2)
+		equal(t, "runs", in.Total.Runs(), 0)
+		equal(t, "queue", in.Times[0].Depth.Queued, 1)
+		in = get(task.InsightFilter{From: start, Agent: "coder"})
+		equal(t, "an empty queue was measured too", *in.Times[0].Depth, task.Depth{})
+		equal(t, "now", *in.Times[3].Depth, task.Depth{})
+	})
+	t.Run("by agent and model, the costliest first", func(t *testing.T) {
+		in := get(task.InsightFilter{From: start})
+		equal(t, "agents", len(in.Agents), 2)
+		equal(t, "first", in.Agents[0].Agent, "coder")
+		equal(t, "took", in.Agents[0].P50Ms, int64(100_000))
+		equal(t, "models", len(in.Models), 1)
+		equal(t, "runs", in.Models[0].RunsCompleted, 20)
+	})
+	t.Run("within 400 days, for those who may read", func(t *testing.T) {
+		equal(t, "hours", len(get(task.InsightFilter{From: -1 << 60}).Times), maxStatDays*24+1)
+		equal(t, "from the future", len(get(task.InsightFilter{From: 1 << 60, Daily: true}).Times), 1)
+		_, err := y.s.Insights(y.ctx(), task.Actor{}, task.InsightFilter{})
+		refused(t, err, task.CodeUnauthorized)
+	})
+	t.Run("old depths are dropped", func(t *testing.T) {
+		y.forward((maxStatDays - 1) * 24 * time.Hour)
+		ok(t, y.s.Sweep(y.ctx()))
+		in := get(task.InsightFilter{From: -1 << 60})
+		measured := 0
+		for _, at := range in.Times {
+			if at.Depth != nil {
+				measured++
+			}
+		}
+		equal(t, "kept", measured, 2)
+		y.forward(3 * 24 * time.Hour)
+		ok(t, y.s.Sweep(y.ctx()))
+	})
+}

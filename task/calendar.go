@@ -1,0 +1,66 @@
+package task
+
+import "time"
+
+// Units of a calendar.
+const (
+	UnitHour  = "hour"
+	UnitDay   = "day"
+	UnitWeek  = "week"
+	UnitMonth = "month"
+	UnitYear  = "year"
+)
+
+// Calendar parts the days of a zone from one moment to before another into at
+// most limit days, weeks, months or years, whichever is the first to fit. It
+// returns where each begins, and last where the last one ends; both moments
+// are taken by whole days. It never goes back behind 1970.
+func Calendar(from, to Time, zone *time.Location, limit int) (starts []Time, unit string) {
+	first := Midnight(max(from, 1), zone)
+	for _, u := range []struct {
+		unit                string
+		years, months, days int
+	}{{UnitDay, 0, 0, 1}, {UnitWeek, 0, 0, 7}, {UnitMonth, 0, 1, 0}, {UnitYear, 1, 0, 0}} {
+		at := first
+		if u.days == 0 {
+			at = at.AddDate(0, 0, 1-at.Day())
+		}
+		if u.years > 0 {
+			at = at.AddDate(0, 1-int(at.Month()), 0)
+		}
+		starts = append(starts[:0], TimeOf(at))
+		for TimeOf(at) < to && (len(starts) <= limit || u.years > 0) {
+			at = at.AddDate(u.years, u.months, u.days)
+			starts = append(starts, TimeOf(at))
+		}
+		if unit = u.unit; len(starts) <= limit+1 && TimeOf(at) >= to {
+			break
+		}
+	}
+	return starts, unit
+}
+
+// Midnight is the beginning of the day of a moment, there.
+func Midnight(t Time, zone *time.Location) time.Time {
+	if zone == nil {
+		zone = time.UTC
+	}
+	y, m, d := t.Std().In(zone).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, zone)
+}
+
+// Within returns which part of a calendar a moment is in, or -1.
+func Within(starts []Time, t Time) int {
+	lo, hi := 0, len(starts)-1
+	if hi < 1 || t < starts[0] || t >= starts[hi] {
+		return -1
+	}
+	for lo+1 < hi {
+		if mid := (lo + hi) / 2; starts[mid] <= t {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}

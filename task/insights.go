@@ -1,0 +1,57 @@
+package task
+
+import "time"
+
+// Depth is how long a queue is.
+type Depth struct {
+	Queued  int `json:"queued" doc:"active tasks without a live claim"`
+	Working int `json:"working" doc:"active tasks with a live claim"`
+	Waiting int `json:"waiting" doc:"of both, those that wait for a person"`
+}
+
+// Add adds another queue.
+func (d *Depth) Add(o Depth) {
+	d.Queued, d.Working, d.Waiting = d.Queued+o.Queued, d.Working+o.Working, d.Waiting+o.Waiting
+}
+
+// InsightFilter says what is told of: from one moment until now, by hours or
+// days of a zone (nil: UTC), of one agent or with "" of all.
+type InsightFilter struct {
+	From  Time
+	Daily bool
+	Agent string
+	Zone  *time.Location
+}
+
+// RunSpans are how long the runs took that completed; 0 where none did.
+type RunSpans struct {
+	P50Ms int64 `json:"p50Ms" doc:"half of the completed runs took at most so long"`
+	P95Ms int64 `json:"p95Ms" doc:"of twenty completed runs nineteen took at most so long"`
+}
+
+// InsightTime is what happened within an hour or a day. Depth is the length of
+// the queue at the end of the hour, or the longest of the day; nil where
+// nobody looked.
+type InsightTime struct {
+	StatRow
+	RunSpans
+	Depth *Depth `json:"depth,omitempty" doc:"the queue at the end of the hour, or the longest of the day; absent where it was not measured"`
+}
+
+// InsightGroup is what an agent did, or what was done with a model.
+type InsightGroup struct {
+	StatRow
+	RunSpans
+}
+
+// Insights is what happened, by time, by agent and by model. Hours and days
+// without anything stand there too.
+type Insights struct {
+	From   Time
+	Daily  bool
+	Times  []InsightTime
+	Agents []InsightGroup
+	Models []StatRow // of runs
+	Total  InsightGroup
+	Cut    bool // only the newest runs were asked how long they took
+}

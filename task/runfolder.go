@@ -1,0 +1,39 @@
+package task
+
+import (
+	"fmt"
+	"strings"
+)
+
+// RunFolder is a folder below that of the runs: what a start of a run has of
+// its own, or the worktree of a run and of those that try it again.
+type RunFolder struct {
+	Name string
+	Run  ID   // of a worktree: the first that worked in it
+	Tree bool // a worktree
+}
+
+// StartFolder is the folder of one start of a run.
+func StartFolder(run ID, lease int64) RunFolder {
+	return RunFolder{Name: fmt.Sprintf("run-%d-%d", run, lease), Run: run}
+}
+
+// TreeFolder is the folder of the worktree that a run began.
+func TreeFolder(origin ID) RunFolder {
+	return RunFolder{Name: fmt.Sprintf("tree-%d", origin), Run: origin, Tree: true}
+}
+
+// ParseRunFolder tells what a name stands for; ok is false when it is none
+// that Taskyard gives.
+func ParseRunFolder(name string) (f RunFolder, ok bool) {
+	if digits, tree := strings.CutPrefix(name, "tree-"); tree {
+		id, err := ParseID(digits)
+		f = TreeFolder(id)
+		return f, err == nil && f.Name == name
+	}
+	run, lease, _ := strings.Cut(strings.TrimPrefix(name, "run-"), "-")
+	id, err := ParseID(run)
+	start, err2 := ParseID(lease)
+	f = StartFolder(id, int64(start))
+	return f, err == nil && err2 == nil && f.Name == name
+}

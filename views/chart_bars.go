@@ -1,0 +1,168 @@
+package views
+
+import (
+	"math"
+	"strconv"
+)
+
+// Series is one row of numbers of a chart: its name, and the class of its
+// colour.
+type Series struct{ Name, Class string }
+
+// ChartRow is one moment of a chart: what each series has there. NaN is what
+// nobody measured.
+type ChartRow struct {
+	Name   string // as a sentence begins: "Monday, 2 March"
+	Short  string // below the chart: "2 Mar"
+	Values []float64
+	About  bool     // some of it is estimated
+	Link   string   // of all of it, or ""
+	Links  []string // of each value, where they have links
+	Chosen bool     // it is what the page shows
+}
+
+// Chart is a picture of numbers over time, the oldest first.
+type Chart struct {
+	Title  string
+	Words  string // what it shows, as a sentence
+	Head   string // of the column of moments: "Day"
+	Series []Series
+	Rows   []ChartRow
+	Linked bool // rows may have links
+	Beside bool // bars stand beside each other, not on top
+	Note   string
+	Unit   func(float64) string // writes a number; nil: as it is
+	lines  bool                 // it is drawn as lines: sums mean nothing
+}
+
+// The geometry of a chart: a row is so wide, and all of it so high. Browsers
+// stretch it to the room there is.
+const (
+	chartStep   = 10
+	chartHeight = 100
+)
+
+func (c *Chart) viewBox() string {
+	return "0 0 " + strconv.Itoa(chartStep*max(len(c.Rows), 1)) + " " + strconv.Itoa(chartHeight)
+}
+
+func (c *Chart) write(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case c.Unit != nil:
+		return c.Unit(v)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// cell writes a number in the table.
+func (c *Chart) cell(r *ChartRow, i int) string {
+	if r.About && r.Values[i] != 0 {
+		return "≈ " + c.write(r.Values[i])
+	}
+	return c.write(r.Values[i])
+}
+
+// top is the number at the upper edge of bars or, with lines, of each series.
+func (c *Chart) top(stacked bool) (top float64) {
+	for _, r := range c.Rows {
+		sum := 0.0
+		for _, v := range r.Values {
+			if math.IsNaN(v) {
+				continue
+			}
+			if sum += v; !stacked {
+				top = max(top, v)
+			}
+		}
+		if stacked {
+			top = max(top, sum)
+		}
+	}
+	return top
+}
+
+// total sums one series.
+func (c *Chart) total(i int) (sum float64) {
+	for _, r := range c.Rows {
+		if !math.IsNaN(r.Values[i]) {
+			sum += r.Values[i]
+		}
+	}
+	return sum
+}
+
+// sum writes what one series adds up to, where that means something.
+func (c *Chart) sum(i int) string {
+	if c.lines {
+		return ""
+	}
+	return c.write(c.total(i))
+}
+
+// scale writes the number at the upper edge.
+func (c *Chart) scale() string {
+	if top := c.top(!c.lines && !c.Beside); top > 0 {
+		return c.write(top)
+	}
+	return ""
+}
+
+// grid draws the upper edge, the middle and the ground.
+func (c *Chart) grid() string {
+	end := strconv.Itoa(chartStep * max(len(c.Rows), 1))
+	return "M0 4H" + end + "M0 52H" + end + "M0 99.5H" + end
+}
+
+// bar is one rectangle; Link is "" where there is none.
+type bar struct{ X, Y, W, H, Class, Link, Words string }
+
+// bars are the rectangles of one row; a number above 0 is never invisible.
+func (c *Chart) bars(row int) (list []bar) {
+	r := &c.Rows[row]
+	top := max(c.top(!c.Beside), 1e-9)
+	width, left := 8.0, float64(row*chartStep)+1
+	if len(c.Rows) < 15 { // few bars need not be as wide as boards
+		width, left = 4, float64(row*chartStep)+3
+	}
+	if c.Beside {
+		width /= float64(len(c.Series))
+	}
+	y := float64(chartHeight)
+	for i, v := range r.Values {
+		if v <= 0 || math.IsNaN(v) {
+			continue
+		}
+		h := max(v/top*(chartHeight-4), 1.5)
+		b := bar{W: coord(width), H: coord(h), Class: c.Series[i].Class, Words: r.Name + ": " + c.cell(r, i) + " " + c.Series[i].Name}
+		if c.Beside {
+			b.X, b.Y = coord(left+float64(i)*width), coord(chartHeight-h)
+		} else {
+			y -= h
+			b.X, b.Y = coord(left), coord(max(y, 0))
+		}
+		if r.Links != nil {
+			b.Link = r.Links[i]
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// back is the whole height of a row, to be pointed at.
+func (c *Chart) back(row int) bar {
+	return bar{X: strconv.Itoa(row * chartStep), Y: "0", W: strconv.Itoa(chartStep), H: strconv.Itoa(chartHeight), Link: c.Rows[row].Link, Words: c.Rows[row].Name + ": all"}
+}
+
+// edges are the names below the chart: the first, the middle and the last.
+func (c *Chart) edges() []string {
+	n := len(c.Rows)
+	switch {
+	case n == 0:
+		return nil
+	case n < 3:
+		return []string{c.Rows[0].Short, c.Rows[n-1].Short}
+	}
+	return []string{c.Rows[0].Short, c.Rows[n/2].Short, c.Rows[n-1].Short}
+}

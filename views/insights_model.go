@@ -1,0 +1,192 @@
+package views
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"taskyard/task"
+)
+
+// InsightsModel is what happened over time.
+type InsightsModel struct {
+	task.Insights
+	Query  InsightQuery
+	Zone   *time.Location // in which hours and days are told apart
+	Agents []string       // choices of the filter
+}
+
+// insightRanges are the times that can be chosen.
+var insightRanges = []struct {
+	name, label, words string
+	span               time.Duration
+}{
+	{"24h", "24 h", "the last 24 hours", 24 * time.Hour},
+	{"7d", "7 d", "the last 7 days", 7 * 24 * time.Hour},
+	{"30d", "30 d", "the last 30 days", 30 * 24 * time.Hour},
+	{"90d", "90 d", "the last 90 days", 90 * 24 * time.Hour},
+}
+
+const usualRange = "7d"
+
+// InsightSpan is how long a range is. Error: unknown name.
+func InsightSpan(name string) (time.Duration, error) {
+	for _, r := range insightRanges {
+		if r.name == orElse(name, usualRange) {
+			return r.span, nil
+		}
+	}
+	return 0, task.FieldErrorf("range", "must be 24h, 7d, 30d or 90d")
+}
+
+func (m *InsightsModel) rangeWords() string {
+	for _, r := range insightRanges {
+		if r.name == orElse(m.Query.Range, usualRange) {
+			return r.words
+		}
+	}
+	return ""
+}
+
+// nothing tells whether nothing at all happened.
+func (m *InsightsModel) nothing() bool {
+	t := m.Total.StatRow
+	return t == (task.StatRow{}) && !m.queued()
+}
+
+// queued tells whether a queue was ever seen with a task in it.
+func (m *InsightsModel) queued() bool {
+	for _, t := range m.Times {
+		if t.Depth != nil && t.Depth.Queued+t.Depth.Working > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// numbers takes the values of a moment of a chart.
+type numbers func(t *task.InsightTime) []float64
+
+// chart makes a chart of every moment; words tell what it shows.
+func (m *InsightsModel) chart(title, words string, series []Series, of numbers) Chart {
+	c := Chart{Title: title, Words: words + ", by hour, in " + m.rangeWords(), Head: "Hour", Series: series}
+	if m.Daily {
+		c.Words, c.Head = words+", by day, in "+m.rangeWords(), "Day"
+	}
+	zone := m.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	for i := range m.Times {
+		at := m.Times[i].Hour.Std().In(zone)
+		r := ChartRow{Name: at.Format("Mon 2 Jan, 15:04"), Short: at.Format("15:04"), Values: of(&m.Times[i])}
+		if m.Daily {
+			r.Name, r.Short = at.Format("Mon 2 Jan"), at.Format("2 Jan")
+		}
+		c.Rows = append(c.Rows, r)
+	}
+	return c
+}
+
+func (m *InsightsModel) throughput() Chart {
+	t := &m.Total
+	words := Count(t.Created, "task", "tasks") + " created, " + strconv.Itoa(t.Done) + " done, " + strconv.Itoa(t.Canceled) + " canceled"
+	c := m.chart("Tasks", words, []Series{{"created", "c-a"}, {"done", "c-ok"}, {"canceled", "c-off"}}, func(t *task.InsightTime) []float64 {
+		return []float64{float64(t.Created), float64(t.Done), float64(t.Canceled)}
+	})
+	c.Beside = true
+	return c
+}
+
+func (m *InsightsModel) depth() Chart {
+	none := []float64{math.NaN(), math.NaN(), math.NaN()}
+	c := m.chart("Queue", "Active tasks that are queued, worked on, or wait for a person", []Series{{"queued", "c-a"}, {"working", "c-run"}, {"waiting for a person", "c-warn"}}, func(t *task.InsightTime) []float64 {
+		if t.Depth == nil {
+			return none
+		}
+		return []float64{float64(t.Depth.Queued), float64(t.Depth.Working), float64(t.Depth.Waiting)}
+	})
+	c.Note = "As it was at the end of each hour; gaps were not measured."
+	if m.Daily {
+		c.Note = "The longest queue of each day; gaps were not measured."
+	}
+	return c
+}
+
+func (m *InsightsModel) outcomes() Chart {
+	t := &m.Total
+	words := Count(t.RunsCompleted, "run", "runs") + " completed, " + strconv.Itoa(t.RunsFailed) + " failed, " + strconv.Itoa(t.RunsCanceled) + " canceled"
+	return m.chart("Runs", words, []Series{{"completed", "c-ok"}, {"failed", "c-bad"}, {"canceled", "c-off"}}, func(t *task.InsightTime) []float64 {
+		return []float64{float64(t.RunsCompleted), float64(t.RunsFailed), float64(t.RunsCanceled)}
+	})
+}
+
+func (m *InsightsModel) durations() Chart {
+	words := "Half of the completed runs took at most " + msText(m.Total.P50Ms) + ", 95 of 100 at most " + msText(m.Total.P95Ms)
+	if m.Total.P50Ms == 0 {
+		words = "No run was completed"
+	}
+	c := m.chart("Durations", words, []Series{{"half took at most", "c-a"}, {"95 of 100 took at most", "c-warn"}}, func(t *task.InsightTime) []float64 {
+		if t.RunsCompleted == 0 || t.P95Ms == 0 {
+			return []float64{math.NaN(), math.NaN()}
+		}
+		return []float64{float64(t.P50Ms), float64(t.P95Ms)}
+	})
+	c.Unit = func(v float64) string { return Dur(time.Duration(v) * time.Millisecond) }
+	if m.Cut {
+		c.Note = "There were very many runs: only the newest were measured."
+	}
+	return c
+}
+
+func (m *InsightsModel) tokens() Chart {
+	t := &m.Total
+	c := m.chart("Tokens", m.about(Tokens(t.TokensIn)+" tokens read, "+Tokens(t.TokensOut)+" written"), []Series{{"in", "c-a"}, {"out", "c-run"}}, func(t *task.InsightTime) []float64 {
+		return []float64{float64(t.TokensIn), float64(t.TokensOut)}
+	})
+	c.Unit = func(v float64) string { return Tokens(int(v)) }
+	m.mark(&c)
+	return c
+}
+
+func (m *InsightsModel) cost() Chart {
+	c := m.chart("Cost", m.about(money(m.Total.CostUSD)), []Series{{"US dollars", "c-a"}}, func(t *task.InsightTime) []float64 { return []float64{t.CostUSD} })
+	c.Unit = money
+	m.mark(&c)
+	return c
+}
+
+// mark marks the moments with estimated figures.
+func (m *InsightsModel) mark(c *Chart) {
+	for i := range c.Rows {
+		c.Rows[i].About = m.Times[i].Estimated
+	}
+	if m.Total.Estimated {
+		c.Note = "≈ is estimated, in part: a runner did not tell its use."
+	}
+}
+
+// about says of a figure that it is estimated, where it is.
+func (m *InsightsModel) about(s string) string { return about(m.Total.Estimated, s) }
+
+func about(estimated bool, s string) string {
+	if estimated {
+		return "≈ " + s
+	}
+	return s
+}
+
+func msText(ms int64) string {
+	if ms == 0 {
+		return "–"
+	}
+	return Dur(time.Duration(ms) * time.Millisecond)
+}
+
+// success says how many of the ended runs were completed: "92%".
+func success(r *task.StatRow) string {
+	if r.Runs() == 0 {
+		return "–"
+	}
+	return strconv.Itoa(r.RunsCompleted*100/r.Runs()) + "%"
+}
