@@ -57,6 +57,7 @@ var commands = []Command{
 	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: admins},
 	{Label: "Limits", Icon: "timer", Href: URL.Settings("limits")},
 	{Label: "About this server", Icon: "cpu", Href: URL.Settings("about")},
+	{Label: "Styleguide", Icon: "layout-list", Href: URL.Styleguide(), Needs: admins},
 	{Label: "JSON endpoints", Icon: "terminal", Href: URL.API()},
 }
 
