@@ -8,7 +8,7 @@ import (
 
 func TestTheTourOfTheDemo(t *testing.T) {
 	y := newPageYard(t)
-	b := y.signIn("maya", task.RoleAdmin)
+	b := y.maya()
 	t.Run("no other yard has it", func(t *testing.T) {
 		b.get("/").is(200).hides("Welcome to the demo")
 	})
@@ -17,13 +17,13 @@ func TestTheTourOfTheDemo(t *testing.T) {
 		b.get("/").is(200).shows("Welcome to the demo", "Write the backup guide")
 		b.post("/tour").is(303)
 		b.get("/").is(200).hides("Welcome to the demo")
-		y.signIn("vera", task.RoleViewer).get("/").is(200).shows("Welcome to the demo")
+		y.person("vera", task.RoleViewer).get("/").is(200).shows("Welcome to the demo")
 	})
 }
 
 func TestThePreferencesOfAPerson(t *testing.T) {
 	y := newPageYard(t)
-	b := y.signIn("maya", task.RoleAdmin)
+	b := y.maya()
 	b.post("/settings/keys", "keys", "off").is(303)
 	b.get("/").shows(`data-keys="off"`)
 	b.post("/settings/keys", "keys", "sometimes").is(422)
@@ -34,7 +34,7 @@ func TestThePreferencesOfAPerson(t *testing.T) {
 
 func TestTheSearch(t *testing.T) {
 	y := newPageYard(t)
-	b := y.signIn("maya", task.RoleAdmin)
+	b := y.maya()
 	for path, text := range map[string]string{
 		"/search":                      "Pages",
 		"/search?q=1":                  "Nothing found",
@@ -47,6 +47,6 @@ func TestTheSearch(t *testing.T) {
 		b.get(path).is(200).shows(text)
 	}
 	t.Run("places that one may not see are not offered", func(t *testing.T) {
-		y.signIn("vera", task.RoleViewer).get("/search").is(200).hides("Tokens", "Styleguide")
+		y.person("vera", task.RoleViewer).get("/search").is(200).hides("Tokens", "Styleguide")
 	})
 }
