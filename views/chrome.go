@@ -23,8 +23,8 @@ type Chrome struct {
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
 	Prefs     task.Preferences
-	KeysOff   bool        // this person wants no single-key shortcuts
-	Theme     string      // "light", "dark" or "" for the browser's wish
+	KeysOff   bool   // this person wants no single-key shortcuts
+	Theme     string // "light", "dark" or "" for the browser's wish
 	Look      Appearance
 	Zone      *time.Location // in which times are told; nil means UTC
 	Flash     Flash
