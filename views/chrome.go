@@ -22,8 +22,9 @@ type Chrome struct {
 	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
-	KeysOff   bool        // this person wants no single-key shortcuts
-	Theme     string      // "light", "dark" or "" for the browser's wish
+	Prefs     task.Preferences
+	KeysOff   bool   // this person wants no single-key shortcuts
+	Theme     string // "light", "dark" or "" for the browser's wish
 	Look      Appearance
 	Zone      *time.Location // in which times are told; nil means UTC
 	Flash     Flash
