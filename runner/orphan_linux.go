@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"taskyard/runner/tree"
 	"taskyard/task"
 )
@@ -18,17 +20,20 @@ const killPatience = 20 * time.Second
 // (see SetYard). It returns how many processes it killed. The error says that
 // ctx ended while some were still alive.
 func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err error) {
+	all := func() []tree.Proc { return append(treeOf(p), carriers(runID)...) }
 	// The shim goes last: while it is there all others stay below it.
-	below, err := tree.KillAll(ctx, func() []tree.Proc { return without(p.PID, append(treeOf(p), carriers(runID)...)) })
-	if err != nil {
-		return below, err
+	if root, ok := rootOf(p); ok {
+		root.Signal(unix.SIGSTOP)
+		defer root.Signal(unix.SIGCONT) // should it be left after all
 	}
-	rest, err := tree.KillAll(ctx, func() []tree.Proc { return append(treeOf(p), carriers(runID)...) })
-	return below + rest, err
-}
-
-func without(pid int, list []tree.Proc) []tree.Proc {
-	return slices.DeleteFunc(list, func(p tree.Proc) bool { return p.PID == pid })
+	killed, err = tree.KillAll(ctx, func() []tree.Proc {
+		return slices.DeleteFunc(all(), func(q tree.Proc) bool { return q.PID == p.PID && q.Start == p.Start })
+	})
+	if err != nil {
+		return killed, err
+	}
+	last, err := tree.KillAll(ctx, all)
+	return killed + last, err
 }
 
 // Adopt makes this process the parent of agents' processes whose shim was
@@ -39,11 +44,8 @@ func Adopt() error { return tree.Adopt() }
 
 // treeOf lists p and what is below it, if p is still the process it was.
 func treeOf(p Process) []tree.Proc {
-	if p.PID <= 1 || p.Start == "" || p.BootID == "" || p.BootID != tree.BootID() {
-		return nil
-	}
-	root, ok := tree.Read(p.PID)
-	if !ok || root.Start != p.Start {
+	root, ok := rootOf(p)
+	if !ok {
 		return nil
 	}
 	list := tree.Below(p.PID)
@@ -51,6 +53,15 @@ func treeOf(p Process) []tree.Proc {
 		list = append(list, root)
 	}
 	return list
+}
+
+// rootOf is p, if it is still the process it was.
+func rootOf(p Process) (tree.Proc, bool) {
+	if p.PID <= 1 || p.Start == "" || p.BootID == "" || p.BootID != tree.BootID() {
+		return tree.Proc{}, false
+	}
+	root, ok := tree.Read(p.PID)
+	return root, ok && root.Start == p.Start
 }
 
 // carriers lists the living processes that were started with the marks of the
