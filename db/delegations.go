@@ -89,7 +89,7 @@ func (rx *Rx) TaskUse(taskID task.ID) (task.Usage, error) {
 func (rx *Rx) UseBelow(run task.ID) (task.Usage, error) {
 	return rx.use(`WITH RECURSIVE down (id, usage, n) AS (
  SELECT id, usage, 1 FROM runs WHERE parent_run = ?
- UNION ALL SELECT c.id, c.usage, down.n + 1 FROM down JOIN runs c ON c.parent_run = down.id WHERE down.n < 20)
+ UNION ALL SELECT c.id, c.usage, down.n + 1 FROM down CROSS JOIN runs c ON c.parent_run = down.id WHERE down.n < 20)
  SELECT usage FROM down`, run)
 }
 

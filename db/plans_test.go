@@ -6,14 +6,17 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"taskyard/db"
+	"taskyard/db/dbfill"
 	"taskyard/db/dbtest"
 )
 
@@ -62,15 +65,39 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 	})
 	t.Cleanup(undo) // after the tour's database is closed
 	t.Run("tour", tour)
-	d := dbtest.New(t)
-	used := map[string]bool{}
 	mu.Lock()
 	statements := slices.Clone(seen)
 	mu.Unlock()
+	used := map[string]bool{}
+	t.Run("in a new yard", func(t *testing.T) { checkPlans(t, dbtest.New(t).Path(), statements, used) })
+	t.Run("in a yard of a year, of whose tables there are statistics", func(t *testing.T) { checkPlans(t, oldYard(t), statements, used) })
+	for _, a := range allowedScans {
+		if !used[a.statement] {
+			t.Errorf("the exception %q is not needed", a.statement)
+		}
+	}
+	t.Run("and the tour meets every statement of the package", func(t *testing.T) { complete(t, statements) })
+}
+
+// oldYard is a database as a server that ran for long leaves it: SQLite has
+// looked at the tables and may choose other plans.
+func oldYard(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "yard.db")
+	ok(t, dbtest.Open(t, path).Close())
+	_, err := dbfill.Year(t.Context(), path, dbfill.Size{Open: 1000, Archived: 5000, Approvals: 100, Subtasks: 200, Comments: 100, Lines: 100}, []string{"coder", "other", "third"}, time.Now())
+	ok(t, err)
+	_, err = raw(t, path).ExecContext(t.Context(), "ANALYZE")
+	ok(t, err)
+	return path
+}
+
+func checkPlans(t *testing.T, path string, statements []string, used map[string]bool) {
 	for _, q := range statements {
 		q, _, _ = strings.Cut(q, " RETURNING ") // what is read back is read by a SELECT, too
-		for _, line := range plan(t, d.Path(), q) {
-			if strings.Contains(line, "TEMP B-TREE FOR ORDER") && ordered.MatchString(q) && !few.MatchString(q) {
+		lines := plan(t, path, q)
+		for _, line := range lines {
+			if strings.Contains(line, "TEMP B-TREE FOR ORDER") && !shortList(lines) && ordered.MatchString(q) && !few.MatchString(q) {
 				t.Errorf("%s\n in %s", line, q)
 			}
 			if !strings.HasPrefix(line, "SCAN ") || harmless.MatchString(line) {
@@ -84,12 +111,14 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 			}
 		}
 	}
-	for _, a := range allowedScans {
-		if !used[a.statement] {
-			t.Errorf("the exception %q is not needed", a.statement)
-		}
-	}
-	t.Run("and the tour meets every statement of the package", func(t *testing.T) { complete(t, statements) })
+}
+
+// shortList tells whether a plan sorts what a short index gives: tasks that are
+// worked on, failed or ask.
+func shortList(lines []string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, "SEARCH t USING INDEX tasks_lease ") || strings.HasPrefix(line, "SCAN t USING INDEX tasks_stuck") || strings.HasPrefix(line, "SEARCH t USING INDEX tasks_question ")
+	})
 }
 
 func allowed(q, line string, used map[string]bool) bool {

@@ -50,7 +50,7 @@ func (tx *Tx) DropLines(endedBefore task.Time, limit int) (int64, error) {
 func (rx *Rx) FirstTry(run task.ID) (id task.ID, err error) {
 	err = rx.row(`WITH RECURSIVE up (id, retry_of) AS (
  SELECT id, retry_of FROM runs WHERE id = ?
- UNION ALL SELECT r.id, r.retry_of FROM up JOIN runs r ON r.id = up.retry_of)
+ UNION ALL SELECT r.id, r.retry_of FROM up CROSS JOIN runs r ON r.id = up.retry_of)
  SELECT coalesce(min(id), 0) FROM up`, run).Scan(&id)
 	return id, err
 }

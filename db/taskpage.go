@@ -81,7 +81,7 @@ func (rx *Rx) UsageBelow(id task.ID, limit int) (own, all task.Usage, err error)
 		return own, all, err
 	}
 	const tree = `FROM (WITH RECURSIVE down (id, n) AS (
- SELECT ?1, 0 UNION ALL SELECT c.id, down.n + 1 FROM down JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20 LIMIT ?2)
+ SELECT ?1, 0 UNION ALL SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20 LIMIT ?2)
  SELECT id FROM down) d JOIN runs r ON r.task_id = d.id`
 	return own, all, scan(&all, tree, id, limit)
 }

@@ -170,16 +170,16 @@ func (tx *Tx) SetQuestion(id, message task.ID) error {
 func (rx *Rx) Below(id task.ID) ([]*task.Task, error) {
 	return rx.tasks(`WITH RECURSIVE down (id, n) AS (
  SELECT id, 1 FROM tasks WHERE parent_id = ?
- UNION ALL SELECT c.id, down.n + 1 FROM down JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
- SELECT `+taskBare+` FROM down JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL ORDER BY down.n, t.id`, id)
+ UNION ALL SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
+ SELECT `+taskBare+` FROM down CROSS JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL ORDER BY down.n, t.id`, id)
 }
 
 // Ancestors returns the chain from the task's parent up to the root.
 func (rx *Rx) Ancestors(id task.ID) ([]*task.Task, error) {
 	return rx.tasks(`WITH RECURSIVE up (id, parent_id, n) AS (
  SELECT id, parent_id, 0 FROM tasks WHERE id = ?
- UNION ALL SELECT p.id, p.parent_id, up.n + 1 FROM tasks p JOIN up ON p.id = up.parent_id WHERE up.n < 20)
- SELECT `+taskBare+` FROM up JOIN tasks t ON t.id = up.id WHERE up.n > 0 ORDER BY up.n`, id)
+ UNION ALL SELECT p.id, p.parent_id, up.n + 1 FROM up CROSS JOIN tasks p ON p.id = up.parent_id WHERE up.n < 20)
+ SELECT `+taskBare+` FROM up CROSS JOIN tasks t ON t.id = up.id WHERE up.n > 0 ORDER BY up.n`, id)
 }
 
 // words turns a search into patterns for LIKE, all of which must match.

@@ -270,8 +270,13 @@ END;
 
 -- Full text over the transcripts of ended runs, a line each: docid is the task
 -- times 2^32 plus the message, so that both searches go by the task. It is
--- written in the background, as the other is, which is made anew for it.
-CREATE VIRTUAL TABLE search_lines USING fts4 (content, tokenize=unicode61);
+-- written in the background, as the other is, which is made anew for it. Both
+-- are kept in the order in which they are asked, so that a page of a common
+-- word reads the end of its list alone; the last word of a search may be the
+-- beginning of one, and short beginnings, which many words have, are indexed.
+DROP TABLE search;
+CREATE VIRTUAL TABLE search USING fts4 (title, body, tokenize=unicode61, order=desc, prefix='1,2,3');
+CREATE VIRTUAL TABLE search_lines USING fts4 (content, tokenize=unicode61, order=desc, prefix='1,2,3');
 DELETE FROM settings WHERE key = 'search_event';
 
 -- How many active tasks an agent ('': the yard) had at the end of an hour, as
