@@ -49,7 +49,6 @@ var commands = []Command{
 	{Keys: "g h", Label: "History", Group: "Go to", Icon: "history", Href: URL.History(HistoryQuery{})},
 	{Keys: "g n", Label: "Insights", Group: "Go to", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
 	{Keys: "g s", Label: "Scheduler", Group: "Go to", Icon: "alarm-clock", Href: URL.Scheduler()},
-	{Label: "Insights", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
 	{Label: "Agents", Icon: "bot", Href: URL.Agents()},
 	{Label: "Runs", Icon: "play", Href: "/runs"},
 	{Label: "Saved views", Icon: "eye", Href: URL.Views()},
