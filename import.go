@@ -40,6 +40,11 @@ func (c *importCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if !c.DryRun {
+		if err := c.rehearse(e); err != nil {
+			return err
+		}
+	}
 	if len(plan.Items) > importBeside && !c.DryRun {
 		cfg, _, err := c.load(e, nil)
 		if err != nil {
@@ -59,6 +64,33 @@ func (c *importCmd) Run(e *env) error {
 		return c.withYardToBe(e, into)
 	}
 	return c.withYard(e, into)
+}
+
+// rehearse refuses what cannot be imported into a data folder without a
+// database, before one is made there.
+func (c *importCmd) rehearse(e *env) error {
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dbPath(cfg.Data)); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	plan, err := c.read() // that of the import itself is changed by its preparation
+	if err != nil {
+		return err
+	}
+	return c.withYardToBe(e, func(y *yard) error {
+		_, err := y.svc.PrepareImport(admin, plan, c.options())
+		if err != nil {
+			printReport(e.stdout, plan)
+		}
+		return err
+	})
+}
+
+func (c *importCmd) options() service.ImportOptions {
+	return service.ImportOptions{Owner: c.Owner, Map: c.Map}
 }
 
 // withYardToBe is withYard that leaves a data folder without a database as it
@@ -117,7 +149,7 @@ func splitPath(path string) (fs.FS, string, error) {
 }
 
 func (c *importCmd) into(ctx context.Context, out io.Writer, y *yard, plan *exchange.Plan) error {
-	ready, err := y.svc.PrepareImport(admin, plan, service.ImportOptions{Owner: c.Owner, Map: c.Map})
+	ready, err := y.svc.PrepareImport(admin, plan, c.options())
 	printReport(out, plan)
 	if err != nil {
 		return err

@@ -129,6 +129,9 @@ func TestImportsThatAreRefused(t *testing.T) {
 			if code != tt.code || !strings.Contains(out+errs, tt.want) || strings.Contains(out+errs, "\x1b") {
 				t.Errorf("%d: %s\n%s", code, out, errs)
 			}
+			if _, err := os.Stat(data); !os.IsNotExist(err) {
+				t.Errorf("the data folder is there: %v", err)
+			}
 		})
 	}
 	wants(t, must(t, "", "import", "--data", data, "--owner", "code-focused", owner), "Imported. Tasks: 1")

@@ -31,7 +31,7 @@ type DB struct {
 	now     func() time.Time
 	log     *slog.Logger
 	writer  *writer
-	readers chan *conn
+	readers *pool
 	ident   os.FileInfo
 	gone    atomic.Bool // the file at path is not the open one any more
 	damage  atomic.Pointer[error]
@@ -85,11 +85,7 @@ func (d *DB) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := max(4, 2*runtime.NumCPU())
-	d.readers = make(chan *conn, n)
-	for range n {
-		d.readers <- nil // opened at first use
-	}
+	d.readers = newPool(max(4, 2*runtime.NumCPU()), func() (*conn, error) { return newConn(readerDSN(d.path)) })
 	d.writer = newWriter(d, c)
 	go d.watchFile()
 	return nil
@@ -114,11 +110,7 @@ func (d *DB) Close() error {
 		close(d.stop)
 		<-d.watched
 		d.writer.shut()
-		for range cap(d.readers) {
-			if c := <-d.readers; c != nil {
-				err = errors.Join(err, c.Close())
-			}
-		}
+		err = errors.Join(err, d.readers.shut())
 		if e := d.writer.c.exec("PRAGMA optimize"); e != nil {
 			d.log.Debug("optimize failed", "error", e)
 		}
@@ -138,21 +130,11 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	if d.gone.Load() {
 		return errGone
 	}
-	var c *conn
-	select {
-	case c = <-d.readers:
-	case <-d.stop:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
+	c, err := d.readers.take(ctx, d.stop)
+	if err != nil {
+		return err
 	}
-	defer func() { d.readers <- c }()
-	if c == nil {
-		var err error
-		if c, err = newConn(readerDSN(d.path)); err != nil {
-			return explain(err)
-		}
-	}
+	defer d.readers.give(c)
 	if !tx {
 		return explain(fn(&Rx{c: c, Now: d.stamp()}))
 	}

@@ -12,14 +12,12 @@ type AgentLoad struct {
 	OldestAt task.Time `json:"oldestAt,omitzero"` // creation of the oldest queued task
 }
 
-// Loads returns the load of every owner of open tasks.
+// Loads returns the load of every owner of open tasks. Each count walks an
+// index of its own, so that no row of a long queue is read.
 func (rx *Rx) Loads() (map[string]AgentLoad, error) {
-	rows, err := rx.query(`SELECT owner,
- sum(status = 'active' AND coalesce(claim_expires, 0) <= ?1), sum(status = 'active' AND coalesce(claim_expires, 0) > ?1),
- sum(status = 'active' AND (question_id IS NOT NULL OR blockers_canceled > 0 OR EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.phase IN ('approval', 'permission')))),
- sum(status = 'active' AND failures > 0 AND run_id IS NULL), sum(status = 'draft'),
- coalesce(min(CASE WHEN status = 'active' AND coalesce(claim_expires, 0) <= ?1 THEN created_at END), 0)
- FROM tasks t WHERE archived_at IS NULL GROUP BY owner`, rx.Now)
+	rows, err := rx.query(`SELECT owner, sum(status = 'active'), sum(status = 'draft'),
+ coalesce(min(CASE WHEN status = 'active' AND id NOT IN (SELECT id FROM tasks WHERE claim_expires > ?) THEN created_at END), 0)
+ FROM tasks INDEXED BY tasks_owner WHERE archived_at IS NULL GROUP BY owner`, rx.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +26,51 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 	for rows.Next() {
 		var owner string
 		var l AgentLoad
-		if err := rows.Scan(&owner, &l.Queued, &l.Working, &l.Waiting, &l.Failed, &l.Drafts, &l.OldestAt); err != nil {
+		if err := rows.Scan(&owner, &l.Queued, &l.Drafts, &l.OldestAt); err != nil {
 			return nil, err
 		}
 		loads[owner] = l
 	}
-	return loads, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for _, c := range []struct {
+		q    string
+		args []any
+		add  func(l *AgentLoad, n int)
+	}{
+		{"SELECT owner, count(*) FROM tasks WHERE claim_expires > ? GROUP BY owner", []any{rx.Now}, func(l *AgentLoad, n int) { l.Working, l.Queued = n, l.Queued-n }},
+		{`SELECT owner, count(*) FROM (SELECT owner, id FROM tasks WHERE question_id IS NOT NULL AND status = 'active'
+ UNION SELECT owner, id FROM tasks WHERE blockers_canceled > 0 AND archived_at IS NULL AND status = 'active'
+ UNION SELECT agent, task_id FROM runs INDEXED BY runs_approval WHERE status = 'pending' AND phase = 'approval'
+ UNION SELECT agent, task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission') GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting = n }},
+		{"SELECT owner, count(*) FROM tasks WHERE failures > 0 AND archived_at IS NULL AND status = 'active' AND run_id IS NULL GROUP BY owner", nil, func(l *AgentLoad, n int) { l.Failed = n }},
+	} {
+		if err := rx.addLoads(loads, c.q, c.args, c.add); err != nil {
+			return nil, err
+		}
+	}
+	return loads, nil
+}
+
+// addLoads adds a count by owner to their loads.
+func (rx *Rx) addLoads(loads map[string]AgentLoad, q string, args []any, add func(l *AgentLoad, n int)) error {
+	rows, err := rx.query(q, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var owner string
+		var n int
+		if err := rows.Scan(&owner, &n); err != nil {
+			return err
+		}
+		l := loads[owner]
+		add(&l, n)
+		loads[owner] = l
+	}
+	return rows.Err()
 }
 
 // OpenCount counts open tasks of an owner, or of all with "".

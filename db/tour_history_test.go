@@ -15,8 +15,17 @@ func history(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	ok(t, s.Index(ctx))
 	for _, f := range []task.HistoryFilter{
-		{}, {Owner: "coder"}, {CreatedBy: admin.Name}, {Label: "api"}, {Status: task.Canceled}, {From: 1}, {To: 1 << 50}, {Before: "1.1"}, {Label: "api", Before: "1.1"},
-		{Label: "api", From: 1, To: 1 << 50}, {Owner: "coder", CreatedBy: admin.Name, Label: "api", Status: task.Done, From: 1, To: 2, Before: "1.1"},
+		{},
+		{Owner: "coder"},
+		{CreatedBy: admin.Name},
+		{Label: "api"},
+		{Status: task.Canceled},
+		{From: 1},
+		{To: 1 << 50},
+		{Before: "1.1"},
+		{Label: "api", Before: "1.1"},
+		{Label: "api", From: 1, To: 1 << 50},
+		{Owner: "coder", CreatedBy: admin.Name, Label: "api", Status: task.Done, From: 1, To: 2, Before: "1.1"},
 	} {
 		for _, q := range []string{"", "task", "x"} {
 			f.Query, f.Limit = q, 5

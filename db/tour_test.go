@@ -255,6 +255,9 @@ func lists(t *testing.T, s *service.Service) {
 		f.Limit = 1
 		must[service.Page](t)(s.OpenTasks(ctx, admin, f))
 		must[service.Page](t)(s.Cards(ctx, admin, f))
+		if f.Sort == "" {
+			must[service.Page](t)(s.Outlines(ctx, admin, f))
+		}
 		_, _, err := s.Matching(ctx, admin, f, 1)
 		ok(t, err)
 	}

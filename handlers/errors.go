@@ -114,7 +114,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		return
 	}
 	if p.Status == http.StatusUnauthorized {
-		s.toLogin(c)
+		s.toLogin(c, p)
 		return
 	}
 	s.errorPage(c, p)
@@ -141,24 +141,22 @@ func (s *Server) sendProblem(c echo.Context, p *Problem) {
 	}
 }
 
-// toLogin sends a browser to the sign-in page and back here afterwards.
-func (s *Server) toLogin(c echo.Context) {
+// toLogin sends a browser to the sign-in page and back here afterwards. A
+// script that asks for a part of a page is told so instead: what is typed
+// there must not be lost.
+func (s *Server) toLogin(c echo.Context, p *Problem) {
+	if c.Request().Header.Get("HX-Request") != "" {
+		s.errorPage(c, p)
+		return
+	}
 	next := ""
-	if r := c.Request(); r.Method == http.MethodGet && r.URL.Path != "/" {
+	switch r := c.Request(); {
+	case r.Method != http.MethodGet:
+		next = backOr(c, "/")
+	case r.URL.Path != "/":
 		next = r.URL.RequestURI()
 	}
-	target := views.URL.Login(next)
-	if c.Request().Header.Get("HX-Request") != "" {
-		c.Response().Header().Set("HX-Redirect", views.URL.Login(""))
-		target = ""
-	}
-	var err error
-	if target == "" {
-		err = c.NoContent(http.StatusUnauthorized)
-	} else {
-		err = c.Redirect(http.StatusSeeOther, target)
-	}
-	if err != nil {
+	if err := c.Redirect(http.StatusSeeOther, views.URL.Login(next)); err != nil {
 		s.log.Debug("answer not sent", "error", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 const (
 	heartbeat  = 15 * time.Second
 	coalesce   = 40 * time.Millisecond // changes of one burst travel together
-	maxTopics  = 100
+	maxTopics  = 300 // of all tabs of a browser
 	streamLife = time.Hour // then the browser connects again
 	recheck    = 30 * time.Second
 )
@@ -55,8 +55,9 @@ func (s *Server) live(c echo.Context) error {
 			err = st.send(": beat\n\n")
 		case <-sub.C:
 			time.Sleep(coalesce)
+			gen := s.svc.Hub().Generation() // asked first: what comes in between is told once more
 			b, _ := json.Marshal(sub.Take())
-			err = st.send("data: " + string(b) + "\n\n")
+			err = st.send(fmt.Sprintf("id: %d\ndata: %s\n\n", gen, b))
 		}
 		if err != nil {
 			return nil // the browser is gone

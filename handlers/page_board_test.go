@@ -46,7 +46,7 @@ func TestActsOnTheBoard(t *testing.T) {
 		if now().Owner != "pull" {
 			t.Fatalf("owner is %s", now().Owner)
 		}
-		page.undo(at + "/move").leadsTo(home).shows("#1 is coder’s again").hides("data-undo")
+		page.undo(at + "/move").leadsTo(home).shows("#1 is coder’s again").hides("data-undo>")
 		if now().Owner != "coder" || now().OpenRunID != 0 {
 			t.Errorf("%+v", now())
 		}
@@ -66,7 +66,7 @@ func TestActsOnTheBoard(t *testing.T) {
 		if now().Version != v+1 {
 			t.Errorf("version %d after %d", now().Version, v)
 		}
-		page.undo(at + "/priority").leadsTo(home).shows("8 → 6").hides("data-undo")
+		page.undo(at + "/priority").leadsTo(home).shows("8 → 6").hides("data-undo>")
 		b.post(at+"/priority", "change", "5 4", "back", home).is(409).shows("The priority of task 1 is 6 by now, not 5, by maya", `href="/queues?agent=coder&amp;q=work"`)
 	})
 	t.Run("bad input is refused", func(t *testing.T) {

@@ -38,7 +38,7 @@ func (s *Server) historyQuery(c echo.Context) (q views.HistoryQuery, f task.Hist
 	f = task.HistoryFilter{
 		Owner: q.Agent, CreatedBy: q.CreatedBy, Label: q.Label, Status: task.Status(q.Status), Query: q.Query, Before: q.Before, Limit: historyRows,
 	}
-	f.From, f.To, err = dayBounds(c, q.From, q.To)
+	f.From, f.To, err = dayBounds(s.zoneOf(c), q.From, q.To)
 	return q, f, err
 }
 
@@ -51,11 +51,9 @@ func (s *Server) actorNamed(name string) string {
 	return task.UserActorName(name)
 }
 
-// dayBounds reads the first and the last day of a list, in the zone of the
-// person who asks: from the beginning of the one to the end of the other. ""
+// dayBounds reads the first and the last day of a list, in a zone: from the beginning of the one to the end of the other. ""
 // is no bound.
-func dayBounds(c echo.Context, from, to string) (first, end task.Time, err error) {
-	zone := s.zoneOf(c)
+func dayBounds(zone *time.Location, from, to string) (first, end task.Time, err error) {
 	if first, err = dayBound("from", from, 0, zone); err != nil {
 		return 0, 0, err
 	}

@@ -148,7 +148,7 @@ func (s *Server) column(c echo.Context, b boardOf, a *task.Agent) (views.QueueCo
 	}
 	f := b.f
 	f.Agent, f.Sort, f.After = a.ID, "", ""
-	p, err := s.cards(c, f, want)
+	p, err := s.outlines(c, f, want)
 	if err != nil {
 		return col, err
 	}
@@ -158,6 +158,9 @@ func (s *Server) column(c echo.Context, b boardOf, a *task.Agent) (views.QueueCo
 		}
 	}
 	col.Groups = trimGroups(views.GroupCards(p.Tasks, b.cards, b.doing), b.cards)
+	if err := s.fillCards(c, col.Groups); err != nil {
+		return col, err
+	}
 	for _, g := range col.Groups {
 		for i := range g.Cards {
 			g.Cards[i].Why = whyNot(b.ch, a, g.Cards[i].Task)
@@ -167,6 +170,32 @@ func (s *Server) column(c echo.Context, b boardOf, a *task.Agent) (views.QueueCo
 		addUnread(col.Groups, load.Queued+load.Working+load.Drafts-len(p.Tasks))
 	}
 	return col, nil
+}
+
+// fillCards reads the cards of which the groups have the outlines. One that
+// changed meanwhile stays where it was: the page is told of the change.
+func (s *Server) fillCards(c echo.Context, groups []views.CardGroup) error {
+	var ids []task.ID
+	for _, g := range groups {
+		for i := range g.Cards {
+			ids = append(ids, g.Cards[i].Task.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	cards, err := s.svc.CardsOf(c.Request().Context(), actorOf(c), ids)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		for i := range g.Cards {
+			if t := cards[g.Cards[i].Task.ID]; t != nil {
+				g.Cards[i].Task = t
+			}
+		}
+	}
+	return nil
 }
 
 // whyNot says in a few words why an idle task does not run, where the card

@@ -95,7 +95,7 @@ func (y *pageYard) newAdmin() {
 // BenchmarkYearPages asks for every page of a year of work, each time after a
 // change, without a network.
 func BenchmarkYearPages(b *testing.B) {
-	y, m := yearYard(b, dbfill.Size{Open: 10_000, Archived: 100_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
+	y, m := yearYard(b, dbfill.Size{Open: 10_000, Archived: 5_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
 	y.newAdmin()
 	who := y.signIn("mara")
 	for _, path := range yearPages(m) {

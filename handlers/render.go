@@ -133,11 +133,31 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 
 func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
-	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID}
-	m.Back, _ = c.Get("back").(string)
+	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID, Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p)}
+	if m.Back, _ = c.Get("back").(string); m.Back == "" {
+		m.Back = ch.From
+	}
+	if r := c.Request(); r.Method == http.MethodGet && (p.Status >= 500 || p.Status == http.StatusTooManyRequests) {
+		m.Again = r.URL.RequestURI()
+	}
 	if err := s.render(c, p.Status, views.ErrorPage(ch, m)); err != nil {
 		s.log.Error("error page failed", "error", err)
 	}
+}
+
+// whoMay are the roles of people that may do what this caller may not.
+func (s *Server) whoMay(c echo.Context, p *Problem) []task.Role {
+	need, known := s.perms[c.Request().Method+" "+c.Path()]
+	if p.Status != http.StatusForbidden || !known || actorOf(c).May(need) {
+		return nil
+	}
+	var list []task.Role
+	for _, r := range task.PeopleRoles {
+		if r.May(need) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // idParam reads an id of the path; what is none is a task nobody has.

@@ -110,9 +110,10 @@ func (t *tx) resume(p *task.Pause, reason string) error {
 	return t.event(kind, task.Event{Agent: p.Agent}, c)
 }
 
-// StopEverything pauses the yard and cancels every running run; the processes
-// are gone within seconds. Runs that are queued or wait for approval stay,
-// and start after a Resume at the soonest. A yard that is paused already
+// StopEverything pauses the yard and cancels every running run, with what these
+// have delegated, and names them all; the processes are gone within seconds.
+// Other runs that are queued or wait for approval stay, and start after a
+// Resume at the soonest. A yard that is paused already
 // stays so, as it is. Errors: not a person, blank reason.
 func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason string) (task.Stopped, error) {
 	if err := s.mayPause(a, "", reason); err != nil {
@@ -129,9 +130,10 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 				return out, err
 			}
 		}
-		if out.Runs, err = t.cancelRunning("everything was stopped by " + a.Name + ": " + reason); err != nil {
+		if err := t.cancelRunning("everything was stopped by " + a.Name + ": " + reason); err != nil {
 			return out, err
 		}
+		out.Runs = append([]task.ID{}, t.ended...)
 		if err := t.event(task.EvYardStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {
 			return out, err
 		}
@@ -140,27 +142,25 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 	})
 }
 
-func (t *tx) cancelRunning(reason string) ([]task.ID, error) {
+func (t *tx) cancelRunning(reason string) error {
 	list, err := t.Running()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ids := []task.ID{}
 	for _, r := range list {
 		// The end of one run may have ended another.
 		now, err := t.Run(r.ID)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if now.Status != task.RunRunning {
 			continue
 		}
 		if err := t.endCanceled(now, task.PhaseBy, reason, ErrStopCanceled); err != nil {
-			return nil, err
+			return err
 		}
-		ids = append(ids, r.ID)
 	}
-	return ids, nil
+	return nil
 }
 
 // Pauses returns what is paused, the yard first. Error: may not read.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -279,6 +280,29 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 		equal(t, "by", again.Pauses[0].By, "user:maya")
 		equal(t, "nothing left", len(must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "more")).Runs), 0)
 	})
+}
+
+func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
+	y := delegating(t, func(c *Config) { c.MaxParallel = 3 })
+	_, boss, own := y.inRun("boss")
+	running := y.delegate(own, task.Delegation{AgentType: "lead"})
+	lead := y.start()
+	below := y.delegate(y.actor(lead), task.Delegation{})
+	y.start()
+	queued := y.delegate(own, task.Delegation{})
+	want := []task.ID{boss.Run.ID, running.RunID, below.RunID, queued.RunID}
+	out := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "a leak"))
+	slices.Sort(out.Runs)
+	equal(t, "runs", fmt.Sprint(out.Runs), fmt.Sprint(want))
+	for _, id := range want {
+		if got := y.state(id); !strings.HasPrefix(got, "canceled/") {
+			t.Errorf("run %d is %s", id, got)
+		}
+	}
+	events := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
+	if last := events[len(events)-1]; last.Kind != task.EvYardStopped || strings.Count(string(last.Changes), `"`+below.RunID.String()+`"`) != 1 {
+		t.Errorf("the last event is %s %s", last.Kind, last.Changes)
+	}
 }
 
 func TestEqualFailuresPauseTheAgent(t *testing.T) {

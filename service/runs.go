@@ -386,6 +386,7 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	if !ok {
 		return ended(r)
 	}
+	t.ended = append(t.ended, r.ID)
 	if err := t.DropRunTokens(r.ID); err != nil {
 		return err
 	}

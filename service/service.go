@@ -99,20 +99,22 @@ func (c *Config) defaults() {
 
 // Service is the yard. It is safe for concurrent use.
 type Service struct {
-	db     *db.DB
-	agents *agentfile.Folder
-	cfg    Config
-	log    *slog.Logger
-	hub    *Hub
-	auth   *authState
-	loads  cached[Overview]
-	recent cached[recent]
-	doing  cached[map[task.ID]string]
-	cards  cardCache
-	pauses cached[task.Pauses]
-	flood  floodGate
-	waits  waitRoom
-	crew   crew
+	db       *db.DB
+	agents   *agentfile.Folder
+	cfg      Config
+	log      *slog.Logger
+	hub      *Hub
+	auth     *authState
+	loads    cached[Overview]
+	recent   cached[recent]
+	doing    cached[map[task.ID]string]
+	cards    cardCache
+	outlines cardCache
+	byID     knownCards
+	pauses   cached[task.Pauses]
+	flood    floodGate
+	waits    waitRoom
+	crew     crew
 
 	mu          sync.Mutex
 	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
@@ -146,6 +148,7 @@ type tx struct {
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
+	ended   []task.ID // runs, in order
 
 	takes  func(task.Agent) bool // whose queued runs may start; nil: those of all
 	worker task.Actor            // who starts them, when it is a worker

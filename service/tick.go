@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 

@@ -20,40 +20,15 @@
     document.cookie = `theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax`;
   };
 
-  const toast = (text, bad) => {
-    const box = q("#toasts");
-    if (!box) return;
-    const el = document.createElement("div"), p = document.createElement("p"), x = document.createElement("button");
-    el.className = bad ? "toast bad" : "toast";
-    p.textContent = text;
-    x.className = "btn"; x.type = "button"; x.textContent = "Dismiss"; x.dataset.dismiss = "";
-    el.append(p, x);
-    box.append(el);
-    setTimeout(() => el.remove(), bad ? 12000 : 6000);
-  };
-  window.yard = { toast, switchTheme: () => setTheme(dark() ? "light" : "dark") };
-  setTimeout(() => all(".toast:not(.bad, .stay)").forEach(el => el.remove()), 10000); // what the server said with the page
+  yard.switchTheme = () => setTheme(dark() ? "light" : "dark");
 
-  // A problem answer is JSON or a full page; either way the person reads one sentence and the request id.
-  const problem = xhr => {
-    const id = xhr.getResponseHeader("X-Request-Id");
-    let text = `The server answered ${xhr.status}.`;
-    const type = xhr.getResponseHeader("Content-Type") || "";
-    if (type.includes("json")) {
-      try { const b = JSON.parse(xhr.responseText); text = b.detail || b.message || b.title || text; } catch { /* keep the status */ }
-    } else if (type.includes("html")) {
-      const m = q("[data-problem]", new DOMParser().parseFromString(xhr.responseText, "text/html"));
-      if (m) text = m.textContent.trim();
-    }
-    return id && xhr.status >= 500 ? `${text} Request ${id}` : text;
-  };
   document.addEventListener("htmx:responseError", e => {
-    if (e.detail.xhr.status === 401) location.assign("/login");
-    else toast(problem(e.detail.xhr), true);
+    const { xhr } = e.detail;
+    yard.fault(xhr.status, xhr.getResponseHeader("X-Request-Id"), new DOMParser().parseFromString(xhr.responseText, "text/html"));
     const form = e.target.closest?.("form[data-tick]");
     if (form) form.reset(); // the box shows what the server holds
   });
-  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") toast("The server cannot be reached. Nothing was changed.", true); });
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") yard.toast("The server cannot be reached. Nothing was changed.", true, { remedy: "Try again when it is back." }); });
 
   // Relative times age while the page stands. The offset takes a wrong clock of the browser out.
   const offset = Number(root.dataset.now || Date.now()) - Date.now();
@@ -70,9 +45,8 @@
 
   document.addEventListener("click", e => {
     if (e.target.closest("[data-theme-toggle]")) yard.switchTheme();
-    e.target.closest("[data-dismiss]")?.closest(".toast")?.remove();
     const copy = e.target.closest("[data-copy]");
-    if (copy) navigator.clipboard?.writeText(q(copy.dataset.copy)?.textContent ?? "").then(() => toast("Copied"));
+    if (copy) navigator.clipboard?.writeText(q(copy.dataset.copy)?.textContent ?? "").then(() => yard.toast("Copied"));
     all("details[data-menu][open]").forEach(d => { if (!d.contains(e.target)) d.open = false; });
   });
 
@@ -80,6 +54,7 @@
   document.addEventListener("submit", e => {
     if (e.target.method !== "post" || e.target.hasAttribute("hx-post")) return;
     if (e.target.dataset.sent) e.preventDefault();
+    else if (!navigator.onLine) { e.preventDefault(); yard.toast("You are offline. Nothing was sent, and what you typed is still here.", true); }
     else e.target.dataset.sent = "1";
   });
   addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));

@@ -69,8 +69,7 @@
     htmx.process(area());
     all("#toasts > .toast", doc).forEach(t => {
       all("#toasts > .toast").forEach(old => old.remove());
-      const el = q("#toasts").appendChild(document.importNode(t, true));
-      if (!t.matches(".stay")) setTimeout(() => el.remove(), 10000);
+      q("#toasts").append(document.importNode(t, true));
     });
     restore();
     refocus(m);
@@ -80,10 +79,6 @@
     const res = await fetch(url, body && { method: "POST", body });
     if (new URL(res.url).pathname === "/login") { location.assign(res.url); return null; }
     return { res, doc: new DOMParser().parseFromString(await res.text(), "text/html") };
-  };
-  const problem = a => {
-    const text = q("[data-problem]", a.doc)?.textContent.trim() || `The server answered ${a.res.status}.`;
-    return a.res.status >= 500 ? `${text} Request ${a.res.headers.get("X-Request-Id")}` : text;
   };
   const busy = new Set();
   // post sends an act once, however often it is asked for while it lasts.
@@ -95,7 +90,7 @@
       const a = await ask(action, body);
       if (!a) return;
       if (a.res.ok && a.doc.getElementById(area().id)) { q("dialog[open]")?.close(); take(a.doc, id); return; }
-      if (!refused?.(a)) yard.toast(problem(a), true);
+      if (!refused?.(a)) yard.fault(a.res.status, a.res.headers.get("X-Request-Id"), a.doc);
       renew();
     } catch { yard.toast("The server cannot be reached. Nothing was changed.", true); }
     finally { busy.delete(action); }

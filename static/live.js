@@ -1,8 +1,17 @@
-// Live parts. An element says data-live="topic topic"; when the server names one of its topics, the element
-// refetches itself (its own hx-get, hx-trigger="live"). One EventSource serves the whole page.
+// Live parts. An element says data-live="topic topic"; when the server names one of its topics, the element refetches
+// itself (its own hx-get, hx-trigger="live"). All tabs of a browser share one stream, as browsers open six connections
+// to a server and no more: the tab that holds the lock has the stream and passes on what it hears. Hidden tabs leave,
+// and compare the number of changes when they are back.
 (() => {
   if (!window.EventSource) return;
-  let source, opened = "", dropped = false;
+  const root = document.documentElement, most = 300; // topics of one stream
+  const me = Math.random().toString(36).slice(2);
+  const shared = navigator.locks && window.BroadcastChannel; // not so on plain HTTP but for this machine
+  const bus = shared && new BroadcastChannel("taskyard-live");
+  const store = { get: () => { try { return sessionStorage.getItem("live"); } catch { return null; } }, set: v => { try { sessionStorage.setItem("live", v); } catch { /* private windows */ } } };
+  let stopped = store.get() === "paused", wanted = "", dropped = false, said = "";
+
+  // --- the parts of this page ---
   const due = new Map();
   const parts = () => [...document.querySelectorAll("[data-live]")];
   const topicsOf = el => el.dataset.live.split(/\s+/).filter(Boolean);
@@ -19,45 +28,109 @@
     const own = list.filter(el => !el.hasAttribute("data-live-frame"));
     (own.length ? own : list).forEach(refetch);
   };
-  let said = ["", ""];
-  const pill = (text, kind) => {
-    said = [text, kind];
+  const kinds = { Live: "run", Paused: "", Reconnecting: "warn", Offline: "bad" };
+  const pill = text => {
+    said = text;
     if (text) document.querySelectorAll("[data-live-pill]").forEach(p => {
       p.hidden = false;
-      p.className = "pill hide-s " + kind;
-      p.firstElementChild.className = "dot live " + kind;
+      p.className = `pill hide-s ${kinds[text]}`;
+      p.setAttribute("aria-pressed", String(stopped));
+      p.firstElementChild.className = `dot ${text === "Live" ? "live" : ""} ${kinds[text]}`;
       p.lastElementChild.textContent = text;
     });
   };
-  const close = () => { source?.close(); source = null; opened = ""; };
-  const open = () => {
-    const topics = [...new Set(parts().flatMap(topicsOf))].sort().join(",");
-    if (document.hidden || topics === opened) return;
-    close();
-    if (!topics) return;
-    opened = topics;
-    source = new EventSource("/live?topics=" + encodeURIComponent(topics));
-    source.onopen = () => { pill("Live", "run"); if (dropped) { dropped = false; renew(parts()); } };
-    // What changed between this page and its stream was told to nobody.
-    source.addEventListener("hello", e => {
-      const root = document.documentElement;
-      if (root.dataset.gen !== e.data) { root.dataset.gen = e.data; renew(parts()); }
-    });
-    source.onerror = () => {
-      dropped = true;
-      pill("Reconnecting", "warn");
-      // A refused stream is closed for good by the browser; try again by ourselves.
-      if (source?.readyState === EventSource.CLOSED) { close(); setTimeout(open, 5000); }
-    };
-    source.onmessage = e => {
-      const named = new Set(JSON.parse(e.data));
+
+  // hear takes a word of the stream, from here or from the tab that has it.
+  const hear = m => {
+    if (!wanted) return;
+    if (m.lost) { dropped = true; pill(m.lost); return; }
+    pill("Live");
+    if (m.named) {
+      const named = new Set(m.named);
       renew(parts().filter(el => topicsOf(el).some(t => named.has(t))));
+    } else if (dropped || root.dataset.gen !== m.gen) renew(parts()); // what changed meanwhile was told to nobody
+    if (m.gen) root.dataset.gen = m.gen;
+    dropped = false;
+  };
+
+  // --- the stream, in the tab that leads ---
+  const members = new Map();
+  let leading = false, release = null, source = null, since = 0, timer = 0;
+  const tell = m => { hear(m); bus?.postMessage({ heard: m }); };
+  const close = () => { clearTimeout(timer); timer = 0; source?.close(); source = null; };
+  const lost = () => {
+    since ||= Date.now();
+    tell({ lost: navigator.onLine && Date.now() - since < 15000 ? "Reconnecting" : "Offline" });
+  };
+  const open = () => {
+    timer = 0;
+    source?.close();
+    const topics = [...new Set([...members.values()].flatMap(t => t.split(",")))].filter(Boolean).sort().slice(0, most);
+    source = null;
+    if (!leading || !topics.length) return;
+    const mine = source = new EventSource("/live?topics=" + encodeURIComponent(topics.join(",")));
+    mine.addEventListener("hello", e => { if (mine === source) { since = 0; tell({ gen: e.data }); } });
+    mine.onmessage = e => { if (mine === source) tell({ named: JSON.parse(e.data), gen: e.lastEventId }); };
+    mine.onerror = () => {
+      if (mine !== source) return;
+      lost();
+      // A refused stream is closed for good by the browser. The parts learn why when they ask; we try again.
+      if (mine.readyState === EventSource.CLOSED) { source = null; renew(parts()); timer = setTimeout(open, 5000); }
     };
   };
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) { close(); dropped = true; pill("Paused", ""); } else open();
+  const reopen = () => { clearTimeout(timer); timer = setTimeout(open, 40); };
+  const member = (who, wants) => {
+    if (wants) members.set(who, wants); else members.delete(who);
+    if (wants || !members.size) reopen(); // whoever goes leaves topics behind that harm nobody
+  };
+  const lead = () => { leading = true; members.clear(); member(me, wanted); bus?.postMessage({ ask: true }); };
+  let queue = null;
+  const join = () => {
+    if (!shared) { if (!leading) lead(); else member(me, wanted); return; }
+    bus.postMessage({ who: me, wants: wanted });
+    if (leading) member(me, wanted);
+    if (queue) return;
+    queue = new AbortController();
+    navigator.locks.request("taskyard-live", { signal: queue.signal }, () => new Promise(done => { release = done; lead(); })).catch(() => { /* left before it was our turn */ });
+  };
+  const leave = () => {
+    if (!wanted) return;
+    wanted = "";
+    close();
+    leading = false;
+    bus?.postMessage({ who: me, wants: "" });
+    if (release) release(); else queue?.abort();
+    release = queue = null;
+  };
+  if (bus) bus.onmessage = ({ data: m }) => {
+    if (m.heard) hear(m.heard);
+    else if (m.ask) { if (wanted) bus.postMessage({ who: me, wants: wanted }); }
+    else if (leading) member(m.who, m.wants);
+  };
+
+  // --- when it is wanted ---
+  const turn = () => {
+    const topics = [...new Set(parts().flatMap(topicsOf))].sort().join(",");
+    if (document.hidden || stopped || !topics) {
+      leave();
+      if (topics) { dropped = true; pill("Paused"); }
+    } else if (topics !== wanted) {
+      wanted = topics;
+      join();
+    }
+  };
+  document.addEventListener("click", e => {
+    if (!e.target.closest("[data-live-pill]")) return;
+    stopped = !stopped;
+    store.set(stopped ? "paused" : "");
+    turn();
+    const s = document.querySelector("#said");
+    if (s) s.textContent = stopped ? "Live updates are paused" : "Live updates go on";
   });
-  document.addEventListener("htmx:afterSettle", () => { pill(...said); open(); });
-  addEventListener("pagehide", close);
-  addEventListener("pageshow", open);
+  document.addEventListener("visibilitychange", turn);
+  document.addEventListener("htmx:afterSettle", () => { if (said) pill(said); turn(); });
+  addEventListener("offline", () => { if (leading) lost(); });
+  addEventListener("online", () => { if (leading) reopen(); });
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", turn);
 })();

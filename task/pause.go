@@ -55,5 +55,5 @@ func (ps Pauses) Own(agent string) *Pause {
 // Stopped is what stopping everything did.
 type Stopped struct {
 	Pauses Pauses `json:"pauses" doc:"what is paused by now"`
-	Runs   []ID   `json:"stopped" doc:"the runs that were running and are canceled"`
+	Runs   []ID   `json:"stopped" doc:"the runs that are canceled: those that were running, and what they had delegated"`
 }

@@ -422,7 +422,7 @@ func historyLine(c Chrome, t *task.Task, hit *task.Hit) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Marked(hit.Title).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Spans(hit.Title).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -656,7 +656,7 @@ func historyHit(id task.ID, hit *task.Hit) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Marked(hit.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Spans(hit.Text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

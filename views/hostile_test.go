@@ -131,9 +131,9 @@ func hostilePages() map[string]templ.Component {
 		"tokens":            views.TokensPage(c, poisoned[views.TokensModel]()),
 		"about":             views.AboutPage(c, poisoned[views.AboutModel]()),
 		"line of a run":     views.RunLinePage(c, poisoned[views.RunLineModel]()),
-		"agent conflict":     views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New, m.Conflict.Gone = false, false })),
-		"connect":            views.ConnectPage(c, poisoned[views.ConnectModel]()),
-		"appearance":         views.AppearancePage(c, poisoned[views.AppearanceModel]()),
+		"agent conflict":    views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New, m.Conflict.Gone = false, false })),
+		"connect":           views.ConnectPage(c, poisoned[views.ConnectModel]()),
+		"appearance":        views.AppearancePage(c, poisoned[views.AppearanceModel]()),
 	}
 	for _, s := range task.States {
 		list["run "+s.String()] = views.RunPage(c, poisoned(func(m *views.RunModel) {

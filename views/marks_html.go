@@ -9,9 +9,9 @@ import (
 	"taskyard/task"
 )
 
-// Marked shows an untrusted text with what a search matched marked in it. It
+// Spans shows an untrusted text with what a search matched marked in it. It
 // is written here and not in templ, which may add white space.
-func Marked(list []task.Span) templ.Component {
+func Spans(list []task.Span) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		for _, s := range list {
 			if s.Match {

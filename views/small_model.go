@@ -128,22 +128,6 @@ type SetupModel struct {
 	Errors FieldErrors
 }
 
-// ErrorModel is a page that says what went wrong.
-type ErrorModel struct {
-	Status    int
-	Title     string
-	Message   string
-	RequestID string // "" is not shown
-	Back      string // where to go on; "" means the queues
-}
-
-func (m ErrorModel) back() string {
-	if m.Back == "" {
-		return URL.Queues(QueueFilter{})
-	}
-	return m.Back
-}
-
 // priorityHint explains the number.
 const priorityHint = "Higher comes first. 0 is ordinary."
 

@@ -30,9 +30,9 @@ DROP INDEX tasks_claimable;
 CREATE INDEX tasks_claimable ON tasks (owner, priority DESC, id)
   WHERE status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0;
 -- What waits for a person.
-CREATE INDEX tasks_question ON tasks (question_id) WHERE question_id IS NOT NULL;
-CREATE INDEX tasks_blocker_canceled ON tasks (id) WHERE blockers_canceled > 0 AND archived_at IS NULL;
-CREATE INDEX tasks_stuck ON tasks (id) WHERE failures > 0 AND archived_at IS NULL;
+CREATE INDEX tasks_question ON tasks (question_id, owner, status) WHERE question_id IS NOT NULL;
+CREATE INDEX tasks_blocker_canceled ON tasks (id, owner, status) WHERE blockers_canceled > 0 AND archived_at IS NULL;
+CREATE INDEX tasks_stuck ON tasks (id, owner, status, run_id, failures, claim_holder) WHERE failures > 0 AND archived_at IS NULL;
 
 -- Notices that nobody has acknowledged yet.
 CREATE TABLE notices (
@@ -284,3 +284,14 @@ CREATE TABLE depth_hours (
   waiting INTEGER NOT NULL, -- for a person; counted in queued or working too
   PRIMARY KEY (hour, agent)
 ) STRICT, WITHOUT ROWID;
+
+-- What boards and the navigation count is read from the indexes alone: a row of
+-- each would be a page of each.
+DROP INDEX tasks_owner;
+CREATE INDEX tasks_owner ON tasks (owner, priority DESC, id, status, created_at) WHERE archived_at IS NULL;
+DROP INDEX tasks_lease;
+CREATE INDEX tasks_lease ON tasks (claim_expires, owner) WHERE claim_expires IS NOT NULL;
+DROP INDEX runs_approval;
+CREATE INDEX runs_approval ON runs (approval_expires, id, task_id, agent, held_until) WHERE status = 'pending' AND phase = 'approval';
+DROP INDEX runs_running;
+CREATE INDEX runs_running ON runs (agent, id, task_id, phase) WHERE status = 'running';

@@ -1,0 +1,243 @@
+package browser
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"taskyard/task"
+)
+
+func TestToastsPileUpWaitAndGo(t *testing.T) {
+	y := newYard(t)
+	b := newTab(t, y.url)
+	// Time in which toasts live runs ten times as fast.
+	b.preload(`{ const real = setInterval; window.setInterval = (f, ms, ...rest) => real(f, ms === 250 ? 25 : ms, ...rest); }`)
+	y.signIn(b)
+	b.open("/queues")
+	shown := `document.querySelectorAll("#toasts .toast").length`
+	eval[chromedp.Void](b, `void (yard.toast("One"), yard.toast("Two"), yard.toast("Two"), yard.toast("Bad", true, {remedy: "Do that.", id: "R1"}))`)
+	equal(t, "toasts", eval[int](b, shown), 3)
+	b.see("Do that.")
+	b.see("Request R1")
+	t.Run("they stay while the focus or the mouse is there", func(t *testing.T) {
+		eval[chromedp.Void](b, `document.querySelector("#toasts button").focus()`)
+		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 1600))`)
+		equal(t, "toasts", eval[int](b, shown), 3)
+		eval[chromedp.Void](b, `document.activeElement.blur()`)
+		p := b.spot("#toasts p|Two")
+		b.do(chromedp.MouseEvent("mouseMoved", p.X, p.Y))
+		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 1600))`)
+		equal(t, "toasts", eval[int](b, shown), 3)
+		b.do(chromedp.MouseEvent("mouseMoved", 5, 5))
+	})
+	t.Run("then they go, but for what is wrong", func(t *testing.T) {
+		b.gone("Two")
+		b.see("Bad")
+		b.click("#toasts button|Dismiss")
+		b.gone("Bad")
+	})
+	t.Run("never more than four", func(t *testing.T) {
+		eval[chromedp.Void](b, `void [1, 2, 3, 4, 5, 6].forEach(n => yard.toast("Number " + n))`)
+		b.wait(shown + ` === 4`)
+		b.see("Number 6")
+	})
+}
+
+func TestAToastSurvivesThePageWithoutScripts(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
+	b := y.tab().withoutScripts()
+	b.open(path(k.ID, "/move"))
+	b.choose("#to", "coder")
+	b.fill("#comment", "Yours.")
+	b.press("main button|Move")
+	b.see("Undo")
+	b.press("#toasts a")
+	b.seeNot("Undo")
+}
+
+// proxied is a server before the yard that can hold back, end and break.
+type proxied struct {
+	*httptest.Server
+	broken atomic.Bool // every POST is answered 500
+	down   atomic.Bool // nothing is answered
+	lives  atomic.Int64
+}
+
+func newProxied(t testing.TB, y *yard) *proxied {
+	t.Helper()
+	target := some[*url.URL](t)(url.Parse(y.url))
+	p := &proxied{}
+	rp := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = target.Host }}
+	rp.ErrorHandler = func(http.ResponseWriter, *http.Request, error) {}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case p.down.Load():
+			panic(http.ErrAbortHandler)
+		case p.broken.Load() && r.Method == http.MethodPost:
+			w.Header().Set("X-Request-Id", "REQ0815")
+			http.Error(w, "broken", http.StatusInternalServerError)
+			return
+		}
+		if r.URL.Path == "/live" {
+			p.lives.Add(1)
+			defer p.lives.Add(-1)
+		}
+		rp.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { p.CloseClientConnections(); p.Close() })
+	return p
+}
+
+func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
+	y := newYard(t)
+	y.create(task.New{Title: "Raise me", Owner: "scout"})
+	p := newProxied(t, y)
+	b := newTab(t, p.URL)
+	b.expect("500")
+	y.signIn(b)
+	b.open("/queues")
+	p.broken.Store(true)
+	b.keys("j+")
+	b.see("Request REQ0815")
+	b.see("Try again")
+}
+
+func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Tick me", Owner: "scout", Steps: []task.Step{{Title: "First"}}})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.expect("401")
+	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	b.fill("#comment", "Half a thought")
+	b.click("#plan .tick")
+	b.see("Your session has ended")
+	equal(t, "typed", b.value("#comment"), "Half a thought")
+	b.press("#toasts a|Sign in")
+	b.fill("#name", "maya")
+	b.fill("#password", password)
+	b.loads(typed(kb.Enter))
+	b.at(path(k.ID, ""))
+}
+
+func TestThePillSaysWhatHolds(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Watched", Owner: "scout"})
+	p := newProxied(t, y)
+	b := newTab(t, p.URL)
+	b.expect("request failed", "ERR_", "Failed to load")
+	y.signIn(b)
+	b.open(path(k.ID, ""))
+	pill := func(s string) { b.wait(`document.querySelector("[data-live-pill]")?.textContent === ` + quote(s)) }
+	pill("Live")
+	t.Run("paused by hand, it shows nothing new until it goes on", func(t *testing.T) {
+		b.click("[data-live-pill]")
+		pill("Paused")
+		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Said meanwhile."))
+		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 500))`)
+		b.seeNot("Said meanwhile.")
+		b.click("[data-live-pill]")
+		pill("Live")
+		b.see("Said meanwhile.")
+	})
+	t.Run("a stream that drops comes back with what was missed", func(t *testing.T) {
+		p.down.Store(true)
+		p.CloseClientConnections()
+		pill("Reconnecting")
+		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Said into the dark."))
+		p.down.Store(false)
+		pill("Live")
+		b.see("Said into the dark.")
+	})
+	t.Run("a browser without a network says so", func(t *testing.T) {
+		offline := func(on bool) {
+			if _, err := chromedp.Call(b.ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		offline(true)
+		b.see("You are offline")
+		pill("Offline")
+		b.fill("#comment", "Not lost")
+		b.click("#comment-form button")
+		b.see("Nothing was sent")
+		equal(t, "typed", b.value("#comment"), "Not lost")
+		offline(false)
+		pill("Live")
+		b.gone("You are offline. What you see")
+	})
+}
+
+// beside opens another tab of the same browser, its cookies and locks.
+func (b *tab) beside() *tab {
+	b.t.Helper()
+	c, stop := chromedp.NewContext(b.ctx, chromedp.WithExistingBrowserContext(chromedp.FromContext(b.ctx).BrowserContextID))
+	b.t.Cleanup(stop)
+	if err := chromedp.Do(c); err != nil {
+		b.t.Fatal(err)
+	}
+	n := &tab{t: b.t, ctx: c, base: b.base, faults: &faults{urls: map[network.RequestID]string{}}, scripted: true}
+	if err := chromedp.Listen(c, n.faults.hear); err != nil {
+		b.t.Fatal(err)
+	}
+	return n
+}
+
+func TestEightTabsShareOneStream(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Watched by many", Owner: "scout"})
+	other := y.create(task.New{Title: "Watched by one", Owner: "scout"})
+	p := newProxied(t, y)
+	b := newTab(t, p.URL)
+	y.signIn(b)
+	tabs := []*tab{b}
+	b.open(path(k.ID, ""))
+	for range 7 {
+		n := b.beside()
+		n.open(path(k.ID, ""))
+		tabs = append(tabs, n)
+	}
+	tabs[7].open(path(other.ID, ""))
+	visible := 0
+	for _, n := range tabs {
+		if eval[bool](n, `!document.hidden`) {
+			visible++
+			n.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+		}
+	}
+	t.Logf("%d of %d tabs are visible, %d streams are open", visible, len(tabs), p.lives.Load())
+	if n := p.lives.Load(); n > 2 { // one ends while the next begins
+		t.Errorf("%d streams are open", n)
+	}
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Heard by all."))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, other.ID, "Heard by one."))
+	for i, n := range tabs {
+		if eval[bool](n, `!document.hidden`) {
+			n.see([]string{"Heard by all.", "Heard by one."}[i/7])
+		}
+	}
+	t.Run("when the tab that has the stream goes, another takes it over", func(t *testing.T) {
+		if err := chromedp.Cancel(tabs[1].ctx); err != nil {
+			t.Fatal(err)
+		}
+		b.open("/settings") // has live parts too, or none: it led
+		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Heard by the rest."))
+		for _, n := range tabs[2:7] {
+			if eval[bool](n, `!document.hidden`) {
+				n.see("Heard by the rest.")
+			}
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package db_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"taskyard/db"
+	"taskyard/db/dbfill"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+// TestShortWaysAgreeWithTheLongOnes compares, in a yard of a year, what is
+// counted in indexes and read in outlines with what the whole rows say.
+func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "yard.db")
+	ok(t, dbtest.Open(t, path).Close())
+	_, err := dbfill.Year(t.Context(), path, dbfill.Size{Open: 1500, Archived: 1000, Approvals: 150, Subtasks: 200, Comments: 10, Lines: 10}, []string{"coder", "planner", "tester"}, time.Now())
+	ok(t, err)
+	d := dbtest.Open(t, path)
+	ok(t, d.Read(context.Background(), func(rx *db.Rx) error {
+		loads, err := rx.Loads()
+		ok(t, err)
+		want := map[string]db.AgentLoad{}
+		for after := ""; ; {
+			list, next, err := rx.OpenTasks(task.TaskFilter{Limit: 500, After: after}, false)
+			ok(t, err)
+			outlines, _, err := rx.Outlines(task.TaskFilter{Limit: 500, After: after})
+			ok(t, err)
+			for i, k := range list {
+				want[k.Owner] = with(want[k.Owner], k)
+				o := outlines[i]
+				if o.ID != k.ID || o.Status != k.Status || o.WorkStatus != k.WorkStatus || o.WaitingFor != k.WaitingFor || o.Failures != k.Failures || o.OpenRunID != k.OpenRunID || o.OpenRunPhase != k.OpenRunPhase || o.BlockersCanceled != k.BlockersCanceled {
+					t.Fatalf("outline %+v of %+v", o, k)
+				}
+			}
+			if after = next; after == "" {
+				break
+			}
+		}
+		equal(t, "owners", len(loads), len(want))
+		for owner, l := range want {
+			equal(t, "load of "+owner, loads[owner], l)
+			if l.Waiting == 0 || l.Working == 0 || l.Failed == 0 || l.Drafts == 0 {
+				t.Errorf("%s has too little to compare: %+v", owner, l)
+			}
+		}
+		return nil
+	}))
+}
+
+// with is a load with one more task.
+func with(l db.AgentLoad, k *task.Task) db.AgentLoad {
+	switch {
+	case k.Status == task.Draft:
+		l.Drafts++
+		return l
+	case k.WorkStatus == task.Working:
+		l.Working++
+	default:
+		l.Queued++
+		if l.OldestAt == 0 || k.CreatedAt < l.OldestAt {
+			l.OldestAt = k.CreatedAt
+		}
+	}
+	if k.WaitingFor == task.WaitsUser || k.WaitingFor == task.WaitsApproval || k.BlockersCanceled > 0 {
+		l.Waiting++
+	}
+	if k.Failures > 0 && k.OpenRunID == 0 {
+		l.Failed++
+	}
+	return l
+}

@@ -1,0 +1,69 @@
+// Toasts: they pile up, go by themselves unless somebody points at them or has the focus there, and say what went
+// wrong with the request's id and what to do. What is wrong stays until it is put away.
+(() => {
+  const box = document.querySelector("#toasts"), said = document.querySelector("#said");
+  const life = 10000, most = 4, step = 250;
+  const el = (name, text, cls) => { const e = document.createElement(name); e.textContent = text ?? ""; if (cls) e.className = cls; return e; };
+  const left = new WeakMap();
+  const stays = t => t.matches(".bad, .stay, [data-until]");
+  const all = () => [...box?.querySelectorAll(".toast") ?? []];
+
+  const close = t => {
+    const had = t.contains(document.activeElement);
+    t.remove();
+    if (had) (box.querySelector("[data-dismiss]") ?? document.querySelector("main"))?.focus({ preventScroll: true });
+  };
+  const toast = (text, bad, more) => {
+    if (!box) return;
+    all().filter(t => t.dataset.text === text).forEach(t => t.remove()); // once is enough
+    const t = el("div", "", bad ? "toast bad" : "toast"), msg = el("div", "", "msg"), x = el("button", "Dismiss", "btn");
+    t.dataset.text = text;
+    msg.append(el("p", text));
+    if (more?.remedy) msg.append(el("p", more.remedy, "sm"));
+    if (more?.id) { const p = el("p", "Request ", "sm"); p.append(el("code", more.id)); msg.append(p); }
+    x.type = "button";
+    x.dataset.dismiss = "";
+    t.append(msg);
+    if (more?.href) { const a = el("a", more.label, "btn"); a.href = more.href; t.append(a); }
+    t.append(x);
+    box.append(t);
+  };
+  // fault says what a refused request was answered: the page of a problem names it, and what to do.
+  const fault = (status, id, doc) => {
+    const text = name => doc?.querySelector(`[data-${name}]`)?.textContent.trim();
+    if (status === 401) {
+      const next = location.pathname + location.search;
+      toast("Your session has ended. What you typed is still here.", true, { href: `/login?next=${encodeURIComponent(next)}`, label: "Sign in" });
+      return;
+    }
+    toast(text("problem") ?? `The server answered ${status}.`, true, { remedy: text("remedy") ?? (status >= 500 ? "Try again in a moment." : ""), id: status >= 500 ? id : "" });
+  };
+  Object.assign(window.yard ??= {}, { toast, fault });
+  if (!box) return;
+
+  const paused = () => document.hidden || box.matches(":hover") || box.contains(document.activeElement);
+  setInterval(() => {
+    if (paused()) return;
+    for (const t of all()) {
+      if (stays(t)) continue;
+      left.set(t, (left.get(t) ?? life) - step);
+      if (left.get(t) <= 0) t.remove();
+    }
+  }, step);
+  new MutationObserver(() => {
+    const list = all();
+    list.slice(0, Math.max(0, list.length - most)).forEach(t => t.remove());
+  }).observe(box, { childList: true });
+  document.addEventListener("click", e => {
+    const x = e.target.closest("[data-dismiss]"), t = x?.closest(".toast");
+    if (t) { e.preventDefault(); close(t); }
+  });
+  // What came with the page stood in the live region before anybody listened to it.
+  const first = all().map(t => t.querySelector("p")?.textContent).filter(Boolean).join(". ");
+  if (first && said) {
+    setTimeout(() => { said.textContent = first; }, 400);
+    setTimeout(() => { if (said.textContent === first) said.textContent = ""; }, 2000);
+  }
+  addEventListener("offline", () => toast("You are offline. What you see may be old.", true));
+  addEventListener("online", () => all().filter(t => t.dataset.text?.startsWith("You are offline")).forEach(t => t.remove()));
+})();
