@@ -37,7 +37,7 @@ func TestSnoozeOnPages(t *testing.T) {
 
 	t.Run("hides it from the person, who is told until when and may undo it", func(t *testing.T) {
 		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+k.ID.String()+" until", "Snoozed (1)", "Choose a colour", "data-undo", "comes back by itself")
-		b.get("/queues").shows("<title>Queues ·").hides("data-undo")
+		b.get("/queues").shows("<title>Queues ·").hides("data-undo>")
 		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
 		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key", p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "waits for you again").hides("Snoozed (")
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,32 +61,17 @@ func pids() []int {
 	return list
 }
 
-// Below lists the living processes below root, without root.
-func Below(root int) []Proc {
-	children := map[int][]Proc{}
-	for _, pid := range pids() {
-		if p, ok := Read(pid); ok {
-			children[p.Parent] = append(children[p.Parent], p)
-		}
-	}
-	var found []Proc
-	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
-		for _, p := range children[queue[0]] {
-			queue = append(queue, p.PID)
-			if !p.Dead {
-				found = append(found, p)
-			}
-		}
-	}
-	return found
-}
+// beginning bounds how long Carriers waits for processes that have no
+// environment yet.
+const beginning = time.Second
 
 // Carriers lists the living processes, without this one, that were started
 // with all of the marks, each NAME=value, in their environment.
 func Carriers(marks ...string) []Proc {
+	until := time.Now().Add(beginning)
 	var found []Proc
 	for _, pid := range pids() {
-		if pid == os.Getpid() || !carries(pid, marks) {
+		if pid == os.Getpid() || !carries(pid, marks, until) {
 			continue
 		}
 		if p, ok := Read(pid); ok && !p.Dead {
@@ -95,8 +81,8 @@ func Carriers(marks ...string) []Proc {
 	return found
 }
 
-func carries(pid int, marks []string) bool {
-	env := environ("/proc/" + strconv.Itoa(pid))
+func carries(pid int, marks []string, until time.Time) bool {
+	env := environ("/proc/"+strconv.Itoa(pid), until)
 	if len(env) == 0 {
 		return false
 	}
@@ -110,19 +96,41 @@ func carries(pid int, marks []string) bool {
 }
 
 // environ is what a process was started with. One whose first thread has ended
-// tells it by another.
-func environ(proc string) []byte {
-	env, err := os.ReadFile(proc + "/environ")
-	if err != nil || len(env) > 0 {
-		return env
-	}
-	tasks, _ := os.ReadDir(proc + "/task")
-	for _, t := range tasks[min(1, len(tasks)):] {
-		if env, _ = os.ReadFile(proc + "/task/" + t.Name() + "/environ"); len(env) > 0 {
-			break
+// tells it by another. One that is becoming another program has none for a
+// moment, and is looked at again until then.
+func environ(proc string, until time.Time) []byte {
+	for {
+		env, err := os.ReadFile(proc + "/environ")
+		if err != nil || len(env) > 0 {
+			return env
 		}
+		tasks, _ := os.ReadDir(proc + "/task")
+		for _, t := range tasks[min(1, len(tasks)):] {
+			if env, _ = os.ReadFile(proc + "/task/" + t.Name() + "/environ"); len(env) > 0 {
+				return env
+			}
+		}
+		if !becoming(proc) || time.Now().After(until) {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
 	}
-	return env
+}
+
+// becoming tells whether a process has memory, and no environment in it yet,
+// or one by now. The kernel's own have no memory, nor have the dead; and who
+// was started without environment has an empty one at some place.
+func becoming(proc string) bool {
+	b, err := os.ReadFile(proc + "/stat")
+	if err != nil {
+		return false
+	}
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	const size, envStart, envEnd = 20, 47, 48
+	if len(f) <= envEnd || f[size] == "0" {
+		return false
+	}
+	return f[envEnd] == "0" || f[envStart] != f[envEnd]
 }
 
 // Signal sends a signal to exactly this process, never to one that got its
