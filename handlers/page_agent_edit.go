@@ -58,10 +58,12 @@ func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel)
 		id = unnamed
 	case m.New && m.IDProblem == "" && !task.ValidAgentID(id):
 		m.IDProblem = "must be 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit"
+	case m.New && m.IDProblem == "" && task.ReservedAgentID(id):
+		m.IDProblem = "is taken by a page: choose another name"
 	case m.New && m.IDProblem == "" && s.svc.KnowsAgent(id):
 		m.IDProblem = "There is an agent " + id + " already"
 	}
-	if !task.ValidAgentID(id) {
+	if !task.ValidAgentID(id) || task.ReservedAgentID(id) {
 		id = unnamed // told beside its field
 	}
 	def, err := s.svc.CheckAgent(a, id, m.Text)
@@ -166,9 +168,10 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 		if err := s.conflict(c, &m); err != nil {
 			return err
 		}
-	case e.Kind == task.Invalid && task.ValidAgentID(m.ID):
+	case e.Field == "id": // told beside its field
+	case e.Kind == task.Invalid:
 		m.Invalid = true
-	case m.IDProblem == "" && task.ValidAgentID(m.ID):
+	case m.IDProblem == "":
 		m.Error = e.Message
 	}
 	return s.again(c, e, editorPath(&m), func(ch views.Chrome) (templ.Component, error) { return s.editor(c, ch, m) })

@@ -34,19 +34,19 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 		b.get("/agents/coder/edit").is(200).shows("Valid", "writes code", "Of read, edit it is told, and not held to them.", `id="L4"`, `class="w"`)
 	})
 	t.Run("each finding has its line, and the typed text stays", func(t *testing.T) {
-		p := b.post("/agents/check", "id", "coder", "hash", "h", "base", before, "text", "---\ndescription: x\ntools: read, telepathy\nrunner: nowhere\n---\nGo.\n")
+		p := b.post("/agents/new/check", "id", "coder", "hash", "h", "base", before, "text", "---\ndescription: x\ntools: read, telepathy\nrunner: nowhere\n---\nGo.\n")
 		p.is(200).shows("1 error and 1 warning", `data-line="3"`, `data-line="4"`, `<li id="L4" class="bad">`, "runner: nowhere", `name="hash" value="h"`)
 	})
 	t.Run("a new one is checked before it has a name", func(t *testing.T) {
-		b.post("/agents/check", "new", "1", "id", "", "text", goodAgent).is(200).shows("Valid", "writes prose").hides("new-agent")
-		b.post("/agents/check", "new", "1", "id", "Über", "text", goodAgent).is(200).shows("must be 1 to 63 of a-z", `value="Über"`)
-		b.post("/agents/check", "new", "1", "id", "coder", "text", goodAgent).is(200).shows("There is an agent coder already")
+		b.post("/agents/new/check", "new", "1", "id", "", "text", goodAgent).is(200).shows("Valid", "writes prose").hides("new-agent")
+		b.post("/agents/new/check", "new", "1", "id", "Über", "text", goodAgent).is(200).shows("must be 1 to 63 of a-z", `value="Über"`)
+		b.post("/agents/new/check", "new", "1", "id", "coder", "text", goodAgent).is(200).shows("There is an agent coder already")
 	})
 	t.Run("anything is answered", func(t *testing.T) {
 		for _, s := range []string{"", "---\n", "\x00", "\xff\xfe", "---\n: [\n---\n", strings.Repeat("x", 300<<10), "</textarea><script>alert(1)</script>\u202e"} {
-			b.post("/agents/check", "id", "coder", "text", s).is(200).hides("<script>alert")
+			b.post("/agents/new/check", "id", "coder", "text", s).is(200).hides("<script>alert")
 		}
-		b.post("/agents/check").is(200)
+		b.post("/agents/new/check").is(200)
 	})
 	t.Run("nothing was written", func(t *testing.T) {
 		if got := y.onFile("coder"); got != before {
@@ -54,7 +54,7 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 		}
 	})
 	t.Run("others may not", func(t *testing.T) {
-		y.person("oleg", task.RoleOperator).post("/agents/check", "text", goodAgent).is(403)
+		y.person("oleg", task.RoleOperator).post("/agents/new/check", "text", goodAgent).is(403)
 	})
 }
 
@@ -69,6 +69,8 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 	})
 	t.Run("a name that is taken or none keeps the text", func(t *testing.T) {
 		b.post("/agents", "id", "coder", "text", goodAgent).is(409).shows("There is an agent coder already", "writes prose")
+		b.post("/agents", "id", "new", "text", goodAgent).is(422).shows("is taken by a page", "writes prose").hides("was not saved.")
+		b.post("/agents/new/check", "new", "1", "id", "new", "text", goodAgent).is(200).shows("is taken by a page")
 		b.post("/agents", "id", "../x", "text", goodAgent).is(422).shows("must be 1 to 63 of a-z", "writes prose")
 	})
 	t.Run("what is invalid is saved only when that is meant", func(t *testing.T) {

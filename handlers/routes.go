@@ -121,7 +121,7 @@ func (s *Server) routes() {
 		{"GET", "/agents", task.Read, page(s.agentsPage)},
 		{"POST", "/agents", task.Admin, s.createAgent},
 		{"GET", "/agents/new", task.Admin, page(s.newAgentPage)},
-		{"POST", "/agents/check", task.Admin, s.checkAgent},
+		{"POST", "/agents/new/check", task.Admin, s.checkAgent},
 		{"POST", "/agents/reload", task.Admin, s.reloadAgents},
 		{"GET", "/agents/:id", task.Read, page(s.agentPage)},
 		{"POST", "/agents/:id", task.Admin, s.updateAgent},

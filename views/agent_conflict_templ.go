@@ -100,7 +100,7 @@ func agentConflict(c Chrome, m *AgentEditModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !k.Gone {
-				templ_7745c5c3_Err = conflictDiff("What changed in the file meanwhile", "the file", compareLines(m.Base, k.Now), m.Base != "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = conflictDiff("What changed in the file meanwhile", "the file", fileDiff(m.Base, k.Now), m.Base != "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -108,7 +108,7 @@ func agentConflict(c Chrome, m *AgentEditModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = conflictDiff("What “Use mine” would change", "your text", compareLines(k.Now, m.Text), true).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = conflictDiff("What “Use mine” would change", "your text", fileDiff(k.Now, m.Text), true).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

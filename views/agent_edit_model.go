@@ -132,6 +132,16 @@ func (k *AgentCheck) checkWords() string {
 	return "Valid"
 }
 
+// fileDiff compares two files; the newline that ends both is no line.
+func fileDiff(before, after string) []diffLine {
+	a, ended := strings.CutSuffix(before, "\n")
+	b, too := strings.CutSuffix(after, "\n")
+	if ended && too {
+		return compareLines(a, b)
+	}
+	return compareLines(before, after)
+}
+
 // diffCounts tells how many lines a comparison adds and removes.
 func diffCounts(list []diffLine) (added, removed int) {
 	for _, l := range list {

@@ -43,7 +43,7 @@ func (u urls) NewAgent() string { return u.Agents() + "/new" }
 func (u urls) NewAgentFrom(key string) string { return query(u.NewAgent(), "from", key) }
 
 // AgentsCheck answers the editor with what is wrong with its text.
-func (u urls) AgentsCheck() string { return u.Agents() + "/check" }
+func (u urls) AgentsCheck() string { return u.NewAgent() + "/check" }
 
 // AgentTodo is an agent's page with so many items of its todo list.
 func (u urls) AgentTodo(id string, items int) string {
