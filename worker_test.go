@@ -281,6 +281,7 @@ func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
 	first := y.work("--labels", "gpu")
 	k := y.create()
 	eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
+	y.await(k.ID, "running|working|1|1")
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,12 @@ func findAndFollow(s *sample, b *tab) {
 	b.wait(`document.querySelector(location.hash).textContent.includes("no limit yet")`)
 	b.open("/history?q=no+limit+yet&agent=coder")
 	b.gone("Answer the security mail")
-	b.press("a|coder")
+	b.press(".filters a|coder")
 	b.see("Answer the security mail")
 	b.press(`[aria-label="Create follow-up of task 5"]`)
-	b.at("/tasks/new?follow=5")
+	b.at("/tasks/new")
 	b.fill("#title", "Answer it once more")
+	b.choose("#owner", "reviewer")
 	b.press("button|Create task")
 	b.see("Answer it once more")
 }
@@ -70,9 +71,9 @@ func TestTwoKeysLeadToThePages(t *testing.T) {
 	s := newSample(t)
 	b := s.tab()
 	b.open("/")
-	for keys, path := range map[string]string{"gn": "/insights", "gh": "/history", "gq": "/queues"} {
-		b.loads(typed(keys))
-		b.at(path)
+	for _, to := range [][2]string{{"gn", "/insights"}, {"gh", "/history"}, {"gq", "/queues"}} {
+		b.loads(typed(to[0]))
+		b.at(to[1])
 	}
 	b.keys("n")
 	b.at("/queues")

@@ -155,7 +155,7 @@ func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 		b.at("/queues")
 	})
 	t.Run("they are off for the person, in every browser, and Ctrl K is not", func(t *testing.T) {
-		b.open("/settings")
+		b.open("/settings/appearance")
 		b.click("input[name=keys][value=off]")
 		b.press("form[action='/settings/keys'] button|Save")
 		b.see("Saved the keyboard shortcuts")

@@ -128,7 +128,20 @@ func (s *sample) pages() []shown {
 			b.fill("textarea", "---\ntools: flying\n---\n")
 			b.press("button|Save")
 		}},
+		{"agent-edit-checked", "/agents/translator/edit", nil},
+		{"agent-edit-conflict", "/agents/planner/edit", func(b *tab) {
+			b.expect("409")
+			b.fill("#text", "---\ndescription: Plans the work, and reports every evening.\ntools: read, list, grep, task\nrunner: script\ntimeout: 20m\n---\nYou are the planner. Turn a goal into a few short steps.\n")
+			s.behind("planner", s.onFile("planner")+"Ask before you drop anything.\n") // another text at each visit
+			b.press("button|Save")
+			b.see("changed this file")
+		}},
 		{"agent-new", "/agents/new", nil},
+		{"agent-connect", "/agents/researcher/connect", func(b *tab) {
+			b.fill("#name", "laptop")
+			b.press("main form .btn.pri")
+			b.see("ty_")
+		}},
 		{"scheduler", "/scheduler", nil},
 		{"settings", "/settings", nil},
 		{"people", "/settings/people", nil},
@@ -145,6 +158,12 @@ func (s *sample) pages() []shown {
 			b.see("ty_")
 		}},
 		{"limits", "/settings/limits", nil},
+		{"appearance", "/settings/appearance", nil},
+		{"appearance-problem", "/settings/appearance", func(b *tab) {
+			b.expect("422")
+			b.fill("#zone", "Europe/Atlantis")
+			b.press("button|Save")
+		}},
 		{"about", "/settings/about", nil},
 		{"api", "/api/docs", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},

@@ -81,6 +81,16 @@ func (rx *Rx) Events(f task.EventFilter) ([]task.Event, error) {
 	return rx.events("SELECT "+eventCols+" FROM events WHERE id > ? ORDER BY id LIMIT ?", f.After, f.Limit)
 }
 
+// AgentSaved returns the newest save or deletion of an agent's definition, or
+// nil.
+func (rx *Rx) AgentSaved(agent string) (*task.Event, error) {
+	list, err := rx.events("SELECT "+eventCols+" FROM events INDEXED BY events_definition WHERE agent = ? AND kind IN ('agent.saved', 'agent.deleted') ORDER BY id DESC LIMIT 1", agent)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
 func (rx *Rx) events(q string, args ...any) ([]task.Event, error) {
 	rows, err := rx.query(q, args...)
 	return collect(rows, err, scanEvent)

@@ -299,6 +299,8 @@ func lists(t *testing.T, s *service.Service) {
 		must[[]task.Event](t)(s.Events(ctx, admin, f))
 	}
 	must[[]*task.Run](t)(s.LastRuns(ctx, admin, "coder", 1))
+	must[map[string]service.AgentReport](t)(s.AgentReports(ctx, admin, "", 1))
+	must[*task.Event](t)(s.AgentSaved(ctx, admin, "coder"))
 	must[task.ID](t)(s.LastEvent(ctx))
 }
 

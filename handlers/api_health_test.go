@@ -13,11 +13,12 @@ import (
 // idleClock is a scheduler that does nothing.
 type idleClock struct{ dead atomic.Bool }
 
-func (*idleClock) NextTick() task.Time  { return 0 }
-func (*idleClock) Window() string       { return "" }
-func (*idleClock) Jobs() []task.JobInfo { return nil }
-func (*idleClock) RunJob(string) error  { return nil }
-func (c *idleClock) Alive() bool        { return !c.dead.Load() }
+func (*idleClock) NextTick() task.Time       { return 0 }
+func (*idleClock) NextTicks(int) []task.Time { return nil }
+func (*idleClock) Window() string            { return "" }
+func (*idleClock) Jobs() []task.JobInfo      { return nil }
+func (*idleClock) RunJob(string) error       { return nil }
+func (c *idleClock) Alive() bool             { return !c.dead.Load() }
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()

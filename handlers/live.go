@@ -15,8 +15,8 @@ import (
 const (
 	heartbeat  = 15 * time.Second
 	coalesce   = 40 * time.Millisecond // changes of one burst travel together
-	maxTopics  = 300 // of all tabs of a browser
-	streamLife = time.Hour // then the browser connects again
+	maxTopics  = 300                   // of all tabs of a browser
+	streamLife = time.Hour             // then the browser connects again
 	recheck    = 30 * time.Second
 )
 

@@ -129,11 +129,6 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 		y.browser().post("/login", "name", "maya", "password", pagePassword).is(401)
 		y.browser().post("/login", "name", "maya", "password", fresh).is(303)
 	})
-	t.Run("the theme is kept in a cookie", func(t *testing.T) {
-		b.post("/settings/theme", "theme", "dark").leadsTo("/settings").shows(`data-theme="dark"`)
-		b.post("/settings/theme", "theme", "").leadsTo("/settings").shows(`data-theme=""`)
-		b.post("/settings/theme", "theme", "<b>").is(422)
-	})
 	t.Run("signing out everywhere ends this session and the others", func(t *testing.T) {
 		third := y.browser()
 		third.post("/login", "name", "maya", "password", fresh).is(303)

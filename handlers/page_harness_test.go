@@ -49,8 +49,14 @@ type pageScheduler struct {
 }
 
 func (f *pageScheduler) NextTick() task.Time { return f.next }
-func (f *pageScheduler) Window() string      { return "hourly from 6:00 to 21:00, UTC" }
-func (f *pageScheduler) Alive() bool         { return true }
+func (f *pageScheduler) NextTicks(n int) (list []task.Time) {
+	for i := 0; i < n && f.next != 0; i++ {
+		list = append(list, f.next.Add(time.Duration(i)*time.Hour))
+	}
+	return list
+}
+func (f *pageScheduler) Window() string { return "hourly from 6:00 to 21:00, UTC" }
+func (f *pageScheduler) Alive() bool    { return true }
 func (f *pageScheduler) Jobs() []task.JobInfo {
 	return []task.JobInfo{{Name: "tick", Schedule: "0 6-21 * * *", Next: f.next}, {Name: "backup", Schedule: "daily"}}
 }
@@ -92,7 +98,7 @@ var testAgents = map[string]string{
 	"bad":      "---\nname: bad\n---\nno description, no tools\n",
 }
 
-func newPageYard(t testing.TB) *pageYard {
+func newPageYard(t testing.TB, with ...func(*service.Config)) *pageYard {
 	t.Helper()
 	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
 	quiet := slog.New(slog.DiscardHandler)
@@ -104,7 +110,11 @@ func newPageYard(t testing.TB) *pageYard {
 	}
 	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	y.ok(err)
-	y.svc = service.New(d, agents, service.Config{Now: y.Now, Log: quiet, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }})
+	cfg := service.Config{Now: y.Now, Log: quiet, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }}
+	for _, w := range with {
+		w(&cfg)
+	}
+	y.svc = service.New(d, agents, cfg)
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir), Weaker: weakerScript})
 	y.ok(err)

@@ -23,7 +23,7 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	if err != nil {
 		return nil, err
 	}
-	zone := zoneOf(c)
+	zone := s.zoneOf(c)
 	p, err := s.svc.HistoryPage(ctx, a, f, zone)
 	return views.HistoryPage(ch, views.HistoryModel{Tasks: values(p.Tasks), Hits: p.Hits, Times: p.Times, Query: q, Zone: zone, Agents: agentIDs(agents), Next: p.Next}), err
 }
@@ -55,7 +55,7 @@ func (s *Server) actorNamed(name string) string {
 // person who asks: from the beginning of the one to the end of the other. ""
 // is no bound.
 func dayBounds(c echo.Context, from, to string) (first, end task.Time, err error) {
-	zone := zoneOf(c)
+	zone := s.zoneOf(c)
 	if first, err = dayBound("from", from, 0, zone); err != nil {
 		return 0, 0, err
 	}

@@ -15,7 +15,7 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	if err != nil {
 		return nil, err
 	}
-	zone := zoneOf(c)
+	zone := s.zoneOf(c)
 	p, err := s.svc.InboxPage(c.Request().Context(), actorOf(c), task.InboxQuery{Only: q.Only, After: q.After, Limit: views.InboxRows}, views.HoursSince(ch.Now, zone))
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (s *Server) snooze(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	zone := zoneOf(c)
+	zone := s.zoneOf(c)
 	until, err := snoozeUntil(s.svc.Now().Std().In(zone), c.FormValue("for"))
 	if err != nil {
 		return err

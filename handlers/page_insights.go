@@ -36,7 +36,7 @@ func (s *Server) insightsPage(c echo.Context, ch views.Chrome) (templ.Component,
 	if err != nil {
 		return nil, err
 	}
-	m := views.InsightsModel{Query: q, Zone: zoneOf(c), Agents: agentIDs(agents)}
+	m := views.InsightsModel{Query: q, Zone: s.zoneOf(c), Agents: agentIDs(agents)}
 	f := task.InsightFilter{From: ch.Now.Add(-span + time.Hour), Agent: q.Agent, Zone: m.Zone}
 	if f.Daily = span > 24*time.Hour; f.Daily {
 		f.From = task.TimeOf(task.Midnight(ch.Now, m.Zone).AddDate(0, 0, 1-int(span/(24*time.Hour))))

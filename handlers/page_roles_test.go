@@ -41,7 +41,7 @@ func TestPagesByRole(t *testing.T) {
 		}
 	})
 	t.Run("a viewer is offered no act on tasks, and has none", func(t *testing.T) {
-		own := []string{"/logout", "/settings/theme", "/settings/password", "/settings/signout", "/views"}
+		own := []string{"/logout", "/settings/appearance", "/settings/keys", "/settings/password", "/settings/signout", "/views"}
 		for _, p := range m.pages() {
 			_, forms := viewer.get(p).links()
 			for action, method := range forms {
@@ -58,7 +58,7 @@ func TestPagesByRole(t *testing.T) {
 	})
 	t.Run("who may not decide is told so and is refused", func(t *testing.T) {
 		at := "/approvals/" + m.approval.String()
-		operator.get(at).shows("Only reviewers and admins decide").hides("data-approve")
+		operator.get(at).shows("Only reviewers and admins decide").hides("data-approve>")
 		operator.post("/runs/" + m.approval.String() + "/approve").is(403)
 		operator.post("/runs/"+m.approval.String()+"/deny", "reason", "no").is(403)
 		reviewer.get(at).shows("data-approve")

@@ -9,21 +9,20 @@ import (
 	"taskyard/views"
 )
 
+// shownTicks is how many ticks to come the page names.
+const shownTicks = 5
+
 func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	st, err := s.svc.Scheduler(c.Request().Context(), actorOf(c))
 	if err != nil {
 		return nil, err
 	}
-	unmanned, err := s.svc.Unmanned(actorOf(c))
-	if err != nil {
-		return nil, err
-	}
 	m := views.SchedulerModel{
-		Unmanned: unmanned, Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
-		Ticks: tickRows(st), InFlight: values(st.Running), Queued: values(st.Queued), Skipped: skipRows(st),
+		Held: heldRows(st), Wakes: wakeRows(st), WakeBudget: st.WakeBudget, Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
+		Ticks: tickRows(st), InFlight: values(st.Running), Queued: queuedRows(st), Skipped: skipRows(st),
 	}
 	if clock := s.opt.Scheduler; clock != nil {
-		m.Next = clock.NextTick()
+		m.Next, m.NextTicks = clock.NextTick(), clock.NextTicks(shownTicks)
 		m.Enabled, m.Window, m.Jobs = m.Next != 0, clock.Window(), jobRows(clock.Jobs(), st)
 	}
 	return views.SchedulerPage(ch, m), nil
@@ -32,10 +31,34 @@ func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component
 func tickRows(st service.SchedulerState) []views.TickRow {
 	rows := make([]views.TickRow, len(st.Ticks))
 	for i, t := range st.Ticks {
-		rows[i] = views.TickRow{At: t.At, Queued: t.Queued, Skipped: t.Skipped}
+		rows[i] = views.TickRow{At: t.At, Ended: t.Ended, Queued: t.Queued, Skipped: t.Skipped}
 		if task.IsUserName(t.Cause) {
 			rows[i].By = t.Cause
 		}
+	}
+	return rows
+}
+
+func queuedRows(st service.SchedulerState) []views.QueuedRow {
+	rows := make([]views.QueuedRow, len(st.Queued))
+	for i, r := range st.Queued {
+		rows[i] = views.QueuedRow{Run: *r, Why: st.Why[r.ID]}
+	}
+	return rows
+}
+
+func heldRows(st service.SchedulerState) []views.HeldRow {
+	rows := make([]views.HeldRow, len(st.Held))
+	for i, h := range st.Held {
+		rows[i] = views.HeldRow{Task: h.TaskID, Title: h.Title, Holder: h.Claim.Holder, Since: h.Claim.Since, Until: h.Claim.ExpiresAt, Run: h.Running}
+	}
+	return rows
+}
+
+func wakeRows(st service.SchedulerState) []views.WakeRow {
+	rows := make([]views.WakeRow, len(st.Woken))
+	for i, w := range st.Woken {
+		rows[i] = views.WakeRow{Task: w.TaskID, Title: w.Title, Owner: w.Owner, Used: w.Wakes, Last: w.LastAt}
 	}
 	return rows
 }

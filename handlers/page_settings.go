@@ -3,9 +3,7 @@ package handlers
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"net/http"
 	"strings"
-	"time"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -23,26 +21,12 @@ func profile(c echo.Context) views.ProfileModel {
 	return views.ProfileModel{User: task.User{ID: a.UserID, Name: strings.TrimPrefix(a.Name, "user:"), Role: a.Role}}
 }
 
-// setTheme keeps the choice in a cookie that scripts may write as well.
-func (s *Server) setTheme(c echo.Context) error {
-	k := &http.Cookie{Name: "theme", Value: c.FormValue("theme"), Path: "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), SameSite: http.SameSiteLaxMode, Secure: s.secure()}
-	switch k.Value {
-	case "light", "dark":
-	case "":
-		k.MaxAge = -1
-	default:
-		return task.FieldErrorf("theme", "must be light, dark or empty")
-	}
-	c.SetCookie(k)
-	return s.done(c, views.URL.Settings(""), "Saved the appearance")
-}
-
 // setKeys turns single-key shortcuts on or off for the person.
 func (s *Server) setKeys(c echo.Context) error {
 	if err := s.svc.SetPreference(formContext(c), actorOf(c), task.PrefKeys, c.FormValue("keys")); err != nil {
 		return err
 	}
-	return s.done(c, views.URL.Settings(""), "Saved the keyboard shortcuts")
+	return s.done(c, views.URL.Settings("appearance"), "Saved the keyboard shortcuts")
 }
 
 func (s *Server) changePassword(c echo.Context) error {

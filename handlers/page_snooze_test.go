@@ -37,7 +37,7 @@ func TestSnoozeOnPages(t *testing.T) {
 
 	t.Run("hides it from the person, who is told until when and may undo it", func(t *testing.T) {
 		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+k.ID.String()+" until", "Snoozed (1)", "Choose a colour", "data-undo", "comes back by itself")
-		b.get("/queues").shows("<title>Queues ·").hides("data-undo")
+		b.get("/queues").shows("<title>Queues ·").hides("data-undo>")
 		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
 		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key", p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "waits for you again").hides("Snoozed (")
 	})
@@ -167,7 +167,7 @@ func TestTheZoneComesFromTheBrowser(t *testing.T) {
 		t.Run(value, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.AddCookie(&http.Cookie{Name: "zone", Value: value})
-			if got := zoneOf(echo.New().NewContext(r, httptest.NewRecorder())); got.String() != want {
+			if got := browserZone(echo.New().NewContext(r, httptest.NewRecorder())); got.String() != want {
 				t.Errorf("got %s", got)
 			}
 		})

@@ -41,17 +41,30 @@ func (s *Server) createToken(c echo.Context) error {
 	if in.Days, err = wholeNumber(c, "days"); err != nil {
 		return s.tokenAgain(c, f, err)
 	}
-	made, err := s.svc.CreateToken(formContext(c), actorOf(c), in)
+	fresh, err := s.freshToken(c, in)
 	if err != nil {
 		return s.tokenAgain(c, f, err)
 	}
+	return s.shown(c, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) {
+		return s.tokens(c, ch, views.TokensModel{Fresh: fresh, Form: views.TokenForm{Scope: "agent"}})
+	})
+}
+
+// freshToken makes a token, with its secret.
+func (s *Server) freshToken(c echo.Context, in service.NewToken) (*views.FreshToken, error) {
+	made, err := s.svc.CreateToken(formContext(c), actorOf(c), in)
+	return &views.FreshToken{Token: made.Token, Secret: made.Secret, URL: s.baseURL(c)}, err
+}
+
+// shown answers a form with a page instead of the way to one. path is the
+// address at which its live parts are found.
+func (s *Server) shown(c echo.Context, path string, fn func(views.Chrome) (templ.Component, error)) error {
 	ch, err := s.chrome(c)
 	if err != nil {
 		return err
 	}
-	ch.Path = views.URL.Settings("tokens")
-	fresh := &views.FreshToken{Token: made.Token, Secret: made.Secret, URL: s.baseURL(c)}
-	p, err := s.tokens(c, ch, views.TokensModel{Fresh: fresh, Form: views.TokenForm{Scope: "agent"}})
+	ch.Path = path
+	p, err := fn(ch)
 	if err != nil {
 		return err
 	}

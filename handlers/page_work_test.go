@@ -163,7 +163,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		for range 2 { // the same form twice finds its own text
 			b.post("/agents/tester", "hash", hash, "text", good+"More.\n").leadsTo("/agents/tester").shows("More.")
 		}
-		stale := b.post("/agents/tester", "hash", hash, "text", good+"Mine.\n").is(409).shows("changed since you read it", "The file as it is now", "More.", "Mine.")
+		stale := b.post("/agents/tester", "hash", hash, "text", good+"Mine.\n").is(409).shows("changed this file while you edited it", "The file as it is now", "More.", "Mine.")
 		b.post("/agents/tester", "hash", stale.field("/agents/tester", "hash"), "text", good+"Mine.\n").leadsTo("/agents/tester").shows("Mine.")
 	})
 	t.Run("an invalid text is saved when that is insisted on", func(t *testing.T) {

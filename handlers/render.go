@@ -51,11 +51,11 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if ch.Views, err = s.svc.SavedViews(ctx, a); err != nil {
 		return ch, err
 	}
-	prefs, err := s.svc.Preferences(ctx, a)
+	prefs, err := s.preferences(c)
 	if err != nil {
 		return ch, err
 	}
-	ch.KeysOff = prefs[task.PrefKeys] == "off"
+	prefer(&ch, prefs)
 	off, err := s.svc.Snoozed(ctx, a)
 	if err != nil {
 		return ch, err
@@ -91,9 +91,7 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	if b := c.FormValue("back"); b != "" {
 		ch.From = localPath(b)
 	}
-	if k, err := c.Cookie("theme"); err == nil && (k.Value == "light" || k.Value == "dark") {
-		ch.Theme = k.Value
-	}
+	ch.Theme, ch.Zone = themeOf(c), browserZone(c)
 	return ch
 }
 

@@ -20,7 +20,8 @@ import (
 
 // Scheduler is what the pages ask of the clock.
 type Scheduler interface {
-	NextTick() task.Time      // 0: none is planned
+	NextTick() task.Time // 0: none is planned
+	NextTicks(n int) []task.Time
 	Window() string           // the cron line and its zone, in words
 	Jobs() []task.JobInfo     // every background job
 	RunJob(name string) error // starts one now; unknown names are NotFound

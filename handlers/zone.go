@@ -1,24 +1,42 @@
 package handlers
 
 import (
-	"regexp"
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
 )
 
-var zoneNames = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$`)
+// zoneOf is the time zone of the person who asks: the one that they chose,
+// else that of their browser; without either, that of the server.
+func (s *Server) zoneOf(c echo.Context) *time.Location {
+	if p, err := s.preferences(c); err == nil { // what is wrong with the store is told elsewhere
+		if z, ok := task.Zone(p[task.PrefZone]); ok {
+			return z
+		}
+	}
+	return browserZone(c)
+}
 
-// zoneOf is the time zone of the person who asks, as their browser says it in
-// a cookie; without one, that of the server.
-func zoneOf(c echo.Context) *time.Location {
+// browserZone is the time zone that the browser says in a cookie, else that of
+// the server.
+func browserZone(c echo.Context) *time.Location {
+	if z, ok := task.Zone(toldZone(c)); ok {
+		return z
+	}
+	return time.Local
+}
+
+// toldZone names the time zone that the browser says, "" where it says none
+// that there is.
+func toldZone(c echo.Context) string {
 	k, err := c.Cookie("zone")
-	if err != nil || len(k.Value) > 64 || !zoneNames.MatchString(k.Value) || k.Value == "Local" {
-		return time.Local
-	}
-	loc, err := time.LoadLocation(k.Value)
 	if err != nil {
-		return time.Local
+		return ""
 	}
-	return loc
+	if _, ok := task.Zone(k.Value); !ok {
+		return ""
+	}
+	return k.Value
 }

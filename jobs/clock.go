@@ -138,14 +138,13 @@ func (c *clock) once(ctx context.Context, jb job) {
 	c.note(jb, took, err)
 }
 
-func (c *clock) runNow(ctx context.Context, name string) error {
+func (c *clock) find(name string) (job, error) {
 	for _, jb := range c.table {
 		if jb.name == name {
-			go c.once(ctx, jb)
-			return nil
+			return jb, nil
 		}
 	}
-	return task.Errorf(task.NotFound, task.CodeNotFound, "No job is called %s", name)
+	return job{}, task.Errorf(task.NotFound, task.CodeNotFound, "No job is called %s", name)
 }
 
 func (c *clock) next(name string) task.Time {

@@ -191,7 +191,32 @@ func (j *Jobs) Window() string {
 	if !j.opt.Enabled {
 		return "off: no ticks and no wakes"
 	}
-	return j.opt.Cron + " (" + j.opt.Location.String() + ")"
+	words, zone := cronWords(j.opt.Cron), j.opt.Location.String()
+	if words == "" {
+		words = j.opt.Cron
+	}
+	if zone == "Local" {
+		zone = "time of the server"
+	}
+	return words + ", " + zone
+}
+
+// NextTicks returns when the next n ticks are planned; fewer, or none, where
+// there are no more.
+func (j *Jobs) NextTicks(n int) []task.Time {
+	var list []task.Time
+	first := j.NextTick()
+	if first == 0 {
+		return list
+	}
+	after, err := Ticks(j.opt.Cron, j.opt.Location)
+	if err != nil {
+		return list
+	}
+	for t := first; t != 0 && len(list) < n; t = after(t) {
+		list = append(list, t)
+	}
+	return list
 }
 
 // Jobs lists every background job.
@@ -200,11 +225,18 @@ func (j *Jobs) Jobs() []task.JobInfo { return j.clock.infos() }
 // RunJob starts a job now. The tick may be started even where ticks are off.
 // Errors: NotFound for an unknown name.
 func (j *Jobs) RunJob(name string) error {
+	jb, err := j.clock.find(name)
 	if name == "tick" {
-		go j.clock.once(j.ctx, job{name: "tick", run: j.tick("manual")})
-		return nil
+		jb, err = job{name: "tick", run: j.tick("manual")}, nil
 	}
-	return j.clock.runNow(j.ctx, name)
+	if err != nil {
+		return err
+	}
+	go func() {
+		j.clock.once(j.ctx, jb)
+		j.opt.Service.Hub().Publish([]string{"scheduler"}) // who asked looks at the page
+	}()
+	return nil
 }
 
 // Alive tells whether the clock turns: its watchdog looked lately.

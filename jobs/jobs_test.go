@@ -110,7 +110,7 @@ func TestRunJob(t *testing.T) {
 	})
 	t.Run("jobs are listed with what became of them", func(t *testing.T) {
 		y := newYard(t, setup{jobs: func(o *Options) { o.Enabled = true; o.Backup = Backup{Cron: "30 3 * * *", Dir: t.TempDir(), Keep: 2} }})
-		if y.jobs.NextTick() == 0 || y.jobs.Window() != "0 0 1 1 * (UTC)" {
+		if y.jobs.NextTick() == 0 || y.jobs.Window() != "at 0:00 on 1 January, UTC" {
 			t.Errorf("next tick %v, window %q", y.jobs.NextTick(), y.jobs.Window())
 		}
 		if err := y.jobs.RunJob("sweep"); err != nil {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"taskyard/runner/tree"
@@ -17,7 +18,17 @@ const killPatience = 20 * time.Second
 // (see SetYard). It returns how many processes it killed. The error says that
 // ctx ended while some were still alive.
 func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err error) {
-	return tree.KillAll(ctx, func() []tree.Proc { return append(treeOf(p), carriers(runID)...) })
+	// The shim goes last: while it is there all others stay below it.
+	below, err := tree.KillAll(ctx, func() []tree.Proc { return without(p.PID, append(treeOf(p), carriers(runID)...)) })
+	if err != nil {
+		return below, err
+	}
+	rest, err := tree.KillAll(ctx, func() []tree.Proc { return append(treeOf(p), carriers(runID)...) })
+	return below + rest, err
+}
+
+func without(pid int, list []tree.Proc) []tree.Proc {
+	return slices.DeleteFunc(list, func(p tree.Proc) bool { return p.PID == pid })
 }
 
 // Adopt makes this process the parent of agents' processes whose shim was

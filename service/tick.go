@@ -121,39 +121,6 @@ func (t *tx) skip(k *task.Task) (def task.Agent, reason, detail string) {
 	return def, "", ""
 }
 
-// SchedulerState is what the Scheduler page shows.
-type SchedulerState struct {
-	Ticks   []db.Tick
-	Skips   []db.Skip
-	Jobs    map[string]db.Job
-	Running []*task.Run
-	Queued  []*task.Run
-}
-
-// Scheduler returns the last rounds, receipts, job records and open runs.
-func (s *Service) Scheduler(ctx context.Context, a task.Actor) (st SchedulerState, err error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return st, err
-	}
-	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if st.Ticks, err = rx.Ticks(10); err != nil {
-			return err
-		}
-		if st.Skips, err = rx.Skips(100); err != nil {
-			return err
-		}
-		if st.Jobs, err = rx.Jobs(); err != nil {
-			return err
-		}
-		if st.Running, err = rx.Running(); err != nil {
-			return err
-		}
-		st.Queued, err = rx.QueuedRuns(100)
-		return err
-	})
-	return st, err
-}
-
 // NoteJob records that a background job ran.
 func (s *Service) NoteJob(ctx context.Context, name string, took time.Duration, failure error) error {
 	text := ""

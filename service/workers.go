@@ -140,21 +140,6 @@ func (s *Service) unmannedRunner(name string, now task.Time) string {
 	return fmt.Sprintf("%s has asked for %d min", who, int(now.Sub(at).Minutes()))
 }
 
-// Unmanned tells, by agent, why no worker carries out its runs; agents that
-// have workers, or need none, are left out. Error: may not read.
-func (s *Service) Unmanned(a task.Actor) (map[string]string, error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return nil, err
-	}
-	list := map[string]string{}
-	for _, def := range s.agents.Agents() {
-		if why := s.unmanned(def.ID, s.Now()); why != "" {
-			list[def.ID] = why
-		}
-	}
-	return list, nil
-}
-
 func checkAsk(ask task.WorkerAsk) error {
 	var p task.Problems
 	if ask.Name != "" {

@@ -164,9 +164,12 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	wants(task.WhyQueued, "it starts when a place is free")
 	y.forward(12 * time.Minute)
 	wants(task.WhyNoWorker, "has asked for 12 min")
-	all := must[map[string]string](t)(y.s.Unmanned(vera))
-	if all["coder"] == "" || all["pull"] != "" {
-		t.Errorf("unmanned are %v", all)
+	st := must[SchedulerState](t)(y.s.Scheduler(y.ctx(), vera))
+	if got := st.Why[r.ID]; !strings.Contains(got, "has asked for 12 min") {
+		t.Errorf("the scheduler says %q", got)
+	}
+	if y.s.UnmannedRunner("none") != "" {
+		t.Error("a runner that needs no worker has none")
 	}
 }
 

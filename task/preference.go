@@ -8,17 +8,27 @@ type Preference string
 
 // The preferences. "" is the default of each.
 const (
-	PrefKeys  Preference = "keys"  // "off": no single-key shortcuts
-	PrefGuide Preference = "guide" // "off": the guide of the demo is put away
+	PrefKeys    Preference = "keys"    // "off": no single-key shortcuts
+	PrefGuide   Preference = "guide"   // "off": the guide of the demo is put away
+	PrefDensity Preference = "density" // "cozy": more room
+	PrefMotion  Preference = "motion"  // "less": nothing moves, whatever the system says
+	PrefZone    Preference = "zone"    // a name of the time zone database; "": that of the browser
 )
 
 var preferenceValues = map[Preference][]string{
-	PrefKeys:  {"", "off"},
-	PrefGuide: {"", "off"},
+	PrefKeys:    {"", "off"},
+	PrefGuide:   {"", "off"},
+	PrefDensity: {"", "cozy"},
+	PrefMotion:  {"", "less"},
 }
 
 // Check refuses unknown preferences and values.
 func (p Preference) Check(value string) error {
+	if _, ok := Zone(value); p == PrefZone && (ok || value == "") {
+		return nil
+	} else if p == PrefZone {
+		return FieldErrorf("value", "is no time zone")
+	}
 	values, known := preferenceValues[p]
 	if !known {
 		return FieldErrorf("name", "is no preference")

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
-
 	"taskyard/task"
 )
 
@@ -21,8 +19,10 @@ type AgentsModel struct {
 // AgentRow is one agent with the load of its queue.
 type AgentRow struct {
 	Agent   task.Agent
-	Queued  int              // active tasks without a live claim
-	Working int              // active tasks with one
+	Queued  int // active tasks without a live claim
+	Working int // active tasks with one
+	Drafts  int // tasks that are not active yet
+	Report  AgentReport
 	Weaker  string           // what it could do beyond its tools under its runner, as a sentence, or ""
 	Runner  *task.RunnerInfo // nil: nothing is known of it
 }
@@ -57,18 +57,6 @@ func (m TodoModel) words() string {
 	default:
 		return fmt.Sprintf("%d items", n)
 	}
-}
-
-// AgentEditModel is the editor of a definition file.
-type AgentEditModel struct {
-	ID       string // "" for a new agent until it is typed
-	New      bool
-	Text     string // what the editor holds
-	Hash     string // SHA-256 of the file that the text was made from, "" for a new one
-	Problems []task.Problem
-	Invalid  bool   // saving was refused for the problems; offers to save all the same
-	Error    string // why saving was refused otherwise, or ""
-	OnDisk   string // the file as it is now, when it changed meanwhile, or ""
 }
 
 // verdict says an agent's status by glyph, class and word.
@@ -143,44 +131,6 @@ func shownText(a *task.Agent) string {
 // hash8 shortens a hash for reading.
 func hash8(h string) string { return h[:min(len(h), 8)] }
 
-// NewAgentText is what the editor of a new agent starts with.
-const NewAgentText = `---
-description: What this agent is for, in one sentence
-tools: [read, list, grep, glob]
----
-You are …
-
-Say what to do, how to check it, and when to stop and ask.
-`
-
-func (m *AgentEditModel) title() string {
-	if m.New {
-		return "New agent"
-	}
-	return "Edit " + m.ID
-}
-
-// action is where the editor posts.
-func (m *AgentEditModel) action() string {
-	if m.New {
-		return URL.Agents()
-	}
-	return URL.Agent(m.ID)
-}
-
-func (m *AgentEditModel) back() string {
-	if m.New {
-		return URL.Agents()
-	}
-	return URL.Agent(m.ID)
-}
-
-var agentIDAttrs = templ.Attributes{
-	"required": true, "maxlength": "63", "pattern": "[a-z0-9][a-z0-9\\-]*", "autocomplete": "off", "autofocus": true,
-}
-
-func knownTools() string { return strings.Join(task.KnownTools, ", ") }
-
 // durOr writes a duration, or "" for none.
 func durOr(d time.Duration) string {
 	if d == 0 {
@@ -195,7 +145,3 @@ func onOff(on bool) string {
 	}
 	return "off"
 }
-
-// areaText is the text as a textarea takes it: the parser drops one newline at
-// its start.
-func (m *AgentEditModel) areaText() string { return "\n" + m.Text }

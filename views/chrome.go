@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -23,6 +24,8 @@ type Chrome struct {
 	Pauses    task.Pauses // what is paused now
 	KeysOff   bool        // this person wants no single-key shortcuts
 	Theme     string      // "light", "dark" or "" for the browser's wish
+	Look      Appearance
+	Zone      *time.Location // in which times are told; nil means UTC
 	Flash     Flash
 	Held      []task.Run // decisions of this person that may still be taken back
 	CanWrite  bool       // may create and change tasks

@@ -45,7 +45,9 @@ func poison(v reflect.Value) {
 		poison(v.Index(0))
 	case reflect.Map:
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		key.SetString("low")
+		if poison(key); key.Kind() == reflect.String {
+			key.SetString("low")
+		}
 		poison(value)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
@@ -112,12 +114,18 @@ func hostilePages() map[string]templ.Component {
 		"queues": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) {
 			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", views.GlyphFail
 		})),
-		"queues list":       views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Filter.View = "list" })),
-		"tasks":             views.TasksPage(c, poisoned[views.TasksModel]()),
-		"views":             views.ViewsPage(c, poisoned[views.ViewsModel]()),
-		"bulk":              views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),
-		"runs":              views.RunsPage(c, poisoned[views.RunsModel]()),
-		"history":           views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
+		"queues list": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Filter.View = "list" })),
+		"tasks":       views.TasksPage(c, poisoned[views.TasksModel]()),
+		"views":       views.ViewsPage(c, poisoned[views.ViewsModel]()),
+		"bulk":        views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),
+		"runs":        views.RunsPage(c, poisoned[views.RunsModel]()),
+		"history":     views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
+		"history found": views.HistoryPage(c, poisoned(func(m *views.HistoryModel) {
+			h := m.Hits[7]
+			m.Zone, h.Place = nil, task.HitComment
+			m.Hits[7] = h
+		})),
+		"insights":          views.InsightsPage(c, poisoned(func(m *views.InsightsModel) { m.Zone = nil })),
 		"agents":            views.AgentsPage(c, poisoned[views.AgentsModel]()),
 		"agent":             views.AgentPage(c, poisoned[views.AgentModel]()),
 		"agent editor":      views.AgentEditPage(c, poisoned[views.AgentEditModel]()),
@@ -131,6 +139,9 @@ func hostilePages() map[string]templ.Component {
 		"tokens":            views.TokensPage(c, poisoned[views.TokensModel]()),
 		"about":             views.AboutPage(c, poisoned[views.AboutModel]()),
 		"line of a run":     views.RunLinePage(c, poisoned[views.RunLineModel]()),
+		"agent conflict":    views.AgentEditPage(c, poisoned(func(m *views.AgentEditModel) { m.New, m.Conflict.Gone = false, false })),
+		"connect":           views.ConnectPage(c, poisoned[views.ConnectModel]()),
+		"appearance":        views.AppearancePage(c, poisoned[views.AppearanceModel]()),
 	}
 	for _, s := range task.States {
 		list["run "+s.String()] = views.RunPage(c, poisoned(func(m *views.RunModel) {

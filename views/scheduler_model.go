@@ -1,7 +1,10 @@
 package views
 
 import (
+	"strconv"
 	"time"
+
+	"github.com/a-h/templ"
 
 	"taskyard/task"
 )
@@ -9,37 +12,93 @@ import (
 // SchedulerModel is the page of the clock: ticks, jobs, and what waits.
 type SchedulerModel struct {
 	Enabled     bool
-	Next        task.Time // the next tick, or 0
-	Window      string    // the window in words, such as "hourly from 6:00 to 21:00"
-	Concurrency int       // runs of one tick at a time
-	MaxParallel int       // runs in all at a time
-	Ticks       []TickRow // newest first
+	Next        task.Time   // the next tick, or 0
+	NextTicks   []task.Time // that and some after it
+	Window      string      // the window in words, such as "hourly from 6:00 to 21:00"
+	Concurrency int         // runs of one tick at a time
+	MaxParallel int         // runs in all at a time
+	Ticks       []TickRow   // newest first
 	Jobs        []JobRow
 	InFlight    []task.Run
-	Queued      []task.Run        // pending/queued, in order
-	Skipped     []SkipRow         // tasks that the last tick left alone
-	Unmanned    map[string]string // by agent, why no worker carries out its runs
+	Queued      []QueuedRow // pending/queued, in order
+	Skipped     []SkipRow   // tasks that the last tick left alone
+	Held        []HeldRow   // claims, the first to run out first
+	Wakes       []WakeRow   // of the last hour
+	WakeBudget  int         // wakes a task an hour; 0: nothing is woken
 }
 
-// unmanned tells, a sentence for each agent that has queued runs, why no
-// worker takes them.
-func (m *SchedulerModel) unmanned() (list []string) {
-	told := map[string]bool{}
-	for _, r := range m.Queued {
-		if why := m.Unmanned[r.Agent]; why != "" && !told[r.Agent] {
-			told[r.Agent] = true
-			list = append(list, "Runs of "+r.Agent+" wait: "+why+".")
-		}
+// QueuedRow is a run that has not started.
+type QueuedRow struct {
+	Run task.Run
+	Why string // "": it is next
+}
+
+// HeldRow is a claimed task.
+type HeldRow struct {
+	Task         task.ID
+	Title        string
+	Holder       string
+	Since, Until task.Time
+	Run          task.ID // the run in flight that holds it, or 0
+}
+
+// WakeRow is what a task used of its wake budget.
+type WakeRow struct {
+	Task         task.ID
+	Title, Owner string
+	Used         int
+	Last         task.Time
+}
+
+// lateBeat is the age of a heartbeat that deserves a look: three are missing.
+const lateBeat = 30 * time.Second
+
+func (m *SchedulerModel) late(r *task.Run, now task.Time) bool {
+	return now.Sub(r.HeartbeatAt) > lateBeat
+}
+
+// processWords says where a run is carried out.
+func processWords(r *task.Run) string {
+	switch {
+	case r.Worker != 0:
+		return "on a worker"
+	case r.PID > 1:
+		return "process " + strconv.Itoa(r.PID)
+	case r.Phase == task.PhaseStarting:
+		return "being started"
 	}
-	return list
+	return "without a process of its own"
+}
+
+// schedulerLive is a live part that looks by itself, too: heartbeats and the
+// quick jobs are told to nobody.
+func schedulerLive(c Chrome) templ.Attributes {
+	a := Live(c, "sched-now", TopicScheduler, "sched-jobs", "sched-rest", "sched-acts")
+	a["hx-trigger"] = "live, every 15s"
+	return a
 }
 
 // TickRow is one round of the scheduler.
 type TickRow struct {
 	At      task.Time
-	By      string // who asked for it: "" for the clock
+	Ended   task.Time // 0: it did not end
+	By      string    // who asked for it: "" for the clock
 	Queued  int
 	Skipped int
+}
+
+// result says what a tick did, by colour and word; only the newest can be
+// under way still.
+func (t *TickRow) result(newest bool) (class, words string) {
+	switch {
+	case t.Ended == 0 && newest:
+		return "run", "under way"
+	case t.Ended == 0:
+		return "bad", "cut off"
+	case t.Queued == 0:
+		return "", "nothing to queue"
+	}
+	return "ok", strconv.Itoa(t.Queued) + " queued"
 }
 
 // JobRow is one job of the clock.

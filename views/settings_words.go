@@ -35,6 +35,3 @@ func wrongIf(wrong, field, problem string) string {
 	}
 	return ""
 }
-
-// dateOf returns the day of a moment, UTC.
-func dateOf(t task.Time) string { return t.Std().Format("2006-01-02") }

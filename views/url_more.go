@@ -39,6 +39,12 @@ func (u urls) RunDiff(run task.ID) string { return u.RunAct(run, "diff") }
 // NewAgent is the editor of a definition that does not exist yet.
 func (u urls) NewAgent() string { return u.Agents() + "/new" }
 
+// NewAgentFrom is the editor of a new definition that begins with a template.
+func (u urls) NewAgentFrom(key string) string { return query(u.NewAgent(), "from", key) }
+
+// AgentsCheck answers the editor with what is wrong with its text.
+func (u urls) AgentsCheck() string { return u.Agents() + "/check" }
+
 // AgentTodo is an agent's page with so many items of its todo list.
 func (u urls) AgentTodo(id string, items int) string {
 	return query(u.Agent(id), "todos", strconv.Itoa(items)) + "#todo"

@@ -127,7 +127,7 @@ SELECT created_at / 3600000 * 3600000 AS h, owner, '', 'created', count(*) FROM 
 UNION ALL SELECT archived_at / 3600000 * 3600000 AS h, owner, '', status, count(*) FROM tasks WHERE archived_at IS NOT NULL GROUP BY h, owner, status;
 INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd) SELECT ended_at / 3600000 * 3600000 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd') FROM runs WHERE ended_at IS NOT NULL GROUP BY h, agent, model, status;
 INSERT INTO usage_days (day, agent, model, runs, tool_calls, tokens_in, tokens_out, cost_usd, estimated) SELECT ended_at / 86400000 * 86400000 AS d, agent, model, count(*), sum(usage ->> 'toolCalls'), sum(usage ->> 'tokensIn'), sum(usage ->> 'tokensOut'), sum(usage ->> 'costUsd'), 0 FROM runs WHERE ended_at IS NOT NULL GROUP BY d, agent, model;
-INSERT INTO history_labels (label, archived_at, task_id) SELECT DISTINCT value, archived_at, id FROM tasks, json_each('["' || replace(labels, ' ', '","') || '"]') WHERE archived_at IS NOT NULL AND labels <> '';
+INSERT INTO history_labels (label, archived_at, task_id) SELECT DISTINCT j.value, t.archived_at, t.id FROM tasks t, json_each('["' || replace(t.labels, ' ', '","') || '"]') j WHERE t.archived_at IS NOT NULL AND t.labels <> '';
 INSERT INTO depth_hours (hour, agent, queued, working, waiting)
 WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
 SELECT (now / 3600000 - n.i) * 3600000, text, mix(n.i) % 40, mix(n.i) % 4, mix(n.i) % 7 FROM n, size, (SELECT text FROM phrase WHERE kind = 'agent' UNION ALL SELECT '');

@@ -46,6 +46,9 @@ ALTER TABLE runs ADD COLUMN parent_run INTEGER REFERENCES runs (id);
 ALTER TABLE runs ADD COLUMN ask TEXT;
 CREATE INDEX runs_parent ON runs (parent_run, id) WHERE parent_run IS NOT NULL;
 CREATE INDEX runs_delegated ON runs (asked_by, created_at) WHERE cause = 'delegate';
+-- What used the wake budgets of the last hour, and who wrote a definition last.
+CREATE INDEX runs_woken ON runs (created_at) WHERE cause IN ('wake', 'follow_up');
+CREATE INDEX events_definition ON events (agent, id) WHERE kind IN ('agent.saved', 'agent.deleted');
 
 -- The token of the worker that carries a run out (0: this server does), and
 -- what was told over the API at this start: events, and their bytes.

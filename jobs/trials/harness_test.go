@@ -57,8 +57,8 @@ type part struct {
 // yard is a server without its surfaces. Run ids are of one yard: two at the
 // same time would end each other's processes.
 type yard struct {
-	t   *testing.T
-	svc *service.Service
+	svc  *service.Service
+	runs string // the folder of the runs' folders
 }
 
 func newYard(t *testing.T, parts map[string]part) *yard {
@@ -78,7 +78,8 @@ func newYard(t *testing.T, parts map[string]part) *yard {
 		t.Fatal(err)
 	}
 	svc := service.New(dbtest.New(t), agents, service.Config{Log: quiet, Wakes: true, MaxParallel: 20, Attempts: 1})
-	j, err := jobs.New(jobs.Options{Service: svc, Runners: runners, RunsDir: t.TempDir(), Cron: "0 0 1 1 *", Location: time.UTC, Log: quiet})
+	y := &yard{svc, t.TempDir()}
+	j, err := jobs.New(jobs.Options{Service: svc, Runners: runners, RunsDir: y.runs, Cron: "0 0 1 1 *", Location: time.UTC, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func newYard(t *testing.T, parts map[string]part) *yard {
 			t.Errorf("%d processes are left: %v", len(left), left)
 		}
 	})
-	return &yard{t, svc}
+	return y
 }
 
 // begin makes a task of an agent and returns its run.

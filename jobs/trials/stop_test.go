@@ -5,6 +5,7 @@ package trials
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func trials(t *testing.T) int {
 
 func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 	const group = 10 // at a time
-	kinds, stops := []string{"plain", "deaf", "setsid", "daemon", "hop", "children"}, []string{"cancel", "close", "timeout"}
+	kinds, stops := []string{"plain", "deaf", "setsid", "daemon", "hop", "race", "children"}, []string{"cancel", "close", "timeout"}
 	agents := map[string]part{}
 	for _, kind := range kinds {
 		for _, stop := range stops {
@@ -105,6 +106,9 @@ func (y *yard) trial(t *testing.T, kind, stop string) time.Duration {
 	if !within(patience, func() bool { return len(alive(id)) == 0 }) {
 		t.Errorf("processes are left: %v", alive(id))
 	}
+	if kind == "race" {
+		y.raced(t, id, begin)
+	}
 	took := time.Since(begin)
 	if took > mostStop {
 		t.Errorf("the tree was empty after %v, want %v at most", took, mostStop)
@@ -114,6 +118,23 @@ func (y *yard) trial(t *testing.T, kind, stop string) time.Duration {
 		t.Errorf("the run is %s: %s, want %s", r.State(), r.Reason, want)
 	}
 	return took
+}
+
+// raced returns when what makes a file in each of its lives is dead: the file
+// is gone and stays so.
+func (y *yard) raced(t *testing.T, id task.ID, begin time.Time) {
+	t.Helper()
+	file := filepath.Join(y.runs, fmt.Sprintf("run-%d-1", id), "tmp", raceFile)
+	for time.Since(begin) < mostStop {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if !within(200*time.Millisecond, func() bool { _, err := os.Stat(file); return err == nil }) {
+			return
+		}
+	}
+	t.Error("it races on")
+	_ = os.RemoveAll(filepath.Dir(file)) // its shell ends for want of it
 }
 
 // within polls until ok, and tells whether that came in time.

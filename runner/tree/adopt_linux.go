@@ -57,9 +57,9 @@ func Strays() []Proc {
 		return nil
 	}
 	var found []Proc
-	for _, pid := range pids() {
+	for _, pid := range children(os.Getpid()) {
 		p, ok := Read(pid)
-		if !ok || p.Parent != os.Getpid() || family.own[pid] {
+		if !ok || family.own[pid] {
 			continue
 		}
 		if p.Dead {

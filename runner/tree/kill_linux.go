@@ -44,8 +44,9 @@ func KillOnce(list func() []Proc) []Proc {
 	return killed
 }
 
-// KillAll kills until list finds nothing more, and returns how many processes
-// it killed. It gives up when ctx ends, with the cause.
+// KillAll kills until list finds nothing more and all that it found is dead,
+// and returns how many processes that were. On a busy machine the killed live
+// on for a moment. It gives up when ctx ends, with the cause.
 func KillAll(ctx context.Context, list func() []Proc) (int, error) {
 	killed := map[Proc]bool{}
 	for {
@@ -53,7 +54,7 @@ func KillAll(ctx context.Context, list func() []Proc) (int, error) {
 		for _, p := range pass {
 			killed[p] = true
 		}
-		if len(pass) == 0 {
+		if len(pass) == 0 && !anyAlive(killed) {
 			return len(killed), nil
 		}
 		select {
@@ -62,4 +63,13 @@ func KillAll(ctx context.Context, list func() []Proc) (int, error) {
 		case <-time.After(KillPass):
 		}
 	}
+}
+
+func anyAlive(list map[Proc]bool) bool {
+	for p := range list {
+		if p.alive() {
+			return true
+		}
+	}
+	return false
 }

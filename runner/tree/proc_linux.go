@@ -61,26 +61,6 @@ func pids() []int {
 	return list
 }
 
-// Below lists the living processes below root, without root.
-func Below(root int) []Proc {
-	children := map[int][]Proc{}
-	for _, pid := range pids() {
-		if p, ok := Read(pid); ok {
-			children[p.Parent] = append(children[p.Parent], p)
-		}
-	}
-	var found []Proc
-	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
-		for _, p := range children[queue[0]] {
-			queue = append(queue, p.PID)
-			if !p.Dead {
-				found = append(found, p)
-			}
-		}
-	}
-	return found
-}
-
 // beginning bounds how long Carriers waits for processes that have no
 // environment yet.
 const beginning = time.Second

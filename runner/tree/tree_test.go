@@ -4,6 +4,7 @@ package tree
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -20,9 +21,14 @@ import (
 
 // The test binary plays a process that confines itself.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "__confined" {
-		confined()
-		os.Exit(0)
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "__confined":
+			confined()
+			os.Exit(0)
+		case "__keeper":
+			keep(os.Args[2])
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -56,6 +62,57 @@ func TestWhatAProgramGets(t *testing.T) {
 	version, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if int(version) >= signalLandlock && strings.Contains(got, "parent") {
 		t.Errorf("it reaches other programs: %q", got)
+	}
+}
+
+// keep keeps a process that is never the same for long, and makes a file in
+// each of its lives.
+func keep(name string) {
+	if err := BecomeKeeper(); err != nil {
+		fmt.Println(err)
+	}
+	script := `: >"$1"; sh -c "$0" "$0" "$1" &`
+	cmd := exec.Command("/bin/sh", "-c", script, script, name)
+	fmt.Println("ready", cmd.Start())
+	for {
+		var status unix.WaitStatus
+		_, _ = unix.Wait4(-1, &status, 0, nil)
+	}
+}
+
+func TestWhatMovesWhileItIsKilledIsKilled(t *testing.T) {
+	for range 10 {
+		name := filepath.Join(t.TempDir(), "alive")
+		cmd := exec.Command(os.Args[0], "__keeper", name)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready <nil>\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		for _, err := os.Stat(name); err != nil; _, err = os.Stat(name) {
+			runtime.Gosched()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		n, err := KillAll(ctx, func() []Proc { return Below(cmd.Process.Pid) })
+		cancel()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if n == 0 || err != nil {
+			t.Errorf("killed %d, %v", n, err)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Error(err)
+		}
+		<-time.After(100 * time.Millisecond) // hundreds of lives
+		if _, err := os.Stat(name); err == nil {
+			t.Error("it lives on")
+			_ = os.RemoveAll(filepath.Dir(name)) // its shell ends for want of it
+		}
 	}
 }
 

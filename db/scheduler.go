@@ -1,0 +1,49 @@
+package db
+
+import "taskyard/task"
+
+// Woken is a task whose owner was woken lately.
+type Woken struct {
+	TaskID       task.ID
+	Title, Owner string
+	Wakes        int
+	LastAt       task.Time
+}
+
+// WokenSince returns the tasks that wakes made runs of since a moment, those
+// with the most of them first.
+func (rx *Rx) WokenSince(since task.Time, limit int) ([]Woken, error) {
+	rows, err := rx.query(`SELECT r.task_id, t.title, t.owner, count(*) AS n, max(r.created_at) AS at
+ FROM runs r INDEXED BY runs_woken JOIN tasks t ON t.id = r.task_id
+ WHERE r.cause IN ('wake', 'follow_up') AND r.created_at > ? GROUP BY r.task_id ORDER BY n DESC, at DESC LIMIT ?`, since, limit)
+	return collect(rows, err, func(r rowScanner) (w Woken, err error) {
+		return w, r.Scan(&w.TaskID, &w.Title, &w.Owner, &w.Wakes, &w.LastAt)
+	})
+}
+
+// Held is a claimed task.
+type Held struct {
+	TaskID       task.ID
+	Title, Owner string
+	Claim        task.Claim
+	Running      task.ID // the run of this server or a worker that holds it, or 0
+}
+
+// HeldTasks returns the claimed tasks, the first to run out first.
+func (rx *Rx) HeldTasks(limit int) ([]Held, error) {
+	rows, err := rx.query(`SELECT t.id, t.title, t.owner, t.claim_holder, t.claim_seq, t.claim_since, t.claim_expires,
+ coalesce((SELECT r.id FROM runs r WHERE r.id = t.run_id AND r.status = 'running'), 0)
+ FROM tasks t INDEXED BY tasks_lease WHERE t.claim_expires IS NOT NULL ORDER BY t.claim_expires LIMIT ?`, limit)
+	return collect(rows, err, func(r rowScanner) (h Held, err error) {
+		c := &h.Claim
+		return h, r.Scan(&h.TaskID, &h.Title, &h.Owner, &c.Holder, &c.ID, &c.Since, &c.ExpiresAt, &h.Running)
+	})
+}
+
+// AgentTotals sums the ended runs of each agent since a moment, by status.
+func (rx *Rx) AgentTotals(since task.Time) ([]RunTotals, error) {
+	rows, err := rx.query(`SELECT agent, status, sum(runs), sum(millis), sum(tokens), sum(cost_usd) FROM run_hours WHERE hour >= ? GROUP BY agent, status`, int64(since)/hourMillis*hourMillis)
+	return collect(rows, err, func(r rowScanner) (t RunTotals, err error) {
+		return t, r.Scan(&t.Agent, &t.Status, &t.Runs, &t.Millis, &t.Tokens, &t.Cost)
+	})
+}

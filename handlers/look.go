@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// themeCookie keeps the theme in the browser, so that a page has it before
+// anything is known of the person. Scripts write it as well.
+const themeCookie = "theme"
+
+func themeOf(c echo.Context) string {
+	if k, err := c.Cookie(themeCookie); err == nil && (k.Value == "light" || k.Value == "dark") {
+		return k.Value
+	}
+	return ""
+}
+
+const keyPrefs = "preferences"
+
+// preferences are those of the caller, read once a request.
+func (s *Server) preferences(c echo.Context) (task.Preferences, error) {
+	if p, ok := c.Get(keyPrefs).(task.Preferences); ok {
+		return p, nil
+	}
+	p, err := s.svc.Preferences(c.Request().Context(), actorOf(c))
+	if err == nil {
+		c.Set(keyPrefs, p)
+	}
+	return p, err
+}
+
+// prefer puts what the person chose for themselves into the page.
+func prefer(ch *views.Chrome, p task.Preferences) {
+	ch.KeysOff = p[task.PrefKeys] == "off"
+	ch.Look = views.Appearance{Density: p[task.PrefDensity], Motion: p[task.PrefMotion], Zone: p[task.PrefZone]}
+	if z, ok := task.Zone(p[task.PrefZone]); ok {
+		ch.Zone = z
+	}
+}
+
+func (s *Server) appearancePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	f := views.AppearanceForm{Theme: ch.Theme, Density: ch.Look.Density, Zone: ch.Look.Zone, Motion: ch.Look.Motion}
+	return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c)}), nil
+}
+
+// setAppearance keeps the theme in this browser and the rest with the person.
+func (s *Server) setAppearance(c echo.Context) error {
+	f := views.AppearanceForm{Theme: c.FormValue("theme"), Density: c.FormValue("density"), Zone: c.FormValue("zone"), Motion: c.FormValue("motion")}
+	chosen := map[task.Preference]string{task.PrefDensity: f.Density, task.PrefZone: f.Zone, task.PrefMotion: f.Motion}
+	if e, ok := refusal(checkAppearance(f.Theme, chosen)); ok {
+		return s.again(c, e, views.URL.Settings("appearance"), func(ch views.Chrome) (templ.Component, error) {
+			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c), Errors: views.ErrorsOf(e)}), nil
+		})
+	}
+	for p, v := range chosen { // each says the same when it is said twice
+		if err := s.svc.SetPreference(c.Request().Context(), actorOf(c), p, v); err != nil {
+			return withBack(c, err, views.URL.Settings("appearance"))
+		}
+	}
+	k := &http.Cookie{Name: themeCookie, Value: f.Theme, Path: "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), SameSite: http.SameSiteLaxMode, Secure: s.secure()}
+	if f.Theme == "" {
+		k.MaxAge = -1
+	}
+	c.SetCookie(k)
+	return s.done(c, views.URL.Settings("appearance"), "Saved the appearance")
+}
+
+func checkAppearance(theme string, chosen map[task.Preference]string) error {
+	var p task.Problems
+	if theme != "" && theme != "light" && theme != "dark" {
+		p.Add(themeCookie, "must be light, dark or empty")
+	}
+	for name, v := range chosen {
+		if name.Check(v) == nil {
+			continue
+		}
+		if name == task.PrefZone {
+			p.Add(string(name), "is no time zone: write a name such as Europe/Berlin, or leave it empty")
+		} else {
+			p.Add(string(name), "is none of the choices")
+		}
+	}
+	return p.Err()
+}

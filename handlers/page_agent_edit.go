@@ -1,0 +1,210 @@
+package handlers
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// unnamed is the id by which a new definition is checked before it has one.
+const unnamed = "new-agent"
+
+func (s *Server) newAgentPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	m := views.AgentEditModel{New: true, From: c.QueryParam("from")}
+	if err := s.startFrom(c, &m); err != nil {
+		return nil, err
+	}
+	return s.editor(c, ch, m)
+}
+
+// startFrom fills the editor of a new definition by a template; an unknown key
+// means the first.
+func (s *Server) startFrom(c echo.Context, m *views.AgentEditModel) (err error) {
+	if m.Templates, err = s.svc.AgentTemplates(actorOf(c)); err != nil {
+		return err
+	}
+	chosen := m.Templates[0]
+	for _, t := range m.Templates {
+		if t.Key == m.From {
+			chosen = t
+		}
+	}
+	m.From, m.Text = chosen.Key, chosen.Text
+	if chosen.ID != "" && !s.svc.KnowsAgent(chosen.ID) {
+		m.ID = chosen.ID
+	}
+	return nil
+}
+
+func (s *Server) editAgentPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	a, err := s.svc.Agent(actorOf(c), c.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	text := plainEnds(onDisk(&a))
+	return s.editor(c, ch, views.AgentEditModel{ID: a.ID, Text: text, Base: text, Hash: a.FileHash})
+}
+
+// editor is the page with the check of what it holds.
+func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel) (templ.Component, error) {
+	a, id := actorOf(c), m.ID
+	switch {
+	case m.New && id == "":
+		id = unnamed
+	case m.New && m.IDProblem == "" && !task.ValidAgentID(id):
+		m.IDProblem = "must be 1 to 63 of a-z, 0-9 and -, beginning with a letter or digit"
+	case m.New && m.IDProblem == "" && s.svc.KnowsAgent(id):
+		m.IDProblem = "There is an agent " + id + " already"
+	}
+	if !task.ValidAgentID(id) {
+		id = unnamed // told beside its field
+	}
+	def, err := s.svc.CheckAgent(a, id, m.Text)
+	m.Check = views.AgentCheck{Agent: def, Weaker: s.weaker(def.Runner, def.Tools), Runner: s.runner(a, def.Runner)}
+	if id == unnamed && def.Name == unnamed {
+		m.Check.Agent.Name = ""
+	}
+	return views.AgentEditPage(ch, m), err
+}
+
+// plainEnds has lines end as a form sends them.
+func plainEnds(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+// onDisk is the text of the file as it is.
+func onDisk(a *task.Agent) string {
+	if a.FileText != "" {
+		return a.FileText
+	}
+	return a.Text
+}
+
+// editorForm is what was typed.
+func (s *Server) editorForm(c echo.Context) (m views.AgentEditModel, err error) {
+	m = views.AgentEditModel{
+		New: c.FormValue("new") != "", ID: strings.TrimSpace(c.FormValue("id")), From: c.FormValue("from"),
+		Text: text(c, "text"), Base: text(c, "base"), Hash: c.FormValue("hash"),
+	}
+	if m.New {
+		m.Templates, err = s.svc.AgentTemplates(actorOf(c))
+	}
+	return m, err
+}
+
+// checkAgent shows the editor again with what is wrong in it; nothing is
+// written. Scripts take one part of the page while somebody types.
+func (s *Server) checkAgent(c echo.Context) error {
+	m, err := s.editorForm(c)
+	if err != nil {
+		return err
+	}
+	return s.page(func(c echo.Context, ch views.Chrome) (templ.Component, error) {
+		ch.Path = editorPath(&m)
+		return s.editor(c, ch, m)
+	})(c)
+}
+
+func editorPath(m *views.AgentEditModel) string {
+	if m.New {
+		return views.URL.NewAgent()
+	}
+	return views.URL.AgentAct(m.ID, "edit")
+}
+
+func (s *Server) createAgent(c echo.Context) error {
+	m, err := s.editorForm(c)
+	if err != nil {
+		return err
+	}
+	if m.New = true; s.svc.KnowsAgent(m.ID) {
+		e := task.Errorf(task.Conflict, task.CodeNameTaken, "There is an agent %s already: choose another name, or edit that one", m.ID)
+		m.IDProblem = e.Message
+		return s.agentAgain(c, m, e)
+	}
+	return s.keepAgent(c, m)
+}
+
+func (s *Server) updateAgent(c echo.Context) error {
+	m, err := s.editorForm(c)
+	if err != nil {
+		return err
+	}
+	m.New, m.ID = false, c.Param("id")
+	if !s.svc.KnowsAgent(m.ID) && m.Hash == "" {
+		return task.Errorf(task.NotFound, task.CodeAgentNotFound, "Agent not found: %s", m.ID)
+	}
+	return s.keepAgent(c, m)
+}
+
+func (s *Server) keepAgent(c echo.Context, m views.AgentEditModel) error {
+	_, err := s.svc.SaveAgent(formContext(c), actorOf(c), m.ID, m.Text, m.Hash, c.FormValue("force") != "")
+	if task.IsCode(err, task.CodeStaleAgent) {
+		// The same form sent twice finds its own text.
+		if now, e := s.svc.Agent(actorOf(c), m.ID); e == nil && onDisk(&now) == m.Text {
+			err = nil
+		}
+	}
+	if err != nil {
+		return s.agentAgain(c, m, err)
+	}
+	return s.done(c, views.URL.Agent(m.ID), "Saved %s", m.ID)
+}
+
+// agentAgain shows the editor with the text as typed and why it was not
+// saved.
+func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) error {
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	switch {
+	case e.Code == task.CodeStaleAgent && m.Hash != "":
+		if err := s.conflict(c, &m); err != nil {
+			return err
+		}
+	case e.Kind == task.Invalid && task.ValidAgentID(m.ID):
+		m.Invalid = true
+	case m.IDProblem == "" && task.ValidAgentID(m.ID):
+		m.Error = e.Message
+	}
+	return s.again(c, e, editorPath(&m), func(ch views.Chrome) (templ.Component, error) { return s.editor(c, ch, m) })
+}
+
+// conflict tells what became of the file meanwhile; saving once more is then
+// meant.
+func (s *Server) conflict(c echo.Context, m *views.AgentEditModel) error {
+	ctx, a := c.Request().Context(), actorOf(c)
+	if err := s.svc.ReloadAgents(a); err != nil { // the folder may not have been read since
+		return err
+	}
+	k := &views.AgentConflict{}
+	now, err := s.svc.Agent(a, m.ID)
+	k.Gone = task.IsCode(err, task.CodeAgentNotFound)
+	if err != nil && !k.Gone {
+		return err
+	}
+	saved, err := s.svc.AgentSaved(ctx, a, m.ID)
+	if err != nil {
+		return err
+	}
+	if saved != nil && madeBy(saved, now.FileHash, k.Gone) {
+		k.By, k.At = saved.Actor, saved.At
+	}
+	k.Now, m.Conflict, m.Hash = plainEnds(onDisk(&now)), k, now.FileHash
+	return nil
+}
+
+// madeBy tells whether an event made the file what it is.
+func madeBy(e *task.Event, hash string, gone bool) bool {
+	if e.Kind == task.EvAgentDeleted {
+		return gone
+	}
+	var c struct {
+		Hash []string `json:"hash"` // before, after
+	}
+	return !gone && json.Unmarshal(e.Changes, &c) == nil && len(c.Hash) == 2 && c.Hash[1] == hash
+}

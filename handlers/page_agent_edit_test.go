@@ -1,0 +1,138 @@
+package handlers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+const goodAgent = "---\ndescription: writes prose\ntools: read, edit\nrunner: script\n---\nWrite.\n"
+
+// onFile is the definition of an agent as it lies in the folder.
+func (y *pageYard) onFile(id string) string {
+	y.t.Helper()
+	b, err := os.ReadFile(filepath.Join(y.dir, id+".md"))
+	y.ok(err)
+	return string(b)
+}
+
+// behind changes a definition as another program would.
+func (y *pageYard) behind(id, text string) {
+	y.t.Helper()
+	y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
+}
+
+func TestTheEditorChecksWithoutSaving(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	before := y.onFile("coder")
+
+	t.Run("a page to edit shows what the file means", func(t *testing.T) {
+		b.get("/agents/coder/edit").is(200).shows("Valid", "writes code", "Of read, edit it is told, and not held to them.", `id="L4"`, `class="w"`)
+	})
+	t.Run("each finding has its line, and the typed text stays", func(t *testing.T) {
+		p := b.post("/agents/check", "id", "coder", "hash", "h", "base", before, "text", "---\ndescription: x\ntools: read, telepathy\nrunner: nowhere\n---\nGo.\n")
+		p.is(200).shows("1 error and 1 warning", `data-line="3"`, `data-line="4"`, `<li id="L4" class="bad">`, "runner: nowhere", `name="hash" value="h"`)
+	})
+	t.Run("a new one is checked before it has a name", func(t *testing.T) {
+		b.post("/agents/check", "new", "1", "id", "", "text", goodAgent).is(200).shows("Valid", "writes prose").hides("new-agent")
+		b.post("/agents/check", "new", "1", "id", "Über", "text", goodAgent).is(200).shows("must be 1 to 63 of a-z", `value="Über"`)
+		b.post("/agents/check", "new", "1", "id", "coder", "text", goodAgent).is(200).shows("There is an agent coder already")
+	})
+	t.Run("anything is answered", func(t *testing.T) {
+		for _, s := range []string{"", "---\n", "\x00", "\xff\xfe", "---\n: [\n---\n", strings.Repeat("x", 300<<10), "</textarea><script>alert(1)</script>\u202e"} {
+			b.post("/agents/check", "id", "coder", "text", s).is(200).hides("<script>alert")
+		}
+		b.post("/agents/check").is(200)
+	})
+	t.Run("nothing was written", func(t *testing.T) {
+		if got := y.onFile("coder"); got != before {
+			t.Errorf("the file is %q", got)
+		}
+	})
+	t.Run("others may not", func(t *testing.T) {
+		y.person("oleg", task.RoleOperator).post("/agents/check", "text", goodAgent).is(403)
+	})
+}
+
+func TestNewAgentsBeginWithATemplate(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	t.Run("blank, the defaults, and one a runner are offered", func(t *testing.T) {
+		b.get("/agents/new").is(200).shows("Blank", "General Purpose", "Code Focused", "Runner script", "You are …")
+		b.get("/agents/new?from=code-focused").is(200).shows("You are a programmer who adds", `value="code-focused"`, "create")
+		b.get("/agents/new?from=runner-script").is(200).shows("runner: script", "Valid")
+		b.get("/agents/new?from=<b>").is(200).shows("You are …")
+	})
+	t.Run("a name that is taken or none keeps the text", func(t *testing.T) {
+		b.post("/agents", "id", "coder", "text", goodAgent).is(409).shows("There is an agent coder already", "writes prose")
+		b.post("/agents", "id", "../x", "text", goodAgent).is(422).shows("must be 1 to 63 of a-z", "writes prose")
+	})
+	t.Run("what is invalid is saved only when that is meant", func(t *testing.T) {
+		b.post("/agents", "id", "draft", "text", "nothing").is(422).shows("was not saved", "Save although it is invalid")
+		b.post("/agents", "id", "draft", "text", "nothing", "force", "1").leadsTo("/agents/draft").is(200).shows("Saved draft")
+	})
+	t.Run("a good one is there at once", func(t *testing.T) {
+		b.post("/agents", "id", "writer", "text", strings.ReplaceAll(goodAgent, "\n", "\r\n")).leadsTo("/agents/writer").is(200).shows("writes prose")
+		if got := y.onFile("writer"); got != goodAgent {
+			t.Errorf("the file is %q", got)
+		}
+	})
+}
+
+func TestTwoEditorsOfOneAgent(t *testing.T) {
+	y := newPageYard(t)
+	b, other := y.maya(), y.person("ada", task.RoleAdmin)
+	edit := b.get("/agents/coder/edit").is(200)
+	hash, base := edit.field("/agents/coder", "hash"), y.onFile("coder")
+	mine := strings.Replace(base, "writes code", "writes <b>good</b> code", 1)
+	theirs := strings.Replace(base, "tools: read, edit", "tools: read", 1)
+
+	t.Run("the second learns who changed what, and keeps the typed text", func(t *testing.T) {
+		other.post("/agents/coder", "hash", hash, "base", base, "text", theirs).leadsTo("/agents/coder")
+		p := b.post("/agents/coder", "hash", hash, "base", base, "text", mine).is(409)
+		p.shows("ada changed this file while you edited it", "Use mine", "Use theirs", `<del class="del">tools: read, edit</del>`, `<ins class="add">tools: read</ins>`,
+			`<ins class="add">description: writes &lt;b&gt;good&lt;/b&gt; code</ins>`, "writes &lt;b&gt;good&lt;/b&gt; code")
+		if got := y.onFile("coder"); got != theirs {
+			t.Errorf("the file is %q", got)
+		}
+		if hash = p.field("/agents/coder", "hash"); hash == "" {
+			t.Fatal("the form has no hash to save by")
+		}
+	})
+	t.Run("the conflict is found in a file that another program just wrote", func(t *testing.T) {
+		theirs = strings.Replace(theirs, "Do what", "Do all that", 1)
+		y.behind("coder", theirs)
+		p := b.post("/agents/coder", "hash", hash, "base", base, "text", mine).is(409).shows("outside of Taskyard", "Do all that").hides("ada changed")
+		hash = p.field("/agents/coder", "hash")
+	})
+	t.Run("use mine replaces it", func(t *testing.T) {
+		b.post("/agents/coder", "hash", hash, "base", base, "text", mine).leadsTo("/agents/coder").is(200)
+		if got := y.onFile("coder"); got != mine {
+			t.Errorf("the file is %q", got)
+		}
+	})
+	t.Run("the same form sent twice is no conflict with itself", func(t *testing.T) {
+		b.post("/agents/coder", "hash", hash, "base", base, "text", mine).leadsTo("/agents/coder")
+	})
+	t.Run("use theirs is the page to edit, anew", func(t *testing.T) {
+		b.get("/agents/coder/edit").is(200).shows("&lt;b&gt;good").hides("conflict")
+	})
+}
+
+func TestAnAgentThatWentWhileItWasEdited(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	base := y.onFile("pull")
+	hash := b.get("/agents/pull/edit").field("/agents/pull", "hash")
+	b.post("/agents/pull/delete").leadsTo("/agents")
+	p := b.post("/agents/pull", "hash", hash, "base", base, "text", base).is(409).shows("maya deleted this file while you edited it", "Use mine: create it again", "claims itself")
+	if p.field("/agents", "id") != "pull" {
+		t.Error("the form does not create pull again")
+	}
+	b.post("/agents", "id", "pull", "hash", "", "text", base).leadsTo("/agents/pull").is(200)
+	b.post("/agents/ghost", "text", base).is(404)
+}

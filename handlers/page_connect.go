@@ -1,0 +1,56 @@
+package handlers
+
+import (
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/service"
+	"taskyard/views"
+)
+
+func (s *Server) connectPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
+	return s.connect(c, ch, views.ConnectModel{})
+}
+
+func (s *Server) connect(c echo.Context, ch views.Chrome, m views.ConnectModel) (templ.Component, error) {
+	var err error
+	if m.Agent, err = s.svc.Agent(actorOf(c), c.Param("id")); err != nil {
+		return nil, err
+	}
+	all, err := s.svc.Tokens(c.Request().Context(), actorOf(c))
+	for _, t := range all {
+		if t.Agent == m.Agent.ID {
+			m.Tokens = append(m.Tokens, t)
+		}
+	}
+	return views.ConnectPage(ch, m), err
+}
+
+// connectAgent makes a token for the agent; the secret is shown in this very
+// answer and nowhere else.
+func (s *Server) connectAgent(c echo.Context) error {
+	f := views.TokenForm{Name: c.FormValue("name"), Days: c.FormValue("days")}
+	page := views.URL.AgentAct(c.Param("id"), "connect")
+	if _, err := s.svc.Agent(actorOf(c), c.Param("id")); err != nil {
+		return err
+	}
+	days, err := wholeNumber(c, "days")
+	var fresh *views.FreshToken
+	if err == nil {
+		fresh, err = s.freshToken(c, service.NewToken{Name: f.Name, Agent: c.Param("id"), Days: days})
+	}
+	if err != nil {
+		e, ok := refusal(err)
+		if !ok {
+			return err
+		}
+		return s.again(c, e, page, func(ch views.Chrome) (templ.Component, error) {
+			m := views.ConnectModel{Form: f}
+			m.Field, m.Error = oneProblem(e)
+			return s.connect(c, ch, m)
+		})
+	}
+	return s.shown(c, page, func(ch views.Chrome) (templ.Component, error) {
+		return s.connect(c, ch, views.ConnectModel{Fresh: fresh})
+	})
+}

@@ -1,0 +1,71 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestAnAgentIsConnected(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	b.get("/agents/coder").is(200).shows("/agents/coder/connect")
+	b.get("/agents/coder/connect").is(200).shows("No tokens for coder")
+	a := b.post("/agents/coder/connect", "name", "laptop", "days", "30").is(200).shows("laptop is ready", "Claude Code", "Gemini CLI", "opencode",
+		"codex mcp add taskyard --url "+y.srv.URL+"/mcp --bearer-token-env-var TASKYARD_TOKEN", "&#34;httpUrl&#34;", "{env:TASKYARD_TOKEN}", "/api/agents/coder/signup")
+	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
+	secret := rest[:strings.IndexAny(rest, "<\n& ")]
+	who, err := y.svc.Authenticate(context.Background(), secret, "")
+	if err != nil || who.Name != "coder" {
+		t.Fatalf("the shown token %q is %+v: %v", secret, who, err)
+	}
+	t.Run("the secret is shown once", func(t *testing.T) {
+		b.get("/agents/coder/connect").is(200).hides(secret).shows("laptop", secret[:9], "/settings/tokens/1/revoke")
+		b.get("/agents/pull/connect").hides("laptop")
+		if cc := a.header.Get("Cache-Control"); cc != "no-store" {
+			t.Errorf("Cache-Control is %q, want no-store", cc)
+		}
+	})
+	t.Run("what is wrong keeps the form", func(t *testing.T) {
+		b.post("/agents/coder/connect", "name", "", "days", "30").is(422).shows("must not be blank", `value="30"`)
+		b.post("/agents/coder/connect", "name", "x", "days", "many").is(422).shows("must be a whole number", `value="many"`)
+		b.post("/agents/ghost/connect", "name", "x", "days", "1").is(404)
+	})
+	t.Run("others may not", func(t *testing.T) {
+		oleg := y.person("oleg", task.RoleOperator)
+		oleg.get("/agents/coder").hides("/connect")
+		oleg.get("/agents/coder/connect").is(403)
+		oleg.post("/agents/coder/connect", "name", "x", "days", "1").is(403)
+	})
+}
+
+func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	y.sample("")
+	p := b.get("/agents").is(200).shows("Success", "Last runs, oldest first", `<span class="mono">edit</span>`, "/agents/coder/pause")
+	p.hides("not granted")
+	b.get("/agents/coder").shows("Last 30 days")
+}
+
+func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	k := y.create(mayaActor, task.New{Owner: "pull", NoStart: true})
+	y.create(mayaActor, task.New{Owner: "pull", Status: task.Draft})
+	b.get("/agents/pull").shows("1 active task and 1 draft", "move or finish them first")
+	b.post("/agents/pull/delete").is(409).shows("owns 2 open tasks")
+	b.post("/tasks/" + k.ID.String() + "/complete").is(303)
+	b.get("/agents/pull").shows("1 draft").hides("1 active task")
+	b.get("/agents/coder").shows("Delete coder").hides("move or finish them first")
+}
+
+func TestAgentsArePausedFromTheList(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	b.get("/agents").shows("/agents/coder/pause")
+	b.post("/agents/coder/pause", "reason", "no").is(303)
+	b.get("/agents").shows("Paused", "/agents/coder/resume").hides("/agents/coder/pause")
+}

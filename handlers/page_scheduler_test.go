@@ -1,0 +1,107 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	b.cookie("zone", "Europe/Berlin")
+	b.get("/scheduler").is(200).shows("Next ticks", " in CET", ">11:00</time>", ">15:00</time>", "hourly from 6:00 to 21:00").hides(">16:00</time>")
+}
+
+func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
+	y := newPageYard(t)
+	b, ctx := y.maya(), context.Background()
+	var ids []task.ID
+	for _, title := range []string{"First <b>of</b> all", "Second to it", "Third in line"} {
+		k := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
+		_, err := y.svc.RunNow(ctx, mayaActor, k.ID)
+		y.ok(err)
+		ids = append(ids, k.ID)
+	}
+	row := func(p *seenPage, id string) string {
+		t.Helper()
+		_, rest, found := strings.Cut(p.body, `id="`+id+`"`)
+		if !found {
+			t.Fatalf("%s: no row %s", p.url, id)
+		}
+		rest, _, _ = strings.Cut(rest, "</li>")
+		return rest
+	}
+	has := func(text, want string) {
+		t.Helper()
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+
+	t.Run("the first is next, those behind it are counted", func(t *testing.T) {
+		p := b.get("/scheduler").hides("<b>of</b>")
+		has(row(p, "run-1"), "next to start")
+		has(row(p, "run-2"), "1 of coder before it")
+		has(row(p, "run-3"), "2 of coder before it")
+		has(row(p, "run-1"), "coder, by hand")
+	})
+	start, _, err := y.svc.NextRun(ctx, nil)
+	y.ok(err)
+	y.ok(y.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
+	t.Run("what runs has its process and the age of its heartbeat", func(t *testing.T) {
+		y.forward(45 * time.Second)
+		p := b.get("/scheduler")
+		has(row(p, "fly-1"), "coder, process 4711")
+		has(row(p, "fly-1"), "45s ago")
+		has(row(p, "fly-1"), `class="t-warn"`)
+		has(row(p, "run-2"), "coder runs 1 at a time")
+	})
+	t.Run("a claim that a run holds is not released here", func(t *testing.T) {
+		held := row(b.get("/scheduler"), "held-"+ids[0].String())
+		has(held, "run 1")
+		if strings.Contains(held, "Release") {
+			t.Error("it offers to release the claim of a run")
+		}
+	})
+	t.Run("another claim is, with a way back", func(t *testing.T) {
+		k := y.create(mayaActor, task.New{Owner: "pull", Title: "Claimed by hand"})
+		_, err := y.svc.Signup(ctx, asAgent("pull"), "pull", 1)
+		y.ok(err)
+		has(row(b.get("/scheduler"), "held-"+k.ID.String()), "/tasks/"+k.ID.String()+"/release")
+		b.post("/tasks/"+k.ID.String()+"/release", "back", "/scheduler").leadsTo("/scheduler").shows("Released the claim").hides("held-" + k.ID.String())
+	})
+	t.Run("a pause is the reason of all", func(t *testing.T) {
+		b.post("/agents/coder/pause", "reason", "no").is(303)
+		has(row(b.get("/scheduler"), "run-2"), "coder is paused by maya")
+		b.post("/scheduler/pause", "reason", "no").is(303)
+		has(row(b.get("/scheduler"), "run-2"), "the yard is paused by maya")
+	})
+	t.Run("a viewer may look", func(t *testing.T) {
+		y.person("vera", task.RoleViewer).get("/scheduler").is(200).shows("Second to it").hides("/release", `action="/scheduler/tick"`, "Run now")
+	})
+}
+
+func TestTheSchedulerTellsOfWakes(t *testing.T) {
+	y := newPageYard(t, func(c *service.Config) { c.Wakes, c.WakeBudget = true, 2 })
+	b, ctx := y.maya(), context.Background()
+	b.get("/scheduler").shows("at most 2 times a task an hour")
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
+	for range 3 {
+		if start, _, err := y.svc.NextRun(ctx, nil); err != nil {
+			t.Fatal(err)
+		} else if start != nil {
+			y.ok(y.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
+			y.ok(y.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+		}
+		_, err := y.svc.Comment(ctx, mayaActor, k.ID, "Go on")
+		y.ok(err)
+	}
+	b.get("/scheduler").shows("Woken again and again", "2 of 2", "Used up: only ticks and people start it now")
+	y.forward(61 * time.Minute)
+	b.get("/scheduler").shows("None. Answers").hides("2 of 2")
+}

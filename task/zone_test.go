@@ -1,0 +1,40 @@
+package task
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestZonesAreFoundByName(t *testing.T) {
+	for range 2 {
+		if z, ok := Zone("UTC"); !ok || z.String() != "UTC" {
+			t.Errorf("UTC is %v", z)
+		}
+	}
+	for _, name := range []string{"", "Local", "../../etc/passwd", "/etc/localtime", "Mars/Phobos", strings.Repeat("a", 99), "Europe/", "<b>", "a\x00", "A/B/C/D"} {
+		if z, ok := Zone(name); ok {
+			t.Errorf("%q is %v", name, z)
+		}
+	}
+}
+
+func TestPreferencesTakeWhatTheyMean(t *testing.T) {
+	for _, c := range []struct {
+		p     Preference
+		value string
+		ok    bool
+	}{
+		{PrefZone, "", true},
+		{PrefZone, "UTC", true},
+		{PrefZone, "Mars/Phobos", false},
+		{PrefDensity, "cozy", true},
+		{PrefDensity, "tight", false},
+		{PrefMotion, "less", true},
+		{PrefMotion, "more", false},
+		{"colour", "red", false},
+	} {
+		if err := c.p.Check(c.value); (err == nil) != c.ok {
+			t.Errorf("%s %q: %v", c.p, c.value, err)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package views
+
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+// AgentEditModel is the editor of a definition file.
+type AgentEditModel struct {
+	ID        string // "" for a new agent until it is typed
+	New       bool
+	Text      string // what the editor holds
+	Base      string // the file that the text was made from, "" for a new one
+	Hash      string // SHA-256 of Base, "" for a new one
+	Check     AgentCheck
+	Templates []task.AgentTemplate // for a new agent
+	From      string               // the key of the template that was chosen
+	Invalid   bool                 // saving was refused for the problems; offers to save all the same
+	IDProblem string               // what is wrong with the file name, or ""
+	Error     string               // why saving was refused otherwise, or ""
+	Conflict  *AgentConflict       // the file is another one by now, or nil
+}
+
+// AgentCheck is what a text means as a definition.
+type AgentCheck struct {
+	Agent  task.Agent
+	Weaker string           // what it could do beyond its tools under its runner, or ""
+	Runner *task.RunnerInfo // nil: nothing is known of it
+}
+
+// AgentConflict is a file that changed, or went, while somebody edited it.
+type AgentConflict struct {
+	Gone bool
+	Now  string    // the file as it is
+	By   string    // who changed it through Taskyard; "" for another program
+	At   task.Time // when, or 0
+}
+
+// who names the one who changed the file.
+func (k *AgentConflict) who() string {
+	if k.By == "" {
+		return "Somebody, or another program, outside of Taskyard"
+	}
+	return ActorLabel(k.By)
+}
+
+func (k *AgentConflict) did() string {
+	if k.Gone {
+		return "deleted this file while you edited it"
+	}
+	return "changed this file while you edited it"
+}
+
+func (m *AgentEditModel) title() string {
+	if m.New {
+		return "New agent"
+	}
+	return "Edit " + m.ID
+}
+
+// maxBase is the longest file, in bytes, that goes along with the form: it
+// tells what changed meanwhile, and both must fit into one request.
+const maxBase = 64 << 10
+
+func (m *AgentEditModel) base() string {
+	if len(m.Base) > maxBase {
+		return ""
+	}
+	return m.Base
+}
+
+// action is where the editor posts.
+func (m *AgentEditModel) action() string {
+	if m.New || m.Conflict != nil && m.Conflict.Gone {
+		return URL.Agents()
+	}
+	return URL.Agent(m.ID)
+}
+
+func (m *AgentEditModel) back() string {
+	if m.New {
+		return URL.Agents()
+	}
+	return URL.Agent(m.ID)
+}
+
+// saveWords is what the button that saves says.
+func (m *AgentEditModel) saveWords() string {
+	switch {
+	case m.Conflict != nil && m.Conflict.Gone:
+		return "Use mine: create it again"
+	case m.Conflict != nil:
+		return "Use mine"
+	case m.New:
+		return "Create"
+	}
+	return "Save"
+}
+
+var agentIDAttrs = templ.Attributes{
+	"required": true, "maxlength": "63", "pattern": "[a-z0-9][a-z0-9\\-]*", "autocomplete": "off", "autofocus": true, "spellcheck": "false",
+}
+
+func knownTools() string { return strings.Join(task.KnownTools, ", ") }
+
+// areaText is a text as a textarea takes it: the parser drops one newline at
+// its start.
+func areaText(s string) string { return "\n" + s }
+
+// checkWords says the verdict of a check in a line.
+func (k *AgentCheck) checkWords() string {
+	fatal := 0
+	for _, p := range k.Agent.Problems {
+		if p.Fatal {
+			fatal++
+		}
+	}
+	more := len(k.Agent.Problems) - fatal
+	switch {
+	case fatal > 0 && more > 0:
+		return Count(fatal, "error", "errors") + " and " + Count(more, "warning", "warnings") + ": it cannot run like this"
+	case fatal > 0:
+		return Count(fatal, "error", "errors") + ": it cannot run like this"
+	case more > 0:
+		return "Runnable, with " + Count(more, "warning", "warnings")
+	case k.Agent.PullOnly:
+		return "Valid; Taskyard never starts it"
+	}
+	return "Valid"
+}
+
+// diffCounts tells how many lines a comparison adds and removes.
+func diffCounts(list []diffLine) (added, removed int) {
+	for _, l := range list {
+		switch l.Kind {
+		case '+':
+			added++
+		case '-':
+			removed++
+		}
+	}
+	return added, removed
+}
+
+// grantedChips are the tools that are granted, the harmless first.
+func grantedChips(tools []string) (list []ToolChip) {
+	for _, t := range toolChips(tools) {
+		if t.Granted {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+func promptLines(prompt string) int {
+	if prompt == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimRight(prompt, "\n"), "\n") + 1
+}

@@ -1,0 +1,38 @@
+package views
+
+// AppearanceModel is the settings page of how pages look to a person.
+type AppearanceModel struct {
+	Form    AppearanceForm
+	Browser string // the time zone that the browser told, or ""
+	Errors  FieldErrors
+}
+
+// AppearanceForm is what was chosen; "" is always what the system says.
+type AppearanceForm struct {
+	Theme, Density, Zone, Motion string
+}
+
+// choice is one of a few.
+type choice struct{ Value, Label string }
+
+// zoneHint says what an empty field means here.
+func zoneHint(c Chrome, browser string) string {
+	now := "Now it is " + c.Clock(c.Now) + " " + c.zone(c.Now) + "."
+	if browser != "" {
+		return "Empty: that of the browser, " + browser + ". " + now
+	}
+	return "Such as Europe/Berlin. Empty: that of the browser, where it tells one, else that of the server. " + now
+}
+
+// commonZones are offered; any name of the time zone database is taken.
+var commonZones = []string{
+	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi", "America/Anchorage", "America/Argentina/Buenos_Aires", "America/Bogota",
+	"America/Chicago", "America/Denver", "America/Halifax", "America/Lima", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Phoenix",
+	"America/Santiago", "America/Sao_Paulo", "America/St_Johns", "America/Toronto", "America/Vancouver", "Asia/Bangkok", "Asia/Dhaka", "Asia/Dubai",
+	"Asia/Hong_Kong", "Asia/Jakarta", "Asia/Jerusalem", "Asia/Karachi", "Asia/Kathmandu", "Asia/Kolkata", "Asia/Manila", "Asia/Riyadh", "Asia/Seoul",
+	"Asia/Shanghai", "Asia/Singapore", "Asia/Taipei", "Asia/Tashkent", "Asia/Tehran", "Asia/Tokyo", "Atlantic/Azores", "Atlantic/Reykjavik",
+	"Australia/Adelaide", "Australia/Brisbane", "Australia/Perth", "Australia/Sydney", "Europe/Amsterdam", "Europe/Athens", "Europe/Berlin", "Europe/Brussels",
+	"Europe/Bucharest", "Europe/Dublin", "Europe/Helsinki", "Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon", "Europe/London", "Europe/Madrid",
+	"Europe/Paris", "Europe/Prague", "Europe/Rome", "Europe/Stockholm", "Europe/Vienna", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
+	"Pacific/Honolulu",
+}

@@ -1,0 +1,76 @@
+package views
+
+import (
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"taskyard/task"
+)
+
+// Appearance is how a person wants their pages. The zero one is as the browser and
+// the system have it.
+type Appearance struct {
+	Density string // "cozy" for more room, or ""
+	Motion  string // "less": nothing moves, whatever the system says
+	Zone    string // the time zone that was chosen, "" for the browser's
+}
+
+// rootAttrs are the attributes of the document by which style sheet and
+// scripts follow the person's wishes.
+func rootAttrs(c Chrome) templ.Attributes {
+	a := templ.Attributes{}
+	for name, v := range map[string]string{"data-density": c.Look.Density, "data-motion": c.Look.Motion} {
+		if v != "" {
+			a[name] = v
+		}
+	}
+	return a
+}
+
+// local is a moment in the person's time zone.
+func (c Chrome) local(t task.Time) time.Time {
+	if c.Zone == nil {
+		return t.Std().UTC()
+	}
+	return t.Std().In(c.Zone)
+}
+
+// zone names the person's time zone at a moment: CET, or UTC+03 where the zone
+// has no letters.
+func (c Chrome) zone(t task.Time) string {
+	name, _ := c.local(t).Zone()
+	if strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {
+		return "UTC" + name
+	}
+	return name
+}
+
+// Clock returns hours and minutes in the person's time zone.
+func (c Chrome) Clock(t task.Time) string { return c.local(t).Format("15:04") }
+
+// Exact returns a moment to the second, in the person's time zone and in UTC,
+// for titles.
+func (c Chrome) Exact(t task.Time) string {
+	if _, offset := c.local(t).Zone(); offset == 0 {
+		return Exact(t)
+	}
+	return c.local(t).Format("2006-01-02 15:04:05") + " " + c.zone(t) + " (" + Exact(t) + ")"
+}
+
+// When returns a moment to the minute in the person's time zone, with its day
+// unless that is today, and its year unless that is this one.
+func (c Chrome) When(t task.Time) string {
+	at, now := c.local(t), c.local(c.Now)
+	if at.Year() != now.Year() {
+		return at.Format("2 Jan 2006, 15:04")
+	}
+	if at.YearDay() == now.YearDay() {
+		return at.Format("15:04")
+	}
+	return at.Format("Mon 2 Jan, 15:04")
+}
+
+// dateOf returns the day of a moment in the person's time zone.
+func (c Chrome) dateOf(t task.Time) string { return c.local(t).Format("2006-01-02") }
