@@ -11,7 +11,7 @@ import (
 
 func TestNamesOfPagesAreNoAgents(t *testing.T) {
 	dir := bare(t)
-	for _, id := range []string{"new", "reload", "newer"} {
+	for _, id := range []string{"new", "reload", "check", "newer"} {
 		put(t, dir, id+ext, headings)
 	}
 	f := open(t, dir)

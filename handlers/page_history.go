@@ -38,7 +38,7 @@ func (s *Server) historyQuery(c echo.Context) (q views.HistoryQuery, f task.Hist
 	f = task.HistoryFilter{
 		Owner: q.Agent, CreatedBy: q.CreatedBy, Label: q.Label, Status: task.Status(q.Status), Query: q.Query, Before: q.Before, Limit: historyRows,
 	}
-	f.From, f.To, err = dayBounds(c, q.From, q.To)
+	f.From, f.To, err = s.dayBounds(c, q.From, q.To)
 	return q, f, err
 }
 
@@ -54,7 +54,7 @@ func (s *Server) actorNamed(name string) string {
 // dayBounds reads the first and the last day of a list, in the zone of the
 // person who asks: from the beginning of the one to the end of the other. ""
 // is no bound.
-func dayBounds(c echo.Context, from, to string) (first, end task.Time, err error) {
+func (s *Server) dayBounds(c echo.Context, from, to string) (first, end task.Time, err error) {
 	zone := s.zoneOf(c)
 	if first, err = dayBound("from", from, 0, zone); err != nil {
 		return 0, 0, err

@@ -34,7 +34,7 @@ func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, err
 		return nil, err
 	}
 	f := task.RunFilter{Status: task.RunStatus(q.Status), Agent: q.Agent, TaskID: q.Task, Before: q.Before, Limit: runRows + 1}
-	if f.From, f.To, err = dayBounds(c, q.From, q.To); err != nil {
+	if f.From, f.To, err = s.dayBounds(c, q.From, q.To); err != nil {
 		return nil, err
 	}
 	runs, err := s.svc.Runs(c.Request().Context(), actorOf(c), f)
