@@ -62,6 +62,12 @@ func (c *demoCmd) Run(e *env) error {
 	return serve(e, cfg, newLogger(e, cfg.LogLevel), demoLink)
 }
 
+// isDemo tells whether a data folder was made by the demo.
+func isDemo(data string) bool {
+	_, err := os.Stat(filepath.Join(data, demoMark))
+	return err == nil
+}
+
 // prepare makes the data folder with the demo's agents, once.
 func (c *demoCmd) prepare() error {
 	mark := filepath.Join(c.Data, demoMark)
@@ -164,10 +170,10 @@ func fillDemo(ctx context.Context, y *yard, u task.User) error {
 	for _, n := range []task.New{
 		{Title: "Ship the release notes", Owner: "planner", Priority: 8, Description: "Everything merged since the last release, on one page.\n\n- what is new\n- what is fixed\n- what to do when upgrading"},
 		{Title: "Fix the flaky claim test", Owner: "builder", Priority: 9, Description: "`TestClaim` fails about once in fifty runs under the race detector."},
-		{Title: "Review the retry policy", Owner: "reviewer", Priority: 6, Description: "Is the number of attempts right?"},
-		{Title: "Write the backup guide", Owner: "builder", Priority: 4, Description: "How to back up, and how to restore: two commands each."},
+		{Title: views.TourQuestion, Owner: "reviewer", Priority: 6, Description: "Is the number of attempts right?"},
+		{Title: views.TourHandover, Owner: "builder", Priority: 4, Description: "How to back up, and how to restore: two commands each."},
 		{Title: "Survey libraries for server-sent events", Owner: "general-purpose", Priority: 2, Description: "This agent has no model here, so it claims its work itself: with a token, over JSON."},
-		{Title: "Plan the next milestone", Owner: "planner", Status: task.Draft, Priority: 3, Description: "A draft: start it when you like."},
+		{Title: views.TourDraft, Owner: "planner", Status: task.Draft, Priority: 3, Description: "A draft: start it when you like."},
 	} {
 		if _, err := y.svc.CreateTask(ctx, me, n); err != nil {
 			return err

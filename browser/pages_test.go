@@ -166,6 +166,7 @@ func (s *sample) pages() []shown {
 		}},
 		{"about", "/settings/about", nil},
 		{"api", "/api/docs", nil},
+		{"styleguide", "/styleguide", nil},
 		{"error-404", "/tasks/99999", func(b *tab) { b.see("404") }},
 	}
 }

@@ -23,6 +23,7 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	// The navigation's own count may be a moment old; this page knows better.
 	ch.Nav.Inbox = p.Totals.All()
 	return views.InboxPage(ch, views.InboxModel{
+		Tour:  s.touring(ch),
 		Inbox: p.Inbox, Query: q, Next: p.Next, Snoozed: p.Snoozed, Running: p.Running, Recent: p.Recent,
 		Numbers: views.InboxNumbers{Rows: p.Hours, Zone: zone, Oldest: oldest(&p.Inbox), Waiting: p.Totals.All(), Running: len(p.Running), Today: p.Today, Budget: p.Budget},
 	}), nil

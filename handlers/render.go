@@ -55,6 +55,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	if err != nil {
 		return ch, err
 	}
+	ch.Prefs = prefs
 	prefer(&ch, prefs)
 	off, err := s.svc.Snoozed(ctx, a)
 	if err != nil {

@@ -43,6 +43,7 @@ type Options struct {
 	Limits         []Limit                                    // of the configuration, as the settings show them
 	Weaker         func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
 	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
+	Demo           bool                                       // a yard to look around in: the inbox tells what to try
 	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
 }
 

@@ -31,8 +31,12 @@
   };
   // What a row offers is for the row that has the focus.
   const target = cmd => {
-    const s = cmd.dataset.press, row = rowOf(document.activeElement);
-    return s && (row && q(s, row) || all(s).find(e => !rowOf(e))) || null;
+    const row = rowOf(document.activeElement);
+    for (const s of cmd.dataset.press.split(", ").filter(Boolean)) {
+      const el = row && q(s, row) || all(s).find(e => !rowOf(e));
+      if (el) return el;
+    }
+    return null;
   };
   const run = cmd => {
     const el = target(cmd), { href, do: name } = cmd.dataset;

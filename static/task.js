@@ -154,13 +154,7 @@
       e.preventDefault();
       const to = rows().indexOf(row) + (e.key === "ArrowUp" ? -1 : 1);
       stepTo(row, to, () => focusTick(to));
-      return;
     }
-    const typing = e.target.closest?.("input:not([type=checkbox]),textarea,select,[contenteditable]");
-    if (typing || e.metaKey || e.ctrlKey || e.altKey || q("dialog[open]")) return;
-    if (e.key === "[") q("[data-beside=prev]")?.click();
-    if (e.key === "]") q("[data-beside=next]")?.click();
-    if (e.key === "z" && !q("[data-undo]")) q("[data-plan-undo]")?.click();
   });
 
   // --- an entry of the stream by its address: earlier ones are fetched until it is there ---

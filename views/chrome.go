@@ -22,6 +22,7 @@ type Chrome struct {
 	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
+	Prefs     task.Preferences
 	KeysOff   bool        // this person wants no single-key shortcuts
 	Theme     string      // "light", "dark" or "" for the browser's wish
 	Look      Appearance

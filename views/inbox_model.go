@@ -16,6 +16,7 @@ type InboxModel struct {
 	Running []*task.Run
 	Recent  []*task.Task
 	Numbers InboxNumbers
+	Tour    bool // tell what to try in the demo
 }
 
 // InboxQuery narrows the inbox to one kind, and pages it.
@@ -69,6 +70,9 @@ func (m *InboxModel) shows(k task.InboxKind) bool { return m.Query.Only == "" ||
 func (m *InboxModel) also() []string {
 	if m.Query.Only != "" {
 		return nil
+	}
+	if m.Tour {
+		return []string{"tiles", "tour"}
 	}
 	return []string{"tiles"}
 }

@@ -12,7 +12,7 @@ type Command struct {
 	Group string // its heading in the help
 	Icon  string // in the palette; "" is not offered there
 	Href  string // where it leads
-	Press string // selector of what it presses: in the row that has the focus, else on the page
+	Press string // selectors of what it presses, the first that is there: in the row that has the focus, else on the page
 	Do    string // what scripts do themselves
 	Needs func(Chrome) bool
 }
@@ -49,6 +49,7 @@ var commands = []Command{
 	{Keys: "g h", Label: "History", Group: "Go to", Icon: "history", Href: URL.History(HistoryQuery{})},
 	{Keys: "g n", Label: "Insights", Group: "Go to", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
 	{Keys: "g s", Label: "Scheduler", Group: "Go to", Icon: "alarm-clock", Href: URL.Scheduler()},
+	{Label: "Insights", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
 	{Label: "Agents", Icon: "bot", Href: URL.Agents()},
 	{Label: "Runs", Icon: "play", Href: "/runs"},
 	{Label: "Saved views", Icon: "eye", Href: URL.Views()},
@@ -57,6 +58,7 @@ var commands = []Command{
 	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: admins},
 	{Label: "Limits", Icon: "timer", Href: URL.Settings("limits")},
 	{Label: "About this server", Icon: "cpu", Href: URL.Settings("about")},
+	{Label: "Styleguide", Icon: "layout-list", Href: URL.Styleguide(), Needs: admins},
 	{Label: "JSON endpoints", Icon: "terminal", Href: URL.API()},
 }
 

@@ -1,0 +1,62 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"taskyard/task"
+)
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
+	b := y.tab()
+	b.expect("404", "403", "409", "413", "422")
+	t.Run("404 offers a search", func(t *testing.T) {
+		b.open("/nothing/here")
+		b.see("Nothing is here")
+		b.fill("input[name=q]", "lamp")
+		b.press("main button|Search")
+		b.see("Polish the lamp")
+	})
+	t.Run("403 says who may", func(t *testing.T) {
+		u := some[task.User](t)(y.svc.AddUser(ctx, task.SystemActor, "vera", password, task.RoleViewer))
+		v := newTab(t, y.url)
+		v.expect("403")
+		(&yard{t: t, svc: y.svc, url: y.url, maya: task.Actor{UserID: u.ID}}).signIn(v)
+		v.open("/tasks/new")
+		v.see("operators, reviewers and admins")
+		v.open("/settings/people")
+		v.see("This is for admins.")
+	})
+	t.Run("409 shows how it is now", func(t *testing.T) {
+		b.open(path(k.ID, "/cancel"))
+		some[*task.Task](t)(y.svc.CompleteTask(ctx, y.maya, k.ID, "Done meanwhile.", 0))
+		b.press("main button|Cancel this task")
+		b.wait(`document.querySelector("[role=alert]")`)
+		b.see("Done meanwhile.")
+	})
+	t.Run("413 says how much is too much", func(t *testing.T) {
+		b.open("/tasks/new")
+		eval[chromedp.Void](b, `void (document.querySelector("#title").value = "x", document.querySelector("#description").value = "x".repeat(1100000))`)
+		b.choose("#owner", "scout")
+		b.press("button|Create task")
+		b.see("That is too large")
+		b.see("Send less at a time")
+	})
+	t.Run("a session that ended comes back to the page", func(t *testing.T) {
+		lone := newTab(t, y.url)
+		lone.open("/tasks?q=lamp")
+		lone.at("/login")
+		lone.see("You get back to the page")
+		lone.fill("#name", "maya")
+		lone.fill("#password", password)
+		lone.press("button|Sign in")
+		lone.at("/tasks")
+		if q := eval[string](lone, `location.search`); !strings.Contains(q, "lamp") {
+			t.Errorf("query %q", q)
+		}
+	})
+}
