@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,8 +78,7 @@ func TestTheExamplesForAgentsWork(t *testing.T) {
 }
 
 // TestWhatTheDocsNameIsThere holds the pages to the code: a variable that a
-// page names is read or set somewhere, and a link within the repository leads
-// to a file or heading.
+// page names is read or set somewhere.
 func TestWhatTheDocsNameIsThere(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("docs/agents.md")
@@ -103,17 +103,50 @@ func TestWhatTheDocsNameIsThere(t *testing.T) {
 			t.Errorf("nothing reads or sets %s", name)
 		}
 	}
-	headings := map[string]bool{}
-	for _, h := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(page), -1) {
-		headings[strings.ReplaceAll(strings.ToLower(h[1]), " ", "-")] = true
+}
+
+// headingsOf are the names by which links lead to parts of a page.
+func headingsOf(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(page), -1) {
-		if anchor, within := strings.CutPrefix(link[1], "#"); within {
-			if !headings[anchor] {
-				t.Errorf("no heading %s", link[1])
+	names := map[string]bool{}
+	for _, h := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(page), -1) {
+		names[regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(h[1]), "")] = true
+	}
+	for name := range names {
+		names[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return names
+}
+
+func TestLinksOfTheDocsLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(link[1], "://") {
+				continue
 			}
-		} else if _, err := os.Stat("docs/" + link[1]); err != nil {
-			t.Error(err)
+			name, anchor, within := strings.Cut(link[1], "#")
+			to := page
+			if name != "" {
+				to = filepath.Join(filepath.Dir(page), name)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if within && !headingsOf(t, to)[anchor] {
+				t.Errorf("%s: no heading %s", page, link[1])
+			}
 		}
 	}
 }

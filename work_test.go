@@ -143,6 +143,10 @@ func TestWhatARunChangedIsSeen(t *testing.T) {
 			t.Errorf("notes.md on the branch is %q", got)
 		}
 	})
+	t.Run("the command line tells them, too", func(t *testing.T) {
+		sh := &shell{t, map[string]string{"TASKYARD_URL": y.url(), "TASKYARD_TOKEN": y.person.Token}}
+		wants(t, sh.ok("", "run", "show", r.ID.String()), "Changed files", "modified", "notes.md", "taskyard/run-"+r.ID.String(), y.repo)
+	})
 	t.Run("the diff hides the token of the run", func(t *testing.T) {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", y.url()+"/api/runs/"+r.ID.String()+"/diff", nil)
 		if err != nil {

@@ -130,7 +130,8 @@ Exit code 3: the list is empty.`,
     taskyard agent runners --probe`,
 	"agent check": `
     taskyard agent check agents/*.md
-Exit code 1: a definition is invalid. With --data DIR the runners of that yard's configuration are known.`,
+    taskyard agent check -q --data ./data coder.md
+Exit code 1: a definition is invalid. The runners known are those of the yard that --data names, or in whose agents folder the first file lies, or of ./data.`,
 
 	"run list": `
     taskyard run list --status failed --agent coder`,

@@ -29,6 +29,7 @@ type OneRun struct {
 // shownRun is a run with what will run, while that is asked for.
 type shownRun struct {
 	task.Run
+	ranWork
 	Spec *task.Spec `json:"spec"`
 }
 
@@ -101,6 +102,7 @@ func (y *Yard) showRun(r *shownRun) {
 		y.part("Summary", 1)
 		indented(y.Stdout, "  ", r.Summary)
 	}
+	y.showWork(&r.ranWork)
 	y.showApproval(r)
 }
 

@@ -41,7 +41,7 @@ func ValidAgentID(s string) bool { return agentID.MatchString(s) }
 
 // ReservedAgentID tells whether an agent of this name could not be reached:
 // its pages would be those of the agents themselves.
-func ReservedAgentID(s string) bool { return s == "check" || s == "new" || s == "reload" }
+func ReservedAgentID(s string) bool { return s == "new" || s == "reload" }
 
 // CheckText notes text that is not UTF-8, holds NUL, or is over max bytes.
 func (p *Problems) CheckText(field, s string, maxBytes int) bool {
