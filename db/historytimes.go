@@ -1,6 +1,14 @@
 package db
 
-import "taskyard/task"
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"taskyard/task"
+)
 
 // historyBuckets is the length in ms of what HistoryCounts sums up: every time
 // zone's days begin with one.
@@ -11,7 +19,7 @@ const historyBuckets = 15 * 60 * 1000
 func (rx *Rx) HistoryCounts(f task.HistoryFilter, limit int) (list []task.HistoryTime, cut bool, err error) {
 	var found []archivedTask
 	if f.Query != "" {
-		found, err = rx.matches(f, 1<<62, limit)
+		found, cut, err = rx.newestMatches(f, limit)
 	} else {
 		w, from := historyFrom(f)
 		order := " ORDER BY t.archived_at DESC, t.id DESC LIMIT ?"
@@ -35,7 +43,53 @@ func (rx *Rx) HistoryCounts(f task.HistoryFilter, limit int) (list []task.Histor
 			list[i].Canceled++
 		}
 	}
-	return list, len(found) == limit, err
+	return list, cut || len(found) == limit, err
+}
+
+// walked is how many matches are looked at for each task that may be counted:
+// where a filter leaves out nearly all, the whole index would be walked.
+const walked = 4
+
+// newestMatches returns up to limit of the newest tasks that a search matches,
+// and tells whether older matches were left alone.
+func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTask, cut bool, err error) {
+	terms := matchTerms(f.Query)
+	if terms == "" {
+		return nil, false, nil
+	}
+	ctx, cancel := bound(5 * time.Second)
+	defer cancel()
+	r := *rx
+	r.ctx = ctx
+	seen := map[task.ID]bool{}
+	for _, from := range []struct {
+		q     string
+		shift int
+	}{
+		{"SELECT docid FROM search s WHERE search MATCH ? ORDER BY docid DESC LIMIT ?", 0},
+		{"SELECT docid FROM search_lines l WHERE search_lines MATCH ? ORDER BY docid DESC LIMIT ?", 32},
+	} {
+		rows, err := r.query(from.q, terms, walked*limit)
+		docs, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
+		if err != nil {
+			return nil, false, err
+		}
+		cut = cut || len(docs) == walked*limit
+		for _, doc := range docs {
+			seen[task.ID(doc>>from.shift)] = true
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(seen), func(a, b task.ID) int { return cmp.Compare(b, a) })
+	b, err := json.Marshal(numbers(ids))
+	if err != nil {
+		return nil, false, err
+	}
+	w := &where{}
+	w.args = append(w.args, string(b))
+	matchWhere(w, f)
+	rows, err := r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value"+w.sql()+" ORDER BY j.key LIMIT ?", append(w.args, limit)...)
+	found, err = collect(rows, err, scanArchived)
+	return found, cut, err
 }
 
 // HistoryHours counts the tasks of an owner ("": all) that became history, and

@@ -34,6 +34,7 @@ var allowedScans = []struct{ statement, scan, reason string }{
 	{"FROM jobs", "SCAN jobs", "one row a job"},
 	{"FROM pauses", "SCAN pauses", "one row a paused agent"},
 	{"FROM ticks ORDER BY id DESC LIMIT", "SCAN ticks", "the last rows alone"},
+	{"FROM search s WHERE search MATCH", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines l CROSS JOIN", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines l WHERE", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
