@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -99,6 +98,6 @@ func TestALargeFamilyFitsThePage(t *testing.T) {
 		}
 	}
 	if seen != many {
-		t.Error(fmt.Sprintf("the pages show %d subtasks", seen))
+		t.Errorf("the pages show %d subtasks", seen)
 	}
 }
