@@ -44,7 +44,7 @@ func (c *agentCheckCmd) Run(e *env, y *cli.Yard) error {
 	var list []verdict
 	invalid := false
 	for _, file := range c.Files {
-		v, err := ck.check(file)
+		v, err := ck.check(e, file)
 		if err != nil {
 			return err
 		}
@@ -108,13 +108,16 @@ func yardOfFile(file string) (string, bool) {
 	return "", false
 }
 
-func (ck *checker) check(file string) (verdict, error) {
-	f, err := os.Open(file)
+func (ck *checker) check(e *env, file string) (verdict, error) {
+	f, err := cli.OpenUntil(e.ctx, file)
 	if err != nil {
 		return verdict{}, &usageError{err.Error()}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, agentfile.MaxFile+1))
+	if errors.Is(err, cli.ErrInterrupted) {
+		return verdict{}, err
+	}
 	if err != nil {
 		return verdict{}, &usageError{err.Error()}
 	}

@@ -87,6 +87,7 @@ func main() {
 func run(e *env, args []string) int {
 	var cmds commands
 	exited := -1
+	e.stdin = cli.Until(e.ctx, e.stdin)
 	y := yardOf(e)
 	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task yard for people and AI agents: queues, claims, runs with approval, one file, one binary."),
 		kong.UsageOnError(), kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { exited = code }),

@@ -26,7 +26,7 @@ func TestTextsComeFromArgumentStdinOrFile(t *testing.T) {
 		{"there is a bound", "-", "", strings.Repeat("x", maxText+1), "", "1 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := &Yard{Stdin: strings.NewReader(c.stdin)}
+			y := &Yard{Ctx: t.Context(), Stdin: strings.NewReader(c.stdin)}
 			got, err := y.text(c.arg, c.file)
 			if got != c.want || (err == nil) != (c.bad == "") {
 				t.Fatalf("%q, %v", got, err)
@@ -53,7 +53,7 @@ func TestTheTaskMayBeLeftOutWithinARun(t *testing.T) {
 		{"a bad id", "9", "5a", "hello", "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := &Yard{Stdin: strings.NewReader("from stdin\n"), Getenv: func(string) string { return c.run }}
+			y := &Yard{Ctx: t.Context(), Stdin: strings.NewReader("from stdin\n"), Getenv: func(string) string { return c.run }}
 			id, text, err := y.taskAndText(c.id, c.text, Words{File: c.file})
 			if id != c.wantID || text != c.want || (err == nil) != (c.want != "") || err != nil && ExitCode(err) != ExitUsage {
 				t.Errorf("%q %q %v", id, text, err)

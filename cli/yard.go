@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/url"
 	"os"
@@ -172,7 +173,7 @@ func (y *Yard) text(arg, file string) (string, error) {
 	}
 	in := y.Stdin
 	if file != "-" {
-		f, err := os.Open(file)
+		f, err := OpenUntil(y.Ctx, file)
 		if err != nil {
 			return "", usagef("%v", err)
 		}
@@ -180,6 +181,9 @@ func (y *Yard) text(arg, file string) (string, error) {
 		in = f
 	}
 	b, err := io.ReadAll(io.LimitReader(in, maxText+1))
+	if errors.Is(err, ErrInterrupted) {
+		return "", err
+	}
 	if err != nil {
 		return "", usagef("%v", err)
 	}
