@@ -168,7 +168,7 @@ func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 	return service.Config{
 		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts, EqualFailures: equalFailures(c),
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
-		Wakes: c.Scheduler.Enabled, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
+		Wakes: c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
 		Budget:  task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay},
 		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
 		Notify: notifyTargets(c),

@@ -70,3 +70,14 @@ func TestEqualFailuresAsConfigured(t *testing.T) {
 		})
 	}
 }
+
+func TestNoWakesAsConfigured(t *testing.T) {
+	t.Parallel()
+	c, _, err := settings{Data: t.TempDir(), Set: map[string]string{"scheduler.wake_budget_per_hour": "0"}}.load(&env{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if serviceConfig(c, nil).Wakes {
+		t.Error("a budget of 0 leaves wakes on, with the service's own budget")
+	}
+}

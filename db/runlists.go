@@ -135,6 +135,13 @@ func (rx *Rx) WakesSince(taskID task.ID, since task.Time) (int, error) {
 	return rx.count("SELECT count(*) FROM runs WHERE task_id = ? AND created_at > ? AND cause IN ('wake', 'follow_up')", taskID, since)
 }
 
+// AskedSince counts the runs of a task for which somebody asked since a
+// moment, and tells when the oldest of them was made.
+func (rx *Rx) AskedSince(taskID task.ID, by string, since task.Time) (n int, oldest task.Time, err error) {
+	err = rx.row("SELECT count(*), coalesce(min(created_at), 0) FROM runs WHERE task_id = ? AND created_at > ? AND cause IN ('manual', 'retry') AND asked_by = ?", taskID, since, by).Scan(&n, &oldest)
+	return n, oldest, err
+}
+
 // LeaseLost returns running runs whose lease has run out.
 func (rx *Rx) LeaseLost() ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'running' AND r.lease_expires <= ? ORDER BY r.id", rx.Now)

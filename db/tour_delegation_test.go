@@ -46,5 +46,7 @@ func delegations(t *testing.T, s *service.Service) {
 	must[task.Delegated](t)(s.StopDelegated(ctx, a, second.RunID, "enough"))
 	ok(t, s.RunWorking(ctx, parent.Run.ID, parent.Run.Lease, 1, "1", "b"))
 	ok(t, s.FinishRun(ctx, parent.Run.ID, parent.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+	asked := must[*task.Run](t)(s.RunNow(ctx, agent, k.ID))
+	must[*task.Run](t)(s.CancelRun(ctx, admin, asked.ID, ""))
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
 }

@@ -153,6 +153,6 @@ func (t *tx) paced() error {
 		return err
 	}
 	e := task.Errorf(task.TooMany, task.CodeRateLimited, "agent %s has delegated %d times within an hour, and may %d times (task_tool.max_per_hour)", t.actor.Name, n, limit)
-	e.Retry = max(1, int((oldest.Add(time.Hour).Sub(t.Now)+time.Second-1)/time.Second))
+	e.Retry = t.waitHour(oldest)
 	return e
 }

@@ -191,7 +191,7 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
 
 // RunNow makes a run of a task at once, outside ticks and wakes. Errors:
 // unknown task, not active, in flight, claimed, question open, blocked, no
-// runner, paused.
+// runner, paused; for agents also stuck, and too many within an hour.
 func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return nil, err
@@ -206,6 +206,9 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 			return nil, err
 		}
 		if err := t.notPaused(k.Owner); err != nil {
+			return nil, err
+		}
+		if err := t.askable(k); err != nil {
 			return nil, err
 		}
 		run, err := t.createRun(k, def, newRun{cause: task.CauseManual, attempt: 1})
@@ -461,6 +464,9 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 			return nil, err
 		}
 		if err := t.notPaused(k.Owner); err != nil {
+			return nil, err
+		}
+		if err := t.askable(k); err != nil {
 			return nil, err
 		}
 		if !a.IsAgent() {
