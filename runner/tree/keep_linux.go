@@ -3,7 +3,9 @@ package tree
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -24,12 +26,28 @@ func Pipes(fds ...int) error {
 }
 
 // BecomeKeeper makes this process the parent of all that will lose its own
-// below it.
+// below it. Of the files that this process was started with, only those go on
+// to its programs that are named for them.
 func BecomeKeeper() error {
+	keepFiles()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot become a sub-reaper: %w", err)
 	}
 	return nil
+}
+
+// keepFiles closes every file but the first three to what this process starts.
+// The runtime's own are closed already.
+func keepFiles() {
+	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	list, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11; what cannot be seen stays as it is
+	for _, e := range list {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // Program is the one program that a keeper has started.

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		case "__keeper":
 			keep(os.Args[2])
+		case "__heir":
+			_ = BecomeKeeper()
+			_ = unix.Exec("/bin/sh", []string{"sh", "-c", "cat <&7; echo asked"}, os.Environ())
 		}
 	}
 	os.Exit(m.Run())
@@ -62,6 +65,24 @@ func TestWhatAProgramGets(t *testing.T) {
 	version, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if int(version) >= signalLandlock && strings.Contains(got, "parent") {
 		t.Errorf("it reaches other programs: %q", got)
+	}
+}
+
+// TestNothingIsHandedDown: what a server was started with, such as files that
+// its own starter forgot to close, is not for agents.
+func TestNothingIsHandedDown(t *testing.T) {
+	secret, err := os.CreateTemp(t.TempDir(), "")
+	if err == nil {
+		_, err = secret.WriteAt([]byte("of the server's starter\n"), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = secret.Close() })
+	cmd := exec.Command(os.Args[0], "__heir")
+	cmd.ExtraFiles = []*os.File{nil, nil, nil, nil, secret} // 7
+	if out, err := cmd.Output(); err != nil || string(out) != "asked\n" {
+		t.Errorf("%v, a program of the keeper read %q", err, out)
 	}
 }
 
