@@ -11,12 +11,17 @@ var _ runner.Permitter = (*sink)(nil)
 
 // Permit asks people before a tool call and waits for their decision. A run
 // asks one thing at a time; what it asks beside that waits for its turn.
+// The clocks of the run stand meanwhile, so that one question without an
+// answer is the last: else a run that asks again and again would never end.
 func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner.PermissionAnswer, error) {
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()
 	case <-ctx.Done():
 		return runner.PermissionAnswer{}, context.Cause(ctx)
+	}
+	if s.unanswered {
+		return runner.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so nobody is asked again in this run, and this one is denied"}, nil
 	}
 	s.flush() // what led to the call stands before it
 	svc := s.j.opt.Service
@@ -34,6 +39,7 @@ func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner
 	case task.PermissionDenied:
 		return runner.PermissionAnswer{Message: "A person denied this call: " + p.Message}, nil
 	case task.PermissionExpired:
+		s.unanswered = true
 		return runner.PermissionAnswer{Message: "Nobody decided on this call in time, so it is denied"}, nil
 	}
 	return runner.PermissionAnswer{}, task.Errorf(task.Conflict, task.CodeRunEnded, "%s", p.Outcome())

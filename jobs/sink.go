@@ -30,7 +30,8 @@ type sink struct {
 
 	folder string // name of the run's folder
 
-	asking chan struct{} // holds one: the permission that is asked for
+	asking     chan struct{} // holds one: the permission that is asked for
+	unanswered bool          // nobody decided on one in time; under asking
 }
 
 func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink {

@@ -55,10 +55,27 @@ func (c *clock) during(f func() (progress bool)) {
 	defer c.mu.Unlock()
 	c.busy--
 	if progress {
+		c.besides()
 		c.last = c.now()
 	} else {
 		c.last += c.now() - from
 	}
+}
+
+// aside is what a sign of work counts for, at most, while a person is waited
+// for: a stray word does not make hours of waiting count.
+const aside = 5 * time.Second
+
+// besides has the time count in which an agent works although it waits for a
+// person: else a question would stop the clocks of one that never waits. It is
+// called under mu.
+func (c *clock) besides() {
+	if c.open == 0 {
+		return
+	}
+	passed := time.Since(c.since)
+	c.held += passed - min(passed, aside)
+	c.since = c.since.Add(passed)
 }
 
 // stand runs f, which waits for a person, with both clocks standing.

@@ -47,6 +47,38 @@ func TestClock(t *testing.T) {
 	})
 }
 
+func TestWorkBesideAQuestionCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(time.Now())
+		asked := make(chan struct{})
+		go c.stand(func() { <-asked })
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		c.during(func() bool { return false }) // no news of the agent
+		if c.ran() != 0 {
+			t.Errorf("waiting counts as %v", c.ran())
+		}
+		c.during(func() bool { return true })
+		if c.ran() != aside {
+			t.Errorf("a word after an hour of silence counts as %v, want %v", c.ran(), aside)
+		}
+		for range 30 { // it goes on as if nobody had been asked
+			time.Sleep(time.Second)
+			c.during(func() bool { return true })
+		}
+		if want := aside + 30*time.Second; c.ran() != want {
+			t.Errorf("half a minute of work counts as %v, want %v in all", c.ran(), want)
+		}
+		time.Sleep(time.Hour)
+		close(asked)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		if want := aside + 31*time.Second; c.ran() != want || c.idle() != time.Second {
+			t.Errorf("after the answer: ran %v, idle %v, want %v and 1s", c.ran(), c.idle(), want)
+		}
+	})
+}
+
 // asker is a sink that can ask; ask is what happens then.
 type asker struct {
 	nobody
