@@ -61,7 +61,7 @@ func (t *acpTalk) permission(id, params json.RawMessage, line []byte) {
 
 // callOf returns what is known of the call that a request is about.
 func (t *acpTalk) callOf(r *acp.RequestPermissionRequest) (title string, kind acp.ToolKind) {
-	if c := t.tools[r.ToolCall.ToolCallId]; c != nil {
+	if c := t.tools[acp.ToolCallId(cutChars(string(r.ToolCall.ToolCallId), maxName))]; c != nil {
 		title, kind = c.title, c.kind
 	}
 	if r.ToolCall.Title != nil {

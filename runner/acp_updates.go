@@ -105,23 +105,24 @@ func (t *acpTalk) flush(more bool) {
 func (t *acpTalk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus, in, out any, content []acp.ToolCallContent, line []byte) {
 	t.flush(false)
 	t.texts.cut = true
-	c := t.tools[id]
+	name, key := "", acp.ToolCallId(cutChars(string(id), maxName))
+	c := t.tools[key]
 	known := c != nil
 	if !known {
 		if len(t.tools) >= maxCalls {
 			clear(t.tools)
 		}
 		c = &acpTool{}
-		t.tools[id] = c
+		t.tools[key] = c
 	}
 	if title != nil {
-		c.title = *title
+		name, c.title = *title, cutChars(*title, maxName)
 	}
 	if kind != nil {
-		c.kind = *kind
+		c.kind = acp.ToolKind(cutChars(string(*kind), maxName))
 	}
 	if !known {
-		t.event(EventToolCall, c.title, map[string]any{"id": id, "kind": c.kind, "input": in}, line)
+		t.event(EventToolCall, name, map[string]any{"id": id, "kind": c.kind, "input": in}, line)
 	}
 	if c.over || status == nil || *status != acp.ToolCallStatusCompleted && *status != acp.ToolCallStatusFailed {
 		return

@@ -169,7 +169,7 @@ func (r *claudeReader) assistant(l *claudeLine) {
 			r.usage.ToolCalls++
 			r.say(EventToolCall, brief(b.Name, b.Input), map[string]any{"id": b.ID, "name": b.Name, "input": b.Input})
 			if !r.offered(b.Name) {
-				r.denied[b.Name]++
+				r.noteDenied(b.Name)
 			}
 		}
 	}
@@ -200,11 +200,19 @@ func (r *claudeReader) count(l *claudeLine) {
 	if l.Message.ID == "" || len(r.counted) > 10_000 {
 		return
 	}
-	was, now := r.counted[l.Message.ID], l.Message.Usage
-	r.counted[l.Message.ID] = now
+	id := cutChars(l.Message.ID, maxName)
+	was, now := r.counted[id], l.Message.Usage
+	r.counted[id] = now
 	r.usage.TokensIn = addCount(r.usage.TokensIn, now.In-was.In+now.Written-was.Written)
 	r.usage.TokensOut = addCount(r.usage.TokensOut, now.Out-was.Out)
 	r.checkUsage()
+}
+
+// noteDenied counts a refused call for the warning at the end.
+func (r *claudeReader) noteDenied(tool string) {
+	if tool = cutChars(tool, maxName); len(r.denied) < maxDenied || r.denied[tool] > 0 {
+		r.denied[tool]++
+	}
 }
 
 // refused tells the tools whose calls were refused, with how many.

@@ -73,8 +73,8 @@ func (r *claudeReader) take(res *claudeResult) {
 	r.usage.TokensOut = max(r.usage.TokensOut, addCount(0, out))
 	r.usage.CostUSD = math.Min(math.Max(res.CostUSD, 0), 1e9)
 	for _, d := range res.Denied {
-		if r.denied[d.Tool] == 0 {
-			r.denied[d.Tool]++
+		if r.denied[cutChars(d.Tool, maxName)] == 0 {
+			r.noteDenied(d.Tool)
 		}
 	}
 	r.say(EventUsage, fmt.Sprintf("%d turns, %d tokens in, %d out, %.4f USD", res.Turns, r.usage.TokensIn, r.usage.TokensOut, r.usage.CostUSD),

@@ -7,6 +7,12 @@ import (
 	"unicode/utf8"
 )
 
+// What is kept in memory of the names and ids that a program gives.
+const (
+	maxName   = 200 // characters of one
+	maxDenied = 100 // tools whose calls were refused
+)
+
 // clean makes text that may be stored: invalid UTF-8 and NUL are replaced.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
