@@ -2,9 +2,11 @@ package runner
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 const (
@@ -54,7 +56,7 @@ func (e *emitter) note(text string) {
 // Overflow puts bytes into the file.
 func (e *emitter) Overflow(b []byte) {
 	if e.file == nil && e.trouble == nil {
-		e.file, e.trouble = os.OpenFile(filepath.Join(e.dir, overflowName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		e.file, e.trouble = openOverflow(filepath.Join(e.dir, overflowName))
 		e.out = bufio.NewWriterSize(e.file, 64<<10)
 	}
 	room := min(int64(len(b)), maxOverflow-e.written)
@@ -66,6 +68,28 @@ func (e *emitter) Overflow(b []byte) {
 		e.written += room
 	}
 	e.discarded += int64(len(b)) - room
+}
+
+// openOverflow opens the file, which a former start of the run may have made.
+// A program that nothing holds may have put something else in its place: a
+// pipe would be waited for until somebody reads it, and the run never end.
+func openOverflow(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || !onlyName(info) {
+		_ = f.Close()
+		return nil, errors.Join(err, errors.New("something else lies in its place"))
+	}
+	return f, nil
+}
+
+// onlyName tells whether a file has no other name, which may lie anywhere.
+func onlyName(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 1
 }
 
 // Close ends the file and says what was discarded.

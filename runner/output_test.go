@@ -82,6 +82,30 @@ func TestOverflowFileIsCapped(t *testing.T) {
 	}
 }
 
+func TestAProgramCannotPutSomethingElseInThePlaceOfTheOverflowFile(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	for name, plant := range map[string]string{
+		"a pipe, which would be waited for": `mkfifo ../output.log`,
+		"a pipe that it reads":              `mkfifo ../output.log; sleep 600 <>../output.log &`,
+		"a link to what is not its own":     `ln -s ` + outside + ` ../output.log`,
+		"a second name of it":               `ln ` + outside + ` ../output.log`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(outside, []byte("kept"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, r := run(t, sh(plant+"\n"+`head -c 200000 /dev/zero | tr '\0' x`), newSpec(t))
+			wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+			if note := strings.Join(r.texts(EventLog), "\n"); !strings.Contains(note, "could not be written") {
+				t.Errorf("it is told %q", note)
+			}
+			if b, err := os.ReadFile(outside); string(b) != "kept" {
+				t.Errorf("the other file holds %d bytes, %v", len(b), err)
+			}
+		})
+	}
+}
+
 func TestOutputThatIsNoText(t *testing.T) {
 	out, r := run(t, sh(`printf 'a\377b\000c \303\n'; printf '{"type":"log","text":"x\\u0000y","data":{"k":"\\u0000"}}\n'; printf '\342\202\254\n'`), newSpec(t))
 	checkEvents(t, r)
