@@ -28,11 +28,15 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if err != nil {
 		return nil, err
 	}
-	stats, err := s.svc.Stats(c.Request().Context(), actorOf(c), dayStart(ch.Now))
+	stats, err := s.svc.Stats(c.Request().Context(), actorOf(c), ch.Now)
 	if err != nil {
 		return nil, err
 	}
-	m.Bar, m.Stats = views.FilterModel{Filter: f, Agents: agentIDs(agents)}, queueStats(stats, ch.Now)
+	day, err := s.svc.BoardDay(c.Request().Context(), actorOf(c), views.SparksSince(ch.Now))
+	if err != nil {
+		return nil, err
+	}
+	m.Bar, m.Stats = views.FilterModel{Filter: f, Agents: agentIDs(agents)}, queueStats(stats, day, ch.Now)
 	if f.View == "list" {
 		if m.Tasks, m.Next, m.OpenTasks, err = s.listed(c, f); err == nil {
 			m.Bar.Sum = views.Count(m.OpenTasks, "open task", "open tasks")
@@ -44,12 +48,11 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	return views.QueuesPage(ch, m), err
 }
 
-func dayStart(now task.Time) task.Time {
-	return task.TimeOf(now.Std().Truncate(24 * time.Hour))
-}
-
-func queueStats(st service.Stats, now task.Time) *views.QueueStats {
-	q := &views.QueueStats{Done24h: st.Done24h, MedianRun: time.Duration(st.MedianRunMs) * time.Millisecond}
+func queueStats(st service.Stats, d service.BoardDay, now task.Time) *views.QueueStats {
+	q := &views.QueueStats{
+		Done24h: st.Done24h, MedianRun: time.Duration(st.MedianRunMs) * time.Millisecond,
+		Rows: d.Hours, Depths: d.Depths, Today: d.Today, Budget: d.Budget,
+	}
 	oldest := now
 	for _, l := range st.Loads {
 		q.Waiting += l.Queued
@@ -58,12 +61,6 @@ func queueStats(st service.Stats, now task.Time) *views.QueueStats {
 		}
 	}
 	q.Oldest = now.Sub(oldest)
-	for _, h := range st.Hours {
-		q.RunsToday += h.Runs
-		if h.Status == string(task.RunFailed) {
-			q.Failed += h.Runs
-		}
-	}
 	return q
 }
 
