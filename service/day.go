@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -14,25 +15,33 @@ type Day struct {
 	Budget task.Budget    // what a day may use; 0 is no bound
 }
 
-// BoardDay is a day with the lengths of the queues.
+// BoardDay is what the tiles of the board show.
 type BoardDay struct {
-	Day
-	Depths map[task.Time]task.Depth // by the hour's start, those in which somebody looked
+	Day                                  // of the last 24 hours, the present one included
+	Depths      map[task.Time]task.Depth // of those hours in which somebody looked, by their start
+	Done24h     int
+	MedianRunMs int64 // of the last 100 completed runs, 0 for none
 }
 
-// BoardDay reads what the tiles of the board show since a moment. Error: may
-// not read.
-func (s *Service) BoardDay(ctx context.Context, a task.Actor, since task.Time) (d BoardDay, err error) {
+// BoardDay reads what the tiles of the board show. Error: may not read.
+func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return d, err
 	}
-	err = s.db.Snapshot(ctx, func(rx *db.Rx) (err error) {
+	r, err := s.recent.get(ctx, s, readRecent)
+	if err != nil {
+		return d, err
+	}
+	d, err = s.day.get(ctx, s, func(rx *db.Rx) (d BoardDay, err error) {
+		const hour = task.Time(time.Hour / time.Millisecond)
+		since := rx.Now - rx.Now%hour - 23*hour
 		if d.Day, err = s.readDay(rx, since); err != nil {
-			return err
+			return d, err
 		}
 		d.Depths, err = rx.Depths("", since, rx.Now+1)
-		return err
+		return d, err
 	})
+	d.Done24h, d.MedianRunMs = r.done, r.medianMs
 	return d, err
 }
 

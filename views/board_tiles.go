@@ -24,7 +24,7 @@ func (s *QueueStats) tiles(now task.Time) []Tile {
 func (s *QueueStats) depth(now task.Time) []float64 {
 	list, last := make([]float64, sparkHours), 0.0
 	for i := range list {
-		if d, looked := s.Depths[SparksSince(now)+task.Time(i)*hour]; looked {
+		if d, looked := s.Depths[sparkStart(now)+task.Time(i)*hour]; looked {
 			last = float64(d.Queued)
 		}
 		list[i] = last

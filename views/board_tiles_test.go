@@ -10,7 +10,7 @@ import (
 
 func TestTilesOfTheBoard(t *testing.T) {
 	now := task.TimeOf(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
-	first := SparksSince(now)
+	first := sparkStart(now)
 	s := QueueStats{
 		Done24h: 3, Waiting: 4, Oldest: time.Hour, MedianRun: time.Minute,
 		Rows: []task.StatRow{

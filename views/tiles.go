@@ -72,7 +72,7 @@ func (n *InboxNumbers) tiles(now task.Time) (list []Tile, hours []string) {
 	ended := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Runs()) })
 	done := byHour(n.Rows, now, doneOf)
 	for i := range sparkHours {
-		hours = append(hours, (SparksSince(now) + task.Time(i)*hour).Std().In(n.zone()).Format("Mon 15:04"))
+		hours = append(hours, (sparkStart(now) + task.Time(i)*hour).Std().In(n.zone()).Format("Mon 15:04"))
 	}
 	return []Tile{
 		{Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in", Spark: Spark{Words: daySum(asked, "came to wait for a person"), Values: asked}},
@@ -107,12 +107,12 @@ func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.
 
 const hour = task.Time(time.Hour / time.Millisecond)
 
-// SparksSince is the start of the first hour of the pictures.
-func SparksSince(now task.Time) task.Time { return now - now%hour - (sparkHours-1)*hour }
+// sparkStart is the start of the first hour of the pictures.
+func sparkStart(now task.Time) task.Time { return now - now%hour - (sparkHours-1)*hour }
 
 // byHour is a number of each hour of a picture, 0 where nothing happened.
 func byHour(rows []task.StatRow, now task.Time, number func(*task.StatRow) float64) []float64 {
-	list, first := make([]float64, sparkHours), SparksSince(now)
+	list, first := make([]float64, sparkHours), sparkStart(now)
 	for i := range rows {
 		if at := rows[i].Hour; at >= first && at <= now {
 			list[(at-first)/hour] = number(&rows[i])
