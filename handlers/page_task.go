@@ -141,6 +141,9 @@ func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed view
 			m.Entries.Errors = typedErrors(e, typed)
 		} else {
 			m.Notice = e.Message
+			if typed.Errors == nil || m.Lacks(typed) {
+				m.Kept = keptWords(c)
+			}
 		}
 		return views.TaskPage(ch, m), nil
 	})

@@ -134,7 +134,7 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 
 func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
-	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID, Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p)}
+	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID, Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p), Kept: keptOf(c, p)}
 	if m.Back, _ = c.Get("back").(string); m.Back == "" {
 		m.Back = ch.From
 	}

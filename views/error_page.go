@@ -19,6 +19,7 @@ type ErrorModel struct {
 	Retry     int         // seconds to wait before that, or 0
 	May       []task.Role // who may do it, where a role is what is missing
 	Code      task.Code
+	Kept      []Kept // what the refused form held
 }
 
 func (m ErrorModel) back() string {
@@ -68,6 +69,8 @@ var remedies = map[int]string{
 
 func (m ErrorModel) remedy() string {
 	switch {
+	case m.Status == http.StatusUnauthorized && len(m.Kept) > 0:
+		return "Copy what you typed, then sign in again; you get back to the page that you came from."
 	case m.Code == task.CodeCrossSite:
 		return "Go back, load the page again and send it once more."
 	case len(m.May) > 0:
@@ -82,6 +85,9 @@ func (m ErrorModel) remedy() string {
 func (m ErrorModel) backLabel() string {
 	if m.Status == http.StatusConflict && m.Back != "" {
 		return "Look at it now"
+	}
+	if m.Status == http.StatusUnauthorized {
+		return "Sign in"
 	}
 	return "Go back"
 }
