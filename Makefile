@@ -27,6 +27,5 @@ bench: ## Measure store and server beside their limits; writes bench/out/bench.j
 	@mkdir -p bench/out
 	go run ./bench -json bench/out/bench.json $(ARGS)
 
-shots: ## Take pictures of the pages into bench/out/shots (needs chromium)
-	@mkdir -p bench/out/shots
-	SHOTS_DIR=$(CURDIR)/bench/out/shots go test -count=1 -run TestShots ./browser/
+shots: ## Take pictures of every page into docs/screenshots (needs chromium; PAGES=regexp for some)
+	SHOTS_DIR=$(CURDIR)/docs/screenshots go test -count=1 -run TestShots ./browser/

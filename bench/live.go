@@ -14,11 +14,14 @@ const (
 )
 
 // measureLive opens the live streams of many browsers, changes a task, and
-// measures how long after the request was sent each of them has heard of it.
+// measures how long after the request was sent each of them has heard of it,
+// and has fetched the board anew. (A real browser waits 100 ms before it asks,
+// so that a burst of changes costs it one page.)
 func (c *client) measureLive(s *sheet, token, cookie string, changes int) error {
-	heard := make(chan time.Time, browsers)
+	heard, fetched := make(chan time.Time, browsers), make(chan time.Time, browsers)
+	page := request("GET", "/queues", c.host, "", "Cookie: "+cookie, "Accept-Encoding: gzip")
 	var streams sync.WaitGroup
-	wires := make([]*wire, browsers)
+	wires, boards := make([]*wire, browsers), make([]*wire, browsers)
 	defer func() {
 		for _, w := range wires {
 			if w != nil {
@@ -34,6 +37,12 @@ func (c *client) measureLive(s *sheet, token, cookie string, changes int) error 
 		}
 		wires[i] = w
 		streams.Go(func() { listen(w, heard) })
+		board, err := dial(c.host)
+		if err != nil {
+			return err
+		}
+		defer board.close()
+		boards[i] = board
 	}
 	w, err := dial(c.host)
 	if err != nil {
@@ -41,25 +50,46 @@ func (c *client) measureLive(s *sheet, token, cookie string, changes int) error 
 	}
 	defer w.close()
 	req := request("POST", "/api/tasks/"+liveTask+"/comments", c.host, `{"content":"a change"}`, "Authorization: Bearer "+token, "Content-Type: application/json")
-	var l lap
+	var l, drawn lap
 	for range changes {
 		begin := time.Now()
 		if _, err := w.call(req); err != nil {
 			return err
 		}
-		for range browsers {
-			select {
-			case at := <-heard:
-				l.took = append(l.took, at.Sub(begin))
-			case <-time.After(10 * time.Second):
-				return errors.New("a browser did not hear of a change within 10 s")
+		for i := range browsers {
+			at, err := within(heard, "hear of a change")
+			if err != nil {
+				return err
 			}
+			l.took = append(l.took, at.Sub(begin))
+			go func() {
+				if _, err := boards[i].call(page); err == nil {
+					fetched <- time.Now()
+				}
+			}()
+		}
+		for range browsers {
+			at, err := within(fetched, "get the board")
+			if err != nil {
+				return err
+			}
+			drawn.took = append(drawn.took, at.Sub(begin))
 		}
 	}
 	name := fmt.Sprintf("a change until %d open browsers know it", browsers)
 	s.add(name+": p50", "ms", none, millis(l.percentile(0.5)))
 	s.add(name+": p99", "ms", atMost(250, 50), millis(l.percentile(0.99)))
+	s.add(fmt.Sprintf("a change until %d browsers have the new board: p99", browsers), "ms", none, millis(drawn.percentile(0.99)))
 	return nil
+}
+
+func within(c <-chan time.Time, what string) (time.Time, error) {
+	select {
+	case at := <-c:
+		return at, nil
+	case <-time.After(10 * time.Second):
+		return time.Time{}, errors.New("a browser did not " + what + " within 10 s")
+	}
 }
 
 // openStream opens a stream and waits for its first message, from which on it

@@ -55,7 +55,7 @@ func (c *client) checkBoard(page []byte) error {
 	if err != nil {
 		return err
 	}
-	if n := bytes.Count(body, []byte("data-row")); n != boardCards {
+	if n := bytes.Count(body, []byte(` data-row `)); n != boardCards {
 		return fmt.Errorf("the queue page shows %d cards, not %d", n, boardCards)
 	}
 	return nil

@@ -46,9 +46,12 @@ func (rx *Rx) HistoryCounts(f task.HistoryFilter, limit int) (list []task.Histor
 	return list, cut || len(found) == limit, err
 }
 
-// walked is how many matches are looked at for each task that may be counted:
-// where a filter leaves out nearly all, the whole index would be walked.
-const walked = 4
+// What is looked at in each index for each task that may be counted: where a
+// filter leaves out nearly all, the whole index would be walked.
+const (
+	walkedTasks = 4
+	walkedLines = 2
+)
 
 // newestMatches returns up to limit of the newest tasks that a search matches,
 // and tells whether older matches were left alone.
@@ -64,17 +67,18 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	seen := map[task.ID]bool{}
 	for _, from := range []struct {
 		q     string
+		most  int
 		shift int
 	}{
-		{"SELECT docid FROM search s WHERE search MATCH ? ORDER BY docid DESC LIMIT ?", 0},
-		{"SELECT docid FROM search_lines l WHERE search_lines MATCH ? ORDER BY docid DESC LIMIT ?", 32},
+		{"SELECT docid FROM search s WHERE search MATCH ? ORDER BY docid DESC LIMIT ?", walkedTasks * limit, 0},
+		{"SELECT docid FROM search_lines l WHERE search_lines MATCH ? ORDER BY docid DESC LIMIT ?", walkedLines * limit, 32},
 	} {
-		rows, err := r.query(from.q, terms, walked*limit)
+		rows, err := r.query(from.q, terms, from.most)
 		docs, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
 		if err != nil {
 			return nil, false, err
 		}
-		cut = cut || len(docs) == walked*limit
+		cut = cut || len(docs) == from.most
 		for _, doc := range docs {
 			seen[task.ID(doc>>from.shift)] = true
 		}

@@ -206,6 +206,7 @@ func people(t *testing.T, s *service.Service) {
 	must[service.About](t)(s.About(ctx))
 	ok(t, s.Probe(ctx))
 	must[service.Stats](t)(s.Stats(ctx, admin, 0))
+	must[service.BoardDay](t)(s.BoardDay(ctx, admin))
 	ok(t, s.DeleteAgent(ctx, admin, "other"))
 }
 

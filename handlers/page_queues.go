@@ -28,18 +28,22 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if err != nil {
 		return nil, err
 	}
-	stats, err := s.svc.Stats(c.Request().Context(), actorOf(c), dayStart(ch.Now))
+	o, err := s.svc.Overview(c.Request().Context(), actorOf(c))
 	if err != nil {
 		return nil, err
 	}
-	m.Bar, m.Stats = views.FilterModel{Filter: f, Agents: agentIDs(agents)}, queueStats(stats, ch.Now)
+	day, err := s.svc.BoardDay(c.Request().Context(), actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	m.Bar, m.Stats = views.FilterModel{Filter: f, Agents: agentIDs(agents)}, queueStats(o, day, ch.Now)
 	if f.View == "list" {
 		if m.Tasks, m.Next, m.OpenTasks, err = s.listed(c, f); err == nil {
 			m.Bar.Sum = views.Count(m.OpenTasks, "open task", "open tasks")
 		}
 	} else {
-		if m.Columns, err = s.columns(c, &ch, f, agents, stats.Overview); err == nil {
-			m.Bar.Sum, err = s.boardSum(c, f, stats.Open, len(agents), len(m.Columns))
+		if m.Columns, err = s.columns(c, &ch, f, agents, o); err == nil {
+			m.Bar.Sum, err = s.boardSum(c, f, o.Open, len(agents), len(m.Columns))
 		}
 	}
 	return views.QueuesPage(ch, m), err
@@ -62,26 +66,19 @@ func (s *Server) boardSum(c echo.Context, f views.QueueFilter, open, agents, col
 	return strconv.Itoa(open) + " open, " + views.Count(agents, "agent", "agents"), nil
 }
 
-func dayStart(now task.Time) task.Time {
-	return task.TimeOf(now.Std().Truncate(24 * time.Hour))
-}
-
-func queueStats(st service.Stats, now task.Time) *views.QueueStats {
-	q := &views.QueueStats{Done24h: st.Done24h, MedianRun: time.Duration(st.MedianRunMs) * time.Millisecond}
+func queueStats(o service.Overview, d service.BoardDay, now task.Time) *views.QueueStats {
+	q := &views.QueueStats{
+		Done24h: d.Done24h, MedianRun: time.Duration(d.MedianRunMs) * time.Millisecond,
+		Rows: d.Hours, Depths: d.Depths, Today: d.Today, Budget: d.Budget,
+	}
 	oldest := now
-	for _, l := range st.Loads {
+	for _, l := range o.Loads {
 		q.Waiting += l.Queued
 		if l.OldestAt != 0 {
 			oldest = min(oldest, l.OldestAt)
 		}
 	}
 	q.Oldest = now.Sub(oldest)
-	for _, h := range st.Hours {
-		q.RunsToday += h.Runs
-		if h.Status == string(task.RunFailed) {
-			q.Failed += h.Runs
-		}
-	}
 	return q
 }
 

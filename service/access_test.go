@@ -52,6 +52,7 @@ func (y *yard) calls(k *task.Task, run task.ID) map[string]struct {
 		"transcript": {task.Read, func(a task.Actor) error { _, err := y.s.Transcript(ctx, a, run, 0, 1); return err }},
 		"scheduler":  {task.Read, func(a task.Actor) error { _, err := y.s.Scheduler(ctx, a); return err }},
 		"stats":      {task.Read, func(a task.Actor) error { _, err := y.s.Stats(ctx, a, 0); return err }},
+		"board day":  {task.Read, func(a task.Actor) error { _, err := y.s.BoardDay(ctx, a); return err }},
 		"agents":     {task.Read, func(a task.Actor) error { _, err := y.s.Agents(a); return err }},
 		"page":       {task.Read, func(a task.Actor) error { _, err := y.s.TaskPage(ctx, a, id); return err }},
 		"waiting":    {task.Read, func(a task.Actor) error { _, err := y.s.Waiting(ctx, a); return err }},

@@ -71,9 +71,7 @@ type InboxPage struct {
 	Snoozed []task.Snooze
 	Running []*task.Run  // the newest last
 	Recent  []*task.Task // done or canceled lately, the newest first
-	Hours   []task.StatRow
-	Today   task.Usage // of the yard, since 00:00 UTC
-	Budget  task.Budget
+	Day
 }
 
 // maxRecent is how many finished tasks the page of the inbox shows.
@@ -111,11 +109,7 @@ func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p
 	if p.Recent, _, err = rx.History(task.HistoryFilter{Limit: maxRecent}); err != nil {
 		return err
 	}
-	if p.Hours, err = rx.StatHours(task.StatFilter{From: since, To: rx.Now + 1}); err != nil {
-		return err
-	}
-	p.Budget = task.Budget{MaxTokens: s.cfg.Budget.MaxTokens, MaxCostUSD: s.cfg.Budget.MaxCostUSD}
-	p.Today, err = rx.UsedToday("")
+	p.Day, err = s.readDay(rx, since)
 	return err
 }
 

@@ -107,6 +107,7 @@ type Service struct {
 	auth     *authState
 	loads    cached[Overview]
 	recent   cached[recent]
+	day      cached[BoardDay]
 	doing    cached[map[task.ID]string]
 	cards    cardCache
 	outlines cardCache

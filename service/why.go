@@ -57,12 +57,10 @@ func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, e
 	case open != nil && open.Status == task.RunRunning:
 		if p := open.Permission; p != nil {
 			w.add(task.WhyPermission, task.Reason{Run: open.ID, Until: p.ExpiresAt}, "Run %d waits until %s for a reviewer to let it call %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
+			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d stands still meanwhile, and its time limit with it.", open.ID)
+		} else {
+			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, open.Phase)
 		}
-		phase := open.Phase
-		if phase == task.PhasePermission {
-			phase = task.PhaseWorking // what it waits for is told above
-		}
-		w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, phase)
 		w.claim()
 		return w.list, nil
 	}

@@ -37,11 +37,14 @@
     area.setSelectionRange(at, at + lines[n - 1].length);
     list.children[n - 1]?.scrollIntoView({ block: "center" });
   });
-  // The button checks without leaving the page.
+  // The button checks without leaving the page, once at a time.
+  let checking = false;
   document.addEventListener("submit", e => {
     if (!e.submitter?.hasAttribute("data-check")) return;
     e.preventDefault();
     delete e.target.dataset.sent;
-    htmx.ajax("POST", e.submitter.getAttribute("formaction"), { source: area, target: "#check", select: "#check", swap: "morph:outerHTML" });
+    if (checking) return;
+    checking = true;
+    htmx.ajax("POST", e.submitter.getAttribute("formaction"), { source: area, target: "#check", select: "#check", swap: "morph:outerHTML" }).catch(() => {}).finally(() => { checking = false; });
   });
 })();

@@ -492,7 +492,7 @@ func agentText(m *AgentEditModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "\" hx-trigger=\"input changed delay:400ms, input changed delay:400ms from:#id\" hx-target=\"#check\" hx-select=\"#check\" hx-swap=\"morph:outerHTML\" hx-sync=\"this:replace\" hx-params=\"not base\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "\" hx-trigger=\"input changed delay:400ms, input changed delay:400ms from:#id\" hx-target=\"#check\" hx-select=\"#check\" hx-swap=\"morph:outerHTML\" hx-sync=\"this:queue last\" hx-params=\"not base\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

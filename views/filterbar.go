@@ -121,24 +121,3 @@ type TasksModel struct {
 	Total  int    // open tasks that fit, on all pages
 	Next   string // cursor of the next page, or ""
 }
-
-func oldestText(s QueueStats) string {
-	if s.Waiting == 0 || s.Oldest == 0 {
-		return ""
-	}
-	return "oldest " + Dur(s.Oldest)
-}
-
-func medianText(s QueueStats) string {
-	if s.MedianRun == 0 {
-		return "–"
-	}
-	return Dur(s.MedianRun)
-}
-
-func failedText(s QueueStats) string {
-	if s.Failed == 0 {
-		return ""
-	}
-	return Count(s.Failed, "failed", "failed")
-}

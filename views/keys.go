@@ -15,6 +15,7 @@ type Command struct {
 	Press string // selectors of what it presses, the first that is there: in the row that has the focus, else on the page
 	Do    string // what scripts do themselves
 	Needs func(Chrome) bool
+	Open  bool // also for who has not signed in
 }
 
 // commands is the table.
@@ -36,10 +37,10 @@ var commands = []Command{
 
 	{Keys: "c", Label: "New task", Group: "Everywhere", Icon: "plus", Press: "[data-new-task]", Href: URL.NewTask(""), Needs: func(c Chrome) bool { return c.CanWrite }},
 	{Keys: "z", Label: "Undo", Group: "Everywhere", Icon: "rotate-ccw", Press: "[data-undo-decision], [data-undo], [data-plan-undo]"},
-	{Keys: "/", Label: "Search", Group: "Everywhere", Do: "search"},
+	{Keys: "/", Label: "Search", Group: "Everywhere", Do: "search", Open: true},
 	{Shown: "Ctrl K", Label: "Palette: search, jump, act", Group: "Everywhere"},
-	{Keys: "?", Label: "Keyboard shortcuts", Group: "Everywhere", Icon: "list-checks", Do: "help"},
-	{Shown: "Esc", Label: "Close what is open", Group: "Everywhere"},
+	{Keys: "?", Label: "Keyboard shortcuts", Group: "Everywhere", Icon: "list-checks", Do: "help", Open: true},
+	{Shown: "Esc", Label: "Close what is open", Group: "Everywhere", Open: true},
 	{Label: "Switch theme", Icon: "sun-moon", Do: "theme"},
 
 	{Keys: "g i", Label: "Inbox", Group: "Go to", Icon: "inbox", Href: URL.Inbox()},
@@ -71,7 +72,7 @@ var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks"}
 func commandsOf(c Chrome, group string) []Command {
 	var list []Command
 	for _, k := range commands {
-		if k.Group == group && (k.Needs == nil || k.Needs(c)) {
+		if k.Group == group && (k.Needs == nil || k.Needs(c)) && (k.Open || c.User != "") {
 			list = append(list, k)
 		}
 	}

@@ -72,5 +72,14 @@ func (c Chrome) When(t task.Time) string {
 	return at.Format("Mon 2 Jan, 15:04")
 }
 
+// nextTick tells of the clock in the width of the navigation.
+func (c Chrome) nextTick() string {
+	at := c.Scheduler.NextTick
+	if c.dateOf(at) == c.dateOf(c.Now) {
+		return "Scheduler on, next tick " + c.Clock(at)
+	}
+	return "Next tick " + c.When(at)
+}
+
 // dateOf returns the day of a moment in the person's time zone.
 func (c Chrome) dateOf(t task.Time) string { return c.local(t).Format("2006-01-02") }

@@ -20,12 +20,14 @@ type QueuesModel struct {
 
 // QueueStats are the tiles above the board.
 type QueueStats struct {
-	Done24h   int           // tasks completed in the last 24 hours
-	Waiting   int           // active tasks that nobody works on
-	Oldest    time.Duration // age of the oldest of them
-	MedianRun time.Duration // of the runs that ended in the last 24 hours; 0 for none
-	RunsToday int
-	Failed    int // of RunsToday
+	Done24h   int            // tasks completed in the last 24 hours
+	Waiting   int            // active tasks that nobody works on
+	Oldest    time.Duration  // age of the oldest of them
+	MedianRun time.Duration  // of the last runs that completed; 0 for none
+	Rows      []task.StatRow // by hour, those in which something happened
+	Depths    map[task.Time]task.Depth
+	Today     task.Usage
+	Budget    task.Budget
 }
 
 // QueueColumn is one agent's queue.

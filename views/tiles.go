@@ -62,26 +62,23 @@ func midnight(now task.Time, zone *time.Location) task.Time {
 // tiles are the tiles of the inbox and the names of the hours in their table,
 // the oldest first.
 func (n *InboxNumbers) tiles(now task.Time) (list []Tile, hours []string) {
-	const hour = task.Time(time.Hour / time.Millisecond)
-	first := now - now%hour - (sparkHours-1)*hour
-	var asked, ended, done, cost [sparkHours]float64
 	doneToday, day := 0, midnight(now, n.zone())
 	for _, r := range n.Rows {
 		if r.Hour >= day {
 			doneToday += r.Done
 		}
-		if i := int((r.Hour - first) / hour); r.Hour >= first && i < sparkHours {
-			asked[i], ended[i], done[i], cost[i] = float64(r.Asked), float64(r.Runs()), float64(r.Done), r.CostUSD
-		}
 	}
+	asked := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Asked) })
+	ended := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Runs()) })
+	done := byHour(n.Rows, now, doneOf)
 	for i := range sparkHours {
-		hours = append(hours, (first + task.Time(i)*hour).Std().In(n.zone()).Format("Mon 15:04"))
+		hours = append(hours, (sparkStart(now) + task.Time(i)*hour).Std().In(n.zone()).Format("Mon 15:04"))
 	}
 	return []Tile{
-		{Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in", Spark: Spark{Words: daySum(asked[:], "came to wait for a person"), Values: asked[:]}},
-		{Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended", Spark: Spark{Words: daySum(ended[:], "runs ended"), Values: ended[:], Line: true}},
-		{Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done", Spark: Spark{Words: daySum(done[:], "tasks were done"), Values: done[:], Fill: "c-ok"}},
-		{Name: "Cost today", Value: USD(n.Today.CostUSD), Small: n.budget(), Column: "Cost", Money: true, Spark: Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + USD(sum(cost[:])), Values: cost[:], Fill: "c-off"}},
+		{Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in", Spark: Spark{Words: daySum(asked, "came to wait for a person"), Values: asked}},
+		{Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended", Spark: Spark{Words: daySum(ended, "runs ended"), Values: ended, Line: true}},
+		{Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done", Spark: Spark{Words: daySum(done, "tasks were done"), Values: done, Fill: "c-ok"}},
+		costTile(n.Rows, n.Today, n.Budget, now),
 	}, hours
 }
 
@@ -92,15 +89,39 @@ func (n *InboxNumbers) oldest(now task.Time) string {
 	return "oldest " + Short(now.Sub(n.Oldest))
 }
 
-func (n *InboxNumbers) budget() string {
-	if n.Budget.MaxCostUSD > 0 {
-		return "of " + USD(n.Budget.MaxCostUSD)
+// costTile is what today has cost, of what it may.
+func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.Time) Tile {
+	cost := byHour(rows, now, func(r *task.StatRow) float64 { return r.CostUSD })
+	t := Tile{
+		Name: "Cost today", Value: USD(today.CostUSD), Column: "Cost", Money: true,
+		Spark: Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + USD(sum(cost)), Values: cost, Fill: "c-off"},
 	}
-	if n.Today.Tokens() > 0 {
-		return Tokens(n.Today.Tokens()) + " tokens"
+	switch {
+	case most.MaxCostUSD > 0:
+		t.Small = "of " + USD(most.MaxCostUSD)
+	case today.Tokens() > 0:
+		t.Small = Tokens(today.Tokens()) + " tokens"
 	}
-	return ""
+	return t
 }
+
+const hour = task.Time(time.Hour / time.Millisecond)
+
+// sparkStart is the start of the first hour of the pictures.
+func sparkStart(now task.Time) task.Time { return now - now%hour - (sparkHours-1)*hour }
+
+// byHour is a number of each hour of a picture, 0 where nothing happened.
+func byHour(rows []task.StatRow, now task.Time, number func(*task.StatRow) float64) []float64 {
+	list, first := make([]float64, sparkHours), sparkStart(now)
+	for i := range rows {
+		if at := rows[i].Hour; at >= first && at <= now {
+			list[(at-first)/hour] = number(&rows[i])
+		}
+	}
+	return list
+}
+
+func doneOf(r *task.StatRow) float64 { return float64(r.Done) }
 
 // daySum is the sentence of a picture of counts.
 func daySum(v []float64, what string) string {

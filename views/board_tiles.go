@@ -1,0 +1,70 @@
+package views
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"taskyard/task"
+)
+
+// tiles are the tiles above the board.
+func (s *QueueStats) tiles(now task.Time) []Tile {
+	done, depth, took := byHour(s.Rows, now, doneOf), s.depth(now), s.took(now)
+	return []Tile{
+		{Name: "Done, last 24 h", Value: strconv.Itoa(s.Done24h), Spark: Spark{Words: daySum(done, "tasks were done"), Values: done}},
+		{Name: "Waiting in queues", Value: strconv.Itoa(s.Waiting), Small: s.oldest(), Spark: Spark{Words: "Waiting tasks by hour over the last 24 hours, at most " + strconv.FormatFloat(slices.Max(depth), 'f', -1, 64), Values: depth, Line: true}},
+		{Name: "Median run", Value: s.median(), Small: s.runs(now), Spark: Spark{Words: "Mean duration of runs by hour over the last 24 hours, at most " + Dur(time.Duration(slices.Max(took))*time.Millisecond), Values: took, Line: true}},
+		costTile(s.Rows, s.Today, s.Budget, now),
+	}
+}
+
+// depth is how many tasks waited by hour. Hours in which nobody looked were as
+// the one before.
+func (s *QueueStats) depth(now task.Time) []float64 {
+	list, last := make([]float64, sparkHours), 0.0
+	for i := range list {
+		if d, looked := s.Depths[sparkStart(now)+task.Time(i)*hour]; looked {
+			last = float64(d.Queued)
+		}
+		list[i] = last
+	}
+	list[sparkHours-1] = float64(s.Waiting)
+	return list
+}
+
+// took is how long runs took by hour, in ms. Hours without a run are as the
+// one before.
+func (s *QueueStats) took(now task.Time) []float64 {
+	list := byHour(s.Rows, now, func(r *task.StatRow) float64 { return float64(r.Millis) / float64(max(r.Runs(), 1)) })
+	for i := 1; i < len(list); i++ {
+		if list[i] == 0 {
+			list[i] = list[i-1]
+		}
+	}
+	return list
+}
+
+func (s *QueueStats) oldest() string {
+	if s.Waiting == 0 || s.Oldest == 0 {
+		return ""
+	}
+	return "oldest " + Dur(s.Oldest)
+}
+
+func (s *QueueStats) median() string {
+	if s.MedianRun == 0 {
+		return "–"
+	}
+	return Dur(s.MedianRun)
+}
+
+// runs counts the runs that ended in the last 24 hours, and those that failed.
+func (s *QueueStats) runs(now task.Time) string {
+	ended := sum(byHour(s.Rows, now, func(r *task.StatRow) float64 { return float64(r.Runs()) }))
+	failed := sum(byHour(s.Rows, now, func(r *task.StatRow) float64 { return float64(r.RunsFailed) }))
+	if failed > 0 {
+		return strconv.FormatFloat(failed, 'f', -1, 64) + " of " + strconv.FormatFloat(ended, 'f', -1, 64) + " failed"
+	}
+	return ""
+}
