@@ -100,9 +100,9 @@ func TestTheKeyboardDoesEverything(t *testing.T) {
 	b.loads(typed("m"))
 	b.at(path(second.ID, "/move"))
 	b.open("/queues")
-	b.loads(typed("c"))
-	b.at("/tasks/new")
-	equal(t, "focus", eval[string](b, `document.activeElement.id`), "title")
+	b.keys("c")
+	b.wait(`document.querySelector("#new-task[open]")`)
+	equal(t, "focus", eval[string](b, `document.activeElement.id`), "new-title")
 }
 
 // unreached lists what could be clicked on a page but was not reached by Tab,

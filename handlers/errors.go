@@ -143,7 +143,7 @@ func (s *Server) sendProblem(c echo.Context, p *Problem) {
 
 // toLogin sends a browser to the sign-in page and back here afterwards. A
 // script that asks for a part of a page is told so instead: what is typed
-// there must not be lost.
+// there must not be lost; nor must what a plain form held.
 func (s *Server) toLogin(c echo.Context, p *Problem) {
 	if c.Request().Header.Get("HX-Request") != "" {
 		s.errorPage(c, p)
@@ -155,6 +155,11 @@ func (s *Server) toLogin(c echo.Context, p *Problem) {
 		next = backOr(c, "/")
 	case r.URL.Path != "/":
 		next = r.URL.RequestURI()
+	}
+	if len(keptOf(c, p)) > 0 {
+		c.Set("back", views.URL.Login(next))
+		s.errorPage(c, p)
+		return
 	}
 	if err := c.Redirect(http.StatusSeeOther, views.URL.Login(next)); err != nil {
 		s.log.Debug("answer not sent", "error", err)

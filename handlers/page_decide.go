@@ -106,6 +106,9 @@ func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.D
 	}
 	form.Late = e.Code == task.CodeRunDecided || e.Code == task.CodeRunEnded
 	form.Changed = e.Code == task.CodeRunChanged
+	if form.Late {
+		form.Kept = keptWords(c)
+	}
 	if e.Kind == task.Invalid {
 		form.Errors = views.FieldErrors{}
 		for _, f := range e.AllFields() {

@@ -42,10 +42,28 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 			m.Bar.Sum = views.Count(m.OpenTasks, "open task", "open tasks")
 		}
 	} else {
-		m.Columns, err = s.columns(c, &ch, f, agents, o)
-		m.Bar.Sum = strconv.Itoa(o.Open) + " open, " + views.Count(len(agents), "agent", "agents")
+		if m.Columns, err = s.columns(c, &ch, f, agents, o); err == nil {
+			m.Bar.Sum, err = s.boardSum(c, f, o.Open, len(agents), len(m.Columns))
+		}
 	}
 	return views.QueuesPage(ch, m), err
+}
+
+// boardSum says how much the board shows: what the filter leaves, not the
+// whole yard.
+func (s *Server) boardSum(c echo.Context, f views.QueueFilter, open, agents, columns int) (string, error) {
+	if f.Narrowed() {
+		f.After = ""
+		t, err := taskFilter(f)
+		if err != nil {
+			return "", err
+		}
+		if open, _, err = s.svc.Matching(c.Request().Context(), actorOf(c), t, 0); err != nil {
+			return "", err
+		}
+		agents = columns
+	}
+	return strconv.Itoa(open) + " open, " + views.Count(agents, "agent", "agents"), nil
 }
 
 func queueStats(o service.Overview, d service.BoardDay, now task.Time) *views.QueueStats {

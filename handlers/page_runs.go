@@ -74,7 +74,7 @@ func (s *Server) runPage(c echo.Context, ch views.Chrome) (templ.Component, erro
 	if err != nil {
 		return nil, err
 	}
-	m := views.RunModel{Run: *r, Query: q}
+	m := views.RunModel{Run: *r, Query: q, Zone: s.zoneOf(c)}
 	if def, err := s.svc.Agent(a, r.Agent); err == nil {
 		m.Agent = &def
 	}
@@ -136,7 +136,7 @@ func (s *Server) transcript(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, views.TranscriptItems(views.Look{}, list))
+	return s.render(c, http.StatusOK, views.TranscriptItems(views.Look{Zone: s.zoneOf(c)}, list))
 }
 
 // runLine shows one line of a transcript, whole.

@@ -118,6 +118,9 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said str
 	}
 	if e.Kind == task.Conflict { // the form that was sent may be gone
 		m.Errors, m.SubErrors = views.ErrorsOf(e), nil
+		if m.Task.Steps[m.Index].TaskID != 0 && m.Sub.Owner != "" {
+			m.Kept = keptWords(c)
+		}
 	}
 	return s.again(c, e, views.URL.StepEdit(m.Task.ID, m.Index), func(ch views.Chrome) (templ.Component, error) {
 		return views.StepPage(ch, m), nil

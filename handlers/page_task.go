@@ -81,7 +81,7 @@ func (s *Server) tab(c echo.Context, m *views.TaskModel, p servicePage) (err err
 		if p.OpenRun != nil && p.OpenRun.Status == task.RunRunning {
 			r = p.OpenRun
 		}
-		m.Transcript = &views.RunModel{Run: *r}
+		m.Transcript = &views.RunModel{Run: *r, Zone: s.zoneOf(c)}
 		m.Transcript.Part, err = s.svc.TranscriptPart(ctx, a, r.ID, task.TranscriptQuery{})
 	case m.View.Tab == "subtasks":
 		m.Below, m.BelowNext, err = s.subtasks(c, m.Task.ID, m.View.After)
@@ -141,6 +141,9 @@ func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed view
 			m.Entries.Errors = typedErrors(e, typed)
 		} else {
 			m.Notice = e.Message
+			if typed.Errors == nil || m.Lacks(typed) {
+				m.Kept = keptWords(c)
+			}
 		}
 		return views.TaskPage(ch, m), nil
 	})

@@ -165,3 +165,14 @@ func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 		}
 	}
 }
+
+func TestATranscriptTellsTheReadersTime(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	st := y.says(said("at nine in the morning, UTC"))
+	b.post("/settings/appearance", "zone", "Asia/Tokyo").is(303)
+	at := "/runs/" + st.Run.ID.String()
+	b.get(at).is(200).shows(">18:00:00<", "18:00:00 JST").hides(">09:00:00<")
+	b.get(at + "/transcript?after=0").is(200).shows(">18:00:00<")
+	b.get("/tasks/" + st.Run.TaskID.String() + "?tab=transcript").is(200).shows(">18:00:00<")
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -134,9 +135,12 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 
 func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
-	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID, Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p)}
+	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: saidOf(p), RequestID: p.RequestID, Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p), Kept: keptOf(c, p)}
 	if m.Back, _ = c.Get("back").(string); m.Back == "" {
 		m.Back = ch.From
+	}
+	if r := c.Request(); r.Method == http.MethodGet && p.Status == http.StatusUnprocessableEntity && m.Back == "" && r.URL.RawQuery != "" {
+		m.Back, m.Address = r.URL.Path, true
 	}
 	if r := c.Request(); r.Method == http.MethodGet && (p.Status >= 500 || p.Status == http.StatusTooManyRequests) {
 		m.Again = r.URL.RequestURI()
@@ -144,6 +148,14 @@ func (s *Server) errorPage(c echo.Context, p *Problem) {
 	if err := s.render(c, p.Status, views.ErrorPage(ch, m)); err != nil {
 		s.log.Error("error page failed", "error", err)
 	}
+}
+
+// saidOf is what a problem says where no field is there to say it beside.
+func saidOf(p *Problem) string {
+	if len(p.Errors) != 1 || p.Errors[0].Message != p.Detail || p.Detail == "" || unicode.IsUpper([]rune(p.Detail)[0]) {
+		return p.Detail
+	}
+	return p.Errors[0].Field + " " + p.Detail
 }
 
 // whoMay are the roles of people that may do what this caller may not.

@@ -43,10 +43,21 @@
   });
   setInterval(() => { if (!document.hidden) age(); }, 20000);
 
+  // Browsers keep the clipboard from pages that came over plain HTTP from another machine: there the text is selected.
+  const copyText = el => {
+    if (!el) return;
+    const done = () => yard.toast("Copied");
+    const select = () => {
+      getSelection().selectAllChildren(el);
+      if (document.execCommand("copy")) done(); else yard.toast("The text is selected: copy it with Ctrl C.");
+    };
+    if (navigator.clipboard) navigator.clipboard.writeText(el.textContent).then(done, select); else select();
+  };
+
   document.addEventListener("click", e => {
     if (e.target.closest("[data-theme-toggle]")) yard.switchTheme();
     const copy = e.target.closest("[data-copy]");
-    if (copy) navigator.clipboard?.writeText(q(copy.dataset.copy)?.textContent ?? "").then(() => yard.toast("Copied"));
+    if (copy) copyText(q(copy.dataset.copy));
     all("details[data-menu][open]").forEach(d => { if (!d.contains(e.target)) d.open = false; });
   });
 

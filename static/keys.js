@@ -41,6 +41,7 @@
   const run = cmd => {
     const el = target(cmd), { href, do: name } = cmd.dataset;
     if (el) el.click();
+    else if (cmd.dataset.keys === "c") yard.newTask(href);
     else if (href) location.assign(href);
     else if (name) does[name]?.();
     return el || href || name;

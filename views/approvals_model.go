@@ -65,6 +65,7 @@ type DecideForm struct {
 	MaxTokens      string
 	MaxTurns       string
 	MaxCost        string
+	Kept           []Kept // what was typed into a form that is not there any more
 }
 
 // limited tells whether a tighter limit was typed, which opens its disclosure.

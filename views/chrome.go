@@ -80,6 +80,14 @@ func (c Chrome) title(title string) string {
 // generation is the number of changes as the page carries it.
 func generation(c Chrome) string { return strconv.FormatUint(c.Gen, 10) }
 
+// needYou follows a number of things that wait for the reader.
+func needYou(n int) string {
+	if n == 1 {
+		return " needs you"
+	}
+	return " need you"
+}
+
 // keys says whether single keys do anything, as scripts read it.
 func (c Chrome) keys() string {
 	if c.KeysOff {

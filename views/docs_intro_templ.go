@@ -143,7 +143,7 @@ func docsIntro() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</pre><button class=\"btn sm\" type=\"button\" data-copy=\"#curl-start\" aria-label=\"Copy the commands\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</pre><button class=\"btn sm scripted\" type=\"button\" data-copy=\"#curl-start\" aria-label=\"Copy the commands\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

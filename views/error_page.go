@@ -19,6 +19,8 @@ type ErrorModel struct {
 	Retry     int         // seconds to wait before that, or 0
 	May       []task.Role // who may do it, where a role is what is missing
 	Code      task.Code
+	Address   bool   // what is wrong stands in the address, not in a form
+	Kept      []Kept // what the refused form held
 }
 
 func (m ErrorModel) back() string {
@@ -45,6 +47,9 @@ var titles = map[int]string{
 }
 
 func (m ErrorModel) title() string {
+	if m.Address {
+		return "Something in the address is wrong"
+	}
 	if t := titles[m.Status]; t != "" && (m.Title == "" || m.Title == http.StatusText(m.Status)) {
 		return t
 	}
@@ -68,6 +73,10 @@ var remedies = map[int]string{
 
 func (m ErrorModel) remedy() string {
 	switch {
+	case m.Status == http.StatusUnauthorized && len(m.Kept) > 0:
+		return "Copy what you typed, then sign in again; you get back to the page that you came from."
+	case m.Address:
+		return "The address of the page asks for it; it may come from an old link."
 	case m.Code == task.CodeCrossSite:
 		return "Go back, load the page again and send it once more."
 	case len(m.May) > 0:
@@ -82,6 +91,12 @@ func (m ErrorModel) remedy() string {
 func (m ErrorModel) backLabel() string {
 	if m.Status == http.StatusConflict && m.Back != "" {
 		return "Look at it now"
+	}
+	switch {
+	case m.Status == http.StatusUnauthorized:
+		return "Sign in"
+	case m.Address:
+		return "Show it without the filter"
 	}
 	return "Go back"
 }

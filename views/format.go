@@ -49,9 +49,6 @@ func Ago(t, now task.Time) string {
 	return Short(now.Sub(t)) + " ago"
 }
 
-// Clock returns hours and minutes, UTC.
-func Clock(t task.Time) string { return t.Std().Format("15:04") }
-
 // Exact returns a moment to the second, UTC, for titles.
 func Exact(t task.Time) string { return t.Std().Format("2006-01-02 15:04:05") + " UTC" }
 

@@ -60,8 +60,9 @@ func (b GanttBar) end(now task.Time) task.Time {
 }
 
 // GanttOf lays the newest bars out over the time that they span, in the order
-// of their beginning.
-func GanttOf(bars []GanttBar, now task.Time) Gantt {
+// of their beginning, by the clock of the reader.
+func GanttOf(c Chrome, bars []GanttBar) Gantt {
+	now := c.Now
 	bars = slices.Clone(bars)
 	slices.SortStableFunc(bars, func(a, b GanttBar) int { return cmp.Compare(a.From, b.From) })
 	g := Gantt{More: max(0, len(bars)-ganttRows)}
@@ -86,7 +87,7 @@ func GanttOf(bars []GanttBar, now task.Time) Gantt {
 	g.Said = "Timeline: " + strings.Join(words, "; ")
 	for i := range 4 {
 		at := from.Add(time.Duration(i) * to.Sub(from) / 3)
-		g.Ticks = append(g.Ticks, ganttTick{ganttX(x(at)), []string{"start", "middle", "middle", "end"}[i], ganttClock(at, to.Sub(from))})
+		g.Ticks = append(g.Ticks, ganttTick{ganttX(x(at)), []string{"start", "middle", "middle", "end"}[i], ganttClock(c.local(at), to.Sub(from))})
 	}
 	return g
 }
@@ -94,16 +95,16 @@ func GanttOf(bars []GanttBar, now task.Time) Gantt {
 func ganttX(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
 // ganttClock writes a moment as exactly as the span needs it.
-func ganttClock(t task.Time, span time.Duration) string {
+func ganttClock(t time.Time, span time.Duration) string {
 	switch {
 	case span > 4*24*time.Hour:
-		return t.Std().UTC().Format("Jan 2")
+		return t.Format("Jan 2")
 	case span > 24*time.Hour:
-		return t.Std().UTC().Format("Mon 15h")
+		return t.Format("Mon 15h")
 	case span < 5*time.Minute:
-		return t.Std().UTC().Format("15:04:05")
+		return t.Format("15:04:05")
 	}
-	return t.Std().UTC().Format("15:04")
+	return t.Format("15:04")
 }
 
 // TaskBars are the runs of a task and its subtasks, as a timeline shows them.

@@ -40,6 +40,14 @@ type QueueColumn struct {
 	Groups  []CardGroup
 }
 
+// title names the tab: of one queue by its agent.
+func (m QueuesModel) title() string {
+	if m.Filter.Agent != "" {
+		return m.Filter.Agent + " · Queues"
+	}
+	return "Queues"
+}
+
 // CardGroup is one heading of a column and its cards.
 type CardGroup struct {
 	Glyph Glyph

@@ -150,7 +150,7 @@ func QueuesPage(c Chrome, m QueuesModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Page(c, "Queues").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Page(c, m.title()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

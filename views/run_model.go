@@ -14,10 +14,11 @@ type RunModel struct {
 	Part      task.TranscriptPart
 	Query     task.TranscriptQuery // what of the transcript is asked for
 	Attempts  RunAttempts
-	Work      *task.Work // what it changed, with lines; nil when nobody looked
-	RetriedBy task.ID    // a later run that retries this one, or 0
-	Children  []task.Run // runs of subtasks that this run delegated
-	Expired   string     // why the transcript is gone, or ""
+	Work      *task.Work     // what it changed, with lines; nil when nobody looked
+	RetriedBy task.ID        // a later run that retries this one, or 0
+	Children  []task.Run     // runs of subtasks that this run delegated
+	Zone      *time.Location // of the reader; nil is UTC
+	Expired   string         // why the transcript is gone, or ""
 }
 
 // RunAttempts are the runs of the same task around one, and the one that it is
@@ -46,7 +47,7 @@ func (m *RunModel) firstID() task.ID {
 
 // look is how the transcript is looked at.
 func (m *RunModel) look() Look {
-	l := Look{Query: m.Query.Text, At: m.Query.At}
+	l := Look{Query: m.Query.Text, At: m.Query.At, Zone: m.Zone}
 	if m.Part.HitID != 0 {
 		l.At = m.Part.HitID
 	}

@@ -105,6 +105,7 @@ type StepModel struct {
 	Sub       SubtaskEntry
 	SubErrors FieldErrors
 	Agents    []AgentOption
+	Kept      []Kept // what was typed to delegate a step that is delegated by now
 }
 
 // SubtaskEntry is what a person typed to delegate a step.

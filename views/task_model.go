@@ -29,6 +29,7 @@ type TaskModel struct {
 	Usage       task.Usage    // of all its runs together
 	FamilyUsage task.Usage    // with those of everything below it
 	Notice      string        // what went wrong with the last act: stale, refused
+	Kept        []Kept        // what was typed into a form that is not there any more
 	Undo        *PlanUndo     // the last change of the plan, while it can be taken back
 	Prev, Next  task.ID       // neighbours in the owner's queue, or 0
 	Place       string        // "2 of 6", or ""
@@ -38,6 +39,11 @@ type TaskModel struct {
 	BelowNext   task.ID       // where the next page begins, or 0
 	Key         string        // begins the idempotency keys of this page's forms
 	Entries     TaskEntries
+}
+
+// Lacks tells whether the form of the entries is not on the page any more.
+func (m TaskModel) Lacks(e TaskEntries) bool {
+	return m.Task.Status.Archived() || e.Reply != "" && m.Question == nil || e.StepAt > len(m.Task.Steps) || e.ResourceAt > len(m.Task.Resources)
 }
 
 // ActivityCounts are the lengths of a task's stream; 1,000 stands for more.

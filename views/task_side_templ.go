@@ -374,7 +374,7 @@ func timelineSection(c Chrome, m TaskModel) templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		g := GanttOf(TaskBars(m.Runs, m.Family.Subtasks, c.Now), c.Now)
+		g := GanttOf(c, TaskBars(m.Runs, m.Family.Subtasks, c.Now))
 		if len(g.Bars) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<section aria-labelledby=\"time-h\"><h2 class=\"aside-h\" id=\"time-h\">Timeline <a class=\"sm\" href=\"")
 			if templ_7745c5c3_Err != nil {

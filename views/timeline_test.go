@@ -15,7 +15,7 @@ var barBox = regexp.MustCompile(`<rect class="(c-[a-z]+)" x="([0-9.]+)" y="(\d+)
 
 func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 	m := sampleTaskModel()
-	g := GanttOf(TaskBars(m.Runs, m.Family.Subtasks, now), now)
+	g := GanttOf(Chrome{Now: now}, TaskBars(m.Runs, m.Family.Subtasks, now))
 	html := htmlOf(t, GanttChart(sampleChrome("/"), g))
 	t.Run("each is a bar within the picture, in the order of their beginning", func(t *testing.T) {
 		bars := barBox.FindAllStringSubmatch(html, -1)
@@ -45,17 +45,23 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 			runs = append(runs, &task.Run{ID: task.ID(i + 1), Status: task.RunCompleted, Phase: task.PhaseEnded, StartedAt: ago(time.Duration(40-i) * time.Hour), EndedAt: ago(time.Duration(40-i)*time.Hour - time.Minute)})
 		}
 		runs = append(runs, &task.Run{ID: 99, Status: task.RunPending, Phase: task.PhaseQueued})
-		g := GanttOf(TaskBars(runs, nil, now), now)
+		g := GanttOf(Chrome{Now: now}, TaskBars(runs, nil, now))
 		if len(g.Bars) != ganttRows || g.More != 30-ganttRows || g.Bars[ganttRows-1].Label != "Run 30" {
 			t.Fatalf("%d bars, %d left out", len(g.Bars), g.More)
 		}
 	})
+	t.Run("its clock is the reader's", func(t *testing.T) {
+		g := GanttOf(Chrome{Now: now, Zone: time.FixedZone("", 9*3600)}, []GanttBar{{Label: "x", From: now, To: now.Add(time.Hour)}})
+		if want := now.Std().Add(9 * time.Hour).Format("15:04"); g.Ticks[0].Text != want {
+			t.Fatalf("begins at %s, want %s", g.Ticks[0].Text, want)
+		}
+	})
 	t.Run("one moment alone is drawn too", func(t *testing.T) {
-		g := GanttOf([]GanttBar{{Label: "x", From: now, To: now}}, now)
+		g := GanttOf(Chrome{Now: now}, []GanttBar{{Label: "x", From: now, To: now}})
 		if len(g.Bars) != 1 || strings.Contains(fmt.Sprint(g.Bars), "NaN") {
 			t.Fatalf("%+v", g)
 		}
-		if got := GanttOf(nil, now); len(got.Bars) != 0 {
+		if got := GanttOf(Chrome{Now: now}, nil); len(got.Bars) != 0 {
 			t.Fatal("nothing is something")
 		}
 	})

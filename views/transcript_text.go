@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/a-h/templ"
@@ -13,8 +14,9 @@ import (
 
 // Look is how a part of a transcript is looked at.
 type Look struct {
-	Query string  // its hits are marked
-	At    task.ID // the line that is asked for
+	Query string         // its hits are marked
+	At    task.ID        // the line that is asked for
+	Zone  *time.Location // of the reader; nil is UTC
 }
 
 // Bounds of what a page shows of one text at first.

@@ -1,0 +1,67 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"taskyard/task"
+)
+
+func TestANewTaskIsMadeInADialog(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "What is looked at"})
+	b := y.tab()
+	shown := `document.querySelector("#new-task[open]") && document.activeElement.name === "title"`
+	t.Run("on any page, and what is typed outlives Escape", func(t *testing.T) {
+		for _, p := range []string{"/queues", "/history", path(k.ID, "")} {
+			b.open(p)
+			b.keys("c")
+			b.wait(shown)
+			b.insert("Half a title")
+			b.keys(kb.Escape)
+			b.wait(`!document.querySelector("#new-task[open]") && !document.activeElement.closest("#new-task")`)
+			b.keys("c")
+			b.wait(shown)
+			equal(t, "title on "+p, b.value("#new-title"), "Half a title")
+		}
+		equal(t, "ids that stand twice", eval[string](b, `[...document.querySelectorAll("#new-task [id]:not(#preview)")].map(e => e.id).filter(id => document.querySelectorAll("#" + id).length > 1).join()`), "")
+	})
+	t.Run("the description shows as it will look, again and again", func(t *testing.T) {
+		for _, word := range []string{"one", "two"} {
+			b.fill("#new-description", "**"+word+"**")
+			b.click("#new-task button|Preview")
+			b.wait(`document.querySelector("#new-task .md strong")?.textContent === ` + quote(word))
+		}
+	})
+	t.Run("what is refused is told on the page of the form, with every input", func(t *testing.T) {
+		b.expect("422")
+		b.open("/queues")
+		b.click("[data-new-task]")
+		b.wait(shown)
+		b.insert("A good title")
+		b.choose("#new-owner", "scout")
+		b.fill("#new-labels", "Wrong label")
+		b.press("#new-task button|Create task")
+		equal(t, "title", b.value("#title"), "A good title")
+		b.wait(`document.querySelector("#labels-err")`)
+	})
+	t.Run("what is taken leads to its task, and back to a page without the dialog", func(t *testing.T) {
+		b.open("/queues")
+		b.keys("c")
+		b.wait(shown)
+		b.insert("A task from afar")
+		b.choose("#new-owner", "scout")
+		b.press("#new-task button|Create task")
+		b.see("A task from afar")
+		b.at("/tasks/2")
+		b.open("/queues")
+		b.see("A task from afar")
+	})
+	t.Run("a narrow window goes to the page", func(t *testing.T) {
+		b.size(390, 844)
+		b.open("/queues")
+		b.press("[data-new-task]")
+		b.at("/tasks/new")
+	})
+}

@@ -1,0 +1,56 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+	"taskyard/views"
+)
+
+// prose are the fields into which people write what they would not like to
+// write again; never a password or a token.
+var prose = []struct{ name, label string }{
+	{"title", "Title"},
+	{"description", "Description"},
+	{"content", "Text"},
+	{"comment", "Comment"},
+	{"reason", "Reason"},
+	{"summary", "Summary"},
+	{"details", "Details"},
+	{"steps", "Steps"},
+	{"links", "Links"},
+	{"labels", "Labels"},
+	{"value", "Address or path"},
+	{"label", "Label"},
+	{"item", "Item"},
+	{"text", "Text"},
+}
+
+// keptWords are the words of a form that was refused, for a page that does
+// not show the form again.
+func keptWords(c echo.Context) (list []views.Kept) {
+	r := c.Request()
+	if r.Method != http.MethodPost || strings.HasSuffix(r.URL.Path, "/delete") {
+		return nil
+	}
+	for _, f := range prose {
+		if f.name == "text" && r.PostFormValue("inline") != "" {
+			continue // there it is the mark of what the reader saw
+		}
+		if v := text(c, f.name); strings.TrimSpace(v) != "" && r.PostForm.Has(f.name) {
+			list = append(list, views.Kept{Label: f.label, Text: v})
+		}
+	}
+	return list
+}
+
+// keptOf is keptWords unless the form may not be the reader's own.
+func keptOf(c echo.Context, p *Problem) []views.Kept {
+	if task.Code(p.Code) == task.CodeCrossSite || p.Status == http.StatusMisdirectedRequest || p.Status == http.StatusRequestEntityTooLarge {
+		return nil
+	}
+	return keptWords(c)
+}

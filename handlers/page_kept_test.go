@@ -1,0 +1,86 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// typedText is what a person typed: no part of any page by itself.
+const typedText = "Half an hour of careful words"
+
+func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	k := y.create(mayaActor, task.New{Title: "Gone", Owner: "coder", Steps: []task.Step{{Title: "Do"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/a"}}})
+	at := "/tasks/" + k.ID.String()
+	_, err := y.svc.CancelTask(context.Background(), mayaActor, k.ID, "not needed")
+	y.ok(err)
+	for _, form := range []struct{ says, path, fields string }{
+		{"a comment", "/comments", "content=*"},
+		{"an answer", "/reply", "content=*"},
+		{"the title", "/edit", "field=title|title=*"},
+		{"the description", "/edit", "field=description|description=*"},
+		{"a new step", "/steps", "title=*"},
+		{"a step", "/steps/0", "inline=1|title=Do|details=*"},
+		{"a link", "/resources", "type=url|value=https://example.com/b|label=*"},
+		{"a changed link", "/resources/0", "had=x|value=https://example.com/b|label=*"},
+		{"a summary", "/complete", "summary=*"},
+		{"the reason of a cancel", "/cancel", "reason=*"},
+		{"a hand-over", "/move", "from=coder|to=planner|comment=*"},
+		{"a subtask", "/steps/0/subtask", "title=Part|owner=planner|description=*"},
+	} {
+		t.Run("of "+form.says+" on a task that was archived meanwhile", func(t *testing.T) {
+			var pairs []string
+			for f := range strings.SplitSeq(form.fields, "|") {
+				name, value, _ := strings.Cut(f, "=")
+				pairs = append(pairs, name, strings.ReplaceAll(value, "*", typedText))
+			}
+			b.post(at+form.path, pairs...).is(409).shows(typedText)
+		})
+	}
+	t.Run("of an answer to a question that is answered", func(t *testing.T) {
+		open := y.create(mayaActor, task.New{Title: "Open", Owner: "coder"})
+		b.post("/tasks/"+open.ID.String()+"/reply", "content", typedText).is(409).shows(typedText)
+	})
+	t.Run("of a reason on a run that is over", func(t *testing.T) {
+		open := y.create(mayaActor, task.New{Title: "Asked", Owner: "reviewer"})
+		r, err := y.svc.RunNow(context.Background(), mayaActor, open.ID)
+		y.ok(err)
+		_, err = y.svc.CancelRun(context.Background(), mayaActor, r.ID, "")
+		y.ok(err)
+		b.post("/runs/"+r.ID.String()+"/deny", "reason", typedText).is(409).shows(typedText)
+		b.post("/runs/"+r.ID.String()+"/cancel", "reason", typedText).is(409).shows(typedText)
+	})
+	t.Run("of a form of which nothing is left", func(t *testing.T) {
+		b.post("/tasks/99/comments", "content", typedText).is(404).shows(typedText)
+	})
+	t.Run("but what the page itself sent does not", func(t *testing.T) {
+		b.post(at+"/resources/0/delete", "value", "https://example.com/a").hides("data-kept")
+		b.post(at+"/steps/0", "done", "true", "seen", "Do").is(409).hides("data-kept")
+	})
+}
+
+func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
+	y := newPageYard(t)
+	y.maya()
+	k := y.create(mayaActor, task.New{Title: "Open", Owner: "coder"})
+	at := "/tasks/" + k.ID.String()
+	lone := y.browser()
+	t.Run("it is shown with the way to sign in", func(t *testing.T) {
+		lone.post(at+"/comments", "content", typedText, "back", at).is(401).shows(typedText, "Sign in", "/login?next="+strings.ReplaceAll(at, "/", "%2F"))
+	})
+	t.Run("a form without words leads to the sign-in page", func(t *testing.T) {
+		lone.post(at+"/run", "back", at).is(303)
+	})
+	t.Run("a password never comes back", func(t *testing.T) {
+		lone.post("/settings/password", "current", typedText, "password", typedText).is(303).hides(typedText)
+		lone.post("/settings/people", "name", "x", "password", typedText).hides(typedText)
+	})
+	t.Run("words that another site sends never stand on a page", func(t *testing.T) {
+		lone.origin = "https://elsewhere.example"
+		lone.post(at+"/comments", "content", typedText).is(403).hides(typedText)
+	})
+}

@@ -1,0 +1,56 @@
+// A new task without leaving the page: the form of the page that the link leads to, in a dialog. What is refused is
+// told by that page itself, with every input; narrow windows and pages that ask for more go there at once.
+(() => {
+  const q = (s, r = document) => r.querySelector(s);
+  let dialog = null, from = "", asking = false;
+
+  // The ids of the form must not meet those of the page.
+  const own = form => {
+    for (const el of form.querySelectorAll("[id]:not(#preview)")) el.id = `new-${el.id}`;
+    for (const el of form.querySelectorAll("[for]")) el.htmlFor = `new-${el.htmlFor}`;
+    for (const el of form.querySelectorAll("[aria-describedby]")) el.setAttribute("aria-describedby", el.getAttribute("aria-describedby").split(" ").map(id => `new-${id}`).join(" "));
+    for (const el of form.querySelectorAll("[list]")) el.setAttribute("list", `new-${el.getAttribute("list")}`);
+    return form;
+  };
+  const fill = form => {
+    dialog = document.createElement("dialog");
+    dialog.id = "new-task";
+    dialog.setAttribute("aria-labelledby", "new-task-h");
+    const head = document.createElement("h2");
+    head.id = "new-task-h";
+    head.textContent = "New task";
+    dialog.append(head, own(form));
+    document.body.append(dialog);
+    htmx.process(dialog);
+  };
+  const show = () => {
+    dialog.showModal();
+    q("[name=title]", dialog)?.focus();
+  };
+  const open = async href => {
+    if (dialog && from === href) { show(); return; } // with what was typed
+    if (asking) return;
+    asking = true;
+    try {
+      const res = await fetch(href), doc = new DOMParser().parseFromString(await res.text(), "text/html");
+      const form = q("form[data-new-form]", doc);
+      if (!res.ok || !form) { location.assign(href); return; }
+      dialog?.remove();
+      from = href;
+      fill(document.importNode(form, true));
+      show();
+    } catch { location.assign(href); }
+    finally { asking = false; }
+  };
+  const fits = () => innerWidth >= 700 && !q("dialog[open]") && window.htmx;
+
+  window.yard.newTask = href => { if (fits()) open(href); else location.assign(href); };
+  document.addEventListener("click", e => {
+    if (e.defaultPrevented || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
+    if (e.target.closest("#new-task [data-close]") || e.target === dialog) { e.preventDefault(); dialog.close(); return; }
+    const link = e.target.closest("[data-new-task]");
+    if (link && fits()) { e.preventDefault(); open(link.getAttribute("href")); }
+  });
+  // What was sent is not there to be sent again.
+  addEventListener("pageshow", e => { if (e.persisted) { dialog?.remove(); dialog = null; } });
+})();

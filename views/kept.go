@@ -1,0 +1,11 @@
+package views
+
+import (
+	"strconv"
+	"strings"
+)
+
+// keptRows is how tall a field for a text is: as tall as the text, within reason.
+func keptRows(text string) string {
+	return strconv.Itoa(min(max(1, strings.Count(text, "\n")+1+len(text)/90), 16))
+}
