@@ -36,6 +36,7 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 	defer stop()
 	l := newList(o.Redact)
 	l.work.Repository = t.state.Repository
+	t.unblock(ctx)
 	tip, err := t.keep(ctx, o)
 	if err == nil {
 		err = t.changes(ctx, l, tip)
@@ -94,6 +95,17 @@ func (t *tree) keep(ctx context.Context, o Options) (string, error) {
 		}
 	}
 	return head, t.name(ctx, head)
+}
+
+// unblock removes what has the name of a file that Git reads by itself, and
+// would be waited for without end: nobody writes into such a pipe any more.
+func (t *tree) unblock(ctx context.Context) {
+	_, _ = walk(ctx, t.work(), func(root *os.Root, name, _ string, info fs.FileInfo) {
+		const special = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice
+		if (name == ".gitignore" || name == ".gitattributes") && info.Mode()&special != 0 {
+			_ = root.Remove(name)
+		}
+	})
 }
 
 // name has the branch name a commit. A branch that the agent left behind keeps

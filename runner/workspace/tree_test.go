@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"taskyard/task"
 )
@@ -304,6 +305,23 @@ func TestPipesAndLinksInAWorktree(t *testing.T) {
 	same(t, "the list", told(got), "deleted a.txt\nadded dir (symbolic link)\ndeleted dir/b.txt\nadded link (symbolic link)")
 	if strings.Contains(got.Patch(), "hidden words") || got.Note != "" {
 		t.Errorf("note %q, patch\n%s", got.Note, got.Patch())
+	}
+}
+
+func TestPipesThatGitWouldReadDoNotHoldItUp(t *testing.T) {
+	s := newSite(t, map[string]string{".gitattributes": "*.txt text\n", "dir/b.txt": "two\n"})
+	w := s.open(1, 1, 1)
+	write(t, w.Folder(), map[string]string{"a.txt": "one\n"})
+	ok(t, os.Remove(filepath.Join(w.Folder(), ".gitattributes")))
+	for _, name := range []string{".gitattributes", ".gitignore", "dir/.gitignore"} {
+		ok(t, syscall.Mkfifo(filepath.Join(w.Folder(), name), 0o644))
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second) // one call of Git alone would wait longer
+	defer stop()
+	got := w.Close(ctx)
+	same(t, "the list", told(got), "deleted .gitattributes\nadded a.txt")
+	if got.Note != "" || got.Folder != "" {
+		t.Errorf("note %q, folder %q", got.Note, got.Folder)
 	}
 }
 
