@@ -96,6 +96,11 @@ func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 	b.press("#edit-title button|Save")
 	b.see("Saved the title")
 	equal(t, "title", y.task(k.ID).Title, "My title")
+	t.Run("z takes the edit back", func(t *testing.T) {
+		b.keys("z")
+		b.see("is as it was")
+		equal(t, "title", y.task(k.ID).Title, "Their title")
+	})
 	t.Run("a change of another field is no conflict", func(t *testing.T) {
 		b.click("#edit-priority summary")
 		b.fill("#priority", "3")

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 			os.Exit(scriptedAgent())
 		}
 	}
-	runner.SetYard("browser-tests")
+	runner.SetYard(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone
 	code := m.Run()
 	if err := chrome.close(); err != nil {
 		fmt.Fprintln(os.Stderr, "browser not closed:", err)

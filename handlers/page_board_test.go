@@ -6,24 +6,35 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 
 	"taskyard/task"
 )
 
-// undo sends the form of the toast.
+// undo sends the form of the toast, which must lead to action.
 func (a *seenPage) undo(action string) *seenPage {
 	a.b.y.t.Helper()
-	pairs := []string{"undo", "1"}
-	for _, name := range []string{"back", "from", "to", "comment", "quiet", "change"} {
-		if strings.Contains(a.body, `name="`+name+`"`) {
-			if v, is := a.fieldOf(action, name); is {
-				pairs = append(pairs, name, v)
+	doc, err := html.Parse(strings.NewReader(a.body))
+	a.b.y.ok(err)
+	for f := range doc.Descendants() {
+		var pairs []string
+		toast := false
+		for n := range f.Descendants() {
+			toast = toast || slices.ContainsFunc(n.Attr, func(at html.Attribute) bool { return at.Key == "data-undo" })
+			if n.Data == "input" {
+				pairs = append(pairs, attrOf(n, "name"), attrOf(n, "value"))
 			}
 		}
+		if f.Data == "form" && toast && attrOf(f, "action") == action {
+			return a.b.post(action, pairs...)
+		}
 	}
-	return a.b.post(action, pairs...)
+	a.b.y.t.Fatalf("%s: no toast leads to %s", a.url, action)
+	return nil
 }
 
 func TestActsOnTheBoard(t *testing.T) {

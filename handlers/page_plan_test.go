@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,6 +43,35 @@ func TestActsOnAPlan(t *testing.T) {
 		b.post(at+"/edit", "field", "title", "title", "Mine", "was", task.Mark("Other")).is(409).shows(`value="Mine"`, "Somebody changed the title meanwhile.")
 		b.post(at+"/edit", "field", "priority", "priority", "high").is(422).shows(`value="high"`, "must be a whole number")
 		b.post(at+"/edit", "field", "title", "title", strings.Repeat("x", 201)).is(422).shows(`id="title-err"`)
+	})
+	t.Run("an edit is taken back, unless somebody else edits meanwhile", func(t *testing.T) {
+		edit := func(pairs ...string) *seenPage { return b.post(at+"/edit", pairs...).leadsTo(at) }
+		now := func() *task.Task {
+			t.Helper()
+			got, err := y.svc.Task(context.Background(), mayaActor, k.ID)
+			y.ok(err)
+			return got
+		}
+		had := func(title, description string) {
+			t.Helper()
+			if got := now(); got.Title != title || got.Description != description {
+				t.Fatalf("%q, %q", got.Title, got.Description)
+			}
+		}
+		title := k.Title
+		edit("field", "description", "description", "one\r\n\r\n<b>two</b>").shows("Saved the description")
+		edit("field", "description", "description", "other").undo(at + "/edit").leadsTo(at).shows("The description of #1 is as it was").hides("data-undo>")
+		had(title, "one\n\n<b>two</b>")
+		page := edit("field", "title", "title", "A slip")
+		b.post(at+"/edit", "field", "title", "title", "Better").is(303)
+		page.undo(at+"/edit").is(409).shows("changed title A slip → Better meanwhile", `value="`+title+`"`)
+		edit("field", "title", "title", "Better").hides("data-undo>") // nothing changed
+		edit("field", "title", "title", title)
+		v := now().Version
+		edit("title", "Whole", "description", "d", "owner", "coder", "priority", "3", "labels", "x", "version", strconv.FormatInt(v, 10)).undo(at + "/edit").leadsTo(at).hides("data-undo>")
+		had(title, "one\n\n<b>two</b>")
+		edit("field", "description", "description", strings.Repeat("long ", 4000))
+		edit("field", "description", "description", "").hides("data-undo>") // more than a toast holds
 	})
 	t.Run("what the page is asked to show is checked", func(t *testing.T) {
 		for _, q := range []string{"tab=odd", "show=odd", "before=x", "before=1.2", "since=-1.2.3", "before=1.2.99999999999999999999", "tab=subtasks&after=x"} {

@@ -35,14 +35,19 @@ func (s *Server) editTask(c echo.Context) error {
 		return s.previewEdit(c, m)
 	}
 	prio, err := wholeNumber(c, "priority")
+	saved := t
 	if err == nil {
 		p := task.Patch{Title: &m.Title, Description: &m.Description, Owner: &m.Owner, Priority: &prio, Version: m.Version}
 		if tags := words(m.Labels); c.Request().Form.Has("labels") { // an older page has no such field
 			p.Labels = &tags
 		}
-		_, err = s.svc.UpdateTask(formContext(c), actorOf(c), t.ID, p)
+		saved, err = s.svc.UpdateTask(formContext(c), actorOf(c), t.ID, p)
 	}
 	if err == nil {
+		if t.Version == m.Version && saved.Version != t.Version {
+			s.undoEdit(c, t.ID, "title", t.Title, "description", t.Description, "owner", t.Owner, "priority", formNumber(t.Priority),
+				"labels", strings.Join(t.Labels, " "), "version", formNumber(int(saved.Version)))
+		}
 		return s.done(c, views.URL.Task(t.ID), "Saved #%d", t.ID)
 	}
 	return s.editAgain(c, m, err)
@@ -95,8 +100,9 @@ func (s *Server) editField(c echo.Context, id task.ID, field string) error {
 		return s.previewField(c, id, typed)
 	}
 	p, err := fieldPatch(c, field)
+	var before, after string
 	if err == nil {
-		err = s.patchSeen(c, id, field, c.FormValue("was"), p)
+		before, after, err = s.patchSeen(c, id, field, c.FormValue("was"), p)
 	}
 	if e, ok := refusal(err); ok {
 		return s.taskAgain(c, id, e, typed)
@@ -104,7 +110,23 @@ func (s *Server) editField(c echo.Context, id task.ID, field string) error {
 	if err != nil {
 		return err
 	}
+	if c.FormValue("undo") != "" {
+		return s.done(c, views.URL.Task(id), "The %s of #%d is as it was", field, id)
+	}
+	if before != after {
+		s.undoEdit(c, id, "field", field, field, before, "was", task.Mark(after))
+	}
 	return s.done(c, views.URL.Task(id), "Saved the %s of #%d", field, id)
+}
+
+// undoLimit is how many bytes of former text the toast of an edit may hold.
+const undoLimit = 16 << 10
+
+// undoEdit offers to give fields of a task their former values.
+func (s *Server) undoEdit(c echo.Context, id task.ID, pairs ...string) {
+	if c.FormValue("undo") == "" && len(strings.Join(pairs, "")) <= undoLimit {
+		s.undoable(c, views.URL.TaskAct(id, "edit"), pairs...)
+	}
 }
 
 func (s *Server) previewField(c echo.Context, id task.ID, typed views.TaskEntries) error {
@@ -160,24 +182,24 @@ func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
 	return strings.Join(t.Labels, " "), strings.Join(slices.Compact(sorted), " ")
 }
 
-// patchSeen changes one field that the reader saw with the mark was. Changes
-// of other fields meanwhile do not matter.
-func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task.Patch) error {
+// patchSeen changes one field that the reader saw with the mark was, and
+// returns its text before and after. Changes of other fields meanwhile do not
+// matter.
+func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task.Patch) (before, after string, err error) {
 	ctx, a := formContext(c), actorOf(c)
-	var err error
 	for range editTries {
 		page, e := s.svc.TaskPage(ctx, a, id)
 		if e != nil {
-			return e
+			return "", "", e
 		}
-		now, want := fieldTexts(page.Task, field, p)
-		if was != "" && was != task.Mark(now) && now != want {
-			return task.Errorf(task.Conflict, task.CodeStaleVersion, "%s What you typed is still there; saving again replaces it.", views.FieldChangedBy(page.Events, field))
+		before, after = fieldTexts(page.Task, field, p)
+		if was != "" && was != task.Mark(before) && before != after {
+			return "", "", task.Errorf(task.Conflict, task.CodeStaleVersion, "%s What you typed is still there; saving again replaces it.", views.FieldChangedBy(page.Events, field))
 		}
 		p.Version = page.Task.Version
 		if _, err = s.svc.UpdateTask(ctx, a, id, p); !task.IsCode(err, task.CodeStaleVersion) {
-			return err
+			return before, after, err
 		}
 	}
-	return err
+	return before, after, err
 }
