@@ -33,7 +33,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			} else {
 				b.press("button|Preview")
 			}
-			b.wait(`document.querySelector("#preview .md strong")?.textContent === ` + quote(word))
+			b.wait(`document.querySelector(".preview-out .md strong")?.textContent === ` + quote(word))
 			equal(t, "typed text", b.value("#description"), "**"+word+"**")
 			b.press("#edit-description button|Save")
 			equal(t, "description", y.task(k.ID).Description, "**"+word+"**")

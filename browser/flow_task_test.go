@@ -7,11 +7,10 @@ import (
 	"taskyard/task"
 )
 
-// mainFlow is what every person does, with and without JavaScript.
+// newTaskByForm is what every person does, with and without JavaScript.
 func newTaskByForm(b *tab) {
 	b.t.Helper()
-	b.press("[data-new-task]")
-	b.at("/tasks/new")
+	b.open("/tasks/new")
 	b.fill("#title", "Mend the gate")
 	b.fill("#description", "It squeaks.")
 	b.choose("#owner", "coder")

@@ -69,7 +69,7 @@ func (s *sample) pages() []shown {
 				b.click("#edit-" + f + " > summary")
 			}
 			b.click("button|Preview")
-			b.wait(`document.querySelector("#preview .card")`)
+			b.wait(`document.querySelector(".preview-out .card")`)
 		}},
 		{"task-transcript", path(s.limiter, "?tab=transcript"), nil},
 		{"task-runs", path(s.limiter, "?tab=runs"), nil},

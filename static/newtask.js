@@ -6,7 +6,7 @@
 
   // The ids of the form must not meet those of the page.
   const own = form => {
-    for (const el of form.querySelectorAll("[id]:not(#preview)")) el.id = `new-${el.id}`;
+    for (const el of form.querySelectorAll("[id]")) el.id = `new-${el.id}`;
     for (const el of form.querySelectorAll("[for]")) el.htmlFor = `new-${el.htmlFor}`;
     for (const el of form.querySelectorAll("[aria-describedby]")) el.setAttribute("aria-describedby", el.getAttribute("aria-describedby").split(" ").map(id => `new-${id}`).join(" "));
     for (const el of form.querySelectorAll("[list]")) el.setAttribute("list", `new-${el.getAttribute("list")}`);
