@@ -43,7 +43,7 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		}
 	} else {
 		if m.Columns, err = s.columns(c, &ch, f, agents, o); err == nil {
-			m.Bar.Sum, err = s.boardSum(c, f, o.Open, len(agents), len(m.Columns))
+			m.Bar.Sum = boardSum(f, o.Open, len(agents), m.Columns)
 		}
 	}
 	return views.QueuesPage(ch, m), err
@@ -51,19 +51,18 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 
 // boardSum says how much the board shows: what the filter leaves, not the
 // whole yard.
-func (s *Server) boardSum(c echo.Context, f views.QueueFilter, open, agents, columns int) (string, error) {
+func boardSum(f views.QueueFilter, open, agents int, columns []views.QueueColumn) string {
+	more := ""
 	if f.Narrowed() {
-		f.After = ""
-		t, err := taskFilter(f)
-		if err != nil {
-			return "", err
+		open, agents = 0, len(columns)
+		for i := range columns {
+			open += columns[i].Total()
+			if columns[i].Cut {
+				more = "+"
+			}
 		}
-		if open, _, err = s.svc.Matching(c.Request().Context(), actorOf(c), t, 0); err != nil {
-			return "", err
-		}
-		agents = columns
 	}
-	return strconv.Itoa(open) + " open, " + views.Count(agents, "agent", "agents"), nil
+	return strconv.Itoa(open) + more + " open, " + views.Count(agents, "agent", "agents")
 }
 
 func queueStats(o service.Overview, d service.BoardDay, now task.Time) *views.QueueStats {
@@ -181,7 +180,9 @@ func (s *Server) column(c echo.Context, b boardOf, a *task.Agent) (views.QueueCo
 			g.Cards[i].Why = whyNot(b.ch, a, g.Cards[i].Task)
 		}
 	}
-	if plain && p.Next != "" {
+	if !plain {
+		col.Cut = p.Next != ""
+	} else if p.Next != "" {
 		addUnread(col.Groups, load.Queued+load.Working+load.Drafts-len(p.Tasks))
 	}
 	return col, nil

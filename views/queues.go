@@ -38,6 +38,7 @@ type QueueColumn struct {
 	Slots   int       // runs that may go on at once; 0 where Taskyard never starts it
 	LastRun task.Time // end of its last run
 	Groups  []CardGroup
+	Cut     bool // more tasks fit the filter than were read
 }
 
 // title names the tab: of one queue by its agent.
@@ -110,7 +111,8 @@ func (col QueueColumn) size(g Glyph) int {
 	return 0
 }
 
-func (col QueueColumn) total() int {
+// Total is how many tasks the column has, shown or not.
+func (col QueueColumn) Total() int {
 	n := 0
 	for _, gr := range col.Groups {
 		n += len(gr.Cards) + gr.More
