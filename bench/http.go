@@ -96,6 +96,13 @@ func (c *client) claim(w *wire, _ int64) error {
 // lap has callers do op for d and returns what they did and the CPU time that
 // the server took for each, 0 for somebody else's server.
 func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) (lap, time.Duration, error) {
+	var before, after time.Duration
+	if c.yard != nil {
+		// The server closes a connection on which nothing comes for 5 s.
+		if err := c.yard.settle(); err != nil {
+			return lap{}, 0, err
+		}
+	}
 	wires := make([]*wire, callers)
 	for i := range wires {
 		w, err := dial(c.host)
@@ -105,13 +112,9 @@ func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) 
 		defer w.close()
 		wires[i] = w
 	}
-	var before, after time.Duration
 	if c.yard != nil {
-		err := c.yard.settle()
-		if err == nil {
-			before, err = c.yard.cpu()
-		}
-		if err != nil {
+		var err error
+		if before, err = c.yard.cpu(); err != nil {
 			return lap{}, 0, err
 		}
 	}
