@@ -104,6 +104,11 @@ func (s *sample) thriceEach(t *testing.T, pressed, all map[string]bool) {
 	}
 }
 
+// looks tells whether a button only shows how something would be.
+func looks(what string) bool {
+	return strings.HasSuffix(what, " preview Preview") || strings.HasPrefix(what, "/agents/new/check ")
+}
+
 func rank(what string) int {
 	return 1 + slices.IndexFunc(ending, func(e string) bool { return strings.HasPrefix(what, e) })
 }
@@ -141,7 +146,8 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 		t.Errorf("%s on %s: nothing is sent: %s", what, page, eval[string](b, `[...window.clicked?.form?.elements ?? []].filter(f => !f.checkValidity()).map(f => f.outerHTML.slice(0, 120)).join()`))
 		return true
 	}
-	if sent = append(sent, b.faults.sent()...); len(sent) != 1 {
+	// A look that is over before the next click may be taken again.
+	if sent = append(sent, b.faults.sent()...); len(sent) != 1 && !looks(what) {
 		t.Errorf("%s on %s: sent %d times: %q", what, page, len(sent), sent)
 	}
 	seen := map[string]int{}
@@ -151,7 +157,7 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 		}
 	}
 	for e, n := range seen {
-		if n > 1 {
+		if n > 1 || looks(what) {
 			t.Errorf("%s on %s: %d times %s", what, page, n, e)
 		}
 	}
