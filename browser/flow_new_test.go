@@ -45,6 +45,7 @@ func TestANewTaskIsMadeInADialog(t *testing.T) {
 		b.press("#new-task button|Create task")
 		equal(t, "title", b.value("#title"), "A good title")
 		b.wait(`document.querySelector("#labels-err")`)
+		equal(t, "focus", eval[string](b, `document.activeElement.id`), "labels")
 	})
 	t.Run("what is taken leads to its task, and back to a page without the dialog", func(t *testing.T) {
 		b.open("/queues")

@@ -44,7 +44,8 @@ func (fe FieldErrors) Under(field string) string {
 	return first + " " + fe[first]
 }
 
-// FieldAttrs ties a control to its hint and its error for screen readers.
+// FieldAttrs ties a control to its hint and its error for screen readers. The
+// first that is wrong has the focus: it may be far down the page.
 func FieldAttrs(id, hint, problem string) templ.Attributes {
 	a := templ.Attributes{}
 	var by []string
@@ -53,7 +54,7 @@ func FieldAttrs(id, hint, problem string) templ.Attributes {
 	}
 	if problem != "" {
 		by = append(by, id+"-err")
-		a["aria-invalid"] = "true"
+		a["aria-invalid"], a["autofocus"] = "true", true
 	}
 	if len(by) > 0 {
 		a["aria-describedby"] = strings.Join(by, " ")

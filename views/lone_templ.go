@@ -286,7 +286,7 @@ func SetupPage(c Chrome, m SetupModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TextField("name", "Name", m.Name, "", m.Errors["name"], templ.Attributes{"required": true, "autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "autofocus": true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField("name", "Name", m.Name, "", m.Errors["name"], templ.Attributes{"required": true, "autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "autofocus": len(m.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

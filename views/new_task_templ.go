@@ -221,7 +221,7 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = TextField("title", "Title", m.Title, "", m.Errors["title"], templ.Attributes{"required": true, "maxlength": "200", "autocomplete": "off", "autofocus": true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = TextField("title", "Title", m.Title, "", m.Errors["title"], templ.Attributes{"required": true, "maxlength": "200", "autocomplete": "off", "autofocus": len(m.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -93,7 +93,7 @@ func PausePage(c Chrome, m PauseModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = AreaField("reason", "Reason", m.Reason, "Everybody who finds it paused reads this.", m.Errors["reason"], templ.Attributes{"required": true, "autofocus": true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = AreaField("reason", "Reason", m.Reason, "Everybody who finds it paused reads this.", m.Errors["reason"], templ.Attributes{"required": true, "autofocus": m.Errors["reason"] == ""}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
