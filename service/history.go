@@ -11,7 +11,7 @@ import (
 const (
 	maxHistoryTimes  = 92     // bars of a chart
 	countedHistory   = 10_000 // tasks that a chart counts one by one
-	countedMatches   = 1_000  // those that a search matches
+	countedMatches   = 500    // those that a search matches: words that stand everywhere are walked through
 	leastHistoryDays = 14     // below, a chart shows more than was asked for
 	excerptBytes     = 160
 )
