@@ -1,10 +1,6 @@
 package db
 
-import (
-	"time"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // RunTotals sums ended runs.
 type RunTotals struct {
@@ -17,10 +13,8 @@ type RunTotals struct {
 	Cost   float64   `json:"costUsd"`
 }
 
-const hourMillis = int64(time.Hour / time.Millisecond)
-
 // hourOf is the start of the hour of a moment.
-func hourOf(t task.Time) int64 { return int64(t) / hourMillis * hourMillis }
+func hourOf(t task.Time) int64 { return int64(t - t%task.Hour) }
 
 // RollUp sums the ended runs of every hour from the given one on anew; the
 // sums are kept as runs end, so this mends rather than makes them.
@@ -29,7 +23,7 @@ func (tx *Tx) RollUp(from task.Time) error {
  SELECT ended_at / ?1 * ?1 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
   sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)),
   max(coalesce(json_extract(usage, '$.estimated'), 0))
- FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, model, status`, hourMillis, hourOf(from))
+ FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, model, status`, int64(task.Hour), hourOf(from))
 }
 
 // countRun adds a run that ends now to the sums of its hour.

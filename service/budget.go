@@ -14,7 +14,7 @@ func (s *Service) budgetsOf(rx *db.Rx, agent string) ([]task.Budget, error) {
 	if def, ok := s.agents.Agent(agent); ok && agent != "" {
 		list = append(list, task.Budget{Agent: agent, MaxTokens: def.MaxTokensPerDay, MaxCostUSD: def.MaxCostUSDPerDay})
 	}
-	list = append(list, task.Budget{MaxTokens: s.cfg.Budget.MaxTokens, MaxCostUSD: s.cfg.Budget.MaxCostUSD})
+	list = append(list, s.cfg.Budget)
 	set := list[:0]
 	for _, b := range list {
 		if !b.Set() {

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"time"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -33,8 +32,7 @@ func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err e
 		return d, err
 	}
 	d, err = s.day.get(ctx, s, func(rx *db.Rx) (d BoardDay, err error) {
-		const hour = task.Time(time.Hour / time.Millisecond)
-		since := rx.Now - rx.Now%hour - 23*hour
+		since := task.StatDay(rx.Now)
 		if d.Day, err = s.readDay(rx, since); err != nil {
 			return d, err
 		}
@@ -46,7 +44,7 @@ func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err e
 }
 
 func (s *Service) readDay(rx *db.Rx, since task.Time) (d Day, err error) {
-	d.Budget = task.Budget{MaxTokens: s.cfg.Budget.MaxTokens, MaxCostUSD: s.cfg.Budget.MaxCostUSD}
+	d.Budget = s.cfg.Budget
 	if d.Hours, err = rx.StatHours(task.StatFilter{From: since, To: rx.Now + 1}); err != nil {
 		return d, err
 	}

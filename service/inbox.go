@@ -28,12 +28,9 @@ func (s *Service) AcknowledgeNotice(ctx context.Context, a task.Actor, message t
 		return task.Message{}, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
-		m, ok, err := t.FindMessage(message)
+		m, err := t.notice(message)
 		if err != nil {
 			return m, err
-		}
-		if !ok || m.Kind != task.KindNotice {
-			return m, task.Errorf(task.NotFound, task.CodeNotFound, "No notice has the id %d", message)
 		}
 		waited, err := t.DeleteNotice(message)
 		if err != nil || !waited {
@@ -50,18 +47,25 @@ func (s *Service) RestoreNotice(ctx context.Context, a task.Actor, message task.
 		return task.Message{}, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
-		m, ok, err := t.FindMessage(message)
+		m, err := t.notice(message)
 		if err != nil {
 			return m, err
-		}
-		if !ok || m.Kind != task.KindNotice {
-			return m, task.Errorf(task.NotFound, task.CodeNotFound, "No notice has the id %d", message)
 		}
 		if gone, err := t.InsertNotice(message, m.TaskID); err != nil || !gone {
 			return m, err
 		}
 		return m, t.event(task.EvUnacknowledged, task.Event{TaskID: m.TaskID}, changes{"message": message})
 	})
+}
+
+// notice reads a notice that was given, also one that nobody waits for any
+// more. Error: no such notice.
+func (t *tx) notice(message task.ID) (task.Message, error) {
+	m, ok, err := t.FindMessage(message)
+	if err == nil && (!ok || m.Kind != task.KindNotice) {
+		err = task.Errorf(task.NotFound, task.CodeNotFound, "No notice has the id %d", message)
+	}
+	return m, err
 }
 
 // InboxPage is all that the page of the inbox shows.

@@ -64,11 +64,10 @@ func insightStarts(f task.InsightFilter, now task.Time) (starts []task.Time) {
 		starts, _ = task.Calendar(f.From, now+1, f.Zone, maxStatDays+2)
 		return starts
 	}
-	const hour = task.Time(time.Hour / time.Millisecond)
-	for at := f.From - f.From%hour; at <= now; at += hour {
+	for at := f.From - f.From%task.Hour; at <= now; at += task.Hour {
 		starts = append(starts, at)
 	}
-	return append(starts, starts[len(starts)-1]+hour)
+	return append(starts, starts[len(starts)-1]+task.Hour)
 }
 
 // insights gathers what was read.

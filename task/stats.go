@@ -1,5 +1,16 @@
 package task
 
+import "time"
+
+// Hour is the span of one sum, in ms. They begin with the hours of UTC.
+const Hour = Time(time.Hour / time.Millisecond)
+
+// DayHours is how many hours a picture of a day has, the present one included.
+const DayHours = 24
+
+// StatDay returns the start of the first of the last DayHours hours.
+func StatDay(now Time) Time { return now - now%Hour - (DayHours-1)*Hour }
+
 // StatFilter says which hours are summed: from one moment to before another.
 // Empty names are all.
 type StatFilter struct {

@@ -22,14 +22,14 @@ func (s *QueueStats) tiles(now task.Time) []Tile {
 // depth is how many tasks waited by hour. Hours in which nobody looked were as
 // the one before.
 func (s *QueueStats) depth(now task.Time) []float64 {
-	list, last := make([]float64, sparkHours), 0.0
+	list, last := make([]float64, task.DayHours), 0.0
 	for i := range list {
-		if d, looked := s.Depths[sparkStart(now)+task.Time(i)*hour]; looked {
+		if d, looked := s.Depths[task.StatDay(now)+task.Time(i)*task.Hour]; looked {
 			last = float64(d.Queued)
 		}
 		list[i] = last
 	}
-	list[sparkHours-1] = float64(s.Waiting)
+	list[task.DayHours-1] = float64(s.Waiting)
 	return list
 }
 

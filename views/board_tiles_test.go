@@ -10,15 +10,15 @@ import (
 
 func TestTilesOfTheBoard(t *testing.T) {
 	now := task.TimeOf(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
-	first := sparkStart(now)
+	first := task.StatDay(now)
 	s := QueueStats{
 		Done24h: 3, Waiting: 4, Oldest: time.Hour, MedianRun: time.Minute,
 		Rows: []task.StatRow{
-			{Hour: first - hour, Done: 50, RunsFailed: 9, Millis: 1e6},
-			{Hour: first + 2*hour, Done: 2, RunsCompleted: 3, RunsFailed: 1, Millis: 8000},
-			{Hour: first + 23*hour, Done: 1},
+			{Hour: first - task.Hour, Done: 50, RunsFailed: 9, Millis: 1e6},
+			{Hour: first + 2*task.Hour, Done: 2, RunsCompleted: 3, RunsFailed: 1, Millis: 8000},
+			{Hour: first + 23*task.Hour, Done: 1},
 		},
-		Depths: map[task.Time]task.Depth{first + hour: {Queued: 7}, first + 23*hour: {Queued: 9}},
+		Depths: map[task.Time]task.Depth{first + task.Hour: {Queued: 7}, first + 23*task.Hour: {Queued: 9}},
 	}
 	tiles := s.tiles(now)
 	if len(tiles) != 4 {
@@ -29,11 +29,11 @@ func TestTilesOfTheBoard(t *testing.T) {
 		from int
 		list []float64
 	}{{"tasks done", 1, []float64{0, 2, 0}}, {"queues keep their length until somebody looks", 0, []float64{0, 7, 7, 7}}, {"durations go on until the next run", 1, []float64{0, 2000, 2000}}} {
-		if got := tiles[i].Spark.Values; len(got) != sparkHours || !slices.Equal(got[want.from:want.from+len(want.list)], want.list) {
+		if got := tiles[i].Spark.Values; len(got) != task.DayHours || !slices.Equal(got[want.from:want.from+len(want.list)], want.list) {
 			t.Errorf("%s: %v", want.what, got)
 		}
 	}
-	if got := tiles[1].Spark.Values[sparkHours-1]; got != 4 {
+	if got := tiles[1].Spark.Values[task.DayHours-1]; got != 4 {
 		t.Errorf("the last hour of the queues is %v, not what waits now", got)
 	}
 	if tiles[2].Small != "1 of 4 failed" {

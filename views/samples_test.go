@@ -89,7 +89,7 @@ func sampleQueues(view string) QueuesModel {
 	doing := map[task.ID]string{142: "go test ./internal/limit/...", 139: "Checking subtask #142 before step 5"}
 	return QueuesModel{
 		Filter: QueueFilter{View: view}, Bar: FilterModel{Filter: QueueFilter{View: view}, Agents: []string{"coder", "planner", "researcher", "reviewer"}, Sum: "17 open, 4 agents"}, OpenTasks: 17,
-		Stats: &QueueStats{Done24h: 31, Waiting: 13, Oldest: 3*time.Hour + 12*time.Minute, MedianRun: 246 * time.Second, Rows: []task.StatRow{{Hour: sparkStart(now), RunsCompleted: 42, RunsFailed: 2, Done: 31, Millis: 44 * 246000, CostUSD: 4.12}}, Today: task.Usage{CostUSD: 4.12}, Budget: task.Budget{MaxCostUSD: 15}},
+		Stats: &QueueStats{Done24h: 31, Waiting: 13, Oldest: 3*time.Hour + 12*time.Minute, MedianRun: 246 * time.Second, Rows: []task.StatRow{{Hour: task.StatDay(now), RunsCompleted: 42, RunsFailed: 2, Done: 31, Millis: 44 * 246000, CostUSD: 4.12}}, Today: task.Usage{CostUSD: 4.12}, Budget: task.Budget{MaxCostUSD: 15}},
 		Columns: []QueueColumn{
 			{Agent: "planner", Running: 1, Slots: 1, Groups: GroupCards(planner, 3, doing)},
 			{Agent: "coder", Running: 2, Slots: 2, Groups: GroupCards(coder, 2, doing)},

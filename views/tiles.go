@@ -45,13 +45,10 @@ func (n *InboxNumbers) zone() *time.Location {
 	return n.Zone
 }
 
-// sparkHours is how many hours the pictures show, the present one included.
-const sparkHours = 24
-
 // HoursSince is where the numbers must begin: the start of today there, or 23
 // hours ago, whichever is earlier.
 func HoursSince(now task.Time, zone *time.Location) task.Time {
-	return min(midnight(now, zone), now.Add(-(sparkHours-1)*time.Hour))
+	return min(midnight(now, zone), now.Add(-(task.DayHours-1)*time.Hour))
 }
 
 func midnight(now task.Time, zone *time.Location) task.Time {
@@ -71,8 +68,8 @@ func (n *InboxNumbers) tiles(now task.Time) (list []Tile, hours []string) {
 	asked := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Asked) })
 	ended := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Runs()) })
 	done := byHour(n.Rows, now, doneOf)
-	for i := range sparkHours {
-		hours = append(hours, (sparkStart(now) + task.Time(i)*hour).Std().In(n.zone()).Format("Mon 15:04"))
+	for i := range task.DayHours {
+		hours = append(hours, (task.StatDay(now) + task.Time(i)*task.Hour).Std().In(n.zone()).Format("Mon 15:04"))
 	}
 	return []Tile{
 		{Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in", Spark: Spark{Words: daySum(asked, "came to wait for a person"), Values: asked}},
@@ -105,17 +102,12 @@ func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.
 	return t
 }
 
-const hour = task.Time(time.Hour / time.Millisecond)
-
-// sparkStart is the start of the first hour of the pictures.
-func sparkStart(now task.Time) task.Time { return now - now%hour - (sparkHours-1)*hour }
-
 // byHour is a number of each hour of a picture, 0 where nothing happened.
 func byHour(rows []task.StatRow, now task.Time, number func(*task.StatRow) float64) []float64 {
-	list, first := make([]float64, sparkHours), sparkStart(now)
+	list, first := make([]float64, task.DayHours), task.StatDay(now)
 	for i := range rows {
 		if at := rows[i].Hour; at >= first && at <= now {
-			list[(at-first)/hour] = number(&rows[i])
+			list[(at-first)/task.Hour] = number(&rows[i])
 		}
 	}
 	return list
