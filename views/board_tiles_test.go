@@ -40,3 +40,13 @@ func TestTilesOfTheBoard(t *testing.T) {
 		t.Errorf("runs: %q", tiles[2].Small)
 	}
 }
+
+func TestTheNumbersBeginWithTheFirstHourOfThePictures(t *testing.T) {
+	now := task.TimeOf(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
+	if got, want := HoursSince(now, time.UTC), task.TimeOf(time.Date(2026, 5, 3, 13, 0, 0, 0, time.UTC)); got != want {
+		t.Errorf("they begin at %s, want %s", got, want)
+	}
+	if got, want := HoursSince(now, time.FixedZone("west", -13*3600)), task.TimeOf(time.Date(2026, 5, 3, 13, 0, 0, 0, time.UTC)); got != want {
+		t.Errorf("where today began as early they begin at %s, want %s", got, want)
+	}
+}

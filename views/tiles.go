@@ -45,10 +45,10 @@ func (n *InboxNumbers) zone() *time.Location {
 	return n.Zone
 }
 
-// HoursSince is where the numbers must begin: the start of today there, or 23
-// hours ago, whichever is earlier.
+// HoursSince is where the numbers must begin: with today there, or with the
+// first hour of the pictures, whichever is earlier.
 func HoursSince(now task.Time, zone *time.Location) task.Time {
-	return min(midnight(now, zone), now.Add(-(task.DayHours-1)*time.Hour))
+	return min(midnight(now, zone), task.StatDay(now))
 }
 
 func midnight(now task.Time, zone *time.Location) task.Time {
