@@ -73,7 +73,10 @@ func (c *clock) start(ctx context.Context) error {
 	return nil
 }
 
-// build makes gocron's schedule from the table; c.mu is held.
+// build makes gocron's schedule from the table; c.mu is held. That no job runs
+// beside itself is once's doing: gocron's singleton mode tells its scheduler
+// of a run's start and of its rescheduling from two goroutines, and a firing
+// whose start is heard of first is scheduled again for the same moment.
 func (c *clock) build(ctx context.Context) error {
 	s, err := gocron.NewScheduler(gocron.WithLocation(c.loc), gocron.WithStopTimeout(stopLimit))
 	if err != nil {
@@ -81,7 +84,7 @@ func (c *clock) build(ctx context.Context) error {
 	}
 	c.ids = map[string]gocron.Job{}
 	for _, jb := range c.table {
-		def, opts := gocron.DurationJob(jb.every), []gocron.JobOption{gocron.WithName(jb.name), gocron.WithSingletonMode(gocron.LimitModeReschedule)}
+		def, opts := gocron.DurationJob(jb.every), []gocron.JobOption{gocron.WithName(jb.name)}
 		if jb.cron != "" {
 			w, err := newWallCron(jb.cron, c.loc)
 			if err != nil {
