@@ -67,6 +67,9 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 		b.keys(kb.Escape)
 		b.wait(`!document.querySelector("#palette").open`)
 		equal(t, "focus", eval[string](b, `document.activeElement.href`), was)
+		eval[chromedp.Void](b, `document.activeElement.blur()`)
+		eval[bool](b, `document.querySelector("#palette").dispatchEvent(new Event("close"))`) // it may come late
+		equal(t, "focus that went on", eval[bool](b, `document.activeElement === document.body`), true)
 	})
 	t.Run("an agent, a page and the theme", func(t *testing.T) {
 		b.chord("k")

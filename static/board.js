@@ -8,7 +8,8 @@
   const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, "0")).join("");
   const yard = window.yard;
 
-  // Focus stays in its row: on the same control, else on the row's link; a row that went hands it to the next.
+  // Focus that a change took away stays in its row: on the same control, else on the row's link; a row that went hands
+  // it to the next. Focus that somebody has is left alone: answers, and the word that a dialog has closed, may be late.
   const controls = ["[data-key-up]", "[data-key-down]", "[data-pick]", "summary"];
   const marked = id => {
     const at = document.activeElement, row = id ? document.getElementById(id) : at?.closest?.("[data-row]");
@@ -16,10 +17,10 @@
     const list = all("[data-row]").map(r => r.id);
     return { id: row.id, on: controls.find(s => row.contains(at) && at.matches(s)), after: list.slice(list.indexOf(row.id) + 1) };
   };
+  const lost = () => { const at = document.activeElement; return !at || at === document.body || !at.checkVisibility(); };
   const refocus = mark => {
-    if (!mark || q("dialog[open]")) return;
+    if (!mark || q("dialog[open]") || !lost()) return;
     const row = document.getElementById(mark.id);
-    if (row?.contains(document.activeElement)) return;
     const same = row && mark.on && q(mark.on, row);
     if (same?.checkVisibility()) return same.focus();
     const next = row || mark.after.map(id => document.getElementById(id)).find(Boolean);

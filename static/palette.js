@@ -7,7 +7,7 @@
   if (!dialog) return;
   const field = q("input", dialog), list = q("#pal-list"), none = q(".pal-none", dialog), status = q("[role=status]", dialog);
   const commands = yard.commands;
-  let before = null, at = 0, asked = "", found = [], timer = 0, request = null;
+  let at = 0, asked = "", found = [], timer = 0, request = null;
 
   const fits = (text, words) => words.every(w => text.toLowerCase().includes(w));
   const words = () => field.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -114,12 +114,11 @@
     field.value = asked = "";
     found = [];
     status.textContent = "";
-    before = document.activeElement;
     draw();
     dialog.showModal();
     field.focus();
   };
-  dialog.addEventListener("close", () => { clearTimeout(timer); request?.abort(); before?.focus?.(); });
+  dialog.addEventListener("close", () => { clearTimeout(timer); request?.abort(); });
   field.addEventListener("input", ask);
   field.addEventListener("keydown", e => {
     if (e.isComposing || e.keyCode === 229) return;
