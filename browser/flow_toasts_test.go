@@ -24,17 +24,17 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 	y.signIn(b)
 	b.open("/queues")
 	shown := `document.querySelectorAll("#toasts .toast").length`
-	eval[chromedp.Void](b, `void (yard.toast("One"), yard.toast("Two"), yard.toast("Two"), yard.toast("Bad", true, {remedy: "Do that.", id: "R1"}))`)
+	eval[chromedp.Void](b, `void (yard.toast("One"), yard.toast("Two"), yard.toast("Two"), yard.toast("Bad", true, {remedy: "Do that.", id: "R1"}), document.querySelector("#toasts button").focus())`)
 	equal(t, "toasts", eval[int](b, shown), 3)
 	b.see("Do that.")
 	b.see("Request R1")
 	t.Run("they stay while the focus or the mouse is there", func(t *testing.T) {
-		eval[chromedp.Void](b, `document.querySelector("#toasts button").focus()`)
 		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 1600))`)
 		equal(t, "toasts", eval[int](b, shown), 3)
-		eval[chromedp.Void](b, `document.activeElement.blur()`)
 		p := b.spot("#toasts p|Two")
 		b.do(chromedp.MouseEvent("mouseMoved", p.X, p.Y))
+		b.wait(`document.querySelector("#toasts").matches(":hover")`)
+		eval[chromedp.Void](b, `document.activeElement.blur()`)
 		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 1600))`)
 		equal(t, "toasts", eval[int](b, shown), 3)
 		b.do(chromedp.MouseEvent("mouseMoved", 5, 5))
@@ -44,6 +44,15 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 		b.see("Bad")
 		b.click("#toasts button|Dismiss")
 		b.gone("Bad")
+	})
+	t.Run("what is said again is the same toast, for whoever is about to press it", func(t *testing.T) {
+		same := `(() => { const all = [1, 2].map(() => { yard.toast("Ended", true, {href: "/login", label: "Sign in"}); return document.querySelector("#toasts .toast:last-child"); }); return all[0] === all[1] && all[0].isConnected; })()`
+		equal(t, "the same", eval[bool](b, same), true)
+		eval[chromedp.Void](b, `yard.toast("Ended", true, {id: "R2"})`)
+		b.see("Request R2")
+		b.seeNot("Sign in")
+		b.click("#toasts button|Dismiss")
+		b.gone("Ended")
 	})
 	t.Run("never more than four", func(t *testing.T) {
 		eval[chromedp.Void](b, `void [1, 2, 3, 4, 5, 6].forEach(n => yard.toast("Number " + n))`)

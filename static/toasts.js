@@ -15,8 +15,7 @@
   };
   const toast = (text, bad, more) => {
     if (!box) return;
-    all().filter(t => t.dataset.text === text).forEach(t => t.remove()); // once is enough
-    const t = el("div", "", bad ? "toast bad" : "toast"), msg = el("div", "", "msg"), x = el("button", "Dismiss", "btn");
+    const old = all().find(t => t.dataset.text === text), t = el("div", "", bad ? "toast bad" : "toast"), msg = el("div", "", "msg"), x = el("button", "Dismiss", "btn");
     t.dataset.text = text;
     msg.append(el("p", text));
     if (more?.remedy) msg.append(el("p", more.remedy, "sm"));
@@ -26,7 +25,10 @@
     t.append(msg);
     if (more?.href) { const a = el("a", more.label, "btn"); a.href = more.href; t.append(a); }
     t.append(x);
-    box.append(t);
+    // Once is enough, and what somebody is about to press is not taken from under the mouse.
+    if (old) left.delete(old);
+    if (!old) box.append(t);
+    else if (!old.isEqualNode(t)) old.replaceWith(t);
   };
   // fault says what a refused request was answered: the page of a problem names it, and what to do.
   const fault = (status, id, doc) => {
