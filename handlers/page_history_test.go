@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,12 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	})
 	t.Run("in a comment, with who wrote it and the way to it", func(t *testing.T) {
 		b.get("/history?q=hinge").shows("in a comment by maya", `href="/tasks/1#msg-`, "The <mark>hinge</mark> is bent.")
+	})
+	t.Run("the search of everything tells it too, but the palette", func(t *testing.T) {
+		b.get("/search?q=hinge").shows("in a comment by maya", `href="/tasks/1#msg-`, "The <mark>hinge</mark> is bent.")
+		palette := y.person("ada", task.RoleViewer)
+		palette.header = http.Header{"Hx-Request": {"true"}}
+		palette.get("/search?q=hinge").is(200).shows(`href="/tasks/1"`).hides("<mark>")
 	})
 	t.Run("in a run's transcript, with the way to its line", func(t *testing.T) {
 		id := lines[len(lines)-1].ID

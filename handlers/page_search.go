@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -68,6 +69,10 @@ func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
 			m.Old = append(m.Old, t)
 		}
 	}
+	if err != nil || c.Request().Header.Get("HX-Request") != "" {
+		return err // the palette shows titles alone
+	}
+	m.Hits, err = s.svc.Hits(ctx, a, m.Query, slices.Concat(m.Tasks, m.Old))
 	return err
 }
 

@@ -75,8 +75,7 @@ func (s *Service) HistoryPage(ctx context.Context, a task.Actor, f task.HistoryF
 	if p.Page, err = s.History(ctx, a, f); err != nil {
 		return p, err
 	}
-	p.Hits, err = read(ctx, s, func(rx *db.Rx) (map[task.ID]task.Hit, error) { return hitsOf(rx, f.Query, p.Tasks) })
-	if err != nil {
+	if p.Hits, err = s.Hits(ctx, a, f.Query, p.Tasks); err != nil {
 		return p, err
 	}
 	if f.Before == "" && p.Next == "" && f.From == 0 && f.To == 0 && counted(f) {
@@ -85,6 +84,14 @@ func (s *Service) HistoryPage(ctx context.Context, a task.Actor, f task.HistoryF
 	}
 	p.Times, err = s.historyTimes(ctx, f, zone, nil)
 	return p, err
+}
+
+// Hits tells where a search matched each of some tasks that it found.
+func (s *Service) Hits(ctx context.Context, a task.Actor, q string, tasks []*task.Task) (map[task.ID]task.Hit, error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (map[task.ID]task.Hit, error) { return hitsOf(rx, q, tasks) })
 }
 
 func timesOf(tasks []*task.Task) []task.HistoryTime {

@@ -430,7 +430,7 @@ func historyLine(c Chrome, t *task.Task, hit *task.Hit) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = historyHit(t.ID, hit).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = searchHit(t.ID, hit).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -574,8 +574,8 @@ func historyLine(c Chrome, t *task.Task, hit *task.Hit) templ.Component {
 	})
 }
 
-// historyHit shows the text in which a search matched, and where that is.
-func historyHit(id task.ID, hit *task.Hit) templ.Component {
+// searchHit shows the text in which a search matched, and where that is.
+func searchHit(id task.ID, hit *task.Hit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

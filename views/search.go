@@ -9,6 +9,16 @@ type SearchModel struct {
 	Agents []task.Agent
 	Tasks  []*task.Task // open ones, and the one of that number first
 	Old    []*task.Task // of the history
+
+	Hits map[task.ID]task.Hit // where the words stand in the tasks; nil for the palette, which has no room for it
+}
+
+// hit is where the search matched a task.
+func (m SearchModel) hit(t *task.Task) task.Hit {
+	if h, ok := m.Hits[t.ID]; ok {
+		return h
+	}
+	return task.Hit{Title: []task.Span{{Text: t.Title}}}
 }
 
 func (m SearchModel) none() bool {
