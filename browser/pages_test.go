@@ -107,6 +107,7 @@ func (s *sample) pages() []shown {
 		{"history-found", "/history?q=changelog", nil},
 		{"history-said", "/history?q=no+limit+yet", nil},
 		{"history-narrow", "/history?agent=coder&status=done&by=user%3Amaya", nil},
+		{"history-more", "/history", func(b *tab) { b.click("#more-filters summary") }},
 		{"history-numbers", "/history", func(b *tab) { b.click("summary|The numbers") }},
 		{"history-empty", "/history?q=nothing+fits+this", nil},
 		{"insights", "/insights", nil},
