@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -60,12 +62,18 @@ func withExamples(k *kong.Kong) error {
 	})
 }
 
-// misused tells what is wrong with a command line, and where to read more.
-func misused(e *env, err error) int {
+// misused tells what is wrong with a command line, and where to read more. The
+// default command takes no arguments: a first word that is left over was to be
+// a command.
+func misused(e *env, args []string, err error) int {
 	at := "taskyard"
 	var p *kong.ParseError
 	if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
 		at = p.Context.Selected().FullPath()
+	}
+	if len(args) > 0 && strings.HasPrefix(err.Error(), "unexpected argument "+args[0]) && at == "taskyard serve" {
+		fmt.Fprintf(e.stderr, "taskyard: there is no command %s; taskyard --help lists them\n", cli.Printable(args[0]))
+		return cli.ExitUsage
 	}
 	fmt.Fprintf(e.stderr, "taskyard: %v; %s --help tells more\n", err, at)
 	return cli.ExitUsage
@@ -76,7 +84,11 @@ func ended(e *env, err error) int {
 	if err == nil {
 		return cli.ExitDone
 	}
-	fmt.Fprintln(e.stderr, "taskyard:", cli.Printable(err.Error()))
+	said := err.Error()
+	if e.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		said = "interrupted"
+	}
+	fmt.Fprintln(e.stderr, "taskyard:", cli.Printable(said))
 	var usage *usageError
 	var coded *exitError
 	switch {

@@ -88,7 +88,8 @@ func run(e *env, args []string) int {
 	var cmds commands
 	exited := -1
 	e.stdin = cli.Until(e.ctx, e.stdin)
-	y := yardOf(e)
+	y, out := yardOf(e), &printed{to: e.stdout}
+	e.stdout, y.Stdout = out, out
 	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task yard for people and AI agents: queues, claims, runs with approval, one file, one binary."),
 		kong.UsageOnError(), kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { exited = code }),
 		kong.Bind(e, y), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(groups), kong.PostBuild(withExamples))
@@ -101,10 +102,14 @@ func run(e *env, args []string) int {
 		return exited // --help
 	}
 	if err != nil {
-		return misused(e, err)
+		return misused(e, args, err)
 	}
 	y.Command = kctx.Selected().Name
-	return ended(e, kctx.Run(e))
+	err = kctx.Run(e)
+	if g := kctx.Selected().Group; err == nil && (g == nil || g.Key != "serve") {
+		err = out.failure() // of a server only the first line is lost, and what it did is not
+	}
+	return ended(e, err)
 }
 
 // usageError is a wrong use of a command.

@@ -9,10 +9,12 @@ import (
 
 const envPrefix = "TASKYARD_"
 
-// ClientVariables are those that clients and started agents read. They may be
-// in a server's environment and mean nothing there.
+// ClientVariables are those that clients and started agents read, and the marks
+// by which a server knows the processes of its runs. They may be in the
+// environment of any command and mean nothing to its configuration.
 var ClientVariables = []string{
-	"TASKYARD_URL", "TASKYARD_TOKEN", "TASKYARD_TASK_ID", "TASKYARD_RUN_ID", "TASKYARD_AGENT", "TASKYARD_MODEL",
+	"TASKYARD_URL", "TASKYARD_TOKEN", "TASKYARD_TOKEN_FILE", "TASKYARD_TASK_ID", "TASKYARD_RUN_ID", "TASKYARD_AGENT", "TASKYARD_MODEL",
+	"TASKYARD_YARD_ID", "TASKYARD_SHELL_ID",
 }
 
 // environ reads the TASKYARD_… variables.

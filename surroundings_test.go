@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/config"
+)
+
+// TestVariablesOfClientsAndRunsStopNoCommand: whoever has connected a shell,
+// or is a run, can still use the commands on a data folder.
+func TestVariablesOfClientsAndRunsStopNoCommand(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`"(TASKYARD_[A-Z_]+)[="]`)
+	found := 0
+	for _, pattern := range []string{"cli/*.go", "runner/*.go", "runner/tools/*.go", "worker*.go", "mcp.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+				found++
+				if !slices.Contains(config.ClientVariables, m[1]) {
+					t.Errorf("%s reads or sets %s, which commands on a data folder refuse as unknown", file, m[1])
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("found only %d names", found)
+	}
+}
+
+// full is a device without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestWhatCannotBePrintedIsRefused(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	for name, args := range map[string][]string{
+		"a token that nobody got":            {"token", "create", "--data", data, "--scope", "read"},
+		"a configuration that is cut":        {"config", "--data", data},
+		"a completion script that is cut":    {"completion", "bash"},
+		"the version, which nobody can read": {"version"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var errs lockedBuffer
+			e := &env{ctx: t.Context(), getenv: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: full{}, stderr: &errs}
+			if code := run(e, args); code != exitRefused || !strings.Contains(errs.String(), "no space left on device") {
+				t.Errorf("%d %q", code, errs.String())
+			}
+		})
+	}
+}
+
+func TestUnknownCommandsAreCalledSo(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"tsk":     `there is no command tsk; taskyard --help lists them`,
+		"approve": `there is no command approve; taskyard --help lists them`,
+	} {
+		if _, errs, code := do(t, "", word, "list"); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%d %q, want %q", code, errs, want)
+		}
+	}
+	if _, errs, _ := do(t, "", "serve", "extra"); !strings.Contains(errs, "unexpected argument extra") {
+		t.Errorf("an argument of serve is called a command: %q", errs)
+	}
+}
+
+func TestCtrlCWhileTheYardThinksIsCalledSo(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	yard := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		interrupt()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(yard.Close)
+	vars := map[string]string{"TASKYARD_TOKEN": "ty_x", "TASKYARD_URL": yard.URL}
+	var out, errs lockedBuffer
+	e := &env{ctx: ctx, getenv: func(k string) string { return vars[k] }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	if code := run(e, []string{"run", "wait", "3"}); code != exitRefused || strings.TrimSpace(errs.String()) != "taskyard: interrupted" {
+		t.Errorf("%d %q", code, errs.String())
+	}
+}
