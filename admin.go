@@ -42,10 +42,22 @@ func (c *backupCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if err := hasDatabase(cfg.Data); err != nil {
+		return err
+	}
 	if err := db.BackupFile(e.ctx, dbPath(cfg.Data), c.File); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.stdout, "backup written and checked:", c.File)
+	return nil
+}
+
+// hasDatabase refuses a folder without a yard, which is mostly another one than
+// was meant.
+func hasDatabase(data string) error {
+	if _, err := os.Stat(dbPath(data)); err != nil {
+		return fmt.Errorf("no database: %w; name the yard's data folder by --data", err)
+	}
 	return nil
 }
 
@@ -67,11 +79,16 @@ func (c *restoreCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	_, former := os.Stat(dbPath(cfg.Data))
 	err = db.Restore(e.ctx, c.File, dbPath(cfg.Data))
 	if err := errors.Join(err, lock.Release()); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.stdout, "restored; the former database is kept as", dbPath(cfg.Data)+".replaced")
+	said := "restored to " + dbPath(cfg.Data)
+	if former == nil {
+		said += "; the former database is kept as " + dbPath(cfg.Data) + ".replaced"
+	}
+	fmt.Fprintln(e.stdout, said)
 	return nil
 }
 
@@ -83,8 +100,8 @@ func (c *checkCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(dbPath(cfg.Data)); err != nil {
-		return fmt.Errorf("no database: %w", err)
+	if err := hasDatabase(cfg.Data); err != nil {
+		return err
 	}
 	if err := db.CheckFileIntegrity(e.ctx, dbPath(cfg.Data)); err != nil {
 		return err

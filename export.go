@@ -24,8 +24,8 @@ func (c *exportCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(dbPath(cfg.Data)); err != nil {
-		return fmt.Errorf("no database: %w", err)
+	if err := hasDatabase(cfg.Data); err != nil {
+		return err
 	}
 	return c.withYard(e, func(y *yard) error { return y.export(e.ctx, e.stdout, c.Dir, c.Force) })
 }

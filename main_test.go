@@ -311,8 +311,13 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("restore of rubbish: exit code %d", code)
 	}
 	must(t, "", "check", "--data", in.data)
-	must(t, "", "restore", "--data", in.data, file)
+	if said := must(t, "", "restore", "--data", in.data, file); !strings.Contains(said, ".replaced") {
+		t.Errorf("it does not say where the former database is: %s", said)
+	}
 	must(t, "", "check", "--data", in.data)
+	if said := must(t, "", "restore", "--data", filepath.Join(t.TempDir(), "new"), file); strings.Contains(said, ".replaced") {
+		t.Errorf("there was no former database: %s", said)
+	}
 	rows, err := readRows(dbPath(in.data), "SELECT title FROM tasks")
 	if err != nil || len(rows) != 1 || rows[0] != "In the backup" {
 		t.Errorf("restored are %q, %v", rows, err)

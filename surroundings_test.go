@@ -101,3 +101,20 @@ func TestCtrlCWhileTheYardThinksIsCalledSo(t *testing.T) {
 		t.Errorf("%d %q", code, errs.String())
 	}
 }
+
+func TestCommandsOnAFolderWithoutAYardNameTheFlag(t *testing.T) {
+	t.Parallel()
+	none := filepath.Join(t.TempDir(), "none")
+	for name, args := range map[string][]string{
+		"backup": {"backup", filepath.Join(t.TempDir(), "b.db")},
+		"export": {"export", t.TempDir()},
+		"check":  {"check"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errs, code := do(t, "", append(args, "--data", none)...)
+			if code != exitRefused || !strings.Contains(errs, "no database") || !strings.Contains(errs, none) || !strings.Contains(errs, "--data") {
+				t.Errorf("%d %q", code, errs)
+			}
+		})
+	}
+}

@@ -185,7 +185,7 @@ func (s *Server) authorize(c echo.Context) error {
 		return errSignIn
 	}
 	s.svc.Refused(c.Request().Context(), a, c.Request().Method+" "+c.Path())
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "%s (%s) may not do this: it needs the permission %q", a.Name, a.Role, need)
+	return a.Lacks(need)
 }
 
 var errSignIn = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Sign in, or send a token")

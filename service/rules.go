@@ -54,7 +54,7 @@ func need(a task.Actor, p task.Perm) error {
 	if a.Role == task.RoleNone {
 		return task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Sign in, or send a token")
 	}
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "%s (%s) may not do this: it needs the permission %q", a.Name, a.Role, p)
+	return a.Lacks(p)
 }
 
 // allowed checks a permission and, for agents, the capability.

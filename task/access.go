@@ -76,6 +76,21 @@ func (a Actor) IsAgent() bool { return a.Role == RoleAgent }
 // May tells whether the caller has the permission.
 func (a Actor) May(p Perm) bool { return a.Role.May(p) }
 
+// Lacks refuses the caller what needs the permission, and tells who may.
+func (a Actor) Lacks(p Perm) *Error {
+	var who []string
+	for _, r := range []Role{RoleAgent, RoleWorker, RoleViewer, RoleOperator, RoleReviewer, RoleAdmin} {
+		if r.May(p) {
+			who = append(who, string(r))
+		}
+	}
+	have, last := " has", len(who)-1
+	if last > 0 {
+		who, have = []string{strings.Join(who[:last], ", "), who[last]}, " have"
+	}
+	return Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it needs the permission %q, which %s%s", a.Name, a.Role, p, strings.Join(who, " and "), have)
+}
+
 // UserActorName is the actor name of a person.
 func UserActorName(name string) string { return "user:" + name }
 
