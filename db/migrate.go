@@ -4,10 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/pressly/goose/v3"
 )
@@ -17,7 +22,9 @@ var migrations embed.FS
 
 // migrate brings the schema up to date, each numbered file in its own
 // transaction. An existing file is copied to <path>.before-<version> first. A
-// schema newer than this program is refused and left as it is.
+// schema newer than this program is refused and left as it is. One process at
+// a time migrates: a server that starts and a command beside it may both find
+// an old schema, or none.
 func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -27,11 +34,19 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 	if err != nil {
 		return err
 	}
+	want := int64(len(p.ListSources()))
+	if _, have, err := schemaVersion(ctx, db); err == nil && have == want {
+		return nil // as nearly always: nobody need wait for anybody
+	}
+	turn, err := takeTurn(ctx, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
 	empty, have, err := schemaVersion(ctx, db)
 	if err != nil {
 		return err
 	}
-	want := int64(len(p.ListSources()))
 	switch {
 	case have > want:
 		return fmt.Errorf("the database %s has schema %d, this program knows up to %d: use a newer taskyard; nothing was changed", path, have, want)
@@ -46,6 +61,27 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 		return fmt.Errorf("migrate %s: %w", path, err)
 	}
 	return nil
+}
+
+// takeTurn waits until no other process holds the folder, and holds it until
+// the answer is closed or the process ends. It is the folder that is locked,
+// since to close the database file would drop the locks of SQLite.
+func takeTurn(ctx context.Context, folder string) (io.Closer, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return f, nil // it is ours, or the file system locks no folders: then nobody can wait
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		case <-time.After(lockPause):
+		}
+	}
 }
 
 // schemaVersion returns the highest migration that the file has seen.
