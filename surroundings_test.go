@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/config"
 )
@@ -116,5 +118,24 @@ func TestCommandsOnAFolderWithoutAYardNameTheFlag(t *testing.T) {
 				t.Errorf("%d %q", code, errs)
 			}
 		})
+	}
+}
+
+func TestAWorkerTakesItsTokenFromAFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("ty_of_a_file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	with := func(file string) (*carrier, error) {
+		vars := map[string]string{"TASKYARD_TOKEN_FILE": file}
+		c := workerCmd{URL: "http://127.0.0.1:1", Exec: "true", Dir: filepath.Join(t.TempDir(), "runs"), Parallel: 1, Keep: time.Hour}
+		return c.carrier(&env{ctx: t.Context(), getenv: func(k string) string { return vars[k] }, stderr: io.Discard})
+	}
+	if c, err := with(file); err != nil || c.client.Token != "ty_of_a_file" {
+		t.Errorf("%+v %v", c, err)
+	}
+	if _, err := with(file + ".none"); err == nil || !strings.Contains(err.Error(), "TASKYARD_TOKEN_FILE") {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }

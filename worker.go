@@ -57,15 +57,19 @@ type carrier struct {
 }
 
 func (c *workerCmd) carrier(e *env) (*carrier, error) {
-	address, token := c.URL, e.getenv("TASKYARD_TOKEN")
+	address := c.URL
 	if address == "" {
 		address = e.getenv("TASKYARD_URL")
 	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, &usageError{"give --url, the address of the yard, such as http://yard.example.org:8080"}
 	}
-	if token == "" {
-		return nil, &usageError{"set TASKYARD_TOKEN to a token of the scope worker; Settings, Tokens makes one"}
+	if e.getenv("TASKYARD_TOKEN") == "" && e.getenv("TASKYARD_TOKEN_FILE") == "" {
+		return nil, &usageError{"set TASKYARD_TOKEN, or TASKYARD_TOKEN_FILE, to a token of the scope worker; Settings, Tokens makes one"}
+	}
+	token, err := yardOf(e).Token()
+	if err != nil {
+		return nil, err
 	}
 	if c.Parallel < 1 || c.Parallel > 64 {
 		return nil, &usageError{"--parallel must be 1 to 64"}

@@ -64,11 +64,13 @@ func (y *Yard) Connection() (at, token string, err error) {
 	if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", "", usagef("TASKYARD_URL is %q, not an address such as %s", at, DefaultURL)
 	}
-	token, err = y.token()
+	token, err = y.Token()
 	return at, token, err
 }
 
-func (y *Yard) token() (string, error) {
+// Token is the one that the environment holds, or names a file of. The error is
+// one of usage.
+func (y *Yard) Token() (string, error) {
 	token, file := strings.TrimSpace(y.Getenv("TASKYARD_TOKEN")), y.Getenv("TASKYARD_TOKEN_FILE")
 	if token == "" && file != "" {
 		b, err := os.ReadFile(file)
