@@ -22,7 +22,7 @@ type LoadOptions struct {
 }
 
 // Sources tells by dotted key where a value came from: "default",
-// "data/taskyard.toml:12", "TASKYARD_LISTEN" or "flag --listen".
+// "data/taskyard.toml:12", "TASKYARD_LISTEN", "flag --listen" or "flag --set runs.attempts".
 type Sources map[string]string
 
 const fromDefault = "default"

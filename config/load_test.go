@@ -80,7 +80,7 @@ func TestLaterLayersWin(t *testing.T) {
 		}
 	})
 	t.Run("a flag beats the variable", func(t *testing.T) {
-		if c.Runs.Attempts != 7 || sources["runs.attempts"] != "flag --runs.attempts" {
+		if c.Runs.Attempts != 7 || sources["runs.attempts"] != "flag --set runs.attempts" {
 			t.Errorf("%v from %s", c.Runs.Attempts, sources["runs.attempts"])
 		}
 	})

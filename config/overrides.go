@@ -36,7 +36,11 @@ func (l *loader) environ(environ []string) {
 // flags reads the flags that were given.
 func (l *loader) flags(flags map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		l.override(name, flags[name], "flag --"+name)
+		flag := "flag --set " + name
+		if name == "listen" || name == "data" {
+			flag = "flag --" + name // these have one of their own
+		}
+		l.override(name, flags[name], flag)
 	}
 }
 

@@ -99,7 +99,7 @@ func TestRefusedInVariablesAndFlags(t *testing.T) {
 		{"a bool that is none", []string{"TASKYARD_SCHEDULER_ENABLED=1"}, nil, "valid are true, false"},
 		{"a table in a variable", []string{"TASKYARD_RUNNERS_X_ENV=A=B"}, nil, "runners.x.env is a table: set it in taskyard.toml"},
 		{"a rule between keys names the variable", []string{"TASKYARD_RUNNERS_NONE_KIND=builtin"}, nil, "the name none is taken"},
-		{"an unknown flag", nil, map[string]string{"runs.atempts": "1"}, `flag --runs.atempts: unknown key "runs.atempts": valid in [runs] are max_parallel`},
+		{"an unknown flag", nil, map[string]string{"runs.atempts": "1"}, `flag --set runs.atempts: unknown key "runs.atempts": valid in [runs] are max_parallel`},
 		{"a bad value of a flag", nil, map[string]string{"listen": "x"}, "flag --listen: listen:"},
 	}
 	for _, tt := range tests {
