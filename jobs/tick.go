@@ -29,7 +29,7 @@ func (j *Jobs) reap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	busy, _ := j.inFlight()
+	busy := j.inFlight()
 	for _, r := range list {
 		if busy[r.TaskID] {
 			continue
