@@ -78,7 +78,7 @@ func (s *sample) thriceEach(t *testing.T, pressed, all map[string]bool) {
 	t.Helper()
 	tab := func() *tab {
 		b := s.tab()
-		b.expect("422", "409", "404", "ERR_ABORTED")
+		b.expect("422", "409", "404", "ERR_ABORTED", "401") // what ends a session ends the streams of every tab
 		return b
 	}
 	b := tab()

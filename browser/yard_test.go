@@ -114,7 +114,7 @@ func openYard(t testing.TB, agents map[string]string, with ...func(*service.Conf
 	t.Cleanup(func() { must(t, d.Close()) })
 	files, err := agentfile.Open(folder, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	must(t, err)
-	cfg := service.Config{Now: y.clock.now, Log: quiet, MaxParallel: 8, RunLease: time.Hour} // runs of the sample have no runner that gives signs of life
+	cfg := service.Config{Now: y.clock.now, Log: quiet, MaxParallel: 8, RunLease: time.Hour, IdleTimeout: 15 * time.Minute} // runs of the sample give no signs of life, however long a test takes
 	for _, w := range with {
 		w(&cfg)
 	}

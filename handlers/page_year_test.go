@@ -84,6 +84,9 @@ func TestPagesOfAYearAreSmall(t *testing.T) {
 			t.Errorf("%s is %d bytes compressed, at most 60000 are allowed", path, z.Len())
 		}
 	}
+	t.Run("what is listed in part says so", func(t *testing.T) {
+		b.get("/approvals").shows(">1000 waiting<", "The first 100 to expire are listed")
+	})
 }
 
 func (y *pageYard) newAdmin() {

@@ -265,10 +265,15 @@ func (s *Service) ExpireApprovals(ctx context.Context) (int, error) {
 	})
 }
 
-// Waiting returns the runs that wait for approval, the first to expire first.
+// listedRuns is how many runs that wait for a reviewer are listed; there is
+// no second page, as the next come up while these are decided.
+const listedRuns = 100
+
+// Waiting returns the first runs that wait for approval, those that expire
+// first.
 func (s *Service) Waiting(ctx context.Context, a task.Actor) ([]*task.Run, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Waiting(200) })
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Waiting(listedRuns) })
 }

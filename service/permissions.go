@@ -229,13 +229,13 @@ func (t *tx) expirePermissions() (int, error) {
 	return n, nil
 }
 
-// Asking returns the runs that wait for a permission, each with what it asks,
-// the first to expire first. Error: may not read.
+// Asking returns the first runs that wait for a permission, those that expire
+// first, each with what it asks. Error: may not read.
 func (s *Service) Asking(ctx context.Context, a task.Actor) ([]*task.Run, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Asking(200) })
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Asking(listedRuns) })
 }
 
 // LastPermission returns what a run asked for last, or nil. Error: may not

@@ -66,7 +66,10 @@
     if (e.target.method !== "post" || e.target.hasAttribute("hx-post")) return;
     if (e.target.dataset.sent) e.preventDefault();
     else if (!navigator.onLine) { e.preventDefault(); yard.toast("You are offline. Nothing was sent, and what you typed is still here.", true); }
-    else e.target.dataset.sent = "1";
+    else {
+      e.target.dataset.sent = "1";
+      setTimeout(() => delete e.target.dataset.sent, 10000); // who stopped the page from loading may send again: its key makes both one act
+    }
   });
   addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));
 

@@ -82,9 +82,11 @@
     return { res, doc: new DOMParser().parseFromString(await res.text(), "text/html") };
   };
   const busy = new Set();
+  let crossed = false; // answers of acts that were under way together may come in any order: the last may be old
   // post sends an act once, however often it is asked for while it lasts.
   const post = async (action, body, id, refused) => {
     if (busy.has(action)) return;
+    if (busy.size) crossed = true;
     busy.add(action);
     body.set("_key", key());
     try {
@@ -94,7 +96,10 @@
       if (!refused?.(a)) yard.fault(a.res.status, a.res.headers.get("X-Request-Id"), a.doc);
       renew();
     } catch { yard.toast("The server cannot be reached. Nothing was changed.", true); }
-    finally { busy.delete(action); }
+    finally {
+      busy.delete(action);
+      if (crossed && !busy.size) { crossed = false; renew(); }
+    }
   };
 
   yard.reprioritize = (id, was, to) => {
@@ -126,13 +131,15 @@
     (q("[role=alert]", d) || q("[aria-invalid]", d) || (q("select", d)?.value ? q("textarea", d) : q("select", d)))?.focus();
     return true;
   };
+  let asked = null;
   yard.handOver = async (href, row, to) => {
-    const url = new URL(href, location.href), d = dialog();
+    const url = new URL(href, location.href), d = dialog(), mine = asked = {};
     if (to) url.searchParams.set("to", to);
-    d.mark = { id: row.id, after: [] };
     try {
       const a = await ask(url);
-      if (a && !fill(d, a.doc)) location.assign(href);
+      if (!a || mine !== asked || q("dialog[open]")) return; // another was asked for since, or is open
+      d.mark = { id: row.id, after: [] };
+      if (!fill(d, a.doc)) location.assign(href);
     } catch { yard.toast("The server cannot be reached.", true); }
   };
 

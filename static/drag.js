@@ -80,12 +80,14 @@
   document.addEventListener("dragstart", e => { if (e.target.closest?.(".tk")) e.preventDefault(); });
   document.addEventListener("pointerdown", e => {
     const card = e.target.closest?.(".board .tk");
+    if (drag && !e.button) end();
     dropped = false;
     if (!card || e.button || e.pointerType === "touch" || e.target.closest(".menu, input") || !document.getElementById("act")) return;
     drag = { card, x: e.clientX, y: e.clientY };
   });
   document.addEventListener("pointermove", e => {
     if (!drag) return;
+    if (!(e.buttons & 1)) { end(); return; } // the button was let go where nobody told us
     if (!drag.ghost) {
       if (Math.hypot(e.clientX - drag.x, e.clientY - drag.y) < 6) return;
       start();

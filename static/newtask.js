@@ -24,6 +24,7 @@
     htmx.process(dialog);
   };
   const show = () => {
+    if (q("dialog[open]")) return; // something else was opened meanwhile; the next press finds the form ready
     dialog.showModal();
     q("[name=title]", dialog)?.focus();
   };

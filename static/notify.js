@@ -30,7 +30,7 @@
     const newest = [...b.questions, ...b.approvals, ...b.permissions, ...b.stuck, ...b.blockerCanceled, ...b.notices].map(i => i.title ?? i.taskTitle);
     return { n: Object.values(b.totals).reduce((a, c) => a + c, 0), titles: newest };
   };
-  const listen = stop => new Promise(done => {
+  const listen = (stop, over) => {
     let before = null;
     const look = async () => {
       const now = await waiting().catch(() => null);
@@ -45,21 +45,19 @@
     const source = new EventSource("/live?topics=inbox");
     source.onopen = look;
     source.onmessage = look;
-    stop.addEventListener("abort", () => { source.close(); done(); });
-  });
+    stop.addEventListener("abort", () => source.close());
+    return over;
+  };
 
-  let away = null, unsee = null;
+  // Each turn ends the one before, whether its lock was granted yet or not.
+  let last = null;
   const turn = () => {
-    away?.abort();
-    unsee?.();
-    away = unsee = null;
-    if (!document.hidden) { // those that look, say so
-      navigator.locks.request("taskyard-seen", { mode: "shared" }, () => new Promise(done => { if (document.hidden) done(); else unsee = done; })).catch(() => { /* the page is being left */ });
-      return;
-    }
-    if (!wanted()) return;
-    const stop = away = new AbortController();
-    navigator.locks.request("taskyard-notify", { signal: stop.signal }, () => listen(stop.signal)).catch(() => { /* looked at again before its turn */ });
+    last?.abort();
+    last = new AbortController();
+    const { signal } = last, over = new Promise(done => { signal.addEventListener("abort", done); });
+    const hold = (name, mode, fn) => navigator.locks.request(name, { mode, signal }, () => (signal.aborted ? null : fn())).catch(() => { /* over before its turn */ });
+    if (!document.hidden) hold("taskyard-seen", "shared", () => over); // those that look, say so
+    else if (wanted()) hold("taskyard-notify", "exclusive", () => listen(signal, over));
   };
   document.addEventListener("visibilitychange", turn);
   turn();

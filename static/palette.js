@@ -118,7 +118,7 @@
     dialog.showModal();
     field.focus();
   };
-  dialog.addEventListener("close", () => { clearTimeout(timer); request?.abort(); });
+  dialog.addEventListener("close", () => { if (!dialog.open) { clearTimeout(timer); request?.abort(); } });
   field.addEventListener("input", ask);
   field.addEventListener("keydown", e => {
     if (e.isComposing || e.keyCode === 229) return;
@@ -129,9 +129,10 @@
       e.stopPropagation();
       const text = field.value.trim(), apart = e.ctrlKey || e.metaKey;
       // Typed ahead of the answer: what was meant is the task of that number, else what the server finds first.
-      if (text && asked !== text && !shown.length) { clearTimeout(timer); search(text).then(() => { if (field.value.trim() === text) choose(0, apart); }); return; }
-      if (/^#?\d+$/.test(text) && asked !== text) { clearTimeout(timer); search(text).then(() => { if (field.value.trim() === text) choose(0, apart); }); return; }
-      choose(at, apart);
+      if (text && asked !== text && (!shown.length || /^#?\d+$/.test(text))) {
+        clearTimeout(timer);
+        search(text).then(() => { if (dialog.open && asked === text && field.value.trim() === text) choose(0, apart); });
+      } else choose(at, apart);
     }
   });
   list.addEventListener("click", e => { const o = e.target.closest("[role=option]"); if (o) choose(Number(o.dataset.i), e.ctrlKey || e.metaKey); });

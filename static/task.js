@@ -104,9 +104,9 @@
     const row = tickOf(e)?.closest("li");
     if (row) giveBack(row);
     if (source(e)?.id !== "plan-form" || !after) return;
-    const then = after;
+    const then = after, at = document.activeElement;
     after = null;
-    then();
+    if (!at?.checkVisibility() || at === document.body || at.closest("#plan")) then(); // else somebody is at something else by now
   });
   document.addEventListener("htmx:afterRequest", e => {
     if (source(e)?.id === "plan-form") { const f = document.getElementById("plan-form"); if (f) { delete f.dataset.busy; q("input[name=act]", f)?.remove(); } }

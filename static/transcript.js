@@ -70,7 +70,7 @@
       for (let more = true; more;) {
         const url = new URL(ol.dataset.stream, location.href);
         url.searchParams.set("after", ol.dataset.after || "0");
-        const res = await fetch(url, { headers: { Accept: "text/html" }, redirect: "error" });
+        const res = await fetch(url, { headers: { Accept: "text/html" }, redirect: "error", signal: AbortSignal.timeout(20000) });
         const before = ol.dataset.after;
         more = res.ok && append(ol, await res.text()) > 0 && ol.dataset.after !== before;
       }

@@ -43,7 +43,7 @@ func ApprovalsPage(c Chrome, m ApprovalsModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = approvalsBar(&m).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = approvalsBar(c, &m).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,143 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"taskyard/task"
+)
+
+// holdFirst keeps back the first answer to what fits until window.letGo() is
+// called; what is asked for later is answered at once.
+func (b *tab) holdFirst(fits string) {
+	b.t.Helper()
+	eval[chromedp.Void](b, `void (() => {
+		const real = window.fetch;
+		let held = false;
+		window.fetch = async (url, o) => {
+			const mine = !held && String(url).includes(`+quote(fits)+`);
+			held ||= mine;
+			const res = await real(url, o);
+			if (mine) await new Promise(done => { window.letGo = done; });
+			return res;
+		};
+	})()`)
+}
+
+func TestAnswersThatComeLate(t *testing.T) {
+	y := newYard(t)
+	one := y.create(task.New{Title: "One", Priority: 5})
+	two := y.create(task.New{Title: "Two", Priority: 5})
+	b := y.tab()
+	rowAt := func(k *task.Task) string { return focusedRow + ` === "t-` + k.ID.String() + `"` }
+
+	t.Run("the dialog of what was asked for last stays", func(t *testing.T) {
+		b.open("/queues")
+		b.holdFirst(path(one.ID, "/move"))
+		b.keys("j")
+		b.wait(rowAt(one))
+		b.keys("m")
+		b.wait(`window.letGo`)
+		b.keys("j")
+		b.wait(rowAt(two))
+		b.keys("m")
+		b.wait(`document.querySelector("#act-dialog[open]")`)
+		was := b.text("#act-dialog h2")
+		eval[chromedp.Void](b, `(window.letGo(), new Promise(done => setTimeout(done, 100)))`)
+		equal(t, "dialog", b.text("#act-dialog h2"), was)
+		equal(t, "form", eval[bool](b, `document.querySelector("#act-dialog form").getAttribute("action").startsWith(`+quote(path(two.ID, "/"))+`)`), true)
+	})
+	t.Run("the board shows what every act has done, in whatever order they are answered", func(t *testing.T) {
+		b.open("/queues")
+		b.click("[data-live-pill]") // nothing but the acts themselves tells of the changes
+		b.holdFirst(path(one.ID, "/priority"))
+		b.keys("j")
+		b.wait(rowAt(one))
+		b.keys("+")
+		b.wait(`window.letGo`)
+		b.keys("j")
+		b.wait(rowAt(two))
+		b.keys("+")
+		b.wait(`document.querySelector("#t-` + two.ID.String() + `").dataset.p === "6"`)
+		eval[chromedp.Void](b, `void (window.letGo())`)
+		both := `["` + one.ID.String() + `", "` + two.ID.String() + `"].every(id => document.querySelector("#t-" + id).dataset.p === "6")`
+		b.wait(both)
+		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 300))`)
+		equal(t, "both raised", eval[bool](b, both), true)
+		b.click("[data-live-pill]")
+	})
+	t.Run("a button that was let go outside the window ends the drag", func(t *testing.T) {
+		b.open("/queues")
+		at := b.in(card(two.ID), 60, 30)
+		b.lift(card(two.ID), at)
+		b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X+20, at.Y+20))
+		b.wait(`!document.body.dataset.dragging && !document.querySelector(".tk.ghost, .drop")`)
+		b.letGo(spot{5, 5})
+		equal(t, "address", eval[string](b, `location.pathname`), "/queues")
+	})
+	t.Run("a palette that was closed leads nowhere", func(t *testing.T) {
+		b.open("/agents")
+		b.chord("k")
+		b.insert("keep")
+		b.chosen("keeper") // found, but not asked for
+		eval[chromedp.Void](b, `void (window.fetch = (url, o) => new Promise((_, no) => o.signal.addEventListener("abort", () => { window.stopped = true; no(new DOMException("", "AbortError")); })))`)
+		eval[chromedp.Void](b, `document.querySelector("#palette input").select()`)
+		b.insert("1")
+		b.keys(kb.Enter)
+		b.keys(kb.Escape)
+		b.wait(`!document.querySelector("#palette").open && window.stopped`)
+		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 100))`)
+		equal(t, "address", eval[string](b, `location.pathname`), "/agents")
+	})
+}
+
+func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
+	y := newYard(t)
+	k := y.planned("a", "b")
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	eval[chromedp.Void](b, `void (() => {
+		const tick = document.querySelector("#plan .tick");
+		tick.focus();
+		tick.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown", altKey: true, bubbles: true}));
+		document.querySelector("#comment").focus();
+	})()`)
+	b.seesPlan("b a")
+	eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 200))`)
+	equal(t, "focus", eval[string](b, `document.activeElement.id`), "comment")
+}
+
+func TestAFormThatWasStoppedIsSentAgain(t *testing.T) {
+	y := newYard(t)
+	b := y.tab().preload(`{ const real = setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms === 10000 ? 200 : ms, ...rest); }`)
+	b.open("/tasks/new")
+	b.fill("#title", "Slow to come")
+	b.choose("#owner", "scout")
+	eval[chromedp.Void](b, `document.addEventListener("submit", e => e.preventDefault(), {once: true})`)
+	b.click("button|Create task") // as if it was stopped before an answer came
+	b.wait(`!document.querySelector("form[data-sent]")`)
+	b.press("button|Create task")
+	b.see("Slow to come")
+	equal(t, "tasks", len(y.open()), 1)
+}
+
+func TestAHiddenTabDoesNotCountAsSeen(t *testing.T) {
+	y := newYard(t)
+	b := y.tab()
+	b.open("/")
+	seen := `navigator.locks.query().then(l => l.held.filter(l => l.name === "taskyard-seen").length)`
+	b.wait(seen + `.then(n => n === 1)`)
+	eval[chromedp.Void](b, `void (() => {
+		let hidden = false;
+		Object.defineProperty(document, "hidden", {get: () => hidden});
+		window.turn = to => { hidden = to; document.dispatchEvent(new Event("visibilitychange")); };
+		[true, false, true, false].forEach(turn);
+	})()`)
+	b.wait(seen + `.then(n => n > 0)`)
+	eval[chromedp.Void](b, `(new Promise(done => setTimeout(done, 100))).then(() => window.turn(true))`)
+	eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 100))`)
+	equal(t, "tabs that are looked at", eval[int](b, seen), 0)
+}
