@@ -199,6 +199,7 @@ func people(t *testing.T, s *service.Service) {
 	must[[]task.Token](t)(s.Tokens(ctx, admin))
 	ok(t, s.RevokeToken(ctx, admin, tok.ID))
 	ok(t, s.SaveSession(ctx, "h", u.ID, []byte("x"), time.Now().Add(time.Hour)))
+	must[bool](t)(s.KeepSession(ctx, "h", []byte("y"), time.Now().Add(time.Hour)))
 	_, _, err := s.Session(ctx, "h")
 	ok(t, err)
 	ok(t, s.DropSession(ctx, "h"))

@@ -69,7 +69,12 @@ func (s *Server) live(c echo.Context) error {
 func (s *Server) stillIn(c echo.Context) bool {
 	a := actorOf(c)
 	if a.TokenID == 0 && a.UserID != 0 {
-		_, err := s.svc.UserActor(c.Request().Context(), a.UserID, a.Addr)
+		// Signing out ends the session, not the person.
+		_, ok, err := s.svc.Session(c.Request().Context(), s.sessionHash(c))
+		if err != nil || !ok {
+			return false
+		}
+		_, err = s.svc.UserActor(c.Request().Context(), a.UserID, a.Addr)
 		return err == nil
 	}
 	secret := strings.TrimPrefix(c.Request().Header.Get("Authorization"), "Bearer ")

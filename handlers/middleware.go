@@ -26,7 +26,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 type ctxKey int
 
-const keyCall ctxKey = iota
+const (
+	keyCall ctxKey = iota
+	keyLoaded
+)
 
 // call is what the server knows of a request while it lasts.
 type call struct {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -49,9 +50,21 @@ func (st sessionStore) CommitCtx(ctx context.Context, token string, b []byte, ex
 	if err != nil {
 		return err
 	}
+	if ctx.Value(keyLoaded) != nil {
+		kept, err := st.svc.KeepSession(ctx, token, b, expiry)
+		if err == nil && !kept {
+			err = errSignedOut
+		}
+		return err
+	}
 	uid, _ := values[keyUser].(int64)
 	return st.svc.SaveSession(ctx, token, task.ID(uid), b, expiry)
 }
+
+// errSignedOut is of a session that the request brought and that has ended
+// since. keyLoaded marks the context in which such a one is written: a request
+// that is still under way must not bring back what signing out has ended.
+var errSignedOut = errors.New("the session has ended")
 
 func (st sessionStore) DeleteCtx(ctx context.Context, token string) error {
 	return st.svc.DropSession(ctx, token)
@@ -118,7 +131,8 @@ func (s *Server) loadSession(c echo.Context) error {
 		return err
 	}
 	c.SetRequest(r.WithContext(ctx))
-	c.Response().Before(func() { s.commitSession(c) })
+	loaded := s.sessions.Token(ctx) // "" when the store does not have it
+	c.Response().Before(func() { s.commitSession(c, loaded) })
 	uid := s.sessions.GetInt64(ctx, keyUser)
 	if uid == 0 {
 		return nil
@@ -142,11 +156,17 @@ func (s *Server) loadSession(c echo.Context) error {
 	return nil
 }
 
-func (s *Server) commitSession(c echo.Context) {
+func (s *Server) commitSession(c echo.Context, loaded string) {
 	ctx := c.Request().Context()
+	if loaded != "" && s.sessions.Token(ctx) == loaded {
+		ctx = context.WithValue(ctx, keyLoaded, true)
+	}
 	switch s.sessions.Status(ctx) {
 	case scs.Modified:
 		token, expiry, err := s.sessions.Commit(ctx)
+		if errors.Is(err, errSignedOut) {
+			return
+		}
 		if err != nil {
 			s.log.Error("session not saved", "error", err)
 			return

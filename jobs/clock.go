@@ -33,6 +33,7 @@ type clock struct {
 	state map[string]*task.JobInfo
 	looks atomic.Int64 // unix nanoseconds of the watchdog's last look
 	ended chan struct{}
+	under sync.WaitGroup // jobs that run; added to under mu while the context lasts
 }
 
 func newClock(table []job, loc *time.Location, note func(job, time.Duration, error), log *slog.Logger) (*clock, error) {
@@ -103,11 +104,24 @@ func (c *clock) build(ctx context.Context) error {
 	return nil
 }
 
+// stop ends the clock after its context has ended. It waits for the jobs that
+// run, whoever started them, before it asks gocron: that waits in a loop which
+// burns the processor. Both need mu, so it is not held.
 func (c *clock) stop() {
 	<-c.ended
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.cron.Shutdown(); err != nil {
+	cron := c.cron
+	c.mu.Unlock()
+	done := make(chan struct{})
+	go func() { c.under.Wait(); close(done) }()
+	late := time.NewTimer(stopLimit)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+		c.log.Warn("a job runs on although the clock has stopped")
+	}
+	if err := cron.Shutdown(); err != nil {
 		c.log.Warn("scheduler stopped late", "error", err)
 	}
 }
@@ -125,6 +139,8 @@ func (c *clock) once(ctx context.Context, jb job) {
 		return
 	}
 	info.Running = true
+	c.under.Add(1)
+	defer c.under.Done()
 	c.mu.Unlock()
 
 	start := time.Now()

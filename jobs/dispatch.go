@@ -36,41 +36,56 @@ const maxSleep = 30 * time.Second
 // startAll starts what may start and returns how long to wait for more.
 func (j *Jobs) startAll() time.Duration {
 	for {
-		busy, closing := j.inFlight()
-		if closing || j.ctx.Err() != nil {
-			return maxSleep
+		started, later := j.startOne()
+		if !started {
+			return later
 		}
-		start, later, err := j.opt.Service.NextRun(j.ctx, busy)
-		if err != nil {
-			j.log.Error("no run claimed", "error", err)
-			return 5 * time.Second
-		}
-		if start == nil {
-			if later == 0 {
-				return maxSleep
-			}
-			// The moment may have passed since the database looked.
-			return min(max(later.Sub(j.opt.Service.Now()), time.Millisecond), maxSleep)
-		}
-		j.launch(start)
 	}
 }
 
-// inFlight returns the tasks whose run this process carries out, and whether
-// it is about to stop.
-func (j *Jobs) inFlight() (busy map[task.ID]bool, closing bool) {
+// startOne starts one run, or returns how long to wait for one. It counts as a
+// flight from before the run is claimed: a stop that comes meanwhile waits for
+// what becomes of it.
+func (j *Jobs) startOne() (started bool, later time.Duration) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	return maps.Clone(j.busy), j.closing
+	busy, closing := maps.Clone(j.busy), j.closing
+	if closing || j.ctx.Err() != nil {
+		j.mu.Unlock()
+		return false, maxSleep
+	}
+	j.flights.Add(1)
+	j.mu.Unlock()
+	start, at, err := j.opt.Service.NextRun(j.ctx, busy)
+	if start != nil {
+		j.launch(start)
+		return true, 0
+	}
+	j.flights.Done()
+	switch {
+	case err != nil && j.ctx.Err() == nil:
+		j.log.Error("no run claimed", "error", err)
+		return false, 5 * time.Second
+	case err != nil || at == 0:
+		return false, maxSleep
+	}
+	// The moment may have passed since the database looked.
+	return false, min(max(at.Sub(j.opt.Service.Now()), time.Millisecond), maxSleep)
 }
 
+// inFlight returns the tasks whose run this process carries out.
+func (j *Jobs) inFlight() map[task.ID]bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return maps.Clone(j.busy)
+}
+
+// launch carries out a run that counts as a flight already.
 func (j *Jobs) launch(start *service.Start) {
 	id, taskID := start.Run.ID, start.Run.TaskID
 	ctx, cancel := context.WithCancelCause(j.runCtx)
 	j.mu.Lock()
 	j.busy[taskID] = true
 	j.mu.Unlock()
-	j.flights.Add(1)
 	j.opt.Service.RegisterStop(id, func(cause error) { cancel(stopCause(cause)) })
 	go func() {
 		defer j.flights.Done()

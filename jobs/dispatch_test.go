@@ -3,9 +3,13 @@ package jobs
 import (
 	"context"
 	"errors"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"taskyard/db"
 	"taskyard/runner"
 	"taskyard/service"
 	"taskyard/task"
@@ -90,6 +94,42 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 		}
 		second.complete()
 		woken.complete()
+	})
+}
+
+func TestStopMeetsTheStartOfARun(t *testing.T) {
+	t.Parallel()
+	t.Run("a run that is claimed while the server stops is back in the queue when it has stopped", func(t *testing.T) {
+		var armed atomic.Bool
+		held, free := make(chan struct{}), make(chan struct{})
+		y := newYard(t, setup{stopped: true, db: func(o *db.Options) {
+			o.Now = func() time.Time {
+				if strings.Contains(string(debug.Stack()), "(*writer)") && armed.CompareAndSwap(true, false) {
+					close(held)
+					<-free
+				}
+				return time.Now()
+			}
+		}})
+		y.create("coder")
+		armed.Store(true)
+		y.start()
+		<-held // within the transaction that claims it
+		stopped := make(chan struct{})
+		go func() { defer close(stopped); y.end() }()
+		select {
+		case <-y.jobs.ctx.Done(): // too early: it thinks that no run is left
+		case <-time.After(200 * time.Millisecond):
+		}
+		close(free)
+		<-stopped
+		list, err := y.svc.Runs(context.Background(), maya, task.RunFilter{Limit: 10})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%d runs, %v", len(list), err)
+		}
+		if got := list[0].State().String(); got != "pending/queued" || list[0].Attempt != 1 {
+			t.Errorf("the run is %s in attempt %d", got, list[0].Attempt)
+		}
 	})
 }
 

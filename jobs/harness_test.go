@@ -80,12 +80,16 @@ type setup struct {
 	agents  map[string]string // id → lines of the front matter
 	ahead   time.Duration     // of the service's clock before the database's
 	stopped bool              // the test starts the jobs itself
+	db      func(*db.Options)
 }
 
 func newYard(t *testing.T, s setup) *yard {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	y := &yard{t: t, db: dbtest.New(t), tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
+	if s.db == nil {
+		s.db = func(*db.Options) {}
+	}
+	y := &yard{t: t, db: dbtest.New(t, s.db), tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
 	if s.agents == nil {
 		s.agents = map[string]string{"coder": ""}
 	}
@@ -208,8 +212,7 @@ func (y *yard) only(n int) {
 }
 
 func (y *yard) busy() map[task.ID]bool {
-	busy, _ := y.jobs.inFlight()
-	return busy
+	return y.jobs.inFlight()
 }
 
 func (y *yard) run(id task.ID) *task.Run {

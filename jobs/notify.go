@@ -74,7 +74,8 @@ func (j *Jobs) deliver(o Outlet, list []task.Outgoing) {
 		return // told after the next start
 	}
 	if sent == nil {
-		if err := j.opt.Service.Told(j.ctx, list); err != nil {
+		// A stop that came while it was sent must not have it told again.
+		if err := j.opt.Service.Told(context.WithoutCancel(j.ctx), list); err != nil {
 			j.log.Error("outbox not emptied", "service", o.Name, "error", err)
 			j.pause(time.Minute) // or it would be told again at once
 		}

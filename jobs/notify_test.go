@@ -21,6 +21,7 @@ type said struct{ title, text, link string }
 type outside struct {
 	got    chan said
 	answer chan error
+	deaf   bool // it hears not that the caller has gone
 }
 
 func (o *outside) send(ctx context.Context, title, text, link string) error {
@@ -28,6 +29,9 @@ func (o *outside) send(ctx context.Context, title, text, link string) error {
 	case o.got <- said{title, text, link}:
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if o.deaf {
+		return <-o.answer
 	}
 	select {
 	case err := <-o.answer:
@@ -57,7 +61,7 @@ func (l *lockedLog) String() string {
 // newOutside is a yard that tells a service outside of questions.
 func newOutside(t *testing.T, again func(int) time.Duration) (*yard, *outside, *lockedLog) {
 	t.Helper()
-	o, log := &outside{make(chan said), make(chan error)}, &lockedLog{}
+	o, log := &outside{got: make(chan said), answer: make(chan error)}, &lockedLog{}
 	y := newYard(t, setup{
 		cfg: service.Config{Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}},
 		jobs: func(opt *Options) {
@@ -162,6 +166,19 @@ func TestWhatAStopCutOffIsToldAfterTheNextStart(t *testing.T) {
 	if s := o.heard(t, nil); !strings.Contains(s.text, "North?") {
 		t.Errorf("%+v", s)
 	}
+	y.emptied()
+}
+
+func TestWhatWasTakenDuringAStopIsNotToldTwice(t *testing.T) {
+	y, o, _ := newOutside(t, nil)
+	o.deaf = true
+	y.ask("North?")
+	<-o.got
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); y.end() }()
+	<-y.jobs.ctx.Done()
+	o.answer <- nil // it took the message all the same
+	<-stopped
 	y.emptied()
 }
 

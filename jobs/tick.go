@@ -25,16 +25,20 @@ func (j *Jobs) tick(cause string) func(context.Context) error {
 // that this process carries out have a supervisor; their lease is over only
 // when the wall clock has jumped, and the next heartbeat renews it.
 func (j *Jobs) reap(ctx context.Context) error {
+	if j.slept() {
+		j.log.Warn("the server stood still; runs elsewhere get a moment to be heard of")
+		return nil
+	}
 	list, err := j.opt.Service.LeaseLost(ctx)
 	if err != nil {
 		return err
 	}
-	busy, _ := j.inFlight()
+	busy := j.inFlight()
 	for _, r := range list {
 		if busy[r.TaskID] {
 			continue
 		}
-		if err := j.lose(ctx, r, "its runner gave no sign of life"); err != nil {
+		if err := j.lose(ctx, r, "its runner gave no sign of life", j.opt.Service.LoseLate); err != nil {
 			return err
 		}
 	}
@@ -52,14 +56,25 @@ func (j *Jobs) recover(ctx context.Context) error {
 		if r.Worker != 0 {
 			continue // its worker may be well; the lease decides
 		}
-		if err := j.lose(ctx, r, "the server ended while it ran"); err != nil {
+		if err := j.lose(ctx, r, "the server ended while it ran", j.opt.Service.LoseRun); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string) error {
+// slept tells whether no time was for looking at leases at about the last time
+// to do so: the machine or the server was suspended, or its clock was put on.
+// Whoever carries out a run elsewhere could not be heard meanwhile.
+func (j *Jobs) slept() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now, last := time.Now(), j.reaped
+	j.reaped = now
+	return !last.IsZero() && max(now.Sub(last), now.Round(0).Sub(last.Round(0))) > 2*reapEvery
+}
+
+func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string, end func(context.Context, *task.Run, string) error) error {
 	killed, err := j.killOrphan(ctx, r)
 	if err != nil {
 		j.log.Error("orphan not killed", "run_id", r.ID, "error", err)
@@ -68,7 +83,7 @@ func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string) error {
 		j.log.Error("work of a lost run not written", "run_id", r.ID, "error", err)
 	}
 	j.log.Warn("run lost", "run_id", r.ID, "task_id", r.TaskID, "killed", killed, "reason", reason)
-	err = j.opt.Service.LoseRun(ctx, r, reason)
+	err = end(ctx, r, reason)
 	if task.IsCode(err, task.CodeStaleLease) || task.IsCode(err, task.CodeRunEnded) {
 		return nil // somebody else ended it meanwhile
 	}

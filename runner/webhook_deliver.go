@@ -73,7 +73,7 @@ func (d *delivery) deliver(ctx context.Context) (out Outcome, ended bool) {
 		}
 		wait := min(max(d.w.pause(failures), a.after), webhookPause)
 		d.proto.out.note(d.proto.red.text(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.", failures+1, a.again, wait.Round(100*time.Millisecond))))
-		d.clock.progress()
+		d.clock.grant(wait) // it is we who wait
 		select {
 		case <-ctx.Done():
 			return Outcome{}, false

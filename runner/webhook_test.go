@@ -163,6 +163,21 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 			t.Errorf("the second try came after %v", d)
 		}
 	})
+	t.Run("and a Retry-After that is longer than the idle time is no idle time", func(t *testing.T) {
+		n := 0
+		w := receiver(t, func(rw http.ResponseWriter, _ *http.Request) {
+			if n++; n == 1 {
+				rw.Header().Set("Retry-After", "2")
+				rw.WriteHeader(503)
+				return
+			}
+			fmt.Fprint(rw, `{"summary":"ok"}`)
+		})
+		spec := hookSpec(t)
+		spec.Plan.Limits.IdleTimeoutSeconds = 1
+		out, _ := hook(t, t.Context(), w, spec)
+		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+	})
 	t.Run("when nobody listens", func(t *testing.T) {
 		w := receiver(t, nil)
 		w.URL = "http://127.0.0.1:1/?key=hidden"

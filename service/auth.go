@@ -89,7 +89,7 @@ func checkPassword(p *task.Problems, password string) {
 func (s *Service) SignIn(ctx context.Context, name, password, addr string) (task.User, error) {
 	keys := []string{"n:" + strings.ToLower(name), "a:" + addr}
 	now := s.Now()
-	if wait := s.auth.wait(keys, now); wait > 0 {
+	if wait := s.auth.try(keys, now); wait > 0 {
 		e := task.Errorf(task.TooMany, task.CodeRateLimited, "Too many failed attempts; try again in %s", wait.Round(time.Second))
 		e.Retry = int(wait.Seconds()) + 1
 		return task.User{}, e
@@ -102,6 +102,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, addr string) (task
 		return err
 	})
 	if err != nil {
+		s.auth.untry(keys)
 		return task.User{}, err
 	}
 	if !ok {
@@ -110,7 +111,6 @@ func (s *Service) SignIn(ctx context.Context, name, password, addr string) (task
 	good := s.matches(password, hash) && ok && u.DisabledAt == 0
 	a := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: addr}
 	if !good {
-		s.auth.fail(keys, now)
 		a.Name = task.System
 		err := change(ctx, s, a, func(t *tx) error {
 			return t.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName), "address": addr})
@@ -121,6 +121,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, addr string) (task
 		return task.User{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Name or password is wrong")
 	}
 	s.auth.forget(keys[:1])
+	s.auth.untry(keys[1:])
 	return u, change(ctx, s, a, func(t *tx) error {
 		if err := t.Seen(u.ID); err != nil {
 			return err
@@ -134,11 +135,30 @@ func clip(s string, n int) string {
 	return string(r[:min(n, len(r))])
 }
 
-// wait tells how long the keys must still wait: 2ⁿ s after the third failure,
-// at most 5 min.
-func (a *authState) wait(keys []string, now task.Time) (longest time.Duration) {
+// try tells how long the keys must still wait: 2ⁿ s after the third failure, at
+// most 5 min. One that may be made counts as a failure until it turns out well:
+// else all that are made at the same time would find no failure yet.
+func (a *authState) try(keys []string, now task.Time) (longest time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if longest = a.wait(keys, now); longest <= 0 {
+		a.fail(keys, now)
+	}
+	return longest
+}
+
+// untry takes back what try counted.
+func (a *authState) untry(keys []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range keys {
+		if f := a.fails[k]; f != nil {
+			f.n = max(0, f.n-1)
+		}
+	}
+}
+
+func (a *authState) wait(keys []string, now task.Time) (longest time.Duration) {
 	for _, k := range keys {
 		f := a.fails[k]
 		free := 3
@@ -155,8 +175,6 @@ func (a *authState) wait(keys []string, now task.Time) (longest time.Duration) {
 }
 
 func (a *authState) fail(keys []string, now task.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if len(a.fails) > throttleCap {
 		clear(a.fails)
 	}

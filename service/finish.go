@@ -35,9 +35,16 @@ type Finished struct {
 // back-off after a failure, one follow-up run after a wake that met it.
 // Errors: stale lease.
 func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Finished) error {
+	return s.finishRun(ctx, id, lease, f, func(*task.Run, task.Time) error { return nil })
+}
+
+func (s *Service) finishRun(ctx context.Context, id task.ID, lease int64, f Finished, may func(now *task.Run, at task.Time) error) error {
 	var run *task.Run
 	err := change(ctx, s, task.SystemActor, func(t *tx) (err error) {
 		if run, err = t.held(id, lease); err != nil {
+			return err
+		}
+		if err := may(run, t.Now); err != nil {
 			return err
 		}
 		return t.conclude(run, f)

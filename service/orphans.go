@@ -52,6 +52,18 @@ func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error
 	return s.FinishRun(ctx, r.ID, r.Lease, Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason})
 }
 
+// LoseLate is LoseRun for a run whose lease ran out. Errors: stale lease, also
+// when the run has given a sign of life since it was looked at.
+func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) error {
+	f := Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason}
+	return s.finishRun(ctx, r.ID, r.Lease, f, func(now *task.Run, at task.Time) error {
+		if now.LeaseExpires > at {
+			return task.Errorf(task.Conflict, task.CodeStaleLease, "The lease of run %d was renewed meanwhile", r.ID)
+		}
+		return nil
+	})
+}
+
 // RunSession notes the conversation of a run's program and the folder that
 // holds it, for the next start to go on from should this one be cut. Error:
 // stale lease.

@@ -350,6 +350,16 @@ func (s *Service) SaveSession(ctx context.Context, hash string, user task.ID, da
 	})
 }
 
+// KeepSession writes a browser session anew; one that has ended meanwhile stays
+// ended.
+func (s *Service) KeepSession(ctx context.Context, hash string, data []byte, expires time.Time) (kept bool, err error) {
+	err = s.db.Write(ctx, func(tx *db.Tx) (err error) {
+		kept, err = tx.KeepSession(hash, db.Session{Data: data, Expires: task.TimeOf(expires)})
+		return err
+	})
+	return kept, err
+}
+
 // DropSession ends a browser session.
 func (s *Service) DropSession(ctx context.Context, hash string) error {
 	return s.db.Write(ctx, func(tx *db.Tx) error { return tx.DropSession(hash) })

@@ -160,6 +160,7 @@ func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) (fo
 // next event. Errors: may not report, stale lease, a gap, too much.
 func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h task.Hold, from int64, lines []task.Message) (next int64, err error) {
 	var r *task.Run
+	var news []task.Message // lines itself stays whole: a write may be run again
 	next, err = mutate(WithIdempotency(ctx, nil), s, a, func(t *tx) (int64, error) {
 		if r, err = t.running(id, h); err != nil {
 			return 0, err
@@ -168,24 +169,23 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 		if known < 0 {
 			return 0, task.FieldErrorf("from", "the next event is number %d, not %d: send what is missing first", r.Told+1, from)
 		}
-		lines = lines[min(known, int64(len(lines))):]
-		if len(lines) == 0 {
+		if news = lines[min(known, int64(len(lines))):]; len(news) == 0 {
 			return r.Told + 1, nil
 		}
 		size := 0
-		for _, l := range lines {
+		for _, l := range news {
 			size += len(l.Content) + len(l.Data) + 64
 		}
 		if r.ToldBytes+int64(size) > task.MaxReported {
 			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d bytes are told already, and %d are all it holds", r.ToldBytes, task.MaxReported)
 		}
-		if err := t.AddTold(id, len(lines), size); err != nil {
+		if err := t.AddTold(id, len(news), size); err != nil {
 			return 0, err
 		}
-		return r.Told + 1 + int64(len(lines)), t.appendLines(r, lines)
+		return r.Told + 1 + int64(len(news)), t.appendLines(r, news)
 	})
 	if err == nil && s.cfg.TaskTool.Verbose && r.Ask != nil {
-		s.logLines(ctx, r, lines)
+		s.logLines(ctx, r, news)
 	}
 	return next, err
 }

@@ -1,0 +1,58 @@
+package handlers
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+func TestASessionThatHasEndedStaysEnded(t *testing.T) {
+	t.Parallel()
+	t.Run("a request that is still under way does not bring it back", func(t *testing.T) {
+		y := newPageYard(t)
+		b := y.maya()
+		other := y.signIn("maya")
+		y.forward(sessionTouch + time.Minute) // the request notes when it was seen
+		body, send := io.Pipe()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, y.srv.URL+"/settings/keys", body)
+		y.ok(err)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", b.origin)
+		req.Header.Set("Expect", "100-continue") // sent when the body is read: the session is loaded by then
+		b.client.Transport = &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}
+		answered := make(chan *seenPage)
+		go func() { answered <- b.do(req) }()
+		_, err = send.Write([]byte("keys=on"))
+		y.ok(err)
+		other.post("/settings/signout").leadsTo("/login")
+		y.ok(send.Close())
+		a := <-answered
+		if a.header.Get("Set-Cookie") != "" {
+			t.Errorf("%s (%d) is given a cookie", a.url, a.status)
+		}
+		b.get("/queues").leadsTo("/login?next=%2Fqueues")
+	})
+	t.Run("a stream of it ends at its next look", func(t *testing.T) {
+		y := newPageYard(t)
+		b, other := y.maya(), y.signIn("maya")
+		req, err := http.NewRequestWithContext(context.WithValue(t.Context(), keyCall, &call{}), http.MethodGet, y.srv.URL+"/live", http.NoBody)
+		y.ok(err)
+		for _, k := range b.client.Jar.Cookies(req.URL) {
+			req.AddCookie(k)
+		}
+		c := echo.New().NewContext(req, httptest.NewRecorder())
+		y.ok(y.server.identify(c))
+		if !y.server.stillIn(c) {
+			t.Error("signed in, and not let go on")
+		}
+		other.post("/settings/signout").leadsTo("/login")
+		if y.server.stillIn(c) {
+			t.Error("it goes on after signing out everywhere")
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package jobs
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestStopWaitsForTheJobsThatRun(t *testing.T) {
+	t.Parallel()
+	lasting := func(ended *bool) job {
+		return job{name: "lasting", every: 10 * time.Second, run: func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			*ended = true
+			return nil
+		}}
+	}
+	t.Run("one that its time started holds the stop up until it ends, and no longer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var ended bool
+			b := newBench(t, time.UTC, lasting(&ended))
+			b.startIn(t)
+			time.Sleep(15 * time.Second)
+			synctest.Wait()
+			start := time.Now()
+			b.stop()
+			if took := time.Since(start); took > 2*time.Second || !ended {
+				t.Errorf("stopped after %v, the job has ended: %v", took, ended)
+			}
+		})
+	})
+	t.Run("one that a person started is waited for as well", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var ended bool
+			b := newBench(t, time.UTC, lasting(&ended))
+			ctx, cancel := context.WithCancel(t.Context())
+			if err := b.start(ctx); err != nil {
+				t.Fatal(err)
+			}
+			jb, err := b.find("lasting")
+			if err != nil {
+				t.Fatal(err)
+			}
+			go b.once(ctx, jb)
+			synctest.Wait()
+			cancel()
+			b.clock.stop()
+			if !ended {
+				t.Error("the stop did not wait for it")
+			}
+		})
+	})
+}

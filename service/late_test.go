@@ -1,0 +1,91 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// writers waits until n callers stand before the one writer.
+func writers(t *testing.T, n int) {
+	t.Helper()
+	all := make([]byte, 1<<20)
+	for end := time.After(30 * time.Second); strings.Count(string(all[:runtime.Stack(all, true)]), "(*DB).Write(") < n; runtime.Gosched() {
+		select {
+		case <-end:
+			t.Fatalf("not %d writers", n)
+		default:
+		}
+	}
+}
+
+func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
+	y := newYard(t, forGPU)
+	y.queueRuns("coder", 1)
+	l := y.lease("gpu")
+	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	ok(t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
+	lines := func(texts ...string) (list []task.Message) {
+		for _, s := range texts {
+			list = append(list, task.Message{Role: task.SpeakerAssistant, Type: "text", Content: s})
+		}
+		return list
+	}
+	next := must[int64](t)(y.s.ReportEvents(y.ctx(), gpuBox, l.RunID, hold, 1, lines("one", "two")))
+	equal(t, "next", next, 3)
+
+	held, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 3)
+	go func() {
+		done <- y.db.Write(context.Background(), func(*db.Tx) error { close(held); <-free; return nil })
+	}()
+	<-held
+	go func() { // its answer was lost on the way: the worker says two of them again
+		_, err := y.s.ReportEvents(context.Background(), gpuBox, l.RunID, hold, 1, lines("one", "two", "three"))
+		done <- err
+	}()
+	writers(t, 2)
+	undone := errors.New("it fails after it has written, and all that shares its commit is run again")
+	go func() {
+		err := y.db.Write(context.Background(), func(tx *db.Tx) error {
+			return errors.Join(tx.SetSetting("x", "y"), undone)
+		})
+		if errors.Is(err, undone) {
+			err = nil
+		}
+		done <- err
+	}()
+	writers(t, 3)
+	close(free)
+	for range 3 {
+		ok(t, <-done)
+	}
+	var got []string
+	for _, m := range must[[]task.Message](t)(y.s.Transcript(y.ctx(), maya, l.RunID, 0, 100)) {
+		if m.Type == "text" {
+			got = append(got, m.Content)
+		}
+	}
+	equal(t, "transcript", strings.Join(got, " "), "one two three")
+}
+
+func TestARunThatIsHeardOfAgainIsNotLost(t *testing.T) {
+	y := newYard(t, forGPU)
+	y.queueRuns("coder", 1)
+	l := y.lease("gpu")
+	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	y.forward(2 * time.Minute)
+	late := must[[]*task.Run](t)(y.s.LeaseLost(y.ctx()))
+	equal(t, "late", len(late), 1)
+	must[task.Beat](t)(y.s.ReportAlive(y.ctx(), gpuBox, l.RunID, hold, 0))
+	refused(t, y.s.LoseLate(y.ctx(), late[0], "no sign of life"), task.CodeStaleLease, "renewed")
+	equal(t, "state", y.run(l.RunID).Status, task.RunRunning)
+	y.forward(2 * time.Minute)
+	ok(t, y.s.LoseLate(y.ctx(), late[0], "no sign of life"))
+	equal(t, "state", y.run(l.RunID).State().String(), "failed/lost")
+}

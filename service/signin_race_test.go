@@ -1,0 +1,40 @@
+package service
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
+	y := newYard(t)
+	must[task.User](t)(y.s.FirstAdmin(y.ctx(), must[string](t)(y.s.SetupLink(y.ctx())), "maya", "0123456789ab"))
+	guess := func(n int, password string) (checked int64) {
+		var all sync.WaitGroup
+		var count atomic.Int64
+		start := make(chan struct{})
+		for range n {
+			all.Go(func() {
+				<-start
+				if _, err := y.s.SignIn(y.ctx(), "maya", password, "192.0.2.1"); !task.IsCode(err, task.CodeRateLimited) {
+					count.Add(1)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		return count.Load()
+	}
+	t.Run("of many wrong ones three are looked at", func(t *testing.T) {
+		equal(t, "looked at", guess(12, "wrong wrong wrong"), 3)
+	})
+	t.Run("the right one after the wait clears the account, and is no failure of the address", func(t *testing.T) {
+		y.forward(task.MaxWait * 10)
+		must[task.User](t)(y.s.SignIn(y.ctx(), "maya", "0123456789ab", "192.0.2.1"))
+		for range 30 {
+			must[task.User](t)(y.s.SignIn(y.ctx(), "maya", "0123456789ab", "192.0.2.1"))
+		}
+	})
+}
