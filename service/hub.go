@@ -3,6 +3,7 @@ package service
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"taskyard/task"
 )
@@ -29,7 +30,11 @@ type Sub struct {
 	done  chan struct{}
 }
 
-func newHub() *Hub { return &Hub{subs: map[*Sub]struct{}{}, ended: make(chan struct{})} }
+// newHub counts on from the present moment: a page that was drawn before a
+// restart must not find the number that it knows.
+func newHub() *Hub {
+	return &Hub{subs: map[*Sub]struct{}{}, ended: make(chan struct{}), gen: uint64(time.Now().UnixNano())}
+}
 
 // Subscribe asks for topics, or for all with none named. Close the Sub after use.
 func (h *Hub) Subscribe(topics ...string) *Sub {

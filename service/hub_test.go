@@ -91,6 +91,14 @@ func TestHub(t *testing.T) {
 	})
 }
 
+func TestAPageDrawnBeforeARestartIsOld(t *testing.T) {
+	before, after := newHub(), newHub()
+	before.Publish([]string{"task:1"})
+	if known := before.Generation(); after.Generation() == known || after.Generation() == known-1 {
+		t.Errorf("the hub of the next start counts from %d again", known)
+	}
+}
+
 func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 	y := newYard(t)
 	k := y.create(maya, "coder", noStart)
