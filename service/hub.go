@@ -1,9 +1,9 @@
 package service
 
 import (
+	"math/rand/v2"
 	"strings"
 	"sync"
-	"time"
 
 	"taskyard/task"
 )
@@ -30,10 +30,10 @@ type Sub struct {
 	done  chan struct{}
 }
 
-// newHub counts on from the present moment: a page that was drawn before a
-// restart must not find the number that it knows.
+// newHub counts from anywhere: a page that was drawn before a restart must not
+// find the number that it knows.
 func newHub() *Hub {
-	return &Hub{subs: map[*Sub]struct{}{}, ended: make(chan struct{}), gen: uint64(time.Now().UnixNano())}
+	return &Hub{subs: map[*Sub]struct{}{}, ended: make(chan struct{}), gen: rand.Uint64N(1 << 62)}
 }
 
 // Subscribe asks for topics, or for all with none named. Close the Sub after use.
