@@ -110,6 +110,18 @@ func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 	equal(t, "focus", eval[string](b, `document.activeElement.id`), "comment")
 }
 
+func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
+	y := newYard(t)
+	k := y.create(task.New{Title: "Watched", Owner: "scout"})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	was := eval[string](b, `document.documentElement.dataset.gen`)
+	// The tab that has the stream tells of a change to all; it had not heard of this page yet.
+	eval[chromedp.Void](b, `(() => { const bus = new BroadcastChannel("taskyard-live"); bus.postMessage({heard: {topics: ["task:999"], named: ["task:999"], gen: "12345"}}); return new Promise(done => setTimeout(done, 200)); })()`)
+	equal(t, "what the page knows", eval[string](b, `document.documentElement.dataset.gen`), was)
+}
+
 func TestAFormThatWasStoppedIsSentAgain(t *testing.T) {
 	y := newYard(t)
 	b := y.tab().preload(`{ const real = setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms === 10000 ? 200 : ms, ...rest); }`)

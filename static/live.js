@@ -44,12 +44,15 @@
   const hear = m => {
     if (!wanted) return;
     if (m.lost) { dropped = true; pill(m.lost); return; }
-    pill("Live");
     if (m.named) {
       const named = new Set(m.named);
       renew(parts().filter(el => topicsOf(el).some(t => named.has(t))));
-    } else if (dropped || root.dataset.gen !== m.gen) renew(parts()); // what changed meanwhile was told to nobody
-    if (m.gen) root.dataset.gen = m.gen;
+    }
+    // A stream that was opened before this page came says nothing of its topics: the next one will have them.
+    if (!wanted.split(",").every(t => m.topics.includes(t))) return;
+    pill("Live");
+    if (!m.named && (dropped || root.dataset.gen !== m.gen)) renew(parts()); // what changed meanwhile was told to nobody
+    root.dataset.gen = m.gen;
     dropped = false;
   };
 
@@ -69,8 +72,8 @@
     source = null;
     if (!leading || !topics.length) return;
     const mine = source = new EventSource("/live?topics=" + encodeURIComponent(topics.join(",")));
-    mine.addEventListener("hello", e => { if (mine === source) { since = 0; tell({ gen: e.data }); } });
-    mine.onmessage = e => { if (mine === source) tell({ named: JSON.parse(e.data), gen: e.lastEventId }); };
+    mine.addEventListener("hello", e => { if (mine === source) { since = 0; tell({ topics, gen: e.data }); } });
+    mine.onmessage = e => { if (mine === source) tell({ topics, named: JSON.parse(e.data), gen: e.lastEventId }); };
     mine.onerror = () => {
       if (mine !== source) return;
       lost();
