@@ -4,16 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
-	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 )
 
@@ -65,23 +63,14 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 
 // takeTurn waits until no other process holds the folder, and holds it until
 // the answer is closed or the process ends. It is the folder that is locked,
-// since to close the database file would drop the locks of SQLite.
+// since to close the database file would drop the locks of SQLite. Where the
+// file system locks no folders nobody can wait. Error: ctx is over.
 func takeTurn(ctx context.Context, folder string) (io.Closer, error) {
-	f, err := os.Open(folder)
-	if err != nil {
+	f := flock.New(folder, flock.SetFlag(os.O_RDONLY))
+	if _, err := f.TryLockContext(ctx, lockPause); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return f, nil // it is ours, or the file system locks no folders: then nobody can wait
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), f.Close())
-		case <-time.After(lockPause):
-		}
-	}
+	return f, nil
 }
 
 // schemaVersion returns the highest migration that the file has seen.
