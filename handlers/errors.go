@@ -145,7 +145,7 @@ func (s *Server) sendProblem(c echo.Context, p *Problem) {
 // script that asks for a part of a page is told so instead: what is typed
 // there must not be lost; nor must what a plain form held.
 func (s *Server) toLogin(c echo.Context, p *Problem) {
-	if c.Request().Header.Get("HX-Request") != "" {
+	if byScript(c) {
 		s.errorPage(c, p)
 		return
 	}

@@ -69,7 +69,7 @@ func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
 			m.Old = append(m.Old, t)
 		}
 	}
-	if err != nil || c.Request().Header.Get("HX-Request") != "" {
+	if err != nil || byScript(c) {
 		return err // the palette shows titles alone
 	}
 	m.Hits, err = s.svc.Hits(ctx, a, m.Query, slices.Concat(m.Tasks, m.Old))

@@ -77,7 +77,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	}
 	// A live part that fetches itself anew must not use up the sentence that
 	// the page after it is to show.
-	if c.Request().Header.Get("HX-Request") == "" {
+	if !byScript(c) {
 		ch.Flash = s.flashed(c)
 	}
 	return ch, nil
@@ -117,6 +117,10 @@ func loadGlyph(working, waiting, failed int) views.Glyph {
 	}
 	return views.GlyphIdle
 }
+
+// byScript tells whether a script of a page asks for a part of it, not the
+// browser for a page.
+func byScript(c echo.Context) bool { return c.Request().Header.Get("HX-Request") != "" }
 
 // page is a handler of a full page: it makes the page's component from chrome.
 func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component, error)) echo.HandlerFunc {

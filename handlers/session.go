@@ -192,7 +192,7 @@ func (s *Server) signIn(c echo.Context, u task.User) error {
 // flash keeps a sentence for the next page. Scripts that fetch parts of a page
 // show the change itself.
 func (s *Server) flash(c echo.Context, format string, args ...any) {
-	if format != "" && c.Request().Header.Get("HX-Request") == "" && s.sessions.GetInt64(c.Request().Context(), keyUser) != 0 {
+	if format != "" && !byScript(c) && s.sessions.GetInt64(c.Request().Context(), keyUser) != 0 {
 		s.sessions.Put(c.Request().Context(), keyFlash, sprintf(format, args...))
 		s.dropMore(c)
 	}

@@ -8,7 +8,7 @@ import (
 
 // doneWith is done for an act that the next page offers to take back.
 func (s *Server) doneWith(c echo.Context, to string, u *views.Undo, format string, args ...any) error {
-	if c.Request().Header.Get("HX-Request") == "" {
+	if !byScript(c) {
 		s.flashMore(c, more{Undo: u})
 	}
 	return s.done(c, to, format, args...)
