@@ -158,6 +158,7 @@ func (a *authState) untry(keys []string) {
 	}
 }
 
+// wait is try without its count; a.mu is held.
 func (a *authState) wait(keys []string, now task.Time) (longest time.Duration) {
 	for _, k := range keys {
 		f := a.fails[k]
@@ -174,6 +175,7 @@ func (a *authState) wait(keys []string, now task.Time) (longest time.Duration) {
 	return longest
 }
 
+// fail counts a failure; a.mu is held.
 func (a *authState) fail(keys []string, now task.Time) {
 	if len(a.fails) > throttleCap {
 		clear(a.fails)

@@ -46,17 +46,21 @@ func (s *Service) LeaseLost(ctx context.Context) ([]*task.Run, error) {
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.LeaseLost() })
 }
 
+// lost is the end of a run that gave no word of it.
+func lost(reason string) Finished {
+	return Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason}
+}
+
 // LoseRun ends a run whose process is gone without a word, and tries again if
 // attempts are left.
 func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error {
-	return s.FinishRun(ctx, r.ID, r.Lease, Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason})
+	return s.FinishRun(ctx, r.ID, r.Lease, lost(reason))
 }
 
 // LoseLate is LoseRun for a run whose lease ran out. Errors: stale lease, also
 // when the run has given a sign of life since it was looked at.
 func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) error {
-	f := Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason}
-	return s.finishRun(ctx, r.ID, r.Lease, f, func(now *task.Run, at task.Time) error {
+	return s.finishRun(ctx, r.ID, r.Lease, lost(reason), func(now *task.Run, at task.Time) error {
 		if now.LeaseExpires > at {
 			return task.Errorf(task.Conflict, task.CodeStaleLease, "The lease of run %d was renewed meanwhile", r.ID)
 		}
