@@ -108,8 +108,10 @@ func (d *director) turns(name string) int {
 // TestWhatBecomesOfARun plays every case through a server, its dispatcher, its
 // database and the wire of both APIs.
 func TestWhatBecomesOfARun(t *testing.T) {
+	t.Parallel()
 	for _, api := range []string{"openai", "anthropic"} {
 		t.Run(api, func(t *testing.T) {
+			t.Parallel()
 			d := &director{cases: map[string]ending{}, asked: map[string]int{}}
 			for _, c := range endings() {
 				d.cases[c.name] = c

@@ -22,8 +22,8 @@ const providerKey = "sk-key-of-the-provider"
 // server m, by the given API. boss may delegate.
 func newBuiltinYard(t *testing.T, api string, m *modeltest.Server) (*server, *cli.Client) {
 	t.Helper()
-	t.Setenv("TEST_MODEL_KEY", providerKey)
 	s := newServer(t, "serve")
+	s.env = append(s.env, "TEST_MODEL_KEY="+providerKey)
 	s.file("taskyard.toml", fmt.Sprintf(`[runs]
 attempts = 2
 [approval]
@@ -65,6 +65,7 @@ func runOf(t *testing.T, s *server, c *cli.Client, id task.ID) task.Run {
 }
 
 func TestTheBuiltinAgentFinishesATask(t *testing.T) {
+	t.Parallel()
 	for _, api := range []string{"openai", "anthropic"} {
 		t.Run(api, func(t *testing.T) {
 			n := 0
@@ -131,6 +132,7 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 }
 
 func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
+	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 		last := r.Last()
 		switch {
@@ -156,6 +158,7 @@ func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
 }
 
 func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
+	t.Parallel()
 	hang, n := make(chan struct{}), 0
 	m := modeltest.NewFunc(t, func(modeltest.Request) modeltest.Step {
 		if n++; n == 1 {
@@ -177,6 +180,7 @@ func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
 }
 
 func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
+	t.Parallel()
 	one := map[string]config.Provider{"a": {API: "openai", Models: []string{"m"}}}
 	two := map[string]config.Provider{"a": {API: "openai"}, "b": {API: "anthropic", DefaultModel: "big", APIKeyEnv: "KEY"}}
 	tests := []struct {
@@ -227,6 +231,7 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 }
 
 func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
+	t.Parallel()
 	m := modeltest.New(t, modeltest.Step{Text: "Done.", Times: 2})
 	s, person := newBuiltinYard(t, "openai", m)
 	s.file("agents/plain.md", "---\nname: plain\ndescription: For tests.\ntools: read\ncapabilities: [other]\n---\nWork.\n")
@@ -240,6 +245,7 @@ func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
 }
 
 func TestTheExampleOfAProviderIsValid(t *testing.T) {
+	t.Parallel()
 	const file = "docs/runners.md"
 	found := 0
 	for _, b := range blocksOf(t, file) {

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,7 +33,27 @@ import (
 // patience bounds every wait: the machine may be busy.
 const patience = 60 * time.Second
 
+// trials is how often the long forms of tests try what short ones try a few
+// times; 0 asks for the short forms.
+var trials int
+
+// thorough reports whether the long forms are asked for.
+func thorough() bool { return trials > 0 }
+
+// readTrials reads TASKYARD_TRIALS and removes it: the server refuses a
+// variable of its prefix that it does not know.
+func readTrials() {
+	if v := os.Getenv("TASKYARD_TRIALS"); v != "" {
+		var err error
+		if trials, err = strconv.Atoi(v); err != nil {
+			panic(err)
+		}
+		_ = os.Unsetenv("TASKYARD_TRIALS")
+	}
+}
+
 func TestMain(m *testing.M) {
+	readTrials()
 	// A server in this process starts its shims from this very binary.
 	if len(os.Args) > 1 && os.Args[1] == runner.ShimArg {
 		os.Exit(runner.ShimMain(os.Args[2:]))
@@ -80,6 +101,7 @@ type server struct {
 	args    []string // the command: serve or demo, with flags but for --data and --listen
 	data    string
 	address string // the same at each start
+	env     []string
 	cmd     *exec.Cmd
 	first   string // the first line on stdout
 	ended   chan struct{}
@@ -149,7 +171,7 @@ func (s *server) tryStart() error {
 	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), binary(s.t), args...) // kill ends it
 	cmd.Stderr = s.log
 	// A test that goes on over the full hour has no tick for it.
-	cmd.Env = append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...)
+	cmd.Env = append(append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...), s.env...)
 	// Should this process be killed, the server must not stay behind.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()

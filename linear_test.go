@@ -306,10 +306,9 @@ func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
 }
 
 func TestClaimsAreLinearizableUnderKill(t *testing.T) {
-	const kills = 12
-	tasks := int64(10_000)
-	if testing.Short() {
-		tasks = 1_500
+	kills, tasks := 12, int64(3_000)
+	if thorough() {
+		kills, tasks = max(kills, trials), max(tasks, 100*int64(trials))
 	}
 	k := &killer{server: newServer(t, "serve")}
 	owners := []string{"ada", "bob", "cleo"}
@@ -333,7 +332,7 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 	l.readAll(t)
 	l.hist.explain(t)
 	t.Logf("%d acknowledged creates, %d requests, %d kills in %v (%.0f requests/s)", len(l.acked), l.ops.Load(), done, took.Round(time.Millisecond), float64(l.ops.Load())/took.Seconds())
-	if done < 10 {
+	if done < kills*4/5 {
 		t.Errorf("only %d kills", done)
 	}
 	if got := l.hist.check(); got != porcupine.Ok {

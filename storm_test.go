@@ -23,9 +23,9 @@ echo '{"summary":"through","success":true}'
 
 func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 	t.Parallel()
-	kills := 10
-	if testing.Short() {
-		kills = 4
+	kills := 5
+	if thorough() {
+		kills = max(kills, trials)
 	}
 	s, notes := newServer(t, "serve"), t.TempDir()
 	script := filepath.Join(notes, "agent.sh")
@@ -59,7 +59,7 @@ func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, patience, "all runs end", func() bool {
+	eventually(t, max(patience, time.Duration(kills)*2*time.Second), "all runs end", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL AND not_before <= (unixepoch() + 1) * 1000")[0] == "0"
 	})
 	if met, err := os.ReadFile(filepath.Join(notes, "met")); err == nil {

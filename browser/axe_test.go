@@ -41,25 +41,51 @@ func withAxe(b *tab) *tab {
 }
 
 func TestEveryPageIsAccessible(t *testing.T) {
+	t.Parallel()
 	s := newSample(t)
 	b := withAxe(s.tab())
 	b.expect("404")
-	for _, p := range only(s.pages()) {
-		examine(t, b, p)
+	for i, p := range only(s.pages()) {
+		examine(t, b, p, seen(i))
 	}
 	must(t, s.pause())
-	for _, p := range only(s.pausedPages()) {
-		examine(t, b, p)
+	for i, p := range only(s.pausedPages()) {
+		examine(t, b, p, seen(i))
+	}
+	i := 0
+	also := func(b *tab, name, path string) {
+		t.Helper()
+		examine(t, b, shown{name, path, nil}, seen(i))
+		i++
 	}
 	lone := withAxe(newTab(t, s.url))
-	examine(t, lone, shown{"login", "/login", nil})
-	examine(t, lone, shown{"api-outside", "/api/docs", nil})
+	also(lone, "login", "/login")
+	also(lone, "api-outside", "/api/docs")
 	empty := openYard(t, nil)
 	bare := withAxe(newTab(t, empty.url))
-	examine(t, bare, shown{"setup", "/setup?token=" + some[string](t)(empty.svc.SetupLink(ctx)), nil})
-	examine(t, withAxe(newEmpty(t)), shown{"queues-without-agents", "/queues", nil})
-	examine(t, withAxe(newEmpty(t)), shown{"inbox-without-agents", "/", nil})
-	examine(t, withAxe(newEmpty(t)), shown{"approvals-empty", "/approvals", nil})
+	also(bare, "setup", "/setup?token="+some[string](t)(empty.svc.SetupLink(ctx)))
+	nothing := withAxe(newEmpty(t))
+	also(nothing, "queues-without-agents", "/queues")
+	also(nothing, "inbox-without-agents", "/")
+	also(nothing, "approvals-empty", "/approvals")
+}
+
+// look is one way to look at a page.
+type look struct {
+	theme string
+	width int64
+}
+
+var looks = []look{{"light", 1280}, {"dark", 390}, {"dark", 1280}, {"light", 390}}
+
+// seen are the looks at the page of an index: one, another from page to page,
+// or all of them in the long form.
+func seen(i int) []look {
+	if thorough {
+		return looks
+	}
+	i %= len(looks)
+	return looks[i : i+1]
 }
 
 // newEmpty opens a yard in which there is nothing yet.
@@ -68,21 +94,19 @@ func newEmpty(t *testing.T) *tab {
 	return newYardOf(t, nil).tab()
 }
 
-// examine looks at one page in both themes, wide and narrow.
-func examine(t *testing.T, b *tab, p shown) {
+// examine looks at one page.
+func examine(t *testing.T, b *tab, p shown, looks []look) {
 	t.Helper()
 	b.size(1280, 900)
 	p.visit(b)
-	for _, width := range []int64{1280, 390} {
-		b.size(width, 900)
-		for _, theme := range []string{"light", "dark"} {
-			b.theme(theme)
-			if v := eval[string](b, judge); v != "" {
-				t.Errorf("%s, %s, %d px: %s", p.name, theme, width, v)
-			}
+	for _, l := range looks {
+		b.size(l.width, 900)
+		b.theme(l.theme)
+		if v := eval[string](b, judge); v != "" {
+			t.Errorf("%s, %s, %d px: %s", p.name, l.theme, l.width, v)
 		}
 		if v := eval[string](b, tooSmall); v != "" {
-			t.Errorf("%s, %d px: smaller than 24 px:\n%s", p.name, width, v)
+			t.Errorf("%s, %d px: smaller than 24 px:\n%s", p.name, l.width, v)
 		}
 	}
 	b.size(320, 700)

@@ -58,6 +58,7 @@ func (s *sample) clickable() []string {
 var ending = []string{"/logout", "/settings/signout", "/settings/password", "/settings/people/N/disable", "/settings/people/N/role"}
 
 func TestThreeClicksOfAnyButtonAreOneAct(t *testing.T) {
+	t.Parallel()
 	pressed, all := map[string]bool{}, map[string]bool{}
 	for range 5 { // what an act takes away, another yard still has
 		newSample(t).thriceEach(t, pressed, all)
@@ -104,8 +105,8 @@ func (s *sample) thriceEach(t *testing.T, pressed, all map[string]bool) {
 	}
 }
 
-// looks tells whether a button only shows how something would be.
-func looks(what string) bool {
+// shows tells whether a button only shows how something would be.
+func shows(what string) bool {
 	return strings.HasSuffix(what, " preview Preview") || strings.HasPrefix(what, "/agents/new/check ")
 }
 
@@ -147,7 +148,7 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 		return true
 	}
 	// A look that is over before the next click may be taken again.
-	if sent = append(sent, b.faults.sent()...); len(sent) != 1 && !looks(what) {
+	if sent = append(sent, b.faults.sent()...); len(sent) != 1 && !shows(what) {
 		t.Errorf("%s on %s: sent %d times: %q", what, page, len(sent), sent)
 	}
 	seen := map[string]int{}
@@ -157,7 +158,7 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 		}
 	}
 	for e, n := range seen {
-		if n > 1 || looks(what) {
+		if n > 1 || shows(what) {
 			t.Errorf("%s on %s: %d times %s", what, page, n, e)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 )
 
 func TestATaskIsBlockedAndFreedUnderOnesEyes(t *testing.T) {
+	t.Parallel()
 	for name, how := range map[string]func(*tab) *tab{
 		"with scripts":    func(b *tab) *tab { return b },
 		"without scripts": (*tab).withoutScripts,

@@ -3,6 +3,7 @@ package browser
 import "testing"
 
 func TestATokenIsCopiedOverPlainHTTPToo(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.preload(`Object.defineProperty(Navigator.prototype, "clipboard", {value: undefined}); document.addEventListener("copy", () => { window.copied = String(getSelection()); });`)

@@ -28,6 +28,7 @@ func (y *yard) decided(id task.ID) string {
 }
 
 func TestDecideByKeysAlone(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
 	b := y.tab()
@@ -58,6 +59,7 @@ func TestDecideByKeysAlone(t *testing.T) {
 }
 
 func TestADoubleClickDecidesOnce(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
 	b := y.tab()
@@ -76,6 +78,7 @@ func TestADoubleClickDecidesOnce(t *testing.T) {
 }
 
 func TestTwoReviewersRace(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	some[task.User](t)(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
 	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
@@ -99,6 +102,7 @@ func TestTwoReviewersRace(t *testing.T) {
 }
 
 func TestDecideWithoutScripts(t *testing.T) {
+	t.Parallel()
 	y := newYardOf(t, map[string]string{
 		"keeper": agentFiles["keeper"], "reader": "---\ndescription: Reads.\ntools: read, grep\nrunner: script\napproval: always\n---\nRead.\n",
 	})
@@ -166,6 +170,7 @@ func (g *gate) shut() {
 }
 
 func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Talks while nobody listens"})
 	r := y.ask(k.ID)

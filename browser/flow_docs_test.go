@@ -3,6 +3,7 @@ package browser
 import "testing"
 
 func TestTheReferenceIsSearched(t *testing.T) {
+	t.Parallel()
 	y := openYard(t, agentFiles)
 	b := newTab(t, y.url)
 	b.open("/api/docs")
@@ -21,6 +22,7 @@ func TestTheReferenceIsSearched(t *testing.T) {
 }
 
 func TestTheReferenceNeedsNoScripts(t *testing.T) {
+	t.Parallel()
 	y := openYard(t, agentFiles)
 	b := newTab(t, y.url).withoutScripts()
 	b.open("/api/docs#code-stale_claim")

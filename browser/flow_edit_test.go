@@ -10,6 +10,7 @@ import (
 )
 
 func TestEveryFieldIsEditedOnThePage(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Old title", Description: "Old words."})
 	for _, scripted := range []bool{true, false} {
@@ -62,6 +63,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 }
 
 func TestATaskIsHandedOverInItsSide(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Carry me"})
 	b := y.tab()
@@ -75,6 +77,7 @@ func TestATaskIsHandedOverInItsSide(t *testing.T) {
 }
 
 func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
 	b := y.tab()
@@ -113,6 +116,7 @@ func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 }
 
 func TestLinksAreEditedInTheirTab(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Linked", Resources: []task.Resource{{Type: "url", Value: "https://example.com/a", Label: "A"}}})
 	b := y.tab().withoutScripts()
@@ -135,6 +139,7 @@ func TestLinksAreEditedInTheirTab(t *testing.T) {
 }
 
 func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	first := y.create(task.New{Title: "First", Priority: 5, Labels: []string{"api"}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/keep"}, {Type: "url", Value: "https://example.com/leave"}}})
 	second := y.create(task.New{Title: "Second", Priority: 5})

@@ -27,6 +27,7 @@ func marked(line, mark string) string {
 }
 
 func TestAnAgentIsEditedByMouse(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.open("/agents/scout")
@@ -59,6 +60,7 @@ func TestAnAgentIsEditedByMouse(t *testing.T) {
 }
 
 func TestAnAgentIsEditedByKeyboard(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.open("/agents/scout")
@@ -84,6 +86,7 @@ func TestAnAgentIsEditedByKeyboard(t *testing.T) {
 }
 
 func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab().withoutScripts()
 	b.open("/agents/scout/edit")
@@ -114,6 +117,7 @@ func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 }
 
 func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.open("/agents/coder/edit")
@@ -133,6 +137,7 @@ func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 }
 
 func TestTheAppearanceIsChosen(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.open("/settings/appearance")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
 	b := y.tab()

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheThemeStaysAfterAReload(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.click(".side [data-theme-toggle]")
@@ -21,6 +22,7 @@ func TestTheThemeStaysAfterAReload(t *testing.T) {
 }
 
 func TestManyClicksAreOneAct(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.open("/tasks/new")
@@ -52,6 +54,7 @@ func clicks(p spot, n int) []chromedp.Action[chromedp.Void] {
 }
 
 func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Here and back", Owner: "scout"})
 	b := y.tab()
@@ -76,6 +79,7 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 }
 
 func TestTheKeyboardDoesEverything(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	first := y.create(task.New{Title: "First of all", Priority: 9})
 	second := y.create(task.New{Title: "Second to it", Priority: 5})
@@ -112,6 +116,7 @@ const unreached = `[...document.querySelectorAll("a[href], button, input:not([ty
 	.map(e => e.outerHTML.slice(0, 160)).join("\n")`
 
 func TestTabReachesEverythingVisibly(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Tab through me", Steps: []task.Step{{Title: "One"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com"}}})
 	r := y.ask(y.create(task.New{Title: "Decide", Owner: "keeper"}).ID)

@@ -33,11 +33,13 @@ func findAndFollow(s *sample, b *tab) {
 }
 
 func TestSearchMatchFollow(t *testing.T) {
+	t.Parallel()
 	s := newSample(t)
 	findAndFollow(s, s.tab())
 }
 
 func TestSearchMatchFollowWithoutScripts(t *testing.T) {
+	t.Parallel()
 	s := newSample(t)
 	b := newTab(t, s.url).withoutScripts()
 	s.signIn(b)
@@ -45,6 +47,7 @@ func TestSearchMatchFollowWithoutScripts(t *testing.T) {
 }
 
 func TestBarsFilterByMouseAndByKeys(t *testing.T) {
+	t.Parallel()
 	s := newSample(t)
 	b := s.tab()
 	s.clock.back(40 * 24 * time.Hour)
@@ -68,6 +71,7 @@ func TestBarsFilterByMouseAndByKeys(t *testing.T) {
 }
 
 func TestTwoKeysLeadToThePages(t *testing.T) {
+	t.Parallel()
 	s := newSample(t)
 	b := s.tab()
 	b.open("/")

@@ -41,11 +41,13 @@ func answerInPlace(y *yard, b *tab) {
 }
 
 func TestAnswerInPlaceWakesTheOwner(t *testing.T) {
+	t.Parallel()
 	y := newWakingYard(t)
 	answerInPlace(y, y.tab())
 }
 
 func TestAnswerInPlaceWithoutScripts(t *testing.T) {
+	t.Parallel()
 	y := newWakingYard(t)
 	b := newTab(t, y.url).withoutScripts()
 	y.signIn(b)
@@ -53,6 +55,7 @@ func TestAnswerInPlaceWithoutScripts(t *testing.T) {
 }
 
 func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	first, area := y.asked("First", "Red?")
 	b := y.tab()
@@ -74,6 +77,7 @@ func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
 }
 
 func TestEveryPageCountsWhatWaits(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.open("/tasks/new")
@@ -87,6 +91,7 @@ func TestEveryPageCountsWhatWaits(t *testing.T) {
 }
 
 func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
+	t.Parallel()
 	y := newWakingYard(t)
 	running := y.create(task.New{Title: "Runs on"})
 	y.ask(running.ID)
@@ -118,6 +123,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 }
 
 func TestPauseAnAgentWithoutScripts(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := newTab(t, y.url).withoutScripts()
 	y.signIn(b)

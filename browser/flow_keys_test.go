@@ -28,6 +28,7 @@ func (b *tab) chosen(name string) {
 }
 
 func TestThePaletteLeadsEverywhere(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
 	y.create(task.New{Title: "Oil the hinges", Owner: "scout"})
@@ -103,6 +104,7 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 }
 
 func TestThePaletteWorksOnASmallScreen(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.size(390, 844)
@@ -115,6 +117,7 @@ func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 }
 
 func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
 	b := y.tab().withoutScripts()
@@ -127,6 +130,7 @@ func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
 }
 
 func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	y.create(task.New{Title: "First of all", Priority: 9})
 	b := y.tab()

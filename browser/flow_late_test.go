@@ -28,6 +28,7 @@ func (b *tab) holdFirst(fits string) {
 }
 
 func TestAnswersThatComeLate(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	one := y.create(task.New{Title: "One", Priority: 5})
 	two := y.create(task.New{Title: "Two", Priority: 5})
@@ -95,6 +96,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 }
 
 func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.planned("a", "b")
 	b := y.tab()
@@ -111,6 +113,7 @@ func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 }
 
 func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Watched", Owner: "scout"})
 	b := y.tab()
@@ -123,6 +126,7 @@ func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 }
 
 func TestAFormThatWasStoppedIsSentAgain(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab().preload(`{ const real = setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms === 10000 ? 200 : ms, ...rest); }`)
 	b.open("/tasks/new")
@@ -137,6 +141,7 @@ func TestAFormThatWasStoppedIsSentAgain(t *testing.T) {
 }
 
 func TestAHiddenTabDoesNotCountAsSeen(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	b.open("/")

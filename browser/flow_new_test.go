@@ -9,6 +9,7 @@ import (
 )
 
 func TestANewTaskIsMadeInADialog(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "What is looked at"})
 	b := y.tab()

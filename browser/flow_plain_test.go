@@ -11,6 +11,7 @@ func (s *sample) plainPaths() []string {
 }
 
 func TestNothingOnAPageIsDead(t *testing.T) {
+	t.Parallel()
 	s := newSample(t)
 	t.Run("no button that is shown without scripts needs them", func(t *testing.T) {
 		b := s.tab().withoutScripts()

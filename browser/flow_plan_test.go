@@ -59,6 +59,7 @@ func (b *tab) alt(key string) {
 }
 
 func TestAPlanIsKeptByMouse(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.planned("one", "two", "three")
 	b := y.tab()
@@ -100,6 +101,7 @@ func TestAPlanIsKeptByMouse(t *testing.T) {
 }
 
 func TestAStepIsDragged(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.planned("one", "two", "three", "four")
 	b := y.tab()
@@ -129,6 +131,7 @@ func TestAStepIsDragged(t *testing.T) {
 }
 
 func TestAPlanIsKeptByKeyboard(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.planned("one", "two", "three")
 	b := y.tab()
@@ -152,6 +155,7 @@ func TestAPlanIsKeptByKeyboard(t *testing.T) {
 }
 
 func TestAPlanIsKeptWithoutScripts(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.planned("one", "two", "three")
 	b := y.tab().withoutScripts()
@@ -180,6 +184,7 @@ func TestAPlanIsKeptWithoutScripts(t *testing.T) {
 }
 
 func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.planned("one", "two")
 	b := y.tab()
@@ -217,6 +222,7 @@ func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 }
 
 func TestASubtaskIsLinkedToAStep(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.planned("one", "two")
 	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, k.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))

@@ -8,6 +8,7 @@ import (
 )
 
 func TestApproveARunAndSeeItsTranscriptArrive(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"})
 	r := y.ask(k.ID)
@@ -35,6 +36,7 @@ func TestApproveARunAndSeeItsTranscriptArrive(t *testing.T) {
 }
 
 func TestRejectARunWithAReason(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Delete everything", Owner: "keeper"})
 	r := y.ask(k.ID)
@@ -53,6 +55,7 @@ func TestRejectARunWithAReason(t *testing.T) {
 }
 
 func TestAFailedRunTellsWhyAndIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Fails at first"})
 	b := y.tab()
@@ -70,6 +73,7 @@ func TestAFailedRunTellsWhyAndIsTriedAgain(t *testing.T) {
 }
 
 func TestStopARunFromItsTask(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Runs too long"})
 	r := y.ask(k.ID)
@@ -82,6 +86,7 @@ func TestStopARunFromItsTask(t *testing.T) {
 }
 
 func TestTheMainFlowsWithoutScripts(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := newTab(t, y.url).withoutScripts()
 	b.open("/login")

@@ -3,6 +3,7 @@ package browser
 import "testing"
 
 func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
+	t.Parallel()
 	y := openYard(t, agentFiles)
 	b := newTab(t, y.url)
 	b.open("/setup?token=" + some[string](t)(y.svc.SetupLink(ctx)))

@@ -54,11 +54,13 @@ func snoozeAndWake(y *yard, b *tab) {
 }
 
 func TestSnoozeUndoAndWake(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	snoozeAndWake(y, y.tab())
 }
 
 func TestSnoozeUndoAndWakeWithoutScripts(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := newTab(t, y.url).withoutScripts()
 	y.signIn(b)
@@ -66,6 +68,7 @@ func TestSnoozeUndoAndWakeWithoutScripts(t *testing.T) {
 }
 
 func TestWhatIsSnoozedComesBackLive(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	y.asked("Choose the way", "North or south?")
 	b := y.tab()
@@ -80,6 +83,7 @@ func TestWhatIsSnoozedComesBackLive(t *testing.T) {
 }
 
 func TestTheInboxByKeyboard(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	question, area := y.asked("Choose the way", "North or south?")
 	first, second := y.tells("Watch the gate", "The gate is shut."), y.tells("Watch the well", "The well is dry.")
@@ -119,6 +123,7 @@ func TestTheInboxByKeyboard(t *testing.T) {
 }
 
 func TestADoubleClickAcknowledgesOnce(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.tells("Watch the gate", "The gate is shut.")
 	b := y.tab()
@@ -130,6 +135,7 @@ func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 }
 
 func TestHalfAnAnswerOutlivesAnotherOne(t *testing.T) {
+	t.Parallel()
 	y := newWakingYard(t)
 	_, first := y.asked("Choose the way", "North or south?")
 	_, second := y.asked("Choose the hour", "Noon or night?")
@@ -154,6 +160,7 @@ const playNotifications = `(() => {
 })()`
 
 func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab().preload(playNotifications)
 	hide := func(hidden string) {

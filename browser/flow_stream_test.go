@@ -23,6 +23,7 @@ func (y *yard) talked(n int) *task.Task {
 }
 
 func TestTheStreamIsPagedUpwards(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.talked(120)
 	b := y.tab()
@@ -72,6 +73,7 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 }
 
 func TestADraftOutlivesAReload(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Half said"})
 	b := y.tab()

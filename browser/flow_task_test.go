@@ -28,6 +28,7 @@ func newTaskByForm(b *tab) {
 }
 
 func TestCreateATaskWithStepsAndALink(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := y.tab()
 	newTaskByForm(b)
@@ -43,6 +44,7 @@ func TestCreateATaskWithStepsAndALink(t *testing.T) {
 }
 
 func TestCommentAndAnswerAQuestion(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Ask me", Owner: "scout"})
 	scout := task.Actor{Name: "scout", Role: task.RoleAgent, TokenID: 1}
@@ -62,6 +64,7 @@ func TestCommentAndAnswerAQuestion(t *testing.T) {
 }
 
 func TestCancelWithSubtasksNamesThem(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "The whole", Steps: []task.Step{{Title: "A part"}}})
 	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, k.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
@@ -79,6 +82,7 @@ func TestCancelWithSubtasksNamesThem(t *testing.T) {
 }
 
 func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Watched", Steps: []task.Step{{Title: "Only step"}}})
 	b := y.tab()
@@ -107,6 +111,7 @@ func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
 }
 
 func TestHostileTextsAreTexts(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	hostile := `<script>alert(1)</script><img src=x onerror=alert(2)>` + "\u202egnp.exe\u202c"
 	k := y.create(task.New{

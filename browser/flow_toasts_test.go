@@ -17,6 +17,7 @@ import (
 )
 
 func TestToastsPileUpWaitAndGo(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	b := newTab(t, y.url)
 	// Time in which toasts live runs ten times as fast.
@@ -62,6 +63,7 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 }
 
 func TestAToastSurvivesThePageWithoutScripts(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
 	b := y.tab().withoutScripts()
@@ -108,6 +110,7 @@ func newProxied(t testing.TB, y *yard) *proxied {
 }
 
 func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	y.create(task.New{Title: "Raise me", Owner: "scout"})
 	p := newProxied(t, y)
@@ -122,6 +125,7 @@ func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
 }
 
 func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Tick me", Owner: "scout", Steps: []task.Step{{Title: "First"}}})
 	b := y.tab()
@@ -142,6 +146,7 @@ func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 }
 
 func TestThePillSaysWhatHolds(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Watched", Owner: "scout"})
 	p := newProxied(t, y)
@@ -205,6 +210,7 @@ func (b *tab) beside() *tab {
 }
 
 func TestEightTabsShareOneStream(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Watched by many", Owner: "scout"})
 	other := y.create(task.New{Title: "Watched by one", Owner: "scout"})

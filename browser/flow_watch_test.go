@@ -7,6 +7,7 @@ import (
 )
 
 func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
 	b := y.tab()
@@ -19,6 +20,7 @@ func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
 }
 
 func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	first, second := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}), y.create(task.New{Title: "Rotate the keys", Owner: "keeper"})
 	r, next := y.ask(first.ID), y.ask(second.ID)
@@ -37,6 +39,7 @@ func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 // TestFilteredPagesAreQuiet opens the addresses that no other test does; the
 // tab fails on every complaint of the browser.
 func TestFilteredPagesAreQuiet(t *testing.T) {
+	t.Parallel()
 	s := newSample(t)
 	b := s.tab()
 	for _, p := range []string{

@@ -113,12 +113,17 @@ func (h *hostileYard) around(t testing.TB) {
 }
 
 func TestHostileTextIsOnlyText(t *testing.T) {
+	t.Parallel()
 	h := newHostileYard(t)
 	b := h.tab()
 	b.expect("404", "422") // addresses that name nothing
 	pages := h.pages
 	for i := range corpus {
-		pages = append(pages, path(h.tasks[i], ""), "/runs/"+h.runs[i].String(), "/search?q="+url.QueryEscape(corpus[i]))
+		each := []string{path(h.tasks[i], ""), "/runs/" + h.runs[i].String(), "/search?q=" + url.QueryEscape(corpus[i])}
+		if !thorough {
+			each = each[i%3 : i%3+1]
+		}
+		pages = append(pages, each...)
 	}
 	for _, p := range pages {
 		b.open(p)
@@ -162,6 +167,7 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 }
 
 func TestLabelsAndNamesOfPeopleHoldNoTags(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	for _, s := range corpus {
 		if _, err := y.svc.CreateTask(ctx, y.maya, task.New{Title: "x", Owner: "scout", Labels: []string{s}, NoStart: true}); err == nil {

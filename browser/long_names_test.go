@@ -16,6 +16,7 @@ const overlaid = `(() => { const l = [...document.querySelectorAll(".bar .btn")]
 	return l.filter(([, r], i) => i && l[i-1][1].right > r.left + 1).map(([e]) => e.outerHTML.slice(0, 160)).join("\n"); })()`
 
 func TestLongNamesStayInTheirPlace(t *testing.T) {
+	t.Parallel()
 	long := "agent-" + strings.Repeat("x", 57)
 	y := newYardOf(t, map[string]string{long: agentFiles["scout"]})
 	in := task.New{Title: strings.Repeat("W", 190), Owner: long, NoStart: true}

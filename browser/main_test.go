@@ -1,8 +1,11 @@
 package browser
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"taskyard/runner"
@@ -11,6 +14,24 @@ import (
 
 // agentArg makes this binary the agent of a run.
 const agentArg = "scripted-agent"
+
+// thorough asks for the long forms: what the short ones show of a few, these
+// show of all.
+var thorough = os.Getenv("TASKYARD_TRIALS") != ""
+
+// atOnce is how many tests run beside each other on a machine of two cores:
+// they wait for Chromium more than they compute.
+const atOnce = 3
+
+// runBeside sets how many tests run beside each other, unless -parallel says so.
+func runBeside() {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if !said {
+		_ = flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.NumCPU())))
+	}
+}
 
 // TestMain is the tests, and, started again by a run, its shim and its agent.
 func TestMain(m *testing.M) {
@@ -24,6 +45,7 @@ func TestMain(m *testing.M) {
 			os.Exit(scriptedAgent())
 		}
 	}
+	runBeside()
 	runner.SetYard(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone
 	code := m.Run()
 	if err := chrome.close(); err != nil {

@@ -50,6 +50,10 @@ func newTab(t testing.TB, base string) *tab {
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: tellViolations}); err != nil {
 		t.Fatal(err)
 	}
+	// Tests run beside each other: to each its tab is the one in use.
+	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	b.size(1280, 900)
 	return b
 }

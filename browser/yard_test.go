@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"taskyard/agentfile"
 	"taskyard/db"
+	"taskyard/db/dbtest"
 	"taskyard/handlers"
 	"taskyard/jobs"
 	"taskyard/runner"
@@ -109,18 +111,31 @@ func openYard(t testing.TB, agents map[string]string, with ...func(*service.Conf
 		must(t, os.WriteFile(filepath.Join(folder, id+".md"), []byte(text), 0o600))
 	}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	d, err := db.Open(ctx, db.Options{Path: filepath.Join(y.dir, "yard.db"), Now: y.clock.now, Log: quiet})
-	must(t, err)
-	t.Cleanup(func() { must(t, d.Close()) })
+	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.clock.now, quiet })
 	files, err := agentfile.Open(folder, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	must(t, err)
-	cfg := service.Config{Now: y.clock.now, Log: quiet, MaxParallel: 8, RunLease: time.Hour, IdleTimeout: 15 * time.Minute} // runs of the sample give no signs of life, however long a test takes
+	cfg := service.Config{Now: y.clock.now, Log: quiet, CheapPasswords: true, MaxParallel: 8, RunLease: time.Hour, IdleTimeout: 15 * time.Minute} // runs of the sample give no signs of life, however long a test takes
 	for _, w := range with {
 		w(&cfg)
 	}
 	y.svc = service.New(d, files, cfg)
 	y.serve(quiet)
 	return y
+}
+
+// yards numbers those of this process.
+var yards atomic.Int64
+
+// ownRuns gives the processes of a yard marks of their own: runs of two yards
+// of one process may have the same id, and each ends what bears its marks.
+type ownRuns struct {
+	*runner.Command
+	after task.ID
+}
+
+func (r ownRuns) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (runner.Outcome, error) {
+	spec.RunID += r.after
+	return r.Command.Run(ctx, spec, sink)
 }
 
 // serve begins the pages at once; the clock begins with start.
@@ -134,7 +149,7 @@ func (y *yard) serve(log *slog.Logger) {
 	y.url = "http://" + ln.Addr().String()
 	turn, err := jobs.New(jobs.Options{
 		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC, Log: log,
-		Runners: map[string]runner.Runner{"script": &runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}},
+		Runners: map[string]runner.Runner{"script": ownRuns{&runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}, task.ID(yards.Add(1) * 1_000_000)}},
 	})
 	must(t, err)
 	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2}, Runners: sampleRunners{}, Limits: sampleLimits})

@@ -19,15 +19,17 @@ import (
 
 // Options say how a database is opened.
 type Options struct {
-	Path string           // the file; its folder must exist
-	Now  func() time.Time // the clock; nil means time.Now
-	Log  *slog.Logger     // nil means slog.Default()
+	Path   string           // the file; its folder must exist
+	Now    func() time.Time // the clock; nil means time.Now
+	Log    *slog.Logger     // nil means slog.Default()
+	NoSync bool             // for tests: commits do not wait for the disk
 }
 
 // DB is an open database: one writer and a pool of readers. It is safe for
 // concurrent use.
 type DB struct {
 	path    string
+	noSync  bool
 	now     func() time.Time
 	log     *slog.Logger
 	writer  *writer
@@ -44,9 +46,13 @@ type DB struct {
 // NORMAL would lose acknowledged writes on power loss.
 const common = "_busy_timeout=5000&_foreign_keys=on&_recursive_triggers=on&_mutex=no"
 
-func writerDSN(path string) string {
+func writerDSN(path string, noSync bool) string {
+	synchronous := "FULL"
+	if noSync {
+		synchronous = "OFF"
+	}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_cache_size=-32768&" + common
+		"?_journal_mode=WAL&_synchronous=" + synchronous + "&_txlock=immediate&_cache_size=-32768&" + common
 }
 
 func readerDSN(path string) string {
@@ -66,7 +72,7 @@ func Open(ctx context.Context, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{path: path, now: opt.Now, log: opt.Log, stop: make(chan struct{}), watched: make(chan struct{})}
+	d := &DB{path: path, noSync: opt.NoSync, now: opt.Now, log: opt.Log, stop: make(chan struct{}), watched: make(chan struct{})}
 	if err := d.start(ctx); err != nil {
 		return nil, err
 	}
@@ -81,7 +87,7 @@ func (d *DB) start(ctx context.Context) error {
 	if d.ident, err = os.Stat(d.path); err != nil {
 		return fmt.Errorf("database file: %w", err)
 	}
-	c, err := newConn(writerDSN(d.path))
+	c, err := newConn(writerDSN(d.path, d.noSync))
 	if err != nil {
 		return err
 	}
@@ -92,7 +98,7 @@ func (d *DB) start(ctx context.Context) error {
 }
 
 func (d *DB) migrate(ctx context.Context) error {
-	w, err := sql.Open("sqlite3", writerDSN(d.path))
+	w, err := sql.Open("sqlite3", writerDSN(d.path, d.noSync))
 	if err != nil {
 		return err
 	}

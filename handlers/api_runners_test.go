@@ -21,6 +21,7 @@ func (k *knownRunners) Runners() []task.RunnerInfo {
 }
 
 func TestRunnersAreTold(t *testing.T) {
+	t.Parallel()
 	known := &knownRunners{}
 	s := newSite(t, func(o *Options, _ *http.Server) { o.Runners, o.Weaker = known, weakerScript })
 	type runnersBody struct{ Runners []task.RunnerInfo }
@@ -73,6 +74,7 @@ func TestRunnersAreTold(t *testing.T) {
 }
 
 func TestPagesTellWhatRunnersEnforce(t *testing.T) {
+	t.Parallel()
 	known := &knownRunners{}
 	y := newPageYard(t)
 	y.server.opt.Runners = known
@@ -95,6 +97,7 @@ func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 }
 
 func TestBudgetsAreShown(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	y.server.opt.Limits = []Limit{{Key: "runs.timeout", Value: "5m", About: "time of a run"}}
 	maya := y.maya()

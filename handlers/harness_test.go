@@ -18,6 +18,7 @@ import (
 
 	"taskyard/agentfile"
 	"taskyard/db"
+	"taskyard/db/dbtest"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -126,20 +127,12 @@ func (s *site) open(log *slog.Logger) {
 			s.t.Fatal(err)
 		}
 	}
-	d, err := db.Open(context.Background(), db.Options{Path: filepath.Join(dir, "yard.db"), Now: s.clock.Now, Log: log})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			s.t.Error(err)
-		}
-	})
+	d := dbtest.New(s.t, func(o *db.Options) { o.Now, o.Log = s.clock.Now, log })
 	folder, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.db, s.svc = d, service.New(d, folder, service.Config{Now: s.clock.Now, Log: log})
+	s.db, s.svc = d, service.New(d, folder, service.Config{Now: s.clock.Now, Log: log, CheapPasswords: true})
 }
 
 // mint makes a token that do finds under the caller's name.

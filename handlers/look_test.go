@@ -9,6 +9,7 @@ import (
 )
 
 func TestAppearance(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("theme, density and motion reach every page", func(t *testing.T) {
@@ -24,6 +25,7 @@ func TestAppearance(t *testing.T) {
 }
 
 func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t) // it is 9:00 UTC
 	b := y.maya()
 	here := "next tick " + y.sched.next.Std().In(time.Local).Format("15:04")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestSignInByPassword(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.get("/queues").is(200).shows("maya")
@@ -51,6 +52,7 @@ func TestSignInByPassword(t *testing.T) {
 }
 
 func TestSignInLinksWorkOnce(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	link, err := y.svc.SetupLink(context.Background())
 	y.ok(err)
@@ -81,6 +83,7 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 }
 
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	post := func(b *browser, pairs ...string) *seenPage {
@@ -115,6 +118,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 }
 
 func TestSettingsOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b, other := y.maya(), y.signIn("maya")
 	const fresh = "a better password"
@@ -139,6 +143,7 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 }
 
 func TestPeople(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("a wrong password keeps name and role", func(t *testing.T) {
@@ -178,6 +183,7 @@ func TestPeople(t *testing.T) {
 }
 
 func TestTokensAreShownOnce(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days", "30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup",

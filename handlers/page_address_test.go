@@ -7,6 +7,7 @@ import (
 )
 
 func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.get("/history?from=bogus").is(422).shows("from must be a day such as", `href="/history"`, "Show it without the filter")
@@ -15,6 +16,7 @@ func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
 }
 
 func TestABoardCountsWhatItShows(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	for _, owner := range []string{"coder", "coder", "planner"} {

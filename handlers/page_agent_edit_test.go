@@ -26,6 +26,7 @@ func (y *pageYard) behind(id, text string) {
 }
 
 func TestTheEditorChecksWithoutSaving(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	before := y.onFile("coder")
@@ -59,6 +60,7 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 }
 
 func TestNewAgentsBeginWithATemplate(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("blank, the defaults, and one a runner are offered", func(t *testing.T) {
@@ -86,6 +88,7 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 }
 
 func TestTwoEditorsOfOneAgent(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b, other := y.maya(), y.person("ada", task.RoleAdmin)
 	edit := b.get("/agents/coder/edit").is(200)
@@ -126,6 +129,7 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 }
 
 func TestAnAgentThatWentWhileItWasEdited(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	base := y.onFile("pull")

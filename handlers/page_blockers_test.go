@@ -7,6 +7,7 @@ import (
 )
 
 func TestWhatBlocksATaskOnItsPage(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	for _, title := range []string{"Design", "Review", "Build"} {
@@ -48,6 +49,7 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 }
 
 func TestLabelsOnThePages(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("labels[0] must be 1 to 32 characters", `value="Nope"`)
@@ -74,6 +76,7 @@ func TestLabelsOnThePages(t *testing.T) {
 }
 
 func TestRunNowIsOfferedWhereItIsNotRefused(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	y.create(mayaActor, task.New{Title: "Build", Owner: "coder", NoStart: true})

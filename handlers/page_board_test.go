@@ -38,6 +38,7 @@ func (a *seenPage) undo(action string) *seenPage {
 }
 
 func TestActsOnTheBoard(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	y.person("jonas", task.RoleOperator)
@@ -96,6 +97,7 @@ func TestActsOnTheBoard(t *testing.T) {
 }
 
 func TestFiltersNarrowSortAndStay(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	first := y.create(mayaActor, task.New{Owner: "coder", Title: "Alpha", Priority: 3, Labels: []string{"api"}, NoStart: true})
@@ -125,6 +127,7 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 }
 
 func TestActsOnMany(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	var ids []string
@@ -161,6 +164,7 @@ func TestActsOnMany(t *testing.T) {
 }
 
 func TestViewsOfAPerson(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	other := y.person("vera", task.RoleViewer)
@@ -182,6 +186,7 @@ func TestViewsOfAPerson(t *testing.T) {
 
 // TestABoardOfManyTasksIsSmall holds the bound of a page at 1,000 open tasks.
 func TestABoardOfManyTasksIsSmall(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	for i := range 1000 {

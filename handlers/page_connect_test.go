@@ -9,6 +9,7 @@ import (
 )
 
 func TestAnAgentIsConnected(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.get("/agents/coder").is(200).shows("/agents/coder/connect")
@@ -42,6 +43,7 @@ func TestAnAgentIsConnected(t *testing.T) {
 }
 
 func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	y.sample("")
@@ -51,6 +53,7 @@ func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
 }
 
 func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Owner: "pull", NoStart: true})
@@ -63,6 +66,7 @@ func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
 }
 
 func TestAgentsArePausedFromTheList(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.get("/agents").shows("/agents/coder/pause")

@@ -25,6 +25,7 @@ func (y *pageYard) asked(agent, title string) *task.Run {
 }
 
 func TestADecisionIsTakenBackOnThePage(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	rita := y.person("rita", task.RoleReviewer)
@@ -59,6 +60,7 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 }
 
 func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	rita := y.person("rita", task.RoleReviewer)
@@ -95,6 +97,7 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 }
 
 func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	y.server.opt.Weaker = nil // the runner keeps to the list of tools
 	b := y.maya()

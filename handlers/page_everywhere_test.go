@@ -7,6 +7,7 @@ import (
 )
 
 func TestTheTourOfTheDemo(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("no other yard has it", func(t *testing.T) {
@@ -22,6 +23,7 @@ func TestTheTourOfTheDemo(t *testing.T) {
 }
 
 func TestThePreferencesOfAPerson(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.post("/settings/keys", "keys", "off").is(303)
@@ -33,6 +35,7 @@ func TestThePreferencesOfAPerson(t *testing.T) {
 }
 
 func TestTheSearch(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	for path, text := range map[string]string{

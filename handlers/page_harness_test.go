@@ -20,6 +20,7 @@ import (
 
 	"taskyard/agentfile"
 	"taskyard/db"
+	"taskyard/db/dbtest"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -102,15 +103,13 @@ func newPageYard(t testing.TB, with ...func(*service.Config)) *pageYard {
 	t.Helper()
 	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
 	quiet := slog.New(slog.DiscardHandler)
-	d, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "yard.db"), Now: y.Now, Log: quiet})
-	y.ok(err)
-	t.Cleanup(func() { y.ok(d.Close()) })
+	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.Now, quiet })
 	for id, text := range testAgents {
 		y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
 	}
 	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	y.ok(err)
-	cfg := service.Config{Now: y.Now, Log: quiet, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }}
+	cfg := service.Config{Now: y.Now, Log: quiet, CheapPasswords: true, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }}
 	for _, w := range with {
 		w(&cfg)
 	}

@@ -23,6 +23,7 @@ func (y *pageYard) finish(in task.New, summary string) task.ID {
 }
 
 func TestHistoryTellsWhereItMatched(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Mend the gate", Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true})
@@ -77,6 +78,7 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 }
 
 func TestHistoryIsSavedAsFiles(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	for i, title := range []string{"=1+2", "+1", "-1", "@x", "plain, with \"quotes\"\u00fc"} {
@@ -120,6 +122,7 @@ func TestHistoryIsSavedAsFiles(t *testing.T) {
 }
 
 func TestInsightsOnPages(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("an empty yard says so", func(t *testing.T) {

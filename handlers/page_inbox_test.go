@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheInboxPage(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.get("/").is(200).shows("<title>Inbox", "Nothing waits for you", "No task is open")
@@ -50,6 +51,7 @@ func TestTheInboxPage(t *testing.T) {
 }
 
 func TestPausePages(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	viewer := y.person("vera", task.RoleViewer)

@@ -12,6 +12,7 @@ import (
 const typedText = "Half an hour of careful words"
 
 func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Title: "Gone", Owner: "coder", Steps: []task.Step{{Title: "Do"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/a"}}})
@@ -64,6 +65,7 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 }
 
 func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	y.maya()
 	k := y.create(mayaActor, task.New{Title: "Open", Owner: "coder"})

@@ -12,6 +12,7 @@ import (
 )
 
 func TestActsOnAPlan(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
@@ -90,6 +91,7 @@ func TestActsOnAPlan(t *testing.T) {
 }
 
 func TestALargeFamilyFitsThePage(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	ctx := context.Background()

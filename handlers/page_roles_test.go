@@ -11,6 +11,7 @@ import (
 )
 
 func TestPagesByRole(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	m := y.sample("")
@@ -68,6 +69,7 @@ func TestPagesByRole(t *testing.T) {
 // TestEveryAddressOnEveryPageLeadsSomewhere follows each link of each page and
 // checks that each form has a route.
 func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	m := y.sample("")
@@ -155,6 +157,7 @@ func matches(pattern, path string) bool {
 }
 
 func TestHostileTextsStayTexts(t *testing.T) {
+	t.Parallel()
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
 	y := newPageYard(t)
 	b := y.maya()

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.cookie("zone", "Europe/Berlin")
@@ -18,6 +19,7 @@ func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 }
 
 func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b, ctx := y.maya(), context.Background()
 	var ids []task.ID
@@ -87,6 +89,7 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 }
 
 func TestTheSchedulerTellsOfWakes(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t, func(c *service.Config) { c.Wakes, c.WakeBudget = true, 2 })
 	b, ctx := y.maya(), context.Background()
 	b.get("/scheduler").shows("at most 2 times a task an hour")

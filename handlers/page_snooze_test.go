@@ -27,6 +27,7 @@ func (y *pageYard) asks(title, text string) (*task.Task, task.ID) {
 }
 
 func TestSnoozeOnPages(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b, oleg := y.maya(), y.person("oleg", task.RoleOperator)
 	k, q := y.asks("Choose a colour", "Blue or green?")
@@ -83,6 +84,7 @@ func TestSnoozeOnPages(t *testing.T) {
 }
 
 func TestLongInboxesArePagedAndSmall(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -131,6 +133,7 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 }
 
 func TestSnoozesEndInTheMorningOfThePerson(t *testing.T) {
+	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -160,6 +163,7 @@ func TestSnoozesEndInTheMorningOfThePerson(t *testing.T) {
 }
 
 func TestTheZoneComesFromTheBrowser(t *testing.T) {
+	t.Parallel()
 	for value, want := range map[string]string{
 		"Europe/Berlin": "Europe/Berlin", "Etc/GMT+5": "Etc/GMT+5", "America/Argentina/Salta": "America/Argentina/Salta", "UTC": "UTC",
 		"": "Local", "Local": "Local", "../../etc/passwd": "Local", "Mars/Phobos": "Local", strings.Repeat("a", 99): "Local",

@@ -9,6 +9,7 @@ import (
 )
 
 func TestCreateATaskByForm(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("the form offers the agents with their queues", func(t *testing.T) {
@@ -45,6 +46,7 @@ func TestCreateATaskByForm(t *testing.T) {
 }
 
 func TestActsOnATask(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Title: "The work", Owner: "coder", Steps: []task.Step{{Title: "Plan"}, {Title: "Do"}}})
@@ -160,6 +162,7 @@ func TestActsOnATask(t *testing.T) {
 }
 
 func TestWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	for _, path := range []string{

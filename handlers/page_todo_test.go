@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheTodoListOnThePageOfAnAgent(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	const page, act = "/agents/coder", "/agents/coder/todo"

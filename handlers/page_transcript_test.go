@@ -37,6 +37,7 @@ func said(format string, args ...any) task.Message {
 }
 
 func TestALongTranscriptIsPaged(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	var lines []task.Message
@@ -93,6 +94,7 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 }
 
 func TestATranscriptIsFilteredByKind(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	call := func(id, tool string) task.Message {
@@ -128,6 +130,7 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 }
 
 func TestLongLinesAreCut(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	long := strings.Repeat("word ", 6000) + "NEEDLE at the end"
@@ -140,6 +143,7 @@ func TestLongLinesAreCut(t *testing.T) {
 }
 
 func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	noise := rand.New(rand.NewPCG(1, 2))
@@ -167,6 +171,7 @@ func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 }
 
 func TestATranscriptTellsTheReadersTime(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	st := y.says(said("at nine in the morning, UTC"))

@@ -6,6 +6,7 @@ import (
 )
 
 func TestAgentPageTellsWhatItsRunnerDoesNotEnforce(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("a runner that enforces less is named with what it lets through", func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestWhatARunChangedOnItsPage(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})

@@ -14,6 +14,7 @@ import (
 )
 
 func TestDecisionsOnRuns(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	waiting := func(title string) (task.ID, string) {
@@ -65,6 +66,7 @@ func TestDecisionsOnRuns(t *testing.T) {
 }
 
 func TestRunsAndTheirTranscripts(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
@@ -116,6 +118,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 }
 
 func TestHistoryIsSearched(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	b.get("/history").shows("Nothing is finished yet")
@@ -131,6 +134,7 @@ func TestHistoryIsSearched(t *testing.T) {
 }
 
 func TestAgentDefinitionsOnPages(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	const good = "---\ndescription: tests things\ntools: read\n---\nTest.\n"
@@ -185,6 +189,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 }
 
 func TestTheScheduler(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	y.sample("")
@@ -200,6 +205,7 @@ func TestTheScheduler(t *testing.T) {
 }
 
 func TestTheBoard(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	for range columnRead + 30 {
@@ -251,6 +257,7 @@ func TestTheBoard(t *testing.T) {
 }
 
 func TestColumnsKeepWhatWaitsForPeople(t *testing.T) {
+	t.Parallel()
 	cards := func(n int) []views.Card { return make([]views.Card, n) }
 	groups := trimGroups([]views.CardGroup{{Glyph: views.GlyphWork, Cards: cards(20)}, {Glyph: views.GlyphWait, Cards: cards(10)}, {Glyph: views.GlyphIdle, Cards: cards(25), More: 5}}, 25)
 	for i, want := range [][2]int{{15, 5}, {10, 0}, {0, 30}} {

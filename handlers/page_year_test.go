@@ -17,6 +17,7 @@ import (
 	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbfill"
+	"taskyard/db/dbtest"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -27,9 +28,7 @@ func yearYard(t testing.TB, size dbfill.Size) (*pageYard, dbfill.Marks) {
 	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
 	quiet, path := slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "yard.db")
 	open := func() *db.DB {
-		d, err := db.Open(t.Context(), db.Options{Path: path, Now: y.Now, Log: quiet})
-		y.ok(err)
-		return d
+		return dbtest.Open(t, path, func(o *db.Options) { o.Now, o.Log = y.Now, quiet })
 	}
 	y.ok(open().Close())
 	var agents []string
@@ -42,10 +41,9 @@ func yearYard(t testing.TB, size dbfill.Size) (*pageYard, dbfill.Marks) {
 	m, err := dbfill.Year(t.Context(), path, size, agents, y.Now())
 	y.ok(err)
 	d := open()
-	t.Cleanup(func() { y.ok(d.Close()) })
 	files, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	y.ok(err)
-	y.svc = service.New(d, files, service.Config{Now: y.Now, Log: quiet, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }})
+	y.svc = service.New(d, files, service.Config{Now: y.Now, Log: quiet, CheapPasswords: true, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }})
 	y.ok(y.svc.Index(context.Background()))
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
 	y.server, err = New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir)})
@@ -69,6 +67,7 @@ func yearPages(m dbfill.Marks) []string {
 
 // TestPagesOfAYearAreSmall holds the bound of every page where there is much.
 func TestPagesOfAYearAreSmall(t *testing.T) {
+	t.Parallel()
 	y, m := yearYard(t, dbfill.Size{Open: 10_000, Archived: 2000, Approvals: 1000, Subtasks: 1000, Comments: 1500, Lines: 10_000})
 	y.newAdmin()
 	b := y.signIn("mara")

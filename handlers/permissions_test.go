@@ -83,6 +83,7 @@ func TestPermissionsOverJSON(t *testing.T) {
 }
 
 func TestPermissionsOnPages(t *testing.T) {
+	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
 	p := asking(t, y.svc, mayaActor, "coder", "bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)

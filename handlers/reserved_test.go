@@ -8,6 +8,7 @@ import (
 )
 
 func TestNoPageTakesTheNameOfAnAgent(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	found := 0
 	for _, route := range s.routes() {

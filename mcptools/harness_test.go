@@ -17,6 +17,7 @@ import (
 
 	"taskyard/agentfile"
 	"taskyard/db"
+	"taskyard/db/dbtest"
 	"taskyard/handlers"
 	"taskyard/mcptools"
 	"taskyard/service"
@@ -57,20 +58,12 @@ func newYard(t testing.TB, with ...func(*service.Config, *http.Server)) *yard {
 	}
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC) }
-	d, err := db.Open(context.Background(), db.Options{Path: filepath.Join(dir, "yard.db"), Now: now, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = now, log })
 	folder, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "none"}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := service.Config{Now: now, Log: log}
+	cfg := service.Config{Now: now, Log: log, CheapPasswords: true}
 	srv := httptest.NewUnstartedServer(nil)
 	for _, w := range with {
 		w(&cfg, srv.Config)

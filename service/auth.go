@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +20,12 @@ import (
 // argonParams are OWASP's: 19 MiB, two passes, one lane.
 var argonParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
+// cheapParams are those of Config.CheapPasswords.
+var cheapParams = &argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
 // authState is what sign-in needs in memory.
 type authState struct {
+	cost    *argon2id.Params
 	hashing chan struct{} // at most two hashes at once
 	decoy   string        // hashed against for unknown names: equal work
 
@@ -35,10 +40,15 @@ type failCount struct {
 	last task.Time
 }
 
-func newAuthState() *authState {
+func newAuthState(cheap bool) *authState {
+	cost := argonParams
+	if cheap {
+		cost = cheapParams
+	}
 	return &authState{
+		cost:    cost,
 		hashing: make(chan struct{}, 2),
-		decoy:   "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$G1oQ7X3pO1wLTvb2Wc0mKxk0gq3Xn5b2M7oTqf9uJ0k",
+		decoy:   fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$c29tZXNhbHRzb21lc2FsdA$G1oQ7X3pO1wLTvb2Wc0mKxk0gq3Xn5b2M7oTqf9uJ0k", cost.Memory, cost.Iterations, cost.Parallelism),
 		fails:   map[string]*failCount{}, used: map[task.ID]task.Time{}, told: map[string]task.Time{},
 	}
 }
@@ -46,7 +56,7 @@ func newAuthState() *authState {
 func (s *Service) hashPassword(pw string) (string, error) {
 	s.auth.hashing <- struct{}{}
 	defer func() { <-s.auth.hashing }()
-	return argon2id.CreateHash(pw, argonParams)
+	return argon2id.CreateHash(pw, s.auth.cost)
 }
 
 func (s *Service) matches(pw, hash string) bool {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alexedwards/argon2id"
 	"go.uber.org/goleak"
 
 	"taskyard/agentfile"
@@ -21,13 +22,14 @@ import (
 )
 
 // Long sequences reach more than many short ones; the command line may ask
-// for more, -rapid.checks=1000 for instance.
+// for more, -rapid.checks=1000 for instance. Passwords are hashed cheaply.
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"rapid.checks": "25", "rapid.steps": "60", "rapid.nofailfile": "true"} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
 	}
+	argonParams = &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 	goleak.VerifyTestMain(m)
 }
 
@@ -117,7 +119,7 @@ func (y *yard) service(with ...func(*Config)) *Service {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	cfg := Config{Now: y.Now, Log: quiet, Backoff: func(n int) time.Duration { return 30 * time.Second << n }}
+	cfg := Config{Now: y.Now, Log: quiet, CheapPasswords: true, Backoff: func(n int) time.Duration { return 30 * time.Second << n }}
 	for _, w := range with {
 		w(&cfg)
 	}

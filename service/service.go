@@ -44,6 +44,8 @@ type Config struct {
 	WaitLimit       int           // signups that wait at a time; default 4,096
 	KeepTranscripts time.Duration // default 90 days
 
+	CheapPasswords bool // for tests: to hash a password costs next to nothing
+
 	Runners   map[string]RunnerDefaults // by name; may be nil
 	TokenLife time.Duration             // default 90 days
 	Backoff   func(attempt int) time.Duration
@@ -128,7 +130,7 @@ type Service struct {
 func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 	cfg.defaults()
 	return &Service{
-		db: d, agents: agents, cfg: cfg, log: cfg.Log, hub: newHub(), auth: newAuthState(),
+		db: d, agents: agents, cfg: cfg, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
 		stops: map[task.ID]context.CancelCauseFunc{}, heard: map[task.ID]map[task.ID]bool{}, wakeC: make(chan struct{}, 1),
 	}
 }
