@@ -21,6 +21,7 @@ import (
 	"taskyard/mcptools"
 	"taskyard/runner"
 	"taskyard/runner/model"
+	"taskyard/runner/scratch"
 	"taskyard/views"
 )
 
@@ -203,6 +204,7 @@ func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
 		return nil, err
 	}
 	runner.SetYard(id)
+	clearScratch(y.log)
 	builtins, err := builtinsOf(y.cfg, e.getenv)
 	if err != nil {
 		return nil, err
@@ -218,6 +220,18 @@ func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
 		Enabled: y.cfg.Scheduler.Enabled, Cron: y.cfg.Scheduler.Cron, Location: loc, Log: y.log,
 		Backup: jobs.Backup{Cron: y.cfg.Backup.Cron, Dir: filepath.Join(data, "backups"), Keep: y.cfg.Backup.Keep},
 	})
+}
+
+// clearScratch removes the temporary folders of servers and workers that were
+// killed.
+func clearScratch(log *slog.Logger) {
+	n, err := scratch.Clear(context.Background())
+	if n > 0 {
+		log.Info("temporary folders of a killed process removed", "folders", n)
+	}
+	if err != nil {
+		log.Warn("temporary folders not removed", "error", err)
+	}
 }
 
 // baseURL is the address under which people reach the server.

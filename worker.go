@@ -41,6 +41,7 @@ func (c *workerCmd) Run(e *env) error {
 	if err := hide(); err != nil {
 		w.log.Warn("memory and environment are open to programs of the same account", "error", err)
 	}
+	clearScratch(w.log)
 	return w.serve(e.ctx)
 }
 

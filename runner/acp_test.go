@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/runner/confine"
 	"taskyard/task"
 )
 
@@ -206,7 +207,7 @@ func TestCancelOfAnACPAgent(t *testing.T) {
 
 func TestAnACPAgentIsRefusedWhatItCannotBeHeldTo(t *testing.T) {
 	a := acpPlays("end_turn")
-	a.AcceptWeaker, a.Confine = false, Confinement{On: true, kernel: &kernel{landlock: 3}}
+	a.AcceptWeaker, a.Confine = false, Confinement{On: true, kernel: &confine.Kernel{Landlock: 3}}
 	spec := newSpec(t)
 	spec.Plan.Tools = []string{"read", "bash"}
 	out, _ := playOut(t, a, spec)

@@ -21,6 +21,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"taskyard/runner/confine/escape"
 	"taskyard/task"
 )
 
@@ -37,6 +38,9 @@ func TestMain(m *testing.M) {
 			os.Exit(ShimMain(os.Args[2:]))
 		case agentArg:
 			agent(os.Args[2], os.Args[3:])
+			os.Exit(0)
+		case escape.Arg:
+			escape.Main(os.Args[2:], os.Stdout)
 			os.Exit(0)
 		case serverArg:
 			server(os.Args[2:])

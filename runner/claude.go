@@ -51,7 +51,7 @@ const yardPrefix = "mcp__taskyard__"
 // Probe asks the program for its version.
 func (c *Claude) Probe(ctx context.Context) Probe {
 	argv := c.argv()
-	ask := &Command{Argv: argv, Env: c.env(), VersionArgs: append(argv[1:len(argv):len(argv)], "--version"), Grace: c.Grace, Shim: c.Shim}
+	ask := &Command{Argv: argv, Env: c.env(), VersionArgs: append(argv[1:len(argv):len(argv)], "--version"), Grace: c.Grace, Shim: c.Shim, confine: c.Confine}
 	p := ask.Probe(ctx)
 	return c.confinement(p.as(probeOf("claude")))
 }

@@ -34,7 +34,7 @@ func (c *Claude) Weaker(tools []string) (string, bool) {
 		beyond = append(beyond, "write wherever the account of the server may ("+why+")")
 	}
 	switch {
-	case !c.Confine.machine().seccomp:
+	case !c.Confine.machine().Seccomp:
 		beyond = append(beyond, "use the network, whatever its definition says (this machine cannot filter system calls)")
 	case !c.isClaude():
 		beyond = append(beyond, "use the network, whatever its definition says ("+c.argv()[0]+" is not known to heed "+claudeShell+")")
@@ -42,14 +42,18 @@ func (c *Claude) Weaker(tools []string) (string, bool) {
 	if len(beyond) > 0 {
 		return "Commands of its bash could also " + strings.Join(beyond, " and ") + ".", !c.AcceptWeaker
 	}
-	return "Commands of its bash can read every file that the account of the server may read, but the data folder; they write in the workspace only.", false
+	sentence := "Commands of its bash can read every file that the account of the server may read, but the data folder; they write in the workspace only."
+	if unheld := c.Confine.machine().Unheld(); unheld != "" {
+		sentence += " This machine: " + unheld + "."
+	}
+	return sentence, false
 }
 
 // confinement adds to a probe how bash is held on this machine.
 func (c *Claude) confinement(p Probe) Probe {
 	p.Shell = c.Confine.words("commands read what the account of the server may, and get no credentials")
 	p.Network = "open"
-	if c.Confine.machine().seccomp && c.isClaude() {
+	if c.Confine.machine().Seccomp && c.isClaude() {
 		p.Network = "closed to commands, unless the definition says network: true"
 	}
 	return p
@@ -72,7 +76,7 @@ func (c *Claude) writeShell(spec Spec) error {
 	if files != nil {
 		files.Hidden = nil // the rules of the program above hold for it, and let it list no folder above the hidden ones
 	}
-	rules := shellRules{Files: files, Sockets: c.Confine.machine().seccomp, Network: spec.Plan.Network}
+	rules := shellRules{Files: files, Sockets: c.Confine.machine().Seccomp, Network: spec.Plan.Network}
 	for _, name := range spec.Plan.Env {
 		if !slices.Contains(claudeSecrets, name) && !slices.Contains(c.Pass, name) {
 			rules.Keep = append(rules.Keep, name)

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"taskyard/runner/remove"
+	"taskyard/runner/scratch"
 	"taskyard/task"
 )
 
@@ -23,6 +22,8 @@ type Command struct {
 	VersionArgs []string          // arguments that make it print its version; nil: it is not asked
 	Grace       time.Duration     // between TERM and KILL; 0: 5 s
 	Shim        []string          // the command line of the shim; nil: this binary and ShimArg
+
+	confine Confinement // of a probe for the version of a confined program
 }
 
 var _ Runner = (*Command)(nil)
@@ -48,13 +49,13 @@ var probes atomic.Int64
 // version returns the first line that the program prints, at most 200
 // characters, within 10 s.
 func (c *Command) version(ctx context.Context, path string) (version, problem string) {
-	dir, err := os.MkdirTemp("", "taskyard-probe-")
+	dir, err := scratch.New("probe")
 	if err != nil {
 		return "", err.Error()
 	}
-	defer func() { _ = remove.Folder(context.WithoutCancel(ctx), dir) }()
+	defer func() { _ = dir.Remove(context.WithoutCancel(ctx)) }()
 	var spec Spec
-	spec.Dir = dir
+	spec.Dir = dir.Path
 	spec.RunID = -task.ID(probes.Add(1)) // the end of one probe must not end the processes of another
 	spec.Plan.Limits.TimeoutSeconds = 10
 	probe := *c
@@ -96,7 +97,7 @@ func lookPath(argv []string) (string, error) {
 // Run starts the program and returns when its whole process tree is gone.
 func (c *Command) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
 	st := newStopper()
-	return carryOut(ctx, launch{Argv: c.Argv, Env: c.Env, Grace: c.grace(), Shim: c.Shim}, spec, sink, st, func() (reader, program, error) {
+	return carryOut(ctx, launch{Argv: c.Argv, Env: c.Env, Grace: c.grace(), Shim: c.Shim, Confine: c.confine}, spec, sink, st, func() (reader, program, error) {
 		return newProtocol(spec, sink, st), program{Input: prompt(spec.Plan)}, nil
 	})
 }

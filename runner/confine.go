@@ -15,22 +15,16 @@ import (
 // (Linux 6.2). The zero value confines nothing.
 type Confinement struct {
 	On       bool
-	Writable []string // further folders, absolute; those that are missing are passed over
-	Hidden   []string // folders that are not to be read, but for what of the run lies in them
-	kernel   *kernel  // nil: this machine's
+	Writable []string        // further folders, absolute; those that are missing are passed over
+	Hidden   []string        // folders that are not to be read, but for what of the run lies in them
+	kernel   *confine.Kernel // nil: this machine's
 }
 
-// kernel is what a machine can enforce.
-type kernel struct {
-	landlock int  // version
-	seccomp  bool // system calls can be filtered
-}
-
-func (c Confinement) machine() kernel {
+func (c Confinement) machine() confine.Kernel {
 	if c.kernel != nil {
 		return *c.kernel
 	}
-	return kernel{landlock: confine.Version(), seccomp: confine.HasSeccomp()}
+	return confine.Machine()
 }
 
 // works tells whether files are held, and if not, why.
@@ -38,7 +32,7 @@ func (c Confinement) works() (bool, string) {
 	switch {
 	case !c.On:
 		return false, "confine = false"
-	case c.machine().landlock < confine.Least:
+	case c.machine().Landlock < confine.Least:
 		return false, "this machine has no landlock, which takes Linux 6.2"
 	}
 	return true, ""
@@ -50,7 +44,11 @@ func (c Confinement) words(more string) string {
 	if ok, why := c.works(); !ok {
 		return "not confined (" + why + "): commands run as the account of the server"
 	}
-	return fmt.Sprintf("landlock v%d: it writes in the workspace and the folders of its run only; %s", c.machine().landlock, more)
+	text := fmt.Sprintf("landlock v%d: it writes in the workspace and the folders of its run only; %s", c.machine().Landlock, more)
+	if unheld := c.machine().Unheld(); unheld != "" {
+		text += "; " + unheld
+	}
+	return text
 }
 
 // ownFolders are the variables that name folders of the program itself. What
@@ -76,7 +74,7 @@ func (c Confinement) rules(spec Spec, work string, configured map[string]string)
 		_, err := os.Stat(path)
 		return !filepath.IsAbs(path) || err != nil
 	})
-	rules := &confine.Rules{Version: c.machine().landlock, Writable: list, Devices: confine.Devices}
+	rules := &confine.Rules{Version: c.machine().Landlock, Writable: list, Devices: confine.Devices, Seccomp: c.machine().Seccomp, Attributes: c.machine().Attributes}
 	for _, dir := range c.Hidden {
 		if _, err := os.Stat(dir); err == nil {
 			rules.Hidden = append(rules.Hidden, dir)

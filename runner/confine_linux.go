@@ -33,15 +33,22 @@ func takeRules(args []string) (*confine.Rules, []string, error) {
 }
 
 // hold confines this thread, which is locked and nothing else runs on, and so
-// the program that it starts.
-func hold(r *confine.Rules) error {
+// the program that it starts. The broker, nil for none, is to be served.
+func hold(r *confine.Rules) (*confine.Broker, error) {
 	if r == nil {
-		return nil
+		return nil, nil
 	}
 	if err := confine.NoNewRights(); err != nil {
-		return err
+		return nil, err
 	}
-	return r.Enter()
+	if err := r.Enter(); err != nil || !r.Seccomp {
+		return nil, err
+	}
+	listener, err := confine.Filter{Attributes: r.Attributes}.Enter()
+	if err != nil || listener < 0 {
+		return nil, err
+	}
+	return confine.NewBroker(listener, r.Writable), nil
 }
 
 // shellMain becomes a shell for one command of an agent: args are the file with
@@ -82,7 +89,7 @@ func becomeShell(file, command string) error {
 		}
 	}
 	if rules.Sockets {
-		if err := confine.Sockets(rules.Network); err != nil {
+		if _, err := (confine.Filter{Sockets: true, Network: rules.Network}).Enter(); err != nil {
 			return err
 		}
 	}

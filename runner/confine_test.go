@@ -21,8 +21,8 @@ import (
 func confined(t *testing.T) Confinement {
 	t.Helper()
 	c := Confinement{On: true}
-	if k := c.machine(); k.landlock < 6 || !k.seccomp {
-		t.Skipf("this machine has landlock v%d, seccomp %v", k.landlock, k.seccomp)
+	if k := c.machine(); k.Landlock < 6 || !k.Seccomp {
+		t.Skipf("this machine has landlock v%d, seccomp %v", k.Landlock, k.Seccomp)
 	}
 	return c
 }
@@ -140,7 +140,7 @@ func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 }
 
 func TestWeakerOfClaude(t *testing.T) {
-	whole := &kernel{landlock: confine.Least, seccomp: true}
+	whole := &confine.Kernel{Landlock: confine.Least, Seccomp: true}
 	for _, tt := range []struct {
 		name    string
 		claude  Claude
@@ -152,7 +152,7 @@ func TestWeakerOfClaude(t *testing.T) {
 		{"bash is held, but reads", Claude{Confine: Confinement{On: true, kernel: whole}}, []string{"bash"}, "can read every file", false},
 		{"confine = false is refused", Claude{Confine: Confinement{kernel: whole}}, []string{"bash"}, "write wherever the account of the server may (confine = false).", true},
 		{"and accepted", Claude{Confine: Confinement{kernel: whole}, AcceptWeaker: true}, []string{"bash"}, "confine = false", false},
-		{"an old kernel is refused", Claude{Confine: Confinement{On: true, kernel: &kernel{landlock: 2}}}, []string{"bash"}, "Linux 6.2) and use the network", true},
+		{"an old kernel is refused", Claude{Confine: Confinement{On: true, kernel: &confine.Kernel{Landlock: 2}}}, []string{"bash"}, "Linux 6.2) and use the network", true},
 		{"a program of another name may not heed the shell", Claude{Argv: []string{"/opt/qwen"}, Confine: Confinement{On: true, kernel: whole}}, []string{"bash"}, "/opt/qwen is not known to heed", true},
 		{"one started by another is known", Claude{Argv: []string{"npx", "@anthropic-ai/claude-code"}, Confine: Confinement{On: true, kernel: whole}}, []string{"bash"}, "can read", false},
 	} {

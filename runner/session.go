@@ -19,7 +19,7 @@ type Program struct {
 
 // probe looks for the program and asks it for its version.
 func (p Program) probe(ctx context.Context, kind string) Probe {
-	c := Command{Argv: p.Argv, Env: p.Env, VersionArgs: []string{"--version"}, Grace: p.Grace, Shim: p.Shim}
+	c := Command{Argv: p.Argv, Env: p.Env, VersionArgs: []string{"--version"}, Grace: p.Grace, Shim: p.Shim, confine: p.Confine}
 	if len(c.Argv) > 1 {
 		c.Argv = c.Argv[:1]
 	}

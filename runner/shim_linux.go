@@ -151,8 +151,12 @@ func (s *shim) make(argv []string) (err error) {
 	if err := tree.Alone(); err != nil {
 		return fmt.Errorf("confine signals: %w", err)
 	}
-	if err := hold(s.rules); err != nil {
+	broker, err := hold(s.rules)
+	if err != nil {
 		return fmt.Errorf("it cannot be confined: %w", err)
+	}
+	if broker != nil {
+		go broker.Serve()
 	}
 	s.program, err = tree.Start(argv[0], argv, []uintptr{0, 1, 2})
 	return err

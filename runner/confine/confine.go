@@ -12,6 +12,9 @@ type Rules struct {
 	Devices   []string `json:"devices,omitempty"`   // files that may be read and written, and not removed; likewise
 	ReadsFew  bool     `json:"readsFew,omitempty"`  // else every file may be read and run
 	NoNetwork bool     `json:"noNetwork,omitempty"` // no TCP (from version 4), no UDP (from ClosesUDP)
+
+	Seccomp    bool `json:"seccomp,omitempty"`    // Filter belongs to it: who calls Enter sees to that
+	Attributes bool `json:"attributes,omitempty"` // with Seccomp: and a Broker, for Writable
 }
 
 const (

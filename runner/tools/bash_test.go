@@ -21,8 +21,8 @@ import (
 // confined skips where the machine has no landlock that will do.
 func confined(t *testing.T) {
 	t.Helper()
-	if k := machine(); k.landlock < confine.Least || !k.seccomp {
-		t.Skipf("this machine has landlock v%d, seccomp %v", k.landlock, k.seccomp)
+	if k := machine(); k.Landlock < confine.Least || !k.Seccomp {
+		t.Skipf("this machine has landlock v%d, seccomp %v", k.Landlock, k.Seccomp)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestBashReachesTheWorkspaceAndTheSystemOnly(t *testing.T) {
 		t.Errorf("the file outside is now %q", got)
 	}
 	t.Run("the server cannot be killed", func(t *testing.T) {
-		if machine().landlock < 6 {
+		if machine().Landlock < 6 {
 			t.Skip("landlock forbids signals from version 6 on")
 		}
 		has(t, bash(t, b, "kill -0 "+strconv.Itoa(os.Getpid())), "not permitted")

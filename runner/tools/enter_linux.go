@@ -3,8 +3,13 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"slices"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"taskyard/runner/confine"
 	"taskyard/runner/tree"
@@ -30,6 +35,9 @@ func become(j job) error {
 		return fmt.Errorf("limits: %w", err)
 	}
 	// Bubblewrap needs its rights, and gives them away itself.
+	if j.Bwrap {
+		return becomeBubblewrap(j)
+	}
 	if j.Landlock > 0 || j.Seccomp {
 		if err := confine.NoNewRights(); err != nil {
 			return fmt.Errorf("capabilities: %w", err)
@@ -42,11 +50,34 @@ func become(j job) error {
 		}
 	}
 	if j.Seccomp {
-		if err := confine.Sockets(j.Network); err != nil {
+		listener, err := confine.Filter{Sockets: true, Network: j.Network, Attributes: j.Broker}.Enter()
+		if err == nil && j.Broker {
+			err = unix.Sendmsg(brokerFD, []byte{0}, unix.UnixRights(listener), nil, 0)
+		}
+		if err != nil {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
 	return syscall.Exec(j.Argv[0], j.Argv, os.Environ())
+}
+
+// becomeBubblewrap hands it the filter that it enters last.
+func becomeBubblewrap(j job) error {
+	argv := j.Argv
+	if j.Seccomp {
+		fd, err := unix.MemfdCreate("filter", 0) // it is inherited
+		if err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
+		if _, err := unix.Write(fd, confine.Filter{Sockets: true, Network: j.Network}.Bytes()); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
+		if _, err := unix.Seek(fd, 0, io.SeekStart); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
+		argv = slices.Insert(slices.Clone(argv), 1, "--seccomp", strconv.Itoa(fd))
+	}
+	return syscall.Exec(argv[0], argv, os.Environ())
 }
 
 // limit sets what one process may use.

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"taskyard/runner/confine/escape"
 	"taskyard/task"
 )
 
@@ -19,6 +20,10 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == ToolShellArg {
 		os.Exit(ToolShellMain(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == escape.Arg {
+		escape.Main(os.Args[2:], os.Stdout)
+		return
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"taskyard/runner/confine"
 	"taskyard/runner/tree"
 )
 
@@ -20,6 +21,7 @@ import (
 const (
 	jobFD    = 3
 	reportFD = 4
+	brokerFD = 5 // of the second stage alone: a socket that takes the listener of its filter
 )
 
 // enterArg makes the binary the second stage: the process that confines itself
@@ -41,6 +43,7 @@ func ToolShellMain(args []string) (exitCode int) {
 		return 2
 	}
 	if len(args) > 0 && args[0] == enterArg {
+		unix.CloseOnExec(brokerFD)
 		return enter()
 	}
 	k := &keeper{ends: make(chan os.Signal, 4)}
@@ -98,8 +101,14 @@ func (k *keeper) start() error {
 	if err != nil {
 		return err
 	}
-	k.command, err = tree.Start("/proc/self/exe", []string{"taskyard", ToolShellArg, enterArg}, []uintptr{null.Fd(), 1, 2, jobR.Fd(), failW.Fd()})
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	k.command, err = tree.Start("/proc/self/exe", []string{"taskyard", ToolShellArg, enterArg}, []uintptr{null.Fd(), 1, 2, jobR.Fd(), failW.Fd(), uintptr(pair[1])})
 	closeFiles([]*os.File{jobR, failW, null})
+	_ = unix.Close(pair[1])
+	defer func() { _ = unix.Close(pair[0]) }()
 	if err != nil {
 		return err
 	}
@@ -111,7 +120,33 @@ func (k *keeper) start() error {
 		_, _ = unix.Wait4(k.command.PID, nil, 0, nil)
 		return errors.New(strings.TrimSpace(string(why)))
 	}
+	if !k.job.Broker {
+		return nil
+	}
+	listener, err := receive(pair[0])
+	if err != nil {
+		return fmt.Errorf("seccomp: %w", err)
+	}
+	go confine.NewBroker(listener, k.job.Writable).Serve()
 	return nil
+}
+
+// receive takes the one file that a socket brings.
+func receive(socket int) (fd int, err error) {
+	rights := make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unix.Recvmsg(socket, make([]byte, 1), rights, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	list, err := unix.ParseSocketControlMessage(rights[:n])
+	if err != nil || len(list) != 1 {
+		return -1, errors.Join(err, errors.New("no file came"))
+	}
+	fds, err := unix.ParseUnixRights(&list[0])
+	if err != nil || len(fds) != 1 {
+		return -1, errors.Join(err, errors.New("no file came"))
+	}
+	return fds[0], nil
 }
 
 // watch returns when nothing is left below, or what is left cannot be killed.

@@ -30,12 +30,12 @@ func choose(o Options) choice {
 	switch {
 	case o.Shell == ShellOff:
 		return choice{refusal: "bash is off: the configuration does not allow it"}
-	case (auto || o.Shell == ShellLandlock) && k.landlock >= confine.Least && (o.Network || k.seccomp || k.landlock >= confine.ClosesUDP):
-		return choice{kernel: kernel{landlock: k.landlock, seccomp: k.seccomp}}
+	case (auto || o.Shell == ShellLandlock) && k.Landlock >= confine.Least && (o.Network || k.Seccomp || k.Landlock >= confine.ClosesUDP):
+		return choice{kernel: kernel{Kernel: k.Kernel}}
 	case (auto || o.Shell == ShellBubblewrap) && k.bwrap != "":
-		return choice{kernel: kernel{bwrap: k.bwrap}}
+		return choice{kernel: kernel{Kernel: confine.Kernel{Seccomp: k.Seccomp}, bwrap: k.bwrap}}
 	case o.AcceptUnconfinedShell:
-		return choice{kernel: kernel{seccomp: k.seccomp}}
+		return choice{kernel: kernel{Kernel: confine.Kernel{Seccomp: k.Seccomp}}}
 	}
 	return choice{refusal: "bash is off: it cannot be confined here (that takes landlock of Linux 6.2 or newer, or bubblewrap), and the configuration does not accept it unconfined"}
 }
@@ -48,20 +48,26 @@ func refusedShell(o Options) string { return choose(o).refusal }
 // refused.
 func Level(o Options) string {
 	c := choose(o)
-	level := "none"
+	level, unheld := "none", ""
 	switch {
 	case c.refusal != "":
 		return "off"
-	case c.landlock > 0:
-		level = fmt.Sprintf("landlock v%d", c.landlock)
+	case c.Landlock > 0:
+		level, unheld = fmt.Sprintf("landlock v%d", c.Landlock), c.Unheld()
 	case c.bwrap != "":
-		level = "bubblewrap"
+		level, unheld = "bubblewrap", ""
+		if !c.Seccomp {
+			unheld = "not held: setuid bits and namespaces (seccomp)"
+		}
 	}
 	switch {
 	case o.Network && level != "none":
-		return level + ", network open"
-	case !o.Network && (level != "none" || c.seccomp):
-		return level + " + no network"
+		level += ", network open"
+	case !o.Network && (level != "none" || c.Seccomp):
+		level += " + no network"
+	}
+	if unheld != "" {
+		level += "; " + unheld
 	}
 	return level
 }
@@ -71,7 +77,7 @@ func (b *Box) Level() string { return Level(b.opts) }
 
 // machine asks this machine once.
 var machine = sync.OnceValue(func() *kernel {
-	return &kernel{landlock: confine.Version(), seccomp: confine.HasSeccomp(), bwrap: workingBubblewrap()}
+	return &kernel{Kernel: confine.Machine(), bwrap: workingBubblewrap()}
 })
 
 // workingBubblewrap finds bubblewrap; it may be there and yet be forbidden to

@@ -7,10 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"taskyard/runner/confine"
+)
+
+const (
+	noSignals = "not held: signals to programs of the account (Linux 6.12)"
+	noSeccomp = "limits, priorities, modes and times of the account's programs and files, setuid bits and namespaces (seccomp)"
+	noIDs     = "not held: setuid bits and namespaces (seccomp)"
 )
 
 func TestTheLevelSaysWhatIsEnforced(t *testing.T) {
-	full := &kernel{landlock: 7, seccomp: true, bwrap: "/usr/bin/bwrap"}
+	full := &kernel{Kernel: confine.Kernel{Landlock: 7, Seccomp: true, Attributes: true}, bwrap: "/usr/bin/bwrap"}
 	for _, tt := range []struct {
 		name string
 		o    Options
@@ -18,18 +26,18 @@ func TestTheLevelSaysWhatIsEnforced(t *testing.T) {
 	}{
 		{"landlock is the best", Options{kernel: full}, "landlock v7 + no network"},
 		{"the network may be open", Options{kernel: full, Network: true}, "landlock v7, network open"},
-		{"an old landlock does with a filter", Options{kernel: &kernel{landlock: 3, seccomp: true}}, "landlock v3 + no network"},
-		{"it does without when the network is open", Options{kernel: &kernel{landlock: 3}, Network: true}, "landlock v3, network open"},
-		{"without a filter it cannot close the network", Options{kernel: &kernel{landlock: 4}}, "off"},
-		{"a new one can", Options{kernel: &kernel{landlock: 10}}, "landlock v10 + no network"},
-		{"one that lets files be emptied will not do", Options{kernel: &kernel{landlock: 2, seccomp: true}}, "off"},
-		{"bubblewrap is next", Options{kernel: &kernel{landlock: 2, bwrap: "/bin/bwrap"}}, "bubblewrap + no network"},
-		{"with a network", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Network: true}, "bubblewrap, network open"},
+		{"an old landlock does with a filter", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 3, Seccomp: true, Attributes: true}}}, "landlock v3 + no network; " + noSignals},
+		{"it does without when the network is open", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 3}}, Network: true}, "landlock v3, network open; " + noSignals + "; " + noSeccomp},
+		{"without a filter it cannot close the network", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 4}}}, "off"},
+		{"a new one can", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 10, Seccomp: true}}}, "landlock v10 + no network; not held: modes and times of the account's files, the data folder's among them (seccomp notifications)"},
+		{"one that lets files be emptied will not do", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 2, Seccomp: true, Attributes: true}}}, "off"},
+		{"bubblewrap is next", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 2}, bwrap: "/bin/bwrap"}}, "bubblewrap + no network; " + noIDs},
+		{"with a network", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Network: true}, "bubblewrap, network open; " + noIDs},
 		{"it can be asked for", Options{kernel: full, Shell: ShellBubblewrap}, "bubblewrap + no network"},
 		{"what is asked for and missing is not replaced", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Shell: ShellLandlock}, "off"},
 		{"nothing is refused", Options{kernel: &kernel{}}, "off"},
 		{"unless an admin accepts it", Options{kernel: &kernel{}, AcceptUnconfinedShell: true}, "none"},
-		{"the network is closed even then", Options{kernel: &kernel{seccomp: true}, AcceptUnconfinedShell: true}, "none + no network"},
+		{"the network is closed even then", Options{kernel: &kernel{Kernel: confine.Kernel{Seccomp: true, Attributes: true}}, AcceptUnconfinedShell: true}, "none + no network"},
 		{"accepting takes nothing away", Options{kernel: full, AcceptUnconfinedShell: true}, "landlock v7 + no network"},
 		{"off is off", Options{kernel: full, Shell: ShellOff, AcceptUnconfinedShell: true}, "off"},
 	} {
@@ -60,7 +68,9 @@ func TestBashRunsUnconfinedOnlyWhenAccepted(t *testing.T) {
 func TestAnOlderLandlockConfinesToo(t *testing.T) {
 	confined(t)
 	outside := secret(t)
-	b := newBox(t, func(o *Options) { o.kernel = &kernel{landlock: 3, seccomp: true} })
+	b := newBox(t, func(o *Options) {
+		o.kernel = &kernel{Kernel: confine.Kernel{Landlock: 3, Seccomp: true, Attributes: true}}
+	})
 	has(t, bash(t, b, "cat "+outside+"; echo x > made && cat made; echo > /dev/tcp/127.0.0.1/80"), "Permission denied", "x\n", "tcp/127.0.0.1/80: ")
 }
 
@@ -90,7 +100,9 @@ func TestBubblewrapConfines(t *testing.T) {
 func TestAKeeperThatDiesTakesItsCommandAlong(t *testing.T) {
 	confined(t)
 	// Below version 6 landlock does not keep a command from its keeper.
-	b := newBox(t, func(o *Options) { o.kernel = &kernel{landlock: 3, seccomp: true} })
+	b := newBox(t, func(o *Options) {
+		o.kernel = &kernel{Kernel: confine.Kernel{Landlock: 3, Seccomp: true, Attributes: true}}
+	})
 	r := call(t, b, "bash", args{"command": "setsid sleep 600 & echo $! > pid; kill -9 $PPID; sleep 600"})
 	if !r.IsError || !strings.Contains(r.Text, "bash was lost") {
 		t.Errorf("%+v", r)

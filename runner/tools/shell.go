@@ -1,5 +1,7 @@
 package tools
 
+import "taskyard/runner/confine"
+
 // ShellLevel says how bash is to be confined.
 type ShellLevel string
 
@@ -17,9 +19,8 @@ const ToolShellArg = "__toolshell"
 
 // kernel is what a machine can enforce.
 type kernel struct {
-	landlock int    // version of its interface; 0: none
-	seccomp  bool   // system calls can be filtered
-	bwrap    string // the file of bubblewrap, "" when it is missing or does not work
+	confine.Kernel
+	bwrap string // the file of bubblewrap, "" when it is missing or does not work
 }
 
 // job is what a keeper is told on its file descriptor 3, as JSON. The end of
@@ -28,7 +29,9 @@ type job struct {
 	Argv      []string `json:"argv"`
 	Dir       string   `json:"dir"`
 	Landlock  int      `json:"landlock"` // version to enforce; 0: none
-	Seccomp   bool     `json:"seccomp"`  // filter the network's system calls
+	Seccomp   bool     `json:"seccomp"`  // filter system calls
+	Broker    bool     `json:"broker"`   // with Seccomp: modes and times are changed by the keeper, below Writable
+	Bwrap     bool     `json:"bwrap"`    // Argv is that of bubblewrap, which filters by itself
 	Network   bool     `json:"network"`  // it may be used
 	Writable  []string `json:"writable"`
 	Readable  []string `json:"readable"`

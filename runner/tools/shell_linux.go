@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"taskyard/runner/scratch"
 	"taskyard/runner/tree"
 )
 
@@ -93,20 +94,20 @@ func processes(n int) string {
 func (b *Box) privateFolder() (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.private != "" {
-		return b.private, nil
+	if b.private != nil {
+		return b.private.Path, nil
 	}
-	dir, err := os.MkdirTemp("", "taskyard-shell-")
+	dir, err := scratch.New("shell")
 	if err != nil {
 		return "", err
 	}
 	for _, name := range []string{"home", "tmp"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			return "", err
+		if err := os.Mkdir(filepath.Join(dir.Path, name), 0o700); err != nil {
+			return "", errors.Join(err, dir.Remove(context.Background()))
 		}
 	}
 	b.private = dir
-	return dir, nil
+	return dir.Path, nil
 }
 
 // environment is what a command sees: nothing of the server's own but PATH.
@@ -136,7 +137,8 @@ func pathWithin(path string, readable []string) string {
 func (b *Box) job(command, private string) job {
 	c := choose(b.opts)
 	j := job{
-		Argv: []string{shellFile(), "-c", command}, Dir: b.places[0], Landlock: c.landlock, Seccomp: c.seccomp, Network: b.opts.Network,
+		Argv: []string{shellFile(), "-c", command}, Dir: b.places[0], Landlock: c.Landlock, Seccomp: c.Seccomp, Network: b.opts.Network,
+		Broker: c.Landlock > 0 && c.Attributes, Bwrap: c.bwrap != "",
 		Writable:  []string{b.places[0], filepath.Join(private, "home"), filepath.Join(private, "tmp")},
 		Readable:  append(systemFolders(), b.opts.ReadOnly...),
 		Processes: b.opts.processes,

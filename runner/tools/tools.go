@@ -17,7 +17,7 @@ import (
 	"strings"
 	"sync"
 
-	"taskyard/runner/remove"
+	"taskyard/runner/scratch"
 )
 
 // maxChanged bounds the paths that Changed remembers, and those of one Result.
@@ -51,7 +51,7 @@ type Box struct {
 	root    *os.Root
 	device  uint64 // the file system of the workspace; others are refused
 	places  []string
-	private string // folder for bash: HOME and TMPDIR
+	private *scratch.Folder // for bash: HOME and TMPDIR
 	client  fetcher
 
 	mu      sync.Mutex
@@ -102,10 +102,10 @@ func (b *Box) Close() error {
 	b.client.close()
 	b.mu.Lock()
 	private := b.private
-	b.private = ""
+	b.private = nil
 	b.mu.Unlock()
-	if private != "" {
-		_ = remove.Folder(context.Background(), private)
+	if private != nil {
+		_ = private.Remove(context.Background())
 	}
 	return b.root.Close()
 }

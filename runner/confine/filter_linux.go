@@ -1,0 +1,243 @@
+package confine
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// filterArch is the kernel's name of a processor, 0 when no filter is written
+// for it.
+func filterArch(arch string) uint32 {
+	switch arch {
+	case "amd64":
+		return unix.AUDIT_ARCH_X86_64
+	case "arm64":
+		return unix.AUDIT_ARCH_AARCH64
+	}
+	return 0
+}
+
+// Offsets in struct seccomp_data; both processors are little-endian.
+const (
+	offNr   = 0
+	offArch = 4
+	offArgs = 16 // 8 bytes each; of what is tested the low half counts
+)
+
+const (
+	x32Bit     = 0x40000000 // the second numbering of system calls on amd64
+	socketKind = 0xf        // of the second argument of socketpair
+	setIDs     = unix.S_ISUID | unix.S_ISGID
+	makesFile  = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
+	ioUser     = 3 // IOPRIO_WHO_USER
+	unchanged  = 0xffffffff
+)
+
+// HasSeccomp reports whether Filter works here: a filter can refuse a system
+// call with an error, and one is written for this processor.
+func HasSeccomp() bool {
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	return errno == 0 && filterArch(runtime.GOARCH) != 0
+}
+
+// What a filter does.
+const (
+	permit  = unix.SECCOMP_RET_ALLOW
+	ask     = unix.SECCOMP_RET_USER_NOTIF
+	nothing = unix.SECCOMP_RET_ERRNO // succeed without doing anything
+	denied  = nothing | uint32(unix.EACCES)
+	forbid  = nothing | uint32(unix.EPERM)
+	absent  = nothing | uint32(unix.ENOSYS)
+	lacking = nothing | uint32(unix.EOPNOTSUPP)
+)
+
+// test is a condition on an argument.
+type test struct {
+	arg    int
+	mask   uint32   // only these bits; 0: all
+	values []uint32 // it is one of them
+	not    bool     // it is none of them
+}
+
+func is(arg int, values ...uint32) test  { return test{arg: arg, values: values} }
+func not(arg int, values ...uint32) test { return test{arg: arg, values: values, not: true} }
+func has(arg int, bits uint32) test {
+	return test{arg: arg, mask: bits, values: []uint32{0}, not: true}
+}
+
+// rule says what becomes of a system call when all tests hold. The first rule
+// that fits counts.
+type rule struct {
+	nr     uint32
+	tests  []test
+	action uint32
+}
+
+func on(nr, action uint32, tests ...test) rule { return rule{nr, tests, action} }
+
+// refused are system calls that reach the server or other programs of the
+// account, make namespaces, in which a program would be another, or are ways
+// around a filter.
+var refused = map[uint32][]uint32{
+	forbid: {
+		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
+		unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
+		unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
+		unix.SYS_USERFAULTFD, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_QUOTACTL, unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_SWAPOFF,
+	},
+	// Programs know what to do where these are missing.
+	absent: {unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_OPENAT2, unix.SYS_CLONE3, unix.SYS_FILE_SETATTR},
+	lacking: {
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
+		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+	},
+}
+
+// Filter takes system calls from a thread, and from all that it becomes.
+// Always: limits, priorities and processors of other processes, namespaces and
+// mounts, the bits that make a file run as its owner, owners, extended
+// attributes, tracing, and what would pass by the filter itself.
+type Filter struct {
+	Sockets    bool // sockets that reach other things than the network are closed
+	Network    bool // else, with Sockets, those of the network too
+	Attributes bool // modes and times are changed by a Broker alone
+}
+
+// rules are those of a filter.
+func (f Filter) rules() (list []rule) {
+	for action, calls := range refused {
+		for _, nr := range calls {
+			list = append(list, on(nr, action))
+		}
+	}
+	// The clone3 of programs is absent, for its flags cannot be seen.
+	list = append(list, on(unix.SYS_CLONE, forbid, has(0, namespaces)))
+	for _, nr := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_MOVE_PAGES} {
+		list = append(list, on(nr, forbid, not(0, 0))) // 0 is the process, or thread, itself
+	}
+	list = append(list,
+		on(unix.SYS_SETPRIORITY, forbid, not(1, 0)), on(unix.SYS_SETPRIORITY, forbid, is(0, unix.PRIO_USER)),
+		on(unix.SYS_IOPRIO_SET, forbid, not(1, 0)), on(unix.SYS_IOPRIO_SET, forbid, is(0, ioUser)))
+	// To give a file to its owner does nothing; whose file it is, is not asked.
+	own := func(nr uint32, uid int) {
+		list = append(list, on(nr, nothing, is(uid, unchanged, uint32(os.Geteuid())), is(uid+1, unchanged, uint32(os.Getegid()))), on(nr, forbid))
+	}
+	own(unix.SYS_FCHOWN, 1)
+	own(unix.SYS_FCHOWNAT, 2)
+	for _, nr := range ownerCalls {
+		own(nr, 1)
+	}
+	list = append(list, on(unix.SYS_OPENAT, forbid, has(2, makesFile), has(3, setIDs)), on(unix.SYS_MKNODAT, forbid, has(2, setIDs)))
+	list = append(list, makingRules...)
+	for _, a := range attributes {
+		if f.Attributes {
+			list = append(list, on(a.nr, ask))
+		} else if a.mode >= 0 {
+			list = append(list, on(a.nr, forbid, has(a.mode, setIDs)))
+		}
+	}
+	if f.Sockets {
+		// Pairs of stream sockets, which lead nowhere, stay.
+		pairs := test{arg: 1, mask: socketKind, values: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, not: true}
+		list = append(list, on(unix.SYS_SOCKETPAIR, denied, pairs))
+		if f.Network {
+			list = append(list, on(unix.SYS_SOCKET, denied, not(0, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)))
+		} else {
+			list = append(list, on(unix.SYS_SOCKET, denied))
+		}
+	}
+	return list
+}
+
+func load(off uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: off}
+}
+
+func jump(k uint32, yes, no int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: uint8(yes), Jf: uint8(no), K: k}
+}
+
+func ret(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
+
+// program is the filter for the kernel. A program of another architecture,
+// whose calls have other numbers, is killed; the numbering of x32 is absent.
+func (f Filter) program() []unix.SockFilter {
+	prog := []unix.SockFilter{
+		load(offArch), jump(filterArch(runtime.GOARCH), 1, 0), ret(unix.SECCOMP_RET_KILL_PROCESS),
+		load(offNr),
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jf: 1, K: x32Bit},
+		ret(absent),
+	}
+	for _, r := range f.rules() {
+		body := r.body()
+		prog = append(append(prog, jump(r.nr, 0, len(body))), body...)
+	}
+	return append(prog, ret(permit))
+}
+
+// body is a rule for a call that has its number. Where a test fails, it goes
+// on behind, with the number of the call loaded again.
+func (r rule) body() (body []unix.SockFilter) {
+	if len(r.tests) == 0 {
+		return []unix.SockFilter{ret(r.action)}
+	}
+	body = []unix.SockFilter{ret(r.action), load(offNr)} // written from its end
+	for _, t := range slices.Backward(r.tests) {
+		fail := len(body) - 1 // from the next instruction to the last
+		var part []unix.SockFilter
+		for i := range t.values {
+			left := len(t.values) - 1 - i
+			yes, no := left, 0
+			if i == len(t.values)-1 {
+				no = fail
+			}
+			if t.not {
+				yes, no = left+fail, 0
+			}
+			part = append(part, jump(t.values[i], yes, no))
+		}
+		head := []unix.SockFilter{load(uint32(offArgs + 8*t.arg))}
+		if t.mask != 0 {
+			head = append(head, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: t.mask})
+		}
+		body = append(append(head, part...), body...)
+	}
+	return body
+}
+
+// Bytes is the filter as the file that bubblewrap reads. It has no Attributes.
+func (f Filter) Bytes() []byte {
+	prog := f.program()
+	return slices.Clone(unsafe.Slice((*byte)(unsafe.Pointer(&prog[0])), len(prog)*int(unsafe.Sizeof(prog[0]))))
+}
+
+// Enter filters this thread, and all that it becomes. It comes after
+// NoNewRights. With Attributes it returns the file descriptor that a Broker
+// listens on, else -1.
+func (f Filter) Enter() (listener int, err error) {
+	flags := uintptr(0)
+	if f.Attributes {
+		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	}
+	return enter(f.program(), flags)
+}
+
+func enter(prog []unix.SockFilter, flags uintptr) (listener int, err error) {
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
+	runtime.KeepAlive(prog)
+	if errno != 0 {
+		return -1, errno
+	}
+	if flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER == 0 {
+		return -1, nil
+	}
+	return int(fd), nil
+}

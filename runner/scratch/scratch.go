@@ -1,0 +1,98 @@
+// Package scratch makes folders in the system's temporary directory that are
+// removed after a crash too, at the next start.
+package scratch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"taskyard/runner/remove"
+)
+
+// prefix begins the names of all scratch folders.
+const prefix = "taskyard-"
+
+// lockName is a file of each folder that is locked as long as its process
+// lives. It is put in its place with the lock, so that none is taken for
+// abandoned while it is made.
+const lockName = "lock"
+
+// Folder is a folder of this process.
+type Folder struct {
+	Path string
+	lock *os.File
+}
+
+// New makes a folder for this account alone. what is a part of its name.
+func New(what string) (*Folder, error) {
+	dir, err := os.MkdirTemp("", prefix+what+"-")
+	if err != nil {
+		return nil, err
+	}
+	next := filepath.Join(dir, lockName+".new")
+	lock, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
+		err = errors.Join(unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB), os.Rename(next, filepath.Join(dir, lockName)))
+	}
+	f := &Folder{dir, lock}
+	if err != nil {
+		return nil, errors.Join(err, f.Remove(context.Background()))
+	}
+	return f, nil
+}
+
+// Remove removes the folder with all in it.
+func (f *Folder) Remove(ctx context.Context) error {
+	err := remove.Folder(ctx, f.Path)
+	if f.lock != nil {
+		_ = f.lock.Close()
+	}
+	return err
+}
+
+// Clear removes the folders that processes of this account left behind when
+// they were killed, and returns how many. Those of living processes stay, also
+// where these run in another container.
+func Clear(ctx context.Context) (removed int, err error) {
+	list, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*", lockName))
+	if err != nil {
+		return 0, err
+	}
+	for _, lock := range list {
+		done, e := clear(ctx, filepath.Dir(lock))
+		err = errors.Join(err, e)
+		if done {
+			removed++
+		}
+	}
+	return removed, err
+}
+
+func clear(ctx context.Context, dir string) (bool, error) {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return false, nil // gone meanwhile, or a link of a stranger
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm() != 0o700 {
+		return false, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false, nil
+	}
+	defer func() { _ = root.Close() }()
+	lock, err := root.OpenFile(lockName, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false, nil
+	}
+	defer func() { _ = lock.Close() }()
+	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return false, nil // it is in use
+	}
+	return true, remove.Folder(ctx, dir)
+}

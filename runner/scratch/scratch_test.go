@@ -1,0 +1,82 @@
+package scratch
+
+import (
+	"bufio"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// holder is the first argument that makes this binary hold a folder until it
+// is killed.
+const holder = "__hold"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == holder {
+		f, err := New("shell")
+		if err != nil {
+			panic(err)
+		}
+		_ = os.MkdirAll(filepath.Join(f.Path, "home", "deep"), 0o700)
+		_, _ = os.Stdout.WriteString(f.Path + "\n")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func there(t *testing.T, dir string) bool {
+	t.Helper()
+	_, err := os.Lstat(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestWhatAKilledProcessLeftIsRemovedAtTheNextStart(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	own, err := New("shell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := filepath.Join(os.TempDir(), prefix+"of-a-person")
+	linked := t.TempDir()
+	if err := errors.Join(os.Mkdir(strange, 0o700), os.WriteFile(filepath.Join(linked, lockName), nil, 0o600), os.Chmod(linked, 0o700),
+		os.Symlink(linked, filepath.Join(os.TempDir(), prefix+"link"))); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, holder)
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	line, _, err := bufio.NewReader(out).ReadLine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := string(line)
+	if n, err := Clear(t.Context()); n != 0 || err != nil || !there(t, left) {
+		t.Errorf("of a living process: %d, %v", n, err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if n, err := Clear(t.Context()); n != 1 || err != nil || there(t, left) {
+		t.Errorf("of a killed process: %d, %v", n, err)
+	}
+	if !there(t, own.Path) || !there(t, strange) || !there(t, filepath.Join(linked, lockName)) {
+		t.Error("more was removed")
+	}
+	if err := own.Remove(t.Context()); err != nil || there(t, own.Path) {
+		t.Error(err)
+	}
+}
