@@ -20,6 +20,7 @@ import (
 	"taskyard/jobs"
 	"taskyard/mcptools"
 	"taskyard/runner"
+	"taskyard/runner/instance"
 	"taskyard/runner/model"
 	"taskyard/runner/scratch"
 	"taskyard/views"
@@ -216,7 +217,7 @@ func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
 	}
 	return jobs.New(jobs.Options{
 		Notify: outlets, PublicURL: y.cfg.PublicURL,
-		Service: y.svc, Runners: y.known, Secrets: secretsOf(y.cfg, e.getenv), URL: url, RunsDir: filepath.Join(data, "runs"),
+		Service: y.svc, Runners: y.known, Secrets: secretsOf(y.cfg, e.getenv), URL: url, RunsDir: filepath.Join(data, instance.RunsName),
 		Enabled: y.cfg.Scheduler.Enabled, Cron: y.cfg.Scheduler.Cron, Location: loc, Log: y.log,
 		Backup: jobs.Backup{Cron: y.cfg.Backup.Cron, Dir: filepath.Join(data, "backups"), Keep: y.cfg.Backup.Keep},
 	})

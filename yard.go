@@ -19,6 +19,8 @@ import (
 	"taskyard/db"
 	"taskyard/jobs"
 	"taskyard/runner"
+	"taskyard/runner/instance"
+	"taskyard/runner/workspace"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -41,7 +43,7 @@ func (s settings) load(e *env, more map[string]string) (*config.Config, config.S
 	for k, v := range more {
 		flags[k] = v
 	}
-	c, src, err := config.Load(config.LoadOptions{File: s.Config, Environ: e.environ, Flags: flags})
+	c, src, err := config.Load(config.LoadOptions{File: s.Config, Environ: e.environ, Flags: flags, Workspace: workspace.CheckApart})
 	if err != nil {
 		return nil, nil, &usageError{"configuration: " + err.Error()}
 	}
@@ -50,12 +52,13 @@ func (s settings) load(e *env, more map[string]string) (*config.Config, config.S
 
 // yard is an opened data folder.
 type yard struct {
-	cfg    *config.Config
-	log    *slog.Logger
-	db     *db.DB
-	agents *agentfile.Folder
-	svc    *service.Service
-	known  map[string]runner.Runner
+	cfg     *config.Config
+	log     *slog.Logger
+	db      *db.DB
+	agents  *agentfile.Folder
+	svc     *service.Service
+	known   map[string]runner.Runner
+	release func() // of the protection of the data folder
 }
 
 func dbPath(data string) string { return filepath.Join(data, "taskyard.db") }
@@ -104,6 +107,9 @@ func openYard(ctx context.Context, c *config.Config, log *slog.Logger) (*yard, e
 		return nil, err
 	}
 	y := &yard{cfg: c, log: log, db: d}
+	if y.release, err = instance.Protect(dbPath(c.Data)); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	y.known = runnersOf(c)
 	y.agents, err = agentfile.Open(filepath.Join(c.Data, "agents"), agentOptions(c), log)
 	if err != nil {
@@ -117,7 +123,10 @@ func openYard(ctx context.Context, c *config.Config, log *slog.Logger) (*yard, e
 	return y, nil
 }
 
-func (y *yard) close() error { return y.db.Close() }
+func (y *yard) close() error {
+	y.release()
+	return y.db.Close()
+}
 
 // runnersOf makes the runners that this program knows how to start.
 func runnersOf(c *config.Config) map[string]runner.Runner {
@@ -146,7 +155,13 @@ func agentOptions(c *config.Config) agentfile.Options {
 	for name, r := range c.Runners {
 		kinds[name] = r.Kind
 	}
-	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", Models: modelsOf(c), PullOnly: func(name string) string {
+	apart := func(name, s string) error {
+		if kinds[name] == "worker" || kinds[name] == "webhook" {
+			return nil // it is a folder of another machine
+		}
+		return workspace.CheckApart(s, c.Data)
+	}
+	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", Models: modelsOf(c), Workspace: apart, PullOnly: func(name string) string {
 		switch kind := kinds[name]; kind {
 		case "command", "webhook", "worker":
 			return ""

@@ -230,12 +230,23 @@ func (p *parser) finish() {
 	}
 	p.withhold()
 	p.settleModel()
+	p.checkWorkspace()
 	if p.a.Runner == RunnerNone {
 		p.a.PullOnly, p.a.PullReason = true, "its definition says `runner: none`"
 		return
 	}
 	p.a.PullReason = pullReason(p.a.Runner, p.opt)
 	p.a.PullOnly = p.a.PullReason != ""
+}
+
+// checkWorkspace refuses a workspace in which its runner cannot let runs work.
+func (p *parser) checkWorkspace() {
+	if p.a.Workspace == "" || p.opt.Workspace == nil {
+		return
+	}
+	if err := p.opt.Workspace(p.a.Runner, p.a.Workspace); err != nil {
+		p.fatal(p.seen["workspace"], "Leave the key out for a private folder of each run, or name a folder that is neither inside nor above the data folder", "workspace: %s", err)
+	}
 }
 
 func pullReason(runner string, opt Options) string {

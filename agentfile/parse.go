@@ -30,11 +30,12 @@ const RunnerNone = "none"
 
 // Options say what the configuration knows of runners.
 type Options struct {
-	Runners       map[string]string            // configured runner name to its kind
-	AnyRunner     bool                         // a name that is not configured is a warning: nothing is known of the configuration
-	DefaultRunner string                       // where a definition names none; "" means "builtin"
-	Models        func(runner string) []string // the models that a runner has, nil where any will do; may be nil
-	PullOnly      func(runner string) string   // why nothing can be started by this runner, or ""; may be nil
+	Runners       map[string]string                    // configured runner name to its kind
+	AnyRunner     bool                                 // a name that is not configured is a warning: nothing is known of the configuration
+	DefaultRunner string                               // where a definition names none; "" means "builtin"
+	Models        func(runner string) []string         // the models that a runner has, nil where any will do; may be nil
+	PullOnly      func(runner string) string           // why nothing can be started by this runner, or ""; may be nil
+	Workspace     func(runner, workspace string) error // why its runs may not work there, or nil; may be nil
 }
 
 func (o Options) defaultRunner() string {

@@ -1,6 +1,7 @@
 package agentfile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,4 +172,19 @@ func TestProblemsAreCapped(t *testing.T) {
 	equal(t, "problems", len(a.Problems), maxProblems)
 	equal(t, "unknown tools", len(a.UnknownTools), maxUnknown)
 	equal(t, "last", a.Problems[maxProblems-1].Message, "451 more problems are not shown")
+}
+
+func TestAWorkspaceThatItsRunnerMayNotUse(t *testing.T) {
+	opt := testOptions
+	opt.Workspace = func(runner, workspace string) error {
+		if runner == "builtin" {
+			return errors.New(workspace + " contains the data folder")
+		}
+		return nil
+	}
+	a := Parse("coder", "---\ndescription: x\ntools: read\nworkspace: /\n---\nYou help.\n", opt)
+	wantProblem(t, a, 4, true, "workspace: / contains the data folder")
+	if a.Status != task.AgentInvalid {
+		t.Errorf("it is %s", a.Status)
+	}
 }

@@ -19,6 +19,10 @@ type LoadOptions struct {
 	File    string            // "" means FileName in the data folder, where absence is fine
 	Environ []string          // "NAME=value", as os.Environ gives it
 	Flags   map[string]string // by dotted key, only those that were given
+
+	// Workspace says why runs may not work in a workspace of the runners, or
+	// write in a folder, when data is the data folder; nil: they may anywhere.
+	Workspace func(workspace, data string) error
 }
 
 // Sources tells by dotted key where a value came from: "default",
@@ -35,12 +39,13 @@ type loader struct {
 	errs    []error
 
 	strangers []string // variables that are no key
+	workspace func(workspace, data string) error
 }
 
 // Load reads all layers: defaults, file, variables, flags; later ones win.
 // The error joins one line for each wrong key or value.
 func Load(opts LoadOptions) (*Config, Sources, error) {
-	l := &loader{values: map[string]any{}, sources: Sources{}, refused: map[string]bool{}}
+	l := &loader{values: map[string]any{}, sources: Sources{}, refused: map[string]bool{}, workspace: opts.Workspace}
 	for _, k := range keys {
 		if k.def != nil {
 			l.set(k.name, k.def, fromDefault)

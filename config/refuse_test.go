@@ -1,6 +1,9 @@
 package config
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -130,5 +133,24 @@ func TestLinesAreFound(t *testing.T) {
 				t.Errorf("line %d, want %d", got, want)
 			}
 		})
+	}
+}
+
+func TestFoldersOfRunnersThatMayNotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	refuse := func(workspace, data string) error {
+		if workspace == "/" || workspace == "/etc" {
+			return errors.New(workspace + " contains " + data)
+		}
+		return nil
+	}
+	path := filepath.Join(t.TempDir(), "test.toml")
+	text := "[runners.a]\nkind = \"acp\"\ncommand = [\"x\"]\nworkspace = \"/\"\nwritable = [\"/srv\", \"/etc\"]\nenv = { HOME = \"/etc\", OTHER = \"/etc\" }\n[runners.b]\nkind = \"worker\"\nworkspace = \"/\"\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Load(LoadOptions{File: path, Workspace: refuse, Flags: map[string]string{"data": "/srv/data"}})
+	if want := path + ":4: runners.a.workspace: / contains /srv/data\n" + path + ":5: runners.a.writable: /etc contains /srv/data\n" + path + ":6: runners.a.env.HOME: /etc contains /srv/data"; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
 	}
 }

@@ -87,9 +87,42 @@ func (l *loader) checkRunner(s string) {
 	if command, ok := l.values[s+"command"].([]string); ok && len(command) == 0 {
 		l.wrong(s+"command", `must not be empty: give the program and its arguments such as ["python3", "agent.py"]`)
 	}
+	l.checkFolders(s)
 	provider, ok := l.values[s+"provider"].(string)
 	if ok && !slices.Contains(l.sections("providers"), "providers."+provider+".") {
 		l.wrong(s+"provider", "there is no [providers.%s]", provider)
+	}
+}
+
+// checkFolders refuses folders of a runner that are the data folder, contain
+// it, or lie in it.
+func (l *loader) checkFolders(s string) {
+	data, _ := l.values["data"].(string)
+	kind, _ := l.values[s+"kind"].(string)
+	if l.workspace == nil || data == "" || kind == "worker" || kind == "webhook" {
+		return // those are folders of another machine
+	}
+	check := func(own, folder string) {
+		if folder == "" {
+			return
+		}
+		if err := l.workspace(folder, data); err != nil {
+			l.wrong(s+own, "%s", err)
+		}
+	}
+	workspace, _ := l.values[s+"workspace"].(string)
+	check("workspace", workspace)
+	writable, _ := l.values[s+"writable"].([]string)
+	for _, folder := range writable {
+		check("writable", folder)
+	}
+	if confine, ok := l.values[s+"confine"].(bool); ok && !confine || kind != "claude" && kind != "acp" {
+		return
+	}
+	// What these name may be written, too.
+	env, _ := l.values[s+"env"].(map[string]string)
+	for _, name := range []string{"HOME", "TMPDIR", "CLAUDE_CONFIG_DIR"} {
+		check("env."+name, env[name])
 	}
 }
 

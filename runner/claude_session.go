@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+
+	"taskyard/runner/instance"
 )
 
 // sessionID is what a session may be called: it becomes part of a path.
@@ -60,14 +62,13 @@ func findSession(root *os.Root, patterns ...string) *os.File {
 
 // openPlain opens a regular file that is not too large.
 func openPlain(root *os.Root, name string) (*os.File, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSession {
-		return nil, fs.ErrInvalid
-	}
-	return root.Open(name)
+	f, _, err := instance.Open(root, name, false, func(info fs.FileInfo) error {
+		if !info.Mode().IsRegular() || info.Size() > maxSession {
+			return fs.ErrInvalid
+		}
+		return nil
+	})
+	return f, err
 }
 
 func copySession(to string, from io.Reader) error {

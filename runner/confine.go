@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"taskyard/runner/confine"
+	"taskyard/runner/instance"
 )
 
 // Confinement says which files a program and all that it starts may change:
@@ -86,24 +86,10 @@ func (c Confinement) rules(spec Spec, work string, configured map[string]string)
 	return rules
 }
 
-// within tells whether a path lies below one of the folders. Symbolic links are
-// followed as far as the path exists.
+// within reports whether a path lies below one of the folders. Symbolic links
+// are followed as far as the path exists.
 func within(folders []string, path string) bool {
-	path = resolve(filepath.Clean(path))
-	return slices.ContainsFunc(folders, func(base string) bool {
-		rel, err := filepath.Rel(resolve(base), path)
-		return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
-	})
-}
-
-func resolve(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(resolve(dir), filepath.Base(path))
-	}
-	return path
+	return slices.ContainsFunc(folders, func(base string) bool { return instance.Within(base, path) })
 }
 
 // shellArg makes the shim a shell for one command, see shellMain.

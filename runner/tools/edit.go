@@ -54,36 +54,28 @@ func (b *Box) edit(_ context.Context, a editArgs) (Result, error) {
 // nobody changed since.
 func (b *Box) known(dir *os.Root, name string) (content string, info fs.FileInfo, err error) {
 	base := filepath.Base(name)
-	info, err = dir.Lstat(base)
-	if err != nil {
-		return "", nil, explain(name, err)
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		return "", nil, fmt.Errorf("%s is a symbolic link: edit the file that it leads to", name)
-	}
-	if err := b.refuseFile(name, info); err != nil {
-		return "", nil, err
-	}
-	if info.Size() > maxWrite {
-		return "", nil, fmt.Errorf("%s is %s bytes long, at most %s can be edited: use bash", name, count(info.Size()), count(maxWrite))
-	}
 	b.mu.Lock()
 	seen, ok := b.seen[name]
 	b.mu.Unlock()
-	if !ok {
-		return "", nil, fmt.Errorf("%s was not read yet: read it first, then edit it", name)
-	}
-	f, err := dir.OpenFile(base, openFlags, 0)
-	if err != nil {
-		return "", nil, explain(name, err)
-	}
-	defer func() { _ = f.Close() }()
-	if info, err = f.Stat(); err == nil {
-		err = b.refuseFile(name, info)
-	}
+	f, info, err := b.open(dir, base, name, false, func(name string, info fs.FileInfo) error {
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link: edit the file that it leads to", name)
+		}
+		if err := b.refuseFile(name, info); err != nil {
+			return err
+		}
+		if info.Size() > maxWrite {
+			return fmt.Errorf("%s is %s bytes long, at most %s can be edited: use bash", name, count(info.Size()), count(maxWrite))
+		}
+		if !ok {
+			return fmt.Errorf("%s was not read yet: read it first, then edit it", name)
+		}
+		return nil
+	})
 	if err != nil {
 		return "", nil, err
 	}
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxWrite+1))
 	if err != nil {
 		return "", nil, explain(name, err)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"taskyard/runner/instance"
 )
 
 // maxPath bounds a path, in bytes.
@@ -77,25 +79,22 @@ func explain(name string, err error) error {
 // openFile opens a regular file that is wholly of this workspace: no device,
 // pipe or socket, no second name elsewhere, no other file system.
 func (b *Box) openFile(name string) (*os.File, fs.FileInfo, error) {
-	// Looked at first, because opening a device can have effects; again
-	// afterwards, because it may have been exchanged in between.
-	info, err := b.root.Stat(name)
-	if err != nil {
+	return b.open(b.root, name, name, true, b.refuseFile)
+}
+
+// open opens a file or folder by its name below dir. Opening one can have
+// effects, so it is looked at first: see instance.Open.
+func (b *Box) open(dir *os.Root, base, name string, follow bool, refuse func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
+	var why error
+	f, info, err := instance.Open(dir, base, follow, func(info fs.FileInfo) error {
+		why = refuse(name, info)
+		return why
+	})
+	switch {
+	case why != nil:
+		return nil, nil, why
+	case err != nil:
 		return nil, nil, explain(name, err)
-	}
-	if err := b.refuseFile(name, info); err != nil {
-		return nil, nil, err
-	}
-	f, err := b.root.OpenFile(name, openFlags, 0)
-	if err != nil {
-		return nil, nil, explain(name, err)
-	}
-	if info, err = f.Stat(); err == nil {
-		err = b.refuseFile(name, info)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
 	}
 	return f, info, nil
 }
@@ -118,25 +117,8 @@ func (b *Box) refuseFile(name string, info fs.FileInfo) error {
 
 // openDir opens a folder of this workspace.
 func (b *Box) openDir(name string) (*os.File, error) {
-	info, err := b.root.Stat(name)
-	if err != nil {
-		return nil, explain(name, err)
-	}
-	if err := b.refuseDir(name, info); err != nil {
-		return nil, err
-	}
-	f, err := b.root.OpenFile(name, openFlags, 0)
-	if err != nil {
-		return nil, explain(name, err)
-	}
-	if info, err = f.Stat(); err == nil {
-		err = b.refuseDir(name, info)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
+	f, _, err := b.open(b.root, name, name, true, b.refuseDir)
+	return f, err
 }
 
 func (b *Box) refuseDir(name string, info fs.FileInfo) error {
@@ -145,6 +127,8 @@ func (b *Box) refuseDir(name string, info fs.FileInfo) error {
 		return fmt.Errorf("%s is no folder", name)
 	case identityOf(info).device != b.device:
 		return fmt.Errorf("%s lies on another file system than the workspace: it is refused", name)
+	case instance.Holds(info):
+		return explain(name, instance.ErrProtected)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"crypto/sha256"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"taskyard/runner/instance"
 )
 
 func TestNoToolLeavesTheWorkspace(t *testing.T) {
@@ -215,4 +218,26 @@ func FuzzPath(f *testing.F) {
 			t.Errorf("%q changed what lies outside: %v %v", path, entries, err)
 		}
 	})
+}
+
+func TestFilesOfTheInstanceAreNotOpened(t *testing.T) {
+	b := newBox(t)
+	database := file(t, b, "data/taskyard.db", "needle")
+	file(t, b, "data/agents/coder.md", "needle")
+	release, err := instance.Protect(database)
+	must(t, err)
+	defer release()
+	const want = "it is never opened for an agent"
+	refused(t, b, "read", args{"path": "data/taskyard.db"}, want)
+	refused(t, b, "list", args{"path": "data"}, want)
+	refused(t, b, "grep", args{"pattern": "needle", "path": "data/taskyard.db"}, want)
+	refused(t, b, "grep", args{"pattern": "needle", "path": "data"}, want)
+	b.remember("data/taskyard.db", sha256.Sum256([]byte("needle")))
+	refused(t, b, "edit", args{"path": "data/taskyard.db", "old_text": "needle", "new_text": "x"}, want)
+	refused(t, b, "create", args{"path": "data/new", "content": "x"}, want)
+	has(t, ok(t, b, "grep", args{"pattern": "needle"}), "nothing matches")
+	has(t, ok(t, b, "glob", args{"pattern": "**"}), "no file matches")
+	if got := content(t, database); got != "needle" {
+		t.Errorf("the database is %q", got)
+	}
 }

@@ -4,10 +4,7 @@ package tools
 
 import (
 	"io/fs"
-	"os"
 )
-
-const openFlags = os.O_RDONLY
 
 // identityOf knows no more than the time: links and devices are counted on
 // Linux only, where agents run for real.

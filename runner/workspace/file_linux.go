@@ -3,13 +3,7 @@ package workspace
 import (
 	"io/fs"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
-
-// openFlags follow no link, never wait for the other end of a pipe and never
-// take a terminal.
-const openFlags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY
 
 // identityOf tells files apart, and when one was last touched: unlike the time
 // of its contents, that of its attributes cannot be set back.

@@ -3,7 +3,9 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/runner/instance"
 	"taskyard/task"
 )
 
@@ -92,7 +95,7 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 		ok(t, syscall.Mkfifo(filepath.Join(folder, "a"), 0o644))
 		done := make(chan error, 1)
 		go func() {
-			f, err := root.OpenFile("a", openFlags, 0)
+			f, _, err := instance.Open(root, "a", false, func(fs.FileInfo) error { return nil })
 			if err == nil {
 				f.Close()
 			}
@@ -205,4 +208,32 @@ func TestRunsThatShareAFolder(t *testing.T) {
 	if w := after(t, folder, func() {}); w.Note != "" {
 		t.Errorf("note %q of a run that was alone", w.Note)
 	}
+}
+
+func TestAWorkspaceIsApartFromTheDataFolder(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	ok(t, err)
+	data := filepath.Join(top, "data")
+	write(t, top, map[string]string{"data/taskyard.db": "x", "data/runs/run-1/": ""})
+	ok(t, os.Symlink(data, filepath.Join(top, "link")))
+	release, err := instance.Protect(filepath.Join(data, "taskyard.db"))
+	ok(t, err)
+	defer release()
+	for _, workspace := range []string{"/", top, data, data + "/runs", top + "/link", "worktree:" + data, "worktree:" + top + "/link/runs"} {
+		_, err := Open(t.Context(), Options{Run: 1, Origin: 1, Lease: 1, Workspace: workspace, Dir: t.TempDir()})
+		var no *Refusal
+		if !errors.As(err, &no) || !strings.Contains(no.Reason, "data folder") || !strings.Contains(no.Reason, "use a folder") {
+			t.Errorf("%s: %v", workspace, err)
+		}
+	}
+	t.Run("a repository may contain it", func(t *testing.T) {
+		ok(t, CheckApart("worktree:"+top, data))
+	})
+	t.Run("another name of its files is not opened", func(t *testing.T) {
+		folder := t.TempDir()
+		w := after(t, folder, func() { ok(t, os.Link(filepath.Join(data, "taskyard.db"), filepath.Join(folder, "db"))) })
+		if len(w.Files) != 1 || w.Files[0].Diff != "" || w.Files[0].Added != 0 {
+			t.Errorf("%+v", w.Files)
+		}
+	})
 }

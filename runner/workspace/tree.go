@@ -75,11 +75,23 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 
 // load reads the state file and tells whether there was one.
 func (t *tree) load() bool {
-	b, err := os.ReadFile(t.stateFile())
+	b, err := readIn(t.dir, stateName)
 	return err == nil && json.Unmarshal(b, &t.state) == nil && t.state.Branch != ""
 }
 
-func (t *tree) stateFile() string { return filepath.Join(t.dir, "state.json") }
+const stateName = "state.json"
+
+func (t *tree) stateFile() string { return filepath.Join(t.dir, stateName) }
+
+// readIn reads a small plain file of a folder that an agent may have filled.
+func readIn(dir, name string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	return readPlain(root, name, maxText)
+}
 
 func (t *tree) save() error {
 	b, err := json.Marshal(t.state)
@@ -152,7 +164,7 @@ func (t *tree) ours() bool {
 
 // names tells whether a folder of the repository is about this worktree.
 func (t *tree) names(admin string) bool {
-	b, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+	b, err := readIn(admin, "gitdir")
 	return err == nil && strings.TrimSpace(string(b)) == filepath.Join(t.work(), ".git")
 }
 
@@ -209,7 +221,7 @@ func (t *tree) add(ctx context.Context, args ...string) error {
 	if _, err := t.repo.git.run(ctx, nil, all...); err != nil {
 		return err
 	}
-	b, err := os.ReadFile(filepath.Join(t.work(), ".git"))
+	b, err := readIn(t.work(), ".git")
 	if err != nil {
 		return err
 	}

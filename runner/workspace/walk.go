@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"taskyard/runner/instance"
 )
 
 // The bounds of a look at a folder.
@@ -111,6 +113,9 @@ func (w *walker) entry(root *os.Root, name, at string, depth int) error {
 		w.deep = true
 		return nil
 	}
+	if instance.Holds(info) {
+		return nil
+	}
 	below, err := root.OpenRoot(name)
 	if err != nil {
 		return nil
@@ -131,26 +136,25 @@ var errNotPlain = errors.New("not a plain file")
 // readPlain reads a plain file of at most limit bytes, or the target of a
 // link. It never waits for a pipe and follows no link.
 func readPlain(root *os.Root, name string, limit int64) ([]byte, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
+	var target []byte
+	f, _, err := instance.Open(root, name, false, func(info fs.FileInfo) error {
+		if info.Mode()&fs.ModeSymlink != 0 {
+			text, err := root.Readlink(name)
+			target = []byte(text)
+			return errors.Join(errNotPlain, err)
+		}
+		if !info.Mode().IsRegular() || info.Size() > limit {
+			return errNotPlain
+		}
+		return nil
+	})
+	if len(target) > 0 {
+		return target, nil
 	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		target, err := root.Readlink(name)
-		return []byte(target), err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, errNotPlain
-	}
-	f, err := root.OpenFile(name, openFlags, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	// Again: it may have been exchanged since it was looked at.
-	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() || !os.SameFile(info, now) {
-		return nil, errNotPlain
-	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(b)) > limit {
 		err = errNotPlain

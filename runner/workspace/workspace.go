@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"taskyard/runner/instance"
 	"taskyard/task"
 )
 
@@ -43,6 +44,11 @@ type Space struct {
 // such as a full disk, which may be mended by another try.
 func Open(ctx context.Context, o Options) (*Space, error) {
 	s := &Space{o: o}
+	for _, data := range instance.Folders() {
+		if err := CheckApart(o.Workspace, data); err != nil {
+			return nil, &Refusal{"workspace: " + err.Error()}
+		}
+	}
 	if repository, ok := task.WorktreeOf(o.Workspace); ok {
 		t, err := openTree(ctx, o, repository)
 		if err != nil {
@@ -62,6 +68,20 @@ func Open(ctx context.Context, o Options) (*Space, error) {
 	s.share = enter(s.folder)
 	s.before = take(ctx, s.folder, o.Dir)
 	return s, nil
+}
+
+// CheckApart says why no run may work in a workspace on the machine of a data
+// folder: its files would be those of the run. A worktree lies elsewhere than
+// its repository, which therefore may contain the data folder.
+func CheckApart(workspace, data string) error {
+	path, tree := task.WorktreeOf(workspace)
+	switch {
+	case path == "" || !filepath.IsAbs(path):
+		return nil // see task.CheckWorkspace
+	case tree:
+		return instance.CheckOutside(path, data)
+	}
+	return instance.CheckApart(path, data)
 }
 
 // Folder is where the run works, absolute; "" for its private folder.

@@ -1,0 +1,195 @@
+// Package instance keeps the server from opening the files of its own data
+// folder for an agent. Opening one is the harm: when a process closes any
+// descriptor of a file, POSIX drops all locks that the process holds on it, and
+// SQLite relies on those of its database. A file is therefore compared by
+// device and inode before it is opened.
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// RunsName is the folder of an instance in which runs work. Its files are not
+// among those that are kept from agents.
+const RunsName = "runs"
+
+// ErrProtected says that a file belongs to an instance.
+var ErrProtected = errors.New("it belongs to Taskyard's own data folder: it is never opened for an agent")
+
+const (
+	remembered = time.Second // files that rarely come and go are listed again after it
+	maxFiles   = 20_000      // that are listed at all
+)
+
+// suffixes are those of the files that SQLite and the server's lock put beside
+// the database. They come and go, so they are looked at every time.
+var suffixes = []string{"", "-wal", "-shm", "-journal", ".lock"}
+
+// key tells files apart.
+type key struct{ device, inode uint64 }
+
+func keyOf(info fs.FileInfo) (key, bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return key{}, false
+	}
+	return key{uint64(st.Dev), st.Ino}, true //nolint:unconvert // their types differ between machines
+}
+
+// folder is one data folder.
+type folder struct {
+	database string
+
+	mu     sync.Mutex
+	listed time.Time
+	files  map[key]bool
+}
+
+var (
+	mu      sync.RWMutex
+	folders []*folder
+)
+
+// Protect keeps the files of the folder in which a database lies from Open and
+// Holds, and the folder from CheckFolder, until release is called.
+func Protect(database string) (release func(), err error) {
+	database, err = filepath.Abs(database)
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{database: database}
+	mu.Lock()
+	defer mu.Unlock()
+	folders = append(folders, f)
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		folders = slices.DeleteFunc(folders, func(other *folder) bool { return other == f })
+	}, nil
+}
+
+func protected() []*folder {
+	mu.RLock()
+	defer mu.RUnlock()
+	return slices.Clone(folders)
+}
+
+// Holds reports whether a file or folder is one of an instance.
+func Holds(info fs.FileInfo) bool {
+	k, ok := keyOf(info)
+	return ok && slices.ContainsFunc(protected(), func(f *folder) bool { return f.holds(k) })
+}
+
+func (f *folder) holds(k key) bool {
+	for _, suffix := range suffixes {
+		if info, err := os.Lstat(f.database + suffix); err == nil {
+			if own, ok := keyOf(info); ok && own == k {
+				return true
+			}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := time.Now(); f.files == nil || now.Sub(f.listed) > remembered {
+		f.files, f.listed = list(filepath.Dir(f.database)), now
+	}
+	return f.files[k]
+}
+
+// list returns the files and folders of a data folder, itself among them, but
+// for those of runs. What cannot be read is left out: no agent reads it either.
+func list(dir string) map[key]bool {
+	files := map[key]bool{}
+	runs := filepath.Join(dir, RunsName)
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil
+		case path == runs:
+			return fs.SkipDir
+		case len(files) >= maxFiles:
+			return fs.SkipAll
+		}
+		if info, err := e.Info(); err == nil {
+			if k, ok := keyOf(info); ok {
+				files[k] = true
+			}
+		}
+		return nil
+	})
+	return files
+}
+
+// Folders returns the protected data folders.
+func Folders() (list []string) {
+	for _, f := range protected() {
+		list = append(list, filepath.Dir(f.database))
+	}
+	return list
+}
+
+// CheckApart says why a folder may not be an agent's: it is the data folder,
+// contains it, or lies in it. Links and mounts of the same folder are seen
+// through. Neither needs to exist.
+func CheckApart(path, data string) error {
+	if Within(path, data) && !Within(data, path) {
+		return fmt.Errorf("%s contains Taskyard's data folder %s; %s", path, data, fix)
+	}
+	return CheckOutside(path, data)
+}
+
+// CheckOutside says why a folder may not be an agent's: it is the data folder,
+// or lies in it.
+func CheckOutside(path, data string) error {
+	switch {
+	case !Within(data, path):
+		return nil
+	case Within(path, data):
+		return fmt.Errorf("%s is Taskyard's data folder; %s", path, fix)
+	}
+	return fmt.Errorf("%s lies in Taskyard's data folder %s; %s", path, data, fix)
+}
+
+const fix = "use a folder that is neither inside nor above it, such as /srv/work"
+
+// Within reports whether path is outer or lies below it.
+func Within(outer, path string) bool {
+	outer, path = Resolve(outer), Resolve(path)
+	top, err := os.Stat(outer)
+	for {
+		if path == outer {
+			return true
+		}
+		if info, e := os.Stat(path); err == nil && e == nil && os.SameFile(top, info) {
+			return true
+		}
+		above := filepath.Dir(path)
+		if above == path {
+			return false
+		}
+		path = above
+	}
+}
+
+// Resolve follows the symbolic links of a path as far as it exists, and makes
+// it absolute.
+func Resolve(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(Resolve(dir), filepath.Base(path))
+	}
+	return path
+}
