@@ -8,8 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 // maxGlob bounds the files of one answer.
@@ -28,7 +26,9 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	matches, err := matcher(folder, a.Pattern)
+	ctx, cancel := b.timed(ctx)
+	defer cancel()
+	matches, err := matcher(ctx, folder, a.Pattern)
 	if err != nil {
 		return Result{}, err
 	}
@@ -44,7 +44,7 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 		found++
 		return nil
 	})
-	if err != nil {
+	if err = interrupted(ctx, err); err != nil {
 		return Result{}, err
 	}
 	switch {
@@ -66,20 +66,24 @@ func cutShort(whole bool) string {
 	return fmt.Sprintf("[not all was looked at: %s files and %d folders below each other at most; give path to look in one folder]\n", count(maxWalk), maxDepth)
 }
 
-// matcher returns the test of a name below the workspace. Patterns are
-// relative to folder; one without a slash in grep's sense is the caller's
+// matcher returns the test of a name below the workspace, which ends with ctx.
+// Patterns are relative to folder; one without a slash in grep's sense is the caller's
 // matter.
-func matcher(folder, pattern string) (func(name string) bool, error) {
-	pattern = filepath.ToSlash(pattern)
-	if path.IsAbs(pattern) || strings.Contains("/"+pattern+"/", "/../") {
+func matcher(ctx context.Context, folder, glob string) (func(name string) bool, error) {
+	glob = filepath.ToSlash(glob)
+	if path.IsAbs(glob) || strings.Contains("/"+glob+"/", "/../") {
 		return nil, errors.New("pattern: it is relative to the folder in path, without .. and without / in front")
 	}
-	if !doublestar.ValidatePattern(pattern) {
-		return nil, errors.New("pattern: a bracket or brace is not closed")
+	expr, err := globExpr(path.Clean(glob))
+	if err != nil {
+		return nil, fmt.Errorf("pattern: %w", err)
 	}
-	pattern = path.Clean(pattern)
+	p, err := compilePattern(expr)
+	if err != nil {
+		return nil, fmt.Errorf("pattern: %w", err)
+	}
 	return func(name string) bool {
 		rel, err := filepath.Rel(folder, name)
-		return err == nil && doublestar.MatchUnvalidated(pattern, filepath.ToSlash(rel))
+		return err == nil && p.match(ctx, []byte(filepath.ToSlash(rel)))
 	}, nil
 }

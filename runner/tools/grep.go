@@ -8,9 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
-	"time"
 )
 
 // The bounds of grep.
@@ -19,7 +17,6 @@ const (
 	maxGrepSize  = 16 << 20 // bytes of a file
 	maxGrepLine  = 500      // characters of a line
 	maxGrepChars = 200_000  // of one answer
-	grepTime     = 30 * time.Second
 )
 
 const grepAbout = "Search the text files of the workspace by regular expression (RE2): path:line:text, context lines as path-line-text. 100 hits at most; offset shows the rest. Binary files, links and .git are passed over."
@@ -35,7 +32,7 @@ type grepArgs struct {
 
 // search is one run of grep.
 type search struct {
-	re      *regexp.Regexp
+	re      *pattern
 	context int
 	from    int // hits to pass over
 	hits    int // so far, those passed over too
@@ -44,8 +41,6 @@ type search struct {
 	skipped struct{ binary, links, large int }
 	out     strings.Builder
 }
-
-var errTooLong = errors.New("grep took longer than 30 s: search one folder with path, or fewer files with glob")
 
 func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 	name, err := b.place(a.Path)
@@ -56,17 +51,17 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 	if a.IgnoreCase {
 		expr = "(?i)" + expr
 	}
-	re, err := regexp.Compile(expr)
+	re, err := compilePattern(expr)
 	if err != nil {
 		return Result{}, fmt.Errorf("pattern: %w", err)
 	}
-	wanted, err := grepFilter(name, a.Glob)
+	timed, cancel := b.timed(ctx)
+	defer cancel()
+	wanted, err := grepFilter(timed, name, a.Glob)
 	if err != nil {
 		return Result{}, err
 	}
 	s := &search{re: re, context: a.Context, from: max(a.Offset, 1) - 1}
-	timed, cancel := context.WithTimeoutCause(ctx, grepTime, errTooLong)
-	defer cancel()
 	info, err := b.root.Stat(name)
 	if err != nil {
 		return Result{}, explain(name, err)
@@ -85,10 +80,7 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 			err = s.lines(timed, name, f)
 		}
 	}
-	switch {
-	case errors.Is(context.Cause(timed), errTooLong):
-		return Result{}, errTooLong
-	case err != nil && !errors.Is(err, errEnough):
+	if err = interrupted(timed, err); err != nil && !errors.Is(err, errEnough) {
 		return Result{}, err
 	}
 	return s.result(whole)
@@ -96,18 +88,18 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 
 // grepFilter is the test of names: a glob without a slash is for the last part
 // of the name.
-func grepFilter(folder, glob string) (func(string) bool, error) {
+func grepFilter(ctx context.Context, folder, glob string) (func(string) bool, error) {
 	if glob == "" {
 		return func(string) bool { return true }, nil
 	}
-	matches, err := matcher(folder, glob)
+	matches, err := matcher(ctx, folder, glob)
 	if err != nil {
 		return nil, fmt.Errorf("glob: %s", strings.TrimPrefix(err.Error(), "pattern: "))
 	}
 	if strings.Contains(glob, "/") {
 		return matches, nil
 	}
-	matches, err = matcher(".", glob)
+	matches, err = matcher(ctx, ".", glob)
 	return func(name string) bool { return matches(path.Base(name)) }, err
 }
 
@@ -151,39 +143,43 @@ func (s *search) file(ctx context.Context, b *Box, name string) error {
 	return nil
 }
 
-// lines searches a text.
+// lines searches a text. Only the lines before the current one that context
+// may ask for are kept: a text may be nothing but line breaks.
 func (s *search) lines(ctx context.Context, name string, text []byte) error {
-	list := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	var before [][]byte      // the last lines, context at most
 	printed, until := -1, -1 // last line written; last line that is context of a hit
-	for i, line := range list {
+	for i, more := 0, true; more; i++ {
 		if i%1000 == 0 && ctx.Err() != nil {
 			return errStopped
 		}
-		hit := s.re.Match(bytes.TrimSuffix(line, []byte("\r")))
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		more = len(text) > 0
+		hit := s.re.match(ctx, bytes.TrimSuffix(line, []byte("\r")))
 		if hit {
 			if s.hits >= s.from+maxHits || s.out.Len() > maxGrepChars {
 				s.full = true
 				return errEnough
 			}
-			if s.hits++; s.hits <= s.from {
-				continue
-			}
-			first := max(i-s.context, printed+1)
+			s.hits++
+		}
+		if hit && s.hits > s.from {
+			first := max(i-len(before), printed+1)
 			if s.context > 0 && printed >= 0 && first > printed+1 {
 				s.out.WriteString("--\n")
 			}
 			for ; first < i; first++ {
-				s.write(name, first, list[first], '-')
+				s.write(name, first, before[len(before)-(i-first)], '-')
 			}
 			until = i + s.context
-		}
-		if hit || i <= until {
-			mark := byte('-')
-			if hit {
-				mark = ':'
-			}
-			s.write(name, i, list[i], mark)
+			s.write(name, i, line, ':')
 			printed = i
+		} else if i <= until && !hit {
+			s.write(name, i, line, '-')
+			printed = i
+		}
+		if before = append(before, line); len(before) > s.context {
+			before = before[1:]
 		}
 	}
 	return nil

@@ -25,12 +25,12 @@ type listArgs struct {
 	Offset int    `json:"offset"`
 }
 
-func (b *Box) list(_ context.Context, a listArgs) (Result, error) {
+func (b *Box) list(ctx context.Context, a listArgs) (Result, error) {
 	name, err := b.place(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
-	entries, whole, err := b.entries(name)
+	entries, whole, err := b.entries(ctx, name)
 	if err != nil {
 		return Result{}, err
 	}
@@ -87,13 +87,13 @@ func quoteOdd(name string) string {
 
 // entries reads a folder, sorted by name; whole is false when it has more
 // entries than are looked at.
-func (b *Box) entries(name string) (list []fs.DirEntry, whole bool, err error) {
+func (b *Box) entries(ctx context.Context, name string) (list []fs.DirEntry, whole bool, err error) {
 	dir, err := b.openDir(name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { _ = dir.Close() }()
-	list, whole, err = readAll(dir)
+	list, whole, err = readAll(ctx, dir)
 	if err != nil {
 		return nil, false, explain(name, err)
 	}
@@ -101,13 +101,18 @@ func (b *Box) entries(name string) (list []fs.DirEntry, whole bool, err error) {
 	return list, whole, nil
 }
 
-func readAll(dir *os.File) ([]fs.DirEntry, bool, error) {
-	list, err := dir.ReadDir(maxFolder + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, err
+func readAll(ctx context.Context, dir *os.File) (list []fs.DirEntry, whole bool, err error) {
+	for ctx.Err() == nil {
+		some, err := dir.ReadDir(1000)
+		list = append(list, some...)
+		switch {
+		case len(list) > maxFolder:
+			return list[:maxFolder], false, nil
+		case errors.Is(err, io.EOF):
+			return list, true, nil
+		case err != nil:
+			return nil, false, err
+		}
 	}
-	if len(list) > maxFolder {
-		return list[:maxFolder], false, nil
-	}
-	return list, true, nil
+	return nil, false, errStopped
 }

@@ -247,11 +247,17 @@ func mark(dir string) (nanoseconds int64, err error) {
 	return identityOf(info).changed, os.Remove(name)
 }
 
-// changedSince finds the files that were made or changed; at most 1,000.
+// changedTime bounds the look for changed files after a command.
+const changedTime = 10 * time.Second
+
+// changedSince finds the files that were made or changed; at most 1,000, and
+// those that are found within changedTime.
 // A file that was removed is not found.
 func (b *Box) changedSince(nanoseconds int64) []string {
 	var names []string
-	_, _ = b.walk(context.Background(), ".", func(name string, e fs.DirEntry) error {
+	ctx, cancel := context.WithTimeout(context.Background(), changedTime)
+	defer cancel()
+	_, _ = b.walk(ctx, ".", func(name string, e fs.DirEntry) error {
 		if info, err := b.root.Lstat(name); err == nil && identityOf(info).changed >= nanoseconds {
 			names = append(names, name)
 		}

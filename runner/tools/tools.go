@@ -16,6 +16,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"taskyard/runner/scratch"
 )
@@ -43,6 +44,8 @@ type Options struct {
 	resolver  *net.Resolver // of fetch; nil is the system's
 	kernel    *kernel       // what it can enforce; nil: it is asked
 	processes int           // of a command; 0 is maxProcesses
+
+	searchTime time.Duration // of glob and grep; 0 is searchTime
 }
 
 // Box is the tools of one run. It is safe for concurrent use. Close it.

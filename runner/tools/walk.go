@@ -1,10 +1,13 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+	"time"
 )
 
 // The bounds of one search.
@@ -13,8 +16,30 @@ const (
 	maxDepth = 100     // folders below each other
 )
 
-// errEnough ends a walk early, without an error.
-var errEnough = errors.New("enough")
+// searchTime bounds a search.
+const searchTime = 30 * time.Second
+
+var (
+	// errEnough ends a walk early, without an error.
+	errEnough  = errors.New("enough")
+	errTooLong = fmt.Errorf("the search took longer than %v: search one folder with path, or fewer files with a narrower pattern or glob", searchTime)
+)
+
+// timed bounds the time of a search.
+func (b *Box) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, cmp.Or(b.opts.searchTime, searchTime), errTooLong)
+}
+
+// interrupted is the error of a search that its context may have cut short.
+func interrupted(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(context.Cause(ctx), errTooLong):
+		return errTooLong
+	case ctx.Err() != nil:
+		return errStopped
+	}
+	return err
+}
 
 // walk calls each for every entry below a folder but other folders, in the
 // order of names. Links are not followed; .git folders, other file systems and
@@ -37,7 +62,7 @@ type walk struct {
 }
 
 func (b *Box) descend(ctx context.Context, folder string, depth int, w *walk) error {
-	entries, whole, err := b.entries(folder)
+	entries, whole, err := b.entries(ctx, folder)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,206 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+)
+
+// The bounds of a pattern. Matching takes at most the product of both in steps.
+const (
+	maxProgram = 20_000  // instructions
+	atOnce     = 4 << 20 // steps that are made without asking whether to stop
+)
+
+// pattern is a regular expression that is matched in linear time and can be
+// interrupted.
+type pattern struct {
+	re   *regexp.Regexp
+	size int // about how many instructions it has
+}
+
+// compilePattern refuses expressions that repetitions blow up.
+func compilePattern(expr string) (*pattern, error) {
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	size := programSize(tree)
+	if size > maxProgram {
+		return nil, fmt.Errorf("it is too large: its repetitions make %s steps of it, at most %s are allowed", count(size), count(maxProgram))
+	}
+	re, err := regexp.Compile(expr)
+	return &pattern{re, size}, err
+}
+
+// programSize estimates the instructions of an expression before they exist.
+func programSize(e *syntax.Regexp) int {
+	size := 1 + len(e.Rune)
+	for _, sub := range e.Sub {
+		size += programSize(sub)
+	}
+	if e.Op == syntax.OpRepeat {
+		size *= max(e.Min, e.Max, 1)
+	}
+	return min(size, 100*maxProgram)
+}
+
+// match reports whether the pattern matches, false when ctx ends meanwhile.
+func (p *pattern) match(ctx context.Context, text []byte) bool {
+	if len(text) <= atOnce/p.size {
+		return p.re.Match(text)
+	}
+	return p.re.MatchReader(&interruptible{ctx: ctx, text: text, every: max(atOnce/p.size, 1)})
+}
+
+// interruptible is a text that ends when its context does.
+type interruptible struct {
+	ctx   context.Context //nolint:containedctx // a reader of runes is given none
+	text  []byte
+	every int // runes between two looks
+	left  int
+}
+
+// ReadRune returns the next character.
+func (r *interruptible) ReadRune() (c rune, size int, err error) {
+	if r.left--; r.left < 0 {
+		if r.left = r.every; r.ctx.Err() != nil {
+			return 0, 0, r.ctx.Err()
+		}
+	}
+	if len(r.text) == 0 {
+		return 0, 0, io.EOF
+	}
+	c, size = utf8.DecodeRune(r.text)
+	r.text = r.text[size:]
+	return c, size, nil
+}
+
+var errUnclosed = errors.New("a bracket or brace is not closed")
+
+// globExpr translates a glob of paths into a regular expression, which is
+// matched in linear time: * and ? stay within a folder, ** as a whole part
+// crosses folders, {a,b} is a choice, [a-z] and [!a-z] are sets, \ takes the
+// next character as it is.
+func globExpr(glob string) (string, error) {
+	var out strings.Builder
+	out.WriteString(`(?s)\A(?:`)
+	depth := 0
+	for i := 0; i < len(glob); {
+		c, size := utf8.DecodeRuneInString(glob[i:])
+		rest := glob[i+size:]
+		switch {
+		case strings.HasPrefix(glob[i:], "/**") && ends(glob[i+3:]):
+			out.WriteString(`(?:/.*)?`) // the folder itself, too
+			size = 3
+		case strings.HasPrefix(glob[i:], "**") && begins(glob[:i]) && strings.HasPrefix(glob[i+2:], "/"):
+			out.WriteString(`(?:[^/]*/)*`)
+			size = 3
+		case strings.HasPrefix(glob[i:], "**") && begins(glob[:i]) && ends(glob[i+2:]):
+			out.WriteString(`.*`)
+			size = 2
+		case c == '*':
+			out.WriteString(`[^/]*`)
+		case c == '?':
+			out.WriteString(`[^/]`)
+		case c == '{':
+			depth++
+			out.WriteString(`(?:`)
+		case c == '}' && depth > 0:
+			depth--
+			out.WriteByte(')')
+		case c == ',' && depth > 0:
+			out.WriteByte('|')
+		case c == '[':
+			set, n, err := globSet(rest)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(set)
+			size += n
+		case c == '\\':
+			if rest == "" {
+				return "", errors.New(`a \ stands at the end`)
+			}
+			next, n := utf8.DecodeRuneInString(rest)
+			out.WriteString(regexp.QuoteMeta(string(next)))
+			size += n
+		default:
+			out.WriteString(regexp.QuoteMeta(string(c)))
+		}
+		i += size
+	}
+	if depth > 0 {
+		return "", errUnclosed
+	}
+	return out.String() + `)\z`, nil
+}
+
+// begins and ends report whether a part of a path begins after, or ends before,
+// a piece of a glob.
+func begins(before string) bool {
+	return before == "" || strings.ContainsRune("/{,", rune(before[len(before)-1]))
+}
+
+func ends(after string) bool { return after == "" || strings.ContainsRune("},", rune(after[0])) }
+
+// globSet translates what follows "[" and returns how many bytes it took. No
+// set holds the slash.
+func globSet(text string) (set string, n int, err error) {
+	var out strings.Builder
+	out.WriteByte('[')
+	negated := strings.HasPrefix(text, "!") || strings.HasPrefix(text, "^")
+	if negated {
+		out.WriteString("^/")
+		n++
+	}
+	one := func() (rune, bool) {
+		if n < len(text) && text[n] == '\\' {
+			n++
+		}
+		c, size := utf8.DecodeRuneInString(text[n:])
+		n += size
+		return c, size > 0
+	}
+	for first := true; ; first = false {
+		if n < len(text) && text[n] == ']' && !first {
+			n++
+			break
+		}
+		low, ok := one()
+		high := low
+		if ok && strings.HasPrefix(text[n:], "-") && !strings.HasPrefix(text[n:], "-]") {
+			n++
+			high, ok = one()
+		}
+		if !ok {
+			return "", 0, errUnclosed
+		}
+		if low > high {
+			return "", 0, fmt.Errorf("in brackets %c stands before %c", low, high)
+		}
+		writeRange(&out, low, high, negated)
+	}
+	if out.Len() == 1 {
+		return `[^\x00-\x{10FFFF}]`, n, nil // nothing but the slash: it fits nothing
+	}
+	return out.String() + "]", n, nil
+}
+
+func writeRange(out *strings.Builder, low, high rune, slash bool) {
+	if !slash && low <= '/' && '/' <= high {
+		if low < '/' {
+			writeRange(out, low, '/'-1, false)
+		}
+		if high > '/' {
+			writeRange(out, '/'+1, high, false)
+		}
+		return
+	}
+	fmt.Fprintf(out, `\x{%x}-\x{%x}`, low, high)
+}
