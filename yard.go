@@ -119,6 +119,9 @@ func openYard(ctx context.Context, c *config.Config, log *slog.Logger) (*yard, e
 	if rules.Ticks, err = ticksOf(c); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	rules.Secrets = func(names []string) []string {
+		return append(secretsOf(c, os.Getenv), runner.SecretsNamed(names)...)
+	}
 	y.svc = service.New(d, y.agents, rules)
 	return y, nil
 }

@@ -94,6 +94,21 @@ func acpAgent(args []string) {
 					say(`{"jsonrpc":"2.0","id":%d,"method":"terminal/create","params":{}}`, i)
 				}
 				select {}
+			case "leak": // its secrets, in chunks; then, with "error", as one
+				q := func(s string) string { b, _ := json.Marshal(s); return string(b) }
+				token, login := os.Getenv("TASKYARD_TOKEN"), os.Getenv("TEST_DEPLOY_LOGIN")
+				update(`{"sessionUpdate":"tool_call","toolCallId":"c1","title":%s,"kind":"read","status":"pending","rawInput":{"x":%s}}`, q(login), q(token+login))
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":%s}}]}`, q(login+token))
+				for _, kind := range []string{"agent_thought_chunk", "agent_message_chunk"} {
+					for _, piece := range []string{"it is " + login[:9], login[9:] + token[:5], token[5:]} {
+						update(`{"sessionUpdate":%q,"content":{"type":"text","text":%s}}`, kind, q(piece))
+					}
+				}
+				if slices.Contains(args, "error") {
+					say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"Internal error","data":{"details":%s}}}`, prompt, q(login+token))
+					continue
+				}
+				finish("end_turn")
 			case "ask":
 				ask(args[1], args[2])
 			default:

@@ -82,7 +82,7 @@ func (t *acpTalk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest,
 		return
 	}
 	t.waiting++
-	tool := clean(t.red.text(orElse(cutBytes(title, task.MaxPermissionTool), "a tool without a name")))
+	tool := clean(t.red.Text(orElse(cutBytes(title, task.MaxPermissionTool), "a tool without a name")))
 	req := PermissionRequest{Tool: cutBytes(tool, task.MaxPermissionTool), Input: cleanJSON(input, t.red)}
 	t.permits.Go(func() {
 		a, err := t.link.clk.permit(t.asking, t.sink, req)

@@ -17,6 +17,7 @@ const (
 // acpTexts joins the chunks of a text, which are as small as a word.
 type acpTexts struct {
 	typ  string // of the event that it becomes
+	red  *redactor
 	buf  strings.Builder
 	said tail // the present message, or the last one
 	cut  bool // what comes next begins a new message
@@ -63,23 +64,35 @@ func (t *acpTalk) chunk(typ string, c acp.ContentBlock) {
 	if t.texts.typ != typ {
 		t.flush(false)
 	}
-	text := clean(c.Text.Text)
-	t.texts.typ = typ
-	t.texts.buf.WriteString(text)
-	if typ == EventText {
-		if t.texts.cut {
-			t.texts.said.buf, t.texts.cut = nil, false
-		}
-		t.texts.said.limit = 4 * task.MaxSummaryRun
-		t.texts.said.add(t.red.text(text))
+	if t.texts.red == nil {
+		t.texts.red = t.red.Fresh()
 	}
+	t.texts.typ = typ
+	t.say(t.texts.red.Write([]byte(clean(c.Text.Text))))
 	if t.texts.buf.Len() > maxChunks {
 		t.flush(true)
 	}
 }
 
+// say adds text to what is being said. It is redacted: a secret may come in
+// several chunks.
+func (t *acpTalk) say(text []byte) {
+	t.texts.buf.Write(text)
+	if t.texts.typ != EventText || len(text) == 0 {
+		return
+	}
+	if t.texts.cut {
+		t.texts.said.buf, t.texts.cut = nil, false
+	}
+	t.texts.said.limit = 4 * task.MaxSummaryRun
+	t.texts.said.add(string(text))
+}
+
 // flush tells the text that waits; more says that it may go on.
 func (t *acpTalk) flush(more bool) {
+	if !more && t.texts.red != nil {
+		t.say(t.texts.red.Close())
+	}
 	text := t.texts.buf.String()
 	if text == "" {
 		return

@@ -143,7 +143,7 @@ func (s *modelLoop) supervised(ctx context.Context) Outcome {
 	<-ended
 	s.tools.yard.close()
 	if out.Status == task.RunFailed {
-		out.Reason = cutChars(clean(s.red.text(out.Reason)), task.MaxReason)
+		out.Reason = cutChars(clean(s.red.Text(out.Reason)), task.MaxReason)
 	}
 	out.Usage, out.Artifacts = s.usage, s.files
 	return out

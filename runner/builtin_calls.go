@@ -29,7 +29,7 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *Outcome {
 		begin := time.Now()
 		var a Answer
 		s.clock.during(func() bool { a = s.call(ctx, c); return true })
-		a.Text = clean(s.red.text(a.Text))
+		a.Text = clean(s.red.Text(a.Text))
 		s.tellResult(c, a)
 		s.changed(a.Files)
 		m.Results = append(m.Results, model.Result{CallID: c.ID, Text: cutResult(a.Text), IsError: a.IsError})
@@ -71,9 +71,9 @@ func cutResult(text string) string {
 
 // tellCall tells what is about to be called.
 func (s *modelLoop) tellCall(c model.Call) {
-	input := cleanJSON(json.RawMessage(s.red.text(string(c.Args))), s.red)
+	input := cleanJSON(json.RawMessage(s.red.Text(string(c.Args))), s.red)
 	if !json.Valid(input) {
-		input = s.data(clean(s.red.text(string(c.Args))))
+		input = s.data(clean(s.red.Text(string(c.Args))))
 	}
 	name := clean(cutBytes(c.Name, 200))
 	raw := s.data(map[string]any{"id": c.ID, "tool": name, "input": input})

@@ -52,7 +52,7 @@ type modelLoop struct {
 func newModelLoop(b *Builtin, spec Spec, sink Sink, name string) *modelLoop {
 	s := &modelLoop{
 		b: b, spec: spec, model: name, sink: sink, out: &emitter{sink: sink, dir: spec.Dir},
-		red: newRedactor(append([]string{spec.Token}, spec.Secrets...)), stop: newStopper(), clock: newClock(time.Now()),
+		red: newRedactor(spec), stop: newStopper(), clock: newClock(time.Now()),
 	}
 	s.tools = &toolset{agent: spec.Plan.Agent, yard: newYardTools(spec)}
 	s.remember(model.Message{Role: model.User, Text: spec.Plan.Prompt})
@@ -184,7 +184,7 @@ func (s *modelLoop) closed(ctx context.Context) Outcome {
 	if text == "" {
 		text = "The task was completed."
 	}
-	text = cutChars(clean(s.red.text(text)), task.MaxSummaryRun)
+	text = cutChars(clean(s.red.Text(text)), task.MaxSummaryRun)
 	return Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: text}
 }
 
@@ -207,7 +207,7 @@ func (s *modelLoop) condense(ctx context.Context) (string, error) {
 }
 
 func (s *modelLoop) log(text string) {
-	text = clean(s.red.text(text))
+	text = clean(s.red.Text(text))
 	s.out.Event(Event{Type: EventLog, Text: cutBytes(text, maxEvent)}, []byte(text))
 }
 

@@ -172,7 +172,7 @@ func TestSecretsAreToldToNobody(t *testing.T) {
 	if strings.Contains(string(b), secret) || out.Summary != "I found [redacted]" {
 		t.Errorf("the events are %s, the summary is %q", b, out.Summary)
 	}
-	if got := l.server.Turns()[2].Last().Results[0].Text; got != redacted {
+	if got := l.server.Turns()[2].Last().Results[0].Text; got != task.Redacted {
 		t.Errorf("the model is told %q", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // turn asks the model once and tells the reply as it comes in.
 func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
-	out := &speech{s: s, red: newRedactor(append([]string{s.spec.Token}, s.spec.Secrets...))}
+	out := &speech{s: s, red: s.red.Fresh()}
 	r, err := s.b.Model.Turn(ctx, s.request(), func(d model.Delta) {
 		s.progress(d)
 		if d.Again != nil {
@@ -120,5 +120,5 @@ func (p *speech) tell(text, rest string) {
 func (p *speech) end() {
 	p.buf.Write(p.red.Close())
 	p.tell(p.buf.String(), "")
-	p.red.buf = p.red.buf[:0]
+	p.red.Reset()
 }

@@ -47,14 +47,12 @@ func Salvage(ctx context.Context, spec Spec) *task.Work {
 }
 
 func spaceOf(spec Spec) workspace.Options {
-	secrets := append([]string{spec.Token}, spec.Secrets...)
-	red := newRedactor(append(secrets, secretsIn(environment(spec, nil))...))
 	origin := spec.Origin
 	if origin == 0 {
 		origin = spec.RunID
 	}
 	return workspace.Options{
 		Run: spec.RunID, Origin: origin, Lease: spec.Lease, Agent: spec.Plan.Agent,
-		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: red.text,
+		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: newRedactor(spec).Text,
 	}
 }

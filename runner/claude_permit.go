@@ -77,7 +77,7 @@ func (r *claudeReader) ask(l *claudeLine, concern string) {
 		r.refuse(l, concern+".")
 		return
 	}
-	req := PermissionRequest{Tool: clean(r.red.text(l.Request.Tool)), Input: r.scrub(l.Request.Input), Reason: clean(r.red.text(concern))}
+	req := PermissionRequest{Tool: clean(r.red.Text(l.Request.Tool)), Input: r.scrub(l.Request.Input), Reason: clean(r.red.Text(concern))}
 	if len(req.Input) > maxEvent {
 		r.refuse(l, concern+", and its arguments are too long to be shown.")
 		return

@@ -128,7 +128,7 @@ func (r *claudeReader) read(l *claudeLine, raw []byte) {
 
 // say emits one event, without secrets. data may be nil.
 func (r *claudeReader) say(typ, text string, data any) {
-	ev := Event{Type: typ, Text: clean(r.red.text(text))}
+	ev := Event{Type: typ, Text: clean(r.red.Text(text))}
 	if data != nil {
 		raw, err := json.Marshal(data)
 		if err == nil {
@@ -163,7 +163,7 @@ func (r *claudeReader) assistant(l *claudeLine) {
 		case "text":
 			r.say(EventText, b.Text, nil)
 			if l.Parent == "" {
-				r.said.add(clean(r.red.text(b.Text)) + "\n")
+				r.said.add(clean(r.red.Text(b.Text)) + "\n")
 			}
 		case "tool_use":
 			r.usage.ToolCalls++

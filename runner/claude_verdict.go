@@ -105,7 +105,7 @@ func (r *claudeReader) verdict(rep report) Outcome {
 	case rep.Code != 0:
 		return failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d after its result", rep.Code)+r.lastWords())
 	}
-	summary := strings.TrimSpace(clean(r.red.text(res.Result)))
+	summary := strings.TrimSpace(clean(r.red.Text(res.Result)))
 	if summary == "" {
 		summary = r.said.String(task.MaxSummaryRun)
 	}

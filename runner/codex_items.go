@@ -39,7 +39,7 @@ func (t *codexTalk) item(it *codexItem, done bool, line []byte) {
 	switch it.Type {
 	case "agent_message":
 		if done {
-			t.last = clean(t.red.text(it.Text))
+			t.last = clean(t.red.Text(it.Text))
 			t.event(EventText, it.Text, nil, line)
 		}
 	case "reasoning":
@@ -149,7 +149,7 @@ func (t *codexTalk) changed(it *codexItem) {
 		if rel, err := filepath.Rel(t.work, path); err == nil && filepath.IsLocal(rel) {
 			path = rel
 		}
-		path = clean(t.red.text(path))
+		path = clean(t.red.Text(path))
 		if len(t.artifacts) < maxArtifacts && !slices.Contains(t.artifacts, path) {
 			t.artifacts = append(t.artifacts, path)
 		}

@@ -127,7 +127,7 @@ func (p *protocol) stdoutNoise(kind lineKind, b []byte) {
 
 // event hands on one event, bounded and without secrets.
 func (p *protocol) event(typ, text string, data any, line []byte) {
-	ev := Event{Type: typ, Text: clean(p.red.text(text))}
+	ev := Event{Type: typ, Text: clean(p.red.Text(text))}
 	if data != nil {
 		raw, err := json.Marshal(data)
 		if err == nil {
@@ -153,7 +153,7 @@ func (t *codexTalk) complaint(message string, b []byte) (again bool) {
 	}
 	t.event(EventLog, message, nil, b)
 	if unauthorized.MatchString(message) {
-		t.st.Stop(refusedCredentials(t.red.text(message)))
+		t.st.Stop(refusedCredentials(t.red.Text(message)))
 	}
 	return true
 }

@@ -190,7 +190,7 @@ echo '{"summary":"it is qu\"ote/secret","success":true,"artifacts":["ty_token-of
 func TestSecretIsRedactedWhereverTheStreamIsCut(t *testing.T) {
 	const text = "a key-one b key-one-long c key- d"
 	for cut := range len(text) {
-		r := newRedactor([]string{"key-one", "key-one-long"})
+		r := task.NewRedactor("key-one", "key-one-long")
 		got := string(r.Write([]byte(text[:cut])))
 		got += string(r.Write([]byte(text[cut:])))
 		got += string(r.Close())

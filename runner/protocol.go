@@ -111,7 +111,7 @@ func (p *protocol) typed(fields map[string]json.RawMessage) (Event, bool) {
 	if raw, ok := fields["text"]; ok && json.Unmarshal(raw, &ev.Text) != nil {
 		return ev, false
 	}
-	ev.Text = clean(p.red.text(ev.Text))
+	ev.Text = clean(p.red.Text(ev.Text))
 	ev.Data = cleanJSON(fields["data"], p.red)
 	return ev, true
 }

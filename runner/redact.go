@@ -1,89 +1,51 @@
 package runner
 
-import "bytes"
+import (
+	"os"
+	"regexp"
+	"strings"
 
-// redacted stands for a secret.
-const redacted = "[redacted]"
+	"taskyard/task"
+)
 
-// redactor replaces secrets in a stream. It keeps back the end of what it was
-// given while that may be the beginning of a secret, so that none passes in
-// two pieces. Its memory is bounded by the chunk and the longest secret.
-type redactor struct {
-	secrets [][]byte
-	buf     []byte // not yet decided
-	out     []byte // reused from call to call
+// redactor replaces the secrets of a run in all that is kept of it.
+type redactor = task.Redactor
+
+// newRedactor is the one place that decides what no record of a run may show:
+// its token, the server's secrets, and what its definition's env names.
+func newRedactor(spec Spec) *redactor {
+	secrets := append([]string{spec.Token}, spec.Secrets...)
+	return task.NewRedactor(append(secrets, SecretsNamed(spec.Plan.Env)...)...)
 }
 
-func newRedactor(secrets []string) *redactor {
-	r := &redactor{}
-	for _, s := range secrets {
-		if s != "" {
-			r.secrets = append(r.secrets, []byte(s))
+// secretName fits the names of variables whose values are secrets.
+var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
+
+// minSecret is the length in bytes below which a value is no secret: it would
+// blot out common words.
+const minSecret = 8
+
+// secretsIn returns the values of an environment whose names say that no
+// transcript may show them.
+func secretsIn(env []string) (list []string) {
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		if len(value) >= minSecret && secretName.MatchString(name) {
+			list = append(list, value)
 		}
 	}
-	return r
+	return list
 }
 
-// Write takes the next bytes and returns those that are decided, redacted.
-// The result is valid until the next call.
-func (r *redactor) Write(b []byte) []byte {
-	r.buf = append(r.buf, b...)
-	return r.decide(false)
-}
-
-// Close returns what was kept back.
-func (r *redactor) Close() []byte { return r.decide(true) }
-
-func (r *redactor) decide(all bool) []byte {
-	r.out = r.out[:0]
-	rest := r.buf
-	for {
-		limit := len(rest)
-		if !all {
-			limit = r.unsure(rest)
-		}
-		at, length := r.find(rest)
-		if at < 0 || at >= limit {
-			r.out = append(r.out, rest[:limit]...)
-			r.buf = r.buf[:copy(r.buf, rest[limit:])]
-			return r.out
-		}
-		r.out = append(append(r.out, rest[:at]...), redacted...)
-		rest = rest[at+length:]
-	}
-}
-
-// find returns where the first secret begins, and the longest that does.
-func (r *redactor) find(b []byte) (at, length int) {
-	at = -1
-	for _, s := range r.secrets {
-		switch i := bytes.Index(b, s); {
-		case i < 0:
-		case at < 0 || i < at:
-			at, length = i, len(s)
-		case i == at:
-			length = max(length, len(s))
+// SecretsNamed returns the values, as this process has them, of the variables
+// that a definition's env names. An agent is given them because it needs them
+// and others do not have them, so all count as secrets but paths.
+func SecretsNamed(names []string) (list []string) {
+	for _, name := range names {
+		value := os.Getenv(name)
+		if len(value) >= minSecret && (!strings.HasPrefix(value, "/") || secretName.MatchString(name)) {
+			list = append(list, value)
 		}
 	}
-	return at, length
-}
-
-// unsure returns where the longest end of b begins that may become a secret.
-func (r *redactor) unsure(b []byte) int {
-	from := len(b)
-	for _, s := range r.secrets {
-		for k := min(len(s)-1, len(b)); k > len(b)-from; k-- {
-			if bytes.HasSuffix(b, s[:k]) {
-				from = len(b) - k
-				break
-			}
-		}
-	}
-	return from
-}
-
-// text redacts a whole text.
-func (r *redactor) text(s string) string {
-	one := redactor{secrets: r.secrets, buf: []byte(s)}
-	return string(one.Close())
+	return list
 }

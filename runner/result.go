@@ -41,7 +41,7 @@ func (p *protocol) resultOf(fields map[string]json.RawMessage) *result {
 	var res result
 	found := false
 	if json.Unmarshal(fields["summary"], &res.summary) == nil {
-		found, res.summary = true, strings.TrimSpace(clean(p.red.text(res.summary)))
+		found, res.summary = true, strings.TrimSpace(clean(p.red.Text(res.summary)))
 	}
 	if raw, ok := fields["success"]; ok {
 		found, res.malformed = true, json.Unmarshal(raw, &res.success) != nil || res.success == nil
@@ -49,7 +49,7 @@ func (p *protocol) resultOf(fields map[string]json.RawMessage) *result {
 	if json.Unmarshal(fields["artifacts"], &res.artifacts) == nil {
 		found = true
 		for i, a := range res.artifacts {
-			res.artifacts[i] = clean(p.red.text(a))
+			res.artifacts[i] = clean(p.red.Text(a))
 		}
 	}
 	if !found {

@@ -94,7 +94,7 @@ func outcome(name string, end ending, err error, r reader) Outcome {
 	}
 	t := r.log()
 	if out.Status == task.RunFailed {
-		out.Reason = cutChars(clean(t.red.text(out.Reason)), task.MaxReason)
+		out.Reason = cutChars(clean(t.red.Text(out.Reason)), task.MaxReason)
 	}
 	out.Usage = t.usage
 	return out

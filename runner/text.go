@@ -110,7 +110,7 @@ func cleanJSON(raw json.RawMessage, r *redactor) json.RawMessage {
 func cleanValue(v any, r *redactor) any {
 	switch v := v.(type) {
 	case string:
-		return clean(r.text(v))
+		return clean(r.Text(v))
 	case []any:
 		for i := range v {
 			v[i] = cleanValue(v[i], r)
@@ -118,7 +118,7 @@ func cleanValue(v any, r *redactor) any {
 	case map[string]any:
 		m := make(map[string]any, len(v))
 		for key, val := range v {
-			m[clean(r.text(key))] = cleanValue(val, r)
+			m[clean(r.Text(key))] = cleanValue(val, r)
 		}
 		return m
 	}

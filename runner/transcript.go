@@ -28,13 +28,13 @@ type transcript struct {
 }
 
 func newTranscript(spec Spec, sink Sink, st *stopper) transcript {
-	secrets := append([]string{spec.Token}, spec.Secrets...)
+	red := newRedactor(spec)
 	p := transcript{
-		out: &emitter{sink: sink, dir: spec.Dir}, red: newRedactor(secrets), limits: spec.Plan.Limits, st: st,
+		out: &emitter{sink: sink, dir: spec.Dir}, red: red, limits: spec.Plan.Limits, st: st,
 		said: tail{limit: 4 * task.MaxSummaryRun}, cried: tail{limit: 4 * task.MaxReason},
 	}
 	for s := range p.streams {
-		p.streams[s].red = newRedactor(secrets)
+		p.streams[s].red = red.Fresh()
 	}
 	return p
 }

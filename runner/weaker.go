@@ -1,10 +1,6 @@
 package runner
 
-import (
-	"regexp"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Confiner is a Runner that tells how far it holds an agent to its tools.
 type Confiner interface {
@@ -41,21 +37,6 @@ func lacks(tools []string, names ...string) (list []string) {
 	for _, name := range names {
 		if !slices.Contains(tools, name) {
 			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// secretName fits the names of variables whose values are secrets.
-var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
-
-// secretsIn returns the values of an environment that no transcript may show.
-// Short ones are left out: they would blot out common words.
-func secretsIn(env []string) (list []string) {
-	for _, v := range env {
-		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= 8 && secretName.MatchString(name) {
-			list = append(list, value)
 		}
 	}
 	return list

@@ -72,7 +72,7 @@ func (d *delivery) deliver(ctx context.Context) (out Outcome, ended bool) {
 			return d.failed(task.PhaseError, fmt.Sprintf("No answer after %d tries: %s", webhookTries, a.again)), true
 		}
 		wait := min(max(d.w.pause(failures), a.after), webhookPause)
-		d.proto.out.note(d.proto.red.text(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.", failures+1, a.again, wait.Round(100*time.Millisecond))))
+		d.proto.out.note(d.proto.red.Text(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.", failures+1, a.again, wait.Round(100*time.Millisecond))))
 		d.clock.grant(wait) // it is we who wait
 		select {
 		case <-ctx.Done():
@@ -83,7 +83,7 @@ func (d *delivery) deliver(ctx context.Context) (out Outcome, ended bool) {
 }
 
 func (d *delivery) failed(phase task.Phase, reason string) Outcome {
-	return failed(phase, clean(d.proto.red.text(reason)))
+	return failed(phase, clean(d.proto.red.Text(reason)))
 }
 
 func (d *delivery) permanently(phase task.Phase, reason string) answer {

@@ -52,6 +52,7 @@ type Config struct {
 	Workers   map[string][]string             // runners whose runs workers carry out, with the labels that a worker must offer
 	Webhooks  map[string]bool                 // runners whose receivers report over the API
 	Notify    []NotifyTarget                  // services outside that are told what waits
+	Secrets   func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known
 	Ticks     func(after task.Time) task.Time // the first tick after a moment, 0 for none; nil: no ticks
 }
 
@@ -123,6 +124,7 @@ type Service struct {
 	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
 	workerStops map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
 	heard       map[task.ID]map[task.ID]bool         // run → tasks whose end it was told
+	redactors   map[redactorKey]*task.Redactor       // see RunRedactor
 	wakeC       chan struct{}                        // a run may be startable
 }
 

@@ -1,0 +1,104 @@
+package handlers
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/labstack/echo/v4"
+
+	"taskyard/task"
+)
+
+// redact takes secrets out of what the agent of a run sends, before anything
+// reads it: comments, summaries, tasks, notices, whatever the route or the
+// tool is. Its events, results and errors come from its runner, which does the
+// same.
+func (s *Server) redact(c echo.Context) error {
+	r, a := c.Request(), actorOf(c)
+	run := a.RunID
+	if a.Role == task.RoleWorker && strings.HasPrefix(c.Path(), "/api/worker/runs/:id/") {
+		run, _ = task.ParseID(c.Param("id")) // what is none is refused later
+	}
+	if run == 0 || r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	red, err := s.svc.RunRedactor(r.Context(), run, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	if task.IsCode(err, task.CodeNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Body = &redactedBody{from: r.Body, red: red}
+	return nil
+}
+
+// redactedBody reads a body of bounded size at the first read.
+type redactedBody struct {
+	from io.ReadCloser
+	red  *task.Redactor
+	text *bytes.Reader
+	err  error // of the body
+}
+
+func (b *redactedBody) Read(p []byte) (int, error) {
+	if b.text == nil {
+		var raw []byte
+		raw, b.err = io.ReadAll(b.from)
+		b.text = bytes.NewReader(redactJSON(raw, b.red.Text))
+	}
+	n, err := b.text.Read(p)
+	if err == io.EOF && b.err != nil { //nolint:errorlint // a bytes.Reader returns it as it is
+		err = b.err
+	}
+	return n, err
+}
+
+func (b *redactedBody) Close() error { return b.from.Close() }
+
+// redactJSON redacts each string of a JSON text, names too, whatever way it is
+// escaped. All else stays as it is; what is no JSON is redacted as plain text.
+func redactJSON(raw []byte, red func(string) string) []byte {
+	if bytes.IndexByte(raw, '\\') < 0 { // nothing is escaped: most bodies need no second look
+		if s := string(raw); red(s) == s {
+			return raw
+		}
+	}
+	var out []byte
+	done := 0
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		if dec.PeekKind() != '"' {
+			if _, err := dec.ReadToken(); err == io.EOF { //nolint:errorlint // documented so
+				break
+			} else if err != nil {
+				return []byte(red(string(raw)))
+			}
+			continue
+		}
+		v, err := dec.ReadValue()
+		if err != nil {
+			return []byte(red(string(raw)))
+		}
+		text, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			continue // refused by who reads it
+		}
+		if clean := red(string(text)); clean != string(text) {
+			quoted, err := jsontext.AppendQuote(nil, clean)
+			if err != nil {
+				continue
+			}
+			end := int(dec.InputOffset())
+			out = append(append(out, raw[done:end-len(v)]...), quoted...)
+			done = end
+		}
+	}
+	if done == 0 {
+		return raw
+	}
+	return append(out, raw[done:]...)
+}

@@ -1,0 +1,93 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// TestARunCannotPostItsSecrets has the agent of a run write the secrets that
+// it was given, in several forms, into everything that it may write.
+func TestARunCannotPostItsSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = `pass"phrase/zebra ü`
+	y := newPageYard(t, func(c *service.Config) {
+		c.Secrets = func(names []string) []string { return []string{secret} }
+	})
+	ctx := context.Background()
+	id := y.create(mayaActor, task.New{Owner: "coder", Title: "Deploy"}).ID
+	y.ok2(y.svc.RunNow(ctx, mayaActor, id))
+	st, _, err := y.svc.NextRun(ctx, nil)
+	y.ok(err)
+	y.ok(y.svc.RunWorking(ctx, st.Run.ID, st.Run.Lease, 1, "1", "b"))
+	q := func(s string) string { b, _ := json.Marshal(s); return string(b) }
+	text := q("the login is " + secret + " and " + st.Token)
+	escaped := `"\u0070ass\"phrase\/z\u0065bra \u00fc"`
+	path := "/api/tasks/" + id.String()
+	send := func(method, path, body string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(ctx, method, y.srv.URL+path, strings.NewReader(body))
+		y.ok(err)
+		req.Header.Set("Authorization", "Bearer "+st.Token)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		a := y.browser().do(req)
+		if a.status >= 300 {
+			t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
+		}
+		return a.body
+	}
+	send("POST", path+"/comments", `{"content":`+text+`}`)
+	send("POST", path+"/comments", `{"content":`+escaped+`}`)
+	send("PATCH", path, `{"description":`+text+`}`)
+	send("PUT", path+"/steps", `{"steps":[{"title":"s","details":`+text+`}]}`)
+	send("POST", path+"/resources", `{"type":"file","value":"/a","label":`+text+`}`)
+	send("POST", "/api/agents/coder/todo", `{"operation":"rpush","item":`+text+`}`)
+	send("POST", path+"/complete", `{"summary":`+text+`}`)
+	k, err := y.svc.Task(ctx, mayaActor, id)
+	y.ok(err)
+	events, err := y.svc.Events(ctx, mayaActor, task.EventFilter{Limit: 500})
+	y.ok(err)
+	todo, err := y.svc.TodoCall(ctx, mayaActor, "coder", task.TodoCall{Op: task.TodoList})
+	y.ok(err)
+	all, err := json.Marshal([]any{k, events, todo})
+	y.ok(err)
+	if s := string(all); strings.Contains(s, "zebra") || strings.Contains(s, st.Token[3:]) {
+		t.Errorf("a secret is kept: %s", s)
+	}
+	if n := strings.Count(string(all), task.Redacted); n < 8 {
+		t.Errorf("only %d texts were redacted: %s", n, all)
+	}
+	t.Run("what people write stays", func(t *testing.T) {
+		b := y.maya()
+		other := y.create(mayaActor, task.New{Owner: "coder", Title: "Other"}).ID
+		b.post("/tasks/"+other.String()+"/comments", "content", secret)
+		k, err := y.svc.Task(ctx, mayaActor, other)
+		y.ok(err)
+		if len(k.Comments) != 1 || k.Comments[0].Content != secret {
+			t.Errorf("%+v", k.Comments)
+		}
+	})
+}
+
+func FuzzRedactingKeepsTheRestOfABody(f *testing.F) {
+	f.Add(`{"a":"x\u0079z","b":[1,"xyz"," \" "]}`)
+	f.Add(`{"a":"xyz"`)
+	red := task.NewRedactor("xyz")
+	f.Fuzz(func(t *testing.T, s string) {
+		same := redactJSON([]byte(s), func(s string) string { return s })
+		if string(same) != s {
+			t.Errorf("%q becomes %q", s, same)
+		}
+		var before, after any
+		out := redactJSON([]byte(s), red.Text)
+		if json.Unmarshal([]byte(s), &before) == nil && json.Unmarshal(out, &after) != nil {
+			t.Errorf("%q becomes %q, which is no JSON", s, out)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package service
+
+import (
+	"context"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// keptRedactors bounds how many runs' redactors are kept in memory.
+const keptRedactors = 1000
+
+// redactorKey tells the starts of a run apart by their tokens.
+type redactorKey struct {
+	run   task.ID
+	token string
+}
+
+// RunRedactor returns what takes secrets out of what the agent of a run writes
+// over an API: the token that it calls with, the values of the variables that
+// its definition names, and the server's own secrets. A run on a worker may be
+// given variables that this server does not have: of those it knows nothing.
+// Error: unknown run.
+func (s *Service) RunRedactor(ctx context.Context, run task.ID, token string) (*task.Redactor, error) {
+	key := redactorKey{run, token}
+	s.mu.Lock()
+	red := s.redactors[key]
+	s.mu.Unlock()
+	if red != nil {
+		return red, nil
+	}
+	r, err := read(ctx, s, func(rx *db.Rx) (*task.Run, error) { return rx.Run(run) })
+	if err != nil {
+		return nil, err
+	}
+	secrets := []string{token}
+	if s.cfg.Secrets != nil {
+		var names []string
+		if r.Spec != nil {
+			names = r.Spec.Env
+		}
+		secrets = append(secrets, s.cfg.Secrets(names)...)
+	}
+	red = task.NewRedactor(secrets...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.redactors == nil || len(s.redactors) >= keptRedactors {
+		s.redactors = map[redactorKey]*task.Redactor{}
+	}
+	s.redactors[key] = red
+	return red, nil
+}
