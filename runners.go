@@ -7,6 +7,7 @@ import (
 
 	"taskyard/config"
 	"taskyard/runner"
+	"taskyard/task"
 )
 
 // programOf is the command line of a runner; a kind that is one certain
@@ -89,6 +90,14 @@ func weakerOf(cfg *config.Config, known map[string]runner.Runner, name string, t
 		sentence += " Therefore it is not started, unless accept_weaker = true is configured for this runner."
 	}
 	return sentence
+}
+
+// enforces lists what a run asks for, and what its runner enforces of it.
+func (y *yard) enforces(plan task.Spec) []task.Enforcement {
+	if y.cfg.Runners[plan.Runner].Kind == "worker" {
+		return runner.Enforces(nil, plan)
+	}
+	return runner.Enforces(y.known[plan.Runner], plan)
 }
 
 // claudeOf makes the runner of a section of kind claude.

@@ -129,6 +129,8 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 	if at.Gone {
 		return false
 	}
+	// A yes counts only for what was in view for a while.
+	b.wait(`!window.clicked?.form?.matches('form[action$="/approve"], form[action$="/allow"], form[data-bulk-approve]') || yard.seen('form[action="' + clicked.form.getAttribute("action") + '"]')`)
 	last := some[task.ID](t)(s.svc.LastEvent(ctx))
 	b.faults.sent()
 	if at.X > 0 {

@@ -26,6 +26,7 @@ func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 	r, next := y.ask(first.ID), y.ask(second.ID)
 	b := y.tab()
 	b.open("/approvals/" + r.ID.String())
+	b.looked()
 	b.loads(typed("a"))
 	b.see("Run 1 approved.")
 	b.at("/approvals/" + next.ID.String())

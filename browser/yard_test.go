@@ -152,7 +152,7 @@ func (y *yard) serve(log *slog.Logger) {
 		Runners: map[string]runner.Runner{"script": ownRuns{&runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}, task.ID(yards.Add(1) * 1_000_000)}},
 	})
 	must(t, err)
-	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2}, Runners: sampleRunners{}, Limits: sampleLimits})
+	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2}, Runners: sampleRunners{}, Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) }})
 	must(t, err)
 	srv := h.HTTP()
 	go func() { _ = srv.Serve(ln) }()

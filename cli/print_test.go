@@ -75,7 +75,8 @@ func TestWhatPeopleReadIsGolden(t *testing.T) {
 		"GET /api/agents":       `{"agents":[{"id":"coder","description":` + string(evil) + `,"status":"warning","runner":"command","load":{"queued":3,"working":1}}]}`,
 		"GET /api/runs/7": `{"id":"7","taskId":"42","taskTitle":"Fix","agent":"coder","status":"pending","phase":"approval","cause":"manual","askedBy":"user:maya","artifacts":[],
 "createdAt":"2026-01-31T11:00:00.000Z","usage":{},"approval":{"version":"v1","expiresAt":"2026-02-01T11:00:00.000Z"},
-"spec":{"runner":"demo","tools":["read","bash"],"systemPrompt":"You code.","prompt":"<Task>\n` + strings.Trim(string(evil), `"`) + `\n</Task>","limits":{"timeoutSeconds":300}}}`,
+"spec":{"runner":"demo","tools":["read","bash"],"systemPrompt":"You code.","prompt":"<Task>\n` + strings.Trim(string(evil), `"`) + `\n</Task>","limits":{"timeoutSeconds":300}},
+"enforcement":[{"what":"read","asked":"allowed","enforced":"not_asked"},{"what":"edit","asked":"not allowed","enforced":"not_enforced","how":` + string(evil) + `},{"what":"timeout","asked":"300 s","enforced":"enforced","how":"its whole process tree is ended"}]}`,
 	}
 	for _, c := range []struct {
 		name  string

@@ -30,7 +30,8 @@ type OneRun struct {
 type shownRun struct {
 	task.Run
 	ranWork
-	Spec *task.Spec `json:"spec"`
+	Spec     *task.Spec         `json:"spec"`
+	Enforced []task.Enforcement `json:"enforcement"`
 }
 
 // RunList lists runs.
@@ -121,6 +122,7 @@ func (y *Yard) showApproval(r *shownRun) {
 	if s := r.Spec; s != nil {
 		fields(y.Stdout, "runner", s.Runner, "model", s.Model, "tools", strings.Join(s.Tools, " "), "workspace", s.Workspace,
 			"timeout", s.Limits.Timeout().String(), "environment", strings.Join(s.Env, " "))
+		y.showEnforcement(r.Enforced)
 		y.part("System prompt", 1)
 		indented(y.Stdout, "  ", s.SystemPrompt)
 		y.part("Prompt", 1)
@@ -128,6 +130,19 @@ func (y *Yard) showApproval(r *shownRun) {
 	}
 	y.say("\nTo decide: taskyard run approve %s --version %s", r.ID, clean(a.Version))
 	y.say("       or: taskyard run deny %s --reason TEXT", r.ID)
+}
+
+// showEnforcement prints what is asked for beside what the runner enforces.
+func (y *Yard) showEnforcement(list []task.Enforcement) {
+	if len(list) == 0 {
+		return
+	}
+	y.part("Asked for, and enforced", 1)
+	rows := make([][]string, len(list))
+	for i, e := range list {
+		rows[i] = []string{e.What, e.Asked, strings.ReplaceAll(string(e.Level), "_", " "), e.How}
+	}
+	y.table([]string{"TOOL OR LIMIT", "ASKED FOR", "ENFORCED", "HOW"}, rows)
 }
 
 // RunLog shows what an agent said and did.

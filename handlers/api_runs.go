@@ -41,7 +41,8 @@ type runsOut struct {
 // shownRun is a run as a reviewer needs it.
 type shownRun struct {
 	task.Run
-	Spec *task.Spec `json:"spec,omitempty" doc:"exactly what will run, while an approval is waited for"`
+	Spec     *task.Spec         `json:"spec,omitempty" doc:"exactly what will run, while an approval is waited for"`
+	Enforced []task.Enforcement `json:"enforcement,omitempty" doc:"each tool and limit of spec, and whether the runner enforces it"`
 	workAnswer
 }
 
@@ -109,6 +110,9 @@ func (s *Server) runOperations() {
 	})
 	handle(s, op{Method: "GET", Path: "/api/runs/{id}", Need: task.Read, Tag: "Runs", Summary: "Read a run with result, limits, usage, approval and changed files"}, func(ctx context.Context, in *RunPath) (*runOut, error) {
 		out, err := runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
+		if err == nil && out.Body.Spec != nil {
+			out.Body.Enforced = s.enforcement(out.Body.Spec)
+		}
 		return s.withWork(ctx, out, err)
 	})
 	handle(s, op{Method: "GET", Path: "/api/runs/{id}/diff", Need: task.Read, Tag: "Runs", Summary: "Read what a run changed as a unified diff", Desc: "Text, at most about 256 KiB of lines; what is left out is said in lines that begin with `#`. Empty until the run has ended, and when nothing changed."}, s.runDiff)

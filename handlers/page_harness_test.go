@@ -89,6 +89,15 @@ func weakerScript(runner string, tools []string) string {
 	return "Of " + strings.Join(tools, ", ") + " it is told, and not held to them."
 }
 
+// enforcedScript is what the runner of the tests enforces.
+func enforcedScript(plan task.Spec) (list []task.Enforcement) {
+	for _, tool := range plan.Tools {
+		list = append(list, task.Enforcement{What: tool, Asked: "allowed", Level: task.NotAsked})
+	}
+	return append(list, task.Enforcement{What: "bash", Asked: "not allowed", Level: task.NotEnforced, How: "the program is told, and not held to it"},
+		task.Enforcement{What: "timeout", Asked: "300 s", Level: task.Enforced, How: "its whole process tree is ended"})
+}
+
 const pagePassword = "correct horse battery"
 
 var testAgents = map[string]string{
@@ -115,7 +124,7 @@ func newPageYard(t testing.TB, with ...func(*service.Config)) *pageYard {
 	}
 	y.svc = service.New(d, agents, cfg)
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
-	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir), Weaker: weakerScript})
+	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir), Weaker: weakerScript, Enforces: enforcedScript})
 	y.ok(err)
 	y.server = s
 	y.srv = httptest.NewServer(s)

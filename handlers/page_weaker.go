@@ -11,6 +11,15 @@ func (s *Server) weaker(runner string, tools []string) string {
 	return s.opt.Weaker(runner, tools)
 }
 
+// enforcement is each tool and limit that a run asks for, and whether its
+// runner enforces it; nothing without a spec.
+func (s *Server) enforcement(spec *task.Spec) []task.Enforcement {
+	if spec == nil || s.opt.Enforces == nil {
+		return nil
+	}
+	return s.opt.Enforces(*spec)
+}
+
 // unenforced is what the runner of a run cannot enforce of what was asked for.
 func (s *Server) unenforced(r *task.Run) string {
 	if r.Spec == nil {

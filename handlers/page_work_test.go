@@ -29,7 +29,8 @@ func TestDecisionsOnRuns(t *testing.T) {
 
 	t.Run("the first that waits is shown, whole", func(t *testing.T) {
 		b.get("/approvals").is(200).shows("2 waiting", "First of them", "Second of them", "Do what the task says.", "asks to run", `hx-get="/approvals/1"`).hides(`hx-get="/approvals"`)
-		b.get("/approvals/2").is(200).shows("Second of them", "not held to them")
+		b.get("/approvals/2").is(200).shows("Second of them", "This run could do more than it asks for.", "not enforced", "the program is told, and not held to it", "its whole process tree is ended").hides("It may not execute shell commands")
+		b.get("/api/runs/2").is(200).shows(`"enforcement":[{"what":"read","asked":"allowed","enforced":"not_asked"}`, `{"what":"bash","asked":"not allowed","enforced":"not_enforced","how":"the program is told, and not held to it"}`)
 		b.get("/queues").shows(`(2) Queues`, "Approve run")
 	})
 	t.Run("a rejection needs a reason", func(t *testing.T) {

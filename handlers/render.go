@@ -18,7 +18,8 @@ import (
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// render answers with a page. It is made in full before the first byte goes
+// render answers with a page, in which no character of an untrusted text
+// hides. It is made in full before the first byte goes
 // out, so that an error is never half a page with status 200.
 func (s *Server) render(c echo.Context, status int, page templ.Component) error {
 	buf := buffers.Get().(*bytes.Buffer)
@@ -27,7 +28,7 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 	if err := page.Render(c.Request().Context(), buf); err != nil {
 		return err
 	}
-	return c.HTMLBlob(status, buf.Bytes())
+	return c.HTMLBlob(status, views.MarkHidden(buf.Bytes()))
 }
 
 // chrome gathers what every page shows around its own content.

@@ -41,6 +41,7 @@ type Options struct {
 	TrustedProxies []string                                   // CIDRs whose X-Forwarded-For is believed
 	Rules          Rules                                      // as configured for the service; pages tell them
 	Limits         []Limit                                    // of the configuration, as the settings show them
+	Enforces       func(task.Spec) []task.Enforcement         // what a runner enforces of a spec; nil: nothing is known
 	Weaker         func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
 	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
 	Demo           bool                                       // a yard to look around in: the inbox tells what to try

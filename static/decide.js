@@ -23,3 +23,37 @@ document.addEventListener("keydown", e => {
   document.addEventListener("change", e => { if (e.target.closest("form[data-bulk-approve]")) words(); });
   words();
 })();
+// A yes counts only for a request that was in view for 700 ms. A key that is held down, a double click or a click through
+// the queue would else approve what nobody has seen.
+(() => {
+  const least = 700, decides = 'form[action$="/approve"], form[action$="/allow"], form[data-bulk-approve]';
+  // What a form decides on: its address and the version that was looked at. A live part may change both under the reader.
+  const subject = f => [f.getAttribute("action"), ...[...f.querySelectorAll("input[name=version], input[name=run]")].map(i => i.value)].join(" ");
+  const views = new WeakMap(); // form → what it decides on, whether that is in view, and since when
+  const watched = new WeakMap(); // button → its form
+  const look = new IntersectionObserver(list => list.forEach(e => {
+    const v = views.get(watched.get(e.target));
+    if (v && v.in !== e.isIntersecting) Object.assign(v, { in: e.isIntersecting, at: performance.now() });
+  }));
+  const scan = () => document.querySelectorAll(decides).forEach(f => {
+    const v = views.get(f), s = subject(f);
+    if (v && v.subject === s) return;
+    views.set(f, { subject: s, in: v?.in ?? false, at: performance.now() });
+    const b = f.querySelector("button[type=submit]");
+    if (b && watched.get(b) !== f) { watched.set(b, f); look.observe(b); }
+  });
+  const seen = f => {
+    const v = views.get(f);
+    return !!v && v.in && v.subject === subject(f) && !document.hidden && performance.now() - v.at >= least;
+  };
+  document.addEventListener("visibilitychange", () => document.querySelectorAll(decides).forEach(f => { const v = views.get(f); if (v) v.at = performance.now(); }));
+  document.addEventListener("submit", e => {
+    if (!e.target.matches(decides) || seen(e.target)) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    yard.toast?.("Nothing was decided: this request only just came into view. Look at it first.", true);
+  }, true);
+  new MutationObserver(scan).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["action", "value"] });
+  scan();
+  Object.assign(window.yard ??= {}, { seen: s => { const f = document.querySelector(s); return !!f && seen(f); } });
+})();

@@ -64,6 +64,8 @@
       return;
     }
     if (modified(e) || e.key.length !== 1 || q("dialog[open]")) return;
+    // A key that is held down moves on and does nothing else again.
+    if (e.repeat && !table().some(c => c.dataset.keys === e.key && /^(next|previous)$/.test(c.dataset.do))) { lead = ""; return; }
     const pressed = lead && e.timeStamp - since < 1500 ? `${lead} ${e.key}` : e.key;
     lead = "";
     if (pressed === e.key && ofRow(e.key)) { e.preventDefault(); return; }

@@ -8,7 +8,7 @@ import (
 func ansi(s string) string {
 	var b strings.Builder
 	_ = writeAnsi(&b, s, writeVisible) // a builder takes everything
-	return b.String()
+	return string(MarkHidden([]byte(b.String())))
 }
 
 func TestAnsiColours(t *testing.T) {

@@ -39,16 +39,16 @@ func (m *ApprovalsModel) beside() (prev, next task.ID) {
 // bytes that will run.
 type ApprovalDetail struct {
 	Run        task.Run
-	Parent     *task.Task       // the task it is a part of, or nil
-	Asked      *task.Permission // what the run asked for last, or nil
-	ParentStep int              // 1-based step of Parent that it stands for, or 0
-	Agent      *task.Agent      // the definition that serves now, or nil when it is gone
-	MaxDepth   int              // the configured depth limit
-	Recent     []task.Run       // ended runs of the agent, newest first, at most 12
-	Unenforced string           // what the runner cannot enforce, as a sentence, or ""
-	WhyNot     string           // why this person may not decide; "" when they may
-	Before     *task.Spec       // what it would have done before it was asked anew, or nil
-	Form       DecideForm       // what was typed, when a decision was refused
+	Parent     *task.Task         // the task it is a part of, or nil
+	Asked      *task.Permission   // what the run asked for last, or nil
+	ParentStep int                // 1-based step of Parent that it stands for, or 0
+	Agent      *task.Agent        // the definition that serves now, or nil when it is gone
+	MaxDepth   int                // the configured depth limit
+	Recent     []task.Run         // ended runs of the agent, newest first, at most 12
+	Enforced   []task.Enforcement // each tool and limit: asked for, and enforced or not
+	WhyNot     string             // why this person may not decide; "" when they may
+	Before     *task.Spec         // what it would have done before it was asked anew, or nil
+	Form       DecideForm         // what was typed, when a decision was refused
 }
 
 // DecideForm keeps what a reviewer typed through a refusal.

@@ -176,7 +176,7 @@ func render(t *testing.T, c templ.Component) string {
 	if err := c.Render(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return string(views.MarkHidden([]byte(b.String())))
 }
 
 func elements(t *testing.T, page string) []*html.Node {

@@ -119,11 +119,5 @@ func oneLine(s string) string {
 	return strings.NewReplacer("\n", "‹U+000A›", "\t", "‹U+0009›").Replace(s)
 }
 
-// visibleName is a name in an attribute, with what would hide in it named.
-func visibleName(s string) string {
-	var b strings.Builder
-	for _, seg := range VisibleText(oneLine(s)) {
-		b.WriteString(seg.Text)
-	}
-	return b.String()
-}
+// visibleName is a name in an attribute, on one line.
+func visibleName(s string) string { return oneLine(s) }

@@ -18,7 +18,7 @@ func runPage(t *testing.T, w *task.Work) string {
 	if err := views.RunPage(views.Chrome{Role: task.RoleAdmin, Path: "/runs/7"}, m).Render(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return string(views.MarkHidden(b.Bytes()))
 }
 
 func TestChangedFilesOfARun(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Visible shows an untrusted text as it is: escaped, and with every character
-// that would hide or reorder something replaced by its marked name. It is
-// written here and not in templ, which may add white space.
+// Visible shows an untrusted text to the letter. MarkHidden marks what hides
+// in it, as in everything else of a page. It is written here and not in templ,
+// which may add white space.
 func Visible(s string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		return writeVisible(w, s)
@@ -17,16 +17,8 @@ func Visible(s string) templ.Component {
 }
 
 func writeVisible(w io.Writer, s string) error {
-	for _, seg := range VisibleText(s) {
-		text := templ.EscapeString(seg.Text)
-		if seg.Marked {
-			text = `<span class="hid" title="A character that does not print">` + text + `</span>`
-		}
-		if _, err := io.WriteString(w, text); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := io.WriteString(w, templ.EscapeString(s))
+	return err
 }
 
 // Pre shows an untrusted text whole, to the letter, in the letters of code.

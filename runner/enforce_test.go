@@ -1,0 +1,64 @@
+package runner
+
+import (
+	"slices"
+	"testing"
+
+	"taskyard/runner/confine"
+	"taskyard/task"
+)
+
+// TestWhatIsAskedForIsEnforcedOrSaidNotToBe compares, for every kind of runner,
+// what a spec asks for with what is told of it. No tool or limit is left out.
+func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
+	t.Parallel()
+	on, off := Confinement{On: true, kernel: &confine.Kernel{Landlock: 9, Seccomp: true, Attributes: true}}, Confinement{}
+	plan := task.Spec{Tools: []string{"read", "launch"}, Limits: task.Limits{TimeoutSeconds: 60, MaxTokens: 10, MaxTurns: 3, MaxCostUSD: 1}}
+	shell := plan
+	shell.Tools = []string{"read", "bash"}
+	for _, tt := range []struct {
+		name   string
+		runner Runner
+		plan   task.Spec
+		not    []string // told not, or not wholly, to be enforced
+	}{
+		{"the built-in agent", &Builtin{}, plan, nil},
+		{"its shell, confined", &Builtin{Shell: func() string { return "bash: landlock v6 + no network" }}, shell, nil},
+		{"its shell, unconfined", &Builtin{Shell: func() string { return "bash: none" }}, shell, []string{"files", "network"}},
+		{"claude, confined", &Claude{Confine: on}, plan, nil},
+		{"claude, not confined", &Claude{Confine: off}, plan, []string{"files"}},
+		{"codex that may read", &Codex{}, plan, []string{"list", "glob", "grep", "bash", "maxCostUsd"}},
+		{"an agent of the ACP", &ACP{Program: Program{Confine: on}}, plan, []string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "network", "maxTokens", "maxTurns", "maxCostUsd"}},
+		{"a program", &Command{}, plan, []string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "files", "network", "maxTokens", "maxTurns", "maxCostUsd"}},
+		{"a receiver", &Webhook{}, plan, []string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "files", "network", "timeout", "maxTokens", "maxTurns", "maxCostUsd"}},
+		{"a worker", nil, plan, []string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "files", "network", "maxTokens", "maxTurns", "maxCostUsd"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			list := Enforces(tt.runner, tt.plan)
+			var what, not []string
+			for _, e := range list {
+				what = append(what, e.What)
+				if e.Asked == "" || e.Level == "" {
+					t.Errorf("%+v says nothing", e)
+				}
+				if (e.Asked == "allowed" || e.Asked == "none" || e.Asked == "open") != (e.Level == task.NotAsked) {
+					t.Errorf("%+v contradicts itself", e)
+				}
+			}
+			for _, e := range task.Unheld(list) {
+				not = append(not, e.What)
+			}
+			if !slices.Equal(not, tt.not) {
+				t.Errorf("not enforced: %v, want %v", not, tt.not)
+			}
+			for _, name := range append(append([]string{"files", "network", "timeout", "idleTimeout", "maxTokens", "maxTurns", "maxCostUsd"}, task.KnownTools...), tt.plan.Tools...) {
+				if !slices.Contains(what, name) {
+					t.Errorf("nothing is told of %s", name)
+				}
+			}
+			if len(what) != len(slices.Compact(slices.Sorted(slices.Values(what)))) {
+				t.Errorf("something is told twice: %v", what)
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package views
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// rightsOf says in words what a run can do: what it asks for where its runner
+// holds it to that, else that it can do more. Danger is 4 where it can.
+func rightsOf(d *ApprovalDetail) Ability {
+	unheld := task.Unheld(d.Enforced)
+	if len(unheld) == 0 {
+		return abilityOf(d.spec(), d.Agent)
+	}
+	names := make([]string, len(unheld))
+	for i, e := range unheld {
+		names[i] = strings.ToLower(enforcedName(e.What))
+	}
+	return Ability{4, "This run could do more than it asks for.", " The runner " + orElse(d.spec().Runner, "of this agent") + " does not, or not wholly, enforce: " + joinWords(names, "and") + "."}
+}
+
+// enforcedNames are the things that are no tools.
+var enforcedNames = map[string]string{
+	"files": "Files", "network": "Network", "timeout": "Time limit", "idleTimeout": "Idle limit", "maxTokens": "Token limit", "maxTurns": "Turn limit", "maxCostUsd": "Cost limit",
+}
+
+func enforcedName(what string) string { return orElse(enforcedNames[what], what) }
+
+// alike joins what is asked for and enforced alike, under all their names.
+func alike(list []task.Enforcement) (rows []task.Enforcement) {
+	at := map[task.Enforcement]int{}
+	for _, e := range list {
+		key := e
+		key.What = ""
+		if i, ok := at[key]; ok {
+			rows[i].What += ", " + enforcedName(e.What)
+			continue
+		}
+		at[key] = len(rows)
+		e.What = enforcedName(e.What)
+		rows = append(rows, e)
+	}
+	return rows
+}
+
+// askedWords is what is asked for, with limits as they stand elsewhere.
+func askedWords(e task.Enforcement) string {
+	if e.Level == task.NotAsked && e.Asked == "none" {
+		return "no limit"
+	}
+	return e.Asked
+}

@@ -1,0 +1,175 @@
+package views
+
+import (
+	"bytes"
+	"html"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+	nethtml "golang.org/x/net/html"
+)
+
+// MarkHidden returns a page, or a part of one, in which nothing hides: every
+// character that does not print or that reorders others stands as its name,
+// such as ‹U+202E›. It is the one place that does so, for every text of every
+// page. Values of fields stay to the letter, as they are sent back; behind
+// such a field stands what hides in it. A page without such characters is
+// returned as it is.
+func MarkHidden(page []byte) []byte {
+	if !hides(page) {
+		return page
+	}
+	m := hiddenMarker{out: bytes.NewBuffer(make([]byte, 0, len(page)+len(page)/8))}
+	for z := nethtml.NewTokenizer(bytes.NewReader(page)); ; {
+		kind := z.Next()
+		raw := string(z.Raw())
+		if kind == nethtml.ErrorToken {
+			m.out.WriteString(raw)
+			return m.out.Bytes()
+		}
+		m.token(kind, raw, z)
+	}
+}
+
+// hides reports whether a page may hold a character that hides.
+func hides(page []byte) bool {
+	for i := 0; i < len(page); {
+		switch b := page[i]; {
+		case b == '&' && i+1 < len(page) && page[i+1] == '#':
+			// The two that every escaped quote is written as.
+			if rest := page[i+2:]; !bytes.HasPrefix(rest, []byte("34;")) && !bytes.HasPrefix(rest, []byte("39;")) {
+				return true
+			}
+			i += 2
+		case b < utf8.RuneSelf:
+			if b < 0x20 && b != '\n' && b != '\t' || b == 0x7f {
+				return true
+			}
+			i++
+		default:
+			r, size := utf8.DecodeRune(page[i:])
+			if size == 1 || hidden(r) {
+				return true
+			}
+			i += size
+		}
+	}
+	return false
+}
+
+// hiddenMarker writes a page anew, token by token.
+type hiddenMarker struct {
+	out   *bytes.Buffer
+	raw   string // the element whose text is no markup, or ""
+	svg   int    // depth: there is no place for a span in a picture
+	field string // what a textarea hides, until it ends
+}
+
+func (m *hiddenMarker) token(kind nethtml.TokenType, raw string, z *nethtml.Tokenizer) {
+	switch kind {
+	case nethtml.TextToken:
+		m.text(raw)
+		return
+	case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
+		name, _ := z.TagName()
+		m.start(string(name), kind == nethtml.SelfClosingTagToken, raw)
+		return
+	case nethtml.EndTagToken:
+		name, _ := z.TagName()
+		m.out.WriteString(raw)
+		m.end(string(name))
+		return
+	}
+	m.out.WriteString(raw)
+}
+
+// start writes a tag, with those attributes marked that people read or hear.
+func (m *hiddenMarker) start(name string, closed bool, raw string) {
+	switch {
+	case name == "svg" && !closed:
+		m.svg++
+	case name == "script", name == "style", name == "textarea", name == "title", name == "option":
+		m.raw = name
+	}
+	if !hides([]byte(raw)) {
+		m.out.WriteString(raw)
+		return
+	}
+	m.out.WriteString(shownAttrs.ReplaceAllStringFunc(raw, func(attr string) string {
+		at := strings.IndexByte(attr, '"') + 1
+		return attr[:at] + templ.EscapeString(named(html.UnescapeString(attr[at:len(attr)-1]))) + `"`
+	}))
+	if v := fieldValue.FindStringSubmatch(raw); name == "input" && v != nil && !unseenField.MatchString(raw) {
+		m.note(hiddenIn(html.UnescapeString(v[1])))
+	}
+}
+
+var (
+	// The start of the match is not a letter, so that data-title is not title.
+	shownAttrs  = regexp.MustCompile(`[\s](?:title|alt|label|placeholder|content|aria-label|aria-description|aria-valuetext|aria-roledescription|data-text)="[^"]*"`)
+	fieldValue  = regexp.MustCompile(`\svalue="([^"]*)"`)
+	unseenField = regexp.MustCompile(`\stype="(?:hidden|checkbox|radio|submit|button)"`)
+)
+
+func (m *hiddenMarker) end(name string) {
+	switch {
+	case name == "svg" && m.svg > 0:
+		m.svg--
+	case name == m.raw:
+		m.raw = ""
+		m.note(m.field)
+		m.field = ""
+	}
+}
+
+// note says behind a field what hides in it.
+func (m *hiddenMarker) note(names string) {
+	if names != "" {
+		m.out.WriteString(`<span class="hid hid-n">Hidden characters: ` + templ.EscapeString(names) + `</span>`)
+	}
+}
+
+const hiddenTag = `<span class="hid" title="A character that does not print">`
+
+func (m *hiddenMarker) text(raw string) {
+	switch m.raw {
+	case "script", "style":
+		m.out.WriteString(raw)
+		return
+	case "textarea":
+		m.field += hiddenIn(html.UnescapeString(raw))
+		m.out.WriteString(raw)
+		return
+	}
+	for _, seg := range VisibleText(html.UnescapeString(raw)) {
+		text := templ.EscapeString(seg.Text)
+		if seg.Marked && m.raw == "" && m.svg == 0 {
+			text = hiddenTag + text + `</span>`
+		}
+		m.out.WriteString(text)
+	}
+}
+
+// named is a text with what hides in it named.
+func named(s string) string {
+	var b strings.Builder
+	for _, seg := range VisibleText(s) {
+		b.WriteString(seg.Text)
+	}
+	return b.String()
+}
+
+// hiddenIn names what hides in a text, each once.
+func hiddenIn(s string) string {
+	var names []string
+	seen := map[string]bool{}
+	for _, seg := range VisibleText(s) {
+		if seg.Marked && !seen[seg.Text] {
+			seen[seg.Text] = true
+			names = append(names, seg.Text)
+		}
+	}
+	return strings.Join(names, " ")
+}
