@@ -24,6 +24,12 @@ func (s settings) withYard(e *env, fn func(*yard) error) error {
 		return err
 	}
 	log := newLogger(e, "error") // what is wrong with a definition is the server's to tell
+	if err := makeData(cfg.Data); err != nil {
+		return err
+	}
+	if err := db.Settle(dbPath(cfg.Data), log); err != nil {
+		return err
+	}
 	y, err := openYard(e.ctx, cfg, log)
 	if err != nil {
 		return err
@@ -42,7 +48,7 @@ func (c *backupCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := hasDatabase(cfg.Data); err != nil {
+	if err := hasDatabase(e, cfg.Data); err != nil {
 		return err
 	}
 	if err := db.BackupFile(e.ctx, dbPath(cfg.Data), c.File); err != nil {
@@ -54,7 +60,12 @@ func (c *backupCmd) Run(e *env) error {
 
 // hasDatabase refuses a folder without a yard, which is mostly another one than
 // was meant.
-func hasDatabase(data string) error {
+func hasDatabase(e *env, data string) error {
+	if fi, err := os.Stat(data); err == nil && fi.IsDir() {
+		if err := db.Settle(dbPath(data), newLogger(e, "error")); err != nil {
+			return err
+		}
+	}
 	if _, err := os.Stat(dbPath(data)); err != nil {
 		return fmt.Errorf("no database: %w; name the yard's data folder by --data", err)
 	}
@@ -63,7 +74,8 @@ func hasDatabase(data string) error {
 
 type restoreCmd struct {
 	settings
-	File string `arg:"" help:"Backup to restore."`
+	File   string `arg:"" help:"Backup to restore."`
+	Revive bool   `help:"Let tokens and sessions that were ended since the backup count again."`
 }
 
 // Run restores a backup; the server must be stopped.
@@ -80,7 +92,7 @@ func (c *restoreCmd) Run(e *env) error {
 		return err
 	}
 	_, former := os.Stat(dbPath(cfg.Data))
-	err = db.Restore(e.ctx, c.File, dbPath(cfg.Data))
+	revived, err := db.Restore(e.ctx, c.File, dbPath(cfg.Data), c.Revive)
 	if err := errors.Join(err, lock.Release()); err != nil {
 		return err
 	}
@@ -89,10 +101,35 @@ func (c *restoreCmd) Run(e *env) error {
 		said += "; the former database is kept as " + dbPath(cfg.Data) + ".replaced"
 	}
 	fmt.Fprintln(e.stdout, said)
+	c.tell(e.stdout, revived)
 	return nil
 }
 
-type checkCmd struct{ settings }
+// tell says which rights the backup brings back that were ended since.
+func (c *restoreCmd) tell(out io.Writer, v db.Revived) {
+	if !v.Compared {
+		fmt.Fprintln(out, "there was no former database to compare with: tokens that were revoked since the backup are valid again; look through them with taskyard token revoke")
+		if v.Sessions > 0 && !c.Revive {
+			fmt.Fprintf(out, "the %d sessions of the backup are ended: people sign in again\n", v.Sessions)
+		}
+		return
+	}
+	stay := "stay ended; --revive lets them count again"
+	if c.Revive {
+		stay = "count again, as --revive asks"
+	}
+	for _, t := range v.Tokens {
+		fmt.Fprintln(out, "revoked since the backup:", t)
+	}
+	if n := len(v.Tokens) + v.Runs + v.Sessions; n > 0 {
+		fmt.Fprintf(out, "ended since the backup: %d tokens, %d tokens of runs, %d sessions: they %s\n", len(v.Tokens), v.Runs, v.Sessions, stay)
+	}
+}
+
+type checkCmd struct {
+	settings
+	Head string `help:"End of the log that was noted before, as check and the server's log print it: the log must still have that line." placeholder:"LINE:HASH"`
+}
 
 // Run checks the store and the definitions.
 func (c *checkCmd) Run(e *env) error {
@@ -100,23 +137,22 @@ func (c *checkCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := hasDatabase(cfg.Data); err != nil {
+	if err := hasDatabase(e, cfg.Data); err != nil {
 		return err
 	}
 	if err := db.CheckFileIntegrity(e.ctx, dbPath(cfg.Data)); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.stdout, "integrity and references: ok")
-	return c.withYard(e, func(y *yard) error { return y.check(e.ctx, e.stdout) })
+	return c.withYard(e, func(y *yard) error { return y.check(e.ctx, e.stdout, c.Head) })
 }
 
-func (y *yard) check(ctx context.Context, out io.Writer) error {
+func (y *yard) check(ctx context.Context, out io.Writer, head string) error {
 	err := y.db.Snapshot(ctx, func(rx *db.Rx) error {
-		n, err := rx.CheckChain()
+		err := y.checkLog(ctx, rx, out, head)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "log: %d lines, hash chain unbroken\n", n)
 		return rx.CheckInvariants()
 	})
 	if err != nil {
@@ -133,6 +169,46 @@ func (y *yard) check(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "agents: %d, of which %d invalid\n", len(y.agents.Agents()), bad)
 	return nil
 }
+
+// checkLog looks for lines that were changed, left out or cut off.
+func (y *yard) checkLog(ctx context.Context, rx *db.Rx, out io.Writer, noted string) error {
+	n, err := rx.CheckChain()
+	if err != nil {
+		return err
+	}
+	if err := rx.CheckTail(); err != nil {
+		return err
+	}
+	if noted != "" {
+		h, err := db.ParseHead(noted)
+		if err != nil {
+			return &usageError{err.Error()}
+		}
+		if err := rx.HasHead(h); err != nil {
+			return err
+		}
+	}
+	compared, err := rx.CheckBackups(ctx, backupDir(y.cfg.Data), allBackups)
+	if err != nil {
+		return err
+	}
+	back, err := rx.Restored()
+	if err != nil {
+		return err
+	}
+	end, err := rx.Head()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "log: %d lines, hash chain unbroken, end present, in accord with %d backups; its end is %s\n", n, compared, end)
+	if back.At != 0 {
+		fmt.Fprintf(out, "log: the database was restored on %s; lines after %d of the former one are not in it\n", back.At, back.Last)
+	}
+	return nil
+}
+
+// allBackups is more than a folder holds.
+const allBackups = 1 << 30
 
 type userCmd struct {
 	Add    userAddCmd    `cmd:"" help:"Add a person; the password is read from stdin."`

@@ -24,7 +24,7 @@ func (c *exportCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := hasDatabase(cfg.Data); err != nil {
+	if err := hasDatabase(e, cfg.Data); err != nil {
 		return err
 	}
 	return c.withYard(e, func(y *yard) error { return y.export(e.ctx, e.stdout, c.Dir, c.Force) })

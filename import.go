@@ -53,6 +53,9 @@ func (c *importCmd) Run(e *env) error {
 		if err := makeData(cfg.Data); err != nil {
 			return err
 		}
+		if err := db.Settle(dbPath(cfg.Data), newLogger(e, "error")); err != nil {
+			return err
+		}
 		lock, err := db.AcquireLock(dbPath(cfg.Data))
 		if err != nil {
 			return fmt.Errorf("more than %d tasks are imported into a yard at rest: %w", importBeside, err)

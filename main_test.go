@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
@@ -328,6 +329,121 @@ func TestBackupAndRestore(t *testing.T) {
 	if _, _, code := do(t, "", "check", "--data", t.TempDir()); code != exitRefused {
 		t.Errorf("check of nothing: exit code %d", code)
 	}
+}
+
+func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
+	t.Parallel()
+	for _, revive := range []bool{false, true} {
+		in := serveInside(t)
+		kept := must(t, "", "token", "create", "--data", in.data, "--scope", "read", "--name", "kept")
+		gone := must(t, "", "token", "create", "--data", in.data, "--scope", "read", "--name", "gone")
+		must(t, goodPassword+"\n", "user", "add", "--data", in.data, "--role", "admin", "omar")
+		if status, _ := newBrowser(t).send(in.url+"/login", in.url+"/login", map[string]string{"name": "omar", "password": goodPassword}); status != http.StatusSeeOther {
+			t.Fatalf("signing in answers %d", status)
+		}
+		file := filepath.Join(t.TempDir(), "copy.db")
+		must(t, "", "backup", "--data", in.data, file)
+		must(t, "", "token", "revoke", "--data", in.data, "gone")
+		must(t, "vorpal quince 84 lantern\n", "user", "passwd", "--data", in.data, "omar") // ends the session
+		in.stop()
+		args := []string{"restore", "--data", in.data, file}
+		if revive {
+			args = append(args, "--revive")
+		}
+		said := must(t, "", args...)
+		want := "stay ended; --revive"
+		if revive {
+			want = "count again, as --revive asks"
+		}
+		if !strings.Contains(said, "revoked since the backup: gone (ty_") || !strings.Contains(said, "1 tokens, 0 tokens of runs, 1 sessions: they "+want) || strings.Contains(said, "kept (") {
+			t.Errorf("revive %v: it says %q", revive, said)
+		}
+		s := newServer(t, "serve")
+		s.data = in.data
+		s.start()
+		for secret, status := range map[string]int{kept: http.StatusOK, gone: map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized}[revive]} {
+			if got := statusOf(t, s.url()+"/api/tasks", secret); got != status {
+				t.Errorf("revive %v: token %s… answers %d, want %d", revive, secret[:6], got, status)
+			}
+		}
+		if got := s.rows("SELECT count(*) FROM sessions WHERE user_id IS NOT NULL")[0]; (got == "1") != revive {
+			t.Errorf("revive %v: %s sessions are there", revive, got)
+		}
+	}
+}
+
+func TestACutLogIsNoticed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.start()
+	api := s.api(s.token("--scope", "operate"))
+	s.makeTasks(api, 5)
+	if err := os.MkdirAll(filepath.Join(s.data, "backups"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.kill()
+	backup := filepath.Join(s.data, "backups", "taskyard-20260101T000000.000.db")
+	must(t, "", "backup", "--data", s.data, backup)
+	said := must(t, "", "check", "--data", s.data)
+	_, head, ok := strings.Cut(said, "its end is ")
+	head, _, _ = strings.Cut(head, "\n")
+	if !ok || !strings.Contains(said, "in accord with 1 backups") {
+		t.Fatalf("check says %q", said)
+	}
+	must(t, "", "check", "--data", s.data, "--head", head)
+	cut := func(t *testing.T, statements ...string) string {
+		t.Helper()
+		data := folderOf(t, s.data)
+		d, err := sql.Open("sqlite3", "file:"+dbPath(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		for _, q := range append([]string{"DROP TRIGGER events_delete", "DELETE FROM events WHERE id > (SELECT max(id) - 2 FROM events)"}, statements...) {
+			if _, err := d.ExecContext(t.Context(), q); err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+		}
+		return data
+	}
+	t.Run("by the number that SQLite gave last", func(t *testing.T) {
+		data := cut(t)
+		if _, errs, code := do(t, "", "check", "--data", data); code != exitRefused || !strings.Contains(errs, "the end of the log is missing: lines ") {
+			t.Errorf("exit code %d, %s", code, errs)
+		}
+		again := newServer(t, "serve")
+		again.data = data
+		again.start()
+		if !strings.Contains(again.log.String(), "the end of the log is missing") {
+			t.Error("the server says nothing when it starts")
+		}
+	})
+	hide := "UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM events) WHERE name = 'events'"
+	t.Run("by a backup, when the number was changed too", func(t *testing.T) {
+		if _, errs, code := do(t, "", "check", "--data", cut(t, hide)); code != exitRefused || !strings.Contains(errs, "the end was cut off") || !strings.Contains(errs, "taskyard-20260101") {
+			t.Errorf("exit code %d, %s", code, errs)
+		}
+	})
+	t.Run("by an end that was noted elsewhere, when there is no backup", func(t *testing.T) {
+		data := cut(t, hide)
+		remove(t, filepath.Join(data, "backups", filepath.Base(backup)))
+		must(t, "", "check", "--data", data) // nothing that it holds tells
+		if _, errs, code := do(t, "", "check", "--data", data, "--head", head); code != exitRefused || !strings.Contains(errs, "the end was cut off") {
+			t.Errorf("exit code %d, %s", code, errs)
+		}
+	})
+	t.Run("a restore of an older backup is no cut", func(t *testing.T) {
+		old := filepath.Join(t.TempDir(), "old.db")
+		must(t, "", "backup", "--data", s.data, old)
+		s.start()
+		s.makeTasks(api, 1)
+		s.kill()
+		must(t, "", "backup", "--data", s.data, filepath.Join(s.data, "backups", "taskyard-20260102T000000.000.db"))
+		must(t, "", "restore", "--data", s.data, old)
+		if said := must(t, "", "check", "--data", s.data); !strings.Contains(said, "the database was restored on") {
+			t.Errorf("check says %q", said)
+		}
+	})
 }
 
 func TestUseOfTheCommandLine(t *testing.T) {

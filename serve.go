@@ -78,6 +78,11 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 		return err
 	}
 	defer ln.Close()
+	if err := db.FinishRestore(dbPath(cfg.Data), log); err != nil {
+		return err
+	}
+	db.SweepCopies(cfg.Data)
+	db.SweepCopies(backupDir(cfg.Data))
 	y, err := openYard(e.ctx, cfg, log)
 	if err != nil {
 		return err
@@ -112,6 +117,7 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	if err := y.db.Verify(e.ctx); err != nil {
 		return err
 	}
+	y.checkTail(e.ctx)
 	if err := y.db.Probe(e.ctx); err != nil {
 		return fmt.Errorf("the database cannot be written: %w", err)
 	}
@@ -150,6 +156,28 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 		err = nil
 	}
 	return errors.Join(err, y.drain(srv, clock))
+}
+
+// checkTail compares the end of the log with its own count and with the newest
+// backup, and notes it in the server's log: whoever keeps that elsewhere can
+// compare, too. A log that was cut is told, and serving goes on: to stop would
+// help whoever cut it.
+func (y *yard) checkTail(ctx context.Context) {
+	err := y.db.Snapshot(ctx, func(rx *db.Rx) error {
+		h, err := rx.Head()
+		if err != nil {
+			return err
+		}
+		y.log.Info("end of the log", "head", h.String())
+		if err := rx.CheckTail(); err != nil {
+			return err
+		}
+		_, err = rx.CheckBackups(ctx, backupDir(y.cfg.Data), 1)
+		return err
+	})
+	if err != nil {
+		y.log.Error("the log of events is not whole; taskyard check tells more", "error", err)
+	}
 }
 
 // watch follows the agents folder and the runners until the returned function
@@ -219,7 +247,7 @@ func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
 		Notify: outlets, PublicURL: y.cfg.PublicURL,
 		Service: y.svc, Runners: y.known, Secrets: secretsOf(y.cfg, e.getenv), URL: url, RunsDir: filepath.Join(data, instance.RunsName),
 		Enabled: y.cfg.Scheduler.Enabled, Cron: y.cfg.Scheduler.Cron, Location: loc, Log: y.log,
-		Backup: jobs.Backup{Cron: y.cfg.Backup.Cron, Dir: filepath.Join(data, "backups"), Keep: y.cfg.Backup.Keep},
+		Backup: jobs.Backup{Cron: y.cfg.Backup.Cron, Dir: backupDir(data), Keep: y.cfg.Backup.Keep},
 	})
 }
 

@@ -63,6 +63,9 @@ type yard struct {
 
 func dbPath(data string) string { return filepath.Join(data, "taskyard.db") }
 
+// backupDir is where scheduled backups are.
+func backupDir(data string) string { return filepath.Join(data, "backups") }
+
 // makeData makes the data folder, for its owner alone.
 func makeData(dir string) error {
 	syscall.Umask(0o077)

@@ -5,14 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 )
 
-// Backup writes a consistent copy of the database to a new file: VACUUM INTO
-// a temporary name beside it, sync, integrity check, rename. An existing file
-// is not overwritten.
+// Backup writes a consistent copy of the database to a new file, readable by
+// its owner alone: VACUUM INTO a temporary name beside it, sync, integrity
+// check, rename. An existing file is not overwritten.
 func (d *DB) Backup(ctx context.Context, to string) error { return BackupFile(ctx, d.path, to) }
 
 // BackupFile is Backup for a database that this process has not opened.
@@ -23,7 +24,7 @@ func BackupFile(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("no database: %w", err)
 	}
-	src, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: from}).EscapedPath()+"?mode=ro&_busy_timeout=5000")
+	src, err := openReadOnly(from)
 	if err != nil {
 		return err
 	}
@@ -32,12 +33,32 @@ func BackupFile(ctx context.Context, from, to string) error {
 }
 
 func vacuumInto(ctx context.Context, src *sql.DB, to string) error {
-	tmp := to + ".partial"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
+	return writeCopy(ctx, to, func(tmp string) error {
+		_, err := src.ExecContext(ctx, "VACUUM INTO ?", tmp)
+		return err
+	})
+}
+
+// partial is in the names of copies that are being written.
+const partial = ".taskyard-partial"
+
+// writeCopy has write fill an empty file of a temporary name beside to, for
+// its owner alone, and gives it its name when it is synced and checked. What
+// killed processes left in the folder is removed first.
+func writeCopy(ctx context.Context, to string, write func(tmp string) error) error {
+	SweepCopies(filepath.Dir(to))
+	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*"+partial)
+	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp)
-	if _, err := src.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
+	defer f.Close()
+	tmp := f.Name()
+	defer func() { _ = removeAll(tmp, tmp+"-journal") }()
+	// While this process lives nobody takes the file for a dead one's.
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	if err := write(tmp); err != nil {
 		return err
 	}
 	if err := syncFile(tmp); err != nil {
@@ -52,6 +73,33 @@ func vacuumInto(ctx context.Context, src *sql.DB, to string) error {
 	return syncFile(filepath.Dir(to))
 }
 
+// SweepCopies removes, from a folder, the unfinished copies of processes that
+// live no more. What cannot be removed stays.
+func SweepCopies(dir string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		name, ok := strings.CutSuffix(e.Name(), "-journal")
+		if !strings.HasPrefix(name, ".") || !strings.HasSuffix(name, partial) {
+			continue
+		}
+		file := filepath.Join(dir, name)
+		if ok && fileExists(file) {
+			continue // goes with its copy
+		}
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = removeAll(file, file+"-journal")
+		}
+		_ = f.Close()
+	}
+}
+
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -63,7 +111,7 @@ func syncFile(path string) error {
 
 // CheckFileIntegrity runs SQLite's own checks over a database file.
 func CheckFileIntegrity(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_busy_timeout=5000")
+	db, err := openReadOnly(path)
 	if err != nil {
 		return err
 	}
@@ -88,65 +136,4 @@ func quickCheck(ctx context.Context, db *sql.DB) error {
 		return errors.New("the database is damaged: a foreign key points nowhere; restore a backup")
 	}
 	return rows.Err()
-}
-
-// Restore puts the backup file from in the place of the database at path,
-// which no process may have open (hold its Lock). The backup is checked
-// first; the present database, with its -wal and -shm, is kept as
-// <path>.replaced, which must not exist yet.
-func Restore(ctx context.Context, from, path string) error {
-	if err := CheckFileIntegrity(ctx, from); err != nil {
-		return fmt.Errorf("%s: %w", from, err)
-	}
-	if err := isTaskyard(ctx, from); err != nil {
-		return err
-	}
-	kept := path + ".replaced"
-	if _, err := os.Stat(kept); err == nil {
-		return fmt.Errorf("%s exists from an earlier restore; move it away first", kept)
-	}
-	tmp := path + ".restoring"
-	if err := copyDB(ctx, from, tmp); err != nil {
-		return err
-	}
-	// The old log must go with the old file: over another file it corrupts.
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		err := os.Rename(path+suffix, kept+suffix)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return err
-	}
-	return syncFile(filepath.Dir(path))
-}
-
-func copyDB(ctx context.Context, from, to string) error {
-	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	src, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: from}).EscapedPath()+"?mode=ro")
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	return vacuumInto(ctx, src, to)
-}
-
-func isTaskyard(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	var n int
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name IN ('tasks', 'events', 'goose_db_version')").Scan(&n)
-	if err != nil {
-		return err
-	}
-	if n != 3 {
-		return fmt.Errorf("%s is not a Taskyard database", path)
-	}
-	return nil
 }

@@ -43,19 +43,19 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		bad := filepath.Join(dir, "bad.db")
 		ok(t, os.WriteFile(bad, b, 0o600))
-		if err := db.Restore(t.Context(), bad, path); err == nil {
+		if err := restore(t, bad, path); err == nil {
 			t.Fatal("a damaged backup was restored")
 		}
 		foreign := filepath.Join(dir, "foreign.db")
 		_, err = raw(t, foreign).ExecContext(t.Context(), "CREATE TABLE tasks (id)")
 		ok(t, err)
-		says(t, db.Restore(t.Context(), foreign, path), "not a Taskyard database")
+		says(t, restore(t, foreign, path), "not a Taskyard database")
 		d := dbtest.Open(t, path)
 		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 2)
 		ok(t, d.Close())
 	})
 	t.Run("a restore brings back what was, and keeps what it replaced", func(t *testing.T) {
-		ok(t, db.Restore(t.Context(), to, path))
+		ok(t, restore(t, to, path))
 		d := dbtest.Open(t, path)
 		equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
 		n, err := checkChain(d)
@@ -67,7 +67,7 @@ func TestBackupAndRestore(t *testing.T) {
 		equal(t, "tasks of the old one", count(t, old, "SELECT count(*) FROM tasks"), 2)
 	})
 	t.Run("a second restore does not overwrite what the first one kept", func(t *testing.T) {
-		says(t, db.Restore(t.Context(), to, path), ".replaced exists")
+		says(t, restore(t, to, path), ".replaced exists")
 	})
 }
 

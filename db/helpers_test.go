@@ -95,3 +95,10 @@ func checkChain(d *db.DB) (n int, err error) {
 }
 
 var errOwn = errors.New("its own error")
+
+// restore puts a backup in place and forgets what it brings back.
+func restore(t testing.TB, from, path string) error {
+	t.Helper()
+	_, err := db.Restore(t.Context(), from, path, false)
+	return err
+}

@@ -1,0 +1,138 @@
+package db
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"taskyard/task"
+)
+
+// Head is the end of the log: with it, kept elsewhere, a log that was cut or
+// written anew is told from the real one.
+type Head struct {
+	Last task.ID // 0: the log is empty
+	Hash string  // of the last line, in hexadecimal
+}
+
+func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Last, h.Hash) }
+
+// ParseHead reads what String writes.
+func ParseHead(s string) (h Head, err error) {
+	line, hash, ok := strings.Cut(s, ":")
+	if h.Last, err = task.ParseID(line); err != nil || !ok || len(hash) != 64 {
+		return h, fmt.Errorf("%q is no end of a log: give LINE:HASH, as check prints it", s)
+	}
+	h.Hash = strings.ToLower(hash)
+	return h, nil
+}
+
+// Head returns the end of the log.
+func (rx *Rx) Head() (h Head, err error) {
+	var sum []byte
+	_, err = optional(rx.row("SELECT id, hash FROM events ORDER BY id DESC LIMIT 1").Scan(&h.Last, &sum))
+	h.Hash = hex.EncodeToString(sum)
+	return h, err
+}
+
+// CheckTail returns an error when lines at the end of the log are missing that
+// SQLite has counted: it never gives a number twice.
+func (rx *Rx) CheckTail() error {
+	h, err := rx.Head()
+	if err != nil {
+		return err
+	}
+	var given task.ID
+	if _, err := optional(rx.row("SELECT seq FROM sqlite_sequence WHERE name = 'events'").Scan(&given)); err != nil {
+		return err
+	}
+	switch {
+	case given > h.Last:
+		return fmt.Errorf("the end of the log is missing: lines %d to %d were removed", h.Last+1, given)
+	case given < h.Last:
+		return fmt.Errorf("the log's own count is %d, but its last line is %d: somebody wrote to the database by hand", given, h.Last)
+	}
+	return nil
+}
+
+// HasHead returns an error unless the log has the line with this hash.
+func (rx *Rx) HasHead(h Head) error {
+	if h.Last == 0 {
+		return nil
+	}
+	var sum []byte
+	found, err := optional(rx.row("SELECT hash FROM events WHERE id = ?", h.Last).Scan(&sum))
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("line %d of the log is missing: the end was cut off", h.Last)
+	case hex.EncodeToString(sum) != h.Hash:
+		return fmt.Errorf("line %d of the log is another one: the log was written anew", h.Last)
+	}
+	return nil
+}
+
+// Restored returns when the database was last put back from a backup; zero
+// when it never was.
+func (rx *Rx) Restored() (r Restored, err error) {
+	text, err := rx.Setting(restored)
+	if err != nil || text == "" {
+		return r, err
+	}
+	return r, json.Unmarshal([]byte(text), &r)
+}
+
+// CheckBackups compares the log with the ends of the logs in the backups of a
+// folder, at most the newest n, and returns how many it compared. Backups that
+// were made before the database was put back from an older one reach beyond
+// that and count no more. Error: the first that does not fit.
+func (rx *Rx) CheckBackups(ctx context.Context, dir string, n int) (int, error) {
+	files, err := filepath.Glob(filepath.Join(globQuote(dir), "*.db"))
+	if err != nil {
+		return 0, err
+	}
+	back, err := rx.Restored()
+	if err != nil {
+		return 0, err
+	}
+	sort.Sort(sort.Reverse(sort.StringSlice(files)))
+	done := 0
+	for _, f := range files {
+		if done == n {
+			break
+		}
+		fi, err := os.Stat(f)
+		if err != nil {
+			continue // dropped meanwhile
+		}
+		h, err := headOf(ctx, f)
+		if err != nil {
+			return done, fmt.Errorf("%s: %w", f, err)
+		}
+		if h.Last > back.Last && fi.ModTime().UnixMilli() <= int64(back.At) {
+			continue
+		}
+		if err := rx.HasHead(h); err != nil {
+			return done, fmt.Errorf("%w (the backup %s has it)", err, f)
+		}
+		done++
+	}
+	return done, nil
+}
+
+// headOf reads the end of the log of a backup.
+func headOf(ctx context.Context, path string) (h Head, err error) {
+	c, err := openReadOnly(path)
+	if err != nil {
+		return h, err
+	}
+	defer c.Close()
+	err = c.QueryRowContext(ctx, "SELECT coalesce(max(id), 0), coalesce((SELECT lower(hex(hash)) FROM events ORDER BY id DESC LIMIT 1), '') FROM events").Scan(&h.Last, &h.Hash)
+	return h, err
+}

@@ -1,0 +1,146 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+
+	"taskyard/task"
+)
+
+// Revived is what a restored backup brings back although it was ended since.
+type Revived struct {
+	Compared bool     // false: there is no former database that can be read, so nothing is known
+	Tokens   []string // names and first characters of tokens that were revoked, but for those of runs
+	Runs     int      // tokens of runs that have ended
+	Sessions int      // sessions that were ended; all of the backup where nothing is known
+}
+
+// rights are the valid tokens and the sessions of a database, by their hashes.
+type rights struct {
+	tokens   map[string]string // "" for the token of a run, else name and hint
+	sessions map[string]bool
+}
+
+// readRights reads what is valid at a moment. Databases of all versions have
+// these columns.
+func readRights(ctx context.Context, c *sql.DB, now task.Time) (r rights, err error) {
+	r = rights{tokens: map[string]string{}, sessions: map[string]bool{}}
+	list := func(q string, add func(hash, text string)) {
+		if err != nil {
+			return
+		}
+		rows, e := c.QueryContext(ctx, q, int64(now))
+		if err = e; e != nil {
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var hash, text string
+			if err = rows.Scan(&hash, &text); err != nil {
+				return
+			}
+			add(hash, text)
+		}
+		err = rows.Err()
+	}
+	list(`SELECT hex(hash), CASE WHEN run_id IS NULL THEN name || ' (' || hint || '…)' ELSE '' END FROM tokens
+ WHERE revoked_at IS NULL AND coalesce(expires_at, 1 << 62) > ? ORDER BY id`, func(hash, text string) { r.tokens[hash] = text })
+	list("SELECT hash, '' FROM sessions WHERE expires_at > ?", func(hash, _ string) { r.sessions[hash] = true })
+	return r, err
+}
+
+// withdraw ends, in the backup at staged, the rights that ended since in the
+// database at present: tokens that are no longer valid there and sessions that
+// it does not have. With keep it only tells which. It also notes where the log
+// was cut, which check asks for.
+func withdraw(ctx context.Context, staged, present string, now task.Time, keep bool) (v Revived, err error) {
+	c, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: staged}).EscapedPath()+"?_journal_mode=DELETE&_synchronous=FULL&_txlock=immediate")
+	if err != nil {
+		return v, err
+	}
+	c.SetMaxOpenConns(1)
+	defer func() { err = errors.Join(err, c.Close()) }()
+	old, err := readRights(ctx, c, now)
+	if err != nil {
+		return v, err
+	}
+	var valid rights
+	if p, err := openReadOnly(present); err == nil && fileExists(present) {
+		valid, err = readRights(ctx, p, now)
+		v.Compared = err == nil
+		_ = p.Close()
+	}
+	var tokens, sessions []string
+	for hash, text := range old.tokens {
+		if _, ok := valid.tokens[hash]; ok || !v.Compared {
+			continue
+		}
+		tokens = append(tokens, hash)
+		if text == "" {
+			v.Runs++
+		} else {
+			v.Tokens = append(v.Tokens, text)
+		}
+	}
+	for hash := range old.sessions {
+		if !valid.sessions[hash] {
+			sessions = append(sessions, hash)
+		}
+	}
+	v.Sessions = len(sessions)
+	slices.Sort(v.Tokens)
+	tx, err := c.BeginTx(ctx, nil)
+	if err != nil {
+		return v, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if !keep {
+		for _, hash := range tokens {
+			b, err := hex.DecodeString(hash)
+			if err != nil {
+				return v, err
+			}
+			if _, err := tx.ExecContext(ctx, "UPDATE tokens SET revoked_at = ? WHERE hash = ?", int64(now), b); err != nil {
+				return v, err
+			}
+		}
+		for _, hash := range sessions {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE hash = ?", hash); err != nil {
+				return v, err
+			}
+		}
+	}
+	if err := noteRestored(ctx, tx, now); err != nil {
+		return v, err
+	}
+	return v, tx.Commit()
+}
+
+// restored is the setting in which a database remembers when it was put in
+// place of a later one, and the end of its log then.
+const restored = "restored"
+
+// Restored is when a database was put back from a backup, and how long its log
+// was then.
+type Restored struct {
+	At   task.Time `json:"at"`
+	Last task.ID   `json:"last"`
+}
+
+func noteRestored(ctx context.Context, tx *sql.Tx, now task.Time) error {
+	r := Restored{At: now}
+	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM events").Scan(&r.Last); err != nil {
+		return err
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", restored, string(b))
+	return err
+}
