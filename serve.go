@@ -87,6 +87,9 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 	if err != nil {
 		return err
 	}
+	if err := lock.Bind(); err != nil {
+		return errors.Join(err, y.close())
+	}
 	err = y.serveOn(e, ln, link)
 	return errors.Join(err, y.close())
 }
@@ -118,7 +121,7 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 		return err
 	}
 	y.checkTail(e.ctx)
-	if err := y.db.Probe(e.ctx); err != nil {
+	if err := y.db.Probe(e.ctx); err != nil && y.db.Fault() == nil {
 		return fmt.Errorf("the database cannot be written: %w", err)
 	}
 	clock, err := y.newJobs(e, loopbackURL(ln.Addr()))
@@ -142,6 +145,9 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 		return errors.Join(err, srv.Close())
 	}
 	first, err := link(e.ctx, y, base)
+	if err != nil && y.db.Fault() != nil {
+		first, err = base+"/login", nil // a full disk: people may read
+	}
 	if err != nil {
 		return errors.Join(err, y.drain(srv, clock))
 	}

@@ -122,6 +122,9 @@ func CheckFileIntegrity(ctx context.Context, path string) error {
 func quickCheck(ctx context.Context, db *sql.DB) error {
 	var verdict string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check").Scan(&verdict); err != nil {
+		if isDamage(err) {
+			return fmt.Errorf("the database is damaged: %w; restore a backup", err)
+		}
 		return fmt.Errorf("integrity check: %w", err)
 	}
 	if verdict != "ok" {

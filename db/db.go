@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -34,12 +32,13 @@ type DB struct {
 	log     *slog.Logger
 	writer  *writer
 	readers *pool
-	ident   os.FileInfo
-	gone    atomic.Bool // the file at path is not the open one any more
-	damage  atomic.Pointer[error]
+	ident   [len(watched)]inode
+	fault   atomic.Pointer[fault]
+	rescued atomic.Bool // what deleted files hold is saved
 	close   sync.Once
 	stop    chan struct{}
-	watched chan struct{}
+
+	watchEnded chan struct{}
 }
 
 // Every setting stands in the DSN, so that each connection has it.
@@ -68,12 +67,18 @@ func Open(ctx context.Context, opt Options) (*DB, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
 	}
-	path, err := filepath.Abs(opt.Path)
+	path, err := resolve(opt.Path)
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{path: path, noSync: opt.NoSync, now: opt.Now, log: opt.Log, stop: make(chan struct{}), watched: make(chan struct{})}
+	if err := checkPlace(path); err != nil {
+		return nil, err
+	}
+	d := &DB{path: path, noSync: opt.NoSync, now: opt.Now, log: opt.Log, stop: make(chan struct{}), watchEnded: make(chan struct{})}
 	if err := d.start(ctx); err != nil {
+		if isDamage(err) {
+			err = fmt.Errorf("the database %s is damaged (%w); restore a backup: %s", path, err, howToRestore)
+		}
 		return nil, err
 	}
 	return d, nil
@@ -83,18 +88,54 @@ func (d *DB) start(ctx context.Context) error {
 	if err := d.migrate(ctx); err != nil {
 		return err
 	}
-	var err error
-	if d.ident, err = os.Stat(d.path); err != nil {
-		return fmt.Errorf("database file: %w", err)
-	}
 	c, err := newConn(writerDSN(d.path, d.noSync))
 	if err != nil {
 		return err
 	}
-	d.readers = newPool(max(4, 2*runtime.NumCPU()), func() (*conn, error) { return newConn(readerDSN(d.path)) })
+	if err := errors.Join(c.touch(), d.identify()); err != nil {
+		return errors.Join(err, c.Close())
+	}
+	readers := max(4, 2*runtime.NumCPU())
+	d.readers = newPool(readers, d.openReader)
+	first, err := d.openReader()
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	d.readers.idle = append(d.readers.idle, first) // with it a rescue reads what deleted files hold
 	d.writer = newWriter(d, c)
-	go d.watchFile()
+	go d.watchFiles()
 	return nil
+}
+
+// openReader opens a read-only connection on the files that the writer has
+// open, and on no others.
+func (d *DB) openReader() (*conn, error) {
+	if f := d.fault.Load(); f != nil && f.cause == causeFiles {
+		return nil, f.err
+	}
+	c, err := newConn(readerDSN(d.path))
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	err = c.touch()
+	if d.CheckFile(); err == nil {
+		err = d.refusalOf(causeFiles)
+	}
+	if err != nil {
+		return nil, errors.Join(d.explain(err), c.Close())
+	}
+	return c, nil
+}
+
+// touch reads, so that SQLite opens the log, too.
+func (c *conn) touch() error {
+	rows, err := (&Rx{c: c}).query("SELECT 1 FROM sqlite_schema WHERE rowid = 1")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	rows.Next()
+	return rows.Err()
 }
 
 func (d *DB) migrate(ctx context.Context) error {
@@ -114,11 +155,13 @@ func (d *DB) Close() error {
 	var err error
 	d.close.Do(func() {
 		close(d.stop)
-		<-d.watched
+		<-d.watchEnded
 		d.writer.shut()
 		err = errors.Join(err, d.readers.shut())
-		if e := d.writer.c.exec("PRAGMA optimize"); e != nil {
-			d.log.Debug("optimize failed", "error", e)
+		if d.Fault() == nil {
+			if e := d.writer.c.exec("PRAGMA optimize"); e != nil {
+				d.log.Debug("optimize failed", "error", e)
+			}
 		}
 		err = errors.Join(err, d.writer.c.Close())
 	})
@@ -133,24 +176,21 @@ func (d *DB) Read(ctx context.Context, fn func(*Rx) error) error { return d.read
 func (d *DB) Snapshot(ctx context.Context, fn func(*Rx) error) error { return d.read(ctx, true, fn) }
 
 func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
-	if d.gone.Load() {
-		return errGone
-	}
 	c, err := d.readers.take(ctx, d.stop)
 	if err != nil {
 		return err
 	}
 	defer d.readers.give(c)
 	if !tx {
-		return explain(fn(&Rx{c: c, Now: d.stamp()}))
+		return d.explain(fn(&Rx{c: c, Now: d.stamp()}))
 	}
 	if err := c.exec("BEGIN"); err != nil {
-		return explain(err)
+		return d.explain(err)
 	}
 	defer func() {
 		if err := c.exec("COMMIT"); err != nil {
 			d.log.Error("end of read failed", "error", err)
 		}
 	}()
-	return explain(fn(&Rx{c: c, Now: d.stamp()}))
+	return d.explain(fn(&Rx{c: c, Now: d.stamp()}))
 }

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
@@ -24,15 +26,16 @@ var migrations embed.FS
 // a time migrates: a server that starts and a command beside it may both find
 // an old schema, or none.
 func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) error {
-	files, err := fs.Sub(migrations, "migrations")
+	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, folder, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
-	want := int64(len(p.ListSources()))
+	files := p.ListSources()
+	want := files[len(files)-1].Version
 	if _, have, err := schemaVersion(ctx, db); err == nil && have == want {
 		return nil // as nearly always: nobody need wait for anybody
 	}
@@ -59,6 +62,20 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 		return fmt.Errorf("migrate %s: %w", path, err)
 	}
 	return nil
+}
+
+// wantedSchema is the number of the last migration of this program.
+func wantedSchema() (n int64) {
+	files, err := fs.ReadDir(migrations, "migrations")
+	if err != nil || len(files) == 0 {
+		return 0
+	}
+	number, _, _ := strings.Cut(files[len(files)-1].Name(), "_")
+	n, err = strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		panic("db: a migration without a number: " + number)
+	}
+	return n
 }
 
 // takeTurn waits until no other process holds the folder, and holds it until

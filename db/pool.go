@@ -41,7 +41,7 @@ func (p *pool) take(ctx context.Context, stop <-chan struct{}) (*conn, error) {
 	c, err := p.open()
 	if err != nil {
 		<-p.places
-		return nil, explain(err)
+		return nil, err
 	}
 	return c, nil
 }

@@ -85,6 +85,8 @@ type writer struct {
 	tail  []byte // hash of the log's last line within the open transaction
 	crowd int    // callers that the last batch had, with those queued behind it
 
+	busy sync.Mutex // held while a batch runs
+
 	Batches, Writes atomic.Int64
 	commitNanos     atomic.Int64
 }
@@ -101,8 +103,8 @@ func newWriter(d *DB, c *conn) *writer {
 // nothing else: no waiting, no other I/O, no Write or Read. A context that
 // ends while fn is queued takes it back; afterwards it has no effect.
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
-	if d.gone.Load() {
-		return errGone
+	if err := d.refusal(); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err // else it were left to chance which case below is taken
@@ -117,7 +119,7 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	}
 	select {
 	case err := <-r.done:
-		return r.finish(err)
+		return d.finish(r, err)
 	case <-ctx.Done():
 		if r.state.CompareAndSwap(0, 2) {
 			return ctx.Err()
@@ -125,17 +127,17 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	case <-d.writer.ended:
 		select {
 		case err := <-r.done:
-			return r.finish(err)
+			return d.finish(r, err)
 		default:
 			return errClosed
 		}
 	}
-	return r.finish(<-r.done)
+	return d.finish(r, <-r.done)
 }
 
-func (r *request) finish(err error) error {
+func (d *DB) finish(r *request, err error) error {
 	if err != nil {
-		return explain(err)
+		return d.explain(err)
 	}
 	for _, fn := range r.tx.after {
 		fn()
@@ -202,8 +204,13 @@ func (w *writer) run(batch []*request) {
 	if len(batch) == 0 {
 		return
 	}
+	w.busy.Lock()
+	defer w.busy.Unlock()
 	errs, broken := w.try(batch)
-	if broken != nil && len(batch) > 1 {
+	if broken != nil {
+		_ = w.db.explain(broken) // notes what concerns the whole store
+	}
+	if broken != nil && len(batch) > 1 && w.db.refusal() == nil {
 		for _, r := range batch {
 			one, b := w.try([]*request{r})
 			if b != nil {
@@ -222,6 +229,13 @@ func (w *writer) run(batch []*request) {
 	w.crowd = len(batch) + len(w.queue)
 }
 
+// idle waits until no batch runs. Whoever noted a fault before calls it to know
+// that no further one begins.
+func (w *writer) idle() {
+	w.busy.Lock()
+	defer w.busy.Unlock()
+}
+
 // errUndo breaks a batch: a closure failed after it had written.
 type errUndo struct{ cause error }
 
@@ -232,6 +246,10 @@ func (e errUndo) Unwrap() error { return e.cause }
 // non-nil broken means that nothing was committed.
 func (w *writer) try(batch []*request) (errs []error, broken error) {
 	errs = make([]error, len(batch))
+	w.db.CheckFile()
+	if err := w.db.refusal(); err != nil {
+		return errs, err
+	}
 	if err := w.c.exec("BEGIN IMMEDIATE"); err != nil {
 		return errs, err
 	}
@@ -250,9 +268,17 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 	start := time.Now()
 	if err := w.c.exec("COMMIT"); err != nil {
 		w.rollback()
+		if uncertain(err) {
+			_ = w.db.explain(err) // from here on nothing is acknowledged
+			return errs, errUnknown("the disk failed while it was written (" + err.Error() + ")")
+		}
 		return errs, fmt.Errorf("commit: %w", err)
 	}
 	if wrote {
+		w.db.healed(causeDisk)
+		if w.db.CheckFile(); w.db.refusalOf(causeFiles) != nil {
+			return errs, errUnknown("a file of the database was deleted or replaced meanwhile")
+		}
 		w.commitNanos.Add(int64(time.Since(start)))
 		w.Batches.Add(1)
 		w.Writes.Add(int64(len(batch)))
@@ -296,7 +322,4 @@ func (d *DB) Metrics() Metrics {
 	}
 }
 
-var (
-	errClosed = task.Errorf(task.Unavailable, task.CodeUnavailable, "The server is stopping; try again in a moment")
-	errGone   = task.Errorf(task.Unavailable, task.CodeUnavailable, "The database file was replaced or deleted under the running server; nothing is read or written until it is restarted")
-)
+var errClosed = task.Errorf(task.Unavailable, task.CodeUnavailable, "The server is stopping; try again in a moment")

@@ -47,6 +47,9 @@ func (s *Server) readyz(c echo.Context) error {
 // problems probes at most once a second: each probe is a synced write, and
 // anybody may ask.
 func (s *Server) problems(ctx context.Context) map[string]string {
+	if err := s.svc.Fault(); err != nil {
+		return map[string]string{"database": err.Error()} // known without a probe, and at once
+	}
 	r := &s.ready
 	r.mu.Lock()
 	defer r.mu.Unlock()

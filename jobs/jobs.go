@@ -74,7 +74,10 @@ func (j *Jobs) table() []job {
 	return list
 }
 
-const reapEvery = 15 * time.Second
+const (
+	reapEvery    = 15 * time.Second
+	recoverAgain = 2 * time.Second // while the store cannot be written at the start
+)
 
 // Jobs is the running clock. It is safe for concurrent use.
 type Jobs struct {
@@ -121,19 +124,42 @@ func New(opt Options) (*Jobs, error) {
 // Start ends what a former server left behind, then lets the clock turn and
 // dispatches runs. It returns once that is under way.
 func (j *Jobs) Start(ctx context.Context) error {
-	if err := j.recover(ctx); err != nil {
-		return fmt.Errorf("recover runs: %w", err)
+	unwell := j.recover(ctx)
+	if unwell != nil && j.opt.Service.Fault() == nil {
+		return fmt.Errorf("recover runs: %w", unwell)
 	}
 	if err := j.clock.start(j.ctx); err != nil {
 		return err
 	}
 	j.loops.Add(2 + len(j.opt.Notify))
-	go j.dispatch()
+	go func() {
+		if j.recovered(unwell) {
+			j.dispatch()
+			return
+		}
+		j.loops.Done()
+	}()
 	go j.index()
 	for _, o := range j.opt.Notify {
 		go j.tell(o)
 	}
 	return nil
+}
+
+// recovered tries to end the runs of a former server until the store takes it,
+// as when the disk was full at the start. It reports false when the clock
+// stops before.
+func (j *Jobs) recovered(err error) bool {
+	for err != nil {
+		j.log.Error("runs of the former server not ended yet; nothing is started before", "error", err)
+		select {
+		case <-j.ctx.Done():
+			return false
+		case <-time.After(recoverAgain):
+		}
+		err = j.recover(j.ctx)
+	}
+	return true
 }
 
 // Stop claims no further runs, stops those that run (they go back into the

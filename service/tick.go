@@ -204,8 +204,8 @@ func (s *Service) Backup(ctx context.Context, to string) error { return s.db.Bac
 
 // Probe tells whether the database is sound and can be written now.
 func (s *Service) Probe(ctx context.Context) error {
-	if err := s.db.Damaged(); err != nil {
-		return err
-	}
 	return s.db.Probe(ctx)
 }
+
+// Fault returns why the store cannot be written now, with what to do, or nil.
+func (s *Service) Fault() error { return s.db.Fault() }

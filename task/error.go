@@ -81,6 +81,7 @@ const (
 	CodeQueueFull        Code = "queue_full"
 	CodeUnavailable      Code = "unavailable"
 	CodeDiskFull         Code = "disk_full"
+	CodeOutcomeUnknown   Code = "outcome_unknown"
 	CodeInternal         Code = "internal"
 )
 
@@ -143,6 +144,7 @@ var Codes = []struct {
 	{CodeQueueFull, "The agent's queue or todo list is full. Wait for the seconds in Retry-After."},
 	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
 	{CodeDiskFull, "The server's disk is full. Nothing was written; reads go on."},
+	{CodeOutcomeUnknown, "The disk or a file failed while this was written: it may be stored or not. Look once the server is restarted; repeating with the same Idempotency-Key is safe."},
 	{CodeInternal, "Our fault. Tell the request id to whoever runs the server; the log has the rest."},
 }
 

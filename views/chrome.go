@@ -22,6 +22,7 @@ type Chrome struct {
 	Views     []task.SavedView // the person's own
 	Scheduler SchedulerLine
 	Pauses    task.Pauses // what is paused now
+	Fault     string      // why nothing can be stored, with what to do; "" when all is well
 	Prefs     task.Preferences
 	KeysOff   bool   // this person wants no single-key shortcuts
 	Theme     string // "light", "dark" or "" for the browser's wish

@@ -1,0 +1,77 @@
+package db_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/task"
+)
+
+// until polls for what a background job brings about.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	end := time.Now().Add(20 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		if <-tick.C; time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func tryTask(d *db.DB, title string) error {
+	return d.Write(context.Background(), func(tx *db.Tx) error { _, err := newTask(tx, title); return err })
+}
+
+func TestWhatDeletedFilesHoldIsSaved(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string][]string{
+		"the log": {"-wal"}, "the index": {"-shm"}, "both": {"-wal", "-shm"}, "all": {"", "-wal", "-shm"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dbtest.New(t, func(o *db.Options) { o.Log = slog.New(slog.NewTextHandler(t.Output(), nil)) })
+			for range 31 {
+				makeTask(t, d, "kept")
+			}
+			for _, f := range files {
+				ok(t, os.Remove(d.Path()+f))
+			}
+			if err := tryTask(d, "refused"); !task.IsCode(err, task.CodeUnavailable) {
+				t.Errorf("a write afterwards: %v", err)
+			}
+			equal(t, "tasks read meanwhile", count(t, d, "SELECT count(*) FROM tasks"), 31)
+			until(t, "the data are saved", func() bool {
+				return d.Fault() != nil && len(globs(t, d.Path()+".rescued-*")) == 1 && len(globs(t, d.Path()+".restore")) == 1
+			})
+			// The server is killed: a copy of the folder is what it leaves.
+			dir := t.TempDir()
+			for _, f := range globs(t, d.Path()+"*") {
+				b, err := os.ReadFile(f)
+				ok(t, err)
+				ok(t, os.WriteFile(filepath.Join(dir, filepath.Base(f)), b, 0o600))
+			}
+			path := filepath.Join(dir, filepath.Base(d.Path()))
+			_, err := db.Open(t.Context(), db.Options{Path: path})
+			says(t, err, "restore is not finished")
+			ok(t, db.FinishRestore(path, slog.New(slog.DiscardHandler)))
+			again := dbtest.Open(t, path)
+			equal(t, "tasks after the restart", count(t, again, "SELECT count(*) FROM tasks WHERE title = 'kept'"), 31)
+			makeTask(t, again, "next")
+		})
+	}
+}
+
+func globs(t *testing.T, pattern string) []string {
+	t.Helper()
+	list, err := filepath.Glob(pattern)
+	ok(t, err)
+	return list
+}
