@@ -55,7 +55,7 @@ func (s *sample) clickable() []string {
 }
 
 // ending are acts after which the tab is signed out.
-var ending = []string{"/logout", "/settings/signout", "/settings/password", "/settings/people/N/disable", "/settings/people/N/role"}
+var ending = []string{"/logout", "/settings/signout", "/settings/sessions/end", "/settings/password", "/settings/people/N/disable", "/settings/people/N/role"}
 
 func TestThreeClicksOfAnyButtonAreOneAct(t *testing.T) {
 	t.Parallel()

@@ -187,10 +187,10 @@ func runs(t *testing.T, s *service.Service) {
 func people(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	secret := must[string](t)(s.SetupLink(ctx))
-	u := must[task.User](t)(s.FirstAdmin(ctx, secret, "maya", "0123456789ab"))
-	must[task.User](t)(s.SignIn(ctx, "maya", "0123456789ab", "::1"))
-	v := must[task.User](t)(s.AddUser(ctx, admin, "vera", "0123456789ab", task.RoleAdmin))
-	role, off, pw := task.RoleViewer, true, "9876543210ab"
+	u := must[task.User](t)(s.FirstAdmin(ctx, secret, "maya", "correct horse battery"))
+	must[task.User](t)(s.SignIn(ctx, "maya", "correct horse battery", task.Actor{Addr: "::1"}))
+	v := must[task.User](t)(s.AddUser(ctx, admin, "vera", "correct horse battery", task.RoleAdmin))
+	role, off, pw := task.RoleViewer, true, "another horse entirely"
 	must[task.User](t)(s.UpdateUser(ctx, admin, v.ID, service.UserChange{Role: &role, Disabled: &off, Password: &pw}))
 	must[[]task.User](t)(s.Users(ctx, admin))
 	tok := must[service.MadeToken](t)(s.CreateToken(ctx, admin, service.NewToken{Name: "x", Scope: "admin", Own: true}))
@@ -202,6 +202,8 @@ func people(t *testing.T, s *service.Service) {
 	must[bool](t)(s.KeepSession(ctx, "h", []byte("y"), time.Now().Add(time.Hour)))
 	_, _, err := s.Session(ctx, "h")
 	ok(t, err)
+	must[[]db.Session](t)(s.Sessions(ctx, task.Actor{Name: "user:maya", UserID: u.ID}))
+	ok(t, s.SignOut(ctx, task.Actor{Name: "user:maya", UserID: u.ID}, "h"))
 	ok(t, s.DropSession(ctx, "h"))
 	views(t, s, task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: u.ID})
 	must[service.About](t)(s.About(ctx))

@@ -1,6 +1,10 @@
 package db
 
-import "taskyard/task"
+import (
+	"time"
+
+	"taskyard/task"
+)
 
 const userCols = "id, name, role, created_at, coalesce(last_seen_at, 0), coalesce(disabled_at, 0)"
 
@@ -66,8 +70,31 @@ func (tx *Tx) Seen(id task.ID) error {
 	return tx.do("UPDATE users SET last_seen_at = ? WHERE id = ?", tx.Now, id)
 }
 
+// The addresses of a person that are remembered: the last so many, so long.
+const (
+	maxKnownAddresses = 20
+	knownAddressLife  = 90 * 24 * time.Hour
+)
+
+// KnownAddress reports whether a person signed in from an address lately.
+func (rx *Rx) KnownAddress(user task.ID, address string) (bool, error) {
+	n, err := rx.count("SELECT count(*) FROM known_addresses WHERE user_id = ? AND address = ? AND seen_at > ?", user, address, rx.Now.Add(-knownAddressLife))
+	return n > 0, err
+}
+
+// RememberAddress notes that a person signed in from an address.
+func (tx *Tx) RememberAddress(user task.ID, address string) error {
+	err := tx.do("INSERT OR REPLACE INTO known_addresses (user_id, address, seen_at) VALUES (?, ?, ?)", user, address, tx.Now)
+	if err != nil {
+		return err
+	}
+	return tx.do(`DELETE FROM known_addresses WHERE user_id = ?1 AND (seen_at <= ?2 OR address NOT IN (
+ SELECT address FROM known_addresses WHERE user_id = ?1 ORDER BY seen_at DESC, address LIMIT ?3))`, user, tx.Now.Add(-knownAddressLife), maxKnownAddresses)
+}
+
 // Session is a stored browser session, under the hash of its token.
 type Session struct {
+	Hash    string // set by Sessions alone
 	Data    []byte
 	Expires task.Time
 }
@@ -85,10 +112,22 @@ func (tx *Tx) SaveSession(hash string, user task.ID, s Session) error {
  ON CONFLICT DO UPDATE SET user_id = ?2, data = ?3, expires_at = ?4`, hash, nz(user), s.Data, s.Expires)
 }
 
-// KeepSession writes a session anew that is still there, and tells whether it
+// KeepSession writes a session anew that is still there, and reports whether it
 // was.
 func (tx *Tx) KeepSession(hash string, s Session) (bool, error) {
 	n, err := tx.changed("UPDATE sessions SET data = ?, expires_at = ? WHERE hash = ?", s.Data, s.Expires, hash)
+	return n == 1, err
+}
+
+// Sessions returns the sessions of a person that have not expired, at most 100.
+func (rx *Rx) Sessions(user task.ID) ([]Session, error) {
+	rows, err := rx.query("SELECT hash, data, expires_at FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY expires_at DESC LIMIT 100", user, rx.Now)
+	return collect(rows, err, func(r rowScanner) (s Session, err error) { return s, r.Scan(&s.Hash, &s.Data, &s.Expires) })
+}
+
+// DropSessionOf ends a session if it is the person's, and reports whether it was.
+func (tx *Tx) DropSessionOf(user task.ID, hash string) (bool, error) {
+	n, err := tx.changed("DELETE FROM sessions WHERE user_id = ? AND hash = ?", user, hash)
 	return n == 1, err
 }
 

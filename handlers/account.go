@@ -21,7 +21,7 @@ func (s *Server) loginPage(c echo.Context) error {
 
 func (s *Server) login(c echo.Context) error {
 	name, next := c.FormValue("name"), localPath(c.FormValue("next"))
-	u, err := s.svc.SignIn(c.Request().Context(), name, c.FormValue("password"), c.RealIP())
+	u, err := s.svc.SignIn(c.Request().Context(), name, c.FormValue("password"), caller(c))
 	var e *task.Error
 	if errors.As(err, &e) && (e.Kind == task.Unauthorized || e.Kind == task.TooMany) {
 		if e.Retry > 0 {
@@ -45,7 +45,7 @@ func (s *Server) loginLink(c echo.Context) error {
 	if c.Request().Method == http.MethodGet {
 		return s.render(c, http.StatusOK, views.LinkPage(s.bareChrome(c), c.QueryParam("token")))
 	}
-	u, err := s.svc.UseSignInLink(c.Request().Context(), c.FormValue("token"), c.RealIP())
+	u, err := s.svc.UseSignInLink(c.Request().Context(), c.FormValue("token"), caller(c))
 	if err != nil {
 		return err
 	}
@@ -56,6 +56,18 @@ func (s *Server) loginLink(c echo.Context) error {
 }
 
 func (s *Server) logout(c echo.Context) error {
+	if a := actorOf(c); a.UserID != 0 {
+		if err := s.svc.SignOut(c.Request().Context(), a, s.sessionHash(c)); err != nil && kindOf(err) != task.NotFound {
+			return err
+		}
+	}
+	return s.signedOut(c)
+}
+
+// signedOut takes the session's cookie from the browser, and what the browser
+// stored of the yard.
+func (s *Server) signedOut(c echo.Context) error {
+	c.Response().Header().Set("Clear-Site-Data", `"storage"`)
 	if err := s.sessions.Destroy(c.Request().Context()); err != nil {
 		return err
 	}

@@ -56,7 +56,16 @@ func (s *Server) withoutSession(c echo.Context) error {
 
 func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
 
-func setActor(c echo.Context, a task.Actor) { callOf(c.Request().Context()).actor = a }
+func setActor(c echo.Context, a task.Actor) {
+	k := callOf(c.Request().Context())
+	a.RequestID = k.id
+	k.actor = a
+}
+
+// caller is what is known of somebody who is about to sign in.
+func caller(c echo.Context) task.Actor {
+	return task.Actor{Addr: c.RealIP(), RequestID: requestIDOf(c.Request().Context())}
+}
 
 // actorOf returns who calls; the zero Actor is nobody.
 func actorOf(c echo.Context) task.Actor { return actorIn(c.Request().Context()) }

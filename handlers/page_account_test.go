@@ -121,10 +121,10 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	y := newPageYard(t)
 	b, other := y.maya(), y.signIn("maya")
-	const fresh = "a better password"
+	const fresh = "a much better sentence"
 
-	t.Run("a wrong present password is told beside its field", func(t *testing.T) {
-		b.post("/settings/password", "current", "wrong", "password", fresh).is(422).shows("is not your present password", `id="current-err"`)
+	t.Run("a wrong current password is told beside its field", func(t *testing.T) {
+		b.post("/settings/password", "current", "wrong", "password", fresh).is(422).shows("is not your current password", `id="current-err"`)
 		b.post("/settings/password", "current", pagePassword, "password", "short").is(422).shows("must be at least 12 characters", `id="password-err"`)
 	})
 	t.Run("a new password ends the other sessions and keeps this one", func(t *testing.T) {
@@ -133,10 +133,27 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 		y.browser().post("/login", "name", "maya", "password", pagePassword).is(401)
 		y.browser().post("/login", "name", "maya", "password", fresh).is(303)
 	})
+	t.Run("each session is listed, and ends by its own button", func(t *testing.T) {
+		another := y.browser()
+		another.post("/login", "name", "maya", "password", fresh).is(303)
+		page := b.get("/settings").shows("This browser", "Sign out")
+		id := page.field("/settings/sessions/end", "session")
+		vera := y.person("vera", task.RoleViewer)
+		vera.post("/settings/sessions/end", "session", id).is(404) // not hers
+		another.get("/queues").is(200)
+		b.post("/settings/sessions/end", "session", id).leadsTo("/settings").shows("Signed that browser out")
+		another.get("/queues").leadsTo("/login?next=%2Fqueues")
+		b.get("/settings").hides(id)
+		b.post("/settings/sessions/end", "session", id).is(404)
+	})
 	t.Run("signing out everywhere ends this session and the others", func(t *testing.T) {
 		third := y.browser()
 		third.post("/login", "name", "maya", "password", fresh).is(303)
-		b.post("/settings/signout").leadsTo("/login")
+		gone := b.post("/settings/signout")
+		if got := gone.header.Get("Clear-Site-Data"); got != `"storage"` {
+			t.Errorf("the browser is told to clear %q", got)
+		}
+		gone.leadsTo("/login")
 		b.get("/queues").leadsTo("/login?next=%2Fqueues")
 		third.get("/queues").leadsTo("/login?next=%2Fqueues")
 	})

@@ -42,7 +42,7 @@ func TestPagesByRole(t *testing.T) {
 		}
 	})
 	t.Run("a viewer is offered no act on tasks, and has none", func(t *testing.T) {
-		own := []string{"/logout", "/settings/appearance", "/settings/keys", "/settings/password", "/settings/signout", "/views"}
+		own := []string{"/logout", "/settings/appearance", "/settings/keys", "/settings/password", "/settings/signout", "/settings/sessions/end", "/views"}
 		for _, p := range m.pages() {
 			_, forms := viewer.get(p).links()
 			for action, method := range forms {

@@ -13,12 +13,14 @@ import (
 )
 
 func (s *Server) profilePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	return views.ProfilePage(ch, profile(c)), nil
+	m, err := s.profile(c)
+	return views.ProfilePage(ch, m), err
 }
 
-func profile(c echo.Context) views.ProfileModel {
+func (s *Server) profile(c echo.Context) (views.ProfileModel, error) {
 	a := actorOf(c)
-	return views.ProfileModel{User: task.User{ID: a.UserID, Name: strings.TrimPrefix(a.Name, "user:"), Role: a.Role}}
+	list, err := s.sessionsOf(c)
+	return views.ProfileModel{User: task.User{ID: a.UserID, Name: strings.TrimPrefix(a.Name, "user:"), Role: a.Role}, Sessions: list}, err
 }
 
 // setKeys turns single-key shortcuts on or off for the person.
@@ -39,11 +41,11 @@ func (s *Server) changePassword(c echo.Context) error {
 		return err
 	}
 	return s.again(c, e, views.URL.Settings(""), func(ch views.Chrome) (templ.Component, error) {
-		m := profile(c)
+		m, err := s.profile(c)
 		if m.Field, m.Error = oneProblem(e); m.Field == "old" {
 			m.Field = "current"
 		}
-		return views.ProfilePage(ch, m), nil
+		return views.ProfilePage(ch, m), err
 	})
 }
 
@@ -69,7 +71,19 @@ func (s *Server) signOutEverywhere(c echo.Context) error {
 	if err := s.svc.SignOutEverywhere(c.Request().Context(), actorOf(c)); err != nil {
 		return err
 	}
-	return s.logout(c)
+	return s.signedOut(c)
+}
+
+// endSession signs another browser of the caller out, or this one.
+func (s *Server) endSession(c echo.Context) error {
+	hash := c.FormValue("session")
+	if hash == s.sessionHash(c) {
+		return s.logout(c)
+	}
+	if err := s.svc.SignOut(c.Request().Context(), actorOf(c), hash); err != nil {
+		return err
+	}
+	return s.done(c, views.URL.Settings(""), "Signed that browser out")
 }
 
 func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, error) {

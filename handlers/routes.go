@@ -149,6 +149,7 @@ func (s *Server) routes() {
 		{"POST", "/settings/keys", task.SignedIn, s.setKeys},
 		{"POST", "/settings/password", task.SignedIn, s.changePassword},
 		{"POST", "/settings/signout", task.SignedIn, s.signOutEverywhere},
+		{"POST", "/settings/sessions/end", task.SignedIn, s.endSession},
 		{"GET", "/settings/people", task.Admin, page(s.peoplePage)},
 		{"POST", "/settings/people", task.Admin, s.addPerson},
 		{"POST", "/settings/people/:id/role", task.Admin, s.setRole},

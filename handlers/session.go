@@ -1,17 +1,21 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
+	"github.com/mileusna/useragent"
 
 	"taskyard/service"
 	"taskyard/task"
+	"taskyard/views"
 )
 
 const (
@@ -21,6 +25,11 @@ const (
 	keyUser      = "uid"
 	keySeen      = "seen"
 	keyFlash     = "flash"
+
+	// Of the list of sessions: from when on, from where and by what program.
+	keySince   = "since"
+	keyAddress = "from"
+	keyProgram = "by"
 )
 
 func (s *Server) newSessions() *scs.SessionManager {
@@ -186,7 +195,46 @@ func (s *Server) signIn(c echo.Context, u task.User) error {
 	}
 	s.sessions.Put(ctx, keyUser, int64(u.ID))
 	s.sessions.Put(ctx, keySeen, int64(s.svc.Now()))
+	s.sessions.Put(ctx, keySince, int64(s.svc.Now()))
+	s.sessions.Put(ctx, keyAddress, c.RealIP())
+	s.sessions.Put(ctx, keyProgram, clean(c.Request().UserAgent()))
 	return nil
+}
+
+// sessionsOf lists the live sessions of the caller, the latest used first.
+func (s *Server) sessionsOf(c echo.Context) ([]views.Session, error) {
+	stored, err := s.svc.Sessions(c.Request().Context(), actorOf(c))
+	if err != nil {
+		return nil, err
+	}
+	current, list := s.sessionHash(c), []views.Session{}
+	for _, st := range stored {
+		_, values, err := leanCodec{}.Decode(st.Data)
+		if err != nil {
+			return nil, err
+		}
+		v := views.Session{ID: st.Hash, Current: st.Hash == current}
+		seen, _ := values[keySeen].(int64)
+		since, _ := values[keySince].(int64)
+		idle := s.svc.Now().Sub(task.Time(seen))
+		if idle > sessionIdle {
+			continue // it has ended; the sweep has not come by yet
+		}
+		v.SeenAt, v.SignedInAt = s.svc.Now().Add(-idle), task.Time(since)
+		v.Address, _ = values[keyAddress].(string)
+		program, _ := values[keyProgram].(string)
+		v.Browser, v.System = browserOf(program)
+		list = append(list, v)
+	}
+	slices.SortStableFunc(list, func(a, b views.Session) int { return cmp.Compare(b.SeenAt, a.SeenAt) })
+	return list, nil
+}
+
+// browserOf is the browser and the system that a User-Agent header names, each
+// "" where it does not.
+func browserOf(header string) (browser, system string) {
+	ua := useragent.Parse(header)
+	return clean(ua.Name), clean(ua.OS)
 }
 
 // flash keeps a sentence for the next page. Scripts that fetch parts of a page

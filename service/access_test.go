@@ -81,7 +81,7 @@ func (y *yard) calls(k *task.Task, run task.ID) map[string]struct {
 		"reload agents": {task.Admin, y.s.ReloadAgents},
 		"users":         {task.Admin, func(a task.Actor) error { _, err := y.s.Users(ctx, a); return err }},
 		"add user": {task.Admin, func(a task.Actor) error {
-			_, err := y.s.AddUser(ctx, a, "u", "0123456789ab", task.RoleViewer)
+			_, err := y.s.AddUser(ctx, a, "u", "correct horse battery", task.RoleViewer)
 			return err
 		}},
 		"tokens": {task.Admin, func(a task.Actor) error { _, err := y.s.Tokens(ctx, a); return err }},

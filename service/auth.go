@@ -29,15 +29,11 @@ type authState struct {
 	hashing chan struct{} // at most two hashes at once
 	decoy   string        // hashed against for unknown names: equal work
 
-	mu    sync.Mutex
-	fails map[string]*failCount // by account and by address
-	used  map[task.ID]task.Time // tokens used since the last flush
-	told  map[string]task.Time  // refusals put on record lately
-}
+	*throttle // of those who guess
 
-type failCount struct {
-	n    int
-	last task.Time
+	mu   sync.Mutex
+	used map[task.ID]task.Time // tokens used since the last flush
+	told map[string]task.Time  // refusals put on record lately
 }
 
 func newAuthState(cheap bool) *authState {
@@ -46,10 +42,10 @@ func newAuthState(cheap bool) *authState {
 		cost = cheapParams
 	}
 	return &authState{
-		cost:    cost,
-		hashing: make(chan struct{}, 2),
-		decoy:   fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$c29tZXNhbHRzb21lc2FsdA$G1oQ7X3pO1wLTvb2Wc0mKxk0gq3Xn5b2M7oTqf9uJ0k", cost.Memory, cost.Iterations, cost.Parallelism),
-		fails:   map[string]*failCount{}, used: map[task.ID]task.Time{}, told: map[string]task.Time{},
+		cost:     cost,
+		hashing:  make(chan struct{}, 2),
+		decoy:    fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$c29tZXNhbHRzb21lc2FsdA$G1oQ7X3pO1wLTvb2Wc0mKxk0gq3Xn5b2M7oTqf9uJ0k", cost.Memory, cost.Iterations, cost.Parallelism),
+		throttle: newThrottle(), used: map[task.ID]task.Time{}, told: map[string]task.Time{},
 	}
 }
 
@@ -66,13 +62,8 @@ func (s *Service) matches(pw, hash string) bool {
 	return err == nil && ok
 }
 
-// Bounds of accounts.
-const (
-	minPassword = 12
-	maxPassword = 512
-	maxUserName = 40
-	throttleCap = 10_000 // names and addresses remembered at most
-)
+// maxUserName is in characters.
+const maxUserName = 40
 
 func checkUser(p *task.Problems, name, password string) {
 	p.CheckLine("name", name, maxUserName)
@@ -81,130 +72,80 @@ func checkUser(p *task.Problems, name, password string) {
 	}) {
 		p.Add("name", "must be letters, digits and . _ - @ + only, without spaces")
 	}
-	checkPassword(p, password)
-}
-
-func checkPassword(p *task.Problems, password string) {
-	if !p.CheckText("password", password, maxPassword) {
-		return
-	}
-	if len([]rune(password)) < minPassword {
-		p.Add("password", "must be at least %d characters", minPassword)
-	}
+	checkPassword(p, password, name)
 }
 
 // SignIn checks name and password and returns the person. Failures are
-// answered alike for unknown, disabled and wrong; they are throttled by
-// account and by address with a growing delay (TooMany with Retry).
-func (s *Service) SignIn(ctx context.Context, name, password, addr string) (task.User, error) {
-	keys := []string{"n:" + strings.ToLower(name), "a:" + addr}
-	now := s.Now()
-	if wait := s.auth.try(keys, now); wait > 0 {
-		e := task.Errorf(task.TooMany, task.CodeRateLimited, "Too many failed attempts; try again in %s", wait.Round(time.Second))
-		e.Retry = int(wait.Seconds()) + 1
-		return task.User{}, e
-	}
+// answered alike for unknown, disabled and wrong; they are throttled with a
+// growing delay (TooMany with Retry), so that guesses from elsewhere keep
+// nobody out at an address where they signed in within the last 90 days.
+// caller has the address and the request.
+func (s *Service) SignIn(ctx context.Context, name, password string, caller task.Actor) (task.User, error) {
 	var u task.User
 	var hash string
-	var ok bool
+	var ok, known bool
+	from := network(caller.Addr)
 	err := s.db.Read(ctx, func(rx *db.Rx) (err error) {
-		u, hash, ok, err = rx.UserByName(name)
+		if u, hash, ok, err = rx.UserByName(name); err != nil || !ok {
+			return err
+		}
+		known, err = rx.KnownAddress(u.ID, from)
 		return err
 	})
 	if err != nil {
-		s.auth.untry(keys)
+		return task.User{}, err
+	}
+	keys := signInKeys(name, from, known)
+	if err := s.mayTry(keys...); err != nil {
 		return task.User{}, err
 	}
 	if !ok {
 		hash = s.auth.decoy
 	}
 	good := s.matches(password, hash) && ok && u.DisabledAt == 0
-	a := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: addr}
+	a := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: caller.Addr, RequestID: caller.RequestID}
 	if !good {
 		a.Name = task.System
 		err := change(ctx, s, a, func(t *tx) error {
-			return t.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName), "address": addr})
+			return t.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName), "address": caller.Addr})
 		})
 		if err != nil {
 			return task.User{}, err
 		}
 		return task.User{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Name or password is wrong")
 	}
-	s.auth.forget(keys[:1])
-	s.auth.untry(keys[1:])
+	s.auth.forget(keys[0])
+	s.auth.untry(keys[1:]...)
 	return u, change(ctx, s, a, func(t *tx) error {
-		if err := t.Seen(u.ID); err != nil {
+		if err := t.signedIn(u.ID, caller.Addr); err != nil {
 			return err
 		}
-		return t.event(task.EvSignedIn, task.Event{}, changes{"address": addr})
+		return t.event(task.EvSignedIn, task.Event{}, changes{"address": caller.Addr})
 	})
+}
+
+// mayTry counts a try at a password, and refuses it while too many were wrong.
+func (s *Service) mayTry(keys ...throttleKey) error {
+	wait := s.auth.try(s.Now(), keys...)
+	if wait <= 0 {
+		return nil
+	}
+	e := task.Errorf(task.TooMany, task.CodeRateLimited, "Too many failed attempts; try again in %s", wait.Round(time.Second))
+	e.Retry = int(wait.Seconds()) + 1
+	return e
+}
+
+// signedIn notes when and from where a person signed in.
+func (t *tx) signedIn(id task.ID, addr string) error {
+	if err := t.Seen(id); err != nil {
+		return err
+	}
+	return t.RememberAddress(id, network(addr))
 }
 
 func clip(s string, n int) string {
 	r := []rune(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "�"))
 	return string(r[:min(n, len(r))])
-}
-
-// try tells how long the keys must still wait: 2ⁿ s after the third failure, at
-// most 5 min. One that may be made counts as a failure until it turns out well:
-// else all that are made at the same time would find no failure yet.
-func (a *authState) try(keys []string, now task.Time) (longest time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if longest = a.wait(keys, now); longest <= 0 {
-		a.fail(keys, now)
-	}
-	return longest
-}
-
-// untry takes back what try counted.
-func (a *authState) untry(keys []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, k := range keys {
-		if f := a.fails[k]; f != nil {
-			f.n = max(0, f.n-1)
-		}
-	}
-}
-
-// wait is try without its count; a.mu is held.
-func (a *authState) wait(keys []string, now task.Time) (longest time.Duration) {
-	for _, k := range keys {
-		f := a.fails[k]
-		free := 3
-		if strings.HasPrefix(k, "a:") {
-			free = 20 // many people may share an address
-		}
-		if f == nil || f.n < free {
-			continue
-		}
-		d := min(time.Second<<min(f.n-free, 9), 5*time.Minute)
-		longest = max(longest, f.last.Add(d).Sub(now))
-	}
-	return longest
-}
-
-// fail counts a failure; a.mu is held.
-func (a *authState) fail(keys []string, now task.Time) {
-	if len(a.fails) > throttleCap {
-		clear(a.fails)
-	}
-	for _, k := range keys {
-		if a.fails[k] == nil {
-			a.fails[k] = &failCount{}
-		}
-		a.fails[k].n++
-		a.fails[k].last = now
-	}
-}
-
-func (a *authState) forget(keys []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, k := range keys {
-		delete(a.fails, k)
-	}
 }
 
 // Authenticate returns who a bearer token speaks for. Error: Unauthorized for
@@ -401,9 +342,9 @@ func (s *Service) FirstAdmin(ctx context.Context, secret, name, password string)
 	})
 }
 
-// UseSignInLink signs a person in once.
-func (s *Service) UseSignInLink(ctx context.Context, secret, addr string) (task.User, error) {
-	return mutate(ctx, s, task.SystemActor, func(t *tx) (task.User, error) {
+// UseSignInLink signs a person in once. caller has the address and the request.
+func (s *Service) UseSignInLink(ctx context.Context, secret string, caller task.Actor) (task.User, error) {
+	return mutate(ctx, s, task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: caller.Addr, RequestID: caller.RequestID}, func(t *tx) (task.User, error) {
 		stored, err := t.Setting(signInKey)
 		if err != nil {
 			return task.User{}, err
@@ -419,10 +360,10 @@ func (s *Service) UseSignInLink(ctx context.Context, secret, addr string) (task.
 		if err := t.SetSetting(signInKey, ""); err != nil {
 			return task.User{}, err
 		}
-		if err := t.Seen(id); err != nil {
+		if err := t.signedIn(id, caller.Addr); err != nil {
 			return task.User{}, err
 		}
 		t.actor.Name = task.UserActorName(u.Name)
-		return u, t.event(task.EvSignedIn, task.Event{}, changes{"address": addr, "by": "link"})
+		return u, t.event(task.EvSignedIn, task.Event{}, changes{"address": caller.Addr, "by": "link"})
 	})
 }

@@ -87,13 +87,20 @@ func (s *Service) UpdateUser(ctx context.Context, a task.Actor, id task.ID, c Us
 	if c.Role != nil {
 		checkRole(&p, *c.Role)
 	}
-	hash := ""
 	if c.Password != nil {
-		checkPassword(&p, *c.Password)
+		u, err := read(ctx, s, func(rx *db.Rx) (task.User, error) {
+			u, _, err := rx.User(id)
+			return u, err
+		})
+		if err != nil {
+			return task.User{}, err
+		}
+		checkPassword(&p, *c.Password, u.Name)
 	}
 	if err := p.Err(); err != nil {
 		return task.User{}, err
 	}
+	hash := ""
 	if c.Password != nil {
 		var err error
 		if hash, err = s.hashPassword(*c.Password); err != nil {
@@ -158,25 +165,30 @@ func (t *tx) updateUser(u task.User, c UserChange, hash string) (task.User, erro
 }
 
 // ChangePassword lets a signed-in person choose a new password; their other
-// sessions end. keep is the hash of the session that stays.
+// sessions end. keep is the hash of the session that stays. Wrong guesses of
+// the current one are throttled as those of a sign-in are.
 func (s *Service) ChangePassword(ctx context.Context, a task.Actor, old, password, keep string) error {
+	name := strings.TrimPrefix(a.Name, "user:")
 	var p task.Problems
-	checkPassword(&p, password)
+	checkPassword(&p, password, name)
 	if err := p.Err(); err != nil {
 		return err
 	}
-	var hash string
-	err := s.db.Read(ctx, func(rx *db.Rx) error {
-		_, h, _, err := rx.UserByName(strings.TrimPrefix(a.Name, "user:"))
-		hash = h
-		return err
+	hash, err := read(ctx, s, func(rx *db.Rx) (string, error) {
+		_, hash, _, err := rx.UserByName(name)
+		return hash, err
 	})
 	if err != nil {
 		return err
 	}
-	if a.UserID == 0 || !s.matches(old, hash) {
-		return task.FieldErrorf("old", "is not your present password")
+	tries := throttleKey{triesOfPair, "password of " + a.UserID.String()}
+	if err := s.mayTry(tries); err != nil {
+		return err
 	}
+	if a.UserID == 0 || !s.matches(old, hash) {
+		return task.FieldErrorf("old", "is not your current password")
+	}
+	s.auth.forget(tries)
 	fresh, err := s.hashPassword(password)
 	if err != nil {
 		return err
@@ -199,6 +211,29 @@ func (s *Service) SignOutEverywhere(ctx context.Context, a task.Actor) error {
 			return err
 		}
 		return t.event(task.EvSignedOut, task.Event{}, changes{"everywhere": true})
+	})
+}
+
+// Sessions returns the browser sessions of the caller, at most 100.
+func (s *Service) Sessions(ctx context.Context, a task.Actor) ([]db.Session, error) {
+	if a.UserID == 0 {
+		return nil, nil
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]db.Session, error) { return rx.Sessions(a.UserID) })
+}
+
+// SignOut ends one session of the caller, known by the hash of its token.
+// Error: NotFound when it has ended already, or is another person's.
+func (s *Service) SignOut(ctx context.Context, a task.Actor, hash string) error {
+	return change(ctx, s, a, func(t *tx) error {
+		was, err := t.DropSessionOf(a.UserID, hash)
+		if err != nil {
+			return err
+		}
+		if !was {
+			return task.Errorf(task.NotFound, task.CodeNotFound, "This session has ended already")
+		}
+		return t.event(task.EvSignedOut, task.Event{}, nil)
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 // person adds somebody to the yard who can keep views.
 func (y *yard) person(name string) task.Actor {
 	y.t.Helper()
-	u := must[task.User](y.t)(y.s.AddUser(y.ctx(), task.SystemActor, name, "0123456789ab", task.RoleViewer))
+	u := must[task.User](y.t)(y.s.AddUser(y.ctx(), task.SystemActor, name, "correct horse battery", task.RoleViewer))
 	return task.Actor{Name: task.UserActorName(name), Role: u.Role, UserID: u.ID}
 }
 

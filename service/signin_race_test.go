@@ -10,7 +10,7 @@ import (
 
 func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 	y := newYard(t)
-	must[task.User](t)(y.s.FirstAdmin(y.ctx(), must[string](t)(y.s.SetupLink(y.ctx())), "maya", "0123456789ab"))
+	must[task.User](t)(y.s.FirstAdmin(y.ctx(), must[string](t)(y.s.SetupLink(y.ctx())), "maya", "correct horse battery"))
 	guess := func(n int, password string) (checked int64) {
 		var all sync.WaitGroup
 		var count atomic.Int64
@@ -18,7 +18,7 @@ func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 		for range n {
 			all.Go(func() {
 				<-start
-				if _, err := y.s.SignIn(y.ctx(), "maya", password, "192.0.2.1"); !task.IsCode(err, task.CodeRateLimited) {
+				if _, err := y.s.SignIn(y.ctx(), "maya", password, task.Actor{Addr: "192.0.2.1"}); !task.IsCode(err, task.CodeRateLimited) {
 					count.Add(1)
 				}
 			})
@@ -32,9 +32,9 @@ func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 	})
 	t.Run("the right one after the wait clears the account, and is no failure of the address", func(t *testing.T) {
 		y.forward(task.MaxWait * 10)
-		must[task.User](t)(y.s.SignIn(y.ctx(), "maya", "0123456789ab", "192.0.2.1"))
+		must[task.User](t)(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
 		for range 30 {
-			must[task.User](t)(y.s.SignIn(y.ctx(), "maya", "0123456789ab", "192.0.2.1"))
+			must[task.User](t)(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
 		}
 	})
 }

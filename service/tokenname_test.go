@@ -8,7 +8,7 @@ import (
 
 func TestATokenDoesNotTakeAPersonsName(t *testing.T) {
 	y := newYard(t)
-	if _, err := y.s.AddUser(t.Context(), maya, "rita", "a long password", task.RoleReviewer); err != nil {
+	if _, err := y.s.AddUser(t.Context(), maya, "rita", "correct horse battery", task.RoleReviewer); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := y.s.CreateToken(t.Context(), maya, NewToken{Name: "Rita", Scope: "review"}); !task.IsCode(err, task.CodeNameTaken) {

@@ -179,7 +179,7 @@ func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
 		_, err := y.s.CreateToken(y.ctx(), maya, NewToken{Name: "box", Scope: scope})
 		refused(t, err, task.CodeInvalidField, "stands alone")
 	}
-	admin := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "ada", "a long password", task.RoleAdmin))
+	admin := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "ada", "correct horse battery", task.RoleAdmin))
 	made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID}, NewToken{Name: "box", Scope: "worker", Own: true}))
 	a := must[task.Actor](t)(y.s.Authenticate(y.ctx(), made.Secret, ""))
 	equal(t, "role", a.Role, task.RoleWorker)

@@ -60,11 +60,14 @@ const System = "system"
 type Actor struct {
 	Name    string // "coder", "user:maya" or "system"
 	Role    Role
-	ActAs   bool   // a token that may name any agent
-	TokenID ID     // the token used, or 0
-	UserID  ID     // the person, or 0
-	RunID   ID     // the run that a run token is bound to, or 0
-	Addr    string // network address, for the audit
+	ActAs   bool // a token that may name any agent
+	TokenID ID   // the token used, or 0
+	UserID  ID   // the person, or 0
+	RunID   ID   // the run that a run token is bound to, or 0
+
+	// For the audit: the network address, and the id of the request that the
+	// answer carries as X-Request-Id, or "".
+	Addr, RequestID string
 }
 
 // SystemActor is Taskyard itself.

@@ -290,7 +290,7 @@ func SetupPage(c Chrome, m SetupModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = passwordField("password", "Password", "new-password", "At least 12 characters. Pasting is fine.", m.Errors["password"]).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passwordField("password", "Password", "new-password", "At least 12 characters; several unrelated words are good. Pasting is fine.", m.Errors["password"]).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

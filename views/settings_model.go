@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"strings"
 
 	"taskyard/task"
@@ -8,9 +9,29 @@ import (
 
 // ProfileModel is the settings page of the person who is signed in.
 type ProfileModel struct {
-	User  task.User
+	User     task.User
+	Sessions []Session // of this person, the latest used first
+
 	Error string // why changing the password was refused, or ""
 	Field string // the field that Error is about
+}
+
+// Session is a browser that is signed in.
+type Session struct {
+	ID                 string // what ends it
+	Browser, System    string // as the browser says; "" is unknown
+	Address            string // network address that it signed in from, or ""
+	SignedInAt, SeenAt task.Time
+	Current            bool // the one that asks
+}
+
+// name says which browser it is.
+func (s Session) name() string {
+	browser := cmp.Or(s.Browser, "Unknown browser")
+	if s.System == "" {
+		return browser
+	}
+	return browser + " on " + s.System
 }
 
 // PeopleModel is the settings page of the people, for admins.

@@ -1,0 +1,102 @@
+package service
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/ccojocar/zxcvbn-go/data"
+	passwordvalidator "github.com/wagslane/go-password-validator"
+
+	"taskyard/task"
+)
+
+// Bounds of passwords.
+const (
+	minPassword  = 12 // characters
+	maxPassword  = 512
+	leastEntropy = 50 // bits
+)
+
+// checkPassword notes why a password is not good enough. about are words that
+// somebody would try first, such as the person's name: they count for nothing.
+func checkPassword(p *task.Problems, password string, about ...string) {
+	if !p.CheckText("password", password, maxPassword) {
+		return
+	}
+	if n := len([]rune(password)); n < minPassword {
+		p.Add("password", "must be at least %d characters, is %d", minPassword, n)
+		return
+	}
+	if why := weakness(password, about); why != "" {
+		p.Add("password", "%s: use several unrelated words, or let a password manager make one", why)
+	}
+}
+
+// weakness tells why a password is easily guessed, or "".
+func weakness(password string, about []string) string {
+	plain := strings.ToLower(password)
+	rest := plain
+	for _, w := range contextWords(about) {
+		rest = strings.ReplaceAll(rest, w, "")
+	}
+	rest = withoutRepetition(rest)
+	if commonPasswords()[plain] || commonPasswords()[letters(plain)] || commonPasswords()[letters(rest)] {
+		return "is one of the passwords that are tried first"
+	}
+	if bits := passwordvalidator.GetEntropy(rest); bits < leastEntropy {
+		return "is too easily guessed (repetitions, sequences, and your name or Taskyard's count for nothing)"
+	}
+	return ""
+}
+
+// contextWords are the words about a person and this program, without those
+// that are too short to mean anything.
+func contextWords(about []string) []string {
+	words := []string{"taskyard", "password", "passwort"}
+	for _, a := range about {
+		a = strings.ToLower(a)
+		words = append(words, a)
+		words = append(words, strings.FieldsFunc(a, func(r rune) bool { return !unicode.IsLetter(r) })...)
+	}
+	kept := words[:0]
+	for _, w := range words {
+		if len(w) >= 3 {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+// withoutRepetition returns the shortest part whose repetition makes s up.
+func withoutRepetition(s string) string {
+	r := []rune(s)
+	for n := 1; n <= len(r)/2; n++ {
+		if part := string(r[:n]); strings.HasPrefix(strings.Repeat(part, len(r)/n+1), s) {
+			return part
+		}
+	}
+	return s
+}
+
+// letters is s without the digits and signs around it, and with letters for
+// the signs that commonly stand for them.
+func letters(s string) string {
+	s = strings.TrimFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.NewReplacer("@", "a", "4", "a", "0", "o", "1", "l", "3", "e", "5", "s", "$", "s", "7", "t").Replace(s)
+}
+
+// commonPasswords are the 7,000 passwords that leak most often.
+// They are unpacked when a password is first set.
+var commonPasswords = sync.OnceValue(func() map[string]bool {
+	var file struct{ List []string }
+	if b, err := data.Asset("data/Passwords.json"); err != nil || json.Unmarshal(b, &file) != nil {
+		panic("the list of common passwords cannot be read") // it is part of the program
+	}
+	set := make(map[string]bool, len(file.List))
+	for _, w := range file.List {
+		set[w] = true
+	}
+	return set
+})

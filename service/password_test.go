@@ -1,0 +1,87 @@
+package service
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+func TestPasswordsThatAreEasilyGuessedAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		password, name string
+		want           string // part of the refusal, or "" for none
+	}{
+		{"short", "maya", "at least 12 characters, is 5"},
+		{"aaaaaaaaaaaa", "maya", "too easily guessed"},
+		{"abcabcabcabcabc", "maya", "too easily guessed"},
+		{"123456789012", "maya", "too easily guessed"},
+		{"abcdefghijklmn", "maya", "too easily guessed"},
+		{"qwertyuiopasdf", "maya", "too easily guessed"},
+		{"password1234", "maya", "tried first"},
+		{"superman!!2024", "maya", "tried first"},
+		{"12345superman12345", "maya", "tried first"},
+		{"contortionist", "maya", "tried first"},
+		{"Taskyard-2026!", "maya", "too easily guessed"},
+		{"maya.lindgren1", "maya.lindgren", "too easily guessed"},
+		{"lindgrenlindgren", "Maya-Lindgren", "too easily guessed"},
+		{"correct horse battery", "maya", ""},
+		{"0000-a garden-of 12 elms", "maya", ""},
+		{"xq8vJr2mPz0d", "maya", ""},
+		{"ein langer Spaziergang", "maya", ""},
+		{"長い散歩は健康に良いですよね", "maya", ""},
+		{strings.Repeat("x", 513), "maya", "at most 512"},
+	} {
+		var p task.Problems
+		checkPassword(&p, c.password, c.name)
+		err := p.Err()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q: %v, want %q", c.password, err, c.want)
+		}
+	}
+}
+
+// The rules hold wherever a password is set.
+func TestEveryWayToSetAPasswordChecksIt(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	const weak = "rita-rita-rita-1"
+	weakly := func(what string, err error) {
+		t.Helper()
+		if !task.IsCode(err, task.CodeInvalidField) || !strings.Contains(err.Error(), "too easily guessed") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := y.s.AddUser(y.ctx(), maya, "rita", weak, task.RoleReviewer)
+	weakly("add", err)
+	u := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
+	other := weak
+	_, err = y.s.UpdateUser(y.ctx(), maya, u.ID, UserChange{Password: &other})
+	weakly("reset", err)
+	weakly("change", y.s.ChangePassword(y.ctx(), task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role}, "correct horse battery", weak, ""))
+}
+
+// Who holds a session must not find the password out by trying.
+func TestChangingAPasswordIsThrottled(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	u := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
+	rita := task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role, Addr: "192.0.2.1"}
+	change := func(old string) error {
+		return y.s.ChangePassword(y.ctx(), rita, old, "a quite different sentence", "")
+	}
+	for range 3 {
+		if err := change("not this"); !task.IsCode(err, task.CodeInvalidField) {
+			t.Fatalf("a wrong password: %v", err)
+		}
+	}
+	if err := change("correct horse battery"); !task.IsCode(err, task.CodeRateLimited) {
+		t.Fatalf("the fourth try: %v", err)
+	}
+	// The sign-in does not suffer from it.
+	must[task.User](t)(y.s.SignIn(y.ctx(), "rita", "correct horse battery", task.Actor{Addr: "192.0.2.2"}))
+	y.forward(time.Hour)
+	ok(t, change("correct horse battery"))
+}
