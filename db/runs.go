@@ -233,3 +233,14 @@ func (rx *Rx) Definition(hash string) (string, error) {
 	_, err := optional(rx.row("SELECT text FROM definitions WHERE hash = ?", hash).Scan(&text))
 	return text, err
 }
+
+// AddReach notes that a run created a task (claim 0) or claimed it.
+func (tx *Tx) AddReach(run, id task.ID, claim int64) error {
+	return tx.do("INSERT INTO run_reach (run_id, task_id, claim_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", run, id, claim)
+}
+
+// Reaches tells whether a run created a task, or made its claim.
+func (rx *Rx) Reaches(run, id task.ID, claim int64) (bool, error) {
+	n, err := rx.count("SELECT count(*) FROM run_reach WHERE run_id = ? AND task_id = ? AND claim_id IN (0, ?)", run, id, claim)
+	return n > 0, err
+}

@@ -118,6 +118,9 @@ func (t *tx) room(agent string) (int, error) {
 }
 
 func (t *tx) claimed(id task.ID, owner string, claim int64) error {
+	if err := t.reach(id, claim); err != nil {
+		return err
+	}
 	return t.event(task.EvTaskClaimed, task.Event{TaskID: id, Agent: owner}, changes{"claim": claim, "holder": owner})
 }
 
@@ -197,10 +200,8 @@ func (t *tx) mayMove(k *task.Task, m Move) error {
 		}
 		return task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: %s)", k.ID, now)
 	}
-	if t.actor.RunID != 0 {
-		if err := notAncestor(&t.Rx, t.actor, k.ID); err != nil {
-			return err
-		}
+	if err := changeable(&t.Rx, t.actor, k); err != nil {
+		return err
 	}
 	if err := fence(k, m.Claim); err != nil {
 		return err

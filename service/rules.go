@@ -1,6 +1,7 @@
 package service
 
 import (
+	"slices"
 	"strings"
 
 	"taskyard/db"
@@ -79,24 +80,32 @@ func speaks(a task.Actor, agent string) error { return a.Speaks(agent) }
 // need the capability.
 func (s *Service) UsesTasks(a task.Actor) bool { return s.allowed(a, task.Read) == nil }
 
-// related checks that an agent may change this task: as owner, creator, or
-// owner of an ancestor. A run may not change the ancestors of its own task.
-func related(rx *db.Rx, a task.Actor, t *task.Task) error {
-	if !a.IsAgent() {
+// changeable checks that the caller may change a task now: people may, an
+// agent what is related to it, a run what is in its reach. Nobody else's token
+// changes a task on which a run works. Errors: forbidden, another run works.
+func changeable(rx *db.Rx, a task.Actor, k *task.Task) error {
+	if err := related(rx, a, k); err != nil || a.RunID == 0 {
+		return err
+	}
+	open, err := rx.OpenRun(k.ID)
+	if err != nil || open == nil || open.Status != task.RunRunning || open.ID == a.RunID {
+		return err
+	}
+	return task.Errorf(task.Conflict, task.CodeRunOpen, "Run %d works on task %d: no other run may change the task until it ends", open.ID, k.ID)
+}
+
+// related checks that an agent has to do with a task: as owner, creator, or
+// owner of an ancestor. The token of a run reaches less.
+func related(rx *db.Rx, a task.Actor, k *task.Task) error {
+	switch {
+	case !a.IsAgent():
+		return nil
+	case a.RunID != 0:
+		return inReach(rx, a, k)
+	case k.CreatedBy == a.Name || k.Owner == a.Name:
 		return nil
 	}
-	if a.RunID != 0 {
-		if err := notAncestor(rx, a, t.ID); err != nil {
-			return err
-		}
-	}
-	if t.CreatedBy == a.Name {
-		return nil
-	}
-	if t.Owner == a.Name {
-		return notAnothers(rx, a, t)
-	}
-	up, err := rx.Ancestors(t.ID)
+	up, err := rx.Ancestors(k.ID)
 	if err != nil {
 		return err
 	}
@@ -105,53 +114,63 @@ func related(rx *db.Rx, a task.Actor, t *task.Task) error {
 			return nil
 		}
 	}
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, t.ID)
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, k.ID)
 }
 
-// notAnothers keeps a run from the task that another run of its agent works
-// on, unless that stands below its own.
-func notAnothers(rx *db.Rx, a task.Actor, t *task.Task) error {
-	if a.RunID == 0 {
-		return nil
-	}
-	open, err := rx.OpenRun(t.ID)
-	if err != nil || open == nil || open.Status != task.RunRunning || open.ID == a.RunID {
-		return err
-	}
-	own, err := rx.Run(a.RunID)
-	if err != nil {
-		return err
-	}
-	up, err := rx.Ancestors(t.ID)
-	if err != nil {
-		return err
-	}
-	for _, p := range up {
-		if p.ID == own.TaskID {
-			return nil
-		}
-	}
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d works on task %d: a run of another task may not change it meanwhile", open.ID, t.ID)
-}
-
-func notAncestor(rx *db.Rx, a task.Actor, id task.ID) error {
+// inReach checks that a task is in the reach of a run: its own task while its
+// agent owns that, what is below it, what the run created and what it claimed.
+func inReach(rx *db.Rx, a task.Actor, k *task.Task) error {
 	run, err := rx.Run(a.RunID)
 	if err != nil {
 		return err
 	}
-	if run.TaskID == id {
+	if run.TaskID == k.ID {
+		if k.Owner != a.Name {
+			return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may not change task %d any more: it belongs to %s by now", run.ID, k.ID, k.Owner)
+		}
 		return nil
 	}
-	up, err := rx.Ancestors(run.TaskID)
-	if err != nil {
+	at, err := relationOf(rx, run.TaskID, k.ID)
+	if err != nil || at == below {
 		return err
 	}
-	for _, p := range up {
-		if p.ID == id {
-			return task.Errorf(task.Forbidden, task.CodeForbidden, "a run of task %d may not change the task %d above it", run.TaskID, id)
+	if at == above {
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "a run of task %d may not change the task %d above it", run.TaskID, k.ID)
+	}
+	claim := int64(0)
+	if k.Claim.Live(rx.Now) {
+		claim = k.Claim.ID
+	}
+	if ok, err := rx.Reaches(run.ID, k.ID, claim); err != nil || ok {
+		return err
+	}
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may change its own task %d, those below it, those it created and those it claimed; task %d is none of these", run.ID, run.TaskID, k.ID)
+}
+
+// relation is where one task stands to another.
+type relation int
+
+const (
+	unrelated relation = iota
+	above
+	below
+)
+
+// relationOf tells where a task stands to another one.
+func relationOf(rx *db.Rx, of, id task.ID) (relation, error) {
+	for _, way := range []struct {
+		from, to task.ID
+		is       relation
+	}{{id, of, below}, {of, id, above}} {
+		up, err := rx.Ancestors(way.from)
+		if err != nil {
+			return unrelated, err
+		}
+		if slices.ContainsFunc(up, func(p *task.Task) bool { return p.ID == way.to }) {
+			return way.is, nil
 		}
 	}
-	return nil
+	return unrelated, nil
 }
 
 // open returns a task that the caller may change, or the error: unknown,
@@ -165,7 +184,7 @@ func (t *tx) open(id task.ID, whole bool) (*task.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := related(&t.Rx, t.actor, k); err != nil {
+	if err := changeable(&t.Rx, t.actor, k); err != nil {
 		return nil, err
 	}
 	if k.Status.Archived() {
@@ -196,4 +215,13 @@ func (t *tx) renew(k *task.Task) error {
 		return nil
 	}
 	return t.Renew(k.ID, t.s.cfg.Lease)
+}
+
+// reach notes what the caller's run created or, with a claim, claimed: its
+// token may change that.
+func (t *tx) reach(id task.ID, claim int64) error {
+	if t.actor.RunID == 0 {
+		return nil
+	}
+	return t.AddReach(t.actor.RunID, id, claim)
 }

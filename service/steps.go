@@ -222,7 +222,7 @@ func (t *tx) mayHaveSubtask(parent task.ID) (*task.Task, error) {
 	if t.actor.IsAgent() && k.Owner != t.actor.Name {
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "only the owner of task %d (%s) may create subtasks of it", parent, k.Owner)
 	}
-	if err := related(&t.Rx, t.actor, k); err != nil {
+	if err := changeable(&t.Rx, t.actor, k); err != nil {
 		return nil, err
 	}
 	if k.Status.Archived() {

@@ -94,6 +94,9 @@ func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, erro
 		return 0, err
 	}
 	k.ID = id
+	if err := t.reach(id, 0); err != nil {
+		return 0, err
+	}
 	c := changes{"title": in.Title, "status": in.Status, "priority": in.Priority}
 	if len(in.Labels) > 0 {
 		c["labels"] = in.Labels
@@ -140,7 +143,7 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 		if err != nil {
 			return nil, err
 		}
-		if err := related(&t.Rx, a, k); err != nil {
+		if err := changeable(&t.Rx, a, k); err != nil {
 			return nil, err
 		}
 		if p.Version != 0 && p.Version != k.Version {
@@ -398,7 +401,11 @@ func checkText(field, text string) error {
 }
 
 func (t *tx) mayEnd(k *task.Task, next task.Status, claim int64) error {
-	if err := related(&t.Rx, t.actor, k); err != nil {
+	check := changeable
+	if next == task.Canceled {
+		check = related
+	}
+	if err := check(&t.Rx, t.actor, k); err != nil {
 		return err
 	}
 	if err := k.Status.MoveErr(k.ID, next); err != nil {

@@ -28,8 +28,25 @@ func checkComment(field, text string) error {
 	return p.Err()
 }
 
+// mayComment lets everybody comment on any task but runs, which may where they
+// may change, and on their own task and those above it.
+func (t *tx) mayComment(k *task.Task) error {
+	if t.actor.RunID == 0 {
+		return nil
+	}
+	run, err := t.Run(t.actor.RunID)
+	if err != nil || run.TaskID == k.ID {
+		return err
+	}
+	if at, err := relationOf(&t.Rx, run.TaskID, k.ID); err != nil || at == above {
+		return err
+	}
+	return related(&t.Rx, t.actor, k)
+}
+
 // Comment adds a comment by the caller to any open task. A person's comment
-// wakes the owner of an active task. Errors: blank, archived.
+// wakes the owner of an active task. Errors: blank, archived, a run that has
+// nothing to do with the task.
 func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text string) (task.Message, error) {
 	if err := s.allowed(a, task.Write); err != nil {
 		return task.Message{}, err
@@ -40,6 +57,9 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
 		k, err := t.TaskBare(id)
 		if err != nil {
+			return task.Message{}, err
+		}
+		if err := t.mayComment(k); err != nil {
 			return task.Message{}, err
 		}
 		if k.Status.Archived() {

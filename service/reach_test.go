@@ -1,0 +1,121 @@
+package service
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+// changesOf is each way in which an agent changes a task, but for canceling.
+func (y *yard) changesOf(a task.Actor, k *task.Task) map[string]func() error {
+	return map[string]func() error{
+		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), a, k.ID, task.Patch{Priority: ptr(1)}); return err },
+		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), a, k.ID, task.Patch{Owner: ptr("coder")}); return err },
+		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), a, k.ID, "", 0); return err },
+		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), a, k.ID, []task.Step{{Title: "x"}}); return err },
+		"add step": func() error { _, err := y.s.AddStep(y.ctx(), a, k.ID, task.Step{Title: "x"}); return err },
+		"resource": func() error {
+			_, err := y.s.AddResource(y.ctx(), a, k.ID, task.Resource{Type: "file", Value: "/a"})
+			return err
+		},
+		"blockers": func() error { _, err := y.s.SetBlockedBy(y.ctx(), a, k.ID, nil); return err },
+		"ask":      func() error { _, err := y.s.Notify(y.ctx(), a, k.ID, "?", true); return err },
+		"notice":   func() error { _, err := y.s.Notify(y.ctx(), a, k.ID, "!", false); return err },
+		"release":  func() error { _, err := y.s.ReleaseClaim(y.ctx(), a, k.ID, 0); return err },
+		"beat":     func() error { _, err := y.s.Heartbeat(y.ctx(), a, k.ID, 0); return err },
+		"move": func() error {
+			_, err := y.s.MoveTask(y.ctx(), a, Move{TaskID: k.ID, CurrentAgent: a.Name, NewAgent: "coder", Comment: "x"})
+			return err
+		},
+		"reassign": func() error { _, err := y.s.Reassign(y.ctx(), a, a.Name, []task.ID{k.ID}, "coder", "x"); return err },
+		"complete and sign up": func() error {
+			_, err := y.s.CompleteAndSignup(y.ctx(), a, a.Name, k.ID, "", 0)
+			return err
+		},
+	}
+}
+
+func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
+	y := newYard(t, noApprove)
+	y.define("planner", definition("tools: read, task", "runner: script", "max_parallel: 4"))
+	_, _, own := y.inRun("planner", steps("a"))
+	made := y.create(own, "planner", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, made.ID))
+	st := y.start()
+	other, theirs, _ := y.inRun("planner")
+	for what, k := range map[string]*task.Task{"which it created": made, "of another run of its agent": other} {
+		for name, call := range y.changesOf(own, k) {
+			t.Run(name+" of a task "+what, func(t *testing.T) {
+				last := y.lastEvent()
+				if err := call(); err == nil {
+					t.Error("it was allowed")
+				}
+				equal(t, "last event", y.lastEvent(), last)
+			})
+		}
+	}
+	_, err := y.s.CompleteTask(y.ctx(), own, made.ID, "", 0)
+	e := refused(t, err, task.CodeRunOpen, "Run "+st.Run.ID.String()+" works on task "+made.ID.String())
+	equal(t, "kind", e.Kind, task.Conflict)
+	t.Run("what it created it may cancel, with the run", func(t *testing.T) {
+		must[Canceled](t)(y.s.CancelTask(y.ctx(), own, made.ID, "not needed"))
+		equal(t, "run", y.run(st.Run.ID).Status, task.RunCanceled)
+		_, err := y.s.CancelTask(y.ctx(), own, other.ID, "")
+		refused(t, err, task.CodeForbidden, "none of these")
+		equal(t, "run", y.run(theirs.Run.ID).Status, task.RunRunning)
+	})
+}
+
+func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
+	y := newYard(t, noApprove)
+	strange := []*task.Task{y.create(maya, "planner", noStart), y.create(planner, "coder", noStart)}
+	k, st, own := y.inRun("planner", steps("a"))
+	made := y.create(own, "coder", noStart)
+	sub := y.subtask(own, k.ID, 0, "coder", noStart)
+	patch := func(id task.ID) error {
+		_, err := y.s.UpdateTask(y.ctx(), own, id, task.Patch{Priority: ptr(int(y.lastEvent()))})
+		return err
+	}
+	t.Run("its own task, what is below, what it created", func(t *testing.T) {
+		for _, id := range []task.ID{k.ID, sub.ID, made.ID} {
+			ok(t, patch(id))
+			must[task.Message](t)(y.s.Comment(y.ctx(), own, id, "news"))
+		}
+	})
+	t.Run("no other task of its agent, nor one that its agent once created", func(t *testing.T) {
+		for _, s := range strange {
+			for name, call := range y.changesOf(own, s) {
+				if name == "move" && s.Owner != own.Name {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
+					if err := call(); !task.IsCode(err, task.CodeForbidden) && !task.IsCode(err, task.CodeNotAssigned) && !task.IsCode(err, task.CodeNotWorking) {
+						t.Errorf("got %v", err)
+					}
+				})
+			}
+			refused(t, patch(s.ID), task.CodeForbidden, "its own task "+k.ID.String())
+			_, err := y.s.Comment(y.ctx(), own, s.ID, "look here")
+			refused(t, err, task.CodeForbidden, "none of these")
+		}
+	})
+	t.Run("what it claims, while that claim holds", func(t *testing.T) {
+		got := y.signup(own)
+		ok(t, patch(got.ID))
+		must[*task.Task](t)(y.s.ReleaseClaim(y.ctx(), maya, got.ID, 0))
+		refused(t, patch(got.ID), task.CodeForbidden)
+		y.signup(planner) // the same agent, elsewhere
+		refused(t, patch(got.ID), task.CodeForbidden)
+	})
+	t.Run("outside a run the agent reaches them all", func(t *testing.T) {
+		for _, s := range strange {
+			_, err := y.s.UpdateTask(y.ctx(), planner, s.ID, task.Patch{Title: ptr("Renamed")})
+			ok(t, err)
+		}
+	})
+	t.Run("its own task no more once that is another's", func(t *testing.T) {
+		must[*task.Task](t)(y.s.MoveTask(y.ctx(), own, Move{TaskID: k.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
+		refused(t, patch(k.ID), task.CodeForbidden, "belongs to coder")
+		y.finish(st, completed("handed on"))
+	})
+}
