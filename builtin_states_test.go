@@ -77,7 +77,7 @@ type director struct {
 	asked map[string]int
 }
 
-var titleLine = regexp.MustCompile(`(?m)^title: (.*)$`)
+var titleLine = regexp.MustCompile(`(?m)^\[\[\w+ title, by .*\]\]\n(.*)$`)
 
 func (d *director) answer(r modeltest.Request) modeltest.Step {
 	d.mu.Lock()

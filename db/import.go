@@ -20,10 +20,10 @@ func (tx *Tx) ImportTask(k *task.Task, grant string) error {
 	if grant != "" {
 		mark = grant
 	}
-	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id, nesting, labels, blocked, blockers_canceled, grant_hash, created_at, updated_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id, nesting, labels, blocked, blockers_canceled, grant_hash, created_at, updated_at, title_by, description_by)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.ID, k.Title, k.Description, k.Owner, k.CreatedBy, status, k.Priority, k.Version, k.Channel, nz(k.ParentTaskID), k.Nesting,
-		strings.Join(k.Labels, " "), k.Blocked, k.BlockersCanceled, mark, k.CreatedAt, k.UpdatedAt)
+		strings.Join(k.Labels, " "), k.Blocked, k.BlockersCanceled, mark, k.CreatedAt, k.UpdatedAt, k.TitleBy, k.TextBy)
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,12 @@ func (tx *Tx) ImportTask(k *task.Task, grant string) error {
 // ImportComment writes a message with the time that it has, under its own id
 // or, with 0, under a new one.
 func (tx *Tx) ImportComment(id task.ID, c task.Comment) (task.ID, error) {
-	return tx.insert("INSERT INTO messages (id, task_id, kind, author, content, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-		nz(c.ID), id, c.Kind, c.Author, c.Content, c.CreatedAt)
+	typ := ""
+	if c.Imported {
+		typ = "imported"
+	}
+	return tx.insert("INSERT INTO messages (id, task_id, kind, type, author, content, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		nz(c.ID), id, c.Kind, typ, c.Author, c.Content, c.CreatedAt)
 }
 
 // ImportBlocker notes that a task waits for another one, without counting.

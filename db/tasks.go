@@ -13,10 +13,10 @@ const (
 	taskCols = `t.id, t.title, t.owner, t.created_by, t.status, t.priority, t.version, t.channel,
  coalesce(t.parent_id, 0), t.nesting, t.claim_seq, coalesce(t.claim_holder, ''), coalesce(t.claim_since, 0), coalesce(t.claim_expires, 0),
  coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures, coalesce(t.summary, ''), t.created_at, t.updated_at, coalesce(t.archived_at, 0),
- coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.labels`
+ coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.labels, t.title_by, t.description_by`
 	stepsJSON     = `(SELECT json_group_array(json_array(title, details, done, coalesce(subtask_id, 0))) FROM (SELECT title, details, done, subtask_id FROM steps WHERE task_id = t.id ORDER BY position))`
 	resourcesJSON = `(SELECT json_group_array(json_array(type, value, label)) FROM (SELECT type, value, label FROM resources WHERE task_id = t.id ORDER BY position))`
-	commentsJSON  = `(SELECT json_group_array(json_array(id, author, kind, content, created_at)) FROM (SELECT * FROM (SELECT id, author, kind, content, created_at FROM messages WHERE task_id = t.id AND run_id IS NULL ORDER BY id DESC LIMIT 500) ORDER BY id))`
+	commentsJSON  = `(SELECT json_group_array(json_array(id, author, kind, content, created_at, type = 'imported')) FROM (SELECT * FROM (SELECT id, author, kind, content, created_at, type FROM messages WHERE task_id = t.id AND run_id IS NULL ORDER BY id DESC LIMIT 500) ORDER BY id))`
 	blockersList  = `coalesce((SELECT group_concat(blocker_id) FROM (SELECT blocker_id FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
 	holdingList   = `CASE WHEN t.blocked > 0 THEN ` + blockersList + ` ELSE '' END` // cards show it while it matters
 	noCounts      = `, 0, 0, 0, ''`
@@ -39,7 +39,7 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 		err := r.Scan(&t.ID, &t.Title, &t.Owner, &t.CreatedBy, &t.Status, &t.Priority, &t.Version, &t.Channel,
 			&t.ParentTaskID, &t.Nesting, &c.ID, &c.Holder, &c.Since, &c.ExpiresAt,
 			&t.QuestionID, &t.OpenRunID, &t.Failures, &t.Summary, &t.CreatedAt, &t.UpdatedAt, &t.ArchivedAt,
-			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.Description, &steps, &resources, &comments, &blockers,
+			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.TitleBy, &t.TextBy, &t.Description, &steps, &resources, &comments, &blockers,
 			&t.StepsDone, &t.StepsTotal, &t.CommentCount, &t.LastFailure)
 		if err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func relations(t *task.Task, steps, resources, comments string) error {
 	}
 	if comments != "" && err == nil {
 		t.Comments, err = rowsOf(comments, func(r *jsonRows) task.Comment {
-			return task.Comment{ID: task.ID(r.number()), Author: r.text(), Kind: task.MessageKind(r.text()), Content: r.text(), CreatedAt: task.Time(r.number())}
+			return task.Comment{ID: task.ID(r.number()), Author: r.text(), Kind: task.MessageKind(r.text()), Content: r.text(), CreatedAt: task.Time(r.number()), Imported: r.number() == 1}
 		})
 		t.Links = task.LinksOf(t.Resources)
 	}
@@ -135,11 +135,11 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 	return id, tx.CountHour(t.Owner, "created")
 }
 
-// UpdateTask writes title, description, priority, owner, status and labels of
-// an open task as they are in t.
+// UpdateTask writes title, description, who wrote them, priority, owner,
+// status and labels of an open task as they are in t.
 func (tx *Tx) UpdateTask(t *task.Task) error {
-	return tx.do("UPDATE tasks SET title = ?, description = ?, priority = ?, owner = ?, status = ?, labels = ?, version = version + 1, updated_at = ? WHERE id = ?",
-		t.Title, t.Description, t.Priority, t.Owner, t.Status, strings.Join(t.Labels, " "), tx.Now, t.ID)
+	return tx.do("UPDATE tasks SET title = ?, description = ?, title_by = ?, description_by = ?, priority = ?, owner = ?, status = ?, labels = ?, version = version + 1, updated_at = ? WHERE id = ?",
+		t.Title, t.Description, t.TitleBy, t.TextBy, t.Priority, t.Owner, t.Status, strings.Join(t.Labels, " "), tx.Now, t.ID)
 }
 
 // Touch moves version and updatedAt after a change beside the row itself.

@@ -119,6 +119,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	t.ID = id
 	t.Title, t.Description = f.text("title"), f.text("description")
 	t.Owner, t.CreatedBy = f.text("owner"), f.text("createdBy")
+	t.TitleBy, t.TextBy = f.text("titleBy"), f.text("descriptionBy")
 	if t.CreatedBy == "" {
 		t.CreatedBy = task.System
 	}
@@ -201,7 +202,7 @@ func (p *Plan) parts(it *Item, f *fields) {
 }
 
 func (p *Plan) comment(s *fields) task.Comment {
-	c := task.Comment{Author: s.text("author"), Kind: task.MessageKind(s.text("kind")), Content: s.text("content"), CreatedAt: s.time("createdAt")}
+	c := task.Comment{Author: s.text("author"), Kind: task.MessageKind(s.text("kind")), Content: s.text("content"), CreatedAt: s.time("createdAt"), Imported: s.flag("imported")}
 	if ref := s.ref("id"); ref != "" {
 		id, err := task.ParseID(ref)
 		if err != nil || id > maxID {

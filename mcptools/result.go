@@ -41,7 +41,9 @@ func (a answer) result() (*mcp.CallToolResult, error) {
 // none as the body of an answer leaves its line alone.
 var none any = struct{ none bool }{true}
 
-// encode leaves <, > and & as they are: nothing of this is a page.
+// encode leaves <, > and & as they are: nothing of this is a page. Every
+// character that somebody may take for the end of a line is escaped, so that
+// no text of others looks like a line of its own.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -49,7 +51,7 @@ func encode(v any) (json.RawMessage, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return bytes.ReplaceAll(bytes.TrimRight(b.Bytes(), "\n"), []byte("\u0085"), []byte(`\u0085`)), nil
 }
 
 func write(text *strings.Builder, body json.RawMessage, compact bool) error {

@@ -1,6 +1,8 @@
 package mcptools
 
-import "taskyard/task"
+import (
+	"taskyard/task"
+)
 
 const (
 	lastComments = 10      // that stand in a task
@@ -65,7 +67,7 @@ func thread(t *task.Task, page []task.Message) *taskView {
 		if size > pageBytes && len(t.Comments) > 0 {
 			break
 		}
-		t.Comments = append(t.Comments, task.Comment{ID: m.ID, Author: m.Author, Kind: m.Kind, Content: m.Content, CreatedAt: m.CreatedAt})
+		t.Comments = append(t.Comments, task.Comment{ID: m.ID, Author: m.Author, Kind: m.Kind, Content: m.Content, CreatedAt: m.CreatedAt, Imported: m.Type == "imported"})
 	}
 	if n := len(t.Comments); n > 0 && (n < len(page) || n == pageComments) {
 		v.Next = t.Comments[n-1].ID.String()

@@ -138,7 +138,7 @@ func TestADelegatedRunIsAskedForOneThing(t *testing.T) {
 	_, _, own := y.inRun("boss")
 	y.delegate(own, task.Delegation{Task: "Find the cause of the crash.", AgentType: "lead"})
 	prompt := y.start().Spec.Prompt
-	for _, words := range []string{"# Your task\n\nFind the cause of the crash.\n", "<Task>", "created by: boss", "Your tools: read, edit, task.", "2 or 3 sentences"} {
+	for _, words := range []string{" task, by agent boss]]\nFind the cause of the crash.\n[[", "<Task>", "created by: agent boss", "Your tools: read, edit, task.", "2 or 3 sentences"} {
 		if !strings.Contains(prompt, words) {
 			t.Errorf("the prompt lacks %q:\n%s", words, prompt)
 		}

@@ -15,18 +15,19 @@ const focusedPrompt = `You work for %s, who gave you this one task and waits for
 - If something stops you, say what failed and why; that is a result too.
 - End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. %s reads that alone, at most about 2,000 tokens of it, not what you say before.`
 
-// delegatedPrompt puts the task that was given away first.
-func delegatedPrompt(k *task.Task, tools []string) string {
-	var b strings.Builder
-	text := k.Description
+// delegated puts the task that was given away first.
+func (w *partWriter) delegated(k *task.Task, tools []string) {
+	heading, author, text := "task", writtenBy(k, k.TextBy), k.Description
 	if strings.TrimSpace(text) == "" {
-		text = k.Title
+		author, text = writtenBy(k, k.TitleBy), k.Title
 	}
-	fmt.Fprintf(&b, "# Your task\n\n%s\n\n", text)
+	w.WriteString("# Your task\n\n")
+	w.part(heading, author, text)
+	w.WriteString("\n")
 	rest := *k
 	rest.Description = ""
-	b.WriteString(taskBlock(&rest))
-	b.WriteString("\n\n")
-	fmt.Fprintf(&b, focusedPrompt, k.CreatedBy, toolList(tools), k.CreatedBy)
-	return b.String()
+	w.task(&rest)
+	w.WriteString("\n\n")
+	giver := authorLabel(k.CreatedBy)
+	fmt.Fprintf(w, focusedPrompt, giver, toolList(tools), giver)
 }

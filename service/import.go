@@ -91,6 +91,9 @@ func (w *importer) tasks() error {
 		k := it.Task
 		k.ID, k.ParentTaskID = w.ids[it.Ref], w.ids[it.Parent]
 		k.CreatedAt = w.created(it)
+		if w.plan.Foreign() { // nobody here knows who wrote it
+			k.TitleBy, k.TextBy = task.Importer, task.Importer
+		}
 		k.UpdatedAt = cmp.Or(k.UpdatedAt, k.CreatedAt)
 		for _, ref := range it.BlockedBy {
 			switch w.plan.Item(ref).Task.Status {
@@ -142,6 +145,7 @@ func (w *importer) thread(it *exchange.Item, id task.ID, keep bool) error {
 		if !keep {
 			c.ID = 0
 		}
+		c.Imported = c.Imported || w.plan.Foreign()
 		c.CreatedAt = cmp.Or(c.CreatedAt, it.Task.UpdatedAt, w.Now)
 		msg, err := w.ImportComment(id, c)
 		if err != nil {

@@ -36,64 +36,109 @@ func joinIDs(ids []task.ID, sep string) string {
 
 const shownMessages = 10
 
-// taskBlock describes a task to the agent that runs on it.
-func taskBlock(k *task.Task) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<Task>\nid: %d\ntitle: %s\nstatus: %s\nowner: %s\ncreated by: %s\npriority: %d\n", k.ID, k.Title, k.Status, k.Owner, k.CreatedBy, k.Priority)
+// promptOf is what a run of a task is asked. A boundary of a former rendering
+// is kept, so that the same texts give the same bytes, unless it is "" or a
+// text holds it.
+func promptOf(k *task.Task, delegated bool, tools []string, boundary string) (prompt, used string) {
+	for boundary == "" || holds(k, boundary) {
+		boundary = newBoundary()
+	}
+	w := &partWriter{boundary: boundary}
+	fmt.Fprintf(w, partsSentence+"\n\n", boundary)
+	if delegated {
+		w.delegated(k, tools)
+	} else {
+		w.task(k)
+		w.WriteString("\n\n" + workPrompt)
+	}
+	return w.String(), boundary
+}
+
+// holds reports whether one of the texts of a task holds a word.
+func holds(k *task.Task, word string) bool {
+	texts := []string{k.Title, k.Description}
+	for _, s := range k.Steps {
+		texts = append(texts, s.Title, s.Details)
+	}
+	for _, r := range k.Resources {
+		texts = append(texts, r.Value, r.Label)
+	}
+	for _, c := range k.Comments {
+		texts = append(texts, c.Content)
+	}
+	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), word) })
+}
+
+// task describes a task to the agent that runs on it.
+func (w *partWriter) task(k *task.Task) {
+	fmt.Fprintf(w, "<Task>\nid: %d\nstatus: %s\nowner: %s\ncreated by: %s\npriority: %d\n", k.ID, k.Status, k.Owner, authorLabel(k.CreatedBy), k.Priority)
 	if k.ParentTaskID != 0 {
-		fmt.Fprintf(&b, "subtask of: %d\n", k.ParentTaskID)
+		fmt.Fprintf(w, "subtask of: %d\n", k.ParentTaskID)
 	}
 	if len(k.BlockedBy) > 0 {
-		fmt.Fprintf(&b, "comes after the tasks: %s\n", joinIDs(k.BlockedBy, ", "))
+		fmt.Fprintf(w, "comes after the tasks: %s\n", joinIDs(k.BlockedBy, ", "))
 	}
+	w.part("title", writtenBy(k, k.TitleBy), inLine(k.Title))
 	if k.Description != "" {
-		fmt.Fprintf(&b, "\ndescription:\n%s\n", k.Description)
+		w.part("description", writtenBy(k, k.TextBy), k.Description)
 	}
-	b.WriteString("\nsteps:\n")
+	const workers = "those who work on this task"
 	if len(k.Steps) == 0 {
-		b.WriteString("(no plan yet)\n")
+		w.WriteString("steps: (no plan yet)\n")
+	} else {
+		w.part("steps", workers, stepLines(k.Steps))
 	}
-	for i, s := range k.Steps {
+	if len(k.Resources) > 0 {
+		w.part("resources", workers, resourceLines(k.Resources))
+	}
+	w.lastMessages(k.Comments)
+	w.WriteString("</Task>")
+}
+
+// stepLines lists steps. Details are indented, so that none looks like a step.
+func stepLines(steps []task.Step) string {
+	lines := make([]string, 0, len(steps))
+	for i, s := range steps {
 		mark := " "
 		if s.Done {
 			mark = "x"
 		}
-		fmt.Fprintf(&b, "%d. [%s] %s", i, mark, s.Title)
+		line := fmt.Sprintf("%d. [%s] %s", i, mark, inLine(s.Title))
 		if s.TaskID != 0 {
-			fmt.Fprintf(&b, " (subtask %d)", s.TaskID)
+			line += fmt.Sprintf(" (subtask %d)", s.TaskID)
 		}
-		b.WriteByte('\n')
 		if s.Details != "" {
-			fmt.Fprintf(&b, "   %s\n", strings.ReplaceAll(s.Details, "\n", "\n   "))
+			line += "\n   " + strings.ReplaceAll(normalized(s.Details), "\n", "\n   ")
 		}
+		lines = append(lines, line)
 	}
-	if len(k.Resources) > 0 {
-		b.WriteString("\nresources:\n")
-		for i, r := range k.Resources {
-			fmt.Fprintf(&b, "%d. %s %s", i, r.Type, r.Value)
-			if r.Label != "" {
-				fmt.Fprintf(&b, " (%s)", r.Label)
-			}
-			b.WriteByte('\n')
-		}
-	}
-	lastMessages(&b, k.Comments)
-	b.WriteString("</Task>")
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
-func lastMessages(b *strings.Builder, list []task.Comment) {
+func resourceLines(list []task.Resource) string {
+	lines := make([]string, 0, len(list))
+	for i, r := range list {
+		line := fmt.Sprintf("%d. %s %s", i, r.Type, inLine(r.Value))
+		if r.Label != "" {
+			line += " (" + inLine(r.Label) + ")"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (w *partWriter) lastMessages(list []task.Comment) {
 	if len(list) == 0 {
 		return
 	}
 	if n := len(list) - shownMessages; n > 0 {
-		fmt.Fprintf(b, "\nlast messages (%d earlier ones left out):\n", n)
+		fmt.Fprintf(w, "last messages (%d earlier ones left out):\n", n)
 		list = list[n:]
 	} else {
-		b.WriteString("\nlast messages:\n")
+		w.WriteString("last messages:\n")
 	}
 	for _, c := range list {
-		fmt.Fprintf(b, "- %s, %s: %s\n", c.Author, c.Kind, strings.ReplaceAll(c.Content, "\n", "\n  "))
+		w.part(string(c.Kind)+" "+c.ID.String(), commentAuthor(c), c.Content)
 	}
 }
 
@@ -102,19 +147,27 @@ func (s *Service) specOf(def task.Agent, k *task.Task, r *task.Run) task.Spec {
 	runner := s.cfg.Runners[def.Runner]
 	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: cmp.Or(def.Model, runner.Model),
-		Tools: slices.Clone(def.Tools), SystemPrompt: def.Prompt, Prompt: taskBlock(k) + "\n\n" + workPrompt,
+		Tools: slices.Clone(def.Tools), SystemPrompt: def.Prompt,
 		Workspace: cmp.Or(def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network, Limits: ownLimits(def),
 	}
 	if r.Ask != nil {
 		spec.Model, spec.Tools = cmp.Or(r.Ask.Model, spec.Model), intersect(def.Tools, r.Ask.Tools)
 		spec.Limits = spec.Limits.Within(r.Ask.Limits)
-		spec.Prompt = delegatedPrompt(k, spec.Tools)
 	}
 	if spec.Limits.TimeoutSeconds == 0 {
 		spec.Limits.TimeoutSeconds = int(s.cfg.RunTimeout.Seconds())
 	}
 	if spec.Limits.IdleTimeoutSeconds == 0 {
 		spec.Limits.IdleTimeoutSeconds = int(s.cfg.IdleTimeout.Seconds())
+	}
+	boundary := ""
+	if r.Spec != nil {
+		boundary = r.Spec.Boundary
+	}
+	spec.Prompt, spec.Boundary = promptOf(k, r.Ask != nil, spec.Tools, boundary)
+	if a := r.Approval; boundary != "" && a != nil && a.Version != hashOf(spec) {
+		// What was shown may be known by now to those who changed the texts.
+		spec.Prompt, spec.Boundary = promptOf(k, r.Ask != nil, spec.Tools, "")
 	}
 	return spec
 }
@@ -132,6 +185,6 @@ func hashOf(spec task.Spec) string {
 // grantOf is what an approval for all runs of a task freezes: everything but
 // the part of the prompt that progress itself changes.
 func grantOf(spec task.Spec, k *task.Task) string {
-	spec.Prompt = k.Title + "\x00" + k.Description
+	spec.Prompt, spec.Boundary = k.Title+"\x00"+k.Description, ""
 	return hashOf(spec)
 }

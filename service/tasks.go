@@ -287,11 +287,11 @@ func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
 	diff := changes{}
 	if p.Title != nil && *p.Title != k.Title {
 		diff["title"] = []string{k.Title, *p.Title}
-		k.Title = *p.Title
+		k.Title, k.TitleBy = *p.Title, t.writer(k)
 	}
 	if p.Description != nil && *p.Description != k.Description {
 		diff["description"] = []string{k.Description, *p.Description}
-		k.Description = *p.Description
+		k.Description, k.TextBy = *p.Description, t.writer(k)
 	}
 	if p.Priority != nil && *p.Priority != k.Priority {
 		diff["priority"] = []int{k.Priority, *p.Priority}
@@ -316,6 +316,14 @@ func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
 		return t.transfer(k, *p.Owner, "", wakes)
 	}
 	return nil
+}
+
+// writer is who changes a text of a task, "" for its creator.
+func (t *tx) writer(k *task.Task) string {
+	if t.actor.Name == k.CreatedBy {
+		return ""
+	}
+	return t.actor.Name
 }
 
 // consentEnds takes back a person's consent when an agent changes the words

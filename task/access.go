@@ -56,6 +56,10 @@ func (r Role) May(p Perm) bool { return grants[r][p] }
 // System is the actor for what Taskyard does by itself.
 const System = "system"
 
+// Importer stands for the unknown authors of what was imported from foreign
+// files.
+const Importer = "import"
+
 // Actor is who calls: an agent, a person, or Taskyard itself.
 type Actor struct {
 	Name    string // "coder", "user:maya" or "system"

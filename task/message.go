@@ -34,7 +34,7 @@ type Message struct {
 	RunID     ID              `json:"runId,omitzero"`
 	Kind      MessageKind     `json:"kind"`
 	Role      Speaker         `json:"role,omitempty"`
-	Type      string          `json:"type,omitempty" doc:"for transcript lines: prompt, text, tool_call, tool_result, usage, log, error, result"`
+	Type      string          `json:"type,omitempty" doc:"for transcript lines: prompt, text, tool_call, tool_result, usage, log, error, result; imported for a comment that came from foreign files"`
 	Author    string          `json:"author"`
 	Content   string          `json:"content"`
 	Data      json.RawMessage `json:"data,omitempty" doc:"details of a tool call or of usage"`

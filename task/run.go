@@ -236,6 +236,7 @@ type Spec struct {
 	Tools          []string `json:"tools"`
 	SystemPrompt   string   `json:"systemPrompt"`
 	Prompt         string   `json:"prompt"`
+	Boundary       string   `json:"boundary,omitempty" doc:"random word between the texts of different authors in the prompt"`
 	Workspace      string   `json:"workspace,omitempty"`
 	Depth          int      `json:"depth"`
 	Limits         Limits   `json:"limits"`

@@ -7,6 +7,8 @@ type Task struct {
 	Description  string     `json:"description,omitempty" doc:"at most 64 KiB"`
 	Owner        string     `json:"owner" doc:"agent id"`
 	CreatedBy    string     `json:"createdBy" doc:"agent id, user:NAME or system"`
+	TitleBy      string     `json:"titleBy,omitempty" doc:"who wrote the title last, where that is not createdBy; import for what came from foreign files"`
+	TextBy       string     `json:"descriptionBy,omitempty" doc:"who wrote the description last, where that is not createdBy"`
 	Status       Status     `json:"status" enum:"draft,active,done,canceled"`
 	WorkStatus   WorkStatus `json:"workStatus,omitempty" enum:"idle,working,complete"`
 	Priority     int        `json:"priority" doc:"higher comes first"`
@@ -93,6 +95,7 @@ type Comment struct {
 	Kind      MessageKind `json:"kind,omitempty"`
 	Content   string      `json:"content"`
 	CreatedAt Time        `json:"createdAt"`
+	Imported  bool        `json:"imported,omitzero" doc:"it came from foreign files, with the author that they name"`
 }
 
 // Derive fills WorkStatus and WaitingFor and drops a claim that is no longer

@@ -82,6 +82,28 @@ func ActorLabel(actor string) string {
 	return strings.TrimPrefix(actor, "user:")
 }
 
+// writtenWords says who wrote title and description last, where that was not
+// the creator of the task.
+func writtenWords(title, description string) string {
+	label := func(actor string) string {
+		if actor == task.Importer {
+			return "an import"
+		}
+		return ActorLabel(actor)
+	}
+	switch {
+	case title == "" && description == "":
+		return ""
+	case title == description:
+		return "Title and description by " + label(title)
+	case title == "":
+		return "Description by " + label(description)
+	case description == "":
+		return "Title by " + label(title)
+	}
+	return "Title by " + label(title) + ", description by " + label(description)
+}
+
 // initials returns the one or two letters of an avatar.
 func initials(actor string) string {
 	out := ""

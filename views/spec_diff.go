@@ -2,6 +2,7 @@ package views
 
 import (
 	"strconv"
+	"strings"
 
 	"taskyard/task"
 )
@@ -40,6 +41,9 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Token limit", limitCount(a.Limits.MaxTokens), limitCount(b.Limits.MaxTokens))
 	short("Turn limit", limitCount(a.Limits.MaxTurns), limitCount(b.Limits.MaxTurns))
 	short("Cost limit", limitMoney(a.Limits.MaxCostUSD), limitMoney(b.Limits.MaxCostUSD))
+	if a.Boundary != "" { // it is another one in each prompt, which says nothing
+		a.Prompt = strings.ReplaceAll(a.Prompt, a.Boundary, b.Boundary)
+	}
 	text("Prompt", a.Prompt, b.Prompt)
 	text("System prompt", a.SystemPrompt, b.SystemPrompt)
 	return list
