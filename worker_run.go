@@ -46,7 +46,7 @@ func (w *carrier) carry(ctx context.Context, leased *task.Leased) {
 	})()
 	// Whichever report is refused first: nobody takes what the program does now.
 	defer context.AfterFunc(c.lost, func() {
-		stop(fmt.Errorf("%w: the yard does not take its reports any more", runner.ErrCanceled))
+		stop(runner.ErrUnheard)
 	})()
 	defer w.used.take(leased)()
 	c.log.Info("run started")
@@ -119,6 +119,9 @@ func (c *carriage) beat(ctx context.Context, stop context.CancelCauseFunc) {
 			return
 		case err != nil:
 			stop(fmt.Errorf("%w: the yard does not take its reports any more: %w", runner.ErrCanceled, err))
+			return
+		case beat.Cancel && beat.Phase == task.PhaseEnded:
+			stop(runner.ErrUnheard)
 			return
 		case beat.Cancel && beat.Phase == task.PhaseTaskClosed:
 			stop(runner.ErrTaskClosed)

@@ -73,11 +73,14 @@ func (y *workerYard) work(args ...string) *exec.Cmd {
 }
 
 // programs counts the processes of the agent and of what it started.
-func (y *workerYard) programs() (n int) {
+func (y *workerYard) programs() int { return programsOf(y.url()) }
+
+// programsOf counts those of workers that reach the server under an address.
+func programsOf(url string) (n int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if err == nil && strings.Contains(string(env), "TASKYARD_YARD_ID=worker-") && strings.Contains(string(env), "TASKYARD_URL="+y.url()+"\x00") {
+		if err == nil && strings.Contains(string(env), "TASKYARD_YARD_ID=worker-") && strings.Contains(string(env), "TASKYARD_URL="+url+"\x00") {
 			n++
 		}
 	}

@@ -22,7 +22,7 @@ import (
 
 // liveIndexes hold live rows alone, so that walking one costs what is open
 // now, never what is history.
-var liveIndexes = []string{"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running", "runs_queued", "runs_approval", "permissions_expiry", "tasks_question", "tasks_stuck", "tasks_blocker_canceled", "outbox_due"}
+var liveIndexes = []string{"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running", "runs_queued", "runs_approval", "permissions_expiry", "tasks_question", "tasks_stuck", "tasks_blocker_canceled", "outbox_due", "tokens_agent", "runs_closing"}
 
 // allowedScans names the statements that may walk more, with the reason.
 var allowedScans = []struct{ statement, scan, reason string }{

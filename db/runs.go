@@ -12,7 +12,7 @@ const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id)
  coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
  coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
  coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited,
- r.worker, r.told, r.told_bytes, r.session, r.folder, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
+ r.worker, r.told, r.told_bytes, r.session, r.folder, coalesce(r.closing_at, 0), CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
@@ -21,7 +21,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
-		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session, &r.Folder, &held)
+		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session, &r.Folder, &r.ClosingAt, &held)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err er
 func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, error) {
 	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1, lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
  spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = '',
- worker = ?, told = 0, told_bytes = 0`+guard,
+ worker = ?, told = 0, told_bytes = 0, closing_at = NULL`+guard,
 		append([]any{tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model, r.DefinitionHash, r.Depth, r.Worker}, guardArgs(r)...)...)
 	return n == 1, err
 }

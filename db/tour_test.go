@@ -315,6 +315,8 @@ func rest(t *testing.T, d *db.DB) {
 		_ = must[string](t)(rx.Definition("x"))
 		_ = must[int](t)(rx.CheckChain())
 		_ = must[[]*task.Run](t)(rx.HeldDue(1))
+		_ = must[[]*task.Run](t)(rx.ClosingDue(1))
 		return nil
 	}))
+	ok(t, d.Write(context.Background(), func(tx *db.Tx) error { return tx.SetClosing(1, tx.Now) }))
 }

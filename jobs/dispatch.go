@@ -102,6 +102,9 @@ func stopCause(cause error) error {
 	if errors.Is(cause, service.ErrStopTaskClosed) {
 		return runner.ErrTaskClosed
 	}
+	if errors.Is(cause, service.ErrStopDone) {
+		return runner.ErrUnheard
+	}
 	if errors.Is(cause, service.ErrStopReported) {
 		return fmt.Errorf("%w here: its receiver reported its end", runner.ErrCanceled)
 	}
@@ -116,11 +119,9 @@ func (j *Jobs) carryOut(ctx context.Context, cancel context.CancelCauseFunc, sta
 	beat := j.beat(ctx, cancel, start.Run)
 	out := j.outcome(ctx, start, sink)
 	sink.close()
-	beat()
 	log.Info("run ended", "status", out.Status, "phase", out.Phase, "reason", out.Reason)
-	if err := j.finish(start.Run, out); err != nil {
-		log.Error("end of run not written", "error", err)
-	}
+	j.finish(start.Run, out, log)
+	beat()
 }
 
 func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) runner.Outcome {
@@ -156,32 +157,6 @@ func (j *Jobs) heard(r runner.Runner, id task.ID) (<-chan struct{}, func()) {
 	}
 	sub := j.opt.Service.Hub().Subscribe("run:" + id.String())
 	return sub.C, sub.Close
-}
-
-// finish writes the end of a run; a run that somebody else ended already is
-// left as it is. A database that is busy gets a few more chances.
-func (j *Jobs) finish(r *task.Run, out runner.Outcome) error {
-	ctx := context.Background()
-	var err error
-	for wait := 50 * time.Millisecond; wait < 3*time.Second; wait *= 2 {
-		if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {
-			err = j.opt.Service.RequeueRun(ctx, r.ID, r.Lease)
-		} else {
-			err = j.opt.Service.FinishRun(ctx, r.ID, r.Lease, service.Finished{
-				State: task.State{Status: out.Status, Phase: out.Phase}, Reason: out.Reason, Summary: out.Summary,
-				Artifacts: out.Artifacts, Usage: out.Usage, Permanent: out.Permanent, Work: out.Work,
-			})
-		}
-		var known *task.Error
-		if errors.As(err, &known) && known.Kind == task.Conflict {
-			return j.recordWork(ctx, r, out.Work)
-		}
-		if err == nil {
-			return nil
-		}
-		time.Sleep(wait)
-	}
-	return err
 }
 
 // beat renews the lease of a run until the returned function is called; a run

@@ -160,8 +160,9 @@ func (c *child) await(lines *json.Decoder) {
 	c.buried()
 }
 
-// stop asks the shim to end the tree, and sees to it that this happens even
-// when the shim itself hangs. It returns at once.
+// stop asks the shim to end the tree, by KILL after the grace at the latest,
+// and sees to it that this happens even when the shim itself hangs. It returns
+// at once.
 func (c *child) stop(grace time.Duration) {
 	c.stopping.Do(func() {
 		_, _ = c.lifeline.Write([]byte{askTerm})
@@ -169,7 +170,13 @@ func (c *child) stop(grace time.Duration) {
 		go func() {
 			select {
 			case <-c.done:
-			case <-time.After(grace + forceAfter):
+				return
+			case <-time.After(grace):
+				_, _ = c.lifeline.Write([]byte{askKill})
+			}
+			select {
+			case <-c.done:
+			case <-time.After(forceAfter):
 				c.force()
 			}
 		}()

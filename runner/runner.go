@@ -19,6 +19,7 @@ import (
 var (
 	ErrCanceled   = errors.New("canceled")
 	ErrTaskClosed = errors.New("the task was closed")
+	ErrUnheard    = errors.New("nobody takes what it does any more") // the program is not asked to stop, but made to
 	ErrShutdown   = errors.New("the server is stopping")
 )
 
@@ -127,7 +128,7 @@ func permanently(reason string) Outcome {
 func canceled(cause error) Outcome {
 	o := Outcome{Status: task.RunCanceled, Phase: task.PhaseShutdown, Reason: ErrShutdown.Error()}
 	switch {
-	case errors.Is(cause, ErrCanceled):
+	case errors.Is(cause, ErrCanceled), errors.Is(cause, ErrUnheard):
 		o.Phase, o.Reason = task.PhaseBy, cause.Error()
 	case errors.Is(cause, ErrTaskClosed):
 		o.Phase, o.Reason = task.PhaseTaskClosed, cause.Error()

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -35,6 +36,10 @@ func (s *stopper) why() *Outcome {
 	return s.first
 }
 
+// unheardGrace is the time between TERM and KILL for a program whose run is
+// over.
+const unheardGrace = time.Second
+
 // watch stops the child when ctx ends, a limit of time is reached, or st is
 // asked to. It returns when the child is done or being stopped, and tells
 // whether interrupt asked the program to stop; interrupt may be nil.
@@ -57,6 +62,9 @@ func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock, in
 			c.stop(p.Grace)
 			return interrupted
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), ErrUnheard) {
+				interrupt, p.Grace = nil, min(p.Grace, unheardGrace)
+			}
 			st.Stop(canceled(context.Cause(ctx)))
 			ctx = context.WithoutCancel(ctx)
 		case <-wall:

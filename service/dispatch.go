@@ -26,11 +26,12 @@ func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, t
 	if err != nil {
 		return nil, 0, err
 	}
-	start, later, err := s.nextRun(ctx, task.Actor{}, busy, func(def task.Agent) bool { return !s.forWorkers(def) })
-	if held != 0 && (later == 0 || held < later) {
-		later = held
+	closing, err := s.closeDue(ctx)
+	if err != nil {
+		return nil, 0, err
 	}
-	return start, later, err
+	start, later, err := s.nextRun(ctx, task.Actor{}, busy, func(def task.Agent) bool { return !s.forWorkers(def) })
+	return start, earlier(later, earlier(held, closing)), err
 }
 
 func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool, takes func(task.Agent) bool) (*Start, task.Time, error) {

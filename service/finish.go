@@ -11,6 +11,10 @@ import (
 
 // conclude writes the end of a run, and looks what is left of the budgets.
 func (t *tx) conclude(r *task.Run, f Finished) error {
+	f, err := t.closedOwn(r, f)
+	if err != nil {
+		return err
+	}
 	if err := t.keepWork(r, f.Work); err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ func (s *Service) RequeueRun(ctx context.Context, id task.ID, lease int64) error
 }
 
 func (t *tx) requeue(r *task.Run, why string) error {
+	if r.ClosingAt != 0 {
+		return t.conclude(r, Finished{}) // nothing is left to be done
+	}
 	if err := t.voidPermission(r); err != nil {
 		return err
 	}

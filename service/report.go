@@ -50,21 +50,6 @@ func (t *tx) running(id task.ID, h task.Hold) (*task.Run, error) {
 	return r, err
 }
 
-// closeOwn ends the run of a webhook when its receiver completes or gives away
-// the task: nobody else would. Other runs end by themselves.
-func (t *tx) closeOwn(r *task.Run, reason string) error {
-	if !t.s.receives(r) || r.Status != task.RunRunning {
-		return nil
-	}
-	if r.Phase == task.PhaseStarting {
-		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
-			return orEnded(r, err)
-		}
-		r.Phase = task.PhaseWorking
-	}
-	return t.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ending{spare: true, summary: reason}, ErrStopReported)
-}
-
 // ReportWorking notes that the program of a run has its prompt. It may be
 // repeated. Errors: may not report, stale lease.
 func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {

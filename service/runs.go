@@ -13,6 +13,7 @@ import (
 var (
 	ErrStopCanceled   = errors.New("canceled")
 	ErrStopTaskClosed = errors.New("task closed")
+	ErrStopDone       = errors.New("done")              // it closed its own task
 	ErrStopReported   = errors.New("ended by a report") // it has its end already
 )
 
@@ -347,8 +348,8 @@ func ended(r *task.Run) error {
 	return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d has ended: %s%s", r.ID, r.State(), why(r))
 }
 
-// closeRun ends the open run of a task that moves on without it, unless the
-// caller is that very run, which then ends by itself. With spare, what the run
+// closeRun ends the open run of a task that moves on without it; the caller's
+// own may end by itself first. With spare, what the run
 // delegated goes on.
 func (t *tx) closeRun(k *task.Task, reason string, spare bool) error {
 	r, err := t.OpenRun(k.ID)

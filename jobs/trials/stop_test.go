@@ -35,7 +35,7 @@ func trials(t *testing.T) int {
 
 func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 	const group = 10 // at a time
-	kinds, stops := []string{"plain", "deaf", "setsid", "daemon", "hop", "race", "children"}, []string{"cancel", "close", "timeout"}
+	kinds, stops := []string{"plain", "deaf", "setsid", "daemon", "hop", "race", "children"}, []string{"cancel", "close", "done", "timeout"}
 	agents := map[string]part{}
 	for _, kind := range kinds {
 		for _, stop := range stops {
@@ -54,7 +54,7 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 	for range group {
 		wg.Go(func() {
 			for i := range next {
-				kind, stop := kinds[i%len(kinds)], stops[i/len(kinds)%len(stops)]
+				kind, stop := kinds[i%len(kinds)], stops[(i+i/len(kinds))%len(stops)]
 				t.Run(fmt.Sprintf("%s by %s, trial %d", kind, stop, i), func(t *testing.T) {
 					d := y.trial(t, kind, stop)
 					mu.Lock()
@@ -97,6 +97,9 @@ func (y *yard) trial(t *testing.T, kind, stop string) time.Duration {
 	case "close":
 		begin, want = time.Now(), "canceled/task_closed"
 		_, err = y.svc.CancelTask(t.Context(), maya, k.ID, "")
+	case "done": // by the run itself, which then lives on
+		begin, want = time.Now(), "completed/ended"
+		_, err = y.svc.CompleteTask(t.Context(), task.Actor{Name: k.Owner, Role: task.RoleAgent, RunID: id}, k.ID, "", 0)
 	case "timeout":
 		begin, want = y.run(t, id).StartedAt.Std().Add(2*time.Second), "failed/timeout"
 		within(patience, func() bool { return time.Now().After(begin) })

@@ -99,6 +99,7 @@ func carries(pid int, marks []string, until time.Time) bool {
 // tells it by another. One that is becoming another program has none for a
 // moment, and is looked at again until then.
 func environ(proc string, until time.Time) []byte {
+	settled := false
 	for {
 		env, err := os.ReadFile(proc + "/environ")
 		if err != nil || len(env) > 0 {
@@ -110,7 +111,18 @@ func environ(proc string, until time.Time) []byte {
 				return env
 			}
 		}
-		if !becoming(proc) || time.Now().After(until) {
+		// One look may meet the moment in which the kernel has set the place of
+		// the environment and not yet its end: only the second one is believed.
+		switch {
+		case becoming(proc):
+			settled = false
+		case settled:
+			return nil
+		default:
+			settled = true
+			continue
+		}
+		if time.Now().After(until) {
 			return nil
 		}
 		time.Sleep(time.Millisecond)

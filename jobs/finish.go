@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+const (
+	firstRetry = 50 * time.Millisecond // to store the end of a run
+	lastRetry  = 5 * time.Second
+	toldEvery  = time.Minute
+)
+
+// finish stores the end of a run, however long the database is busy, full or
+// failing: the run keeps its lease and its place meanwhile. A server that
+// stops tries for stopLimit more; then the next one finds the run lost.
+func (j *Jobs) finish(r *task.Run, out runner.Outcome, log *slog.Logger) {
+	var stopping, told time.Time
+	closing := j.runCtx.Done()
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		err := j.store(r, out)
+		if err == nil {
+			return
+		}
+		if time.Since(told) >= toldEvery {
+			log.Error("end of run not stored; trying again", "error", err)
+			told = time.Now()
+		}
+		if j.runCtx.Err() != nil {
+			if closing = nil; stopping.IsZero() {
+				stopping = time.Now()
+			}
+			if wait = min(wait, stopLimit/10); time.Since(stopping) > stopLimit {
+				log.Error("end of run lost", "error", err)
+				return
+			}
+		}
+		select {
+		case <-time.After(wait):
+		case <-closing:
+		}
+	}
+}
+
+// store writes the end of a run once. One that somebody else ended already is
+// left as it is. The error is worth another try.
+func (j *Jobs) store(r *task.Run, out runner.Outcome) (err error) {
+	ctx := context.Background()
+	if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {
+		err = j.opt.Service.RequeueRun(ctx, r.ID, r.Lease)
+	} else {
+		err = j.opt.Service.FinishRun(ctx, r.ID, r.Lease, service.Finished{
+			State: task.State{Status: out.Status, Phase: out.Phase}, Reason: out.Reason, Summary: out.Summary,
+			Artifacts: out.Artifacts, Usage: out.Usage, Permanent: out.Permanent, Work: out.Work,
+		})
+	}
+	var known *task.Error
+	if errors.As(err, &known) && known.Kind == task.Conflict {
+		return j.recordWork(ctx, r, out.Work)
+	}
+	return err
+}

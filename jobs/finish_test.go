@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"bytes"
+	"database/sql"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	_ "github.com/mattn/go-sqlite3" // to break the database from outside
+
+	"taskyard/task"
+)
+
+// record keeps what is logged.
+type record struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.Write(p)
+}
+
+func (r *record) has(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Contains(r.b.String(), text)
+}
+
+// broken keeps the ends of runs from being stored, until mended.
+func (y *yard) broken() (mended func()) {
+	y.t.Helper()
+	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?_busy_timeout=5000")
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	y.t.Cleanup(func() { _ = d.Close() })
+	exec := func(q string) {
+		if _, err := d.ExecContext(y.t.Context(), q); err != nil {
+			y.t.Fatal(err)
+		}
+	}
+	exec("CREATE TRIGGER broken BEFORE UPDATE OF ended_at ON runs BEGIN SELECT raise(ABORT, 'no end today'); END")
+	return func() { exec("DROP TRIGGER broken") }
+}
+
+func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
+	t.Parallel()
+	log := &record{}
+	y := newYard(t, setup{jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
+	k := y.create("coder")
+	f := y.next()
+	mended := y.broken()
+	f.complete()
+	y.eventually("the server says that it cannot store the end", func() bool { return log.has("end of run not") })
+	r := y.run(f.RunID)
+	if got := r.State().String(); got != "running/working" {
+		t.Fatalf("the run is %s", got)
+	}
+	if err := y.jobs.reap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	y.eventually("its lease is renewed meanwhile", func() bool { return y.run(f.RunID).HeartbeatAt > r.HeartbeatAt })
+	mended()
+	r = y.awaitRun(f.RunID, "completed/ended")
+	if r.Summary != "done" {
+		t.Errorf("its summary is %q", r.Summary)
+	}
+	if list, err := y.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: k.ID, Limit: 10}); err != nil || len(list) != 1 {
+		t.Errorf("%d runs, %v", len(list), err)
+	}
+}

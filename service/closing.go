@@ -1,0 +1,92 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// lastWords is how long a run may go on that has closed its own task. With the
+// time that its program is then given to end, that is less than 10 s.
+const lastWords = 7 * time.Second
+
+// closeOwn ends the run that completes, cancels or gives away its own task.
+// The receiver of a webhook has said all with that. A program may end by
+// itself first, with its own result; closeDue sees to the rest.
+func (t *tx) closeOwn(r *task.Run, reason string) error {
+	if r.Status != task.RunRunning {
+		return nil
+	}
+	if !t.s.receives(r) {
+		t.queued = true // the dispatcher learns when to look
+		return t.SetClosing(r.ID, t.Now.Add(lastWords))
+	}
+	if r.Phase == task.PhaseStarting {
+		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+			return orEnded(r, err)
+		}
+		r.Phase = task.PhaseWorking
+	}
+	return t.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ending{spare: true, summary: reason}, ErrStopReported)
+}
+
+// closedOwn is the end of a run that closed its own task: it completed,
+// whatever became of its program afterwards.
+func (t *tx) closedOwn(r *task.Run, f Finished) (Finished, error) {
+	if r.ClosingAt == 0 || f.State.Status == task.RunCompleted {
+		return f, nil
+	}
+	k, err := t.TaskBare(r.TaskID)
+	if err != nil {
+		return f, err
+	}
+	f.State, f.Reason, f.Permanent = task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, "", false
+	switch {
+	case k.Status == task.Canceled:
+		f.Summary = "the task was canceled"
+	case k.Status != task.Done:
+		f.Summary = "the task moved to " + k.Owner
+	case k.Summary != "":
+		f.Summary = k.Summary
+	default:
+		f.Summary = "the task was completed"
+	}
+	return f, nil
+}
+
+// closeDue ends the runs that have closed their own tasks and whose programs
+// did not end by themselves, and returns when the next is due, 0 for none.
+func (s *Service) closeDue(ctx context.Context) (task.Time, error) {
+	for {
+		next, err := read(ctx, s, func(rx *db.Rx) (task.Time, error) { return rx.FirstClosing() })
+		if err != nil || next == 0 || next > s.Now() {
+			return next, err
+		}
+		err = change(ctx, s, task.SystemActor, func(t *tx) error {
+			list, err := t.ClosingDue(maxDecided)
+			if err != nil {
+				return err
+			}
+			for _, r := range list {
+				if err := t.conclude(r, Finished{}); err != nil {
+					return err
+				}
+				t.stop = append(t.stop, stopOrder{r.ID, ErrStopDone})
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// earlier returns the earlier of two moments of which 0 is none.
+func earlier(a, b task.Time) task.Time {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,73 @@
+package service
+
+import (
+	"context"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
+	ctx := context.Background()
+	begin := func(t *testing.T, with ...func(*Config)) (*yard, *Start) {
+		y := newYard(t, with...)
+		k := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		return y, y.start()
+	}
+	complete := func(y *yard, st *Start, summary string) {
+		must[*task.Task](y.t)(y.s.CompleteTask(ctx, y.actor(st), st.Run.TaskID, summary, 0))
+	}
+	state := func(y *yard, st *Start) string {
+		r := y.run(st.Run.ID)
+		return r.State().String() + ": " + r.Summary + r.Reason
+	}
+	t.Run("after its time for last words, with the summary of its task, and its program is stopped", func(t *testing.T) {
+		y, st := begin(t)
+		stopped := make(chan error, 1)
+		y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
+		complete(y, st, "All of it.")
+		_, next, err := y.s.NextRun(ctx, nil)
+		ok(t, err)
+		equal(t, "the dispatcher looks again", next, y.s.Now().Add(lastWords))
+		equal(t, "run", state(y, st), "running/working: ")
+		y.forward(lastWords)
+		y.nothingStarts()
+		equal(t, "run", state(y, st), "completed/ended: All of it.")
+		equal(t, "stopped", <-stopped, error(ErrStopDone))
+	})
+	t.Run("by itself before that, with its own summary", func(t *testing.T) {
+		y, st := begin(t)
+		complete(y, st, "All of it.")
+		y.finish(st, completed("My last words."))
+		equal(t, "run", state(y, st), "completed/ended: My last words.")
+	})
+	t.Run("as completed also when the server or its program dies, or the server stops", func(t *testing.T) {
+		for name, end := range map[string]func(y *yard, st *Start) error{
+			"lost": func(y *yard, st *Start) error { return y.s.LoseRun(ctx, y.run(st.Run.ID), "gone") },
+			"failed": func(y *yard, st *Start) error {
+				return y.s.FinishRun(ctx, st.Run.ID, st.Run.Lease, failure(task.PhaseCrash))
+			},
+			"requeued": func(y *yard, st *Start) error { return y.s.RequeueRun(ctx, st.Run.ID, st.Run.Lease) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				y, st := begin(t)
+				complete(y, st, "")
+				ok(t, end(y, st))
+				equal(t, "run", state(y, st), "completed/ended: the task was completed")
+			})
+		}
+	})
+	t.Run("so that the agent to whom it handed over may begin", func(t *testing.T) {
+		y, st := begin(t, wakes)
+		must[*task.Task](t)(y.s.MoveTask(ctx, y.actor(st), Move{TaskID: st.Run.TaskID, CurrentAgent: "coder", NewAgent: "reviewer", Comment: "yours"}))
+		y.forward(lastWords)
+		next, _, err := y.s.NextRun(ctx, nil)
+		ok(t, err)
+		equal(t, "run", state(y, st), "completed/ended: the task moved to reviewer")
+		if next == nil || next.Run.Agent != "reviewer" {
+			t.Errorf("started %+v", next)
+		}
+		equal(t, "failures", y.task(st.Run.TaskID).Failures, 0)
+	})
+}
