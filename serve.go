@@ -137,6 +137,7 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	if err != nil {
 		return err
 	}
+	y.revokeRemoved(e.ctx) // files may have been removed while no server ran
 	srv := h.HTTP()
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(ln) }()
@@ -195,6 +196,7 @@ func (y *yard) watch(ctx context.Context, probes *runner.Prober) (stop func()) {
 	both.Go(func() {
 		err := y.agents.Watch(ctx, func(ids []string) {
 			y.svc.AgentsChanged(ids)
+			y.revokeRemoved(ctx)
 			probes.Changed()
 		})
 		if err != nil {
@@ -204,6 +206,13 @@ func (y *yard) watch(ctx context.Context, probes *runner.Prober) (stop func()) {
 	return func() {
 		cancel()
 		both.Wait()
+	}
+}
+
+// revokeRemoved ends the tokens of agents that are not defined any more.
+func (y *yard) revokeRemoved(ctx context.Context) {
+	if err := y.svc.RevokeRemoved(ctx); err != nil && ctx.Err() == nil {
+		y.log.Error("tokens of removed agents not revoked", "error", err)
 	}
 }
 

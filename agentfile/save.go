@@ -146,3 +146,10 @@ func syncDir(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// Defined reports whether a file of this agent's name exists, whatever it
+// holds. Where that cannot be found out, it does.
+func (f *Folder) Defined(id string) bool {
+	_, err := os.Lstat(filepath.Join(f.dir, id+ext))
+	return !errors.Is(err, fs.ErrNotExist)
+}

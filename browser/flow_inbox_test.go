@@ -6,13 +6,13 @@ import (
 	"taskyard/task"
 )
 
-var scout = task.Actor{Name: "scout", Role: task.RoleAgent, TokenID: 1}
+var scout = task.Actor{Name: "scout", Role: task.RoleAgent}
 
 // asked is a task of an agent that Taskyard starts, with an open question.
 func (y *yard) asked(title, question string) (*task.Task, string) {
 	y.t.Helper()
 	k := y.create(task.New{Title: title})
-	m := some[task.Message](y.t)(y.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, TokenID: 1}, k.ID, question, true))
+	m := some[task.Message](y.t)(y.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, question, true))
 	return k, "#answer-" + m.ID.String()
 }
 

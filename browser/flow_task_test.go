@@ -47,7 +47,7 @@ func TestCommentAndAnswerAQuestion(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	k := y.create(task.New{Title: "Ask me", Owner: "scout"})
-	scout := task.Actor{Name: "scout", Role: task.RoleAgent, TokenID: 1}
+	scout := task.Actor{Name: "scout", Role: task.RoleAgent}
 	some[task.Message](t)(y.svc.Notify(ctx, scout, k.ID, "North or south?", true))
 	b := y.tab()
 	b.open(path(k.ID, ""))

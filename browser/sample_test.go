@@ -77,7 +77,7 @@ func (s *sample) past(t testing.TB) {
 	run := s.claim(s.question)
 	some[task.Message](t)(s.svc.Notify(ctx, run.agent, s.question, "The retry policy makes **5 attempts within an hour**. Is that acceptable, or should it stop earlier?", true))
 	run.end(service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "Asked a person about the number of attempts.", Usage: task.Usage{TokensIn: 9100, TokensOut: 400, ToolCalls: 3}})
-	some[task.Message](t)(s.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, TokenID: 1}, s.limiter, "The limiter counts **per token**. Callers without one share a bucket by address; say so if that is not wanted.", false))
+	some[task.Message](t)(s.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, s.limiter, "The limiter counts **per token**. Callers without one share a bucket by address; say so if that is not wanted.", false))
 	s.clock.back(41 * time.Minute)
 	s.create(task.New{Title: "Fix flaky TestQueueClaim under the race detector", Owner: "coder", Priority: 8, Steps: []task.Step{{Title: "Reproduce it"}, {Title: "Find the cause"}, {Title: "Fix it"}}})
 	s.big = s.create(task.New{Title: "Survey libraries for server-sent events", Owner: "researcher", Priority: 2, Status: task.Draft}).ID
@@ -100,7 +100,7 @@ func (s *sample) present(t testing.TB) {
 	a.say(`{"type":"tool_call","text":"read limit_test.go","data":{"tool":"read","id":"2","input":{"path":"internal/limit/limit_test.go"}}}`)
 	a.say(`{"type":"tool_result","text":"no such file: internal/limit/limit_test.go","data":{"tool":"read","id":"2","error":true}}`)
 	a.say("Both packages are green. Now the integration tests, which need a live server: that is the reviewer's work.")
-	coder := task.Actor{Name: "coder", Role: task.RoleAgent, TokenID: 1, RunID: s.running}
+	coder := task.Actor{Name: "coder", Role: task.RoleAgent, RunID: s.running}
 	step := 4
 	s.approval = some[task.Delegated](t)(s.svc.Delegate(ctx, coder, task.Delegation{
 		AgentType: "reviewer", StepIndex: &step, Resources: []int{1},

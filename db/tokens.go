@@ -33,6 +33,27 @@ func (rx *Rx) Token(id task.ID) (t task.Token, ok bool, err error) {
 	return t, ok, err
 }
 
+// TokenValid reports whether a token is neither revoked nor expired, and its
+// person not disabled.
+func (rx *Rx) TokenValid(id task.ID) (bool, error) {
+	n, err := rx.count(`SELECT count(*) FROM tokens k LEFT JOIN users u ON u.id = k.user_id
+ WHERE k.id = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?) AND u.disabled_at IS NULL`, id, rx.Now)
+	return n == 1, err
+}
+
+// AgentTokens returns the tokens of an agent that are not revoked, without
+// those of its runs.
+func (rx *Rx) AgentTokens(agent string) ([]task.Token, error) {
+	rows, err := rx.query("SELECT "+tokenCols+" FROM tokens WHERE agent = ? AND agent <> '' AND revoked_at IS NULL AND run_id IS NULL ORDER BY id", agent)
+	return collect(rows, err, scanToken)
+}
+
+// TokenAgents returns the agents that have tokens which are not revoked.
+func (rx *Rx) TokenAgents() ([]string, error) {
+	rows, err := rx.query("SELECT DISTINCT agent FROM tokens WHERE agent <> '' AND revoked_at IS NULL AND run_id IS NULL ORDER BY agent")
+	return collect(rows, err, func(r rowScanner) (id string, err error) { return id, r.Scan(&id) })
+}
+
 // Tokens returns the tokens of people and agents, newest first; tokens of
 // runs are left out.
 func (rx *Rx) Tokens() ([]task.Token, error) {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,6 +28,11 @@ func (s *Server) live(c echo.Context) error {
 	if c.QueryParam("topics") == "" || len(topics) > maxTopics {
 		return task.FieldErrorf("topics", "must name 1 to %d topics", maxTopics)
 	}
+	ctx, leave, err := s.enterStream(c)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	sub := s.svc.Hub().Subscribe(topics...)
 	defer sub.Close()
 	st := s.stream(c)
@@ -41,7 +47,7 @@ func (s *Server) live(c echo.Context) error {
 	for {
 		var err error
 		select {
-		case <-c.Request().Context().Done():
+		case <-ctx.Done():
 			return nil
 		case <-sub.Done():
 			return nil
@@ -63,6 +69,19 @@ func (s *Server) live(c echo.Context) error {
 			return nil // the browser is gone
 		}
 	}
+}
+
+// enterStream lets a caller open one more stream. The context ends with the
+// caller's token; leave gives the stream back. Errors: a token that
+// was revoked meanwhile.
+func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(), err error) {
+	a := actorOf(c)
+	ctx, end := s.svc.WhileValid(c.Request().Context(), a)
+	if !s.stillIn(c) { // revoked since the request was let in
+		end()
+		return nil, nil, errSignIn
+	}
+	return ctx, end, nil
 }
 
 // stillIn tells whether the caller of a long stream may still read.
@@ -109,7 +128,11 @@ func (st eventStream) send(msg string) error {
 // eventLog streams the audit log to programs, from Last-Event-ID or after on.
 func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	a := actorOf(c)
-	ctx := c.Request().Context()
+	ctx, leave, err := s.enterStream(c)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	sub := s.svc.Hub().Subscribe("events")
 	defer sub.Close()
 	st := s.stream(c)

@@ -93,6 +93,13 @@ func newYard(t *testing.T, s setup) *yard {
 	if s.agents == nil {
 		s.agents = map[string]string{"coder": ""}
 	}
+	err := y.db.Write(t.Context(), func(tx *db.Tx) error { // token 1, of a worker
+		_, err := tx.InsertToken(task.Token{Name: "box", Scope: task.ScopeWorker, CreatedBy: maya.Name}, []byte("box"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for id, lines := range s.agents {
 		text := "---\nname: " + id + "\ndescription: for tests\ntools: read\nrunner: hand\n" + lines + "\n---\nWork.\n"
 		if err := os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600); err != nil {

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 77}
+var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 
 // TestRunsOfWorkersAreLeftToTheirLease starts a server anew over a run that a
 // worker carries out.

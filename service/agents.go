@@ -39,6 +39,9 @@ func (s *Service) SaveAgent(ctx context.Context, a task.Actor, id, text, ifHash 
 		return task.Agent{}, err
 	}
 	before, _ := s.agents.Agent(id)
+	if err := s.revokeFormer(ctx, a, id); err != nil {
+		return before, err
+	}
 	def, err := s.agents.Save(id, text, ifHash, force)
 	if err != nil {
 		return def, err
@@ -48,7 +51,16 @@ func (s *Service) SaveAgent(ctx context.Context, a task.Actor, id, text, ifHash 
 	})
 }
 
-// DeleteAgent removes a definition file. Errors: not an admin, unknown, it
+// revokeFormer ends tokens that were left by an agent of this name before a new
+// one takes it.
+func (s *Service) revokeFormer(ctx context.Context, a task.Actor, id string) error {
+	if !task.ValidAgentID(id) || s.agents.Defined(id) {
+		return nil
+	}
+	return change(WithIdempotency(ctx, nil), s, a, func(t *tx) error { return t.revokeAgent(id) })
+}
+
+// DeleteAgent removes a definition file, and with it the agent's tokens. Errors: not an admin, unknown, it
 // owns open tasks.
 func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) error {
 	if err := s.allowed(a, task.Admin); err != nil {
@@ -72,6 +84,9 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 				return err
 			}
 			gone = true
+		}
+		if err := t.revokeAgent(id); err != nil {
+			return err
 		}
 		return t.event(task.EvAgentDeleted, task.Event{Agent: id}, changes{"hash": def.FileHash})
 	})

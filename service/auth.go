@@ -167,7 +167,7 @@ func (s *Service) Authenticate(ctx context.Context, secret, addr string) (task.A
 		return task.Actor{}, err
 	}
 	if !ok || !strings.HasPrefix(secret, "ty_") {
-		return task.Actor{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The token is unknown, expired or revoked")
+		return task.Actor{}, errTokenEnded
 	}
 	s.auth.touch(tok.ID, s.Now())
 	role, agent, actAs := task.ActorOf(tok.Scope)

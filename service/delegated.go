@@ -30,6 +30,8 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 	if err != nil || d.Ended() || wait == 0 {
 		return d, err
 	}
+	ctx, end := s.WhileValid(ctx, a)
+	defer end()
 	sub := s.hub.Subscribe("task:" + d.TaskID.String())
 	defer sub.Close()
 	over := time.NewTimer(wait)
@@ -46,7 +48,7 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 		case <-sub.Done(): // the server stops
 			return d, nil
 		case <-ctx.Done():
-			return d, ctx.Err()
+			return d, context.Cause(ctx)
 		}
 	}
 }

@@ -107,6 +107,14 @@ func newYard(t testing.TB, with ...func(*Config)) *yard {
 	for id, text := range definitions {
 		y.write(id, text)
 	}
+	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error {
+		for _, name := range []string{"box", "other"} { // the tokens 1 and 2, of the workers
+			if _, err := tx.InsertToken(task.Token{Name: name, Scope: task.ScopeWorker, CreatedBy: maya.Name}, []byte(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 	y.s = y.service(with...)
 	return y
 }

@@ -348,26 +348,6 @@ func (s *Service) Tokens(ctx context.Context, a task.Actor) ([]task.Token, error
 	return read(ctx, s, func(rx *db.Rx) ([]task.Token, error) { return rx.Tokens() })
 }
 
-// RevokeToken ends a token at once. Errors: not an admin, unknown token.
-func (s *Service) RevokeToken(ctx context.Context, a task.Actor, id task.ID) error {
-	if err := s.allowed(a, task.Admin); err != nil {
-		return err
-	}
-	return change(ctx, s, a, func(t *tx) error {
-		tok, ok, err := t.Token(id)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return task.Errorf(task.NotFound, task.CodeNotFound, "No token has the id %d", id)
-		}
-		if err := t.RevokeToken(id); err != nil {
-			return err
-		}
-		return t.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, changes{"token": id, "name": tok.Name})
-	})
-}
-
 // Session returns the data of a browser session, under the hash of its token.
 func (s *Service) Session(ctx context.Context, hash string) (data []byte, ok bool, err error) {
 	err = s.db.Read(ctx, func(rx *db.Rx) error {

@@ -119,6 +119,7 @@ type Service struct {
 	flood    floodGate
 	waits    waitRoom
 	crew     crew
+	held     heldCalls
 
 	mu          sync.Mutex
 	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
@@ -154,6 +155,7 @@ type tx struct {
 	verdict error // what to answer although the write is kept; not remembered
 	stop    []stopOrder
 	ended   []task.ID // runs, in order
+	revoked []task.ID // tokens
 
 	takes  func(task.Agent) bool // whose queued runs may start; nil: those of all
 	worker task.Actor            // who starts them, when it is a worker
@@ -186,7 +188,8 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 // changes is the body of an event: field → [before, after], or field → value.
 type changes map[string]any
 
-// mutate is the one way to write: it runs fn in a transaction, stores or
+// mutate is the one way to write: it runs fn in a transaction, in which the
+// caller's token must still be valid, stores or
 // replays the answer of an idempotent request with it, and tells the hub and
 // the dispatcher after the commit.
 func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (T, error)) (T, error) {
@@ -195,6 +198,9 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (
 	idem := idempotencyOf(ctx)
 	err := s.db.Write(ctx, func(dtx *db.Tx) error {
 		t = &tx{Tx: dtx, s: s, actor: a}
+		if err := t.stillValid(); err != nil {
+			return err
+		}
 		if idem != nil {
 			done, err := replay(t, idem, &out)
 			if done || err != nil {
@@ -232,6 +238,9 @@ func change(ctx context.Context, s *Service, a task.Actor, fn func(*tx) error) e
 func (s *Service) committed(t *tx) {
 	for _, o := range t.stop {
 		s.stopRun(o.run, o.cause)
+	}
+	for _, token := range t.revoked {
+		s.held.end(token)
 	}
 	if len(t.topics) > 0 {
 		s.hub.Publish(t.topics)

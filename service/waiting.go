@@ -30,6 +30,8 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 	if err := s.maySignup(a, agent, count); err != nil {
 		return nil, err
 	}
+	ctx, end := s.WhileValid(ctx, a)
+	defer end()
 	// In line before the first look: what comes free afterwards is told.
 	w := s.waits.join(agent, s.cfg.WaitLimit)
 	defer s.waits.leave(w)
@@ -55,7 +57,7 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 		case <-s.hub.Done():
 			return []*task.Task{}, nil
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -88,10 +90,14 @@ func (s *Service) tryFor(ctx context.Context, a task.Actor, agent string, count 
 	})
 	// With a key the caller can ask again for the answer it did not hear.
 	if err == nil && ctx.Err() != nil && idempotencyOf(ctx) == nil {
+		a.TokenID = 0 // it may be revoked by now
 		if err := s.giveBack(context.WithoutCancel(ctx), a, got); err != nil {
 			return nil, err
 		}
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errTokenEnded) {
+		err = errTokenEnded // not that the write was canceled
 	}
 	return got, err
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,6 +172,8 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	takes := func(def task.Agent) bool {
 		return s.forWorkers(def) && offers(ask.Labels, ask.Runners, def.Runner, s.cfg.Workers[def.Runner])
 	}
+	ctx, end := s.WhileValid(ctx, a)
+	defer end()
 	over := time.NewTimer(min(max(ask.Wait, 0), task.MaxWait))
 	defer over.Stop()
 	for {
@@ -195,6 +198,9 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 		case <-s.hub.Done():
 			return nil, nil
 		case <-ctx.Done():
+			if err := context.Cause(ctx); errors.Is(err, errTokenEnded) {
+				return nil, err
+			}
 			return nil, nil // nobody hears the answer
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // gpuBox is a worker's token.
-var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 77}
+var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 
 // forGPU leaves the runs of the runner script to workers with the label gpu.
 func forGPU(c *Config) { c.Workers = map[string][]string{"script": {"gpu"}} }
@@ -133,7 +133,7 @@ func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
 	for !listens() {
 		runtime.Gosched()
 	}
-	other := task.Actor{Name: "worker:other", Role: task.RoleWorker, TokenID: 78}
+	other := task.Actor{Name: "worker:other", Role: task.RoleWorker, TokenID: 2}
 	for _, a := range []task.Actor{other, gpuBox} {
 		_, err := y.s.ReportAlive(y.ctx(), a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease + 1}, time.Minute)
 		refused(t, err, task.CodeStaleLease)

@@ -1,0 +1,171 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// errTokenEnded is what a caller gets whose token ended after it was read.
+var errTokenEnded = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The token is unknown, expired or revoked")
+
+// heldCalls knows the calls and streams that last, by the token that they came
+// with: a revocation ends them at once.
+type heldCalls struct {
+	mu    sync.Mutex
+	calls map[task.ID]map[*context.CancelCauseFunc]struct{}
+}
+
+// add has end called when the token is revoked, until forget is called.
+func (h *heldCalls) add(token task.ID, end *context.CancelCauseFunc) (forget func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.calls == nil {
+		h.calls = map[task.ID]map[*context.CancelCauseFunc]struct{}{}
+	}
+	if h.calls[token] == nil {
+		h.calls[token] = map[*context.CancelCauseFunc]struct{}{}
+	}
+	h.calls[token][end] = struct{}{}
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if delete(h.calls[token], end); len(h.calls[token]) == 0 {
+			delete(h.calls, token)
+		}
+	}
+}
+
+func (h *heldCalls) end(token task.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for end := range h.calls[token] {
+		(*end)(errTokenEnded)
+	}
+}
+
+// WhileValid returns a context for a call or stream that lasts. It ends when
+// this server revokes the caller's token; its cause is then the error to
+// answer. A revocation by another process is found at the caller's next write.
+func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	if a.TokenID == 0 {
+		return ctx, func() { end(nil) }
+	}
+	forget := s.held.add(a.TokenID, &end)
+	return ctx, func() { forget(); end(nil) }
+}
+
+// stillValid checks the caller's token again, in the transaction that acts for
+// it: the call may have waited since the token was read.
+func (t *tx) stillValid() error {
+	if t.actor.TokenID == 0 {
+		return nil
+	}
+	ok, err := t.TokenValid(t.actor.TokenID)
+	if err == nil && !ok {
+		err = errTokenEnded
+	}
+	return err
+}
+
+// RevokeToken ends a token at once, with the calls and streams that it holds
+// open and the runs that it executes: a run of its own is canceled, those of a
+// worker are lost and tried again. Errors: not an admin, unknown token.
+func (s *Service) RevokeToken(ctx context.Context, a task.Actor, id task.ID) error {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return err
+	}
+	return change(ctx, s, a, func(t *tx) error {
+		tok, ok, err := t.Token(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return task.Errorf(task.NotFound, task.CodeNotFound, "No token has the id %d", id)
+		}
+		return t.revoke(tok, changes{"token": id, "name": tok.Name})
+	})
+}
+
+func (t *tx) revoke(tok task.Token, c changes) error {
+	if err := t.RevokeToken(tok.ID); err != nil {
+		return err
+	}
+	t.revoked = append(t.revoked, tok.ID)
+	if err := t.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, c); err != nil {
+		return err
+	}
+	return t.endRunsOf(tok)
+}
+
+// endRunsOf ends the runs that are executed under a token.
+func (t *tx) endRunsOf(tok task.Token) error {
+	if tok.RunID != 0 {
+		r, err := t.Run(tok.RunID)
+		if err != nil || r.Status != task.RunRunning {
+			return err
+		}
+		return t.endCanceled(r, task.PhaseBy, "its token was revoked", ErrStopCanceled)
+	}
+	if tok.Scope != task.ScopeWorker {
+		return nil
+	}
+	running, err := t.Running()
+	if err != nil {
+		return err
+	}
+	actor := t.actor
+	t.actor = task.SystemActor
+	defer func() { t.actor = actor }()
+	for _, r := range running {
+		if r.Worker != tok.ID {
+			continue
+		}
+		if err := t.conclude(r, lost("the token of its worker was revoked")); err != nil {
+			return err
+		}
+		t.stop = append(t.stop, stopOrder{r.ID, ErrStopCanceled})
+	}
+	return nil
+}
+
+// revokeAgent ends the tokens of an agent that is removed: an agent that gets
+// its name later is another one. Tokens of runs end with their runs.
+func (t *tx) revokeAgent(agent string) error {
+	list, err := t.AgentTokens(agent)
+	if err != nil {
+		return err
+	}
+	for _, tok := range list {
+		if err := t.revoke(tok, changes{"token": tok.ID, "name": tok.Name, "reason": "the agent was removed"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RevokeRemoved ends the tokens of agents whose definition files are gone,
+// whoever removed them. The server calls it at its start and after each change
+// of the agents folder; it may be repeated.
+func (s *Service) RevokeRemoved(ctx context.Context) error {
+	named, err := read(ctx, s, func(rx *db.Rx) ([]string, error) { return rx.TokenAgents() })
+	if err != nil {
+		return err
+	}
+	gone := slices.DeleteFunc(named, s.agents.Defined)
+	if len(gone) == 0 {
+		return nil
+	}
+	return change(ctx, s, task.SystemActor, func(t *tx) error {
+		for _, agent := range gone {
+			if err := t.revokeAgent(agent); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

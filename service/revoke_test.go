@@ -1,0 +1,130 @@
+package service
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"taskyard/task"
+)
+
+// bearer is the caller that a fresh token speaks for, and the token.
+func (y *yard) bearer(in NewToken) (task.Actor, MadeToken) {
+	y.t.Helper()
+	tok := must[MadeToken](y.t)(y.s.CreateToken(y.ctx(), maya, in))
+	return must[task.Actor](y.t)(y.s.Authenticate(y.ctx(), tok.Secret, "")), tok
+}
+
+func TestARevokedTokenWinsNothing(t *testing.T) {
+	ctx := context.Background()
+	t.Run("a waiting signup ends at once, and leaves the task free", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			a, tok := y.bearer(NewToken{Name: "c", Agent: "coder"})
+			p := y.waitFor(t, ctx, a, 50*time.Second)
+			ok(t, y.s.RevokeToken(ctx, maya, tok.ID))
+			synctest.Wait()
+			refused(t, p.err, task.CodeUnauthorized, "revoked")
+			equal(t, "waited", p.took, 0)
+			k := y.create(maya, "coder", noStart)
+			equal(t, "claimed", y.task(k.ID).Claim == nil, true)
+		})
+	})
+	t.Run("a signup that waits while another process revokes claims nothing", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, y *yard) {
+			a, tok := y.bearer(NewToken{Name: "c", Agent: "coder"})
+			p := y.waitFor(t, ctx, a, 50*time.Second)
+			ok(t, y.service().RevokeToken(ctx, maya, tok.ID))
+			k := y.create(maya, "coder", noStart)
+			synctest.Wait()
+			refused(t, p.err, task.CodeUnauthorized, "revoked")
+			equal(t, "claimed", y.task(k.ID).Claim == nil, true)
+		})
+	})
+	t.Run("nor does one whose token expires or whose person is disabled meanwhile", func(t *testing.T) {
+		y := newYard(t)
+		a, _ := y.bearer(NewToken{Name: "c", Agent: "coder", Days: 1})
+		y.create(maya, "coder", noStart)
+		y.forward(25 * time.Hour)
+		_, err := y.s.Signup(ctx, a, "coder", 1)
+		refused(t, err, task.CodeUnauthorized)
+		u := must[task.User](t)(y.s.AddUser(ctx, maya, "nora", "some hats and gloves", task.RoleOperator))
+		nora := task.Actor{Name: "user:nora", Role: task.RoleOperator, UserID: u.ID}
+		tok := must[MadeToken](t)(y.s.CreateToken(ctx, task.Actor{Name: nora.Name, Role: task.RoleAdmin, UserID: u.ID}, NewToken{Name: "n", Scope: "operate", Own: true}))
+		a = must[task.Actor](t)(y.s.Authenticate(ctx, tok.Secret, ""))
+		off := true
+		must[task.User](t)(y.s.UpdateUser(ctx, maya, u.ID, UserChange{Disabled: &off}))
+		_, err = y.s.CreateTask(ctx, a, task.New{Title: "x", Owner: "coder"})
+		refused(t, err, task.CodeUnauthorized)
+	})
+	t.Run("the runs of a worker are lost and tried again", func(t *testing.T) {
+		y := newYard(t, forGPU)
+		k := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		a, tok := y.bearer(NewToken{Name: "w", Scope: "worker"})
+		l := must[*task.Leased](t)(y.s.LeaseRun(ctx, a, task.WorkerAsk{Labels: []string{"gpu"}}))
+		ok(t, y.s.RevokeToken(ctx, maya, tok.ID))
+		r := y.run(l.RunID)
+		equal(t, "run", r.State().String()+": "+r.Reason, "failed/lost: the token of its worker was revoked")
+		if next := y.openRun(k.ID); next == nil || next.Attempt != 2 {
+			t.Errorf("the next run is %+v", next)
+		}
+		_, err := y.s.ReportAlive(ctx, a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, 0)
+		refused(t, err, task.CodeUnauthorized)
+	})
+	t.Run("a run whose own token is revoked is canceled", func(t *testing.T) {
+		y := newYard(t)
+		k := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		st := y.start()
+		stopped := make(chan error, 1)
+		y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
+		ok(t, y.s.RevokeToken(ctx, maya, y.actor(st).TokenID))
+		r := y.run(st.Run.ID)
+		equal(t, "run", r.State().String()+": "+r.Reason, "canceled/by: its token was revoked")
+		equal(t, "stopped", <-stopped, error(ErrStopCanceled))
+	})
+}
+
+func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
+	ctx := context.Background()
+	text := definition("tools: read", "runner: none")
+	for name, remove := range map[string]func(y *yard){
+		"through Taskyard": func(y *yard) { ok(y.t, y.s.DeleteAgent(ctx, maya, "pull")) },
+		"in the folder": func(y *yard) {
+			ok(y.t, os.Remove(filepath.Join(y.dir, "pull.md")))
+			y.s.agents.Reload()
+			ok(y.t, y.s.RevokeRemoved(ctx))
+		},
+		"in the folder, and nobody saw it": func(y *yard) { ok(y.t, os.Remove(filepath.Join(y.dir, "pull.md"))) },
+	} {
+		t.Run("removed "+name, func(t *testing.T) {
+			y := newYard(t)
+			_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
+			_, other := y.bearer(NewToken{Name: "c", Agent: "coder"})
+			remove(y)
+			must[task.Agent](t)(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
+			_, err := y.s.Authenticate(ctx, tok.Secret, "")
+			refused(t, err, task.CodeUnauthorized)
+			must[task.Actor](t)(y.s.Authenticate(ctx, other.Secret, ""))
+			y.bearer(NewToken{Name: "p", Agent: "pull"})
+		})
+	}
+	t.Run("an agent without a name has none", func(t *testing.T) {
+		y := newYard(t)
+		_, tok := y.bearer(NewToken{Name: "n", Scope: "operate"})
+		_, err := y.s.SaveAgent(ctx, maya, "", text, "", false)
+		refused(t, err, task.CodeInvalidField, "id")
+		must[task.Actor](t)(y.s.Authenticate(ctx, tok.Secret, ""))
+	})
+	t.Run("a definition that is changed, or broken, keeps them", func(t *testing.T) {
+		y := newYard(t)
+		_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
+		y.define("pull", "---\nno definition")
+		ok(t, y.s.RevokeRemoved(ctx))
+		must[task.Agent](t)(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
+		must[task.Actor](t)(y.s.Authenticate(ctx, tok.Secret, ""))
+	})
+}
