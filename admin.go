@@ -281,7 +281,7 @@ type tokenCmd struct {
 
 type tokenCreateCmd struct {
 	settings
-	Name  string `help:"What it is for." default:"cli"`
+	Name  string `help:"What it is for; no two tokens share a name. Without it: cli, cli-2 and so on."`
 	Agent string `help:"The agent that it speaks for." xor:"who"`
 	Scope string `help:"read, operate, review or admin, and act-as; or worker, for a worker on another machine." xor:"who"`
 	Days  int    `help:"Days until it expires; 0 for the default, -1 for never." default:"0"`
@@ -293,12 +293,27 @@ func (c *tokenCreateCmd) Run(e *env) error {
 		return &usageError{"give --agent NAME or --scope read|operate|review|admin|worker"}
 	}
 	return c.withYard(e, func(y *yard) error {
-		t, err := y.svc.CreateToken(e.ctx, admin, service.NewToken{Name: c.Name, Agent: c.Agent, Scope: c.Scope, Days: c.Days})
+		t, err := y.newToken(e.ctx, c)
 		if err == nil {
 			fmt.Fprintln(e.stdout, t.Secret)
 		}
 		return err
 	})
+}
+
+func (y *yard) newToken(ctx context.Context, c *tokenCreateCmd) (service.MadeToken, error) {
+	in := service.NewToken{Name: c.Name, Agent: c.Agent, Scope: c.Scope, Days: c.Days}
+	if c.Name != "" {
+		return y.svc.CreateToken(ctx, admin, in)
+	}
+	in.Name = "cli"
+	for n := 2; ; n++ {
+		t, err := y.svc.CreateToken(ctx, admin, in)
+		if !task.IsCode(err, task.CodeNameTaken) {
+			return t, err
+		}
+		in.Name = fmt.Sprintf("cli-%d", n)
+	}
 }
 
 type tokenRevokeCmd struct {

@@ -110,7 +110,7 @@ limit *limit_open(const char *path, limit_sql sql) {
 			NULL, NULL, NULL) == OK;
 	if (!ok) snprintf(open_error, sizeof open_error, "open %s: %s", path, sqlite3_errmsg(l->db));
 	ok = ok && prepare(l, "a claim", sql.claim, 3, &l->claim) &&
-		prepare(l, "the end of the log", sql.tail, 0, &l->tail) && prepare(l, "an event", sql.event, 8, &l->event) &&
+		prepare(l, "the end of the log", sql.tail, 0, &l->tail) && prepare(l, "an event", sql.event, 11, &l->event) &&
 		prepare(l, "a new task", sql.insert, 12, &l->insert) && prepare(l, "begin", "BEGIN IMMEDIATE", 0, &l->begin) &&
 		prepare(l, "commit", "COMMIT", 0, &l->commit);
 	if (ok) return l;
@@ -154,7 +154,10 @@ static int add_event(limit *l, const char *kind, const char *actor, int64_t id, 
 	bind_text(s, 6, "");
 	bind_text(s, 7, "");
 	memcpy(l->hash, &id, sizeof id);
-	sqlite3_bind_blob(s, 8, l->hash, sizeof l->hash, TRANSIENT);
+	sqlite3_bind_null(s, 8);
+	bind_text(s, 9, "");
+	bind_text(s, 10, "");
+	sqlite3_bind_blob(s, 11, l->hash, sizeof l->hash, TRANSIENT);
 	return drain(s, NULL);
 }
 

@@ -12,11 +12,14 @@ import (
 	"taskyard/task"
 )
 
-const eventCols = "id, at, actor, kind, coalesce(task_id, 0), coalesce(run_id, 0), agent, changes"
+const eventCols = "id, at, actor, kind, coalesce(task_id, 0), coalesce(run_id, 0), agent, changes, coalesce(token_id, 0), request_id, address"
 
-func scanEvent(r rowScanner) (e task.Event, err error) {
+func scanEvent(r rowScanner) (task.Event, error) { return scanEventAnd(r) }
+
+// scanEventAnd reads eventCols and the columns after them.
+func scanEventAnd(r rowScanner, more ...any) (e task.Event, err error) {
 	var changes string
-	err = r.Scan(&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent, &changes)
+	err = r.Scan(append([]any{&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent, &changes, &e.TokenID, &e.RequestID, &e.Address}, more...)...)
 	if changes != "" {
 		e.Changes = json.RawMessage(changes)
 	}
@@ -32,8 +35,8 @@ func (tx *Tx) AddEvent(e task.Event) error {
 	}
 	e.At = tx.Now
 	sum := chain(prev, e)
-	err = tx.do("INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		e.At, e.Actor, e.Kind, nz(e.TaskID), nz(e.RunID), e.Agent, string(e.Changes), sum)
+	err = tx.do("INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, token_id, request_id, address, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		e.At, e.Actor, e.Kind, nz(e.TaskID), nz(e.RunID), e.Agent, string(e.Changes), nz(e.TokenID), e.RequestID, e.Address, sum)
 	tx.w.tail = sum
 	return err
 }
@@ -63,6 +66,14 @@ func chain(prev []byte, e task.Event) []byte {
 	for _, s := range []string{e.Actor, e.Kind, e.Agent, string(e.Changes)} {
 		writeSized(h, s)
 	}
+	// Lines from before these fields existed were hashed without them.
+	if e.TokenID != 0 || e.RequestID != "" || e.Address != "" {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], uint64(e.TokenID))
+		h.Write(b[:])
+		writeSized(h, e.RequestID)
+		writeSized(h, e.Address)
+	}
 	return h.Sum(nil)
 }
 
@@ -75,10 +86,18 @@ func writeSized(h hash.Hash, s string) {
 
 // Events returns up to f.Limit lines after f.After, oldest first.
 func (rx *Rx) Events(f task.EventFilter) ([]task.Event, error) {
+	where, args := "id > ?", []any{f.After}
 	if f.TaskID != 0 {
-		return rx.events("SELECT "+eventCols+" FROM events WHERE task_id = ? AND id > ? ORDER BY id LIMIT ?", f.TaskID, f.After, f.Limit)
+		where, args = where+" AND task_id = ?", append(args, f.TaskID)
 	}
-	return rx.events("SELECT "+eventCols+" FROM events WHERE id > ? ORDER BY id LIMIT ?", f.After, f.Limit)
+	if f.Nouns != nil {
+		list, err := json.Marshal(f.Nouns)
+		if err != nil {
+			return nil, err
+		}
+		where, args = where+" AND substr(kind, 1, instr(kind, '.') - 1) IN (SELECT value FROM json_each(?))", append(args, string(list))
+	}
+	return rx.events("SELECT "+eventCols+" FROM events WHERE "+where+" ORDER BY id LIMIT ?", append(args, f.Limit)...)
 }
 
 // AgentSaved returns the newest save or deletion of an agent's definition, or
@@ -113,13 +132,11 @@ func (rx *Rx) CheckChain() (int, error) {
 	defer rows.Close()
 	n, prev := 0, []byte{}
 	for rows.Next() {
-		var e task.Event
-		var changes string
 		var sum []byte
-		if err := rows.Scan(&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent, &changes, &sum); err != nil {
+		e, err := scanEventAnd(rows, &sum)
+		if err != nil {
 			return n, err
 		}
-		e.Changes = json.RawMessage(changes)
 		if string(chain(prev, e)) != string(sum) {
 			return n, fmt.Errorf("line %d of the log was changed, or a line before it was removed", e.ID)
 		}

@@ -61,6 +61,17 @@ func (rx *Rx) Tokens() ([]task.Token, error) {
 	return collect(rows, err, scanToken)
 }
 
+// FreeTokenName revokes the expired tokens of a name, whatever its case, and
+// reports whether no other one holds. Tokens of runs do not count.
+func (tx *Tx) FreeTokenName(name string) (bool, error) {
+	err := tx.do("UPDATE tokens SET revoked_at = ?1 WHERE name = ?2 COLLATE NOCASE AND revoked_at IS NULL AND run_id IS NULL AND expires_at <= ?1", tx.Now, name)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.count("SELECT count(*) FROM tokens WHERE name = ? COLLATE NOCASE AND revoked_at IS NULL AND run_id IS NULL", name)
+	return n == 0, err
+}
+
 // RevokeToken ends a token.
 func (tx *Tx) RevokeToken(id task.ID) error {
 	return tx.do("UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", tx.Now, id)

@@ -304,6 +304,7 @@ func lists(t *testing.T, s *service.Service) {
 	for _, f := range []task.EventFilter{{}, {TaskID: 1}} {
 		f.Limit = 1
 		must[[]task.Event](t)(s.Events(ctx, admin, f))
+		must[[]task.Event](t)(s.Events(ctx, task.Actor{Name: "user:vera", Role: task.RoleViewer}, f))
 	}
 	must[[]*task.Run](t)(s.LastRuns(ctx, admin, "coder", 1))
 	must[map[string]service.AgentReport](t)(s.AgentReports(ctx, admin, "", 1))

@@ -53,7 +53,7 @@ func TestRolesThatAreTooLowAreRefusedAndPutOnRecord(t *testing.T) {
 	s.do("operator", "POST", "/api/runs/1/approve", "").problem(403, task.CodeForbidden)
 	s.do("reviewer", "GET", "/api/users", "").problem(403, task.CodeForbidden)
 	s.do("mute", "GET", "/api/tasks", "").problem(403, task.CodeForbidden)
-	events := string(s.do("viewer", "GET", "/api/events", "").want(200).Body)
+	events := string(s.do("admin", "GET", "/api/events", "").want(200).Body)
 	if !strings.Contains(events, task.EvRefused) || !strings.Contains(events, "POST /api/tasks") {
 		t.Errorf("no refusal on record: %s", events)
 	}

@@ -69,8 +69,8 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 		Events []task.Event
 		Next   string
 	}
-	all := decode[page](s.do("viewer", "GET", "/api/events?limit=500", "").want(200))
-	first := decode[page](s.do("viewer", "GET", "/api/events?limit=2&after=0", "").want(200))
+	all := decode[page](s.do("admin", "GET", "/api/events?limit=500", "").want(200))
+	first := decode[page](s.do("admin", "GET", "/api/events?limit=2&after=0", "").want(200))
 	if len(first.Events) != 2 || first.Next != first.Events[1].ID.String() || all.Next != "" {
 		t.Errorf("%+v", first)
 	}
@@ -79,7 +79,7 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 	t.Run("without a place the stream begins now", func(t *testing.T) {
-		st := s.follow(t, "viewer", "/api/events")
+		st := s.follow(t, "admin", "/api/events")
 		st.next("retry:")
 		if id := st.next("id: "); id != last.ID.String() {
 			t.Errorf("it begins behind %s", id)
@@ -98,8 +98,8 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 	t.Run("it goes on after Last-Event-ID, which wins over after", func(t *testing.T) {
 		before := last.ID - 1
 		for _, st := range []*stream{
-			s.follow(t, "viewer", "/api/events?after="+before.String()),
-			s.follow(t, "viewer", "/api/events?after=1", "Last-Event-ID", before.String()),
+			s.follow(t, "admin", "/api/events?after="+before.String()),
+			s.follow(t, "admin", "/api/events?after=1", "Last-Event-ID", before.String()),
 		} {
 			if id := st.next("id: "); id != before.String() {
 				t.Errorf("it begins behind %s", id)
@@ -108,7 +108,7 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 				t.Errorf("id %s", id)
 			}
 		}
-		all := s.follow(t, "viewer", "/api/events?after=0")
+		all := s.follow(t, "admin", "/api/events?after=0")
 		all.next("id: 0")
 		if id := all.next("id: "); id != "1" {
 			t.Errorf("id %s", id)

@@ -69,6 +69,8 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 	case errors.As(err, &big):
 		return s.problemOf(ctx, errTooLarge)
 	case errors.As(err, &e) && statuses[e.Kind] != 0:
+		k := callOf(ctx)
+		s.svc.Refused(ctx, k.actor, k.route, err)
 		p = ofError(e)
 		p.RequestID = requestIDOf(ctx)
 	case errors.As(err, &h) && h.Code == http.StatusNotFound:

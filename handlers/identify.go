@@ -28,6 +28,9 @@ func (s *Server) identify(c echo.Context) error {
 		}
 		a, err := s.svc.Authenticate(r.Context(), secret, c.RealIP())
 		if err != nil {
+			if kindOf(err) == task.Unauthorized {
+				s.svc.RefusedBearer(r.Context(), caller(c), secret)
+			}
 			return err
 		}
 		setActor(c, a)

@@ -85,6 +85,7 @@ var (
 	descDatabase  = desc("database_bytes", "Bytes of the database file.")
 	descStreams   = desc("live_subscribers", "Open live streams.")
 	descSignups   = desc("signups_waiting", "Signups that wait for a task.")
+	descRefusals  = desc("refusals_total", "Calls refused since the start: by permission, by relation, for their token, or as cross-site.", "reason")
 )
 
 // yardCollector reads the state of the yard when it is asked.
@@ -96,7 +97,7 @@ type yardCollector struct {
 // Describe names every metric.
 func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups,
+		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals,
 	} {
 		ch <- d
 	}
@@ -109,11 +110,14 @@ func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	count := func(d *prometheus.Desc, v float64) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v)
+	count := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
 	gauge(descStreams, float64(y.svc.Hub().Subscribers()))
 	gauge(descSignups, float64(y.svc.WaitingSignups()))
+	for reason, n := range y.svc.Refusals() {
+		count(descRefusals, float64(n), reason)
+	}
 	if about, err := y.svc.About(ctx); err != nil {
 		y.log.Warn("metrics of the store not read", "error", err)
 	} else {

@@ -34,6 +34,7 @@ const (
 // call is what the server knows of a request while it lasts.
 type call struct {
 	id    string
+	route string // method and path template
 	actor task.Actor
 	w     http.ResponseWriter
 }
@@ -53,8 +54,8 @@ func requestIDOf(ctx context.Context) string { return callOf(ctx).id }
 func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		k := &call{id: rand.Text()[:16], w: c.Response()}
 		r := c.Request()
+		k := &call{id: rand.Text()[:16], route: r.Method + " " + c.Path(), w: c.Response()}
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyCall, k)))
 		setHeaders(c.Response().Header(), k.id)
 		if err := s.checked(c, next); err != nil {
@@ -187,7 +188,6 @@ func (s *Server) authorize(c echo.Context) error {
 	if a.Role == task.RoleNone {
 		return errSignIn
 	}
-	s.svc.Refused(c.Request().Context(), a, c.Request().Method+" "+c.Path())
 	return a.Lacks(need)
 }
 

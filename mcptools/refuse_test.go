@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/task"
 )
 
 // TestBadInputIsRefusedByName sends each tool what it must not take: the
@@ -150,7 +152,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 			t.Errorf("%s %.100s: %.300s, want %s", c.tool, fmt.Sprint(c.args), got, c.want)
 		}
 		if after := y.events(); after != before {
-			t.Errorf("%s %.100s wrote into the log", c.tool, fmt.Sprint(c.args))
+			t.Errorf("%s %.100s wrote more than its refusal into the log", c.tool, fmt.Sprint(c.args))
 		}
 	}
 	coder.ok("get_task", args{"taskId": 1})
@@ -293,5 +295,28 @@ func TestTheWorkGuideIsAPrompt(t *testing.T) {
 		if strings.Contains(word, "_") && !strings.Contains(strings.Join(names, " ")+" agent_type agent_id wait_seconds needs_reply", word) {
 			t.Errorf("the guide names %s, which is no tool", word)
 		}
+	}
+}
+
+// A tool that the caller has no right to is on record like a route.
+func TestRefusedToolsAreOnRecord(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	y.task("reviewer", "another's")
+	for range 3 {
+		y.connect("coder", "/mcp").refused("complete_task", args{"taskId": 1})
+	}
+	list, err := y.svc.Events(t.Context(), task.SystemActor, task.EventFilter{Limit: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, e := range list {
+		if e.Kind == task.EvRefused && e.Actor == "coder" && strings.Contains(string(e.Changes), `"tool complete_task"`) {
+			n++
+		}
+	}
+	if n != 1 || y.svc.Refusals()["relation"] != 3 {
+		t.Errorf("%d on record of %v; want 1 of 3", n, y.svc.Refusals())
 	}
 }

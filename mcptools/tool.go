@@ -92,11 +92,13 @@ func (y *yard) perform(ctx context.Context, t tool, arguments json.RawMessage) (
 	if err != nil {
 		return y.failure(t, nil, err)
 	}
-	a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: y.svc, actor: task.ActorIn(ctx)})
+	who := task.ActorIn(ctx)
+	a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: y.svc, actor: who})
 	if err == nil {
 		res, err = a.result()
 	}
 	if err != nil {
+		y.svc.Refused(ctx, who, "tool "+t.name, err)
 		return y.failure(t, t.args, err)
 	}
 	return res

@@ -30,10 +30,10 @@ type authState struct {
 	decoy   string        // hashed against for unknown names: equal work
 
 	*throttle // of those who guess
+	refusals  *refusals
 
 	mu   sync.Mutex
 	used map[task.ID]task.Time // tokens used since the last flush
-	told map[string]task.Time  // refusals put on record lately
 }
 
 func newAuthState(cheap bool) *authState {
@@ -45,7 +45,7 @@ func newAuthState(cheap bool) *authState {
 		cost:     cost,
 		hashing:  make(chan struct{}, 2),
 		decoy:    fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$c29tZXNhbHRzb21lc2FsdA$G1oQ7X3pO1wLTvb2Wc0mKxk0gq3Xn5b2M7oTqf9uJ0k", cost.Memory, cost.Iterations, cost.Parallelism),
-		throttle: newThrottle(), used: map[task.ID]task.Time{}, told: map[string]task.Time{},
+		throttle: newThrottle(), refusals: newRefusals(), used: map[task.ID]task.Time{},
 	}
 }
 
@@ -107,7 +107,7 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 	if !good {
 		a.Name = task.System
 		err := change(ctx, s, a, func(t *tx) error {
-			return t.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName), "address": caller.Addr})
+			return t.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName)})
 		})
 		if err != nil {
 			return task.User{}, err
@@ -120,7 +120,7 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 		if err := t.signedIn(u.ID, caller.Addr); err != nil {
 			return err
 		}
-		return t.event(task.EvSignedIn, task.Event{}, changes{"address": caller.Addr})
+		return t.event(task.EvSignedIn, task.Event{}, nil)
 	})
 }
 
@@ -232,30 +232,6 @@ func (s *Service) UserActor(ctx context.Context, id task.ID, addr string) (task.
 	return task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: addr}, nil
 }
 
-// Refused puts a refused authorization on record, at most one a minute for
-// the same caller and thing.
-func (s *Service) Refused(ctx context.Context, a task.Actor, what string) {
-	key, now := a.Name+"\x00"+what, s.Now()
-	s.auth.mu.Lock()
-	fresh := now.Sub(s.auth.told[key]) >= time.Minute
-	if fresh {
-		if len(s.auth.told) > throttleCap {
-			clear(s.auth.told)
-		}
-		s.auth.told[key] = now
-	}
-	s.auth.mu.Unlock()
-	if !fresh {
-		return
-	}
-	err := change(context.WithoutCancel(ctx), s, a, func(t *tx) error {
-		return t.event(task.EvRefused, task.Event{}, changes{"what": what, "token": a.TokenID, "address": a.Addr})
-	})
-	if err != nil {
-		s.log.Error("refusal not recorded", "error", err)
-	}
-}
-
 const (
 	setupKey  = "setup_link"
 	signInKey = "sign_in_link"
@@ -364,6 +340,6 @@ func (s *Service) UseSignInLink(ctx context.Context, secret string, caller task.
 			return task.User{}, err
 		}
 		t.actor.Name = task.UserActorName(u.Name)
-		return u, t.event(task.EvSignedIn, task.Event{}, changes{"address": caller.Addr, "by": "link"})
+		return u, t.event(task.EvSignedIn, task.Event{}, changes{"by": "link"})
 	})
 }

@@ -208,7 +208,7 @@ func (t *tx) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec, se
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(secret))
-	if _, err := t.InsertToken(task.Token{Name: "run " + r.ID.String(), Hint: secret[:9], Scope: "agent:" + r.Agent, Agent: r.Agent, RunID: r.ID, CreatedBy: task.System}, sum[:]); err != nil {
+	if _, err := t.InsertToken(task.Token{Name: "run " + r.ID.String(), Hint: secret[:hintSize], Scope: "agent:" + r.Agent, Agent: r.Agent, RunID: r.ID, CreatedBy: task.System}, sum[:]); err != nil {
 		return nil, err
 	}
 	if err := t.SaveDefinition(def.Hash, def.ID, def.Text); err != nil {

@@ -77,7 +77,10 @@ func (s *Service) Queue(ctx context.Context, a task.Actor, agent string, full bo
 	return s.OpenTasks(ctx, a, task.TaskFilter{Owner: agent, Status: task.Active, Full: full, Limit: limit, After: after})
 }
 
-// Events returns lines of the log, oldest first. Error: bad limit.
+// Events returns lines of the log, oldest first. Events about people, their
+// sign-ins and tokens are for admins and left out for others, as is the address
+// of every caller. Error: bad
+// limit.
 func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) ([]task.Event, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
@@ -85,13 +88,20 @@ func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) 
 	if f.Limit < 1 || f.Limit > 500 {
 		return nil, task.FieldErrorf("limit", "must be 1 to 500")
 	}
+	f.Nouns = task.EventNouns(a.Role)
 	return read(ctx, s, func(rx *db.Rx) ([]task.Event, error) {
 		if f.TaskID != 0 {
 			if _, err := rx.TaskBare(f.TaskID); err != nil {
 				return nil, err
 			}
 		}
-		return rx.Events(f)
+		list, err := rx.Events(f)
+		if !a.May(task.Admin) {
+			for i := range list {
+				list[i].Address = ""
+			}
+		}
+		return list, err
 	})
 }
 

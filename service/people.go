@@ -253,7 +253,7 @@ type MadeToken struct {
 }
 
 // CreateToken makes a bearer token. Errors: not an admin, invalid fields,
-// unknown agent.
+// unknown agent, name taken by a token that still holds.
 func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (MadeToken, error) {
 	if err := s.allowed(a, task.Admin); err != nil {
 		return MadeToken{}, err
@@ -264,10 +264,13 @@ func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (M
 	}
 	secret := newSecret()
 	sum := sha256.Sum256([]byte(secret))
-	tok.Hint = secret[:9]
+	tok.Hint = secret[:hintSize]
 	// The secret must not be stored, so the answer is never an idempotent one.
 	made, err := mutate(WithIdempotency(ctx, nil), s, a, func(t *tx) (task.Token, error) {
 		made := tok
+		if err := t.freeTokenName(made.Name); err != nil {
+			return made, err
+		}
 		// Such a token acts under its own name: that must not be a person's.
 		if made.Agent == "" && made.UserID == 0 {
 			if _, _, taken, err := t.UserByName(made.Name); err != nil || taken {
@@ -289,6 +292,22 @@ func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (M
 		return made, t.event(task.EvTokenCreated, task.Event{Agent: made.Agent}, changes{"token": id, "name": made.Name, "scope": made.Scope})
 	})
 	return MadeToken{made, secret}, err
+}
+
+// hintSize is how many characters of a secret tell tokens apart.
+const hintSize = 9
+
+// freeTokenName refuses a name that a token bears which still holds: the audit
+// and the list of tokens name one each. An expired one gives its name up.
+func (t *tx) freeTokenName(name string) error {
+	free, err := t.FreeTokenName(name)
+	if err != nil || free {
+		return err
+	}
+	return &task.Error{
+		Kind: task.Conflict, Code: task.CodeNameTaken, Field: "name",
+		Message: "another token is named " + name + ": choose another name, or revoke that one first",
+	}
 }
 
 func (s *Service) newToken(a task.Actor, in NewToken) (task.Token, error) {

@@ -173,6 +173,7 @@ type stopOrder struct {
 // changes is any value that encodes to a JSON object, or nil.
 func (t *tx) event(kind string, e task.Event, changes any) error {
 	e.Kind, e.Actor = kind, t.actor.Name
+	e.TokenID, e.RequestID, e.Address = t.actor.TokenID, t.actor.RequestID, t.actor.Addr
 	if changes != nil {
 		b, err := json.Marshal(changes)
 		if err != nil {

@@ -180,10 +180,10 @@ func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
 		refused(t, err, task.CodeInvalidField, "stands alone")
 	}
 	admin := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "ada", "correct horse battery", task.RoleAdmin))
-	made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID}, NewToken{Name: "box", Scope: "worker", Own: true}))
+	made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID}, NewToken{Name: "ada-box", Scope: "worker", Own: true}))
 	a := must[task.Actor](t)(y.s.Authenticate(y.ctx(), made.Secret, ""))
 	equal(t, "role", a.Role, task.RoleWorker)
-	equal(t, "name", a.Name, "worker:box")
+	equal(t, "name", a.Name, "worker:ada-box")
 	if _, err := y.s.Agents(a); err == nil {
 		t.Error("it reads")
 	}

@@ -95,7 +95,9 @@ func (a Actor) Lacks(p Perm) *Error {
 	if last > 0 {
 		who, have = []string{strings.Join(who[:last], ", "), who[last]}, " have"
 	}
-	return Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it needs the permission %q, which %s%s", a.Name, a.Role, p, strings.Join(who, " and "), have)
+	e := Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it needs the permission %q, which %s%s", a.Name, a.Role, p, strings.Join(who, " and "), have)
+	e.Perm = p
+	return e
 }
 
 // UserActorName is the actor name of a person.

@@ -164,6 +164,7 @@ type Error struct {
 	Task    *Task        // the present task, with CodeStaleVersion
 	Version string       // the present version, with CodeRunChanged
 	Retry   int          // seconds to wait, with TooMany
+	Perm    Perm         // the permission that was missing, or 0: another rule refused
 }
 
 func (e *Error) Error() string { return e.Message }

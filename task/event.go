@@ -12,6 +12,10 @@ type Event struct {
 	RunID   ID              `json:"runId,omitzero"`
 	Agent   string          `json:"agent,omitempty"`
 	Changes json.RawMessage `json:"changes,omitempty" doc:"field: [before, after], or field: value"`
+
+	TokenID   ID     `json:"tokenId,omitzero" doc:"the bearer token that was used"`
+	RequestID string `json:"requestId,omitempty" doc:"the request that did it, as told in X-Request-Id"`
+	Address   string `json:"address,omitempty" doc:"network address of the caller; admins alone are told"`
 }
 
 // The kinds of events.
@@ -92,6 +96,20 @@ const (
 	EvTokenRevoked   = "token.revoked"
 	EvRefused        = "access.refused"
 )
+
+// openNouns are the nouns whose events everybody may read who may read tasks.
+// The events of all others (user, token, access, preference, view, and those
+// that are yet to come) tell about people, their sign-ins and addresses.
+var openNouns = []string{"task", "run", "todo", "scheduler", "yard", "agent"}
+
+// EventNouns returns the nouns of the events that a role may read, nil for
+// all. It is the one place that decides this. Admins read everything.
+func EventNouns(r Role) []string {
+	if r.May(Admin) {
+		return nil
+	}
+	return openNouns
+}
 
 // planKinds are the events that change the order or the links of a plan.
 var planKinds = map[string]bool{

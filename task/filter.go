@@ -79,6 +79,7 @@ type RunFilter struct {
 // EventFilter narrows the log, oldest first.
 type EventFilter struct {
 	TaskID ID
-	After  ID  // events with a greater id
-	Limit  int // 1 to 500
+	After  ID       // events with a greater id
+	Limit  int      // 1 to 500
+	Nouns  []string // events of these nouns alone; nil: of all. Set by the service
 }
