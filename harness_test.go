@@ -64,6 +64,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == delegateArg {
 		os.Exit(delegateMain())
 	}
+	if len(os.Args) > 2 && os.Args[1] == clockedArg {
+		clockedMain(os.Args[2]) // does not return
+	}
 	code := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
@@ -99,6 +102,7 @@ func binary(t testing.TB) string {
 type server struct {
 	t       testing.TB
 	args    []string // the command: serve or demo, with flags but for --data and --listen
+	program []string // in the place of the built one
 	data    string
 	address string // the same at each start
 	env     []string
@@ -106,6 +110,7 @@ type server struct {
 	first   string // the first line on stdout
 	ended   chan struct{}
 	log     *lockedBuffer
+	errs    *os.File // in the place of log
 }
 
 // newServer makes a server that is not started yet. No process of its yard
@@ -167,9 +172,15 @@ func (s *server) start() {
 }
 
 func (s *server) tryStart() error {
-	args := append(append([]string(nil), s.args...), "--data", s.data, "--listen", s.address)
-	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), binary(s.t), args...) // kill ends it
-	cmd.Stderr = s.log
+	argv := s.program
+	if argv == nil {
+		argv = []string{binary(s.t)}
+	}
+	argv = append(append(append([]string(nil), argv...), s.args...), "--data", s.data, "--listen", s.address)
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), argv[0], argv[1:]...) // kill ends it
+	if cmd.Stderr = s.log; s.errs != nil {
+		cmd.Stderr = s.errs
+	}
 	// A test that goes on over the full hour has no tick for it.
 	cmd.Env = append(append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...), s.env...)
 	// Should this process be killed, the server must not stay behind.

@@ -26,6 +26,10 @@ import (
 	"taskyard/views"
 )
 
+// wallClock is the time of a server. A test sets it to play a machine that is
+// suspended, or whose clock is set.
+var wallClock = time.Now
+
 type serveCmd struct {
 	settings
 	Listen string `help:"Address to listen on (default 127.0.0.1:8080; port 0 takes a free one)." placeholder:"HOST:PORT"`
@@ -136,6 +140,9 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	})
 	if err != nil {
 		return err
+	}
+	if err := y.svc.Look(e.ctx); err != nil { // before anybody acts on a lease
+		y.log.Error("clock not looked at", "error", err)
 	}
 	y.revokeRemoved(e.ctx) // files may have been removed while no server ran
 	srv := h.HTTP()
@@ -260,7 +267,7 @@ func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
 	}
 	return jobs.New(jobs.Options{
 		Notify: outlets, PublicURL: y.cfg.PublicURL,
-		Service: y.svc, Runners: y.known, Secrets: secretsOf(y.cfg, e.getenv), URL: url, RunsDir: filepath.Join(data, instance.RunsName),
+		Service: y.svc, Now: wallClock, Runners: y.known, Secrets: secretsOf(y.cfg, e.getenv), URL: url, RunsDir: filepath.Join(data, instance.RunsName),
 		Enabled: y.cfg.Scheduler.Enabled, Cron: y.cfg.Scheduler.Cron, Location: loc, Log: y.log,
 		Backup: jobs.Backup{Cron: y.cfg.Backup.Cron, Dir: backupDir(data), Keep: y.cfg.Backup.Keep},
 	})

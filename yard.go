@@ -105,7 +105,7 @@ func openYard(ctx context.Context, c *config.Config, log *slog.Logger) (*yard, e
 	if err := makeData(c.Data); err != nil {
 		return nil, err
 	}
-	d, err := db.Open(ctx, db.Options{Path: dbPath(c.Data), Log: log})
+	d, err := db.Open(ctx, db.Options{Path: dbPath(c.Data), Now: wallClock, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func agentOptions(c *config.Config) agentfile.Options {
 
 func serviceConfig(c *config.Config, log *slog.Logger) service.Config {
 	return service.Config{
-		Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts, EqualFailures: equalFailures(c),
+		Now: wallClock, Log: log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts, EqualFailures: equalFailures(c),
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes: c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
 		Budget:  task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay},

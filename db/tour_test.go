@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -322,5 +323,5 @@ func rest(t *testing.T, d *db.DB) {
 		_ = must[[]*task.Run](t)(rx.ClosingDue(1))
 		return nil
 	}))
-	ok(t, d.Write(context.Background(), func(tx *db.Tx) error { return tx.SetClosing(1, tx.Now) }))
+	ok(t, d.Write(context.Background(), func(tx *db.Tx) error { return errors.Join(tx.SetClosing(1, tx.Now), tx.ShiftDue(-time.Second)) }))
 }

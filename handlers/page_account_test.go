@@ -232,3 +232,18 @@ func TestTokensAreShownOnce(t *testing.T) {
 		b.post("/settings/tokens", "name", "bridge", "scope", "operate", "act_as", "1", "days", "1").is(200).shows("operate, act-as")
 	})
 }
+
+func TestASuspendedServerSignsNobodyOut(t *testing.T) {
+	y := newPageYard(t)
+	b := y.maya()
+	look := func() { y.ok(y.svc.Look(context.Background())) }
+	look()
+	y.forward(9 * time.Hour) // nobody looked: the machine slept
+	look()
+	b.get("/queues").is(200).shows("maya")
+	for range 9 * 60 * 60 / 5 { // it ran, and nobody came
+		y.forward(5 * time.Second)
+		look()
+	}
+	b.get("/queues").leadsTo("/login?next=%2Fqueues")
+}

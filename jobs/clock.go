@@ -16,6 +16,7 @@ const (
 	watchEvery = time.Second
 	jumpLimit  = 5 * time.Second // wall against monotonic time
 	stopLimit  = 5 * time.Second
+	lookLimit  = 2 * time.Second
 )
 
 // clock turns the table of jobs. gocron stops firing after the wall clock
@@ -25,7 +26,8 @@ type clock struct {
 	loc   *time.Location
 	note  func(job, time.Duration, error)
 	log   *slog.Logger
-	wall  func() time.Time // stripped of its monotonic reading
+	wall  func() time.Time            // stripped of its monotonic reading
+	look  func(context.Context) error // at every turn of the watchdog
 
 	mu    sync.Mutex
 	cron  gocron.Scheduler
@@ -39,7 +41,7 @@ type clock struct {
 func newClock(table []job, loc *time.Location, note func(job, time.Duration, error), log *slog.Logger) (*clock, error) {
 	c := &clock{
 		table: table, loc: loc, note: note, log: log, wall: func() time.Time { return time.Now().Round(0) },
-		state: map[string]*task.JobInfo{}, ended: make(chan struct{}),
+		look: func(context.Context) error { return nil }, state: map[string]*task.JobInfo{}, ended: make(chan struct{}),
 	}
 	for _, jb := range table {
 		info := &task.JobInfo{Name: jb.name, About: jb.about, Schedule: jb.cron}
@@ -211,6 +213,7 @@ func (c *clock) watch(ctx context.Context) {
 			return
 		case <-t.C:
 		}
+		c.looked(ctx)
 		now, nowWall := time.Now(), c.wall()
 		drift := nowWall.Sub(wall) - now.Sub(mono)
 		if drift > jumpLimit || drift < -jumpLimit {
@@ -218,6 +221,16 @@ func (c *clock) watch(ctx context.Context) {
 		}
 		mono, wall = now, nowWall
 		c.looks.Store(now.UnixNano())
+	}
+}
+
+// looked notes that the server runs. A database that cannot be written is
+// asked again at the next turn.
+func (c *clock) looked(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	if err := c.look(ctx); err != nil && ctx.Err() == nil {
+		c.log.Error("clock not looked at", "error", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,8 +70,9 @@ type yard struct {
 	tower *tower
 	dir   string
 	opt   Options
-	end   func()    // stops the jobs, once
-	seen  []*flight // by the test
+	end   func()       // stops the jobs, once
+	seen  []*flight    // by the test
+	ahead atomic.Int64 // of the clock of service and database, in ns
 }
 
 // setup says how a yard differs from the usual one.
@@ -89,7 +91,9 @@ func newYard(t *testing.T, s setup) *yard {
 	if s.db == nil {
 		s.db = func(*db.Options) {}
 	}
-	y := &yard{t: t, db: dbtest.New(t, s.db), tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
+	y := &yard{t: t, tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
+	now := func() time.Time { return time.Now().Add(time.Duration(y.ahead.Load())) }
+	y.db = dbtest.New(t, func(o *db.Options) { o.Now = now }, s.db)
 	if s.agents == nil {
 		s.agents = map[string]string{"coder": ""}
 	}
@@ -111,7 +115,7 @@ func newYard(t *testing.T, s setup) *yard {
 		t.Fatal(err)
 	}
 	s.cfg.Log, s.cfg.Wakes = quiet, true
-	s.cfg.Now = func() time.Time { return time.Now().Add(s.ahead) }
+	s.cfg.Now = func() time.Time { return now().Add(s.ahead) }
 	y.svc = service.New(y.db, agents, s.cfg)
 	y.opt = Options{
 		Service: y.svc, Runners: map[string]runner.Runner{"hand": y.tower}, RunsDir: t.TempDir(), Cron: "0 0 1 1 *", Location: time.UTC,

@@ -30,6 +30,7 @@ type Options struct {
 	Notify    []Outlet                      // services outside that are told what waits
 	TryAgain  func(tries int) time.Duration // after a message that was not sent; negative: never; default: for about an hour
 	Beat      time.Duration                 // between heartbeats of a run; default 10 s
+	Now       func() time.Time              // the wall clock; default time.Now
 	Log       *slog.Logger
 }
 
@@ -93,7 +94,6 @@ type Jobs struct {
 	busy    map[task.ID]bool // tasks whose process is not gone yet
 	flights sync.WaitGroup
 	closing bool
-	reaped  time.Time // when leases were looked at last
 	stopRun context.CancelCauseFunc
 	runCtx  context.Context
 }
@@ -117,8 +117,14 @@ func New(opt Options) (*Jobs, error) {
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	j.runCtx, j.stopRun = context.WithCancelCause(context.Background())
 	var err error
-	j.clock, err = newClock(j.table(), opt.Location, j.note, opt.Log)
-	return j, err
+	if j.clock, err = newClock(j.table(), opt.Location, j.note, opt.Log); err != nil {
+		return nil, err
+	}
+	j.clock.look = opt.Service.Look
+	if opt.Now != nil {
+		j.clock.wall = func() time.Time { return opt.Now().Round(0) }
+	}
+	return j, nil
 }
 
 // Start ends what a former server left behind, then lets the clock turn and

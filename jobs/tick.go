@@ -23,12 +23,8 @@ func (j *Jobs) tick(cause string) func(context.Context) error {
 
 // reap ends runs whose lease is over because nobody carries them out. Those
 // that this process carries out have a supervisor; their lease is over only
-// when the wall clock has jumped, and the next heartbeat renews it.
+// when it could not be renewed, and the next heartbeat renews it.
 func (j *Jobs) reap(ctx context.Context) error {
-	if j.slept() {
-		j.log.Warn("the server stood still; runs elsewhere get a moment to be heard of")
-		return nil
-	}
 	list, err := j.opt.Service.LeaseLost(ctx)
 	if err != nil {
 		return err
@@ -61,17 +57,6 @@ func (j *Jobs) recover(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// slept tells whether no time was for looking at leases at about the last time
-// to do so: the machine or the server was suspended, or its clock was put on.
-// Whoever carries out a run elsewhere could not be heard meanwhile.
-func (j *Jobs) slept() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	now, last := time.Now(), j.reaped
-	j.reaped = now
-	return !last.IsZero() && max(now.Sub(last), now.Round(0).Sub(last.Round(0))) > 2*reapEvery
 }
 
 func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string, end func(context.Context, *task.Run, string) error) error {

@@ -46,6 +46,7 @@ func (s *Service) Orphans(ctx context.Context) ([]*task.Run, error) {
 
 // LeaseLost returns running runs whose lease has run out.
 func (s *Service) LeaseLost(ctx context.Context) ([]*task.Run, error) {
+	s.caughtUp(ctx)
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.LeaseLost() })
 }
 

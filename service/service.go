@@ -120,6 +120,7 @@ type Service struct {
 	waits    waitRoom
 	crew     crew
 	held     heldCalls
+	looks    looks
 
 	mu          sync.Mutex
 	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
@@ -197,6 +198,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (
 	var out T
 	var t *tx
 	idem := idempotencyOf(ctx)
+	s.caughtUp(ctx)
 	err := s.db.Write(ctx, func(dtx *db.Tx) error {
 		t = &tx{Tx: dtx, s: s, actor: a}
 		if err := t.stillValid(); err != nil {

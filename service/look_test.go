@@ -1,0 +1,183 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // to break the database from outside
+
+	"taskyard/task"
+)
+
+// look is a turn of the watchdog.
+func (y *yard) look() {
+	y.t.Helper()
+	ok(y.t, y.s.Look(context.Background()))
+}
+
+// pass lets time go by with the server running.
+func (y *yard) pass(d time.Duration) {
+	y.t.Helper()
+	for ; d > 0; d -= 5 * time.Second {
+		y.forward(min(d, 5*time.Second))
+		y.look()
+	}
+}
+
+func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
+	ctx := context.Background()
+	short := func(c *Config) { c.Lease = time.Minute; forGPU(c) }
+	released := func(y *yard) int { return must[int](y.t)(y.s.ReleaseExpired(ctx)) }
+	lost := func(y *yard) int { return len(must[[]*task.Run](y.t)(y.s.LeaseLost(ctx))) }
+	hold := func(t *testing.T) (*yard, *task.Task) {
+		y := newYard(t, short)
+		y.look()
+		y.create(maya, "pull", noStart)
+		y.queueRuns("coder", 1)
+		if y.lease("gpu") == nil {
+			t.Fatal("no run")
+		}
+		k := y.signup(pull)
+		y.pass(20 * time.Second)
+		return y, k
+	}
+	check := func(y *yard, k *task.Task) {
+		t.Helper()
+		equal(y.t, "released at once", released(y), 0)
+		equal(y.t, "lost at once", lost(y), 0)
+		equal(y.t, "time left of the claim", y.task(k.ID).Claim.ExpiresAt.Sub(y.s.Now()), 40*time.Second)
+		must[*task.Task](y.t)(y.s.Heartbeat(ctx, pull, k.ID, k.Claim.ID))
+		y.pass(65 * time.Second)
+		equal(y.t, "released later", released(y), 1)
+		equal(y.t, "lost later", lost(y), 1)
+	}
+	t.Run("after a suspend, or a step of the clock forward", func(t *testing.T) {
+		y, k := hold(t)
+		y.forward(8 * time.Hour)
+		check(y, k)
+	})
+	t.Run("after a step of the clock back", func(t *testing.T) {
+		y, k := hold(t)
+		y.forward(-8 * time.Hour)
+		check(y, k)
+	})
+	t.Run("while the server was down", func(t *testing.T) {
+		y, k := hold(t)
+		y.forward(8 * time.Hour)
+		y.s = y.service(short)
+		y.look()
+		equal(t, "released at once", released(y), 0)
+		equal(t, "lost at once", lost(y), 0)
+		if left := y.task(k.ID).Claim.ExpiresAt.Sub(y.s.Now()); left < 40*time.Second || left > 40*time.Second+storeLooks {
+			t.Errorf("%v are left of the claim", left)
+		}
+	})
+	t.Run("while nothing could be written", func(t *testing.T) {
+		y, k := hold(t)
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		for range 20 {
+			y.forward(5 * time.Second)
+			_ = y.s.Look(gone)
+		}
+		equal(t, "released at once", released(y), 0)
+		equal(t, "lost at once", lost(y), 0)
+		if left := y.task(k.ID).Claim.ExpiresAt.Sub(y.s.Now()); left < 20*time.Second || left > 40*time.Second {
+			t.Errorf("%v are left of the claim", left)
+		}
+	})
+}
+
+func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
+	ctx := context.Background()
+	t.Run("a retry due in 30 s stays due in 30 s", func(t *testing.T) {
+		y := newYard(t)
+		k := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		st := y.start()
+		y.look()
+		y.finish(st, failure(task.PhaseError))
+		y.forward(-time.Hour)
+		y.look()
+		_, due, err := y.s.NextRun(ctx, nil)
+		ok(t, err)
+		equal(t, "due in", due.Sub(y.s.Now()), 30*time.Second)
+		y.pass(30 * time.Second)
+		if st, _, err := y.s.NextRun(ctx, nil); err != nil || st == nil {
+			t.Errorf("started %v, %v", st, err)
+		}
+	})
+	t.Run("also between the last look of a server and the first of the next", func(t *testing.T) {
+		y := newYard(t)
+		k := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		st := y.start()
+		y.look()
+		y.finish(st, failure(task.PhaseError))
+		y.forward(-time.Hour)
+		y.s = y.service()
+		y.look()
+		_, due, err := y.s.NextRun(ctx, nil)
+		ok(t, err)
+		equal(t, "due in", due.Sub(y.s.Now()), 30*time.Second)
+	})
+	t.Run("a decision takes effect, and an approval and a run's closing end, when they would have", func(t *testing.T) {
+		y := newYard(t)
+		_, r := y.waits()
+		closes := y.create(maya, "reviewer", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, closes.ID))
+		st := y.start()
+		equal(t, "started", st.Run.TaskID, closes.ID)
+		y.look()
+		expires := r.Approval.ExpiresAt
+		must[*task.Task](t)(y.s.CompleteTask(ctx, y.actor(st), closes.ID, "", 0))
+		must[*task.Run](t)(y.s.ApproveRun(ctx, rita, r.ID, Approve{Undo: 5 * time.Second}))
+		y.forward(-time.Hour)
+		y.look()
+		equal(t, "the approval ends", y.run(r.ID).Approval.ExpiresAt, expires.Add(-time.Hour))
+		y.pass(8 * time.Second)
+		next, _, err := y.s.NextRun(ctx, nil)
+		ok(t, err)
+		if next == nil || next.Run.ID != r.ID {
+			t.Errorf("started %+v", next)
+		}
+		equal(t, "the closed run", y.run(st.Run.ID).State().String(), "completed/ended")
+	})
+}
+
+func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
+	var log bytes.Buffer
+	y := newYard(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	y.look()
+	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?_busy_timeout=5000")
+	ok(t, err)
+	defer d.Close()
+	_, err = d.ExecContext(t.Context(), "CREATE TRIGGER broken BEFORE INSERT ON settings WHEN new.key = 'clock' BEGIN SELECT raise(ABORT, 'no look today'); END")
+	ok(t, err)
+	y.forward(time.Minute)
+	for range 5 {
+		y.create(maya, "coder", noStart)
+	}
+	equal(t, "looks that failed", strings.Count(log.String(), "clock not looked at"), 1)
+}
+
+// Requests come before the first look after a gap, too.
+func TestAwakeStandsStillInAGapThatNoLookHasMet(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	y.look()
+	before := y.s.Awake()
+	for _, jump := range []time.Duration{8 * time.Hour, -40 * 24 * time.Hour, 40 * 24 * time.Hour} {
+		y.forward(jump)
+		equal(t, "awake before the look", y.s.Awake(), before)
+		y.look()
+		equal(t, "awake after it", y.s.Awake(), before)
+	}
+	y.pass(10 * time.Second)
+	equal(t, "awake while the server runs", y.s.Awake(), before.Add(10*time.Second))
+}
