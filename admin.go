@@ -149,16 +149,30 @@ func (c *checkCmd) Run(e *env) error {
 
 func (y *yard) check(ctx context.Context, out io.Writer, head string) error {
 	err := y.db.Snapshot(ctx, func(rx *db.Rx) error {
-		err := y.checkLog(ctx, rx, out, head)
+		if err := y.checkLog(ctx, rx, out, head); err != nil {
+			return err
+		}
+		if err := rx.CheckInvariants(); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "invariants: ok")
+		if err := rx.CheckSearch(); err != nil {
+			return err
+		}
+		state, err := rx.IndexState()
 		if err != nil {
 			return err
 		}
-		return rx.CheckInvariants()
+		if state.Behind > 0 {
+			fmt.Fprintf(out, "search: ok as far as it is indexed (%d %%); the server goes on with it\n", state.Percent())
+			return nil
+		}
+		fmt.Fprintln(out, "search: ok")
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "invariants: ok")
 	bad := 0
 	for _, a := range y.agents.Agents() {
 		if a.Status == task.AgentInvalid {

@@ -112,16 +112,24 @@ func fillArchive(ctx context.Context, d *db.DB, size, open int, owners []string)
 
 // catchUp indexes what is not indexed yet, as fast as can be.
 func catchUp(ctx context.Context, d *db.DB) error {
-	for more := true; more; {
-		err := d.Write(ctx, func(tx *db.Tx) (err error) {
-			more, err = tx.IndexEvents(chunk)
+	for {
+		var list []db.IndexWrite
+		err := d.Read(ctx, func(rx *db.Rx) (err error) { list, err = rx.ToIndex(); return err })
+		if err != nil || len(list) == 0 {
 			return err
+		}
+		err = d.Write(ctx, func(tx *db.Tx) error {
+			for _, w := range list {
+				if err := tx.Index(w); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 func (a *author) task(n int, owner string) *task.Task {

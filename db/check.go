@@ -20,6 +20,22 @@ var invariants = []struct{ what, sql string }{
 	{"a gap in a plan", "SELECT task_id FROM steps GROUP BY task_id HAVING max(position) + 1 <> count(*)"},
 }
 
+// CheckSearch returns an error when the search lacks a task that it should
+// have by now. That its index fits its texts is part of SQLite's own checks.
+func (rx *Rx) CheckSearch() error {
+	p, err := rx.indexPlace()
+	if err != nil {
+		return err
+	}
+	var id task.ID
+	err = rx.row(`SELECT id FROM tasks t WHERE archived_at IS NOT NULL AND (SELECT max(id) FROM events WHERE task_id = t.id) <= ?
+ AND NOT EXISTS (SELECT 1 FROM search_docsize WHERE docid = t.id) AND NOT EXISTS (SELECT 1 FROM search_parts_docsize WHERE docid = t.id << 32) LIMIT 1`, p.event).Scan(&id)
+	if found, err := optional(err); err != nil || !found {
+		return err
+	}
+	return fmt.Errorf("the search lacks tasks that it should have, task %d for one; the tasks themselves are complete", id)
+}
+
 // CheckInvariants returns an error that names the first rule that the data
 // breaks, and a task that breaks it.
 func (rx *Rx) CheckInvariants() error {

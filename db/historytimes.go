@@ -83,15 +83,25 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 			seen[task.ID(doc>>from.shift)] = true
 		}
 	}
+	w := &where{}
+	rows, err := r.query(wordsInParts(f.Query, 1<<31-1, w)+" ORDER BY task DESC LIMIT ?", append(w.args, limit)...)
+	long, err := collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
+	if err != nil {
+		return nil, false, err
+	}
+	cut = cut || len(long) == limit
+	for _, id := range long {
+		seen[id] = true
+	}
 	ids := slices.SortedFunc(maps.Keys(seen), func(a, b task.ID) int { return cmp.Compare(b, a) })
 	b, err := json.Marshal(numbers(ids))
 	if err != nil {
 		return nil, false, err
 	}
-	w := &where{}
+	w = &where{}
 	w.args = append(w.args, string(b))
 	matchWhere(w, f)
-	rows, err := r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value"+w.sql()+" ORDER BY j.key LIMIT ?", append(w.args, limit)...)
+	rows, err = r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value"+w.sql()+" ORDER BY j.key LIMIT ?", append(w.args, limit)...)
 	found, err = collect(rows, err, scanArchived)
 	return found, cut, err
 }

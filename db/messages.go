@@ -54,13 +54,21 @@ func (rx *Rx) Transcript(run, after task.ID, limit int) ([]task.Message, error) 
 	return rx.messages("SELECT "+messageCols+" FROM messages WHERE run_id = ? AND id > ? ORDER BY id LIMIT ?", run, after, limit)
 }
 
+// dropBytes is about how much of transcripts one write deletes at most: the
+// search reads what it forgets.
+const dropBytes = 64 << 10
+
 // DropTranscripts deletes up to limit transcript lines of runs that ended
 // before a moment, from the search too, and returns how many.
 func (tx *Tx) DropTranscripts(endedBefore task.Time, limit int) (int64, error) {
-	rows, err := tx.query(`SELECT m.id, m.task_id FROM runs r JOIN messages m ON m.run_id = r.id
+	rows, err := tx.query(`SELECT m.id, m.task_id, octet_length(m.content) FROM runs r JOIN messages m ON m.run_id = r.id
  WHERE r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?`, endedBefore, limit)
-	lines, err := collect(rows, err, func(r rowScanner) (l [2]task.ID, err error) { return l, r.Scan(&l[0], &l[1]) })
+	lines, err := collect(rows, err, func(r rowScanner) (l [3]task.ID, err error) { return l, r.Scan(&l[0], &l[1], &l[2]) })
+	bytes := task.ID(0)
 	for i := 0; i < len(lines) && err == nil; i++ {
+		if bytes += lines[i][2]; bytes > dropBytes && i > 0 {
+			return int64(i), nil
+		}
 		id, of := lines[i][0], lines[i][1]
 		if err = tx.do("DELETE FROM search_lines WHERE docid = ?", lineDoc(of, id)); err == nil {
 			err = tx.do("DELETE FROM messages WHERE id = ?", id)

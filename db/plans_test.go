@@ -38,6 +38,8 @@ var allowedScans = []struct{ statement, scan, reason string }{
 	{"FROM search s CROSS JOIN tasks", "SCAN s VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines l CROSS JOIN", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
 	{"FROM search_lines l WHERE", "SCAN l VIRTUAL TABLE", "the full-text index itself"},
+	{"FROM search_parts WHERE", "SCAN search_parts VIRTUAL TABLE", "the full-text index itself"},
+	{"DELETE FROM search WHERE docid", "SCAN search VIRTUAL TABLE INDEX 1", "one row, by its docid"},
 	{"DELETE FROM search_lines WHERE docid", "SCAN search_lines VIRTUAL TABLE INDEX 1", "one row, by its docid"},
 	{"pragma_page_count", "SCAN pragma_page", "a table of one row"},
 	{"UPDATE outbox SET not_before = not_before +", "SCAN outbox", "what is not sent yet, after a step back of the clock"},

@@ -85,7 +85,43 @@ func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archived
 	if err != nil {
 		return nil, err
 	}
-	return merge(own, said, limit), nil
+	long, err := r.longMatches(f, before, limit)
+	if err != nil {
+		return nil, err
+	}
+	return merge(merge(own, said, limit), long, limit), nil
+}
+
+// longMatches are the tasks with texts in several parts: the words may stand
+// in different ones.
+func (rx *Rx) longMatches(f task.HistoryFilter, before int64, limit int) ([]archivedTask, error) {
+	w := &where{}
+	from := wordsInParts(f.Query, before, w)
+	matchWhere(w, f)
+	rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM ("+from+") j CROSS JOIN tasks t ON t.id = j.task"+w.sql()+" ORDER BY j.task DESC LIMIT ?", append(w.args, limit)...)
+	return collect(rows, err, scanArchived)
+}
+
+// maxPartWords is how many words of a search are looked for one by one; those
+// after them stand together.
+const maxPartWords = 8
+
+// wordsInParts is a query for the tasks below an id in whose parts all words
+// of a search stand. Its arguments come first in w.
+func wordsInParts(q string, before int64, w *where) string {
+	words := strings.Fields(matchTerms(q))
+	var list []string
+	for i, word := range words[:min(len(words), maxPartWords)] {
+		if i+1 == maxPartWords {
+			word = strings.Join(words[i:], " ")
+		}
+		list = append(list, "SELECT docid >> 32 AS task FROM search_parts WHERE search_parts MATCH ? AND docid < ?")
+		w.args = append(w.args, word, before<<32)
+	}
+	if len(list) == 1 {
+		list[0] = strings.Replace(list[0], "SELECT", "SELECT DISTINCT", 1)
+	}
+	return strings.Join(list, " INTERSECT ")
 }
 
 // lineMatches are the tasks of the lines that match. Of a task with many of

@@ -1,79 +1,201 @@
 package db
 
-import "taskyard/task"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
 
-// The bounds of what is searched of a transcript: of each line its first
-// characters, and of a run its last lines, up to about so many bytes.
-const (
-	lineChars = 8 << 10
-	runBytes  = 256 << 10
+	"taskyard/task"
 )
 
-// indexBytes is about how much of transcripts one write indexes at most, so
-// that other writes need not wait long for it.
-const indexBytes = 128 << 10
+// The bounds of what is searched: of a line of a transcript its first
+// characters, of a run its last lines up to about so many bytes, and of the
+// runs of a task the last summaries up to about so many.
+const (
+	lineChars    = 8 << 10
+	runBytes     = 256 << 10
+	summaryBytes = 1 << 20
+)
 
-// lineDoc is the docid of a line of a transcript in search_lines.
-func lineDoc(id, message task.ID) int64 { return int64(id)<<32 | int64(message) }
+// What is read at once to be indexed, at least one text, and how much of that
+// one write takes: others wait for it.
+const (
+	indexRows  = 1000
+	indexRead  = 512 << 10
+	indexBytes = 16 << 10
+)
 
-// IndexedUpTo returns the last line of the log that the search has seen.
-func (rx *Rx) IndexedUpTo() (task.ID, error) {
-	var id task.ID
-	_, err := optional(rx.row("SELECT CAST(value AS INTEGER) FROM settings WHERE key = 'search_event'").Scan(&id))
-	return id, err
+// lineDoc is the docid of a line of a transcript in search_lines, and of a part
+// of a task in search_parts.
+func lineDoc(id, line task.ID) int64 { return int64(id)<<32 | int64(line) }
+
+// indexDoc is what one row of the search holds.
+type indexDoc struct {
+	into  string // search, search_parts or search_lines
+	id    int64  // the docid
+	title string // in search alone
+	text  string // at most indexBytes, or of a line lineChars
 }
 
-// toIndex is a line of the log as the search sees it.
-type toIndex struct {
+// indexPlace is how far the search has come: the log up to event, and of a
+// task that comes next, where it is long, the comments up to message, which
+// make the first parts.
+type indexPlace struct {
+	event, task, message, part task.ID
+}
+
+const searchPlace = "search_event" // the setting that holds it
+
+func (rx *Rx) indexPlace() (p indexPlace, err error) {
+	s, err := rx.Setting(searchPlace)
+	if err == nil && s != "" {
+		_, err = fmt.Sscan(s+" 0 0 0", &p.event, &p.task, &p.message, &p.part)
+	}
+	return p, err
+}
+
+func (p indexPlace) String() string {
+	if p.part == 0 {
+		return p.event.String()
+	}
+	return fmt.Sprint(int64(p.event), int64(p.task), int64(p.message), int64(p.part))
+}
+
+// IndexState tells how many lines of the log the search has seen, and how many
+// it has yet to see.
+type IndexState struct{ Done, Behind int }
+
+// Percent is how much is done, 100 when nothing is left.
+func (s IndexState) Percent() int {
+	if s.Behind == 0 {
+		return 100
+	}
+	return min(99, int(100*int64(s.Done)/int64(s.Done+s.Behind)))
+}
+
+// IndexState tells how far the search has come.
+func (rx *Rx) IndexState() (s IndexState, err error) {
+	p, err := rx.indexPlace()
+	if err != nil {
+		return s, err
+	}
+	last, err := rx.count("SELECT coalesce(max(id), 0) FROM events")
+	s.Done = min(int(p.event), last)
+	s.Behind = last - s.Done
+	return s, err
+}
+
+// IndexWrite is what one write adds to the search.
+type IndexWrite struct {
+	docs     []indexDoc
+	from, to indexPlace // to is from but in the last write of a batch
+}
+
+// ToIndex returns the next writes of the search, to be made in their order;
+// none when it is up to date.
+func (rx *Rx) ToIndex() ([]IndexWrite, error) {
+	from, err := rx.indexPlace()
+	if err != nil {
+		return nil, err
+	}
+	r := indexReader{Rx: rx, place: from}
+	if err := r.read(); err != nil || r.place == from {
+		return nil, err
+	}
+	var list []IndexWrite
+	for rest := r.docs; ; {
+		n, bytes := 0, 0
+		for n < len(rest) && (n == 0 || bytes+len(rest[n].text) <= indexBytes) {
+			bytes += len(rest[n].text)
+			n++
+		}
+		w := IndexWrite{docs: rest[:n], from: from, to: from}
+		if rest = rest[n:]; len(rest) == 0 {
+			w.to = r.place
+			return append(list, w), nil
+		}
+		list = append(list, w)
+	}
+}
+
+// Index makes one write of ToIndex; it does nothing when somebody else has
+// gone on from where it begins.
+func (tx *Tx) Index(w IndexWrite) error {
+	if at, err := tx.indexPlace(); err != nil || at != w.from {
+		return err
+	}
+	for _, d := range w.docs {
+		var err error
+		switch d.into {
+		case "search":
+			err = tx.do("INSERT OR REPLACE INTO search (docid, title, body) VALUES (?, ?, ?)", d.id, d.title, d.text)
+		case "search_parts":
+			if d.id&(1<<32-1) == 0 { // it may have been short before
+				err = tx.do("DELETE FROM search WHERE docid = ?", d.id>>32)
+			}
+			if err == nil {
+				err = tx.do("INSERT OR REPLACE INTO search_parts (docid, content) VALUES (?, ?)", d.id, d.text)
+			}
+		default:
+			err = tx.do("INSERT OR REPLACE INTO search_lines (docid, content) VALUES (?, ?)", d.id, d.text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if w.to == w.from {
+		return nil
+	}
+	return tx.SetSetting(searchPlace, w.to.String())
+}
+
+// indexReader gathers what comes next for the search.
+type indexReader struct {
+	*Rx
+	place indexPlace
+	docs  []indexDoc
+	bytes int
+}
+
+// logLine is a line of the log as the search sees it.
+type logLine struct {
 	id, task, run task.ID
 	kind          string
 }
 
-// IndexEvents brings the search up to date with up to limit lines of the log
-// and tells whether more may be left.
-func (tx *Tx) IndexEvents(limit int) (more bool, err error) {
-	from, err := tx.IndexedUpTo()
-	if err != nil {
-		return false, err
-	}
-	rows, err := tx.query("SELECT id, coalesce(task_id, 0), coalesce(run_id, 0), kind FROM events WHERE id > ? ORDER BY id LIMIT ?", from, limit)
-	list, err := collect(rows, err, func(r rowScanner) (e toIndex, err error) {
+// read goes through the log until indexRows lines are seen or indexRead bytes
+// gathered.
+func (r *indexReader) read() error {
+	rows, err := r.query("SELECT id, coalesce(task_id, 0), coalesce(run_id, 0), kind FROM events WHERE id > ? ORDER BY id LIMIT ?", r.place.event, indexRows)
+	list, err := collect(rows, err, func(r rowScanner) (e logLine, err error) {
 		return e, r.Scan(&e.id, &e.task, &e.run, &e.kind)
 	})
-	if err != nil || len(list) == 0 {
-		return false, err
+	if err != nil {
+		return err
 	}
-	more = len(list) == limit
-	seen, bytes := map[task.ID]bool{}, 0
-	for i, e := range list {
-		if e.task != 0 && changesText(e.kind) && !seen[e.task] {
-			seen[e.task] = true
-			if err := tx.indexTask(e.task); err != nil {
-				return false, err
+	last := map[task.ID]task.ID{}
+	for _, e := range list {
+		last[e.task] = e.id
+	}
+	for _, e := range list {
+		begun := r.place.part > 0 && r.place.task == e.task
+		if e.run != 0 && endsRun(e.kind) && !begun {
+			if err := r.run(e.run); err != nil {
+				return err
 			}
 		}
-		from = e.id
-		if e.run == 0 || !endsRun(e.kind) {
-			continue
+		if e.task != 0 && last[e.task] == e.id {
+			if whole, err := r.archived(e); err != nil || !whole {
+				return err
+			}
 		}
-		n, err := tx.indexRun(e.run)
-		if err != nil {
-			return false, err
-		}
-		if bytes += n; bytes >= indexBytes && i+1 < len(list) {
-			more = true
-			break
+		r.place = indexPlace{event: e.id}
+		if r.bytes >= indexRead {
+			return nil
 		}
 	}
-	return more, tx.SetSetting("search_event", from.String())
-}
-
-func changesText(kind string) bool {
-	switch kind {
-	case task.EvTaskClaimed, task.EvTaskReleased, task.EvClaimExpired, task.EvStepUpdated, task.EvStepAdded, task.EvStepRemoved, task.EvStepMoved, task.EvRunCreated, task.EvRunStarted:
-		return false
-	}
-	return true
+	return nil
 }
 
 func endsRun(kind string) bool {
@@ -84,27 +206,144 @@ func endsRun(kind string) bool {
 	return false
 }
 
-func (tx *Tx) indexTask(id task.ID) error {
-	return tx.do(`INSERT OR REPLACE INTO search (docid, title, body)
- SELECT t.id, t.title, t.description || char(10) || coalesce(t.summary, '') || char(10) ||
-  coalesce((SELECT group_concat(content, char(10)) FROM messages WHERE task_id = t.id AND run_id IS NULL), '') || char(10) ||
-  coalesce((SELECT group_concat(summary, char(10)) FROM runs WHERE task_id = t.id AND summary <> ''), '')
- FROM tasks t WHERE t.id = ?`, id)
+// run adds the lines of a run that has ended. Prompts repeat the task and the
+// agent's definition, so that they would match for every run.
+func (r *indexReader) run(id task.ID) error {
+	bytes := 0
+	rows, err := r.query("SELECT id, task_id, substr(content, 1, ?) FROM messages INDEXED BY messages_run WHERE run_id = ? AND type NOT IN ('prompt', 'usage') AND content <> '' ORDER BY id DESC", lineChars, id)
+	err = each(rows, err, func(s rowScanner) (bool, error) {
+		var line, of task.ID
+		var text string
+		err := s.Scan(&line, &of, &text)
+		r.docs = append(r.docs, indexDoc{into: "search_lines", id: lineDoc(of, line), text: text})
+		bytes += len(text)
+		return bytes < runBytes, err
+	})
+	r.bytes += bytes
+	return err
 }
 
-// saidOf are the lines of a run that are searched, the last first, each with
-// the bytes of those after it. Prompts repeat the task and the agent's
-// definition, so that they would match for every run.
-const saidOf = `SELECT id, task_id, text, sum(octet_length(text)) OVER (ORDER BY id DESC) - octet_length(text) AS after FROM (
- SELECT id, task_id, substr(content, 1, ?2) AS text FROM messages INDEXED BY messages_run WHERE run_id = ?1 AND type NOT IN ('prompt', 'usage') AND content <> '')`
-
-// indexRun writes what was said in a run that ended into the search, and
-// returns about how many bytes that was.
-func (tx *Tx) indexRun(run task.ID) (bytes int, err error) {
-	err = tx.do("INSERT OR REPLACE INTO search_lines (docid, content) SELECT (task_id << 32) | id, text FROM ("+saidOf+") WHERE after < ?3", run, lineChars, runBytes)
-	if err != nil {
-		return 0, err
+// archived adds the texts of a task, if it is archived and e is the last line
+// of the log that tells of it: title, description, summary, summaries of runs
+// and comments. whole is false when there are more comments than are read at
+// once; the place then tells where to go on.
+func (r *indexReader) archived(e logLine) (whole bool, err error) {
+	p := parts{place: r.place}
+	if p.place.part == 0 || p.place.task != e.task {
+		p.place = indexPlace{event: r.place.event, task: e.task}
 	}
-	err = tx.row("SELECT coalesce(sum(min(octet_length(content), ?2)), 0) FROM messages INDEXED BY messages_run WHERE run_id = ?1", run, lineChars).Scan(&bytes)
-	return bytes, err
+	if first := p.place.part == 0; first {
+		var text string
+		err := r.row(`SELECT title, description || char(10) || coalesce(summary, '') FROM tasks
+ WHERE id = ?1 AND archived_at IS NOT NULL AND (SELECT max(id) FROM events WHERE task_id = ?1) = ?2`, e.task, e.id).Scan(&p.title, &text)
+		if found, err := optional(err); err != nil || !found {
+			return err == nil, err // still open, or told of again by a later line
+		}
+		p.add(p.title)
+		p.add(text)
+		if err := r.summaries(e.task, &p); err != nil {
+			return false, err
+		}
+	}
+	whole = true
+	rows, err := r.query("SELECT id, content FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", e.task, p.place.message, indexRows)
+	n := 0
+	err = each(rows, err, func(s rowScanner) (bool, error) {
+		if p.bytes >= indexRead {
+			whole = false
+			return false, nil
+		}
+		var text string
+		err := s.Scan(&p.place.message, &text)
+		p.add(text)
+		n++
+		return true, err
+	})
+	if err != nil {
+		return false, err
+	}
+	whole = whole && n < indexRows
+	r.docs = append(r.docs, p.docs(whole)...)
+	r.bytes += p.bytes
+	if !whole {
+		r.place = p.place
+	}
+	return whole, nil
+}
+
+// summaries adds the summaries of the runs of a task, the last first.
+func (r *indexReader) summaries(id task.ID, p *parts) error {
+	bytes := 0
+	rows, err := r.query("SELECT summary FROM runs WHERE task_id = ? AND summary <> '' ORDER BY id DESC", id)
+	return each(rows, err, func(s rowScanner) (bool, error) {
+		var text string
+		err := s.Scan(&text)
+		p.add(text)
+		bytes += len(text)
+		return bytes < summaryBytes, err
+	})
+}
+
+// parts packs the texts of a task into rows of at most indexBytes.
+type parts struct {
+	place indexPlace
+	title string
+	list  []string
+	bytes int
+}
+
+// add appends a text, cut between words where it is long.
+func (p *parts) add(text string) {
+	p.bytes += len(text)
+	for text != "" {
+		n := len(p.list) - 1
+		if n >= 0 && len(p.list[n])+1+len(text) <= indexBytes {
+			p.list[n] += "\n" + text
+			return
+		}
+		at := len(text)
+		if at > indexBytes {
+			at = cmp.Or(strings.LastIndexAny(text[:indexBytes], " \n\t")+1, indexBytes)
+			for !utf8.RuneStart(text[at]) {
+				at--
+			}
+		}
+		p.list = append(p.list, text[:at])
+		text = text[at:]
+	}
+}
+
+// docs returns the rows: one of search for a short task that is whole, else
+// the parts that come next.
+func (p *parts) docs(whole bool) (docs []indexDoc) {
+	if p.place.part == 0 && whole && len(p.list) == 1 {
+		return []indexDoc{{into: "search", id: int64(p.place.task), title: p.title, text: strings.TrimPrefix(p.list[0], p.title)}}
+	}
+	for _, text := range p.list {
+		docs = append(docs, indexDoc{into: "search_parts", id: lineDoc(p.place.task, p.place.part), text: text})
+		p.place.part++
+	}
+	return docs
+}
+
+// each calls fn with the rows of a query until it returns false.
+func each(rows *rows, err error, fn func(rowScanner) (bool, error)) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if more, err := fn(rows); err != nil || !more {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Bytes returns how much text the write adds.
+func (w IndexWrite) Bytes() (n int) {
+	for _, d := range w.docs {
+		n += len(d.text)
+	}
+	return n
 }

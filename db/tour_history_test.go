@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 // with all of them. It wants a day on which transcripts are dropped.
 func history(t *testing.T, s *service.Service) {
 	ctx := context.Background()
+	long := create(t, s, admin, task.New{Description: strings.Repeat("a long task ", 2000), NoStart: true})
+	must[service.Canceled](t)(s.CancelTask(ctx, admin, long.ID, "x"))
 	ok(t, s.Index(ctx))
 	for _, f := range []task.HistoryFilter{
 		{},
@@ -27,7 +30,7 @@ func history(t *testing.T, s *service.Service) {
 		{Label: "api", From: 1, To: 1 << 50},
 		{Owner: "coder", CreatedBy: admin.Name, Label: "api", Status: task.Done, From: 1, To: 2, Before: "1.1"},
 	} {
-		for _, q := range []string{"", "task", "x"} {
+		for _, q := range []string{"", "task", "x", "long task"} {
 			f.Query, f.Limit = q, 5
 			must[service.HistoryPage](t)(s.HistoryPage(ctx, admin, f, time.UTC))
 			must[task.HistoryTimes](t)(s.HistoryTimes(ctx, admin, f, time.UTC))

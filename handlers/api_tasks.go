@@ -125,8 +125,9 @@ type historyIn struct {
 
 type pageOut struct {
 	Body struct {
-		Tasks []*task.Task `json:"tasks"`
-		Next  string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+		Tasks    []*task.Task `json:"tasks"`
+		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+		Indexing int          `json:"indexing,omitempty" doc:"of a search that is still indexing: per cent of the history that it finds; absent when it finds all"`
 	}
 }
 
@@ -135,7 +136,7 @@ func pageAnswer(p service.Page, err error) (*pageOut, error) {
 		return nil, err
 	}
 	out := &pageOut{}
-	out.Body.Tasks, out.Body.Next = p.Tasks, p.Next
+	out.Body.Tasks, out.Body.Next, out.Body.Indexing = p.Tasks, p.Next, p.Indexing
 	return out, nil
 }
 

@@ -86,6 +86,8 @@ var (
 	descStreams   = desc("live_subscribers", "Open live streams.")
 	descSignups   = desc("signups_waiting", "Signups that wait for a task.")
 	descRefusals  = desc("refusals_total", "Calls refused since the start: by permission, by relation, for their token, or as cross-site.", "reason")
+	descIndexed   = desc("search_indexed_ratio", "Share of the log that the search has seen.")
+	descBehind    = desc("search_behind", "Lines of the log that the search has yet to see.")
 )
 
 // yardCollector reads the state of the yard when it is asked.
@@ -97,7 +99,7 @@ type yardCollector struct {
 // Describe names every metric.
 func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals,
+		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descIndexed, descBehind,
 	} {
 		ch <- d
 	}
@@ -128,6 +130,12 @@ func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descWaiting, float64(m.Queued))
 		gauge(descWAL, float64(m.WALBytes))
 		gauge(descDatabase, float64(about.Bytes))
+	}
+	if state, err := y.svc.IndexState(ctx); err != nil {
+		y.log.Warn("metrics of the search not read", "error", err)
+	} else {
+		gauge(descIndexed, float64(state.Done)/max(1, float64(state.Done+state.Behind)))
+		gauge(descBehind, float64(state.Behind))
 	}
 	now := y.svc.Now()
 	st, err := y.svc.Stats(ctx, task.SystemActor, now.Add(-day))

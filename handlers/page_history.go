@@ -25,7 +25,7 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	}
 	zone := s.zoneOf(c)
 	p, err := s.svc.HistoryPage(ctx, a, f, zone)
-	return views.HistoryPage(ch, views.HistoryModel{Tasks: values(p.Tasks), Hits: p.Hits, Times: p.Times, Query: q, Zone: zone, Agents: agentIDs(agents), Next: p.Next}), err
+	return views.HistoryPage(ch, views.HistoryModel{Tasks: values(p.Tasks), Hits: p.Hits, Times: p.Times, Query: q, Zone: zone, Agents: agentIDs(agents), Next: p.Next, Indexing: p.Indexing}), err
 }
 
 // historyQuery reads the filter of the history: as the page writes it into

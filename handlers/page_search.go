@@ -64,6 +64,7 @@ func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
 		}
 	}
 	old, err := s.svc.History(ctx, a, task.HistoryFilter{Query: m.Query, Limit: foundOld})
+	m.Indexing = old.Indexing
 	for _, t := range old.Tasks {
 		if len(m.Tasks) == 0 || m.Tasks[0].ID != t.ID {
 			m.Old = append(m.Old, t)

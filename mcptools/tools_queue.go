@@ -74,6 +74,8 @@ type oneTask struct {
 type manyTasks struct {
 	Tasks []*taskView `json:"tasks"`
 	Next  string      `json:"next,omitempty"`
+
+	Indexing int `json:"indexing,omitempty"` // per cent, while a search does not find all
 }
 
 func nothingIdle(agent string) string { return "No idle tasks available in queue for agent: " + agent }
@@ -197,5 +199,5 @@ func page(p service.Page, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{structured: manyTasks{views(p.Tasks), p.Next}, compact: true}, nil
+	return answer{structured: manyTasks{Tasks: views(p.Tasks), Next: p.Next, Indexing: p.Indexing}, compact: true}, nil
 }

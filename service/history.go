@@ -26,7 +26,10 @@ func (s *Service) History(ctx context.Context, a task.Actor, f task.HistoryFilte
 		return p, task.FieldErrorf("limit", "must be 1 to 200")
 	}
 	err = s.db.Read(ctx, func(rx *db.Rx) error {
-		p.Tasks, p.Next, err = rx.History(f)
+		if p.Tasks, p.Next, err = rx.History(f); err != nil || f.Query == "" {
+			return err
+		}
+		p.Indexing, err = indexing(rx)
 		return err
 	})
 	return p, err

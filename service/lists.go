@@ -12,8 +12,9 @@ import (
 
 // Page is one page of a list and the cursor of the next, "" at the end.
 type Page struct {
-	Tasks []*task.Task
-	Next  string
+	Tasks    []*task.Task
+	Next     string
+	Indexing int // per cent of the history that a search finds while it is still indexing; else 0
 }
 
 // OpenTasks returns draft and active tasks by priority, then age. Errors: bad

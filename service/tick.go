@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -161,9 +162,11 @@ func (s *Service) Sweep(ctx context.Context) error {
 		return t.DropExpired(t.Now.Add(-idempotencyLife))
 	})
 	for n := int64(1); n > 0 && err == nil; {
+		start := s.cfg.Now()
 		n, err = mutate(ctx, s, task.SystemActor, func(t *tx) (int64, error) {
 			return t.DropTranscripts(t.Now.Add(-s.cfg.KeepTranscripts), 500)
 		})
+		err = cmp.Or(err, s.leaveTime(ctx, start))
 	}
 	for n := int64(1); n > 0 && err == nil; {
 		n, err = mutate(ctx, s, task.SystemActor, func(t *tx) (int64, error) {
@@ -179,24 +182,6 @@ func (s *Service) Forsaken(ctx context.Context, list []task.RunFolder) ([]task.R
 	return read(ctx, s, func(rx *db.Rx) ([]task.RunFolder, error) {
 		return rx.Forsaken(list, rx.Now.Add(-s.cfg.KeepTranscripts))
 	})
-}
-
-// Index brings the full-text search up to date with the log. While more is to
-// be done than one write takes, it leaves six sevenths of the writer's time
-// to others: after a flood of tasks, search lags behind, not work.
-func (s *Service) Index(ctx context.Context) error {
-	for {
-		start := s.cfg.Now()
-		more, err := mutate(ctx, s, task.SystemActor, func(t *tx) (bool, error) { return t.IndexEvents(500) })
-		if err != nil || !more {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(6 * s.cfg.Now().Sub(start)):
-		}
-	}
 }
 
 // Backup writes a checked copy of the database to a new file.

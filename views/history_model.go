@@ -15,6 +15,8 @@ type HistoryModel struct {
 	Zone   *time.Location       // in which days are told apart; nil means UTC
 	Agents []string             // ids that the filter offers
 	Next   string               // the cursor of the next page, or ""
+
+	Indexing int // per cent of the history that a search finds, while that is not all
 }
 
 func (m *HistoryModel) zone() *time.Location {

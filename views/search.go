@@ -10,6 +10,8 @@ type SearchModel struct {
 	Tasks  []*task.Task // open ones, and the one of that number first
 	Old    []*task.Task // of the history
 
+	Indexing int // per cent of the history that the search finds, while that is not all
+
 	Hits map[task.ID]task.Hit // where the words stand in the tasks; nil for the palette, which has no room for it
 }
 
