@@ -64,6 +64,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == delegateArg {
 		os.Exit(delegateMain())
 	}
+	if len(os.Args) > 1 && os.Args[1] == handingArg {
+		os.Exit(handingMain())
+	}
 	if len(os.Args) > 2 && os.Args[1] == clockedArg {
 		clockedMain(os.Args[2]) // does not return
 	}

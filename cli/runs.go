@@ -118,7 +118,7 @@ func (y *Yard) showApproval(r *shownRun) {
 		fields(y.Stdout, "decision", a.Decision+" by "+a.By+", "+at(a.At), "reason", a.Reason, "scope", string(a.Scope))
 		return
 	}
-	fields(y.Stdout, "version", a.Version, "expires", at(a.ExpiresAt))
+	fields(y.Stdout, "version", a.Version, "expires", at(a.ExpiresAt), "why", a.Why)
 	if s := r.Spec; s != nil {
 		fields(y.Stdout, "runner", s.Runner, "model", s.Model, "tools", strings.Join(s.Tools, " "), "workspace", s.Workspace,
 			"timeout", s.Limits.Timeout().String(), "environment", strings.Join(s.Env, " "))

@@ -15,12 +15,25 @@ var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, 
  WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0
  ORDER BY priority DESC, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
 
+// claimConsented passes over what agents brought about and no person consented
+// to, but for what the agent did itself.
+var claimConsented = strings.Replace(claimNext, "AND blocked = 0\n", "AND blocked = 0 AND NOT EXISTS (SELECT 1 FROM hands h WHERE h.task_id = tasks.id AND h.actor NOT LIKE 'user:%' AND (h.actor <> ?1 OR h.whole = 0))\n", 1)
+
 // ClaimNext claims the first free task of the agent's queue for lease and
 // returns it with relations, or nil when nothing is free.
 func (tx *Tx) ClaimNext(agent string, lease time.Duration) (*task.Task, error) {
+	return tx.claimBy(claimNext, agent, lease)
+}
+
+// ClaimConsented is ClaimNext without what waits for the consent of a person.
+func (tx *Tx) ClaimConsented(agent string, lease time.Duration) (*task.Task, error) {
+	return tx.claimBy(claimConsented, agent, lease)
+}
+
+func (tx *Tx) claimBy(q, agent string, lease time.Duration) (*task.Task, error) {
 	wrote := tx.wrote
 	tx.wrote = true
-	t, err := scanTask(tx.Now)(tx.row(claimNext, agent, tx.Now, tx.Now.Add(lease)))
+	t, err := scanTask(tx.Now)(tx.row(q, agent, tx.Now, tx.Now.Add(lease)))
 	if errors.Is(err, sql.ErrNoRows) {
 		tx.wrote = wrote
 		return nil, nil

@@ -41,13 +41,6 @@ func (rx *Rx) DelegatedBy(run, taskID task.ID) (bool, error) {
 	return n > 0, err
 }
 
-// DelegatedSince counts the delegations of an agent since a moment, and tells
-// when the oldest of them was.
-func (rx *Rx) DelegatedSince(agent string, since task.Time) (n int, oldest task.Time, err error) {
-	err = rx.row("SELECT count(*), coalesce(min(created_at), 0) FROM runs INDEXED BY runs_delegated WHERE cause = 'delegate' AND asked_by = ? AND created_at > ?", agent, since).Scan(&n, &oldest)
-	return n, oldest, err
-}
-
 // Lent is a queued delegated run whose asking run is running.
 type Lent struct {
 	Run  *task.Run
@@ -85,11 +78,12 @@ func (rx *Rx) TaskUse(taskID task.ID) (task.Usage, error) {
 	return rx.use("SELECT r.usage FROM runs r INDEXED BY runs_task WHERE r.task_id = ? AND r.ended_at IS NOT NULL", taskID)
 }
 
-// UseBelow sums what the ended runs used that a run delegated, at any depth.
+// UseBelow sums what the runs used that a run delegated or otherwise brought
+// about, at any depth.
 func (rx *Rx) UseBelow(run task.ID) (task.Usage, error) {
 	return rx.use(`WITH RECURSIVE down (id, usage, n) AS (
- SELECT id, usage, 1 FROM runs WHERE parent_run = ?
- UNION ALL SELECT c.id, c.usage, down.n + 1 FROM down CROSS JOIN runs c ON c.parent_run = down.id WHERE down.n < 20)
+ SELECT id, usage, 1 FROM runs WHERE tree_run = ?
+ UNION ALL SELECT c.id, c.usage, down.n + 1 FROM down CROSS JOIN runs c ON c.tree_run = down.id WHERE down.n < 20)
  SELECT usage FROM down`, run)
 }
 

@@ -4,14 +4,14 @@ import "taskyard/task"
 
 // Exported is a task with what its JSON form does not hold.
 type Exported struct {
-	*task.Task        // without comments; CommentCount tells whether there are some
-	Grant      string // the mark or hash of consent to its runs, or ""
+	*task.Task      // without comments; CommentCount tells whether there are some
+	Withheld   bool // an agent started it, handed it over or changed it, and no person has consented
 }
 
 // exportCols are the columns of a whole task with the count of its comments,
 // and one more.
 const exportCols = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList +
-	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', coalesce(t.grant_hash, '')`
+	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', EXISTS (SELECT 1 FROM hands h WHERE h.task_id = t.id AND h.part <> 'created' AND h.actor NOT LIKE 'user:%')`
 
 // wider scans further columns behind those that a scan function knows.
 type wider struct {
@@ -42,7 +42,7 @@ func (rx *Rx) export(q string, fn func(Exported) error) error {
 	scan := scanTask(rx.Now)
 	for rows.Next() {
 		var e Exported
-		if e.Task, err = scan(wider{rows, []any{&e.Grant}}); err != nil {
+		if e.Task, err = scan(wider{rows, []any{&e.Withheld}}); err != nil {
 			return err
 		}
 		if err := fn(e); err != nil {

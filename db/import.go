@@ -7,23 +7,18 @@ import (
 )
 
 // ImportTask writes a task under its own id, with steps, resources, the counts
-// of its blockers and the times that it has. grant is the mark of consent to
-// its runs, or "". A task of history is written open; ImportArchive ends it
+// of its blockers and the times that it has. A task of history is written open; ImportArchive ends it
 // when its parts are there. Subtasks that steps lead to must be there already
 // or be linked by LinkStep later.
-func (tx *Tx) ImportTask(k *task.Task, grant string) error {
+func (tx *Tx) ImportTask(k *task.Task) error {
 	status := k.Status
 	if status.Archived() {
 		status = task.Active
 	}
-	var mark any
-	if grant != "" {
-		mark = grant
-	}
-	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id, nesting, labels, blocked, blockers_canceled, grant_hash, created_at, updated_at, title_by, description_by)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id, nesting, labels, blocked, blockers_canceled, created_at, updated_at, title_by, description_by)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.ID, k.Title, k.Description, k.Owner, k.CreatedBy, status, k.Priority, k.Version, k.Channel, nz(k.ParentTaskID), k.Nesting,
-		strings.Join(k.Labels, " "), k.Blocked, k.BlockersCanceled, mark, k.CreatedAt, k.UpdatedAt, k.TitleBy, k.TextBy)
+		strings.Join(k.Labels, " "), k.Blocked, k.BlockersCanceled, k.CreatedAt, k.UpdatedAt, k.TitleBy, k.TextBy)
 	if err != nil {
 		return err
 	}

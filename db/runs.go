@@ -12,7 +12,7 @@ const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id)
  coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
  coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
  coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited,
- r.worker, r.told, r.told_bytes, r.session, r.folder, coalesce(r.closing_at, 0), CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
+ r.worker, r.told, r.told_bytes, r.session, r.folder, coalesce(r.closing_at, 0), coalesce(r.tree_run, 0), r.asked_token, r.approval_why, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
@@ -21,7 +21,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
-		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session, &r.Folder, &r.ClosingAt, &held)
+		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session, &r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +40,13 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		}
 	}
 	return r, nil
+}
+
+func askJSON(a *task.Ask) any {
+	if a == nil {
+		return nil
+	}
+	return asJSON(a)
 }
 
 func (rx *Rx) runs(q string, args ...any) ([]*task.Run, error) {
@@ -86,13 +93,10 @@ func (rx *Rx) OpenRun(taskID task.ID) (*task.Run, error) {
 
 // InsertRun writes a new pending run and gates its task.
 func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
-	var spec, ask, expires any
+	var spec, expires any
 	var version string
 	if r.Spec != nil {
 		spec = asJSON(r.Spec)
-	}
-	if r.Ask != nil {
-		ask = asJSON(r.Ask)
 	}
 	a := r.Approval
 	if a == nil {
@@ -100,9 +104,9 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
 	}
 	expires, version = nz(a.ExpiresAt), a.Version
 	id, err := tx.insert(`INSERT INTO runs (task_id, agent, status, phase, cause, asked_by, attempt, retry_of, depth, limits, model, definition_hash,
- spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before, parent_run, ask, session, folder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before, parent_run, ask, session, folder, tree_run, asked_token, approval_why) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nz(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
-		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun), ask, r.Session, r.Folder)
+		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun), askJSON(r.Ask), r.Session, r.Folder, nz(r.TreeRun), r.AskedToken, a.Why)
 	if err != nil {
 		return 0, err
 	}
@@ -125,9 +129,9 @@ func (tx *Tx) MoveRun(r *task.Run, next task.State) (bool, error) {
 // pending run, and moves it to phase.
 func (tx *Tx) SetApproval(r *task.Run, phase task.Phase) (bool, error) {
 	a := r.Approval
-	n, err := tx.changed(`UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?, approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?,
+	n, err := tx.changed(`UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?, approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?, decision_reason = ?, approval_why = ?,
  held = NULL, held_until = NULL`+guard,
-		append([]any{phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt), a.Decision, a.By, nz(a.At), a.Scope}, guardArgs(r)...)...)
+		append([]any{phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt), a.Decision, a.By, nz(a.At), a.Scope, a.Reason, a.Why}, guardArgs(r)...)...)
 	return n == 1, err
 }
 
@@ -151,8 +155,8 @@ func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err er
 func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, error) {
 	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1, lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
  spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = '',
- worker = ?, told = 0, told_bytes = 0, closing_at = NULL`+guard,
-		append([]any{tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model, r.DefinitionHash, r.Depth, r.Worker}, guardArgs(r)...)...)
+ worker = ?, told = 0, told_bytes = 0, closing_at = NULL, ask = ?, tree_run = ?`+guard,
+		append([]any{tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model, r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nz(r.TreeRun)}, guardArgs(r)...)...)
 	return n == 1, err
 }
 

@@ -28,6 +28,17 @@ func delegations(t *testing.T, s *service.Service) {
 	}
 	a := must[task.Actor](t)(s.Authenticate(ctx, parent.Token, ""))
 	ok(t, s.AppendTranscript(ctx, parent.Run.ID, parent.Run.Lease, []task.Message{{Type: "usage", Content: "x", Data: []byte(`{"tokensIn":1}`)}}))
+	made := must[*task.Task](t)(s.CreateTask(ctx, a, task.New{Title: "Beside it", Owner: "other", NoStart: true}))
+	must[task.Message](t)(s.Comment(ctx, a, made.ID, "this is for later"))
+	for _, k := range must[[]*task.Task](t)(s.Signup(ctx, a, a.Name, 1)) {
+		must[*task.Task](t)(s.ReleaseClaim(ctx, a, k.ID, 0))
+	}
+	token := must[service.MadeToken](t)(s.CreateToken(ctx, admin, service.NewToken{Name: "program", Scope: "admin"}))
+	program, coder := task.Actor{Name: "user:program", Role: task.RoleAdmin, TokenID: token.ID}, "coder"
+	must[*task.Task](t)(s.UpdateTask(ctx, program, made.ID, task.Patch{Owner: &coder}))
+	woken := must[[]*task.Run](t)(s.Runs(ctx, admin, task.RunFilter{TaskID: made.ID, Limit: 1}))
+	must[*task.Run](t)(s.ApproveRun(ctx, program, woken[0].ID, service.Approve{})) // the only reviewer
+	must[service.Canceled](t)(s.CancelTask(ctx, a, made.ID, ""))
 	zero := 0
 	first := must[task.Delegated](t)(s.Delegate(ctx, a, task.Delegation{Task: "Do it", AgentType: "other", StepIndex: &zero}))
 	must[*task.Run](t)(s.ApproveRun(ctx, admin, first.RunID, service.Approve{}))

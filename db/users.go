@@ -46,6 +46,11 @@ func (rx *Rx) AdminCount() (int, error) {
 	return rx.count("SELECT count(*) FROM users WHERE role = 'admin' AND disabled_at IS NULL")
 }
 
+// OtherReviewers tells how many people but one may decide on approvals.
+func (rx *Rx) OtherReviewers(name string) (int, error) {
+	return rx.count("SELECT count(*) FROM users WHERE role IN ('reviewer', 'admin') AND disabled_at IS NULL AND name <> ?", name)
+}
+
 // SetRole gives a person a role.
 func (tx *Tx) SetRole(id task.ID, role task.Role) error {
 	return tx.do("UPDATE users SET role = ? WHERE id = ?", role, id)

@@ -61,8 +61,15 @@ func (t *tx) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.Lim
 	if err != nil {
 		return nil, nil, limits, err
 	}
+	if _, err := t.mayApprove(r); err != nil {
+		return nil, nil, limits, err
+	}
+	v, err := t.judge(k, def, r)
+	if err != nil {
+		return nil, nil, limits, err
+	}
 	if spec := t.s.specOf(def, k, r); hashOf(spec) != r.Approval.Version {
-		if err := t.refreeze(r, spec); err != nil {
+		if err := t.refreeze(r, spec, v.why); err != nil {
 			return nil, nil, limits, err
 		}
 		return r, k, limits, changedErr(r)
@@ -129,15 +136,16 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// refreeze shows reviewers what would run by now, and asks anew.
-func (t *tx) refreeze(r *task.Run, spec task.Spec) error {
+// refreeze shows reviewers what would run by now, and why they are asked, and
+// asks anew.
+func (t *tx) refreeze(r *task.Run, spec task.Spec, why string) error {
 	if r.Spec != nil && r.Approval != nil {
 		if err := t.SaveSpec(r.ID, r.Approval.Version, r.Spec); err != nil {
 			return err
 		}
 	}
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
-	r.Approval, r.Held = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires)}, nil
+	r.Approval, r.Held = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires), Why: why}, nil
 	if ok, err := t.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
 	}
@@ -155,6 +163,13 @@ func orEnded(r *task.Run, err error) error {
 }
 
 func (t *tx) approve(r *task.Run, k *task.Task, limits task.Limits, in Approve) (*task.Run, error) {
+	sole, err := t.mayApprove(r)
+	if err != nil {
+		return nil, err
+	}
+	if sole {
+		r.Approval.Reason = soleReviewer
+	}
 	r.Limits = limits
 	r.Approval.Decision, r.Approval.By, r.Approval.At, r.Approval.Scope = "approved", t.actor.Name, t.Now, in.Scope
 	if ok, err := t.SetApproval(r, task.PhaseQueued); err != nil || !ok {
@@ -164,9 +179,15 @@ func (t *tx) approve(r *task.Run, k *task.Task, limits task.Limits, in Approve) 
 		if err := t.SetGrant(k.ID, grantOf(*r.Spec, k), t.actor.Name, in.Limits); err != nil {
 			return nil, err
 		}
+		if err := t.DropAllHands(k.ID); err != nil {
+			return nil, err
+		}
 	}
 	t.queued = true
 	c := changes{"scope": in.Scope, "version": r.Approval.Version}
+	if sole {
+		c["note"] = soleReviewer
+	}
 	if in.Limits != (task.Limits{}) {
 		c["limits"] = limits
 	}

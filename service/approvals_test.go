@@ -162,10 +162,19 @@ func TestAnApprovalForTheTask(t *testing.T) {
 		return must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, k.ID))
 	}
 	t.Run("reaches its later runs, whatever was said meanwhile", func(t *testing.T) {
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, "fine so far"))
+		must[task.Message](t)(y.s.Comment(y.ctx(), coder, k.ID, "fine so far"))
 		r := next(t)
 		equal(t, "state", r.State(), queued)
 		equal(t, "by", r.Approval.By, rita.Name)
+	})
+	t.Run("but none in which a stranger who can do less has a say", func(t *testing.T) {
+		y.finish(y.start(), completed("more"))
+		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, "now delete it all"))
+		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		equal(t, "state", r.State(), waiting)
+		equal(t, "why", r.Approval.Why, "comment by reviewer, who lacks edit")
+		y.approve(r.ID, task.ScopeTask)
+		equal(t, "state of the next", next(t).State(), queued)
 	})
 	t.Run("but not after the title changed", func(t *testing.T) {
 		y.finish(y.start(), completed("more"))

@@ -83,9 +83,13 @@ func (t *tx) signup(agent string, count int) ([]*task.Task, error) {
 		return nil, err
 	}
 	count = min(count, room)
+	claim := t.ClaimNext
+	if def, _ := t.s.agents.Agent(agent); t.actor.RunID != 0 && t.s.policyOf(def) != task.ApproveNever {
+		claim = t.ClaimConsented // else a run would do what its own runs wait for
+	}
 	list := make([]*task.Task, 0, count)
 	for len(list) < count {
-		k, err := t.ClaimNext(agent, t.s.cfg.Lease)
+		k, err := claim(agent, t.s.cfg.Lease)
 		if err != nil {
 			return nil, err
 		}
@@ -219,6 +223,12 @@ func (t *tx) handOver(k *task.Task, to, author, comment string) error {
 // transfer changes the owner, ends the claim, ends a run of the old owner
 // unless it is the caller's own, and with wakes wakes the new owner.
 func (t *tx) transfer(k *task.Task, to, comment string, wakes bool) error {
+	if err := t.bindHandOver(k); err != nil {
+		return err
+	}
+	if err := t.brought(k.ID, task.PartOwner); err != nil {
+		return err
+	}
 	if err := t.closeRun(k, "the task moved to "+to, false); err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (t *tx) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	if err := t.notPaused(def.ID); err != nil {
 		return 0, err
 	}
-	if err := t.paced(); err != nil {
+	if err := t.handedOut(); err != nil {
 		return 0, err
 	}
 	ask, err := t.settle(def, c, d)
@@ -174,11 +174,14 @@ func (t *tx) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := newRun{cause: task.CauseDelegate, attempt: 1, depth: c.depth + 1, ask: ask}
+	bound := &task.Bound{Depth: c.depth + 1, Ask: ask}
 	if c.run != nil {
-		n.parent = c.run.ID
+		bound.ParentRun, bound.TreeRun = c.run.ID, c.run.ID
 	}
-	return t.createRun(k, def, n)
+	if err := t.PutBound(id, bound); err != nil {
+		return 0, err
+	}
+	return t.createRun(k, def, newRun{cause: task.CauseDelegate, attempt: 1})
 }
 
 // delegatedTask makes the task that is given away, with its link to the
@@ -186,7 +189,7 @@ func (t *tx) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 func (t *tx) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task.ID, error) {
 	in := task.New{Title: titleOf(d.Task), Description: d.Task, Owner: def.ID, Status: task.Active, Channel: "web", NoStart: true}
 	if c.parent == nil {
-		return t.insertTask(in, 0, 0)
+		return t.insertTask(in, 0, 0, nil)
 	}
 	in.Channel, in.Priority = c.parent.Channel, c.parent.Priority
 	if in.Channel == "" {
@@ -198,7 +201,7 @@ func (t *tx) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task.I
 		}
 		in.Resources = append(in.Resources, c.parent.Resources[at])
 	}
-	id, err := t.insertTask(in, c.parent.ID, c.parent.Nesting+1)
+	id, err := t.insertTask(in, c.parent.ID, c.parent.Nesting+1, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -35,9 +35,13 @@ func (t *tx) caller(d task.Delegation) (*caller, error) {
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not delegate here: the tools it was given are %s", t.actor.Name, toolList(c.tools))
 	}
 	if limit := t.s.cfg.TaskTool.MaxDepth; c.depth >= limit {
-		return nil, task.Errorf(task.Conflict, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth %d, limit %d)", c.depth, limit)
+		return nil, depthExceeded(c.depth, limit)
 	}
 	return c, nil
+}
+
+func depthExceeded(depth, limit int) error {
+	return task.Errorf(task.Conflict, task.CodeDepthExceeded, "maximum sub-agent depth exceeded (depth %d, limit %d)", depth, limit)
 }
 
 // fromRun fills in what the caller's run says.
@@ -100,7 +104,7 @@ func (t *tx) above(c *caller, d task.Delegation) error {
 	if c.run != nil {
 		return nil
 	}
-	origin, err := t.DelegatedTask(id)
+	origin, err := t.Bound(id)
 	if err != nil || origin == nil {
 		return err
 	}
@@ -148,11 +152,11 @@ func (t *tx) paced() error {
 	if !t.actor.IsAgent() {
 		return nil
 	}
-	n, oldest, err := t.DelegatedSince(t.actor.Name, t.Now.Add(-time.Hour))
+	n, oldest, err := t.HandedOutSince(t.actor.Name, t.Now.Add(-time.Hour))
 	if err != nil || n < limit {
 		return err
 	}
-	e := task.Errorf(task.TooMany, task.CodeRateLimited, "agent %s has delegated %d times within an hour, and may %d times (task_tool.max_per_hour)", t.actor.Name, n, limit)
+	e := task.Errorf(task.TooMany, task.CodeRateLimited, "agent %s has delegated, created and handed over %d times within an hour, and may %d times (task_tool.max_per_hour)", t.actor.Name, n, limit)
 	e.Retry = t.waitHour(oldest)
 	return e
 }

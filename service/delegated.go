@@ -83,7 +83,7 @@ func delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *task.Task, err
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.Ask == nil {
+	if !r.Delegated() {
 		return nil, nil, task.Errorf(task.NotFound, task.CodeRunNotFound, "Run %d was not delegated: read it with GET /api/runs/%d", id, id)
 	}
 	k, err := rx.Task(r.TaskID)

@@ -143,8 +143,12 @@ func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
 	if reason != "" {
 		return nil, t.endCanceled(r, task.PhaseTaskClosed, reason, nil)
 	}
+	v, err := t.judge(k, def, r)
+	if err != nil {
+		return nil, err
+	}
 	spec := t.s.specOf(def, k, r)
-	ok, err := t.stillApproved(r, def, k, spec)
+	ok, err := t.stillApproved(r, k, spec, v)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -177,21 +181,20 @@ func (t *tx) blocked(k *task.Task, r *task.Run) (string, error) {
 
 // stillApproved sends a run whose approval is missing or void back to the
 // reviewers.
-func (t *tx) stillApproved(r *task.Run, def task.Agent, k *task.Task, spec task.Spec) (bool, error) {
-	must, err := t.mustApprove(k, def)
-	if err != nil || !must {
-		return true, err
+func (t *tx) stillApproved(r *task.Run, k *task.Task, spec task.Spec, v verdict) (bool, error) {
+	if !v.must {
+		return true, nil
 	}
 	if a := r.Approval; a != nil && a.Decision == "approved" {
 		if a.Version == hashOf(spec) {
 			return true, nil
 		}
 		hash, _, _, err := t.Grant(k.ID)
-		if err != nil || a.Scope == task.ScopeTask && hash == grantOf(spec, k) {
+		if err != nil || a.Scope == task.ScopeTask && !v.waits && hash == grantOf(spec, k) {
 			return err == nil, err
 		}
 	}
-	return false, t.refreeze(r, spec)
+	return false, t.refreeze(r, spec, v.why)
 }
 
 func (t *tx) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec, secret string) (*Start, error) {
@@ -326,7 +329,7 @@ func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64,
 		}
 		return t.appendLines(r, lines)
 	})
-	if err == nil && s.cfg.TaskTool.Verbose && r.Ask != nil {
+	if err == nil && s.cfg.TaskTool.Verbose && r.Delegated() {
 		s.logLines(ctx, r, lines)
 	}
 	return err

@@ -61,7 +61,7 @@ type export struct {
 // exportedTask is the JSON form of a task with what an import needs besides.
 type exportedTask struct {
 	*task.Task
-	Consent string `json:"consent,omitempty"` // "withheld": an agent started a person's draft
+	Consent string `json:"consent,omitempty"` // "withheld": an agent started, handed over or changed it, and no person has consented
 }
 
 func (x *export) tasks(w io.Writer) error {
@@ -94,7 +94,7 @@ func (x *export) task(w io.Writer, e db.Exported) error {
 		return err
 	}
 	k := exportedTask{Task: e.Task}
-	if e.Grant == withheld {
+	if e.Withheld {
 		k.Consent = "withheld"
 	}
 	if err := x.encode(k); err != nil {

@@ -60,7 +60,7 @@ func (s *Service) finishRun(ctx context.Context, id task.ID, lease int64, f Fini
 }
 
 func (s *Service) logEnd(ctx context.Context, run *task.Run, f Finished) {
-	if run.Ask != nil {
+	if run.Delegated() {
 		s.log.InfoContext(ctx, "delegated run ended", "run_id", run.ID, "task_id", run.TaskID, "agent", run.Agent, "parent_run", run.ParentRun,
 			"success", f.State.Status == task.RunCompleted, "state", f.State.String(), "tokens", f.Usage.Tokens(), "tool_calls", f.Usage.ToolCalls)
 	}
@@ -139,7 +139,7 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 		if err := t.came(task.OutFailure, k.ID, k.Title, k.Owner, r.ID, r.Agent+" failed: "+f.Reason); err != nil {
 			return err
 		}
-		if r.Ask == nil {
+		if !r.Delegated() {
 			return nil
 		}
 		return t.wakeParent(k, "failed") // who delegated it goes on without
@@ -148,7 +148,7 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 	if err != nil || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
-	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, depth: r.Depth}
+	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID}
 	if f.State.Phase == task.PhaseLost {
 		next.session, next.folder = r.Session, r.Folder
 	} else {

@@ -151,8 +151,12 @@ func (t *tx) takeEffect(r *task.Run) error {
 	if err != nil {
 		return err
 	}
+	v, err := t.judge(k, def, r)
+	if err != nil {
+		return err
+	}
 	if spec := t.s.specOf(def, k, r); hashOf(spec) != r.Approval.Version {
-		return t.refreeze(r, spec)
+		return t.refreeze(r, spec, v.why)
 	}
 	limits, err := r.Spec.Limits.Tighten(h.Limits)
 	if err != nil {

@@ -105,11 +105,10 @@ func (w *importer) tasks() error {
 				k.Blocked++
 			}
 		}
-		grant := ""
-		if it.Withheld {
-			grant = withheld
+		if err := w.ImportTask(&k); err != nil {
+			return err
 		}
-		if err := w.ImportTask(&k, grant); err != nil {
+		if err := w.hands(it, &k); err != nil {
 			return err
 		}
 		if err := w.thread(it, k.ID, keep); err != nil {
@@ -121,6 +120,20 @@ func (w *importer) tasks() error {
 		}
 	}
 	return nil
+}
+
+// hands has the runs of a task wait for a person where its file does not tell
+// that a person consented to it.
+func (w *importer) hands(it *exchange.Item, k *task.Task) error {
+	if it.Withheld {
+		if err := w.PutHand(k.ID, task.Hand{Part: task.PartStarted, Actor: k.Owner, At: w.Now}); err != nil {
+			return err
+		}
+	}
+	if task.IsUserName(k.CreatedBy) || k.CreatedBy == task.System {
+		return nil
+	}
+	return w.PutHand(k.ID, task.Hand{Part: task.PartCreated, Actor: k.CreatedBy, At: w.Now})
 }
 
 // commentIDs tells whether the comments can keep their ids: each has one of

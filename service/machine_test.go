@@ -261,6 +261,7 @@ func (s *machine) doTalk(rt *rapid.T) {
 			want = task.CodeTaskNotActive
 		default:
 			k.question = true
+			k.spoke = append(k.spoke, k.owner)
 			if s.m.live(k) {
 				k.expires = s.m.now.Add(modelLease)
 			}

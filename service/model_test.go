@@ -20,7 +20,9 @@ type mTask struct {
 	id       task.ID
 	owner    string
 	byAgent  bool
-	grant    string // "", consent, withheld, or the owner for whom a reviewer approved all runs
+	grant    string   // "", or the owner for whom a reviewer approved all runs
+	agreed   bool     // a person consented to an agent's task
+	spoke    []string // agents that spoke since
 	status   task.Status
 	parent   *mTask
 	linked   bool
@@ -158,7 +160,8 @@ func (m *model) patch(k *mTask, status string) task.Code {
 		m.cancel(k)
 		return ""
 	case status == "active":
-		k.status, k.grant = task.Active, consent
+		k.status = task.Active
+		k.agree("")
 		k.words++
 		return ""
 	case k.status == task.Draft || status == "draft":
@@ -248,12 +251,17 @@ func (m *model) runnable(k *mTask) task.Code {
 	return ""
 }
 
-func (k *mTask) mustApprove() bool {
-	if k.byAgent {
-		return k.grant != consent
-	}
-	return k.grant != "" && k.grant != consent
+// agree is a person's consent to a task as it is, by a grant or without.
+func (k *mTask) agree(grant string) { k.grant, k.agreed, k.spoke = grant, true, nil }
+
+// waits tells whether not even a grant covers what agents did.
+func (k *mTask) waits() bool {
+	return k.byAgent && !k.agreed || slices.ContainsFunc(k.spoke, func(by string) bool {
+		return by != k.owner && (k.owner == "coder" || k.owner == "planner") // the others have what all have
+	})
 }
+
+func (k *mTask) mustApprove() bool { return k.waits() || k.grant != "" }
 
 func (m *model) create(k *mTask, cause task.Cause, notBefore task.Time) {
 	r := &mRun{id: task.ID(len(m.runs) + 1), task: k, agent: k.owner, state: queued, cause: cause, notBefore: notBefore}
@@ -265,7 +273,7 @@ func (m *model) create(k *mTask, cause task.Cause, notBefore task.Time) {
 
 func (m *model) freeze(r *mRun) {
 	r.frozen = r.task.prompt()
-	if r.task.grant == r.agent {
+	if r.task.grant == r.agent && !r.task.waits() {
 		r.state, r.approved, r.scope = queued, true, task.ScopeTask
 		return
 	}
@@ -298,7 +306,7 @@ func (m *model) approve(r *mRun, scope task.Scope) task.Code {
 	}
 	r.state, r.approved, r.scope = queued, true, scope
 	if scope == task.ScopeTask {
-		r.task.grant = r.agent
+		r.task.agree(r.agent)
 	}
 	return ""
 }
@@ -334,7 +342,7 @@ func (m *model) next() *mRun {
 		switch {
 		case m.live(k), k.question, k.held():
 			m.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
-		case k.mustApprove() && (!r.approved || r.frozen != k.prompt() && (r.scope != task.ScopeTask || k.grant != r.agent)):
+		case k.mustApprove() && (!r.approved || r.frozen != k.prompt() && (r.scope != task.ScopeTask || k.grant != r.agent || k.waits())):
 			m.refreeze(r)
 		default:
 			m.claim(k)

@@ -21,6 +21,9 @@ func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID, fn func(
 		if err := t.ArrangeSteps(id, k.Steps, now); err != nil {
 			return err
 		}
+		if err := t.wrote(id, task.PartSteps); err != nil {
+			return err
+		}
 		return t.stepped(k, kind, c)
 	})
 }
@@ -196,6 +199,9 @@ func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, 
 			return nil
 		}
 		if err := t.UpdateResource(id, at, r); err != nil {
+			return err
+		}
+		if err := t.wrote(id, task.PartResources); err != nil {
 			return err
 		}
 		return t.stepped(k, task.EvResourceEdited, changes{"resource": []task.Resource{was, r}})

@@ -164,10 +164,10 @@ func (s *Service) specOf(def task.Agent, k *task.Task, r *task.Run) task.Spec {
 	if r.Spec != nil {
 		boundary = r.Spec.Boundary
 	}
-	spec.Prompt, spec.Boundary = promptOf(k, r.Ask != nil, spec.Tools, boundary)
+	spec.Prompt, spec.Boundary = promptOf(k, r.Delegated(), spec.Tools, boundary)
 	if a := r.Approval; boundary != "" && a != nil && a.Version != hashOf(spec) {
 		// What was shown may be known by now to those who changed the texts.
-		spec.Prompt, spec.Boundary = promptOf(k, r.Ask != nil, spec.Tools, "")
+		spec.Prompt, spec.Boundary = promptOf(k, r.Delegated(), spec.Tools, "")
 	}
 	return spec
 }

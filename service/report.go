@@ -169,7 +169,7 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 		}
 		return r.Told + 1 + int64(len(news)), t.appendLines(r, news)
 	})
-	if err == nil && s.cfg.TaskTool.Verbose && r.Ask != nil {
+	if err == nil && s.cfg.TaskTool.Verbose && r.Delegated() {
 		s.logLines(ctx, r, news)
 	}
 	return next, err

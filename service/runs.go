@@ -66,53 +66,27 @@ type newRun struct {
 	attempt   int
 	retryOf   task.ID
 	notBefore task.Time
-	depth     int
-	parent    task.ID   // the run that delegates
-	ask       *task.Ask // what it asks for
-	session   string    // of the run that was lost
+	session   string // of the run that was lost
 	folder    string
 }
 
-// inherit has every later run of a delegated task bound like the first: a
-// retry, an answer or a hand-over widens nothing.
-func (t *tx) inherit(k *task.Task, n *newRun) error {
-	if n.ask != nil {
-		return nil
-	}
-	origin, err := t.DelegatedTask(k.ID)
-	if err != nil || origin == nil {
-		return err
-	}
-	n.ask, n.depth, n.parent = origin.Ask, origin.Depth, origin.ParentRun
-	return nil
-}
-
-// consent marks a task that a person made active: its runs need no approval
-// under the delegated policy. withheld marks a person's draft that an agent
-// made active: the person has not consented. Both stand where the hash of a
-// grant stands, and can be none.
-const (
-	consent  = "*"
-	withheld = "-"
-)
-
 // createRun makes a pending run: queued, or waiting for approval with a
-// frozen copy of what would run.
+// frozen copy of what would run. What bounds its task bounds it.
 func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) {
-	if err := t.inherit(k, &n); err != nil {
-		return 0, err
-	}
 	r := &task.Run{
-		ParentRun: n.parent, Ask: n.ask, TaskID: k.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: t.actor.Name,
-		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, Depth: n.depth, DefinitionHash: def.Hash,
+		TaskID: k.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: t.actor.Name,
+		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, DefinitionHash: def.Hash,
 		Session: n.session, Folder: n.folder,
 	}
-	must, err := t.mustApprove(k, def)
+	if !t.actor.IsAgent() {
+		r.AskedToken = t.actor.TokenID
+	}
+	v, err := t.judge(k, def, r)
 	if err != nil {
 		return 0, err
 	}
-	if must {
-		if err := t.freeze(r, def, k); err != nil {
+	if v.must {
+		if err := t.freeze(r, def, k, v); err != nil {
 			return 0, err
 		}
 	} else {
@@ -125,18 +99,24 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 	}
 	t.queued = t.queued || r.Phase == task.PhaseQueued
 	t.inboxIf(r.Phase == task.PhaseApproval || k.Failures > 0)
+	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if r.Phase == task.PhaseApproval {
 		r.ID = id
-		if err := t.cameRun(r, "waits for approval of a run"); err != nil {
+		if err := t.cameRun(r, "waits for approval of a run"+because(r.Approval.Why)); err != nil {
 			return 0, err
 		}
+		if r.Approval.Why != "" {
+			c["approval"] = r.Approval.Why
+		}
 	}
-	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
-	if n.ask != nil {
-		c["depth"] = n.depth
+	if v.narrows {
+		c["narrowed"] = v.why
 	}
-	if n.parent != 0 {
-		c["parentRun"] = n.parent
+	if r.Ask != nil || r.Depth > 0 {
+		c["depth"] = r.Depth
+	}
+	if r.ParentRun != 0 {
+		c["parentRun"] = r.ParentRun
 	}
 	if n.why != "" {
 		c["why"] = n.why
@@ -144,29 +124,9 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 	return id, t.event(task.EvRunCreated, task.Event{TaskID: k.ID, RunID: id, Agent: def.ID}, c)
 }
 
-// mustApprove tells whether a person must approve runs of this task by this
-// agent, leaving decisions already made aside.
-func (t *tx) mustApprove(k *task.Task, def task.Agent) (bool, error) {
-	policy := def.Approval
-	if policy == "" {
-		policy = t.s.cfg.Policy
-	}
-	switch policy {
-	case task.ApproveNever:
-		return false, nil
-	case task.ApproveAlways:
-		return true, nil
-	}
-	grant, _, _, err := t.Grant(k.ID)
-	if task.IsUserName(k.CreatedBy) || k.CreatedBy == task.System {
-		return grant != "" && grant != consent, err
-	}
-	return grant != consent, err
-}
-
 // freeze computes what would run and has it wait for approval, unless a
 // reviewer already approved all runs of this task and nothing changed since.
-func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
+func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) error {
 	k, err := t.Task(bare.ID)
 	if err != nil {
 		return err
@@ -177,7 +137,7 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
 	if err != nil {
 		return err
 	}
-	if hash != "" && hash == grantOf(spec, k) {
+	if !v.waits && hash != "" && hash == grantOf(spec, k) {
 		if r.Limits, err = spec.Limits.Tighten(limits); err != nil {
 			return err
 		}
@@ -186,7 +146,7 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task) error {
 		return nil
 	}
 	r.Phase = task.PhaseApproval
-	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires)}
+	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires), Why: v.why}
 	return nil
 }
 
@@ -475,7 +435,7 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 				return nil, err
 			}
 		}
-		run, err := t.createRun(k, def, newRun{cause: task.CauseRetry, attempt: 1, retryOf: id, depth: r.Depth})
+		run, err := t.createRun(k, def, newRun{cause: task.CauseRetry, attempt: 1, retryOf: id})
 		if err != nil {
 			return nil, err
 		}

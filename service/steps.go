@@ -26,6 +26,9 @@ func (s *Service) ReplaceSteps(ctx context.Context, a task.Actor, id task.ID, st
 		if err := t.ReplaceSteps(id, steps); err != nil {
 			return err
 		}
+		if err := t.brought(id, task.PartSteps); err != nil {
+			return err
+		}
 		return t.stepped(k, task.EvStepsReplaced, changes{"steps": []int{len(k.Steps), len(steps)}})
 	})
 }
@@ -99,6 +102,11 @@ func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at i
 		if len(diff) == 0 {
 			return nil
 		}
+		if diff["title"] != nil || diff["details"] != nil {
+			if err := t.wrote(id, task.PartSteps); err != nil {
+				return err
+			}
+		}
 		diff["step"] = at
 		if err := t.UpdateStep(id, at, st); err != nil {
 			return err
@@ -142,6 +150,9 @@ func (s *Service) AddStep(ctx context.Context, a task.Actor, id task.ID, st task
 		if err := t.InsertStep(id, len(k.Steps), st); err != nil {
 			return err
 		}
+		if err := t.wrote(id, task.PartSteps); err != nil {
+			return err
+		}
 		return t.stepped(k, task.EvStepsReplaced, changes{"steps": []int{len(k.Steps), len(k.Steps) + 1}})
 	})
 }
@@ -173,7 +184,11 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 				return nil, err
 			}
 		}
-		id, err := t.insertTask(in, parent, k.Nesting+1)
+		bound, err := t.treeBound(1)
+		if err != nil {
+			return nil, err
+		}
+		id, err := t.insertTask(in, parent, k.Nesting+1, bound)
 		if err != nil {
 			return nil, err
 		}
@@ -249,6 +264,9 @@ func (s *Service) AddResource(ctx context.Context, a task.Actor, id task.ID, r t
 			return task.FieldErrorf("resources", "must be at most %d resources", task.MaxResources)
 		}
 		if err := t.AddResource(id, len(k.Resources), r); err != nil {
+			return err
+		}
+		if err := t.wrote(id, task.PartResources); err != nil {
 			return err
 		}
 		return t.stepped(k, task.EvResourceAdded, changes{"resource": r})

@@ -22,7 +22,11 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 		if err := t.mayCreate(); err != nil {
 			return nil, err
 		}
-		id, err := t.insertTask(in, 0, 0)
+		bound, err := t.treeBound(1)
+		if err != nil {
+			return nil, err
+		}
+		id, err := t.insertTask(in, 0, 0, bound)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +72,7 @@ func (t *tx) mayCreate() error {
 	if err != nil {
 		return err
 	}
-	if run.Ask != nil {
+	if run.Delegated() {
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d was delegated: it makes no tasks but by delegating (POST /api/delegate), so that depth, tools and limits hold", run.ID)
 	}
 	if def, ok := t.s.agents.Agent(t.actor.Name); !ok || !def.HasTool("task") {
@@ -77,7 +81,8 @@ func (t *tx) mayCreate() error {
 	return nil
 }
 
-func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, error) {
+// insertTask makes a task of the caller, with what bounds its runs, or nil.
+func (t *tx) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bound) (task.ID, error) {
 	if err := t.notFlooded(in.Owner); err != nil {
 		return 0, err
 	}
@@ -96,6 +101,14 @@ func (t *tx) insertTask(in task.New, parent task.ID, nesting int) (task.ID, erro
 	k.ID = id
 	if err := t.reach(id, 0); err != nil {
 		return 0, err
+	}
+	if err := t.brought(id, task.PartCreated); err != nil {
+		return 0, err
+	}
+	if bound != nil {
+		if err := t.PutBound(id, bound); err != nil {
+			return 0, err
+		}
 	}
 	c := changes{"title": in.Title, "status": in.Status, "priority": in.Priority}
 	if len(in.Labels) > 0 {
@@ -305,8 +318,13 @@ func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
 		if err := t.UpdateTask(k); err != nil {
 			return err
 		}
-		if err := t.consentEnds(k.ID, diff); err != nil {
-			return err
+		for _, part := range []task.Part{task.PartTitle, task.PartDescription} {
+			if diff[string(part)] == nil {
+				continue
+			}
+			if err := t.brought(k.ID, part); err != nil {
+				return err
+			}
 		}
 		if err := t.event(task.EvTaskUpdated, task.Event{TaskID: k.ID, Agent: k.Owner}, diff); err != nil {
 			return err
@@ -324,19 +342,6 @@ func (t *tx) writer(k *task.Task) string {
 		return ""
 	}
 	return t.actor.Name
-}
-
-// consentEnds takes back a person's consent when an agent changes the words
-// that were consented to.
-func (t *tx) consentEnds(id task.ID, diff changes) error {
-	if !t.actor.IsAgent() || diff["title"] == nil && diff["description"] == nil {
-		return nil
-	}
-	hash, _, _, err := t.Grant(id)
-	if err != nil || hash != consent {
-		return err
-	}
-	return t.SetGrant(id, "", "", task.Limits{})
 }
 
 func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus) error {
@@ -363,11 +368,15 @@ func (t *tx) start(k *task.Task) error {
 	if err := t.UpdateTask(k); err != nil {
 		return err
 	}
-	grant := consent
-	if t.actor.IsAgent() {
-		grant = withheld
+	if !t.actor.IsAgent() {
+		if err := t.consented(k.ID); err != nil {
+			return err
+		}
 	}
-	if err := t.SetGrant(k.ID, grant, t.actor.Name, task.Limits{}); err != nil {
+	if err := t.SetGrant(k.ID, "", "", task.Limits{}); err != nil {
+		return err
+	}
+	if err := t.brought(k.ID, task.PartStarted); err != nil {
 		return err
 	}
 	if err := t.event(task.EvTaskStarted, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {

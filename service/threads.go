@@ -69,6 +69,9 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 		if err != nil {
 			return task.Message{}, err
 		}
+		if err := t.spoke(k); err != nil {
+			return task.Message{}, err
+		}
 		if err := t.event(task.EvCommented, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {
 			return task.Message{}, err
 		}
@@ -119,6 +122,9 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 			_, err = t.InsertNotice(m, id)
 		}
 		if err != nil {
+			return task.Message{}, err
+		}
+		if err := t.spoke(k); err != nil {
 			return task.Message{}, err
 		}
 		if err := t.event(ev, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {

@@ -159,6 +159,9 @@ func (s *Service) Sweep(ctx context.Context) error {
 		if err := t.DropDepths(t.Now.Add(-maxStatDays * 24 * time.Hour)); err != nil {
 			return err
 		}
+		if err := t.DropHandedOut(t.Now.Add(-time.Hour)); err != nil {
+			return err
+		}
 		return t.DropExpired(t.Now.Add(-idempotencyLife))
 	})
 	for n := int64(1); n > 0 && err == nil; {

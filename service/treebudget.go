@@ -6,10 +6,11 @@ import (
 	"taskyard/task"
 )
 
-// aboveRun calls fn with the runs that, one by way of the other, delegated r,
+// aboveRun calls fn with the runs that, one by way of the other, delegated r or
+// otherwise brought it about,
 // the nearest first.
 func (t *tx) aboveRun(r *task.Run, fn func(*task.Run) error) error {
-	for id := r.ParentRun; id != 0; {
+	for id := r.TreeRun; id != 0; {
 		a, err := t.Run(id)
 		if err != nil {
 			return err
@@ -17,7 +18,7 @@ func (t *tx) aboveRun(r *task.Run, fn func(*task.Run) error) error {
 		if err := fn(a); err != nil {
 			return err
 		}
-		id = a.ParentRun
+		id = a.TreeRun
 	}
 	return nil
 }

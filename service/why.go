@@ -108,7 +108,7 @@ func (w *whyer) waiting() error {
 		if h := r.Held; h != nil {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who may take that back until %s.", r.ID, h.Decision, called(h.By), w.clock(h.Until))
 		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
-			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval.", r.ID, w.clock(r.Approval.ExpiresAt))
+			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.", r.ID, w.clock(r.Approval.ExpiresAt), because(r.Approval.Why))
 		} else {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID}, "Run %d waits for a reviewer's approval.", r.ID)
 		}

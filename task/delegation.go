@@ -70,6 +70,7 @@ type Ask struct {
 	Complexity string   `json:"complexity,omitempty"`
 	Tools      []string `json:"tools,omitzero"` // nil: no bound
 	Limits     Limits   `json:"limits,omitzero"`
+	Bounds     bool     `json:"bounds,omitzero"` // not a delegation: tools and limits that hold for other reasons
 }
 
 // Allows tells whether a run under this Ask may have a tool.

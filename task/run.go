@@ -225,6 +225,7 @@ type Approval struct {
 	At        Time   `json:"at,omitzero"`
 	Scope     Scope  `json:"scope,omitempty" enum:"once,task"`
 	Reason    string `json:"reason,omitempty"`
+	Why       string `json:"why,omitempty" doc:"why it is needed, as: handed over by reader, who lacks bash"`
 }
 
 // Spec is exactly what will run, as a reviewer sees it.
@@ -281,7 +282,9 @@ type Run struct {
 	LeaseExpires Time   `json:"-"`
 	ClaimID      int64  `json:"-"` // the task claim that the run holds
 	Spec         *Spec  `json:"-"` // frozen while an approval is needed, and at the start
-	Ask          *Ask   `json:"-"` // of a delegated run: what bounds it
+	Ask          *Ask   `json:"-"` // what bounds it: of a delegated run, or of one that runs with somebody's lesser rights
+	TreeRun      ID     `json:"-"` // the run in whose limits its tokens and cost count, or 0
+	AskedToken   ID     `json:"-"` // the token with which a person, or a program for them, asked for it, or 0
 	PID          int    `json:"-"`
 	PIDStart     string `json:"-"` // start time of the process, in kernel ticks
 	BootID       string `json:"-"`
@@ -292,6 +295,9 @@ type Run struct {
 	Session      string `json:"-"` // the conversation of its program, to go on from after a cut; at most MaxSession bytes
 	Folder       string `json:"-"` // the name of the folder that holds it, and the run's own files
 }
+
+// Delegated tells whether the run does what another one, or somebody, delegated.
+func (r *Run) Delegated() bool { return r.Ask != nil && !r.Ask.Bounds }
 
 // State returns status and phase together.
 func (r *Run) State() State { return State{r.Status, r.Phase} }

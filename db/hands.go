@@ -1,0 +1,77 @@
+package db
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+// Hands returns what agents and tokens brought about of a task since a person
+// last consented to it, by part and actor.
+func (rx *Rx) Hands(id task.ID) ([]task.Hand, error) {
+	rows, err := rx.query("SELECT part, actor, whole, rights, at FROM hands WHERE task_id = ? ORDER BY part, actor", id)
+	return collect(rows, err, func(r rowScanner) (h task.Hand, err error) {
+		var rights string
+		if err = r.Scan(&h.Part, &h.Actor, &h.Whole, &rights, &h.At); err == nil {
+			err = json.Unmarshal([]byte(rights), &h.Rights)
+		}
+		return h, err
+	})
+}
+
+// PutHand writes what an actor brought about of a part of a task.
+func (tx *Tx) PutHand(id task.ID, h task.Hand) error {
+	return tx.do(`INSERT INTO hands (task_id, part, actor, whole, rights, at) VALUES (?, ?, ?, ?, ?, ?)
+ ON CONFLICT DO UPDATE SET whole = excluded.whole, rights = excluded.rights, at = excluded.at`,
+		id, h.Part, h.Actor, h.Whole, asJSON(h.Rights), h.At)
+}
+
+// DropHands forgets what was brought about of one part of a task.
+func (tx *Tx) DropHands(id task.ID, part task.Part) error {
+	return tx.do("DELETE FROM hands WHERE task_id = ? AND part = ?", id, part)
+}
+
+// DropAllHands forgets all that was brought about of a task.
+func (tx *Tx) DropAllHands(id task.ID) error {
+	return tx.do("DELETE FROM hands WHERE task_id = ?", id)
+}
+
+// Bound returns what bounds the runs of a task, or nil.
+func (rx *Rx) Bound(id task.ID) (*task.Bound, error) {
+	var b task.Bound
+	var ask string
+	ok, err := optional(rx.row("SELECT tree_run, parent_run, depth, ask FROM task_bounds WHERE task_id = ?", id).Scan(&b.TreeRun, &b.ParentRun, &b.Depth, &ask))
+	if !ok || err != nil {
+		return nil, err
+	}
+	return &b, json.Unmarshal([]byte(ask), &b.Ask)
+}
+
+// PutBound writes what bounds the runs of a task.
+func (tx *Tx) PutBound(id task.ID, b *task.Bound) error {
+	return tx.do(`INSERT INTO task_bounds (task_id, tree_run, parent_run, depth, ask) VALUES (?, ?, ?, ?, ?)
+ ON CONFLICT DO UPDATE SET tree_run = excluded.tree_run, parent_run = excluded.parent_run, depth = excluded.depth, ask = excluded.ask`,
+		id, b.TreeRun, b.ParentRun, b.Depth, asJSON(b.Ask))
+}
+
+// DropBound lifts what bounds the runs of a task.
+func (tx *Tx) DropBound(id task.ID) error {
+	return tx.do("DELETE FROM task_bounds WHERE task_id = ?", id)
+}
+
+// AddHandedOut counts that an agent had others do something.
+func (tx *Tx) AddHandedOut(agent string) error {
+	return tx.do("INSERT INTO handed_out (agent, at) VALUES (?, ?)", agent, tx.Now)
+}
+
+// HandedOutSince counts how often an agent had others do something since a
+// moment, and tells when that was first.
+func (rx *Rx) HandedOutSince(agent string, since task.Time) (n int, oldest task.Time, err error) {
+	err = rx.row("SELECT count(*), coalesce(min(at), 0) FROM handed_out WHERE agent = ? AND at > ?", agent, since).Scan(&n, &oldest)
+	return n, oldest, err
+}
+
+// DropHandedOut forgets what no limit counts any more.
+func (tx *Tx) DropHandedOut(before task.Time) error {
+	return tx.do("DELETE FROM handed_out WHERE at <= ?", before)
+}

@@ -1,0 +1,333 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"taskyard/task"
+)
+
+// Rights never grow. The rule, for every way in which an agent brings a run
+// about:
+//
+//  1. Each act of an agent on a task is noted as a hand: what it brought about
+//     (the task, its start, owner, texts, a comment) and what it could do itself.
+//  2. A person's consent forgets the hands: starting a draft, approving all runs
+//     of the task; writing a text or choosing an owner anew, those of that part.
+//  3. Under the policies delegated and always a run waits for a person if it has
+//     a tool, a limit or a depth that one of these hands lacks, and the approval
+//     says so. What an agent created or started always waits.
+//  4. Under never it does not wait. If the instance says never, it has no tool
+//     that an agent which created the task lacks; if only the definition says so,
+//     no tool and no limit that any of the hands lacks.
+//  5. What a run creates is one deeper than the run, and counts in the agent's
+//     rate as delegations do; under never its tokens and cost count in those of
+//     the run, as do those of tasks that a run hands over.
+
+// policyOf is the approval policy of an agent's runs.
+func (s *Service) policyOf(def task.Agent) task.Policy {
+	if def.Approval != "" {
+		return def.Approval
+	}
+	return s.cfg.Policy
+}
+
+// verdict is what holds for a run before it may start.
+type verdict struct {
+	must    bool   // a person must approve it, or has granted all runs of the task
+	waits   bool   // not even such a grant covers what agents brought about since
+	why     string // of waits, or of what was taken away
+	narrows bool   // tools or limits were taken away instead
+}
+
+// judge answers who brought a run about and with which rights. It sets what
+// bounds the run, and tells whether a person must approve it and why.
+func (t *tx) judge(k *task.Task, def task.Agent, r *task.Run) (v verdict, err error) {
+	hands, err := t.Hands(k.ID)
+	if err != nil {
+		return v, err
+	}
+	policy := t.s.policyOf(def)
+	if err := t.setBounds(k.ID, r, policy); err != nil {
+		return v, err
+	}
+	if policy == task.ApproveNever {
+		v.why = t.s.narrow(r, def, hands)
+		v.narrows = v.why != ""
+		return v, nil
+	}
+	spec := t.s.specOf(def, &task.Task{}, &task.Run{Ask: r.Ask, Depth: r.Depth})
+	have := task.Rights{Tools: spec.Tools, Limits: spec.Limits, Depth: r.Depth}
+	var why []string
+	for _, h := range hands {
+		if reason := exceeds(have, h, def, r); reason != "" {
+			why = append(why, reason)
+		}
+	}
+	v.waits, v.why = len(why) > 0, strings.Join(why, "; ")
+	grant, by, _, err := t.Grant(k.ID)
+	v.must = v.waits || policy == task.ApproveAlways || grant != ""
+	switch {
+	case v.waits:
+	case grant != "":
+		v.why = "what " + called(by) + " approved for all runs of the task has changed"
+	case policy == task.ApproveAlways:
+		v.why = "each run of " + def.ID + " needs approval"
+	}
+	return v, err
+}
+
+// setBounds sets depth, tree and widest rights of a run by its task.
+func (t *tx) setBounds(id task.ID, r *task.Run, policy task.Policy) error {
+	r.Ask, r.TreeRun = nil, 0
+	b, err := t.Bound(id)
+	if err != nil || b == nil {
+		return err
+	}
+	r.Depth, r.ParentRun = b.Depth, b.ParentRun
+	if !b.Ask.Bounds || policy == task.ApproveNever {
+		r.Ask, r.TreeRun = b.Ask, b.TreeRun
+	}
+	return nil
+}
+
+// exceeds says why what a hand brought about may not run without a person, ""
+// when it may.
+func exceeds(have task.Rights, h task.Hand, def task.Agent, r *task.Run) string {
+	if !h.Agents() || itsOwn(h, def) {
+		return ""
+	}
+	lacks := have.Lacks(h.Rights)
+	if lacks == "" && h.Part != task.PartCreated && h.Part != task.PartStarted {
+		return ""
+	}
+	said := h.Says()
+	if h.Part == task.PartCreated && r.Delegated() {
+		said = strings.Replace(said, "created", "delegated", 1)
+	}
+	if lacks != "" {
+		said += ", " + lacks
+	}
+	return said
+}
+
+// itsOwn tells whether a text is the agent's own, written with all its rights.
+func itsOwn(h task.Hand, def task.Agent) bool {
+	return h.Actor == def.ID && h.Whole && h.Part != task.PartCreated && h.Part != task.PartStarted && h.Part != task.PartOwner
+}
+
+// narrow takes away from a run what those lack who brought it about, and says
+// why, "" when nothing was taken away.
+func (s *Service) narrow(r *task.Run, def task.Agent, hands []task.Hand) string {
+	ask := task.Ask{Bounds: true}
+	if r.Ask != nil {
+		ask = *r.Ask
+	}
+	all := s.cfg.Policy != task.ApproveNever
+	var why []string
+	for _, h := range hands {
+		made := h.Part == task.PartCreated
+		if !h.Agents() || h.Actor == def.ID && h.Whole || !all && !made || made && r.Delegated() {
+			continue
+		}
+		have := task.Rights{Tools: intersect(def.Tools, ask.Tools), Limits: ask.Limits}
+		by := task.Rights{Tools: h.Tools}
+		ask.Tools = intersect(have.Tools, append([]string{}, h.Tools...))
+		if all {
+			have.Limits, by.Limits = ownLimits(def).Within(ask.Limits), h.Limits
+			by.Limits.IdleTimeoutSeconds = 0
+			ask.Limits = ask.Limits.Within(by.Limits)
+		}
+		if lacks := have.Lacks(by); lacks != "" {
+			why = append(why, h.Says()+", "+lacks)
+		}
+	}
+	if len(why) > 0 {
+		r.Ask = &ask
+	}
+	return strings.Join(why, "; ")
+}
+
+// rights returns what the caller may use itself, and whether that is all that
+// its definition gives.
+func (t *tx) rights() (task.Rights, bool, error) {
+	def, ok := t.s.agents.Agent(t.actor.Name)
+	if !t.actor.IsAgent() || !ok {
+		return task.Rights{Tools: []string{}}, false, nil
+	}
+	if t.actor.RunID == 0 {
+		return task.Rights{Tools: slices.Clone(def.Tools), Limits: t.s.specOf(def, &task.Task{}, &task.Run{}).Limits}, true, nil
+	}
+	run, err := t.Run(t.actor.RunID)
+	if err != nil {
+		return task.Rights{}, false, err
+	}
+	have := task.Rights{Tools: slices.Clone(def.Tools), Limits: run.Limits, Depth: run.Depth}
+	if run.Spec != nil {
+		have.Tools = slices.Clone(run.Spec.Tools)
+	}
+	return have, run.Ask == nil, nil
+}
+
+// brought notes that the caller brought about a part of a task. What a person
+// writes or chooses anew stands in the place of what agents did there.
+func (t *tx) brought(id task.ID, part task.Part) error {
+	asks := part == task.PartCreated || part == task.PartStarted || part == task.PartOwner
+	if !t.actor.IsAgent() && part != task.PartCreated && part != task.PartComment {
+		if err := t.DropHands(id, part); err != nil {
+			return err
+		}
+	}
+	if t.actor.Name == task.System || !t.actor.IsAgent() && (t.actor.TokenID == 0 || !asks) {
+		return nil
+	}
+	have, whole, err := t.rights()
+	if err != nil {
+		return err
+	}
+	h := task.Hand{Part: part, Actor: t.actor.Name, Whole: whole, Rights: have, At: t.Now}
+	list, err := t.Hands(id)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(list, func(o task.Hand) bool { return o.Part == part && o.Actor == h.Actor }); i >= 0 {
+		h = list[i].Merge(h)
+	}
+	return t.PutHand(id, h)
+}
+
+// wrote is brought for a part of a part: what others wrote beside it stays.
+func (t *tx) wrote(id task.ID, part task.Part) error {
+	if !t.actor.IsAgent() {
+		return nil
+	}
+	return t.brought(id, part)
+}
+
+// consented forgets what agents brought about of a task: a person has consented
+// to it as it is now.
+func (t *tx) consented(id task.ID) error {
+	if err := t.DropAllHands(id); err != nil {
+		return err
+	}
+	return t.unbound(id)
+}
+
+// unbound lifts the bounds that a run gave a task, but for those of a
+// delegation.
+func (t *tx) unbound(id task.ID) error {
+	b, err := t.Bound(id)
+	if err != nil || b == nil || !b.Ask.Bounds {
+		return err
+	}
+	return t.DropBound(id)
+}
+
+// reports tells whether the caller reports to a task from below it: the result of
+// work that the task itself gave away.
+func (t *tx) reports(k *task.Task) (bool, error) {
+	if t.actor.RunID == 0 {
+		return false, nil
+	}
+	run, err := t.Run(t.actor.RunID)
+	if err != nil || run.TaskID == k.ID {
+		return false, err
+	}
+	at, err := relationOf(&t.Rx, run.TaskID, k.ID)
+	return at == above, err
+}
+
+// spoke notes a comment of an agent, unless it is a report from below.
+func (t *tx) spoke(k *task.Task) error {
+	if !t.actor.IsAgent() {
+		return nil
+	}
+	if ok, err := t.reports(k); err != nil || ok {
+		return err
+	}
+	return t.brought(k.ID, task.PartComment)
+}
+
+// treeBound settles what holds for the runs of a task that the caller's run
+// makes (deeper 1) or hands over (0), and counts it in the agent's rate. Nil
+// outside a run. Errors: depth exceeded, too often, nothing left to give.
+func (t *tx) treeBound(deeper int) (*task.Bound, error) {
+	if t.actor.RunID == 0 {
+		return nil, nil
+	}
+	run, err := t.Run(t.actor.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if limit := t.s.cfg.TaskTool.MaxDepth; deeper > 0 && run.Depth >= limit {
+		return nil, depthExceeded(run.Depth, limit)
+	}
+	if err := t.handedOut(); err != nil {
+		return nil, err
+	}
+	left, err := t.left(run)
+	if err != nil {
+		return nil, err
+	}
+	return &task.Bound{TreeRun: run.ID, Depth: run.Depth + deeper, Ask: &task.Ask{
+		Bounds: true, Limits: task.Limits{MaxTokens: left.MaxTokens, MaxCostUSD: left.MaxCostUSD},
+	}}, nil
+}
+
+// bindHandOver has a task that the caller's run hands over stay in the run's
+// tree; a person's choice lifts that.
+func (t *tx) bindHandOver(k *task.Task) error {
+	if t.actor.RunID == 0 {
+		if t.actor.IsAgent() || t.actor.Name == task.System {
+			return nil
+		}
+		return t.unbound(k.ID)
+	}
+	b, err := t.treeBound(0)
+	if err != nil {
+		return err
+	}
+	had, err := t.Bound(k.ID)
+	if err != nil {
+		return err
+	}
+	if had != nil {
+		ask := *had.Ask
+		ask.Limits = ask.Limits.Within(b.Ask.Limits)
+		b.ParentRun, b.Depth, b.Ask = had.ParentRun, max(had.Depth, b.Depth), &ask
+	}
+	return t.PutBound(k.ID, b)
+}
+
+// handedOut counts that an agent has others do something. Error: too often
+// within the last hour.
+func (t *tx) handedOut() error {
+	if err := t.paced(); err != nil || !t.actor.IsAgent() {
+		return err
+	}
+	return t.AddHandedOut(t.actor.Name)
+}
+
+// mayApprove keeps people from approving what they asked for themselves by a
+// token, and tells whether one may nevertheless, as the only reviewer.
+func (t *tx) mayApprove(r *task.Run) (sole bool, err error) {
+	own := r.AskedToken != 0 && r.AskedBy == t.actor.Name
+	if !own {
+		hands, err := t.Hands(r.TaskID)
+		if err != nil {
+			return false, err
+		}
+		own = slices.ContainsFunc(hands, func(h task.Hand) bool { return h.Actor == t.actor.Name })
+	}
+	if !own {
+		return false, nil
+	}
+	n, err := t.OtherReviewers(strings.TrimPrefix(t.actor.Name, "user:"))
+	if err == nil && n > 0 {
+		err = task.Errorf(task.Forbidden, task.CodeForbidden, "%s asked for run %d by a token: another reviewer must approve it", called(t.actor.Name), r.ID)
+	}
+	return err == nil, err
+}
+
+// soleReviewer is kept with an approval by whoever asked for it.
+const soleReviewer = "approved by the person who asked for it, the only reviewer"

@@ -1,0 +1,114 @@
+package task
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Part is a part of a task that somebody brought about.
+type Part string
+
+// The parts.
+const (
+	PartCreated     Part = "created" // the task itself
+	PartStarted     Part = "started" // a draft made active
+	PartOwner       Part = "owner"   // who works on it
+	PartTitle       Part = "title"
+	PartDescription Part = "description"
+	PartSteps       Part = "steps"
+	PartResources   Part = "resources"
+	PartComment     Part = "comment" // comments, notices and questions
+)
+
+// Rights are what an agent may use when it acts: inside a run those of the
+// run, elsewhere those of its definition.
+type Rights struct {
+	Tools  []string `json:"tools"`
+	Limits Limits   `json:"limits,omitzero"`
+	Depth  int      `json:"depth,omitzero"` // of its run below the first
+}
+
+// Hand is what an agent, or a program with the token of a person, brought
+// about of a task since a person last consented to it, and with which rights.
+type Hand struct {
+	Part  Part
+	Actor string // agent, or "user:NAME" for a token
+	Whole bool   // with all the rights of the agent's definition
+	Rights
+	At Time
+}
+
+// Agents tells whether an agent did it.
+func (h *Hand) Agents() bool { return !IsUserName(h.Actor) }
+
+// Merge returns h for two acts of one actor on one part: what both could do.
+func (h Hand) Merge(with Hand) Hand {
+	h.Tools = slices.DeleteFunc(slices.Clone(h.Tools), func(t string) bool { return !slices.Contains(with.Tools, t) })
+	h.Limits, h.Depth, h.Whole = h.Limits.Within(with.Limits), max(h.Depth, with.Depth), h.Whole && with.Whole
+	h.At = max(h.At, with.At)
+	return h
+}
+
+// Lacks says what rights have that by has not, to follow a name: "who lacks
+// bash"; "" when nothing.
+func (r Rights) Lacks(by Rights) string {
+	var list []string
+	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(by.Tools, t) })
+	if len(tools) > 0 {
+		list = append(list, "lacks "+andList(tools))
+	}
+	over := func(have, limit float64) bool { return limit > 0 && (have == 0 || have > limit) }
+	for _, l := range []struct {
+		what        string
+		have, limit float64
+	}{
+		{"may use at most %g tokens", float64(r.Limits.MaxTokens), float64(by.Limits.MaxTokens)},
+		{"may spend at most %g USD", r.Limits.MaxCostUSD, by.Limits.MaxCostUSD},
+		{"has at most %g turns", float64(r.Limits.MaxTurns), float64(by.Limits.MaxTurns)},
+		{"has at most %g seconds", float64(r.Limits.TimeoutSeconds), float64(by.Limits.TimeoutSeconds)},
+	} {
+		if over(l.have, l.limit) {
+			list = append(list, fmt.Sprintf(l.what, l.limit))
+		}
+	}
+	if r.Depth < by.Depth {
+		list = append(list, fmt.Sprintf("works %d deep", by.Depth))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "who " + andList(list)
+}
+
+func andList(list []string) string {
+	if n := len(list) - 1; n > 0 {
+		return strings.Join(list[:n], ", ") + " and " + list[n]
+	}
+	return strings.Join(list, "")
+}
+
+// Says tells the act in a few words, to begin a reason with.
+func (h *Hand) Says() string {
+	who := strings.TrimPrefix(h.Actor, "user:")
+	switch h.Part {
+	case PartCreated:
+		return "created by " + who
+	case PartStarted:
+		return "started by " + who
+	case PartOwner:
+		return "handed over by " + who
+	case PartComment:
+		return "comment by " + who
+	}
+	return string(h.Part) + " changed by " + who
+}
+
+// Bound is what holds for the runs of a task that a run brought about: how
+// deep they are, and in whose tree their tokens and cost count.
+type Bound struct {
+	TreeRun   ID // the run that brought the task about, or handed it over; 0: none
+	ParentRun ID // the run that delegated it, or 0
+	Depth     int
+	Ask       *Ask // widest model, tools and limits; of a delegation, or else Bounds
+}
