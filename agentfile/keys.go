@@ -172,8 +172,8 @@ func (p *parser) setCapabilities(f field) {
 	}
 	p.a.Capabilities = []string{}
 	for _, it := range items {
-		if it.text != task.CapabilityTasks {
-			p.warn(it.line, "The one capability is tasks", "the capability %s is unknown and is not granted", quote(it.text))
+		if !slices.Contains(task.Capabilities, it.text) {
+			p.warn(it.line, "The capabilities are tasks, or tasks:own for its own tasks and their families alone", "the capability %s is unknown and is not granted", quote(it.text))
 		} else if !p.a.Can(it.text) {
 			p.a.Capabilities = append(p.a.Capabilities, it.text)
 		}

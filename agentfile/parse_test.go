@@ -205,6 +205,11 @@ func TestExtraKeys(t *testing.T) {
 		equal(t, "network", a.Network, true)
 		equal(t, "env", strings.Join(a.Env, " "), "GITHUB_TOKEN HOME")
 	})
+	t.Run("its own tasks alone are a capability", func(t *testing.T) {
+		a := parse(t, front("capabilities: [tasks:own]"))
+		wantValid(t, a)
+		equal(t, "capabilities", strings.Join(a.Capabilities, " "), task.CapabilityOwn)
+	})
 	t.Run("other spellings of a key are the same key", func(t *testing.T) {
 		a := parse(t, front("maxTurns: 7", "idle-timeout: 30s"))
 		wantValid(t, a)

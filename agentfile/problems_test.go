@@ -87,7 +87,7 @@ func TestProblems(t *testing.T) {
 		{"a duration under a second is fatal", front("idle_timeout: 10ms"), 4, true, "whole seconds", "300s"},
 		{"a bad approval policy is fatal", front("approval: sometimes"), 4, true, "approval policy", "delegated"},
 		{"a bad network value is fatal", front("network: maybe"), 4, true, "true or false", "true or false"},
-		{"an unknown capability is a warning", front("capabilities: [tasks, admin]"), 4, false, `capability "admin"`, "tasks"},
+		{"an unknown capability is a warning", front("capabilities: [tasks, admin]"), 4, false, `capability "admin"`, "tasks:own"},
 		{"a value among the names of env is fatal", front("env:", "  - HOME", "  - TOKEN=geheim"), 6, true, "not the name of a variable", "names alone"},
 		{"an unknown level of models is a warning", front("models:", "  huge: x"), 5, false, `level "huge"`, "low, medium"},
 		{"models that are no map are fatal", front("models: big"), 4, true, "must map", "low"},

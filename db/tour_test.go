@@ -316,6 +316,9 @@ func lists(t *testing.T, s *service.Service) {
 // rest calls what the service has no use case for yet.
 func rest(t *testing.T, d *db.DB) {
 	ok(t, d.Read(context.Background(), func(rx *db.Rx) error {
+		if _, err := rx.Kinship("coder", 0, 1); err != nil {
+			return err
+		}
 		_ = must[int](t)(rx.OpenCount(""))
 		_ = must[string](t)(rx.Definition("x"))
 		_ = must[int](t)(rx.CheckChain())

@@ -72,10 +72,13 @@ func (s *Server) live(c echo.Context) error {
 }
 
 // enterStream lets a caller open one more stream. The context ends with the
-// caller's token; leave gives the stream back. Errors: a token that
-// was revoked meanwhile.
+// caller's token; leave gives the stream back. Errors: an agent that does not
+// see all, a token that was revoked meanwhile.
 func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(), err error) {
 	a := actorOf(c)
+	if err := s.svc.SeesAll(a); err != nil {
+		return nil, nil, err
+	}
 	ctx, end := s.svc.WhileValid(c.Request().Context(), a)
 	if !s.stillIn(c) { // revoked since the request was let in
 		end()

@@ -170,7 +170,9 @@ func (s *Server) limitBody(c echo.Context) error {
 
 var errTooLarge = task.Errorf(kindTooLarge, task.CodeBodyTooLarge, "The body is over %d bytes", maxBody)
 
-// authorize checks the route's permission against the one table.
+// authorize checks the route's permission against the one table. An agent
+// without the capability for tasks gets into no route that needs more than a
+// sign-in.
 func (s *Server) authorize(c echo.Context) error {
 	need, known := s.perms[c.Request().Method+" "+c.Path()]
 	if !known {
@@ -183,6 +185,9 @@ func (s *Server) authorize(c echo.Context) error {
 	}
 	a := actorOf(c)
 	if a.Role.May(need) {
+		if a.IsAgent() && need != task.Everyone && need != task.SignedIn && !s.svc.UsesTasks(a) {
+			return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s does not have the capability tasks", a.Name)
+		}
 		return nil
 	}
 	if a.Role == task.RoleNone {

@@ -9,7 +9,7 @@ import (
 
 // Agents returns all definitions, sorted by id. Error: may not read.
 func (s *Service) Agents(a task.Actor) ([]task.Agent, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	return s.agents.Agents(), nil
@@ -17,7 +17,7 @@ func (s *Service) Agents(a task.Actor) ([]task.Agent, error) {
 
 // Agent returns one definition. Error: unknown agent.
 func (s *Service) Agent(a task.Actor, id string) (task.Agent, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return task.Agent{}, err
 	}
 	def, ok := s.agents.Agent(id)

@@ -17,7 +17,7 @@ import (
 // go on. Errors: invalid or unknown ids, too many, a circle, archived, not
 // related, an agent leaves a canceled blocker out.
 func (s *Service) SetBlockedBy(ctx context.Context, a task.Actor, id task.ID, blockers []task.ID) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
@@ -51,7 +51,7 @@ func (t *tx) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]task
 			continue
 		}
 		at := field + "[" + task.ID(slices.Index(ids, b)).String() + "]"
-		if _, err := t.TaskBare(b); task.IsCode(err, task.CodeTaskNotFound) {
+		if _, err := t.find(b, false); task.IsCode(err, task.CodeTaskNotFound) {
 			p.Add(at, "no task has the id %d", b)
 			continue
 		} else if err != nil {

@@ -15,14 +15,14 @@ type Canceled struct {
 // CancelTask archives a task as canceled, and every linked subtask below it
 // that is not archived yet, in one transaction; their open runs are stopped.
 func (s *Service) CancelTask(ctx context.Context, a task.Actor, id task.ID, reason string) (Canceled, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return Canceled{}, err
 	}
 	if err := checkText("reason", reason); err != nil {
 		return Canceled{}, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (Canceled, error) {
-		k, err := t.TaskBare(id)
+		k, err := t.find(id, false)
 		if err != nil {
 			return Canceled{}, err
 		}

@@ -64,7 +64,7 @@ func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, ma
 }
 
 func (s *Service) mayClaim(a task.Actor, agent string) error {
-	if err := s.allowed(a, task.Claiming); err != nil {
+	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return err
 	}
 	if err := speaks(a, agent); err != nil {
@@ -161,7 +161,7 @@ type Move struct {
 // current one, and wakes the new owner. Errors: unknown task or agent,
 // archived, not assigned to the current agent, not working, stale claim.
 func (s *Service) MoveTask(ctx context.Context, a task.Actor, m Move) (*task.Task, error) {
-	if err := s.allowed(a, task.Claiming); err != nil {
+	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return nil, err
 	}
 	if err := speaks(a, m.CurrentAgent); err != nil {
@@ -173,7 +173,7 @@ func (s *Service) MoveTask(ctx context.Context, a task.Actor, m Move) (*task.Tas
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.TaskBare(m.TaskID)
+		k, err := t.find(m.TaskID, false)
 		if err != nil {
 			return nil, err
 		}
@@ -255,7 +255,7 @@ func (t *tx) transfer(k *task.Task, to, comment string, wakes bool) error {
 // Reassign hands several tasks of one agent to another, all or none, whether
 // they are being worked on or not. Errors as MoveTask, naming the task.
 func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids []task.ID, to, comment string) ([]*task.Task, error) {
-	if err := s.allowed(a, task.Claiming); err != nil {
+	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return nil, err
 	}
 	if err := speaks(a, agent); err != nil {
@@ -306,7 +306,7 @@ func (t *tx) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 			continue
 		}
 		seen[id] = true
-		k, err := t.TaskBare(id)
+		k, err := t.find(id, false)
 		if err != nil {
 			return nil, err
 		}
@@ -338,7 +338,7 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 		return CompletedAndNext{}, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (out CompletedAndNext, err error) {
-		k, err := t.TaskBare(id)
+		k, err := t.find(id, false)
 		if err != nil {
 			return out, err
 		}
@@ -378,7 +378,7 @@ func (s *Service) Heartbeat(ctx context.Context, a task.Actor, id task.ID, claim
 }
 
 func (s *Service) onClaim(ctx context.Context, a task.Actor, id task.ID, claim int64, act func(*tx, *task.Task) error) (*task.Task, error) {
-	if err := s.allowed(a, task.Claiming); err != nil {
+	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {

@@ -38,7 +38,7 @@ func DefaultTaskTool() TaskTool {
 // field, an agent that cannot be started or is paused, not the parent's owner, archived
 // parent, linked step.
 func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation) (task.Delegated, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return task.Delegated{}, err
 	}
 	if err := s.mayDelegateAtAll(a); err != nil {
@@ -136,7 +136,7 @@ func (s *Service) delegate(id string) (task.Agent, error) {
 // AgentTypes lists the agents that work may be given to, and which of them can
 // be started. Error: may not read.
 func (s *Service) AgentTypes(a task.Actor) ([]task.AgentType, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	list := []task.AgentType{}

@@ -13,7 +13,7 @@ import (
 // answers once that has ended, or when wait (0 to task.MaxWait) is over.
 // Errors: unknown run, not a delegated one, not the caller's to follow.
 func (s *Service) DelegatedRun(ctx context.Context, a task.Actor, id task.ID, wait time.Duration) (task.Delegated, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return task.Delegated{}, err
 	}
 	var p task.Problems
@@ -58,7 +58,7 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 func (s *Service) standing(ctx context.Context, a task.Actor, id task.ID) (task.Delegated, error) {
 	var asker task.ID
 	d, err := read(ctx, s, func(rx *db.Rx) (d task.Delegated, err error) {
-		r, k, err := delegation(rx, a, id)
+		r, k, err := s.delegation(rx, a, id)
 		if err != nil {
 			return d, err
 		}
@@ -78,7 +78,10 @@ func (s *Service) standing(ctx context.Context, a task.Actor, id task.ID) (task.
 
 // delegation returns the newest run of a delegation that the caller may
 // follow, with its task.
-func delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *task.Task, error) {
+func (s *Service) delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *task.Task, error) {
+	if err := s.seesRun(rx, a, id); err != nil {
+		return nil, nil, err
+	}
 	r, err := rx.Run(id)
 	if err != nil {
 		return nil, nil, err
@@ -156,23 +159,28 @@ func conclude(d *task.Delegated, r *task.Run, k *task.Task) {
 
 // Children returns the runs that a run delegated, oldest first, at most 200.
 func (s *Service) Children(ctx context.Context, a task.Actor, run task.ID) ([]*task.Run, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Children(run, 200) })
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) {
+		if err := s.seesRun(rx, a, run); err != nil {
+			return nil, err
+		}
+		return rx.Children(run, 200)
+	})
 }
 
 // StopDelegated gives a delegation up: its task is canceled with all below
 // it, and their processes are stopped. Errors as DelegatedRun; it has ended.
 func (s *Service) StopDelegated(ctx context.Context, a task.Actor, id task.ID, reason string) (task.Delegated, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return task.Delegated{}, err
 	}
 	if err := checkText("reason", reason); err != nil {
 		return task.Delegated{}, err
 	}
 	err := change(ctx, s, a, func(t *tx) error {
-		r, k, err := delegation(&t.Rx, a, id)
+		r, k, err := s.delegation(&t.Rx, a, id)
 		if err != nil {
 			return err
 		}

@@ -17,10 +17,17 @@ const (
 )
 
 // History returns archived tasks, newest first; those that a search matches,
-// last created first. Errors: bad limit, cursor or label.
+// last created first; to an agent with tasks:own those that it owned, or
+// created when f asks for these. Errors: bad limit, cursor or label.
 func (s *Service) History(ctx context.Context, a task.Actor, f task.HistoryFilter) (p Page, err error) {
-	if err := s.historyAllowed(a, f); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return p, err
+	}
+	if err := checkHistory(f); err != nil {
+		return p, err
+	}
+	if s.narrowList(a, &f.Owner, f.CreatedBy) {
+		return Page{Tasks: []*task.Task{}}, nil
 	}
 	if f.Limit < 1 || f.Limit > 200 {
 		return p, task.FieldErrorf("limit", "must be 1 to 200")
@@ -39,6 +46,10 @@ func (s *Service) historyAllowed(a task.Actor, f task.HistoryFilter) error {
 	if err := s.allowed(a, task.Read); err != nil {
 		return err
 	}
+	return checkHistory(f)
+}
+
+func checkHistory(f task.HistoryFilter) error {
 	if f.Label != "" && !task.ValidLabel(f.Label) {
 		return task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
 	}

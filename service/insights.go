@@ -30,6 +30,9 @@ func depthOf(l db.AgentLoad) task.Depth {
 // used, and how long the queues were. It goes back 400 days at most. Error:
 // may not read.
 func (s *Service) Insights(ctx context.Context, a task.Actor, f task.InsightFilter) (out task.Insights, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return out, err
+	}
 	o, err := s.Overview(ctx, a)
 	if err != nil {
 		return out, err

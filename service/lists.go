@@ -18,7 +18,8 @@ type Page struct {
 }
 
 // OpenTasks returns draft and active tasks by priority, then age. Errors: bad
-// limit, label or cursor; unknown owner is an empty list.
+// limit, label or cursor; unknown owner is an empty list. An agent with
+// tasks:own gets those that it owns, and those below them with f.Parent.
 func (s *Service) OpenTasks(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
 	return s.openTasks(ctx, a, f, false)
 }
@@ -40,6 +41,10 @@ func (s *Service) mayList(a task.Actor, f task.TaskFilter) error {
 	if err := s.allowed(a, task.Read); err != nil {
 		return err
 	}
+	return checkList(f)
+}
+
+func checkList(f task.TaskFilter) error {
 	switch {
 	case f.Label != "" && !task.ValidLabel(f.Label):
 		return task.FieldErrorf("label", "must be 1 to 32 characters of a-z, 0-9 and -")
@@ -54,13 +59,25 @@ func (s *Service) mayList(a task.Actor, f task.TaskFilter) error {
 }
 
 func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter, card bool) (p Page, err error) {
-	if err := s.mayList(a, f); err != nil {
+	may := s.allowedOwn
+	if card {
+		may = s.allowed
+	}
+	if err := may(a, task.Read); err != nil {
+		return p, err
+	}
+	if err := checkList(f); err != nil {
 		return p, err
 	}
 	if f.Limit < 1 || f.Limit > 500 {
 		return p, task.FieldErrorf("limit", "must be 1 to 500")
 	}
 	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		none, err := s.narrowOpen(rx, a, &f)
+		if err != nil || none {
+			p.Tasks = []*task.Task{}
+			return err
+		}
 		p.Tasks, p.Next, err = rx.OpenTasks(f, card)
 		return err
 	})
@@ -69,7 +86,7 @@ func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter
 
 // Queue returns an agent's active tasks in order. Error: unknown agent.
 func (s *Service) Queue(ctx context.Context, a task.Actor, agent string, full bool, limit int, after string) (Page, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return Page{}, err
 	}
 	if !s.KnowsAgent(agent) {
@@ -83,8 +100,11 @@ func (s *Service) Queue(ctx context.Context, a task.Actor, agent string, full bo
 // of every caller. Error: bad
 // limit.
 func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) ([]task.Event, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
+	}
+	if f.TaskID == 0 && s.ownOnly(a) {
+		return nil, ownOnlyErr(a)
 	}
 	if f.Limit < 1 || f.Limit > 500 {
 		return nil, task.FieldErrorf("limit", "must be 1 to 500")
@@ -92,6 +112,9 @@ func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) 
 	f.Nouns = task.EventNouns(a.Role)
 	return read(ctx, s, func(rx *db.Rx) ([]task.Event, error) {
 		if f.TaskID != 0 {
+			if err := s.sees(rx, a, f.TaskID); err != nil {
+				return nil, err
+			}
 			if _, err := rx.TaskBare(f.TaskID); err != nil {
 				return nil, err
 			}
@@ -154,11 +177,20 @@ type Overview struct {
 	LastEnd   map[string]task.Time // end of the last run of each agent that had one
 }
 
-// Overview returns how busy each agent is. Error: may not read.
+// Overview returns how busy each agent is; an agent with tasks:own how busy it
+// is itself. Error: may not read.
 func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return Overview{}, err
 	}
+	o, err := s.overview(ctx)
+	if err != nil || !s.ownOnly(a) {
+		return o, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (Overview, error) { return s.ownOverview(rx, a, o) })
+}
+
+func (s *Service) overview(ctx context.Context) (Overview, error) {
 	return s.loads.get(ctx, s, func(rx *db.Rx) (o Overview, err error) {
 		if o.Loads, err = rx.Loads(); err != nil {
 			return o, err
@@ -198,6 +230,9 @@ type Stats struct {
 
 // Stats returns counts and the hourly sums of runs since a moment.
 func (s *Service) Stats(ctx context.Context, a task.Actor, since task.Time) (st Stats, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return st, err
+	}
 	if st.Overview, err = s.Overview(ctx, a); err != nil {
 		return st, err
 	}

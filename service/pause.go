@@ -165,7 +165,7 @@ func (t *tx) cancelRunning(reason string) error {
 
 // Pauses returns what is paused, the yard first. Error: may not read.
 func (s *Service) Pauses(ctx context.Context, a task.Actor) (task.Pauses, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	return s.pauses.get(ctx, s, func(rx *db.Rx) (task.Pauses, error) { return rx.Pauses() })

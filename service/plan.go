@@ -10,7 +10,7 @@ import (
 // replan is the shape of changes of a plan's order: fn gets the steps as they
 // are and returns how they shall be, with the event that tells it.
 func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID, fn func(*tx, *task.Task) (now []task.Step, kind string, c changes, err error)) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
@@ -179,7 +179,7 @@ func (s *Service) UnlinkStep(ctx context.Context, a task.Actor, id task.ID, at i
 // UpdateResource changes the resource at a 0-based index that the caller read
 // with a value. Errors: invalid fields, out of range, stale, archived.
 func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, at int, had string, r task.Resource) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	var p task.Problems

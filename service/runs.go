@@ -154,7 +154,7 @@ func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) err
 // unknown task, not active, in flight, claimed, question open, blocked, no
 // runner, paused; for agents also stuck, and too many within an hour.
 func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
@@ -228,19 +228,30 @@ func (s *Service) starter(agent string) (task.Agent, error) {
 
 // Run returns one run. Error: unknown id.
 func (s *Service) Run(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) (*task.Run, error) { return rx.Run(id) })
+	return read(ctx, s, func(rx *db.Rx) (*task.Run, error) {
+		if err := s.seesRun(rx, a, id); err != nil {
+			return nil, err
+		}
+		return rx.Run(id)
+	})
 }
 
 // Runs returns runs, newest first.
 func (s *Service) Runs(ctx context.Context, a task.Actor, f task.RunFilter) ([]*task.Run, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) {
+		if f.TaskID == 0 && s.ownOnly(a) {
+			return s.ownRuns(rx, a, f)
+		}
 		if f.TaskID != 0 {
+			if err := s.sees(rx, a, f.TaskID); err != nil {
+				return nil, err
+			}
 			if _, err := rx.TaskBare(f.TaskID); err != nil {
 				return nil, err
 			}
@@ -251,10 +262,13 @@ func (s *Service) Runs(ctx context.Context, a task.Actor, f task.RunFilter) ([]*
 
 // Transcript returns up to limit lines of a run after an id, oldest first.
 func (s *Service) Transcript(ctx context.Context, a task.Actor, run, after task.ID, limit int) ([]task.Message, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]task.Message, error) {
+		if err := s.seesRun(rx, a, run); err != nil {
+			return nil, err
+		}
 		if _, err := rx.Run(run); err != nil {
 			return nil, err
 		}
@@ -265,14 +279,14 @@ func (s *Service) Transcript(ctx context.Context, a task.Actor, run, after task.
 // CancelRun ends an open run; its process tree is stopped. Errors: unknown,
 // already ended, not related.
 func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reason string) (*task.Run, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	if err := checkText("reason", reason); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, err := t.Run(id)
+		r, err := t.findRun(id)
 		if err != nil {
 			return nil, err
 		}
@@ -405,11 +419,11 @@ func (t *tx) freeClaim(r *task.Run) error {
 // RetryRun makes a new run of an ended one's task, which names it, and lets a
 // stuck task run again. Errors: not ended, as RunNow.
 func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task.Run, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, err := t.Run(id)
+		r, err := t.findRun(id)
 		if err != nil {
 			return nil, err
 		}

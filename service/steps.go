@@ -9,7 +9,7 @@ import (
 // ReplaceSteps writes the whole plan of an open task. Errors: invalid fields,
 // a linked step (409: change steps one by one then), archived.
 func (s *Service) ReplaceSteps(ctx context.Context, a task.Actor, id task.ID, steps []task.Step) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	var p task.Problems
@@ -80,7 +80,7 @@ func (s *Service) UpdateStep(ctx context.Context, a task.Actor, id task.ID, at i
 }
 
 func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen, p task.StepPatch) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	var bad task.Problems
@@ -134,7 +134,7 @@ func patchStep(st *task.Step, p task.StepPatch) changes {
 
 // AddStep appends one step to the plan, linked steps or not.
 func (s *Service) AddStep(ctx context.Context, a task.Actor, id task.ID, st task.Step) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	var bad task.Problems
@@ -162,7 +162,7 @@ func (s *Service) AddStep(ctx context.Context, a task.Actor, id task.ID, st task
 // parent's owner for a person. Errors: index out of range, step already
 // linked, nesting limit, not the parent's owner, as CreateTask.
 func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.ID, at int, in task.New) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	if in.Owner == "" && a.IsAgent() {
@@ -230,7 +230,7 @@ func freeStep(k *task.Task, field string, at int) error {
 
 // mayHaveSubtask returns a whole task below which the caller may make another.
 func (t *tx) mayHaveSubtask(parent task.ID) (*task.Task, error) {
-	k, err := t.TaskWhole(parent)
+	k, err := t.find(parent, true)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (t *tx) mayHaveSubtask(parent task.ID) (*task.Task, error) {
 
 // AddResource attaches a URL or file. Errors: invalid fields, too many.
 func (s *Service) AddResource(ctx context.Context, a task.Actor, id task.ID, r task.Resource) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	var p task.Problems
@@ -275,7 +275,7 @@ func (s *Service) AddResource(ctx context.Context, a task.Actor, id task.ID, r t
 
 // RemoveResource takes off the resource at a 0-based index.
 func (s *Service) RemoveResource(ctx context.Context, a task.Actor, id task.ID, at int) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {

@@ -12,7 +12,7 @@ import (
 // in.NoStart or something blocks it. Errors: invalid fields, unknown or
 // invalid owner, unknown blocker, queue full.
 func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	if err := s.checkNew(&in); err != nil {
@@ -134,10 +134,15 @@ func (t *tx) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bo
 
 // Task returns any task with relations. Error: unknown id.
 func (s *Service) Task(ctx context.Context, a task.Actor, id task.ID) (*task.Task, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) (*task.Task, error) { return rx.Task(id) })
+	return read(ctx, s, func(rx *db.Rx) (*task.Task, error) {
+		if err := s.sees(rx, a, id); err != nil {
+			return nil, err
+		}
+		return rx.Task(id)
+	})
 }
 
 // UpdateTask changes fields and status of an open task. A p.Version that is
@@ -145,14 +150,14 @@ func (s *Service) Task(ctx context.Context, a task.Actor, id task.ID) (*task.Tas
 // work vocabulary stands for its act. Errors: invalid fields, unknown owner,
 // forbidden transition, archived, not related.
 func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p task.Patch) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	if err := checkPatch(&p); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.TaskWhole(id)
+		k, err := t.find(id, true)
 		if err != nil {
 			return nil, err
 		}
@@ -390,14 +395,14 @@ func (t *tx) start(k *task.Task) error {
 // claim, if not 0, must be the present claim's id. Errors: forbidden
 // transition, stale claim, not related.
 func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*task.Task, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
 	if err := checkText("summary", summary); err != nil {
 		return nil, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.TaskBare(id)
+		k, err := t.find(id, false)
 		if err != nil {
 			return nil, err
 		}

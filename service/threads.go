@@ -48,14 +48,14 @@ func (t *tx) mayComment(k *task.Task) error {
 // wakes the owner of an active task. Errors: blank, archived, a run that has
 // nothing to do with the task.
 func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text string) (task.Message, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return task.Message{}, err
 	}
 	if err := checkComment("content", text); err != nil {
 		return task.Message{}, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
-		k, err := t.TaskBare(id)
+		k, err := t.find(id, false)
 		if err != nil {
 			return task.Message{}, err
 		}
@@ -91,7 +91,7 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 // question keeps signups, ticks and wakes off the task until a person
 // replies. A notice waits in the inbox until a person acknowledges it. Errors: blank, archived, not active, a question is open already.
 func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text string, needsReply bool) (task.Message, error) {
-	if err := s.allowed(a, task.Write); err != nil {
+	if err := s.allowedOwn(a, task.Write); err != nil {
 		return task.Message{}, err
 	}
 	if err := checkComment("message", text); err != nil {
@@ -177,10 +177,13 @@ func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text stri
 
 // Thread returns up to limit comments of a task after an id, oldest first.
 func (s *Service) Thread(ctx context.Context, a task.Actor, id, after task.ID, limit int) ([]task.Message, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]task.Message, error) {
+		if err := s.sees(rx, a, id); err != nil {
+			return nil, err
+		}
 		if _, err := rx.TaskBare(id); err != nil {
 			return nil, err
 		}

@@ -27,8 +27,11 @@ func (s *Service) TodoCall(ctx context.Context, a task.Actor, agent string, c ta
 	if c.Op.Changes() {
 		perm = task.Write
 	}
-	if err := s.allowed(a, perm); err != nil {
+	if err := s.allowedOwn(a, perm); err != nil {
 		return task.TodoAnswer{}, err
+	}
+	if agent != a.Name && s.ownOnly(a) {
+		return task.TodoAnswer{}, ownOnlyErr(a)
 	}
 	if err := c.Check(); err != nil {
 		return task.TodoAnswer{}, err

@@ -12,10 +12,13 @@ import (
 // Why tells why a task is or is not running, the most decisive reason first.
 // Error: unknown id.
 func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []task.Reason, err error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
+		if err := s.sees(rx, a, id); err != nil {
+			return err
+		}
 		k, err := rx.TaskBare(id)
 		if err != nil {
 			return err

@@ -84,10 +84,13 @@ func checkLeft(w *task.Work) error {
 // with the lines of its files if asked for; nil when nobody looked. Error:
 // unknown run.
 func (s *Service) Work(ctx context.Context, a task.Actor, id task.ID, lines bool) (*task.Work, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	return read(ctx, s, func(rx *db.Rx) (*task.Work, error) {
+		if err := s.seesRun(rx, a, id); err != nil {
+			return nil, err
+		}
 		if _, err := rx.Run(id); err != nil {
 			return nil, err
 		}

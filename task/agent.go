@@ -22,8 +22,15 @@ const (
 	ApproveNever     Policy = "never"
 )
 
-// CapabilityTasks lets an agent use tasks at all.
-const CapabilityTasks = "tasks"
+// What a definition may let an agent do with tasks. The narrower one holds
+// where both are named.
+const (
+	CapabilityTasks = "tasks"     // use tasks at all
+	CapabilityOwn   = "tasks:own" // use its own tasks and their families alone
+)
+
+// Capabilities are all that there are.
+var Capabilities = []string{CapabilityTasks, CapabilityOwn}
 
 // Problem is one finding in a definition file.
 type Problem struct {

@@ -1,0 +1,181 @@
+package service
+
+import (
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// allowedOwn is allowed for use cases that agents with tasks:own may have too:
+// they must ask sees or seesRun of all that they read, and find what they
+// write.
+func (s *Service) allowedOwn(a task.Actor, p task.Perm) error {
+	if err := need(a, p); err != nil || !a.IsAgent() {
+		return err
+	}
+	def, ok := s.agents.Agent(a.Name)
+	if !ok || !def.Can(task.CapabilityTasks) && !def.Can(task.CapabilityOwn) {
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s does not have the capability tasks", a.Name)
+	}
+	return nil
+}
+
+// ownOnly tells whether the caller is an agent that may use its own tasks and
+// their families alone.
+func (s *Service) ownOnly(a task.Actor) bool {
+	if !a.IsAgent() {
+		return false
+	}
+	def, ok := s.agents.Agent(a.Name)
+	return ok && def.Can(task.CapabilityOwn)
+}
+
+func ownOnlyErr(a task.Actor) error {
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s sees its own tasks only (capabilities: tasks:own)", a.Name)
+}
+
+// SeesAll refuses callers that may not read every task: those without the
+// permission, and agents with tasks:own.
+func (s *Service) SeesAll(a task.Actor) error { return s.allowed(a, task.Read) }
+
+// kinship is how a task stands to an agent with tasks:own, and to the run
+// whose token calls.
+func kinship(rx *db.Rx, a task.Actor, id task.ID) (db.Kinship, error) {
+	at := task.ID(0)
+	if a.RunID != 0 {
+		run, err := rx.Run(a.RunID)
+		if err != nil {
+			return db.NoKin, err
+		}
+		at = run.TaskID
+	}
+	return rx.Kinship(a.Name, at, id)
+}
+
+// sees tells an agent with tasks:own of a task outside its families what it
+// tells of one that is not there. A task that is in none is unknown to it:
+// forbidden would say that it exists.
+func (s *Service) sees(rx *db.Rx, a task.Actor, id task.ID) error {
+	if !s.ownOnly(a) {
+		return nil
+	}
+	kin, err := kinship(rx, a, id)
+	if err == nil && kin == db.NoKin {
+		err = task.TaskNotFound(id)
+	}
+	return err
+}
+
+// seesRun is sees for a run.
+func (s *Service) seesRun(rx *db.Rx, a task.Actor, id task.ID) error {
+	if !s.ownOnly(a) {
+		return nil
+	}
+	r, err := rx.Run(id)
+	if err != nil {
+		return err
+	}
+	kin, err := kinship(rx, a, r.TaskID)
+	if err == nil && kin == db.NoKin {
+		err = task.RunNotFound(id)
+	}
+	return err
+}
+
+// find returns a task that the caller sees.
+func (t *tx) find(id task.ID, whole bool) (*task.Task, error) {
+	if err := t.s.sees(&t.Rx, t.actor, id); err != nil {
+		return nil, err
+	}
+	if whole {
+		return t.TaskWhole(id)
+	}
+	return t.TaskBare(id)
+}
+
+// findRun returns a run that the caller sees.
+func (t *tx) findRun(id task.ID) (*task.Run, error) {
+	if err := t.s.seesRun(&t.Rx, t.actor, id); err != nil {
+		return nil, err
+	}
+	return t.Run(id)
+}
+
+// narrowList limits a list to what an agent with tasks:own sees of it: what it
+// owns, unless the filter asks for what it created. It
+// returns whether nothing is left of it.
+func (s *Service) narrowList(a task.Actor, owner *string, createdBy string) (none bool) {
+	switch {
+	case !s.ownOnly(a) || createdBy == a.Name || *owner == a.Name:
+		return false
+	case *owner != "":
+		return true
+	}
+	*owner = a.Name
+	return false
+}
+
+// narrowOpen is narrowList for open tasks. What is below a task that the agent
+// owns it sees whole.
+func (s *Service) narrowOpen(rx *db.Rx, a task.Actor, f *task.TaskFilter) (none bool, err error) {
+	if f.Parent != 0 && s.ownOnly(a) {
+		kin, err := kinship(rx, a, f.Parent)
+		if err != nil || kin == db.Within {
+			return false, err
+		}
+	}
+	return s.narrowList(a, &f.Owner, f.CreatedBy), nil
+}
+
+// ownRuns lists the runs of an agent with tasks:own, without those of tasks
+// that are not its own any more.
+func (s *Service) ownRuns(rx *db.Rx, a task.Actor, f task.RunFilter) ([]*task.Run, error) {
+	list := []*task.Run{}
+	if f.Agent != "" && f.Agent != a.Name {
+		return list, nil
+	}
+	f.Agent = a.Name
+	for {
+		part, err := rx.Runs(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range part {
+			kin, err := kinship(rx, a, r.TaskID)
+			if err != nil {
+				return nil, err
+			}
+			if kin != db.NoKin {
+				list = append(list, r)
+			}
+			if len(list) == f.Limit {
+				return list, nil
+			}
+			f.Before = r.ID
+		}
+		if len(part) < f.Limit {
+			return list, nil
+		}
+	}
+}
+
+// ownOverview is what an agent with tasks:own sees of the state of the yard:
+// how busy it is itself.
+func (s *Service) ownOverview(rx *db.Rx, a task.Actor, o Overview) (out Overview, err error) {
+	l := o.Loads[a.Name]
+	out.Loads = map[string]db.AgentLoad{a.Name: l}
+	out.Active, out.Open = l.Queued+l.Working, l.Queued+l.Working+l.Drafts
+	out.LastEnd = map[string]task.Time{}
+	if at, ok := o.LastEnd[a.Name]; ok {
+		out.LastEnd[a.Name] = at
+	}
+	for _, id := range o.InFlight {
+		kin, err := kinship(rx, a, id)
+		if err != nil {
+			return out, err
+		}
+		if kin != db.NoKin {
+			out.InFlight = append(out.InFlight, id)
+		}
+	}
+	return out, nil
+}

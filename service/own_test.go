@@ -1,0 +1,69 @@
+package service
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+var ownOnly = definition("tools: read, task", "runner: script", "capabilities: [tasks:own]")
+
+// TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone calls the use cases for
+// a stranger's task: a new one refuses until it looks at the family.
+func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
+	y := newYard(t)
+	y.define("own", ownOnly)
+	own := agentActor("own")
+	k := y.create(maya, "coder", noStart)
+	run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
+	open := map[string]bool{"list": true, "history": true, "queue": true, "runs": true, "agents": true, "create": true} // what they show has tests of its own
+	for name, c := range y.calls(k, run) {
+		if !own.May(c.perm) {
+			continue
+		}
+		err := c.call(own)
+		switch {
+		case open[name]:
+			ok(t, err)
+		case name == "signup":
+			refused(t, err, task.CodeNotYourName)
+		case task.IsCode(err, task.CodeTaskNotFound), task.IsCode(err, task.CodeRunNotFound):
+		default:
+			refused(t, err, task.CodeForbidden, "agent own sees its own tasks only (capabilities: tasks:own)")
+		}
+	}
+	for name, call := range y.changesOf(own, k) {
+		t.Run(name+" of a stranger's task", func(t *testing.T) { refused(t, call(), task.CodeTaskNotFound) })
+	}
+	_, err := y.s.CreateSubtask(y.ctx(), own, k.ID, 0, task.New{Title: "x"})
+	refused(t, err, task.CodeTaskNotFound)
+	_, err = y.s.RunNow(y.ctx(), own, k.ID)
+	refused(t, err, task.CodeTaskNotFound)
+	_, err = y.s.CancelRun(y.ctx(), own, run, "")
+	refused(t, err, task.CodeRunNotFound)
+	_, err = y.s.RetryRun(y.ctx(), own, run)
+	refused(t, err, task.CodeRunNotFound)
+}
+
+func TestTheTokenOfARunIsBoundToItsAgentsFamilies(t *testing.T) {
+	y := newYard(t, noApprove)
+	y.define("own", ownOnly)
+	stranger := y.create(maya, "coder", noStart)
+	top := y.create(maya, "coder", noStart, steps("a"))
+	mine := y.subtask(maya, top.ID, 0, "own", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, mine.ID))
+	st := y.start()
+	token := task.Actor{Name: "own", Role: task.RoleAgent, RunID: st.Run.ID}
+	sees := func(id task.ID) error { _, err := y.s.Task(y.ctx(), token, id); return err }
+	ok(t, sees(mine.ID))
+	ok(t, sees(top.ID))
+	refused(t, sees(stranger.ID), task.CodeTaskNotFound)
+	t.Run("its task it sees after it was handed over, until the run ends", func(t *testing.T) {
+		must[*task.Task](t)(y.s.MoveTask(y.ctx(), token, Move{TaskID: mine.ID, CurrentAgent: "own", NewAgent: "coder", Comment: "yours"}))
+		ok(t, sees(mine.ID))
+		ok(t, sees(top.ID))
+		_, err := y.s.Task(y.ctx(), agentActor("own"), mine.ID)
+		refused(t, err, task.CodeTaskNotFound)
+		equal(t, "runs", len(must[[]*task.Run](t)(y.s.Runs(y.ctx(), agentActor("own"), task.RunFilter{Limit: 10}))), 0)
+	})
+}
