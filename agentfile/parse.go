@@ -19,10 +19,9 @@ import (
 
 // Bounds of a definition file.
 const (
-	MaxFile     = 256 << 10 // bytes of a file
-	maxFront    = 32 << 10  // bytes of front matter
-	maxProblems = 50        // problems told of one file
-	maxUnknown  = 50        // unknown tools told of one file
+	MaxFile    = 256 << 10 // bytes of a file
+	maxFront   = 32 << 10  // bytes of front matter
+	maxUnknown = 50        // unknown tools told of one file
 )
 
 // RunnerNone is the runner of an agent that Taskyard never starts.
@@ -164,13 +163,13 @@ func (p *parser) verdict() task.Agent {
 // capped keeps the problems that a person can still read, the fatal ones
 // before all others.
 func capped(all []task.Problem) []task.Problem {
-	if len(all) <= maxProblems {
+	if len(all) <= task.MaxProblems {
 		return all
 	}
 	var keep []task.Problem
 	for _, fatal := range []bool{true, false} {
 		for _, pr := range all {
-			if pr.Fatal == fatal && len(keep) < maxProblems-1 {
+			if pr.Fatal == fatal && len(keep) < task.MaxProblems-1 {
 				keep = append(keep, pr)
 			}
 		}

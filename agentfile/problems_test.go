@@ -169,9 +169,9 @@ func TestProblemsAreCapped(t *testing.T) {
 	}
 	a := parse(t, strings.Replace(headings, "- list\n", b.String(), 1)+"\n")
 	equal(t, "status", a.Status, task.AgentWarning)
-	equal(t, "problems", len(a.Problems), maxProblems)
+	equal(t, "problems", len(a.Problems), task.MaxProblems)
 	equal(t, "unknown tools", len(a.UnknownTools), maxUnknown)
-	equal(t, "last", a.Problems[maxProblems-1].Message, "451 more problems are not shown")
+	equal(t, "last", a.Problems[task.MaxProblems-1].Message, "481 more problems are not shown")
 }
 
 func TestAWorkspaceThatItsRunnerMayNotUse(t *testing.T) {

@@ -13,10 +13,9 @@ import (
 
 // Bounds of one import, which is one transaction.
 const (
-	MaxBytes    = 128 << 20 // of all files together
-	MaxTasks    = 200_000
-	maxLabel    = 32 // characters of a label
-	maxProblems = 200
+	MaxBytes = 128 << 20 // of all files together
+	MaxTasks = 200_000
+	maxLabel = 32 // characters of a label
 )
 
 // The formats that can be read.
@@ -79,17 +78,28 @@ type Counts []Count
 // maxCounts bounds what hostile names of fields can add to a report.
 const maxCounts = 200
 
-func (c *Counts) add(what, where string) {
-	if len(*c) >= maxCounts && !slices.ContainsFunc(*c, func(l Count) bool { return l.What == what }) {
+// countKey is one line of one of a report's lists.
+type countKey struct {
+	list *Counts
+	what string
+}
+
+// count adds to a line of one of the lists, or begins it.
+func (r *Report) count(list *Counts, what, where string) {
+	if r.lines == nil {
+		r.lines = map[countKey]int{}
+	}
+	at, known := r.lines[countKey{list, what}]
+	if !known && len(*list) >= maxCounts {
 		what = "other things"
+		at, known = r.lines[countKey{list, what}]
 	}
-	for i := range *c {
-		if (*c)[i].What == what {
-			(*c)[i].N++
-			return
-		}
+	if known {
+		(*list)[at].N++
+		return
 	}
-	*c = append(*c, Count{what, where, 1})
+	r.lines[countKey{list, what}] = len(*list)
+	*list = append(*list, Count{what, where, 1})
 }
 
 // Report tells what an import does with each field, what it leaves out, and
@@ -98,13 +108,15 @@ type Report struct {
 	Maps     Counts
 	Left     Counts
 	Notes    Counts
-	Problems []task.FieldError // the first 200; Field is the place
+	Problems []task.FieldError // the first task.MaxProblems; Field is the place
 	More     int               // further problems
+
+	lines map[countKey]int // places in the lists above
 }
 
 // Bad notes a problem: nothing is written while there is one.
 func (r *Report) Bad(where, format string, args ...any) {
-	if len(r.Problems) >= maxProblems {
+	if len(r.Problems) >= task.MaxProblems {
 		r.More++
 		return
 	}
@@ -113,11 +125,11 @@ func (r *Report) Bad(where, format string, args ...any) {
 
 // Note counts something that a person should know.
 func (r *Report) Note(where, format string, args ...any) {
-	r.Notes.add(fmt.Sprintf(format, args...), where)
+	r.count(&r.Notes, fmt.Sprintf(format, args...), where)
 }
 
-func (r *Report) maps(what string)        { r.Maps.add(what, "") }
-func (r *Report) left(where, what string) { r.Left.add(what, where) }
+func (r *Report) maps(what string)        { r.count(&r.Maps, what, "") }
+func (r *Report) left(where, what string) { r.count(&r.Left, what, where) }
 
 // Err returns nil, or one error with every noted problem.
 func (r *Report) Err() error {
@@ -125,7 +137,7 @@ func (r *Report) Err() error {
 		return nil
 	}
 	return &task.Error{
-		Kind: task.Invalid, Code: task.CodeInvalidField, Fields: r.Problems,
+		Kind: task.Invalid, Code: task.CodeInvalidField, Fields: r.Problems, More: r.More,
 		Message: fmt.Sprintf("nothing was written: problems in what should be imported: %d", len(r.Problems)+r.More),
 	}
 }

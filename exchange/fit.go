@@ -70,6 +70,7 @@ func (r *Report) problems(where string, p *task.Problems) {
 		for _, f := range e.AllFields() {
 			r.Bad(where+"."+f.Field, "%s", f.Message)
 		}
+		r.More += e.More
 	}
 }
 

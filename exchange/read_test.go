@@ -229,6 +229,6 @@ func TestReportsAreBounded(t *testing.T) {
 	}
 	same(t, "lines", len(r.Left) <= maxCounts+1, true)
 	same(t, "problems", len(r.Problems)+r.More, 100_000)
-	same(t, "kept", len(r.Problems), maxProblems)
+	same(t, "kept", len(r.Problems), task.MaxProblems)
 	same(t, "the rest is counted", slices.ContainsFunc(r.Left, func(c Count) bool { return c.What == "other things" }), true)
 }

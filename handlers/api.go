@@ -85,6 +85,9 @@ func handle[I, O any](s *Server, o op, fn func(context.Context, *I) (*O, error))
 	if o.Stream != nil {
 		hop.Middlewares = huma.Middlewares{s.streamed(o.Stream)}
 	}
+	if o.Method != http.MethodGet {
+		hop.Middlewares = append(hop.Middlewares, s.bounded(o.Path, o.Method))
+	}
 	huma.Register(s.api, hop, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err != nil {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -45,6 +46,7 @@ var immutable = map[string]bool{"id": true, "createdBy": true, "createdAt": true
 // newProblem gives huma's own refusals our body and codes.
 func newProblem(status int, msg string, errs []error) *Problem {
 	p := &Problem{Status: status, Code: codeOf(status), Detail: msg}
+	var known nameFolds
 	for _, err := range errs {
 		var e *task.Error
 		var big *http.MaxBytesError
@@ -55,18 +57,14 @@ func newProblem(status int, msg string, errs []error) *Problem {
 		case errors.As(err, &big):
 			return ofError(errTooLarge)
 		case errors.As(err, &d):
-			p.note(d.ErrorDetail())
+			p.note(d.ErrorDetail(), &known)
 		case status == http.StatusInternalServerError: // huma could not read the body
 			return ofError(unreadable)
 		}
 	}
 	p.Title = http.StatusText(p.Status)
 	if p.Code == string(task.CodeInvalidField) && len(p.Errors) > 0 {
-		parts := make([]string, len(p.Errors))
-		for i, f := range p.Errors {
-			parts[i] = f.Field + ": " + f.Message
-		}
-		p.Detail = strings.Join(parts, "; ")
+		p.Detail = task.JoinFields(p.Errors, p.More)
 	}
 	return p
 }
@@ -74,7 +72,7 @@ func newProblem(status int, msg string, errs []error) *Problem {
 var unreadable = task.Errorf(task.Malformed, task.CodeInvalidJSON, "The body could not be read to its end")
 
 // note adds one finding of huma's.
-func (p *Problem) note(d *huma.ErrorDetail) {
+func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds) {
 	malformed := func(why string) {
 		p.Status, p.Code, p.Detail = http.StatusBadRequest, string(task.CodeInvalidJSON), why
 	}
@@ -97,7 +95,7 @@ func (p *Problem) note(d *huma.ErrorDetail) {
 		}
 	case message == validation.MsgUnexpectedProperty:
 		name := field[strings.LastIndexByte(field, '.')+1:]
-		if twin := twinOf(d.Value, name); twin != "" {
+		if twin := known.twin(d.Value, name); twin != "" {
 			malformed("The body is not acceptable JSON: it has both " + name + " and " + twin)
 			return
 		}
@@ -114,14 +112,36 @@ func (p *Problem) note(d *huma.ErrorDetail) {
 		}
 		message = "is required"
 	}
-	p.Errors = append(p.Errors, task.FieldError{Field: field, Message: message})
+	if len(p.Errors) == task.MaxProblems {
+		p.More++
+		return
+	}
+	p.Errors = append(p.Errors, task.FieldError{Field: task.ClipText(field, 200), Message: task.ClipText(message, 2000)})
 }
 
-// twinOf finds another name of the object that differs in case alone.
-func twinOf(object any, name string) string {
-	m, _ := object.(map[string]any)
-	for k := range m {
-		if k != name && strings.EqualFold(k, name) {
+// nameFolds finds names of an object that differ in case alone. It folds the
+// names of each object once: a request may hold as many as fit into its body.
+type nameFolds struct {
+	object uintptr // the object whose names are in first
+	first  map[string][]string
+}
+
+// twin returns another name of the object that differs from name in case
+// alone, or "".
+func (f *nameFolds) twin(object any, name string) string {
+	m, ok := object.(map[string]any)
+	if !ok {
+		return ""
+	}
+	if at := reflect.ValueOf(m).Pointer(); f.first == nil || f.object != at {
+		f.object, f.first = at, make(map[string][]string, len(m))
+		for k := range m {
+			low := strings.ToLower(k)
+			f.first[low] = append(f.first[low], k)
+		}
+	}
+	for _, k := range f.first[strings.ToLower(name)] {
+		if k != name {
 			return k
 		}
 	}

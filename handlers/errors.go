@@ -42,7 +42,8 @@ type Problem struct {
 	Title     string            `json:"title" doc:"the status in words"`
 	Code      string            `json:"code" doc:"stable name of the error; the list stands in the description"`
 	Detail    string            `json:"detail" doc:"what happened, for people"`
-	Errors    []task.FieldError `json:"errors,omitempty" doc:"every wrong field"`
+	Errors    []task.FieldError `json:"errors,omitempty" doc:"the wrong fields, at most 20"`
+	More      int               `json:"moreErrors,omitempty" doc:"how many wrong fields there are beyond those in errors"`
 	Task      *task.Task        `json:"task,omitempty" doc:"the present task, with stale_version"`
 	Version   string            `json:"version,omitempty" doc:"the present version, with run_changed"`
 	RequestID string            `json:"requestId"`
@@ -90,7 +91,7 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 // ofError is the problem that a caller may read.
 func ofError(e *task.Error) *Problem {
 	return &Problem{
-		Status: statuses[e.Kind], Title: http.StatusText(statuses[e.Kind]), Code: string(e.Code), Detail: e.Message, Errors: e.AllFields(),
+		Status: statuses[e.Kind], Title: http.StatusText(statuses[e.Kind]), Code: string(e.Code), Detail: e.Message, Errors: e.AllFields(), More: e.More,
 		Task: e.Task, Version: e.Version, retry: e.Retry,
 	}
 }

@@ -170,6 +170,24 @@ func (s *Server) limitBody(c echo.Context) error {
 
 var errTooLarge = task.Errorf(kindTooLarge, task.CodeBodyTooLarge, "The body is over %d bytes", maxBody)
 
+// readForm reads the fields of a form, so that none is taken in part: the
+// readers of single fields pass over an error.
+func (s *Server) readForm(c echo.Context) error {
+	r := c.Request()
+	if path := r.URL.Path; r.Method != http.MethodPost || isAPI(path) || isMCP(path) {
+		return nil
+	}
+	_, err := c.FormParams()
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return errTooLarge
+	case err != nil:
+		return task.Errorf(task.Malformed, task.CodeInvalidField, "The form could not be read: send each field once, in one of the two encodings that browsers use")
+	}
+	return nil
+}
+
 // authorize checks the route's permission against the one table. An agent
 // without the capability for tasks gets into no route that needs more than a
 // sign-in.

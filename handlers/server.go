@@ -114,7 +114,7 @@ func New(opt Options) (*Server, error) {
 	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
 		return nil, err
 	}
-	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.sameSite, s.authorize, s.redact, s.apiGuard}
+	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard}
 	s.echo.Use(s.around)
 	s.routes()
 	return s, nil

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"taskyard/task"
 )
 
 // TestHostileMessagesHarmNobody sends what no client would: each is answered,
@@ -74,9 +76,9 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 		{"80,000 members", "create_task", "{" + many(80_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + "}", "more than 64 members"},
 		{"80,000 members of a step", "update_steps", `{"taskId":1,"steps":[{` + many(80_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + "}]}", "steps[0]: The arguments are not acceptable JSON: an object has more than 64 members"},
 		{"200,000 wrong ids", "set_blocked_by", `{"taskId":1,"taskIds":[` + many(200_000, bad) + "]}", "taskIds: must have at most 1000 items"},
-		{"1,000 wrong ids", "set_blocked_by", `{"taskId":1,"taskIds":[` + many(1000, bad) + "]}", "arguments: 980 more are wrong"},
-		{"1,000 wrong labels", "create_task", `{"title":"x","labels":[` + many(1000, func(int) string { return `"\u0000"` }) + "]}", "arguments: 980 more are wrong"},
-		{"1,000 wrong steps", "update_steps", `{"taskId":1,"steps":[` + many(1000, func(int) string { return `{"a":1,"b":2}` }) + "]}", "arguments: 2980 more are wrong"},
+		{"1,000 wrong ids", "set_blocked_by", `{"taskId":1,"taskIds":[` + many(1000, bad) + "]}", "and 980 more"},
+		{"1,000 wrong labels", "create_task", `{"title":"x","labels":[` + many(1000, func(int) string { return `"\u0000"` }) + "]}", "and 980 more"},
+		{"1,000 wrong steps", "update_steps", `{"taskId":1,"steps":[` + many(1000, func(int) string { return `{"a":1,"b":2}` }) + "]}", "and 2,980 more"},
 		{"300,000 wrong indexes", "task", `{"task":"x","resources":[` + many(300_000, func(int) string { return "-1" }) + "]}", "resources: must have at most 1000 items"},
 		{"a number of 100,000 digits", "signup_for_task", `{"agent_name":"coder","wait_seconds":` + strings.Repeat("9", 100_000) + "}", "wait_seconds: must be a whole number"},
 		{"a number over every float", "signup_for_task", `{"agent_name":"coder","wait_seconds":1e999}`, "wait_seconds: must be a whole number"},
@@ -97,6 +99,9 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 				if status != http.StatusOK || !isError || !strings.Contains(text, c.want) {
 					t.Errorf("%d %.600s, want %s", status, got, c.want)
 				}
+				if e := errorsOf(t, got); len(e) > task.MaxProblems {
+					t.Errorf("%d errors are listed", len(e))
+				}
 				if len(got) > 32<<10 {
 					t.Errorf("%d bytes of answer", len(got))
 				}
@@ -106,6 +111,20 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// errorsOf returns the wrong arguments that a refusal lists.
+func errorsOf(t *testing.T, got string) []task.FieldError {
+	t.Helper()
+	var r struct {
+		Result struct {
+			StructuredContent struct{ Errors []task.FieldError }
+		}
+	}
+	if err := json.Unmarshal([]byte(got), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Result.StructuredContent.Errors
 }
 
 // TestNoTextHoldsNUL sends every argument that is a text, or a list of them,

@@ -72,7 +72,8 @@ type refusal struct {
 	Code    task.Code         `json:"code"`
 	Message string            `json:"message"`
 	Errors  []task.FieldError `json:"errors,omitempty"`
-	Task    *taskView         `json:"task,omitempty"` // the present one, with stale_version
+	More    int               `json:"moreErrors,omitempty"` // wrong arguments beyond those in Errors
+	Task    *taskView         `json:"task,omitempty"`       // the present one, with stale_version
 	Retry   int               `json:"retryAfter,omitempty"`
 }
 
@@ -84,9 +85,9 @@ func (y *yard) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 	var e *task.Error
 	switch {
 	case errors.As(err, &e):
-		r = refusal{Code: e.Code, Message: e.Message, Errors: inWords(words, e.AllFields()), Retry: e.Retry}
+		r = refusal{Code: e.Code, Message: e.Message, Errors: inWords(words, e.AllFields()), More: e.More, Retry: e.Retry}
 		if r.Code == task.CodeInvalidField && len(r.Errors) > 0 {
-			r.Message = sentence(r.Errors)
+			r.Message = task.JoinFields(r.Errors, r.More)
 		}
 		if e.Task != nil {
 			r.Task = view(e.Task)
@@ -101,15 +102,6 @@ func (y *yard) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 		res.StructuredContent = b
 	}
 	return res
-}
-
-// sentence names every wrong argument with its remedy.
-func sentence(list []task.FieldError) string {
-	parts := make([]string, len(list))
-	for i, f := range list {
-		parts[i] = f.Field + ": " + f.Message
-	}
-	return strings.Join(parts, "; ")
 }
 
 // otherWords are arguments whose names differ by more than their spelling

@@ -3,7 +3,9 @@ package task
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Kind groups errors by what the caller can do about them.
@@ -160,7 +162,8 @@ type Error struct {
 	Code    Code
 	Field   string       // the wrong field, or ""
 	Message string       // a sentence for the caller
-	Fields  []FieldError // further wrong fields
+	Fields  []FieldError // further wrong fields; at most MaxProblems
+	More    int          // wrong fields beyond those listed
 	Task    *Task        // the present task, with CodeStaleVersion
 	Version string       // the present version, with CodeRunChanged
 	Retry   int          // seconds to wait, with TooMany
@@ -201,23 +204,78 @@ func IsCode(err error, code Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// Problems collects the wrong fields of one request, so that all are told at
-// once.
-type Problems struct{ list []FieldError }
+// MaxProblems is how many wrong fields one error lists. The rest are counted,
+// so that a request full of mistakes is not answered by a longer list of them.
+const MaxProblems = 20
+
+// maxFieldName and maxFieldMessage bound, in bytes, what one wrong field adds
+// to an error: both may repeat what the caller sent.
+const (
+	maxFieldName    = 200
+	maxFieldMessage = 2000
+)
+
+// Problems collects the wrong fields of one request, so that all are reported
+// at once: the first MaxProblems by name, the rest as a number.
+type Problems struct {
+	list []FieldError
+	more int
+}
 
 // Add notes a wrong field.
 func (p *Problems) Add(field, format string, args ...any) {
-	p.list = append(p.list, FieldError{field, fmt.Sprintf(format, args...)})
+	if len(p.list) == MaxProblems {
+		p.more++
+		return
+	}
+	p.list = append(p.list, FieldError{ClipText(field, maxFieldName), ClipText(fmt.Sprintf(format, args...), maxFieldMessage)})
 }
 
-// Err returns nil, or one Invalid error with every noted field.
+// AddMore counts n wrong fields that are not listed.
+func (p *Problems) AddMore(n int) { p.more += n }
+
+// Count returns how many wrong fields were noted, listed or not.
+func (p *Problems) Count() int { return len(p.list) + p.more }
+
+// Err returns nil, or one Invalid error with the noted fields.
 func (p *Problems) Err() error {
 	if len(p.list) == 0 {
 		return nil
 	}
-	parts := make([]string, len(p.list))
-	for i, f := range p.list {
-		parts[i] = f.Field + ": " + f.Message
+	return &Error{Kind: Invalid, Code: CodeInvalidField, Message: JoinFields(p.list, p.more), Fields: p.list, More: p.more}
+}
+
+// JoinFields returns wrong fields as one sentence: "title: is required;
+// owner: is required; and 3 more".
+func JoinFields(list []FieldError, more int) string {
+	parts := make([]string, 0, len(list)+1)
+	for _, f := range list {
+		parts = append(parts, f.Field+": "+f.Message)
 	}
-	return &Error{Kind: Invalid, Code: CodeInvalidField, Message: strings.Join(parts, "; "), Fields: p.list}
+	if more > 0 {
+		parts = append(parts, "and "+grouped(more)+" more")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// grouped writes a count with a comma between groups of three digits.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// ClipText cuts s to at most most bytes at the border of a character, and marks the cut
+// with an ellipsis.
+func ClipText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	cut := most - len("…")
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
 }
