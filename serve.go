@@ -194,13 +194,14 @@ func (y *yard) checkTail(ctx context.Context) {
 	}
 }
 
-// watch follows the agents folder and the runners until the returned function
+// watch follows the agents folder, the runners and the memory until the returned function
 // is called, which waits until no program of a probe is left.
 func (y *yard) watch(ctx context.Context, probes *runner.Prober) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var both sync.WaitGroup
-	both.Go(func() { probes.Run(ctx) })
-	both.Go(func() {
+	var all sync.WaitGroup
+	all.Go(func() { probes.Run(ctx) })
+	all.Go(func() { giveBack(ctx) })
+	all.Go(func() {
 		err := y.agents.Watch(ctx, func(ids []string) {
 			y.svc.AgentsChanged(ids)
 			y.revokeRemoved(ctx)
@@ -212,7 +213,7 @@ func (y *yard) watch(ctx context.Context, probes *runner.Prober) (stop func()) {
 	})
 	return func() {
 		cancel()
-		both.Wait()
+		all.Wait()
 	}
 }
 

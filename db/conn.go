@@ -70,9 +70,10 @@ func (c *conn) exec(q string) error {
 
 // Rx reads. Its methods are the queries.
 type Rx struct {
-	c   *conn
-	Now task.Time // the time of this read or transaction
-	ctx context.Context
+	c      *conn
+	Now    task.Time // the time of this read or transaction
+	ctx    context.Context
+	budget *task.AnswerBudget // of each list, or nil
 }
 
 // bound returns the context for a query whose cost the caller's words decide:
@@ -119,6 +120,28 @@ func collect[T any](rows *rows, err error, scan func(rowScanner) (T, error)) ([]
 		list = append(list, v)
 	}
 	return list, rows.Err()
+}
+
+// within is collect of a list whose end a cursor tells: it stops before the
+// row that is over the budget of the answer. cut reports whether it did.
+func within[T interface{ JSONBytes() int }](rx *Rx, rows *rows, err error, scan func(rowScanner) (T, error)) (list []T, cut bool, _ error) {
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	rx.budget.Begin()
+	list = []T{}
+	for n := 0; rows.Next(); {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, false, err
+		}
+		if n += v.JSONBytes(); len(list) > 0 && !rx.budget.Fits(n) {
+			return list, true, nil
+		}
+		list = append(list, v)
+	}
+	return list, false, rows.Err()
 }
 
 // optional turns "no row" into ok=false.

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"taskyard/task"
 )
 
 // Options say how a database is opened.
@@ -32,6 +34,7 @@ type DB struct {
 	log     *slog.Logger
 	writer  *writer
 	readers *pool
+	lists   chan struct{} // a place for each reader that lists may take: others find one free at once
 	ident   [len(watched)]inode
 	fault   atomic.Pointer[fault]
 	rescued atomic.Bool // what deleted files hold is saved
@@ -96,6 +99,7 @@ func (d *DB) start(ctx context.Context) error {
 		return errors.Join(err, c.Close())
 	}
 	readers := max(4, 2*runtime.NumCPU())
+	d.lists = make(chan struct{}, readers/2)
 	d.readers = newPool(readers, d.openReader)
 	first, err := d.openReader()
 	if err != nil {
@@ -176,13 +180,25 @@ func (d *DB) Read(ctx context.Context, fn func(*Rx) error) error { return d.read
 func (d *DB) Snapshot(ctx context.Context, fn func(*Rx) error) error { return d.read(ctx, true, fn) }
 
 func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
+	budget := task.BudgetIn(ctx)
+	if budget != nil {
+		select {
+		case d.lists <- struct{}{}:
+			defer func() { <-d.lists }()
+		case <-d.stop:
+			return errClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	c, err := d.readers.take(ctx, d.stop)
 	if err != nil {
 		return err
 	}
 	defer d.readers.give(c)
+	rx := &Rx{c: c, Now: d.stamp(), budget: budget}
 	if !tx {
-		return d.explain(fn(&Rx{c: c, Now: d.stamp()}))
+		return d.explain(fn(rx))
 	}
 	if err := c.exec("BEGIN"); err != nil {
 		return d.explain(err)
@@ -192,5 +208,5 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 			d.log.Error("end of read failed", "error", err)
 		}
 	}()
-	return d.explain(fn(&Rx{c: c, Now: d.stamp()}))
+	return d.explain(fn(rx))
 }

@@ -97,7 +97,7 @@ func (rx *Rx) Events(f task.EventFilter) ([]task.Event, error) {
 		}
 		where, args = where+" AND substr(kind, 1, instr(kind, '.') - 1) IN (SELECT value FROM json_each(?))", append(args, string(list))
 	}
-	return rx.events("SELECT "+eventCols+" FROM events WHERE "+where+" ORDER BY id LIMIT ?", append(args, f.Limit)...)
+	return rx.eventsWithin("SELECT "+eventCols+" FROM events WHERE "+where+" ORDER BY id LIMIT ?", append(args, f.Limit)...)
 }
 
 // AgentSaved returns the newest save or deletion of an agent's definition, or
@@ -113,6 +113,13 @@ func (rx *Rx) AgentSaved(agent string) (*task.Event, error) {
 func (rx *Rx) events(q string, args ...any) ([]task.Event, error) {
 	rows, err := rx.query(q, args...)
 	return collect(rows, err, scanEvent)
+}
+
+// eventsWithin returns lines within the budget of the answer.
+func (rx *Rx) eventsWithin(q string, args ...any) ([]task.Event, error) {
+	rows, err := rx.query(q, args...)
+	list, _, err := within(rx, rows, err, scanEvent)
+	return list, err
 }
 
 // LastEventID returns the id of the newest line, or 0.

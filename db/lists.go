@@ -43,12 +43,12 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 	if f.Sort != "" {
 		return r.sortedTasks(w, f, cols)
 	}
-	list, err := r.tasks("SELECT "+cols+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
-	if err != nil || len(list) <= f.Limit {
+	list, cut, err := r.tasksWithin("SELECT "+cols+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
+	if err != nil || len(list) <= f.Limit && !cut {
 		return list, "", err
 	}
-	list = list[:f.Limit]
-	last := list[f.Limit-1]
+	list = list[:min(f.Limit, len(list))]
+	last := list[len(list)-1]
 	return list, fmt.Sprintf("%d.%d", last.Priority, last.ID), nil
 }
 
@@ -153,12 +153,13 @@ func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
 	if f.Label != "" {
 		order = " ORDER BY l.archived_at DESC, l.task_id DESC LIMIT ?"
 	}
-	list, err := rx.tasks("SELECT "+taskBrief+from+w.sql()+order, append(w.args, f.Limit+1)...)
-	if err != nil || len(list) <= f.Limit {
+	list, cut, err := rx.tasksWithin("SELECT "+taskBrief+from+w.sql()+order, append(w.args, f.Limit+1)...)
+	if err != nil || len(list) <= f.Limit && !cut {
 		return list, "", err
 	}
-	last := list[f.Limit-1]
-	return list[:f.Limit], fmt.Sprintf("%d.%d", last.ArchivedAt, last.ID), nil
+	list = list[:min(f.Limit, len(list))]
+	last := list[len(list)-1]
+	return list, fmt.Sprintf("%d.%d", last.ArchivedAt, last.ID), nil
 }
 
 // historyFrom begins a list of history without a search: labels have a table

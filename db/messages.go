@@ -27,14 +27,16 @@ func (tx *Tx) InsertMessage(m task.Message) (task.ID, error) {
 		m.TaskID, nz(m.RunID), m.Kind, m.Role, m.Type, m.Author, m.Content, data, tx.Now)
 }
 
-func (rx *Rx) messages(q string, args ...any) ([]task.Message, error) {
+// messagesWithin returns messages within the budget of the answer.
+func (rx *Rx) messagesWithin(q string, args ...any) ([]task.Message, error) {
 	rows, err := rx.query(q, args...)
-	return collect(rows, err, scanMessage)
+	list, _, err := within(rx, rows, err, scanMessage)
+	return list, err
 }
 
 // Thread returns the comments of a task after an id, oldest first.
 func (rx *Rx) Thread(id, after task.ID, limit int) ([]task.Message, error) {
-	return rx.messages("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", id, after, limit)
+	return rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", id, after, limit)
 }
 
 // Message returns one message of a task.
@@ -51,7 +53,7 @@ func (rx *Rx) FindMessage(id task.ID) (m task.Message, ok bool, err error) {
 
 // Transcript returns the lines of a run after an id, oldest first.
 func (rx *Rx) Transcript(run, after task.ID, limit int) ([]task.Message, error) {
-	return rx.messages("SELECT "+messageCols+" FROM messages WHERE run_id = ? AND id > ? ORDER BY id LIMIT ?", run, after, limit)
+	return rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE run_id = ? AND id > ? ORDER BY id LIMIT ?", run, after, limit)
 }
 
 // dropBytes is about how much of transcripts one write deletes at most: the

@@ -25,7 +25,7 @@ func (rx *Rx) Runs(f task.RunFilter) ([]*task.Run, error) {
 	if f.From != 0 || f.To != 0 {
 		return rx.runsEnded(f, w)
 	}
-	return rx.runs("SELECT "+runCols+" FROM runs r"+w.sql()+" ORDER BY r.id DESC LIMIT ?", append(w.args, f.Limit)...)
+	return rx.runsWithin("SELECT "+runCols+" FROM runs r"+w.sql()+" ORDER BY r.id DESC LIMIT ?", append(w.args, f.Limit)...)
 }
 
 // runsEnded is Runs of those that ended within a time: it sorts what ended
@@ -36,7 +36,7 @@ func (rx *Rx) runsEnded(f task.RunFilter, w *where) ([]*task.Run, error) {
 		to = 1<<62 - 1
 	}
 	w.add("r.ended_at >= ? AND r.ended_at < ?", f.From, to)
-	return rx.runs("SELECT "+runCols+" FROM (SELECT r.id AS ended FROM runs r INDEXED BY runs_ended"+w.sql()+" ORDER BY 1 DESC LIMIT ?) CROSS JOIN runs r ON r.id = ended ORDER BY ended DESC", append(w.args, f.Limit)...)
+	return rx.runsWithin("SELECT "+runCols+" FROM (SELECT r.id AS ended FROM runs r INDEXED BY runs_ended"+w.sql()+" ORDER BY 1 DESC LIMIT ?) CROSS JOIN runs r ON r.id = ended ORDER BY ended DESC", append(w.args, f.Limit)...)
 }
 
 // Waiting returns the runs that wait for a reviewer, the first to expire first.

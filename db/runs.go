@@ -54,6 +54,13 @@ func (rx *Rx) runs(q string, args ...any) ([]*task.Run, error) {
 	return collect(rows, err, scanRun)
 }
 
+// runsWithin returns runs within the budget of the answer.
+func (rx *Rx) runsWithin(q string, args ...any) ([]*task.Run, error) {
+	rows, err := rx.query(q, args...)
+	list, _, err := within(rx, rows, err, scanRun)
+	return list, err
+}
+
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

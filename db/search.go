@@ -35,16 +35,22 @@ func (rx *Rx) searchHistory(f task.HistoryFilter) ([]*task.Task, string, error) 
 	if err != nil {
 		return nil, "", err
 	}
-	next := ""
+	next, bytes := "", 0
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = "0." + found[f.Limit-1].id.String()
 	}
-	list := make([]*task.Task, len(found))
-	for i, m := range found {
-		if list[i], err = rx.one("SELECT "+taskBrief+" FROM tasks t WHERE t.id = ?", m.id); err != nil {
+	list := make([]*task.Task, 0, len(found))
+	rx.budget.Begin()
+	for n, m := range found {
+		t, err := rx.one("SELECT "+taskBrief+" FROM tasks t WHERE t.id = ?", m.id)
+		if err != nil {
 			return nil, "", err
 		}
+		if bytes += t.JSONBytes(); n > 0 && !rx.budget.Fits(bytes) {
+			return list, "0." + found[n-1].id.String(), nil
+		}
+		list = append(list, t)
 	}
 	return list, next, nil
 }

@@ -54,12 +54,13 @@ func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Tas
 		dir = " DESC"
 	}
 	order := " ORDER BY " + sorts[f.Sort] + dir + ", +t.id" + dir
-	list, err := rx.tasks("WITH page (id) AS MATERIALIZED (SELECT t.id FROM tasks t"+w.sql()+order+" LIMIT ? OFFSET ?) SELECT "+cols+" FROM page JOIN tasks t ON t.id = page.id"+order,
+	list, cut, err := rx.tasksWithin("WITH page (id) AS MATERIALIZED (SELECT t.id FROM tasks t"+w.sql()+order+" LIMIT ? OFFSET ?) SELECT "+cols+" FROM page JOIN tasks t ON t.id = page.id"+order,
 		append(w.args, f.Limit+1, skip)...)
-	if err != nil || len(list) <= f.Limit {
+	if err != nil || len(list) <= f.Limit && !cut {
 		return list, "", err
 	}
-	return list[:f.Limit], strconv.Itoa(skip + f.Limit), nil
+	list = list[:min(f.Limit, len(list))]
+	return list, strconv.Itoa(skip + len(list)), nil
 }
 
 func offset(after string) (int, error) {

@@ -2,6 +2,7 @@ package db
 
 import (
 	"encoding/json"
+	"slices"
 
 	"taskyard/task"
 )
@@ -19,7 +20,9 @@ func upTo(id task.ID) task.ID {
 // LastMessages returns the newest entries of a thread after one id and before
 // another (0: no bound), oldest first.
 func (rx *Rx) LastMessages(id, after, before task.ID, limit int) ([]task.Message, error) {
-	return rx.messages("SELECT * FROM (SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? AND id < ? ORDER BY id DESC LIMIT ?) ORDER BY 1", id, after, upTo(before), limit)
+	list, err := rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? AND id < ? ORDER BY id DESC LIMIT ?", id, after, upTo(before), limit)
+	slices.Reverse(list)
+	return list, err
 }
 
 // LastEventsBut returns the newest lines of a task between two ids (0: no
@@ -29,13 +32,15 @@ func (rx *Rx) LastEventsBut(id, after, before task.ID, skip []string, limit int)
 	if err != nil {
 		return nil, err
 	}
-	return rx.events("SELECT * FROM (SELECT "+eventCols+" FROM events WHERE task_id = ? AND id > ? AND id < ? AND kind NOT IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?) ORDER BY 1", id, after, upTo(before), string(list), limit)
+	found, err := rx.eventsWithin("SELECT "+eventCols+" FROM events WHERE task_id = ? AND id > ? AND id < ? AND kind NOT IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?", id, after, upTo(before), string(list), limit)
+	slices.Reverse(found)
+	return found, err
 }
 
 // TaskRuns returns the newest runs of a task between two ids (0: no bound),
 // newest first.
 func (rx *Rx) TaskRuns(id, after, before task.ID, limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.id > ? AND r.id < ? ORDER BY r.id DESC LIMIT ?", id, after, upTo(before), limit)
+	return rx.runsWithin("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.id > ? AND r.id < ? ORDER BY r.id DESC LIMIT ?", id, after, upTo(before), limit)
 }
 
 // StreamCounts counts messages, runs, and events without the kinds in skip of

@@ -16,15 +16,19 @@ const (
  coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.labels, t.title_by, t.description_by`
 	stepsJSON     = `(SELECT json_group_array(json_array(title, details, done, coalesce(subtask_id, 0))) FROM (SELECT title, details, done, subtask_id FROM steps WHERE task_id = t.id ORDER BY position))`
 	resourcesJSON = `(SELECT json_group_array(json_array(type, value, label)) FROM (SELECT type, value, label FROM resources WHERE task_id = t.id ORDER BY position))`
-	commentsJSON  = `(SELECT json_group_array(json_array(id, author, kind, content, created_at, type = 'imported')) FROM (SELECT * FROM (SELECT id, author, kind, content, created_at, type FROM messages WHERE task_id = t.id AND run_id IS NULL ORDER BY id DESC LIMIT 500) ORDER BY id))`
-	blockersList  = `coalesce((SELECT group_concat(blocker_id) FROM (SELECT blocker_id FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
-	holdingList   = `CASE WHEN t.blocked > 0 THEN ` + blockersList + ` ELSE '' END` // cards show it while it matters
-	noCounts      = `, 0, 0, 0, ''`
-	counts        = `, (SELECT count(*) FROM steps WHERE task_id = t.id AND done = 1), (SELECT count(*) FROM steps WHERE task_id = t.id),
+	// The newest 500 comments that have at most 128 KiB together; their lengths
+	// are known before any text is read.
+	commentsJSON = `(SELECT json_group_array(json_array(id, author, kind, content, created_at, type = 'imported')) FROM (SELECT id, author, kind, content, created_at, type FROM messages WHERE id IN (
+ SELECT id FROM (SELECT id, sum(n) OVER (ORDER BY id DESC) AS bytes FROM (SELECT id, octet_length(content) AS n FROM messages WHERE task_id = t.id AND run_id IS NULL ORDER BY id DESC LIMIT 500)) WHERE bytes <= 131072) ORDER BY id))`
+	commentCount = `(SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL)`
+	blockersList = `coalesce((SELECT group_concat(blocker_id) FROM (SELECT blocker_id FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
+	holdingList  = `CASE WHEN t.blocked > 0 THEN ` + blockersList + ` ELSE '' END` // cards show it while it matters
+	noCounts     = `, 0, 0, 0, ''`
+	counts       = `, (SELECT count(*) FROM steps WHERE task_id = t.id AND done = 1), (SELECT count(*) FROM steps WHERE task_id = t.id),
  (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL),
  CASE WHEN t.failures > 0 THEN coalesce((SELECT reason FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase = 'denied') ORDER BY id DESC LIMIT 1), '') ELSE '' END`
 
-	taskFull  = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " + commentsJSON + ", " + blockersList + noCounts
+	taskFull  = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " + commentsJSON + ", " + blockersList + ", 0, 0, " + commentCount + ", ''"
 	taskWhole = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
 	taskBrief = taskCols + ", '', " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
 	taskCard  = taskCols + ", '', '', '', '', " + holdingList + counts
@@ -77,12 +81,15 @@ func relations(t *task.Task, steps, resources, comments string) error {
 			return task.Comment{ID: task.ID(r.number()), Author: r.text(), Kind: task.MessageKind(r.text()), Content: r.text(), CreatedAt: task.Time(r.number()), Imported: r.number() == 1}
 		})
 		t.Links = task.LinksOf(t.Resources)
+		if t.CommentCount > len(t.Comments) {
+			t.Cut = []string{"comments"}
+		}
 	}
 	return err
 }
 
 // Task returns a task, open or archived, with relations: steps, resources and
-// the last 500 comments in order. ok is false when there is none.
+// the last comments in order, at most 500 and 128 KiB. Error: task not found.
 func (rx *Rx) Task(id task.ID) (*task.Task, error) {
 	return rx.one("SELECT "+taskFull+" FROM tasks t WHERE t.id = ?", id)
 }
@@ -111,6 +118,12 @@ func (rx *Rx) one(q string, id task.ID, args ...any) (*task.Task, error) {
 func (rx *Rx) tasks(q string, args ...any) ([]*task.Task, error) {
 	rows, err := rx.query(q, args...)
 	return collect(rows, err, scanTask(rx.Now))
+}
+
+// tasksWithin is tasks of a list that a cursor continues.
+func (rx *Rx) tasksWithin(q string, args ...any) ([]*task.Task, bool, error) {
+	rows, err := rx.query(q, args...)
+	return within(rx, rows, err, scanTask(rx.Now))
 }
 
 // InsertTask writes a new task with its steps and resources and returns its

@@ -48,7 +48,8 @@ func (rx *Rx) Todos(agent string, from int64, limit int) (items []string, last i
 		if err := rows.Scan(&at, &item); err != nil {
 			return nil, 0, err
 		}
-		if size += len(item); size > task.MaxTodoBytes && len(items) > 0 {
+		size += 3 + task.JSONBytes(item)
+		if len(items) > 0 && (size > task.MaxTodoBytes || !rx.budget.Fits(size)) {
 			break
 		}
 		items, last = append(items, item), at

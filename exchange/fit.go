@@ -46,6 +46,7 @@ func (p *Plan) fit(it *Item) {
 	var bad task.Problems
 	bad.CheckLine("title", t.Title, task.MaxTitle)
 	bad.CheckText("description", t.Description, task.MaxText)
+	bad.CheckTaskText("steps", task.TextBytes(t.Description, t.Steps), 0)
 	bad.CheckText("summary", t.Summary, task.MaxText)
 	bad.CheckPriority("priority", t.Priority)
 	bad.CheckSteps("steps", t.Steps)

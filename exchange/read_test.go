@@ -91,7 +91,7 @@ func TestBeads(t *testing.T) {
 	same(t, "child's status", child.Task.Status, task.Done)
 	same(t, "summary", child.Task.Summary, "Merged in time.")
 	same(t, "parent", child.Parent, "yd-a1b2")
-	same(t, "parent's step", fmt.Sprint(epic.Task.Steps, epic.Subtasks), "[{Read the old file  true 0}] [yd-c3]")
+	same(t, "parent's step", fmt.Sprint(epic.Task.Steps, epic.Subtasks), "[{Read the old file  true 0 0}] [yd-c3]")
 	blocked := at(t, p, "yd-d4")
 	same(t, "blockers", strings.Join(blocked.BlockedBy, " "), "yd-c3")
 	same(t, "lowest priority", blocked.Task.Priority, -20)
@@ -140,7 +140,7 @@ func TestBacklog(t *testing.T) {
 	same(t, "blockers, whatever their case", strings.Join(k.BlockedBy, " "), "task-6")
 	same(t, "labels", strings.Join(k.Task.Labels, " "), "help-wanted web")
 	same(t, "created", k.Task.CreatedAt.String(), "2026-03-14T19:55:00.000Z")
-	same(t, "steps", fmt.Sprint(k.Task.Steps), "[{Every task is there  true 0} {Every word is there  false 0} {Tests pass Definition of Done false 0} {Read the files  false 0}]")
+	same(t, "steps", fmt.Sprint(k.Task.Steps), "[{Every task is there  true 0 0} {Every word is there  false 0 0} {Tests pass Definition of Done false 0 0} {Read the files  false 0 0}]")
 	same(t, "subtask", k.Subtasks[3], "task-7.1")
 	same(t, "comment", fmt.Sprint(k.Task.Comments[0].Author, " ", k.Task.Comments[0].Content, " ", k.Task.Comments[0].CreatedAt), "user:ida Mind the dates. 2026-03-14T20:00:00.000Z")
 	same(t, "description", k.Task.Description, "Bring every task over.\n\n```\n## not a heading\n```\n\n## Implementation Plan\n\n1. Read\n2. Write\n\n"+

@@ -19,6 +19,7 @@ type eventsOut struct {
 	Body struct {
 		Events []task.Event `json:"events"`
 		Next   string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+		CutMark
 	}
 }
 
@@ -72,7 +73,8 @@ func (s *Server) eventsAnswer(ctx context.Context, f task.EventFilter) (*eventsO
 		return nil, err
 	}
 	out := &eventsOut{}
-	out.Body.Events, out.Body.Next = list, nextID(list, f.Limit, func(e task.Event) task.ID { return e.ID })
+	out.Body.Events, out.Body.Next = list, nextID(ctx, list, f.Limit, func(e task.Event) task.ID { return e.ID })
+	out.Body.CutMark = cutMark(ctx)
 	return out, nil
 }
 

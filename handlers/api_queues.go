@@ -20,7 +20,7 @@ type queueIn struct {
 }
 
 type signupBody struct {
-	Count         int `json:"count,omitempty" minimum:"1" maximum:"50" doc:"claim up to so many; the answer is then {tasks}"`
+	Count         int `json:"count,omitempty" minimum:"1" maximum:"50" doc:"claim up to so many, fewer where they are long; the answer is then {tasks}"`
 	WaitSeconds   int `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"when nothing is free, wait so long for a task"`
 	MaxConcurrent int `json:"maxConcurrent,omitempty" minimum:"1" maximum:"50" doc:"instead of count and waitSeconds: claim until so many are held, those held already included; the answer is {tasks, held}"`
 }
@@ -74,7 +74,8 @@ type reassignedOut struct {
 
 func (s *Server) queueOperations() {
 	handle(s, op{Method: "GET", Path: "/api/agents/{id}/queue", Need: task.Read, Tag: "Queues", Summary: "List the active tasks of an agent in order"}, func(ctx context.Context, in *queueIn) (*pageOut, error) {
-		return pageAnswer(s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After))
+		p, err := s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After)
+		return pageAnswer(ctx, p, err)
 	})
 	handle(s, op{Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues", Summary: "Claim the first free task of a queue", Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. With `waitSeconds` the call is held until a task comes free or the time is over; callers are served in the order in which they came, and one that is gone claims nothing. `maxConcurrent` goes with neither of the others. While the agent or the yard is paused: 409 `paused`, with Retry-After; who waits already waits on."}, s.signup)
 	handle(s, op{Method: "POST", Path: "/api/agents/{id}/complete-and-signup", Need: task.Claiming, Tag: "Queues", Summary: "Complete one task and claim the next", Desc: "While the agent or the yard is paused it completes alone: `task` is null, and `paused` says why."}, s.completeAndSignup)
@@ -88,6 +89,7 @@ func (s *Server) signup(ctx context.Context, in *signupIn) (*signupOut, error) {
 			return nil, task.FieldErrorf("maxConcurrent", "goes with neither count nor waitSeconds; leave them out")
 		}
 		auto, err := s.svc.AutoSignup(ctx, actorIn(ctx), in.ID, b.MaxConcurrent)
+		auto.Tasks = task.FitTasks(auto.Tasks, listBytes)
 		out.Body.Tasks, out.Body.Held = &auto.Tasks, &auto.Held
 		return out, err
 	}
@@ -100,6 +102,7 @@ func (s *Server) signup(ctx context.Context, in *signupIn) (*signupOut, error) {
 		return nil, err
 	}
 	if count > 0 {
+		list = task.FitTasks(list, listBytes)
 		out.Body.Tasks = &list
 		return out, nil
 	}
@@ -118,7 +121,10 @@ func (s *Server) completeAndSignup(ctx context.Context, in *finishIn) (*finishOu
 		return nil, err
 	}
 	out := &finishOut{}
-	out.Body.Completed, out.Body.Task, out.Body.Paused = done.Completed, done.Task, done.Paused
+	out.Body.Completed, out.Body.Task, out.Body.Paused = done.Completed.Fitted(listBytes/2), done.Task, done.Paused
+	if done.Task != nil {
+		out.Body.Task = done.Task.Fitted(listBytes / 2)
+	}
 	return out, nil
 }
 
@@ -129,6 +135,6 @@ func (s *Server) reassign(ctx context.Context, in *reassignIn) (*reassignedOut, 
 		return nil, err
 	}
 	out := &reassignedOut{}
-	out.Body.Tasks = list
+	out.Body.Tasks = task.FitTasks(list, listBytes)
 	return out, nil
 }

@@ -35,6 +35,7 @@ type runsOut struct {
 	Body struct {
 		Runs []*task.Run `json:"runs"`
 		Next string      `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+		CutMark
 	}
 }
 
@@ -118,7 +119,7 @@ func (s *Server) runOperations() {
 	handle(s, op{Method: "GET", Path: "/api/runs/{id}/diff", Need: task.Read, Tag: "Runs", Summary: "Read what a run changed as a unified diff", Desc: "Text, at most about 256 KiB of lines; what is left out is said in lines that begin with `#`. Empty until the run has ended, and when nothing changed."}, s.runDiff)
 	handle(s, op{Method: "GET", Path: "/api/runs/{id}/messages", Need: task.Read, Tag: "Runs", Summary: "Read the transcript of a run, oldest first"}, func(ctx context.Context, in *transcriptIn) (*messagesOut, error) {
 		list, err := s.svc.Transcript(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
-		return messagesAnswer(list, in.Limit, err)
+		return messagesAnswer(ctx, list, in.Limit, err)
 	})
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/approve", Need: task.Decide, Tag: "Approvals", Summary: "Let a waiting run run, exactly as it was shown"}, func(ctx context.Context, in *approveIn) (*runOut, error) {
 		b := in.body()
@@ -154,6 +155,7 @@ func (s *Server) runsAnswer(ctx context.Context, f task.RunFilter) (*runsOut, er
 	}
 	out := &runsOut{}
 	out.Body.Runs = list
-	out.Body.Next = nextID(list, f.Limit, func(r *task.Run) task.ID { return r.ID })
+	out.Body.CutMark = cutMark(ctx)
+	out.Body.Next = nextID(ctx, list, f.Limit, func(r *task.Run) task.ID { return r.ID })
 	return out, nil
 }

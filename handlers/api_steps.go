@@ -43,7 +43,15 @@ type resourceIn struct {
 	Body resourceBody
 }
 
+type stepOut struct {
+	Body task.Step
+}
+
 func (s *Server) stepOperations() {
+	handle(s, op{Method: "GET", Path: "/api/tasks/{id}/steps/{index}", Need: task.Read, Tag: "Steps", Summary: "Read one step, whole", Desc: "For steps whose details an answer left out in part (`detailsCut`)."}, func(ctx context.Context, in *IndexPath) (*stepOut, error) {
+		st, err := s.svc.Step(ctx, actorIn(ctx), in.ID.ID, in.Index)
+		return &stepOut{st}, err
+	})
 	handle(s, op{Method: "PUT", Path: "/api/tasks/{id}/steps", Need: task.Write, Tag: "Steps", Summary: "Replace the whole plan of a task", Desc: "Only while no step is linked to a subtask; then change steps one by one."}, func(ctx context.Context, in *stepsIn) (*taskOut, error) {
 		return taskAnswer(s.svc.ReplaceSteps(ctx, actorIn(ctx), in.ID.ID, stepsOf(in.Body.Steps)))
 	})

@@ -9,7 +9,7 @@ import (
 
 type newTaskBody struct {
 	Title       string         `json:"title" doc:"1 to 200 characters"`
-	Description string         `json:"description,omitempty" doc:"Markdown, at most 64 KiB"`
+	Description string         `json:"description,omitempty" doc:"Markdown, at most 64 KiB; with the steps at most 1 MiB"`
 	Owner       string         `json:"owner" doc:"agent id"`
 	Status      task.Status    `json:"status,omitempty" enum:"draft,active" doc:"default active"`
 	Priority    int            `json:"priority,omitempty" doc:"higher comes first; default 0"`

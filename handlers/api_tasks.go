@@ -83,6 +83,7 @@ type tasksOut struct {
 		Agents   []agentLine  `json:"agents"`
 		InFlight []task.ID    `json:"inFlight" doc:"tasks with a running run"`
 		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+		CutMark
 	}
 }
 
@@ -94,6 +95,7 @@ func (s *Server) listTasks(ctx context.Context, in *listTasksIn) (*tasksOut, err
 	if err != nil {
 		return nil, err
 	}
+	cut := cutMark(ctx)
 	o, err := s.svc.Overview(ctx, a)
 	if err != nil {
 		return nil, err
@@ -103,6 +105,7 @@ func (s *Server) listTasks(ctx context.Context, in *listTasksIn) (*tasksOut, err
 		return nil, err
 	}
 	out := &tasksOut{}
+	out.Body.CutMark = cut
 	out.Body.Tasks, out.Body.InFlight, out.Body.Next = p.Tasks, o.InFlight, p.Next
 	for _, def := range agents {
 		l := o.Loads[def.ID]
@@ -128,20 +131,23 @@ type pageOut struct {
 		Tasks    []*task.Task `json:"tasks"`
 		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 		Indexing int          `json:"indexing,omitempty" doc:"of a search that is still indexing: per cent of the history that it finds; absent when it finds all"`
+		CutMark
 	}
 }
 
-func pageAnswer(p service.Page, err error) (*pageOut, error) {
+func pageAnswer(ctx context.Context, p service.Page, err error) (*pageOut, error) {
 	if err != nil {
 		return nil, err
 	}
 	out := &pageOut{}
+	out.Body.CutMark = cutMark(ctx)
 	out.Body.Tasks, out.Body.Next, out.Body.Indexing = p.Tasks, p.Next, p.Indexing
 	return out, nil
 }
 
 func (s *Server) history(ctx context.Context, in *historyIn) (*pageOut, error) {
-	return pageAnswer(s.svc.History(ctx, actorIn(ctx), task.HistoryFilter{
+	p, err := s.svc.History(ctx, actorIn(ctx), task.HistoryFilter{
 		Owner: in.Owner, CreatedBy: in.CreatedBy, Label: in.Label, Status: in.Status, Query: in.Query, From: in.From.Time, To: in.To.Time, Limit: in.Limit, Before: in.Before,
-	}))
+	})
+	return pageAnswer(ctx, p, err)
 }

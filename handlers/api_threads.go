@@ -43,6 +43,7 @@ type commentsOut struct {
 	Body struct {
 		Comments []task.Comment `json:"comments"`
 		Next     string         `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+		CutMark
 	}
 }
 
@@ -50,15 +51,17 @@ type messagesOut struct {
 	Body struct {
 		Messages []task.Message `json:"messages"`
 		Next     string         `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+		CutMark
 	}
 }
 
-func messagesAnswer(list []task.Message, limit int, err error) (*messagesOut, error) {
+func messagesAnswer(ctx context.Context, list []task.Message, limit int, err error) (*messagesOut, error) {
 	if err != nil {
 		return nil, err
 	}
 	out := &messagesOut{}
-	out.Body.Messages, out.Body.Next = list, nextID(list, limit, messageID)
+	out.Body.Messages, out.Body.Next = list, nextID(ctx, list, limit, messageID)
+	out.Body.CutMark = cutMark(ctx)
 	return out, nil
 }
 
@@ -77,7 +80,7 @@ func (s *Server) threadOperations() {
 	})
 	handle(s, op{Method: "GET", Path: "/api/tasks/{id}/thread", Need: task.Read, Tag: "Threads", Summary: "Read the messages of a task, oldest first", Desc: "Transcripts of runs stand at /api/runs/{id}/messages."}, func(ctx context.Context, in *afterIn) (*messagesOut, error) {
 		list, err := s.svc.Thread(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
-		return messagesAnswer(list, in.Limit, err)
+		return messagesAnswer(ctx, list, in.Limit, err)
 	})
 	handle(s, op{Method: "GET", Path: "/api/tasks/{id}/runs", Need: task.Read, Tag: "Runs", Summary: "List the runs of a task, newest first"}, s.taskRuns)
 	handle(s, op{Method: "GET", Path: "/api/tasks/{id}/events", Need: task.Read, Tag: "Events", Summary: "Read the log of a task, oldest first"}, func(ctx context.Context, in *afterIn) (*eventsOut, error) {
@@ -95,6 +98,6 @@ func (s *Server) comments(ctx context.Context, in *afterIn) (*commentsOut, error
 	for i, m := range list {
 		out.Body.Comments[i] = task.Comment{ID: m.ID, Author: m.Author, Kind: m.Kind, Content: m.Content, CreatedAt: m.CreatedAt}
 	}
-	out.Body.Next = nextID(list, in.Limit, messageID)
+	out.Body.Next, out.Body.CutMark = nextID(ctx, list, in.Limit, messageID), cutMark(ctx)
 	return out, nil
 }

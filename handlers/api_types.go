@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -87,9 +88,19 @@ func (queryTime) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "string", Format: "date-time", Examples: []any{"2026-01-31T12:00:00Z"}}
 }
 
-// nextID is the cursor of the following page: the last id of a full page.
-func nextID[T any](list []T, limit int, id func(T) task.ID) string {
-	if len(list) < limit || len(list) == 0 {
+// CutMark is part of every answer with a list that a cursor continues. It is
+// exported for huma.
+type CutMark struct {
+	CutBySize bool `json:"cutBySize,omitzero" doc:"true: the page ends early because the answer is at most 1 MiB; next continues it"`
+}
+
+// cutMark tells whether the last list that was read for an answer was cut.
+func cutMark(ctx context.Context) CutMark { return CutMark{task.BudgetIn(ctx).Cut()} }
+
+// nextID is the cursor of the following page: the last id of a page that is
+// full, or cut by its size.
+func nextID[T any](ctx context.Context, list []T, limit int, id func(T) task.ID) string {
+	if len(list) < limit && !task.BudgetIn(ctx).Cut() || len(list) == 0 {
 		return ""
 	}
 	return id(list[len(list)-1]).String()

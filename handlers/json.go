@@ -25,7 +25,20 @@ var strictJSON = huma.Format{
 }
 
 // jsonOut mends invalid UTF-8, which an error may repeat from a path.
-var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true))
+var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.MarshalToFunc(fittedTask)))
+
+// fittedTask writes a task that is over the bytes of an answer in part.
+func fittedTask(e *jsontext.Encoder, t *task.Task) error {
+	if t == nil {
+		return errors.ErrUnsupported
+	}
+	short := t.Fitted(listBytes)
+	if short == t {
+		return errors.ErrUnsupported
+	}
+	type plain task.Task // without this function
+	return json.MarshalEncode(e, (*plain)(short), jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true))
+}
 
 func marshalJSON(v any) ([]byte, error) { return json.Marshal(v, jsonOut) }
 

@@ -161,7 +161,7 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 			}
 			after = e.ID
 		}
-		if len(list) == 200 {
+		if len(list) == 200 || task.BudgetIn(ctx).Cut() {
 			continue
 		}
 		select {

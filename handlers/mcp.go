@@ -14,6 +14,11 @@ func isMCP(path string) bool { return path == mcpPath }
 
 // mcp hands a request on to the MCP server, with its caller.
 func (s *Server) mcp(c echo.Context) error {
+	leave, err := s.admitMCP(c)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	r := c.Request()
 	s.opt.MCP.ServeHTTP(c.Response(), r.WithContext(task.WithActor(r.Context(), actorOf(c))))
 	return nil

@@ -18,6 +18,13 @@ import (
 	"taskyard/task"
 )
 
+// answerBytes is how many bytes a JSON answer may have; listBytes are those of
+// a list in it, which ends with a cursor where it is longer.
+const (
+	answerBytes = 1 << 20
+	listBytes   = answerBytes - 64<<10
+)
+
 // maxBody is how many bytes a request may send.
 const maxBody = 1 << 20
 
@@ -37,6 +44,7 @@ type call struct {
 	route string // method and path template
 	actor task.Actor
 	w     http.ResponseWriter
+	leave func() // gives back the share of the memory, or nil
 }
 
 func callOf(ctx context.Context) *call {
@@ -58,6 +66,11 @@ func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 		k := &call{id: rand.Text()[:16], route: r.Method + " " + c.Path(), w: c.Response()}
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyCall, k)))
 		setHeaders(c.Response().Header(), k.id)
+		defer func() {
+			if k.leave != nil {
+				k.leave()
+			}
+		}()
 		if err := s.checked(c, next); err != nil {
 			c.Error(err)
 		}
@@ -83,6 +96,7 @@ func (s *Server) checked(c echo.Context, next echo.HandlerFunc) (err error) {
 			return err
 		}
 	}
+	paced(c)
 	return next(c)
 }
 

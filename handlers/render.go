@@ -16,6 +16,8 @@ import (
 	"taskyard/views"
 )
 
+const maxPooled = 512 << 10 // bytes of a buffer that is used again
+
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // render answers with a page, in which no character of an untrusted text
@@ -23,7 +25,11 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // out, so that an error is never half a page with status 200.
 func (s *Server) render(c echo.Context, status int, page templ.Component) error {
 	buf := buffers.Get().(*bytes.Buffer)
-	defer buffers.Put(buf)
+	defer func() {
+		if buf.Cap() <= maxPooled { // one huge page must not stay for ever
+			buffers.Put(buf)
+		}
+	}()
 	buf.Reset()
 	if err := page.Render(c.Request().Context(), buf); err != nil {
 		return err

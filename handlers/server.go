@@ -88,6 +88,7 @@ type Server struct {
 	spec     specOnce
 	ops      []op // the JSON operations, in the order of the reference
 	docs     docsOnce
+	gate     *gate
 }
 
 // New makes the server with all its routes.
@@ -101,7 +102,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
-		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Log),
+		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Log), gate: newGate(),
 	}
 	if _, err := rand.Read(s.formKey[:]); err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func New(opt Options) (*Server, error) {
 	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
 		return nil, err
 	}
-	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard}
+	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.admit, s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard}
 	s.echo.Use(s.around)
 	s.routes()
 	return s, nil

@@ -57,7 +57,7 @@ func (y *yard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	gone, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	defer y.waits.note(task.ActorIn(ctx), body, hangUp)()
-	r = r.WithContext(context.WithValue(ctx, requestKey{}, gone))
+	r = r.WithContext(context.WithValue(task.WithBudget(ctx, answerBytes), requestKey{}, gone))
 	if y.direct(w, r, body) {
 		return
 	}

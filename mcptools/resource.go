@@ -27,14 +27,17 @@ func (y *yard) addResource(s *mcp.Server) {
 func (y *yard) readTodo(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
 	agent := strings.TrimSuffix(strings.TrimPrefix(uri, todoPrefix), todoSuffix)
-	items := []string{}
+	items, bytes := []string{}, 0
 	for call := (task.TodoCall{Op: task.TodoList}); ; {
 		a, err := y.svc.TodoCall(ctx, task.ActorIn(ctx), agent, call)
 		if err != nil {
 			return nil, y.unread(uri, err)
 		}
 		items = append(items, *a.Items...)
-		if a.Next == "" || len(items) >= maxItems {
+		for _, item := range *a.Items {
+			bytes += 3 + task.JSONBytes(item)
+		}
+		if a.Next == "" || len(items) >= maxItems || bytes >= answerBytes {
 			break
 		}
 		call.After = a.Next
@@ -46,7 +49,8 @@ func (y *yard) readTodo(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(text)}}}, nil
 }
 
-// maxItems bounds the resource; the tool todo_list reads on from a cursor.
+// maxItems bounds the resource, as answerBytes does; the tool todo_list reads
+// on from a cursor.
 const maxItems = 10_000
 
 // unread is why a resource cannot be read, as an error of the protocol: there

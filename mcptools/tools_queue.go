@@ -74,6 +74,7 @@ type oneTask struct {
 type manyTasks struct {
 	Tasks []*taskView `json:"tasks"`
 	Next  string      `json:"next,omitempty"`
+	Note  string      `json:"note,omitempty"` // that the list was cut by its size
 
 	Indexing int `json:"indexing,omitempty"` // per cent, while a search does not find all
 }
@@ -192,12 +193,19 @@ func myQueue(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return page(c.svc.Queue(c.ctx, c.actor, who, c.yes("full"), c.count("limit", openLimit), c.text("after")))
+	return c.page(c.svc.Queue(c.ctx, c.actor, who, c.yes("full"), c.count("limit", openLimit), c.text("after")))
 }
 
-func page(p service.Page, err error) (answer, error) {
+func (c *call) page(p service.Page, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{structured: manyTasks{Tasks: views(p.Tasks), Next: p.Next, Indexing: p.Indexing}, compact: true}, nil
+	m := manyTasks{Tasks: pages(p.Tasks), Next: p.Next, Indexing: p.Indexing}
+	if task.BudgetIn(c.ctx).Cut() {
+		m.Note = cutNote
+	}
+	return answer{structured: m, compact: true}, nil
 }
+
+// cutNote says that a list is shorter than its limit, and how to go on.
+const cutNote = "cut: an answer has at most 256 KiB; read on from next"

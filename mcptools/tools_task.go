@@ -16,7 +16,7 @@ var taskTools = []tool{
 	},
 	{
 		name: "get_task", core: true, reads: true, doc: "Read any task with its latest comments", run: getTask,
-		args: []arg{id("taskId", "task").must(), flag("why", "tell what it waits for"), cursor("comments_after", "read older comments after this id, 0 for all")},
+		args: []arg{id("taskId", "task").must(), flag("why", "tell what it waits for"), cursor("comments_after", "read older comments after this id, 0 for all"), count("stepIndex", "with this step's details whole", 0, 0)},
 	},
 	{
 		name: "update_task", core: true, doc: "Change fields or status of a task", run: updateTask,
@@ -89,6 +89,13 @@ func getTask(c *call) (answer, error) {
 		}
 		v = thread(t, comments)
 	}
+	if c.has("stepIndex") {
+		st, err := c.svc.Step(c.ctx, c.actor, t.ID, c.count("stepIndex", 0))
+		if err != nil {
+			return answer{}, err
+		}
+		v = oneStep(v, c.count("stepIndex", 0), st)
+	}
 	if c.yes("why") {
 		if v.Why, err = c.svc.Why(c.ctx, c.actor, t.ID); err != nil {
 			return answer{}, err
@@ -130,7 +137,7 @@ func listTasks(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return page(c.svc.OpenTasks(c.ctx, c.actor, task.TaskFilter{
+	return c.page(c.svc.OpenTasks(c.ctx, c.actor, task.TaskFilter{
 		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")), Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"),
 		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.yes("full"),
 	}))
@@ -148,5 +155,5 @@ func listHistory(c *call) (answer, error) {
 			return answer{}, task.FieldErrorf(name, "%s", err)
 		}
 	}
-	return page(c.svc.History(c.ctx, c.actor, f))
+	return c.page(c.svc.History(c.ctx, c.actor, f))
 }

@@ -1,6 +1,8 @@
 package mcptools
 
 import (
+	"slices"
+
 	"taskyard/task"
 )
 
@@ -8,7 +10,12 @@ const (
 	lastComments = 10      // that stand in a task
 	commentBytes = 8 << 10 // that they may have in all
 	pageComments = 50      // of a page of get_task
-	pageBytes    = 64 << 10
+	pageBytes    = 48 << 10
+
+	// answerBytes is how many bytes of JSON an answer may hold, of which it has
+	// two copies: the structured one, and the text, in which each quote is
+	// escaped once more. Together they stay below 256 KiB.
+	answerBytes = 80 << 10
 )
 
 // taskView is a task as agents read it: with the end of its thread alone.
@@ -27,21 +34,48 @@ func view(t *task.Task) *taskView {
 	if t == nil {
 		return nil
 	}
+	return viewWithin(t, answerBytes)
+}
+
+func viewWithin(t *task.Task, bytes int) *taskView {
 	kept := last(t.Comments)
-	if len(kept) == len(t.Comments) {
-		return &taskView{Task: t}
-	}
 	short := *t
-	short.Comments = kept
-	return &taskView{Task: &short, Note: note}
+	short.Comments, short.Cut = kept, nil
+	v := &taskView{Task: short.Fitted(bytes)}
+	if len(v.Comments) < max(len(t.Comments), t.CommentCount) {
+		v.Note = note
+	}
+	return v
 }
 
 func views(list []*task.Task) []*taskView {
 	out := make([]*taskView, len(list))
 	for i, t := range list {
+		out[i] = viewWithin(t, max(2<<10, answerBytes/len(list)))
+	}
+	return out
+}
+
+// pages is views of a list that was read within the budget of the answer.
+func pages(list []*task.Task) []*taskView {
+	out := make([]*taskView, len(list))
+	for i, t := range list {
 		out[i] = view(t)
 	}
 	return out
+}
+
+// oneStep shows a task by one of its steps, which is whole.
+func oneStep(v *taskView, at int, st task.Step) *taskView {
+	short := *v.Task
+	short.Comments = []task.Comment{}
+	bytes := answerBytes - task.JSONBytes(st.Details)
+	short = *short.Fitted(bytes)
+	if at < len(short.Steps) {
+		short.Steps = slices.Clone(short.Steps)
+		short.Steps[at] = st
+	}
+	return &taskView{Task: &short, Note: v.Note}
 }
 
 // last returns the newest comments within the bounds, at least one.
@@ -59,9 +93,9 @@ func last(list []task.Comment) []task.Comment {
 
 // thread puts a page of the thread in the place of its end.
 func thread(t *task.Task, page []task.Message) *taskView {
-	v := &taskView{Task: t}
+	v := &taskView{}
 	size := 0
-	t.Comments = []task.Comment{}
+	t.Comments, t.Cut = []task.Comment{}, nil
 	for _, m := range page {
 		size += len(m.Content)
 		if size > pageBytes && len(t.Comments) > 0 {
@@ -72,5 +106,9 @@ func thread(t *task.Task, page []task.Message) *taskView {
 	if n := len(t.Comments); n > 0 && (n < len(page) || n == pageComments) {
 		v.Next = t.Comments[n-1].ID.String()
 	}
+	comments := t.Comments
+	t.Comments = []task.Comment{}
+	v.Task = t.Fitted(answerBytes - pageBytes)
+	v.Task.Comments = comments
 	return v
 }

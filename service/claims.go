@@ -88,7 +88,7 @@ func (t *tx) signup(agent string, count int) ([]*task.Task, error) {
 		claim = t.ClaimConsented // else a run would do what its own runs wait for
 	}
 	list := make([]*task.Task, 0, count)
-	for len(list) < count {
+	for bytes := 0; len(list) < count && bytes <= task.MaxTaskText; { // who claims many long tasks gets them in several calls
 		k, err := claim(agent, t.s.cfg.Lease)
 		if err != nil {
 			return nil, err
@@ -101,6 +101,7 @@ func (t *tx) signup(agent string, count int) ([]*task.Task, error) {
 		}
 		t.inboxIf(k.Failures > 0)
 		list = append(list, k)
+		bytes += k.JSONBytes()
 	}
 	return list, nil
 }
@@ -277,13 +278,16 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 		if err != nil {
 			return nil, err
 		}
-		out := make([]*task.Task, len(tasks))
+		out, bytes := make([]*task.Task, len(tasks)), 0
 		for i, k := range tasks {
 			if err := t.handOver(k, to, authorFor(a, agent), comment); err != nil {
 				return nil, err
 			}
 			if out[i], err = t.TaskWhole(k.ID); err != nil {
 				return nil, err
+			}
+			if bytes += out[i].JSONBytes(); bytes > task.MaxTaskText {
+				out[i] = out[i].Fitted(2 << 10) // many long tasks are told in short
 			}
 		}
 		return out, nil

@@ -18,6 +18,9 @@ func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID, fn func(
 		if err != nil || kind == "" {
 			return err
 		}
+		if err := checkPlan("details", k, now); err != nil {
+			return err
+		}
 		if err := t.ArrangeSteps(id, k.Steps, now); err != nil {
 			return err
 		}

@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"slices"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -22,6 +24,9 @@ func (s *Service) ReplaceSteps(ctx context.Context, a task.Actor, id task.ID, st
 			if st.TaskID != 0 {
 				return task.Errorf(task.Conflict, task.CodeStepLinked, "Step %d of task %d is linked to task %d: change the plan with update_step (PATCH /api/tasks/%d/steps/{index})", i, id, st.TaskID, id)
 			}
+		}
+		if err := checkPlan("steps", k, steps); err != nil {
+			return err
 		}
 		if err := t.ReplaceSteps(id, steps); err != nil {
 			return err
@@ -73,6 +78,24 @@ func outOfRange(field, noun string, id task.ID, at, n int) error {
 	return task.FieldErrorf(field, "%s %d is out of range: task %d has %ss 0 to %d", noun, at, id, noun, n-1)
 }
 
+// Step returns one step of a task, whole. Errors: unknown task, index out of
+// range.
+func (s *Service) Step(ctx context.Context, a task.Actor, id task.ID, at int) (task.Step, error) {
+	if err := s.allowedOwn(a, task.Read); err != nil {
+		return task.Step{}, err
+	}
+	return read(ctx, s, func(rx *db.Rx) (task.Step, error) {
+		if err := s.sees(rx, a, id); err != nil {
+			return task.Step{}, err
+		}
+		k, err := rx.TaskWhole(id)
+		if err != nil {
+			return task.Step{}, err
+		}
+		return stepAt(k, at)
+	})
+}
+
 // UpdateStep changes title, details or done of one step. Errors: invalid
 // fields, index out of range, archived.
 func (s *Service) UpdateStep(ctx context.Context, a task.Actor, id task.ID, at int, p task.StepPatch) (*task.Task, error) {
@@ -108,6 +131,11 @@ func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at i
 			}
 		}
 		diff["step"] = at
+		now := slices.Clone(k.Steps)
+		now[at] = st
+		if err := checkPlan("details", k, now); err != nil {
+			return err
+		}
 		if err := t.UpdateStep(id, at, st); err != nil {
 			return err
 		}
@@ -146,6 +174,9 @@ func (s *Service) AddStep(ctx context.Context, a task.Actor, id task.ID, st task
 	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
 		if len(k.Steps) >= task.MaxSteps {
 			return task.FieldErrorf("steps", "must be at most %d steps", task.MaxSteps)
+		}
+		if err := checkPlan("details", k, append(slices.Clone(k.Steps), st)); err != nil {
+			return err
 		}
 		if err := t.InsertStep(id, len(k.Steps), st); err != nil {
 			return err

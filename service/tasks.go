@@ -47,6 +47,7 @@ func (s *Service) checkNew(in *task.New) error {
 	p.CheckText("description", in.Description, task.MaxText)
 	p.CheckPriority("priority", in.Priority)
 	p.CheckSteps("steps", in.Steps)
+	p.CheckTaskText("steps", task.TextBytes(in.Description, in.Steps), 0)
 	p.CheckResources("resources", in.Resources)
 	p.CheckLine("channel", in.Channel, 32)
 	in.Labels = p.CheckLabels("labels", in.Labels)
@@ -169,6 +170,12 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 		}
 		if k.Status.Archived() {
 			return nil, archivedFor(k, p)
+		}
+		if p.Description != nil {
+			had := task.TextBytes(k.Description, k.Steps)
+			if err := checkTaskText("description", had-len(k.Description)+len(*p.Description), had); err != nil {
+				return nil, err
+			}
 		}
 		if err := t.applyPatch(k, p); err != nil {
 			return nil, err
@@ -422,6 +429,20 @@ func checkText(field, text string) error {
 	return p.Err()
 }
 
+// checkTaskText is task.Problems.CheckTaskText where nothing else is checked.
+func checkTaskText(field string, now, had int) error {
+	var p task.Problems
+	p.CheckTaskText(field, now, had)
+	return p.Err()
+}
+
+// checkPlan checks what a changed plan makes of the text of a task.
+func checkPlan(field string, k *task.Task, now []task.Step) error {
+	return checkTaskText(field, task.TextBytes(k.Description, now), task.TextBytes(k.Description, k.Steps))
+}
+
+// mayEnd checks that the caller may end a task so. A run may cancel what it
+// brought about although another run works there, and stops that with it.
 func (t *tx) mayEnd(k *task.Task, next task.Status, claim int64) error {
 	check := changeable
 	if next == task.Canceled {

@@ -15,6 +15,7 @@ const (
 	MaxTitle      = 200       // characters of a task title
 	MaxStepTitle  = 60        // characters of a step title
 	MaxText       = 64 << 10  // bytes of a description, details, comment, summary
+	MaxTaskText   = 1 << 20   // bytes of a task's description and steps together
 	MaxSteps      = 200       // steps a task
 	MaxResources  = 100       // resources a task
 	MaxResource   = 4096      // bytes of a resource's value
@@ -99,6 +100,25 @@ func (p *Problems) CheckSteps(prefix string, steps []Step) {
 		if s.TaskID != 0 {
 			p.Add(at+".taskId", "is written by create-subtask alone; leave it out")
 		}
+	}
+}
+
+// TextBytes returns how many bytes a task's description and steps have, which
+// MaxTaskText bounds.
+func TextBytes(description string, steps []Step) int {
+	n := len(description)
+	for _, s := range steps {
+		n += len(s.Title) + len(s.Details)
+	}
+	return n
+}
+
+// CheckTaskText notes a task whose description and steps are over MaxTaskText.
+// now and had are the bytes with and without the change (0 for a new task):
+// what is over the limit from earlier may still be shortened.
+func (p *Problems) CheckTaskText(field string, now, had int) {
+	if now > MaxTaskText && now > had {
+		p.Add(field, "makes the description and steps of the task %d bytes; together they must be at most %d (1 MiB)", now, MaxTaskText)
 	}
 }
 

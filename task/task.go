@@ -31,6 +31,8 @@ type Task struct {
 	Comments []Comment `json:"comments,omitzero"`
 	Links    []Link    `json:"links,omitzero" doc:"the resources under the names url and description"`
 
+	Cut []string `json:"cut,omitzero" doc:"what is left out or shortened because of its size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), resources, description"`
+
 	// For the server's own use; never in JSON.
 	QuestionID   ID     `json:"-"` // open question's message, or 0
 	OpenRunID    ID     `json:"-"` // waiting or running run, or 0
@@ -64,6 +66,8 @@ type Step struct {
 	Details string `json:"details,omitempty"`
 	Done    bool   `json:"done"`
 	TaskID  ID     `json:"taskId,omitzero" doc:"the linked subtask"`
+
+	DetailsCut int `json:"detailsCut,omitzero" doc:"bytes of details that are left out because of the size of the answer"`
 }
 
 // Resource is an attached URL or file.

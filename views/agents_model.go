@@ -111,13 +111,22 @@ func codeLines(text string, problems []task.Problem) []codeLine {
 			marks[p.Line] = "warn"
 		}
 	}
-	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
-	list := make([]codeLine, len(lines))
+	lines, size := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n"), 0
+	list := make([]codeLine, 0, min(len(lines), maxCodeLines))
 	for i, l := range lines {
-		list[i] = codeLine{i + 1, l, marks[i+1]}
+		if size += len(l); size > maxCodeBytes || i == maxCodeLines {
+			return append(list, codeLine{i + 1, "… and " + Count(len(lines)-i, "more line", "more lines"), ""})
+		}
+		list = append(list, codeLine{i + 1, l, marks[i+1]})
 	}
 	return list
 }
+
+// Bounds of a numbered text: each line is markup of its own.
+const (
+	maxCodeLines = 5000
+	maxCodeBytes = 256 << 10 // the most that a definition may have
+)
 
 // shownText returns the text that the findings are about: the file on disk
 // where it is newer, else what serves.

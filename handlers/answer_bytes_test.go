@@ -1,0 +1,129 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/task"
+)
+
+// largeSite holds tasks, comments and lines that are larger than an answer.
+func largeSite(t *testing.T) (s *site, one task.ID) {
+	s = newSite(t)
+	ctx := context.Background()
+	details := strings.Repeat("<d>", 20_000)
+	for i := range 20 {
+		k, err := s.svc.CreateTask(ctx, task.SystemActor, task.New{Title: fmt.Sprint("large ", i), Owner: "pull", Description: strings.Repeat("x", 40_000)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one == 0 {
+			one = k.ID
+		}
+		// Larger than what the service takes today: it is from earlier.
+		err = s.db.Write(ctx, func(tx *db.Tx) error {
+			steps := make([]task.Step, 30)
+			for n := range steps {
+				steps[n] = task.Step{Title: "s", Details: details}
+			}
+			return tx.ReplaceSteps(k.ID, steps)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := s.db.Write(ctx, func(tx *db.Tx) error {
+		for range 100 {
+			if _, err := tx.InsertMessage(task.Message{TaskID: one, Kind: task.KindComment, Author: "coder", Content: strings.Repeat("c", 30_000)}); err != nil {
+				return err
+			}
+		}
+		return tx.AddEvent(task.Event{Actor: "coder", Kind: task.EvTaskUpdated, TaskID: one, Changes: []byte(`{"description":["` + strings.Repeat("a", 60_000) + `"]}`)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, one
+}
+
+// page is any page of a list.
+type anyPage struct {
+	Tasks     []struct{ ID string }
+	Comments  []struct{ ID string }
+	Messages  []struct{ ID string }
+	Events    []struct{ ID string }
+	Next      string
+	CutBySize bool
+}
+
+func TestAnswersEndBeforeTheirBytes(t *testing.T) {
+	t.Parallel()
+	s, one := largeSite(t)
+	for _, c := range []struct {
+		path string
+		want int
+		ids  func(anyPage) []struct{ ID string }
+	}{
+		{"/api/tasks?full=true&limit=500", 20, func(p anyPage) []struct{ ID string } { return p.Tasks }},
+		{"/api/agents/pull/queue?limit=500", 20, func(p anyPage) []struct{ ID string } { return p.Tasks }},
+		{"/api/tasks/" + one.String() + "/comments?limit=500", 100, func(p anyPage) []struct{ ID string } { return p.Comments }},
+		{"/api/tasks/" + one.String() + "/thread?limit=500", 100, func(p anyPage) []struct{ ID string } { return p.Messages }},
+	} {
+		seen, cut, after := map[string]bool{}, 0, ""
+		for range 200 {
+			a := s.do("viewer", "GET", c.path+"&after="+url.QueryEscape(after), "").want(200)
+			if after == "" && strings.Contains(c.path, "queue") {
+				t.Logf("%s: %d bytes in the first answer", c.path, len(a.Body))
+			}
+			if len(a.Body) > answerBytes {
+				t.Fatalf("%s: an answer of %d bytes", c.path, len(a.Body))
+			}
+			p := decode[anyPage](a)
+			for _, x := range c.ids(p) {
+				seen[x.ID] = true
+			}
+			if p.CutBySize {
+				cut++
+			}
+			if after = p.Next; after == "" {
+				break
+			}
+		}
+		if len(seen) != c.want || cut == 0 {
+			t.Errorf("%s: %d of %d are read, %d answers say that they were cut", c.path, len(seen), c.want, cut)
+		}
+	}
+}
+
+func TestALargeTaskIsDeliveredInParts(t *testing.T) {
+	t.Parallel()
+	s, one := largeSite(t)
+	a := s.do("viewer", "GET", "/api/tasks/"+one.String(), "").want(200)
+	if len(a.Body) > answerBytes {
+		t.Fatalf("%d bytes", len(a.Body))
+	}
+	k := decode[task.Task](a)
+	if strings.Join(k.Cut, " ") != "comments details" || len(k.Steps) != 30 || k.Steps[3].DetailsCut == 0 || len(k.Comments) == 0 {
+		t.Fatalf("cut %v, %d steps, %d bytes cut, %d comments", k.Cut, len(k.Steps), k.Steps[3].DetailsCut, len(k.Comments))
+	}
+	st := decode[task.Step](s.do("viewer", "GET", "/api/tasks/"+one.String()+"/steps/3", "").want(200))
+	if len(st.Details) != 60_000 || st.DetailsCut != 0 {
+		t.Errorf("%d bytes of details, %d cut", len(st.Details), st.DetailsCut)
+	}
+	s.do("viewer", "GET", "/api/tasks/"+one.String()+"/steps/30", "").field(task.CodeInvalidField, "index")
+	got := s.do("pull", "POST", "/api/agents/pull/signup", `{"count":50}`).want(200)
+	if n := len(got.Body); n > answerBytes {
+		t.Errorf("a signup of many answers %d bytes", n)
+	}
+	if n := len(decode[anyPage](got).Tasks); n == 0 || n > 5 {
+		t.Errorf("%d long tasks are claimed at once", n)
+	}
+	if bytes.Contains(s.do("viewer", "GET", "/api/tasks/"+s.create("pull", ""), "").Body, []byte(`"cut"`)) {
+		t.Error("a small task tells of a cut")
+	}
+}

@@ -1,0 +1,204 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/semaphore"
+
+	"taskyard/task"
+)
+
+// Bounds of what requests may hold in memory at the same time. An answer is
+// built whole before it is sent, and stays there while a slow reader takes it.
+const (
+	gateBytes  = 16 << 20        // of all callers
+	callerPart = 8 << 20         // of one of them
+	gateWait   = 8 * time.Second // until a place is free: longer than a reader may stall
+	bodyFactor = 4               // bytes that a request of one byte takes, with what is made of it
+)
+
+// gate shares the memory for large requests and answers among the callers. Who
+// finds it taken waits; who has their own part taken waits for themselves
+// alone, so that a slow reader of many answers keeps nobody else out.
+type gate struct {
+	all     *semaphore.Weighted
+	mu      sync.Mutex
+	callers map[string]*part
+}
+
+// part is what one caller holds.
+type part struct {
+	sem   *semaphore.Weighted
+	users int // requests that hold or wait for some of it
+}
+
+func newGate() *gate {
+	return &gate{all: semaphore.NewWeighted(gateBytes), callers: map[string]*part{}}
+}
+
+// enter takes bytes for a caller and returns the function that gives them
+// back. Errors: that of the context; CodeRateLimited when nothing came free.
+func (g *gate) enter(ctx context.Context, caller string, bytes int64) (leave func(), err error) {
+	bytes = min(bytes, callerPart)
+	p := g.use(caller)
+	wait, cancel := context.WithTimeout(ctx, gateWait)
+	defer cancel()
+	if err = p.sem.Acquire(wait, bytes); err == nil {
+		if err = g.all.Acquire(wait, bytes); err != nil {
+			p.sem.Release(bytes)
+		}
+	}
+	if err != nil {
+		g.drop(caller, p)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, errBusy()
+	}
+	return func() {
+		g.all.Release(bytes)
+		p.sem.Release(bytes)
+		g.drop(caller, p)
+	}, nil
+}
+
+func errBusy() error {
+	e := task.Errorf(task.TooMany, task.CodeRateLimited, "Too many large requests and answers are under way. Read the answers that you asked for, then try again")
+	e.Retry = 2
+	return e
+}
+
+func (g *gate) use(caller string) *part {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.callers[caller]
+	if p == nil {
+		p = &part{sem: semaphore.NewWeighted(callerPart)}
+		g.callers[caller] = p
+	}
+	p.users++
+	return p
+}
+
+func (g *gate) drop(caller string, p *part) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p.users--; p.users == 0 {
+		delete(g.callers, caller)
+	}
+}
+
+// callerOf names who a request counts for: the token or person, or the address.
+func callerOf(c echo.Context) string {
+	switch a := actorOf(c); {
+	case a.TokenID != 0:
+		return "token " + a.TokenID.String()
+	case a.UserID != 0:
+		return "user " + a.UserID.String()
+	}
+	return "address " + c.RealIP()
+}
+
+// admit lets a request that may need much memory wait for its share: a read of
+// lists or pages for that of an answer, a large body for its own. It is given
+// back when the request has been answered.
+func (s *Server) admit(c echo.Context) (err error) {
+	r := c.Request()
+	if r.Method == http.MethodGet {
+		c.SetRequest(r.WithContext(task.WithBudget(r.Context(), listBytes)))
+	}
+	bytes := int64(0)
+	switch n := r.ContentLength; {
+	case r.Method == http.MethodGet && !small(c):
+		bytes = answerBytes
+	case n > largeBody:
+		bytes = n * bodyFactor
+	case n < 0:
+		bytes = maxBody * bodyFactor
+	}
+	if bytes > 0 {
+		callOf(r.Context()).leave, err = s.gate.enter(r.Context(), callerOf(c), bytes)
+	}
+	return err
+}
+
+// largeBody is how many bytes a body may have without a share of the memory.
+const largeBody = 32 << 10
+
+// small reports whether an answer is small whatever the instance holds, or is
+// a stream, which writes piece by piece.
+func small(c echo.Context) bool {
+	switch c.Path() {
+	case "/healthz", "/readyz", "/metrics", "/static/*", "/live", "/login", "/login/link", "/setup", mcpPath, "/api/me", "/api/delegate/:id": // the last may wait
+		return true
+	}
+	return c.Path() == "" || strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream")
+}
+
+// Pace of an answer: a reader who takes nothing for stallLimit is gone.
+const (
+	stallLimit = 5 * time.Second
+	writePiece = 64 << 10
+)
+
+// pacedWriter sends an answer piece by piece, so that a reader who stops
+// holds it for stallLimit and no longer.
+type pacedWriter struct {
+	http.ResponseWriter
+	rc   *http.ResponseController
+	sent int
+}
+
+// Unwrap is for http.ResponseController.
+func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *pacedWriter) Write(b []byte) (n int, err error) {
+	if w.sent += len(b); w.sent <= writePiece {
+		return w.ResponseWriter.Write(b)
+	}
+	for n < len(b) && err == nil {
+		if e := w.rc.SetWriteDeadline(time.Now().Add(stallLimit)); e != nil && !errors.Is(e, http.ErrNotSupported) {
+			return n, e
+		}
+		var m int
+		m, err = w.ResponseWriter.Write(b[n:min(n+writePiece, len(b))])
+		n += m
+	}
+	return n, err
+}
+
+// paced has the answer of a request sent piece by piece.
+func paced(c echo.Context) {
+	w := c.Response().Writer
+	c.Response().Writer = &pacedWriter{ResponseWriter: w, rc: http.NewResponseController(w)}
+}
+
+// readsLists are the MCP tools whose answers need a share of the memory.
+var readsLists = [][]byte{[]byte("get_my_queue"), []byte("list_tasks"), []byte("list_history"), []byte("get_task"), []byte("todo_list"), []byte("resources/read")}
+
+// admitMCP is admit for a call of a tool that reads lists, which its body tells.
+func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
+	r := c.Request()
+	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > largeBody {
+		return func() {}, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, unreadable
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	for _, name := range readsLists {
+		if bytes.Contains(body, name) {
+			return s.gate.enter(r.Context(), callerOf(c), answerBytes)
+		}
+	}
+	return func() {}, nil
+}

@@ -1,0 +1,108 @@
+package service
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/db"
+	"taskyard/exchange"
+	"taskyard/task"
+)
+
+// plan returns n steps with so many bytes of details each.
+func longPlan(n, bytes int) []task.Step {
+	steps := make([]task.Step, n)
+	for i := range steps {
+		steps[i] = task.Step{Title: "s", Details: strings.Repeat("d", bytes)}
+	}
+	return steps
+}
+
+// full is a plan that fills a task to 100 bytes below the limit.
+func fullPlan() []task.Step {
+	steps := longPlan(16, 65000)
+	left := task.MaxTaskText - task.TextBytes("", steps) - 101
+	return append(steps, task.Step{Title: "s", Details: strings.Repeat("d", left)})
+}
+
+func TestTheTextOfATaskIsBounded(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	k := y.create(maya, "coder", func(in *task.New) { in.Steps = fullPlan(); in.Status = task.Draft })
+	equal(t, "bytes", task.TextBytes(k.Description, k.Steps), task.MaxTaskText-100)
+	large := strings.Repeat("x", 200)
+	over := append(fullPlan(), task.Step{Title: "s", Details: large})
+	words := []string{"together they must be at most 1048576 (1 MiB)"}
+	for name, c := range map[string]struct {
+		field string
+		do    func() error
+	}{
+		"create": {"steps", func() error {
+			_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "t", Owner: "coder", Steps: over})
+			return err
+		}},
+		"create a subtask": {"steps", func() error {
+			_, err := y.s.CreateSubtask(y.ctx(), maya, k.ID, 0, task.New{Title: "t", Owner: "coder", Steps: over})
+			return err
+		}},
+		"edit": {"description", func() error {
+			_, err := y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Description: &large})
+			return err
+		}},
+		"replace the plan": {"steps", func() error {
+			_, err := y.s.ReplaceSteps(y.ctx(), maya, k.ID, over)
+			return err
+		}},
+		"edit a step": {"details", func() error {
+			more := strings.Repeat("d", 65000+200)
+			_, err := y.s.UpdateStep(y.ctx(), maya, k.ID, 0, task.StepPatch{Details: &more})
+			return err
+		}},
+		"add a step": {"details", func() error {
+			_, err := y.s.AddStep(y.ctx(), maya, k.ID, task.Step{Title: "s", Details: large})
+			return err
+		}},
+		"insert a step": {"details", func() error {
+			_, err := y.s.InsertStep(y.ctx(), maya, k.ID, 0, task.Step{Title: "s", Details: large})
+			return err
+		}},
+		"import": {"steps", func() error {
+			details := `"` + strings.Repeat("d", 60000) + `"`
+			data := `{"tasks":[{"id":"1","title":"t","owner":"coder","steps":[` + strings.TrimSuffix(strings.Repeat(`{"title":"s","details":`+details+`},`, 18), ",") + `]}]}`
+			return exchange.Taskyard(exchange.Source{Name: "tasks.json", Data: []byte(data)}, nil, nil).Report.Err()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := refused(t, c.do(), task.CodeInvalidField, words...)
+			if !slices.ContainsFunc(e.AllFields(), func(f task.FieldError) bool {
+				return strings.HasSuffix(f.Field, c.field) && strings.Contains(f.Message, words[0])
+			}) {
+				t.Errorf("the field %s is not named: %v", c.field, e.AllFields())
+			}
+		})
+	}
+	t.Run("what fits is taken", func(t *testing.T) {
+		small := "x"
+		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Description: &small}))
+	})
+}
+
+func TestALargerTaskOfEarlierIsReadAndShortened(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	k := y.create(maya, "coder", func(in *task.New) { in.Status = task.Draft; in.Description = "d" })
+	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.ReplaceSteps(k.ID, longPlan(100, 60000)) }))
+	k = must[*task.Task](t)(y.s.Task(y.ctx(), maya, k.ID))
+	equal(t, "steps", len(k.Steps), 100)
+	done, short, long, title := true, "short", strings.Repeat("x", 65000), "a new title"
+	must[*task.Task](t)(y.s.UpdateStep(y.ctx(), maya, k.ID, 0, task.StepPatch{Done: &done}))
+	must[*task.Task](t)(y.s.UpdateStep(y.ctx(), maya, k.ID, 0, task.StepPatch{Details: &short}))
+	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Title: &title}))
+	must[*task.Task](t)(y.s.MoveStep(y.ctx(), maya, k.ID, 0, 5, task.StepSeen{}))
+	must[*task.Task](t)(y.s.RemoveStep(y.ctx(), maya, k.ID, 7, task.StepSeen{}))
+	_, err := y.s.UpdateStep(y.ctx(), maya, k.ID, 0, task.StepPatch{Details: &long})
+	refused(t, err, task.CodeInvalidField, "1048576")
+	must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), maya, k.ID, longPlan(99, 50000)))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
+}

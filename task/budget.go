@@ -1,0 +1,197 @@
+package task
+
+import (
+	"context"
+	"slices"
+)
+
+type budgetKey struct{}
+
+// AnswerBudget bounds the bytes of each list that is read for one answer. The reader
+// of a list stops before the row that does not fit and marks the budget; the
+// list then ends with a cursor although it is shorter than its limit.
+type AnswerBudget struct {
+	bytes int
+	cut   bool
+}
+
+// WithBudget returns a context in which each list has at most about so many
+// bytes of JSON; its first row is always read.
+func WithBudget(ctx context.Context, bytes int) context.Context {
+	return context.WithValue(ctx, budgetKey{}, &AnswerBudget{bytes: bytes})
+}
+
+// BudgetIn returns the budget of a context, or nil.
+func BudgetIn(ctx context.Context) *AnswerBudget {
+	b, _ := ctx.Value(budgetKey{}).(*AnswerBudget)
+	return b
+}
+
+// Begin starts a list. It clears the mark of the list before.
+func (b *AnswerBudget) Begin() {
+	if b != nil {
+		b.cut = false
+	}
+}
+
+// Fits reports whether a list of so many bytes is within the budget, and marks
+// it as cut if not.
+func (b *AnswerBudget) Fits(bytes int) bool {
+	if b == nil || bytes <= b.bytes {
+		return true
+	}
+	b.cut = true
+	return false
+}
+
+// Cut reports whether the last list was cut by its size.
+func (b *AnswerBudget) Cut() bool { return b != nil && b.cut }
+
+// JSONBytes returns how many bytes a text has as a JSON string, with the
+// escapes that keep it out of HTML, without its quotes.
+func JSONBytes(s string) int {
+	n := len(s)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"', c == '\\', c == '\n', c == '\r', c == '\t':
+			n++
+		case c < ' ', c == '<', c == '>', c == '&':
+			n += 5
+		}
+	}
+	return n
+}
+
+// JSONBytes returns about how many bytes the task has as JSON.
+func (t *Task) JSONBytes() int {
+	n := 900 + JSONBytes(t.Title) + JSONBytes(t.Description) + JSONBytes(t.Summary) + 12*len(t.BlockedBy) + 36*len(t.Labels)
+	for _, s := range t.Steps {
+		n += 90 + JSONBytes(s.Title) + JSONBytes(s.Details)
+	}
+	for _, r := range t.Resources {
+		n += resourceBytes(t, r)
+	}
+	for _, c := range t.Comments {
+		n += c.jsonBytes()
+	}
+	return n
+}
+
+func resourceBytes(t *Task, r Resource) int {
+	n := 50 + JSONBytes(r.Value) + JSONBytes(r.Label)
+	if t.Links != nil {
+		n *= 2
+	}
+	return n
+}
+
+func (c Comment) jsonBytes() int { return 120 + len(c.Author) + JSONBytes(c.Content) }
+
+// JSONBytes returns about how many bytes the message has as JSON.
+func (m Message) JSONBytes() int {
+	return 200 + len(m.Author) + JSONBytes(m.Content) + JSONBytes(string(m.Data))
+}
+
+// JSONBytes returns about how many bytes the line has as JSON.
+func (e Event) JSONBytes() int { return 200 + len(e.Actor) + JSONBytes(string(e.Changes)) }
+
+// JSONBytes returns about how many bytes the run has as JSON.
+func (r *Run) JSONBytes() int {
+	n := 1500 + JSONBytes(r.TaskTitle) + JSONBytes(r.Reason) + JSONBytes(r.Summary)
+	for _, a := range r.Artifacts {
+		n += 4 + JSONBytes(a)
+	}
+	if r.Permission != nil {
+		n += JSONBytes(string(r.Permission.Input)) + JSONBytes(r.Permission.Reason)
+	}
+	return n
+}
+
+// leastDetails is how many bytes of a step's details are always shown.
+const leastDetails = 64
+
+// Fitted returns the task if it has at most most bytes of JSON, else a copy
+// that leaves out old comments, then the end of long details of steps, then of
+// resources and description, until it fits. Cut names what is not whole; each
+// step says how much of its details is missing.
+func (t *Task) Fitted(most int) *Task {
+	n := t.JSONBytes()
+	if n <= most {
+		return t
+	}
+	short := *t
+	short.Cut = slices.Clone(t.Cut)
+	short.fitComments(&n, most)
+	for keep := 16 << 10; n > most && keep >= leastDetails; keep /= 4 {
+		short.fitDetails(&n, keep)
+	}
+	for n > most && len(short.Resources) > 0 {
+		last := len(short.Resources) - 1
+		n -= resourceBytes(t, short.Resources[last])
+		short.Resources = short.Resources[:last]
+		short.noteCut("resources")
+	}
+	if short.Links != nil {
+		short.Links = LinksOf(short.Resources)
+	}
+	for keep := 16 << 10; n > most && keep >= leastDetails; keep /= 4 {
+		for _, text := range []*string{&short.Description, &short.Summary} {
+			if len(*text) <= keep {
+				continue
+			}
+			n -= JSONBytes(*text)
+			*text = ClipText(*text, keep)
+			n += JSONBytes(*text)
+			short.noteCut("description")
+		}
+	}
+	return &short
+}
+
+func (t *Task) noteCut(what string) {
+	if !slices.Contains(t.Cut, what) {
+		t.Cut = append(t.Cut, what)
+	}
+}
+
+// fitComments leaves out the oldest comments, but for the newest one.
+func (t *Task) fitComments(n *int, most int) {
+	for *n > most && len(t.Comments) > 1 {
+		*n -= t.Comments[0].jsonBytes()
+		t.Comments = t.Comments[1:]
+		t.noteCut("comments")
+	}
+}
+
+// fitDetails shortens all details of steps to keep bytes.
+func (t *Task) fitDetails(n *int, keep int) {
+	own := false
+	for i, s := range t.Steps {
+		if len(s.Details) <= keep {
+			continue
+		}
+		if !own {
+			t.Steps, own = slices.Clone(t.Steps), true
+		}
+		had := len(s.Details) + s.DetailsCut
+		*n -= JSONBytes(s.Details)
+		s.Details = ClipText(s.Details, keep)
+		s.DetailsCut = had - len(s.Details) + len("…")
+		*n += JSONBytes(s.Details) + len(`,"detailsCut":12345`)
+		t.Steps[i] = s
+		t.noteCut("details")
+	}
+}
+
+// FitTasks fits each of some tasks, which together may have so many bytes.
+func FitTasks(list []*Task, bytes int) []*Task {
+	if len(list) == 0 {
+		return list
+	}
+	each := max(2<<10, bytes/len(list))
+	out := make([]*Task, len(list))
+	for i, t := range list {
+		out[i] = t.Fitted(each)
+	}
+	return out
+}
