@@ -73,7 +73,7 @@ func (s *Server) live(c echo.Context) error {
 
 // enterStream lets a caller open one more stream. The context ends with the
 // caller's token; leave gives the stream back. Errors: an agent that does not
-// see all, a token that was revoked meanwhile.
+// see all, a token that was revoked meanwhile, too many streams.
 func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(), err error) {
 	a := actorOf(c)
 	if err := s.svc.SeesAll(a); err != nil {
@@ -84,7 +84,12 @@ func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(),
 		end()
 		return nil, nil, errSignIn
 	}
-	return ctx, end, nil
+	closed, err := s.svc.OpenStream(a)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return ctx, func() { closed(); end() }, nil
 }
 
 // stillIn tells whether the caller of a long stream may still read.

@@ -86,6 +86,7 @@ var (
 	descStreams   = desc("live_subscribers", "Open live streams.")
 	descSignups   = desc("signups_waiting", "Signups that wait for a task.")
 	descRefusals  = desc("refusals_total", "Calls refused since the start: by permission, by relation, for their token, or as cross-site.", "reason")
+	descQuotas    = desc("quota_refusals_total", "Calls refused since the start because a token or a person had used up a quota.", "quota")
 	descIndexed   = desc("search_indexed_ratio", "Share of the log that the search has seen.")
 	descBehind    = desc("search_behind", "Lines of the log that the search has yet to see.")
 )
@@ -99,7 +100,7 @@ type yardCollector struct {
 // Describe names every metric.
 func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descIndexed, descBehind,
+		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind,
 	} {
 		ch <- d
 	}
@@ -130,6 +131,9 @@ func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descWaiting, float64(m.Queued))
 		gauge(descWAL, float64(m.WALBytes))
 		gauge(descDatabase, float64(about.Bytes))
+	}
+	for _, q := range y.svc.Quotas() {
+		ch <- prometheus.MustNewConstMetric(descQuotas, prometheus.CounterValue, float64(q.Refused), q.Name)
 	}
 	if state, err := y.svc.IndexState(ctx); err != nil {
 		y.log.Warn("metrics of the search not read", "error", err)

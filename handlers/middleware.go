@@ -45,6 +45,7 @@ type call struct {
 	actor task.Actor
 	w     http.ResponseWriter
 	leave func() // gives back the share of the memory, or nil
+	end   func() // gives back what the quotas count of it
 }
 
 func callOf(ctx context.Context) *call {
@@ -63,7 +64,8 @@ func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		r := c.Request()
-		k := &call{id: rand.Text()[:16], route: r.Method + " " + c.Path(), w: c.Response()}
+		k := &call{id: rand.Text()[:16], route: r.Method + " " + c.Path(), w: c.Response(), end: func() {}}
+		defer func() { k.end() }()
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyCall, k)))
 		setHeaders(c.Response().Header(), k.id)
 		defer func() {
@@ -200,6 +202,14 @@ func (s *Server) readForm(c echo.Context) error {
 		return task.Errorf(task.Malformed, task.CodeInvalidField, "The form could not be read: send each field once, in one of the two encodings that browsers use")
 	}
 	return nil
+}
+
+// quota counts the request for its caller and refuses it when the caller has
+// too many at a time, or sent too much today.
+func (s *Server) quota(c echo.Context) (err error) {
+	r, k := c.Request(), callOf(c.Request().Context())
+	r.Body, k.end, err = s.svc.BeginRequest(k.actor, r.ContentLength, r.Body)
+	return err
 }
 
 // authorize checks the route's permission against the one table. An agent

@@ -115,7 +115,7 @@ func New(opt Options) (*Server, error) {
 	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
 		return nil, err
 	}
-	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.admit, s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard}
+	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.quota, s.admit, s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard}
 	s.echo.Use(s.around)
 	s.routes()
 	return s, nil

@@ -117,6 +117,7 @@ type Service struct {
 	byID     knownCards
 	pauses   cached[task.Pauses]
 	flood    floodGate
+	quotas   quotas
 	waits    waitRoom
 	crew     crew
 	held     heldCalls

@@ -54,6 +54,9 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 	if err := checkComment("content", text); err != nil {
 		return task.Message{}, err
 	}
+	if _, err := s.quotas.take(a, quotaComments, 1, s.Now()); err != nil {
+		return task.Message{}, err
+	}
 	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
 		k, err := t.find(id, false)
 		if err != nil {
@@ -95,6 +98,9 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 		return task.Message{}, err
 	}
 	if err := checkComment("message", text); err != nil {
+		return task.Message{}, err
+	}
+	if _, err := s.quotas.take(a, quotaNotices, 1, s.Now()); err != nil {
 		return task.Message{}, err
 	}
 	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {

@@ -30,6 +30,11 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 	if err := s.maySignup(a, agent, count); err != nil {
 		return nil, err
 	}
+	arrived, err := s.quotas.take(a, quotaSignups, 1, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	defer arrived()
 	ctx, end := s.WhileValid(ctx, a)
 	defer end()
 	// In line before the first look: what comes free afterwards is told.

@@ -81,6 +81,7 @@ const (
 	CodeIdempotencyReuse Code = "idempotency_key_reused"
 	CodeRateLimited      Code = "rate_limited"
 	CodeQueueFull        Code = "queue_full"
+	CodeQuotaExceeded    Code = "quota_exceeded"
 	CodeUnavailable      Code = "unavailable"
 	CodeDiskFull         Code = "disk_full"
 	CodeOutcomeUnknown   Code = "outcome_unknown"
@@ -144,6 +145,7 @@ var Codes = []struct {
 	{CodeIdempotencyReuse, "The Idempotency-Key was used with another request. Use a new key for a new request."},
 	{CodeRateLimited, "Too many requests of this kind. Wait for the seconds in Retry-After."},
 	{CodeQueueFull, "The agent's queue or todo list is full. Wait for the seconds in Retry-After."},
+	{CodeQuotaExceeded, "The token, or the person behind it, has used up a quota. The message names it and its limit; wait for the seconds in Retry-After."},
 	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
 	{CodeDiskFull, "The server's disk is full. Nothing was written; reads go on."},
 	{CodeOutcomeUnknown, "The disk or a file failed while this was written: it may be stored or not. Look once the server is restarted; repeating with the same Idempotency-Key is safe."},

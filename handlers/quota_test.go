@@ -1,0 +1,60 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestQuotasHoldOnEverySurface(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.create("pull", "")
+	refused := func(t *testing.T, a answer, words ...string) {
+		t.Helper()
+		p := a.problem(http.StatusTooManyRequests, task.CodeQuotaExceeded)
+		if n, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || n < 1 {
+			t.Errorf("Retry-After is %q", a.Header.Get("Retry-After"))
+		}
+		for _, w := range words {
+			if !strings.Contains(p.Detail, w) {
+				t.Errorf("%q does not say %q", p.Detail, w)
+			}
+		}
+	}
+	t.Run("notices by JSON", func(t *testing.T) {
+		for n := 0; ; n++ {
+			a := s.do("pull", "POST", "/api/tasks/"+id+"/notify", `{"message":"look"}`)
+			if a.Status == http.StatusTooManyRequests {
+				refused(t, a, `"notices"`, "one token", "120 notices and questions per minute", "free again in")
+				break
+			}
+			if a.want(201); n > 1000 {
+				t.Fatal("a thousand notices were taken")
+			}
+		}
+		s.do("operator", "POST", "/api/tasks/"+id+"/notify", `{"message":"look"}`).want(201)
+	})
+	t.Run("streams", func(t *testing.T) {
+		var last *stream
+		for range 256 {
+			last = s.follow(t, "viewer", "/live?topics=events")
+		}
+		refused(t, s.do("viewer", "GET", "/live?topics=events", ""), `"streams"`, "256 open streams")
+		refused(t, s.do("viewer", "GET", "/api/events", "", "Accept", "text/event-stream"), `"streams"`)
+		s.follow(t, "operator", "/live?topics=events").close()
+		last.close()
+		s.do("viewer", "GET", "/api/me", "").want(200) // the other calls of the token go on
+	})
+	t.Run("refusals are counted", func(t *testing.T) {
+		b := string(s.do("admin", "GET", "/metrics", "").want(200).Body)
+		for _, line := range []string{`taskyard_quota_refusals_total{quota="notices"} 1`, `taskyard_quota_refusals_total{quota="streams"} 2`, `taskyard_quota_refusals_total{quota="bytes"} 0`} {
+			if !strings.Contains(b, line) {
+				t.Errorf("no line %s", line)
+			}
+		}
+	})
+}
