@@ -21,6 +21,9 @@ func (InboxList) Run(y *Yard) error {
 		return err
 	}
 	return y.answer(raw, func() {
+		for _, a := range in.Alerts {
+			y.say("the last scheduled %s failed (%s): %s", a.Job, a.At, a.Text)
+		}
 		if in.Totals.All() == 0 {
 			y.say("nothing waits for people")
 			return

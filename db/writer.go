@@ -89,6 +89,7 @@ type writer struct {
 
 	Batches, Writes atomic.Int64
 	commitNanos     atomic.Int64
+	commits         [len(commitBounds) + 1]atomic.Int64
 }
 
 func newWriter(d *DB, c *conn) *writer {
@@ -279,7 +280,13 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 		if w.db.CheckFile(); w.db.refusalOf(causeFiles) != nil {
 			return errs, errUnknown("a file of the database was deleted or replaced meanwhile")
 		}
-		w.commitNanos.Add(int64(time.Since(start)))
+		took := time.Since(start)
+		w.commitNanos.Add(int64(took))
+		i := 0
+		for i < len(commitBounds) && took > commitBounds[i] {
+			i++
+		}
+		w.commits[i].Add(1)
 		w.Batches.Add(1)
 		w.Writes.Add(int64(len(batch)))
 	}
@@ -305,21 +312,44 @@ func call(fn func(*Tx) error, tx *Tx) (err error) {
 	return fn(tx)
 }
 
+// commitBounds are the upper bounds of the times by which commits are counted.
+var commitBounds = [...]time.Duration{
+	500 * time.Microsecond, time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second,
+}
+
 // Metrics tells what the writer did since the start.
 type Metrics struct {
 	Batches, Writes int64
 	CommitTime      time.Duration // summed
 	Queued          int           // waiting now
 	WALBytes        int64
+
+	commits [len(commitBounds) + 1]int64 // by time, the last beyond all bounds
+}
+
+// CommitBuckets returns how many commits took at most so many seconds, and how
+// many there were.
+func (m *Metrics) CommitBuckets() (upTo map[float64]uint64, all uint64) {
+	upTo = make(map[float64]uint64, len(commitBounds))
+	for i, bound := range commitBounds {
+		all += uint64(m.commits[i])
+		upTo[bound.Seconds()] = all
+	}
+	return upTo, all + uint64(m.commits[len(commitBounds)])
 }
 
 // Metrics reads the writer's counters.
 func (d *DB) Metrics() Metrics {
 	w := d.writer
-	return Metrics{
+	m := Metrics{
 		Batches: w.Batches.Load(), Writes: w.Writes.Load(), CommitTime: time.Duration(w.commitNanos.Load()),
 		Queued: len(w.queue), WALBytes: fileSize(d.path + "-wal"),
 	}
+	for i := range w.commits {
+		m.commits[i] = w.commits[i].Load()
+	}
+	return m
 }
 
 var errClosed = task.Errorf(task.Unavailable, task.CodeUnavailable, "The server is stopping; try again in a moment")

@@ -11,7 +11,17 @@ import (
 )
 
 // idleClock is a scheduler that does nothing.
-type idleClock struct{ dead atomic.Bool }
+type idleClock struct {
+	dead   atomic.Bool
+	vitals atomic.Pointer[task.Vitals]
+}
+
+func (c *idleClock) Vitals() task.Vitals {
+	if v := c.vitals.Load(); v != nil {
+		return *v
+	}
+	return task.Vitals{}
+}
 
 func (*idleClock) NextTick() task.Time       { return 0 }
 func (*idleClock) NextTicks(int) []task.Time { return nil }
@@ -39,6 +49,14 @@ func TestReadiness(t *testing.T) {
 			t.Errorf("%s", a.Body)
 		}
 		clock.dead.Store(false)
+		ask().want(200)
+	})
+	t.Run("a tick or a backup that is late is told", func(t *testing.T) {
+		clock.vitals.Store(&task.Vitals{Late: map[string]string{"backup": "two scheduled backups in a row are missing"}})
+		if a := ask().want(503); !strings.Contains(string(a.Body), `"backup":"two scheduled`) {
+			t.Errorf("%s", a.Body)
+		}
+		clock.vitals.Store(nil)
 		ask().want(200)
 	})
 	t.Run("many askers cost one probe a second", func(t *testing.T) {
@@ -70,12 +88,15 @@ func TestMetrics(t *testing.T) {
 	s.claim("pull", "pull")
 	s.ask("reviewer")
 	s.do("viewer", "GET", "/api/tasks/77", "").want(404)
+	s.do("pull", "POST", "/api/tasks/1/heartbeat", `{"claim":77}`)
 	s.do("nobody", "BREW", "/nothing/here", "")
 	text := string(s.do("nobody", "GET", "/metrics", "").want(200).Body)
 	for _, line := range []string{
 		`taskyard_queue_tasks{agent="pull"} 1`, `taskyard_claims_live{agent="pull"} 1`, `taskyard_queue_oldest_seconds{agent="pull"} 0`, "taskyard_approvals_waiting 1",
 		`taskyard_runs_ended_24h{status="failed"} 0`, `taskyard_http_request_duration_seconds_count{method="GET",route="/api/tasks/:id",status="404"} 1`,
-		`taskyard_http_request_duration_seconds_count{method="POST",route="/api/tasks",status="201"} 3`, "taskyard_wal_bytes ", "taskyard_live_subscribers 0", "taskyard_commits_total ", "go_goroutines ",
+		`taskyard_http_request_duration_seconds_count{method="POST",route="/api/tasks",status="201"} 3`, "taskyard_wal_bytes ", "taskyard_live_subscribers 0", "taskyard_commits_total ",
+		`taskyard_events_total{kind="task.claimed"} 1`, `taskyard_events_total{kind="task.created"} 3`, `taskyard_write_refusals_total{code="stale_claim"} 1`, "taskyard_disk_free_bytes ",
+		`taskyard_commit_duration_seconds_bucket{le="+Inf"}`, "taskyard_ready ", "go_goroutines ",
 	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no line %s", line)

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -30,7 +31,8 @@ type readyBody struct {
 	Problems map[string]string `json:"problems,omitempty"`
 }
 
-// readyz tells whether the database can be written and the scheduler turns.
+// readyz reports whether the database can be written, has room and its schema,
+// and whether the scheduler turns and ticks and backups come.
 func (s *Server) readyz(c echo.Context) error {
 	problems := s.problems(c.Request().Context())
 	status := http.StatusOK
@@ -62,6 +64,10 @@ func (s *Server) problems(ctx context.Context) map[string]string {
 	}
 	if s.opt.Scheduler != nil && !s.opt.Scheduler.Alive() {
 		found["scheduler"] = "has not turned for too long"
+	}
+	maps.Copy(found, s.svc.Unwell(ctx))
+	if s.opt.Scheduler != nil {
+		maps.Copy(found, s.opt.Scheduler.Vitals().Late)
 	}
 	r.at, r.problems = time.Now(), found
 	return found

@@ -22,14 +22,14 @@ type metrics struct {
 	page     http.Handler
 }
 
-func newMetrics(svc *service.Service, log *slog.Logger) *metrics {
+func newMetrics(svc *service.Service, clock Scheduler, log *slog.Logger) *metrics {
 	reg := prometheus.NewRegistry()
 	m := &metrics{requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "taskyard_http_request_duration_seconds", Help: "Requests by method, route template and status.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 	}, []string{"method", "route", "status"})}
-	reg.MustRegister(m.requests, yardCollector{svc, log}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.page = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError)})
+	reg.MustRegister(m.requests, yardCollector{svc, log, clock}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.page = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)})
 	return m
 }
 
@@ -89,18 +89,28 @@ var (
 	descQuotas    = desc("quota_refusals_total", "Calls refused since the start because a token or a person had used up a quota.", "quota")
 	descIndexed   = desc("search_indexed_ratio", "Share of the log that the search has seen.")
 	descBehind    = desc("search_behind", "Lines of the log that the search has yet to see.")
+	descEvents    = desc("events_total", "Events written since the start, by kind: claims, expired leases, retries and all else.", "kind")
+	descRefused   = desc("write_refusals_total", "Writes refused since the start, by code: stale claims and leases, a full disk.", "code")
+	descCommitLat = desc("commit_duration_seconds", "Time from the end of a transaction's statements until it was synced.")
+	descKilled    = desc("orphans_killed_total", "Processes of lost runs that were ended since the start.")
+	descBackupAge = desc("backup_age_seconds", "Age of the newest scheduled backup.")
+	descTickAge   = desc("tick_age_seconds", "Time since the last tick.")
+	descFree      = desc("disk_free_bytes", "Room on the disk of the database.")
+	descReady     = desc("ready", "1 when the database can be written, else 0.")
 )
 
 // yardCollector reads the state of the yard when it is asked.
 type yardCollector struct {
-	svc *service.Service
-	log *slog.Logger
+	svc   *service.Service
+	log   *slog.Logger
+	clock Scheduler // may be nil
 }
 
 // Describe names every metric.
 func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind,
+		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descTickAge, descFree, descReady,
 	} {
 		ch <- d
 	}
@@ -116,6 +126,31 @@ func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
+	events, refused := y.svc.Counters()
+	for kind, n := range events {
+		count(descEvents, float64(n), kind)
+	}
+	for code, n := range refused {
+		count(descRefused, float64(n), string(code))
+	}
+	if free, err := y.svc.Free(); err == nil {
+		gauge(descFree, float64(free))
+	}
+	ready := 1.0
+	if y.svc.Fault() != nil {
+		ready = 0
+	}
+	gauge(descReady, ready)
+	if y.clock != nil {
+		v := y.clock.Vitals()
+		count(descKilled, float64(v.Killed))
+		if v.BackupAt != 0 {
+			gauge(descBackupAge, y.svc.Now().Sub(v.BackupAt).Seconds())
+		}
+		if v.TickAt != 0 {
+			gauge(descTickAge, y.svc.Now().Sub(v.TickAt).Seconds())
+		}
+	}
 	gauge(descStreams, float64(y.svc.Hub().Subscribers()))
 	gauge(descSignups, float64(y.svc.WaitingSignups()))
 	for reason, n := range y.svc.Refusals() {
@@ -128,6 +163,8 @@ func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
 		count(descCommits, float64(m.Batches))
 		count(descWrites, float64(m.Writes))
 		count(descCommitSec, m.CommitTime.Seconds())
+		buckets, n := m.CommitBuckets()
+		ch <- prometheus.MustNewConstHistogram(descCommitLat, n, m.CommitTime.Seconds(), buckets)
 		gauge(descWaiting, float64(m.Queued))
 		gauge(descWAL, float64(m.WALBytes))
 		gauge(descDatabase, float64(about.Bytes))

@@ -26,6 +26,7 @@ type Scheduler interface {
 	Jobs() []task.JobInfo     // every background job
 	RunJob(name string) error // starts one now; unknown names are NotFound
 	Alive() bool              // false: it has not turned for too long
+	Vitals() task.Vitals
 }
 
 // Options say how the yard is served.
@@ -102,7 +103,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
-		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Log), gate: newGate(),
+		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Scheduler, opt.Log), gate: newGate(),
 	}
 	if _, err := rand.Read(s.formKey[:]); err != nil {
 		return nil, err

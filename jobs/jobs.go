@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"taskyard/runner"
@@ -70,7 +71,7 @@ func (j *Jobs) table() []job {
 		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: j.opt.Cron, run: j.tick("cron")}}, list...)
 	}
 	if j.opt.Backup.Cron != "" {
-		list = append(list, job{name: "backup", about: "writes a checked copy of the database", cron: j.opt.Backup.Cron, keep: true, run: j.backup})
+		list = append(list, job{name: task.JobBackup, about: "writes a checked copy of the database", cron: j.opt.Backup.Cron, keep: true, run: j.backup})
 	}
 	return list
 }
@@ -94,6 +95,8 @@ type Jobs struct {
 	busy    map[task.ID]bool // tasks whose process is not gone yet
 	flights sync.WaitGroup
 	closing bool
+	started time.Time // by the wall clock
+	killed  atomic.Int64
 	stopRun context.CancelCauseFunc
 	runCtx  context.Context
 }
@@ -112,7 +115,7 @@ func New(opt Options) (*Jobs, error) {
 	if opt.TryAgain == nil {
 		opt.TryAgain = tryAgain
 	}
-	j := &Jobs{opt: opt, log: opt.Log, busy: map[task.ID]bool{}}
+	j := &Jobs{opt: opt, log: opt.Log, started: time.Now().Round(0), busy: map[task.ID]bool{}}
 	// Made here, not in Start: people may ask for a job before that is through.
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	j.runCtx, j.stopRun = context.WithCancelCause(context.Background())

@@ -64,6 +64,7 @@ func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string, end func(co
 	if err != nil {
 		j.log.Error("orphan not killed", "run_id", r.ID, "error", err)
 	}
+	j.killed.Add(int64(killed))
 	if err := j.recordWork(ctx, r, j.salvage(ctx, r)); err != nil {
 		j.log.Error("work of a lost run not written", "run_id", r.ID, "error", err)
 	}

@@ -15,7 +15,10 @@ func (s *Service) Inbox(ctx context.Context, a task.Actor) (b task.Inbox, err er
 		return b, err
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		b, err = rx.Inbox(task.InboxQuery{User: a.UserID, Limit: task.MaxInbox}, s.cfg.Attempts)
+		if b, err = rx.Inbox(task.InboxQuery{User: a.UserID, Limit: task.MaxInbox}, s.cfg.Attempts); err != nil {
+			return err
+		}
+		b.Alerts, err = alerts(rx, a)
 		return err
 	})
 	return b, err
@@ -94,8 +97,27 @@ func (s *Service) InboxPage(ctx context.Context, a task.Actor, q task.InboxQuery
 		return p, task.FieldErrorf("limit", "must be 1 to %d", task.MaxInbox)
 	}
 	q.User = a.UserID
-	err = s.db.Snapshot(ctx, func(rx *db.Rx) error { return s.readInboxPage(rx, q, since, &p) })
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
+		if err := s.readInboxPage(rx, q, since, &p); err != nil {
+			return err
+		}
+		p.Alerts, err = alerts(rx, a)
+		return err
+	})
 	return p, err
+}
+
+// alerts are the failures of jobs that admins must hear of. They need no
+// acknowledgment: a success takes them away.
+func alerts(rx *db.Rx, a task.Actor) ([]task.InboxAlert, error) {
+	if !a.May(task.Admin) {
+		return nil, nil
+	}
+	jobs, err := rx.Jobs()
+	if j := jobs[task.JobBackup]; err == nil && j.Error != "" {
+		return []task.InboxAlert{{Job: j.Name, Text: j.Error, At: j.LastAt}}, nil
+	}
+	return nil, err
 }
 
 func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p *InboxPage) (err error) {

@@ -119,6 +119,7 @@ type Service struct {
 	flood    floodGate
 	quotas   quotas
 	waits    waitRoom
+	counters counters
 	crew     crew
 	held     heldCalls
 	looks    looks
@@ -152,6 +153,7 @@ type tx struct {
 	s       *Service
 	actor   task.Actor
 	topics  []string
+	kinds   []string // of the events that were written
 	freed   []string // agents in whose queue a task may be free now, "" for all; each wakes one waiting signup
 	queued  bool
 	verdict error // what to answer although the write is kept; not remembered
@@ -184,6 +186,7 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 		e.Changes = b
 	}
 	t.topics = append(t.topics, topicsOf(e)...)
+	t.kinds = append(t.kinds, kind)
 	t.frees(kind, e.Agent)
 	return t.AddEvent(e)
 }
@@ -222,9 +225,11 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (
 		return nil
 	})
 	if err != nil {
+		s.counters.refuse(err)
 		var zero T
 		return zero, err
 	}
+	s.counters.done(t.kinds)
 	s.committed(t)
 	if t.verdict != nil {
 		var zero T

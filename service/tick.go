@@ -130,6 +130,7 @@ func (s *Service) NoteJob(ctx context.Context, name string, took time.Duration, 
 	}
 	return change(ctx, s, task.SystemActor, func(t *tx) error {
 		t.topics = append(t.topics, "scheduler")
+		t.inboxIf(name == task.JobBackup)
 		return t.NoteJob(name, took, text)
 	})
 }

@@ -41,13 +41,21 @@ type Snooze struct {
 // Inbox is what waits for a person. Each list holds at most MaxInbox entries;
 // Totals counts them all.
 type Inbox struct {
-	Questions       []InboxItem `json:"questions" doc:"open questions, the oldest first"`
-	Approvals       []*Run      `json:"approvals" doc:"runs that wait for a reviewer, the first to expire first"`
-	Permissions     []*Run      `json:"permissions" doc:"runs that ask before a tool call, the first to expire first"`
-	Stuck           []InboxItem `json:"stuck" doc:"active tasks that nothing tries again by itself: runs failed in a row, or one was denied"`
-	BlockerCanceled []InboxItem `json:"blockerCanceled" doc:"tasks that wait for a task that was canceled"`
-	Notices         []InboxItem `json:"notices" doc:"notices that nobody has acknowledged, the newest first"`
-	Totals          InboxTotals `json:"totals"`
+	Questions       []InboxItem  `json:"questions" doc:"open questions, the oldest first"`
+	Approvals       []*Run       `json:"approvals" doc:"runs that wait for a reviewer, the first to expire first"`
+	Permissions     []*Run       `json:"permissions" doc:"runs that ask before a tool call, the first to expire first"`
+	Stuck           []InboxItem  `json:"stuck" doc:"active tasks that nothing tries again by itself: runs failed in a row, or one was denied"`
+	BlockerCanceled []InboxItem  `json:"blockerCanceled" doc:"tasks that wait for a task that was canceled"`
+	Notices         []InboxItem  `json:"notices" doc:"notices that nobody has acknowledged, the newest first"`
+	Alerts          []InboxAlert `json:"alerts,omitempty" doc:"background jobs that guard the data and failed when they ran last; for admins, until they succeed"`
+	Totals          InboxTotals  `json:"totals" doc:"without alerts"`
+}
+
+// InboxAlert is a background job that failed when it ran last.
+type InboxAlert struct {
+	Job  string `json:"job" doc:"backup"`
+	Text string `json:"text" doc:"why it failed"`
+	At   Time   `json:"at"`
 }
 
 // InboxItem is a task that waits for a person, and for what.

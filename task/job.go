@@ -14,3 +14,14 @@ type JobInfo struct {
 	Runs     int           // since the start
 	Running  bool
 }
+
+// JobBackup is the name of the job that makes the scheduled backups.
+const JobBackup = "backup"
+
+// Vitals are the signs by which one sees that the clock does its work.
+type Vitals struct {
+	TickAt   Time              // the last tick since the start, 0: none
+	BackupAt Time              // the newest scheduled backup that is there, 0: none
+	Late     map[string]string // jobs that should have been done by now, with a sentence
+	Killed   int64             // processes of lost runs that were ended, since the start
+}

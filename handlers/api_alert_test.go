@@ -1,0 +1,41 @@
+package handlers
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// Nobody looks at a log: that copies are no longer made must come to those who
+// can do something about it, and go when it is mended.
+func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
+	t.Parallel()
+	const why = "no space left on device"
+	y := newPageYard(t)
+	b := y.maya()
+	seen := func(failure error) {
+		t.Helper()
+		y.ok(y.svc.NoteJob(t.Context(), task.JobBackup, time.Second, failure))
+	}
+	seen(nil)
+	b.get("/").hides("The last scheduled backup failed").shows("Nothing waits for you")
+	seen(errors.New(why))
+	b.get("/").shows("The last scheduled backup failed", why, `href="/scheduler"`).hides("Nothing waits for you")
+	y.person("otto", task.RoleOperator).get("/").hides("backup failed", why)
+	seen(nil)
+	b.get("/").hides("backup failed")
+
+	s := newSite(t)
+	if err := s.svc.NoteJob(t.Context(), task.JobBackup, time.Second, errors.New(why)); err != nil {
+		t.Fatal(err)
+	}
+	for caller, told := range map[string]bool{"admin": true, "reviewer": false, "operator": false, "viewer": false, "agent": false} {
+		body := string(s.do(caller, "GET", "/api/inbox", "").want(200).Body)
+		if strings.Contains(body, why) != told {
+			t.Errorf("%s: %s", caller, body)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package jobs
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"taskyard/task"
+)
+
+const (
+	tickGrace   = 10 * time.Minute // after a tick was due
+	backupGrace = time.Hour        // after the second backup in a row was due
+)
+
+// Vitals returns when ticks and backups were last, and which are late. A
+// server that was off is given its time: what was due before its start is not
+// late.
+func (j *Jobs) Vitals() task.Vitals {
+	v := task.Vitals{Late: map[string]string{}, Killed: j.killed.Load()}
+	now := time.Now().Round(0)
+	later := func(a time.Time, at task.Time) time.Time {
+		if b := at.Std(); at != 0 && b.After(a) {
+			return b
+		}
+		return a
+	}
+	for _, info := range j.clock.infos() {
+		if info.Name == "tick" {
+			v.TickAt = info.LastAt
+			due := nextOf(j.opt.Cron, j.opt.Location, later(j.started, info.LastAt))
+			if !due.IsZero() && now.After(due.Add(tickGrace)) && !info.Running {
+				v.Late["tick"] = "the tick of " + due.Format(time.RFC3339) + " did not come"
+			}
+		}
+	}
+	if j.opt.Backup.Cron == "" {
+		return v
+	}
+	v.BackupAt = j.newestBackup()
+	due := nextOf(j.opt.Backup.Cron, j.opt.Location, later(j.started, v.BackupAt))
+	if !due.IsZero() {
+		due = nextOf(j.opt.Backup.Cron, j.opt.Location, due)
+	}
+	if !due.IsZero() && now.After(due.Add(backupGrace)) {
+		v.Late[task.JobBackup] = "two scheduled backups in a row are missing, the last of " + due.Format(time.RFC3339) + "; the page Scheduler says why"
+	}
+	return v
+}
+
+// nextOf is when a cron line fires after a moment, zero for never.
+func nextOf(line string, loc *time.Location, after time.Time) time.Time {
+	w, err := newWallCron(line, loc)
+	if err != nil {
+		return time.Time{}
+	}
+	return w.Next(after)
+}
+
+// newestBackup is when the newest scheduled backup was written, 0 for none.
+func (j *Jobs) newestBackup() (at task.Time) {
+	files, err := filepath.Glob(filepath.Join(j.opt.Backup.Dir, "taskyard-*.db"))
+	if err != nil {
+		return 0
+	}
+	for _, f := range files {
+		if fi, err := os.Stat(f); err == nil {
+			at = max(at, task.TimeOf(fi.ModTime()))
+		}
+	}
+	return at
+}
