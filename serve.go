@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -160,6 +161,9 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 		return errors.Join(err, y.drain(srv, clock))
 	}
 	fmt.Fprintln(e.stdout, first)
+	if inTheClear(y.cfg.PublicURL, ln.Addr()) {
+		y.log.Warn("passwords and tokens travel unencrypted: put a proxy with TLS before this address and set public_url to its https:// address, or listen on 127.0.0.1", "address", ln.Addr().String())
+	}
 	y.log.Info("serving", "address", ln.Addr().String(), "data", y.cfg.Data, "version", version)
 	select {
 	case err = <-failed:
@@ -170,6 +174,12 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 		err = nil
 	}
 	return errors.Join(err, y.drain(srv, clock))
+}
+
+// inTheClear reports whether other machines reach the server by plain http.
+func inTheClear(publicURL string, listens net.Addr) bool {
+	a, ok := listens.(*net.TCPAddr)
+	return ok && !a.IP.IsLoopback() && !strings.HasPrefix(publicURL, "https://")
 }
 
 // checkTail compares the end of the log with its own count and with the newest

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,17 +100,31 @@ func (s *Server) probe(ctx context.Context) string {
 	return "internal error; the log tells more"
 }
 
-// mayMeasure tells whether the caller may read the metrics: with a token, or
-// from this machine. Behind a local proxy everybody seems to be local, so a
-// forwarded request is not.
-func mayMeasure(c echo.Context) error {
+// mayMeasure reports whether the caller may read the metrics: with a token, or
+// from this machine. Behind a local proxy everybody seems to be on this
+// machine, so that is believed only where nothing speaks of a proxy.
+func (s *Server) mayMeasure(c echo.Context) error {
 	if actorOf(c).May(task.Read) {
 		return nil
 	}
-	h := c.Request().Header
 	ip := net.ParseIP(c.RealIP())
-	if ip != nil && ip.IsLoopback() && h.Get("X-Forwarded-For") == "" && h.Get("Forwarded") == "" {
-		return nil
+	if ip == nil || !ip.IsLoopback() || s.opt.PublicURL != "" || len(s.opt.TrustedProxies) > 0 || forwarded(c.Request()) {
+		return errSignIn
 	}
-	return errSignIn
+	return nil
+}
+
+// forwarded reports whether a request shows that a proxy sent it. nginx, as it
+// comes, adds no header, but speaks HTTP/1.0, which no collector does.
+func forwarded(r *http.Request) bool {
+	for name := range r.Header {
+		switch name {
+		case "Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip":
+			return true
+		}
+		if strings.HasPrefix(name, "X-Forwarded") {
+			return true
+		}
+	}
+	return !r.ProtoAtLeast(1, 1)
 }

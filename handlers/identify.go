@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"net"
 	"net/http"
 	"strings"
 
@@ -103,17 +104,27 @@ func (s *Server) sameSite(c echo.Context) error {
 
 var errCrossSite = task.Errorf(task.Forbidden, task.CodeCrossSite, "The request came from another site, or from a page that was open too long: reload the page and send it again")
 
-const formCookie = "taskyard_form"
+// formCookie is the name of the cookie that form tokens fit.
+func (s *Server) formCookie() string { return s.cookieName("taskyard_form") }
+
+// cookieName is a cookie's name with the prefix that keeps other names of the
+// domain, and plain http, from setting it.
+func (s *Server) cookieName(name string) string {
+	if s.secure() {
+		return "__Host-" + name
+	}
+	return name
+}
 
 // formToken returns the token that this browser's forms carry: it fits the
 // nonce in the browser's own cookie and nobody else's.
 func (s *Server) formToken(c echo.Context) string {
 	nonce := ""
-	if k, err := c.Cookie(formCookie); err == nil && len(k.Value) >= 20 && len(k.Value) <= 64 {
+	if k, err := c.Cookie(s.formCookie()); err == nil && len(k.Value) >= 20 && len(k.Value) <= 64 {
 		nonce = k.Value
 	} else {
 		nonce = rand.Text()
-		c.SetCookie(&http.Cookie{Name: formCookie, Value: nonce, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.secure()})
+		c.SetCookie(&http.Cookie{Name: s.formCookie(), Value: nonce, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.secure()})
 	}
 	return s.sign(nonce)
 }
@@ -125,12 +136,26 @@ func (s *Server) sign(nonce string) string {
 }
 
 func (s *Server) formTokenGood(c echo.Context) bool {
-	k, err := c.Cookie(formCookie)
+	k, err := c.Cookie(s.formCookie())
 	if err != nil || !strings.HasPrefix(c.Request().Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		return false
 	}
 	return hmac.Equal([]byte(c.FormValue("_token")), []byte(s.sign(k.Value)))
 }
 
-// secure tells whether cookies travel over https alone.
+// secure reports whether cookies travel over https alone.
 func (s *Server) secure() bool { return strings.HasPrefix(s.opt.PublicURL, "https://") }
+
+// plain reports whether a request travels in the clear over a network: passwords
+// and cookies can be read on the way.
+func (s *Server) plain(c echo.Context) bool {
+	if s.secure() || c.Request().TLS != nil {
+		return false
+	}
+	host := c.Request().Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback())
+}

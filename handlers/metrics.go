@@ -59,7 +59,7 @@ func statusText(n int) string {
 }
 
 func (s *Server) measured(c echo.Context) error {
-	if err := mayMeasure(c); err != nil {
+	if err := s.mayMeasure(c); err != nil {
 		return err
 	}
 	s.metrics.page.ServeHTTP(c.Response(), c.Request())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -67,7 +68,7 @@ func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 		k := &call{id: rand.Text()[:16], route: r.Method + " " + c.Path(), w: c.Response(), end: func() {}}
 		defer func() { k.end() }()
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyCall, k)))
-		setHeaders(c.Response().Header(), k.id)
+		s.setHeaders(c.Response().Header(), k.id)
 		defer func() {
 			if k.leave != nil {
 				k.leave()
@@ -124,11 +125,21 @@ var fixedHeaders = map[string][]string{
 	"Referrer-Policy":            {"no-referrer"},
 	"Cache-Control":              {"no-store"},
 	"Cross-Origin-Opener-Policy": {"same-origin"},
+
+	// Pages of other sites may not embed what is here, and pages here use none
+	// of the browser's devices.
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Permissions-Policy":           {"accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"},
 }
 
-func setHeaders(h http.Header, id string) {
-	for name, value := range fixedHeaders {
-		h[name] = value
+// overTLS is added where the server is reached over https: browsers then never
+// ask by http again. Other names of the domain are not ours to bind.
+var overTLS = map[string][]string{"Strict-Transport-Security": {"max-age=31536000"}}
+
+func (s *Server) setHeaders(h http.Header, id string) {
+	maps.Copy(h, fixedHeaders)
+	if s.secure() {
+		maps.Copy(h, overTLS)
 	}
 	h["X-Request-Id"] = []string{id}
 }

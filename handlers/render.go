@@ -103,6 +103,7 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	if b := c.FormValue("back"); b != "" {
 		ch.From = localPath(b)
 	}
+	ch.Plain = s.plain(c)
 	ch.Theme, ch.Zone = themeOf(c), browserZone(c)
 	return ch
 }

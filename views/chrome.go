@@ -36,6 +36,7 @@ type Chrome struct {
 	Now       task.Time
 	Gen       uint64 // changes so far; the live stream compares it with its own
 	Path      string // path and query of this page; live parts refetch it
+	Plain     bool   // the request came unencrypted over a network
 	From      string // the page that asked for this one, where it said so; its form leads there
 }
 

@@ -1,0 +1,106 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const yardURL = "https://yard.example"
+
+func TestHeadersThatEveryAnswerCarries(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+		"Cross-Origin-Resource-Policy": "same-origin", "Strict-Transport-Security": "",
+	}
+	check := func(t *testing.T, s *site) {
+		t.Helper()
+		for _, path := range []string{"/login", "/healthz", "/static/app.css", "/api/tasks", "/nowhere", "/mcp"} {
+			a := s.do("nobody", "GET", path, "", "Host", "yard.example")
+			for name, value := range want {
+				if got := a.Header.Get(name); got != value {
+					t.Errorf("%s: %s is %q, want %q", path, name, got, value)
+				}
+			}
+			if p := a.Header.Get("Permissions-Policy"); !strings.Contains(p, "camera=()") || !strings.Contains(p, "microphone=()") {
+				t.Errorf("%s: Permissions-Policy is %q", path, p)
+			}
+		}
+	}
+	t.Run("http", func(t *testing.T) {
+		check(t, newSite(t, func(o *Options, _ *http.Server) { o.AllowedHosts = []string{"yard.example"} }))
+	})
+	t.Run("https", func(t *testing.T) {
+		want["Strict-Transport-Security"] = "max-age=31536000"
+		check(t, newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = yardURL }))
+	})
+}
+
+// Names that begin with __Host- can be set by this host over https alone.
+func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = yardURL })
+	s.do("admin", "POST", "/api/users", `{"name":"vera","password":"`+pagePassword+`","role":"viewer"}`, "Host", "yard.example").want(201)
+	res := s.do("nobody", "GET", "/login", "", "Host", "yard.example").want(200)
+	cookies := res.Header.Values("Set-Cookie")
+	res = s.do("nobody", "POST", "/login", "name=vera&password="+strings.ReplaceAll(pagePassword, " ", "+"), "Host", "yard.example", "Origin", yardURL, "Content-Type", "application/x-www-form-urlencoded").want(303)
+	cookies = append(cookies, res.Header.Values("Set-Cookie")...)
+	names := map[string]bool{}
+	for _, line := range cookies {
+		k, err := http.ParseSetCookie(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[k.Name] = true
+		if !strings.HasPrefix(k.Name, "__Host-") || !k.Secure || !k.HttpOnly || k.Path != "/" || k.Domain != "" {
+			t.Errorf("cookie %s", line)
+		}
+	}
+	if !names["__Host-taskyard"] || !names["__Host-taskyard_form"] {
+		t.Errorf("cookies %v", names)
+	}
+}
+
+func TestWhoSignsInIsWarnedOfAnOpenConnection(t *testing.T) {
+	t.Parallel()
+	const warning = "This connection is not encrypted"
+	for _, c := range []struct {
+		host, public string
+		warned       bool
+	}{
+		{"localhost:8080", "", false},
+		{"127.0.0.1:8080", "", false},
+		{"[::1]:8080", "", false},
+		{"yard.example", yardURL, false},
+		{"yard.example", "", true},
+		{"192.0.2.1:8080", "http://192.0.2.1:8080", true},
+	} {
+		s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL, o.AllowedHosts = c.public, []string{"yard.example"} })
+		a := s.do("nobody", "GET", "/login", "", "Host", c.host).want(200)
+		if got := strings.Contains(string(a.Body), warning); got != c.warned {
+			t.Errorf("%s, public_url %q: warned %v", c.host, c.public, got)
+		}
+	}
+}
+
+func TestMetricsAreClosedBehindProxies(t *testing.T) {
+	t.Parallel()
+	for _, header := range []string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded", "Via", "X-Real-IP", "CF-Connecting-IP"} {
+		s := newSite(t)
+		s.do("nobody", "GET", "/metrics", "").want(200)
+		s.do("nobody", "GET", "/metrics", "", header, "192.0.2.7").want(401)
+		s.do("viewer", "GET", "/metrics", "", header, "192.0.2.7").want(200)
+	}
+	t.Run("which speak HTTP/1.0, as nginx does", func(t *testing.T) {
+		s := newSite(t)
+		old := func(r *http.Request) { r.RemoteAddr, r.Proto, r.ProtoMinor = "127.0.0.1:9", "HTTP/1.0", 0 }
+		if got := s.serveWith("nobody", "GET", "/metrics", "", old).Code; got != 401 {
+			t.Errorf("got %d", got)
+		}
+	})
+	t.Run("which the configuration tells of", func(t *testing.T) {
+		newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = yardURL }).do("nobody", "GET", "/metrics", "").want(401)
+		newSite(t, func(o *Options, _ *http.Server) { o.TrustedProxies = []string{"10.0.0.1/32"} }).do("nobody", "GET", "/metrics", "").want(401)
+	})
+}
