@@ -66,6 +66,15 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 	if err := hide(); err != nil {
 		log.Warn("memory and environment are open to programs of the same account", "error", err)
 	}
+	hangup := make(chan struct{}, 1)
+	outliving, cancel := context.WithCancel(context.WithoutCancel(e.ctx)) // also while it stops
+	defer cancel()
+	outliveTerminal(outliving, func() {
+		select {
+		case hangup <- struct{}{}:
+		default:
+		}
+	})
 	if err := makeData(cfg.Data); err != nil {
 		return err
 	}
@@ -95,6 +104,7 @@ func serve(e *env, cfg *config.Config, log *slog.Logger, link linker) error {
 	if err := lock.Bind(); err != nil {
 		return errors.Join(err, y.close())
 	}
+	y.hangup = hangup
 	err = y.serveOn(e, ln, link)
 	return errors.Join(err, y.close())
 }
@@ -210,6 +220,7 @@ func (y *yard) watch(ctx context.Context, probes *runner.Prober) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { probes.Run(ctx) })
+	all.Go(func() { y.reread(ctx) })
 	all.Go(func() { giveBack(ctx) })
 	all.Go(func() {
 		err := y.agents.Watch(ctx, func(ids []string) {
@@ -224,6 +235,19 @@ func (y *yard) watch(ctx context.Context, probes *runner.Prober) (stop func()) {
 	return func() {
 		cancel()
 		all.Wait()
+	}
+}
+
+// reread reads the agents' definitions again at each hangup.
+func (y *yard) reread(ctx context.Context) {
+	for {
+		select {
+		case <-y.hangup:
+			y.agents.Reload()
+			y.log.Info("hangup: agent definitions read again; a changed configuration needs a restart")
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -249,8 +273,18 @@ func (y *yard) drain(srv *http.Server, clock *jobs.Jobs) error {
 	err := clock.Stop(ctx)
 	y.svc.Hub().Close()
 	model.CloseIdle()
-	return errors.Join(err, srv.Shutdown(ctx))
+	last, done := context.WithTimeout(ctx, lastRequests)
+	defer done()
+	if srv.Shutdown(last) != nil {
+		y.log.Warn("requests that had not ended were cut off")
+		err = errors.Join(err, srv.Close())
+	}
+	return err
 }
+
+// lastRequests bounds how long a stop waits for requests, such as a body that
+// comes slowly. All others are answered at once.
+const lastRequests = 5 * time.Second
 
 func (y *yard) newJobs(e *env, url string) (*jobs.Jobs, error) {
 	loc, err := y.cfg.Scheduler.Location()

@@ -41,6 +41,9 @@ func (c *workerCmd) Run(e *env) error {
 	if err := hide(); err != nil {
 		w.log.Warn("memory and environment are open to programs of the same account", "error", err)
 	}
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	outliveTerminal(ctx, func() { w.log.Info("hangup: working on") })
 	clearScratch(w.log)
 	return w.serve(e.ctx)
 }

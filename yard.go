@@ -52,12 +52,14 @@ func (s settings) load(e *env, more map[string]string) (*config.Config, config.S
 
 // yard is an opened data folder.
 type yard struct {
-	cfg     *config.Config
-	log     *slog.Logger
-	db      *db.DB
-	agents  *agentfile.Folder
-	svc     *service.Service
-	known   map[string]runner.Runner
+	cfg    *config.Config
+	log    *slog.Logger
+	db     *db.DB
+	agents *agentfile.Folder
+	svc    *service.Service
+	known  map[string]runner.Runner
+	hangup <-chan struct{} // the definitions are to be read again
+
 	release func() // of the protection of the data folder
 }
 
