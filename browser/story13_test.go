@@ -1,0 +1,90 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"taskyard/task"
+)
+
+// TestStory13DecisionsMeet has a reviewer sign out in one tab while deciding in
+// another, and two reviewers decide at once. There is one outcome, and both
+// are told.
+func TestStory13DecisionsMeet(t *testing.T) {
+	y := newYard(t)
+	some[task.User](t)(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
+	signIn := func(b *tab, name string) {
+		b.fill("#name", name)
+		b.fill("#password", password)
+		b.press("button|Sign in")
+	}
+	t.Run("who signs out in one tab decides nothing in the other, and is told so", func(t *testing.T) {
+		r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
+		deciding := y.tab()
+		deciding.expect("401", "403")
+		deciding.open("/approvals/" + r.ID.String())
+		deciding.looked()
+		other := deciding.beside()
+		other.open("/")
+		other.press("button|Sign out")
+		other.at("/login")
+		deciding.press("#approve button")
+		deciding.at("/login")
+		equal(t, "decision", y.decided(r.ID), "")
+		signIn(deciding, "maya")
+		deciding.open("/approvals/" + r.ID.String())
+		deciding.see("Restart the mail server")
+		equal(t, "decision after signing in again", y.decided(r.ID), "")
+		deciding.looked()
+		deciding.press("#approve button")
+		equal(t, "decision", y.decided(r.ID), "approved")
+	})
+	t.Run("two who decide at once come to one outcome, and both are told", func(t *testing.T) {
+		r := y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
+		maya, rita := y.tab(), newTab(t, y.url)
+		maya.expect("409")
+		rita.expect("409")
+		rita.open("/login")
+		signIn(rita, "rita")
+		at := "/approvals/" + r.ID.String()
+		for _, b := range []*tab{maya, rita} {
+			b.open(at)
+			b.looked()
+		}
+		rita.click("[data-reject]")
+		rita.wait(`document.activeElement?.id === "reason"`)
+		rita.insert("Not on a Friday.")
+		yes, no := maya.spot("#approve button"), rita.spot("button|Reject the run")
+		maya.do(chromedp.MouseClickXY(yes.X, yes.Y)) // neither waits for the other's answer
+		rita.do(chromedp.MouseClickXY(no.X, no.Y))
+		y.until("somebody has decided", func() bool { return y.decided(r.ID) != "" })
+		if y.decided(r.ID) == "approved" {
+			maya.see("approved.")
+			rita.see("Your rejection came too late and changed nothing.")
+			rita.see("maya approved this run")
+		} else {
+			rita.see("denied")
+			maya.see("Your approval came too late and changed nothing.")
+			maya.see("rita denied this run")
+		}
+		n := 0
+		for _, e := range some[[]task.Event](t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100})) {
+			if e.Kind == task.EvRunHeld {
+				n++
+			}
+		}
+		equal(t, "decisions", n, 1)
+	})
+	t.Run("who has just been led to the next request does not decide on it", func(t *testing.T) {
+		first, next := y.ask(y.create(task.New{Title: "Restart the web server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Delete the backups", Owner: "keeper"}).ID)
+		b := y.tab()
+		b.open("/approvals/" + first.ID.String())
+		b.looked()
+		b.preload(`addEventListener("DOMContentLoaded", () => document.querySelector("#approve button")?.click())`)
+		b.press("#approve button")
+		b.see("this request only just came into view")
+		equal(t, "decision on the first", y.decided(first.ID), "approved")
+		equal(t, "decision on the next", y.decided(next.ID), "")
+	})
+}
