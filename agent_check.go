@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"taskyard/agentfile"
-	"taskyard/cli"
-	"taskyard/config"
+	"taskyard/internal/agentfile"
+	"taskyard/internal/client"
+	"taskyard/internal/config"
 	"taskyard/runner"
 	"taskyard/task"
 )
@@ -36,7 +36,7 @@ type verdict struct {
 var errInvalidAgent = errors.New("not every definition is valid")
 
 // Run checks each file as the server would, and explains it.
-func (c *agentCheckCmd) Run(e *env, y *cli.Yard) error {
+func (c *agentCheckCmd) Run(e *env, y *client.Yard) error {
 	ck, err := c.checker(e)
 	if err != nil {
 		return err
@@ -109,13 +109,13 @@ func yardOfFile(file string) (string, bool) {
 }
 
 func (ck *checker) check(e *env, file string) (verdict, error) {
-	f, err := cli.OpenUntil(e.ctx, file)
+	f, err := client.OpenUntil(e.ctx, file)
 	if err != nil {
 		return verdict{}, &usageError{err.Error()}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, agentfile.MaxFile+1))
-	if errors.Is(err, cli.ErrInterrupted) {
+	if errors.Is(err, client.ErrInterrupted) {
 		return verdict{}, err
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 )
 
 func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
@@ -100,7 +100,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 	t.Run("--json is one document", func(t *testing.T) {
 		out, code := check("--json", good, bad)
 		var doc struct{ Agents []verdict }
-		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != cli.ExitRefused || len(doc.Agents) != 2 || doc.Agents[1].Problems[0].Line != 4 || !doc.Agents[0].PullOnly || doc.Agents[0].TimeoutSeconds != 300 || doc.Agents[0].Tools[0] != "read" {
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != client.ExitRefused || len(doc.Agents) != 2 || doc.Agents[1].Problems[0].Line != 4 || !doc.Agents[0].PullOnly || doc.Agents[0].TimeoutSeconds != 300 || doc.Agents[0].Tools[0] != "read" {
 			t.Errorf("%d %v %s", code, err, out)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -14,9 +14,9 @@ import (
 // and hint.
 func sayVerdict(w io.Writer, v *verdict) {
 	mark := map[task.AgentStatus]string{task.AgentValid: "✓", task.AgentWarning: "⚠", task.AgentInvalid: "✗"}[v.Status]
-	fmt.Fprintf(w, "%s %s: %s\n", mark, cli.Printable(v.File), v.Status)
+	fmt.Fprintf(w, "%s %s: %s\n", mark, client.Printable(v.File), v.Status)
 	for _, p := range v.Problems {
-		fmt.Fprintf(w, "  %s\n", cli.ProblemLine(p))
+		fmt.Fprintf(w, "  %s\n", client.ProblemLine(p))
 	}
 }
 
@@ -26,7 +26,7 @@ func (v *verdict) explain(w io.Writer) {
 	if v.Held && !v.PullOnly {
 		held = "its runner refuses all others"
 	}
-	cli.Fields(w,
+	client.Fields(w,
 		"agent", v.ID, "what", v.Description, "tools", orNoneOf(v.Tools), "held", held, "beyond them", v.Weaker,
 		"never granted", strings.Join(v.UnknownTools, " "), "runner", v.runner(), "model", v.model(), "limits", v.limits(),
 		"a day", strings.Join(spending(v.MaxTokensPerDay, v.MaxCostUSDPerDay), ", "), "approval", string(v.Approval),

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"taskyard/config"
+	"taskyard/internal/config"
 	"taskyard/runner"
 	"taskyard/runner/model"
 	"taskyard/service"

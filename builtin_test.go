@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
-	"taskyard/config"
+	"taskyard/internal/client"
+	"taskyard/internal/config"
 	"taskyard/runner"
 	"taskyard/runner/model/modeltest"
 	"taskyard/task"
@@ -20,7 +20,7 @@ const providerKey = "sk-key-of-the-provider"
 
 // newBuiltinYard starts a server whose built-in agent coder asks the model
 // server m, by the given API. boss may delegate.
-func newBuiltinYard(t *testing.T, api string, m *modeltest.Server) (*server, *cli.Client) {
+func newBuiltinYard(t *testing.T, api string, m *modeltest.Server) (*server, *client.Client) {
 	t.Helper()
 	s := newServer(t, "serve")
 	s.env = append(s.env, "TEST_MODEL_KEY="+providerKey)
@@ -56,7 +56,7 @@ func oneCall(name, args string, a ...any) modeltest.Step {
 }
 
 // runOf waits for the end of the only run of a task and returns it.
-func runOf(t *testing.T, s *server, c *cli.Client, id task.ID) task.Run {
+func runOf(t *testing.T, s *server, c *client.Client, id task.ID) task.Run {
 	t.Helper()
 	eventually(t, patience, "the run of task "+id.String()+" ends", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", id)[0] == "1"

@@ -8,34 +8,34 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 )
 
 // clientCommands speak to a running server, wherever it is.
 type clientCommands struct {
-	Task     cli.Tasks          `cmd:"" help:"Create, claim, plan, hand over and finish tasks."`
-	Todo     cli.Todos          `cmd:"" help:"Use the todo list of an agent."`
-	Agent    agentCmd           `cmd:"" help:"See the agents and their queues; check definition files."`
-	Runs     cli.Runs           `cmd:"" name:"run" help:"See runs, decide on them, wait for them."`
-	Delegate cli.Delegate       `cmd:"" help:"Have another agent do a piece of work for you."`
-	Inbox    cli.Inbox          `cmd:"" help:"See what waits for people."`
-	Events   cli.Events         `cmd:"" help:"Read the log of what happened, or follow it."`
-	Usage    cli.UsageReport    `cmd:"" help:"Sum up tool calls, tokens and cost, and show the budgets of today."`
-	Pause    cli.Pause          `cmd:"" help:"Pause one agent or the whole yard: nothing is dispatched or claimed."`
-	Resume   cli.Resume         `cmd:"" help:"End a pause."`
-	Stop     cli.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole yard and end every run."`
-	WhoAmI   cli.WhoAmI         `cmd:"" name:"whoami" help:"Tell whom the token speaks for."`
+	Task     client.Tasks          `cmd:"" help:"Create, claim, plan, hand over and finish tasks."`
+	Todo     client.Todos          `cmd:"" help:"Use the todo list of an agent."`
+	Agent    agentCmd              `cmd:"" help:"See the agents and their queues; check definition files."`
+	Runs     client.Runs           `cmd:"" name:"run" help:"See runs, decide on them, wait for them."`
+	Delegate client.Delegate       `cmd:"" help:"Have another agent do a piece of work for you."`
+	Inbox    client.Inbox          `cmd:"" help:"See what waits for people."`
+	Events   client.Events         `cmd:"" help:"Read the log of what happened, or follow it."`
+	Usage    client.UsageReport    `cmd:"" help:"Sum up tool calls, tokens and cost, and show the budgets of today."`
+	Pause    client.Pause          `cmd:"" help:"Pause one agent or the whole yard: nothing is dispatched or claimed."`
+	Resume   client.Resume         `cmd:"" help:"End a pause."`
+	Stop     client.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole yard and end every run."`
+	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Tell whom the token speaks for."`
 }
 
 // agentCmd are the commands on agents; check needs no server.
 type agentCmd struct {
-	List    cli.AgentList  `cmd:"" help:"List the agents with their load."`
-	Show    cli.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
-	Queue   cli.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
-	Runners cli.RunnerList `cmd:"" help:"List the runners: what each can start, and what it holds an agent to."`
-	Check   agentCheckCmd  `cmd:"" help:"Check definition files before they are served. Needs no server."`
+	List    client.AgentList  `cmd:"" help:"List the agents with their load."`
+	Show    client.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
+	Queue   client.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
+	Runners client.RunnerList `cmd:"" help:"List the runners: what each can start, and what it holds an agent to."`
+	Check   agentCheckCmd     `cmd:"" help:"Check definition files before they are served. Needs no server."`
 
-	JSON cli.JSONFlag `name:"json" help:"Print JSON."`
+	JSON client.JSONFlag `name:"json" help:"Print JSON."`
 }
 
 // groups part the commands in the help.
@@ -47,16 +47,16 @@ var groups = []kong.Group{
 }
 
 // yardOf gives client commands their surroundings.
-func yardOf(e *env) *cli.Yard {
-	return &cli.Yard{Ctx: e.ctx, Getenv: e.getenv, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Width: columns(e.stdout)}
+func yardOf(e *env) *client.Yard {
+	return &client.Yard{Ctx: e.ctx, Getenv: e.getenv, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Width: columns(e.stdout)}
 }
 
 // withExamples shows the examples of each command in its help.
 func withExamples(k *kong.Kong) error {
-	k.Model.Detail = cli.Examples("")
+	k.Model.Detail = client.Examples("")
 	return kong.Visit(k.Model, func(v kong.Visitable, next kong.Next) error {
 		if n, ok := v.(*kong.Node); ok {
-			n.Detail = cli.Examples(n.Path())
+			n.Detail = client.Examples(n.Path())
 		}
 		return next(nil)
 	})
@@ -72,30 +72,30 @@ func misused(e *env, args []string, err error) int {
 		at = p.Context.Selected().FullPath()
 	}
 	if len(args) > 0 && strings.HasPrefix(err.Error(), "unexpected argument "+args[0]) && at == "taskyard serve" {
-		fmt.Fprintf(e.stderr, "taskyard: there is no command %s; taskyard --help lists them\n", cli.Printable(args[0]))
-		return cli.ExitUsage
+		fmt.Fprintf(e.stderr, "taskyard: there is no command %s; taskyard --help lists them\n", client.Printable(args[0]))
+		return client.ExitUsage
 	}
 	fmt.Fprintf(e.stderr, "taskyard: %v; %s --help tells more\n", err, at)
-	return cli.ExitUsage
+	return client.ExitUsage
 }
 
 // ended prints an error and returns the exit code that stands for it.
 func ended(e *env, err error) int {
 	if err == nil {
-		return cli.ExitDone
+		return client.ExitDone
 	}
 	said := err.Error()
 	if e.ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		said = "interrupted"
 	}
-	fmt.Fprintln(e.stderr, "taskyard:", cli.Printable(said))
+	fmt.Fprintln(e.stderr, "taskyard:", client.Printable(said))
 	var usage *usageError
 	var coded *exitError
 	switch {
 	case errors.As(err, &usage):
-		return cli.ExitUsage
+		return client.ExitUsage
 	case errors.As(err, &coded):
 		return coded.code
 	}
-	return cli.ExitCode(err)
+	return client.ExitCode(err)
 }

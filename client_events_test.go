@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -94,7 +94,7 @@ func TestEventsAreFollowedAcrossARestart(t *testing.T) {
 	for e := read(); e.TaskID != 2; e = read() { //nolint:revive // each is counted
 	}
 	for _, stop := range []func() int{stopText, stopDocs} {
-		if code := stop(); code != cli.ExitDone {
+		if code := stop(); code != client.ExitDone {
 			t.Errorf("interrupted it ends with %d", code)
 		}
 	}
@@ -104,7 +104,7 @@ func TestFollowingNeedsAFirstConnection(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a := in.shellFor(t, "--agent", agentName)
-	a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)).fails(cli.ExitUnreachable, "no yard answers", "events", "--follow")
-	a.with(t, "TASKYARD_TOKEN", "ty_wrong").fails(cli.ExitRefused, "unauthorized", "events", "--follow")
-	a.fails(cli.ExitRefused, "after", "events", "--follow", "--after", "x")
+	a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)).fails(client.ExitUnreachable, "no yard answers", "events", "--follow")
+	a.with(t, "TASKYARD_TOKEN", "ty_wrong").fails(client.ExitRefused, "unauthorized", "events", "--follow")
+	a.fails(client.ExitRefused, "after", "events", "--follow", "--after", "x")
 }

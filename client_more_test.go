@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 )
 
 func TestTodoListsFromTheShell(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a, other := in.shellFor(t, "--agent", agentName), in.shellFor(t, "--agent", otherAgent)
-	a.fails(cli.ExitNothing, "empty", "todo", "lpop")
-	a.fails(cli.ExitNothing, "empty", "todo", "rpeek")
+	a.fails(client.ExitNothing, "empty", "todo", "lpop")
+	a.fails(client.ExitNothing, "empty", "todo", "rpeek")
 	if n := a.ok("", "todo", "count"); n != "0" {
 		t.Errorf("count %s", n)
 	}
@@ -46,7 +46,7 @@ func TestTodoListsFromTheShell(t *testing.T) {
 		}
 	})
 	t.Run("an empty list is JSON too, with exit code 3", func(t *testing.T) {
-		if out, _, code := other.try("", "todo", "lpop", "--json"); code != cli.ExitNothing || out != "{\"ok\":false}\n" {
+		if out, _, code := other.try("", "todo", "lpop", "--json"); code != client.ExitNothing || out != "{\"ok\":false}\n" {
 			t.Errorf("%d %s", code, out)
 		}
 	})
@@ -56,8 +56,8 @@ func TestAClaimMayWait(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a := in.shellFor(t, "--agent", agentName)
-	a.fails(cli.ExitRefused, "waitSeconds", "task", "claim", "--wait", "51")
-	a.fails(cli.ExitNothing, "no task is free", "task", "claim", "--wait", "1")
+	a.fails(client.ExitRefused, "waitSeconds", "task", "claim", "--wait", "51")
+	a.fails(client.ExitNothing, "no task is free", "task", "claim", "--wait", "1")
 	id := make(chan string, 1)
 	go func() {
 		out, _, _ := a.try("", "task", "claim", "--wait", "50", "--quiet")
@@ -78,18 +78,18 @@ func TestPausesAndTheInboxFromTheShell(t *testing.T) {
 		if out := p.ok("", "pause", agentName, "--reason", "lunch"); !strings.Contains(out, agentName+", by user:maya since ") || !strings.Contains(out, "lunch") {
 			t.Error(out)
 		}
-		a.fails(cli.ExitRefused, "lunch", "task", "claim")
-		a.fails(cli.ExitRefused, "forbidden", "resume", agentName)
-		a.fails(cli.ExitNothing, "no task is claimed: agent "+agentName+" is paused", "task", "complete", a.ok("", "task", "create", "y", "--quiet"), "--next")
+		a.fails(client.ExitRefused, "lunch", "task", "claim")
+		a.fails(client.ExitRefused, "forbidden", "resume", agentName)
+		a.fails(client.ExitNothing, "no task is claimed: agent "+agentName+" is paused", "task", "complete", a.ok("", "task", "create", "y", "--quiet"), "--next")
 		p.ok("", "resume", agentName)
 	})
 	t.Run("stop everything, and go on", func(t *testing.T) {
 		if out := p.ok("It runs wild.", "stop-everything", "--reason", "-"); !strings.Contains(out, "It runs wild.") {
 			t.Error(out)
 		}
-		a.fails(cli.ExitRefused, "paused", "task", "claim")
+		a.fails(client.ExitRefused, "paused", "task", "claim")
 		p.ok("", "resume")
-		p.fails(cli.ExitUsage, "--reason", "pause")
+		p.fails(client.ExitUsage, "--reason", "pause")
 	})
 	t.Run("questions and notices wait in the inbox", func(t *testing.T) {
 		if out := p.ok("", "inbox"); out != "nothing waits for people" {

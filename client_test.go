@@ -11,7 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -52,7 +52,7 @@ func (s *shell) try(stdin string, args ...string) (stdout, stderr string, code i
 func (s *shell) ok(stdin string, args ...string) string {
 	s.t.Helper()
 	out, errs, code := s.try(stdin, args...)
-	if code != cli.ExitDone {
+	if code != client.ExitDone {
 		s.t.Fatalf("taskyard %s: exit code %d: %s%s", strings.Join(args, " "), code, out, errs)
 	}
 	return strings.TrimSuffix(out, "\n")
@@ -70,7 +70,7 @@ func (s *shell) fails(code int, say string, args ...string) {
 // read gets a task as the server tells it.
 func (s *shell) read(id string) task.Task {
 	s.t.Helper()
-	return call[task.Task](s.t, &cli.Client{URL: s.env["TASKYARD_URL"], Token: s.env["TASKYARD_TOKEN"]}, "GET", "/api/tasks/"+id, nil)
+	return call[task.Task](s.t, &client.Client{URL: s.env["TASKYARD_URL"], Token: s.env["TASKYARD_TOKEN"]}, "GET", "/api/tasks/"+id, nil)
 }
 
 const agentName, otherAgent = "general-purpose", "code-focused" // a new yard has both
@@ -134,7 +134,7 @@ func TestACompletedTaskMayBringTheNext(t *testing.T) {
 	if k := a.read("1"); k.Status != task.Done || k.Summary != "Said." {
 		t.Errorf("completed %s", asJSON(k))
 	}
-	a.fails(cli.ExitNothing, "no task is free", "task", "complete", "2", "--next")
+	a.fails(client.ExitNothing, "no task is free", "task", "complete", "2", "--next")
 	if k := a.read("2"); k.Status != task.Done {
 		t.Errorf("exit code 3 left it %s", k.Status)
 	}
@@ -150,32 +150,32 @@ func TestExitCodesOfCommands(t *testing.T) {
 	a.ok("", "task", "create", "x")
 	t.Run("0: done", func(t *testing.T) { a.ok("", "task", "list") })
 	t.Run("1: refused, with the fields", func(t *testing.T) {
-		a.fails(cli.ExitRefused, "field: owner", "task", "create", "x", "--owner", "nobody")
-		a.fails(cli.ExitRefused, "title: must not be blank", "task", "create", "")
-		a.fails(cli.ExitRefused, "task_not_working", "task", "move", "1", otherAgent, "--comment", "x")
-		a.fails(cli.ExitRefused, "forbidden", "task", "reply", "1", "x")
+		a.fails(client.ExitRefused, "field: owner", "task", "create", "x", "--owner", "nobody")
+		a.fails(client.ExitRefused, "title: must not be blank", "task", "create", "")
+		a.fails(client.ExitRefused, "task_not_working", "task", "move", "1", otherAgent, "--comment", "x")
+		a.fails(client.ExitRefused, "forbidden", "task", "reply", "1", "x")
 	})
 	t.Run("1: a bad token, with the remedy", func(t *testing.T) {
-		a.with(t, "TASKYARD_TOKEN", "ty_wrong").fails(cli.ExitRefused, "taskyard token create", "task", "list")
+		a.with(t, "TASKYARD_TOKEN", "ty_wrong").fails(client.ExitRefused, "taskyard token create", "task", "list")
 	})
 	t.Run("2: usage, with the way to the help", func(t *testing.T) {
-		a.fails(cli.ExitUsage, "taskyard task --help", "task", "shwo")
-		a.fails(cli.ExitUsage, "taskyard task show --help", "task", "show", "--nope")
-		a.fails(cli.ExitUsage, "positive whole number", "task", "show", "5a")
-		a.fails(cli.ExitUsage, "TASKYARD_TASK_ID", "task", "show")
-		a.fails(cli.ExitUsage, "a text", "task", "comment")
-		a.with(t, "TASKYARD_TOKEN", "").fails(cli.ExitUsage, "TASKYARD_TOKEN", "task", "list")
+		a.fails(client.ExitUsage, "taskyard task --help", "task", "shwo")
+		a.fails(client.ExitUsage, "taskyard task show --help", "task", "show", "--nope")
+		a.fails(client.ExitUsage, "positive whole number", "task", "show", "5a")
+		a.fails(client.ExitUsage, "TASKYARD_TASK_ID", "task", "show")
+		a.fails(client.ExitUsage, "a text", "task", "comment")
+		a.with(t, "TASKYARD_TOKEN", "").fails(client.ExitUsage, "TASKYARD_TOKEN", "task", "list")
 	})
 	t.Run("3: nothing to claim", func(t *testing.T) {
 		a.ok("", "task", "claim")
-		a.fails(cli.ExitNothing, "no task is free", "task", "claim")
+		a.fails(client.ExitNothing, "no task is free", "task", "claim")
 		out, _, code := a.try("", "task", "claim", "--json")
-		if code != cli.ExitNothing || out != "{\"task\":null}\n" {
+		if code != client.ExitNothing || out != "{\"task\":null}\n" {
 			t.Errorf("%d %s", code, out)
 		}
 	})
 	t.Run("4: no server", func(t *testing.T) {
-		a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)).fails(cli.ExitUnreachable, "TASKYARD_URL", "task", "list")
+		a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)).fails(client.ExitUnreachable, "TASKYARD_URL", "task", "list")
 	})
 }
 
@@ -189,7 +189,7 @@ func TestDefaultsComeFromTheSurroundings(t *testing.T) {
 		}
 	})
 	t.Run("a person names one", func(t *testing.T) {
-		admin.fails(cli.ExitUsage, "TASKYARD_AGENT", "task", "create", "x")
+		admin.fails(client.ExitUsage, "TASKYARD_AGENT", "task", "create", "x")
 		admin.with(t, "TASKYARD_AGENT", agentName).ok("", "task", "create", "x")
 		admin.ok("", "task", "create", "y", "--owner", otherAgent)
 		if k := admin.read("1"); k.Owner != agentName || admin.read("2").Owner != otherAgent {
@@ -201,7 +201,7 @@ func TestDefaultsComeFromTheSurroundings(t *testing.T) {
 		run.ok("", "task", "comment", "by default")
 		run.ok("one", "task", "steps")
 		run.ok("", "task", "step", "0", "--done")
-		run.fails(cli.ExitUsage, "the id and the text", "task", "comment", "43")
+		run.fails(client.ExitUsage, "the id and the text", "task", "comment", "43")
 		run.ok("", "task", "complete", "--summary", "all of it")
 		k := run.read("1")
 		if k.Status != task.Done || len(k.Comments) != 1 || !k.Steps[0].Done || k.Summary != "all of it" {
@@ -225,7 +225,7 @@ func TestJSONIsTheServersAnswer(t *testing.T) {
 	in := serveInside(t)
 	a := in.shellFor(t, "--scope", "admin")
 	a.ok("", "task", "create", "x \x1b[31m <&>", "--owner", agentName)
-	api := &cli.Client{URL: in.url, Token: a.env["TASKYARD_TOKEN"]}
+	api := &client.Client{URL: in.url, Token: a.env["TASKYARD_TOKEN"]}
 	for _, c := range []struct{ path, args string }{
 		{"/api/tasks", "task list --json"},
 		{"/api/tasks/1", "task show 1 --json"},
@@ -268,7 +268,7 @@ command = ["sh", "-c", "cat >/dev/null; echo all is well"]
 		if out := p.ok("", "run", "show", id); !strings.Contains(out, "taskyard run approve "+id+" --version ") || !strings.Contains(out, "Echo.") {
 			t.Errorf("a reviewer sees\n%s", out)
 		}
-		p.fails(cli.ExitRefused, "run_changed", "run", "approve", id, "--version", "other")
+		p.fails(client.ExitRefused, "run_changed", "run", "approve", id, "--version", "other")
 		p.ok("", "run", "approve", id, "--timeout", "60")
 		if out := p.ok("", "run", "wait", id, "--timeout", patience.String()); !strings.Contains(out, "all is well") {
 			t.Errorf("it ended with\n%s", out)
@@ -276,7 +276,7 @@ command = ["sh", "-c", "cat >/dev/null; echo all is well"]
 		if out := p.ok("", "run", "transcript", id); !strings.Contains(out, "all is well") {
 			t.Errorf("transcript\n%s", out)
 		}
-		p.fails(cli.ExitRefused, "run_already_decided", "run", "deny", id, "--reason", "late")
+		p.fails(client.ExitRefused, "run_already_decided", "run", "deny", id, "--reason", "late")
 		if again := p.ok("", "run", "retry", id, "--quiet"); again == id {
 			t.Errorf("the retry is %s", again)
 		}
@@ -284,11 +284,11 @@ command = ["sh", "-c", "cat >/dev/null; echo all is well"]
 	t.Run("a denied run is a failure to those who wait", func(t *testing.T) {
 		id := dispatch()
 		p.ok("not `now`", "run", "deny", id, "--reason", "-")
-		p.fails(cli.ExitRefused, "not `now`", "run", "wait", id)
+		p.fails(client.ExitRefused, "not `now`", "run", "wait", id)
 	})
 	t.Run("who waits may give up", func(t *testing.T) {
 		id := dispatch()
-		p.fails(cli.ExitRefused, "still pending", "run", "wait", id, "--timeout", "1ms")
+		p.fails(client.ExitRefused, "still pending", "run", "wait", id, "--timeout", "1ms")
 		p.ok("", "run", "cancel", id)
 		if out := p.ok("", "run", "list", "--status", "canceled", "--agent", "echo"); !strings.Contains(out, fmt.Sprintf("\n%s ", id)) {
 			t.Errorf("list\n%s", out)

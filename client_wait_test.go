@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -27,7 +27,7 @@ func TestTasksThatWaitForOthersFromTheShell(t *testing.T) {
 	if out := a.ok("", "task", "list", "--label", "ui"); strings.Contains(out, "first") || !strings.Contains(out, "second") {
 		t.Errorf("list: %s", out)
 	}
-	a.fails(cli.ExitRefused, "1", "task", "block", "1", "2") // a cycle
+	a.fails(client.ExitRefused, "1", "task", "block", "1", "2") // a cycle
 	a.ok("", "task", "block", "2", "--none")
 	a.ok("", "task", "update", "2", "--no-labels")
 	if k := a.read("2"); len(k.BlockedBy)+len(k.Labels) != 0 {
@@ -37,9 +37,9 @@ func TestTasksThatWaitForOthersFromTheShell(t *testing.T) {
 	if k := a.read("2"); len(k.BlockedBy) != 1 || k.BlockedBy[0] != 1 {
 		t.Errorf("blocked again %s", asJSON(k))
 	}
-	a.fails(cli.ExitUsage, "--none", "task", "block", "2")
+	a.fails(client.ExitUsage, "--none", "task", "block", "2")
 	t.Run("--json of why is the server's answer", func(t *testing.T) {
-		want := call[json.RawMessage](t, &cli.Client{URL: in.url, Token: a.env["TASKYARD_TOKEN"]}, "GET", "/api/tasks/2/why", nil)
+		want := call[json.RawMessage](t, &client.Client{URL: in.url, Token: a.env["TASKYARD_TOKEN"]}, "GET", "/api/tasks/2/why", nil)
 		if got := a.ok("", "task", "why", "2", "--json"); got != string(want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
@@ -66,10 +66,10 @@ command = ["sh", "-c", "cat >/dev/null; echo all is well"]
 		if out := p.ok("", "delegate", "show", id, "--wait", "50"); !strings.Contains(out, string(task.RunCompleted)) {
 			t.Error(out)
 		}
-		p.fails(cli.ExitRefused, "run_ended", "delegate", "stop", id)
+		p.fails(client.ExitRefused, "run_ended", "delegate", "stop", id)
 	})
 	t.Run("nothing to do is wrong usage, an unknown agent is refused", func(t *testing.T) {
-		p.fails(cli.ExitUsage, "what is to be done", "delegate")
-		p.fails(cli.ExitRefused, "unknown_agent", "delegate", "x", "--agent", "nobody")
+		p.fails(client.ExitUsage, "what is to be done", "delegate")
+		p.fails(client.ExitRefused, "unknown_agent", "delegate", "x", "--agent", "nobody")
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 )
 
 // written finds commands in texts, up to what ends a command in a shell.
@@ -27,7 +27,7 @@ func TestWrittenCommandsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := []string{cli.Examples("")}
+	texts := []string{client.Examples("")}
 	for _, file := range append(pages, "README.md", "AGENTS.md", "CONTRIBUTING.md") {
 		page, err := os.ReadFile(file)
 		if err != nil {
@@ -36,7 +36,7 @@ func TestWrittenCommandsExist(t *testing.T) {
 		texts = append(texts, string(page))
 	}
 	for _, path := range leaves(t) {
-		texts = append(texts, cli.Examples(strings.Join(path, " ")))
+		texts = append(texts, client.Examples(strings.Join(path, " ")))
 	}
 	n := 0
 	for _, m := range written.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 )
 
 type completionCmd struct {
@@ -77,7 +77,7 @@ type completeCmd struct {
 
 // Run prints what may stand for the last word: one a line, with a tab before
 // what it means.
-func (c *completeCmd) Run(e *env, y *cli.Yard, k *kong.Context) error {
+func (c *completeCmd) Run(e *env, y *client.Yard, k *kong.Context) error {
 	words := c.Words
 	if len(words) == 0 {
 		words = []string{""}

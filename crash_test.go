@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -24,7 +24,7 @@ import (
 type crew struct {
 	*server
 	goFile string
-	person *cli.Client
+	person *client.Client
 }
 
 const crewScript = `echo started
@@ -247,7 +247,7 @@ func TestDeletedDatabaseIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := func(method, path string, in any) bool {
-		var r *cli.Refusal
+		var r *client.Refusal
 		err := api.Do(t.Context(), method, path, in, nil)
 		return errors.As(err, &r) && r.Status == http.StatusServiceUnavailable
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/runner/model/modeltest"
 	"taskyard/task"
 )
@@ -66,7 +66,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 
 // lostWrites counts the acknowledged writes after a command beside the server
 // that a kill loses.
-func lostWrites(t *testing.T, s *server, c *cli.Client) (lost int) {
+func lostWrites(t *testing.T, s *server, c *client.Client) (lost int) {
 	t.Helper()
 	s.file("agents/idle.md", "---\nname: idle\ndescription: For tests.\ntools: read\nrunner: none\n---\nYou wait.\n")
 	eventually(t, patience, "the agent is known", func() bool {

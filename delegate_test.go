@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -19,7 +19,7 @@ import (
 const delegateArg = "delegating-agent"
 
 func delegateMain() int {
-	api := &cli.Client{URL: os.Getenv("TASKYARD_URL"), Token: os.Getenv("TASKYARD_TOKEN"), HTTP: &http.Client{Timeout: patience}}
+	api := &client.Client{URL: os.Getenv("TASKYARD_URL"), Token: os.Getenv("TASKYARD_TOKEN"), HTTP: &http.Client{Timeout: patience}}
 	to, told := os.Args[2], ""
 	fmt.Println("I ask " + to + ".")
 	var d task.Delegated
@@ -53,7 +53,7 @@ sleep 902
 // newDelegates makes a server whose agents boss, lead and deep delegate, one
 // to the next; deep would to lead. hold never ends, broken fails. One run may
 // run at a time.
-func newDelegates(t *testing.T, boss string) (*server, *cli.Client) {
+func newDelegates(t *testing.T, boss string) (*server, *client.Client) {
 	t.Helper()
 	s := newServer(t, "serve")
 	self, err := os.Executable()

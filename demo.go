@@ -11,8 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"taskyard/config"
 	"taskyard/db"
+	"taskyard/internal/config"
 	"taskyard/task"
 	"taskyard/views"
 )

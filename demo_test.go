@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
 // demoYard reads a running demo as an admin.
 type demoYard struct {
 	*server
-	api *cli.Client
+	api *client.Client
 }
 
 // on is the same yard for a subtest.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/knadh/koanf/parsers/toml/v2"
 
-	"taskyard/config"
+	"taskyard/internal/config"
 )
 
 // keysOf adds the dotted names of the keys of a table to names; below a table

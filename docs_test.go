@@ -10,7 +10,7 @@ import (
 
 	"github.com/knadh/koanf/parsers/toml/v2"
 
-	"taskyard/agentfile"
+	"taskyard/internal/agentfile"
 	"taskyard/task"
 )
 
@@ -86,7 +86,7 @@ func TestWhatTheDocsNameIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var code strings.Builder
-	for _, folder := range []string{".", "runner", "cli", "config", "mcptools"} {
+	for _, folder := range []string{".", "runner", "internal/client", "internal/config", "internal/mcpserver"} {
 		entries, _ := os.ReadDir(folder) // one that is not there holds no name
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -140,7 +140,7 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 	eventually(t, patience, "the damage is noticed", func() bool {
 		for id := range 60 {
 			err := api.Do(t.Context(), "GET", "/api/tasks/"+task.ID(id+1).String(), nil, nil)
-			var r *cli.Refusal
+			var r *client.Refusal
 			if errors.As(err, &r) && strings.Contains(r.Detail, "damaged") {
 				return true
 			}

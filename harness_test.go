@@ -25,7 +25,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // to look into the database from outside
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/runner"
 	"taskyard/runner/tools"
 )
@@ -273,12 +273,12 @@ func (s *server) token(args ...string) string {
 }
 
 // api is a client with a token.
-func (s *server) api(token string) *cli.Client {
-	return &cli.Client{URL: s.url(), Token: token, HTTP: &http.Client{Timeout: patience}}
+func (s *server) api(token string) *client.Client {
+	return &client.Client{URL: s.url(), Token: token, HTTP: &http.Client{Timeout: patience}}
 }
 
 // call makes one request that must succeed.
-func call[T any](t testing.TB, c *cli.Client, method, path string, in any) T {
+func call[T any](t testing.TB, c *client.Client, method, path string, in any) T {
 	t.Helper()
 	var out T
 	if err := c.Do(t.Context(), method, path, in, &out); err != nil {

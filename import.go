@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 
 	"taskyard/db"
-	"taskyard/exchange"
+	"taskyard/internal/exchange"
 	"taskyard/service"
 	"taskyard/task"
 )

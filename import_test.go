@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 )
 
 // file writes a file of a test.
@@ -43,7 +43,7 @@ func wants(t *testing.T, text string, words ...string) {
 func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
-	said := must(t, "", "import", "--data", data, "exchange/testdata/first")
+	said := must(t, "", "import", "--data", data, "internal/exchange/testdata/first")
 	wants(t, said, "Tasks from taskyard: 3, of which 1 draft, 1 active, 1 done, 0 canceled.", "a step's title was cut", "Imported. Tasks: 3", "Every task has the id that it had.")
 	wants(t, must(t, "", "check", "--data", data), "invariants: ok", "hash chain unbroken")
 
@@ -146,7 +146,7 @@ func TestTasksOfOtherProgramsFromTheCommandLine(t *testing.T) {
 	} {
 		t.Run(from, func(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
-			args := []string{"import", "--data", data, "--from", from, "--map", "coder=code-focused", "--map", "ida=general-purpose", "--owner", "general-purpose", "exchange/testdata/" + from}
+			args := []string{"import", "--data", data, "--from", from, "--map", "coder=code-focused", "--map", "ida=general-purpose", "--owner", "general-purpose", "internal/exchange/testdata/" + from}
 			wants(t, must(t, "", append(args, "--dry-run")...), append(want[:3:3], "Dry run")...)
 			wants(t, must(t, "", args...), want...)
 			wants(t, must(t, "", "check", "--data", data), "invariants: ok")
@@ -157,8 +157,8 @@ func TestTasksOfOtherProgramsFromTheCommandLine(t *testing.T) {
 func TestImportWhileTheServerRuns(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
-	must(t, "", "import", "--data", in.data, "exchange/testdata/first")
-	api := &cli.Client{URL: in.url, Token: must(t, "", "token", "create", "--data", in.data, "--scope", "operate")}
+	must(t, "", "import", "--data", in.data, "internal/exchange/testdata/first")
+	api := &client.Client{URL: in.url, Token: must(t, "", "token", "create", "--data", in.data, "--scope", "operate")}
 	var page struct {
 		Tasks []struct{ ID, Title string }
 	}

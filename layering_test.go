@@ -22,23 +22,23 @@ const module = "taskyard"
 // import each other. Files that end in _test.go may import what they like:
 // the compiler keeps them out of the binary and refuses cycles.
 var mayImport = map[string][]string{
-	"task":      {},
-	"static":    {},
-	"config":    {},
-	"agentfile": {"task"},
-	"runner":    {"task"},
-	"db":        {"task"},
-	"exchange":  {"task"},
-	"notify":    {},
-	"service":   {"task", "db", "agentfile", "exchange"},
-	"views":     {"task", "static"},
-	"handlers":  {"task", "service", "views", "static"},
-	"jobs":      {"task", "service", "runner"},
-	"mcptools":  {"task", "service"},
-	"cli":       {"task"},
-	"browser":   everything,
-	".":         everything,
-	"bench":     everything,
+	"task":               {},
+	"static":             {},
+	"internal/config":    {},
+	"internal/agentfile": {"task"},
+	"runner":             {"task"},
+	"db":                 {"task"},
+	"internal/exchange":  {"task"},
+	"internal/notify":    {},
+	"service":            {"task", "db", "internal/agentfile", "internal/exchange"},
+	"views":              {"task", "static"},
+	"handlers":           {"task", "service", "views", "static"},
+	"jobs":               {"task", "service", "runner"},
+	"internal/mcpserver": {"task", "service"},
+	"internal/client":    {"task"},
+	"browser":            everything,
+	".":                  everything,
+	"bench":              everything,
 
 	"runner/tools": {"task"},
 	"runner/tree":  {},
@@ -55,10 +55,10 @@ var soleUsers = map[string][]string{
 	"github.com/danielgtaylor/huma":   {"handlers"},
 	"github.com/alexedwards/scs":      {"handlers"},
 	"github.com/go-co-op/gocron":      {"jobs"},
-	"github.com/modelcontextprotocol": {"mcptools"},
+	"github.com/modelcontextprotocol": {"internal/mcpserver"},
 	"github.com/a-h/templ":            {"views", "handlers"},
-	"github.com/knadh/koanf":          {"config"},
-	"github.com/nicholas-fedor":       {"notify"},
+	"github.com/knadh/koanf":          {"internal/config"},
+	"github.com/nicholas-fedor":       {"internal/notify"},
 	"flag":                            {".", "bench"},
 	"os/exec":                         {"runner", "bench"}, // runner/tree must know every process of the server
 }
@@ -81,7 +81,18 @@ type source struct {
 
 func (s source) path() string { return path.Join(s.folder, s.name) }
 func (s source) test() bool   { return strings.HasSuffix(s.name, "_test.go") }
-func (s source) top() string  { top, _, _ := strings.Cut(s.folder, "/"); return top }
+func (s source) top() string  { return topOf(s.folder) }
+
+// topOf returns the folder whose packages belong together: the first part of
+// a path, or the first two below internal.
+func topOf(folder string) string {
+	top, below, _ := strings.Cut(folder, "/")
+	if top == "internal" {
+		next, _, _ := strings.Cut(below, "/")
+		return path.Join(top, next)
+	}
+	return top
+}
 
 func TestLayering(t *testing.T) {
 	t.Parallel()
@@ -107,16 +118,16 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 		{"SQL does not know the verbs", "db/x.go", `import "taskyard/service"`, "db may not import taskyard/service"},
 		{"verbs do not know the surfaces", "service/x.go", `import "taskyard/handlers"`, "may not import"},
 		{"pages do not reach the database", "handlers/x.go", `import "taskyard/db"`, "may not import"},
-		{"a folder below is bound like its parent", "runner/model/x.go", `import "taskyard/config"`, "runner/model may not import"},
+		{"a folder below is bound like its parent", "runner/model/x.go", `import "taskyard/internal/config"`, "runner/model may not import"},
 		{"an unknown package has no rights", "extra/x.go", `import "fmt"`, "extra is not in the table"},
-		{"nobody imports main", "cli/x.go", `import "taskyard"`, "may not import"},
+		{"nobody imports main", "internal/client/x.go", `import "taskyard"`, "may not import"},
 		{"SQL stands in db alone", "service/x.go", `import "database/sql"`, "only db may import database/sql"},
 		{"the drivers of SQL stand in db alone", "bench/x.go", `import _ "github.com/mattn/go-sqlite3"`, "only db may import"},
 		{"echo stands in handlers alone", "main.go", `import "github.com/labstack/echo/v4/middleware"`, "only handlers may import"},
 		{"huma stands in handlers alone", "service/x.go", `import "github.com/danielgtaylor/huma/v2"`, "only handlers"},
 		{"scs stands in handlers alone", "db/x.go", `import "github.com/alexedwards/scs/v2"`, "only handlers"},
 		{"gocron stands in jobs alone", "service/x.go", `import "github.com/go-co-op/gocron/v2"`, "only jobs"},
-		{"the MCP SDK stands in mcptools alone", "handlers/x.go", `import "github.com/modelcontextprotocol/go-sdk/mcp"`, "only mcptools"},
+		{"the MCP SDK stands in internal/mcpserver alone", "handlers/x.go", `import "github.com/modelcontextprotocol/go-sdk/mcp"`, "only internal/mcpserver"},
 		{"processes are started below runner alone", "handlers/x.go", `import "os/exec"`, "only runner, bench"},
 		{"templ stands in views and handlers alone", "service/x.go", `import "github.com/a-h/templ"`, "only views, handlers"},
 		{"service does not look at the clock", "service/x.go", "import \"time\"\nvar x = time.Now()", "asks for the time"},
@@ -129,7 +140,7 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 		{"tests may look at the clock", "service/x_test.go", "import \"time\"\nvar x = time.Now()", ""},
 		{"a clock may be handed over", "service/x.go", "import \"time\"\nvar x = time.Now", ""},
 		{"neighbours below one folder may meet", "db/dbtest/x.go", `import "taskyard/db"`, ""},
-		{"a longer name is another library", "cli/x.go", `import "flagged"`, ""},
+		{"a longer name is another library", "internal/client/x.go", `import "flagged"`, ""},
 		{"generated files may be long", "views/x_templ.go", long, ""},
 	}
 	for _, tt := range tests {
@@ -185,7 +196,7 @@ func refuse(s source, imported string) string {
 		return ""
 	}
 	folder := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
-	top, _, _ := strings.Cut(folder, "/")
+	top := topOf(folder)
 	allowed, _ := rule(s.folder)
 	if top != "" && (top == s.top() || slices.Contains(allowed, top) || slices.Contains(allowed, "*")) {
 		return ""

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"taskyard/config"
 	"taskyard/handlers"
+	"taskyard/internal/config"
 )
 
 // limitsOf lists what the configuration bounds, as the settings show it.

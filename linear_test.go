@@ -21,7 +21,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -30,7 +30,7 @@ type load struct {
 	clients int
 	tasks   int64 // to be created in all
 	owners  []string
-	api     func(owner string) *cli.Client
+	api     func(owner string) *client.Client
 	// again is called after a connection died and returns when it is worth
 	// trying again.
 	again func()
@@ -66,7 +66,7 @@ type worker struct {
 	*load
 	id    int
 	owner string
-	api   *cli.Client
+	api   *client.Client
 }
 
 // outcome is what a client knows after a request.
@@ -82,7 +82,7 @@ const (
 func (w *worker) request(method, path string, in, out any) outcome {
 	err := w.api.Do(context.Background(), method, path, in, out)
 	w.ops.Add(1)
-	var r *cli.Refusal
+	var r *client.Refusal
 	var broken *url.Error
 	var dial *net.OpError
 	switch {
@@ -322,8 +322,8 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 	}
 	shared := &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	defer shared.CloseIdleConnections()
-	l := &load{clients: 16, tasks: tasks, owners: owners, again: k.again, api: func(owner string) *cli.Client {
-		return &cli.Client{URL: k.url(), Token: tokens[owner], HTTP: shared}
+	l := &load{clients: 16, tasks: tasks, owners: owners, again: k.again, api: func(owner string) *client.Client {
+		return &client.Client{URL: k.url(), Token: tokens[owner], HTTP: shared}
 	}}
 	begin := time.Now()
 	l.run()
@@ -444,8 +444,8 @@ func TestCheckerFlagsARacyClaim(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			web := httptest.NewServer(&toyYard{racy: tt.racy, meet: make(chan struct{}), claims: map[task.ID]int64{}})
 			defer web.Close()
-			l := &load{clients: 8, tasks: 200, owners: []string{"ada"}, again: func() {}, api: func(string) *cli.Client {
-				return &cli.Client{URL: web.URL, HTTP: web.Client()}
+			l := &load{clients: 8, tasks: 200, owners: []string{"ada"}, again: func() {}, api: func(string) *client.Client {
+				return &client.Client{URL: web.URL, HTTP: web.Client()}
 			}}
 			l.run()
 			<-l.done

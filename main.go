@@ -11,7 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/runner"
 	"taskyard/runner/tools"
 )
@@ -21,9 +21,9 @@ var version = "dev"
 
 // Exit codes of the command line; cli knows the rest.
 const (
-	exitOK      = cli.ExitDone
-	exitRefused = cli.ExitRefused
-	exitUsage   = cli.ExitUsage
+	exitOK      = client.ExitDone
+	exitRefused = client.ExitRefused
+	exitUsage   = client.ExitUsage
 )
 
 // commands is the whole command line; serve is the default.
@@ -87,7 +87,7 @@ func main() {
 func run(e *env, args []string) int {
 	var cmds commands
 	exited := -1
-	e.stdin = cli.Until(e.ctx, e.stdin)
+	e.stdin = client.Until(e.ctx, e.stdin)
 	y, out := yardOf(e), &printed{to: e.stdout}
 	e.stdout, y.Stdout = out, out
 	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task yard for people and AI agents: queues, claims, runs with approval, one file, one binary."),
@@ -139,5 +139,5 @@ type demoAgentCmd struct {
 
 // Run is one run of the scripted agent.
 func (c *demoAgentCmd) Run(e *env) error {
-	return cli.DemoAgent(e.ctx, cli.DemoOptions{Getenv: e.getenv, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Fast: c.Fast})
+	return client.DemoAgent(e.ctx, client.DemoOptions{Getenv: e.getenv, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Fast: c.Fast})
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -203,8 +203,8 @@ func TestFirstHourThroughRun(t *testing.T) {
 		}
 	})
 	t.Run("a person's token creates, an agent's token claims and completes", func(t *testing.T) {
-		person := &cli.Client{URL: in.url, Token: must(t, "", "token", "create", "--data", in.data, "--name", "ci", "--scope", "admin")}
-		agent := &cli.Client{URL: in.url, Token: must(t, "", "token", "create", "--data", in.data, "--agent", "general-purpose")}
+		person := &client.Client{URL: in.url, Token: must(t, "", "token", "create", "--data", in.data, "--name", "ci", "--scope", "admin")}
+		agent := &client.Client{URL: in.url, Token: must(t, "", "token", "create", "--data", in.data, "--agent", "general-purpose")}
 		made := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Say hello", "owner": "general-purpose"})
 		got := call[struct{ Task *task.Task }](t, agent, "POST", "/api/agents/general-purpose/signup", nil).Task
 		if got == nil || got.ID != made.ID || got.WorkStatus != task.Working {
@@ -281,7 +281,7 @@ func TestPeopleByCommandLine(t *testing.T) {
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
-	api := &cli.Client{URL: in.url, Token: must(t, "", "token", "create", "--data", in.data, "--scope", "operate")}
+	api := &client.Client{URL: in.url, Token: must(t, "", "token", "create", "--data", in.data, "--scope", "operate")}
 	create := func(title string) task.Task {
 		return call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": title, "owner": "general-purpose"})
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	"taskyard/mcptools"
+	"taskyard/internal/mcpserver"
 )
 
 // exitUnreached is the exit code when no server answers.
@@ -21,8 +21,8 @@ func (c *mcpCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	err = mcptools.Bridge(e.ctx, mcptools.BridgeOptions{URL: address, Token: token, Profile: c.Profile, Stdin: e.stdin, Stdout: e.stdout})
-	if errors.Is(err, mcptools.ErrNotReached) {
+	err = mcpserver.Bridge(e.ctx, mcpserver.BridgeOptions{URL: address, Token: token, Profile: c.Profile, Stdin: e.stdin, Stdout: e.stdout})
+	if errors.Is(err, mcpserver.ErrNotReached) {
 		return &exitError{exitUnreached, err}
 	}
 	return err

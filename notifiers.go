@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"taskyard/config"
+	"taskyard/internal/config"
+	"taskyard/internal/notify"
 	"taskyard/jobs"
-	"taskyard/notify"
 	"taskyard/service"
 	"taskyard/task"
 )

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -226,7 +226,7 @@ func (s *server) busy(t *testing.T, token, recording string, tasks int) (acks []
 	var wg sync.WaitGroup
 	shared := &http.Client{Timeout: patience}
 	defer shared.CloseIdleConnections()
-	api := &cli.Client{URL: s.url(), Token: token, HTTP: shared}
+	api := &client.Client{URL: s.url(), Token: token, HTTP: shared}
 	todo := make(chan int)
 	note := func(a acked) {
 		a.at = recordingSize(t, recording)

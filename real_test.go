@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/runner/model/modeltest"
 	"taskyard/task"
 )
@@ -50,8 +50,8 @@ func realProgram(t *testing.T, name, install string) string {
 type realYard struct {
 	*server
 	model  *modeltest.Server
-	person *cli.Client // may decide too
-	work   string      // the workspace of coder
+	person *client.Client // may decide too
+	work   string         // the workspace of coder
 }
 
 // realSetup is what differs from yard to yard.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"taskyard/config"
+	"taskyard/internal/config"
 	"taskyard/runner"
 	"taskyard/task"
 )

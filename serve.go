@@ -15,11 +15,11 @@ import (
 	"syscall"
 	"time"
 
-	"taskyard/config"
 	"taskyard/db"
 	"taskyard/handlers"
+	"taskyard/internal/config"
+	"taskyard/internal/mcpserver"
 	"taskyard/jobs"
-	"taskyard/mcptools"
 	"taskyard/runner"
 	"taskyard/runner/instance"
 	"taskyard/runner/model"
@@ -146,7 +146,7 @@ func (y *yard) serveOn(e *env, ln net.Listener, link linker) error {
 	probes := y.proberOf()
 	h, err := handlers.New(handlers.Options{
 		Demo: isDemo(y.cfg.Data), Service: y.svc, Scheduler: clock, Log: y.log, Version: version, DataDir: y.cfg.Data, Listen: ln.Addr(),
-		MCP:   mcptools.New(mcptools.Options{Service: y.svc, Log: y.log, Version: version}),
+		MCP:   mcpserver.New(mcpserver.Options{Service: y.svc, Log: y.log, Version: version}),
 		Rules: rulesOf(y.cfg), Limits: limitsOf(y.cfg), Weaker: y.weaker, Enforces: y.enforces, Runners: probes, PublicURL: y.cfg.PublicURL, AllowedHosts: y.cfg.AllowedHosts, TrustedProxies: y.cfg.TrustedProxies,
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -23,7 +23,7 @@ import (
 const handingArg = "handing-agent"
 
 func handingMain() int {
-	api := &cli.Client{URL: os.Getenv("TASKYARD_URL"), Token: os.Getenv("TASKYARD_TOKEN"), HTTP: &http.Client{Timeout: patience}}
+	api := &client.Client{URL: os.Getenv("TASKYARD_URL"), Token: os.Getenv("TASKYARD_TOKEN"), HTTP: &http.Client{Timeout: patience}}
 	own, to := "/api/tasks/"+os.Getenv("TASKYARD_TASK_ID"), os.Args[2]
 	for _, c := range []struct {
 		method, path string
@@ -73,9 +73,9 @@ func (s *server) tool(token, name string, args map[string]any) {
 // root, and free, whose runs wait for nobody.
 type rightsYard struct {
 	*server
-	person *cli.Client
+	person *client.Client
 	reader string // its token
-	agent  *cli.Client
+	agent  *client.Client
 	done   string // the notes
 }
 

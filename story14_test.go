@@ -11,7 +11,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -213,7 +213,7 @@ func TestStory14Operations(t *testing.T) {
 	}
 	type act struct {
 		*server
-		person, reviewer, agent *cli.Client
+		person, reviewer, agent *client.Client
 		goDir                   string
 	}
 	for name, op := range map[string]struct {

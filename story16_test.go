@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -84,7 +84,7 @@ func TestStory16FullDisk(t *testing.T) {
 				}
 				title := fmt.Sprintf("Load %d.%d", w, n)
 				err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": title, "owner": "general-purpose"}, nil)
-				var r *cli.Refusal
+				var r *client.Refusal
 				switch {
 				case err == nil:
 					mu.Lock()

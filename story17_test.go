@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -22,7 +22,7 @@ import (
 
 // makeTasks creates tasks one after the other and returns their ids; each is
 // acknowledged.
-func (s *server) makeTasks(api *cli.Client, n int) (ids []string) {
+func (s *server) makeTasks(api *client.Client, n int) (ids []string) {
 	s.t.Helper()
 	for i := range n {
 		made := call[task.Task](s.t, api, "POST", "/api/tasks", map[string]any{"title": fmt.Sprintf("Task %d", i), "owner": "general-purpose"})
@@ -58,10 +58,10 @@ func (s *server) readiness() (status int, problems map[string]string) {
 
 // refusedWrite tries to make a task and returns the refusal, nil when it was
 // acknowledged.
-func refusedWrite(t testing.TB, api *cli.Client, title string) *cli.Refusal {
+func refusedWrite(t testing.TB, api *client.Client, title string) *client.Refusal {
 	t.Helper()
 	err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": title, "owner": "general-purpose"}, nil)
-	var r *cli.Refusal
+	var r *client.Refusal
 	if err != nil && !errors.As(err, &r) {
 		t.Fatal(err)
 	}

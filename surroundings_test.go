@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/config"
+	"taskyard/internal/config"
 )
 
 // TestVariablesOfClientsAndRunsStopNoCommand: whoever has connected a shell,
@@ -23,7 +23,7 @@ func TestVariablesOfClientsAndRunsStopNoCommand(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`"(TASKYARD_[A-Z_]+)[="]`)
 	found := 0
-	for _, pattern := range []string{"cli/*.go", "runner/*.go", "runner/tools/*.go", "worker*.go", "mcp.go"} {
+	for _, pattern := range []string{"internal/client/*.go", "runner/*.go", "runner/tools/*.go", "worker*.go", "mcp.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

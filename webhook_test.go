@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -37,11 +37,11 @@ func TestReceiverOfAWebhookReportsOverTheAPI(t *testing.T) {
 	s.file("agents/hooked.md", "---\nname: hooked\ndescription: Works elsewhere.\ntools: read\nrunner: hook\n---\nWork.\n")
 	s.start()
 	person := s.api(s.token("--scope", "operate"))
-	next := func() (data, *cli.Client) {
+	next := func() (data, *client.Client) {
 		t.Helper()
 		call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "hooked"})
 		d := <-got
-		return d, &cli.Client{URL: d.URL, Token: d.Token, HTTP: http.DefaultClient}
+		return d, &client.Client{URL: d.URL, Token: d.Token, HTTP: http.DefaultClient}
 	}
 	ends := func(d data, want string) {
 		t.Helper()

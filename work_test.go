@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
 // treeYard is a server whose agent coder works in worktrees of a repository.
 type treeYard struct {
 	*server
-	person *cli.Client
+	person *client.Client
 	repo   string
 	goFile string // the agent waits for it
 }

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"taskyard/cli"
-	"taskyard/config"
+	"taskyard/internal/client"
+	"taskyard/internal/config"
 	"taskyard/runner"
 	"taskyard/task"
 )
@@ -50,7 +50,7 @@ func (c *workerCmd) Run(e *env) error {
 
 // carrier is a program that carries out runs of a yard elsewhere.
 type carrier struct {
-	client  *cli.Client
+	client  *client.Client
 	runners func(name string) runner.Runner
 	offer   map[string]any // what it tells when it asks for a run
 	dir     string
@@ -89,7 +89,7 @@ func (c *workerCmd) carrier(e *env) (*carrier, error) {
 		return nil, err
 	}
 	w := &carrier{
-		client: &cli.Client{URL: strings.TrimSuffix(address, "/"), Token: token, HTTP: &http.Client{
+		client: &client.Client{URL: strings.TrimSuffix(address, "/"), Token: token, HTTP: &http.Client{
 			Timeout: 90 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}},
 		dir: dir, slots: c.Parallel, keep: c.Keep, log: newLogger(e, "info"),
@@ -175,7 +175,7 @@ func (w *carrier) slot(asking, runs context.Context) error {
 			Run *task.Leased `json:"run"`
 		}
 		err := w.client.Do(asking, http.MethodPost, "/api/worker/lease", w.offer, &out)
-		var no *cli.Refusal
+		var no *client.Refusal
 		switch {
 		case asking.Err() != nil && out.Run == nil:
 			return nil
@@ -195,7 +195,7 @@ func (w *carrier) slot(asking, runs context.Context) error {
 }
 
 // hopeless tells whether a refusal stays what it is.
-func hopeless(no *cli.Refusal) bool {
+func hopeless(no *client.Refusal) bool {
 	return no.Status >= 400 && no.Status < 500 && no.Status != http.StatusTooManyRequests && no.Status != http.StatusRequestTimeout
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/runner"
 	"taskyard/task"
 )
@@ -48,7 +48,7 @@ func TestARunWhoseEventsAreRefusedIsStopped(t *testing.T) {
 	}))
 	defer yard.Close()
 	w := &carrier{
-		client: &cli.Client{URL: yard.URL, Token: "ty_x", HTTP: &http.Client{Timeout: patience}}, dir: t.TempDir(),
+		client: &client.Client{URL: yard.URL, Token: "ty_x", HTTP: &http.Client{Timeout: patience}}, dir: t.TempDir(),
 		log: slog.New(slog.DiscardHandler), runners: func(string) runner.Runner { return patient{} },
 	}
 	ended := make(chan struct{})

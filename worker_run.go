@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/runner"
 	"taskyard/task"
 )
@@ -86,7 +86,7 @@ func (c *carriage) report(ctx context.Context, what string, in, out any) error {
 	pause := newBackoff()
 	for {
 		err := c.w.client.Do(ctx, http.MethodPost, "/api/worker/runs/"+c.run.RunID.String()+"/"+what, in, out)
-		var no *cli.Refusal
+		var no *client.Refusal
 		switch {
 		case err == nil:
 			return nil

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/cli"
+	"taskyard/internal/client"
 	"taskyard/task"
 )
 
@@ -22,7 +22,7 @@ import (
 // label gpu, and what its tests share.
 type workerYard struct {
 	*server
-	person *cli.Client
+	person *client.Client
 	secret string // token of the workers
 	goFile string // the agents wait for it
 	script string
@@ -206,12 +206,12 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	if old == nil || old.TaskID != k.ID || lease() != nil {
 		t.Fatal("one run is not leased once")
 	}
-	say := func(by *cli.Client, l *task.Leased, what string, more map[string]any) (int, string) {
+	say := func(by *client.Client, l *task.Leased, what string, more map[string]any) (int, string) {
 		in := map[string]any{"attempt": l.Attempt, "lease": l.Lease}
 		for k, v := range more {
 			in[k] = v
 		}
-		var no *cli.Refusal
+		var no *client.Refusal
 		if err := by.Do(t.Context(), http.MethodPost, "/api/worker/runs/"+l.RunID.String()+"/"+what, in, nil); errors.As(err, &no) {
 			return no.Status, no.Code
 		} else if err != nil {
@@ -232,7 +232,7 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", what, status, code, wantStatus, wantCode)
 		}
 	}
-	check := func(what string, wantStatus int, wantCode string, by *cli.Client, l *task.Leased, act string, more map[string]any) {
+	check := func(what string, wantStatus int, wantCode string, by *client.Client, l *task.Leased, act string, more map[string]any) {
 		t.Helper()
 		status, code := say(by, l, act, more)
 		want(what, status, code, wantStatus, wantCode)

@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"taskyard/agentfile"
-	"taskyard/config"
 	"taskyard/db"
+	"taskyard/internal/agentfile"
+	"taskyard/internal/config"
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/runner/instance"

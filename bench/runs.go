@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"taskyard/agentfile"
 	"taskyard/db"
+	"taskyard/internal/agentfile"
 	"taskyard/service"
 	"taskyard/task"
 )

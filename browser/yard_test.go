@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbtest"
 	"taskyard/handlers"
+	"taskyard/internal/agentfile"
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/service"

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbtest"
-	"taskyard/exchange"
+	"taskyard/internal/agentfile"
+	"taskyard/internal/exchange"
 	"taskyard/service"
 	"taskyard/task"
 )

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbtest"
+	"taskyard/internal/agentfile"
 	"taskyard/service"
 	"taskyard/task"
 )

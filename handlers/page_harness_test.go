@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbtest"
+	"taskyard/internal/agentfile"
 	"taskyard/service"
 	"taskyard/task"
 )

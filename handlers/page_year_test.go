@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbfill"
 	"taskyard/db/dbtest"
+	"taskyard/internal/agentfile"
 	"taskyard/service"
 	"taskyard/task"
 )

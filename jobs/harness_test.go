@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbtest"
+	"taskyard/internal/agentfile"
 	"taskyard/runner"
 	"taskyard/service"
 	"taskyard/task"

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"taskyard/db"
-	"taskyard/exchange"
+	"taskyard/internal/exchange"
 	"taskyard/task"
 )
 

@@ -15,9 +15,9 @@ import (
 	"github.com/alexedwards/argon2id"
 	"go.uber.org/goleak"
 
-	"taskyard/agentfile"
 	"taskyard/db"
 	"taskyard/db/dbtest"
+	"taskyard/internal/agentfile"
 	"taskyard/task"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"taskyard/exchange"
+	"taskyard/internal/exchange"
 	"taskyard/task"
 )
 

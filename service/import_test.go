@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskyard/exchange"
+	"taskyard/internal/exchange"
 	"taskyard/task"
 )
 
@@ -205,7 +205,7 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 	for _, from := range []string{exchange.FromBeads, exchange.FromTaskMaster, exchange.FromBacklog} {
 		t.Run(from, func(t *testing.T) {
 			read := func() *exchange.Plan {
-				return must[*exchange.Plan](t)(exchange.Read(from, os.DirFS("../exchange/testdata/"+from), ".", nil))
+				return must[*exchange.Plan](t)(exchange.Read(from, os.DirFS("../internal/exchange/testdata/"+from), ".", nil))
 			}
 			y := newYard(t)
 			_, err := y.s.PrepareImport(maya, read(), ImportOptions{})

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"taskyard/exchange"
+	"taskyard/internal/exchange"
 	"taskyard/task"
 )
 

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"taskyard/agentfile"
 	"taskyard/db"
+	"taskyard/internal/agentfile"
 	"taskyard/task"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"taskyard/db"
-	"taskyard/exchange"
+	"taskyard/internal/exchange"
 	"taskyard/task"
 )
 

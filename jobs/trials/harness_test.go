@@ -17,8 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"taskyard/agentfile"
 	"taskyard/db/dbtest"
+	"taskyard/internal/agentfile"
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/runner/tree"

@@ -1,0 +1,193 @@
+package client
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+// AgentList lists the agents.
+type AgentList struct{}
+
+// agentLine is what the server tells of an agent.
+type agentLine struct {
+	task.Agent
+	Load struct {
+		Queued, Working, Waiting, Failed, Drafts int
+	} `json:"load"`
+	Definition string           `json:"definition"`
+	Weaker     string           `json:"weaker"`
+	Pause      *task.Pause      `json:"pause"`
+	RunnerInfo *task.RunnerInfo `json:"runnerInfo"`
+}
+
+// state is the verdict on an agent, and whether it is paused.
+func (a *agentLine) state() string {
+	if a.Pause != nil {
+		return string(a.Status) + ", paused"
+	}
+	return string(a.Status)
+}
+
+// started says by what an agent is started.
+func (a *agentLine) started(runners []task.RunnerInfo) string {
+	if a.PullOnly {
+		return "by itself"
+	}
+	for _, r := range runners {
+		if r.Name == a.Runner && r.State() == "missing" {
+			return a.Runner + ": not ready"
+		}
+	}
+	if a.Weaker != "" {
+		return a.Runner + ": tools not held"
+	}
+	return a.Runner
+}
+
+// Run lists the agents with their load.
+func (AgentList) Run(y *Yard) error {
+	var out struct {
+		Agents  []agentLine
+		Runners []task.RunnerInfo
+	}
+	raw, err := y.call("GET", "/api/agents", nil, &out)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		rows := make([][]string, len(out.Agents))
+		for i, a := range out.Agents {
+			rows[i] = []string{a.ID, a.state(), strconv.Itoa(a.Load.Queued), strconv.Itoa(a.Load.Working), a.started(out.Runners), a.Description}
+		}
+		y.table([]string{"AGENT", "STATUS", "QUEUED", "WORKING", "STARTED", "DESCRIPTION"}, rows)
+	})
+}
+
+// OneAgent names an agent.
+type OneAgent struct {
+	ID string `arg:"" optional:"" name:"agent" help:"Id of the agent (default: TASKYARD_AGENT, or the agent of the token)." complete:"agent"`
+}
+
+// AgentShow shows an agent.
+type AgentShow struct {
+	OneAgent
+	Text bool `help:"Print the text of the definition alone."`
+}
+
+// Run shows an agent: definition, verdict, problems, load.
+func (c *AgentShow) Run(y *Yard) error {
+	id, err := y.agent(c.ID)
+	if err != nil {
+		return err
+	}
+	var a agentLine
+	raw, err := y.call("GET", agentPath(id, ""), nil, &a)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		if !c.Text {
+			y.showAgent(&a)
+			return
+		}
+		y.say("%s", cleanLines(strings.TrimRight(a.Definition, "\n")))
+	})
+}
+
+func (y *Yard) showAgent(a *agentLine) {
+	y.say("%s: %s", clean(a.ID), clean(a.Description))
+	fields(y.Stdout,
+		"status", string(a.Status), "paused", pauseWords(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
+		"tools", strings.Join(a.Tools, " "), "unknown tools", strings.Join(a.UnknownTools, " "),
+		"approval", string(a.Approval), "workspace", a.Workspace,
+		"load", counted(a.Load.Queued, "queued")+", "+counted(a.Load.Working, "working")+", "+counted(a.Load.Waiting, "waiting")+", "+counted(a.Load.Failed, "failed"))
+	if a.RunnerInfo != nil {
+		y.say("Runner %s", clean(a.Runner))
+		y.showRunner(a.RunnerInfo)
+	}
+	fields(y.Stdout, "beyond its tools", a.Weaker)
+	y.part("Problems", len(a.Problems))
+	for _, p := range a.Problems {
+		y.say("  %s", ProblemLine(p))
+	}
+}
+
+func counted(n int, what string) string { return strconv.Itoa(n) + " " + what }
+
+// ProblemLine is a finding in a definition file as people read it.
+func ProblemLine(p task.Problem) string {
+	mark, place := "⚠", ""
+	if p.Fatal {
+		mark = "✗"
+	}
+	if p.Line > 0 {
+		place = "line " + strconv.Itoa(p.Line) + ": "
+	}
+	line := mark + " " + place + clean(p.Message)
+	if p.Hint != "" {
+		line += "\n    " + clean(p.Hint)
+	}
+	return line
+}
+
+// AgentQueue lists the queue of an agent.
+type AgentQueue struct {
+	OneAgent
+	Limit int    `help:"At most so many (1 to 500; default 100)." placeholder:"N"`
+	After string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+}
+
+// Run lists the active tasks in the order in which they are claimed.
+func (c *AgentQueue) Run(y *Yard) error {
+	id, err := y.agent(c.ID)
+	if err != nil {
+		return err
+	}
+	return y.listTasks(params{}.num("limit", c.Limit).set("after", c.After).on(agentPath(id, "/queue")), "--after")
+}
+
+// Names asks the server for the ids of all agents, and for the tasks of the
+// caller's queue, in so much time; what cannot be had is left out. It serves
+// the completion of the shell.
+func (y *Yard) Names(kind string, within time.Duration) [][2]string {
+	short := *y
+	var cancel context.CancelFunc
+	short.Ctx, cancel = context.WithTimeout(y.Ctx, within)
+	defer cancel()
+	if kind == "agent" {
+		return short.agentNames()
+	}
+	return short.taskNames()
+}
+
+func (y *Yard) agentNames() (list [][2]string) {
+	var out struct{ Agents []agentLine }
+	if _, err := y.call("GET", "/api/agents", nil, &out); err != nil {
+		return nil
+	}
+	for _, a := range out.Agents {
+		if task.ValidAgentID(a.ID) {
+			list = append(list, [2]string{a.ID, clean(a.Description)})
+		}
+	}
+	return list
+}
+
+func (y *Yard) taskNames() (list [][2]string) {
+	path := "/api/tasks?limit=50"
+	if agent, err := y.agent(""); err == nil {
+		path = agentPath(agent, "/queue?limit=50")
+	}
+	var p taskPage
+	if _, err := y.call("GET", path, nil, &p); err != nil {
+		return nil
+	}
+	for _, t := range p.Tasks {
+		list = append(list, [2]string{t.ID.String(), clean(t.Title)})
+	}
+	return list
+}

@@ -1,0 +1,152 @@
+// Package client holds what speaks to a yard from outside, over the JSON
+// endpoints: the commands for people and agents in a shell, the small client
+// below them, and the scripted agent of the demo.
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Client calls the JSON endpoints of a yard.
+type Client struct {
+	URL   string // such as http://127.0.0.1:8080
+	Token string
+	HTTP  *http.Client // nil means one that follows no redirects, and calls of at most 30 s
+}
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 16 << 20
+
+// callTime bounds a call, beyond what the server may wait on purpose.
+const callTime = 30 * time.Second
+
+// plainHTTP follows no redirects: they would turn a POST into a GET.
+var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// Do sends one request and reads the answer into out; in and out may be nil.
+// A problem body is returned as a *Refusal, a server that cannot be reached
+// as an *Unreachable.
+func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
+	b, err := c.send(ctx, method, path, in, 0)
+	if err != nil || out == nil || len(b) == 0 {
+		return err
+	}
+	return json.Unmarshal(b, out)
+}
+
+// send returns the body of a good answer. The server may hold the answer back
+// for wait. A POST bears a key by which the server knows a repeat, so it is
+// sent once more when the connection is lost, as a GET is. The error is then
+// that of the first time: the server may have done what it was asked to.
+func (c *Client) send(ctx context.Context, method, path string, in any, wait time.Duration) ([]byte, error) {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return nil, err
+		}
+	}
+	key := ""
+	if method == http.MethodPost {
+		key = rand.Text()
+	}
+	b, err := c.once(ctx, method, path, body, key, wait)
+	if lost(err) && ctx.Err() == nil && (key != "" || method == http.MethodGet) {
+		var gone *Unreachable
+		again, second := c.once(ctx, method, path, body, key, wait)
+		if !errors.As(second, &gone) {
+			b, err = again, second
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // taken back: no fault of the server
+	}
+	return b, err
+}
+
+// lost tells whether a connection broke after it stood: the server may or may
+// not have done what it was asked to.
+func lost(err error) bool {
+	var u *Unreachable
+	if !errors.As(err, &u) || u.Gateway {
+		return false
+	}
+	var op *net.OpError
+	return !errors.As(err, &op) || op.Op != "dial"
+}
+
+func (c *Client) once(ctx context.Context, method, path string, body []byte, key string, wait time.Duration) ([]byte, error) {
+	hc := c.HTTP
+	if hc == nil {
+		hc = plainHTTP
+		limited, cancel := context.WithTimeout(ctx, callTime+wait)
+		defer cancel()
+		ctx = limited
+	}
+	req, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		// Spelt so that net/http does not see it, which would send the request
+		// again by itself and hide that the first may have been received.
+		req.Header["idempotency-key"] = []string{key}
+	}
+	res, err := hc.Do(req)
+	if err != nil {
+		return nil, &Unreachable{URL: c.URL, Err: err}
+	}
+	defer res.Body.Close()
+	if err := c.refused(res); err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return nil, &Unreachable{URL: c.URL, Err: err}
+	}
+	return b, nil
+}
+
+func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, usagef("TASKYARD_URL: %v", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.Token)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// refused is nil for a good answer, whose body is not read yet. A gateway that
+// has lost its server speaks for nobody: its answers have no code.
+func (c *Client) refused(res *http.Response) error {
+	switch {
+	case res.StatusCode < http.StatusMultipleChoices:
+		return nil
+	case res.StatusCode < http.StatusBadRequest:
+		return usagef("%s leads on to %s: set TASKYARD_URL to where the yard is", c.URL, res.Header.Get("Location"))
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return &Unreachable{URL: c.URL, Err: err}
+	}
+	r := &Refusal{Status: res.StatusCode, Detail: http.StatusText(res.StatusCode)}
+	_ = json.Unmarshal(body, r) // a body that is no problem leaves the status
+	r.RetryAfter, _ = strconv.Atoi(res.Header.Get("Retry-After"))
+	if r.Code == "" && r.Status >= http.StatusBadGateway && r.Status <= http.StatusGatewayTimeout {
+		return &Unreachable{URL: c.URL, Err: r, Gateway: true}
+	}
+	return r
+}

@@ -1,0 +1,128 @@
+package client
+
+import (
+	"time"
+
+	"taskyard/task"
+)
+
+// Delegate are the commands on work that sub-agents do.
+type Delegate struct {
+	Start DelegateStart `cmd:"" default:"withargs" help:"Have an agent do a piece of work (the default): a subtask and its run."`
+	Show  DelegateShow  `cmd:"" help:"See how it stands, or wait for its end; exit code 1 when it ended without success."`
+	Stop  DelegateStop  `cmd:"" help:"Give it up: its task and all below it are canceled."`
+
+	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// Waiting bounds how long the server holds its answer.
+type Waiting struct {
+	Wait int `help:"Wait up to so many seconds for the end (0 to 50)." placeholder:"SECONDS"`
+}
+
+func (w Waiting) long() time.Duration { return time.Duration(w.Wait) * time.Second }
+
+// DelegateStart delegates.
+type DelegateStart struct {
+	Task       string   `arg:"" optional:"" help:"What is to be done; its first line becomes the title; - reads it from stdin."`
+	Agent      string   `help:"Who does it (default general-purpose)." placeholder:"AGENT" complete:"agent"`
+	Model      string   `help:"Which model."`
+	Complexity string   `help:"low, medium or high: chooses among the agent's models." complete:"low,medium,high"`
+	Parent     string   `help:"Your task that it is a part of (within a run the run's own)." placeholder:"ID" complete:"task"`
+	Step       *int     `help:"Link it to this step of your task; the first is 0." placeholder:"INDEX"`
+	Resource   []int    `help:"Hand on this resource of your task; the first is 0; may be repeated." placeholder:"INDEX"`
+	Tool       []string `help:"Leave it this tool alone; may be repeated."`
+	Waiting
+	Words
+	Quiet
+}
+
+// Run delegates. Work that has ended without success is Failed.
+func (c *DelegateStart) Run(y *Yard) error {
+	if c.Task == "" && c.File == "" {
+		return usagef("say what is to be done: as an argument, from stdin with -, or with --file FILE")
+	}
+	text, err := y.text(c.Task, c.File)
+	if err != nil {
+		return err
+	}
+	body := payload{"task": text}.text("agentType", c.Agent).text("model", c.Model).text("estimatedComplexity", c.Complexity).list("tools", c.Tool)
+	put(body, "stepIndex", c.Step)
+	if len(c.Resource) > 0 {
+		body["resources"] = c.Resource
+	}
+	if c.Parent != "" {
+		if body["taskId"], err = parseID(c.Parent); err != nil {
+			return err
+		}
+	}
+	if c.Wait != 0 {
+		body["waitSeconds"] = c.Wait
+	}
+	return y.delegated(c.Waiting, "POST", "/api/delegate", body, c.Quiet.Quiet)
+}
+
+// DelegateShow tells how delegated work stands.
+type DelegateShow struct {
+	OneRun
+	Waiting
+}
+
+// Run shows it. Work that has ended without success is Failed.
+func (c *DelegateShow) Run(y *Yard) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	return y.delegated(c.Waiting, "GET", params{}.num("waitSeconds", c.Wait).on("/api/delegate/"+id), nil, false)
+}
+
+// DelegateStop gives delegated work up.
+type DelegateStop struct {
+	OneRun
+	Reason string `help:"Why; - reads it from stdin." placeholder:"TEXT"`
+}
+
+// Run stops it.
+func (c *DelegateStop) Run(y *Yard) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	reason, err := y.text(c.Reason, "")
+	if err != nil {
+		return err
+	}
+	var d task.Delegated
+	raw, err := y.call("POST", "/api/delegate/"+id+"/stop", payload{}.text("reason", reason), &d)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() { y.sayDelegated(&d, false) })
+}
+
+func (y *Yard) delegated(w Waiting, method, path string, body any, quiet bool) error {
+	var d task.Delegated
+	raw, err := y.wait(w.long(), method, path, body, &d)
+	if err != nil {
+		return err
+	}
+	if err := y.answer(raw, func() { y.sayDelegated(&d, quiet) }); err != nil {
+		return err
+	}
+	if d.Ended() && !d.Success {
+		return &Failed{"run " + d.RunID.String() + " is " + string(d.Status) + ": " + clean(d.Error)}
+	}
+	return nil
+}
+
+func (y *Yard) sayDelegated(d *task.Delegated, quiet bool) {
+	if quiet {
+		y.say("%s", d.RunID)
+		return
+	}
+	y.say("run %s of %s: %s (%s)", d.RunID, hash(d.TaskID), clean(string(d.Status)), clean(string(d.Phase)))
+	if d.Summary != "" {
+		indented(y.Stdout, "  ", d.Summary)
+	}
+}

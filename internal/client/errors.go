@@ -1,0 +1,110 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"taskyard/task"
+)
+
+// The exit codes of the command line.
+const (
+	ExitDone        = 0
+	ExitRefused     = 1 // the server, or a check, said no
+	ExitUsage       = 2 // the command was given wrongly
+	ExitNothing     = 3 // nothing to claim, pop or peek at
+	ExitUnreachable = 4 // no server answered
+)
+
+// ExitCode is the exit code that stands for an error.
+func ExitCode(err error) int {
+	var usage *Usage
+	var gone *Unreachable
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &usage):
+		return ExitUsage
+	case errors.Is(err, ErrNothing):
+		return ExitNothing
+	case errors.As(err, &gone) && !errors.Is(err, context.Canceled):
+		return ExitUnreachable
+	}
+	return ExitRefused
+}
+
+// ErrNothing is the normal answer of an empty queue or list.
+var ErrNothing = errors.New("there is nothing")
+
+// nothing is ErrNothing in words that fit.
+type nothing string
+
+func (n nothing) Error() string      { return string(n) }
+func (nothing) Is(target error) bool { return target == ErrNothing }
+
+// Usage is a wrong use of a command.
+type Usage struct{ Message string }
+
+func (u *Usage) Error() string { return u.Message }
+
+func usagef(format string, args ...any) error { return &Usage{fmt.Sprintf(format, args...)} }
+
+// Unreachable tells that no server answered.
+type Unreachable struct {
+	URL     string
+	Err     error
+	Gateway bool // something answered in its place
+}
+
+func (u *Unreachable) Error() string {
+	err := u.Err
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err // without the address, which is told already
+	}
+	return fmt.Sprintf("no yard answers at %s: %v (TASKYARD_URL says where it is)", u.URL, err)
+}
+
+func (u *Unreachable) Unwrap() error { return u.Err }
+
+// Refusal is an answer with a problem body.
+type Refusal struct {
+	Status     int               `json:"status"`
+	Code       string            `json:"code"`
+	Detail     string            `json:"detail"`
+	Errors     []task.FieldError `json:"errors"`
+	RequestID  string            `json:"requestId"`
+	RetryAfter int               `json:"-"` // seconds, or 0
+}
+
+// nothingThere is what a server says of a path that it does not know; of one
+// thing that is missing it says what is.
+const nothingThere = "There is nothing at this path"
+
+// Error is the message with its fields, one a line, and the remedy where the
+// server cannot know it.
+func (r *Refusal) Error() string {
+	lines := []string{fmt.Sprintf("%s (%s)", r.Detail, strings.TrimSpace(fmt.Sprint(r.Status, " ", r.Code)))}
+	for _, f := range r.Errors {
+		if !strings.Contains(r.Detail, f.Message) {
+			lines = append(lines, fmt.Sprintf("  %s: %s", f.Field, f.Message))
+		} else if !strings.Contains(r.Detail, f.Field+":") {
+			lines = append(lines, "  field: "+f.Field)
+		}
+	}
+	switch {
+	case r.Status == http.StatusUnauthorized:
+		lines = append(lines, "  TASKYARD_TOKEN must hold a token that is not expired or revoked; make one on the page Settings, or with: taskyard token create --data DIR --agent NAME")
+	case r.Code == string(task.CodeNotFound) && strings.HasPrefix(r.Detail, nothingThere):
+		lines = append(lines, "  the server does not know this command; it may be older than this program")
+	case r.RetryAfter > 0:
+		lines = append(lines, fmt.Sprintf("  try again in %d s", r.RetryAfter))
+	case r.Status == http.StatusInternalServerError && r.RequestID != "":
+		lines = append(lines, "  request "+r.RequestID)
+	}
+	return strings.Join(lines, "\n")
+}

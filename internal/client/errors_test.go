@@ -1,0 +1,23 @@
+package client
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOnlyAnUnknownPathIsBlamedOnAnOldServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		detail string
+		old    bool
+	}{
+		"a path that the server does not know": {"There is nothing at this path", true},
+		"a notice that is not there":           {"No notice has the id 1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &Refusal{Status: 404, Code: "not_found", Detail: c.detail}
+			if got := strings.Contains(r.Error(), "older than this program"); got != c.old {
+				t.Errorf("%s", r)
+			}
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+// Events is the command on the log.
+type Events struct {
+	Follow bool     `short:"f" help:"Print what happens from now on, until interrupted; goes on after the server was away."`
+	After  string   `help:"Begin behind this event (default: with --follow now, else at the beginning)." placeholder:"ID"`
+	Limit  int      `help:"Without --follow: at most so many (1 to 500; default 100)." placeholder:"N"`
+	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer; with --follow one event a line."`
+}
+
+// Bounds of following.
+const (
+	silence    = 45 * time.Second // the server says something every 15 s
+	firstPause = 200 * time.Millisecond
+	longPause  = 5 * time.Second
+	maxLine    = 4 << 20 // bytes
+)
+
+// Run prints a page of the log, or follows it.
+func (c *Events) Run(y *Yard) error {
+	if c.Follow {
+		return y.follow(c.After)
+	}
+	var p struct {
+		Events []task.Event
+		Next   string
+	}
+	raw, err := y.call("GET", params{}.set("after", c.After).num("limit", c.Limit).on("/api/events"), nil, &p)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		for _, e := range p.Events {
+			y.sayEvent(&e)
+		}
+		y.more("--after", p.Next)
+	})
+}
+
+func (y *Yard) sayEvent(e *task.Event) {
+	about := []string{}
+	if e.TaskID != 0 {
+		about = append(about, hash(e.TaskID))
+	}
+	if e.RunID != 0 {
+		about = append(about, "run "+e.RunID.String())
+	}
+	if e.Agent != "" {
+		about = append(about, e.Agent)
+	}
+	line := fmt.Sprintf("%s  %s  %s  %s  %s", e.At.Std().Format("15:04:05Z"), e.Kind, e.Actor, strings.Join(about, " "), e.Changes)
+	y.say("%s", y.oneLine(strings.TrimRight(line, " ")))
+}
+
+// follow prints events as they come, each once. When the stream breaks off it
+// is asked for again behind the last event. The first connection must stand.
+func (y *Yard) follow(after string) error {
+	c, err := y.api()
+	if err != nil {
+		return err
+	}
+	pause, stood := firstPause, false
+	for {
+		opened, err := y.stream(c, &after)
+		var halt *unprintable
+		switch {
+		case y.Ctx.Err() != nil:
+			return nil // interrupted: that is how following ends
+		case errors.As(err, &halt):
+			return halt.error
+		case opened:
+			pause, stood = firstPause, true
+		case !stood || !passing(err):
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-y.Ctx.Done():
+			return nil
+		}
+		pause = min(2*pause, longPause)
+	}
+}
+
+// passing tells whether an error may be gone in a moment.
+func passing(err error) bool {
+	var gone *Unreachable
+	var r *Refusal
+	return errors.As(err, &gone) || errors.As(err, &r) && (r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests)
+}
+
+// unprintable is the failure of our own output: no reason to connect again.
+type unprintable struct{ error }
+
+// stream reads one connection to its end, and tells whether it stood. After
+// moves with what was read.
+func (y *Yard) stream(c *Client, after *string) (opened bool, err error) {
+	ctx, cancel := context.WithCancel(y.Ctx)
+	defer cancel()
+	watch := time.AfterFunc(silence, cancel)
+	defer watch.Stop()
+	req, err := c.request(ctx, http.MethodGet, "/api/events", nil)
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	if *after != "" {
+		req.Header.Set("Last-Event-ID", *after)
+	}
+	res, err := plainHTTP.Do(req)
+	if err != nil {
+		return false, &Unreachable{URL: c.URL, Err: err}
+	}
+	defer res.Body.Close()
+	if err := c.refused(res); err != nil {
+		return false, err
+	}
+	return true, y.messages(res.Body, after, func() { watch.Reset(silence) })
+}
+
+// messages prints the events of a stream. An event counts as read when its
+// last line, which is blank, was.
+func (y *Yard) messages(stream io.Reader, after *string, alive func()) error {
+	sc := bufio.NewScanner(stream)
+	sc.Buffer(nil, maxLine)
+	id, data := *after, ""
+	for sc.Scan() {
+		alive()
+		name, value, _ := strings.Cut(sc.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case sc.Text() == "":
+			if data != "" {
+				if err := y.event(data); err != nil {
+					return &unprintable{err}
+				}
+			}
+			*after, data = id, ""
+		case name == "id":
+			id = value
+		case name == "data":
+			data = value
+		}
+	}
+	return sc.Err()
+}
+
+// event prints one event.
+func (y *Yard) event(data string) error {
+	if y.JSON {
+		_, err := fmt.Fprintln(y.Stdout, data)
+		return err
+	}
+	var e task.Event
+	if err := json.Unmarshal([]byte(data), &e); err != nil {
+		return err
+	}
+	y.sayEvent(&e)
+	return nil
+}

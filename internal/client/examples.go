@@ -1,0 +1,205 @@
+package client
+
+import (
+	"regexp"
+	"strings"
+)
+
+// textNote stands where people type texts.
+const textNote = "Shells run what stands in backticks, even inside double quotes: give longer texts by - (stdin) or --file."
+
+// examples teach each command, by its path. What is not indented is a remark.
+var examples = map[string]string{
+	"": `Client commands take the yard's address from TASKYARD_URL (default http://127.0.0.1:8080) and the token from TASKYARD_TOKEN, or from the file in TASKYARD_TOKEN_FILE. TASKYARD_AGENT and TASKYARD_TASK_ID are the default agent and task; Taskyard sets them in its runs.
+
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nothing to claim, 4 no server reached.`,
+
+	"worker": `
+    taskyard worker --url https://yard.example.org --labels gpu,linux --exec "python3 agent.py"
+    taskyard worker --url https://yard.example.org --config worker.toml --parallel 4
+TASKYARD_TOKEN holds a token of the scope worker. The yard needs a runner of kind worker: see docs/runners.md.`,
+
+	"notify test": `
+    taskyard notify test ops
+The address of [notify.ops] stands in the variable that its url_env names: see docs/operations.md.`,
+
+	"task list": `
+    taskyard task list --owner coder --work-status idle
+    taskyard task list --json | jq -r '.tasks[].id'`,
+	"task show": `
+    taskyard task show 42`,
+	"task create": `
+    taskyard task create "Fix the login page" --owner coder --priority 5
+    taskyard task create "Write the guide" --owner writer --file guide.md --step Outline --step Write
+    git log -1 | taskyard task create "Review the last commit" --owner reviewer --description -
+` + textNote,
+	"task claim": `
+    taskyard task claim --wait 50
+    while id=$(taskyard task claim --wait 50 --quiet); do work-on "$id"; done
+Exit code 3: no task is free.`,
+	"task move": `
+    taskyard task move 42 reviewer --comment "Ready for review"
+    taskyard task move 42 reviewer --comment - < handover.md
+` + textNote,
+	"task complete": `
+    taskyard task complete 42 --summary "The form checks its fields"
+    taskyard task complete 42 --summary - --next < summary.md
+Within a run the id may be left out. With --next the next task of the queue is claimed in the same act; exit code 3 then means: completed, and no task is free.`,
+	"task cancel": `
+    taskyard task cancel 42 --reason "Not wanted any more"`,
+	"task run": `
+    taskyard task run 42
+    taskyard run wait "$(taskyard task run 42 --quiet)" --timeout 10m`,
+	"task update": `
+    taskyard task update 42 --priority 10 --label api --label urgent
+    taskyard task update 42 --file description.md
+    taskyard task update 42 --status active`,
+	"task comment": `
+    taskyard task comment 42 "Found the cause"
+    make test 2>&1 | tail -20 | taskyard task comment 42 -
+` + textNote,
+	"task ask": `
+    taskyard task ask 42 "Which of the two names?"
+    taskyard task ask 42 --file question.md
+The task waits until a person answers. ` + textNote,
+	"task notify": `
+    taskyard task notify 42 "The preview is up"
+` + textNote,
+	"task reply": `
+    taskyard task reply 42 "The first one"
+` + textNote,
+	"task steps": `
+    taskyard task steps 42 --step "Read the code" --step "Write the test"
+    printf '%s\n' "Read the code" "Write the test" | taskyard task steps 42
+    taskyard task steps 42 --file plan.md
+A line is a step. Marks of Markdown lists are taken off, and [x] ticks the step.`,
+	"task step": `
+    taskyard task step 42 0 --done
+    taskyard task step 42 1 --title "Write two tests"`,
+	"task subtask": `
+    taskyard task subtask 42 1 "Test the form" --owner test-runner
+` + textNote,
+	"task attach": `
+    taskyard task attach 42 https://example.org/report --label Report`,
+	"task detach": `
+    taskyard task detach 42 0`,
+	"task block": `
+    taskyard task block 42 40 41
+    taskyard task block 42 --none`,
+	"task why": `
+    taskyard task why 42`,
+	"task history": `
+    taskyard task history --owner coder --limit 10
+    taskyard task history --query "login form" --from 2026-01-01T00:00:00Z`,
+	"task release": `
+    taskyard task release 42`,
+	"task heartbeat": `
+    taskyard task heartbeat 42 --claim 3`,
+
+	"todo lpush": `
+    taskyard todo lpush "do this first"
+` + textNote,
+	"todo rpush": `
+    taskyard todo rpush "do this later"
+    taskyard todo rpush --agent coder -  < item.txt
+` + textNote,
+	"todo lpop": `
+    while item=$(taskyard todo lpop); do echo "$item"; done
+Exit code 3: the list is empty.`,
+	"todo rpop": `
+    taskyard todo rpop`,
+	"todo lpeek": `
+    taskyard todo lpeek --agent coder`,
+	"todo rpeek": `
+    taskyard todo rpeek`,
+	"todo list": `
+    taskyard todo list
+    taskyard todo list --json | jq -r '.items[]'`,
+	"todo count": `
+    taskyard todo count`,
+
+	"agent list": `
+    taskyard agent list`,
+	"agent show": `
+    taskyard agent show coder
+    taskyard agent show coder --text > coder.md`,
+	"agent queue": `
+    taskyard agent queue coder`,
+	"agent runners": `
+    taskyard agent runners
+    taskyard agent runners --probe`,
+	"agent check": `
+    taskyard agent check agents/*.md
+    taskyard agent check -q --data ./data coder.md
+Exit code 1: a definition is invalid. The runners known are those of the yard that --data names, or in whose agents folder the first file lies, or of ./data.`,
+
+	"run list": `
+    taskyard run list --status failed --agent coder`,
+	"run show": `
+    taskyard run show 7`,
+	"run transcript": `
+    taskyard run transcript 7`,
+	"run wait": `
+    taskyard run wait 7 --timeout 10m`,
+	"run approve": `
+    taskyard run approve 7 --version 3f9c…
+    taskyard run approve 7 --scope task --timeout 120`,
+	"run deny": `
+    taskyard run deny 7 --reason "Not on a Friday"`,
+	"run cancel": `
+    taskyard run cancel 7`,
+	"run retry": `
+    taskyard run retry 7`,
+
+	"delegate start": `
+    taskyard delegate "Find every use of the old name" --agent code-focused --wait 50
+    run=$(taskyard delegate --file job.md --quiet); taskyard delegate show "$run" --wait 50
+` + textNote,
+	"delegate show": `
+    taskyard delegate show 7 --wait 50`,
+	"delegate stop": `
+    taskyard delegate stop 7 --reason "Found it myself"`,
+	"inbox list": `
+    taskyard inbox`,
+	"inbox acknowledge": `
+    taskyard inbox acknowledge 120`,
+	"events": `
+    taskyard events --limit 20
+    taskyard events --follow
+    taskyard events --follow --json | jq -r 'select(.kind == "run.failed") | .taskId'`,
+	"usage": `
+    taskyard usage
+    taskyard usage --by agent --from 2026-01-01T00:00:00Z
+    taskyard usage --by run --json | jq '.rows[0]'
+A figure behind ≈ is in part an estimate of the runner. Days are those of UTC.`,
+	"pause": `
+    taskyard pause --reason "Release day"
+    taskyard pause coder --reason "Wrong branch"`,
+	"resume": `
+    taskyard resume
+    taskyard resume coder`,
+	"stop-everything": `
+    taskyard stop-everything --reason "It deletes the wrong files"`,
+	"whoami": `
+    taskyard whoami`,
+	"mcp": `
+    taskyard mcp --profile core
+Agents start it by themselves, as one of their MCP servers.`,
+	"completion": `
+    source <(taskyard completion bash)
+    source <(taskyard completion zsh)
+    taskyard completion fish | source
+Put the line that fits into the file that your shell reads at its start. Agents and tasks are asked from the yard; they are left out when it does not answer.`,
+}
+
+// Examples is what the help of a command adds to its description, or "".
+func Examples(path string) string {
+	text := examples[path]
+	if !strings.HasPrefix(text, "\n") {
+		return text
+	}
+	// A remark is a paragraph of its own.
+	return "Examples:\n" + lastExample.ReplaceAllString(text, "$1\n\n$2")
+}
+
+var lastExample = regexp.MustCompile(`(?m)^(    .*)\n([^ \n])`)

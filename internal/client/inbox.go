@@ -1,0 +1,87 @@
+package client
+
+import "taskyard/task"
+
+// Inbox are the commands on what waits for people.
+type Inbox struct {
+	List        InboxList `cmd:"" default:"1" help:"List questions, approvals, stuck tasks, canceled blockers and notices (the default)."`
+	Acknowledge InboxAck  `cmd:"" help:"Take a notice out of the inbox."`
+
+	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// InboxList lists what waits for people.
+type InboxList struct{}
+
+// Run prints each kind with how to settle it.
+func (InboxList) Run(y *Yard) error {
+	var in task.Inbox
+	raw, err := y.call("GET", "/api/inbox", nil, &in)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		for _, a := range in.Alerts {
+			y.say("the last scheduled %s failed (%s): %s", a.Job, a.At, a.Text)
+		}
+		if in.Totals.All() == 0 {
+			y.say("nothing waits for people")
+			return
+		}
+		y.inboxPart("Questions: taskyard task reply ID TEXT", in.Questions)
+		y.inboxRuns(in.Approvals)
+		y.inboxPart("Stuck: taskyard task run ID, or update it", in.Stuck)
+		y.inboxPart("Blocker canceled: taskyard task block ID …, or cancel it", in.BlockerCanceled)
+		y.inboxPart("Notices: taskyard inbox acknowledge N", in.Notices)
+		if shown := len(in.Questions) + len(in.Approvals) + len(in.Stuck) + len(in.BlockerCanceled) + len(in.Notices); shown < in.Totals.All() {
+			y.say("\n%d more are not shown", in.Totals.All()-shown)
+		}
+	})
+}
+
+func (y *Yard) inboxPart(title string, list []task.InboxItem) {
+	y.heading(title, len(list))
+	for _, i := range list {
+		line := hash(i.TaskID) + " " + i.Title
+		if i.MessageID != 0 && i.Author != "" {
+			line += "  (" + i.MessageID.String() + ", " + i.Author + ", " + at(i.At) + ")"
+		}
+		y.say("  %s", clean(line))
+		if i.Text != "" {
+			indented(y.Stdout, "    ", i.Text)
+		}
+	}
+}
+
+func (y *Yard) inboxRuns(list []*task.Run) {
+	y.heading("Approvals: taskyard run show ID", len(list))
+	for _, r := range list {
+		y.say("  run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle+"  ("+r.Agent+", asked by "+r.AskedBy+")"))
+	}
+}
+
+// heading begins a part, if there is anything in it.
+func (y *Yard) heading(title string, n int) {
+	if n > 0 {
+		y.say("%s", title)
+	}
+}
+
+// InboxAck acknowledges notices.
+type InboxAck struct {
+	ID string `arg:"" name:"n" help:"Number of the notice, as the inbox shows it."`
+}
+
+// Run takes the notice out of the inbox.
+func (c *InboxAck) Run(y *Yard) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	var m task.Message
+	raw, err := y.call("POST", "/api/inbox/notices/"+id+"/acknowledge", nil, &m)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() { y.say("acknowledged on %s", hash(m.TaskID)) })
+}

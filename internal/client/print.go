@@ -1,0 +1,160 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"taskyard/task"
+)
+
+// clean makes a text of strangers fit for a terminal, on one line: what is
+// not printable is spelt out, so that no text can move the cursor, colour
+// the screen or turn the direction of reading.
+func clean(s string) string { return spell(s, false) }
+
+// cleanLines is clean for texts of several lines.
+func cleanLines(s string) string { return spell(strings.ReplaceAll(s, "\r\n", "\n"), true) }
+
+func spell(s string, lines bool) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case unicode.IsPrint(r), r == zeroWidthJoiner, lines && (r == '\n' || r == '\t'):
+			b.WriteRune(r)
+		case unicode.Is(unicode.Zs, r):
+			b.WriteByte(' ')
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// zeroWidthJoiner binds emoji together.
+const zeroWidthJoiner = '\u200d'
+
+// cut shortens a text to so many columns.
+func cut(s string, columns int) string {
+	used, end := 0, 0
+	for i, r := range s {
+		used += columnsOf(r)
+		if used > columns {
+			return s[:end] + "…"
+		}
+		if used < columns { // there is room for the mark behind it
+			end = i + len(string(r))
+		}
+	}
+	return s
+}
+
+// columnsOf counts two for what may be wide: too short is better than wrapped.
+func columnsOf(r rune) int {
+	if r >= 0x1100 && r != '…' && (r < 0x2000 || r > 0x2bff) {
+		return 2
+	}
+	return 1
+}
+
+// table prints rows with aligned columns. The last one takes what is left of
+// the terminal's width.
+func (y *Yard) table(head []string, rows [][]string) {
+	if len(rows) == 0 {
+		if y.Width > 0 {
+			y.say("nothing")
+		}
+		return
+	}
+	last := len(head) - 1
+	left := y.Width - 1
+	for c := range last {
+		widest := len(head[c])
+		for _, r := range rows {
+			r[c] = clean(r[c])
+			widest = max(widest, len([]rune(r[c])))
+		}
+		left -= widest + 2
+	}
+	w := tabwriter.NewWriter(y.Stdout, 0, 0, 2, ' ', 0)
+	line := func(cells []string) { fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), " \t")) }
+	line(head)
+	for _, r := range rows {
+		r[last] = clean(r[last])
+		if y.Width > 0 {
+			r[last] = cut(r[last], max(left, 12))
+		}
+		line(r)
+	}
+	_ = w.Flush() // a reader that went away is no fault of the command
+}
+
+// say prints one line for people.
+func (y *Yard) say(format string, args ...any) { fmt.Fprintf(y.Stdout, format+"\n", args...) }
+
+// answer prints the server's JSON as it came, or else what people read.
+func (y *Yard) answer(raw []byte, people func()) error {
+	if !y.JSON {
+		people()
+		return nil
+	}
+	_, err := fmt.Fprintf(y.Stdout, "%s\n", strings.TrimRight(string(raw), "\n"))
+	return err
+}
+
+// Fields prints names and values, one a line; empty values are left out.
+func Fields(out io.Writer, pairs ...string) { fields(out, pairs...) }
+
+func fields(out io.Writer, pairs ...string) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			fmt.Fprintf(w, "  %s\t%s\n", pairs[i], clean(pairs[i+1]))
+		}
+	}
+	_ = w.Flush()
+}
+
+// indented prints a text of strangers, each line moved to the right.
+func indented(out io.Writer, by, text string) {
+	for l := range strings.SplitSeq(cleanLines(strings.TrimRight(text, "\n")), "\n") {
+		fmt.Fprintln(out, strings.TrimRight(by+l, " "))
+	}
+}
+
+// at is a moment as people read it, in UTC.
+func at(t task.Time) string {
+	if t == 0 {
+		return ""
+	}
+	return t.Std().Format("2006-01-02 15:04Z")
+}
+
+// hash is #5, or nothing for no id.
+func hash(id task.ID) string {
+	if id == 0 {
+		return ""
+	}
+	return "#" + id.String()
+}
+
+func hashes(ids []task.ID) string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = hash(id)
+	}
+	return strings.Join(list, " ")
+}
+
+// more tells how to get the rest of a list.
+func (y *Yard) more(flag, next string) {
+	if next != "" && !y.JSON {
+		fmt.Fprintf(y.Stderr, "there are more: %s %s\n", flag, clean(next))
+	}
+}
+
+// Printable makes a text of strangers fit for a terminal; its lines stay.
+func Printable(s string) string { return cleanLines(s) }

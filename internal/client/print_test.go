@@ -1,0 +1,151 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// onPaper is a yard whose server gives fixed answers, by method and path.
+func onPaper(t *testing.T, answers map[string]string) (*Yard, *bytes.Buffer) {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := answers[r.Method+" "+r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			body = `{"status":404,"code":"not_found","detail":"There is nothing at this path"}`
+		}
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(web.Close)
+	var out bytes.Buffer
+	env := map[string]string{"TASKYARD_URL": web.URL, "TASKYARD_TOKEN": "ty_x"}
+	return &Yard{Ctx: t.Context(), Getenv: func(k string) string { return env[k] }, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}, &out
+}
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// hostile are texts that would take over a terminal.
+const hostile = "a\x1b[2J\x1b]0;x\x07b\u0085c\u202ed\u2066e\u2028f\x7f"
+
+const fullTask = `{"id":"42","title":"Fix the login page","description":"It accepts\nanything.\n","owner":"coder","createdBy":"user:maya","status":"active","workStatus":"working",
+"priority":5,"version":7,"threadId":"42","parentTaskId":"41","blockedBy":["39","40"],"labels":["api","ui"],"waitingFor":"user",
+"steps":[{"title":"Read","details":"the form\nand the handler","done":true},{"title":"Mend","done":false,"taskId":"43"}],
+"resources":[{"type":"url","value":"https://example.org/x","label":"report"},{"type":"file","value":"/tmp/log"}],
+"claim":{"id":3,"holder":"coder","since":"2026-01-31T12:00:00.000Z","expiresAt":"2026-01-31T14:00:00.000Z"},
+"comments":[{"id":"1","author":"coder","kind":"comment","content":"Found it.","createdAt":"2026-01-31T12:05:00.000Z"},
+{"id":"2","author":"coder","kind":"question","content":"Which\nname?","createdAt":"2026-01-31T12:06:00.000Z"}],
+"createdAt":"2026-01-31T11:00:00.000Z","updatedAt":"2026-01-31T12:06:00.000Z"}`
+
+func TestWhatPeopleReadIsGolden(t *testing.T) {
+	t.Parallel()
+	evil, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := `{"tasks":[` + fullTask + `,{"id":"7","title":` + string(evil) + `,"owner":"general-purpose","status":"draft","priority":-1,"steps":[],"resources":[]},
+{"id":"1007","title":"Runs","owner":"x","status":"active","workStatus":"idle","priority":10}],"inFlight":["1007"],"next":"abc"}`
+	answers := map[string]string{
+		"GET /api/tasks": list, "GET /api/tasks/42": fullTask,
+		"GET /api/tasks/42/why": `{"reasons":[{"code":"question_open","message":"A question is open since 12:06."}]}`,
+		"GET /api/agents":       `{"agents":[{"id":"coder","description":` + string(evil) + `,"status":"warning","runner":"command","load":{"queued":3,"working":1}}]}`,
+		"GET /api/runs/7": `{"id":"7","taskId":"42","taskTitle":"Fix","agent":"coder","status":"pending","phase":"approval","cause":"manual","askedBy":"user:maya","artifacts":[],
+"createdAt":"2026-01-31T11:00:00.000Z","usage":{},"approval":{"version":"v1","expiresAt":"2026-02-01T11:00:00.000Z"},
+"spec":{"runner":"demo","tools":["read","bash"],"systemPrompt":"You code.","prompt":"<Task>\n` + strings.Trim(string(evil), `"`) + `\n</Task>","limits":{"timeoutSeconds":300}},
+"enforcement":[{"what":"read","asked":"allowed","enforced":"not_asked"},{"what":"edit","asked":"not allowed","enforced":"not_enforced","how":` + string(evil) + `},{"what":"timeout","asked":"300 s","enforced":"enforced","how":"its whole process tree is ended"}]}`,
+	}
+	for _, c := range []struct {
+		name  string
+		width int
+		cmd   interface{ Run(y *Yard) error }
+	}{
+		{"list.txt", 0, &TaskList{}},
+		{"list-40.txt", 40, &TaskList{}},
+		{"show.txt", 0, &TaskShow{OneTask{"42"}}},
+		{"agents.txt", 0, AgentList{}},
+		{"run.txt", 0, &RunShow{OneRun{"7"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			y, out := onPaper(t, answers)
+			y.Width = c.width
+			if err := c.cmd.Run(y); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, c.name, out.String())
+			for _, r := range out.String() {
+				if r != '\n' && clean(string(r)) != string(r) {
+					t.Errorf("%q reaches the terminal", r)
+				}
+			}
+		})
+	}
+	t.Run("the JSON is the server's, to the letter", func(t *testing.T) {
+		y, out := onPaper(t, answers)
+		y.JSON = true
+		if err := (&TaskList{}).Run(y); err != nil || out.String() != list+"\n" {
+			t.Errorf("%v, %s", err, out)
+		}
+	})
+}
+
+func TestTextsAreCutToTheTerminal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in      string
+		columns int
+		want    string
+	}{
+		{"short", 5, "short"},
+		{"longer", 5, "long…"},
+		{"日本語", 6, "日本語"},
+		{"日本語x", 6, "日本…"},
+		{"日本語", 5, "日本…"},
+		{"", 5, ""},
+	} {
+		if got := cut(c.in, c.columns); got != c.want {
+			t.Errorf("%s in %d: %s, want %s", c.in, c.columns, got, c.want)
+		}
+	}
+}
+
+func TestWhatIsNotPrintableIsSpeltOut(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain äöü 日本 👩‍💻":    "plain äöü 日本 👩‍💻",
+		"a\u00a0b":            "a b",
+		"a\nb\tc":             `a\nb\tc`,
+		hostile:               `a\x1b[2J\x1b]0;x\ab\u0085c\u202ed\u2066e\u2028f\x7f`,
+		"quote ' and \" stay": "quote ' and \" stay",
+	} {
+		if got := clean(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := cleanLines("a\r\nb\tc\rd"); got != "a\nb\tc\\rd" {
+		t.Errorf("%q", got)
+	}
+}

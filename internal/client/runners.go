@@ -1,0 +1,62 @@
+package client
+
+import (
+	"taskyard/task"
+)
+
+// RunnerList lists the runners.
+type RunnerList struct {
+	Probe bool `help:"Have the server look at all of them again first; what it finds comes in afterwards. For admins."`
+}
+
+// Run lists the runners: what each can start, and what it holds an agent to.
+func (c *RunnerList) Run(y *Yard) error {
+	var out struct{ Runners []task.RunnerInfo }
+	method, path := "GET", "/api/runners"
+	if c.Probe {
+		method, path = "POST", "/api/runners/probe"
+	}
+	raw, err := y.call(method, path, nil, &out)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		for i := range out.Runners {
+			r := &out.Runners[i]
+			y.say("%s (%s)", clean(r.Name), clean(r.Kind))
+			y.showRunner(r)
+		}
+	})
+}
+
+// showRunner prints what is known of a runner.
+func (y *Yard) showRunner(r *task.RunnerInfo) {
+	held := "not held: "
+	if r.HoldsTools {
+		held = "held: "
+	}
+	probed := "not yet"
+	if r.ProbedAt != 0 {
+		probed = at(r.ProbedAt)
+	}
+	if r.Probing {
+		probed += ", and now"
+	}
+	fields(y.Stdout, "state", runnerState(r), "version", r.Version, "problem", r.Problem, "remedy", r.Remedy, "program", r.Path,
+		"tools", held+r.Tools, "shell", r.Shell, "network", r.Network, "looked at", probed)
+}
+
+func runnerState(r *task.RunnerInfo) string {
+	return map[string]string{"ready": "ready", "missing": "cannot start anything", "unknown": "not looked at yet"}[r.State()]
+}
+
+func pauseWords(p *task.Pause) string {
+	if p == nil {
+		return ""
+	}
+	what := "by "
+	if p.Agent == "" {
+		what = "with the whole yard, by "
+	}
+	return what + p.By + " since " + at(p.Since) + ": " + p.Brief()
+}

@@ -1,0 +1,231 @@
+package client
+
+import (
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+// Runs are the commands on runs.
+type Runs struct {
+	List    RunList    `cmd:"" help:"List runs, newest first."`
+	Show    RunShow    `cmd:"" help:"Show a run: what came of it, or what will run while it waits for approval."`
+	Log     RunLog     `cmd:"" name:"transcript" help:"Show what the agent of a run said and did."`
+	Wait    RunWait    `cmd:"" help:"Wait until a run has ended; exit code 1 unless it completed."`
+	Approve RunApprove `cmd:"" help:"Let a waiting run run, exactly as it was shown."`
+	Deny    RunDeny    `cmd:"" help:"Refuse a waiting run for good."`
+	Cancel  RunCancel  `cmd:"" help:"End an open run."`
+	Retry   RunRetry   `cmd:"" help:"Run the task of an ended run again."`
+
+	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// OneRun names a run.
+type OneRun struct {
+	ID string `arg:"" name:"id" help:"Id of the run."`
+}
+
+// shownRun is a run with what will run, while that is asked for.
+type shownRun struct {
+	task.Run
+	ranWork
+	Spec     *task.Spec         `json:"spec"`
+	Enforced []task.Enforcement `json:"enforcement"`
+}
+
+// RunList lists runs.
+type RunList struct {
+	Status string `help:"pending, running, completed, failed or canceled." complete:"pending,running,completed,failed,canceled"`
+	Agent  string `help:"Runs of this agent alone." placeholder:"AGENT" complete:"agent"`
+	Task   string `help:"Runs of this task alone." placeholder:"ID" complete:"task"`
+	Limit  int    `help:"At most so many (1 to 200; default 50)." placeholder:"N"`
+	Before string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+}
+
+// Run lists runs.
+func (c *RunList) Run(y *Yard) error {
+	q := params{}.set("status", c.Status).set("agent", c.Agent).set("task", c.Task).num("limit", c.Limit).set("before", c.Before)
+	var p struct {
+		Runs []*task.Run
+		Next string
+	}
+	raw, err := y.call("GET", q.on("/api/runs"), nil, &p)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		rows := make([][]string, len(p.Runs))
+		for i, r := range p.Runs {
+			rows[i] = []string{r.ID.String(), runState(r), hash(r.TaskID), r.Agent, string(r.Cause), at(r.CreatedAt), r.TaskTitle}
+		}
+		y.table([]string{"RUN", "STATE", "TASK", "AGENT", "CAUSE", "CREATED", "TITLE"}, rows)
+		y.more("--before", p.Next)
+	})
+}
+
+// RunShow shows a run.
+type RunShow struct{ OneRun }
+
+// Run shows a run.
+func (c *RunShow) Run(y *Yard) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	var r shownRun
+	raw, err := y.call("GET", "/api/runs/"+id, nil, &r)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() { y.showRun(&r) })
+}
+
+func (y *Yard) showRun(r *shownRun) {
+	y.say("run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle))
+	ended, used := at(r.EndedAt), ""
+	if r.StartedAt != 0 {
+		used = counted(r.Usage.ToolCalls, "tool calls") + ", " + approx(r.Usage.Estimated) + counted(r.Usage.TokensIn+r.Usage.TokensOut, "tokens")
+		if r.Usage.CostUSD > 0 {
+			used += ", " + approx(r.Usage.Estimated) + usd(r.Usage.CostUSD)
+		}
+	}
+	if r.StartedAt != 0 && r.EndedAt != 0 {
+		ended += ", after " + r.Duration(r.EndedAt).Round(time.Second).String()
+	}
+	fields(y.Stdout,
+		"state", runState(&r.Run), "reason", r.Reason, "agent", r.Agent, "model", r.Model,
+		"cause", string(r.Cause)+", asked by "+r.AskedBy, "retry of", hash(r.RetryOf),
+		"created", at(r.CreatedAt), "started", at(r.StartedAt), "ended", ended,
+		"used", used,
+		"artifacts", strings.Join(r.Artifacts, " "))
+	if r.Summary != "" {
+		y.part("Summary", 1)
+		indented(y.Stdout, "  ", r.Summary)
+	}
+	y.showWork(&r.ranWork)
+	y.showApproval(r)
+}
+
+// showApproval prints what a reviewer must know, and how to decide.
+func (y *Yard) showApproval(r *shownRun) {
+	if r.Approval == nil {
+		return
+	}
+	y.part("Approval", 1)
+	a := r.Approval
+	if a.Decision != "" {
+		fields(y.Stdout, "decision", a.Decision+" by "+a.By+", "+at(a.At), "reason", a.Reason, "scope", string(a.Scope))
+		return
+	}
+	fields(y.Stdout, "version", a.Version, "expires", at(a.ExpiresAt), "why", a.Why)
+	if s := r.Spec; s != nil {
+		fields(y.Stdout, "runner", s.Runner, "model", s.Model, "tools", strings.Join(s.Tools, " "), "workspace", s.Workspace,
+			"timeout", s.Limits.Timeout().String(), "environment", strings.Join(s.Env, " "))
+		y.showEnforcement(r.Enforced)
+		y.part("System prompt", 1)
+		indented(y.Stdout, "  ", s.SystemPrompt)
+		y.part("Prompt", 1)
+		indented(y.Stdout, "  ", s.Prompt)
+	}
+	y.say("\nTo decide: taskyard run approve %s --version %s", r.ID, clean(a.Version))
+	y.say("       or: taskyard run deny %s --reason TEXT", r.ID)
+}
+
+// showEnforcement prints what is asked for beside what the runner enforces.
+func (y *Yard) showEnforcement(list []task.Enforcement) {
+	if len(list) == 0 {
+		return
+	}
+	y.part("Asked for, and enforced", 1)
+	rows := make([][]string, len(list))
+	for i, e := range list {
+		rows[i] = []string{e.What, e.Asked, strings.ReplaceAll(string(e.Level), "_", " "), e.How}
+	}
+	y.table([]string{"TOOL OR LIMIT", "ASKED FOR", "ENFORCED", "HOW"}, rows)
+}
+
+// RunLog shows what an agent said and did.
+type RunLog struct {
+	OneRun
+	Limit int    `help:"At most so many lines (1 to 500; default 100)." placeholder:"N"`
+	After string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+}
+
+// Run prints the transcript of a run, oldest line first.
+func (c *RunLog) Run(y *Yard) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	var p struct {
+		Messages []task.Message
+		Next     string
+	}
+	raw, err := y.call("GET", params{}.num("limit", c.Limit).set("after", c.After).on("/api/runs/"+id+"/messages"), nil, &p)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		for _, m := range p.Messages {
+			y.say("%s %s %s", at(m.CreatedAt), clean(string(m.Role)), clean(m.Type))
+			indented(y.Stdout, "  ", m.Content)
+		}
+		y.more("--after", p.Next)
+	})
+}
+
+// RunWait waits for the end of a run.
+type RunWait struct {
+	OneRun
+	Timeout time.Duration `help:"Give up after so long, such as 10m; 0 never." default:"0"`
+}
+
+// Run asks again until the run has ended.
+func (c *RunWait) Run(y *Yard) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	var late <-chan time.Time
+	if c.Timeout > 0 {
+		t := time.NewTimer(c.Timeout)
+		defer t.Stop()
+		late = t.C
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		var r shownRun
+		raw, err := y.call("GET", "/api/runs/"+id, nil, &r)
+		if err != nil {
+			return err
+		}
+		if r.Status.Final() {
+			return y.ended(raw, &r)
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			return &Failed{"run " + id + " is still " + runState(&r.Run)}
+		case <-y.Ctx.Done():
+			return y.Ctx.Err()
+		}
+	}
+}
+
+// ended prints a run that has ended; only a completed one is a success.
+func (y *Yard) ended(raw []byte, r *shownRun) error {
+	if err := y.answer(raw, func() { y.showRun(r) }); err != nil {
+		return err
+	}
+	if r.Status != task.RunCompleted {
+		return &Failed{"run " + r.ID.String() + " is " + runState(&r.Run) + ": " + clean(r.Reason)}
+	}
+	return nil
+}
+
+// Failed tells that what was waited for did not come about.
+type Failed struct{ Message string }
+
+func (f *Failed) Error() string { return f.Message }

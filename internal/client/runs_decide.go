@@ -1,0 +1,80 @@
+package client
+
+import "taskyard/task"
+
+// RunApprove approves a run.
+type RunApprove struct {
+	OneRun
+	Version   string  `help:"Refuse when what would run is no longer this, which run show prints."`
+	Scope     string  `help:"once (default): this run; task: every run of this task until it closes." complete:"once,task"`
+	Timeout   int     `help:"Tighter limit." placeholder:"SECONDS"`
+	MaxTokens int     `help:"Tighter limit." placeholder:"N"`
+	MaxTurns  int     `help:"Tighter limit." placeholder:"N"`
+	MaxCost   float64 `help:"Tighter limit." placeholder:"USD"`
+}
+
+// Run approves.
+func (c *RunApprove) Run(y *Yard) error {
+	body := payload{}.text("version", c.Version).text("scope", c.Scope)
+	limits := task.Limits{TimeoutSeconds: c.Timeout, MaxTokens: c.MaxTokens, MaxTurns: c.MaxTurns, MaxCostUSD: c.MaxCost}
+	if limits != (task.Limits{}) {
+		body["limits"] = limits
+	}
+	return y.decide(c.ID, "/approve", body)
+}
+
+// RunDeny denies a run.
+type RunDeny struct {
+	OneRun
+	Reason string `required:"" help:"Why; the agent that asked gets it; - reads it from stdin." placeholder:"TEXT"`
+}
+
+// Run denies.
+func (c *RunDeny) Run(y *Yard) error {
+	reason, err := y.text(c.Reason, "")
+	if err != nil {
+		return err
+	}
+	return y.decide(c.ID, "/deny", payload{"reason": reason})
+}
+
+// RunCancel ends a run.
+type RunCancel struct {
+	OneRun
+	Reason string `help:"Why; - reads it from stdin." placeholder:"TEXT"`
+}
+
+// Run ends the run.
+func (c *RunCancel) Run(y *Yard) error {
+	reason, err := y.text(c.Reason, "")
+	if err != nil {
+		return err
+	}
+	return y.decide(c.ID, "/cancel", payload{}.text("reason", reason))
+}
+
+// RunRetry runs again.
+type RunRetry struct {
+	OneRun
+	Quiet
+}
+
+// Run makes the new run.
+func (c *RunRetry) Run(y *Yard) error {
+	return y.onRun(c.ID, "/retry", nil, c.Quiet.Quiet)
+}
+
+func (y *Yard) decide(id, rest string, body payload) error { return y.onRun(id, rest, body, false) }
+
+func (y *Yard) onRun(given, rest string, body any, quiet bool) error {
+	id, err := parseID(given)
+	if err != nil {
+		return err
+	}
+	var r task.Run
+	raw, err := y.call("POST", "/api/runs/"+id+rest, body, &r)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() { y.sayRun(&r, quiet) })
+}

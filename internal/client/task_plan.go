@@ -1,0 +1,217 @@
+package client
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"taskyard/task"
+)
+
+// TaskSteps sets the plan.
+type TaskSteps struct {
+	OneTask
+	Step []string `help:"Title of a step; may be repeated. Without it, and without --file, stdin is read." placeholder:"TITLE" sep:"none"`
+	Words
+}
+
+// Run replaces the whole plan.
+func (c *TaskSteps) Run(y *Yard) error {
+	if c.ID == "-" { // "steps - < plan" means stdin
+		c.ID = ""
+	}
+	id, err := y.id(c.ID)
+	if err != nil {
+		return err
+	}
+	lines := c.Step
+	switch {
+	case len(c.Step) > 0 && c.File != "":
+		return usagef("give the plan once: by --step, or with --file")
+	case len(c.Step) == 0:
+		file := c.File
+		if file == "" {
+			file = "-"
+		}
+		text, err := y.text("", file)
+		if err != nil {
+			return err
+		}
+		lines = strings.Split(text, "\n")
+	}
+	steps := stepsOf(lines)
+	if len(steps) == 0 {
+		return usagef("the plan is empty: give one step a line")
+	}
+	return y.change("PUT", id, "/steps", map[string]any{"steps": steps}, y.stepLines)
+}
+
+// listMark is what a line of a Markdown list begins with.
+var listMark = regexp.MustCompile(`^(?:[-*](?: |$)|\d+[.)] )?\s*(?:\[([ xX])\] )?\s*`)
+
+// stepsOf makes a step of each line that is not blank. Marks of Markdown
+// lists go, and [x] ticks the step.
+func stepsOf(lines []string) []map[string]any {
+	var steps []map[string]any
+	for _, l := range lines {
+		l = strings.TrimSpace(l)
+		m := listMark.FindStringSubmatch(l)
+		if title := strings.TrimSpace(l[len(m[0]):]); title != "" {
+			step := map[string]any{"title": title}
+			if strings.EqualFold(m[1], "x") {
+				step["done"] = true
+			}
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+// TaskStep changes one step.
+type TaskStep struct {
+	First   string  `arg:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
+	Second  string  `arg:"" optional:"" name:"index" help:"Which step; the first is 0."`
+	Done    bool    `help:"Tick the step." xor:"done"`
+	Undone  bool    `help:"Take the tick off." xor:"done"`
+	Title   *string `help:"New title."`
+	Details *string `help:"New details; - reads them from stdin." placeholder:"TEXT"`
+}
+
+// Run changes the step.
+func (c *TaskStep) Run(y *Yard) error {
+	id, index, err := y.taskAndIndex(c.First, c.Second)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{}
+	put(body, "title", c.Title)
+	if c.Details != nil {
+		if body["details"], err = y.text(*c.Details, ""); err != nil {
+			return err
+		}
+	}
+	if c.Done || c.Undone {
+		body["done"] = c.Done
+	}
+	if len(body) == 0 {
+		return usagef("say what to change: --done, --undone, --title or --details")
+	}
+	return y.change("PATCH", id, "/steps/"+index, body, y.stepLines)
+}
+
+// taskAndIndex reads an id and the index of a step; of one alone the task is
+// the run's own.
+func (y *Yard) taskAndIndex(first, second string) (id, index string, err error) {
+	if second == "" {
+		first, second = "", first
+	}
+	return y.idAndIndex(first, second)
+}
+
+func (y *Yard) idAndIndex(first, second string) (id, index string, err error) {
+	if n, err := strconv.Atoi(second); err != nil || n < 0 {
+		return "", "", usagef("%q is not the index of a step: the first is 0", second)
+	}
+	id, err = y.id(first)
+	return id, second, err
+}
+
+// TaskSubtask makes a subtask.
+type TaskSubtask struct {
+	First       string `arg:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
+	Second      string `arg:"" name:"index" help:"Which step; the first is 0."`
+	Third       string `arg:"" optional:"" name:"title" help:"What is to be done; - reads it from stdin."`
+	Owner       string `help:"Who gets it (default: the caller)." placeholder:"AGENT" complete:"agent"`
+	Description string `short:"d" help:"Markdown; - reads it from stdin." placeholder:"TEXT"`
+	Priority    int    `short:"p" help:"Higher comes first (default 0)." placeholder:"N"`
+	Words
+	Quiet
+}
+
+// Run makes the subtask and links it to the step.
+func (c *TaskSubtask) Run(y *Yard) error {
+	first, second, title := c.First, c.Second, c.Third
+	if title == "" {
+		first, second, title = "", c.First, c.Second
+	}
+	id, index, err := y.idAndIndex(first, second)
+	if err != nil {
+		return err
+	}
+	if title, err = y.text(title, ""); err != nil {
+		return err
+	}
+	description, err := y.text(c.Description, c.File)
+	if err != nil {
+		return err
+	}
+	b := payload{"title": title}.text("owner", c.Owner).text("description", description)
+	if c.Priority != 0 {
+		b["priority"] = c.Priority
+	}
+	return y.act(id, "/steps/"+index+"/subtask", b, func(t *task.Task) { y.sayTask("created", t, c.Quiet.Quiet) })
+}
+
+// TaskAttach attaches a resource.
+type TaskAttach struct {
+	First  string `arg:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
+	Second string `arg:"" optional:"" name:"url" help:"A URL, or the absolute path of a file." complete:"file"`
+	Label  string `help:"What it is."`
+}
+
+// Run attaches the resource.
+func (c *TaskAttach) Run(y *Yard) error {
+	id, value := c.First, c.Second
+	if value == "" {
+		id, value = "", c.First
+	}
+	id, err := y.id(id)
+	if err != nil {
+		return err
+	}
+	return y.act(id, "/resources", resourceOf(value, c.Label), y.resourceLines)
+}
+
+// TaskDetach takes a resource off.
+type TaskDetach struct {
+	First  string `arg:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
+	Second string `arg:"" optional:"" name:"index" help:"Which resource; the first is 0."`
+}
+
+// Run takes the resource off.
+func (c *TaskDetach) Run(y *Yard) error {
+	id, index, err := y.taskAndIndex(c.First, c.Second)
+	if err != nil {
+		return err
+	}
+	return y.change("DELETE", id, "/resources/"+index, nil, y.resourceLines)
+}
+
+// TaskBlock sets what a task waits for.
+type TaskBlock struct {
+	ID   string   `arg:"" name:"id" help:"The task that waits." complete:"task"`
+	By   []string `arg:"" optional:"" name:"blocker" help:"Every task that must be done first." complete:"task"`
+	None bool     `help:"It waits for no other task any more."`
+}
+
+// Run sets the whole list of blockers.
+func (c *TaskBlock) Run(y *Yard) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	if c.None == (len(c.By) > 0) {
+		return usagef("name the tasks that must be done first, or give --none")
+	}
+	ids, err := parseIDs(c.By)
+	if err != nil {
+		return err
+	}
+	return y.change("PUT", id, "/blocked-by", map[string]any{"taskIds": ids}, func(*task.Task) {
+		if c.None {
+			y.say("#%s waits for no other task", id)
+			return
+		}
+		y.say("#%s waits for #%s", id, strings.Join(ids, " #"))
+	})
+}

@@ -1,0 +1,177 @@
+package client
+
+import (
+	"strings"
+
+	"taskyard/task"
+)
+
+// TaskCreate makes a task.
+type TaskCreate struct {
+	Title       string   `arg:"" help:"What is to be done, in 1 to 200 characters; - reads it from stdin."`
+	Owner       string   `help:"Whose task it is (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
+	Description string   `short:"d" help:"Markdown; - reads it from stdin." placeholder:"TEXT"`
+	Priority    int      `short:"p" help:"Higher comes first (default 0); a negative one as --priority=-5." placeholder:"N"`
+	Draft       bool     `help:"Make a draft, which nobody works on yet."`
+	NoStart     bool     `help:"Do not wake the owner."`
+	Step        []string `help:"A step of the plan; may be repeated." placeholder:"TITLE" sep:"none"`
+	Resource    []string `help:"A URL or an absolute path to attach; may be repeated." placeholder:"URL" sep:"none"`
+	Label       []string `help:"A label; may be repeated."`
+	BlockedBy   []string `help:"A task that must be done first; may be repeated." placeholder:"ID" complete:"task"`
+	Channel     string   `help:"Where the thread is led (default web)."`
+	Words
+	Quiet
+}
+
+// Run creates the task.
+func (c *TaskCreate) Run(y *Yard) error {
+	body, err := c.body(y)
+	if err != nil {
+		return err
+	}
+	return y.act("", "", body, func(t *task.Task) { y.sayTask("created", t, c.Quiet.Quiet) })
+}
+
+func (c *TaskCreate) body(y *Yard) (map[string]any, error) {
+	title, err := y.text(c.Title, "")
+	if err != nil {
+		return nil, err
+	}
+	if c.Title == "-" && (c.Description == "-" || c.File == "-") {
+		return nil, usagef("stdin is either the title or the description")
+	}
+	description, err := y.text(c.Description, c.File)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := y.agent(c.Owner)
+	if err != nil {
+		return nil, err
+	}
+	blockers, err := parseIDs(c.BlockedBy)
+	if err != nil {
+		return nil, err
+	}
+	body := payload{"title": title, "owner": owner}.
+		text("description", description).text("channel", c.Channel).list("labels", c.Label).list("blockedBy", blockers)
+	if c.Priority != 0 {
+		body["priority"] = c.Priority
+	}
+	if c.Draft {
+		body["status"] = task.Draft
+	}
+	if c.NoStart {
+		body["start"] = false
+	}
+	if len(c.Step) > 0 {
+		body["steps"] = stepsOf(c.Step)
+	}
+	if len(c.Resource) > 0 {
+		var list []map[string]any
+		for _, r := range c.Resource {
+			list = append(list, resourceOf(r, ""))
+		}
+		body["resources"] = list
+	}
+	return body, nil
+}
+
+// body gathers the fields of a request: what was not given is left out.
+type payload map[string]any
+
+func (b payload) text(name, value string) payload {
+	if value != "" {
+		b[name] = value
+	}
+	return b
+}
+
+func (b payload) list(name string, values []string) payload {
+	if len(values) > 0 {
+		b[name] = values
+	}
+	return b
+}
+
+func parseIDs(list []string) ([]string, error) {
+	out := make([]string, len(list))
+	for i, s := range list {
+		id, err := parseID(s)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = id
+	}
+	return out, nil
+}
+
+// resourceOf takes an absolute path for a file, all else for a URL.
+func resourceOf(value, label string) map[string]any {
+	kind := "url"
+	if strings.HasPrefix(value, "/") {
+		kind = "file"
+	}
+	return payload{"type": kind, "value": value}.text("label", label)
+}
+
+// sayTask tells in a line what became of a task.
+func (y *Yard) sayTask(what string, t *task.Task, quiet bool) {
+	if quiet {
+		y.say("%s", t.ID)
+		return
+	}
+	y.say("%s %s for %s: %s", what, hash(t.ID), clean(t.Owner), clean(t.Title))
+}
+
+// TaskUpdate changes fields of a task.
+type TaskUpdate struct {
+	OneTask
+	Title       *string  `help:"New title."`
+	Description *string  `short:"d" help:"New description; - reads it from stdin." placeholder:"TEXT"`
+	Priority    *int     `short:"p" help:"New priority; a negative one as --priority=-5." placeholder:"N"`
+	Owner       *string  `help:"New owner, of a task that nobody works on." placeholder:"AGENT" complete:"agent"`
+	Status      *string  `help:"draft, active, done, canceled; or working (claim it), idle (release it), complete." complete:"active,done,canceled,working,idle,complete"`
+	Label       []string `help:"All labels from now on; may be repeated." xor:"labels"`
+	NoLabels    bool     `help:"Take off every label." xor:"labels"`
+	Version     int64    `help:"Refuse when the task is no longer of this version." placeholder:"N"`
+	Words
+}
+
+// Run changes the task.
+func (c *TaskUpdate) Run(y *Yard) error {
+	id, err := y.id(c.ID)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{}
+	if c.Description != nil || c.File != "" {
+		given := ""
+		if c.Description != nil {
+			given = *c.Description
+		}
+		if body["description"], err = y.text(given, c.File); err != nil {
+			return err
+		}
+	}
+	put(body, "title", c.Title)
+	put(body, "priority", c.Priority)
+	put(body, "owner", c.Owner)
+	put(body, "status", c.Status)
+	if c.NoLabels || len(c.Label) > 0 {
+		body["labels"] = append([]string{}, c.Label...)
+	}
+	if len(body) == 0 {
+		return usagef("say what to change, such as --priority 5")
+	}
+	if c.Version != 0 {
+		body["version"] = c.Version
+	}
+	return y.change("PATCH", id, "", body, func(t *task.Task) { y.sayTask("changed", t, false) })
+}
+
+// put sets a field that was given.
+func put[T any](body map[string]any, name string, value *T) {
+	if value != nil {
+		body[name] = *value
+	}
+}

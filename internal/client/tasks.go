@@ -1,0 +1,201 @@
+package client
+
+import (
+	"net/url"
+	"strconv"
+
+	"taskyard/task"
+)
+
+// Tasks are the commands on tasks.
+type Tasks struct {
+	List    TaskList    `cmd:"" help:"List the open tasks of all agents, in the order of their queues."`
+	Show    TaskShow    `cmd:"" help:"Show a task with its plan, comments, and why it does or does not run."`
+	Create  TaskCreate  `cmd:"" help:"Create a task."`
+	Claim   TaskClaim   `cmd:"" help:"Claim the first free task of an agent's queue, or several."`
+	Move    TaskMove    `cmd:"" help:"Hand a claimed task to another agent, with a comment."`
+	Done    TaskDone    `cmd:"" name:"complete" help:"Complete a task: it becomes history."`
+	Cancel  TaskCancel  `cmd:"" help:"Cancel a task and every open subtask below it."`
+	Run     TaskRun     `cmd:"" help:"Have Taskyard run a task now."`
+	Update  TaskUpdate  `cmd:"" help:"Change the title, description, priority, owner, status or labels of a task."`
+	Comment TaskComment `cmd:"" help:"Comment on a task."`
+	Ask     TaskAsk     `cmd:"" help:"Ask people; the task waits for the answer."`
+	Notify  TaskNotify  `cmd:"" help:"Tell people something."`
+	Reply   TaskReply   `cmd:"" help:"Answer the open question of a task."`
+	Steps   TaskSteps   `cmd:"" help:"Set the plan of a task: one step a line."`
+	Step    TaskStep    `cmd:"" help:"Tick or change one step of the plan."`
+	Subtask TaskSubtask `cmd:"" help:"Make a subtask of a step."`
+	Attach  TaskAttach  `cmd:"" help:"Attach a URL or file to a task."`
+	Detach  TaskDetach  `cmd:"" help:"Take off an attached URL or file."`
+	Block   TaskBlock   `cmd:"" help:"Let a task wait until others are done."`
+	Why     TaskWhy     `cmd:"" help:"Tell why a task does or does not run."`
+	History TaskHistory `cmd:"" help:"List done and canceled tasks, newest first."`
+	Release TaskRelease `cmd:"" help:"Release the claim of a task."`
+	Beat    TaskBeat    `cmd:"" name:"heartbeat" help:"Renew the claim of a task."`
+
+	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// OneTask names a task.
+type OneTask struct {
+	ID string `arg:"" optional:"" name:"id" help:"Id of the task; within a run the run's own by default." complete:"task"`
+}
+
+// Claimed fences a call by the claim that the caller holds.
+type Claimed struct {
+	Claim int64 `help:"Number of the claim that you hold; the call is refused when it is no longer the present one." placeholder:"N"`
+}
+
+// Quiet prints ids alone.
+type Quiet struct {
+	Quiet bool `short:"q" help:"Print the id alone."`
+}
+
+// params gathers a query.
+type params url.Values
+
+func (p params) set(name, value string) params {
+	if value != "" {
+		url.Values(p).Set(name, value)
+	}
+	return p
+}
+
+func (p params) num(name string, value int) params {
+	if value != 0 {
+		return p.set(name, strconv.Itoa(value))
+	}
+	return p
+}
+
+func (p params) on(path string) string {
+	if len(p) == 0 {
+		return path
+	}
+	return path + "?" + url.Values(p).Encode()
+}
+
+// TaskList lists open tasks.
+type TaskList struct {
+	Owner      string `help:"Tasks of this agent alone." placeholder:"AGENT" complete:"agent"`
+	Status     string `help:"draft or active." complete:"draft,active"`
+	WorkStatus string `help:"idle or working." complete:"idle,working"`
+	Query      string `help:"Words in title or description." placeholder:"WORDS"`
+	Parent     string `help:"Subtasks of this task alone." placeholder:"ID" complete:"task"`
+	Label      string `help:"Tasks with this label alone."`
+	Limit      int    `help:"At most so many (1 to 500; default 100)." placeholder:"N"`
+	After      string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+}
+
+// taskPage is a page of tasks.
+type taskPage struct {
+	Tasks    []*task.Task `json:"tasks"`
+	InFlight []task.ID    `json:"inFlight"`
+	Next     string       `json:"next"`
+}
+
+// Run lists tasks.
+func (c *TaskList) Run(y *Yard) error {
+	q := params{}.set("owner", c.Owner).set("status", c.Status).set("workStatus", c.WorkStatus).set("q", c.Query).
+		set("parent", c.Parent).set("label", c.Label).num("limit", c.Limit).set("after", c.After)
+	return y.listTasks(q.on("/api/tasks"), "--after")
+}
+
+func (y *Yard) listTasks(path, flag string) error {
+	var p taskPage
+	raw, err := y.call("GET", path, nil, &p)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		y.taskTable(p.Tasks, p.InFlight)
+		y.more(flag, p.Next)
+	})
+}
+
+func (y *Yard) taskTable(list []*task.Task, running []task.ID) {
+	rows := make([][]string, len(list))
+	for i, t := range list {
+		rows[i] = []string{t.ID.String(), strconv.Itoa(t.Priority), stateOf(t, running), t.Owner, t.Title}
+	}
+	y.table([]string{"ID", "PRIO", "STATE", "OWNER", "TITLE"}, rows)
+}
+
+// stateOf says in a few words what goes on with a task.
+func stateOf(t *task.Task, running []task.ID) string {
+	for _, id := range running {
+		if id == t.ID {
+			return "running"
+		}
+	}
+	switch {
+	case t.WaitingFor != "":
+		return "waits for " + string(t.WaitingFor)
+	case t.Status == task.Active:
+		return string(t.WorkStatus)
+	}
+	return string(t.Status)
+}
+
+// TaskHistory lists archived tasks.
+type TaskHistory struct {
+	Owner  string `help:"Tasks of this agent alone." placeholder:"AGENT" complete:"agent"`
+	Status string `help:"done or canceled." complete:"done,canceled"`
+	Query  string `help:"Words in title, description or summary." placeholder:"WORDS"`
+	From   string `help:"Archived at or after, RFC 3339." placeholder:"TIME"`
+	To     string `help:"Archived before, RFC 3339." placeholder:"TIME"`
+	Limit  int    `help:"At most so many (1 to 200; default 50)." placeholder:"N"`
+	Before string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+}
+
+// Run lists history.
+func (c *TaskHistory) Run(y *Yard) error {
+	q := params{}.set("owner", c.Owner).set("status", c.Status).set("q", c.Query).set("from", c.From).set("to", c.To).
+		num("limit", c.Limit).set("before", c.Before)
+	var p taskPage
+	raw, err := y.call("GET", q.on("/api/tasks/history"), nil, &p)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		rows := make([][]string, len(p.Tasks))
+		for i, t := range p.Tasks {
+			rows[i] = []string{t.ID.String(), string(t.Status), at(t.ArchivedAt), t.Owner, t.Title}
+		}
+		y.table([]string{"ID", "STATE", "ARCHIVED", "OWNER", "TITLE"}, rows)
+		y.more("--before", p.Next)
+	})
+}
+
+// TaskWhy tells why a task does or does not run.
+type TaskWhy struct{ OneTask }
+
+// Run prints the reasons, the most decisive first.
+func (c *TaskWhy) Run(y *Yard) error {
+	id, err := y.id(c.ID)
+	if err != nil {
+		return err
+	}
+	raw, list, err := y.reasons(id)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		for _, r := range list {
+			y.say("%s", clean(r.Message))
+		}
+	})
+}
+
+// reason is one line of the answer to why.
+type reason struct {
+	Message string `json:"message"`
+}
+
+func (y *Yard) reasons(id string) ([]byte, []reason, error) {
+	var out struct {
+		Reasons []reason `json:"reasons"`
+	}
+	raw, err := y.call("GET", "/api/tasks/"+id+"/why", nil, &out)
+	return raw, out.Reasons, err
+}

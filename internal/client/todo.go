@@ -1,0 +1,129 @@
+package client
+
+import (
+	"net/url"
+	"strconv"
+)
+
+// Todos are the commands on an agent's todo list. L is the front, R the back.
+type Todos struct {
+	LPush TodoPush  `cmd:"" name:"lpush" help:"Put an item to the front."`
+	RPush TodoPush  `cmd:"" name:"rpush" help:"Put an item to the back."`
+	LPop  TodoTake  `cmd:"" name:"lpop" help:"Take the front item off and print it."`
+	RPop  TodoTake  `cmd:"" name:"rpop" help:"Take the back item off and print it."`
+	LPeek TodoTake  `cmd:"" name:"lpeek" help:"Print the front item."`
+	RPeek TodoTake  `cmd:"" name:"rpeek" help:"Print the back item."`
+	List  TodoList  `cmd:"" help:"Print the items, front to back."`
+	Count TodoCount `cmd:"" help:"Print how many items there are."`
+
+	Agent string   `short:"a" help:"Whose list (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
+	JSON  JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+type todoAnswer struct {
+	OK    bool     `json:"ok"`
+	Count int      `json:"count"`
+	Item  string   `json:"item"`
+	Items []string `json:"items"`
+	Next  string   `json:"next"`
+}
+
+// todo does one operation on the list of the agent.
+func (y *Yard) todo(list *Todos, body payload) ([]byte, todoAnswer, error) {
+	var out todoAnswer
+	agent, err := y.agent(list.Agent)
+	if err != nil {
+		return nil, out, err
+	}
+	raw, err := y.call("POST", agentPath(agent, "/todo"), body, &out)
+	return raw, out, err
+}
+
+// TodoPush adds an item.
+type TodoPush struct {
+	Item string `arg:"" help:"The item; - reads it from stdin."`
+}
+
+// Run adds the item to the end that the command names.
+func (c *TodoPush) Run(y *Yard, list *Todos) error {
+	item, err := y.text(c.Item, "")
+	if err != nil {
+		return err
+	}
+	raw, out, err := y.todo(list, payload{"operation": y.Command, "item": item})
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() { y.say("%d", out.Count) })
+}
+
+// TodoTake pops or peeks.
+type TodoTake struct{}
+
+// Run prints the item. To a program it is kept to the letter; on a terminal
+// it is spelt out. An empty list is ErrNothing.
+func (TodoTake) Run(y *Yard, list *Todos) error {
+	raw, out, err := y.todo(list, payload{"operation": y.Command})
+	if err != nil {
+		return err
+	}
+	err = y.answer(raw, func() {
+		switch {
+		case !out.OK:
+		case y.Width > 0:
+			y.say("%s", cleanLines(out.Item))
+		default:
+			y.say("%s", out.Item)
+		}
+	})
+	if err == nil && !out.OK {
+		return nothing("the list is empty")
+	}
+	return err
+}
+
+// TodoList lists the items.
+type TodoList struct {
+	Limit int    `help:"At most so many." placeholder:"N"`
+	After string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+}
+
+// Run prints the items, one a line.
+func (c *TodoList) Run(y *Yard, list *Todos) error {
+	body := payload{"operation": "list"}.text("after", c.After)
+	if c.Limit != 0 {
+		body["limit"] = c.Limit
+	}
+	raw, out, err := y.todo(list, body)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		for _, item := range out.Items {
+			y.say("%s", y.oneLine(item))
+		}
+		y.more("--after", out.Next)
+	})
+}
+
+// oneLine is a text that takes one line of the terminal.
+func (y *Yard) oneLine(s string) string {
+	if s = clean(s); y.Width > 0 {
+		return cut(s, max(y.Width-1, 12))
+	}
+	return s
+}
+
+// TodoCount counts the items.
+type TodoCount struct{}
+
+// Run prints the number of items.
+func (TodoCount) Run(y *Yard, list *Todos) error {
+	raw, out, err := y.todo(list, payload{"operation": "count"})
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() { y.say("%s", strconv.Itoa(out.Count)) })
+}
+
+func agentPath(agent, rest string) string { return "/api/agents/" + url.PathEscape(agent) + rest }

@@ -1,0 +1,83 @@
+package client
+
+import (
+	"fmt"
+	"strconv"
+
+	"taskyard/task"
+)
+
+// UsageReport sums up what was used.
+type UsageReport struct {
+	By   string `help:"Sum up by: day, agent, model, task or run." enum:"day,agent,model,task,run" default:"day"`
+	From string `help:"From this moment, such as 2026-01-01T00:00:00Z (default 30 days before --to)." placeholder:"TIME"`
+	To   string `help:"Up to this moment (default now)." placeholder:"TIME"`
+
+	JSON JSONFlag `name:"json" help:"Print JSON."`
+}
+
+// Run prints the sums, the total, and what is used of the budgets of today.
+func (c *UsageReport) Run(y *Yard) error {
+	var out task.UsageReport
+	raw, err := y.call("GET", params{}.set("by", c.By).set("from", c.From).set("to", c.To).on("/api/usage"), nil, &out)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		rows := make([][]string, 0, len(out.Rows)+1)
+		for _, r := range append(out.Rows, out.Total) {
+			rows = append(rows, usageCells(r))
+		}
+		y.table([]string{map[string]string{"day": "DAY", "agent": "AGENT", "model": "MODEL", "task": "TASK", "run": "RUN"}[c.By], "RUNS", "CALLS", "TOKENS IN", "OUT", "COST", "TITLE"}, rows)
+		if len(out.Budgets) > 0 {
+			y.say("\nBudgets of today, until 00:00 UTC:")
+		}
+		for _, b := range out.Budgets {
+			y.say("  %s", clean(budgetWords(b)))
+		}
+	})
+}
+
+func usageCells(r task.UsageRow) []string {
+	mark := approx(r.Estimated)
+	key := r.Key
+	if key == "" {
+		key = "(none)"
+	}
+	return []string{key, strconv.Itoa(r.Runs), strconv.Itoa(r.ToolCalls), mark + strconv.Itoa(r.TokensIn), mark + strconv.Itoa(r.TokensOut), mark + usd(r.CostUSD), r.Title}
+}
+
+// approx marks figures that are in part estimated.
+func approx(estimated bool) string {
+	if estimated {
+		return "≈"
+	}
+	return ""
+}
+
+func usd(v float64) string {
+	if v > 0 && v < 0.01 {
+		return fmt.Sprintf("$%.4f", v)
+	}
+	return fmt.Sprintf("$%.2f", v)
+}
+
+// budgetWords says how much of a budget is used: "coder: $1.20 of $5.00".
+func budgetWords(b task.Budget) string {
+	words, mark := b.Agent, approx(b.Estimated)
+	if words == "" {
+		words = "the whole yard"
+	}
+	sep := ": "
+	if b.MaxCostUSD > 0 {
+		words += sep + mark + usd(b.CostUSD) + " of " + usd(b.MaxCostUSD)
+		sep = ", "
+	}
+	if b.MaxTokens > 0 {
+		words += fmt.Sprintf("%s%s%d of %d tokens", sep, mark, b.Tokens, b.MaxTokens)
+	}
+	if b.Over() != "" {
+		words += " (used up)"
+	}
+	return words
+}

@@ -1,0 +1,230 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"taskyard/task"
+)
+
+// DefaultURL is where a yard is, unless TASKYARD_URL says otherwise.
+const DefaultURL = "http://127.0.0.1:8080"
+
+// Yard is what a command has at hand: its surroundings and the server.
+type Yard struct {
+	Ctx            context.Context
+	Getenv         func(string) string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Width          int // columns of the terminal on Stdout; 0: it is none
+	JSON           bool
+	Command        string // name of the command, such as lpop
+
+	client *Client
+	me     *Me
+}
+
+// JSONFlag prints the server's answer instead of text for people.
+type JSONFlag bool
+
+// BeforeApply sets the form of the answer.
+func (JSONFlag) BeforeApply(y *Yard) error {
+	y.JSON = true
+	return nil
+}
+
+// api is the client, made of the environment.
+func (y *Yard) api() (*Client, error) {
+	if y.client != nil {
+		return y.client, nil
+	}
+	at, token, err := y.Connection()
+	if err != nil {
+		return nil, err
+	}
+	y.client = &Client{URL: at, Token: token}
+	return y.client, nil
+}
+
+// Connection tells where the environment says that the yard is, and with
+// which token. A token is never taken from argv, which other programs can
+// read. The error is one of usage.
+func (y *Yard) Connection() (at, token string, err error) {
+	at = y.Getenv("TASKYARD_URL")
+	if at == "" {
+		at = DefaultURL
+	}
+	if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", "", usagef("TASKYARD_URL is %q, not an address such as %s", at, DefaultURL)
+	}
+	token, err = y.Token()
+	return at, token, err
+}
+
+// Token is the one that the environment holds, or names a file of. The error is
+// one of usage.
+func (y *Yard) Token() (string, error) {
+	token, file := strings.TrimSpace(y.Getenv("TASKYARD_TOKEN")), y.Getenv("TASKYARD_TOKEN_FILE")
+	if token == "" && file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", usagef("TASKYARD_TOKEN_FILE: %v", err)
+		}
+		token = strings.TrimSpace(string(b))
+	}
+	if token == "" {
+		return "", usagef("set TASKYARD_TOKEN, or TASKYARD_TOKEN_FILE; a token comes from the page Settings, or from: taskyard token create --data DIR --agent NAME")
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usagef("TASKYARD_TOKEN holds more than one token")
+	}
+	return token, nil
+}
+
+// call makes one request and reads the answer into out, which may be nil. It
+// returns the answer as it came.
+func (y *Yard) call(method, path string, in, out any) ([]byte, error) {
+	return y.wait(0, method, path, in, out)
+}
+
+// wait is call for requests that the server may hold for a time.
+func (y *Yard) wait(d time.Duration, method, path string, in, out any) ([]byte, error) {
+	c, err := y.api()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.send(y.Ctx, method, path, in, d)
+	if err != nil || out == nil || len(raw) == 0 {
+		return raw, err
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, &Unreachable{URL: c.URL, Err: err, Gateway: true} // something else lives there
+	}
+	return raw, nil
+}
+
+// Me is who the token speaks for.
+type Me struct {
+	Name  string    `json:"name"`
+	Role  task.Role `json:"role"`
+	Scope string    `json:"scope"`
+	Agent string    `json:"agent"`
+}
+
+// agent is the agent that a command is about: the one given, else that of
+// the environment, else the token's own.
+func (y *Yard) agent(given string) (string, error) {
+	if given == "" {
+		given = y.Getenv("TASKYARD_AGENT")
+	}
+	if given != "" {
+		return given, nil
+	}
+	if y.me == nil {
+		y.me = &Me{}
+		if _, err := y.call("GET", "/api/me", nil, y.me); err != nil {
+			return "", err
+		}
+	}
+	if y.me.Agent == "" {
+		return "", usagef("name the agent with --agent, or in TASKYARD_AGENT: the token belongs to %s", clean(y.me.Name))
+	}
+	return y.me.Agent, nil
+}
+
+// id reads a task's id; within a run it may be left out.
+func (y *Yard) id(given string) (string, error) {
+	if given == "" {
+		given = y.Getenv("TASKYARD_TASK_ID")
+	}
+	if given == "" {
+		return "", usagef("name the task by its id, such as 5; TASKYARD_TASK_ID is the default within a run")
+	}
+	return parseID(given)
+}
+
+func parseID(given string) (string, error) {
+	id, err := task.ParseID(strings.TrimPrefix(given, "#"))
+	if err != nil {
+		return "", usagef("%v", err)
+	}
+	return id.String(), nil
+}
+
+// maxText bounds what is read of a text, in bytes; the server takes less.
+const maxText = 1 << 20
+
+// text is an argument, or with "-" stdin, or a file. The newline at the end
+// of stdin or file is not part of it.
+func (y *Yard) text(arg, file string) (string, error) {
+	if arg != "" && file != "" {
+		return "", usagef("give the text once: as an argument, or with --file")
+	}
+	if arg == "-" {
+		file = arg
+	}
+	if file == "" {
+		return checked(arg)
+	}
+	in := y.Stdin
+	if file != "-" {
+		f, err := OpenUntil(y.Ctx, file)
+		if err != nil {
+			return "", usagef("%v", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxText+1))
+	if errors.Is(err, ErrInterrupted) {
+		return "", err
+	}
+	if err != nil {
+		return "", usagef("%v", err)
+	}
+	if len(b) > maxText {
+		return "", usagef("the text is over 1 MiB")
+	}
+	s := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
+	return checked(s)
+}
+
+// checked refuses what JSON would mend in silence.
+func checked(s string) (string, error) {
+	if !utf8.ValidString(s) {
+		return "", usagef("the text is not UTF-8")
+	}
+	return s, nil
+}
+
+// Words lets a text come from a file.
+type Words struct {
+	File string `help:"Read the text from this file; - is stdin." short:"f" placeholder:"FILE" complete:"file"`
+}
+
+// taskAndText reads what follows a command: the task's id and a text. Within
+// a run the id may be left out; a text alone must then not look like one.
+func (y *Yard) taskAndText(id, arg string, w Words) (string, string, error) {
+	if arg == "" && w.File == "" {
+		if _, err := parseID(id); id != "" && err == nil {
+			return "", "", usagef("give the id and the text; - reads the text from stdin")
+		}
+		id, arg = "", id
+	}
+	if arg == "" && w.File == "" {
+		return "", "", usagef("give a text: as an argument, from stdin with -, or with --file FILE")
+	}
+	id, err := y.id(id)
+	if err != nil {
+		return "", "", err
+	}
+	text, err := y.text(arg, w.File)
+	return id, text, err
+}

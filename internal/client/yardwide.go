@@ -1,0 +1,87 @@
+package client
+
+import "taskyard/task"
+
+// WhoAmI tells whom the token speaks for.
+type WhoAmI struct {
+	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// Run prints name and role.
+func (WhoAmI) Run(y *Yard) error {
+	var me Me
+	raw, err := y.call("GET", "/api/me", nil, &me)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		fields(y.Stdout, "name", me.Name, "role", string(me.Role), "scope", me.Scope, "agent", me.Agent)
+	})
+}
+
+// Pause stops dispatch and claims.
+type Pause struct {
+	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole yard)." complete:"agent"`
+	Reason string   `required:"" help:"Why; everybody sees it; - reads it from stdin." placeholder:"TEXT"`
+	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// Run pauses.
+func (c *Pause) Run(y *Yard) error { return y.hold("/api/pause", c.Agent, c.Reason, "paused: ") }
+
+// Resume ends a pause.
+type Resume struct {
+	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole yard)." complete:"agent"`
+	Reason string   `help:"Why; - reads it from stdin." placeholder:"TEXT"`
+	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// Run resumes.
+func (c *Resume) Run(y *Yard) error { return y.hold("/api/resume", c.Agent, c.Reason, "resumed: ") }
+
+// StopEverything pauses the yard and ends every run.
+type StopEverything struct {
+	Reason string   `required:"" help:"Why; everybody sees it; - reads it from stdin." placeholder:"TEXT"`
+	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
+}
+
+// Run stops everything.
+func (c *StopEverything) Run(y *Yard) error {
+	return y.hold("/api/stop-everything", "", c.Reason, "stopped and paused: ")
+}
+
+func (y *Yard) hold(path, agent, reason, done string) error {
+	reason, err := y.text(reason, "")
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Pauses  task.Pauses
+		Stopped []task.ID
+	}
+	raw, err := y.call("POST", path, payload{}.text("agent", agent).text("reason", reason), &out)
+	if err != nil {
+		return err
+	}
+	return y.answer(raw, func() {
+		if agent == "" {
+			agent = "the whole yard"
+		}
+		y.say("%s%s", done, clean(agent))
+		for _, id := range out.Stopped {
+			y.say("run %s is being ended", id)
+		}
+		y.part("Paused now", len(out.Pauses))
+		for _, p := range out.Pauses {
+			y.say("  %s", pauseLine(p))
+		}
+	})
+}
+
+func pauseLine(p task.Pause) string {
+	what := p.Agent
+	if what == "" {
+		what = "the whole yard"
+	}
+	return clean(what + ", by " + p.By + " since " + at(p.Since) + ": " + p.Reason)
+}

@@ -1,0 +1,72 @@
+package mcpserver_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// mcpBytes is what an answer over MCP may have.
+const mcpBytes = 256 << 10
+
+func TestAnswersEndBeforeTheirBytes(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	steps := make([]task.Step, 15)
+	for i := range steps {
+		steps[i] = task.Step{Title: "s", Details: strings.Repeat(`"quoted" `, 7000)}
+	}
+	for range 20 {
+		if _, err := y.svc.CreateTask(context.Background(), maya, task.New{Title: "large", Owner: "coder", Steps: steps, Description: strings.Repeat("\n", 60_000), NoStart: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(tool, arguments string) (text string, content map[string]any) {
+		t.Helper()
+		status, got, _ := y.answer("coder", "/mcp", rpc(1, tool, arguments))
+		text, isError := result(t, got)
+		if status != 200 || isError {
+			t.Fatalf("%s: %d %.300s", tool, status, got)
+		}
+		if len(got) > mcpBytes {
+			t.Errorf("%s %s: %d bytes", tool, arguments, len(got))
+		}
+		return text, nil
+	}
+	c := y.connect("coder", "/mcp")
+	seen, after := map[string]bool{}, ""
+	for range 40 {
+		ask("get_my_queue", `{"agent_name":"coder","full":true,"limit":500,"after":"`+after+`"}`)
+		_, m := c.ok("get_my_queue", args{"agent_name": "coder", "full": true, "limit": 500, "after": after})
+		for _, k := range m["tasks"].([]any) {
+			seen[k.(map[string]any)["id"].(string)] = true
+		}
+		next, more := m["next"].(string)
+		if more && !strings.Contains(m["note"].(string), "256 KiB") {
+			t.Errorf("the cut is not told: %v", m["note"])
+		}
+		if after = next; !more {
+			break
+		}
+	}
+	if len(seen) != 20 {
+		t.Errorf("%d of 20 tasks are read", len(seen))
+	}
+	ask("get_task", `{"taskId":1}`)
+	ask("get_task", `{"taskId":1,"stepIndex":7}`)
+	_, m := c.ok("get_task", args{"taskId": 1, "stepIndex": 7})
+	if st := m["steps"].([]any)[7].(map[string]any); len(st["details"].(string)) != 63_000 || st["detailsCut"] != nil {
+		t.Errorf("%d bytes of details", len(st["details"].(string)))
+	}
+	if st := m["steps"].([]any)[3].(map[string]any); st["detailsCut"] == nil {
+		t.Error("another step is whole")
+	}
+	if got := c.refused("get_task", args{"taskId": 1, "stepIndex": 99}); !strings.Contains(got, "stepIndex") {
+		t.Error(got)
+	}
+	ask("batch_signup_for_tasks", `{"agent_name":"coder","count":50}`)
+	ask("reassign_multiple_tasks", `{"task_ids":["1"],"new_agent":"hand","comment":"c"}`)
+	ask("list_tasks", `{"full":true}`)
+}

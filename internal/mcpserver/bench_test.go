@@ -1,0 +1,72 @@
+package mcpserver_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// fill puts n tasks into the queue of coder.
+func (y *yard) fill(b *testing.B, n int) {
+	done := make(chan error)
+	for w := range 64 {
+		go func() {
+			var err error
+			for i := w; i < n && err == nil; i += 64 {
+				_, err = y.svc.CreateTask(context.Background(), maya, task.New{Title: "a task of the bench", Description: "some words to read", Owner: "coder", NoStart: true})
+			}
+			done <- err
+		}()
+	}
+	for range 64 {
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// claims makes b.N claims over HTTP by 64 callers.
+func claims(b *testing.B, path, body string, with ...func(*http.Request)) {
+	y := newYard(b)
+	y.fill(b, b.N)
+	y.http.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
+	b.SetParallelism(32)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			res, err := y.post(context.Background(), "coder", path, body, with...)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			text, err := io.ReadAll(res.Body)
+			res.Body.Close()
+			if err != nil || !strings.Contains(string(text), "expiresAt") {
+				b.Errorf("%v %s", err, text)
+				return
+			}
+		}
+	})
+}
+
+// The claims compare what MCP costs over the JSON endpoints: to clients of old,
+// to those of the new protocol, and to those that the SDK alone serves.
+
+func BenchmarkClaimJSON(b *testing.B) { claims(b, "/api/agents/coder/signup", "{}") }
+
+func BenchmarkClaimMCP(b *testing.B) {
+	claims(b, "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder"}`))
+}
+
+func BenchmarkClaimMCPNew(b *testing.B) {
+	claims(b, "/mcp", newRPC(1, "signup_for_task", `{"agent_name":"coder"}`), newHeaders("signup_for_task"))
+}
+
+func BenchmarkClaimMCPOfTheSDK(b *testing.B) {
+	claims(b, "/mcp", newRPC(1, "signup_for_task", `{"agent_name":"coder"}`), newHeaders("signup_for_task"), theLongWay)
+}

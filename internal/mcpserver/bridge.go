@@ -1,0 +1,251 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// ErrNotReached is why Bridge ends when there was never an answer.
+var ErrNotReached = errors.New("the server is not reached")
+
+// ErrRefused is why Bridge ends when the server does not take the token.
+var ErrRefused = errors.New("the server refuses the token")
+
+// BridgeOptions say between what Bridge carries messages.
+type BridgeOptions struct {
+	URL     string // of the yard, such as http://127.0.0.1:8080
+	Token   string
+	Profile string // "" or core
+	Stdin   io.Reader
+	Stdout  io.Writer // takes protocol messages alone
+	HTTP    http.RoundTripper
+}
+
+const (
+	inFlight = 32              // messages that the server may be working on
+	grace    = 5 * time.Second // for their answers when stdin has ended
+)
+
+// Bridge carries messages between a client that speaks over pipes and the
+// server's /mcp, until stdin ends. Each message is a request of its own, so
+// that a failed one harms no other.
+func Bridge(ctx context.Context, opt BridgeOptions) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	pipe, err := (&mcp.IOTransport{Reader: io.NopCloser(opt.Stdin), Writer: unclosed{opt.Stdout}}).Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer pipe.Close()
+	b := &bridge{opt: opt, pipe: pipe, stop: cancel, slots: make(chan struct{}, inFlight)}
+	err = b.carry(ctx)
+	// Who closed stdin is gone, or piped its calls in and reads on: what is
+	// answered soon is waited for, and a signup that waits claims nothing.
+	late := time.AfterFunc(grace, func() { cancel(nil) })
+	b.open.Wait()
+	late.Stop()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+type bridge struct {
+	opt   BridgeOptions
+	pipe  mcp.Connection
+	stop  context.CancelCauseFunc
+	slots chan struct{}
+	open  sync.WaitGroup
+
+	mu       sync.Mutex
+	answered bool   // the server was reached at least once
+	version  string // of the protocol, as the server answered it
+}
+
+// carry reads messages and hands each to a goroutine. What a session begins
+// with is waited for, as its answer says how the rest is spoken.
+func (b *bridge) carry(ctx context.Context) error {
+	for {
+		msg, err := b.pipe.Read(ctx)
+		if err != nil {
+			return err
+		}
+		select {
+		case b.slots <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		b.open.Add(1)
+		send := func() {
+			defer b.open.Done()
+			defer func() { <-b.slots }()
+			b.send(ctx, msg)
+		}
+		if r, ok := msg.(*jsonrpc.Request); ok && r.Method == "initialize" {
+			send()
+		} else {
+			go send()
+		}
+	}
+}
+
+// send posts one message and writes what comes back.
+func (b *bridge) send(ctx context.Context, msg jsonrpc.Message) {
+	err := b.exchange(ctx, msg)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	err = b.plain(err)
+	if errors.Is(err, ErrRefused) || errors.Is(err, ErrNotReached) && b.silent() {
+		b.stop(err)
+	}
+	if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
+		res := &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}}
+		_ = b.pipe.Write(context.WithoutCancel(ctx), res) // the client is gone if it fails
+	}
+}
+
+// silent tells whether the server never answered.
+func (b *bridge) silent() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.answered
+}
+
+// plain leaves out what the layers between say of an error.
+func (b *bridge) plain(err error) error {
+	var answer *answerError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &answer):
+		return answer
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("%w at %s: %w", ErrNotReached, b.opt.URL, op.Err)
+	}
+	return err
+}
+
+func (b *bridge) exchange(ctx context.Context, msg jsonrpc.Message) error {
+	endpoint := strings.TrimSuffix(b.opt.URL, "/") + "/mcp"
+	if b.opt.Profile != "" {
+		endpoint += "?profile=" + b.opt.Profile
+	}
+	conn, err := (&mcp.StreamableClientTransport{
+		Endpoint: endpoint, MaxRetries: -1, DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: b, Timeout: longest},
+	}).Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Write(ctx, msg); err != nil {
+		return err
+	}
+	call, ok := msg.(*jsonrpc.Request)
+	if !ok || !call.IsCall() {
+		return nil
+	}
+	for {
+		back, err := conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		res, last := back.(*jsonrpc.Response)
+		if last && call.Method == "initialize" {
+			b.note(res)
+		}
+		if err := b.pipe.Write(ctx, back); err != nil || last {
+			return err
+		}
+	}
+}
+
+// note keeps the version of the protocol, which all later requests bear.
+func (b *bridge) note(res *jsonrpc.Response) {
+	var r struct {
+		Version string `json:"protocolVersion"`
+	}
+	if json.Unmarshal(res.Result, &r) == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.version = r.Version
+	}
+}
+
+// RoundTrip sends the token, and tells why the server refuses a request.
+func (b *bridge) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.opt.Token)
+	b.mu.Lock()
+	if b.version != "" && r.Header.Get("Mcp-Protocol-Version") == "" {
+		r.Header.Set("Mcp-Protocol-Version", b.version)
+	}
+	b.mu.Unlock()
+	base := b.opt.HTTP
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	res, err := base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	b.answered = true
+	b.mu.Unlock()
+	if err := refusedBy(res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// refusedBy returns an answer that is none of the protocol's as an error.
+func refusedBy(res *http.Response) error {
+	if res.StatusCode < http.StatusBadRequest || strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+		return nil
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 4096))
+	if err != nil {
+		return err
+	}
+	var p struct {
+		Detail string `json:"detail"`
+	}
+	why := strings.TrimSpace(string(text))
+	if json.Unmarshal(text, &p) == nil && p.Detail != "" {
+		why = p.Detail
+	}
+	return &answerError{res.StatusCode, why}
+}
+
+// answerError is an answer of the server that is none of the protocol's.
+type answerError struct {
+	status int
+	why    string
+}
+
+func (e *answerError) Error() string {
+	return fmt.Sprintf("%s (%d %s)", e.why, e.status, http.StatusText(e.status))
+}
+
+// Is tells whether the answer means ErrRefused.
+func (e *answerError) Is(target error) bool {
+	return target == ErrRefused && (e.status == http.StatusUnauthorized || e.status == http.StatusForbidden)
+}

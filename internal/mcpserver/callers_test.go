@@ -1,0 +1,138 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// callers are the kinds of caller that /mcp has; nobody and those whose
+// credentials are bad are turned away before any tool.
+var callers = []string{"coder", "own", "mute", "run", "viewer", "operator", "reviewing", "admin", "act-as", "worker"}
+
+// TestEveryToolIsDecidedForEveryCaller calls every tool that the server lists
+// as every kind of caller and compares who is let through with what was
+// decided in testdata/callers.txt. A new tool must be added there (go test
+// ./internal/mcpserver -run Decided -update) and looked at.
+func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	for name, n := range map[string]service.NewToken{"reviewing": {Scope: "review"}, "admin": {Scope: "admin"}, "act-as": {Scope: "operate act-as"}, "worker": {Scope: "worker"}} {
+		n.Name = name
+		made, err := y.svc.CreateToken(context.Background(), task.SystemActor, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.tokens[name] = made.Secret
+	}
+	y.keeper()
+	y.tokens["run"] = y.runToken("hand")
+	tools := y.tools("coder")
+	first := map[string]args{}
+	for _, s := range script {
+		if _, known := first[s.tool]; !known {
+			first[s.tool] = s.args
+		}
+	}
+	var table bytes.Buffer
+	for _, tool := range tools {
+		a, known := first[tool]
+		a = maps.Clone(a)
+		switch { // people must name an agent
+		case strings.HasPrefix(tool, "todo_"):
+			a["agent_id"] = "coder"
+		case tool == "reassign_multiple_tasks":
+			a["current_agent"] = "coder"
+		}
+		if !known {
+			t.Errorf("the tool %s is not in the script of golden_test.go: who may call it is not known", tool)
+		}
+		may := []string{}
+		for _, who := range callers {
+			if !y.turnedAway(who, tool, a) {
+				may = append(may, who)
+			}
+		}
+		fmt.Fprintf(&table, "%s: %s\n", tool, strings.Join(may, " "))
+	}
+	file := filepath.Join("testdata", "callers.txt")
+	if *update {
+		if err := os.WriteFile(file, table.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.String(); got != string(want) {
+		t.Errorf("decided:\n%s\nis:\n%s", want, got)
+	}
+	t.Run("who is nobody reaches no tool", func(t *testing.T) {
+		y.tokens["forged"] = "ty_" + strings.Repeat("a", 40)
+		for _, who := range []string{"nobody", "forged"} {
+			for _, tool := range tools {
+				if !y.turnedAway(who, tool, args{}) {
+					t.Errorf("%s reaches %s", who, tool)
+				}
+			}
+		}
+	})
+}
+
+// tools returns the names of every tool, sorted.
+func (y *yard) tools(caller string) (names []string) {
+	y.t.Helper()
+	list, err := y.connect(caller, "/mcp").ListTools(context.Background(), nil)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// turnedAway reports whether the caller is refused for who it is.
+func (y *yard) turnedAway(caller, tool string, a args) bool {
+	y.t.Helper()
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: y.url + "/mcp", HTTPClient: &http.Client{Transport: withToken{y.tokens[caller], y.http.Transport}}, MaxRetries: -1}, nil)
+	if err != nil {
+		return true
+	}
+	defer s.Close()
+	res, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: a})
+	if err != nil {
+		return true
+	}
+	text := textOf(res)
+	return res.IsError && (strings.Contains(text, "needs the permission") || strings.Contains(text, "does not have the capability") || strings.Contains(text, "capabilities: tasks:own"))
+}
+
+// runToken starts a run of an agent and returns its token.
+func (y *yard) runToken(agent string) string {
+	y.t.Helper()
+	ctx, id := context.Background(), y.task(agent, "Work")
+	if _, err := y.svc.RunNow(ctx, maya, id); err != nil {
+		y.t.Fatal(err)
+	}
+	start, _, err := y.svc.NextRun(ctx, nil)
+	if err != nil || start == nil {
+		y.t.Fatalf("no run starts: %v", err)
+	}
+	return start.Token
+}

@@ -1,0 +1,57 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/task"
+)
+
+// direct answers the call of a known tool without the SDK, which would make a
+// session of its own for it: five times the work of the claim itself, and a
+// third of a megabyte for the collector. It takes what is plain, and leaves
+// everything else, and with it every refusal of the protocol, to the SDK.
+func (y *yard) direct(w http.ResponseWriter, r *http.Request, body []byte) bool {
+	if !plain(r) {
+		return false
+	}
+	c, ok := plainCall(body)
+	if !ok || !c.fits(r.Header) {
+		return false
+	}
+	t, ok := y.offered(r, c.name)
+	if !ok {
+		return false
+	}
+	res := y.perform(r.Context(), t, c.arguments)
+	end := "}"
+	if r.Header.Get(headerVersion) == newProtocol {
+		res.Meta, end = mcp.Meta{mcp.MetaKeyServerInfo: y.self}, `,"resultType":"complete"}}`
+	}
+	result, err := json.Marshal(res)
+	if err != nil { // the SDK must not do it again
+		y.log.Error("result not encoded", "tool", t.name, "error", err)
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return true
+	}
+	if end != "}" {
+		result = bytes.TrimSuffix(result, []byte("}"))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	answer := bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(`,"result":`), result, []byte(end)}, nil)
+	_, _ = w.Write(answer) // a caller that is gone hears nothing
+	return true
+}
+
+// offered finds a tool among those that the caller is offered.
+func (y *yard) offered(r *http.Request, name string) (tool, bool) {
+	p := profile(r.URL.Query().Get("profile"))
+	t, ok := byName[name]
+	if !ok || p == profileCore && !t.core || !y.svc.UsesTasks(task.ActorIn(r.Context())) {
+		return tool{}, false
+	}
+	return t, true
+}

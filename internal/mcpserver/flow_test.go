@@ -1,0 +1,152 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// taskIn reads the task that stands in the text of an answer, below its line.
+func taskIn(t *testing.T, text string) (k task.Task) {
+	t.Helper()
+	_, body, found := strings.Cut(text, "\n\n")
+	if !found {
+		body = text
+	}
+	if err := json.Unmarshal([]byte(body), &k); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return k
+}
+
+func wants(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s is %q, want %q", what, got, want)
+	}
+}
+
+func starts(t *testing.T, text, line string) {
+	t.Helper()
+	if !strings.HasPrefix(text, line) {
+		t.Errorf("the answer begins %.90q, want %q", text, line)
+	}
+}
+
+func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
+	y := newYard(t)
+	id := y.task("coder", "Build the gate").String()
+	a, b := y.connect("coder", "/mcp"), y.connect("reviewer", "/mcp")
+
+	text, _ := a.ok("signup_for_task", args{"agent_name": "coder"})
+	starts(t, text, "Task #"+id+" claimed and set to working status\n\n{\n  \"id\"")
+	text, _ = a.ok("move_task", args{"task_id": id, "current_agent": "coder", "new_agent": "reviewer", "comment": "  please look at the hinges "})
+	starts(t, text, "Task #"+id+" transferred from coder to reviewer\n\n{")
+	k := taskIn(t, text)
+	wants(t, "owner", k.Owner, "reviewer")
+	wants(t, "work status", string(k.WorkStatus), "idle")
+
+	text, _ = b.ok("signup_for_task", args{"agent_name": "reviewer"})
+	k = taskIn(t, text)
+	if len(k.Comments) != 1 || k.Comments[0].Content != "please look at the hinges" || k.Comments[0].Author != "coder" {
+		t.Errorf("the comments are %+v", k.Comments)
+	}
+	text, _ = b.ok("complete_task", args{"taskId": id, "summary": "hinges are fine"})
+	k = taskIn(t, text)
+	wants(t, "status", string(k.Status), "done")
+	wants(t, "summary", k.Summary, "hinges are fine")
+	text, _ = b.ok("signup_for_task", args{"agent_name": "reviewer"})
+	wants(t, "the empty queue", text, "No idle tasks available in queue for agent: reviewer")
+}
+
+func TestAPauseLetsFinishedWorkIn(t *testing.T) {
+	y := newYard(t)
+	id := y.task("coder", "Build the gate").String()
+	y.task("coder", "Paint it")
+	a := y.connect("coder", "/mcp")
+	a.ok("signup_for_task", args{"agent_name": "coder"})
+	if _, err := y.svc.Pause(t.Context(), maya, "coder", "wrong colour"); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := a.ok("complete_and_signup", args{"task_id": id, "agent_name": "coder"})
+	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder is paused by user:maya since 2026-03-02T09:00:00.000Z: wrong colour\n\n{")
+}
+
+func TestAChainKeepsItsCommentsInOrder(t *testing.T) {
+	y := newYard(t)
+	id := y.task("coder", "Pass it on").String()
+	clients := map[string]*client{"coder": y.connect("coder", "/mcp"), "reviewer": y.connect("reviewer", "/mcp"), "mute": y.connect("operator", "/mcp")}
+	chain := []string{"coder", "reviewer", "mute", "coder", "reviewer"}
+	var want []string
+	for i, from := range chain[:len(chain)-1] {
+		c := clients[from]
+		c.ok("signup_for_task", args{"agent_name": from})
+		words := fmt.Sprintf("leg %d", i)
+		want = append(want, from+": "+words)
+		c.ok("move_task", args{"task_id": id, "current_agent": from, "new_agent": chain[i+1], "comment": words})
+	}
+	text, _ := clients["coder"].ok("get_task", args{"taskId": id})
+	var got []string
+	for _, c := range taskIn(t, text).Comments {
+		got = append(got, c.Author+": "+c.Content)
+	}
+	wants(t, "the thread", strings.Join(got, "; "), strings.Join(want, "; "))
+}
+
+func TestASubtaskBelongsToItsStep(t *testing.T) {
+	y := newYard(t)
+	id := y.task("coder", "Two halves").String()
+	c := y.connect("coder", "/mcp")
+	c.ok("update_steps", args{"taskId": id, "steps": []any{args{"title": "one"}, args{"title": "two"}}})
+	c.ok("create_subtask", args{"taskId": id, "stepIndex": 1, "title": "The second half", "owner": "reviewer"})
+	text, _ := c.ok("get_task", args{"taskId": id})
+	child := taskIn(t, text).Steps[1].TaskID
+
+	t.Run("update_step changes all but the link", func(t *testing.T) {
+		if text := c.refused("update_step", args{"taskId": id, "stepIndex": 1, "subtask": "9"}); !strings.Contains(text, "subtask") {
+			t.Errorf("it says %q", text)
+		}
+		c.ok("update_step", args{"taskId": id, "stepIndex": 1, "title": "second", "details": "more", "done": true})
+		text, _ := c.ok("get_task", args{"taskId": id})
+		if s := taskIn(t, text).Steps[1]; s.TaskID != child || !s.Done || s.Title != "second" {
+			t.Errorf("the step is %+v", s)
+		}
+	})
+	t.Run("update_steps is refused while a step is linked, and says what to do", func(t *testing.T) {
+		if text := c.refused("update_steps", args{"taskId": id, "steps": []any{args{"title": "new"}}}); !strings.Contains(text, "update_step") {
+			t.Errorf("it says %q", text)
+		}
+	})
+	t.Run("a second subtask of the step is refused", func(t *testing.T) {
+		c.refused("create_subtask", args{"taskId": id, "stepIndex": 1, "title": "again", "owner": "reviewer"})
+	})
+	t.Run("who completes it does not tick the step of others", func(t *testing.T) {
+		r := y.connect("reviewer", "/mcp")
+		r.ok("signup_for_task", args{"agent_name": "reviewer"})
+		r.ok("complete_task", args{"taskId": child.String(), "summary": "done"})
+		text, _ := c.ok("get_task", args{"taskId": child.String()})
+		wants(t, "the subtask, read by the parent's owner", string(taskIn(t, text).Status), "done")
+	})
+}
+
+func TestCancelGoesThroughThreeLevels(t *testing.T) {
+	y := newYard(t)
+	c := y.connect("coder", "/mcp")
+	ids := []string{y.task("coder", "Root").String()}
+	for i := range 3 {
+		at := ids[len(ids)-1]
+		c.ok("update_steps", args{"taskId": at, "steps": []any{args{"title": "below"}}})
+		c.ok("create_subtask", args{"taskId": at, "stepIndex": 0, "title": fmt.Sprintf("Level %d", i+1), "owner": "coder"})
+		text, _ := c.ok("get_task", args{"taskId": at})
+		ids = append(ids, taskIn(t, text).Steps[0].TaskID.String())
+	}
+	_, content := c.ok("cancel_task", args{"taskId": ids[0], "reason": "not wanted"})
+	wants(t, "what was canceled", fmt.Sprint(content["canceled"]), "["+strings.Join(ids, " ")+"]")
+	for _, id := range ids {
+		text, _ := c.ok("get_task", args{"taskId": id})
+		wants(t, "task "+id, string(taskIn(t, text).Status), "canceled")
+	}
+}

@@ -1,0 +1,220 @@
+package mcpserver_test
+
+import (
+	"context"
+	"flag"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/db"
+	"taskyard/db/dbtest"
+	"taskyard/handlers"
+	"taskyard/internal/agentfile"
+	"taskyard/internal/mcpserver"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var yardAgents = map[string]string{
+	"coder":    "---\ndescription: writes\ntools: read, edit, task\nrunner: none\n---\nWrite.\n",
+	"reviewer": "---\ndescription: looks\ntools: read\nrunner: none\nmax_claims: 2\n---\nLook.\n",
+	"hand":     "---\ndescription: helps\ntools: read\nrunner: script\n---\nHelp.\n",
+	"mute":     "---\ndescription: nothing\ntools: read\nrunner: none\ncapabilities: []\n---\nBe still.\n",
+}
+
+// yard is a whole server on 127.0.0.1 that the SDK's own client talks to.
+type yard struct {
+	t      testing.TB
+	svc    *service.Service
+	url    string
+	http   *http.Client
+	tokens map[string]string
+}
+
+var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
+
+func newYard(t testing.TB, with ...func(*service.Config, *http.Server)) *yard {
+	t.Helper()
+	dir := t.TempDir()
+	agents := filepath.Join(dir, "agents")
+	if err := os.MkdirAll(agents, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for id, text := range yardAgents {
+		if err := os.WriteFile(filepath.Join(agents, id+".md"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := slog.New(slog.DiscardHandler)
+	now := func() time.Time { return time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC) }
+	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = now, log })
+	folder, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "none"}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := service.Config{Now: now, Log: log, CheapPasswords: true}
+	srv := httptest.NewUnstartedServer(nil)
+	for _, w := range with {
+		w(&cfg, srv.Config)
+	}
+	y := &yard{t: t, svc: service.New(d, folder, cfg), tokens: map[string]string{}}
+	h, err := handlers.New(handlers.Options{
+		Service: y.svc, Log: log, Version: "test", Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
+		MCP: mcpserver.New(mcpserver.Options{Service: y.svc, Log: log, Version: "test"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Config.Handler = h
+	srv.Start()
+	y.url, y.http = srv.URL, srv.Client()
+	y.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.Cleanup(func() {
+		y.svc.Hub().Close()
+		srv.Close()
+	})
+	for name, n := range map[string]service.NewToken{
+		"coder": {Agent: "coder"}, "reviewer": {Agent: "reviewer"}, "mute": {Agent: "mute"}, "viewer": {Scope: "read"}, "operator": {Scope: "operate"},
+	} {
+		n.Name = name
+		made, err := y.svc.CreateToken(context.Background(), task.SystemActor, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.tokens[name] = made.Secret
+	}
+	return y
+}
+
+// withToken sends a token with every request.
+type withToken struct {
+	secret string
+	base   http.RoundTripper
+}
+
+func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+w.secret)
+	return w.base.RoundTrip(r)
+}
+
+// client is a session of the SDK's client.
+type client struct {
+	*mcp.ClientSession
+	y *yard
+}
+
+// connect opens a session as a caller. path is such as "/mcp".
+func (y *yard) connect(caller, path string) *client {
+	y.t.Helper()
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{
+		Endpoint: y.url + path, HTTPClient: &http.Client{Transport: withToken{y.tokens[caller], y.http.Transport}}, MaxRetries: -1,
+	}, nil)
+	if err != nil {
+		y.t.Fatalf("%s does not connect: %v", caller, err)
+	}
+	y.t.Cleanup(func() { _ = s.Close() })
+	return &client{s, y}
+}
+
+// args are the arguments of a call.
+type args map[string]any
+
+// call calls a tool and fails the test on an error of the protocol.
+func (c *client) call(tool string, a args) *mcp.CallToolResult {
+	c.y.t.Helper()
+	if a == nil {
+		a = args{}
+	}
+	res, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: a})
+	if err != nil {
+		c.y.t.Fatalf("%s: %v", tool, err)
+	}
+	return res
+}
+
+// ok is call for calls that must succeed; it returns text and content.
+func (c *client) ok(tool string, a args) (string, map[string]any) {
+	c.y.t.Helper()
+	res := c.call(tool, a)
+	if res.IsError {
+		c.y.t.Fatalf("%s: %s", tool, textOf(res))
+	}
+	m, ok := res.StructuredContent.(map[string]any)
+	if !ok {
+		c.y.t.Fatalf("%s: the structured content is %T", tool, res.StructuredContent)
+	}
+	return textOf(res), m
+}
+
+// refused is call for calls that must not; it returns the text.
+func (c *client) refused(tool string, a args) string {
+	c.y.t.Helper()
+	res := c.call(tool, a)
+	if !res.IsError {
+		c.y.t.Fatalf("%s is not refused: %s", tool, textOf(res))
+	}
+	return textOf(res)
+}
+
+func textOf(res *mcp.CallToolResult) string {
+	var parts []string
+	for _, c := range res.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	return strings.Join(parts, "|")
+}
+
+// task makes a task for an agent as a person would.
+func (y *yard) task(owner, title string) task.ID {
+	y.t.Helper()
+	t, err := y.svc.CreateTask(context.Background(), maya, task.New{Title: title, Owner: owner, NoStart: true})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return t.ID
+}
+
+// events tells how many lines the log has, but for refusals.
+func (y *yard) events() (n int) {
+	y.t.Helper()
+	list, err := y.svc.Events(context.Background(), task.SystemActor, task.EventFilter{Limit: 500})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.Kind != task.EvRefused {
+			n++
+		}
+	}
+	return n
+}
+
+// eventually looks until something is so.
+func eventually(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	look, over := time.NewTicker(time.Millisecond), time.NewTimer(20*time.Second)
+	defer look.Stop()
+	defer over.Stop()
+	for !so() {
+		select {
+		case <-look.C:
+		case <-over.C:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}

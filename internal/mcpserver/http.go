@@ -1,0 +1,92 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"taskyard/task"
+)
+
+const (
+	maxBody  = 1 << 20          // bytes of a request
+	maxBatch = 20               // messages of a batch, which old protocols allow
+	longest  = 80 * time.Second // a request with the longest wait, and its answer
+)
+
+// requestKey holds a context that ends when the caller hangs up.
+type requestKey struct{}
+
+// ServeHTTP answers one request. It reads the body, lets long waits have
+// their time, and tells the tools when the caller hangs up.
+func (y *yard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch p := profile(r.URL.Query().Get("profile")); p {
+	case profileFull, profileCore:
+	default:
+		http.Error(w, "unknown profile: leave it out for all tools, or ask for profile=core", http.StatusBadRequest)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		http.Error(w, "the body is over 1 MiB: send less", http.StatusRequestEntityTooLarge)
+		return
+	case err != nil:
+		http.Error(w, "the body could not be read to its end", http.StatusBadRequest)
+		return
+	case overBatched(body):
+		http.Error(w, "send at most 20 messages at once", http.StatusBadRequest)
+		return
+	}
+	rc := http.NewResponseController(w)
+	end := time.Now().Add(longest)
+	// Where a deadline cannot be moved, as in tests without a network, there
+	// is none to move.
+	_, _ = rc.SetWriteDeadline(end), rc.SetReadDeadline(end)
+
+	// New clients may listen for ever; nothing will come.
+	ctx, cancel := context.WithDeadline(r.Context(), end)
+	defer cancel()
+	// The SDK lets handlers go on when an old client hangs up, and knows of no
+	// cancellation by a later request; a wait must end in both cases.
+	gone, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	defer y.waits.note(task.ActorIn(ctx), body, hangUp)()
+	r = r.WithContext(context.WithValue(task.WithBudget(ctx, answerBytes), requestKey{}, gone))
+	if y.direct(w, r, body) {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	y.http.ServeHTTP(w, r)
+}
+
+// whileThere returns a context that ends with the tool call, and when its
+// caller hangs up or takes it back.
+func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	r, ok := ctx.Value(requestKey{}).(context.Context)
+	if !ok {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(r, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// overBatched tells whether a body holds too many messages; one that is no
+// list, or no JSON, is for the SDK to judge.
+func overBatched(body []byte) bool {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	if len(body) == 0 || body[0] != '[' {
+		return false
+	}
+	var list []json.RawMessage
+	return json.Unmarshal(body, &list) == nil && len(list) > maxBatch
+}

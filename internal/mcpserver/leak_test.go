@@ -1,0 +1,39 @@
+package mcpserver_test
+
+import (
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestNothingStaysOfACall makes 1,000 calls, each of which the SDK serves as
+// a session of its own: none may be kept. It stands alone, as it counts
+// goroutines.
+func TestNothingStaysOfACall(t *testing.T) {
+	y := newYard(t)
+	y.task("coder", "one")
+	call := func(n int) {
+		for range n {
+			if status, body, _ := y.answer("coder", "/mcp", rpc(1, "get_task", `{"taskId":1}`)); status != http.StatusOK || strings.Contains(body, `"isError":true`) {
+				t.Fatalf("%d %s", status, body)
+			}
+		}
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	call(50) // connections, statements and pools are made once
+	goroutines, bytes := runtime.NumGoroutine(), heap()
+	call(1000)
+	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= goroutines+2 })
+	if grown := int64(heap()) - int64(bytes); grown > 2<<20 {
+		t.Errorf("1,000 calls leave %d bytes", grown)
+	} else {
+		t.Logf("1,000 calls leave %d bytes", grown)
+	}
+}

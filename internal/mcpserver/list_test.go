@@ -1,0 +1,63 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// tools returns what tools/list tells a caller.
+func (c *client) tools() (names []string, res *mcp.ListToolsResult) {
+	c.y.t.Helper()
+	res, err := c.ListTools(context.Background(), nil)
+	if err != nil {
+		c.y.t.Fatal(err)
+	}
+	for _, t := range res.Tools {
+		names = append(names, t.Name)
+	}
+	return names, res
+}
+
+func TestToolsFitTheirBudgets(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	for _, c := range []struct {
+		path         string
+		tools, token int
+	}{{"/mcp", 34, 4500}, {"/mcp?profile=core", 10, 1500}} {
+		names, _ := y.connect("coder", c.path).tools()
+		_, raw, _ := y.answer("coder", c.path, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		t.Logf("%s: %d tools, %d bytes, %d tokens of %d", c.path, len(names), len(raw), len(raw)/4, c.token)
+		if len(raw)/4 >= c.token {
+			t.Errorf("%s: %d tokens, must be under %d", c.path, len(raw)/4, c.token)
+		}
+		if len(names) != c.tools {
+			t.Errorf("%s: %d tools, want %d: %v", c.path, len(names), c.tools, names)
+		}
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; look at it, then: go test ./internal/mcpserver -update\n%s", file, got)
+	}
+}

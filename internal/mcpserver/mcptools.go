@@ -1,0 +1,97 @@
+// Package mcpserver serves the yard over the Model Context Protocol: tools for
+// agents, one resource and one prompt, over the same service as every other
+// surface. A failure of the domain is a tool result with isError, never a
+// protocol error; nothing is kept between two requests.
+package mcpserver
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// Options say what is served.
+type Options struct {
+	Service *service.Service
+	Log     *slog.Logger // nil means slog.Default
+	Version string
+}
+
+// profile is a choice of tools.
+type profile string
+
+// The profiles that a caller may ask for by ?profile=, and that of callers
+// without the right to any.
+const (
+	profileFull profile = ""
+	profileCore profile = "core"
+	profileNone profile = "none of the tools"
+)
+
+// yard is the MCP side of the yard.
+type yard struct {
+	svc     *service.Service
+	log     *slog.Logger
+	self    *mcp.Implementation
+	servers map[profile]*mcp.Server
+	waits   waits
+	http    *mcp.StreamableHTTPHandler
+}
+
+// New makes the handler of /mcp. It expects task.WithActor in the context of
+// each request; the caller has checked token, Host and Origin.
+func New(opt Options) http.Handler {
+	y := &yard{
+		svc: opt.Service, log: opt.Log, servers: map[profile]*mcp.Server{},
+		self: &mcp.Implementation{Name: "taskyard", Title: "Taskyard", Version: opt.Version},
+	}
+	if y.log == nil {
+		y.log = slog.Default()
+	}
+	for _, p := range []profile{profileFull, profileCore, profileNone} {
+		y.servers[p] = y.server(p)
+	}
+	y.http = mcp.NewStreamableHTTPHandler(y.serverFor, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1, // bounded by ServeHTTP
+		DisableLocalhostProtection: true, // the caller knows which names are ours
+	})
+	return y
+}
+
+// server makes one server with the tools of a profile. It serves every caller
+// of the profile, so that no request makes schemas.
+func (y *yard) server(p profile) *mcp.Server {
+	s := mcp.NewServer(y.self, &mcp.ServerOptions{
+		Instructions: instructions,
+		// The lists never change while a session lasts: nothing is announced.
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+		},
+	})
+	s.AddReceivingMiddleware(y.survive)
+	if p == profileNone {
+		return s
+	}
+	for _, t := range tools {
+		if p == profileCore && !t.core {
+			continue
+		}
+		s.AddTool(t.declared(), y.handler(t))
+	}
+	y.addGuide(s)
+	y.addResource(s)
+	return s
+}
+
+// serverFor returns the server of a request's profile; an agent without the
+// capability tasks gets one without tools.
+func (y *yard) serverFor(r *http.Request) *mcp.Server {
+	if !y.svc.UsesTasks(task.ActorIn(r.Context())) {
+		return y.servers[profileNone]
+	}
+	return y.servers[profile(r.URL.Query().Get("profile"))]
+}

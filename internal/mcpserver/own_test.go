@@ -1,0 +1,144 @@
+package mcpserver_test
+
+import (
+	"maps"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+const ownAgent = "---\ndescription: keeps to itself\ntools: read, task\nrunner: script\ncapabilities: [tasks:own]\n---\nKeep to it.\n"
+
+// keeper defines the agent own, which has tasks:own, with its token.
+func (y *yard) keeper() {
+	y.t.Helper()
+	if _, err := y.svc.SaveAgent(y.t.Context(), maya, "own", ownAgent, "", false); err != nil {
+		y.t.Fatal(err)
+	}
+	made, err := y.svc.CreateToken(y.t.Context(), task.SystemActor, service.NewToken{Name: "own", Agent: "own"})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	y.tokens["own"] = made.Secret
+}
+
+// TestNoToolTellsOfAnothersTasks calls every tool that the server lists for a
+// stranger's task or run as an agent with tasks:own: the answer is that for
+// one that there is not, and tells nothing of it.
+func TestNoToolTellsOfAnothersTasks(t *testing.T) {
+	t.Parallel()
+	const secret, none = "Zebra", 999999
+	y := newYard(t)
+	y.keeper()
+	ctx := t.Context()
+	other := task.New{Title: secret, Description: secret, Owner: "reviewer", NoStart: true, Steps: []task.Step{{Title: secret}}, Resources: []task.Resource{{Type: "file", Value: "/" + secret}}}
+	stranger, err := y.svc.CreateTask(ctx, maya, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archived, err := y.svc.CreateTask(ctx, maya, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.svc.CompleteTask(ctx, maya, archived.ID, secret, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.svc.Todo(ctx, maya, "reviewer", "rpush", secret); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.svc.Delegate(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, task.Delegation{Task: secret, AgentType: "hand"}); err != nil {
+		t.Fatal(err)
+	}
+	own := y.connect("own", "/mcp")
+	first := map[string]args{}
+	for _, s := range script {
+		if _, known := first[s.tool]; !known {
+			first[s.tool] = s.args
+		}
+	}
+	before, aimed := y.events(), 0
+	for _, tool := range y.tools("own") {
+		a := maps.Clone(first[tool])
+		for k := range a {
+			switch k {
+			case "agent_name", "current_agent":
+				a[k] = "own"
+			case "agent_id":
+				a[k] = "reviewer"
+			case "new_agent":
+				a[k] = "coder"
+			}
+		}
+		if strings.HasPrefix(tool, "todo_") {
+			a["agent_id"] = "reviewer"
+		}
+		if tool == "task" {
+			a = args{"task": "x", "agent_type": "hand", "task_id": 0}
+		}
+		of := func(id int) (string, bool) {
+			at := false
+			for k := range a {
+				switch k {
+				case "taskId", "task_id", "run_id":
+					a[k], at = id, true
+				case "task_ids":
+					a[k], at = []any{id}, true
+				}
+			}
+			if tool == "create_task" {
+				a = args{"title": "x", "blockedBy": []any{id}}
+				at = true
+			}
+			text := textOf(own.call(tool, a))
+			if strings.Contains(text, secret) {
+				t.Errorf("%s of %d tells: %s", tool, id, text)
+			}
+			return regexp.MustCompile(`\b`+task.ID(id).String()+`\b`).ReplaceAllString(text, "N"), at
+		}
+		want, at := of(none)
+		for id := 1; id <= 3; id++ { // the stranger's, the archived, the delegated; run 1
+			if got, _ := of(id); got != want {
+				t.Errorf("%s of %d: %s, want %s", tool, id, got, want)
+			}
+		}
+		if at {
+			aimed++
+		}
+	}
+	if aimed < 15 {
+		t.Errorf("%d tools alone were asked for a task", aimed)
+	}
+	if n := y.events(); n != before {
+		t.Errorf("%d lines in the log, want %d: something was done", n, before)
+	}
+	for _, tool := range []string{"todo_list", "todo_count", "todo_lpeek", "todo_rpop"} {
+		if text := own.refused(tool, args{"agent_id": "reviewer"}); !strings.Contains(text, "tasks:own") {
+			t.Errorf("%s: %s", tool, text)
+		}
+	}
+	if res, err := own.ReadResource(ctx, &mcp.ReadResourceParams{URI: "ik://system/agents/reviewer/tasks.json"}); err == nil {
+		t.Errorf("it reads another's list: %v", res.Contents[0])
+	}
+	if stranger.ID != 1 {
+		t.Errorf("the stranger's task is %d", stranger.ID)
+	}
+	t.Run("its own it has", func(t *testing.T) {
+		id := y.task("own", "Mine")
+		for tool, a := range map[string]args{
+			"get_task": {"taskId": id, "why": true}, "add_comment": {"taskId": id, "content": "x"}, "update_task": {"taskId": id, "priority": 3},
+			"update_steps": {"taskId": id, "steps": []any{args{"title": "One"}}}, "set_blocked_by": {"taskId": id, "taskIds": []any{}},
+			"list_tasks": {}, "list_history": {}, "get_my_queue": {"agent_name": "own"}, "todo_rpush": {"item": "x"}, "notify_user": {"taskId": id, "message": "x"},
+		} {
+			own.ok(tool, a)
+		}
+		if text, _ := own.ok("signup_for_task", args{"agent_name": "own"}); !strings.Contains(text, "Mine") {
+			t.Error(text)
+		}
+		own.ok("complete_task", args{"taskId": id})
+	})
+}

@@ -1,0 +1,27 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// survive turns a panic into an error of the protocol: the SDK handles
+// requests in goroutines of its own, in which one would end the whole server.
+func (y *yard) survive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				y.log.Error("internal error", "method", method, "error", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internalWords}
+			}
+		}()
+		return next(ctx, method, req)
+	}
+}
+
+// internalWords are all that a caller reads of an error that is our fault.
+const internalWords = "Internal error; the server's log tells more"

@@ -1,0 +1,322 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/task"
+)
+
+// TestBadInputIsRefusedByName sends each tool what it must not take: the
+// answer is a result with isError that names the thing, the session goes on,
+// and nothing is written.
+func TestBadInputIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	y.task("coder", "claimed")
+	y.task("coder", "free")
+	y.task("reviewer", "another's")
+	coder := y.connect("coder", "/mcp")
+	coder.ok("signup_for_task", args{"agent_name": "coder"})
+	coder.ok("update_steps", args{"taskId": 1, "steps": []any{args{"title": "one"}}})
+	long := strings.Repeat("x", 70_000)
+	for _, c := range []struct {
+		tool string
+		args args
+		want string // part of the text
+	}{
+		{"signup_for_task", args{}, "Error signing up for task: agent_name: is required (you)"},
+		{"signup_for_task", args{"agent_name": " "}, "agent_name: must not be blank"},
+		{"signup_for_task", args{"agent_name": 5}, "agent_name: must be a string"},
+		{"signup_for_task", args{"agent_name": nil}, "agent_name: must be a string, not null"},
+		{"signup_for_task", args{"agent_name": "reviewer"}, "agent coder may not act as reviewer"},
+		{"signup_for_task", args{"agent_name": "coder", "wait_seconds": 51}, "wait_seconds: must be 0 to 50"},
+		{"signup_for_task", args{"agent_name": "coder", "wait_seconds": -1}, "wait_seconds: must be 0 to 50"},
+		{"signup_for_task", args{"agent_name": "coder", "wait_seconds": "1"}, "wait_seconds: must be a whole number"},
+		{"signup_for_task", args{"agent_name": "coder", "wait_seconds": 1.5}, "wait_seconds: must be a whole number"},
+		{"signup_for_task", args{"agent_name": "coder", "colour": "red"}, "colour: is not a known argument; known are agent_name, wait_seconds"},
+		{"signup_for_task", args{"agent_name": "coder", "agentName": "coder"}, "is given twice"},
+		{"signup_for_task", args{"Agent_Name": "coder"}, "Agent_Name: is not a known argument"},
+		{"move_task", args{}, "Error moving task: task_id: is required (task); current_agent: is required (you)"},
+		{"move_task", args{"task_id": "5a", "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, `task_id: must be an id: a positive whole number such as 5 or "5"`},
+		{"move_task", args{"task_id": 0, "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, "task_id: must be an id"},
+		{"move_task", args{"task_id": 7.5, "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, "task_id: must be an id"},
+		{"move_task", args{"task_id": -1, "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, "task_id: must be an id"},
+		{"move_task", args{"task_id": 1, "current_agent": "coder", "new_agent": "reviewer", "comment": "\n "}, "comment: must not be blank"},
+		{"move_task", args{"task_id": 1, "current_agent": "coder", "new_agent": "reviewer", "comment": long}, "comment: must be at most 65536 bytes"},
+		{"move_task", args{"task_id": 1, "current_agent": "reviewer", "new_agent": "coder", "comment": "x"}, "agent coder may not act as reviewer"},
+		{"move_task", args{"task_id": 1, "current_agent": "coder", "new_agent": "zoe", "comment": "x"}, "unknown agent: zoe (known agents: "},
+		{"batch_signup_for_tasks", args{"agent_name": "coder"}, "count: is required"},
+		{"batch_signup_for_tasks", args{"agent_name": "coder", "count": 0}, "count: must be 1 to 50"},
+		{"batch_signup_for_tasks", args{"agent_name": "coder", "count": 51}, "count: must be 1 to 50"},
+		{"batch_signup_for_tasks", args{"agent_name": "mute", "count": 1}, "agent coder may not act as mute"},
+		{"auto_signup", args{"agent_name": "coder", "max_concurrent": 0}, "max_concurrent: must be 1 to 50"},
+		{"auto_signup", args{"agent_name": "reviewer", "max_concurrent": 1}, "agent coder may not act as reviewer"},
+		{"complete_and_signup", args{"agent_name": "coder", "task_id": []any{1}}, "task_id: must be an id"},
+		{"complete_and_signup", args{"agent_name": "coder", "task_id": 3}, "Task 3 is not assigned to coder"},
+		{"complete_and_signup", args{"agent_name": "coder", "task_id": 1, "claim": 77}, "Claim 77 of task 1 is stale"},
+		{"reassign_multiple_tasks", args{"task_ids": []any{}, "new_agent": "reviewer", "comment": "x"}, "task_ids: must name 1 to 500 tasks"},
+		{"reassign_multiple_tasks", args{"task_ids": []any{1, "x"}, "new_agent": "reviewer", "comment": "x"}, "task_ids[1]: must be an id"},
+		{"reassign_multiple_tasks", args{"task_ids": "1", "new_agent": "reviewer", "comment": "x"}, "task_ids: must be a list"},
+		{"reassign_multiple_tasks", args{"task_ids": []any{1, 3}, "new_agent": "reviewer", "comment": "x"}, "Task 3 is not assigned to coder"},
+		{"get_my_queue", args{"agent_name": "reviewer"}, "agent coder may not act as reviewer"},
+		{"get_my_queue", args{"agent_name": "coder", "limit": 501}, "limit: must be 1 to 500"},
+		{"get_my_queue", args{"agent_name": "coder", "after": "nonsense"}, "cursor"},
+		{"get_my_queue", args{"agent_name": "coder", "full": "yes"}, "full: must be true or false"},
+		{"create_task", args{}, "title: is required"},
+		{"create_task", args{"title": "x\ny"}, "title: must be one line"},
+		{"create_task", args{"title": strings.Repeat("x", 201)}, "title: must be 1 to 200 characters, is 201"},
+		{"create_task", args{"title": "x", "owner": "zoe"}, "unknown agent: zoe"},
+		{"create_task", args{"title": "x", "status": "done"}, "status: must be one of draft, active"},
+		{"create_task", args{"title": "x", "priority": 1_000_001}, "priority: must be -1000000 to 1000000"},
+		{"create_task", args{"title": "x", "createdBy": "maya"}, "createdBy: never changes; leave it out"},
+		{"create_task", args{"title": "x", "steps": []any{args{"title": "y", "taskId": 2}}}, "steps[0].taskId: is written by create_subtask alone"},
+		{"create_task", args{"title": "x", "steps": []any{"y"}}, "steps[0]: must be an object"},
+		{"create_task", args{"title": "x", "steps": []any{args{"title": strings.Repeat("é", 61)}}}, "steps[0].title: must be 1 to 60 characters, is 61"},
+		{"create_task", args{"title": "x", "resources": []any{args{"type": "url", "value": "ftp://x"}}}, "resources[0].value: must be an http, https or mailto URL"},
+		{"get_task", args{"taskId": 99}, "Task not found: 99"},
+		{"get_task", args{"taskId": 1, "comments_after": -1}, "comments_after: must be an id"},
+		{"update_task", args{"taskId": 1, "status": "sleeping"}, "status: must be one of"},
+		{"update_task", args{"taskId": 1, "id": 7}, "id: never changes; leave it out"},
+		{"update_task", args{"taskId": 1, "version": 0}, "version: must be at least 1"},
+		{"update_task", args{"taskId": 1, "status": "draft"}, "draft"},
+		{"update_task", args{"taskId": 3, "title": "mine"}, "agent coder may not change task 3"},
+		{"complete_task", args{"taskId": 3}, "agent coder may not change task 3"},
+		{"complete_task", args{"taskId": 1, "summary": long}, "summary: must be at most 65536 bytes"},
+		{"cancel_task", args{"taskId": "one"}, "taskId: must be an id"},
+		{"list_tasks", args{"owner": "reviewer"}, "agent coder may not act as reviewer"},
+		{"list_tasks", args{"status": "done"}, "status: must be one of draft, active"},
+		{"list_history", args{"limit": 0}, "limit: must be 1 to 200"},
+		{"list_history", args{"from": "yesterday"}, "from: "},
+		{"update_steps", args{"taskId": 1}, "steps: is required"},
+		{"update_steps", args{"taskId": 1, "steps": []any{args{"title": " "}}}, "steps[0].title: must not be blank"},
+		{"update_step", args{"taskId": 1}, "stepIndex: is required"},
+		{"update_step", args{"taskId": 1, "stepIndex": 1}, "stepIndex: step 1 is out of range: task 1 has steps 0 to 0"},
+		{"update_step", args{"taskId": 1, "stepIndex": -1}, "stepIndex: must be at least 0"},
+		{"update_step", args{"taskId": 1, "stepIndex": 0, "taskID": 2}, "taskID: is not a known argument"},
+		{"create_subtask", args{"taskId": 1, "stepIndex": 9, "title": "x"}, "step 9 is out of range"},
+		{"create_subtask", args{"taskId": 3, "stepIndex": 0, "title": "x"}, "only the owner of task 3 (reviewer) may create subtasks of it"},
+		{"add_resource", args{"taskId": 1, "type": "file", "value": "relative"}, "value: must be an absolute path"},
+		{"add_resource", args{"taskId": 1, "type": "box", "value": "/x"}, "type: must be one of url, file"},
+		{"remove_resource", args{"taskId": 1, "index": 0}, "resource 0 is out of range: task 1 has no resources"},
+		{"add_comment", args{"taskId": 1, "content": ""}, "content: must not be blank"},
+		{"add_comment", args{"taskId": 1, "content": "a\x00b"}, "content: must not contain a NUL character"},
+		{"notify_user", args{"taskId": 1, "message": "x", "needs_reply": 1}, "needs_reply: must be true or false"},
+		{"notify_user", args{"taskId": 3, "message": "x"}, "agent coder may not change task 3"},
+		{"set_blocked_by", args{"taskId": 1}, "taskIds: is required"},
+		{"set_blocked_by", args{"taskId": 1, "taskIds": []any{99}}, "99"},
+		{"set_blocked_by", args{"taskId": 1, "taskIds": []any{1}}, "1"},
+		{"create_task", args{"title": "x", "labels": []any{"Not so"}}, "labels[0]: must be 1 to 32 characters of a-z, 0-9 and -"},
+		{"create_task", args{"title": "x", "labels": []any{1}}, "labels[0]: must be a string"},
+		{"task", args{}, "task takes one of three forms"},
+		{"task", args{"task": "a", "description": "b"}, "task takes one of three forms"},
+		{"task", args{"task": "a", "operation": "list", "agent_id": "coder"}, "task takes one of three forms"},
+		{"task", args{"agent_type": "list", "task": "a"}, "task takes one of three forms"},
+		{"task", args{"agent_type": "hand"}, "task takes one of three forms"},
+		{"task", args{"operation": "list"}, "task takes one of three forms"},
+		{"task", args{"agent_id": "coder", "operation": "shuffle"}, "operation: must be one of lpush, rpush"},
+		{"task", args{"agent_id": "coder", "operation": "lpush"}, "item: must not be blank"},
+		{"task", args{"agent_id": "coder", "operation": "count", "item": "x"}, "item: count takes no item"},
+		{"task", args{"agent_id": "zoe", "operation": "count"}, "unknown agent: zoe"},
+		{"task", args{"task": " "}, "task: is required: say what is to be done"},
+		{"task", args{"task": "x", "agent_type": "zoe"}, "unknown agent: zoe"},
+		{"task", args{"task": "x", "agent_type": "reviewer"}, "reviewer"},
+		{"task", args{"task": "x", "agent_type": "hand", "estimated_complexity": "huge"}, "estimated_complexity: must be one of low, medium, high"},
+		{"task", args{"task": "x", "agent_type": "hand", "taskId": 3}, "only the owner of task 3"},
+		{"task", args{"task": "x", "agent_type": "hand", "taskId": 1, "stepIndex": 4}, "stepIndex: step 4 is out of range"},
+		{"task", args{"task": "x", "agent_type": "hand", "taskId": 1, "resources": []any{2}}, "resource"},
+		{"task", args{"task": "x", "agent_type": "hand", "taskId": 1, "resources": []any{"a"}}, "resources[0]: must be an index"},
+		{"task", args{"task": "x", "agent_type": "hand", "wait_seconds": 60}, "wait_seconds: must be 0 to 50"},
+		{"task_status", args{}, "run_id: is required"},
+		{"task_status", args{"run_id": 9}, "Run not found: 9"},
+		{"task_wait", args{"run_id": "x"}, "run_id: must be an id"},
+		{"task_stop", args{"run_id": 9}, "Run not found: 9"},
+		{"todo_lpush", args{}, "item: is required"},
+		{"todo_rpush", args{"item": ""}, "item: must not be blank"},
+		{"todo_rpush", args{"item": strings.Repeat("é", 4097)}, "item: must be 1 to 4096 characters, is 4097"},
+		{"todo_lpop", args{"item": "x"}, "item: is not a known argument; known are agent_id"},
+		{"todo_rpop", args{"agent_id": "zoe"}, "unknown agent: zoe"},
+		{"todo_lpeek", args{"agent_id": "../../etc"}, "unknown agent: ../../etc"},
+		{"todo_rpeek", args{"agent_id": 1}, "agent_id: must be a string"},
+		{"todo_list", args{"limit": 1001}, "limit: must be 1 to 1000"},
+		{"todo_list", args{"after": "x"}, "after: must be the cursor"},
+		{"todo_count", args{"agent": "coder"}, "agent: is not a known argument"},
+	} {
+		before := y.events()
+		if got := coder.refused(c.tool, c.args); !strings.Contains(got, c.want) {
+			t.Errorf("%s %.100s: %.300s, want %s", c.tool, fmt.Sprint(c.args), got, c.want)
+		}
+		if after := y.events(); after != before {
+			t.Errorf("%s %.100s wrote more than its refusal into the log", c.tool, fmt.Sprint(c.args))
+		}
+	}
+	coder.ok("get_task", args{"taskId": 1})
+}
+
+// TestEveryToolRefusesWhatItDoesNotKnow holds for tools to come too.
+func TestEveryToolRefusesWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	coder := y.connect("coder", "/mcp")
+	res, err := coder.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range res.Tools {
+		if got := coder.refused(tool.Name, args{"colour": "red"}); !strings.Contains(got, "colour: is not a known argument") {
+			t.Errorf("%s: %s", tool.Name, got)
+		}
+		var schema struct {
+			Properties map[string]struct {
+				Description string
+				Type        any
+			}
+			Additional *bool `json:"additionalProperties"`
+		}
+		raw, err := json.Marshal(tool.InputSchema)
+		if err == nil {
+			err = json.Unmarshal(raw, &schema)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema.Additional == nil || *schema.Additional {
+			t.Errorf("%s: its schema takes more than it names", tool.Name)
+		}
+		for name, p := range schema.Properties {
+			if p.Description == "" || p.Type == nil {
+				t.Errorf("%s: %s is not described", tool.Name, name)
+			}
+		}
+		if strings.Contains(string(raw), "oneOf") || strings.Contains(string(raw), "$ref") {
+			t.Errorf("%s: its schema is not flat: %s", tool.Name, raw)
+		}
+	}
+}
+
+func TestUnknownToolsAreNamed(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	coder := y.connect("coder", "/mcp?profile=core")
+	for _, name := range []string{"fly", "create_task"} {
+		_, err := coder.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args{}})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("unknown tool %q", name)) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if text, _ := coder.ok("signup_for_task", args{"agent_name": "coder"}); !strings.HasPrefix(text, "No idle tasks") {
+		t.Errorf("the session does not go on: %s", text)
+	}
+}
+
+func TestAnAgentWithoutTheCapabilitySeesNoTool(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	for _, path := range []string{"/mcp", "/mcp?profile=core"} {
+		mute := y.connect("mute", path)
+		if names, _ := mute.tools(); len(names) != 0 {
+			t.Errorf("%s: it sees %v", path, names)
+		}
+		_, err := mute.CallTool(t.Context(), &mcp.CallToolParams{Name: "signup_for_task", Arguments: args{"agent_name": "mute"}})
+		if err == nil || !strings.Contains(err.Error(), `unknown tool "signup_for_task"`) {
+			t.Errorf("%s: it may call: %v", path, err)
+		}
+		if _, err := mute.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ik://system/agents/mute/tasks.json"}); err == nil {
+			t.Errorf("%s: it reads a resource", path)
+		}
+	}
+}
+
+func TestPeopleNameTheAgent(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	y.task("coder", "one")
+	operator, viewer := y.connect("operator", "/mcp"), y.connect("viewer", "/mcp")
+	for tool, a := range map[string]args{"create_task": {"title": "x"}, "list_tasks": {}, "todo_list": {}} {
+		if got := operator.refused(tool, a); !strings.Contains(got, "is required") {
+			t.Errorf("%s: %s", tool, got)
+		}
+	}
+	if text, _ := operator.ok("signup_for_task", args{"agent_name": "coder"}); !strings.HasPrefix(text, "Task #1 claimed") {
+		t.Error(text)
+	}
+	viewer.ok("get_task", args{"taskId": "1"})
+	if got := viewer.refused("complete_task", args{"taskId": 1}); !strings.Contains(got, `needs the permission "write"`) {
+		t.Error(got)
+	}
+}
+
+func TestTheTodoListIsAResource(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	coder := y.connect("coder", "/mcp")
+	read := func(agent string) (string, error) {
+		res, err := coder.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "ik://system/agents/" + agent + "/tasks.json"})
+		if err != nil {
+			return "", err
+		}
+		return res.Contents[0].Text, nil
+	}
+	if got, err := read("coder"); err != nil || got != "[]" {
+		t.Errorf("%q %v", got, err)
+	}
+	for _, item := range []string{"b", "<c> & \"d\"", "é"} {
+		coder.ok("todo_rpush", args{"item": item, "agentId": "reviewer"})
+	}
+	if got, err := read("reviewer"); err != nil || got != `["b","<c> & \"d\"","é"]` {
+		t.Errorf("%q %v", got, err)
+	}
+	for _, agent := range []string{"zoe", "..", "a/b", ""} {
+		if got, err := read(agent); err == nil {
+			t.Errorf("%q is found: %s", agent, got)
+		}
+	}
+	templates, err := coder.ListResourceTemplates(t.Context(), nil)
+	if err != nil || len(templates.ResourceTemplates) != 1 || templates.ResourceTemplates[0].URITemplate != "ik://system/agents/{agent_id}/tasks.json" {
+		t.Errorf("%+v %v", templates, err)
+	}
+}
+
+func TestTheWorkGuideIsAPrompt(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	res, err := y.connect("coder", "/mcp").GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "work-guide"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := res.Messages[0].Content.(*mcp.TextContent).Text
+	names, _ := y.connect("coder", "/mcp").tools()
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+		if strings.Contains(word, "_") && !strings.Contains(strings.Join(names, " ")+" agent_type agent_id wait_seconds needs_reply", word) {
+			t.Errorf("the guide names %s, which is no tool", word)
+		}
+	}
+}
+
+// A tool that the caller has no right to is on record like a route.
+func TestRefusedToolsAreOnRecord(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	y.task("reviewer", "another's")
+	for range 3 {
+		y.connect("coder", "/mcp").refused("complete_task", args{"taskId": 1})
+	}
+	list, err := y.svc.Events(t.Context(), task.SystemActor, task.EventFilter{Limit: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, e := range list {
+		if e.Kind == task.EvRefused && e.Actor == "coder" && strings.Contains(string(e.Changes), `"tool complete_task"`) {
+			n++
+		}
+	}
+	if n != 1 || y.svc.Refusals()["relation"] != 3 {
+		t.Errorf("%d on record of %v; want 1 of 3", n, y.svc.Refusals())
+	}
+}

@@ -1,0 +1,123 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/task"
+)
+
+// result is a success: text for agents, and the same as structured content.
+func (a answer) result() (*mcp.CallToolResult, error) {
+	structured, err := encode(a.structured)
+	if err != nil {
+		return nil, err
+	}
+	body := structured
+	if a.body != nil {
+		if body, err = encode(a.body); err != nil {
+			return nil, err
+		}
+	}
+	var text strings.Builder
+	text.WriteString(a.line)
+	if a.line != "" && a.body != none {
+		text.WriteString("\n\n")
+	}
+	if a.body != none {
+		if err := write(&text, body, a.compact); err != nil {
+			return nil, err
+		}
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.String()}}, StructuredContent: structured}, nil
+}
+
+// none as the body of an answer leaves its line alone.
+var none any = struct{ none bool }{true}
+
+// encode leaves <, > and & as they are: nothing of this is a page. Every
+// character that somebody may take for the end of a line is escaped, so that
+// no text of others looks like a line of its own.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.ReplaceAll(bytes.TrimRight(b.Bytes(), "\n"), []byte("\u0085"), []byte(`\u0085`)), nil
+}
+
+func write(text *strings.Builder, body json.RawMessage, compact bool) error {
+	if compact {
+		text.Write(body)
+		return nil
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, body, "", "  "); err != nil {
+		return err
+	}
+	text.Write(b.Bytes())
+	return nil
+}
+
+// refusal is the structured content of a failure.
+type refusal struct {
+	Code    task.Code         `json:"code"`
+	Message string            `json:"message"`
+	Errors  []task.FieldError `json:"errors,omitempty"`
+	More    int               `json:"moreErrors,omitempty"` // wrong arguments beyond those in Errors
+	Task    *taskView         `json:"task,omitempty"`       // the present one, with stale_version
+	Retry   int               `json:"retryAfter,omitempty"`
+}
+
+// failure is the result of a call that was refused, or that failed through
+// our fault: then only the log tells why. words are the arguments by whose names
+// the error's fields go; nil leaves them.
+func (y *yard) failure(t tool, words []arg, err error) *mcp.CallToolResult {
+	r := refusal{Code: task.CodeInternal, Message: internalWords}
+	var e *task.Error
+	switch {
+	case errors.As(err, &e):
+		r = refusal{Code: e.Code, Message: e.Message, Errors: inWords(words, e.AllFields()), More: e.More, Retry: e.Retry}
+		if r.Code == task.CodeInvalidField && len(r.Errors) > 0 {
+			r.Message = task.JoinFields(r.Errors, r.More)
+		}
+		if e.Task != nil {
+			r.Task = view(e.Task)
+		}
+	case errors.Is(err, context.Canceled):
+		r.Code, r.Message = task.CodeUnavailable, "The call was taken back"
+	default:
+		y.log.Error("internal error", "tool", t.name, "error", err)
+	}
+	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t.fails + r.Message}}, IsError: true}
+	if b, err := encode(r); err == nil {
+		res.StructuredContent = b
+	}
+	return res
+}
+
+// otherWords are arguments whose names differ by more than their spelling
+// from those of the service.
+var otherWords = map[string][]string{"index": {"stepIndex"}, "agent": {"agent_name", "agent_id"}}
+
+// inWords gives fields the names that a tool's schema has for them.
+func inWords(words []arg, list []task.FieldError) []task.FieldError {
+	list = slices.Clone(list)
+	for i, f := range list {
+		for _, name := range append([]string{f.Field}, otherWords[f.Field]...) {
+			if a, ok := find(words, name); ok {
+				list[i].Field = a.name
+				break
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,118 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// tool is one tool: what agents are told of it, and what it does.
+type tool struct {
+	name  string
+	doc   string // one line: agents pay for it in every session
+	core  bool   // part of the profile core
+	reads bool   // changes nothing
+	args  []arg
+	fails string // what stands before the message of a failure
+	run   func(*call) (answer, error)
+}
+
+// call is one call of a tool with its checked arguments.
+type call struct {
+	values
+	tool  string
+	ctx   context.Context
+	svc   *service.Service
+	actor task.Actor
+}
+
+// answer is the success of a call: a line of text before the JSON, and what
+// stands in the JSON. body is what the text shows; nil is the same.
+type answer struct {
+	line       string
+	structured any
+	body       any
+	compact    bool // no indentation: long lists cost less
+}
+
+// tools are all tools, in the order of the documentation.
+var tools = concat(queueTools, taskTools, stepTools, threadTools, delegateTools, todoTools)
+
+// byName finds a tool.
+var byName = func() map[string]tool {
+	m := make(map[string]tool, len(tools))
+	for _, t := range tools {
+		m[t.name] = t
+	}
+	return m
+}()
+
+func concat(lists ...[]tool) []tool {
+	var all []tool
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
+
+// declared is what tools/list tells of the tool.
+func (t tool) declared() *mcp.Tool {
+	d := &mcp.Tool{Name: t.name, Description: t.doc, InputSchema: schemaOf(t.args)}
+	if t.reads {
+		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+	}
+	return d
+}
+
+// handler is the tool as the SDK calls it.
+func (y *yard) handler(t tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return y.perform(ctx, t, req.Params.Arguments), nil
+	}
+}
+
+// perform checks the arguments, runs the tool, and turns every outcome into a
+// result: a panic too, which would end the whole server, as the SDK runs tools
+// in goroutines of its own.
+func (y *yard) perform(ctx context.Context, t tool, arguments json.RawMessage) (res *mcp.CallToolResult) {
+	ctx, done := whileThere(ctx)
+	defer done()
+	defer func() {
+		if p := recover(); p != nil {
+			res = y.failure(t, nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	v, err := decode(t.args, arguments)
+	if err != nil {
+		return y.failure(t, nil, err)
+	}
+	who := task.ActorIn(ctx)
+	a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: y.svc, actor: who})
+	if err == nil {
+		res, err = a.result()
+	}
+	if err != nil {
+		y.svc.Refused(ctx, who, "tool "+t.name, err)
+		return y.failure(t, t.args, err)
+	}
+	return res
+}
+
+// agent returns the agent that an argument names, by default the caller, if
+// the caller may speak for it.
+func (c *call) agent(name string) (string, error) {
+	who := c.text(name)
+	if who == "" && c.actor.IsAgent() {
+		who = c.actor.Name
+	}
+	if who == "" {
+		return "", task.FieldErrorf(name, "is required: you are a person, so name an agent")
+	}
+	return who, c.actor.Speaks(who)
+}

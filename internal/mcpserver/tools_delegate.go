@@ -1,0 +1,111 @@
+package mcpserver
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"taskyard/task"
+)
+
+var runID = id("run_id", "runId of the answer").must()
+
+var delegateTools = []tool{
+	{
+		name: "task", doc: "Delegate to a sub-agent and get its short result; or list the agents; or do a todo operation", run: delegateOrTodo,
+		args: []arg{
+			text("task", "what to do"), text("description", "the same as task"), text("agent_type", "who does it, default general-purpose; list: list the agents"),
+			text("model", "default: the agent's"), choice("estimated_complexity", "chooses a model", task.Complexities...),
+			count("wait_seconds", "wait for the result", 0, maxWait), id("taskId", "parent, default your run's task"), count("stepIndex", "its step, 0-based", 0, 0),
+			list("resources", isIndexes, "its resources to hand on"),
+			text("agent_id", "todo: whose list"), choice("operation", "todo", todoNames()...), text("item", "todo: to push"),
+		},
+	},
+	{name: "task_status", doc: "Tell how a delegated run stands", reads: true, run: followDelegated, args: []arg{runID}},
+	{
+		name: "task_wait", doc: "Wait for the result of a delegated run", reads: true, run: followDelegated,
+		args: []arg{runID, count("wait_seconds", "default 50", 0, maxWait)},
+	},
+	{name: "task_stop", doc: "Give a delegated run up", run: stopDelegated, args: []arg{runID, text("reason", "why")}},
+}
+
+func todoNames() []string {
+	names := make([]string, len(task.TodoOps))
+	for i, op := range task.TodoOps {
+		names[i] = string(op)
+	}
+	return names
+}
+
+// forms is the one error of a call of task that is of no form, or of several.
+var forms = &task.Error{Kind: task.Invalid, Code: task.CodeInvalidField, Message: "task takes one of three forms: to delegate, task (or description) with agent_type, model, estimated_complexity, " +
+	"wait_seconds, taskId, stepIndex, resources; to list the agents, agent_type \"list\" alone; for a todo list, agent_id and operation (" + strings.Join(todoNames(), ", ") + ") with item to push"}
+
+// delegateOrTodo finds out which of its three forms a call of task has.
+func delegateOrTodo(c *call) (answer, error) {
+	var sent []string
+	for name := range c.values {
+		sent = append(sent, name)
+	}
+	slices.Sort(sent)
+	todoForm := within(sent, "agent_id", "item", "operation")
+	switch {
+	case len(sent) == 1 && c.text("agent_type") == task.ListAgents:
+		return agentTypes(c)
+	case todoForm && c.has("agent_id") && c.has("operation"):
+		return todo(c, task.TodoCall{Op: task.TodoOp(c.text("operation")), Item: pointer[string](c.values, "item")})
+	case c.text("agent_type") == task.ListAgents || c.has("task") == c.has("description"):
+		return answer{}, forms
+	case c.has("agent_id") || c.has("operation") || c.has("item"):
+		return answer{}, forms
+	}
+	return delegate(c)
+}
+
+// within tells whether every name is one of those allowed.
+func within(names []string, allowed ...string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(allowed, n) })
+}
+
+func agentTypes(c *call) (answer, error) {
+	list, err := c.svc.AgentTypes(c.actor)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: struct {
+		Agents []task.AgentType `json:"agents"`
+	}{list}, compact: true}, nil
+}
+
+func delegate(c *call) (answer, error) {
+	what := c.text("task")
+	if c.has("description") {
+		what = c.text("description")
+	}
+	return delegated(c.svc.Delegate(c.ctx, c.actor, task.Delegation{
+		ParentTask: c.id("taskId"), Task: what, AgentType: c.text("agent_type"), Model: c.text("model"), Complexity: c.text("estimated_complexity"),
+		StepIndex: pointer[int](c.values, "stepIndex"), Resources: value[[]int](c.values, "resources"), Wait: seconds(c.count("wait_seconds", 0)),
+	}))
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+func delegated(d task.Delegated, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: d}, nil
+}
+
+// followDelegated serves task_status, which does not wait, and task_wait.
+func followDelegated(c *call) (answer, error) {
+	wait := 0
+	if c.tool == "task_wait" {
+		wait = c.count("wait_seconds", maxWait)
+	}
+	return delegated(c.svc.DelegatedRun(c.ctx, c.actor, c.id("run_id"), seconds(wait)))
+}
+
+func stopDelegated(c *call) (answer, error) {
+	return delegated(c.svc.StopDelegated(c.ctx, c.actor, c.id("run_id"), c.text("reason")))
+}

@@ -1,0 +1,211 @@
+package mcpserver
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+const (
+	failsSignup = "Error signing up for task: "
+	failsMove   = "Error moving task: "
+	maxWait     = int(task.MaxWait / time.Second)
+)
+
+var queueTools = []tool{
+	{
+		name: "signup_for_task", core: true, doc: "Claim the first idle task of your queue", fails: failsSignup, run: signup,
+		args: []arg{text("agent_name", "you").must(), count("wait_seconds", "wait for a task", 0, maxWait)},
+	},
+	{
+		name: "move_task", core: true, doc: "Hand your working task to another agent, who finds it idle", fails: failsMove, run: move,
+		args: []arg{id("task_id", "task").must(), text("current_agent", "you").must(), text("new_agent", "new owner").must(), text("comment", "what they must know").must()},
+	},
+	{
+		name: "batch_signup_for_tasks", doc: "Claim several tasks of your queue", fails: failsSignup, run: batchSignup,
+		args: []arg{text("agent_name", "you").must(), count("count", "at most so many", 1, task.MaxBatch).must()},
+	},
+	{
+		name: "auto_signup", doc: "Claim tasks until you hold so many", fails: failsSignup, run: autoSignup,
+		args: []arg{text("agent_name", "you").must(), count("max_concurrent", "claims to hold", 1, task.MaxBatch).must()},
+	},
+	{
+		name: "complete_and_signup", doc: "Complete a task and claim your next", fails: failsSignup, run: completeAndSignup,
+		args: []arg{id("task_id", "task to complete").must(), text("agent_name", "you").must(), text("summary", "what was done"), count("claim", "id of your claim", 1, 0)},
+	},
+	{
+		name: "reassign_multiple_tasks", doc: "Hand several of your tasks to another agent, all or none", fails: failsMove, run: reassign,
+		args: []arg{list("task_ids", isIDs, "your tasks").must(), text("new_agent", "new owner").must(), text("comment", "what they must know").must(), text("current_agent", "default you")},
+	},
+	{
+		name: "get_my_queue", reads: true, doc: "List your active tasks in order", run: myQueue,
+		args: append([]arg{text("agent_name", "you").must()}, paging...),
+	},
+}
+
+// paging are the arguments of lists of open tasks.
+var paging = []arg{flag("full", "with descriptions"), count("limit", "default 50", 1, 500), text("after", "cursor next")}
+
+const openLimit = 50
+
+func signup(c *call) (answer, error) {
+	who, err := c.agent("agent_name")
+	if err != nil {
+		return answer{}, err
+	}
+	list, err := c.svc.SignupWait(c.ctx, c.actor, who, 1, seconds(c.count("wait_seconds", 0)))
+	switch {
+	case err != nil:
+		return answer{}, err
+	case len(list) == 0:
+		return answer{line: nothingIdle(who), structured: oneTask{}, body: none}, nil
+	}
+	v := view(list[0])
+	return answer{line: claimedLine(list), structured: oneTask{v}, body: v}, nil
+}
+
+type oneTask struct {
+	Task *taskView `json:"task"`
+}
+
+type manyTasks struct {
+	Tasks []*taskView `json:"tasks"`
+	Next  string      `json:"next,omitempty"`
+	Note  string      `json:"note,omitempty"` // that the list was cut by its size
+
+	Indexing int `json:"indexing,omitempty"` // per cent, while a search does not find all
+}
+
+func nothingIdle(agent string) string { return "No idle tasks available in queue for agent: " + agent }
+
+func claimedLine(list []*task.Task) string {
+	return numbers(list) + " claimed and set to working status"
+}
+
+// numbers says "Task #1", or "Tasks #1, #2".
+func numbers(list []*task.Task) string {
+	ids := make([]string, len(list))
+	for i, t := range list {
+		ids[i] = "#" + t.ID.String()
+	}
+	if len(ids) == 1 {
+		return "Task " + ids[0]
+	}
+	return "Tasks " + strings.Join(ids, ", ")
+}
+
+func batchSignup(c *call) (answer, error) {
+	who, err := c.agent("agent_name")
+	if err != nil {
+		return answer{}, err
+	}
+	list, err := c.svc.Signup(c.ctx, c.actor, who, c.count("count", 0))
+	if err != nil {
+		return answer{}, err
+	}
+	return claimedMany(who, list, manyTasks{Tasks: views(list)}), nil
+}
+
+// claimedMany is the answer of tools that claim several tasks.
+func claimedMany(agent string, list []*task.Task, structured any) answer {
+	if len(list) == 0 {
+		return answer{line: nothingIdle(agent), structured: structured, body: none}
+	}
+	return answer{line: claimedLine(list), structured: structured, body: views(list)}
+}
+
+type autoTasks struct {
+	Tasks []*taskView `json:"tasks"`
+	Held  []task.ID   `json:"held"`
+}
+
+func autoSignup(c *call) (answer, error) {
+	who, err := c.agent("agent_name")
+	if err != nil {
+		return answer{}, err
+	}
+	most := c.count("max_concurrent", 0)
+	got, err := c.svc.AutoSignup(c.ctx, c.actor, who, most)
+	if err != nil {
+		return answer{}, err
+	}
+	a := claimedMany(who, got.Tasks, autoTasks{views(got.Tasks), got.Held})
+	if len(got.Tasks) == 0 && len(got.Held) >= most {
+		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", who, len(got.Held), most)
+	}
+	return a, nil
+}
+
+func move(c *call) (answer, error) {
+	who, to := c.text("current_agent"), c.text("new_agent")
+	t, err := c.svc.MoveTask(c.ctx, c.actor, service.Move{TaskID: c.id("task_id"), CurrentAgent: who, NewAgent: to, Comment: c.text("comment")})
+	if err != nil {
+		return answer{}, err
+	}
+	v := view(t)
+	return answer{line: "Task #" + t.ID.String() + " transferred from " + who + " to " + to, structured: oneTask{v}, body: v}, nil
+}
+
+type completedAndNext struct {
+	Completed *taskView `json:"completed"`
+	Task      *taskView `json:"task"`
+	Paused    string    `json:"paused,omitempty"`
+}
+
+func completeAndSignup(c *call) (answer, error) {
+	who, err := c.agent("agent_name")
+	if err != nil {
+		return answer{}, err
+	}
+	done, err := c.svc.CompleteAndSignup(c.ctx, c.actor, who, c.id("task_id"), c.text("summary"), int64(c.count("claim", 0)))
+	if err != nil {
+		return answer{}, err
+	}
+	next := nothingIdle(who)
+	switch {
+	case done.Task != nil:
+		next = claimedLine([]*task.Task{done.Task})
+	case done.Paused != "":
+		next = "No task claimed: " + done.Paused
+	}
+	return answer{line: "Task #" + done.Completed.ID.String() + " completed\n" + next, structured: completedAndNext{view(done.Completed), view(done.Task), done.Paused}}, nil
+}
+
+func reassign(c *call) (answer, error) {
+	who, err := c.agent("current_agent")
+	if err != nil {
+		return answer{}, err
+	}
+	to := c.text("new_agent")
+	list, err := c.svc.Reassign(c.ctx, c.actor, who, c.ids("task_ids"), to, c.text("comment"))
+	if err != nil {
+		return answer{}, err
+	}
+	v := views(list)
+	return answer{line: numbers(list) + " transferred from " + who + " to " + to, structured: manyTasks{Tasks: v}, body: v}, nil
+}
+
+func myQueue(c *call) (answer, error) {
+	who, err := c.agent("agent_name")
+	if err != nil {
+		return answer{}, err
+	}
+	return c.page(c.svc.Queue(c.ctx, c.actor, who, c.yes("full"), c.count("limit", openLimit), c.text("after")))
+}
+
+func (c *call) page(p service.Page, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	m := manyTasks{Tasks: pages(p.Tasks), Next: p.Next, Indexing: p.Indexing}
+	if task.BudgetIn(c.ctx).Cut() {
+		m.Note = cutNote
+	}
+	return answer{structured: m, compact: true}, nil
+}
+
+// cutNote says that a list is shorter than its limit, and how to go on.
+const cutNote = "cut: an answer has at most 256 KiB; read on from next"

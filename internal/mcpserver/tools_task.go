@@ -1,0 +1,159 @@
+package mcpserver
+
+import (
+	"taskyard/task"
+)
+
+var taskTools = []tool{
+	{
+		name: "create_task", doc: "Create a task; an active one wakes its owner", run: createTask,
+		args: []arg{
+			text("title", "1-200 characters").must(), text("description", "Markdown"), text("owner", "agent, default you"),
+			choice("status", "default active", "draft", "active"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
+			list("steps", isSteps, "plan"), list("resources", isResources, "context"),
+			list("labels", isTexts, "a-z, 0-9, -"), list("blockedBy", isIDs, "tasks to be done first"), text("channel", "default web"), flag("start", "false: wake nobody"),
+		},
+	},
+	{
+		name: "get_task", core: true, reads: true, doc: "Read any task with its latest comments", run: getTask,
+		args: []arg{id("taskId", "task").must(), flag("why", "tell what it waits for"), cursor("comments_after", "read older comments after this id, 0 for all"), count("stepIndex", "with this step's details whole", 0, 0)},
+	},
+	{
+		name: "update_task", core: true, doc: "Change fields or status of a task", run: updateTask,
+		args: []arg{
+			id("taskId", "task").must(), text("title", "1-200 characters"), text("description", "Markdown"), text("owner", "agent"),
+			choice("status", "next state", "draft", "active", "done", "canceled", "idle", "working", "complete"),
+			count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority), list("labels", isTexts, "all of them"), count("version", "as you read it", 1, 0),
+		},
+	},
+	{
+		name: "complete_task", core: true, doc: "Finish a task for good", run: completeTask,
+		args: []arg{id("taskId", "task").must(), text("summary", "what was done"), count("claim", "id of your claim", 1, 0)},
+	},
+	{
+		name: "cancel_task", doc: "Cancel a task and all its open subtasks", run: cancelTask,
+		args: []arg{id("taskId", "task").must(), text("reason", "why")},
+	},
+	{
+		name: "set_blocked_by", doc: "Say which tasks must be done before this one", run: setBlockedBy,
+		args: []arg{id("taskId", "task").must(), list("taskIds", isIDs, "all of them; none: []").must()},
+	},
+	{
+		name: "list_tasks", reads: true, doc: "List your draft and active tasks", run: listTasks,
+		args: append([]arg{
+			text("owner", "for people: agent"), choice("status", "only these", "draft", "active"), choice("workStatus", "only these", "idle", "working"),
+			text("q", "words"), text("label", "only with it"), id("parent", "only its subtasks"),
+		}, paging...),
+	},
+	{
+		name: "list_history", reads: true, doc: "List done and canceled tasks, newest first", run: listHistory,
+		args: []arg{
+			text("owner", "agent"), choice("status", "only these", "done", "canceled"), text("q", "full text"),
+			text("from", "archived since, RFC 3339"), text("to", "archived before"), count("limit", "default 20", 1, 200), text("before", "cursor next"),
+		},
+	},
+}
+
+const historyLimit = 20
+
+// taskAnswer is the answer of tools that change one task.
+func taskAnswer(t *task.Task, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: view(t)}, nil
+}
+
+func createTask(c *call) (answer, error) {
+	in := task.New{
+		Title: c.text("title"), Description: c.text("description"), Owner: c.text("owner"), Status: task.Status(c.text("status")),
+		Priority: c.count("priority", 0), Steps: value[[]task.Step](c.values, "steps"), Resources: value[[]task.Resource](c.values, "resources"),
+		Labels: value[[]string](c.values, "labels"), BlockedBy: c.ids("blockedBy"), Channel: c.text("channel"), NoStart: c.has("start") && !c.yes("start"),
+	}
+	if !c.has("owner") && c.actor.IsAgent() {
+		in.Owner = c.actor.Name
+	}
+	return taskAnswer(c.svc.CreateTask(c.ctx, c.actor, in))
+}
+
+func getTask(c *call) (answer, error) {
+	t, err := c.svc.Task(c.ctx, c.actor, c.id("taskId"))
+	if err != nil {
+		return answer{}, err
+	}
+	v := view(t)
+	if c.has("comments_after") {
+		comments, err := c.svc.Thread(c.ctx, c.actor, t.ID, c.id("comments_after"), pageComments)
+		if err != nil {
+			return answer{}, err
+		}
+		v = thread(t, comments)
+	}
+	if c.has("stepIndex") {
+		st, err := c.svc.Step(c.ctx, c.actor, t.ID, c.count("stepIndex", 0))
+		if err != nil {
+			return answer{}, err
+		}
+		v = oneStep(v, c.count("stepIndex", 0), st)
+	}
+	if c.yes("why") {
+		if v.Why, err = c.svc.Why(c.ctx, c.actor, t.ID); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{structured: v}, nil
+}
+
+func updateTask(c *call) (answer, error) {
+	return taskAnswer(c.svc.UpdateTask(c.ctx, c.actor, c.id("taskId"), task.Patch{
+		Title: pointer[string](c.values, "title"), Description: pointer[string](c.values, "description"), Priority: pointer[int](c.values, "priority"),
+		Owner: pointer[string](c.values, "owner"), Status: pointer[string](c.values, "status"), Version: int64(c.count("version", 0)),
+		Labels: pointer[[]string](c.values, "labels"),
+	}))
+}
+
+func completeTask(c *call) (answer, error) {
+	return taskAnswer(c.svc.CompleteTask(c.ctx, c.actor, c.id("taskId"), c.text("summary"), int64(c.count("claim", 0))))
+}
+
+func cancelTask(c *call) (answer, error) {
+	gone, err := c.svc.CancelTask(c.ctx, c.actor, c.id("taskId"), c.text("reason"))
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: struct {
+		Task     *taskView `json:"task"`
+		Canceled []task.ID `json:"canceled"`
+	}{view(gone.Task), gone.Canceled}}, nil
+}
+
+func setBlockedBy(c *call) (answer, error) {
+	return taskAnswer(c.svc.SetBlockedBy(c.ctx, c.actor, c.id("taskId"), c.ids("taskIds")))
+}
+
+// listTasks lists the caller's own: an agent sees others' tasks by their ids.
+func listTasks(c *call) (answer, error) {
+	who, err := c.agent("owner")
+	if err != nil {
+		return answer{}, err
+	}
+	return c.page(c.svc.OpenTasks(c.ctx, c.actor, task.TaskFilter{
+		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")), Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"),
+		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.yes("full"),
+	}))
+}
+
+func listHistory(c *call) (answer, error) {
+	f := task.HistoryFilter{
+		Owner: c.text("owner"), Status: task.Status(c.text("status")), Query: c.text("q"), Limit: c.count("limit", historyLimit), Before: c.text("before"),
+	}
+	for name, at := range map[string]*task.Time{"from": &f.From, "to": &f.To} {
+		if !c.has(name) {
+			continue
+		}
+		if err := at.UnmarshalText([]byte(c.text(name))); err != nil {
+			return answer{}, task.FieldErrorf(name, "%s", err)
+		}
+	}
+	return c.page(c.svc.History(c.ctx, c.actor, f))
+}

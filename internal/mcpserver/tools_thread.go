@@ -1,0 +1,31 @@
+package mcpserver
+
+import (
+	"taskyard/task"
+)
+
+var threadTools = []tool{
+	{
+		name: "add_comment", core: true, doc: "Comment on any task; wakes nobody", run: addComment,
+		args: []arg{taskID, text("content", "Markdown").must()},
+	},
+	{
+		name: "notify_user", core: true, doc: "Tell people something, or ask them", run: notifyUser,
+		args: []arg{taskID, text("message", "Markdown").must(), flag("needs_reply", "a question: the task waits for the answer")},
+	},
+}
+
+func messageAnswer(m task.Message, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: m}, nil
+}
+
+func addComment(c *call) (answer, error) {
+	return messageAnswer(c.svc.Comment(c.ctx, c.actor, c.id("taskId"), c.text("content")))
+}
+
+func notifyUser(c *call) (answer, error) {
+	return messageAnswer(c.svc.Notify(c.ctx, c.actor, c.id("taskId"), c.text("message"), c.yes("needs_reply")))
+}

@@ -1,0 +1,56 @@
+package mcpserver
+
+import (
+	"taskyard/task"
+)
+
+// todoTools are one tool for each operation on a todo list.
+var todoTools = []tool{
+	todoTool(task.TodoLPush, "Add to the front of a todo list (urgent)"),
+	todoTool(task.TodoRPush, "Add to the back of a todo list"),
+	todoTool(task.TodoLPop, "Take the front item of a todo list"),
+	todoTool(task.TodoRPop, "Take the back item of a todo list"),
+	todoTool(task.TodoLPeek, "Look at the front item"),
+	todoTool(task.TodoRPeek, "Look at the back item"),
+	todoTool(task.TodoList, "Read a todo list, front to back"),
+	todoTool(task.TodoCount, "Count the items of a todo list"),
+}
+
+func todoTool(op task.TodoOp, doc string) tool {
+	t := tool{name: "todo_" + string(op), doc: doc, reads: !op.Changes(), args: []arg{text("agent_id", "default you")}}
+	switch {
+	case op.Pushes():
+		t.args = append([]arg{text("item", "1-4096 characters").must()}, t.args...)
+	case op == task.TodoList:
+		t.args = append(t.args, count("limit", "default 100", 1, task.MaxTodoPage), text("after", "cursor next"))
+	}
+	t.run = func(c *call) (answer, error) {
+		return todo(c, task.TodoCall{Op: op, Item: pointer[string](c.values, "item"), After: c.text("after"), Limit: c.count("limit", todoLimit(op))})
+	}
+	return t
+}
+
+// todoLimit is how many items a list answers by itself; other operations take
+// no limit.
+func todoLimit(op task.TodoOp) int {
+	if op == task.TodoList {
+		return 100
+	}
+	return 0
+}
+
+// todo does one operation on the list of agent_id: any agent may use any.
+func todo(c *call, op task.TodoCall) (answer, error) {
+	who := c.text("agent_id")
+	if who == "" && c.actor.IsAgent() {
+		who = c.actor.Name
+	}
+	if who == "" {
+		return answer{}, task.FieldErrorf("agent_id", "is required: you are a person, so name an agent")
+	}
+	a, err := c.svc.TodoCall(c.ctx, c.actor, who, op)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: a, compact: true}, nil
+}

@@ -1,0 +1,114 @@
+package mcpserver
+
+import (
+	"slices"
+
+	"taskyard/task"
+)
+
+const (
+	lastComments = 10      // that stand in a task
+	commentBytes = 8 << 10 // that they may have in all
+	pageComments = 50      // of a page of get_task
+	pageBytes    = 48 << 10
+
+	// answerBytes is how many bytes of JSON an answer may hold, of which it has
+	// two copies: the structured one, and the text, in which each quote is
+	// escaped once more. Together they stay below 256 KiB.
+	answerBytes = 80 << 10
+)
+
+// taskView is a task as agents read it: with the end of its thread alone.
+type taskView struct {
+	*task.Task
+	Note string `json:"commentsNote,omitempty"`
+	Next string `json:"commentsNext,omitempty"`
+
+	Why []task.Reason `json:"why,omitzero"` // most decisive first, when it was asked for
+}
+
+const note = "older comments are left out: get_task with comments_after 0 reads from the first"
+
+// view leaves out what agents would pay for and seldom need.
+func view(t *task.Task) *taskView {
+	if t == nil {
+		return nil
+	}
+	return viewWithin(t, answerBytes)
+}
+
+func viewWithin(t *task.Task, bytes int) *taskView {
+	kept := last(t.Comments)
+	short := *t
+	short.Comments, short.Cut = kept, nil
+	v := &taskView{Task: short.Fitted(bytes)}
+	if len(v.Comments) < max(len(t.Comments), t.CommentCount) {
+		v.Note = note
+	}
+	return v
+}
+
+func views(list []*task.Task) []*taskView {
+	out := make([]*taskView, len(list))
+	for i, t := range list {
+		out[i] = viewWithin(t, max(2<<10, answerBytes/len(list)))
+	}
+	return out
+}
+
+// pages is views of a list that was read within the budget of the answer.
+func pages(list []*task.Task) []*taskView {
+	out := make([]*taskView, len(list))
+	for i, t := range list {
+		out[i] = view(t)
+	}
+	return out
+}
+
+// oneStep shows a task by one of its steps, which is whole.
+func oneStep(v *taskView, at int, st task.Step) *taskView {
+	short := *v.Task
+	short.Comments = []task.Comment{}
+	bytes := answerBytes - task.JSONBytes(st.Details)
+	short = *short.Fitted(bytes)
+	if at < len(short.Steps) {
+		short.Steps = slices.Clone(short.Steps)
+		short.Steps[at] = st
+	}
+	return &taskView{Task: &short, Note: v.Note}
+}
+
+// last returns the newest comments within the bounds, at least one.
+func last(list []task.Comment) []task.Comment {
+	from, size := len(list), 0
+	for from > 0 && len(list)-from < lastComments {
+		size += len(list[from-1].Content)
+		if size > commentBytes && from < len(list) {
+			break
+		}
+		from--
+	}
+	return list[from:]
+}
+
+// thread puts a page of the thread in the place of its end.
+func thread(t *task.Task, page []task.Message) *taskView {
+	v := &taskView{}
+	size := 0
+	t.Comments, t.Cut = []task.Comment{}, nil
+	for _, m := range page {
+		size += len(m.Content)
+		if size > pageBytes && len(t.Comments) > 0 {
+			break
+		}
+		t.Comments = append(t.Comments, task.Comment{ID: m.ID, Author: m.Author, Kind: m.Kind, Content: m.Content, CreatedAt: m.CreatedAt, Imported: m.Type == "imported"})
+	}
+	if n := len(t.Comments); n > 0 && (n < len(page) || n == pageComments) {
+		v.Next = t.Comments[n-1].ID.String()
+	}
+	comments := t.Comments
+	t.Comments = []task.Comment{}
+	v.Task = t.Fitted(answerBytes - pageBytes)
+	v.Task.Comments = comments
+	return v
+}

@@ -1,0 +1,86 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"taskyard/task"
+)
+
+// waitKey names a waiting call as its client does. Two clients with one token
+// may choose the same: then both stop waiting, which costs one of them a call.
+type waitKey struct {
+	token task.ID
+	call  jsonrpc.ID
+}
+
+// waits are the calls that may be waiting now, so that a notification, which
+// comes in a request of its own, can end them. The zero value is ready.
+type waits struct {
+	mu   sync.Mutex
+	open map[waitKey]map[*int]context.CancelFunc
+}
+
+const cancelled = "notifications/cancelled"
+
+// note looks whether a body may wait or takes a wait back, and does its part.
+// forget must be called when the request ends.
+func (w *waits) note(a task.Actor, body []byte, hangUp context.CancelFunc) (forget func()) {
+	takesBack := bytes.Contains(body, []byte(cancelled))
+	if !takesBack && !bytes.Contains(body, []byte("wait")) {
+		return func() {}
+	}
+	msg, err := jsonrpc.DecodeMessage(body)
+	req, ok := msg.(*jsonrpc.Request)
+	switch {
+	case err != nil || !ok: // the SDK tells the caller
+	case req.IsCall():
+		return w.add(waitKey{a.TokenID, req.ID}, hangUp)
+	case takesBack && req.Method == cancelled:
+		w.cancel(a, req)
+	}
+	return func() {}
+}
+
+func (w *waits) add(k waitKey, hangUp context.CancelFunc) (forget func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open == nil {
+		w.open = map[waitKey]map[*int]context.CancelFunc{}
+	}
+	if w.open[k] == nil {
+		w.open[k] = map[*int]context.CancelFunc{}
+	}
+	me := new(int)
+	w.open[k][me] = hangUp
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.open[k], me)
+		if len(w.open[k]) == 0 {
+			delete(w.open, k)
+		}
+	}
+}
+
+func (w *waits) cancel(a task.Actor, req *jsonrpc.Request) {
+	var p struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(req.Params, &p) != nil {
+		return
+	}
+	id, err := jsonrpc.MakeID(p.RequestID)
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, hangUp := range w.open[waitKey{a.TokenID, id}] {
+		hangUp()
+	}
+}
