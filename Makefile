@@ -28,4 +28,4 @@ bench: ## Measure store and server beside their limits; writes bench/out/bench.j
 	go run ./bench -json bench/out/bench.json $(ARGS)
 
 shots: ## Take pictures of every page into docs/screenshots (needs chromium; PAGES=regexp for some)
-	SHOTS_DIR=$(CURDIR)/docs/screenshots go test -count=1 -run TestShots ./browser/
+	SHOTS_DIR=$(CURDIR)/docs/screenshots go test -count=1 -run TestShots ./e2e/browser/

@@ -22,23 +22,29 @@ const module = "taskyard"
 // import each other. Files that end in _test.go may import what they like:
 // the compiler keeps them out of the binary and refuses cycles.
 var mayImport = map[string][]string{
-	"task":               {},
-	"static":             {},
+	"task":     {},
+	"static":   {},
+	"examples": {},
+	"runner":   {"task"},
+	"db":       {"task"},
+	"service":  {"task", "db", "internal/agentfile", "internal/exchange"},
+	"views":    {"task", "static"},
+	"handlers": {"task", "service", "views", "static"},
+	"jobs":     {"task", "service", "runner"},
+
 	"internal/config":    {},
-	"internal/agentfile": {"task"},
-	"runner":             {"task"},
-	"db":                 {"task"},
-	"internal/exchange":  {"task"},
 	"internal/notify":    {},
-	"service":            {"task", "db", "internal/agentfile", "internal/exchange"},
-	"views":              {"task", "static"},
-	"handlers":           {"task", "service", "views", "static"},
-	"jobs":               {"task", "service", "runner"},
+	"internal/agentfile": {"task"},
+	"internal/exchange":  {"task"},
 	"internal/mcpserver": {"task", "service"},
 	"internal/client":    {"task"},
-	"browser":            everything,
-	".":                  everything,
-	"bench":              everything,
+	"internal/worker":    {"task", "runner", "internal/client"},
+	"internal/app":       {"task", "db", "service", "views", "handlers", "jobs", "runner", "internal/agentfile", "internal/config", "internal/mcpserver", "internal/notify"},
+	"internal/cmd":       everything,
+
+	".":     {"internal/cmd", "runner"},
+	"e2e":   everything,
+	"bench": everything,
 
 	"runner/tools": {"task"},
 	"runner/tree":  {},
@@ -59,7 +65,9 @@ var soleUsers = map[string][]string{
 	"github.com/a-h/templ":            {"views", "handlers"},
 	"github.com/knadh/koanf":          {"internal/config"},
 	"github.com/nicholas-fedor":       {"internal/notify"},
-	"flag":                            {".", "bench"},
+	"github.com/alecthomas/kong":      {"internal/cmd", "internal/client"},
+	"os/signal":                       {".", "internal/cmd", "runner", "bench"},
+	"flag":                            {"bench"},
 	"os/exec":                         {"runner", "bench"}, // runner/tree must know every process of the server
 }
 

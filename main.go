@@ -4,140 +4,29 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/alecthomas/kong"
-
-	"taskyard/internal/client"
+	"taskyard/internal/cmd"
 	"taskyard/runner"
-	"taskyard/runner/tools"
 )
 
 // version is set by the linker; "dev" in a plain build.
 var version = "dev"
 
-// Exit codes of the command line; cli knows the rest.
-const (
-	exitOK      = client.ExitDone
-	exitRefused = client.ExitRefused
-	exitUsage   = client.ExitUsage
-)
-
-// commands is the whole command line; serve is the default.
-type commands struct {
-	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Serve the yard (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
-	Demo  demoCmd  `cmd:"" group:"serve" help:"Serve a yard with three scripted agents and a few tasks, to look around in. Needs no model and no network."`
-
-	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of scope worker."`
-
-	clientCommands `embed:"" group:"work"`
-	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start it."`
-
-	Backup     backupCmd     `cmd:"" group:"data" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
-	Restore    restoreCmd    `cmd:"" group:"data" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
-	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
-	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, into plain files, while the server runs too."`
-	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
-	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
-	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
-	Notify     notifyCmd     `cmd:"" group:"data" help:"Try the services outside that are told what waits."`
-	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
-	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
-	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
-
-	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"What the completion scripts ask."`
-	Scripted demoAgentCmd `cmd:"" group:"self" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
-}
-
-// env is what a command gets from its surroundings.
-type env struct {
-	ctx            context.Context
-	getenv         func(string) string
-	environ        []string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-}
-
 func main() {
-	// Before all else: the shim that stands between the server and an agent is
-	// this binary too, and so is the keeper of a shell command.
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case runner.ShimArg:
-			os.Exit(runner.ShimMain(os.Args[2:]))
-		case tools.ToolShellArg:
-			os.Exit(tools.ToolShellMain(os.Args[2:]))
-		}
+	// The processes between the server and an agent are this binary too.
+	if code, ok := runner.HelperMain(os.Args[1:]); ok {
+		os.Exit(code)
 	}
 	if err := runner.Adopt(); err != nil {
 		fmt.Fprintln(os.Stderr, "taskyard: processes that lose their shim are not found:", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	e := &env{ctx: ctx, getenv: os.Getenv, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	code := run(e, os.Args[1:])
+	code := cmd.Run(&cmd.Env{
+		Ctx: ctx, Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+	}, os.Args[1:])
 	stop()
 	os.Exit(code)
-}
-
-// run is the program without its process: arguments in, exit code out.
-func run(e *env, args []string) int {
-	var cmds commands
-	exited := -1
-	e.stdin = client.Until(e.ctx, e.stdin)
-	y, out := yardOf(e), &printed{to: e.stdout}
-	e.stdout, y.Stdout = out, out
-	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task yard for people and AI agents: queues, claims, runs with approval, one file, one binary."),
-		kong.UsageOnError(), kong.Writers(e.stdout, e.stderr), kong.Exit(func(code int) { exited = code }),
-		kong.Bind(e, y), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(groups), kong.PostBuild(withExamples))
-	if err != nil {
-		fmt.Fprintln(e.stderr, "taskyard:", err)
-		return exitUsage
-	}
-	kctx, err := parser.Parse(args)
-	if exited >= 0 {
-		return exited // --help
-	}
-	if err != nil {
-		return misused(e, args, err)
-	}
-	y.Command = kctx.Selected().Name
-	err = kctx.Run(e)
-	if g := kctx.Selected().Group; err == nil && (g == nil || g.Key != "serve") {
-		err = out.failure() // of a server only the first line is lost, and what it did is not
-	}
-	return ended(e, err)
-}
-
-// usageError is a wrong use of a command.
-type usageError struct{ msg string }
-
-func (u *usageError) Error() string { return u.msg }
-
-// exitError is an error with an exit code of its own.
-type exitError struct {
-	code int
-	error
-}
-
-func (e *exitError) Unwrap() error { return e.error }
-
-type versionCmd struct{}
-
-// Run prints the version.
-func (versionCmd) Run(e *env) error {
-	fmt.Fprintln(e.stdout, "taskyard", version)
-	return nil
-}
-
-type demoAgentCmd struct {
-	Fast bool `help:"Do not pause between acts."`
-}
-
-// Run is one run of the scripted agent.
-func (c *demoAgentCmd) Run(e *env) error {
-	return client.DemoAgent(e.ctx, client.DemoOptions{Getenv: e.getenv, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Fast: c.Fast})
 }

@@ -5,6 +5,7 @@ package scratch
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -53,6 +54,17 @@ func (f *Folder) Remove(ctx context.Context) error {
 		_ = f.lock.Close()
 	}
 	return err
+}
+
+// ClearAbandoned is Clear for the start of a program: it logs what it did.
+func ClearAbandoned(log *slog.Logger) {
+	n, err := Clear(context.Background())
+	if n > 0 {
+		log.Info("temporary folders of a killed process removed", "folders", n)
+	}
+	if err != nil {
+		log.Warn("temporary folders not removed", "error", err)
+	}
 }
 
 // Clear removes the folders that processes of this account left behind when

@@ -1,0 +1,116 @@
+package browser
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// judge runs axe over the page and lists each violation with its first places.
+const judge = `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v =>
+	v.id + ": " + v.help + "\n    " + v.nodes.slice(0, 4).map(n => n.target.join(" ") + "  " + n.html.slice(0, 140) + "  " + (n.any[0]?.message ?? n.all[0]?.message ?? n.none[0]?.message ?? "")).join("\n    ")).join("\n"))`
+
+// tooSmall lists what can be pressed and is smaller than 24 px either way. A
+// label belongs to its input, and an area drawn by ::after to its element.
+// Links in a line of text may be as high as the line.
+const tooSmall = `[...document.querySelectorAll("a[href], button, summary, select, input:not([type=hidden])")].filter(e => {
+	if (!e.checkVisibility({visibilityProperty: true}) || !e.getClientRects().length || e.matches("a.skip") || e.localName === "a" && getComputedStyle(e).display === "inline") return false;
+	const after = getComputedStyle(e, "::after"), drawn = after.content !== "none" && after.position === "absolute";
+	const r = (drawn && getComputedStyle(e).position === "static" ? e.offsetParent : e.closest("label") ?? e).getBoundingClientRect();
+	const more = drawn ? -2 * Math.min(0, parseFloat(after.top) || 0) : 0;
+	return r.width > 1 && (r.width + more < 23.5 || r.height + more < 23.5);
+}).map(e => e.outerHTML.slice(0, 140) + " " + JSON.stringify(e.getBoundingClientRect()).slice(0, 80)).join("\n")`
+
+// sideways tells by how much the document is wider than the window, and what
+// stands out.
+const sideways = `(() => { const d = document.documentElement; if (d.scrollWidth <= d.clientWidth) return "";
+	return d.scrollWidth + " of " + d.clientWidth + ": " + [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > d.clientWidth + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join("\n"); })()`
+
+// withAxe has axe in every page of the tab. It comes by the protocol, so the
+// policy of the pages stays as it is.
+func withAxe(b *tab) *tab {
+	b.t.Helper()
+	src, err := os.ReadFile("../../static/vendor-test/axe.min.js")
+	must(b.t, err)
+	_, err = chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: string(src)})
+	must(b.t, err)
+	return b
+}
+
+func TestEveryPageIsAccessible(t *testing.T) {
+	t.Parallel()
+	s := newSample(t)
+	b := withAxe(s.tab())
+	b.expect("404")
+	for i, p := range only(s.pages()) {
+		examine(t, b, p, seen(i))
+	}
+	must(t, s.pause())
+	for i, p := range only(s.pausedPages()) {
+		examine(t, b, p, seen(i))
+	}
+	i := 0
+	also := func(b *tab, name, path string) {
+		t.Helper()
+		examine(t, b, shown{name, path, nil}, seen(i))
+		i++
+	}
+	lone := withAxe(newTab(t, s.url))
+	also(lone, "login", "/login")
+	also(lone, "api-outside", "/api/docs")
+	empty := openYard(t, nil)
+	bare := withAxe(newTab(t, empty.url))
+	also(bare, "setup", "/setup?token="+some[string](t)(empty.svc.SetupLink(ctx)))
+	nothing := withAxe(newEmpty(t))
+	also(nothing, "queues-without-agents", "/queues")
+	also(nothing, "inbox-without-agents", "/")
+	also(nothing, "approvals-empty", "/approvals")
+}
+
+// look is one way to look at a page.
+type look struct {
+	theme string
+	width int64
+}
+
+var looks = []look{{"light", 1280}, {"dark", 390}, {"dark", 1280}, {"light", 390}}
+
+// seen are the looks at the page of an index: one, another from page to page,
+// or all of them in the long form.
+func seen(i int) []look {
+	if thorough {
+		return looks
+	}
+	i %= len(looks)
+	return looks[i : i+1]
+}
+
+// newEmpty opens a yard in which there is nothing yet.
+func newEmpty(t *testing.T) *tab {
+	t.Helper()
+	return newYardOf(t, nil).tab()
+}
+
+// examine looks at one page.
+func examine(t *testing.T, b *tab, p shown, looks []look) {
+	t.Helper()
+	b.size(1280, 900)
+	p.visit(b)
+	for _, l := range looks {
+		b.size(l.width, 900)
+		b.theme(l.theme)
+		if v := eval[string](b, judge); v != "" {
+			t.Errorf("%s, %s, %d px: %s", p.name, l.theme, l.width, v)
+		}
+		if v := eval[string](b, tooSmall); v != "" {
+			t.Errorf("%s, %d px: smaller than 24 px:\n%s", p.name, l.width, v)
+		}
+	}
+	b.size(320, 700)
+	if v := eval[string](b, sideways); v != "" {
+		t.Errorf("%s: scrolls sideways at 320 px: %s", p.name, strings.TrimSpace(v))
+	}
+}

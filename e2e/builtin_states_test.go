@@ -1,0 +1,174 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"taskyard/runner/model/modeltest"
+	"taskyard/task"
+)
+
+// ending is a case of the table below: what the model server does to a run of
+// the built-in agent, and how the run ends.
+type ending struct {
+	name  string
+	agent string // coder unless said: tools read and list, no limits of note
+	steps []modeltest.Step
+	over  modeltest.Step // for what comes after the steps; zero: a short text
+
+	state  string // status/phase
+	reason string // part of it; "" for runs that complete
+	told   string // part of the first result of a tool, as the transcript has it
+	most   int    // turns that may have been asked for; 0: not looked at
+}
+
+// endings is every misbehaviour of a provider or a model, and what becomes of
+// the run.
+func endings() []ending {
+	text := modeltest.Step{Text: "Looked at it."}
+	never := make(chan struct{})
+	busy := modeltest.Step{Status: 429, After: "0.01"}
+	failing := modeltest.Step{Status: 500, After: "0.01"}
+	looking := oneCall("read", `{"path":"nothing.txt"}`)
+	return []ending{
+		{name: "a text", steps: []modeltest.Step{text}, state: "completed/ended", most: 2},
+		{name: "a text that comes whole and tells no use", steps: []modeltest.Step{{Text: "Looked at it.", NoUsage: true}}, state: "completed/ended"},
+		{name: "401", over: modeltest.Step{Status: 401, Message: "bad key"}, state: "failed/auth", reason: "the provider refused the key (401): bad key", most: 1},
+		{name: "403", over: modeltest.Step{Status: 403, Message: "not for you"}, state: "failed/auth", reason: "the provider refused the key (403)", most: 1},
+		{name: "404 for the model", over: modeltest.Step{Status: 404, Message: "no such model"}, state: "failed/error", reason: "no such model", most: 1},
+		{name: "400 for a prompt that is too long", over: modeltest.Step{Status: 400, Message: "prompt is too long"}, state: "failed/error", reason: "too long for the model", most: 1},
+		{name: "429 twice", steps: []modeltest.Step{busy, busy, text}, state: "completed/ended", most: 4},
+		{name: "429 without end", over: busy, state: "failed/error", reason: "too many requests for the provider (429)", most: 5},
+		{name: "429 for an hour", over: modeltest.Step{Status: 429, After: "3600"}, state: "failed/error", reason: "too many requests for the provider (429)", most: 1},
+		{name: "500 twice", steps: []modeltest.Step{failing, failing, text}, state: "completed/ended", most: 4},
+		{name: "500 without end", over: failing, state: "failed/error", reason: "the provider failed (500)", most: 5},
+		{name: "overloaded", steps: []modeltest.Step{{Status: 529, After: "0.01"}, text}, state: "completed/ended"},
+		{name: "half a stream, cut once", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakCut}, text}, state: "completed/ended"},
+		{name: "half a stream, cut each time", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakCut}, state: "failed/error", reason: "the connection to the provider failed", most: 5},
+		{name: "half a stream, ended in order", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakEnd}, state: "failed/error", reason: "the connection to the provider failed", most: 5},
+		{name: "half a stream, then an error", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakError}, text}, state: "completed/ended"},
+		{name: "an answer that makes no sense", over: modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"}, state: "failed/protocol", reason: "makes no sense", most: 1},
+		{name: "an empty reply", over: modeltest.Step{Stop: "stop", Text: ""}, state: "failed/error", reason: "reply is empty", most: 1},
+		{name: "a refusal", over: modeltest.Step{Text: "I will not.", Stop: "refusal"}, state: "failed/error", reason: "The model refused to go on: I will not."},
+		{name: "replies that are cut each time", over: modeltest.Step{Text: "and so on", Stop: "length"}, state: "failed/error", reason: "3 replies in a row were cut", most: 3},
+		{name: "silence", agent: "hasty", over: modeltest.Step{Wait: never}, state: "failed/idle", reason: "The model said nothing for 1 s", most: 1},
+		{name: "1,000 equal calls", over: modeltest.Step{Calls: looking.Calls}, state: "failed/error", reason: "the same call of read brought the same result 6 times", most: 10},
+		{name: "calls without end", agent: "turner", over: modeltest.Step{}, state: "failed/turns", reason: "It took 3 turns of at most 3", most: 3},
+		{name: "more tokens than the limit", agent: "spender", over: modeltest.Step{Calls: looking.Calls, Usage: modeltest.Usage{In: 400, Out: 200}}, state: "failed/tokens", reason: "It used 1200 tokens of at most 1000", most: 2},
+		{name: "bash, asked for by an agent with read and list", steps: []modeltest.Step{oneCall("bash", `{"command":"id"}`), text}, state: "completed/ended", told: "agent coder may not use the tool bash: its tools are read, list"},
+		{name: "a tool that there is not", steps: []modeltest.Step{oneCall("launch", `{}`), text}, state: "completed/ended", told: "agent coder may not use the tool launch"},
+		{name: "arguments that are no JSON", steps: []modeltest.Step{oneCall("read", `{"path": "unfin`), text}, state: "completed/ended", told: "no JSON object"},
+		{name: "a path above the workspace", steps: []modeltest.Step{oneCall("read", `{"path":"../../../taskyard.db"}`), text}, state: "completed/ended", told: "outside the workspace"},
+		{name: "the processes of the machine", steps: []modeltest.Step{oneCall("read", `{"path":"/proc/self/environ"}`), text}, state: "completed/ended", told: "outside the workspace"},
+		{name: "a page of this very machine", agent: "fetcher", steps: []modeltest.Step{oneCall("fetch", `{"url":"http://127.0.0.1/"}`), text}, state: "completed/ended", told: "not public"},
+		{name: "a page of this machine, mapped", agent: "fetcher", steps: []modeltest.Step{oneCall("fetch", `{"url":"http://[::ffff:127.0.0.1]/"}`), text}, state: "completed/ended", told: "not public"},
+	}
+}
+
+// director answers each run by the case that its task's title names.
+type director struct {
+	mu    sync.Mutex
+	cases map[string]ending
+	asked map[string]int
+}
+
+var titleLine = regexp.MustCompile(`(?m)^\[\[\w+ title, by .*\]\]\n(.*)$`)
+
+func (d *director) answer(r modeltest.Request) modeltest.Step {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m := titleLine.FindStringSubmatch(r.Messages[0].Text)
+	if m == nil {
+		return modeltest.Step{Status: http.StatusTeapot, Message: "whose run is it?"}
+	}
+	c, n := d.cases[m[1]], d.asked[m[1]]
+	d.asked[m[1]]++
+	switch {
+	case n < len(c.steps):
+		return c.steps[n]
+	case c.name == "calls without end": // each another one
+		return oneCall("read", `{"path":"%d.txt"}`, n)
+	case c.state == "completed/ended":
+		return modeltest.Step{Text: "Looked at it."}
+	}
+	return c.over
+}
+
+func (d *director) turns(name string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asked[name]
+}
+
+// TestWhatBecomesOfARun plays every case through a server, its dispatcher, its
+// database and the wire of both APIs.
+func TestWhatBecomesOfARun(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{"openai", "anthropic"} {
+		t.Run(api, func(t *testing.T) {
+			t.Parallel()
+			d := &director{cases: map[string]ending{}, asked: map[string]int{}}
+			for _, c := range endings() {
+				d.cases[c.name] = c
+			}
+			s, person := newBuiltinYard(t, api, modeltest.NewFunc(t, d.answer))
+			s.kill()
+			s.args = append(s.args, "--set", "runs.attempts=1", "--set", "runs.max_parallel=64", "--set", "runs.equal_failures=0")
+			for id, lines := range map[string]string{
+				"coder": "tools: read, list", "hasty": "tools: read\nidle_timeout: 1s", "turner": "tools: read\nmax_turns: 3",
+				"spender": "tools: read\nmax_tokens: 1000", "fetcher": "tools: read, fetch",
+			} {
+				s.file("agents/"+id+".md", "---\nname: "+id+"\ndescription: For tests.\nmax_parallel: 64\n"+lines+"\n---\nYou are terse.\n")
+			}
+			s.start()
+			ids := map[string]task.ID{}
+			for _, c := range endings() {
+				if c.agent == "" {
+					c.agent = "coder"
+				}
+				ids[c.name] = call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": c.name, "owner": c.agent}).ID
+			}
+			for _, c := range endings() {
+				t.Run(c.name, func(t *testing.T) {
+					r := runOf(t, s, person, ids[c.name])
+					if got := r.State().String(); got != c.state || !strings.Contains(r.Reason, c.reason) || (r.Status == task.RunCompleted) != (r.Reason == "") {
+						t.Errorf("it ended as %s: %q, want %s: %q", got, r.Reason, c.state, c.reason)
+					}
+					if r.Status == task.RunCompleted && r.Summary != "Looked at it." || r.Status != task.RunCompleted && r.Summary != "" {
+						t.Errorf("its summary is %q", r.Summary)
+					}
+					if n := d.turns(c.name); c.most > 0 && n > c.most {
+						t.Errorf("%d turns were asked for, at most %d make sense", n, c.most)
+					}
+					if c.told == "" {
+						return
+					}
+					got := s.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'tool_result' ORDER BY id LIMIT 1", r.ID)
+					if len(got) != 1 || !strings.Contains(got[0], c.told) {
+						t.Errorf("the transcript has %q, want %q", got, c.told)
+					}
+				})
+			}
+			t.Run("use that is not told is estimated, and marked", func(t *testing.T) {
+				r := runOf(t, s, person, ids["a text that comes whole and tells no use"])
+				if api == "openai" && (!r.Usage.Estimated || r.Usage.Tokens() == 0) {
+					t.Errorf("its use is %s", asJSON(r.Usage))
+				}
+				sum := call[task.UsageReport](t, person, "GET", "/api/usage?by=run&to="+time.Now().UTC().Add(time.Hour).Format(time.RFC3339), nil)
+				if len(sum.Rows) != len(endings()) || api == "openai" && !sum.Total.Estimated {
+					t.Errorf("%d rows, the total is %+v", len(sum.Rows), sum.Total)
+				}
+			})
+			t.Run("no task has a second run, and nothing runs on", func(t *testing.T) {
+				if got := fmt.Sprint(s.rows("SELECT count(*), sum(ended_at IS NULL) FROM runs")); got != fmt.Sprintf("[%d|0]", len(endings())) {
+					t.Errorf("runs and open ones are %s", got)
+				}
+			})
+		})
+	}
+}

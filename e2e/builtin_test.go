@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"taskyard/internal/client"
+	"taskyard/internal/config"
+	"taskyard/runner/model/modeltest"
+	"taskyard/task"
+)
+
+const providerKey = "sk-key-of-the-provider"
+
+// newBuiltinYard starts a server whose built-in agent coder asks the model
+// server m, by the given API. boss may delegate.
+func newBuiltinYard(t *testing.T, api string, m *modeltest.Server) (*server, *client.Client) {
+	t.Helper()
+	s := newServer(t, "serve")
+	s.env = append(s.env, "TEST_MODEL_KEY="+providerKey)
+	s.file("taskyard.toml", fmt.Sprintf(`[runs]
+attempts = 2
+[approval]
+policy = "never"
+[providers.test]
+api = %q
+base_url = %q
+api_key_env = "TEST_MODEL_KEY"
+models = ["test-model"]
+price_per_mtok = { "test-model" = [10, 100, 1] }
+`, api, m.URL+"/v1"))
+	s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, create\n---\nYou are terse.\n")
+	s.file("agents/boss.md", "---\nname: boss\ndescription: For tests.\ntools: task\n---\nYou delegate.\n")
+	s.start()
+	return s, s.api(s.token("--scope", "operate"))
+}
+
+var taskLine = regexp.MustCompile(`<Task>\nid: (\d+)\n`)
+
+// taskOf finds the task in the prompt that a run began with.
+func taskOf(r modeltest.Request) string {
+	if m := taskLine.FindStringSubmatch(r.Messages[0].Text); m != nil {
+		return m[1]
+	}
+	return "0"
+}
+
+func oneCall(name, args string, a ...any) modeltest.Step {
+	return modeltest.Step{Calls: []modeltest.Call{{Name: name, Args: fmt.Sprintf(args, a...)}}, Usage: modeltest.Usage{In: 1000, Out: 10, Cached: 500}}
+}
+
+// runOf waits for the end of the only run of a task and returns it.
+func runOf(t *testing.T, s *server, c *client.Client, id task.ID) task.Run {
+	t.Helper()
+	eventually(t, patience, "the run of task "+id.String()+" ends", func() bool {
+		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", id)[0] == "1"
+	})
+	return call[task.Run](t, c, "GET", "/api/runs/"+s.rows("SELECT min(id) FROM runs WHERE task_id = ?", id)[0], nil)
+}
+
+func TestTheBuiltinAgentFinishesATask(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{"openai", "anthropic"} {
+		t.Run(api, func(t *testing.T) {
+			n := 0
+			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+				id := taskOf(r)
+				n++
+				switch n {
+				case 1:
+					return oneCall("update_steps", `{"taskId":%q,"steps":[{"title":"Write"}]}`, id)
+				case 2:
+					return oneCall("create", `{"path":"docs/notes.md","content":"Hello, gate."}`)
+				case 3:
+					return oneCall("bash", `{"command":"id"}`)
+				}
+				return oneCall("complete_task", `{"taskId":%q,"summary":"Wrote the notes. Nothing is left."}`, id)
+			})
+			s, person := newBuiltinYard(t, api, m)
+			k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"})
+			r := runOf(t, s, person, k.ID)
+			if r.Status != task.RunCompleted || r.Summary != "Wrote the notes. Nothing is left." || r.Model != "test-model" {
+				t.Fatalf("the run is %s", asJSON(r))
+			}
+			t.Run("its task is done, with the plan and the summary", func(t *testing.T) {
+				k := call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil)
+				if k.Status != task.Done || k.Summary != r.Summary || len(k.Steps) != 1 {
+					t.Errorf("the task is %s", asJSON(k))
+				}
+			})
+			t.Run("its use and cost are told", func(t *testing.T) {
+				want := task.Usage{ToolCalls: 4, TokensIn: 4000, TokensOut: 40, TokensCached: 2000, CostUSD: 0.026}
+				if got := r.Usage; got.Tokens() != want.Tokens() || got.ToolCalls != 4 || got.TokensCached != 2000 || got.Estimated || fmt.Sprintf("%.6f", got.CostUSD) != "0.026000" {
+					t.Errorf("usage is %s", asJSON(got))
+				}
+			})
+			t.Run("its file stands in the workspace, and among the artifacts", func(t *testing.T) {
+				files, err := filepath.Glob(filepath.Join(s.data, "runs", "run-*", "work", "docs", "notes.md"))
+				if err != nil || len(files) != 1 || strings.Join(r.Artifacts, " ") != "docs/notes.md" {
+					t.Fatalf("files are %v, %v; artifacts %v", files, err, r.Artifacts)
+				}
+				if text, err := os.ReadFile(files[0]); string(text) != "Hello, gate." {
+					t.Errorf("it holds %q, %v", text, err)
+				}
+			})
+			t.Run("the tool that it may not use was refused", func(t *testing.T) {
+				got := s.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'tool_result' ORDER BY id LIMIT 1 OFFSET 2", r.ID)
+				if len(got) != 1 || !strings.HasPrefix(got[0], "agent coder may not use the tool bash: its tools are read, create, ") {
+					t.Errorf("the result is %q", got)
+				}
+			})
+			t.Run("the model was given prompt, tools and key, and the database no key", func(t *testing.T) {
+				q := m.Turns()[0]
+				tools := strings.Join(q.Tools, " ")
+				const want = "read create add_comment complete_task get_task move_task notify_user update_step update_steps update_task"
+				if q.Key() != providerKey || q.System != "You are terse." || tools != want {
+					t.Errorf("key %q, system %q, tools %q", q.Key(), q.System, tools)
+				}
+				b, err := os.ReadFile(filepath.Join(s.data, "taskyard.db-wal"))
+				if err != nil || strings.Contains(string(b), providerKey) {
+					t.Errorf("the database holds the key, or cannot be read: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
+	t.Parallel()
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		last := r.Last()
+		switch {
+		case r.NoCalls || len(last.Results) == 0 && r.System != "You delegate.":
+			return modeltest.Step{Text: "The answer is 42."}
+		case len(last.Results) == 0:
+			return oneCall("task", `{"task":"Find the answer","agent_type":"coder","wait_seconds":50}`)
+		}
+		return modeltest.Step{Text: "It told: " + last.Results[0].Text}
+	})
+	s, person := newBuiltinYard(t, "openai", m)
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask", "owner": "boss"})
+	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted {
+		t.Fatalf("the run is %s", asJSON(r))
+	}
+	told := s.rows("SELECT content FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'boss' AND m.type = 'tool_result'")
+	if len(told) != 1 || !strings.Contains(told[0], "The answer is 42.") || !strings.Contains(told[0], `"success": true`) {
+		t.Errorf("it was told %q", told)
+	}
+	if got := s.rows("SELECT agent, depth, status, phase FROM runs ORDER BY id"); strings.Join(got, " ") != "boss|0|completed|ended coder|1|completed|ended" {
+		t.Errorf("runs are %q", got)
+	}
+}
+
+func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
+	t.Parallel()
+	hang, n := make(chan struct{}), 0
+	m := modeltest.NewFunc(t, func(modeltest.Request) modeltest.Step {
+		if n++; n == 1 {
+			return modeltest.Step{Wait: hang}
+		}
+		return modeltest.Step{Text: "Done after all."}
+	})
+	s, person := newBuiltinYard(t, "anthropic", m)
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Survive", "owner": "coder"})
+	eventually(t, patience, "the model is asked", func() bool { return len(m.Turns()) == 1 })
+	s.kill()
+	s.start()
+	eventually(t, patience, "the retry has ended", func() bool {
+		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", k.ID)[0] == "2"
+	})
+	if got := s.rows("SELECT status, phase, attempt, summary FROM runs ORDER BY id"); strings.Join(got, " ") != "failed|lost|1| completed|ended|2|Done after all." {
+		t.Errorf("runs are %q", got)
+	}
+}
+
+func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
+	t.Parallel()
+	m := modeltest.New(t, modeltest.Step{Text: "Done.", Times: 2})
+	s, person := newBuiltinYard(t, "openai", m)
+	s.file("agents/plain.md", "---\nname: plain\ndescription: For tests.\ntools: read\ncapabilities: [other]\n---\nWork.\n")
+	eventually(t, patience, "the agent is there", func() bool {
+		return person.Do(t.Context(), "GET", "/api/agents/plain", nil, nil) == nil
+	})
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "plain"})
+	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted || strings.Join(m.Turns()[0].Tools, " ") != "read" {
+		t.Errorf("the run is %s, its tools %v", asJSON(r), m.Turns()[0].Tools)
+	}
+}
+
+func TestTheExampleOfAProviderIsValid(t *testing.T) {
+	t.Parallel()
+	const file = "docs/runners.md"
+	found := 0
+	for _, b := range blocksOf(t, file) {
+		if !strings.Contains(b.text, "[providers.") {
+			continue
+		}
+		found++
+		path := filepath.Join(t.TempDir(), "taskyard.toml")
+		if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := config.Load(config.LoadOptions{File: path}); err != nil {
+			t.Errorf("%s:%d: %v", file, b.line, err)
+		}
+	}
+	if found == 0 {
+		t.Error("there is none")
+	}
+}

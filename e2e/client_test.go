@@ -1,0 +1,328 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"taskyard/internal/client"
+	"taskyard/internal/cmd"
+	"taskyard/task"
+)
+
+// shell runs client commands with variables of their own.
+type shell struct {
+	t   testing.TB
+	env map[string]string
+}
+
+// shellFor is a shell with a token of the given sort, such as --agent coder.
+func (in *inside) shellFor(t testing.TB, token ...string) *shell {
+	t.Helper()
+	secret := must(t, "", append([]string{"token", "create", "--data", in.data}, token...)...)
+	return &shell{t, map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN": secret}}
+}
+
+// with is the shell with one more variable.
+func (s *shell) with(t testing.TB, name, value string) *shell {
+	env := map[string]string{name: value}
+	for k, v := range s.env {
+		if k != name {
+			env[k] = v
+		}
+	}
+	return &shell{t, env}
+}
+
+// try runs a command inside this process.
+func (s *shell) try(stdin string, args ...string) (stdout, stderr string, code int) {
+	s.t.Helper()
+	var out, errs lockedBuffer
+	e := &cmd.Env{Ctx: s.t.Context(), Getenv: func(k string) string { return s.env[k] }, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs}
+	code = cmd.Run(e, args)
+	return out.String(), errs.String(), code
+}
+
+// ok is try for commands that must succeed; the last newline is cut.
+func (s *shell) ok(stdin string, args ...string) string {
+	s.t.Helper()
+	out, errs, code := s.try(stdin, args...)
+	if code != client.ExitDone {
+		s.t.Fatalf("taskyard %s: exit code %d: %s%s", strings.Join(args, " "), code, out, errs)
+	}
+	return strings.TrimSuffix(out, "\n")
+}
+
+// fails is try for commands that must end so, and say so on stderr.
+func (s *shell) fails(code int, say string, args ...string) {
+	s.t.Helper()
+	out, errs, got := s.try("", args...)
+	if got != code || !strings.Contains(errs, say) {
+		s.t.Errorf("taskyard %s: exit code %d, want %d with %q: %s%s", strings.Join(args, " "), got, code, say, out, errs)
+	}
+}
+
+// read gets a task as the server tells it.
+func (s *shell) read(id string) task.Task {
+	s.t.Helper()
+	return call[task.Task](s.t, &client.Client{URL: s.env["TASKYARD_URL"], Token: s.env["TASKYARD_TOKEN"]}, "GET", "/api/tasks/"+id, nil)
+}
+
+const agentName, otherAgent = "general-purpose", "code-focused" // a new yard has both
+
+func TestAnAgentWorksFromTheShell(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t)
+	a, other := in.shellFor(t, "--agent", agentName), in.shellFor(t, "--agent", otherAgent)
+
+	if id := a.ok("Say `why`.\n", "task", "create", "Explain", "--description", "-", "--priority", "5", "--step", "Read, then think", "--quiet"); id != "1" {
+		t.Fatalf("the id is %q", id)
+	}
+	a.ok("", "task", "create", "Later")
+	if k := a.read("1"); k.Owner != agentName || k.Description != "Say `why`." || k.Priority != 5 || len(k.Steps) != 1 || k.Steps[0].Title != "Read, then think" {
+		t.Errorf("created %s", asJSON(k))
+	}
+	if id := a.ok("", "task", "claim", "--quiet"); id != "1" {
+		t.Fatalf("claimed %q", id)
+	}
+	a.ok("- [x] Read\n- Think\n", "task", "steps", "1")
+	a.ok("", "task", "step", "1", "1", "--done", "--details", "hard")
+	if k := a.read("1"); len(k.Steps) != 2 || !k.Steps[0].Done || !k.Steps[1].Done || k.Steps[1].Details != "hard" {
+		t.Errorf("the plan is %s", asJSON(k.Steps))
+	}
+	if id := a.ok("", "task", "subtask", "1", "0", "Look it up", "--owner", otherAgent, "--quiet"); id != "3" || other.read("3").ParentTaskID != 1 {
+		t.Errorf("subtask %q", id)
+	}
+	a.ok("", "task", "attach", "1", "https://example.org/", "--label", "place")
+	a.ok("It is\nso.", "task", "comment", "1", "-")
+	a.ok("", "task", "heartbeat", "1")
+	a.ok("", "task", "update", "1", "--title", "Explain it", "--priority=-2")
+	k := a.read("1")
+	if k.Title != "Explain it" || k.Priority != -2 || len(k.Resources) != 1 || len(k.Comments) != 1 || k.Comments[0].Content != "It is\nso." {
+		t.Errorf("task %s", asJSON(k))
+	}
+	a.ok("What is left is in the comment.", "task", "move", "1", otherAgent, "--comment", "-")
+	if k := a.read("1"); k.Owner != otherAgent || k.Claim != nil || k.Comments[1].Kind != task.KindHandoff {
+		t.Errorf("moved %s", asJSON(k))
+	}
+	if id := other.ok("", "task", "claim", "--count", "5", "--quiet"); id != "3\n1" { // by priority
+		t.Errorf("claimed %q", id)
+	}
+	other.ok("", "task", "release", "1")
+	other.ok("", "task", "cancel", "3", "--reason", "known already")
+	if k := other.read("3"); k.Status != task.Canceled {
+		t.Errorf("canceled %s", asJSON(k))
+	}
+}
+
+func TestACompletedTaskMayBringTheNext(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t)
+	a := in.shellFor(t, "--agent", agentName)
+	for _, title := range []string{"first", "second"} {
+		a.ok("", "task", "create", title)
+	}
+	a.ok("", "task", "claim")
+	if id := a.ok("Said.\n", "task", "complete", "1", "--next", "--quiet", "--file", "-"); id != "2" {
+		t.Errorf("the next is %q", id)
+	}
+	if k := a.read("1"); k.Status != task.Done || k.Summary != "Said." {
+		t.Errorf("completed %s", asJSON(k))
+	}
+	a.fails(client.ExitNothing, "no task is free", "task", "complete", "2", "--next")
+	if k := a.read("2"); k.Status != task.Done {
+		t.Errorf("exit code 3 left it %s", k.Status)
+	}
+	if out := a.ok("", "task", "history", "--owner", agentName); !strings.Contains(out, "second") || strings.Index(out, "second") > strings.Index(out, "first") {
+		t.Errorf("history:\n%s", out)
+	}
+}
+
+func TestExitCodesOfCommands(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t)
+	a := in.shellFor(t, "--agent", agentName)
+	a.ok("", "task", "create", "x")
+	t.Run("0: done", func(t *testing.T) { a.ok("", "task", "list") })
+	t.Run("1: refused, with the fields", func(t *testing.T) {
+		a.fails(client.ExitRefused, "field: owner", "task", "create", "x", "--owner", "nobody")
+		a.fails(client.ExitRefused, "title: must not be blank", "task", "create", "")
+		a.fails(client.ExitRefused, "task_not_working", "task", "move", "1", otherAgent, "--comment", "x")
+		a.fails(client.ExitRefused, "forbidden", "task", "reply", "1", "x")
+	})
+	t.Run("1: a bad token, with the remedy", func(t *testing.T) {
+		a.with(t, "TASKYARD_TOKEN", "ty_wrong").fails(client.ExitRefused, "taskyard token create", "task", "list")
+	})
+	t.Run("2: usage, with the way to the help", func(t *testing.T) {
+		a.fails(client.ExitUsage, "taskyard task --help", "task", "shwo")
+		a.fails(client.ExitUsage, "taskyard task show --help", "task", "show", "--nope")
+		a.fails(client.ExitUsage, "positive whole number", "task", "show", "5a")
+		a.fails(client.ExitUsage, "TASKYARD_TASK_ID", "task", "show")
+		a.fails(client.ExitUsage, "a text", "task", "comment")
+		a.with(t, "TASKYARD_TOKEN", "").fails(client.ExitUsage, "TASKYARD_TOKEN", "task", "list")
+	})
+	t.Run("3: nothing to claim", func(t *testing.T) {
+		a.ok("", "task", "claim")
+		a.fails(client.ExitNothing, "no task is free", "task", "claim")
+		out, _, code := a.try("", "task", "claim", "--json")
+		if code != client.ExitNothing || out != "{\"task\":null}\n" {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+	t.Run("4: no server", func(t *testing.T) {
+		a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)).fails(client.ExitUnreachable, "TASKYARD_URL", "task", "list")
+	})
+}
+
+func TestDefaultsComeFromTheSurroundings(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t)
+	a, admin := in.shellFor(t, "--agent", agentName), in.shellFor(t, "--scope", "admin")
+	t.Run("the token's agent is the agent", func(t *testing.T) {
+		if out := a.ok("", "agent", "show"); !strings.HasPrefix(out, agentName+":") {
+			t.Error(out)
+		}
+	})
+	t.Run("a person names one", func(t *testing.T) {
+		admin.fails(client.ExitUsage, "TASKYARD_AGENT", "task", "create", "x")
+		admin.with(t, "TASKYARD_AGENT", agentName).ok("", "task", "create", "x")
+		admin.ok("", "task", "create", "y", "--owner", otherAgent)
+		if k := admin.read("1"); k.Owner != agentName || admin.read("2").Owner != otherAgent {
+			t.Errorf("owner %s", k.Owner)
+		}
+	})
+	t.Run("the run's task is the task", func(t *testing.T) {
+		run := a.with(t, "TASKYARD_TASK_ID", "1")
+		run.ok("", "task", "comment", "by default")
+		run.ok("one", "task", "steps")
+		run.ok("", "task", "step", "0", "--done")
+		run.fails(client.ExitUsage, "the id and the text", "task", "comment", "43")
+		run.ok("", "task", "complete", "--summary", "all of it")
+		k := run.read("1")
+		if k.Status != task.Done || len(k.Comments) != 1 || !k.Steps[0].Done || k.Summary != "all of it" {
+			t.Errorf("%s", asJSON(k))
+		}
+	})
+	t.Run("the token may lie in a file", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte(a.env["TASKYARD_TOKEN"]+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := &shell{t, map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": file}}
+		if out := s.ok("", "whoami"); !strings.Contains(out, "agent:"+agentName) {
+			t.Error(out)
+		}
+	})
+}
+
+func TestJSONIsTheServersAnswer(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t)
+	a := in.shellFor(t, "--scope", "admin")
+	a.ok("", "task", "create", "x \x1b[31m <&>", "--owner", agentName)
+	api := &client.Client{URL: in.url, Token: a.env["TASKYARD_TOKEN"]}
+	for _, c := range []struct{ path, args string }{
+		{"/api/tasks", "task list --json"},
+		{"/api/tasks/1", "task show 1 --json"},
+		{"/api/tasks/history", "task --json history"},
+		{"/api/agents", "agent list --json"},
+		{"/api/agents/" + agentName + "/queue", "agent queue " + agentName + " --json"},
+		{"/api/runs", "run list --json"},
+		{"/api/events", "events --json"},
+		{"/api/me", "whoami --json"},
+		{"/api/inbox", "inbox --json"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			want := call[json.RawMessage](t, api, "GET", c.path, nil)
+			if got := a.ok("", strings.Fields(c.args)...); got != string(want) {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+	if out := a.ok("", "task", "list"); strings.ContainsRune(out, '\x1b') || !strings.Contains(out, `\x1b[31m <&>`) {
+		t.Errorf("the table is\n%s", out)
+	}
+}
+
+func TestRunsAreSeenDecidedAndAwaited(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t, "taskyard.toml", `
+[approval]
+policy = "always"
+[runners.echo]
+kind = "command"
+command = ["sh", "-c", "cat >/dev/null; echo all is well"]
+`, "agents/echo.md", "---\nname: Echo\ndescription: echoes\ntools: read\nrunner: echo\n---\nEcho.\n")
+	p := in.shellFor(t, "--scope", "admin")
+	dispatch := func() string {
+		id := p.ok("", "task", "create", "x", "--owner", "echo", "--no-start", "--quiet")
+		return p.ok("", "task", "run", id, "--quiet")
+	}
+	t.Run("an approved run is awaited to its end", func(t *testing.T) {
+		id := dispatch()
+		if out := p.ok("", "run", "show", id); !strings.Contains(out, "taskyard run approve "+id+" --version ") || !strings.Contains(out, "Echo.") {
+			t.Errorf("a reviewer sees\n%s", out)
+		}
+		p.fails(client.ExitRefused, "run_changed", "run", "approve", id, "--version", "other")
+		p.ok("", "run", "approve", id, "--timeout", "60")
+		if out := p.ok("", "run", "wait", id, "--timeout", patience.String()); !strings.Contains(out, "all is well") {
+			t.Errorf("it ended with\n%s", out)
+		}
+		if out := p.ok("", "run", "transcript", id); !strings.Contains(out, "all is well") {
+			t.Errorf("transcript\n%s", out)
+		}
+		p.fails(client.ExitRefused, "run_already_decided", "run", "deny", id, "--reason", "late")
+		if again := p.ok("", "run", "retry", id, "--quiet"); again == id {
+			t.Errorf("the retry is %s", again)
+		}
+	})
+	t.Run("a denied run is a failure to those who wait", func(t *testing.T) {
+		id := dispatch()
+		p.ok("not `now`", "run", "deny", id, "--reason", "-")
+		p.fails(client.ExitRefused, "not `now`", "run", "wait", id)
+	})
+	t.Run("who waits may give up", func(t *testing.T) {
+		id := dispatch()
+		p.fails(client.ExitRefused, "still pending", "run", "wait", id, "--timeout", "1ms")
+		p.ok("", "run", "cancel", id)
+		if out := p.ok("", "run", "list", "--status", "canceled", "--agent", "echo"); !strings.Contains(out, fmt.Sprintf("\n%s ", id)) {
+			t.Errorf("list\n%s", out)
+		}
+	})
+}
+
+// leaves are the paths of the client commands.
+func leaves(t *testing.T) (paths [][]string) {
+	t.Helper()
+	k, err := kong.New(&cmd.Commands{}, kong.ExplicitGroups(cmd.Groups))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range k.Model.Leaves(true) {
+		if n.ClosestGroup().Key == "work" || n.Name == "completion" {
+			paths = append(paths, strings.Fields(n.Path()))
+		}
+	}
+	return paths
+}
+
+// TestHelpTeaches walks every command: each says what it does and shows how.
+func TestHelpTeaches(t *testing.T) {
+	t.Parallel()
+	for _, path := range leaves(t) {
+		out := must(t, "", append(slices.Clone(path), "--help")...)
+		if name := strings.TrimSuffix(strings.TrimSuffix(strings.Join(path, " "), " list"), " start"); !strings.Contains(out, "\n    taskyard "+name) && !strings.Contains(out, "(taskyard "+name) && !strings.Contains(out, "| taskyard "+name) {
+			t.Errorf("no example of %s:\n%s", name, out)
+		}
+	}
+	out := must(t, "", "--help")
+	if n := strings.Count(out, "\n"); n > 60 || !strings.Contains(out, "3 nothing to claim") {
+		t.Errorf("taskyard --help has %d lines:\n%s", n, out)
+	}
+}

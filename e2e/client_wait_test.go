@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+func TestTasksThatWaitForOthersFromTheShell(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t)
+	a := in.shellFor(t, "--agent", agentName)
+	a.ok("", "task", "create", "first")
+	a.ok("", "task", "create", "second", "--label", "api", "--label", "ui", "--blocked-by", "1")
+	if k := a.read("2"); k.WaitingFor != "tasks" || len(k.BlockedBy) != 1 || strings.Join(k.Labels, " ") != "api ui" {
+		t.Errorf("created %s", asJSON(k))
+	}
+	if out := a.ok("", "task", "why", "2"); !strings.Contains(out, "1") {
+		t.Errorf("why: %s", out)
+	}
+	if out := a.ok("", "task", "show", "2"); !strings.Contains(out, "blocked by") || !strings.Contains(out, "api ui") || !strings.Contains(out, "\nWhy\n") {
+		t.Errorf("show: %s", out)
+	}
+	if out := a.ok("", "task", "list", "--label", "ui"); strings.Contains(out, "first") || !strings.Contains(out, "second") {
+		t.Errorf("list: %s", out)
+	}
+	a.fails(client.ExitRefused, "1", "task", "block", "1", "2") // a cycle
+	a.ok("", "task", "block", "2", "--none")
+	a.ok("", "task", "update", "2", "--no-labels")
+	if k := a.read("2"); len(k.BlockedBy)+len(k.Labels) != 0 {
+		t.Errorf("freed %s", asJSON(k))
+	}
+	a.ok("", "task", "block", "2", "1")
+	if k := a.read("2"); len(k.BlockedBy) != 1 || k.BlockedBy[0] != 1 {
+		t.Errorf("blocked again %s", asJSON(k))
+	}
+	a.fails(client.ExitUsage, "--none", "task", "block", "2")
+	t.Run("--json of why is the server's answer", func(t *testing.T) {
+		want := call[json.RawMessage](t, &client.Client{URL: in.url, Token: a.env["TASKYARD_TOKEN"]}, "GET", "/api/tasks/2/why", nil)
+		if got := a.ok("", "task", "why", "2", "--json"); got != string(want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func TestWorkIsDelegatedFromTheShell(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t, "taskyard.toml", `
+[approval]
+policy = "never"
+[runners.echo]
+kind = "command"
+command = ["sh", "-c", "cat >/dev/null; echo all is well"]
+`, "agents/echo.md", "---\nname: Echo\ndescription: echoes\ntools: read\nrunner: echo\n---\nEcho.\n")
+	p := in.shellFor(t, "--scope", "admin")
+	t.Run("a success comes with its summary", func(t *testing.T) {
+		if out := p.ok("Echo it.", "delegate", "-", "--agent", "echo", "--wait", "50"); !strings.Contains(out, "all is well") {
+			t.Error(out)
+		}
+	})
+	t.Run("it may be awaited later, and stopped", func(t *testing.T) {
+		id := p.ok("", "delegate", "Echo it again.", "--agent", "echo", "--quiet")
+		if out := p.ok("", "delegate", "show", id, "--wait", "50"); !strings.Contains(out, string(task.RunCompleted)) {
+			t.Error(out)
+		}
+		p.fails(client.ExitRefused, "run_ended", "delegate", "stop", id)
+	})
+	t.Run("nothing to do is wrong usage, an unknown agent is refused", func(t *testing.T) {
+		p.fails(client.ExitUsage, "what is to be done", "delegate")
+		p.fails(client.ExitRefused, "unknown_agent", "delegate", "x", "--agent", "nobody")
+	})
+}

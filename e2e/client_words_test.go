@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTheLoopOfThePageWorks runs the page's loop of an agent in a real shell.
+func TestTheLoopOfThePageWorks(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, loop, _ := strings.Cut(string(page), "## Work as an agent\n\n```sh\n")
+	loop, _, found := strings.Cut(loop, "```")
+	if !found {
+		t.Fatal("the page has no loop")
+	}
+	in := serveInside(t)
+	a := in.shellFor(t, "--agent", agentName)
+	a.ok("", "task", "create", "one")
+	a.ok("", "task", "create", "two")
+	// When both are done it ends as at a server that is away.
+	loop = strings.ReplaceAll(loop, "taskyard task claim", "next_task")
+	script := `next_task() { [ "$(taskyard task history --json | grep -o '"status":"done"' | wc -l)" -lt 2 ] || return 4; taskyard task claim "$@"; }
+echo "It is done." > summary.md
+` + loop
+	out, err := a.script(t, "sh", script)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, id := range []string{"1", "2"} {
+		if k := a.read(id); k.Summary != "It is done." || len(k.Steps) != 2 || !k.Steps[0].Done {
+			t.Errorf("task %s: %s", id, asJSON(k))
+		}
+	}
+}

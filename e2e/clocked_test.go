@@ -1,0 +1,55 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskyard/internal/cmd"
+	"taskyard/runner"
+)
+
+// clockedArg makes the test binary a server whose wall clock a test sets. The
+// next argument is the file that says by how much it is ahead.
+const clockedArg = "__clocked"
+
+func clockedMain(file string) {
+	now := func() time.Time {
+		b, _ := os.ReadFile(file)
+		ahead, _ := time.ParseDuration(string(b)) // none yet: 0
+		return time.Now().Add(ahead)
+	}
+	if err := runner.Adopt(); err != nil {
+		panic(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := cmd.Run(&cmd.Env{
+		Ctx: ctx, Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Now: now,
+	}, os.Args[3:])
+	stop()
+	os.Exit(code)
+}
+
+// clocked has a server run on a wall clock that the returned function sets, as
+// that of a machine which was suspended so long.
+func clocked(t *testing.T, s *server) (ahead func(time.Duration)) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ahead")
+	s.program = []string{self, clockedArg, file}
+	return func(d time.Duration) {
+		if err := os.WriteFile(file+".new", []byte(d.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

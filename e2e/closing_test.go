@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// lingering is an agent that completes its task and lives on, with a child
+// that ignores TERM.
+const lingering = `(setsid sh -c 'trap "" TERM; sleep 906; sleep 906' >/dev/null 2>&1 &)
+"%s" task complete --summary "All of it."
+trap '' TERM
+while :; do echo still here; sleep 1; done
+`
+
+// TestARunThatCompletedItsTaskEndsWithItsProgram has the program live on in
+// the place of ending by itself.
+func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
+	t.Parallel()
+	check := func(t *testing.T, s *server, id task.ID, programs func() int) {
+		t.Helper()
+		var done time.Time
+		eventually(t, patience, "the agent completes its task", func() bool {
+			done = time.Now()
+			return s.rows("SELECT status FROM tasks WHERE id = ?", id.String())[0] == "done"
+		})
+		eventually(t, patience, "the run ends", func() bool {
+			return s.rows("SELECT ended_at IS NOT NULL FROM runs WHERE task_id = ?", id.String())[0] == "1"
+		})
+		eventually(t, patience, "its programs are gone", func() bool { return programs() == 0 })
+		if took := time.Since(done); took > 10*time.Second {
+			t.Errorf("that took %v, want 10 s at most", took)
+		}
+		if got := s.rows("SELECT status, phase, summary, reason FROM runs WHERE task_id = ?", id.String()); len(got) != 1 || got[0] != "completed|ended|All of it.|" {
+			t.Errorf("the runs are %v", got)
+		}
+	}
+	t.Run("on the server", func(t *testing.T) {
+		t.Parallel()
+		s := newServer(t, "serve")
+		script := filepath.Join(t.TempDir(), "agent.sh")
+		if err := os.WriteFile(script, fmt.Appendf(nil, lingering, binary(t)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+		s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: script\n---\nWork.\n")
+		s.start()
+		k := call[task.Task](t, s.api(s.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
+		check(t, s, k.ID, func() int { return len(s.processes(nil)) })
+	})
+	t.Run("on a worker", func(t *testing.T) {
+		t.Parallel()
+		y := newWorkerYard(t)
+		if err := os.WriteFile(y.script, fmt.Appendf(nil, lingering, binary(t)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		y.work("--labels", "gpu")
+		k := y.create()
+		check(t, y.server, k.ID, y.programs)
+	})
+}

@@ -1,0 +1,151 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/runner/model/modeltest"
+)
+
+// newCodexYard is a server whose agent coder is the real Codex.
+func newCodexYard(t *testing.T, o realSetup, steps ...modeltest.Step) *realYard {
+	t.Helper()
+	program := realProgram(t, "codex", "npm install -g @openai/codex")
+	m := modeltest.New(t, steps...)
+	provider := fmt.Sprintf(`model_providers.x={name="x",base_url="%s/v1",wire_api="responses",env_key="OPENAI_API_KEY",request_max_retries=0,stream_max_retries=1}`, m.URL)
+	command, err := json.Marshal([]string{program, "-c", `model_provider="x"`, "-c", provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.runner = fmt.Sprintf("kind = \"codex\"\ncommand = %s\n%s[runners.real.env]\nOPENAI_API_KEY = \"sk-of-the-test\"\n", command, o.runner)
+	if !strings.Contains(o.definition, "tools:") {
+		o.definition += "tools: read, bash, create, edit\n"
+	}
+	return newRealYard(t, m, o)
+}
+
+func executing(command string) modeltest.Step {
+	return doing("exec_command", map[string]any{"cmd": command})
+}
+
+func TestRealCodexWorksOnATask(t *testing.T) {
+	t.Parallel()
+	complete := doing("complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."})
+	complete.Calls[0].Namespace = "mcp__taskyard"
+	y := newCodexYard(t, realSetup{},
+		executing("echo 'from the agent' > notes.txt; cat notes.txt; env | sort"), complete, saying("I wrote notes.txt."))
+	id := y.begin()
+	y.want(y.ended(id), "completed|ended||I wrote notes.txt.")
+	y.wrote("notes.txt", "from the agent\n")
+	if got := y.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
+		t.Errorf("task %q", got)
+	}
+	if got, want := y.rows("SELECT usage FROM runs")[0], `{"toolCalls":2,"tokensIn":300,"tokensOut":21}`; got != want {
+		t.Errorf("usage %s, want %s", got, want)
+	}
+	told, session := y.told(), y.rows("SELECT session FROM runs")[0]
+	y.want(told, "", `"threadId":"`+session+`"`, "tool_call|bash /", "tool_call|taskyard complete_task|", "from the agent", "text|I wrote notes.txt.")
+	t.Run("its commands see no key, and the model is told none", func(t *testing.T) {
+		asked := strings.Join(y.results(), "\n")
+		if strings.Contains(asked, "sk-of-the-test") || strings.Contains(asked, "TASKYARD_TOKEN=") || strings.Contains(told, "sk-of-the-test") || !strings.Contains(told, "TASKYARD_AGENT=coder") {
+			t.Error("a secret stands in what the model was told or in the transcript, or its command saw nothing")
+		}
+	})
+	if t.Failed() {
+		t.Log(told)
+	}
+	y.wantNobody("after the run", nil)
+}
+
+func TestRealCodexStaysInItsSandbox(t *testing.T) {
+	t.Parallel()
+	outside := outsideFile(t)
+	command := fmt.Sprintf("cat %s; echo bad > %s; echo more > made.txt; (echo > /dev/tcp/127.0.0.1/1)", outside, outside)
+	for _, tt := range []struct {
+		name, definition string
+		made             bool
+	}{{"workspace-write", "", true}, {"read-only", "tools: read\n", false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			y := newCodexYard(t, realSetup{definition: tt.definition}, executing(command), saying("Done."))
+			y.want(y.carriesOut(), "completed|ended||Done.")
+			y.want(strings.Join(y.results(), "\n"), "", "of somebody else")
+			if b, err := os.ReadFile(outside); err != nil || string(b) != "of somebody else\n" {
+				t.Errorf("the file outside is %q, %v", b, err)
+			}
+			if _, err := os.Stat(filepath.Join(y.work, "made.txt")); (err == nil) != tt.made {
+				t.Errorf("made.txt: %v", err)
+			}
+		})
+	}
+}
+
+func TestCanceledRealCodexLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	y := newCodexYard(t, realSetup{}, executing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 901"), saying("Done."))
+	id := y.begin()
+	y.exists("begun")
+	y.cancels(id)
+}
+
+func TestRealCodexKeepsItsLimits(t *testing.T) {
+	t.Parallel()
+	greedy := executing("true")
+	greedy.Usage, greedy.Times = modeltest.Usage{In: 900, Out: 200}, 8
+	for _, tt := range []struct{ limit, want, words string }{
+		{"max_tokens: 1000", "failed|tokens|", "of at most 1000"},
+		{"max_turns: 3", "failed|turns|", "of at most 3"},
+	} {
+		t.Run(tt.limit, func(t *testing.T) {
+			t.Parallel()
+			y := newCodexYard(t, realSetup{definition: tt.limit + "\n"}, greedy, saying("Done."))
+			y.want(y.carriesOut(), tt.want, tt.words)
+		})
+	}
+}
+
+func TestRealCodexFails(t *testing.T) {
+	t.Parallel()
+	t.Run("a refused key for good", func(t *testing.T) {
+		t.Parallel()
+		y := newCodexYard(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
+		y.want(y.carriesOut(), "failed|auth|The model provider refused the credentials: ", "401")
+		if got := y.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
+			t.Errorf("runs and failures %q", got)
+		}
+	})
+	t.Run("an empty answer is no result", func(t *testing.T) {
+		t.Parallel()
+		y := newCodexYard(t, realSetup{}, modeltest.Step{Times: 100})
+		y.want(y.carriesOut(), "failed|error|It ended without a result")
+	})
+}
+
+func TestRealCodexGoesOnAfterACut(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []string{"the server was killed", "the server stopped"} {
+		t.Run(cut, func(t *testing.T) {
+			t.Parallel()
+			outside := outsideFile(t)
+			y := newCodexYard(t, realSetup{private: true, attempts: 3},
+				executing("echo one > notes.txt && pwd"),
+				executing("echo begun >> notes.txt; sleep 100"),
+				executing("echo bad > "+outside+"; cat notes.txt && pwd"),
+				saying("It was one."))
+			y.goesOn(cut, 2)
+			y.want(y.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
+			got := y.results()
+			y.want(strings.Join(got, "\n"), "", "one\nbegun\n") // written before the cut, read after it
+			if len(got) < 2 || strings.Count(strings.Join(got, "\n"), "/runs/run-1-1/work") != 2 {
+				t.Errorf("the model was told %q: other folders, or not the same conversation", got)
+			}
+			if b, err := os.ReadFile(outside); err != nil || string(b) != "of somebody else\n" {
+				t.Errorf("it left its sandbox: %q, %v", b, err)
+			}
+		})
+	}
+}

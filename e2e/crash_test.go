@@ -1,0 +1,312 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// crew is a server with an agent that Taskyard starts: a script with children
+// in other sessions, which waits until the file go exists.
+type crew struct {
+	*server
+	goFile string
+	person *client.Client
+}
+
+const crewScript = `echo started
+(setsid sh -c 'sleep 900' >/dev/null 2>&1 &)
+nohup sleep 901 >/dev/null 2>&1 &
+sh -c 'sleep 902 & wait' &
+echo spawned
+while [ ! -e "%s" ]; do sleep 0.05; done
+echo '{"summary":"the file is there","success":true}'
+`
+
+func newCrew(t *testing.T) *crew {
+	t.Helper()
+	goFile := filepath.Join(t.TempDir(), "go")
+	return newCrewOf(t, goFile, fmt.Sprintf(crewScript, goFile))
+}
+
+// newCrewOf is a crew of another script.
+func newCrewOf(t *testing.T, goFile, text string) *crew {
+	t.Helper()
+	c := &crew{server: newServer(t, "serve"), goFile: goFile}
+	script := filepath.Join(t.TempDir(), "agent.sh")
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 5\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	c.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 5\n---\nWait.\n")
+	c.start()
+	c.person = c.api(c.token("--scope", "operate"))
+	return c
+}
+
+// go5 makes five tasks and returns when the five runs of them have spawned
+// their children.
+func (c *crew) go5() (runs []string) {
+	c.t.Helper()
+	for i := range 5 {
+		call[task.Task](c.t, c.person, "POST", "/api/tasks", map[string]any{"title": "Wait " + strconv.Itoa(i), "owner": "worker"})
+	}
+	c.awaitSpawned("lease = 1")
+	return c.rows("SELECT id FROM runs WHERE status = 'running' ORDER BY id")
+}
+
+// awaitSpawned waits for five running runs, chosen by a condition, that told
+// of their children since they started.
+func (c *crew) awaitSpawned(cond string) {
+	c.t.Helper()
+	eventually(c.t, patience, "five runs with children where "+cond, func() bool {
+		n := c.rows(`SELECT count(*) FROM runs r WHERE status = 'running' AND phase = 'working' AND ` + cond + `
+ AND EXISTS (SELECT 1 FROM messages m WHERE m.run_id = r.id AND m.content = 'spawned' AND m.created_at >= r.started_at)`)
+		return n[0] == "5"
+	})
+}
+
+// finish lets the agents end and waits until every task's last run completed.
+func (c *crew) finish() {
+	c.t.Helper()
+	if err := os.WriteFile(c.goFile, nil, 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	eventually(c.t, patience, "all runs end", func() bool {
+		return c.rows("SELECT count(*) FROM runs WHERE status IN ('pending', 'running')")[0] == "0"
+	})
+	want := "5"
+	if got := c.rows("SELECT count(DISTINCT task_id) FROM runs WHERE status = 'completed'")[0]; got != want {
+		c.t.Errorf("%s tasks have a completed run, want %s", got, want)
+	}
+	c.wantNobody("after the runs ended", nil)
+}
+
+func TestKilledServerLeavesNoRunBehind(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	lost := c.go5()
+	if n := len(c.processes(lost)); n < 5*4 {
+		t.Fatalf("only %d processes run before the crash", n)
+	}
+	c.kill()
+	begin := time.Now()
+	c.start()
+	strays := c.processes(lost)
+	c.awaitSpawned("attempt = 2 AND cause = 'retry' AND retry_of IS NOT NULL")
+	took := time.Since(begin)
+
+	t.Run("no process of the lost runs is alive once the server serves", func(t *testing.T) {
+		if len(strays) > 0 {
+			t.Errorf("%d processes are alive: %v", len(strays), strays)
+		}
+	})
+	t.Run("no run says that it runs when it does not", func(t *testing.T) {
+		for _, id := range lost {
+			if got := c.rows("SELECT status, phase, reason FROM runs WHERE id = ?", id)[0]; got != "failed|lost|the server ended while it ran" {
+				t.Errorf("run %s is %s", id, got)
+			}
+		}
+	})
+	t.Run("each task is dispatched again within 30 s, and the attempt is counted", func(t *testing.T) {
+		if took > 30*time.Second {
+			t.Errorf("that took %v", took)
+		}
+		if got := c.rows("SELECT DISTINCT failures FROM tasks"); len(got) != 1 || got[0] != "1" {
+			t.Errorf("failures are %v, want 1 each", got)
+		}
+	})
+	t.Run("each live run is one process tree, one a task", func(t *testing.T) {
+		running := c.rows("SELECT id FROM runs WHERE status = 'running'")
+		if len(running) != 5 {
+			t.Errorf("%d runs are running", len(running))
+		}
+		for _, id := range running {
+			if len(c.processes([]string{id})) == 0 {
+				t.Errorf("run %s has no process", id)
+			}
+		}
+	})
+	t.Run("the transcript of a lost run stays", func(t *testing.T) {
+		for _, id := range lost {
+			if got := strings.Join(c.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'text' ORDER BY id", id), " "); got != "started spawned" {
+				t.Errorf("transcript of run %s is %q", id, got)
+			}
+		}
+	})
+	c.finish()
+	if got := c.rows("SELECT DISTINCT failures FROM tasks"); len(got) != 1 || got[0] != "0" {
+		t.Errorf("failures are %v after the retries completed", got)
+	}
+}
+
+func TestStoppedServerRequeuesItsRuns(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	cut := c.go5()
+	if code := c.term(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	c.wantNobody("after the stop", nil)
+	for _, id := range cut {
+		if got := c.rows("SELECT status, phase, attempt FROM runs WHERE id = ?", id)[0]; got != "pending|queued|1" {
+			t.Errorf("run %s is %s, want it in the queue with its attempt uncounted", id, got)
+		}
+	}
+	if got := c.rows("SELECT count(*) FROM tasks WHERE failures > 0 OR claim_holder IS NOT NULL")[0]; got != "0" {
+		t.Errorf("%s tasks count a failure or keep a claim", got)
+	}
+	if got := c.rows("SELECT count(*) FROM tokens WHERE run_id IS NOT NULL AND revoked_at IS NULL")[0]; got != "0" {
+		t.Errorf("%s run tokens outlive their run", got)
+	}
+	c.start()
+	c.awaitSpawned("lease = 2 AND attempt = 1")
+	c.finish()
+}
+
+func TestSecondServerIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.start()
+	begin := time.Now()
+	_, errs, code := s.command("", "serve", "--listen", "127.0.0.1:0")
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("it took %v to refuse", took)
+	}
+	if code != exitRefused || !strings.Contains(errs, fmt.Sprintf("process %d", s.cmd.Process.Pid)) {
+		t.Errorf("exit code %d, %q: want 1 and the process id %d", code, errs, s.cmd.Process.Pid)
+	}
+	if status := statusOf(t, s.url()+"/healthz", ""); status != http.StatusOK {
+		t.Errorf("the first server answers %d afterwards", status)
+	}
+}
+
+// A child of a killed server, not yet the program that it was to become,
+// holds lock and socket for a moment longer.
+func TestServerWaitsForTheRestOfAKilledOne(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	dead := exec.CommandContext(t.Context(), "true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	s.file("taskyard.db.lock", fmt.Sprintln(dead.Process.Pid))
+	lock, err := os.Open(filepath.Join(s.data, "taskyard.db.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, func() { _ = lock.Close() })
+	time.AfterFunc(400*time.Millisecond, func() { _ = socket.Close() })
+	s.start()
+	if got := s.rows("PRAGMA user_version"); len(got) != 1 {
+		t.Errorf("the database answers %v", got)
+	}
+}
+
+func TestAddressInUseIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused || !strings.Contains(errs, "is taken by another program") {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+}
+
+func TestDeletedDatabaseIsNoticed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.start()
+	token := s.token("--scope", "admin")
+	api := s.api(token)
+	made := call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Here", "owner": "general-purpose"})
+	if err := os.Remove(filepath.Join(s.data, "taskyard.db")); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(method, path string, in any) bool {
+		var r *client.Refusal
+		err := api.Do(t.Context(), method, path, in, nil)
+		return errors.As(err, &r) && r.Status == http.StatusServiceUnavailable
+	}
+	eventually(t, 5*time.Second, "writes are refused", func() bool {
+		return refused("POST", "/api/tasks", map[string]any{"title": "Lost", "owner": "general-purpose"})
+	})
+	if got := call[task.Task](t, api, "GET", "/api/tasks/"+made.ID.String(), nil); got.Title != "Here" {
+		t.Errorf("a read gave %q", got.Title)
+	}
+	if code := s.term(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestStartAndIdleAreCheap(t *testing.T) {
+	s := newServer(t, "serve")
+	binary(t)
+	begin := time.Now()
+	s.start()
+	if status := statusOf(t, s.url()+"/healthz", ""); status != http.StatusOK {
+		t.Fatalf("healthz answers %d", status)
+	}
+	t.Logf("start on an empty folder until /healthz answers: %v (goal 300ms)", time.Since(begin).Round(time.Millisecond))
+	token := s.token("--scope", "admin")
+	for range 50 {
+		call[task.Task](t, s.api(token), "POST", "/api/tasks", map[string]any{"title": "One", "owner": "general-purpose"})
+	}
+	t.Logf("resident memory of the idle server: %d MiB (goal 60)", memoryKiB(t, s.cmd.Process.Pid, "VmRSS:")/1024)
+}
+
+// memoryKiB reads a line of /proc/PID/status.
+func memoryKiB(t testing.TB, pid int, line string) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(b, []byte(line))
+	n, err := strconv.Atoi(strings.Fields(string(rest))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// statusOf asks for an address, with a token if there is one.
+func statusOf(t testing.TB, address, token string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}

@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/internal/client"
+	"taskyard/runner/model/modeltest"
+	"taskyard/task"
+)
+
+// An agent whose workspace contains the data folder would have the server open
+// and close its own database, which drops the locks of SQLite: the next command
+// beside the server takes itself for the last one, and removes the log that the
+// server goes on writing to.
+func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
+	for _, tt := range []struct{ name, workspace, later string }{
+		{"a workspace that contains the data folder makes the definition invalid", "..", ""},
+		{"one that came to do so later is refused at the start", "../link", ".."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+				if len(r.Messages) < 3 {
+					return oneCall("grep", `{"pattern":"needle"}`)
+				}
+				return oneCall("complete_task", `{"taskId":%q,"summary":"Looked."}`, taskOf(r))
+			})
+			s, person := newBuiltinYard(t, "openai", m)
+			above, elsewhere := filepath.Dir(s.data), t.TempDir()
+			link := filepath.Join(above, "link")
+			if err := os.Symlink(elsewhere, link); err != nil {
+				t.Fatal(err)
+			}
+			s.file("agents/digger.md", "---\nname: digger\ndescription: For tests.\ntools: grep\nworkspace: "+filepath.Join(s.data, tt.workspace)+"\n---\nYou look.\n")
+			var digger task.Agent
+			eventually(t, patience, "the agent is known", func() bool {
+				return person.Do(t.Context(), "GET", "/api/agents/digger", nil, &digger) == nil
+			})
+			if tt.later != "" {
+				if err := os.Remove(link); err == nil {
+					err = os.Symlink(filepath.Join(s.data, tt.later), link)
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			reason := ""
+			for _, p := range digger.Problems {
+				reason += p.Message
+			}
+			var k task.Task
+			if err := person.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "digger"}, &k); err == nil && digger.Status != task.AgentInvalid {
+				reason = runOf(t, s, person, k.ID).Reason
+			}
+			if !strings.Contains(reason, "contains Taskyard's data folder") {
+				t.Errorf("the reason is %q", reason)
+			}
+			if lost := lostWrites(t, s, person); lost > 0 {
+				t.Errorf("%d of 20 acknowledged writes were lost", lost)
+			}
+		})
+	}
+}
+
+// lostWrites counts the acknowledged writes after a command beside the server
+// that a kill loses.
+func lostWrites(t *testing.T, s *server, c *client.Client) (lost int) {
+	t.Helper()
+	s.file("agents/idle.md", "---\nname: idle\ndescription: For tests.\ntools: read\nrunner: none\n---\nYou wait.\n")
+	eventually(t, patience, "the agent is known", func() bool {
+		return c.Do(t.Context(), "GET", "/api/agents/idle", nil, nil) == nil
+	})
+	s.token("--scope", "read")
+	var made []string
+	for range 20 {
+		var k task.Task
+		if err := c.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Keep me", "owner": "idle"}, &k); err != nil {
+			t.Errorf("the server does not write any more: %v", err)
+			break
+		}
+		made = append(made, k.ID.String())
+	}
+	s.kill()
+	s.start()
+	for _, id := range made {
+		if s.rows("SELECT count(*) FROM tasks WHERE id = ?", id)[0] != "1" {
+			lost++
+		}
+	}
+	return lost
+}

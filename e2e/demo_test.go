@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// demoYard reads a running demo as an admin.
+type demoYard struct {
+	*server
+	api *client.Client
+}
+
+// on is the same yard for a subtest.
+func (d *demoYard) on(t *testing.T) *demoYard {
+	s := *d.server
+	s.t = t
+	return &demoYard{server: &s, api: d.api}
+}
+
+func (d *demoYard) open() []*task.Task {
+	return call[struct{ Tasks []*task.Task }](d.t, d.api, "GET", "/api/tasks", nil).Tasks
+}
+
+func (d *demoYard) history() []*task.Task {
+	return call[struct{ Tasks []*task.Task }](d.t, d.api, "GET", "/api/tasks/history", nil).Tasks
+}
+
+func (d *demoYard) task(id task.ID) *task.Task {
+	k := call[task.Task](d.t, d.api, "GET", "/api/tasks/"+id.String(), nil)
+	return &k
+}
+
+func (d *demoYard) waiting() []*task.Run {
+	list := call[struct{ Runs []*task.Run }](d.t, d.api, "GET", "/api/runs?status=pending", nil).Runs
+	return slices.DeleteFunc(list, func(r *task.Run) bool { return r.Phase != task.PhaseApproval })
+}
+
+func (d *demoYard) titled(title string) *task.Task {
+	for _, k := range append(d.open(), d.history()...) {
+		if k.Title == title {
+			return d.task(k.ID)
+		}
+	}
+	return nil
+}
+
+// completes waits until a task is done.
+func (d *demoYard) completes(id task.ID) {
+	d.t.Helper()
+	eventually(d.t, patience, "task "+id.String()+" completes", func() bool { return d.task(id).Status == task.Done })
+}
+
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "demo", "--fast")
+	s.start()
+	d := &demoYard{server: s, api: s.api(s.token("--scope", "admin"))}
+
+	begin := time.Now()
+	eventually(t, patience, "one run waits for approval, one question is open, one task was handed over, one is done", func() bool {
+		asked := slices.ContainsFunc(d.open(), func(k *task.Task) bool { return k.WaitingFor == task.WaitsUser })
+		moved := d.titled("Write the backup guide")
+		return len(d.waiting()) == 1 && asked && moved != nil && moved.Owner == "reviewer" && len(d.history()) >= 1
+	})
+	t.Logf("the demo is complete after %v", time.Since(begin).Round(time.Millisecond))
+
+	t.Run("the hand-over stands in the thread", func(t *testing.T) {
+		k := d.titled("Write the backup guide")
+		if !slices.ContainsFunc(k.Comments, func(c task.Comment) bool { return c.Kind == task.KindHandoff && c.Author == "builder" }) {
+			t.Errorf("no hand-over by the builder in %s", asJSON(k.Comments))
+		}
+	})
+	t.Run("an approved run completes the subtask, and then its parent", func(t *testing.T) {
+		d := d.on(t)
+		run := d.waiting()[0]
+		sub := d.task(run.TaskID)
+		parent := d.titled("Ship the release notes")
+		if sub.ParentTaskID != parent.ID || sub.Owner != "builder" || sub.CreatedBy != "planner" {
+			t.Fatalf("%s waits, not a subtask of the planner's task", asJSON(sub))
+		}
+		call[task.Run](t, d.api, "POST", "/api/runs/"+run.ID.String()+"/approve", map[string]any{"version": run.Approval.Version})
+		d.completes(sub.ID)
+		d.completes(parent.ID)
+	})
+	t.Run("a reply lets the reviewer finish", func(t *testing.T) {
+		d := d.on(t)
+		k := d.titled("Review the retry policy")
+		if k.WaitingFor != task.WaitsUser {
+			t.Fatalf("task waits for %q", k.WaitingFor)
+		}
+		call[any](t, d.api, "POST", "/api/tasks/"+k.ID.String()+"/reply", map[string]any{"content": "Five are fine."})
+		d.completes(k.ID)
+		if got := d.task(k.ID).Summary; got != "Retry policy reviewed. Decision by a person: Five are fine." {
+			t.Errorf("summary %q", got)
+		}
+	})
+	t.Run("in the end only what nobody may start is open, and no run failed", func(t *testing.T) {
+		d := d.on(t)
+		eventually(t, patience, "two tasks are left and nothing runs", func() bool {
+			return len(d.open()) == 2 && d.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
+		})
+		for _, k := range d.open() {
+			if k.Status != task.Draft && k.Owner != "general-purpose" {
+				t.Errorf("task %d (%s) is still open", k.ID, k.Title)
+			}
+		}
+		for _, r := range call[struct{ Runs []*task.Run }](t, d.api, "GET", "/api/runs", nil).Runs {
+			if r.Status != task.RunCompleted {
+				t.Errorf("run %d of task %d is %s: %s", r.ID, r.TaskID, r.State(), r.Reason)
+			}
+		}
+	})
+	before := len(d.history())
+	if code := s.term(); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	s.start()
+	if got := len(d.history()); got != before {
+		t.Errorf("%d tasks in history after a restart, %d before", got, before)
+	}
+}

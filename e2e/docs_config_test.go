@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/knadh/koanf/parsers/toml/v2"
+
+	"taskyard/internal/config"
+)
+
+// keysOf adds the dotted names of the keys of a table to names; below a table
+// whose sections the user names, the keys of one section alone.
+func keysOf(t reflect.Type, prefix string, names map[string]bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("koanf")
+		switch {
+		case name == "":
+		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct && f.Type.Elem() != reflect.TypeFor[config.Price]():
+			keysOf(f.Type.Elem(), name+".*.", names)
+		case f.Type.Kind() == reflect.Struct:
+			keysOf(f.Type, prefix+name+".", names)
+		default:
+			names[prefix+name] = true
+		}
+	}
+}
+
+func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	keysOf(reflect.TypeFor[config.Config](), "", names)
+	if len(names) < 40 {
+		t.Fatalf("found only %v", names)
+	}
+	var all map[string]any
+	for _, b := range blocksOf(t, "docs/operations.md") {
+		if b.language == "toml" && strings.Contains(b.text, "\n[scheduler]\n") {
+			var err error
+			if all, err = toml.Parser().Unmarshal([]byte(b.text)); err != nil {
+				t.Fatal(err)
+			}
+			sameAsDefault(t, b.text)
+		}
+	}
+	pages, err := os.ReadFile("docs/runners.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := os.ReadFile("docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range names {
+		group, own, grouped := strings.Cut(name, ".*.")
+		table, key, inTable := strings.Cut(name, ".")
+		section, _ := all[table].(map[string]any)
+		_, here := section[key]
+		_, top := all[name]
+		switch {
+		case grouped && !regexp.MustCompile(`\b`+own+`\b`).Match(append(pages, more...)):
+			t.Errorf("nothing tells of %s in [%s.NAME]", own, group)
+		case name == "data": // cannot stand in the file that lies there
+		case !grouped && inTable && !here, !grouped && !inTable && !top:
+			t.Errorf("docs/operations.md does not show %s", name)
+		}
+	}
+}
+
+// sameAsDefault holds what a page says of the defaults to them.
+func sameAsDefault(t *testing.T, text string) {
+	t.Helper()
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, config.FileName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := strings.Split(must(t, "", "config", "--data", data), "\n")
+	for i, line := range strings.Split(must(t, "", "config", "--data", t.TempDir()), "\n") {
+		want, _, _ := strings.Cut(line, " #")
+		if got, _, _ := strings.Cut(shown[i], " #"); got != want && !strings.HasPrefix(want, "data =") {
+			t.Errorf("the default is %s, the page says %s", want, got)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/knadh/koanf/parsers/toml/v2"
+
+	"taskyard/internal/agentfile"
+	"taskyard/task"
+)
+
+// block is a piece of code in a page of docs.
+type block struct {
+	language, text string
+	line           int
+}
+
+// blocksOf returns the fenced blocks of a page, without their indentation.
+func blocksOf(t *testing.T, file string) []block {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []block
+	open, indent := false, ""
+	for i, line := range strings.Split(string(page), "\n") {
+		bare := strings.TrimLeft(line, " ")
+		switch {
+		case strings.HasPrefix(bare, "```") && !open:
+			open, indent = true, line[:len(line)-len(bare)]
+			list = append(list, block{language: strings.TrimPrefix(bare, "```"), line: i + 1})
+		case strings.HasPrefix(bare, "```"):
+			open = false
+		case open:
+			list[len(list)-1].text += strings.TrimPrefix(line, indent) + "\n"
+		}
+	}
+	if open {
+		t.Errorf("%s: a block is not closed", file)
+	}
+	return list
+}
+
+func TestTheExamplesForAgentsWork(t *testing.T) {
+	t.Parallel()
+	const file = "docs/agents.md"
+	seen := map[string]int{}
+	for _, b := range blocksOf(t, file) {
+		seen[b.language]++
+		switch b.language {
+		case "markdown":
+			a := agentfile.Parse("example", b.text, agentfile.Options{})
+			if a.Status != task.AgentValid {
+				t.Errorf("%s:%d: the definition is %s: %v", file, b.line, a.Status, a.Problems)
+			}
+		case "json":
+			if !json.Valid([]byte(b.text)) {
+				t.Errorf("%s:%d: no JSON: %s", file, b.line, b.text)
+			}
+		case "toml":
+			if _, err := toml.Parser().Unmarshal([]byte(b.text)); err != nil {
+				t.Errorf("%s:%d: %v", file, b.line, err)
+			}
+		case "sh":
+		default:
+			t.Errorf("%s:%d: a block of an unknown language, %q", file, b.line, b.language)
+		}
+	}
+	if seen["markdown"] < 2 || seen["json"] < 3 || seen["toml"] < 1 {
+		t.Errorf("found only %v", seen)
+	}
+}
+
+// TestWhatTheDocsNameIsThere holds the pages to the code: a variable that a
+// page names is read or set somewhere.
+func TestWhatTheDocsNameIsThere(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	for _, folder := range []string{"runner", "internal/app", "internal/cmd", "internal/worker", "internal/client", "internal/config", "internal/mcpserver"} {
+		entries, _ := os.ReadDir(folder) // one that is not there holds no name
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {
+				b, err := os.ReadFile(folder + "/" + e.Name())
+				if err != nil {
+					t.Fatal(err)
+				}
+				code.Write(b)
+			}
+		}
+	}
+	for _, name := range regexp.MustCompile(`TASKYARD_[A-Z_]+`).FindAllString(string(page), -1) {
+		if !strings.Contains(code.String(), `"`+name+`"`) {
+			t.Errorf("nothing reads or sets %s", name)
+		}
+	}
+}
+
+// headingsOf are the names by which links lead to parts of a page.
+func headingsOf(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, h := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(page), -1) {
+		names[regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(h[1]), "")] = true
+	}
+	for name := range names {
+		names[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return names
+}
+
+func TestLinksOfTheDocsLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(link[1], "://") {
+				continue
+			}
+			name, anchor, within := strings.Cut(link[1], "#")
+			to := page
+			if name != "" {
+				to = filepath.Join(filepath.Dir(page), name)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if within && !headingsOf(t, to)[anchor] {
+				t.Errorf("%s: no heading %s", page, link[1])
+			}
+		}
+	}
+}

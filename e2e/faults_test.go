@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// What the disk does to a running server.
+
+func TestAFailedSyncStopsAllWrites(t *testing.T) {
+	t.Parallel()
+	needsStrace(t)
+	s := newServer(t, "serve")
+	s.start()
+	b := &browser{t, s.signedIn()}
+	api := s.api(s.token("--scope", "operate"))
+	ids := s.makeTasks(api, 3)
+	end := s.inject("fsync,fdatasync", "error=EIO:when=1")
+	r := refusedWrite(t, api, "Unknown")
+	end()
+	if r == nil || r.Status != http.StatusServiceUnavailable || r.Code != string(task.CodeOutcomeUnknown) || !strings.Contains(r.Detail, "unknown") {
+		t.Errorf("the write whose sync failed: %+v, want 503 %s", r, task.CodeOutcomeUnknown)
+	}
+	// The disk is well again, but nobody knows what it holds.
+	for range 3 {
+		if r := refusedWrite(t, api, "Later"); r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "restart") || !strings.Contains(r.Detail, "restore") {
+			t.Errorf("a later write: %+v", r)
+		}
+	}
+	if status, problems := s.readiness(); status != http.StatusServiceUnavailable || !strings.Contains(problems["database"], "restart") {
+		t.Errorf("readyz: %d %v", status, problems)
+	}
+	if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[2], nil); got.Title != "Task 2" {
+		t.Errorf("a read gave %q", got.Title)
+	}
+	if status, page := b.get(s.url() + "/"); status != http.StatusOK || !strings.Contains(page, "Nothing is stored now") || !strings.Contains(page, "restore a backup") {
+		t.Errorf("the page does not say it: %d", status)
+	}
+	s.kill()
+	s.start()
+	if r := refusedWrite(t, api, "After the restart"); r != nil {
+		t.Errorf("after the restart: %+v", r)
+	}
+	if got := s.rows("SELECT count(*) FROM tasks WHERE title LIKE 'Task %'")[0]; got != "3" {
+		t.Errorf("%s of 3 acknowledged writes are there", got)
+	}
+	if got := s.rows("SELECT count(*) FROM tasks WHERE title = 'Later'")[0]; got != "0" {
+		t.Errorf("%s writes that were refused are there", got)
+	}
+	if said, errs, code := s.command("", "check"); code != exitOK {
+		t.Errorf("check: %s %s", said, errs)
+	}
+}
+
+func TestADiskThatIsFullOrReadOnlyHeals(t *testing.T) {
+	t.Parallel()
+	needsStrace(t)
+	for name, tt := range map[string]struct {
+		errno  string
+		status int
+		says   string
+	}{
+		"full":      {"ENOSPC", http.StatusInsufficientStorage, "full"},
+		"quota":     {"EDQUOT", http.StatusInsufficientStorage, "full"},
+		"read-only": {"EROFS", http.StatusServiceUnavailable, "read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, "serve")
+			s.start()
+			api := s.api(s.token("--scope", "operate"))
+			ids := s.makeTasks(api, 2)
+			end := s.inject("pwrite64", "error="+tt.errno)
+			for range 2 {
+				if r := refusedWrite(t, api, "Refused"); r == nil || r.Status != tt.status || !strings.Contains(r.Detail, tt.says) {
+					t.Errorf("a write: %+v, want %d and %q", r, tt.status, tt.says)
+				}
+			}
+			if status, problems := s.readiness(); status != http.StatusServiceUnavailable || !strings.Contains(problems["database"], tt.says) {
+				t.Errorf("readyz: %d %v", status, problems)
+			}
+			if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[1], nil); got.Title != "Task 1" {
+				t.Errorf("a read gave %q", got.Title)
+			}
+			end()
+			eventually(t, 5*time.Second, "the server is ready again by itself", func() bool {
+				status, _ := s.readiness()
+				return status == http.StatusOK
+			})
+			s.makeTasks(api, 1)
+			s.kill()
+			s.start()
+			if got := s.rows("SELECT group_concat(title, ', ') FROM (SELECT title FROM tasks ORDER BY id)")[0]; got != "Task 0, Task 1, Task 0" {
+				t.Errorf("tasks are %s", got)
+			}
+		})
+	}
+}
+
+func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.start()
+	api := s.api(s.token("--scope", "operate"))
+	for range 60 {
+		call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Long", "owner": "general-purpose", "description": strings.Repeat("word ", 10_000)})
+	}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if _, errs, code := s.command("", "backup", backup); code != exitOK {
+		t.Fatal(errs)
+	}
+	s.term()
+	s.start()
+	path := filepath.Join(s.data, "taskyard.db")
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rubbish := []byte(strings.Repeat("\xff", 4096))
+	for at := int64(64 * 4096); at < fi.Size(); at += 4096 {
+		if _, err := f.WriteAt(rubbish, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, patience, "the damage is noticed", func() bool {
+		for id := range 60 {
+			err := api.Do(t.Context(), "GET", "/api/tasks/"+task.ID(id+1).String(), nil, nil)
+			var r *client.Refusal
+			if errors.As(err, &r) && strings.Contains(r.Detail, "damaged") {
+				return true
+			}
+		}
+		return false
+	})
+	if r := refusedWrite(t, api, "Refused"); r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "taskyard restore") {
+		t.Errorf("a write: %+v", r)
+	}
+	if status, problems := s.readiness(); status != http.StatusServiceUnavailable || !strings.Contains(problems["database"], "taskyard restore") {
+		t.Errorf("readyz: %d %v", status, problems)
+	}
+	s.kill()
+	if _, errs, code := s.command("", "serve", "--listen", "127.0.0.1:0"); code != exitRefused || !strings.Contains(errs, "restore a backup") {
+		t.Errorf("a start on it: exit code %d, %s", code, errs)
+	}
+	if said, errs, code := s.command("", "restore", backup); code != exitOK {
+		t.Fatalf("restore: %s %s", said, errs)
+	}
+	s.start()
+	if got := s.rows("SELECT count(*) FROM tasks")[0]; got != "60" {
+		t.Errorf("%s tasks after the restore", got)
+	}
+}

@@ -1,0 +1,206 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/runner/tree"
+)
+
+// stayArg makes the test binary a process that stays, deaf to TERM. What
+// follows names its run, since it has lost its environment.
+const stayArg = "__stay"
+
+func init() {
+	if len(os.Args) > 1 && os.Args[1] == stayArg {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+		time.Sleep(time.Hour)
+		os.Exit(0)
+	}
+}
+
+// hiderScript has children that only their arguments name: their sessions are
+// their own, their environment is empty, and they are deaf.
+const hiderScript = `trap '' TERM
+setsid env -i %[2]q %[3]s "task=$TASKYARD_TASK_ID run=$TASKYARD_RUN_ID yard=$TASKYARD_YARD_ID." </dev/null >/dev/null 2>&1 &
+(setsid env -i %[2]q %[3]s "task=$TASKYARD_TASK_ID run=$TASKYARD_RUN_ID yard=$TASKYARD_YARD_ID." </dev/null >/dev/null 2>&1 &)
+echo spawned
+while [ ! -e "%[1]s" ]; do sleep 0.05; done
+echo '{"summary":"the file is there","success":true}'
+`
+
+// hiders is a crew whose agents hide their children.
+func newHiders(t *testing.T) *crew {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goFile := filepath.Join(t.TempDir(), "go")
+	return newCrewOf(t, goFile, fmt.Sprintf(hiderScript, goFile, self, stayArg))
+}
+
+var words = map[string]*regexp.Regexp{
+	"task": regexp.MustCompile(`(?:TASKYARD_TASK_ID|\btask)=(\d+)`), "run": regexp.MustCompile(`(?:TASKYARD_RUN_ID|\brun)=(\d+)`),
+}
+
+// trees lists the living processes of this yard by task and run, by their
+// marks or their arguments.
+func (s *server) trees() map[string]map[string][]tree.Proc {
+	id, _ := os.ReadFile(filepath.Join(s.data, "yard-id"))
+	mark := strings.TrimSpace(string(id))
+	found := map[string]map[string][]tree.Proc{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
+		args, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+		text := string(env) + "\x00" + string(args)
+		if mark == "" || !strings.Contains(text, "TASKYARD_YARD_ID="+mark) && !strings.Contains(text, "yard="+mark+".") {
+			continue
+		}
+		task, run := words["task"].FindStringSubmatch(text), words["run"].FindStringSubmatch(text)
+		p, ok := tree.Read(pid)
+		if !ok || p.Dead || task == nil || run == nil {
+			continue
+		}
+		if found[task[1]] == nil {
+			found[task[1]] = map[string][]tree.Proc{}
+		}
+		found[task[1]][run[1]] = append(found[task[1]][run[1]], p)
+	}
+	return found
+}
+
+// of lists the living processes of runs.
+func (s *server) of(runs []string) (list []tree.Proc) {
+	for _, byRun := range s.trees() {
+		for run, procs := range byRun {
+			if slices.Contains(runs, run) {
+				list = append(list, procs...)
+			}
+		}
+	}
+	return list
+}
+
+// guard looks all the time for two runs of one task whose processes live at
+// the same moment. The returned function ends it and returns how often it
+// looked and what it met.
+func (s *server) guard() (end func() (looks int, met []string)) {
+	stop, looks, met := make(chan struct{}), 0, []string(nil)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			looks++
+			for task, byRun := range s.trees() {
+				// Both lived at the moment between the two looks when both do still.
+				if living := stillLiving(byRun); len(living) > 1 {
+					met = append(met, fmt.Sprintf("task %s: runs %v", task, living))
+				}
+			}
+		}
+	})
+	return func() (int, []string) { close(stop); wg.Wait(); return looks, met }
+}
+
+func stillLiving(byRun map[string][]tree.Proc) (runs []string) {
+	if len(byRun) < 2 {
+		return nil
+	}
+	for run, procs := range byRun {
+		if slices.ContainsFunc(procs, func(p tree.Proc) bool { now, ok := tree.Read(p.PID); return ok && !now.Dead && now.Start == p.Start }) {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
+	t.Parallel()
+	c := newHiders(t)
+	lost := c.go5()
+	if n := len(c.of(lost)); n < 5*4 { // shim, script, two that hide; most often sleep
+		t.Fatalf("only %d processes are at work", n)
+	}
+	end := c.guard()
+	for round, attempt := range []string{"2", "3"} {
+		c.kill()
+		begin := time.Now()
+		c.start()
+		if left := c.of(lost); len(left) > 0 {
+			t.Errorf("round %d: %d processes of the old tree are alive when the server serves: %v", round, len(left), left)
+		}
+		eventually(t, patience, "every old run is resolved", func() bool {
+			return c.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL AND id IN (" + strings.Join(lost, ",") + ")")[0] == "0"
+		})
+		took := time.Since(begin)
+		t.Logf("round %d: five runs were resolved %v after the start of the next server", round, took.Round(time.Millisecond))
+		if took > 30*time.Second {
+			t.Errorf("round %d: that took %v, want 30 s at most", round, took)
+		}
+		c.awaitSpawned("attempt = " + attempt + " AND cause = 'retry'")
+		lost = c.rows("SELECT id FROM runs WHERE status = 'running' ORDER BY id")
+	}
+	c.finish()
+	looks, met := end()
+	t.Logf("%d looks at the processes", looks)
+	if len(met) > 0 || looks < 50 {
+		t.Errorf("two runs of one task at once: %v", met)
+	}
+	if got := c.rows("SELECT phase, count(*) FROM runs WHERE status = 'failed' GROUP BY 1"); len(got) != 1 || got[0] != "lost|10" {
+		t.Errorf("failed are %v, want ten that were lost", got)
+	}
+}
+
+func TestProcessesWhoseShimIsKilledAreEndedWhateverTheyHide(t *testing.T) {
+	t.Parallel()
+	c := newHiders(t)
+	runs := c.go5()
+	for _, pid := range c.shims() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, patience, "every old run is resolved", func() bool {
+		return c.rows("SELECT count(*) FROM runs WHERE status = 'failed' AND phase = 'crash'")[0] == "5"
+	})
+	if left := c.of(runs); len(left) > 0 {
+		t.Errorf("%d processes are left: %v", len(left), left)
+	}
+	c.kill() // the retries need not be waited for
+}
+
+// shims lists the shims of this yard's server.
+func (c *crew) shims() (pids []int) {
+	for _, p := range c.processes(nil) {
+		if pid, args, _ := strings.Cut(p, " "); strings.Contains(args, runner.ShimArg) {
+			n, _ := strconv.Atoi(pid)
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}

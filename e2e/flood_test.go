@@ -1,0 +1,148 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// floodArg makes the test binary an agent's program that says too much: what
+// follows is the kind and the number of bytes.
+const floodArg = "__flood"
+
+func init() {
+	if len(os.Args) > 3 && os.Args[1] == floodArg {
+		n, _ := strconv.Atoi(os.Args[3])
+		flood(os.Args[2], n)
+		os.Exit(0)
+	}
+}
+
+func flood(kind string, n int) {
+	block, out := bytes.Repeat([]byte("y"), 1<<20), bufio.NewWriterSize(os.Stdout, 64<<10)
+	if kind == "lines" {
+		block = bytes.Repeat([]byte(strings.Repeat("x", 79)+"\n"), 1<<20/80)
+	}
+	for ; n > 0; n -= len(block) {
+		_, _ = out.Write(block)
+	}
+	_, _ = out.WriteString("\n{\"summary\":\"all is said\",\"success\":true}\n")
+	_ = out.Flush()
+}
+
+const (
+	mostGrowth = 64 << 10 // KiB of memory that any abuse may cost the server
+	goalAnswer = 200 * time.Millisecond
+	// mostAnswer is what the test holds /healthz to: the goal is for a machine
+	// of its own, and tests run beside others.
+	mostAnswer = 2 * time.Second
+)
+
+// floodSizes are the bytes of the output and of the line without end: in the
+// short form more than mostGrowth, so that a server that kept them is noticed.
+func floodSizes() (output, line string) {
+	if thorough() {
+		return "1000000000", "200000000"
+	}
+	return "100000000", "100000000"
+}
+
+// It is not parallel: it measures.
+func TestFloodsCostTheServerLittle(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, line := floodSizes()
+	floods := []struct{ name, agent, script, state string }{
+		{"no flood", "calm", fmt.Sprintf("exec %q %s lines 1000", self, floodArg), "completed|ended"},
+		{"output without end", "lines", fmt.Sprintf("exec %q %s lines %s", self, floodArg, output), "completed|ended"},
+		{"a line without end", "line", fmt.Sprintf("exec %q %s line %s", self, floodArg, line), "completed|ended"},
+		{"processes without end", "bomb", "while :; do sleep 600 & done", "failed|error"},
+	}
+	s, config := newServer(t, "serve"), "[runs]\nattempts = 1\n"
+	for _, f := range floods {
+		script := filepath.Join(t.TempDir(), f.agent+".sh")
+		if err := os.WriteFile(script, []byte(f.script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		config += fmt.Sprintf("[runners.%s]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", f.agent, script)
+		s.file("agents/"+f.agent+".md", "---\nname: "+f.agent+"\ndescription: Floods.\ntools: read\nrunner: "+f.agent+"\n---\nFlood.\n")
+	}
+	s.file("taskyard.toml", config)
+	s.start()
+	person := s.api(s.token("--scope", "operate"))
+	for _, f := range floods {
+		t.Run(f.name, func(t *testing.T) {
+			before := memoryKiB(t, s.cmd.Process.Pid, "VmRSS:")
+			// From now on the high water mark is that of this flood.
+			if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
+				t.Skipf("the high water mark cannot be set back: %v", err)
+			}
+			answers := s.pulse()
+			k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Flood", "owner": f.agent})
+			eventually(t, 3*time.Minute, "the run has ended", func() bool {
+				return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND task_id = ?", k.ID.String())[0] == "1"
+			})
+			took := answers()
+			most := memoryKiB(t, s.cmd.Process.Pid, "VmHWM:")
+			slices.Sort(took)
+			slow := len(took) - slices.IndexFunc(append(slices.Clone(took), time.Hour), func(d time.Duration) bool { return d > goalAnswer })
+			t.Logf("memory %d MiB before, %d MiB at most; /healthz asked %d times: half within %v, slowest %v, %d over %v",
+				before>>10, most>>10, len(took), took[len(took)/2].Round(time.Microsecond), took[len(took)-1].Round(time.Millisecond), slow, goalAnswer)
+			if f.agent != "calm" && most-before > mostGrowth {
+				t.Errorf("the memory grew by %d MiB, want %d at most", (most-before)>>10, mostGrowth>>10)
+			}
+			if worst := took[len(took)-1]; worst > mostAnswer {
+				t.Errorf("/healthz took %v", worst)
+			}
+			if got := s.rows("SELECT status, phase FROM runs WHERE task_id = ?", k.ID.String())[0]; got != f.state {
+				t.Errorf("the run is %s, want %s", got, f.state)
+			}
+			s.wantNobody("after the run", nil)
+		})
+	}
+}
+
+// pulse asks /healthz every 20 ms until the returned function is called, which
+// returns how long each answer took.
+func (s *server) pulse() (end func() []time.Duration) {
+	var took []time.Duration
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(s.t.Context())
+	wg.Go(func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			begin := time.Now()
+			req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/healthz", nil)
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+			_ = res.Body.Close()
+			took = append(took, time.Since(begin))
+			<-tick.C
+		}
+	})
+	return func() []time.Duration { cancel(); wg.Wait(); return took }
+}

@@ -1,0 +1,432 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // to look into the database from outside
+
+	"taskyard/internal/client"
+	"taskyard/runner"
+)
+
+// Exit codes of the command line.
+const (
+	exitOK      = client.ExitDone
+	exitRefused = client.ExitRefused
+	exitUsage   = client.ExitUsage
+)
+
+// patience bounds every wait: the machine may be busy.
+const patience = 60 * time.Second
+
+// trials is how often the long forms of tests try what short ones try a few
+// times; 0 asks for the short forms.
+var trials int
+
+// thorough reports whether the long forms are asked for.
+func thorough() bool { return trials > 0 }
+
+// readTrials reads TASKYARD_TRIALS and removes it: the server refuses a
+// variable of its prefix that it does not know.
+func readTrials() {
+	if v := os.Getenv("TASKYARD_TRIALS"); v != "" {
+		var err error
+		if trials, err = strconv.Atoi(v); err != nil {
+			panic(err)
+		}
+		_ = os.Unsetenv("TASKYARD_TRIALS")
+	}
+}
+
+func TestMain(m *testing.M) {
+	readTrials()
+	// A server in this process starts its helpers from this very binary.
+	if code, ok := runner.HelperMain(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	if len(os.Args) > 1 && os.Args[1] == delegateArg {
+		os.Exit(delegateMain())
+	}
+	if len(os.Args) > 1 && os.Args[1] == handingArg {
+		os.Exit(handingMain())
+	}
+	if len(os.Args) > 2 && os.Args[1] == clockedArg {
+		clockedMain(os.Args[2]) // does not return
+	}
+	if err := os.Chdir(".."); err != nil { // paths are those of the repository
+		panic(err)
+	}
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// binary builds the program, once, and returns its path.
+func binary(t testing.TB) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "taskyard-test-"); built.err != nil {
+			return
+		}
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(built.dir, "taskyard"), "taskyard").CombinedOutput()
+		if err != nil {
+			built.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatalf("build: %v", built.err)
+	}
+	return filepath.Join(built.dir, "taskyard")
+}
+
+// server is a real process of the built program on a data folder.
+type server struct {
+	t       testing.TB
+	args    []string // the command: serve or demo, with flags but for --data and --listen
+	program []string // in the place of the built one
+	data    string
+	address string // the same at each start
+	env     []string
+	cmd     *exec.Cmd
+	first   string // the first line on stdout
+	ended   chan struct{}
+	log     *lockedBuffer
+	errs    *os.File // in the place of log
+}
+
+// newServer makes a server that is not started yet. No process of its yard
+// may be left at the end of the test.
+func newServer(t testing.TB, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, args: args, data: filepath.Join(t.TempDir(), "data"), address: freeAddress(t), log: &lockedBuffer{}}
+	if err := os.MkdirAll(filepath.Join(s.data, "agents"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.kill()
+		// Without their server the shims end what they watch over.
+		eventually(t, patience, "every process of the yard is gone", func() bool { return len(s.processes(nil)) == 0 })
+		if t.Failed() {
+			t.Logf("log of the server:\n%s", s.log.tail(6000))
+		}
+	})
+	return s
+}
+
+// freeAddress finds a port below those that the kernel hands out by itself:
+// while a server is down nobody else takes it.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(15_000))
+		ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			continue
+		}
+		if err := ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// file writes a file of the data folder.
+func (s *server) file(name, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.data, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start starts the program and returns when it says where it listens.
+func (s *server) start() {
+	s.t.Helper()
+	if err := s.tryStart(); err != nil {
+		s.t.Fatalf("%v\n%s", err, s.log.tail(4000))
+	}
+}
+
+func (s *server) tryStart() error {
+	argv := s.program
+	if argv == nil {
+		argv = []string{binary(s.t)}
+	}
+	argv = append(append(append([]string(nil), argv...), s.args...), "--data", s.data, "--listen", s.address)
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), argv[0], argv[1:]...) // kill ends it
+	if cmd.Stderr = s.log; s.errs != nil {
+		cmd.Stderr = s.errs
+	}
+	// A test that goes on over the full hour has no tick for it.
+	cmd.Env = append(append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...), s.env...)
+	// Should this process be killed, the server must not stay behind.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.cmd, s.ended = cmd, make(chan struct{})
+	line := make(chan string, 1)
+	go func() {
+		defer close(s.ended)
+		r := bufio.NewReader(out)
+		text, _ := r.ReadString('\n')
+		line <- strings.TrimSpace(text)
+		_, _ = io.Copy(io.Discard, r)
+		_ = cmd.Wait()
+	}()
+	select {
+	case s.first = <-line:
+	case <-time.After(patience):
+		return errors.New("the server did not start in time")
+	}
+	u, err := url.Parse(s.first)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("the first line is %q, not a link", s.first)
+	}
+	if u.Host != s.address {
+		return fmt.Errorf("it listens on %s, not on %s", u.Host, s.address)
+	}
+	return nil
+}
+
+// kill ends the server without a word, as a power cut would.
+func (s *server) kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	<-s.ended
+	s.cmd = nil
+}
+
+// term asks the server to stop and returns its exit code.
+func (s *server) term() int {
+	s.t.Helper()
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		s.t.Fatal("the server does not stop")
+	}
+	code := s.cmd.ProcessState.ExitCode()
+	s.cmd = nil
+	return code
+}
+
+func (s *server) url() string { return "http://" + s.address }
+
+// command runs another command of the program on the same data folder.
+func (s *server) command(stdin string, args ...string) (stdout, stderr string, code int) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(s.t), append(args, "--data", s.data)...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.t.Fatalf("%v: %v", args, err)
+	}
+	return strings.TrimSpace(out.String()), strings.TrimSpace(errs.String()), cmd.ProcessState.ExitCode()
+}
+
+// token makes a token by the command line, beside the running server.
+func (s *server) token(args ...string) string {
+	s.t.Helper()
+	out, errs, code := s.command("", append([]string{"token", "create"}, args...)...)
+	if code != exitOK || !strings.HasPrefix(out, "ty_") {
+		s.t.Fatalf("token create: exit code %d, %q, %s", code, out, errs)
+	}
+	return out
+}
+
+// api is a client with a token.
+func (s *server) api(token string) *client.Client {
+	return &client.Client{URL: s.url(), Token: token, HTTP: &http.Client{Timeout: patience}}
+}
+
+// call makes one request that must succeed.
+func call[T any](t testing.TB, c *client.Client, method, path string, in any) T {
+	t.Helper()
+	var out T
+	if err := c.Do(t.Context(), method, path, in, &out); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return out
+}
+
+// rows reads the database from outside: one string a row, columns parted by |.
+func (s *server) rows(query string, args ...any) []string {
+	s.t.Helper()
+	list, err := readRows(filepath.Join(s.data, "taskyard.db"), query, args...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", query, err)
+	}
+	return list
+}
+
+func readRows(path, query string, args ...any) ([]string, error) {
+	d, err := sql.Open("sqlite3", "file:"+path+"?mode=ro&_busy_timeout=5000")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	rows, err := d.Query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	cols, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for rows.Next() {
+		cells, into := make([]any, len(cols)), make([]any, len(cols))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		parts := make([]string, len(cols))
+		for i, c := range cells {
+			parts[i] = fmt.Sprint(c)
+		}
+		list = append(list, strings.Join(parts, "|"))
+	}
+	return list, rows.Err()
+}
+
+// wantNobody fails when processes of this yard live: those of the given runs,
+// or of any.
+func (s *server) wantNobody(when string, runs []string) {
+	s.t.Helper()
+	if left := s.processes(runs); len(left) > 0 {
+		s.t.Errorf("%s %d processes are left: %v", when, len(left), left)
+	}
+}
+
+// processes finds the living processes that bear the marks of this yard.
+func (s *server) processes(runs []string) []string {
+	id, err := os.ReadFile(filepath.Join(s.data, "yard-id"))
+	if err != nil {
+		return nil
+	}
+	mark := "TASKYARD_YARD_ID=" + strings.TrimSpace(string(id))
+	var found []string
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		if err != nil || len(env) == 0 { // a zombie has none
+			continue
+		}
+		vars := strings.Split(string(env), "\x00")
+		if !has(vars, mark) {
+			continue
+		}
+		hit := len(runs) == 0
+		for _, r := range runs {
+			hit = hit || has(vars, "TASKYARD_RUN_ID="+r)
+		}
+		if hit {
+			cmdline, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+			found = append(found, e.Name()+" "+strings.ReplaceAll(string(cmdline), "\x00", " "))
+		}
+	}
+	return found
+}
+
+func has(list []string, v string) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+// eventually polls until ok, for what nobody tells of.
+func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(limit)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
+
+// lockedBuffer keeps what a process writes.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lockedBuffer) tail(n int) string {
+	text := l.String()
+	return text[max(0, len(text)-n):]
+}
+
+// asJSON is for messages of failures.
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

@@ -1,0 +1,459 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// load is many clients that create, claim, complete and release at once.
+type load struct {
+	clients int
+	tasks   int64 // to be created in all
+	owners  []string
+	api     func(owner string) *client.Client
+	// again is called after a connection died and returns when it is worth
+	// trying again.
+	again func()
+
+	hist    *history
+	created atomic.Int64
+	ops     atomic.Int64
+	done    chan struct{} // closed when all clients are through
+	mu      sync.Mutex
+	acked   map[task.ID]string // acknowledged creates: id → title
+	errs    []error
+}
+
+func (l *load) run() {
+	l.hist, l.done, l.acked = newHistory(), make(chan struct{}), map[task.ID]string{}
+	var wg sync.WaitGroup
+	for i := range l.clients {
+		owner := l.owners[i%len(l.owners)]
+		w := &worker{load: l, id: i, owner: owner, api: l.api(owner)}
+		wg.Go(w.work)
+	}
+	go func() { wg.Wait(); close(l.done) }()
+}
+
+func (l *load) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errs = append(l.errs, err)
+}
+
+// worker is one client.
+type worker struct {
+	*load
+	id    int
+	owner string
+	api   *client.Client
+}
+
+// outcome is what a client knows after a request.
+type outcome int
+
+const (
+	did     outcome = iota
+	refused         // the server said no
+	unknown         // the connection died
+	never           // the request was not sent
+)
+
+func (w *worker) request(method, path string, in, out any) outcome {
+	err := w.api.Do(context.Background(), method, path, in, out)
+	w.ops.Add(1)
+	var r *client.Refusal
+	var broken *url.Error
+	var dial *net.OpError
+	switch {
+	case err == nil:
+		return did
+	case errors.As(err, &r):
+		if r.Status != http.StatusConflict {
+			w.fail(fmt.Errorf("%s %s: %w", method, path, err))
+		}
+		return refused
+	case !errors.As(err, &broken) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET):
+		w.fail(fmt.Errorf("%s %s: the answer is not understood: %w", method, path, err))
+		return refused
+	}
+	w.again()
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return never
+	}
+	return unknown
+}
+
+func (w *worker) work() {
+	for {
+		n := w.created.Add(1)
+		if n > w.tasks {
+			break
+		}
+		w.create(fmt.Sprintf("task %d of client %d", n, w.id))
+		w.use(w.signup())
+	}
+	// What is left over is claimed and completed until the queue is empty.
+	for {
+		k := w.signup()
+		if k == nil {
+			return
+		}
+		w.use(k)
+	}
+}
+
+func (w *worker) create(title string) {
+	for {
+		var k task.Task
+		switch w.request("POST", "/api/tasks", map[string]any{"title": title, "owner": w.owner, "description": strings.Repeat("x", 200)}, &k) {
+		case did:
+			w.mu.Lock()
+			w.acked[k.ID] = title
+			w.mu.Unlock()
+			return
+		case refused:
+			w.fail(errors.New("a create was refused"))
+			return
+		case unknown:
+			return // it may be there or not; it is not acknowledged
+		case never:
+		}
+	}
+}
+
+func (w *worker) signup() *task.Task {
+	for {
+		var out struct{ Task *task.Task }
+		call := w.hist.now()
+		switch w.request("POST", "/api/agents/"+w.owner+"/signup", nil, &out) {
+		case did:
+			if out.Task != nil {
+				w.hist.add(w.id, call, act{Task: out.Task.ID, Kind: doClaim}, claimOf(out.Task))
+			}
+			return out.Task
+		case refused:
+			w.fail(errors.New("a sign-up was refused"))
+			return nil
+		case unknown:
+			w.hist.lostSignup(call)
+		case never:
+		}
+	}
+}
+
+func claimOf(k *task.Task) answer {
+	a := answer{Known: true, OK: true}
+	if k.Claim != nil {
+		a.Claim = k.Claim.ID
+	}
+	return a
+}
+
+// use ends the claim of a task: by release, completion, or completion together
+// with the next sign-up.
+func (w *worker) use(k *task.Task) {
+	for k != nil {
+		switch n := rand.IntN(10); {
+		case n == 0:
+			w.end(k, doRelease)
+			return
+		case n < 5:
+			k = w.completeAndSignup(k)
+		default:
+			w.end(k, doComplete)
+			return
+		}
+	}
+}
+
+func (w *worker) end(k *task.Task, kind string) {
+	in := act{Task: k.ID, Kind: kind, Claim: k.Claim.ID}
+	for {
+		call := w.hist.now()
+		switch got := w.request("POST", "/api/tasks/"+k.ID.String()+"/"+kind, map[string]any{"claim": k.Claim.ID}, nil); got {
+		case did, refused:
+			w.hist.add(w.id, call, in, answer{Known: true, OK: got == did})
+			return
+		case unknown:
+			// Asking again tells whether it happened: then the fence refuses.
+			w.hist.add(w.id, call, in, answer{})
+		case never:
+		}
+	}
+}
+
+func (w *worker) completeAndSignup(k *task.Task) *task.Task {
+	in := act{Task: k.ID, Kind: doComplete, Claim: k.Claim.ID}
+	var out struct{ Completed, Task *task.Task }
+	for {
+		call := w.hist.now()
+		switch got := w.request("POST", "/api/agents/"+w.owner+"/complete-and-signup", map[string]any{"taskId": k.ID.String(), "claim": k.Claim.ID}, &out); got {
+		case did:
+			w.hist.add(w.id, call, in, answer{Known: true, OK: true})
+			if out.Task != nil {
+				w.hist.add(w.id, call, act{Task: out.Task.ID, Kind: doClaim}, claimOf(out.Task))
+			}
+			return out.Task
+		case refused:
+			w.hist.add(w.id, call, in, answer{Known: true})
+			return nil
+		case unknown:
+			w.hist.add(w.id, call, in, answer{})
+			w.hist.lostSignup(call)
+		case never:
+		}
+	}
+}
+
+// readAll reads every acknowledged task at the end.
+func (l *load) readAll(t *testing.T) {
+	t.Helper()
+	if int64(len(l.acked)) < l.tasks*9/10 {
+		t.Errorf("only %d of %d creates are acknowledged", len(l.acked), l.tasks)
+	}
+	ids := make(chan task.ID)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			api := l.api(l.owners[0])
+			for id := range ids {
+				var k task.Task
+				call := l.hist.now()
+				if err := api.Do(t.Context(), "GET", "/api/tasks/"+id.String(), nil, &k); err != nil {
+					l.fail(fmt.Errorf("task %d was acknowledged and is not there: %w", id, err))
+					continue
+				}
+				if k.Title != l.acked[id] {
+					l.fail(fmt.Errorf("task %d is called %q, acknowledged was %q", id, k.Title, l.acked[id]))
+				}
+				a := claimOf(&k)
+				a.Done = k.Status == task.Done
+				l.hist.add(0, call, act{Task: id, Kind: doRead}, a)
+			}
+		})
+	}
+	for id := range l.acked {
+		ids <- id
+	}
+	close(ids)
+	wg.Wait()
+	for _, err := range l.errs[:min(len(l.errs), 10)] {
+		t.Error(err)
+	}
+}
+
+// killer kills the server at random moments of a load and starts it again.
+type killer struct {
+	*server
+	mu sync.RWMutex // held while the server is down
+}
+
+// again waits until the server is up.
+func (k *killer) again() {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+}
+
+func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
+	moments := make([]int64, kills)
+	for i := range moments {
+		moments[i] = rand.Int64N(opsInAll)
+	}
+	slices.Sort(moments)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for _, at := range moments {
+		for l.ops.Load() < at {
+			select {
+			case <-tick.C:
+			case <-l.done:
+				return done
+			}
+		}
+		k.mu.Lock()
+		k.kill()
+		err := k.tryStart()
+		k.mu.Unlock()
+		if err != nil {
+			l.fail(err)
+			return done
+		}
+		done++
+	}
+	<-l.done
+	return done
+}
+
+func TestClaimsAreLinearizableUnderKill(t *testing.T) {
+	kills, tasks := 12, int64(3_000)
+	if thorough() {
+		kills, tasks = max(kills, trials), max(tasks, 100*int64(trials))
+	}
+	k := &killer{server: newServer(t, "serve")}
+	owners := []string{"ada", "bob", "cleo"}
+	for _, o := range owners {
+		k.file("agents/"+o+".md", "---\nname: "+o+"\ndescription: Claims its work itself.\ntools: read\n---\nWork.\n")
+	}
+	k.start()
+	tokens := map[string]string{}
+	for _, o := range owners {
+		tokens[o] = k.token("--agent", o)
+	}
+	shared := &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
+	defer shared.CloseIdleConnections()
+	l := &load{clients: 16, tasks: tasks, owners: owners, again: k.again, api: func(owner string) *client.Client {
+		return &client.Client{URL: k.url(), Token: tokens[owner], HTTP: shared}
+	}}
+	begin := time.Now()
+	l.run()
+	done := k.rampage(l, kills, 5*tasks/2)
+	took := time.Since(begin)
+	l.readAll(t)
+	l.hist.explain(t)
+	t.Logf("%d acknowledged creates, %d requests, %d kills in %v (%.0f requests/s)", len(l.acked), l.ops.Load(), done, took.Round(time.Millisecond), float64(l.ops.Load())/took.Seconds())
+	if done < kills*4/5 {
+		t.Errorf("only %d kills", done)
+	}
+	if got := l.hist.check(); got != porcupine.Ok {
+		t.Errorf("the history of claims is %s", got)
+	}
+	if out, errs, code := k.command("", "check"); code != exitOK {
+		t.Errorf("check: exit code %d: %s %s", code, out, errs)
+	}
+}
+
+// toyYard answers the requests of a load from memory. A racy one reads the
+// free task and writes the claim in two parts.
+type toyYard struct {
+	racy   bool
+	meet   chan struct{} // two readers meet between read and write
+	mu     sync.Mutex
+	tasks  []*task.Task
+	claims map[task.ID]int64
+}
+
+func (y *toyYard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
+	var in struct {
+		Title  string
+		TaskID task.ID
+		Claim  int64
+	}
+	_ = json.NewDecoder(r.Body).Decode(&in) // a sign-up has no body
+	var out any
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/complete-and-signup"):
+		if y.act(in.TaskID, doComplete, in.Claim) != nil {
+			out = map[string]any{"task": y.signup()}
+		}
+	case parts[0] == "agents":
+		out = map[string]any{"task": y.signup()}
+	case len(parts) == 1:
+		out = y.add(in.Title)
+	default:
+		id, _ := task.ParseID(parts[1])
+		out = y.act(id, strings.Join(parts[2:], ""), in.Claim)
+	}
+	if out == nil {
+		w.WriteHeader(http.StatusConflict)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+func (y *toyYard) add(title string) any {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	id := task.ID(len(y.tasks) + 1)
+	k := &task.Task{ID: id, ThreadID: id, Title: title, Status: task.Active}
+	y.tasks = append(y.tasks, k)
+	return *k
+}
+
+func (y *toyYard) signup() *task.Task {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	i := slices.IndexFunc(y.tasks, func(k *task.Task) bool { return k.Status == task.Active && k.Claim == nil })
+	if i < 0 {
+		return nil
+	}
+	k := y.tasks[i]
+	if y.racy {
+		y.mu.Unlock()
+		select {
+		case y.meet <- struct{}{}:
+		case <-y.meet:
+		case <-time.After(5 * time.Millisecond):
+		}
+		y.mu.Lock()
+	}
+	y.claims[k.ID]++
+	k.Claim = &task.Claim{ID: y.claims[k.ID]}
+	taken := *k
+	return &taken
+}
+
+func (y *toyYard) act(id task.ID, what string, claim int64) any {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	k := y.tasks[id-1]
+	if what == "" {
+		return *k
+	}
+	if k.Claim == nil || k.Claim.ID != claim {
+		return nil
+	}
+	k.Claim = nil
+	if what == doComplete {
+		k.Status = task.Done
+	}
+	return *k
+}
+
+func TestCheckerFlagsARacyClaim(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		racy bool
+		want porcupine.CheckResult
+	}{
+		{"a claim in one step is linearizable", false, porcupine.Ok},
+		{"a claim that reads and then writes is flagged", true, porcupine.Illegal},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			web := httptest.NewServer(&toyYard{racy: tt.racy, meet: make(chan struct{}), claims: map[task.ID]int64{}})
+			defer web.Close()
+			l := &load{clients: 8, tasks: 200, owners: []string{"ada"}, again: func() {}, api: func(string) *client.Client {
+				return &client.Client{URL: web.URL, HTTP: web.Client()}
+			}}
+			l.run()
+			<-l.done
+			l.readAll(t)
+			l.hist.explain(t)
+			if got := l.hist.check(); got != tt.want {
+				t.Errorf("the checker says %s, want %s", got, tt.want)
+			}
+		})
+	}
+}

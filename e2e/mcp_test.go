@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"taskyard/internal/client"
+	"taskyard/internal/cmd"
+)
+
+// bridge runs taskyard mcp with an environment.
+func bridge(t *testing.T, stdin io.Reader, stdout io.Writer, environ map[string]string, args ...string) (stderr string, code int) {
+	t.Helper()
+	var errs lockedBuffer
+	e := &cmd.Env{Ctx: t.Context(), Getenv: func(k string) string { return environ[k] }, Stdin: stdin, Stdout: stdout, Stderr: &errs}
+	code = cmd.Run(e, append([]string{"mcp"}, args...))
+	return strings.TrimSpace(errs.String()), code
+}
+
+const hello = `{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"
+
+func TestMCPBridge(t *testing.T) {
+	t.Parallel()
+	in := serveInside(t)
+	token := must(t, "", "token", "create", "--data", in.data, "--agent", "general-purpose", "--name", "bridge")
+	environ := map[string]string{"TASKYARD_URL": in.url + "/", "TASKYARD_TOKEN": token}
+	t.Run("messages go both ways, and nothing else is printed", func(t *testing.T) {
+		toServer, stdin := io.Pipe()
+		stdout, fromServer := io.Pipe()
+		ended := make(chan int, 1)
+		go func() {
+			stderr, code := bridge(t, toServer, fromServer, environ, "--profile", "core")
+			if stderr != "" {
+				t.Errorf("stderr: %s", stderr)
+			}
+			ended <- code
+		}()
+		lines := bufio.NewReader(stdout)
+		ask := func(message, want string) {
+			t.Helper()
+			if _, err := io.WriteString(stdin, message); err != nil {
+				t.Fatal(err)
+			}
+			line, err := lines.ReadString('\n')
+			if err != nil || !json.Valid([]byte(line)) || !strings.Contains(line, want) {
+				t.Errorf("%v %s, want %s", err, line, want)
+			}
+		}
+		ask(hello, `"id":"a","result":{`)
+		ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`+"\n", `"name":"signup_for_task"`)
+		ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"signup_for_task","arguments":{"agent_name":"general-purpose"}}}`+"\n", "No idle tasks available in queue for agent: general-purpose")
+		ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}`+"\n", `unknown tool \"create_task\"`)
+		ask(`{"jsonrpc":"2.0","id":4,"method":"no/method"}`+"\n", `"error"`)
+		ask(`{"jsonrpc":"2.0","id":5,"method":"ping"}`+"\n", `"id":5`)
+		stdin.Close()
+		if code := <-ended; code != exitOK {
+			t.Errorf("exit code %d", code)
+		}
+	})
+	t.Run("what is piped in is answered before the end", func(t *testing.T) {
+		var out lockedBuffer
+		if _, code := bridge(t, strings.NewReader(hello+`{"jsonrpc":"2.0","id":7,"method":"ping"}`+"\n"), &out, environ); code != exitOK || strings.Count(out.String(), "\n") != 2 {
+			t.Errorf("exit code %d: %s", code, out.String())
+		}
+	})
+	t.Run("the token may stand in a file", func(t *testing.T) {
+		var out lockedBuffer
+		from := map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": file(t, filepath.Join(t.TempDir(), "token"), token+"\n")}
+		if stderr, code := bridge(t, strings.NewReader(hello), &out, from); code != exitOK || !strings.Contains(out.String(), `"result"`) {
+			t.Errorf("exit code %d: %s %s", code, stderr, out.String())
+		}
+	})
+	dead := closedPort(t)
+	for _, c := range []struct {
+		name, url, token string
+		args             []string
+		code             int
+		want             string
+	}{
+		{"a token that is none is refused", in.url, "ty_nonsense", nil, exitRefused, "unknown, expired or revoked"},
+		{"a server that is not there is told", dead, token, nil, client.ExitUnreachable, "the server is not reached at " + dead},
+		{"an address that is none", "127.0.0.1:8080", token, nil, exitUsage, "TASKYARD_URL"},
+		{"no token", in.url, "", nil, exitUsage, "TASKYARD_TOKEN"},
+		{"an unknown profile", in.url, token, []string{"--profile", "most"}, exitUsage, "--profile"},
+		{"a token as an argument", in.url, token, []string{"--token", token}, exitUsage, "unknown flag"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out lockedBuffer
+			stderr, code := bridge(t, strings.NewReader(hello), &out, map[string]string{"TASKYARD_URL": c.url, "TASKYARD_TOKEN": c.token}, c.args...)
+			if code != c.code || !strings.Contains(stderr, c.want) {
+				t.Errorf("exit code %d: %s, want %d %s", code, stderr, c.code, c.want)
+			}
+			if strings.Contains(out.String()+stderr, token) {
+				t.Errorf("the token is printed: %s %s", out.String(), stderr)
+			}
+		})
+	}
+}
+
+// closedPort is an address at which nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return "http://" + ln.Addr().String()
+}

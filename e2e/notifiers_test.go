@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"taskyard/task"
+)
+
+// TestQuestionsReachPeopleOutside has a server tell a webhook of a question,
+// although the webhook fails at first and the server is killed meanwhile.
+func TestQuestionsReachPeopleOutside(t *testing.T) {
+	var down atomic.Bool
+	down.Store(true)
+	tries, got := make(chan bool, 100), make(chan map[string]string, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			tries <- true
+			return
+		}
+		b, _ := io.ReadAll(r.Body)
+		var m map[string]string
+		if err := json.Unmarshal(b, &m); err != nil {
+			t.Errorf("%v: %s", err, b)
+		}
+		got <- m
+	}))
+	t.Cleanup(hook.Close)
+	t.Setenv("TASKYARD_NOTIFY_OPS", "generic+"+hook.URL+"/s3cret-path?template=json")
+	s := newServer(t, "serve")
+	s.file("taskyard.toml", "public_url = \"http://"+s.address+"\"\n[notify.ops]\nurl_env = \"TASKYARD_NOTIFY_OPS\"\nkinds = [\"question\"]\n")
+	s.file("agents/coder.md", "---\nname: coder\ndescription: Works.\ntools: read\nrunner: none\n---\nWork.\n")
+	s.start()
+	c := s.api(s.token("--scope", "operate"))
+	k := call[task.Task](t, c, "POST", "/api/tasks", map[string]any{"title": "Choose the way", "owner": "coder"})
+	call[any](t, c, "POST", "/api/tasks/"+k.ID.String()+"/notify", map[string]any{"message": "North?", "needsReply": true})
+	<-tries
+	s.kill()
+	down.Store(false)
+	s.start()
+	m := <-got
+	if m["link"] != "http://"+s.address+"/tasks/"+k.ID.String() || !strings.Contains(m["message"], "#1 Choose the way: ") || !strings.Contains(m["message"], "North?") {
+		t.Errorf("%q", m)
+	}
+	eventually(t, patience, "the outbox is empty", func() bool { return s.rows("SELECT count(*) FROM outbox")[0] == "0" })
+	if strings.Contains(s.log.String(), "s3cret") {
+		t.Error("the log holds the address")
+	}
+
+	t.Run("a test message goes out while the server runs", func(t *testing.T) {
+		if out, errs, code := s.command("", "notify", "test", "ops"); code != exitOK || strings.TrimSpace(out) != "sent to ops (generic)" {
+			t.Fatalf("%d %q %q", code, out, errs)
+		}
+		if m := <-got; m["title"] != "Taskyard: a test" {
+			t.Errorf("%q", m)
+		}
+	})
+	t.Run("or says why not, without the address", func(t *testing.T) {
+		down.Store(true)
+		if _, errs, code := s.command("", "notify", "test", "ops"); code != exitRefused || !strings.Contains(errs, "not sent to ops (generic)") || !strings.Contains(errs, "502") || strings.Contains(errs, "s3cret") {
+			t.Errorf("%d %q", code, errs)
+		}
+	})
+	t.Run("an unknown name is told the known ones", func(t *testing.T) {
+		if _, errs, code := s.command("", "notify", "test", "nobody"); code != exitUsage || !strings.Contains(errs, "known are ops") {
+			t.Errorf("%d %q", code, errs)
+		}
+	})
+}
+
+func TestAServiceOutsideNeedsItsAddress(t *testing.T) {
+	t.Setenv("OPS_ADDRESS", "")
+	s := newServer(t, "serve")
+	s.file("taskyard.toml", "public_url = \"http://"+s.address+"\"\n[notify.ops]\nurl_env = \"OPS_ADDRESS\"\n")
+	if err := s.tryStart(); err == nil || !strings.Contains(s.log.String()+err.Error(), "notify.ops: the variable OPS_ADDRESS: there is no address") {
+		t.Errorf("%v\n%s", err, s.log)
+	}
+}

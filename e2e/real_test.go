@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/runner/model/modeltest"
+	"taskyard/task"
+)
+
+// realPrograms are those of TASKYARD_CLAUDE and its like, taken out of the
+// environment: the servers of the tests know no such keys.
+var realPrograms = func() map[string]string {
+	found := map[string]string{}
+	for _, name := range []string{"claude", "codex", "gemini", "opencode"} {
+		key := "TASKYARD_" + strings.ToUpper(name)
+		found[name] = os.Getenv(key)
+		_ = os.Unsetenv(key)
+	}
+	return found
+}()
+
+// realProgram finds an agent's program of this machine, by its variable, else
+// in PATH; without it the test is skipped.
+func realProgram(t *testing.T, name, install string) string {
+	t.Helper()
+	program := realPrograms[name]
+	if program == "" {
+		program = name
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skipf("no %s here: %s, or set TASKYARD_%s to its file", name, install, strings.ToUpper(name))
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// realYard is a server whose agent coder is a real program with a scripted
+// model.
+type realYard struct {
+	*server
+	model  *modeltest.Server
+	person *client.Client // may decide too
+	work   string         // the workspace of coder
+}
+
+// realSetup is what differs from yard to yard.
+type realSetup struct {
+	runner     string // lines of [runners.real]
+	definition string // lines of the front matter
+	conf       string // lines of the rest of the configuration
+	attempts   int    // 0: 1
+	private    bool   // no workspace: each run has its own folder
+}
+
+func newRealYard(t *testing.T, m *modeltest.Server, o realSetup) *realYard {
+	t.Helper()
+	y := &realYard{server: newServer(t, "serve"), model: m, work: t.TempDir()}
+	workspace := "workspace: " + y.work + "\n"
+	if o.private {
+		workspace = ""
+	}
+	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = %d\n[approval]\npolicy = \"never\"\n%s[runners.real]\n%s", max(1, o.attempts), o.conf, o.runner))
+	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\nrunner: real\nmodel: test-model\n"+workspace+o.definition+"---\nWork.\n")
+	y.start()
+	y.person = y.api(y.token("--scope", "review"))
+	return y
+}
+
+// begin makes a task of coder, which starts a run at once.
+func (y *realYard) begin() task.ID {
+	y.t.Helper()
+	return call[task.Task](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"}).ID
+}
+
+// ended waits for the end of the only run: "status|phase|reason|summary".
+func (y *realYard) ended(id task.ID) string {
+	y.t.Helper()
+	y.outcome(id)
+	return y.rows("SELECT status, phase, reason, summary FROM runs WHERE task_id = ?", id)[0]
+}
+
+// carriesOut is begin and ended.
+func (y *realYard) carriesOut() string {
+	y.t.Helper()
+	return y.ended(y.begin())
+}
+
+func (y *realYard) want(got, begin string, parts ...string) {
+	y.t.Helper()
+	ok := strings.HasPrefix(got, begin)
+	for _, p := range parts {
+		ok = ok && strings.Contains(got, p)
+	}
+	if !ok {
+		y.t.Errorf("got %q, want %q with %q", got, begin, parts)
+	}
+}
+
+// told is the whole transcript.
+func (y *realYard) told() string {
+	return strings.Join(y.rows("SELECT type, content, coalesce(data, '') FROM messages WHERE run_id IS NOT NULL ORDER BY id"), "\n")
+}
+
+// asks waits until the only run asks for a permission, and returns it.
+func (y *realYard) asks() task.Run {
+	y.t.Helper()
+	var r task.Run
+	eventually(y.t, patience, "the run asks", func() bool {
+		r = call[task.Run](y.t, y.person, "GET", "/api/runs/1", nil)
+		if r.Status.Final() {
+			y.t.Fatalf("it ended as %s: %s", r.State(), r.Reason)
+		}
+		return r.Permission != nil
+	})
+	return r
+}
+
+// decide answers what the run asks.
+func (y *realYard) decide(r task.Run, how string, in map[string]any) {
+	y.t.Helper()
+	call[task.Run](y.t, y.person, "POST", fmt.Sprintf("/api/runs/%d/permissions/%d/%s", r.ID, r.Permission.N, how), in)
+}
+
+// exists waits for a file of the workspace.
+func (y *realYard) exists(name string) {
+	y.t.Helper()
+	eventually(y.t, patience, name+" is there", func() bool {
+		_, err := os.Stat(filepath.Join(y.work, name))
+		return err == nil
+	})
+}
+
+// cancels cancels the only run and checks that its tree is empty in time.
+func (y *realYard) cancels(id task.ID) {
+	y.t.Helper()
+	begin := time.Now()
+	call[task.Run](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/runs/1/cancel", map[string]any{"reason": "wrong way"})
+	y.want(y.ended(id), "canceled|by|")
+	eventually(y.t, 10*time.Second-time.Since(begin), "every process is gone 10 s after the cancel", func() bool { return len(y.processes(nil)) == 0 })
+}
+
+// file of the workspace.
+func (y *realYard) wrote(name, text string) {
+	y.t.Helper()
+	if b, err := os.ReadFile(filepath.Join(y.work, name)); err != nil || string(b) != text {
+		y.t.Errorf("%s is %q, %v; want %q", name, b, err, text)
+	}
+}
+
+// doing is a step that calls one tool.
+func doing(tool string, args map[string]any) modeltest.Step {
+	b, err := json.Marshal(args)
+	if err != nil {
+		panic(err) // maps of plain values
+	}
+	return modeltest.Step{Calls: []modeltest.Call{{Name: tool, Args: string(b)}}, Usage: modeltest.Usage{In: 100, Out: 7}}
+}
+
+func saying(text string) modeltest.Step {
+	return modeltest.Step{Text: text, Usage: modeltest.Usage{In: 100, Out: 7}}
+}
+
+// results lists what the program told its model of calls, in order.
+func (y *realYard) results() (list []string) {
+	turns := y.model.Turns()
+	if len(turns) == 0 {
+		return nil
+	}
+	for _, m := range turns[len(turns)-1].Messages {
+		for _, r := range m.Results {
+			list = append(list, r.Text)
+		}
+	}
+	return list
+}
+
+// goesOn begins a task, cuts its run after so many answers of the model, and
+// waits for the end of what the next server makes of it.
+func (y *realYard) goesOn(cut string, answers int) {
+	y.t.Helper()
+	y.begin()
+	eventually(y.t, patience, "the command of the last answer runs", func() bool {
+		found, _ := filepath.Glob(filepath.Join(y.data, "runs", "*", "work", "notes.txt"))
+		if len(found) != 1 || len(y.model.Turns()) < answers {
+			return false
+		}
+		b, err := os.ReadFile(found[0])
+		return err == nil && strings.Contains(string(b), "begun")
+	})
+	session := y.rows("SELECT session FROM runs")[0]
+	if session == "" {
+		y.t.Error("no session is noted")
+	}
+	if cut == "the server stopped" {
+		if code := y.term(); code != 0 {
+			y.t.Errorf("exit code %d", code)
+		}
+	} else {
+		y.kill()
+	}
+	y.start()
+	eventually(y.t, patience, "the run ends", func() bool {
+		return y.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
+	})
+	for _, got := range y.rows("SELECT session, folder FROM runs") {
+		if got != session+"|run-1-1" {
+			y.t.Errorf("session and folder %q, want those of %s", got, session)
+		}
+	}
+}

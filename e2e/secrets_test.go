@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"taskyard/runner/model/modeltest"
+	"taskyard/task"
+)
+
+// TestABuiltinAgentCannotPostItsSecrets has an agent write the value of a
+// variable that its definition names into everything that it can write, and
+// then looks through the whole database.
+func TestABuiltinAgentCannotPostItsSecrets(t *testing.T) {
+	const secret = `deploy/zebra"crossing`
+	t.Setenv("TEST_DEPLOY_LOGIN", secret)
+	t.Setenv("TEST_MODEL_KEY", providerKey)
+	var mu sync.Mutex
+	n := 0
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		mu.Lock()
+		defer mu.Unlock()
+		id, text := taskOf(r), asJSON("the login is "+secret)
+		switch n++; n {
+		case 1:
+			return oneCall("create", `{"path":"login.txt","content":%s}`, text)
+		case 2:
+			return oneCall("add_comment", `{"taskId":%q,"content":%s}`, id, text)
+		case 3:
+			return oneCall("update_steps", `{"taskId":%q,"steps":[{"title":"Log in","details":%s}]}`, id, text)
+		case 4:
+			return oneCall("notify_user", `{"taskId":%q,"message":%s}`, id, text)
+		}
+		return oneCall("complete_task", `{"taskId":%q,"summary":%s}`, id, text)
+	})
+	s := newServer(t, "serve")
+	s.file("taskyard.toml", "[approval]\npolicy = \"never\"\n[providers.test]\napi = \"openai\"\nbase_url = \""+m.URL+"/v1\"\napi_key_env = \"TEST_MODEL_KEY\"\nmodels = [\"test-model\"]\n")
+	s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, create\nenv: [TEST_DEPLOY_LOGIN]\n---\nYou are terse.\n")
+	s.start()
+	person := s.api(s.token("--scope", "operate"))
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Deploy", "owner": "coder"})
+	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted || !strings.Contains(r.Summary, task.Redacted) {
+		t.Fatalf("the run is %s", asJSON(r))
+	}
+	kept := strings.Join(append(s.rows("SELECT content || coalesce(data, '') FROM messages"), append(s.rows("SELECT details FROM steps"), append(s.rows("SELECT changes FROM events"), s.rows("SELECT coalesce(summary, '') FROM tasks")...)...)...), "\n")
+	if strings.Contains(kept, "zebra") {
+		t.Errorf("the secret is kept:\n%s", kept)
+	}
+	if c := strings.Count(kept, task.Redacted); c < 6 {
+		t.Errorf("only %d texts were redacted:\n%s", c, kept)
+	}
+}

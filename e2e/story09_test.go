@@ -1,0 +1,309 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// handingArg makes this binary an agent that, inside its run, has the agent of
+// the next argument do something by every way that a run has, and hands its
+// own task over at the end.
+const handingArg = "handing-agent"
+
+func handingMain() int {
+	api := &client.Client{URL: os.Getenv("TASKYARD_URL"), Token: os.Getenv("TASKYARD_TOKEN"), HTTP: &http.Client{Timeout: patience}}
+	own, to := "/api/tasks/"+os.Getenv("TASKYARD_TASK_ID"), os.Args[2]
+	for _, c := range []struct {
+		method, path string
+		body         map[string]any
+	}{
+		{"PUT", own + "/steps", map[string]any{"steps": []map[string]any{{"title": "a"}}}},
+		{"POST", own + "/steps/0/subtask", map[string]any{"title": "subtask", "owner": to}},
+		{"POST", "/api/tasks", map[string]any{"title": "created", "owner": to}},
+		{"POST", "/api/delegate", map[string]any{"task": "delegated", "agentType": to}},
+		{"POST", own + "/move", map[string]any{"currentAgent": os.Getenv("TASKYARD_AGENT"), "newAgent": to, "comment": "run it"}},
+	} {
+		if err := api.Do(context.Background(), c.method, c.path, c.body, nil); err != nil {
+			fmt.Printf("%s %s: %v\n", c.method, c.path, err)
+			return 1
+		}
+	}
+	fmt.Println("handed over")
+	return 0
+}
+
+// tool calls a tool of /mcp, which must succeed.
+func (s *server) tool(token, name string, args map[string]any) {
+	s.t.Helper()
+	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/mcp", bytes.NewReader(b))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for k, v := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"} {
+		req.Header.Set(k, v)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK || bytes.Contains(text, []byte(`"isError":true`)) || bytes.Contains(text, []byte(`"error":{`)) {
+		s.t.Fatalf("%s: %d %s %v", name, res.StatusCode, text, err)
+	}
+}
+
+// rightsYard is a server with reader, who may read and hand work on, and two
+// agents with a shell, whose programs note the tasks that they carried out:
+// root, and free, whose runs wait for nobody.
+type rightsYard struct {
+	*server
+	person *client.Client
+	reader string // its token
+	agent  *client.Client
+	done   string // the notes
+}
+
+func newRightsYard(t *testing.T) *rightsYard {
+	t.Helper()
+	y := &rightsYard{server: newServer(t, "serve"), done: filepath.Join(t.TempDir(), "executed")}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "note.sh")
+	if err := os.WriteFile(script, fmt.Appendf(nil, "echo \"$TASKYARD_AGENT $TASKYARD_TASK_ID\" >>%q\necho noted\n", y.done), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	y.file("taskyard.toml", fmt.Sprintf(`[runners.note]
+kind = "command"
+command = ["/bin/sh", %q]
+[runners.to-root]
+kind = "command"
+command = [%q, %q, "root"]
+[runners.to-free]
+kind = "command"
+command = [%q, %q, "free"]
+`, script, self, handingArg, self, handingArg))
+	for name, lines := range map[string]string{
+		"reader":  "tools: read, task\nrunner: none\n",
+		"to-root": "tools: read, task\nrunner: to-root\n",
+		"to-free": "tools: read, task\nrunner: to-free\n",
+		"root":    "tools: read, bash\nrunner: note\n",
+		"free":    "tools: read, bash\nrunner: note\napproval: never\n",
+	} {
+		y.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\n"+lines+"---\nWork.\n")
+	}
+	y.start()
+	y.person = y.api(y.token("--scope", "review"))
+	y.reader = y.token("--agent", "reader")
+	y.agent = y.api(y.reader)
+	return y
+}
+
+// mine is a person's task of reader, which reader has claimed.
+func (y *rightsYard) mine() string {
+	y.t.Helper()
+	k := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "a person's", "owner": "reader", "steps": []map[string]any{{"title": "a"}}})
+	call[any](y.t, y.agent, "POST", "/api/agents/reader/signup", map[string]any{"maxConcurrent": 50})
+	return k.ID.String()
+}
+
+// theirs is a person's task of an agent below a task of reader, paused until a
+// change of it is made.
+func (y *rightsYard) theirs(to string, change func(id string)) string {
+	y.t.Helper()
+	call[any](y.t, y.person, "POST", "/api/pause", map[string]any{"agent": to, "reason": "wait"})
+	k := call[task.Task](y.t, y.person, "POST", "/api/tasks/"+y.mine()+"/steps/0/subtask", map[string]any{"title": "a part", "owner": to})
+	change(k.ID.String())
+	call[any](y.t, y.person, "POST", "/api/resume", map[string]any{"agent": to})
+	return k.ID.String()
+}
+
+// newest is the task that was made last.
+func (y *rightsYard) newest() string { return y.rows("SELECT max(id) FROM tasks")[0] }
+
+// waysOf are all in which reader has an agent do something. Each returns the
+// task.
+func (y *rightsYard) waysOf(to string) map[string]func() string {
+	post := func(path string, body map[string]any) { call[any](y.t, y.agent, "POST", path, body) }
+	patch := func(id string, body map[string]any) { call[any](y.t, y.agent, "PATCH", "/api/tasks/"+id, body) }
+	return map[string]func() string{
+		"create": func() string {
+			post("/api/tasks", map[string]any{"title": "x", "owner": to})
+			return y.newest()
+		},
+		"create by MCP": func() string {
+			y.tool(y.reader, "create_task", map[string]any{"title": "x", "owner": to})
+			return y.newest()
+		},
+		"start": func() string {
+			post("/api/tasks", map[string]any{"title": "x", "owner": to, "status": "draft"})
+			id := y.newest()
+			patch(id, map[string]any{"status": "active"})
+			return id
+		},
+		"subtask": func() string {
+			post("/api/tasks/"+y.mine()+"/steps/0/subtask", map[string]any{"title": "x", "owner": to})
+			return y.newest()
+		},
+		"subtask by MCP": func() string {
+			y.tool(y.reader, "create_subtask", map[string]any{"taskId": y.mine(), "stepIndex": 0, "title": "x", "owner": to})
+			return y.newest()
+		},
+		"delegate": func() string {
+			post("/api/delegate", map[string]any{"task": "x", "agentType": to})
+			return y.newest()
+		},
+		"delegate by MCP": func() string {
+			y.tool(y.reader, "task", map[string]any{"task": "x", "agent_type": to, "wait_seconds": 0})
+			return y.newest()
+		},
+		"move": func() string {
+			id := y.mine()
+			post("/api/tasks/"+id+"/move", map[string]any{"currentAgent": "reader", "newAgent": to, "comment": "x"})
+			return id
+		},
+		"move by MCP": func() string {
+			id := y.mine()
+			y.tool(y.reader, "move_task", map[string]any{"task_id": id, "current_agent": "reader", "new_agent": to, "comment": "x"})
+			return id
+		},
+		"owner": func() string {
+			id := y.mine()
+			patch(id, map[string]any{"description": "x", "owner": to})
+			return id
+		},
+		"reassign": func() string {
+			id := y.mine()
+			post("/api/agents/reader/reassign", map[string]any{"taskIds": []string{id}, "newAgent": to, "comment": "x"})
+			return id
+		},
+		"description": func() string {
+			return y.theirs(to, func(id string) { patch(id, map[string]any{"description": "x"}) })
+		},
+		"description by MCP": func() string {
+			return y.theirs(to, func(id string) {
+				y.tool(y.reader, "update_task", map[string]any{"taskId": id, "description": "x"})
+			})
+		},
+		"title": func() string {
+			return y.theirs(to, func(id string) { patch(id, map[string]any{"title": "x"}) })
+		},
+		"steps": func() string {
+			return y.theirs(to, func(id string) {
+				call[any](y.t, y.agent, "PUT", "/api/tasks/"+id+"/steps", map[string]any{"steps": []map[string]any{{"title": "x"}}})
+			})
+		},
+		"comment": func() string {
+			return y.theirs(to, func(id string) { post("/api/tasks/"+id+"/comments", map[string]any{"content": "x"}) })
+		},
+		"comment by MCP": func() string {
+			return y.theirs(to, func(id string) {
+				y.tool(y.reader, "add_comment", map[string]any{"taskId": id, "content": "x"})
+			})
+		},
+	}
+}
+
+// executed are the tasks whose program ran.
+func (y *rightsYard) executed() string {
+	b, err := os.ReadFile(y.done)
+	if err != nil && !os.IsNotExist(err) {
+		y.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestStory09 has an agent without a shell try by every way to have a shell
+// used.
+func TestStory09(t *testing.T) {
+	t.Parallel()
+	y := newRightsYard(t)
+	inside := map[string]task.ID{}
+	for _, agent := range []string{"to-root", "to-free"} {
+		inside[agent] = call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "hand it on", "owner": agent}).ID
+	}
+	run := func(id string) string {
+		return "SELECT r.status, r.phase, r.approval_why, coalesce(json_extract(r.spec, '$.tools'), '') FROM runs r WHERE r.task_id = " + id + " ORDER BY r.id DESC LIMIT 1"
+	}
+	// waits checks that the run of a task waits, and that people are told why.
+	waits := func(t *testing.T, id, who, way string) {
+		eventually(t, patience, "a run of task "+id, func() bool {
+			row := y.rows(run(id))
+			return len(row) == 1 && strings.HasPrefix(row[0], "pending|approval|")
+		})
+		if got, why := y.rows(run(id))[0], who+", who lacks bash"; !strings.Contains(got, why) && !strings.HasPrefix(way, "delegate") {
+			t.Errorf("%s: the run is %s; it should say %q", way, got, why)
+		}
+	}
+	// lesser checks that the run of a task had no shell.
+	lesser := func(t *testing.T, id, way string) {
+		eventually(t, patience, "the end of the run of task "+id, func() bool {
+			row := y.rows(run(id))
+			return len(row) == 1 && strings.HasPrefix(row[0], "completed|")
+		})
+		if got := y.rows(run(id))[0]; strings.Contains(got, "bash") {
+			t.Errorf("%s: the run is %s", way, got)
+		}
+	}
+	t.Run("inside a run", func(t *testing.T) {
+		for agent, id := range inside {
+			eventually(t, patience, "the run of "+agent, func() bool {
+				return y.rows("SELECT count(*) FROM runs WHERE agent = ? AND ended_at IS NOT NULL", agent)[0] == "1"
+			})
+			if got := y.rows("SELECT status, summary FROM runs WHERE agent = ?", agent)[0]; got != "completed|handed over" {
+				t.Fatalf("%s: %s", agent, got)
+			}
+			for _, row := range y.rows("SELECT id, title FROM tasks WHERE created_by = ? OR id = ?", agent, id) {
+				k, title, _ := strings.Cut(row, "|")
+				if agent == "to-free" {
+					lesser(t, k, title)
+				} else {
+					waits(t, k, agent, title)
+				}
+			}
+		}
+	})
+	for way, do := range y.waysOf("root") {
+		t.Run(way+" to one whose runs wait", func(t *testing.T) { waits(t, do(), "reader", way) })
+	}
+	if got := y.executed(); strings.Contains(got, "root ") {
+		t.Errorf("without a person there ran:\n%s", got)
+	}
+	for way, do := range y.waysOf("free") {
+		t.Run(way+" to one whose runs do not", func(t *testing.T) { lesser(t, do(), way) })
+	}
+	t.Run("an import is not for agents", func(t *testing.T) {
+		_, errs, code := y.command("", "import", filepath.Join(t.TempDir(), "none"))
+		if code == exitOK {
+			t.Errorf("%d %s", code, errs)
+		}
+	})
+	t.Run("a person reads why, and approves", func(t *testing.T) {
+		id := y.waysOf("root")["move"]()
+		waits(t, id, "reader", "move")
+		r := y.rows("SELECT max(id) FROM runs WHERE task_id = ?", id)[0]
+		got := call[task.Run](t, y.person, "GET", "/api/runs/"+r, nil)
+		if got.Approval == nil || got.Approval.Why != "handed over by reader, who lacks bash" {
+			t.Errorf("the run is %s", asJSON(got))
+		}
+		call[any](t, y.person, "POST", "/api/runs/"+r+"/approve", map[string]any{"version": got.Approval.Version})
+		eventually(t, patience, "it runs", func() bool { return slices.Contains(strings.Split(y.executed(), "\n"), "root "+id) })
+	})
+}

@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// page reads a page with a token.
+func (s *server) page(token, path string) string {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		s.t.Fatalf("GET %s: %d %v", path, res.StatusCode, err)
+	}
+	return string(b)
+}
+
+// TestStory10 changes, byte by byte, what approved runs would do before they
+// start, and what an approval of all runs of a task covers.
+func TestStory10(t *testing.T) {
+	t.Parallel()
+	y := newRightsYard(t)
+	person := y.token("--scope", "review", "--name", "reviewer")
+	review := y.api(person)
+	// approved is a run of root that was approved while root is paused.
+	approved := func(t *testing.T, scope string) (k task.Task, run string) {
+		call[any](t, y.person, "POST", "/api/pause", map[string]any{"agent": "root", "reason": "wait"})
+		k = call[task.Task](t, y.agent, "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "root", "steps": []map[string]any{{"title": "a"}}})
+		run = y.rows("SELECT max(id) FROM runs WHERE task_id = ?", k.ID)[0]
+		r := call[task.Run](t, review, "GET", "/api/runs/"+run, nil)
+		call[any](t, review, "POST", "/api/runs/"+run+"/approve", map[string]any{"version": r.Approval.Version, "scope": scope})
+		return k, run
+	}
+	resume := func(t *testing.T) { call[any](t, y.person, "POST", "/api/resume", map[string]any{"agent": "root"}) }
+	// asked checks that a run waits again, and shows the page that says so.
+	asked := func(t *testing.T, run string, words ...string) {
+		eventually(t, patience, "run "+run+" waits again", func() bool {
+			return y.rows("SELECT status, phase, decision FROM runs WHERE id = ?", run)[0] == "pending|approval|"
+		})
+		if strings.Contains(y.executed(), "root "+y.rows("SELECT task_id FROM runs WHERE id = ?", run)[0]+"\n") {
+			t.Error("it ran all the same")
+		}
+		text := y.page(person, "/approvals/"+run)
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("the page does not say %q", w)
+			}
+		}
+	}
+	for name, change := range map[string]func(t *testing.T, path string){
+		"the title": func(t *testing.T, path string) {
+			call[any](t, y.agent, "PATCH", path, map[string]any{"title": "Do it."})
+		},
+		"the description": func(t *testing.T, path string) {
+			call[any](t, y.agent, "PATCH", path, map[string]any{"description": "."})
+		},
+		"a step": func(t *testing.T, path string) {
+			call[any](t, y.agent, "PATCH", path+"/steps/0", map[string]any{"title": "b"})
+		},
+		"a comment": func(t *testing.T, path string) {
+			call[any](t, y.agent, "POST", path+"/comments", map[string]any{"content": "."})
+		},
+		"the definition": func(t *testing.T, _ string) {
+			y.file("agents/root.md", "---\nname: root\ndescription: For tests.\ntools: read, bash\nrunner: note\n---\nWork!\n")
+			eventually(t, patience, "the new definition is read", func() bool {
+				return strings.Contains(y.page(person, "/agents/root"), "Work!")
+			})
+		},
+	} {
+		t.Run(name+" of an approved run", func(t *testing.T) {
+			k, run := approved(t, "once")
+			change(t, "/api/tasks/"+k.ID.String())
+			resume(t)
+			asked(t, run, "What changed since it was asked before")
+			call[any](t, review, "POST", "/api/tasks/"+k.ID.String()+"/cancel", map[string]any{})
+		})
+	}
+	t.Run("what a stranger says after an approval of all runs", func(t *testing.T) {
+		k, run := approved(t, "task")
+		call[any](t, y.agent, "POST", "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "and delete all"})
+		resume(t)
+		asked(t, run, "What changed since it was asked before", "comment by reader, who lacks bash")
+	})
+	t.Run("unchanged, it runs as it was approved", func(t *testing.T) {
+		k, run := approved(t, "once")
+		resume(t)
+		eventually(t, patience, "it ends", func() bool { return y.rows("SELECT status FROM runs WHERE id = ?", run)[0] == "completed" })
+		if !strings.Contains(y.executed(), "root "+k.ID.String()+"\n") {
+			t.Errorf("there ran %q", y.executed())
+		}
+	})
+}

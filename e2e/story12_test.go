@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// heldOpen is a signup that waits and a stream of events, with one token.
+type heldOpen struct {
+	call   chan error // the end of the signup
+	stream chan error // that of the stream
+}
+
+// holdOpen begins both and returns when the server holds them.
+func holdOpen(t *testing.T, s *server, token, agent string) heldOpen {
+	t.Helper()
+	h := heldOpen{make(chan error, 1), make(chan error, 1)}
+	c := s.api(token)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+"/api/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("the stream: %v, %v", res, err)
+	}
+	go func() {
+		defer res.Body.Close()
+		_, err := io.Copy(io.Discard, res.Body)
+		h.stream <- err
+	}()
+	go func() {
+		h.call <- c.Do(ctx, http.MethodPost, "/api/agents/"+agent+"/signup", map[string]any{"waitSeconds": 50}, nil)
+	}()
+	eventually(t, patience, "the signup waits", func() bool { return s.metric(token, "taskyard_signups_waiting") == "1" })
+	return h
+}
+
+// metric reads one number of /metrics.
+func (s *server) metric(token, name string) string {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/metrics", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
+// end waits until both have ended, the call with a refusal.
+func (h heldOpen) end(t *testing.T) {
+	t.Helper()
+	var no *client.Refusal
+	select {
+	case err := <-h.call:
+		if !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
+			t.Errorf("the waiting signup ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the signup still waits")
+	}
+	select {
+	case <-h.stream:
+	case <-time.After(10 * time.Second):
+		t.Error("the stream is still open")
+	}
+}
+
+// TestStory12 revokes tokens while their calls wait, their streams are open and
+// their runs work.
+func TestStory12(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	kept := filepath.Join(t.TempDir(), "token")
+	script := filepath.Join(t.TempDir(), "near.sh")
+	text := fmt.Sprintf("umask 077\nprintf %%s \"$TASKYARD_TOKEN\" >%q.new\nmv %q.new %q\nsleep 907\n", kept, kept, kept)
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	y.term()
+	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = 1\n[runners.far]\nkind = \"worker\"\nlabels = [\"gpu\"]\n[runners.near]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	y.file("agents/near.md", "---\nname: near\ndescription: Works here.\ntools: read\nrunner: near\n---\nWork.\n")
+	y.file("agents/pull.md", "---\nname: pull\ndescription: Claims itself.\ntools: read\nrunner: none\n---\nWork.\n")
+	y.start()
+	admin := y.api(y.token("--scope", "admin"))
+	revoke := func(where string, args ...any) {
+		t.Helper()
+		id := y.rows("SELECT id FROM tokens WHERE "+where, args...)[0]
+		if err := admin.Do(t.Context(), http.MethodDelete, "/api/tokens/"+id, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free := func(owner string) {
+		t.Helper()
+		k := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Free", "owner": owner})
+		if got := y.rows("SELECT claim_holder IS NULL FROM tasks WHERE id = ?", k.ID.String())[0]; got != "1" {
+			t.Errorf("task %s was claimed with a revoked token", k.ID)
+		}
+	}
+
+	t.Run("that of an agent", func(t *testing.T) {
+		h := holdOpen(t, y.server, y.server.token("--agent", "pull", "--name", "puller"), "pull")
+		revoke("name = 'puller'")
+		h.end(t)
+		free("pull")
+	})
+	t.Run("that of a run", func(t *testing.T) {
+		k := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Do it here", "owner": "near"})
+		var token string
+		eventually(t, patience, "the agent works", func() bool {
+			b, err := os.ReadFile(kept)
+			token = string(b)
+			return err == nil
+		})
+		h := holdOpen(t, y.server, token, "near")
+		revoke("run_id = (SELECT id FROM runs WHERE task_id = ?)", k.ID.String())
+		h.end(t)
+		eventually(t, patience, "its program is gone", func() bool { return len(y.processes(nil)) == 0 })
+		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?", k.ID.String())[0]; got != "canceled|by|its token was revoked" {
+			t.Errorf("the run is %s", got)
+		}
+	})
+	t.Run("that of a worker", func(t *testing.T) {
+		w := y.work("--labels", "gpu", "--parallel", "2") // one executes, one waits for a run
+		k := y.create()
+		eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
+		revoke("name = 'machines'")
+		eventually(t, patience, "its programs are gone", func() bool { return y.programs() == 0 })
+		if err := w.Wait(); err == nil {
+			t.Error("the worker ended as if nothing were wrong")
+		}
+		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?", k.ID.String())[0]; got != "failed|lost|the token of its worker was revoked" {
+			t.Errorf("the run is %s", got)
+		}
+	})
+	t.Run("that of an agent that is removed, and that a new one of its name does not revive", func(t *testing.T) {
+		for _, id := range y.rows("SELECT id FROM tasks WHERE owner = 'pull' AND status = 'active'") {
+			call[map[string]any](t, admin, "POST", "/api/tasks/"+id+"/cancel", map[string]string{"reason": "Not needed."})
+		}
+		secret := y.server.token("--agent", "pull", "--name", "second")
+		h := holdOpen(t, y.server, secret, "pull")
+		if err := os.Remove(filepath.Join(y.data, "agents", "pull.md")); err != nil {
+			t.Fatal(err)
+		}
+		h.end(t)
+		y.file("agents/pull.md", "---\nname: pull\ndescription: A new one.\ntools: read\nrunner: none\n---\nWork.\n")
+		eventually(t, patience, "the new agent is known", func() bool {
+			return admin.Do(t.Context(), http.MethodGet, "/api/agents/pull", nil, nil) == nil
+		})
+		var no *client.Refusal
+		if err := y.api(secret).Do(t.Context(), http.MethodGet, "/api/tasks", nil, nil); !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
+			t.Errorf("with the old token: %v", err)
+		}
+	})
+	if strings.Contains(y.log.String(), `"level":"ERROR"`) {
+		t.Error("the log has errors")
+	}
+}

@@ -1,0 +1,352 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+
+	"taskyard/internal/app"
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// Story 14: the server is killed between each two system calls of claim,
+// complete, approve, the end of a run, backup, restore and migration. After a
+// restart the outcome is the old or the new one.
+
+// steps are the system calls at which something is killed: a few, or with
+// TASKYARD_TRIALS as many as there are.
+func steps(few ...int) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		if os.Getenv("TASKYARD_TRIALS") == "" {
+			slices.Values(few)(yield)
+			return
+		}
+		for n := 1; n < 1000 && yield(n); n++ {
+			_ = n
+		}
+	}
+}
+
+// folder copies a data folder to a new place.
+func folderOf(t *testing.T, from string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "data")
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// names lists a folder.
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// leftByAKill is an instance whose server was killed, with two tasks, and a
+// backup of its first.
+func leftByAKill(t *testing.T) (data, backup string) {
+	t.Helper()
+	s := newServer(t, "serve")
+	s.start()
+	api := s.api(s.token("--scope", "operate"))
+	s.makeTasks(api, 1)
+	backup = filepath.Join(t.TempDir(), "backup.db")
+	if _, errs, code := s.command("", "backup", backup); code != exitOK {
+		t.Fatal(errs)
+	}
+	s.makeTasks(api, 1)
+	s.kill()
+	return s.data, backup
+}
+
+func titles(t *testing.T, data string) int {
+	t.Helper()
+	rows, err := readRows(app.DBPath(data), "SELECT title FROM tasks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(rows)
+}
+
+func TestStory14Restore(t *testing.T) {
+	t.Parallel()
+	needsStrace(t)
+	old, backup := leftByAKill(t)
+	for _, calls := range []string{naming, storing} {
+		few := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}
+		if calls == storing {
+			few = []int{2, 40, 100}
+		}
+		were := map[int]int{}
+		for n := range steps(few...) {
+			data := folderOf(t, old)
+			killed := killedAt(t, calls, n, "restore", "--data", data, backup)
+			s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &lockedBuffer{}}
+			s.start()
+			left := names(t, data)
+			s.kill()
+			if said, errs, code := s.command("", "check"); code != exitOK {
+				t.Errorf("killed at %d: check: %s %s", n, said, errs)
+			}
+			got := titles(t, data)
+			were[got]++
+			if got != 2 && got != 1 || !killed && got != 1 {
+				t.Errorf("killed at %d (%v): %d tasks are there, want 2 as before or 1 as in the backup", n, killed, got)
+			}
+			for _, f := range left {
+				if strings.Contains(f, "restor") || strings.Contains(f, "partial") {
+					t.Errorf("killed at %d: %s is left", n, f)
+				}
+			}
+			if !killed {
+				break
+			}
+		}
+		t.Logf("%s: tasks found → times: %v", calls, were)
+	}
+}
+
+func TestStory14Backup(t *testing.T) {
+	t.Parallel()
+	needsStrace(t)
+	data, _ := leftByAKill(t)
+	dir := t.TempDir()
+	for n := range steps(1, 2, 3, 4, 5, 30, 100) {
+		file := filepath.Join(dir, fmt.Sprintf("%d.db", n))
+		killed := killedAt(t, storing, n, "backup", "--data", data, file)
+		if _, err := os.Stat(file); err == nil {
+			if rows, err := readRows(file, "SELECT title FROM tasks"); err != nil || len(rows) != 2 {
+				t.Errorf("killed at %d: the backup holds %v, %v", n, rows, err)
+			}
+		} else if !killed {
+			t.Error(err)
+		}
+		if !killed {
+			break
+		}
+	}
+	last := filepath.Join(dir, "last.db")
+	must(t, "", "backup", "--data", data, last)
+	for _, f := range names(t, dir) {
+		if !strings.HasSuffix(f, ".db") || strings.HasPrefix(f, ".") {
+			t.Errorf("%s is left by a killed backup", f)
+		}
+	}
+	fi, err := os.Stat(last)
+	if err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("mode of a backup: %v, %v", fi.Mode(), err)
+	}
+}
+
+func TestStory14Migration(t *testing.T) {
+	t.Parallel()
+	needsStrace(t)
+	// An instance of the first version, with something in it.
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.MkdirAll(filepath.Join(dir, "agents"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old, err := sql.Open("sqlite3", "file:"+app.DBPath(dir)+"?_journal_mode=WAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := goose.NewProvider(goose.DialectSQLite3, old, os.DirFS("db/migrations"), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.UpTo(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.ExecContext(t.Context(), "INSERT INTO settings (key, value) VALUES ('mine', 'kept')"); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for n := range steps(1, 2, 4, 8, 16, 30, 60, 100, 150, 200, 300) {
+		data := folderOf(t, dir)
+		killed := killedAt(t, storing, n, "token", "create", "--scope", "read", "--data", data)
+		s := &server{t: t, args: []string{"serve"}, data: data, address: freeAddress(t), log: &lockedBuffer{}}
+		s.start()
+		left := names(t, data)
+		s.kill()
+		if said, errs, code := s.command("", "check"); code != exitOK {
+			t.Errorf("killed at %d: check: %s %s", n, said, errs)
+		}
+		if got := s.rows("SELECT value FROM settings WHERE key = 'mine'"); len(got) != 1 || got[0] != "kept" {
+			t.Errorf("killed at %d: the row is %v", n, got)
+		}
+		for _, f := range left {
+			if strings.Contains(f, "partial") {
+				t.Errorf("killed at %d: %s is left", n, f)
+			}
+		}
+		if !killed {
+			break
+		}
+	}
+}
+
+func TestStory14Operations(t *testing.T) {
+	t.Parallel()
+	needsStrace(t)
+	script := filepath.Join(t.TempDir(), "agent.sh")
+	if err := os.WriteFile(script, []byte("while [ ! -e \"$GO_FOLDER$TASKYARD_TASK_ID\" ]; do sleep 0.05; done\necho '{\"summary\":\"ended\",\"success\":true}'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	type act struct {
+		*server
+		person, reviewer, agent *client.Client
+		goDir                   string
+	}
+	for name, op := range map[string]struct {
+		policy  string                        // of approval
+		prepare func(a *act) (id string)      // the task or run that is acted on
+		do      func(a *act, id string) error // an error is of the kill
+		state   string                        // a query with the id
+		before  func(state string) bool
+		after   func(state string) bool
+	}{
+		"claim": {
+			policy:  "never",
+			prepare: func(a *act) string { return a.makeTasks(a.person, 1)[0] },
+			do: func(a *act, _ string) error {
+				return a.agent.Do(a.t.Context(), "POST", "/api/agents/general-purpose/signup", nil, nil)
+			},
+			state:  "SELECT coalesce(claim_holder, '') FROM tasks WHERE id = ?",
+			before: func(s string) bool { return s == "" }, after: func(s string) bool { return s != "" },
+		},
+		"complete": {
+			policy: "never",
+			prepare: func(a *act) string {
+				id := a.makeTasks(a.person, 1)[0]
+				call[any](a.t, a.agent, "POST", "/api/agents/general-purpose/signup", nil)
+				return id
+			},
+			do: func(a *act, id string) error {
+				return a.agent.Do(a.t.Context(), "POST", "/api/tasks/"+id+"/complete", map[string]any{"summary": "done"}, nil)
+			},
+			state:  "SELECT status, coalesce(summary, ''), archived_at IS NOT NULL, claim_holder IS NULL FROM tasks WHERE id = ?",
+			before: func(s string) bool { return s == "active||0|0" }, after: func(s string) bool { return s == "done|done|1|1" },
+		},
+		"approve": {
+			policy: "always",
+			prepare: func(a *act) (run string) {
+				made := call[task.Task](a.t, a.person, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
+				eventually(a.t, patience, "a run waits for approval", func() bool {
+					rows := a.rows("SELECT id FROM runs WHERE task_id = ? AND phase = 'approval'", made.ID.String())
+					if len(rows) == 1 {
+						run = rows[0]
+					}
+					return run != ""
+				})
+				return run
+			},
+			do: func(a *act, id string) error {
+				return a.reviewer.Do(a.t.Context(), "POST", "/api/runs/"+id+"/approve", map[string]any{}, nil)
+			},
+			state:  "SELECT decision, phase FROM runs WHERE id = ?",
+			before: func(s string) bool { return s == "|approval" }, after: func(s string) bool { return strings.HasPrefix(s, "approved|") && s != "approved|approval" },
+		},
+		"the end of a run": {
+			policy: "never",
+			prepare: func(a *act) (run string) {
+				made := call[task.Task](a.t, a.person, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
+				eventually(a.t, patience, "the run runs", func() bool {
+					rows := a.rows("SELECT id FROM runs WHERE task_id = ? AND status = 'running' AND phase = 'working'", made.ID.String())
+					if len(rows) == 1 {
+						run = rows[0]
+					}
+					return run != ""
+				})
+				return run
+			},
+			do: func(a *act, run string) error {
+				id := a.rows("SELECT task_id FROM runs WHERE id = ?", run)[0]
+				put(a.t.(*testing.T), filepath.Join(a.goDir, id), "")
+				eventually(a.t, patience, "the run ended or the server was killed", func() bool {
+					select {
+					case <-a.ended:
+						return true
+					default:
+						return a.rows("SELECT ended_at IS NOT NULL FROM runs WHERE id = ?", run)[0] == "1"
+					}
+				})
+				return nil
+			},
+			state:  "SELECT status, phase, summary FROM runs WHERE id = ?",
+			before: func(s string) bool { return s == "failed|lost|" }, after: func(s string) bool { return strings.HasPrefix(s, "completed|") && strings.HasSuffix(s, "|ended") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &act{server: newServer(t, "serve"), goDir: t.TempDir() + "/"}
+			a.file("taskyard.toml", fmt.Sprintf("[approval]\npolicy = %q\n[runs]\nattempts = 1\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", op.policy, script, a.goDir))
+			a.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 5\n---\nWait.\n")
+			a.start()
+			a.person, a.reviewer, a.agent = a.api(a.token("--scope", "operate")), a.api(a.token("--scope", "review", "--name", "reviewer")), a.api(a.token("--agent", "general-purpose"))
+			was := map[string]int{}
+			for n := range steps(1, 2, 3, 6, 200) {
+				id := op.prepare(a)
+				end := a.inject(storing, fmt.Sprintf("signal=KILL:when=%d", n))
+				err := op.do(a, id)
+				killed := err != nil
+				select {
+				case <-a.ended:
+					killed = true
+				default:
+				}
+				if killed {
+					<-a.ended
+				}
+				end()
+				a.kill()
+				a.start()
+				switch got := a.rows(op.state, id)[0]; {
+				case op.before(got):
+					was["before"]++
+					if !killed {
+						t.Errorf("nothing was killed at %d, and the state is %s", n, got)
+					}
+				case op.after(got):
+					was["after"]++
+				default:
+					t.Errorf("killed at %d: the state is %q, neither the old nor the new one", n, got)
+				}
+				if said, errs, code := a.command("", "check"); code != exitOK {
+					t.Errorf("killed at %d: check: %s %s", n, said, errs)
+				}
+				// Whatever is left is put away, for the next trial.
+				put(t, filepath.Join(a.goDir, a.rows("SELECT coalesce(max(id), 0) FROM tasks")[0]), "")
+				for _, left := range a.rows("SELECT id FROM tasks WHERE archived_at IS NULL") {
+					_ = a.person.Do(t.Context(), "POST", "/api/tasks/"+left+"/cancel", map[string]any{"reason": "over"}, nil)
+				}
+				if !killed {
+					break
+				}
+				if t.Failed() {
+					t.Fatalf("killed at %d: %v", n, err)
+				}
+			}
+			t.Logf("outcomes: %v", was)
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/task"
+)
+
+// signedIn makes the first admin by the link of the first line, and returns
+// what a browser would be that is signed in.
+func (s *server) signedIn() *http.Client {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c := &http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	u, err := url.Parse(s.first)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	form := url.Values{"token": {u.Query().Get("token")}, "name": {"maya"}, "password": {"vorpal quince 84 lantern"}, "password2": {"vorpal quince 84 lantern"}}
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/setup", strings.NewReader(form.Encode()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	res, err := c.Do(req)
+	if err != nil || res.StatusCode != http.StatusSeeOther {
+		s.t.Fatalf("set-up: %v, %v", res, err)
+	}
+	res.Body.Close()
+	return c
+}
+
+// TestStory15 suspends the machine for eight hours with claims, runs, schedules
+// and sessions open: for the server the wall clock goes on by so much at once.
+func TestStory15(t *testing.T) {
+	t.Parallel()
+	goFile, script := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "agent.sh")
+	if err := os.WriteFile(script, fmt.Appendf(nil, farAgent, goFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// Hourly, and half an hour from now at the nearest: only the suspend passes one.
+	hourly := strconv.Itoa((time.Now().Minute()+30)%60) + " * * * *"
+	s := newServer(t, "serve", "--set", "scheduler.cron="+hourly)
+	ahead := clocked(t, s)
+	s.file("taskyard.toml", fmt.Sprintf("[runners.far]\nkind = \"worker\"\nlabels = [\"gpu\"]\n[runners.near]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	for name, runner := range map[string]string{"far": "far", "near": "near", "pull": "none"} {
+		s.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\ntools: read\nrunner: "+runner+"\n---\nWork.\n")
+	}
+	s.start()
+	browser := s.signedIn()
+	y := &workerYard{server: s, goFile: goFile, script: script, person: s.api(s.token("--scope", "operate")), secret: s.token("--scope", "worker", "--name", "machines")}
+	create := func(owner string) task.Task {
+		return call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Work of " + owner, "owner": owner})
+	}
+	y.work("--labels", "gpu")
+	near, far, held := create("near"), create("far"), create("pull")
+	puller := s.api(s.token("--agent", "pull"))
+	var claim struct{ Tasks []task.Task }
+	if claim = call[struct{ Tasks []task.Task }](t, puller, "POST", "/api/agents/pull/signup", map[string]any{"count": 1}); len(claim.Tasks) != 1 || claim.Tasks[0].ID != held.ID {
+		t.Fatalf("claimed %s", asJSON(claim))
+	}
+	y.await(near.ID, "running|working|1|1")
+	y.await(far.ID, "running|working|1|1")
+	before := s.rows("SELECT claim_expires FROM tasks WHERE id = ?", held.ID.String())[0]
+
+	ahead(8 * time.Hour)
+	eventually(t, patience, "the ticks that were missed are made up for", func() bool { return s.rows("SELECT count(*) FROM ticks WHERE ended IS NOT NULL")[0] != "0" })
+	page := func() int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url()+"/queues", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := browser.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	if code := page(); code != http.StatusOK {
+		t.Errorf("the person's page answers %d: signed out", code)
+	}
+	// Every job that looks for what is over has its turn.
+	admin := s.api(s.token("--scope", "admin"))
+	for _, job := range []string{"claims", "reaper", "approvals", "sweep"} {
+		s.runJob(admin.Token, job)
+	}
+	call[task.Task](t, puller, "POST", "/api/tasks/"+held.ID.String()+"/heartbeat", map[string]any{"claim": claim.Tasks[0].Claim.ID})
+	if after := s.rows("SELECT claim_expires FROM tasks WHERE id = ?", held.ID.String())[0]; after <= before {
+		t.Errorf("the claim ends at %s, before %s", after, before)
+	}
+	y.letGo()
+	y.await(near.ID, "completed|ended|1|1")
+	y.await(far.ID, "completed|ended|1|1")
+	if got := s.rows("SELECT count(*) FROM events WHERE kind = 'claim.expired'")[0]; got != "0" {
+		t.Errorf("%s claims expired", got)
+	}
+	if got := s.rows("SELECT count(*) FROM ticks WHERE cause = 'cron'")[0]; got != "1" {
+		t.Errorf("%s ticks fired, want one", got)
+	}
+}
+
+// runJob runs a background job of the server to its end.
+func (s *server) runJob(token, name string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/scheduler/jobs/"+name+"/run", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	c := &http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := c.Do(req)
+	if err != nil || res.StatusCode >= http.StatusBadRequest {
+		s.t.Fatalf("job %s: %v, %v", name, res, err)
+	}
+	res.Body.Close()
+}

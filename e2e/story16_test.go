@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// Story 16: the disk is full during load, with runs ending meanwhile. Once it
+// is free again every acknowledged write is there and every run has its true
+// outcome.
+
+// smallDisk mounts a file system of so many bytes, where that is allowed.
+func smallDisk(t *testing.T, bytes int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", bytes)); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// fill takes all the room of a folder's disk; remove the file to free it.
+func fill(t *testing.T, dir string) (file string) {
+	t.Helper()
+	file = filepath.Join(dir, "ballast")
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, size := range []int{1 << 20, 4096, 1} {
+		for err == nil {
+			_, err = f.Write(make([]byte, size))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		err = nil
+	}
+	return file
+}
+
+func TestStory16FullDisk(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, 48<<20)
+	s := newServer(t, "serve")
+	s.data = filepath.Join(disk, "data")
+	goFile, script := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "agent.sh")
+	put(t, script, fmt.Sprintf("while [ ! -e %q ]; do sleep 0.05; done\necho '{\"summary\":\"the file is there\",\"success\":true}'\n", goFile))
+	s.file("taskyard.toml", fmt.Sprintf("[approval]\npolicy = \"never\"\n[runs]\nmax_parallel = 3\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	s.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 3\n---\nWait.\n")
+	s.start()
+	api := s.api(s.token("--scope", "operate"))
+	for range 3 {
+		call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
+	}
+	eventually(t, patience, "three runs work", func() bool {
+		return s.rows("SELECT count(*) FROM runs WHERE phase = 'working'")[0] == "3"
+	})
+
+	// Load, while the disk fills up and the runs end.
+	var mu sync.Mutex
+	acknowledged := map[string]bool{}
+	full, stop := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var load sync.WaitGroup
+	for w := range 4 {
+		load.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				title := fmt.Sprintf("Load %d.%d", w, n)
+				err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": title, "owner": "general-purpose"}, nil)
+				var r *client.Refusal
+				switch {
+				case err == nil:
+					mu.Lock()
+					acknowledged[title] = true
+					mu.Unlock()
+				case errors.As(err, &r) && r.Status == 507:
+					once.Do(func() { close(full) })
+				case errors.As(err, &r) && r.Status == 429:
+				default:
+					t.Errorf("%s: %v", title, err)
+					return
+				}
+			}
+		})
+	}
+	ballast := fill(t, disk)
+	<-full
+	put(t, goFile, "") // the runs end on a full disk
+	if status, problems := s.readiness(); status != 503 || problems["database"] == "" {
+		t.Errorf("readyz on a full disk: %d %v", status, problems)
+	}
+	call[task.Task](t, api, "GET", "/api/tasks/1", nil)
+
+	close(stop)
+	load.Wait()
+	eventually(t, patience, "the agents' programs are gone", func() bool { return len(s.processes([]string{"1", "2", "3"})) == 0 })
+	end := time.Now().Add(2 * time.Second)
+	eventually(t, patience, "two seconds pass on the full disk", func() bool { return time.Now().After(end) })
+	remove(t, ballast)
+	eventually(t, patience, "the server is ready by itself", func() bool {
+		status, _ := s.readiness()
+		return status == 200 || status == 503 && s.onlySmall()
+	})
+	eventually(t, patience, "every run has ended", func() bool {
+		return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
+	})
+	if got := s.rows("SELECT DISTINCT status, summary FROM runs ORDER BY id"); len(got) != 1 || got[0] != "completed|the file is there" {
+		t.Errorf("the runs ended as %v, want each completed", got)
+	}
+	// A restart on the full disk serves reads.
+	s.kill()
+	ballast = fill(t, disk)
+	s.start()
+	call[task.Task](t, api, "GET", "/api/tasks/1", nil)
+	// The start may have freed the room of the log; else there is none.
+	if r := refusedWrite(t, api, "Perhaps"); r != nil && r.Status != 507 {
+		t.Errorf("a write after a restart on a full disk: %+v", r)
+	}
+	remove(t, ballast)
+	eventually(t, patience, "writes work again", func() bool { return refusedWrite(t, api, "Again") == nil })
+	there := map[string]bool{}
+	for _, title := range s.rows("SELECT title FROM tasks") {
+		there[title] = true
+	}
+	for title := range acknowledged {
+		if !there[title] {
+			t.Errorf("%s was acknowledged and is lost", title)
+		}
+	}
+	t.Logf("%d writes were acknowledged", len(acknowledged))
+	if said, errs, code := s.command("", "check"); code != exitOK {
+		t.Errorf("check: %s %s", said, errs)
+	}
+}
+
+// onlySmall tells whether nothing is amiss but that the disk is a small one.
+func (s *server) onlySmall() bool {
+	_, problems := s.readiness()
+	return len(problems) == 1 && problems["disk"] != ""
+}

@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// Story 17: a second server, a copied folder, a symlink, a hard link, a
+// deleted log: told within a second, nothing overwritten.
+
+// makeTasks creates tasks one after the other and returns their ids; each is
+// acknowledged.
+func (s *server) makeTasks(api *client.Client, n int) (ids []string) {
+	s.t.Helper()
+	for i := range n {
+		made := call[task.Task](s.t, api, "POST", "/api/tasks", map[string]any{"title": fmt.Sprintf("Task %d", i), "owner": "general-purpose"})
+		ids = append(ids, made.ID.String())
+	}
+	return ids
+}
+
+// readiness asks /readyz.
+func (s *server) readiness() (status int, problems map[string]string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/readyz", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var body struct {
+		Problems map[string]string `json:"problems"`
+	}
+	if err := json.Unmarshal(b, &body); err != nil {
+		s.t.Fatalf("%s: %v", b, err)
+	}
+	return res.StatusCode, body.Problems
+}
+
+// refusedWrite tries to make a task and returns the refusal, nil when it was
+// acknowledged.
+func refusedWrite(t testing.TB, api *client.Client, title string) *client.Refusal {
+	t.Helper()
+	err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": title, "owner": "general-purpose"}, nil)
+	var r *client.Refusal
+	if err != nil && !errors.As(err, &r) {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestStory17FilesDeletedUnderTheServer(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(t *testing.T, path string){
+		"the log is deleted":   func(t *testing.T, path string) { remove(t, path+"-wal") },
+		"the index is deleted": func(t *testing.T, path string) { remove(t, path+"-shm") },
+		"both are deleted":     func(t *testing.T, path string) { remove(t, path+"-wal", path+"-shm") },
+		"the log is replaced":  func(t *testing.T, path string) { remove(t, path+"-wal"); put(t, path+"-wal", "") },
+		"the database and its log are deleted": func(t *testing.T, path string) {
+			remove(t, path, path+"-wal", path+"-shm")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, "serve")
+			s.start()
+			api := s.api(s.token("--scope", "operate"))
+			ids := s.makeTasks(api, 31)
+			spoil(t, filepath.Join(s.data, "taskyard.db"))
+			// The very next write is not acknowledged, however soon it comes.
+			r := refusedWrite(t, api, "Lost")
+			if r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "deleted or replaced") {
+				t.Errorf("a write afterwards: %+v, want 503 and the reason", r)
+			}
+			eventually(t, 2*time.Second, "/readyz says 503 and where the data are", func() bool {
+				status, problems := s.readiness()
+				return status == http.StatusServiceUnavailable && strings.Contains(problems["database"], "rescued")
+			})
+			if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[30], nil); got.Title != "Task 30" {
+				t.Errorf("a read gave %q", got.Title)
+			}
+			if _, errs, code := s.command("", "token", "create", "--scope", "read"); code == exitOK {
+				t.Error("a command beside the server wrote to a database whose restore waits")
+			} else if !strings.Contains(errs, "restore") {
+				t.Errorf("the command says %q", errs)
+			}
+			s.kill()
+			s.start()
+			titles := s.rows("SELECT title FROM tasks WHERE title LIKE 'Task %'")
+			if len(titles) != 31 {
+				t.Errorf("%d of 31 acknowledged writes are there after a restart", len(titles))
+			}
+			if said, errs, code := s.command("", "check"); code != exitOK {
+				t.Errorf("check: %s %s", said, errs)
+			}
+			s.makeTasks(api, 1)
+		})
+	}
+}
+
+func remove(t *testing.T, paths ...string) {
+	t.Helper()
+	for _, p := range paths {
+		if err := os.Remove(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "serve")
+	s.start()
+	api := s.api(s.token("--scope", "operate"))
+	s.makeTasks(api, 3)
+	pid := fmt.Sprintf("process %d", s.cmd.Process.Pid)
+	database := filepath.Join(s.data, "taskyard.db")
+	second := func(t *testing.T, data string) {
+		t.Helper()
+		begin := time.Now()
+		cmd := exec.CommandContext(t.Context(), binary(t), "serve", "--data", data, "--listen", "127.0.0.1:0")
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), pid) {
+			t.Errorf("the second server: %v, %s; want a refusal that names %s", err, out, pid)
+		}
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	}
+	folder := func(t *testing.T) string {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "other")
+		if err := os.MkdirAll(filepath.Join(dir, "agents"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	t.Run("the same folder", func(t *testing.T) { second(t, s.data) })
+	t.Run("the same folder, whose lock file was removed", func(t *testing.T) {
+		remove(t, database+".lock")
+		second(t, s.data)
+	})
+	t.Run("a link to the folder", func(t *testing.T) {
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink(s.data, link); err != nil {
+			t.Fatal(err)
+		}
+		second(t, link)
+	})
+	t.Run("a symbolic link to the file", func(t *testing.T) {
+		dir := folder(t)
+		if err := os.Symlink(database, filepath.Join(dir, "taskyard.db")); err != nil {
+			t.Fatal(err)
+		}
+		second(t, dir)
+	})
+	t.Run("a hard link: both are told, and the first goes on when it is removed", func(t *testing.T) {
+		dir := folder(t)
+		other := filepath.Join(dir, "taskyard.db")
+		if err := os.Link(database, other); err != nil {
+			t.Skip(err)
+		}
+		if r := refusedWrite(t, api, "Two names"); r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "hard link") {
+			t.Errorf("the first server's write: %+v", r)
+		}
+		eventually(t, 2*time.Second, "the first server is not ready", func() bool {
+			status, problems := s.readiness()
+			return status == http.StatusServiceUnavailable && strings.Contains(problems["database"], "hard link")
+		})
+		second(t, dir)
+		if _, errs, code := s.command("", "token", "create", "--scope", "read"); code == exitOK || !strings.Contains(errs, "names") {
+			t.Errorf("a command on the file: exit code %d, %s", code, errs)
+		}
+		remove(t, other)
+		eventually(t, 3*time.Second, "the first server writes again", func() bool { return refusedWrite(t, api, "One name") == nil })
+	})
+	t.Run("a link to nothing is told, and no database is made", func(t *testing.T) {
+		dir := folder(t)
+		if err := os.Symlink("/nowhere/taskyard.db", filepath.Join(dir, "taskyard.db")); err != nil {
+			t.Fatal(err)
+		}
+		if _, errs, code := do(t, "", "serve", "--data", dir, "--listen", "127.0.0.1:0"); code != exitRefused || !strings.Contains(errs, "link to /nowhere/taskyard.db") {
+			t.Errorf("exit code %d, %s", code, errs)
+		}
+	})
+	if said, errs, code := s.command("", "check"); code != exitOK {
+		t.Errorf("check: %s %s", said, errs)
+	}
+	eventually(t, 3*time.Second, "the server is ready", func() bool {
+		status, _ := s.readiness()
+		return status == http.StatusOK
+	})
+}

@@ -1,0 +1,137 @@
+package e2e
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// line is a way to a server that a test cuts and mends.
+type line struct {
+	ln net.Listener
+	to string
+
+	mu    sync.Mutex
+	cut   bool
+	conns map[net.Conn]bool
+}
+
+func newLine(t *testing.T, to string) *line {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &line{ln: ln, to: to, conns: map[net.Conn]bool{}}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { l.carry(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = ln.Close()
+		l.set(true)
+		wg.Wait()
+	})
+	return l
+}
+
+func (l *line) url() string { return "http://" + l.ln.Addr().String() }
+
+// set cuts the line, with what goes over it, or mends it.
+func (l *line) set(cut bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = cut
+	for c := range l.conns {
+		if cut {
+			_ = c.Close()
+		}
+	}
+}
+
+// open notes a connection; one that comes while the line is cut is closed.
+func (l *line) open(c net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut {
+		_ = c.Close()
+		return false
+	}
+	l.conns[c] = true
+	return true
+}
+
+func (l *line) carry(c net.Conn) {
+	if !l.open(c) {
+		return
+	}
+	defer c.Close()
+	far, err := net.Dial("tcp", l.to)
+	if err != nil || !l.open(far) {
+		return
+	}
+	defer far.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(far, c)
+		_ = far.Close()
+	}()
+	_, _ = io.Copy(c, far)
+	_ = c.Close()
+	<-done
+}
+
+// TestStory18 cuts a worker off beyond its lease. Another one does the work
+// meanwhile; the first comes back, is refused, and ends its program.
+func TestStory18(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	way := newLine(t, y.address)
+	other := filepath.Join(t.TempDir(), "other.sh")
+	if err := os.WriteFile(other, []byte("cat >/dev/null\necho '{\"summary\":\"by the other worker\",\"success\":true}'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	y.work("--labels", "gpu", "--url", way.url())
+	k := y.create()
+	y.await(k.ID, "running|working|1|1")
+	eventually(t, patience, "the agent and its child run", func() bool { return programsOf(way.url()) >= 3 })
+
+	way.set(true)
+	y.leaseOver()
+	admin := y.token("--scope", "admin")
+	eventually(t, patience, "the run is lost", func() bool {
+		y.runJob(admin, "reaper")
+		return y.rows("SELECT status || phase FROM runs WHERE task_id = ? ORDER BY id", k.ID.String())[0] == "failedlost"
+	})
+	y.work("--labels", "gpu", "--exec", "/bin/sh "+other)
+	y.await(k.ID, "failed|lost|1|1", "completed|ended|2|1")
+	if programsOf(way.url()) == 0 {
+		t.Fatal("the first worker ended its program before it came back")
+	}
+	lines := y.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]
+
+	y.letGo() // its program ends with a result, too
+	way.set(false)
+	eventually(t, patience, "the program of the first worker is gone", func() bool { return programsOf(way.url()) == 0 })
+	y.await(k.ID, "failed|lost|1|1", "completed|ended|2|1")
+	if got := y.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC", k.ID.String())[0]; got != "by the other worker" {
+		t.Errorf("the result is %q", got)
+	}
+	if got := y.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]; got != lines {
+		t.Errorf("the transcript of the lost run grew from %s lines to %s", lines, got)
+	}
+	if err := y.person.Do(t.Context(), http.MethodGet, "/api/tasks/"+k.ID.String(), nil, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// storing are the system calls that change what lies in the data folder.
+const storing = "pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat"
+
+// naming are those of them that change names, and what makes changes last.
+const naming = "fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat"
+
+// needsStrace skips where system calls cannot be caught.
+func needsStrace(t testing.TB) {
+	t.Helper()
+	if err := exec.CommandContext(t.Context(), "strace", "-qq", "-o", "/dev/null", "true").Run(); err != nil {
+		t.Skipf("strace does not work here: %v", err)
+	}
+}
+
+// killedAt runs a command of the program, which is killed right before the
+// nth of the system calls of one of its threads. It tells whether it was.
+func killedAt(t testing.TB, calls string, n int, args ...string) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", calls, n)
+	cmd := exec.CommandContext(ctx, "strace", append([]string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls, "-e", inject, binary(t)}, args...)...)
+	cmd.Env = append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return false
+	}
+	if st, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && (st.Signaled() && st.Signal() == syscall.SIGKILL || st.ExitStatus() == 137) {
+		return true
+	}
+	t.Fatalf("%v at %d: %v: %s", args, n, err, out)
+	return false
+}
+
+// inject has system calls of the running server answered as strace's inject=
+// says, until the returned function is called.
+func (s *server) inject(calls, effect string) (end func()) {
+	s.t.Helper()
+	pid := s.cmd.Process.Pid
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+calls, "-e", "inject="+calls+":"+effect, "-p", fmt.Sprint(pid))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	eventually(s.t, 20*time.Second, "strace watches every thread", func() bool { return traced(pid) })
+	return func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+	}
+}
+
+// traced tells whether each thread of a process is watched.
+func traced(pid int) bool {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(files) == 0 {
+		return err == nil // it is gone already
+	}
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), "TracerPid:\t0\n") {
+			return false
+		}
+	}
+	return true
+}

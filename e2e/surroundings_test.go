@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskyard/internal/cmd"
+	"taskyard/internal/config"
+)
+
+// TestVariablesOfClientsAndRunsStopNoCommand: whoever has connected a shell,
+// or is a run, can still use the commands on a data folder.
+func TestVariablesOfClientsAndRunsStopNoCommand(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`"(TASKYARD_[A-Z_]+)[="]`)
+	found := 0
+	for _, pattern := range []string{"internal/client/*.go", "runner/*.go", "runner/tools/*.go", "internal/worker/*.go", "internal/cmd/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+				found++
+				if !slices.Contains(config.ClientVariables, m[1]) {
+					t.Errorf("%s reads or sets %s, which commands on a data folder refuse as unknown", file, m[1])
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("found only %d names", found)
+	}
+}
+
+// full is a device without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestWhatCannotBePrintedIsRefused(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	for name, args := range map[string][]string{
+		"a token that nobody got":            {"token", "create", "--data", data, "--scope", "read"},
+		"a configuration that is cut":        {"config", "--data", data},
+		"a completion script that is cut":    {"completion", "bash"},
+		"the version, which nobody can read": {"version"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var errs lockedBuffer
+			e := &cmd.Env{Ctx: t.Context(), Getenv: func(string) string { return "" }, Stdin: strings.NewReader(""), Stdout: full{}, Stderr: &errs}
+			if code := cmd.Run(e, args); code != exitRefused || !strings.Contains(errs.String(), "no space left on device") {
+				t.Errorf("%d %q", code, errs.String())
+			}
+		})
+	}
+}
+
+func TestUnknownCommandsAreCalledSo(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"tsk":     `there is no command tsk; taskyard --help lists them`,
+		"approve": `there is no command approve; taskyard --help lists them`,
+	} {
+		if _, errs, code := do(t, "", word, "list"); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%d %q, want %q", code, errs, want)
+		}
+	}
+	if _, errs, _ := do(t, "", "serve", "extra"); !strings.Contains(errs, "unexpected argument extra") {
+		t.Errorf("an argument of serve is called a command: %q", errs)
+	}
+}
+
+func TestCtrlCWhileTheYardThinksIsCalledSo(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	yard := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		interrupt()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(yard.Close)
+	vars := map[string]string{"TASKYARD_TOKEN": "ty_x", "TASKYARD_URL": yard.URL}
+	var out, errs lockedBuffer
+	e := &cmd.Env{Ctx: ctx, Getenv: func(k string) string { return vars[k] }, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
+	if code := cmd.Run(e, []string{"run", "wait", "3"}); code != exitRefused || strings.TrimSpace(errs.String()) != "taskyard: interrupted" {
+		t.Errorf("%d %q", code, errs.String())
+	}
+}
+
+func TestCommandsOnAFolderWithoutAYardNameTheFlag(t *testing.T) {
+	t.Parallel()
+	none := filepath.Join(t.TempDir(), "none")
+	for name, args := range map[string][]string{
+		"backup": {"backup", filepath.Join(t.TempDir(), "b.db")},
+		"export": {"export", t.TempDir()},
+		"check":  {"check"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errs, code := do(t, "", append(args, "--data", none)...)
+			if code != exitRefused || !strings.Contains(errs, "no database") || !strings.Contains(errs, none) || !strings.Contains(errs, "--data") {
+				t.Errorf("%d %q", code, errs)
+			}
+		})
+	}
+}

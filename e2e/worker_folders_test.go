@@ -1,0 +1,38 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAWorkerRemovesTheFoldersOfRunsThatEndedLongAgo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	long := time.Now().Add(-91 * 24 * time.Hour)
+	for name, at := range map[string]time.Time{"run-1-1/work": long, "run-2-1/work": time.Now(), "run-3-1/work": long, "tree-4/work": long, "tree-5/git": long, "notes/work": long} {
+		folder := filepath.Dir(filepath.Join(dir, name))
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(folder, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() string {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range list {
+			names = append(names, e.Name())
+		}
+		return strings.Join(names, " ")
+	}
+	y := newWorkerYard(t)
+	y.work("--labels", "gpu", "--dir", dir)
+	eventually(t, patience, "what is old is gone", func() bool { return left() == "notes run-2-1 tree-4" })
+}

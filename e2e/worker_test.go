@@ -1,0 +1,310 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// workerYard is a server whose agent far is carried out by workers with the
+// label gpu, and what its tests share.
+type workerYard struct {
+	*server
+	person *client.Client
+	secret string // token of the workers
+	goFile string // the agents wait for it
+	script string
+}
+
+const farAgent = `(setsid sh -c 'sleep 905; sleep 905' >/dev/null 2>&1 &)
+echo "prompt of $TASKYARD_TASK_ID: $(head -c 20)"
+echo '{"type":"tool_call","text":"look","data":{"path":"a"}}'
+while [ ! -e "%s" ]; do sleep 0.05; done
+echo '{"summary":"far away","success":true,"artifacts":["a.md"]}'
+`
+
+func newWorkerYard(t *testing.T) *workerYard {
+	t.Helper()
+	s := newServer(t, "serve")
+	y := &workerYard{server: s, goFile: filepath.Join(t.TempDir(), "go"), script: filepath.Join(t.TempDir(), "agent.sh")}
+	if err := os.WriteFile(y.script, fmt.Appendf(nil, farAgent, y.goFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.file("taskyard.toml", "[runners.far]\nkind = \"worker\"\nlabels = [\"gpu\"]\n")
+	s.file("agents/far.md", "---\nname: far\ndescription: Works elsewhere.\ntools: read\nrunner: far\nmax_parallel: 3\n---\nWork.\n")
+	s.start()
+	y.person, y.secret = s.api(s.token("--scope", "operate")), s.token("--scope", "worker", "--name", "machines")
+	return y
+}
+
+// work starts a worker and returns what ends it: SIGKILL, or another signal.
+func (y *workerYard) work(args ...string) *exec.Cmd {
+	y.t.Helper()
+	args = append([]string{"worker", "--url", y.url(), "--dir", filepath.Join(y.t.TempDir(), "w"), "--exec", "/bin/sh " + y.script}, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(y.t.Context()), binary(y.t), args...)
+	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+y.secret)
+	log := &lockedBuffer{}
+	cmd.Stderr = log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		y.t.Fatal(err)
+	}
+	y.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if y.t.Failed() {
+			y.t.Logf("log of the worker:\n%s", log.tail(4000))
+		}
+		eventually(y.t, patience, "no program of the agent is left", func() bool { return y.programs() == 0 })
+	})
+	return cmd
+}
+
+// programs counts the processes of the agent and of what it started.
+func (y *workerYard) programs() int { return programsOf(y.url()) }
+
+// programsOf counts those of workers that reach the server under an address.
+func programsOf(url string) (n int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		if err == nil && strings.Contains(string(env), "TASKYARD_YARD_ID=worker-") && strings.Contains(string(env), "TASKYARD_URL="+url+"\x00") {
+			n++
+		}
+	}
+	return n
+}
+
+func (y *workerYard) create() task.Task {
+	return call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})
+}
+
+// runs returns "status|phase|attempt|lease" of the runs of a task.
+func (y *workerYard) runs(id task.ID) []string {
+	return y.rows("SELECT status, phase, attempt, lease FROM runs WHERE task_id = ? ORDER BY id", id.String())
+}
+
+func (y *workerYard) await(id task.ID, want ...string) {
+	y.t.Helper()
+	eventually(y.t, patience, fmt.Sprintf("the runs of task %d are %v", id, want), func() bool {
+		return strings.Join(y.runs(id), " ") == strings.Join(want, " ")
+	})
+}
+
+func (y *workerYard) letGo() {
+	if err := os.WriteFile(y.goFile, nil, 0o600); err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+func (y *workerYard) why(id task.ID) string {
+	out := call[map[string]any](y.t, y.person, "GET", "/api/tasks/"+id.String()+"/why", nil)
+	return fmt.Sprint(out)
+}
+
+func TestWorkerCarriesOutRuns(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	k := y.create()
+	eventually(t, patience, "somebody says that there is no worker", func() bool {
+		return strings.Contains(y.why(k.ID), "no worker for the runner far with the labels gpu has asked since the server started")
+	})
+	y.work("--labels", "linux")
+	two := []*exec.Cmd{y.work("--labels", "linux,gpu"), y.work("--labels", "gpu")}
+	y.await(k.ID, "running|working|1|1")
+	if n := y.rows("SELECT count(*) FROM events WHERE kind = 'run.started' AND changes LIKE '%worker:machines%'")[0]; n != "1" {
+		t.Errorf("%s workers started the run", n)
+	}
+	y.letGo()
+	y.await(k.ID, "completed|ended|1|1")
+	if got := y.rows("SELECT summary, artifacts FROM runs")[0]; got != `far away|["a.md"]` {
+		t.Errorf("the result is %s", got)
+	}
+	got := strings.Join(y.rows("SELECT type || '/' || content FROM messages WHERE run_id IS NOT NULL AND type <> 'prompt' ORDER BY id"), " ")
+	if !strings.Contains(got, "text/prompt of "+k.ID.String()+": Work.") || !strings.Contains(got, "tool_call/look") {
+		t.Errorf("the transcript is %s", got)
+	}
+	if n := y.rows("SELECT count(*) FROM messages WHERE instr(content, 'ty_') > 0")[0]; n != "0" {
+		t.Error("a token stands in the transcript")
+	}
+	for _, cmd := range two {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("a worker that was asked to stop: %v", err)
+		}
+	}
+}
+
+func TestCancelStopsTheProgramsOfAWorker(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	y.work("--labels", "gpu")
+	k := y.create()
+	eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
+	run := y.rows("SELECT id FROM runs")[0]
+	begin := time.Now()
+	call[task.Run](t, y.person, "POST", "/api/runs/"+run+"/cancel", map[string]string{"reason": "Not now."})
+	eventually(t, patience, "no program is left", func() bool { return y.programs() == 0 })
+	if took := time.Since(begin); took > 8*time.Second {
+		t.Errorf("that took %v: the heartbeat was not answered at once", took)
+	}
+	y.await(k.ID, "canceled|by|1|1")
+}
+
+func TestWorkerThatStopsGivesItsRunBack(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	first := y.work("--labels", "gpu")
+	k := y.create()
+	y.await(k.ID, "running|working|1|1")
+	_ = first.Process.Signal(syscall.SIGTERM)
+	if err := first.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	y.await(k.ID, "pending|queued|1|1")
+	y.letGo()
+	y.work("--labels", "gpu")
+	y.await(k.ID, "completed|ended|1|2")
+}
+
+func TestRunOfAWorkerOutlivesTheServer(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	y.work("--labels", "gpu")
+	k := y.create()
+	y.await(k.ID, "running|working|1|1")
+	y.kill()
+	y.letGo()
+	y.start()
+	y.await(k.ID, "completed|ended|1|1")
+	if n := y.rows("SELECT count(*) FROM messages WHERE type = 'tool_call'")[0]; n != "1" {
+		t.Errorf("%s tool calls are in the transcript", n)
+	}
+}
+
+func TestStaleLeasesAreRefused(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	k := y.create()
+	c := y.api(y.secret)
+	lease := func() *task.Leased {
+		return call[struct{ Run *task.Leased }](t, c, "POST", "/api/worker/lease", map[string]any{"labels": []string{"gpu"}}).Run
+	}
+	old := lease()
+	if old == nil || old.TaskID != k.ID || lease() != nil {
+		t.Fatal("one run is not leased once")
+	}
+	say := func(by *client.Client, l *task.Leased, what string, more map[string]any) (int, string) {
+		in := map[string]any{"attempt": l.Attempt, "lease": l.Lease}
+		for k, v := range more {
+			in[k] = v
+		}
+		var no *client.Refusal
+		if err := by.Do(t.Context(), http.MethodPost, "/api/worker/runs/"+l.RunID.String()+"/"+what, in, nil); errors.As(err, &no) {
+			return no.Status, no.Code
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		return 200, ""
+	}
+	line := func(from int, texts ...string) map[string]any {
+		list := []map[string]string{}
+		for _, s := range texts {
+			list = append(list, map[string]string{"type": "text", "text": s})
+		}
+		return map[string]any{"from": from, "events": list}
+	}
+	want := func(what string, status int, code string, wantStatus int, wantCode string) {
+		t.Helper()
+		if status != wantStatus || code != wantCode {
+			t.Errorf("%s: %d %s, want %d %s", what, status, code, wantStatus, wantCode)
+		}
+	}
+	check := func(what string, wantStatus int, wantCode string, by *client.Client, l *task.Leased, act string, more map[string]any) {
+		t.Helper()
+		status, code := say(by, l, act, more)
+		want(what, status, code, wantStatus, wantCode)
+	}
+	check("working", 200, "", c, old, "working", nil)
+	check("working again", 200, "", c, old, "working", nil)
+	check("events", 200, "", c, old, "events", line(1, "a", "b"))
+	check("the same events and one more", 200, "", c, old, "events", line(1, "a", "b", "c"))
+	check("a gap", 422, "invalid_field", c, old, "events", line(9, "x"))
+	if got := strings.Join(y.rows("SELECT content FROM messages WHERE type = 'text' ORDER BY id"), ""); got != "abc" {
+		t.Errorf("the transcript is %s", got)
+	}
+	own := y.api(old.Token)
+	check("the agent itself ends its run", 403, "forbidden", own, old, "finish", map[string]any{"status": "completed", "summary": "x"})
+	check("a person reports", 403, "forbidden", y.person, old, "heartbeat", nil)
+	other := y.api(y.token("--scope", "worker", "--name", "stranger"))
+	check("another worker with the right lease", 409, "stale_lease", other, old, "heartbeat", nil)
+	check("a state that no runner may give", 422, "invalid_field", c, old, "finish", map[string]any{"status": "failed", "phase": "lost"})
+	check("a changed file without a name", 422, "invalid_field", c, old, "finish", map[string]any{"status": "completed", "work": map[string]any{"total": 1, "files": []any{map[string]any{"path": "", "change": "added"}}}})
+	check("fewer changed files than are named", 422, "invalid_field", c, old, "finish", map[string]any{"status": "completed", "work": map[string]any{"total": 0, "files": []any{map[string]any{"path": "a", "change": "added"}}}})
+	check("back into the queue", 200, "", c, old, "finish", map[string]any{"status": "returned"})
+	check("and again", 200, "", c, old, "finish", map[string]any{"status": "returned"})
+	check("a heartbeat of a run that was given back", 409, "stale_lease", c, old, "heartbeat", nil)
+	now := lease()
+	if now == nil || now.RunID != old.RunID || now.Lease != old.Lease+1 {
+		t.Fatalf("leased %+v", now)
+	}
+	for _, act := range []string{"working", "heartbeat"} {
+		check(act+" under the old lease", 409, "stale_lease", c, old, act, nil)
+	}
+	check("events under the old lease", 409, "stale_lease", c, old, "events", line(4, "x"))
+	end := map[string]any{"status": "completed", "summary": "done there"}
+	check("the end under the old lease", 409, "stale_lease", c, old, "finish", end)
+	check("the end", 200, "", c, now, "finish", end)
+	check("the end again", 200, "", c, now, "finish", end)
+	check("another end", 409, "stale_lease", c, now, "finish", map[string]any{"status": "failed", "reason": "x"})
+	y.await(k.ID, "completed|ended|1|2")
+	if _, code := say(c, now, "heartbeat", nil); code != "" {
+		t.Errorf("a heartbeat after the end: %s", code)
+	}
+	if err := c.Do(t.Context(), "GET", "/api/tasks", nil, nil); err == nil {
+		t.Error("a worker may read tasks")
+	}
+}
+
+func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	y := newWorkerYard(t)
+	first := y.work("--labels", "gpu")
+	k := y.create()
+	eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
+	y.await(k.ID, "running|working|1|1")
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, patience, "its programs end with it", func() bool { return y.programs() == 0 })
+	y.await(k.ID, "running|working|1|1")
+	y.leaseOver()
+	y.letGo()
+	y.work("--labels", "gpu")
+	y.await(k.ID, "failed|lost|1|1", "completed|ended|2|1")
+}
+
+// leaseOver does what a minute without a heartbeat does.
+func (y *workerYard) leaseOver() {
+	y.t.Helper()
+	d, err := sql.Open("sqlite3", "file:"+filepath.Join(y.data, "taskyard.db")+"?_busy_timeout=5000")
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.ExecContext(y.t.Context(), "UPDATE runs SET lease_expires = 1 WHERE status = 'running'"); err != nil {
+		y.t.Fatal(err)
+	}
+}

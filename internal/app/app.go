@@ -1,0 +1,373 @@
+// Package app turns a configuration into a running server: Open reads the data
+// folder, Serve answers until its context ends and then drains, Close lets the
+// folder go.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"taskyard/db"
+	"taskyard/handlers"
+	"taskyard/internal/agentfile"
+	"taskyard/internal/config"
+	"taskyard/internal/mcpserver"
+	"taskyard/jobs"
+	"taskyard/runner"
+	"taskyard/runner/instance"
+	"taskyard/runner/model"
+	"taskyard/runner/scratch"
+	"taskyard/service"
+	"taskyard/views"
+)
+
+// Options are what an instance needs besides its configuration.
+type Options struct {
+	Log    *slog.Logger
+	Now    func() time.Time    // the wall clock
+	Getenv func(string) string // the variables that the configuration names
+}
+
+// Instance is an opened data folder.
+type Instance struct {
+	Config  *config.Config
+	DB      *db.DB
+	Agents  *agentfile.Folder
+	Service *service.Service
+
+	opt     Options
+	runners map[string]runner.Runner // by name
+	release func()                   // of the protection of the data folder
+}
+
+// Open opens the database and the agents of a data folder, which it makes when
+// it is absent.
+func Open(ctx context.Context, c *config.Config, o Options) (*Instance, error) {
+	if err := MakeData(c.Data); err != nil {
+		return nil, err
+	}
+	d, err := db.Open(ctx, db.Options{Path: DBPath(c.Data), Now: o.Now, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	in := &Instance{Config: c, DB: d, opt: o, runners: Runners(c)}
+	if in.release, err = instance.Protect(DBPath(c.Data)); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	in.Agents, err = agentfile.Open(filepath.Join(c.Data, "agents"), AgentOptions(c), o.Log)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	rules := serviceConfig(c, o)
+	if rules.Ticks, err = ticksOf(c); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	in.Service = service.New(d, in.Agents, rules)
+	return in, nil
+}
+
+// Close ends the use of the data folder.
+func (in *Instance) Close() error {
+	in.release()
+	return in.DB.Close()
+}
+
+// FirstLine returns the line that a server prints first, once its instance is
+// open. base is the address under which people reach it.
+type FirstLine func(ctx context.Context, in *Instance, base string) (string, error)
+
+// SetupLink returns the set-up link of an instance without people, else the
+// address of the sign-in page.
+func SetupLink(ctx context.Context, in *Instance, base string) (string, error) {
+	secret, err := in.Service.SetupLink(ctx)
+	if err != nil || secret == "" {
+		return base + "/login", err
+	}
+	return base + views.URL.Setup() + "?token=" + secret, nil
+}
+
+// ServeOptions are what a server needs besides its configuration.
+type ServeOptions struct {
+	Options
+	Stdout    io.Writer // for the first line
+	FirstLine FirstLine
+	Hangup    <-chan struct{} // each value has the agents' definitions read again
+	Version   string
+	Demo      bool // the pages guide through the tasks of the demo
+}
+
+// Serve opens the instance of cfg, serves it, and drains it when ctx ends.
+func Serve(ctx context.Context, cfg *config.Config, o ServeOptions) error {
+	if err := MakeData(cfg.Data); err != nil {
+		return err
+	}
+	lock, err := db.AcquireLock(DBPath(cfg.Data))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := lock.Release(); err != nil {
+			o.Log.Error("lock not released", "error", err)
+		}
+	}()
+	ln, err := listen(ctx, cfg.Listen)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	if err := db.FinishRestore(DBPath(cfg.Data), o.Log); err != nil {
+		return err
+	}
+	db.SweepCopies(cfg.Data)
+	db.SweepCopies(BackupDir(cfg.Data))
+	in, err := Open(ctx, cfg, o.Options)
+	if err != nil {
+		return err
+	}
+	if err := lock.Bind(); err != nil {
+		return errors.Join(err, in.Close())
+	}
+	return errors.Join(in.serveOn(ctx, ln, o), in.Close())
+}
+
+// listen takes the address. A server that was killed while it started a
+// program leaves its socket, for a moment, to that program's process; so an
+// address in use is asked for again, for a second.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	const patience, pause = time.Second, 20 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return ln, err
+		}
+		if waited >= patience {
+			return nil, fmt.Errorf("%s is taken by another program: stop it, or give another address with --listen (port 0 takes a free one)", address)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions) error {
+	base := baseURL(in.Config, ln.Addr())
+	if err := in.DB.Verify(ctx); err != nil {
+		return err
+	}
+	in.checkTail(ctx)
+	if err := in.DB.Probe(ctx); err != nil && in.DB.Fault() == nil {
+		return fmt.Errorf("the database cannot be written: %w", err)
+	}
+	clock, err := in.newJobs(loopbackURL(ln.Addr()))
+	if err != nil {
+		return err
+	}
+	probes := in.prober()
+	h, err := handlers.New(handlers.Options{
+		Demo: o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Version: o.Version, DataDir: in.Config.Data, Listen: ln.Addr(),
+		MCP:   mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Version}),
+		Rules: rulesOf(in.Config), Limits: limitsOf(in.Config), Weaker: in.weaker, Enforces: in.enforces, Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
+	})
+	if err != nil {
+		return err
+	}
+	if err := in.Service.Look(ctx); err != nil { // before anybody acts on a lease
+		in.opt.Log.Error("clock not looked at", "error", err)
+	}
+	in.revokeRemoved(ctx) // files may have been removed while no server ran
+	srv := h.HTTP()
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+	defer in.watch(ctx, o.Hangup, probes)()
+	if err := clock.Start(ctx); err != nil {
+		return errors.Join(err, srv.Close())
+	}
+	first, err := o.FirstLine(ctx, in, base)
+	if err != nil && in.DB.Fault() != nil {
+		first, err = base+"/login", nil // a full disk: people may read
+	}
+	if err != nil {
+		return errors.Join(err, in.drain(srv, clock))
+	}
+	fmt.Fprintln(o.Stdout, first)
+	if inTheClear(in.Config.PublicURL, ln.Addr()) {
+		in.opt.Log.Warn("passwords and tokens travel unencrypted: put a proxy with TLS before this address and set public_url to its https:// address, or listen on 127.0.0.1", "address", ln.Addr().String())
+	}
+	in.opt.Log.Info("serving", "address", ln.Addr().String(), "data", in.Config.Data, "version", o.Version)
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		in.opt.Log.Info("stopping")
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, in.drain(srv, clock))
+}
+
+// inTheClear reports whether other machines reach the server by plain http.
+func inTheClear(publicURL string, listens net.Addr) bool {
+	a, ok := listens.(*net.TCPAddr)
+	return ok && !a.IP.IsLoopback() && !strings.HasPrefix(publicURL, "https://")
+}
+
+// checkTail compares the end of the log with its own count and with the newest
+// backup, and notes it in the server's log: whoever keeps that elsewhere can
+// compare, too. A log that was cut is told, and serving goes on: to stop would
+// help whoever cut it.
+func (in *Instance) checkTail(ctx context.Context) {
+	err := in.DB.Snapshot(ctx, func(rx *db.Rx) error {
+		h, err := rx.Head()
+		if err != nil {
+			return err
+		}
+		in.opt.Log.Info("end of the log", "head", h.String())
+		if err := rx.CheckTail(); err != nil {
+			return err
+		}
+		_, err = rx.CheckBackups(ctx, BackupDir(in.Config.Data), 1)
+		return err
+	})
+	if err != nil {
+		in.opt.Log.Error("the log of events is not whole; taskyard check tells more", "error", err)
+	}
+}
+
+// watch follows the agents folder, the runners and the memory until the returned function
+// is called, which waits until no program of a probe is left.
+func (in *Instance) watch(ctx context.Context, hangup <-chan struct{}, probes *runner.Prober) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { probes.Run(ctx) })
+	all.Go(func() { in.reread(ctx, hangup) })
+	all.Go(func() { giveBack(ctx) })
+	all.Go(func() {
+		err := in.Agents.Watch(ctx, func(ids []string) {
+			in.Service.AgentsChanged(ids)
+			in.revokeRemoved(ctx)
+			probes.Changed()
+		})
+		if err != nil {
+			in.opt.Log.Error("agents folder not watched", "error", err)
+		}
+	})
+	return func() {
+		cancel()
+		all.Wait()
+	}
+}
+
+// reread reads the agents' definitions again at each hangup.
+func (in *Instance) reread(ctx context.Context, hangup <-chan struct{}) {
+	for {
+		select {
+		case <-hangup:
+			in.Agents.Reload()
+			in.opt.Log.Info("hangup: agent definitions read again; a changed configuration needs a restart")
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// revokeRemoved ends the tokens of agents that are not defined any more.
+func (in *Instance) revokeRemoved(ctx context.Context) {
+	if err := in.Service.RevokeRemoved(ctx); err != nil && ctx.Err() == nil {
+		in.opt.Log.Error("tokens of removed agents not revoked", "error", err)
+	}
+}
+
+// rulesOf tells the pages the numbers of the configuration.
+func rulesOf(c *config.Config) handlers.Rules {
+	return handlers.Rules{
+		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, Attempts: c.Runs.Attempts, MaxDepth: c.TaskTool.MaxDepth,
+	}
+}
+
+// drain stops in order: no new runs, running ones told, streams closed, then
+// the last requests answered.
+func (in *Instance) drain(srv *http.Server, clock *jobs.Jobs) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 35*time.Second)
+	defer cancel()
+	err := clock.Stop(ctx)
+	in.Service.Hub().Close()
+	model.CloseIdle()
+	last, done := context.WithTimeout(ctx, lastRequests)
+	defer done()
+	if srv.Shutdown(last) != nil {
+		in.opt.Log.Warn("requests that had not ended were cut off")
+		err = errors.Join(err, srv.Close())
+	}
+	return err
+}
+
+// lastRequests bounds how long a stop waits for requests, such as a body that
+// comes slowly. All others are answered at once.
+const lastRequests = 5 * time.Second
+
+func (in *Instance) newJobs(url string) (*jobs.Jobs, error) {
+	loc, err := in.Config.Scheduler.Location()
+	if err != nil {
+		return nil, err
+	}
+	data, err := filepath.Abs(in.Config.Data)
+	if err != nil {
+		return nil, err
+	}
+	id, err := instanceID(data)
+	if err != nil {
+		return nil, err
+	}
+	runner.SetYard(id)
+	scratch.ClearAbandoned(in.opt.Log)
+	builtins, err := builtinsOf(in.Config, in.opt.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(in.runners, builtins)
+	outlets, err := outletsOf(in.Config, in.opt.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return jobs.New(jobs.Options{
+		Notify: outlets, PublicURL: in.Config.PublicURL,
+		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: secretsOf(in.Config, in.opt.Getenv), URL: url, RunsDir: filepath.Join(data, instance.RunsName),
+		Enabled: in.Config.Scheduler.Enabled, Cron: in.Config.Scheduler.Cron, Location: loc, Log: in.opt.Log,
+		Backup: jobs.Backup{Cron: in.Config.Backup.Cron, Dir: BackupDir(data), Keep: in.Config.Backup.Keep},
+	})
+}
+
+// baseURL is the address under which people reach the server.
+func baseURL(c *config.Config, addr net.Addr) string {
+	if c.PublicURL != "" {
+		return c.PublicURL
+	}
+	return loopbackURL(addr)
+}
+
+// loopbackURL is the address under which this machine reaches the server.
+func loopbackURL(addr net.Addr) string {
+	t, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return "http://" + addr.String()
+	}
+	ip := t.IP
+	if ip.IsUnspecified() {
+		ip = net.IPv4(127, 0, 0, 1)
+	}
+	return "http://" + net.JoinHostPort(ip.String(), strconv.Itoa(t.Port))
+}

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"taskyard/internal/config"
+	"taskyard/runner"
+)
+
+func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
+	t.Parallel()
+	one := map[string]config.Provider{"a": {API: "openai", Models: []string{"m"}}}
+	two := map[string]config.Provider{"a": {API: "openai"}, "b": {API: "anthropic", DefaultModel: "big", APIKeyEnv: "KEY"}}
+	tests := []struct {
+		name      string
+		providers map[string]config.Provider
+		runners   map[string]config.Runner
+		want      string // runner, provider, model, problem
+		pull      string // why agents without a runner are pull-only
+	}{
+		{"none is configured", nil, nil, "", "no model provider is configured; it claims its tasks with a token"},
+		{"the only one", one, nil, "builtin a m ok", ""},
+		{"several, and none is chosen", two, nil, "", "several model providers are configured: say by provider in [runners.builtin] which one it uses: a, b"},
+		{"one that is chosen", two, map[string]config.Runner{"builtin": {Kind: "builtin", Provider: "b"}}, "builtin b big The variable KEY", ""},
+		{"a runner of another name", two, map[string]config.Runner{"x": {Kind: "builtin", Provider: "a"}}, "x a  ok", "several model"},
+		{"the name is another kind's", one, map[string]config.Runner{"builtin": {Kind: "command"}}, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &config.Config{Providers: tt.providers, Runners: tt.runners}
+			list, err := builtinsOf(c, func(string) string { return "" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for name, r := range list {
+				b := r.(*runner.Builtin)
+				p := b.Probe(t.Context())
+				if p.Problem == "" {
+					p.Problem = "ok"
+				}
+				got += name + " " + b.Provider + " " + b.DefaultModel + " " + p.Problem
+			}
+			if tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) {
+				t.Errorf("the runners are %q, want %q", got, tt.want)
+			}
+			if got := AgentOptions(c).PullOnly("builtin"); !strings.HasPrefix(got, tt.pull) || tt.pull == "" && got != "" {
+				t.Errorf("pull-only because of %q, want %q", got, tt.pull)
+			}
+		})
+	}
+	t.Run("the plan names what a runner uses", func(t *testing.T) {
+		c := &config.Config{Providers: one, Runners: map[string]config.Runner{"x": {Kind: "builtin", Workspace: "/w"}, "y": {Kind: "command", Workspace: "/v"}}}
+		b, err := json.Marshal(runnerDefaults(c))
+		if want := `{"builtin":{"Model":"m","Workspace":""},"x":{"Model":"m","Workspace":"/w"},"y":{"Model":"","Workspace":"/v"}}`; err != nil || string(b) != want {
+			t.Errorf("defaults are %s, %v", b, err)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// DemoMark is a file that separates the data folder of a demo from a real one.
+const DemoMark = "demo-yard"
+
+// DBPath returns the path of the database of a data folder.
+func DBPath(data string) string { return filepath.Join(data, "taskyard.db") }
+
+// BackupDir returns the folder of scheduled backups.
+func BackupDir(data string) string { return filepath.Join(data, "backups") }
+
+// MakeData makes the data folder, for its owner alone.
+func MakeData(dir string) error {
+	syscall.Umask(0o077)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		if !ownFolder(dir) {
+			return fmt.Errorf("data folder %s is open to others and holds other things than an instance: give it a folder of its own with --data", dir)
+		}
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("data folder %s is open to others: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// ownFolder reports whether a folder is empty or holds an instance: any other,
+// such as /tmp, must not be closed to others.
+func ownFolder(dir string) bool {
+	list, err := os.ReadDir(dir)
+	for _, f := range list {
+		switch f.Name() {
+		case filepath.Base(DBPath(dir)), "taskyard.toml", "agents", DemoMark:
+			return true
+		}
+	}
+	return err == nil && len(list) == 0
+}
+
+// instanceID returns the id that separates the processes of this instance from
+// those of another on the machine. It is kept in a file of the data folder.
+func instanceID(data string) (string, error) {
+	file := filepath.Join(data, "yard-id")
+	b, err := os.ReadFile(file)
+	if err == nil && len(strings.TrimSpace(string(b))) > 0 {
+		return strings.TrimSpace(string(b)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	id := rand.Text()
+	return id, os.WriteFile(file, []byte(id+"\n"), 0o600)
+}

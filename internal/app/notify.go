@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"taskyard/internal/config"
+	"taskyard/internal/notify"
+	"taskyard/jobs"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// notifyTargets tells the rules which services outside are told what.
+func notifyTargets(c *config.Config) []service.NotifyTarget {
+	var list []service.NotifyTarget
+	for _, name := range slices.Sorted(maps.Keys(c.Notify)) {
+		t := service.NotifyTarget{Name: name}
+		for _, k := range c.Notify[name].Kinds {
+			t.Kinds = append(t.Kinds, task.OutKind(k))
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// OpenTarget reads the address of a configured service from its variable.
+func OpenTarget(name string, n config.Notify, getenv func(string) string) (*notify.Target, error) {
+	t, err := notify.Open(getenv(n.URLEnv))
+	if err != nil {
+		return nil, fmt.Errorf("notify.%s: the variable %s: %w", name, n.URLEnv, err)
+	}
+	return t, nil
+}
+
+// outletsOf opens the services outside. Error: a variable is empty, or holds
+// no address.
+func outletsOf(c *config.Config, getenv func(string) string) ([]jobs.Outlet, error) {
+	var list []jobs.Outlet
+	for _, name := range slices.Sorted(maps.Keys(c.Notify)) {
+		t, err := OpenTarget(name, c.Notify[name], getenv)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, jobs.Outlet{Name: name, Send: func(ctx context.Context, title, text, link string) error {
+			return t.Send(ctx, notify.Message{Title: title, Text: text, Link: link})
+		}})
+	}
+	return list, nil
+}

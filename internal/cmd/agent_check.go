@@ -1,0 +1,141 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"taskyard/internal/agentfile"
+	"taskyard/internal/app"
+	"taskyard/internal/client"
+	"taskyard/internal/config"
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+type agentCheckCmd struct {
+	settings
+	Quiet bool     `short:"q" help:"Tell the verdict and what is wrong, no more."`
+	Files []string `arg:"" name:"file" help:"Definition files, such as coder.md." complete:"file"`
+}
+
+// verdict is what was found of one file, and what the agent would be.
+type verdict struct {
+	File string `json:"file"`
+	task.Agent
+	TimeoutSeconds     int    `json:"timeoutSeconds"`
+	IdleTimeoutSeconds int    `json:"idleTimeoutSeconds"`
+	Kind               string `json:"runnerKind,omitempty"`
+	Held               bool   `json:"holdsTools"`
+	Weaker             string `json:"weaker,omitempty"`
+}
+
+var errInvalidAgent = errors.New("not every definition is valid")
+
+// Run checks each file as the server would, and explains it.
+func (c *agentCheckCmd) Run(e *Env, y *client.Yard) error {
+	ck, err := c.checker(e)
+	if err != nil {
+		return err
+	}
+	var list []verdict
+	invalid := false
+	for _, file := range c.Files {
+		v, err := ck.check(e, file)
+		if err != nil {
+			return err
+		}
+		invalid = invalid || v.Status == task.AgentInvalid
+		list = append(list, v)
+	}
+	if y.JSON {
+		err = json.NewEncoder(e.Stdout).Encode(map[string]any{"agents": list})
+	} else {
+		for i := range list {
+			sayVerdict(e.Stdout, &list[i])
+			if !c.Quiet {
+				list[i].explain(e.Stdout)
+			}
+		}
+	}
+	if err == nil && invalid {
+		return errInvalidAgent
+	}
+	return err
+}
+
+// checker checks files by the configuration of a yard.
+type checker struct {
+	cfg   *config.Config
+	known map[string]runner.Runner
+	opt   agentfile.Options
+}
+
+// checker reads the configuration: the one that is named, else that of the
+// yard in whose agents folder the first file lies, else that of ./data. Where
+// there is none, nothing is known of runners.
+func (c *agentCheckCmd) checker(e *Env) (*checker, error) {
+	named := c.Data != "" || c.Config != ""
+	if dir, ok := yardOfFile(c.Files[0]); !named && ok {
+		c.Data, named = dir, true
+	}
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return nil, err
+	}
+	ck := &checker{cfg: cfg, known: app.Runners(cfg), opt: app.AgentOptions(cfg)}
+	if _, err := os.Stat(filepath.Join(cfg.Data, "taskyard.toml")); !named && err != nil {
+		ck.opt.AnyRunner = true
+	}
+	return ck, nil
+}
+
+// yardOfFile finds the data folder whose agents folder holds a file.
+func yardOfFile(file string) (string, bool) {
+	agents, err := filepath.Abs(filepath.Dir(file))
+	if err != nil || filepath.Base(agents) != "agents" {
+		return "", false
+	}
+	dir := filepath.Dir(agents)
+	for _, path := range []string{filepath.Join(dir, "taskyard.toml"), app.DBPath(dir)} {
+		if _, err := os.Stat(path); err == nil {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+func (ck *checker) check(e *Env, file string) (verdict, error) {
+	f, err := client.OpenUntil(e.Ctx, file)
+	if err != nil {
+		return verdict{}, &usageError{err.Error()}
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, agentfile.MaxFile+1))
+	if errors.Is(err, client.ErrInterrupted) {
+		return verdict{}, err
+	}
+	if err != nil {
+		return verdict{}, &usageError{err.Error()}
+	}
+	a := agentfile.Parse(strings.TrimSuffix(filepath.Base(file), ".md"), string(text), ck.opt)
+	v := verdict{File: file, Agent: a, Kind: ck.opt.Runners[a.Runner]}
+	if v.Weaker = app.Weaker(ck.cfg, ck.known, a.Runner, a.Tools); v.Weaker == "" && v.Kind != "" {
+		v.Held = true
+	}
+	v.TimeoutSeconds = seconds(a.Timeout, ck.cfg.Runs.Timeout)
+	v.IdleTimeoutSeconds = seconds(a.IdleTimeout, ck.cfg.Runs.IdleTimeout)
+	return v, nil
+}
+
+// seconds is the agent's own limit of time, else that of the configuration.
+func seconds(own, configured time.Duration) int {
+	if own == 0 {
+		own = configured
+	}
+	return int(own.Seconds())
+}

@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"taskyard/internal/app"
+	"taskyard/internal/client"
+	"taskyard/task"
+)
+
+// sayVerdict prints a mark and the file, then each finding with line, reason
+// and hint.
+func sayVerdict(w io.Writer, v *verdict) {
+	mark := map[task.AgentStatus]string{task.AgentValid: "✓", task.AgentWarning: "⚠", task.AgentInvalid: "✗"}[v.Status]
+	fmt.Fprintf(w, "%s %s: %s\n", mark, client.Printable(v.File), v.Status)
+	for _, p := range v.Problems {
+		fmt.Fprintf(w, "  %s\n", client.ProblemLine(p))
+	}
+}
+
+// explain prints what the agent is, and what it may do.
+func (v *verdict) explain(w io.Writer) {
+	held := ""
+	if v.Held && !v.PullOnly {
+		held = "its runner refuses all others"
+	}
+	client.Fields(w,
+		"agent", v.ID, "what", v.Description, "tools", orNoneOf(v.Tools), "held", held, "beyond them", v.Weaker,
+		"never granted", strings.Join(v.UnknownTools, " "), "runner", v.runner(), "model", v.model(), "limits", v.limits(),
+		"a day", strings.Join(spending(v.MaxTokensPerDay, v.MaxCostUSDPerDay), ", "), "approval", string(v.Approval),
+		"may use", orNoneOf(v.Capabilities), "workspace", v.Workspace, "variables", strings.Join(v.Env, " "))
+}
+
+func orNoneOf(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, " ")
+}
+
+func (v *verdict) runner() string {
+	switch {
+	case v.PullOnly:
+		return v.Runner + ": Taskyard starts nothing, as " + v.PullReason
+	case v.Kind != "" && v.Kind != v.Runner:
+		return v.Runner + ", of kind " + v.Kind
+	}
+	return v.Runner
+}
+
+func (v *verdict) model() string {
+	s := v.Model
+	if s == "" {
+		s = "the runner's own"
+	}
+	for _, level := range task.Complexities {
+		if m := v.Models[level]; m != "" {
+			s += ", " + level + ": " + m
+		}
+	}
+	return s
+}
+
+func (v *verdict) limits() string {
+	second := func(n int) string { return app.FormatDuration(time.Duration(n) * time.Second) }
+	parts := []string{second(v.TimeoutSeconds), second(v.IdleTimeoutSeconds) + " without progress"}
+	if v.MaxTurns > 0 {
+		parts = append(parts, fmt.Sprintf("%d turns", v.MaxTurns))
+	}
+	parts = append(parts, spending(v.MaxTokens, v.MaxCostUSD)...)
+	return strings.Join(append(parts, fmt.Sprintf("%d at a time", v.MaxParallel)), ", ")
+}
+
+func spending(tokens int, usd float64) (list []string) {
+	if tokens > 0 {
+		list = append(list, fmt.Sprintf("%d tokens", tokens))
+	}
+	if usd > 0 {
+		list = append(list, app.FormatCost(usd))
+	}
+	return list
+}

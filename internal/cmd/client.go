@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"taskyard/internal/client"
+)
+
+// clientCommands speak to a running server, wherever it is.
+type clientCommands struct {
+	Task     client.Tasks          `cmd:"" help:"Create, claim, plan, hand over and finish tasks."`
+	Todo     client.Todos          `cmd:"" help:"Use the todo list of an agent."`
+	Agent    agentCmd              `cmd:"" help:"See the agents and their queues; check definition files."`
+	Runs     client.Runs           `cmd:"" name:"run" help:"See runs, decide on them, wait for them."`
+	Delegate client.Delegate       `cmd:"" help:"Have another agent do a piece of work for you."`
+	Inbox    client.Inbox          `cmd:"" help:"See what waits for people."`
+	Events   client.Events         `cmd:"" help:"Read the log of what happened, or follow it."`
+	Usage    client.UsageReport    `cmd:"" help:"Sum up tool calls, tokens and cost, and show the budgets of today."`
+	Pause    client.Pause          `cmd:"" help:"Pause one agent or the whole yard: nothing is dispatched or claimed."`
+	Resume   client.Resume         `cmd:"" help:"End a pause."`
+	Stop     client.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole yard and end every run."`
+	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Tell whom the token speaks for."`
+}
+
+// agentCmd are the commands on agents; check needs no server.
+type agentCmd struct {
+	List    client.AgentList  `cmd:"" help:"List the agents with their load."`
+	Show    client.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
+	Queue   client.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
+	Runners client.RunnerList `cmd:"" help:"List the runners: what each can start, and what it holds an agent to."`
+	Check   agentCheckCmd     `cmd:"" help:"Check definition files before they are served. Needs no server."`
+
+	JSON client.JSONFlag `name:"json" help:"Print JSON."`
+}
+
+// Groups are the parts of the commands in the help.
+var Groups = []kong.Group{
+	{Key: "serve", Title: "Serve a yard:"},
+	{Key: "work", Title: "Work with a yard:"},
+	{Key: "data", Title: "Look after a data folder:"},
+	{Key: "self", Title: "This program:"},
+}
+
+// yardOf gives client commands their surroundings.
+func yardOf(e *Env) *client.Yard {
+	return &client.Yard{Ctx: e.Ctx, Getenv: e.Getenv, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Width: columns(e.Stdout)}
+}
+
+// withExamples shows the examples of each command in its help.
+func withExamples(k *kong.Kong) error {
+	k.Model.Detail = client.Examples("")
+	return kong.Visit(k.Model, func(v kong.Visitable, next kong.Next) error {
+		if n, ok := v.(*kong.Node); ok {
+			n.Detail = client.Examples(n.Path())
+		}
+		return next(nil)
+	})
+}
+
+// misused tells what is wrong with a command line, and where to read more. The
+// default command takes no arguments: a first word that is left over was to be
+// a command.
+func misused(e *Env, args []string, err error) int {
+	at := "taskyard"
+	var p *kong.ParseError
+	if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
+		at = p.Context.Selected().FullPath()
+	}
+	if len(args) > 0 && strings.HasPrefix(err.Error(), "unexpected argument "+args[0]) && at == "taskyard serve" {
+		fmt.Fprintf(e.Stderr, "taskyard: there is no command %s; taskyard --help lists them\n", client.Printable(args[0]))
+		return client.ExitUsage
+	}
+	fmt.Fprintf(e.Stderr, "taskyard: %v; %s --help tells more\n", err, at)
+	return client.ExitUsage
+}
+
+// ended prints an error and returns the exit code that stands for it.
+func ended(e *Env, err error) int {
+	if err == nil {
+		return client.ExitDone
+	}
+	said := err.Error()
+	if e.Ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		said = "interrupted"
+	}
+	fmt.Fprintln(e.Stderr, "taskyard:", client.Printable(said))
+	var usage *usageError
+	var coded *exitError
+	switch {
+	case errors.As(err, &usage):
+		return client.ExitUsage
+	case errors.As(err, &coded):
+		return coded.code
+	}
+	return client.ExitCode(err)
+}

@@ -1,0 +1,128 @@
+// Package cmd is the command line: the tree of commands, and those that work on
+// a data folder.
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"taskyard/internal/app"
+	"taskyard/internal/client"
+)
+
+// Exit codes of the command line; client knows the rest.
+const (
+	exitOK      = client.ExitDone
+	exitRefused = client.ExitRefused
+	exitUsage   = client.ExitUsage
+)
+
+// Commands is the whole command line; serve is the default.
+type Commands struct {
+	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Serve the yard (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
+	Demo  demoCmd  `cmd:"" group:"serve" help:"Serve a yard with three scripted agents and a few tasks, to look around in. Needs no model and no network."`
+
+	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of scope worker."`
+
+	clientCommands `embed:"" group:"work"`
+	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start it."`
+
+	Backup     backupCmd     `cmd:"" group:"data" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
+	Restore    restoreCmd    `cmd:"" group:"data" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
+	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
+	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, into plain files, while the server runs too."`
+	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
+	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
+	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
+	Notify     notifyCmd     `cmd:"" group:"data" help:"Try the services outside that are told what waits."`
+	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
+	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
+	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
+
+	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"What the completion scripts ask."`
+	Scripted demoAgentCmd `cmd:"" group:"self" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
+}
+
+// Env is what a command gets from its process.
+type Env struct {
+	Ctx            context.Context // ends when the program is told to stop
+	Getenv         func(string) string
+	Environ        []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Now            func() time.Time // the wall clock; nil for the real one
+	Version        string
+}
+
+// appOptions are those of an instance that this command opens.
+func (e *Env) appOptions(log *slog.Logger) app.Options {
+	return app.Options{Log: log, Now: e.Now, Getenv: e.Getenv}
+}
+
+// Run is the program without its process: it runs the command of args and
+// returns the exit code.
+func Run(e *Env, args []string) int {
+	if e.Now == nil {
+		e.Now = time.Now
+	}
+	var cmds Commands
+	exited := -1
+	e.Stdin = client.Until(e.Ctx, e.Stdin)
+	y, out := yardOf(e), &printed{to: e.Stdout}
+	e.Stdout, y.Stdout = out, out
+	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task yard for people and AI agents: queues, claims, runs with approval, one file, one binary."),
+		kong.UsageOnError(), kong.Writers(e.Stdout, e.Stderr), kong.Exit(func(code int) { exited = code }),
+		kong.Bind(e, y), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(Groups), kong.PostBuild(withExamples))
+	if err != nil {
+		fmt.Fprintln(e.Stderr, "taskyard:", err)
+		return exitUsage
+	}
+	kctx, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited // --help
+	}
+	if err != nil {
+		return misused(e, args, err)
+	}
+	y.Command = kctx.Selected().Name
+	err = kctx.Run(e)
+	if g := kctx.Selected().Group; err == nil && (g == nil || g.Key != "serve") {
+		err = out.failure() // of a server only the first line is lost, and what it did is not
+	}
+	return ended(e, err)
+}
+
+// usageError is a wrong use of a command.
+type usageError struct{ msg string }
+
+func (u *usageError) Error() string { return u.msg }
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	code int
+	error
+}
+
+func (e *exitError) Unwrap() error { return e.error }
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(e *Env) error {
+	fmt.Fprintln(e.Stdout, "taskyard", e.Version)
+	return nil
+}
+
+type demoAgentCmd struct {
+	Fast bool `help:"Do not pause between acts."`
+}
+
+// Run is one run of the scripted agent.
+func (c *demoAgentCmd) Run(e *Env) error {
+	return client.DemoAgent(e.Ctx, client.DemoOptions{Getenv: e.Getenv, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Fast: c.Fast})
+}

@@ -1,0 +1,166 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// place is where in the command line a word stands, as kong would read it.
+type place struct {
+	node  *kong.Node
+	flag  *kong.Flag // the flag whose value comes next, or nil
+	args  int        // positional arguments before
+	plain bool       // behind "--": no flags any more
+	names func(kind string) [][2]string
+}
+
+// pass goes past a finished word.
+func (p *place) pass(w string) {
+	switch {
+	case p.flag != nil && w == "=": // bash parts --flag=value
+	case p.flag != nil:
+		p.flag = nil
+	case p.plain:
+		p.args++
+	case w == "--":
+		p.plain = true
+	case len(w) > 1 && w[0] == '-':
+		p.passFlag(w)
+	default:
+		p.passWord(w)
+	}
+}
+
+// passFlag notes the flag that waits for its value.
+func (p *place) passFlag(w string) {
+	if strings.Contains(w, "=") {
+		return
+	}
+	if f := p.flagOf(w); f != nil && !f.IsBool() {
+		p.flag = f
+	}
+}
+
+func (p *place) passWord(w string) {
+	for _, n := range p.node.Children {
+		if p.args == 0 && (n.Name == w || slices.Contains(n.Aliases, w)) {
+			p.node = n
+			return
+		}
+	}
+	p.args++
+}
+
+// meant is the command so far, or the one that runs where none is named.
+func (p *place) meant() *kong.Node {
+	if p.node.DefaultCmd != nil {
+		return p.node.DefaultCmd
+	}
+	return p.node
+}
+
+// flags are those that may stand here.
+func (p *place) flags() (list []*kong.Flag) {
+	for _, level := range p.meant().AllFlags(true) {
+		list = append(list, level...)
+	}
+	return list
+}
+
+// flagOf finds --name, or -n.
+func (p *place) flagOf(w string) *kong.Flag {
+	for _, f := range p.flags() {
+		if w == "--"+f.Name || len(w) == 2 && f.Short != 0 && w == "-"+string(f.Short) {
+			return f
+		}
+	}
+	return nil
+}
+
+// offers lists what the unfinished word may become, each with its meaning.
+func (p *place) offers(w string) [][2]string {
+	name, value, assigned := strings.Cut(w, "=")
+	switch {
+	case p.flag != nil:
+		return begins(p.values(p.flag.Value), strings.TrimPrefix(w, "="))
+	case !p.plain && assigned && strings.HasPrefix(w, "--"):
+		return p.assigned(name, value)
+	case !p.plain && strings.HasPrefix(w, "-"):
+		return begins(p.flagNames(), w)
+	}
+	var list [][2]string
+	if p.args == 0 && !p.plain {
+		for _, n := range p.node.Children {
+			if !n.Hidden {
+				list = append(list, [2]string{n.Name, n.Help})
+			}
+		}
+	}
+	return begins(append(list, p.arguments()...), w)
+}
+
+func (p *place) assigned(name, value string) [][2]string {
+	f := p.flagOf(name)
+	if f == nil {
+		return nil
+	}
+	list := begins(p.values(f.Value), value)
+	for i := range list {
+		if list[i][0] != filesWanted {
+			list[i][0] = name + "=" + list[i][0]
+		}
+	}
+	return list
+}
+
+func (p *place) flagNames() (list [][2]string) {
+	for _, f := range p.flags() {
+		list = append(list, [2]string{"--" + f.Name, f.Help})
+	}
+	return list
+}
+
+// arguments are the values of the positional argument that is due; the last
+// one of a list takes all that follow.
+func (p *place) arguments() [][2]string {
+	all := p.meant().Positional
+	switch {
+	case p.args < len(all):
+		return p.values(all[p.args])
+	case len(all) > 0 && all[len(all)-1].IsSlice():
+		return p.values(all[len(all)-1])
+	}
+	return nil
+}
+
+// values are what a value may be, as its tag says: the agents or tasks of the
+// yard, files, or the words that it lists.
+func (p *place) values(v *kong.Value) (list [][2]string) {
+	kind := v.Tag.Get("complete")
+	switch kind {
+	case "agent", "task":
+		return p.names(kind)
+	case "file":
+		return [][2]string{{filesWanted, ""}}
+	case "":
+		kind = v.Enum
+	}
+	for word := range strings.SplitSeq(kind, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			list = append(list, [2]string{word, ""})
+		}
+	}
+	return list
+}
+
+// begins keeps what begins with the unfinished word; each meaning is one line.
+func begins(list [][2]string, w string) (out [][2]string) {
+	for _, one := range list {
+		if one[0] == filesWanted || strings.HasPrefix(one[0], w) {
+			out = append(out, [2]string{one[0], strings.ReplaceAll(one[1], "\n", " ")})
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"taskyard/internal/app"
+	"taskyard/service"
+)
+
+type exportCmd struct {
+	settings
+	Force bool   `help:"Replace files of an earlier export."`
+	Dir   string `arg:"" help:"Folder for tasks.json, history.jsonl and todos.json; made when absent."`
+}
+
+// Run writes the tasks of a yard into files, beside a running server too.
+func (c *exportCmd) Run(e *Env) error {
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if err := hasDatabase(e, cfg.Data); err != nil {
+		return err
+	}
+	return c.withInstance(e, func(in *app.Instance) error { return exportTo(e.Ctx, in, e.Stdout, c.Dir, c.Force) })
+}
+
+// exportTo writes each file under a temporary name and syncs it; only when all
+// are whole they get their names.
+func exportTo(ctx context.Context, in *app.Instance, out io.Writer, dir string, force bool) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	files := make([]*exportFile, 3)
+	for i, name := range []string{"tasks.json", "history.jsonl", "todos.json"} {
+		if files[i], err = newExportFile(filepath.Join(dir, name), force); err != nil {
+			return errors.Join(err, dropAll(files))
+		}
+	}
+	n, err := in.Service.Export(ctx, admin, service.ExportTo{Tasks: files[0], History: files[1], Todos: files[2]})
+	for _, f := range files {
+		err = errors.Join(err, f.done())
+	}
+	if err != nil {
+		return errors.Join(err, dropAll(files))
+	}
+	for _, f := range files {
+		if err := os.Rename(f.tmp, f.path); err != nil {
+			return errors.Join(err, dropAll(files))
+		}
+	}
+	if err := syncFolder(dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: %d drafts and active tasks, next id %d\n", files[0].path, n.Open, n.NextID)
+	fmt.Fprintf(out, "%s: %d done and canceled tasks\n", files[1].path, n.Archived)
+	fmt.Fprintf(out, "%s: %d items in %d todo lists\n", files[2].path, n.Items, n.Lists)
+	fmt.Fprintf(out, "%d comments stand in their tasks. Agents are files already: copy %s.\n", n.Comments, filepath.Join(in.Config.Data, "agents"))
+	fmt.Fprintln(out, "Runs, transcripts, the log, people and tokens are not exported: taskyard backup holds them.")
+	return nil
+}
+
+// exportFile is a file that has its name only when it is whole.
+type exportFile struct {
+	*bufio.Writer
+	f         *os.File
+	path, tmp string
+}
+
+func newExportFile(path string, force bool) (*exportFile, error) {
+	if _, err := os.Lstat(path); err == nil && !force {
+		return nil, fmt.Errorf("%s exists already; give another folder, or --force to replace it", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.partial")
+	if err != nil {
+		return nil, err
+	}
+	return &exportFile{bufio.NewWriterSize(f, 1<<18), f, path, f.Name()}, nil
+}
+
+// done writes and syncs what is left and closes the file.
+func (x *exportFile) done() error {
+	return errors.Join(x.Flush(), x.f.Sync(), x.f.Close())
+}
+
+// dropAll removes what has no name yet.
+func dropAll(files []*exportFile) (err error) {
+	for _, f := range files {
+		if f == nil {
+			continue
+		}
+		_ = f.f.Close() // closed already when all were written
+		if e := os.Remove(f.tmp); !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

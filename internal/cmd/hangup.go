@@ -1,0 +1,30 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// surviveTerminal keeps a server or a worker running when its terminal closes, or
+// the program that reads its log: both are told by signals that would end it.
+// Each hangup calls onHangup, until ctx ends. Programs that it starts get the
+// signals as usual.
+func surviveTerminal(ctx context.Context, onHangup func()) {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGHUP, syscall.SIGPIPE)
+	go func() {
+		defer signal.Stop(ch)
+		for {
+			select {
+			case s := <-ch:
+				if s == syscall.SIGHUP {
+					onHangup()
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}

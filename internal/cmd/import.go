@@ -1,0 +1,232 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"taskyard/db"
+	"taskyard/internal/app"
+	"taskyard/internal/exchange"
+	"taskyard/service"
+	"taskyard/task"
+)
+
+type importCmd struct {
+	settings
+	From    string            `help:"taskyard, beads, taskmaster or backlog." enum:"taskyard,beads,taskmaster,backlog" default:"taskyard"`
+	History string            `help:"A history.jsonl besides a tasks.json; in a folder it is found." placeholder:"FILE"`
+	Owner   string            `help:"Agent of the tasks whose owner is nobody here." placeholder:"AGENT"`
+	Map     map[string]string `help:"Another name for an owner or author, such as --map old=coder; may be repeated." placeholder:"OLD=AGENT"`
+	DryRun  bool              `help:"Tell what would become what, and write nothing."`
+	Path    string            `arg:"" help:"File, or folder: of an export, or of the other program's project."`
+}
+
+// importBeside is how many tasks are imported while a server runs: a larger
+// import would keep its writes waiting for too long.
+const importBeside = 10_000
+
+// Run imports tasks, all or nothing.
+func (c *importCmd) Run(e *Env) error {
+	if c.History != "" && c.From != exchange.FromTaskyard {
+		return &usageError{"--history belongs to --from taskyard"}
+	}
+	plan, err := c.read()
+	if err != nil {
+		return err
+	}
+	if !c.DryRun {
+		if err := c.rehearse(e); err != nil {
+			return err
+		}
+	}
+	if len(plan.Items) > importBeside && !c.DryRun {
+		cfg, _, err := c.load(e, nil)
+		if err != nil {
+			return err
+		}
+		if err := app.MakeData(cfg.Data); err != nil {
+			return err
+		}
+		if err := db.Settle(app.DBPath(cfg.Data), newLogger(e, "error")); err != nil {
+			return err
+		}
+		lock, err := db.AcquireLock(app.DBPath(cfg.Data))
+		if err != nil {
+			return fmt.Errorf("more than %d tasks are imported into a stopped instance: %w", importBeside, err)
+		}
+		defer lock.Release()
+	}
+	into := func(in *app.Instance) error { return c.into(e.Ctx, e.Stdout, in, plan) }
+	if c.DryRun {
+		return c.withNewInstance(e, into)
+	}
+	return c.withInstance(e, into)
+}
+
+// rehearse refuses what cannot be imported into a data folder without a
+// database, before one is made there.
+func (c *importCmd) rehearse(e *Env) error {
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(app.DBPath(cfg.Data)); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	plan, err := c.read() // that of the import itself is changed by its preparation
+	if err != nil {
+		return err
+	}
+	return c.withNewInstance(e, func(in *app.Instance) error {
+		_, err := in.Service.PrepareImport(admin, plan, c.options())
+		if err != nil {
+			printReport(e.Stdout, plan)
+		}
+		return err
+	})
+}
+
+func (c *importCmd) options() service.ImportOptions {
+	return service.ImportOptions{Owner: c.Owner, Map: c.Map}
+}
+
+// withNewInstance is withInstance that leaves a data folder without a database as it
+// is: fn gets an empty instance elsewhere, with the agents of that folder.
+func (c *importCmd) withNewInstance(e *Env, fn func(*app.Instance) error) error {
+	cfg, _, err := c.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(app.DBPath(cfg.Data)); !errors.Is(err, fs.ErrNotExist) {
+		return c.withInstance(e, fn)
+	}
+	dir, err := os.MkdirTemp("", "taskyard-import-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) // what is left of it holds no task
+	agents := filepath.Join(cfg.Data, "agents")
+	if err := os.CopyFS(filepath.Join(dir, "agents"), os.DirFS(agents)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	cfg.Data = dir
+	in, err := app.Open(e.Ctx, cfg, e.appOptions(newLogger(e, "error")))
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(in), in.Close())
+}
+
+func (c *importCmd) read() (*exchange.Plan, error) {
+	folder, name, err := splitPath(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	var history func() (fs.FS, string)
+	if c.History != "" {
+		sys, file, err := splitPath(c.History)
+		if err != nil {
+			return nil, err
+		}
+		history = func() (fs.FS, string) { return sys, file }
+	}
+	return exchange.Read(c.From, folder, name, history)
+}
+
+// splitPath gives a folder and the name of a file in it, "." for the folder.
+func splitPath(path string) (fs.FS, string, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if fi.IsDir() {
+		return os.DirFS(path), ".", nil
+	}
+	return os.DirFS(filepath.Dir(path)), filepath.Base(path), nil
+}
+
+func (c *importCmd) into(ctx context.Context, out io.Writer, in *app.Instance, plan *exchange.Plan) error {
+	ready, err := in.Service.PrepareImport(admin, plan, c.options())
+	printReport(out, plan)
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		fmt.Fprintln(out, "Dry run: nothing was written.")
+		return nil
+	}
+	got, err := in.Service.Import(ctx, admin, ready)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. Nobody was woken: the next tick takes what is active.\n", len(got.IDs), got.Comments, got.Items)
+	printIDs(out, got)
+	return nil
+}
+
+func printIDs(out io.Writer, got service.Imported) {
+	if got.Kept {
+		fmt.Fprintln(out, "Every task has the id that it had.")
+		return
+	}
+	if len(got.IDs) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "\nold id → new id")
+	for _, id := range got.IDs {
+		fmt.Fprintf(out, "%s → %d\n", plain(strings.TrimPrefix(id.Ref, "#")), id.ID)
+	}
+}
+
+// printReport tells what becomes what, what is left out, and every problem.
+func printReport(out io.Writer, p *exchange.Plan) {
+	fmt.Fprintf(out, "Tasks from %s: %d, of which %d draft, %d active, %d done, %d canceled.\n", p.From, len(p.Items),
+		p.ByStatus(task.Draft), p.ByStatus(task.Active), p.ByStatus(task.Done), p.ByStatus(task.Canceled))
+	printCounts(out, "What becomes what", p.Report.Maps)
+	printCounts(out, "Left out", p.Report.Left)
+	printCounts(out, "Notes", p.Report.Notes)
+	fmt.Fprintln(out)
+	if len(p.Report.Problems) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "Problems:")
+	for _, f := range p.Report.Problems {
+		fmt.Fprintf(out, "  %s: %s\n", plain(f.Field), plain(f.Message))
+	}
+	if p.Report.More > 0 {
+		fmt.Fprintf(out, "  and %d more\n", p.Report.More)
+	}
+}
+
+func printCounts(out io.Writer, title string, list exchange.Counts) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s:\n", title)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, c := range list {
+		first := ""
+		if c.First != "" {
+			first = "first: " + plain(c.First)
+		}
+		fmt.Fprintf(w, "  %s\t%d\t%s\n", plain(c.What), c.N, first)
+	}
+	_ = w.Flush() // as stdout's errors elsewhere
+}
+
+// plain keeps a file's text from steering the terminal.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,29 @@
+package cmd
+
+import (
+	"errors"
+
+	"taskyard/internal/mcpserver"
+)
+
+// exitUnreached is the exit code when no server answers.
+const exitUnreached = 4
+
+type mcpCmd struct {
+	Profile string `enum:",core" default:"" help:"Which tools: all, or core, the ten that an agent needs at least." placeholder:"core"`
+}
+
+// Run bridges stdin and stdout to the MCP server of a yard, for agents that
+// start their MCP servers as programs. The token is never an argument: any
+// account of the machine can read those.
+func (c *mcpCmd) Run(e *Env) error {
+	address, token, err := yardOf(e).Connection()
+	if err != nil {
+		return err
+	}
+	err = mcpserver.Bridge(e.Ctx, mcpserver.BridgeOptions{URL: address, Token: token, Profile: c.Profile, Stdin: e.Stdin, Stdout: e.Stdout})
+	if errors.Is(err, mcpserver.ErrNotReached) {
+		return &exitError{exitUnreached, err}
+	}
+	return err
+}

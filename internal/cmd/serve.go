@@ -1,0 +1,54 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"taskyard/internal/app"
+	"taskyard/internal/config"
+)
+
+type serveCmd struct {
+	settings
+	Listen string `help:"Address to listen on (default 127.0.0.1:8080; port 0 takes a free one)." placeholder:"HOST:PORT"`
+}
+
+// Run serves until it is told to stop.
+func (c *serveCmd) Run(e *Env) error {
+	more := map[string]string{}
+	if c.Listen != "" {
+		more["listen"] = c.Listen
+	}
+	cfg, _, err := c.load(e, more)
+	if err != nil {
+		return err
+	}
+	return serve(e, cfg, app.SetupLink, false)
+}
+
+// serve serves the instance of cfg until e.Ctx ends.
+func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
+	log := newLogger(e, cfg.LogLevel)
+	if err := hide(); err != nil {
+		log.Warn("memory and environment are open to programs of the same account", "error", err)
+	}
+	hangup := make(chan struct{}, 1)
+	surviving, cancel := context.WithCancel(context.WithoutCancel(e.Ctx)) // also while it stops
+	defer cancel()
+	surviveTerminal(surviving, func() {
+		select {
+		case hangup <- struct{}{}:
+		default:
+		}
+	})
+	return app.Serve(e.Ctx, cfg, app.ServeOptions{
+		Options: e.appOptions(log), Stdout: e.Stdout, FirstLine: first, Hangup: hangup, Version: e.Version, Demo: demo || isDemo(cfg.Data),
+	})
+}
+
+// isDemo reports whether a data folder was made by the demo.
+func isDemo(data string) bool {
+	_, err := os.Stat(filepath.Join(data, app.DemoMark))
+	return err == nil
+}

@@ -1,0 +1,41 @@
+package cmd
+
+import (
+	"log/slog"
+
+	"taskyard/internal/config"
+	"taskyard/runner/workspace"
+)
+
+// settings are the flags that every command on the data folder takes.
+type settings struct {
+	Data   string            `help:"Data folder (default ./data)." placeholder:"DIR"`
+	Config string            `help:"Configuration file (default taskyard.toml in the data folder)." placeholder:"FILE"`
+	Set    map[string]string `help:"Any key of the configuration, such as --set scheduler.concurrency=2." placeholder:"KEY=VALUE"`
+}
+
+func (s settings) load(e *Env, more map[string]string) (*config.Config, config.Sources, error) {
+	flags := map[string]string{}
+	for k, v := range s.Set {
+		flags[k] = v
+	}
+	if s.Data != "" {
+		flags["data"] = s.Data
+	}
+	for k, v := range more {
+		flags[k] = v
+	}
+	c, src, err := config.Load(config.LoadOptions{File: s.Config, Environ: e.Environ, Flags: flags, Workspace: workspace.CheckApart})
+	if err != nil {
+		return nil, nil, &usageError{"configuration: " + err.Error()}
+	}
+	return c, src, nil
+}
+
+func newLogger(e *Env, level string) *slog.Logger {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		l = slog.LevelInfo
+	}
+	return slog.New(slog.NewJSONHandler(e.Stderr, &slog.HandlerOptions{Level: l}))
+}

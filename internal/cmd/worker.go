@@ -1,0 +1,102 @@
+package cmd
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"taskyard/internal/app"
+	"taskyard/internal/config"
+	"taskyard/internal/worker"
+	"taskyard/runner"
+)
+
+type workerCmd struct {
+	URL      string   `help:"Address of the server (default TASKYARD_URL)." placeholder:"URL"`
+	Labels   []string `help:"What this machine offers; runs are taken whose runner asks for nothing else." placeholder:"LABEL,…"`
+	Exec     string   `help:"The agent: a program and its arguments, separated by spaces. It executes the runs of every runner." placeholder:"PROGRAM"`
+	Config   string   `help:"Instead of --exec: a configuration file whose [runners.*] execute the runs of the server's runners of the same names." placeholder:"FILE"`
+	Dir      string   `help:"Folder for the private folders of the runs." default:"taskyard-worker" placeholder:"DIR"`
+	Name     string   `help:"What the server calls this machine (default its host name)." placeholder:"NAME"`
+	Parallel int      `help:"Runs at a time." default:"1"`
+
+	Keep time.Duration `help:"How long the folders of runs are kept, such as 720h; at least 1h." default:"2160h" placeholder:"TIME"`
+}
+
+// Run takes runs of a server and executes them until it is told to stop. The
+// token, one of the scope worker, is never an argument.
+func (c *workerCmd) Run(e *Env) error {
+	o, err := c.options(e)
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(o)
+	if err != nil {
+		return err
+	}
+	if err := hide(); err != nil {
+		o.Log.Warn("memory and environment are open to programs of the same account", "error", err)
+	}
+	ctx, cancel := context.WithCancel(e.Ctx)
+	defer cancel()
+	surviveTerminal(ctx, func() { o.Log.Info("hangup: still working") })
+	return w.Run(e.Ctx)
+}
+
+func (c *workerCmd) options(e *Env) (worker.Options, error) {
+	var none worker.Options
+	address := c.URL
+	if address == "" {
+		address = e.Getenv("TASKYARD_URL")
+	}
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return none, &usageError{"give --url, the address of the server, such as http://taskyard.example.org:8080"}
+	}
+	if e.Getenv("TASKYARD_TOKEN") == "" && e.Getenv("TASKYARD_TOKEN_FILE") == "" {
+		return none, &usageError{"set TASKYARD_TOKEN, or TASKYARD_TOKEN_FILE, to a token of the scope worker; Settings, Tokens makes one"}
+	}
+	token, err := yardOf(e).Token()
+	if err != nil {
+		return none, err
+	}
+	if c.Parallel < 1 || c.Parallel > 64 {
+		return none, &usageError{"--parallel must be 1 to 64"}
+	}
+	if c.Keep < time.Hour {
+		return none, &usageError{"--keep must be 1h or more"}
+	}
+	o := worker.Options{
+		URL: address, Token: token, Name: c.Name, Labels: c.Labels, Dir: c.Dir, Slots: c.Parallel, Keep: c.Keep, Log: newLogger(e, "info"),
+	}
+	o.Runner, o.Runners, err = c.runners(e)
+	return o, err
+}
+
+// runners returns what finds the runner of a name, and the names that this
+// worker has: none for all.
+func (c *workerCmd) runners(e *Env) (find func(name string) runner.Runner, names []string, err error) {
+	argv := strings.Fields(c.Exec)
+	switch {
+	case (len(argv) == 0) == (c.Config == ""):
+		return nil, nil, &usageError{"give either --exec or --config: what executes the runs"}
+	case len(argv) > 0:
+		one := &runner.Command{Argv: argv}
+		if p := one.Probe(e.Ctx); !p.Installed {
+			return nil, nil, &usageError{p.Problem}
+		}
+		return func(string) runner.Runner { return one }, []string{}, nil
+	}
+	cfg, _, err := config.Load(config.LoadOptions{File: c.Config, Environ: nil, Flags: map[string]string{}})
+	if err != nil {
+		return nil, nil, &usageError{"configuration: " + err.Error()}
+	}
+	known := app.Runners(cfg)
+	for name := range known {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return nil, nil, &usageError{c.Config + " has no [runners.*] that this worker could use"}
+	}
+	return func(name string) runner.Runner { return known[name] }, names, nil
+}

@@ -1,0 +1,173 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+// beatWait is how long the server may hold a heartbeat. Canceling a run ends
+// that wait, so its program is stopped at once.
+const beatWait = 10 * time.Second
+
+// leavePatience bounds how long a worker that stops takes to end its programs,
+// and to give their runs back.
+const leavePatience = 20 * time.Second
+
+// execution is one run on this machine.
+type execution struct {
+	w    *Worker
+	run  *task.Leased
+	log  *slog.Logger
+	lost context.Context // ends when the server does not take this run's word any more
+	lose context.CancelFunc
+}
+
+// execute executes one run and reports its end.
+func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
+	c := &execution{w: w, run: leased, log: w.log.With("run_id", leased.RunID, "task_id", leased.TaskID, "agent", leased.Spec.Agent)}
+	c.lost, c.lose = context.WithCancel(context.Background())
+	defer c.lose()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), runner.ErrShutdown) {
+			// The server may be away for long: the lease then decides.
+			time.AfterFunc(leavePatience, c.lose)
+		}
+	})()
+	// Whichever report is refused first: nobody takes what the program does now.
+	defer context.AfterFunc(c.lost, func() {
+		stop(runner.ErrUnheard)
+	})()
+	defer w.used.take(leased)()
+	c.log.Info("run started")
+	beating, still := context.WithCancel(c.lost)
+	ended := make(chan struct{})
+	go func() { defer close(ended); c.beat(beating, stop) }()
+	lines := newSink(c)
+	out := c.outcome(ctx, lines)
+	lines.close()
+	c.finish(out)
+	still()
+	<-ended
+	c.log.Info("run ended", "status", out.Status, "phase", out.Phase, "reason", out.Reason)
+}
+
+func (c *execution) outcome(ctx context.Context, lines runner.Sink) runner.Outcome {
+	l := c.run
+	r := c.w.runner(l.Spec.Runner)
+	if r == nil {
+		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "the worker has no runner " + l.Spec.Runner, Permanent: true}
+	}
+	out, err := runner.Carry(ctx, r, runner.Spec{
+		RunID: l.RunID, Origin: l.Origin, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, URL: c.w.client.URL, Token: l.Token,
+		Dir: filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name), Secrets: []string{c.w.client.Token},
+	}, lines)
+	if err != nil {
+		c.log.Error("supervisor failed", "error", err)
+	}
+	return out
+}
+
+func (c *execution) hold() task.Hold { return task.Hold{Attempt: c.run.Attempt, Lease: c.run.Lease} }
+
+// report sends a report until the server takes or refuses it, or this run is
+// lost: while the server is away the run goes on. The error is the refusal.
+func (c *execution) report(ctx context.Context, what string, in, out any) error {
+	pause := newBackoff()
+	for {
+		err := c.w.client.Do(ctx, http.MethodPost, "/api/worker/runs/"+c.run.RunID.String()+"/"+what, in, out)
+		var no *client.Refusal
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &no) && permanent(no):
+			if no.Status != http.StatusUnprocessableEntity {
+				c.lose()
+			}
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		c.log.Warn("report not taken; trying again", "report", what, "error", err)
+		pause.wait(ctx)
+	}
+}
+
+// beat renews the lease, and stops the run when the server says so or has given
+// it to somebody else.
+func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
+	in := struct {
+		task.Hold
+		Wait int `json:"waitSeconds"`
+	}{c.hold(), int(min(beatWait, time.Duration(c.run.Seconds)*time.Second/3).Seconds())}
+	for ctx.Err() == nil {
+		begin := time.Now()
+		var beat task.Beat
+		err := c.report(ctx, "heartbeat", in, &beat)
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return
+		case err != nil:
+			stop(fmt.Errorf("%w: the server does not take its reports any more: %w", runner.ErrCanceled, err))
+			return
+		case beat.Cancel && beat.Phase == task.PhaseEnded:
+			stop(runner.ErrUnheard)
+			return
+		case beat.Cancel && beat.Phase == task.PhaseTaskClosed:
+			stop(runner.ErrTaskClosed)
+			return
+		case beat.Cancel:
+			stop(fmt.Errorf("%w: %s", runner.ErrCanceled, beat.Reason))
+			return
+		}
+		if early := time.Second - time.Since(begin); early > 0 { // it was not held
+			select {
+			case <-ctx.Done():
+			case <-time.After(early):
+			}
+		}
+	}
+}
+
+// finish reports the end. A run that the server has ended needs none.
+func (c *execution) finish(out runner.Outcome) {
+	in := map[string]any{
+		"attempt": c.run.Attempt, "lease": c.run.Lease, "status": out.Status, "reason": out.Reason, "summary": out.Summary,
+		"artifacts": artifacts(out.Artifacts), "usage": out.Usage, "permanent": out.Permanent,
+	}
+	if w := reportedWork(out.Work); w != nil {
+		in["work"] = w
+	}
+	switch {
+	case out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown:
+		in["status"] = "returned"
+	case out.Status == task.RunCanceled:
+		return
+	case out.Status == task.RunFailed:
+		in["phase"] = out.Phase
+	}
+	if err := c.report(c.lost, "finish", in, nil); err != nil {
+		c.log.Warn("end of run not taken", "error", err)
+	}
+}
+
+// artifacts keeps what the server takes.
+func artifacts(list []string) []string {
+	kept := []string{}
+	for _, a := range list {
+		if len(a) <= task.MaxResource && len(kept) < task.MaxArtifacts {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}

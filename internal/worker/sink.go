@@ -1,0 +1,144 @@
+package worker
+
+import (
+	"sync"
+	"time"
+
+	"taskyard/runner"
+	"taskyard/task"
+)
+
+const (
+	sendEvery  = 200 * time.Millisecond
+	sendEvents = 50        // of one report
+	sendBytes  = 256 << 10 // of one report, about
+	waitEvents = 2000      // kept while the server is away; more slow the program
+)
+
+// sink sends what a run tells, in numbered batches. A batch is sent
+// until it is taken, and the server passes over what it has.
+type sink struct {
+	c *execution
+
+	mu     sync.Mutex
+	room   *sync.Cond // there is room again, or nothing is taken any more
+	queue  []task.RunLine
+	closed bool // nothing is taken any more
+	done   bool
+	next   int64 // number of the first event in the queue
+
+	news  chan struct{}
+	ended chan struct{}
+}
+
+func newSink(c *execution) *sink {
+	s := &sink{c: c, next: 1, news: make(chan struct{}, 1), ended: make(chan struct{})}
+	s.room = sync.NewCond(&s.mu)
+	go s.send()
+	return s
+}
+
+// Started tells that the program runs; an error stops it.
+func (s *sink) Started(runner.Process) error {
+	return s.c.report(s.c.lost, "working", s.c.hold(), nil)
+}
+
+// Event queues one event.
+func (s *sink) Event(e runner.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) >= waitEvents && !s.closed {
+		s.room.Wait()
+	}
+	if s.closed {
+		return
+	}
+	s.queue = append(s.queue, task.RunLine{Type: e.Type, Text: e.Text, Data: e.Data})
+	s.tell()
+}
+
+func (s *sink) tell() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// close sends what is left and returns when it is taken, or never will be.
+func (s *sink) close() {
+	s.mu.Lock()
+	s.done = true
+	s.mu.Unlock()
+	s.tell()
+	<-s.ended
+}
+
+func (s *sink) send() {
+	defer close(s.ended)
+	for {
+		select {
+		case <-s.news:
+		case <-s.c.lost.Done():
+			s.stopListening()
+			return
+		}
+		for {
+			from, batch, done := s.batch()
+			if len(batch) == 0 {
+				if done {
+					return
+				}
+				break
+			}
+			if !s.deliver(from, batch) {
+				s.stopListening()
+				return
+			}
+		}
+		select {
+		case <-time.After(sendEvery):
+		case <-s.c.lost.Done():
+		}
+	}
+}
+
+// batch returns the first events of the queue, which stay in it.
+func (s *sink) batch() (from int64, batch []task.RunLine, done bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := 0
+	for i, l := range s.queue {
+		size += len(l.Text) + len(l.Data)
+		if i == sendEvents || i > 0 && size > sendBytes {
+			break
+		}
+		batch = append(batch, l)
+	}
+	return s.next, batch, s.done
+}
+
+// deliver sends a batch and takes it off the queue; false when the server takes
+// nothing more.
+func (s *sink) deliver(from int64, batch []task.RunLine) bool {
+	in := struct {
+		task.Hold
+		From   int64          `json:"from"`
+		Events []task.RunLine `json:"events"`
+	}{s.c.hold(), from, batch}
+	if err := s.c.report(s.c.lost, "events", in, nil); err != nil {
+		s.c.log.Warn("transcript lines lost", "lines", len(batch), "error", err)
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue, s.next = s.queue[len(batch):], s.next+int64(len(batch))
+	s.room.Broadcast()
+	return true
+}
+
+func (s *sink) stopListening() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed, s.queue = true, nil
+	s.room.Broadcast()
+}

@@ -1,0 +1,146 @@
+// Package worker executes runs of a server on another machine: it leases them
+// over the JSON API, starts the agent's program, and reports what it does.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"taskyard/internal/client"
+	"taskyard/runner"
+	"taskyard/runner/scratch"
+	"taskyard/task"
+)
+
+// Options say whom a worker serves, and how.
+type Options struct {
+	URL, Token string
+	Name       string                          // what the server calls this machine; "" for its host name
+	Labels     []string                        // what this machine offers
+	Runners    []string                        // names of the runners that it has; empty for all
+	Runner     func(name string) runner.Runner // nil for a name that it has not
+	Dir        string                          // for the private folders of the runs; made when absent
+	Slots      int                             // runs at a time
+	Keep       time.Duration                   // the folders of runs that ended
+	Log        *slog.Logger
+}
+
+// Worker is a program that executes runs of a server elsewhere.
+type Worker struct {
+	client *client.Client
+	runner func(name string) runner.Runner
+	offer  map[string]any // what it sends when it asks for a run
+	dir    string
+	slots  int
+	keep   time.Duration
+	used   foldersInUse
+	log    *slog.Logger
+}
+
+// New makes a worker and its folder.
+func New(o Options) (*Worker, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if o.Name == "" {
+		o.Name, _ = os.Hostname() // it may have none
+	}
+	if o.Labels == nil {
+		o.Labels = []string{}
+	}
+	runner.SetYard("worker-" + rand.Text())
+	return &Worker{
+		client: &client.Client{URL: strings.TrimSuffix(o.URL, "/"), Token: o.Token, HTTP: &http.Client{
+			Timeout: 90 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}},
+		runner: o.Runner, dir: dir, slots: o.Slots, keep: o.Keep, log: o.Log,
+		offer: map[string]any{"name": o.Name, "labels": o.Labels, "runners": o.Runners, "waitSeconds": 20},
+	}, nil
+}
+
+// Run takes runs, as many at a time as there are slots, until ctx ends. It then
+// returns to the server what still runs.
+func (w *Worker) Run(ctx context.Context) error {
+	scratch.ClearAbandoned(w.log)
+	runs, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() { stop(runner.ErrShutdown) })()
+	asking, quit := context.WithCancelCause(ctx)
+	defer quit(nil)
+	w.log.Info("working", "server", w.client.URL, "dir", w.dir, "slots", w.slots)
+	var wg sync.WaitGroup
+	wg.Go(func() { w.tidy(asking) })
+	for range w.slots {
+		wg.Go(func() {
+			if err := w.slot(asking, runs); err != nil {
+				quit(err) // what runs still ends in order
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(asking); ctx.Err() == nil && err != nil {
+		return err
+	}
+	w.log.Info("stopped")
+	return nil
+}
+
+// slot takes one run after the other. The error is permanent.
+func (w *Worker) slot(asking, runs context.Context) error {
+	pause := newBackoff()
+	for asking.Err() == nil {
+		var out struct {
+			Run *task.Leased `json:"run"`
+		}
+		err := w.client.Do(asking, http.MethodPost, "/api/worker/lease", w.offer, &out)
+		var no *client.Refusal
+		switch {
+		case asking.Err() != nil && out.Run == nil:
+			return nil
+		case errors.As(err, &no) && permanent(no):
+			return err
+		case err != nil:
+			w.log.Warn("no run asked for", "error", err)
+			pause.wait(asking)
+			continue
+		}
+		pause.reset()
+		if out.Run != nil {
+			w.execute(runs, out.Run)
+		}
+	}
+	return nil
+}
+
+// permanent reports whether a refusal will not change by trying again.
+func permanent(no *client.Refusal) bool {
+	return no.Status >= 400 && no.Status < 500 && no.Status != http.StatusTooManyRequests && no.Status != http.StatusRequestTimeout
+}
+
+// backoff grows from try to try, up to 4 s: a server that restarts must
+// hear from its workers before it declares their runs lost.
+type backoff struct{ d time.Duration }
+
+func newBackoff() *backoff { return &backoff{} }
+
+func (p *backoff) reset() { p.d = 0 }
+
+func (p *backoff) wait(ctx context.Context) {
+	p.d = min(max(2*p.d, 250*time.Millisecond), 4*time.Second)
+	select {
+	case <-ctx.Done():
+	case <-time.After(p.d):
+	}
+}

@@ -1,0 +1,20 @@
+package runner
+
+import "taskyard/runner/tools"
+
+// HelperMain runs one of the processes between the server and an agent, when
+// args, those of the program without its name, ask for one: the shim of a run
+// or the keeper of a shell command. It reports whether they did, with the exit
+// code. A program that starts runs calls it before all else.
+func HelperMain(args []string) (code int, ok bool) {
+	if len(args) == 0 {
+		return 0, false
+	}
+	switch args[0] {
+	case ShimArg:
+		return ShimMain(args[1:]), true
+	case tools.ToolShellArg:
+		return tools.ToolShellMain(args[1:]), true
+	}
+	return 0, false
+}
