@@ -26,7 +26,7 @@ import (
 func do(t testing.TB, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs lockedBuffer
-	e := &cmd.Env{Ctx: t.Context(), Getenv: func(string) string { return "" }, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs}
+	e := &cmd.Env{Ctx: t.Context(), Getenv: func(string) string { return "" }, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Version: "dev"}
 	code = cmd.Run(e, args)
 	return strings.TrimSpace(out.String()), strings.TrimSpace(errs.String()), code
 }
