@@ -26,6 +26,17 @@ func newConn(dsn string) (*conn, error) {
 	return &conn{c: c, stmts: make(map[string]*stmt, 64)}, nil
 }
 
+// keepFiles makes the connection leave the -wal and the -shm in place when it
+// is the last one to close, so that the next start needs no room on the disk.
+func (c *conn) keepFiles() error {
+	if err := c.c.(*sqlite3.SQLiteConn).SetFileControlInt("main", sqlite3.SQLITE_FCNTL_PERSIST_WAL, 1); err != nil {
+		return err
+	}
+	// With any limit closing empties the log, which would otherwise be replayed
+	// into whatever file takes the place of the database. This one is never met.
+	return c.exec("PRAGMA journal_size_limit = 1099511627776")
+}
+
 // Close closes the connection with its statements.
 func (c *conn) Close() error {
 	var errs []error

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	sqlite3 "github.com/mattn/go-sqlite3"
+
 	"taskyard/task"
 )
 
@@ -82,20 +84,23 @@ func Open(ctx context.Context, opt Options) (*DB, error) {
 		if isDamage(err) {
 			err = fmt.Errorf("the database %s is damaged (%w); restore a backup: %s", path, err, howToRestore)
 		}
+		var se sqlite3.Error
+		if errors.As(err, &se) && isFull(se) {
+			err = fmt.Errorf("the disk of %s is full (%w): free some space and start again", path, err)
+		}
 		return nil, err
 	}
 	return d, nil
 }
 
 func (d *DB) start(ctx context.Context) error {
-	if err := d.migrate(ctx); err != nil {
-		return err
-	}
 	c, err := newConn(writerDSN(d.path, d.noSync))
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(c.touch(), d.identify()); err != nil {
+	// Before the migration's connection, so that closing that one does not
+	// remove the files that a full disk has no room to make again.
+	if err := errors.Join(c.keepFiles(), c.touch(), d.identify(), d.migrate(ctx)); err != nil {
 		return errors.Join(err, c.Close())
 	}
 	readers := max(4, 2*runtime.NumCPU())

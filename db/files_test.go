@@ -71,6 +71,29 @@ func TestBackupAndRestore(t *testing.T) {
 	})
 }
 
+func TestAClosedDatabaseLeavesAnEmptyLog(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	makeTask(t, d, "first")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	ok(t, d.Backup(t.Context(), backup))
+	makeTask(t, d, "second")
+	ok(t, d.Close())
+	log, err := os.Stat(d.Path() + "-wal")
+	ok(t, err)
+	equal(t, "bytes of the log", log.Size(), 0)
+	index, err := os.Stat(d.Path() + "-shm")
+	ok(t, err)
+	equal(t, "the index keeps its room", index.Size() >= 32<<10, true)
+	// Somebody copies a backup over it instead of restoring it.
+	b, err := os.ReadFile(backup)
+	ok(t, err)
+	ok(t, os.WriteFile(d.Path(), b, 0o600))
+	again := dbtest.Open(t, d.Path())
+	equal(t, "tasks", count(t, again, "SELECT count(*) FROM tasks"), 1)
+	ok(t, db.CheckFileIntegrity(t.Context(), d.Path()))
+}
+
 func TestASecondServerIsToldWhoServes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	first, err := db.AcquireLock(path)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -154,4 +155,52 @@ func TestStory16FullDisk(t *testing.T) {
 func (s *server) onlySmall() bool {
 	_, problems := s.readiness()
 	return len(problems) == 1 && problems["disk"] != ""
+}
+
+func TestStory16StartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(s *server){
+		"after a clean stop": func(s *server) { s.term() },
+		"after a kill":       func(s *server) { s.kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			disk := smallDisk(t, 48<<20)
+			s := newServer(t, "serve")
+			s.data = filepath.Join(disk, "data")
+			s.start()
+			api := s.api(s.token("--scope", "operate"))
+			s.makeTasks(api, 3)
+			stop(s)
+			for round := range 2 { // a start on a full disk leaves a folder that starts again
+				ballast := fill(t, disk)
+				s.start()
+				if got := call[task.Task](t, api, "GET", "/api/tasks/3", nil); got.Title != "Task 2" {
+					t.Errorf("a read gave %q", got.Title)
+				}
+				// After a kill the log may have room for some writes.
+				for n := 0; ; n++ {
+					if r := refusedWrite(t, api, fmt.Sprintf("Full %d", n)); r != nil {
+						if r.Status != 507 {
+							t.Errorf("a write on a full disk: %+v", r)
+						}
+						break
+					}
+				}
+				if status, problems := s.readiness(); status != 503 || !strings.Contains(problems["database"], "disk of the server is full") {
+					t.Errorf("readyz on a full disk: %d %v", status, problems)
+				}
+				if round == 0 {
+					stop(s)
+					remove(t, ballast) // what the stop gave back is taken, too
+					continue
+				}
+				remove(t, ballast)
+				eventually(t, patience, "writes work again without a restart", func() bool { return refusedWrite(t, api, "Again") == nil })
+			}
+			if said, errs, code := s.command("", "check"); code != exitOK {
+				t.Errorf("check: %s %s", said, errs)
+			}
+		})
+	}
 }
