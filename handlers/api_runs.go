@@ -68,6 +68,12 @@ type transcriptIn struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 }
 
+type lineIn struct {
+	RunPath
+	Message pathID `path:"message" doc:"id of a line of this run"`
+	From    int    `query:"from" minimum:"0" doc:"bytes of the content that were read already: the answer goes on behind them"`
+}
+
 type approveBody struct {
 	Scope   task.Scope  `json:"scope,omitempty" enum:"once,task" doc:"default once: this run; task: all runs of this task until it closes"`
 	Limits  task.Limits `json:"limits,omitzero" doc:"tighter limits"`
@@ -121,6 +127,7 @@ func (s *Server) runOperations() {
 		list, err := s.svc.Transcript(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
 		return messagesAnswer(ctx, list, in.Limit, err)
 	})
+	handle(s, op{Method: "GET", Path: "/api/runs/{id}/messages/{message}", Need: task.Read, Tag: "Runs", Summary: "Read one line of a transcript", Desc: "A line that is too long for one answer tells in `contentCut` how many bytes of its content are left out; add those that were read up to `from` and ask again."}, s.transcriptLine)
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/approve", Need: task.Decide, Tag: "Approvals", Summary: "Let a waiting run run, exactly as it was shown"}, func(ctx context.Context, in *approveIn) (*runOut, error) {
 		b := in.body()
 		return runAnswer(s.svc.ApproveRun(ctx, actorIn(ctx), in.ID.ID, service.Approve{Scope: b.Scope, Limits: b.Limits, Version: b.Version, Undo: b.window()}))
@@ -135,6 +142,18 @@ func (s *Server) runOperations() {
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/retry", Need: task.Write, Tag: "Runs", Summary: "Run the task of an ended run again", Desc: "Answers the new run, which names the old one."}, func(ctx context.Context, in *retryIn) (*runOut, error) {
 		return runAnswer(s.svc.RetryRun(ctx, actorIn(ctx), in.ID.ID))
 	})
+}
+
+func (s *Server) transcriptLine(ctx context.Context, in *lineIn) (*messageOut, error) {
+	m, err := s.svc.TranscriptLine(ctx, actorIn(ctx), in.ID.ID, in.Message.ID)
+	if err != nil {
+		return nil, err
+	}
+	if in.From > len(m.Content) {
+		return nil, task.FieldErrorf("from", "must be at most %d, the bytes of the content", len(m.Content))
+	}
+	m.Content = m.Content[in.From:]
+	return &messageOut{*m}, nil
 }
 
 func (s *Server) undoRun(ctx context.Context, in *retryIn) (*runOut, error) {

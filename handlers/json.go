@@ -25,7 +25,7 @@ var strictJSON = huma.Format{
 }
 
 // jsonOut mends invalid UTF-8, which an error may repeat from a path.
-var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.MarshalToFunc(fittedTask)))
+var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(fittedTask), json.MarshalToFunc(fittedMessage))))
 
 // fittedTask writes a task that is over the bytes of an answer in part.
 func fittedTask(e *jsontext.Encoder, t *task.Task) error {
@@ -38,6 +38,16 @@ func fittedTask(e *jsontext.Encoder, t *task.Task) error {
 	}
 	type plain task.Task // without this function
 	return json.MarshalEncode(e, (*plain)(short), jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// fittedMessage writes a message that is over the bytes of an answer in part.
+func fittedMessage(e *jsontext.Encoder, m task.Message) error {
+	short := m.Fitted(listBytes)
+	if short.ContentCut == m.ContentCut {
+		return errors.ErrUnsupported
+	}
+	type plain task.Message // without this function
+	return json.MarshalEncode(e, plain(short), jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true))
 }
 
 func marshalJSON(v any) ([]byte, error) { return json.Marshal(v, jsonOut) }

@@ -1,8 +1,8 @@
 package handlers
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -16,8 +16,9 @@ import (
 
 const (
 	runRows         = 50
-	transcriptLines = 500 // lines that are read at a time for the whole text
-	streamLines     = 100 // lines of one answer to a script, which asks for the rest
+	transcriptLines = 500       // lines that are read at a time for the whole text
+	textBytes       = 128 << 10 // of those lines, about
+	streamLines     = 100       // lines of one answer to a script, which asks for the rest
 )
 
 func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -161,29 +162,49 @@ func (s *Server) runLine(c echo.Context, ch views.Chrome) (templ.Component, erro
 	if err != nil {
 		return nil, err
 	}
-	return views.RunLinePage(ch, views.RunLineModel{Run: *r, Line: *m, Query: q.Text}), nil
+	model := views.RunLineModel{Run: *r, Line: *m, Query: q.Text}
+	model.Fit(listBytes)
+	return views.RunLinePage(ch, model), nil
 }
 
+// wholeTranscript sends all lines as text while they are read, so that it needs
+// the same memory for any number. What fails later than the first part breaks
+// the connection off.
 func (s *Server) wholeTranscript(c echo.Context, id task.ID) error {
-	var buf bytes.Buffer
-	after := task.ID(0)
-	for {
-		list, err := s.svc.Transcript(c.Request().Context(), actorOf(c), id, after, transcriptLines)
-		if err != nil {
+	ctx := task.WithBudget(c.Request().Context(), textBytes)
+	for after, begun := task.ID(0), false; ; begun = true {
+		list, err := s.svc.Transcript(ctx, actorOf(c), id, after, transcriptLines)
+		switch {
+		case err != nil && begun:
+			s.log.Warn("transcript broke off", "run", id, "error", err)
+			panic(http.ErrAbortHandler)
+		case err != nil:
 			return err
+		case !begun:
+			c.Response().Header().Set("Content-Type", "text/plain; charset=utf-8")
+			c.Response().WriteHeader(http.StatusOK)
 		}
 		for _, m := range list {
-			fmt.Fprintf(&buf, "[%s] %s %s\n%s\n", m.CreatedAt, m.Role, m.Type, m.Content)
-			if len(m.Data) > 0 {
-				fmt.Fprintf(&buf, "%s\n", m.Data)
+			if err := writeLine(c.Response(), m); err != nil {
+				return nil // the reader is gone
 			}
-			buf.WriteByte('\n')
 			after = m.ID
 		}
-		if len(list) < transcriptLines {
-			return c.Blob(http.StatusOK, "text/plain; charset=utf-8", buf.Bytes())
+		if len(list) < transcriptLines && !task.BudgetIn(ctx).Cut() {
+			return nil
 		}
 	}
+}
+
+func writeLine(w io.Writer, m task.Message) error {
+	_, err := fmt.Fprintf(w, "[%s] %s %s\n%s\n", m.CreatedAt, m.Role, m.Type, m.Content)
+	if err == nil && len(m.Data) > 0 {
+		_, err = fmt.Fprintf(w, "%s\n", m.Data)
+	}
+	if err == nil {
+		_, err = io.WriteString(w, "\n")
+	}
+	return err
 }
 
 func (s *Server) cancelRun(c echo.Context) error {

@@ -10,12 +10,12 @@ import (
 )
 
 // Bounds of one part of a transcript. A page of it must stay small, however
-// long its lines are; what is longer than lineShown counts as that.
+// long its lines are; of each text the first lineShown characters count.
 const (
 	partLines = 150
-	partShown = 48 << 10 // characters
-	lineShown = 2000
-	partAbove = 12 // lines before the one that is asked for
+	partShown = 48 << 10 // bytes on the page, about
+	lineShown = 2000     // characters of a text
+	partAbove = 12       // lines before the one that is asked for
 )
 
 // TranscriptPart returns a part of a run's transcript that fits a page.
@@ -101,7 +101,7 @@ func readPart(rx *db.Rx, run task.ID, q task.TranscriptQuery, p *task.Transcript
 	return err
 }
 
-// collectLines reads on until as many lines or characters are there as fit, at
+// collectLines reads on until as many lines or bytes are there as fit, at
 // least one line, and tells whether there are more. next gets the id of the
 // last line that was read.
 func collectLines(fit, shown int, from task.ID, next func(task.ID, int) ([]task.TranscriptLine, error)) (out []task.TranscriptLine, more bool, err error) {
@@ -112,7 +112,7 @@ func collectLines(fit, shown int, from task.ID, next func(task.ID, int) ([]task.
 			return nil, false, err
 		}
 		for i := range list {
-			size := min(list[i].Size, lineShown) + min(len(list[i].Data), lineShown)
+			size := task.ShownBytes(list[i].Content, lineShown) + task.ShownBytes(string(list[i].Data), lineShown)
 			if len(out) > 0 && (len(out) == fit || size > shown) {
 				return out, true, nil
 			}
@@ -154,8 +154,8 @@ func aboutProgram(rx *db.Rx, r *task.Run, p *task.TranscriptPart) error {
 	return err
 }
 
-// TranscriptAfter returns lines of a run after an id, oldest first, as a page
-// shows them. Errors: unknown run, unknown kind.
+// TranscriptAfter returns up to limit lines of a run after an id, oldest first,
+// as a page shows them: as many as make a part of it. Errors: unknown run, unknown kind.
 func (s *Service) TranscriptAfter(ctx context.Context, a task.Actor, run task.ID, kind string, after task.ID, limit int) ([]task.TranscriptLine, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
@@ -167,16 +167,24 @@ func (s *Service) TranscriptAfter(ctx context.Context, a task.Actor, run task.ID
 		if _, err := rx.Run(run); err != nil {
 			return nil, err
 		}
-		return rx.LinesFrom(run, kind, after+1, limit)
+		list, _, err := collectLines(limit, partShown, after, func(from task.ID, n int) ([]task.TranscriptLine, error) {
+			return rx.LinesFrom(run, kind, from+1, n)
+		})
+		return list, err
 	})
 }
 
 // TranscriptLine returns one line of a run, whole. Error: no such line.
 func (s *Service) TranscriptLine(ctx context.Context, a task.Actor, run, id task.ID) (*task.Message, error) {
-	if err := s.allowed(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
-	m, err := read(ctx, s, func(rx *db.Rx) (*task.Message, error) { return rx.Line(run, id) })
+	m, err := read(ctx, s, func(rx *db.Rx) (*task.Message, error) {
+		if err := s.seesRun(rx, a, run); err != nil {
+			return nil, err
+		}
+		return rx.Line(run, id)
+	})
 	if m == nil && err == nil {
 		return nil, task.Errorf(task.NotFound, task.CodeNotFound, "Run %d has no line %d", run, id)
 	}

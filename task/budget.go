@@ -92,6 +92,27 @@ func (m Message) JSONBytes() int {
 	return 200 + len(m.Author) + JSONBytes(m.Content) + JSONBytes(string(m.Data))
 }
 
+// Fitted returns the message with as much of its content as fits into so many
+// bytes of JSON. ContentCut counts what is left out.
+func (m Message) Fitted(most int) Message {
+	if len(m.Content)*mostEscaped+len(m.Data)*mostEscaped < most || m.JSONBytes() <= most {
+		return m
+	}
+	room := most - m.JSONBytes() + JSONBytes(m.Content)
+	end := 0
+	for i, r := range m.Content {
+		end = i
+		if room -= JSONBytes(string(r)); room < 0 {
+			break
+		}
+	}
+	m.Content, m.ContentCut = m.Content[:end], m.ContentCut+len(m.Content)-end
+	return m
+}
+
+// mostEscaped is how many bytes one byte of a text has as JSON, at most.
+const mostEscaped = 6
+
 // JSONBytes returns about how many bytes the line has as JSON.
 func (e Event) JSONBytes() int { return 200 + len(e.Actor) + JSONBytes(string(e.Changes)) }
 

@@ -29,14 +29,15 @@ const (
 
 // Message is one entry of a task's thread.
 type Message struct {
-	ID        ID              `json:"id"`
-	TaskID    ID              `json:"taskId"`
-	RunID     ID              `json:"runId,omitzero"`
-	Kind      MessageKind     `json:"kind"`
-	Role      Speaker         `json:"role,omitempty"`
-	Type      string          `json:"type,omitempty" doc:"for transcript lines: prompt, text, tool_call, tool_result, usage, log, error, result; imported for a comment that came from foreign files"`
-	Author    string          `json:"author"`
-	Content   string          `json:"content"`
-	Data      json.RawMessage `json:"data,omitempty" doc:"details of a tool call or of usage"`
-	CreatedAt Time            `json:"createdAt"`
+	ID         ID              `json:"id"`
+	TaskID     ID              `json:"taskId"`
+	RunID      ID              `json:"runId,omitzero"`
+	Kind       MessageKind     `json:"kind"`
+	Role       Speaker         `json:"role,omitempty"`
+	Type       string          `json:"type,omitempty" doc:"for transcript lines: prompt, text, tool_call, tool_result, usage, log, error, result; imported for a comment that came from foreign files"`
+	Author     string          `json:"author"`
+	Content    string          `json:"content"`
+	ContentCut int             `json:"contentCut,omitzero" doc:"bytes of the content that are left out at its end, as the answer is at most 1 MiB; /api/runs/{id}/messages/{message} reads on"`
+	Data       json.RawMessage `json:"data,omitempty" doc:"details of a tool call or of usage"`
+	CreatedAt  Time            `json:"createdAt"`
 }

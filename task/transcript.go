@@ -1,6 +1,10 @@
 package task
 
-import "slices"
+import (
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
 
 // TranscriptKinds narrow a transcript to what is said, to tool calls, to logs,
 // or to errors and failed calls.
@@ -54,3 +58,43 @@ type TranscriptLine struct {
 
 // Cut tells whether the content is only the beginning.
 func (l *TranscriptLine) Cut() bool { return l.Size > TranscriptCut }
+
+// markBytes is about how many bytes a page needs to spell out a character that
+// cannot be seen, or to change a color.
+const markBytes = 80
+
+// ShownBytes returns about how many bytes the first characters of a text have
+// on a page at most.
+func ShownBytes(s string, characters int) (bytes int) {
+	for _, r := range s {
+		if characters == 0 {
+			break
+		}
+		characters--
+		bytes += shownBytes(r)
+	}
+	return bytes
+}
+
+// ShownPrefix returns the beginning of a text that has at most about so many
+// bytes on a page.
+func ShownPrefix(s string, bytes int) string {
+	for i, r := range s {
+		if bytes -= shownBytes(r); bytes < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func shownBytes(r rune) int {
+	switch {
+	case r == '<', r == '>', r == '&', r == '"', r == '\'':
+		return 5
+	case r == '\n', r == '\t', r >= ' ' && r < 0x7f:
+		return 1
+	case !unicode.IsPrint(r), r == utf8.RuneError, unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		return markBytes
+	}
+	return utf8.RuneLen(r)
+}

@@ -14,6 +14,18 @@ type RunLineModel struct {
 	Run   task.Run
 	Line  task.Message
 	Query string // its hits are marked
+	Cut   bool   // its end is left out
+}
+
+// Fit leaves out the end of a line whose page would have more bytes.
+func (m *RunLineModel) Fit(bytes int) {
+	if n := len(m.Query); n > 0 { // each hit may be marked
+		bytes = bytes * n / (n + len("<mark></mark>"))
+	}
+	args := readToolCall(m.Line).Args
+	short := task.ShownPrefix(m.Line.Content, bytes-task.ShownBytes(args, len(args)))
+	m.Cut = len(short) < len(m.Line.Content)
+	m.Line.Content = short
 }
 
 func (m *RunLineModel) title() string {
