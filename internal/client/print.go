@@ -1,6 +1,7 @@
 package client
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -95,8 +96,10 @@ func (y *Yard) table(head []string, rows [][]string) {
 // say prints one line for people.
 func (y *Yard) say(format string, args ...any) { fmt.Fprintf(y.Stdout, format+"\n", args...) }
 
-// answer prints the server's JSON as it came, or else what people read.
+// answer prints the server's JSON as it came, or else what people read. What
+// the server left out because of its size is said on stderr in both forms.
 func (y *Yard) answer(raw []byte, people func()) error {
+	defer y.tellCut(raw)
 	if !y.JSON {
 		people()
 		return nil
@@ -158,3 +161,23 @@ func (y *Yard) more(flag, next string) {
 
 // Printable makes a text of strangers fit for a terminal; its lines stay.
 func Printable(s string) string { return cleanLines(s) }
+
+// tellCut says what an answer leaves out because of its size, and how to read
+// on.
+func (y *Yard) tellCut(raw []byte) {
+	var a struct {
+		ID        task.ID
+		CutBySize bool
+		Next      string
+		Cut       []string
+	}
+	if json.Unmarshal(raw, &a) != nil { // a list, or a text
+		return
+	}
+	if a.CutBySize {
+		fmt.Fprintf(y.Stderr, "the list ends early, as an answer has at most 1 MiB; continue from the cursor %s\n", clean(a.Next))
+	}
+	if len(a.Cut) > 0 {
+		fmt.Fprintf(y.Stderr, "task %d is too large for one answer; shortened: %s. GET /api/tasks/%d/comments has all comments, /api/tasks/%d/steps/N all of a step\n", a.ID, clean(strings.Join(a.Cut, ", ")), a.ID, a.ID)
+	}
+}

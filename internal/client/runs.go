@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -170,6 +171,9 @@ func (c *RunLog) Run(y *Yard) error {
 		for _, m := range p.Messages {
 			y.say("%s %s %s", at(m.CreatedAt), clean(string(m.Role)), clean(m.Type))
 			indented(y.Stdout, "  ", m.Content)
+			if m.ContentCut > 0 {
+				fmt.Fprintf(y.Stderr, "line %d is cut, %d bytes are left out: GET /api/runs/%s/messages/%d?from=%d reads on\n", m.ID, m.ContentCut, id, m.ID, len(m.Content))
+			}
 		}
 		y.more("--after", p.Next)
 	})

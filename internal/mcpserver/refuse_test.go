@@ -282,6 +282,53 @@ func TestTheTodoListIsAResource(t *testing.T) {
 	}
 }
 
+func TestAListThatIsCutIsSaidInTheResource(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	coder := y.connect("coder", "/mcp")
+	item := strings.Repeat("x\x01", 2000)
+	const n = 20
+	for i := range n {
+		if _, err := y.svc.Todo(context.Background(), maya, "coder", task.TodoRPush, fmt.Sprint(i, item)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := coder.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ik://system/agents/coder/tasks.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []string
+	if err := json.Unmarshal([]byte(res.Contents[0].Text), &items); err != nil {
+		t.Fatal(err)
+	}
+	if len(items) == 0 || len(items) == n || len(res.Contents[0].Text) > mcpBytes/2 {
+		t.Errorf("%d items in %d bytes", len(items), len(res.Contents[0].Text))
+	}
+	if len(res.Contents) != 2 {
+		t.Fatalf("%d items of %d are there, and nothing says that more follow", len(items), n)
+	}
+	note := res.Contents[1].Text
+	if !strings.Contains(note, fmt.Sprintf("first %d items", len(items))) || !strings.Contains(note, "todo_list") {
+		t.Error(note)
+	}
+	after := strings.Trim(note[strings.LastIndex(note, " ")+1:], `"`)
+	for after != "" {
+		_, m := coder.ok("todo_list", args{"agent_id": "coder", "after": after})
+		for _, v := range m["items"].([]any) {
+			items = append(items, v.(string))
+		}
+		after, _ = m["next"].(string)
+	}
+	for i, got := range items {
+		if got != fmt.Sprint(i, item) {
+			t.Fatalf("item %d is another", i)
+		}
+	}
+	if len(items) != n {
+		t.Errorf("%d of %d items are read in all", len(items), n)
+	}
+}
+
 func TestTheWorkGuideIsAPrompt(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -27,31 +28,54 @@ func (y *yard) addResource(s *mcp.Server) {
 func (y *yard) readTodo(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
 	agent := strings.TrimSuffix(strings.TrimPrefix(uri, todoPrefix), todoSuffix)
-	items, bytes := []string{}, 0
-	for call := (task.TodoCall{Op: task.TodoList}); ; {
-		a, err := y.svc.TodoCall(ctx, task.ActorIn(ctx), agent, call)
-		if err != nil {
-			return nil, y.unread(uri, err)
-		}
-		items = append(items, *a.Items...)
-		for _, item := range *a.Items {
-			bytes += 3 + task.JSONBytes(item)
-		}
-		if a.Next == "" || len(items) >= maxItems || bytes >= answerBytes {
-			break
-		}
-		call.After = a.Next
+	items, cut, err := y.todoItems(ctx, agent)
+	if err != nil {
+		return nil, y.unread(uri, err)
 	}
 	text, err := encode(items)
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(text)}}}, nil
+	res := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(text)}}}
+	if cut != "" {
+		res.Contents = append(res.Contents, &mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: cut})
+	}
+	return res, nil
 }
 
-// maxItems bounds the resource, as answerBytes does; the tool todo_list reads
-// on from a cursor.
+// maxItems bounds the resource, as answerBytes does.
 const maxItems = 10_000
+
+// todoItems reads the items that fit into an answer. cut says how to read on
+// when there are more.
+func (y *yard) todoItems(ctx context.Context, agent string) (items []string, cut string, err error) {
+	items = []string{}
+	bytes := 0
+	for call := (task.TodoCall{Op: task.TodoList}); ; {
+		a, err := y.svc.TodoCall(ctx, task.ActorIn(ctx), agent, call)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, item := range *a.Items {
+			bytes += 3 + task.JSONBytes(item)
+		}
+		if len(items) > 0 && bytes > answerBytes {
+			return items, todoCut(agent, len(items), call.After), nil
+		}
+		items = append(items, *a.Items...)
+		switch {
+		case a.Next == "":
+			return items, "", nil
+		case len(items) >= maxItems || bytes >= answerBytes:
+			return items, todoCut(agent, len(items), a.Next), nil
+		}
+		call.After = a.Next
+	}
+}
+
+func todoCut(agent string, n int, after string) string {
+	return fmt.Sprintf("cut: these are the first %d items, as an answer has at most 256 KiB; read on with todo_list, agent_id %q, after %q", n, agent, after)
+}
 
 // unread is why a resource cannot be read, as an error of the protocol: there
 // is no other for resources.
