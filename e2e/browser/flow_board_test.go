@@ -30,8 +30,12 @@ func mouse(kind input.DispatchMouseEventType, p spot) chromedp.Action[chromedp.V
 // lift takes a card and moves it over another place without letting go.
 func (b *tab) lift(what string, to spot) {
 	b.t.Helper()
-	p := b.spot(what)
-	b.do(mouse(input.DispatchMouseEventTypeMousePressed, p), mouse(input.DispatchMouseEventTypeMouseMoved, spot{p.X + 10, p.Y + 10}),
+	var p spot
+	b.do(b.onto(what, func(at spot) chromedp.Action[chromedp.Void] {
+		p = at
+		return mouse(input.DispatchMouseEventTypeMousePressed, at)
+	}))
+	b.do(mouse(input.DispatchMouseEventTypeMouseMoved, spot{p.X + 10, p.Y + 10}),
 		mouse(input.DispatchMouseEventTypeMouseMoved, spot{(p.X + to.X) / 2, (p.Y + to.Y) / 2}), mouse(input.DispatchMouseEventTypeMouseMoved, to))
 	b.wait(`document.body.dataset.dragging`)
 }

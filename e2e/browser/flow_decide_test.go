@@ -67,8 +67,9 @@ func TestADoubleClickDecidesOnce(t *testing.T) {
 	b := y.tab()
 	b.open("/approvals/" + r.ID.String())
 	b.looked()
-	p := b.spot("#approve button")
-	b.loads(chromedp.MouseClickXY(p.X, p.Y, chromedp.ClickCount(2)))
+	b.loads(b.onto("#approve button", func(p spot) chromedp.Action[chromedp.Void] {
+		return chromedp.MouseClickXY(p.X, p.Y, chromedp.ClickCount(2))
+	}))
 	b.see("Run 1 approved.")
 	events := some[[]task.Event](t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100}))
 	n := 0

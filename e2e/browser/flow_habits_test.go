@@ -28,15 +28,13 @@ func TestManyClicksAreOneAct(t *testing.T) {
 	b.open("/tasks/new")
 	b.fill("#title", "Once only")
 	b.choose("#owner", "scout")
-	p := b.spot("button|Create task")
-	b.loads(chromedp.Steps(clicks(p, 3)...))
+	b.loads(b.onto("button|Create task", times(3)))
 	b.see("Once only")
 	equal(t, "tasks", len(y.open()), 1)
 	k := y.open()[0]
 	b.open(path(k.ID, ""))
 	b.fill("#comment", "Said once.")
-	p = b.spot("#comment-form button")
-	b.loads(chromedp.Steps(clicks(p, 2)...))
+	b.loads(b.onto("#comment-form button", times(2)))
 	b.see("Said once.")
 	equal(t, "comments", len(y.task(k.ID).Comments), 1)
 }

@@ -111,8 +111,7 @@ func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 	b.click(".more-tab summary")
 	b.click(".tabbar a|Search")
 	b.insert("histo")
-	p := b.spot("#pal-list [role=option]|History")
-	b.loads(chromedp.MouseClickXY(p.X, p.Y))
+	b.press("#pal-list [role=option]|History")
 	b.at("/history")
 }
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"taskyard/task"
 )
 
@@ -26,7 +24,7 @@ func TestActOnAllThatMatch(t *testing.T) {
 	b.see("Set the priority of 130 tasks")
 	b.see("and 30 more")
 	b.fill("#priority", "7")
-	b.loads(chromedp.Steps(clicks(b.spot("form.form button"), 3)...))
+	b.loads(b.onto("form.form button", times(3)))
 	b.see("Set the priority of 130 tasks")
 	equal(t, "address", eval[string](b, `location.pathname + location.search`), "/tasks?label=spring")
 	seven := 0

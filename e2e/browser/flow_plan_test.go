@@ -91,8 +91,7 @@ func TestAPlanIsKeptByMouse(t *testing.T) {
 	b.seesPlan("one three between two-and-a-half last")
 
 	b.click("#panel-3 summary")
-	p := b.spot("#panel-3 button|Delete")
-	b.do(clicks(p, 3)...)
+	b.do(b.onto("#panel-3 button|Delete", times(3)))
 	b.seesPlan("one three between last")
 	b.see("Step 4 was deleted: two-and-a-half")
 	b.click("button|Undo")

@@ -128,8 +128,7 @@ func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 	k := y.tells("Watch the gate", "The gate is shut.")
 	b := y.tab()
 	b.open("/")
-	p := b.spot("button|Acknowledge")
-	b.loads(chromedp.Steps(clicks(p, 2)...))
+	b.loads(b.onto("button|Acknowledge", times(2)))
 	b.see("Nothing waits for you")
 	equal(t, "acknowledged", y.events(k.ID, task.EvAcknowledged), 1)
 }

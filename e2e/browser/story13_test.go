@@ -3,8 +3,6 @@ package browser
 import (
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"taskyard/task"
 )
 
@@ -50,14 +48,16 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		at := "/approvals/" + r.ID.String()
 		for _, b := range []*tab{maya, rita} {
 			b.open(at)
+			b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+			b.click("[data-live-pill]") // what the other does changes nothing here until the answer
+			b.wait(`document.querySelector("[data-live-pill]").textContent === "Paused"`)
 			b.looked()
 		}
 		rita.click("[data-reject]")
 		rita.wait(`document.activeElement?.id === "reason"`)
 		rita.insert("Not on a Friday.")
-		yes, no := maya.spot("#approve button"), rita.spot("button|Reject the run")
-		maya.do(chromedp.MouseClickXY(yes.X, yes.Y)) // neither waits for the other's answer
-		rita.do(chromedp.MouseClickXY(no.X, no.Y))
+		maya.click("#approve button") // neither waits for the other's answer
+		rita.click("button|Reject the run")
 		y.until("somebody has decided", func() bool { return y.decided(r.ID) != "" })
 		if y.decided(r.ID) == "approved" {
 			maya.see("approved.")

@@ -220,15 +220,13 @@ func (b *tab) spot(what string) spot {
 // click clicks a thing.
 func (b *tab) click(what string) {
 	b.t.Helper()
-	p := b.spot(what)
-	b.do(chromedp.MouseClickXY(p.X, p.Y))
+	b.do(b.onto(what, once))
 }
 
 // press clicks a thing that leads to a page.
 func (b *tab) press(what string) {
 	b.t.Helper()
-	p := b.spot(what)
-	b.loads(chromedp.MouseClickXY(p.X, p.Y))
+	b.loads(b.onto(what, once))
 }
 
 // fill replaces what stands in a field.

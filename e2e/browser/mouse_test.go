@@ -1,0 +1,90 @@
+package browser
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"taskyard/task"
+)
+
+// guard keeps mouse events from the page unless the first of them meets what
+// the test aims at. A live change may have moved that since it was measured.
+const guard = `(what => {
+	window.aim?.abort();
+	const aim = window.aim = new AbortController();
+	const on = e => {
+		if (aim.missed === undefined) {
+			const wanted = ` + find + `(what), r = wanted?.getClientRects()[0];
+			aim.missed = !(r && (wanted.contains(e.target) || e.target.contains(wanted)) &&
+				e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom);
+		}
+		if (aim.missed) { e.preventDefault(); e.stopImmediatePropagation(); }
+	};
+	for (const name of ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick"]) window.addEventListener(name, on, {capture: true, signal: aim.signal});
+})`
+
+// onto does something with the mouse at the middle of a thing. If the thing
+// has moved away meanwhile, the page hears nothing of it, and it is done again
+// where the thing is then.
+func (b *tab) onto(what string, does func(spot) chromedp.Action[chromedp.Void]) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		for {
+			p := b.spot(what)
+			if b.scripted { // without scripts nothing moves
+				eval[chromedp.Void](b, guard+`(`+quote(what)+`)`)
+			}
+			if _, err := does(p)(ctx, t); err != nil {
+				return err
+			}
+			if !b.missed() {
+				return nil
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// missed reports whether the last use of the mouse met something else, and
+// removes the guard. A page that has gone was met.
+func (b *tab) missed() bool {
+	if !b.scripted {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	missed, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`(aim => { aim?.abort(); return !!aim?.missed; })(window.aim)`))
+	return err == nil && missed
+}
+
+// once clicks a spot once.
+func once(p spot) chromedp.Action[chromedp.Void] { return chromedp.MouseClickXY(p.X, p.Y) }
+
+// times clicks a spot n times without waiting for what comes of it.
+func times(n int) func(spot) chromedp.Action[chromedp.Void] {
+	return func(p spot) chromedp.Action[chromedp.Void] { return chromedp.Steps(clicks(p, n)...) }
+}
+
+func TestAClickFollowsWhatALiveChangeMoves(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	k := y.create(task.New{Title: "Moves"})
+	b := y.tab()
+	b.open(path(k.ID, ""))
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	b.fill("#comment", "Said.")
+	moved := 0
+	b.loads(b.onto("#comment-form button", func(p spot) chromedp.Action[chromedp.Void] {
+		if moved++; moved == 1 {
+			some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Somebody else."))
+			b.see("Somebody else.")
+		}
+		return once(p)
+	}))
+	b.wait(`document.querySelector("#feed")?.innerText.includes("Said.")`)
+	equal(t, "clicks", moved, 2)
+	equal(t, "comments", len(y.task(k.ID).Comments), 2)
+}
