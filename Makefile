@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check format test generate build run bench shots
+.PHONY: help check format test generate build run bench shots pictures
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,5 +27,9 @@ bench: ## Measure store and server beside their limits; writes bench/out/bench.j
 	@mkdir -p bench/out
 	go run ./bench -json bench/out/bench.json $(ARGS)
 
-shots: ## Take pictures of every page into docs/screenshots (needs chromium; PAGES=regexp for some)
-	SHOTS_DIR=$(CURDIR)/docs/screenshots go test -count=1 -run TestShots ./e2e/browser/
+shots: ## Take pictures of every page into shots/, which Git ignores (needs chromium; PAGES=regexp for some)
+	@mkdir -p shots
+	SHOTS_DIR=$(CURDIR)/shots go test -count=1 -run TestShots ./e2e/browser/
+
+pictures: ## Retake the pictures of the documents, in docs/screenshots (needs chromium)
+	SHOTS_DIR=$(CURDIR)/docs/screenshots SHOTS_RETAKE=1 go test -count=1 -run TestShots ./e2e/browser/

@@ -18,7 +18,8 @@ import (
 
 // TestShots writes a picture of every page, light and dark, wide and narrow,
 // into the folder SHOTS_DIR. PAGES, a regular expression, asks for others: also
-// for states of a page that have none.
+// for states of a page that have none. With SHOTS_RETAKE only pictures that the
+// folder already has are written.
 func TestShots(t *testing.T) {
 	dir := os.Getenv("SHOTS_DIR")
 	if dir == "" {
@@ -56,16 +57,34 @@ func pictured(list []shown) []shown {
 	return slices.DeleteFunc(list, func(p shown) bool { return p.does != nil && !slices.Contains(acted, p.name) })
 }
 
+// picture is the file for the picture of a page.
+func (l look) picture(dir, page string) string {
+	return filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", page, l.theme, l.width))
+}
+
+// wanted reports whether a picture is to be written.
+func wanted(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil || os.Getenv("SHOTS_RETAKE") == ""
+}
+
 func shoot(b *tab, p shown, dir string) {
 	b.t.Helper()
+	if !slices.ContainsFunc(looks, func(l look) bool { return wanted(l.picture(dir, p.name)) }) {
+		return
+	}
 	for _, width := range []int64{1280, 390} {
 		b.size(width, map[int64]int64{1280: 820, 390: 844}[width])
 		p.visit(b)
 		for _, theme := range []string{"light", "dark"} {
 			b.theme(theme)
+			to := look{theme, width}.picture(dir, p.name)
+			if !wanted(to) {
+				continue
+			}
 			shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 			must(b.t, err)
-			must(b.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", p.name, theme, width)), small(b.t, shot), 0o600))
+			must(b.t, os.WriteFile(to, small(b.t, shot), 0o600))
 		}
 	}
 	b.size(1280, 900)
