@@ -2,9 +2,11 @@ package db_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,4 +76,32 @@ func globs(t *testing.T, pattern string) []string {
 	list, err := filepath.Glob(pattern)
 	ok(t, err)
 	return list
+}
+
+// A new connection may meet the missing or foreign file before the watcher
+// does: the answer names the same reason, and the data are saved all the same.
+func TestTheConnectionThatMeetsDeletedFilesNamesTheReason(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(path string) error{
+		"all deleted": func(path string) error {
+			return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
+		},
+		"the database replaced by another kind of file": func(path string) error {
+			return errors.Join(os.Remove(path), os.WriteFile(path, []byte(strings.Repeat("not a database ", 1000)), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dbtest.New(t, func(o *db.Options) { o.Log = slog.New(slog.NewTextHandler(t.Output(), nil)) })
+			makeTask(t, d, "kept")
+			ok(t, d.Read(t.Context(), func(*db.Rx) error { // takes the one connection that is open
+				ok(t, spoil(d.Path()))
+				err := d.Read(t.Context(), func(rx *db.Rx) error { _, err := rx.Count("SELECT count(*) FROM tasks"); return err })
+				says(t, err, "deleted or replaced")
+				return nil
+			}))
+			says(t, tryTask(d, "refused"), "deleted or replaced")
+			until(t, "the data are saved", func() bool { return len(globs(t, d.Path()+".rescued-*")) == 1 })
+		})
+	}
 }
