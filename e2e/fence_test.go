@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,8 +32,12 @@ func init() {
 }
 
 // hiderScript has children that only their arguments name: their sessions are
-// their own, their environment is empty, and they are deaf.
+// their own, their environment is empty, and they are deaf. All of them inherit
+// the lock of their task: a run that finds it free has met no process of an
+// earlier run, and says so.
 const hiderScript = `trap '' TERM
+exec 9>>"%[1]s.$TASKYARD_TASK_ID"
+if flock -n 9; then echo alone; else echo 'not alone'; fi
 setsid env -i %[2]q %[3]s "task=$TASKYARD_TASK_ID run=$TASKYARD_RUN_ID yard=$TASKYARD_YARD_ID." </dev/null >/dev/null 2>&1 &
 (setsid env -i %[2]q %[3]s "task=$TASKYARD_TASK_ID run=$TASKYARD_RUN_ID yard=$TASKYARD_YARD_ID." </dev/null >/dev/null 2>&1 &)
 echo spawned
@@ -100,45 +103,6 @@ func (s *server) of(runs []string) (list []tree.Proc) {
 	return list
 }
 
-// guard looks all the time for two runs of one task whose processes live at
-// the same moment. The returned function ends it and returns how often it
-// looked and what it met.
-func (s *server) guard() (end func() (looks int, met []string)) {
-	stop, looks, met := make(chan struct{}), 0, []string(nil)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			looks++
-			for task, byRun := range s.trees() {
-				// Both lived at the moment between the two looks when both do still.
-				if living := stillLiving(byRun); len(living) > 1 {
-					met = append(met, fmt.Sprintf("task %s: runs %v", task, living))
-				}
-			}
-		}
-	})
-	return func() (int, []string) { close(stop); wg.Wait(); return looks, met }
-}
-
-func stillLiving(byRun map[string][]tree.Proc) (runs []string) {
-	if len(byRun) < 2 {
-		return nil
-	}
-	for run, procs := range byRun {
-		if slices.ContainsFunc(procs, func(p tree.Proc) bool { now, ok := tree.Read(p.PID); return ok && !now.Dead && now.Start == p.Start }) {
-			runs = append(runs, run)
-		}
-	}
-	return runs
-}
-
 func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
 	t.Parallel()
 	c := newHiders(t)
@@ -146,7 +110,6 @@ func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
 	if n := len(c.of(lost)); n < 5*4 { // shim, script, two that hide; most often sleep
 		t.Fatalf("only %d processes are at work", n)
 	}
-	end := c.guard()
 	for round, attempt := range []string{"2", "3"} {
 		c.kill()
 		begin := time.Now()
@@ -166,10 +129,9 @@ func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
 		lost = c.rows("SELECT id FROM runs WHERE status = 'running' ORDER BY id")
 	}
 	c.finish()
-	looks, met := end()
-	t.Logf("%d looks at the processes", looks)
-	if len(met) > 0 || looks < 50 {
-		t.Errorf("two runs of one task at once: %v", met)
+	said := c.rows("SELECT content, count(DISTINCT run_id) FROM messages WHERE content LIKE '%alone' GROUP BY 1")
+	if len(said) != 1 || said[0] != "alone|15" {
+		t.Errorf("whether they met another run of their task, the runs say %v, want that all 15 were alone", said)
 	}
 	if got := c.rows("SELECT phase, count(*) FROM runs WHERE status = 'failed' GROUP BY 1"); len(got) != 1 || got[0] != "lost|10" {
 		t.Errorf("failed are %v, want ten that were lost", got)
