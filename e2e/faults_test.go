@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"taskyard/internal/client"
 	"taskyard/task"
@@ -91,7 +90,7 @@ func TestADiskThatIsFullOrReadOnlyHeals(t *testing.T) {
 				t.Errorf("a read gave %q", got.Title)
 			}
 			end()
-			eventually(t, 5*time.Second, "the server is ready again by itself", func() bool {
+			eventually(t, patience, "the server is ready again by itself", func() bool {
 				status, _ := s.readiness()
 				return status == http.StatusOK
 			})

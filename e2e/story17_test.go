@@ -91,7 +91,7 @@ func TestStory17FilesDeletedUnderTheServer(t *testing.T) {
 			if r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "deleted or replaced") {
 				t.Errorf("a write afterwards: %+v, want 503 and the reason", r)
 			}
-			eventually(t, 2*time.Second, "/readyz says 503 and where the data are", func() bool {
+			eventually(t, patience, "/readyz says 503 and where the data are", func() bool {
 				status, problems := s.readiness()
 				return status == http.StatusServiceUnavailable && strings.Contains(problems["database"], "rescued")
 			})
@@ -149,7 +149,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), pid) {
 			t.Errorf("the second server: %v, %s; want a refusal that names %s", err, out, pid)
 		}
-		if took := time.Since(begin); took > 2*time.Second {
+		if took := time.Since(begin); took > patience/2 {
 			t.Errorf("it took %v", took)
 		}
 	}
@@ -189,7 +189,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		if r := refusedWrite(t, api, "Two names"); r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "hard link") {
 			t.Errorf("the first server's write: %+v", r)
 		}
-		eventually(t, 2*time.Second, "the first server is not ready", func() bool {
+		eventually(t, patience, "the first server is not ready", func() bool {
 			status, problems := s.readiness()
 			return status == http.StatusServiceUnavailable && strings.Contains(problems["database"], "hard link")
 		})
@@ -198,7 +198,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 			t.Errorf("a command on the file: exit code %d, %s", code, errs)
 		}
 		remove(t, other)
-		eventually(t, 3*time.Second, "the first server writes again", func() bool { return refusedWrite(t, api, "One name") == nil })
+		eventually(t, patience, "the first server writes again", func() bool { return refusedWrite(t, api, "One name") == nil })
 	})
 	t.Run("a link to nothing is told, and no database is made", func(t *testing.T) {
 		dir := folder(t)
@@ -212,7 +212,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 	if said, errs, code := s.command("", "check"); code != exitOK {
 		t.Errorf("check: %s %s", said, errs)
 	}
-	eventually(t, 3*time.Second, "the server is ready", func() bool {
+	eventually(t, patience, "the server is ready", func() bool {
 		status, _ := s.readiness()
 		return status == http.StatusOK
 	})
