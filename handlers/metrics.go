@@ -22,13 +22,16 @@ type metrics struct {
 	page     http.Handler
 }
 
-func newMetrics(svc *service.Service, clock Scheduler, log *slog.Logger) *metrics {
+func newMetrics(svc *service.Service, clock Scheduler, open *conns, log *slog.Logger) *metrics {
 	reg := prometheus.NewRegistry()
 	m := &metrics{requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "taskyard_http_request_duration_seconds", Help: "Requests by method, route template and status.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 	}, []string{"method", "route", "status"})}
-	reg.MustRegister(m.requests, yardCollector{svc, log, clock}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	refused := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "taskyard_connections_refused_total", Help: "Connections closed since the start because too many were open, from their address or in total.",
+	}, func() float64 { return float64(open.refused.Load()) })
+	reg.MustRegister(m.requests, refused, yardCollector{svc, log, clock}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.page = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)})
 	return m
 }

@@ -90,6 +90,7 @@ type Server struct {
 	ops      []op // the JSON operations, in the order of the reference
 	docs     docsOnce
 	gate     *gate
+	conns    *conns
 }
 
 // New makes the server with all its routes.
@@ -103,8 +104,13 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, svc: opt.Service, log: opt.Log, echo: echo.New(), origin: http.NewCrossOriginProtection(),
-		perms: map[string]task.Perm{}, started: time.Now(), metrics: newMetrics(opt.Service, opt.Scheduler, opt.Log), gate: newGate(),
+		perms: map[string]task.Perm{}, started: time.Now(), gate: newGate(),
 	}
+	var err error
+	if s.conns, err = newConns(opt.TrustedProxies); err != nil {
+		return nil, err
+	}
+	s.metrics = newMetrics(opt.Service, opt.Scheduler, s.conns, opt.Log)
 	if _, err := rand.Read(s.formKey[:]); err != nil {
 		return nil, err
 	}
@@ -112,7 +118,6 @@ func New(opt Options) (*Server, error) {
 	s.hosts = allowedHosts(opt)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.fail
-	var err error
 	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
 		return nil, err
 	}
@@ -127,11 +132,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 
 // HTTP returns a server with the limits that stand against slow and large
 // requests: headers 5 s and 32 KB, bodies 30 s, answers 30 s (streams extend
-// theirs), idle connections 60 s.
+// theirs), idle connections 60 s, and those on the number of connections.
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 32 << 10, ConnState: s.conns.state, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }
 
