@@ -28,5 +28,12 @@ func (s *Server) limitsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	for _, l := range s.opt.Limits {
 		m.Limits = append(m.Limits, views.Limit(l))
 	}
+	for _, q := range s.svc.Quotas() {
+		m.Quotas = append(m.Quotas, views.Limit{Key: q.Name, Value: q.Limit, About: q.Counts})
+	}
+	m.Conns = []views.Limit{
+		{Value: views.Thousands(s.conns.total), About: "connections in total"},
+		{Value: views.Thousands(s.conns.address), About: "connections from one remote address"},
+	}
 	return views.LimitsPage(ch, m), nil
 }

@@ -2,11 +2,14 @@ package handlers
 
 import (
 	"net/http"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"taskyard/task"
+	"taskyard/views"
 )
 
 func TestQuotasHoldOnEverySurface(t *testing.T) {
@@ -57,4 +60,30 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestQuotasAreListed holds the page of limits and the documentation to the
+// numbers that are enforced.
+func TestQuotasAreListed(t *testing.T) {
+	t.Parallel()
+	y := newPageYard(t)
+	page := y.maya().get("/settings/limits").is(200)
+	docs, err := os.ReadFile("../docs/operations.md")
+	y.ok(err)
+	list := y.svc.Quotas()
+	if len(list) < 6 {
+		t.Fatalf("quotas are %v", list)
+	}
+	for _, q := range list {
+		page.shows("<code class=\"mu sm\">"+q.Name+"</code>", "<dd>"+q.Limit+"</dd>")
+		if row := "| `" + q.Name + "` | " + q.Limit + " | "; !strings.Contains(string(docs), row) {
+			t.Errorf("docs/operations.md has no row %q", row)
+		}
+	}
+	for name, n := range map[string]int{"in total": connsTotal, "from one remote address": connsAddress} {
+		page.shows("Connections "+name, "<dd>"+views.Thousands(n)+"</dd>")
+		if row := regexp.MustCompile(`\| ` + name + `[^|]*\| ` + views.Thousands(n) + ` \|`); !row.Match(docs) {
+			t.Errorf("docs/operations.md has no row %s", row)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,15 +32,18 @@ var quotaLimits = [quotaKinds]struct {
 	name  string // in errors, metrics and the documentation
 	most  float64
 	per   time.Duration // 0: at a time
-	words string        // what is counted, after the number
+	words string        // what is counted
 }{
 	quotaRequests: {"requests", 2048, 0, "requests in progress"},
 	quotaStreams:  {"streams", 256, 0, "open streams"},
 	quotaSignups:  {"waiting_signups", 1024, 0, "waiting signups"},
-	quotaComments: {"comments", 600, time.Minute, "comments per minute"},
-	quotaNotices:  {"notices", 120, time.Minute, "notices and questions per minute"},
-	quotaBytes:    {"bytes", 4 << 30, 24 * time.Hour, "bytes sent per day"},
+	quotaComments: {"comments", 600, time.Minute, "comments"},
+	quotaNotices:  {"notices", 120, time.Minute, "notices and questions"},
+	quotaBytes:    {"bytes", 4 << 30, 24 * time.Hour, "bytes sent"},
 }
+
+// quotaSpans say within which time a quota counts.
+var quotaSpans = map[time.Duration]string{0: "at a time", time.Minute: "per minute", 24 * time.Hour: "per day"}
 
 // quotaCap is from how many counters on those that are at rest are dropped.
 const quotaCap = 10_000
@@ -137,7 +141,7 @@ func quotaError(k quotaKey, over float64) error {
 	if k.user != 0 {
 		who = "one person"
 	}
-	e := task.Errorf(task.TooMany, task.CodeQuotaExceeded, "The quota %q of %s is used up: %.0f %s at most", lim.name, who, lim.most, lim.words)
+	e := task.Errorf(task.TooMany, task.CodeQuotaExceeded, "The quota %q of %s is used up: %.0f %s %s at most", lim.name, who, lim.most, lim.words, quotaSpans[lim.per])
 	if lim.per == 0 {
 		e.Retry = 5
 		e.Message += "; end one of them, or try again in 5 s"
@@ -190,15 +194,28 @@ func (b *countedBody) Read(p []byte) (int, error) {
 
 // QuotaInfo is a quota with how often it refused since the start.
 type QuotaInfo struct {
-	Name, Limit string
-	Refused     int64
+	Name    string
+	Counts  string // what is counted, such as "open streams"
+	Limit   string // such as "600 per minute"
+	Refused int64
 }
 
 // Quotas lists all quotas.
 func (s *Service) Quotas() []QuotaInfo {
 	list := make([]QuotaInfo, quotaKinds)
 	for i, lim := range quotaLimits {
-		list[i] = QuotaInfo{lim.name, fmt.Sprintf("%.0f %s", lim.most, lim.words), s.quotas.refused[i].Load()}
+		list[i] = QuotaInfo{lim.name, lim.words, quotaAmount(int64(lim.most)) + " " + quotaSpans[lim.per], s.quotas.refused[i].Load()}
 	}
 	return list
+}
+
+// quotaAmount writes a number as people read it: "2,048", "4 GiB".
+func quotaAmount(n int64) string {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1000:
+		return fmt.Sprintf("%s,%03d", quotaAmount(n/1000), n%1000)
+	}
+	return strconv.FormatInt(n, 10)
 }

@@ -52,12 +52,14 @@ func spent(list []task.Budget) *task.Budget {
 type LimitsModel struct {
 	Budgets []task.Budget
 	Usage   []task.UsageReport // by agent, by model, by day: the last 30 days
-	Limits  []Limit
+	Limits  []Limit            // of the configuration
+	Quotas  []Limit            // of each token and each person
+	Conns   []Limit
 }
 
-// Limit is one bound of the configuration.
+// Limit is one limit that the server keeps.
 type Limit struct {
-	Key   string // as in taskyard.toml
+	Key   string // as in taskyard.toml, in errors or in the metrics; "" has none
 	Value string
 	About string // what it bounds, in words
 }

@@ -142,7 +142,8 @@ func (m *InboxModel) zoned(t task.Time) string {
 	return t.Std().In(m.Numbers.zone()).Format("Mon 15:04")
 }
 
-func thousands(n int) string {
+// Thousands writes a number with its groups apart: "8,192".
+func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
