@@ -3,7 +3,6 @@ package handlers
 import (
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,9 +23,7 @@ func (s *Server) login(c echo.Context) error {
 	u, err := s.svc.SignIn(c.Request().Context(), name, c.FormValue("password"), caller(c))
 	var e *task.Error
 	if errors.As(err, &e) && (e.Kind == task.Unauthorized || e.Kind == task.TooMany) {
-		if e.Retry > 0 {
-			c.Response().Header().Set("Retry-After", strconv.Itoa(e.Retry))
-		}
+		setRetry(c, e.Retry)
 		m := views.LoginModel{Name: name, Next: next, Error: e.Message}
 		return s.render(c, statuses[e.Kind], views.LoginPage(s.bareChrome(c), m))
 	}

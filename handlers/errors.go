@@ -109,9 +109,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", challenge)
 	}
-	if p.retry > 0 {
-		h.Set("Retry-After", strconv.Itoa(p.retry))
-	}
+	setRetry(c, p.retry)
 	if !wantsPage(c) {
 		s.sendProblem(c, p)
 		return
@@ -121,6 +119,14 @@ func (s *Server) fail(err error, c echo.Context) {
 		return
 	}
 	s.errorPage(c, p)
+}
+
+// setRetry says after how many seconds a refused call may be repeated; 0 says
+// nothing.
+func setRetry(c echo.Context, seconds int) {
+	if seconds > 0 {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
+	}
 }
 
 func wantsPage(c echo.Context) bool {

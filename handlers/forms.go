@@ -40,6 +40,7 @@ func (s *Server) again(c echo.Context, e *task.Error, page string, fn func(views
 	if err != nil {
 		return err
 	}
+	setRetry(c, e.Retry)
 	return s.render(c, statuses[e.Kind], p)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/task"
 	"taskyard/views"
@@ -86,4 +87,29 @@ func TestQuotasAreListed(t *testing.T) {
 			t.Errorf("docs/operations.md has no row %s", row)
 		}
 	}
+}
+
+// TestAPersonWhoCommentsTooOftenKeepsTheText uses the quota up through the
+// form of the task's page.
+func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
+	t.Parallel()
+	y := newPageYard(t)
+	b := y.maya()
+	k := y.create(mayaActor, task.New{Title: "Talk", Owner: "coder"})
+	for range 600 {
+		y.ok2(y.svc.Comment(t.Context(), mayaActor, k.ID, "again"))
+	}
+	path := "/tasks/" + k.ID.String() + "/comments"
+	var wait int
+	for _, script := range []string{"", "true"} {
+		b.header.Set("HX-Request", script)
+		p := b.post(path, "content", typedText).is(http.StatusTooManyRequests).shows(typedText, "The quota", "comments", "600 comments per minute", "free again in 1s")
+		n, err := strconv.Atoi(p.header.Get("Retry-After"))
+		if wait = n; err != nil || n < 1 {
+			t.Errorf("Retry-After is %q", p.header.Get("Retry-After"))
+		}
+	}
+	b.header.Del("HX-Request")
+	y.forward(time.Duration(wait) * time.Second)
+	b.post(path, "content", typedText).is(http.StatusSeeOther)
 }

@@ -1,0 +1,100 @@
+package mcpserver_test
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// TestQuotasAreToldToAgents uses quotas up by tool calls: the answer is a
+// result that names the quota, its limit and when to try again.
+func TestQuotasAreToldToAgents(t *testing.T) {
+	t.Parallel()
+	clock := &movable{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
+	y := newYard(t, func(c *service.Config, _ *http.Server) { c.Now = clock.Now })
+	id := y.task("coder", "Talk")
+	for _, q := range []struct {
+		quota, tool, words string
+		most               int
+		args               args
+	}{
+		{"notices", "notify_user", "120 notices and questions per minute", 120, args{"taskId": id, "message": "look"}},
+		{"comments", "add_comment", "600 comments per minute", 600, args{"taskId": id, "content": "again"}},
+	} {
+		t.Run(q.quota, func(t *testing.T) {
+			coder := y.connect("coder", "/mcp")
+			for n := range q.most {
+				if res := coder.call(q.tool, q.args); res.IsError {
+					t.Fatalf("call %d: %s", n+1, textOf(res))
+				}
+			}
+			res := coder.call(q.tool, q.args)
+			wait := wantQuota(t, res, q.quota, q.words)
+			y.connect("reviewer", "/mcp").ok("notify_user", args{"taskId": y.task("reviewer", "Calm"), "message": "look"})
+			clock.forward(time.Duration(wait) * time.Second)
+			coder.ok(q.tool, q.args)
+		})
+	}
+	t.Run("bytes refuse the request itself", func(t *testing.T) {
+		token, err := y.svc.Authenticate(t.Context(), y.tokens["coder"], "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := y.svc.BeginRequest(token, 4<<30-600_000, http.NoBody); err != nil {
+			t.Fatal(err)
+		}
+		body := rpc(1, "add_comment", `{"taskId":`+id.String()+`,"content":"`+strings.Repeat("x", 700_000)+`"}`)
+		status, text, h := y.answer("coder", "/mcp", body)
+		wait, err := strconv.Atoi(h.Get("Retry-After"))
+		if status != http.StatusTooManyRequests || err != nil || wait < 1 || !strings.Contains(text, string(task.CodeQuotaExceeded)) || !strings.Contains(text, "bytes sent per day") {
+			t.Errorf("%d, Retry-After %q: %s", status, h.Get("Retry-After"), text)
+		}
+	})
+}
+
+// wantQuota checks a refusal by a quota, and returns the seconds until there
+// is room again.
+func wantQuota(t *testing.T, res *mcp.CallToolResult, quota, words string) int {
+	t.Helper()
+	text := textOf(res)
+	if !res.IsError {
+		t.Fatalf("one more is taken: %s", text)
+	}
+	m, _ := res.StructuredContent.(map[string]any)
+	wait, _ := m["retryAfter"].(float64)
+	if m["code"] != string(task.CodeQuotaExceeded) || wait < 1 || wait > 60 {
+		t.Errorf("structured: %v", m)
+	}
+	for _, w := range []string{`"` + quota + `"`, "one token", words, "free again in " + (time.Duration(wait) * time.Second).String()} {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q does not say %q", text, w)
+		}
+	}
+	return int(wait)
+}
+
+// movable is a clock that stands still until a test moves it.
+type movable struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *movable) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *movable) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
