@@ -64,8 +64,9 @@ func noLeftovers(path string) error {
 			return leftover(path, path+suffix)
 		}
 	}
-	for _, pattern := range []string{".replaced-*", ".rescued-*"} {
-		if list, err := filepath.Glob(globQuote(path) + pattern); err == nil && len(list) > 0 {
+	backups := filepath.Join(filepath.Dir(path), "backups")
+	for _, p := range [][2]string{{path, ".replaced-*"}, {path, ".rescued-*"}, {path, ".before-*"}, {backups, "/*.db"}} {
+		if list, err := filepath.Glob(globQuote(p[0]) + p[1]); err == nil && len(list) > 0 {
 			return leftover(path, list[0])
 		}
 	}

@@ -70,7 +70,11 @@ func withdraw(ctx context.Context, staged, present string, now task.Time, keep b
 		return v, err
 	}
 	var valid rights
-	if p, err := openReadOnly(present); err == nil && fileExists(present) {
+	if fileExists(present) {
+		p, err := openReadOnly(present)
+		if err != nil {
+			return v, err
+		}
 		valid, err = readRights(ctx, p, now)
 		v.Compared = err == nil
 		_ = p.Close()
