@@ -1,0 +1,81 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"taskyard/service"
+	"taskyard/task"
+)
+
+// TestWhatAWorkerReportsIsRedacted has a worker that redacts nothing report
+// the secrets that the server knows, and its agent write them.
+func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
+	t.Parallel()
+	const secret = `pass"phrase/zebra ü`
+	y := newPageYard(t, func(c *service.Config) {
+		c.Secrets = func([]string) []string { return []string{secret} }
+		c.Workers = map[string][]string{"script": nil}
+	})
+	ctx := t.Context()
+	worker, err := y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "box", Scope: "worker"})
+	y.ok(err)
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Deploy"})
+	y.ok2(y.svc.RunNow(ctx, mayaActor, k.ID))
+	send := func(token, path string, body map[string]any) string {
+		t.Helper()
+		b, err := json.Marshal(body)
+		y.ok(err)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.srv.URL+path, strings.NewReader(string(b)))
+		y.ok(err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		a := y.browser().do(req)
+		if a.status >= 300 {
+			t.Fatalf("POST %s: %d %s", path, a.status, a.body)
+		}
+		return a.body
+	}
+	var leased struct{ Run *task.Leased }
+	y.ok(json.Unmarshal([]byte(send(worker.Secret, "/api/worker/lease", map[string]any{})), &leased))
+	if leased.Run == nil {
+		t.Fatal("no run is leased")
+	}
+	run := "/api/worker/runs/" + leased.Run.RunID.String()
+	held := func(more map[string]any) map[string]any {
+		more["attempt"], more["lease"] = leased.Run.Attempt, leased.Run.Lease
+		return more
+	}
+	said := "the login is " + secret + " and " + worker.Secret
+	send(worker.Secret, run+"/working", held(map[string]any{}))
+	var lines []map[string]any
+	for _, kind := range []string{"text", "tool_call", "tool_result", "log", "error", "permission"} {
+		lines = append(lines, map[string]any{"type": kind, "text": kind + ": " + said, "data": map[string]any{"deep": []string{said}, said: 1}})
+	}
+	send(worker.Secret, run+"/events", held(map[string]any{"from": 1, "events": lines}))
+	send(leased.Run.Token, "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "comment: " + said})
+	send(leased.Run.Token, "/api/tasks/"+k.ID.String()+"/notify", map[string]any{"message": "notice: " + said})
+	send(worker.Secret, run+"/finish", held(map[string]any{"status": "completed", "summary": "summary: " + said, "artifacts": []string{"zip-" + secret}}))
+
+	transcript, err := y.svc.Transcript(context.Background(), mayaActor, leased.Run.RunID, 0, 100)
+	y.ok(err)
+	r, err := y.svc.Run(ctx, mayaActor, leased.Run.RunID)
+	y.ok(err)
+	k, err = y.svc.Task(ctx, mayaActor, k.ID)
+	y.ok(err)
+	events, err := y.svc.Events(ctx, mayaActor, task.EventFilter{Limit: 500})
+	y.ok(err)
+	all, err := json.Marshal([]any{transcript, r, k, events})
+	y.ok(err)
+	if s := string(all); strings.Contains(s, "zebra") {
+		t.Errorf("the secret is kept: %s", s)
+	}
+	for _, what := range []string{"text", "tool_call", "tool_result", "log", "error", "permission", "comment", "notice", "summary"} {
+		if want := what + ": the login is " + task.Redacted; !strings.Contains(string(all), want) {
+			t.Errorf("nothing says %q: %s", want, all)
+		}
+	}
+}
