@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"taskyard/runner/model/modeltest"
 	"taskyard/task"
 )
 
@@ -52,6 +54,33 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 		s.start()
 		k := call[task.Task](t, s.api(s.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
 		check(t, s, k.ID, func() int { return len(s.processes(nil)) })
+	})
+	t.Run("on the server, as codex", func(t *testing.T) {
+		t.Parallel()
+		s := newServer(t, "serve")
+		script := filepath.Join(t.TempDir(), "codex.sh")
+		begin := "cat >/dev/null\necho '{\"type\":\"thread.started\",\"thread_id\":\"01a1\"}'\necho '{\"type\":\"turn.started\"}'\n"
+		if err := os.WriteFile(script, fmt.Appendf(nil, begin+lingering, binary(t)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"codex\"\naccept_weaker = true\ncommand = [\"/bin/sh\", %q]\n", script))
+		s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, list, grep\nrunner: script\n---\nWork.\n")
+		s.start()
+		k := call[task.Task](t, s.api(s.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
+		check(t, s, k.ID, func() int { return len(s.processes(nil)) })
+	})
+	t.Run("on the server, as the built-in agent", func(t *testing.T) {
+		t.Parallel()
+		var asked atomic.Int64
+		m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+			if n := asked.Add(1); n > 1 {
+				return oneCall("list", `{"path":"folder-%d"}`, n) // without end
+			}
+			return oneCall("complete_task", `{"taskId":%q,"summary":"All of it."}`, taskOf(r))
+		})
+		s, person := newBuiltinYard(t, "openai", m)
+		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
+		check(t, s, k.ID, func() int { return int(asked.Load()) - 1 }) // the model is not asked again
 	})
 	t.Run("on a worker", func(t *testing.T) {
 		t.Parallel()
