@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	SetYard(fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	SetInstance(fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()))
 	goleak.VerifyTestMain(m)
 }
 
@@ -130,7 +130,7 @@ func statOf(pid int) string {
 
 // server runs one agent for ever, as a server would, and tells what it says.
 func server(args []string) {
-	SetYard(args[0])
+	SetInstance(args[0])
 	id, _ := strconv.Atoi(args[1])
 	c := &Command{Argv: []string{os.Args[0], agentArg, "daemon", "stay"}, Grace: 200 * time.Millisecond}
 	spec := Spec{RunID: task.ID(id), TaskID: 1, Dir: args[2]}

@@ -116,7 +116,7 @@ func TestEnvironmentIsExactlyThis(t *testing.T) {
 	want := []string{
 		"EXTRA=1", "HANDED_ON=yes", "HOME=" + spec.Dir + "/home", "LANG=C.UTF-8", "PATH=" + os.Getenv("PATH"),
 		"TASKYARD_AGENT=coder", "TASKYARD_MODEL=small", "TASKYARD_RUN_ID=" + spec.RunID.String(), "TASKYARD_TASK_ID=7",
-		"TASKYARD_TOKEN=[redacted]", "TASKYARD_URL=http://127.0.0.1:1", "TASKYARD_YARD_ID=" + yard(),
+		"TASKYARD_TOKEN=[redacted]", "TASKYARD_URL=http://127.0.0.1:1", "TASKYARD_YARD_ID=" + currentInstance(),
 		"TERM=dumb", "TMPDIR=" + spec.Dir + "/tmp",
 	}
 	if got := r.texts(EventText); !slices.Equal(got, want) {

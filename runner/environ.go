@@ -10,20 +10,20 @@ import (
 
 // The variables that mark every process of a run. KillOrphan finds them by it.
 const (
-	envRunID  = "TASKYARD_RUN_ID"
-	envYardID = "TASKYARD_YARD_ID"
+	envRunID      = "TASKYARD_RUN_ID"
+	envInstanceID = "TASKYARD_YARD_ID"
 )
 
-var yardID atomic.Value
+var instanceID atomic.Value
 
-// SetYard names this yard, so that two servers on one machine do not take each
-// other's processes for their own. Call it once with a value that is kept with
-// the data folder, before the first Run or KillOrphan. Without it processes
-// are never found by their environment after a crash.
-func SetYard(id string) { yardID.Store(id) }
+// SetInstance sets the ID of this instance, so that two servers on one machine
+// don't kill each other's processes. Call it once, before the first Run or
+// KillOrphan, with a value that is stored in the data folder. Without it,
+// processes are never found by their environment after a crash.
+func SetInstance(id string) { instanceID.Store(id) }
 
-func yard() string {
-	id, _ := yardID.Load().(string)
+func currentInstance() string {
+	id, _ := instanceID.Load().(string)
 	return id
 }
 
@@ -57,7 +57,7 @@ func environment(spec Spec, configured map[string]string) []string {
 	vars["TASKYARD_AGENT"] = spec.Plan.Agent
 	vars["TASKYARD_MODEL"] = spec.Plan.Model
 	vars[envRunID] = spec.RunID.String()
-	vars[envYardID] = yard()
+	vars[envInstanceID] = currentInstance()
 	list := make([]string, 0, len(vars))
 	for name, value := range vars {
 		list = append(list, name+"="+value)

@@ -17,7 +17,7 @@ const killPatience = 20 * time.Second
 
 // KillOrphan kills what a former server left of a run: the tree of p, if p is
 // still that very process, and every process that bears the marks of the run
-// (see SetYard). It returns how many processes it killed. The error says that
+// (see SetInstance). It returns how many processes it killed. The error says that
 // ctx ended while some were still alive.
 func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err error) {
 	all := func() []tree.Proc { return append(treeOf(p), carriers(runID)...) }
@@ -65,12 +65,12 @@ func rootOf(p Process) (tree.Proc, bool) {
 }
 
 // carriers lists the living processes that were started with the marks of the
-// run, without this one. Without a yard there are none.
+// run, without this one; none if no instance is set.
 func carriers(runID task.ID) []tree.Proc {
-	if yard() == "" || runID == 0 {
+	if currentInstance() == "" || runID == 0 {
 		return nil
 	}
-	return tree.Carriers(envRunID+"="+runID.String(), envYardID+"="+yard())
+	return tree.Carriers(envRunID+"="+runID.String(), envInstanceID+"="+currentInstance())
 }
 
 // processOf names a child that has not been waited for.

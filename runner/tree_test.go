@@ -222,7 +222,7 @@ func TestErrorOfStartedStopsTheRun(t *testing.T) {
 
 func TestDeathOfTheServerEndsTheTree(t *testing.T) {
 	id := task.ID(2_000_000)
-	server := exec.Command(os.Args[0], serverArg, yard(), id.String(), t.TempDir())
+	server := exec.Command(os.Args[0], serverArg, currentInstance(), id.String(), t.TempDir())
 	out, err := server.StdoutPipe()
 	if err == nil {
 		err = server.Start()
@@ -295,12 +295,12 @@ func TestKillOrphan(t *testing.T) {
 		kill(t, p, 3_000_003, 0)
 	})
 	t.Run("what bears the marks of the run is killed", func(t *testing.T) {
-		_, p := sleeper(t, envRunID+"=3000004", envYardID+"="+yard())
+		_, p := sleeper(t, envRunID+"=3000004", envInstanceID+"="+currentInstance())
 		p.Start = ""
 		kill(t, p, 3_000_004, 2)
 	})
 	t.Run("the same run of another yard is left alone", func(t *testing.T) {
-		_, p := sleeper(t, envRunID+"=3000005", envYardID+"=another")
+		_, p := sleeper(t, envRunID+"=3000005", envInstanceID+"=another")
 		p.Start = ""
 		kill(t, p, 3_000_005, 0)
 	})

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	runBeside()
-	runner.SetYard(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone
+	runner.SetInstance(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone
 	code := m.Run()
 	if err := chrome.close(); err != nil {
 		fmt.Fprintln(os.Stderr, "browser not closed:", err)

@@ -332,7 +332,7 @@ func (in *Instance) newJobs(url string) (*jobs.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	runner.SetYard(id)
+	runner.SetInstance(id)
 	scratch.ClearAbandoned(in.opt.Log)
 	builtins, err := builtinsOf(in.Config, in.opt.Getenv)
 	if err != nil {

@@ -60,7 +60,7 @@ func New(o Options) (*Worker, error) {
 	if o.Labels == nil {
 		o.Labels = []string{}
 	}
-	runner.SetYard("worker-" + rand.Text())
+	runner.SetInstance("worker-" + rand.Text())
 	return &Worker{
 		client: &client.Client{URL: strings.TrimSuffix(o.URL, "/"), Token: o.Token, HTTP: &http.Client{
 			Timeout: 90 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

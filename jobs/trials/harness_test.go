@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	runner.SetYard(yardID)
+	runner.SetInstance(yardID)
 	goleak.VerifyTestMain(m)
 }
 
