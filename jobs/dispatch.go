@@ -142,7 +142,7 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	if start.Run.Session != "" {
 		spec.Session, spec.Former = start.Run.Session, spec.Dir
 	}
-	out, err := runner.Carry(ctx, r, spec, sink)
+	out, err := runner.Execute(ctx, r, spec, sink)
 	if err != nil {
 		j.log.Error("supervisor failed", "run_id", start.Run.ID, "error", err)
 	}

@@ -197,7 +197,7 @@ func (c *child) force() {
 func (c *child) sweep() int {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
-	killed, _ := tree.KillAll(ctx, func() []tree.Proc { return append(tree.Strays(), carriers(c.runID)...) })
+	killed, _ := tree.KillAll(ctx, func() []tree.Proc { return append(tree.Strays(), runProcesses(c.runID)...) })
 	return killed
 }
 

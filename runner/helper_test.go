@@ -26,7 +26,7 @@ func newSpec(t *testing.T) Spec {
 	t.Helper()
 	id := task.ID(1_000_000 + lastRun.Add(1))
 	t.Cleanup(func() {
-		if left := carriers(id); len(left) > 0 {
+		if left := runProcesses(id); len(left) > 0 {
 			t.Errorf("run %d left %d processes: %v", id, len(left), left)
 		}
 	})

@@ -20,7 +20,7 @@ const killPatience = 20 * time.Second
 // (see SetInstance). It returns how many processes it killed. The error says that
 // ctx ended while some were still alive.
 func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err error) {
-	all := func() []tree.Proc { return append(treeOf(p), carriers(runID)...) }
+	all := func() []tree.Proc { return append(treeOf(p), runProcesses(runID)...) }
 	// The shim goes last: while it is there all others stay below it.
 	if root, ok := rootOf(p); ok {
 		root.Signal(unix.SIGSTOP)
@@ -64,13 +64,13 @@ func rootOf(p Process) (tree.Proc, bool) {
 	return root, ok && root.Start == p.Start
 }
 
-// carriers lists the living processes that were started with the marks of the
+// runProcesses lists the living processes that were started with the marks of a
 // run, without this one; none if no instance is set.
-func carriers(runID task.ID) []tree.Proc {
+func runProcesses(runID task.ID) []tree.Proc {
 	if currentInstance() == "" || runID == 0 {
 		return nil
 	}
-	return tree.Carriers(envRunID+"="+runID.String(), envInstanceID+"="+currentInstance())
+	return tree.Marked(envRunID+"="+runID.String(), envInstanceID+"="+currentInstance())
 }
 
 // processOf names a child that has not been waited for.

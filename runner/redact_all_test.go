@@ -68,7 +68,7 @@ func TestNoRunnerTellsASecret(t *testing.T) {
 		{"command that fails", func(t *testing.T) (Outcome, *recorder) { return playOut(t, sh(says+"exit 3"), spec(t)) }},
 		{"worker, which carries out the same runners", func(t *testing.T) (Outcome, *recorder) {
 			rec := &recorder{}
-			out, err := Carry(t.Context(), sh(says+`echo "$TEST_DEPLOY_LOGIN" > left.txt; echo done`), spec(t), rec)
+			out, err := Execute(t.Context(), sh(says+`echo "$TEST_DEPLOY_LOGIN" > left.txt; echo done`), spec(t), rec)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -140,7 +140,7 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 		go func() { o, _ := sh("echo ready; sleep 600").Run(ctx, spec, r); ended <- o }()
 		<-blocked
 		cancel(ErrCanceled)
-		eventually(t, "the tree is gone", func() bool { return len(carriers(spec.RunID)) == 0 })
+		eventually(t, "the tree is gone", func() bool { return len(runProcesses(spec.RunID)) == 0 })
 		close(release)
 		wantState(t, <-ended, task.RunCanceled, task.PhaseBy, "")
 	})
@@ -243,7 +243,7 @@ func TestDeathOfTheServerEndsTheTree(t *testing.T) {
 		pid := pidAfter(t, said, word)
 		eventually(t, word+" is gone", func() bool { return gone(pid) })
 	}
-	if left := carriers(id); len(left) > 0 {
+	if left := runProcesses(id); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }

@@ -68,7 +68,7 @@ func (c *execution) outcome(ctx context.Context, lines runner.Sink) runner.Outco
 	if r == nil {
 		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "the worker has no runner " + l.Spec.Runner, Permanent: true}
 	}
-	out, err := runner.Carry(ctx, r, runner.Spec{
+	out, err := runner.Execute(ctx, r, runner.Spec{
 		RunID: l.RunID, Origin: l.Origin, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, URL: c.w.client.URL, Token: l.Token,
 		Dir: filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name), Secrets: []string{c.w.client.Token},
 	}, lines)

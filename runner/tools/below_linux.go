@@ -15,5 +15,5 @@ func below() []tree.Proc { return tree.Below(os.Getpid()) }
 func sweep(mark string) {
 	ctx, cancel := context.WithTimeout(context.Background(), killUntil)
 	defer cancel()
-	_, _ = tree.KillAll(ctx, func() []tree.Proc { return append(tree.Strays(), tree.Carriers(mark)...) })
+	_, _ = tree.KillAll(ctx, func() []tree.Proc { return append(tree.Strays(), tree.Marked(mark)...) })
 }

@@ -61,17 +61,17 @@ func pids() []int {
 	return list
 }
 
-// beginning bounds how long Carriers waits for processes that have no
+// beginning bounds how long Marked waits for processes that have no
 // environment yet.
 const beginning = time.Second
 
-// Carriers lists the living processes, without this one, that were started
+// Marked lists the living processes, without this one, that were started
 // with all of the marks, each NAME=value, in their environment.
-func Carriers(marks ...string) []Proc {
+func Marked(marks ...string) []Proc {
 	until := time.Now().Add(beginning)
 	var found []Proc
 	for _, pid := range pids() {
-		if pid == os.Getpid() || !carries(pid, marks, until) {
+		if pid == os.Getpid() || !hasMarks(pid, marks, until) {
 			continue
 		}
 		if p, ok := Read(pid); ok && !p.Dead {
@@ -81,7 +81,7 @@ func Carriers(marks ...string) []Proc {
 	return found
 }
 
-func carries(pid int, marks []string, until time.Time) bool {
+func hasMarks(pid int, marks []string, until time.Time) bool {
 	env := environ("/proc/"+strconv.Itoa(pid), until)
 	if len(env) == 0 {
 		return false

@@ -158,7 +158,7 @@ func TestAProcessThatKeepsBecomingAnotherIsFound(t *testing.T) {
 	}()
 	missed := 0
 	for range 1000 {
-		if found := Carriers(mark); len(found) != 1 || found[0].PID != cmd.Process.Pid {
+		if found := Marked(mark); len(found) != 1 || found[0].PID != cmd.Process.Pid {
 			missed++
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"taskyard/task"
 )
 
-// Carry has a runner carry out a run in its workspace: it prepares that
-// first, and notes in the outcome what changed in it, as it is seen from here.
-// Runs whose agent works elsewhere are carried out as they are.
-func Carry(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, error) {
+// Execute executes a run: it prepares the workspace, starts the runner, and
+// adds to the outcome what changed in the workspace. The run of an agent that
+// works elsewhere gets no workspace.
+func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, error) {
 	if _, elsewhere := r.(*Webhook); elsewhere {
 		return r.Run(ctx, spec, sink)
 	}
@@ -33,15 +33,15 @@ func Carry(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, error)
 	}
 	out, err := r.Run(ctx, spec, sink)
 	if out.Status == task.RunCanceled && out.Phase == task.PhaseShutdown {
-		space.Suspend() // the run goes on when the server is back
+		space.Suspend() // the run continues when the server is back
 		return out, err
 	}
 	out.Work = space.Close(context.WithoutCancel(ctx))
 	return out, err
 }
 
-// Salvage keeps what a run left in its worktree whose server, or worker, ended
-// under it, and tells what that is; nil when there is nothing.
+// Salvage keeps and returns what an interrupted run, whose server or worker
+// stopped, left in its worktree; nil if it left nothing.
 func Salvage(ctx context.Context, spec Spec) *task.Work {
 	return workspace.Salvage(ctx, spaceOf(spec))
 }
