@@ -49,21 +49,21 @@ func (a *agentLine) started(runners []task.RunnerInfo) string {
 }
 
 // Run lists the agents with their load.
-func (AgentList) Run(y *Yard) error {
+func (AgentList) Run(e *Env) error {
 	var out struct {
 		Agents  []agentLine
 		Runners []task.RunnerInfo
 	}
-	raw, err := y.call("GET", "/api/agents", nil, &out)
+	raw, err := e.call("GET", "/api/agents", nil, &out)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		rows := make([][]string, len(out.Agents))
 		for i, a := range out.Agents {
 			rows[i] = []string{a.ID, a.state(), strconv.Itoa(a.Load.Queued), strconv.Itoa(a.Load.Working), a.started(out.Runners), a.Description}
 		}
-		y.table([]string{"AGENT", "STATUS", "QUEUED", "WORKING", "STARTED", "DESCRIPTION"}, rows)
+		e.table([]string{"AGENT", "STATUS", "QUEUED", "WORKING", "STARTED", "DESCRIPTION"}, rows)
 	})
 }
 
@@ -79,40 +79,40 @@ type AgentShow struct {
 }
 
 // Run shows an agent: definition, verdict, problems, load.
-func (c *AgentShow) Run(y *Yard) error {
-	id, err := y.agent(c.ID)
+func (c *AgentShow) Run(e *Env) error {
+	id, err := e.agent(c.ID)
 	if err != nil {
 		return err
 	}
 	var a agentLine
-	raw, err := y.call("GET", agentPath(id, ""), nil, &a)
+	raw, err := e.call("GET", agentPath(id, ""), nil, &a)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		if !c.Text {
-			y.showAgent(&a)
+			e.showAgent(&a)
 			return
 		}
-		y.say("%s", cleanLines(strings.TrimRight(a.Definition, "\n")))
+		e.say("%s", cleanLines(strings.TrimRight(a.Definition, "\n")))
 	})
 }
 
-func (y *Yard) showAgent(a *agentLine) {
-	y.say("%s: %s", clean(a.ID), clean(a.Description))
-	fields(y.Stdout,
+func (e *Env) showAgent(a *agentLine) {
+	e.say("%s: %s", clean(a.ID), clean(a.Description))
+	fields(e.Stdout,
 		"status", string(a.Status), "paused", pauseWords(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
 		"tools", strings.Join(a.Tools, " "), "unknown tools", strings.Join(a.UnknownTools, " "),
 		"approval", string(a.Approval), "workspace", a.Workspace,
 		"load", counted(a.Load.Queued, "queued")+", "+counted(a.Load.Working, "working")+", "+counted(a.Load.Waiting, "waiting")+", "+counted(a.Load.Failed, "failed"))
 	if a.RunnerInfo != nil {
-		y.say("Runner %s", clean(a.Runner))
-		y.showRunner(a.RunnerInfo)
+		e.say("Runner %s", clean(a.Runner))
+		e.showRunner(a.RunnerInfo)
 	}
-	fields(y.Stdout, "beyond its tools", a.Weaker)
-	y.part("Problems", len(a.Problems))
+	fields(e.Stdout, "beyond its tools", a.Weaker)
+	e.part("Problems", len(a.Problems))
 	for _, p := range a.Problems {
-		y.say("  %s", ProblemLine(p))
+		e.say("  %s", ProblemLine(p))
 	}
 }
 
@@ -142,21 +142,21 @@ type AgentQueue struct {
 }
 
 // Run lists the active tasks in the order in which they are claimed.
-func (c *AgentQueue) Run(y *Yard) error {
-	id, err := y.agent(c.ID)
+func (c *AgentQueue) Run(e *Env) error {
+	id, err := e.agent(c.ID)
 	if err != nil {
 		return err
 	}
-	return y.listTasks(params{}.num("limit", c.Limit).set("after", c.After).on(agentPath(id, "/queue")), "--after")
+	return e.listTasks(params{}.num("limit", c.Limit).set("after", c.After).on(agentPath(id, "/queue")), "--after")
 }
 
 // Names asks the server for the ids of all agents, and for the tasks of the
 // caller's queue, in so much time; what cannot be had is left out. It serves
 // the completion of the shell.
-func (y *Yard) Names(kind string, within time.Duration) [][2]string {
-	short := *y
+func (e *Env) Names(kind string, within time.Duration) [][2]string {
+	short := *e
 	var cancel context.CancelFunc
-	short.Ctx, cancel = context.WithTimeout(y.Ctx, within)
+	short.Ctx, cancel = context.WithTimeout(e.Ctx, within)
 	defer cancel()
 	if kind == "agent" {
 		return short.agentNames()
@@ -164,9 +164,9 @@ func (y *Yard) Names(kind string, within time.Duration) [][2]string {
 	return short.taskNames()
 }
 
-func (y *Yard) agentNames() (list [][2]string) {
+func (e *Env) agentNames() (list [][2]string) {
 	var out struct{ Agents []agentLine }
-	if _, err := y.call("GET", "/api/agents", nil, &out); err != nil {
+	if _, err := e.call("GET", "/api/agents", nil, &out); err != nil {
 		return nil
 	}
 	for _, a := range out.Agents {
@@ -177,13 +177,13 @@ func (y *Yard) agentNames() (list [][2]string) {
 	return list
 }
 
-func (y *Yard) taskNames() (list [][2]string) {
+func (e *Env) taskNames() (list [][2]string) {
 	path := "/api/tasks?limit=50"
-	if agent, err := y.agent(""); err == nil {
+	if agent, err := e.agent(""); err == nil {
 		path = agentPath(agent, "/queue?limit=50")
 	}
 	var p taskPage
-	if _, err := y.call("GET", path, nil, &p); err != nil {
+	if _, err := e.call("GET", path, nil, &p); err != nil {
 		return nil
 	}
 	for _, t := range p.Tasks {

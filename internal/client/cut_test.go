@@ -14,7 +14,7 @@ func TestWhatIsCutIsSaidOnStderr(t *testing.T) {
 		"GET /api/agents/x/queue": list, "GET /api/tasks/42": `{"id":"42","title":"a","status":"done","cut":["comments","details"]}`,
 	}
 	for name, c := range map[string]struct {
-		cmd  interface{ Run(y *Yard) error }
+		cmd  interface{ Run(e *Env) error }
 		want []string
 	}{
 		"tasks":       {&TaskList{}, []string{"ends early", "1 MiB", "abc"}},
@@ -26,10 +26,10 @@ func TestWhatIsCutIsSaidOnStderr(t *testing.T) {
 		"a task":      {&TaskShow{OneTask{"42"}}, []string{"task 42", "comments, details", "/api/tasks/42/comments", "/api/tasks/42/steps/N"}},
 	} {
 		for _, asJSON := range []bool{false, true} {
-			y, out := onPaper(t, answers)
+			e, out := onPaper(t, answers)
 			var errs bytes.Buffer
-			y.Stderr, y.JSON = &errs, asJSON
-			if err := c.cmd.Run(y); err != nil {
+			e.Stderr, e.JSON = &errs, asJSON
+			if err := c.cmd.Run(e); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			for _, w := range c.want {
@@ -45,10 +45,10 @@ func TestWhatIsCutIsSaidOnStderr(t *testing.T) {
 			}
 		}
 	}
-	y, _ := onPaper(t, map[string]string{"GET /api/tasks": `{"tasks":[],"next":"abc"}`})
+	e, _ := onPaper(t, map[string]string{"GET /api/tasks": `{"tasks":[],"next":"abc"}`})
 	var errs bytes.Buffer
-	y.Stderr = &errs
-	if err := (&TaskList{}).Run(y); err != nil || strings.Contains(errs.String(), "early") {
+	e.Stderr = &errs
+	if err := (&TaskList{}).Run(e); err != nil || strings.Contains(errs.String(), "early") {
 		t.Errorf("a page that is full is not cut: %v %s", err, errs.String())
 	}
 }

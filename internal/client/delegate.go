@@ -38,11 +38,11 @@ type DelegateStart struct {
 }
 
 // Run delegates. Work that has ended without success is Failed.
-func (c *DelegateStart) Run(y *Yard) error {
+func (c *DelegateStart) Run(e *Env) error {
 	if c.Task == "" && c.File == "" {
 		return usagef("say what is to be done: as an argument, from stdin with -, or with --file FILE")
 	}
-	text, err := y.text(c.Task, c.File)
+	text, err := e.text(c.Task, c.File)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *DelegateStart) Run(y *Yard) error {
 	if c.Wait != 0 {
 		body["waitSeconds"] = c.Wait
 	}
-	return y.delegated(c.Waiting, "POST", "/api/delegate", body, c.Quiet.Quiet)
+	return e.delegated(c.Waiting, "POST", "/api/delegate", body, c.Quiet.Quiet)
 }
 
 // DelegateShow tells how delegated work stands.
@@ -69,12 +69,12 @@ type DelegateShow struct {
 }
 
 // Run shows it. Work that has ended without success is Failed.
-func (c *DelegateShow) Run(y *Yard) error {
+func (c *DelegateShow) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
-	return y.delegated(c.Waiting, "GET", params{}.num("waitSeconds", c.Wait).on("/api/delegate/"+id), nil, false)
+	return e.delegated(c.Waiting, "GET", params{}.num("waitSeconds", c.Wait).on("/api/delegate/"+id), nil, false)
 }
 
 // DelegateStop gives delegated work up.
@@ -84,30 +84,30 @@ type DelegateStop struct {
 }
 
 // Run stops it.
-func (c *DelegateStop) Run(y *Yard) error {
+func (c *DelegateStop) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
-	reason, err := y.text(c.Reason, "")
+	reason, err := e.text(c.Reason, "")
 	if err != nil {
 		return err
 	}
 	var d task.Delegated
-	raw, err := y.call("POST", "/api/delegate/"+id+"/stop", payload{}.text("reason", reason), &d)
+	raw, err := e.call("POST", "/api/delegate/"+id+"/stop", payload{}.text("reason", reason), &d)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.sayDelegated(&d, false) })
+	return e.answer(raw, func() { e.sayDelegated(&d, false) })
 }
 
-func (y *Yard) delegated(w Waiting, method, path string, body any, quiet bool) error {
+func (e *Env) delegated(w Waiting, method, path string, body any, quiet bool) error {
 	var d task.Delegated
-	raw, err := y.wait(w.long(), method, path, body, &d)
+	raw, err := e.wait(w.long(), method, path, body, &d)
 	if err != nil {
 		return err
 	}
-	if err := y.answer(raw, func() { y.sayDelegated(&d, quiet) }); err != nil {
+	if err := e.answer(raw, func() { e.sayDelegated(&d, quiet) }); err != nil {
 		return err
 	}
 	if d.Ended() && !d.Success {
@@ -116,13 +116,13 @@ func (y *Yard) delegated(w Waiting, method, path string, body any, quiet bool) e
 	return nil
 }
 
-func (y *Yard) sayDelegated(d *task.Delegated, quiet bool) {
+func (e *Env) sayDelegated(d *task.Delegated, quiet bool) {
 	if quiet {
-		y.say("%s", d.RunID)
+		e.say("%s", d.RunID)
 		return
 	}
-	y.say("run %s of %s: %s (%s)", d.RunID, hash(d.TaskID), clean(string(d.Status)), clean(string(d.Phase)))
+	e.say("run %s of %s: %s (%s)", d.RunID, hash(d.TaskID), clean(string(d.Status)), clean(string(d.Phase)))
 	if d.Summary != "" {
-		indented(y.Stdout, "  ", d.Summary)
+		indented(e.Stdout, "  ", d.Summary)
 	}
 }

@@ -31,54 +31,54 @@ const (
 )
 
 // Run prints a page of the log, or follows it.
-func (c *Events) Run(y *Yard) error {
+func (c *Events) Run(e *Env) error {
 	if c.Follow {
-		return y.follow(c.After)
+		return e.follow(c.After)
 	}
 	var p struct {
 		Events []task.Event
 		Next   string
 	}
-	raw, err := y.call("GET", params{}.set("after", c.After).num("limit", c.Limit).on("/api/events"), nil, &p)
+	raw, err := e.call("GET", params{}.set("after", c.After).num("limit", c.Limit).on("/api/events"), nil, &p)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
-		for _, e := range p.Events {
-			y.sayEvent(&e)
+	return e.answer(raw, func() {
+		for _, ev := range p.Events {
+			e.sayEvent(&ev)
 		}
-		y.more("--after", p.Next)
+		e.more("--after", p.Next)
 	})
 }
 
-func (y *Yard) sayEvent(e *task.Event) {
+func (e *Env) sayEvent(ev *task.Event) {
 	about := []string{}
-	if e.TaskID != 0 {
-		about = append(about, hash(e.TaskID))
+	if ev.TaskID != 0 {
+		about = append(about, hash(ev.TaskID))
 	}
-	if e.RunID != 0 {
-		about = append(about, "run "+e.RunID.String())
+	if ev.RunID != 0 {
+		about = append(about, "run "+ev.RunID.String())
 	}
-	if e.Agent != "" {
-		about = append(about, e.Agent)
+	if ev.Agent != "" {
+		about = append(about, ev.Agent)
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s  %s", e.At.Std().Format("15:04:05Z"), e.Kind, e.Actor, strings.Join(about, " "), e.Changes)
-	y.say("%s", y.oneLine(strings.TrimRight(line, " ")))
+	line := fmt.Sprintf("%s  %s  %s  %s  %s", ev.At.Std().Format("15:04:05Z"), ev.Kind, ev.Actor, strings.Join(about, " "), ev.Changes)
+	e.say("%s", e.oneLine(strings.TrimRight(line, " ")))
 }
 
 // follow prints events as they come, each once. When the stream breaks off it
 // is asked for again behind the last event. The first connection must stand.
-func (y *Yard) follow(after string) error {
-	c, err := y.api()
+func (e *Env) follow(after string) error {
+	c, err := e.api()
 	if err != nil {
 		return err
 	}
 	pause, stood := firstPause, false
 	for {
-		opened, err := y.stream(c, &after)
+		opened, err := e.stream(c, &after)
 		var halt *unprintable
 		switch {
-		case y.Ctx.Err() != nil:
+		case e.Ctx.Err() != nil:
 			return nil // interrupted: that is how following ends
 		case errors.As(err, &halt):
 			return halt.error
@@ -89,7 +89,7 @@ func (y *Yard) follow(after string) error {
 		}
 		select {
 		case <-time.After(pause):
-		case <-y.Ctx.Done():
+		case <-e.Ctx.Done():
 			return nil
 		}
 		pause = min(2*pause, longPause)
@@ -108,8 +108,8 @@ type unprintable struct{ error }
 
 // stream reads one connection to its end, and tells whether it stood. After
 // moves with what was read.
-func (y *Yard) stream(c *Client, after *string) (opened bool, err error) {
-	ctx, cancel := context.WithCancel(y.Ctx)
+func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
+	ctx, cancel := context.WithCancel(e.Ctx)
 	defer cancel()
 	watch := time.AfterFunc(silence, cancel)
 	defer watch.Stop()
@@ -129,12 +129,12 @@ func (y *Yard) stream(c *Client, after *string) (opened bool, err error) {
 	if err := c.refused(res); err != nil {
 		return false, err
 	}
-	return true, y.messages(res.Body, after, func() { watch.Reset(silence) })
+	return true, e.messages(res.Body, after, func() { watch.Reset(silence) })
 }
 
 // messages prints the events of a stream. An event counts as read when its
 // last line, which is blank, was.
-func (y *Yard) messages(stream io.Reader, after *string, alive func()) error {
+func (e *Env) messages(stream io.Reader, after *string, alive func()) error {
 	sc := bufio.NewScanner(stream)
 	sc.Buffer(nil, maxLine)
 	id, data := *after, ""
@@ -145,7 +145,7 @@ func (y *Yard) messages(stream io.Reader, after *string, alive func()) error {
 		switch {
 		case sc.Text() == "":
 			if data != "" {
-				if err := y.event(data); err != nil {
+				if err := e.event(data); err != nil {
 					return &unprintable{err}
 				}
 			}
@@ -160,15 +160,15 @@ func (y *Yard) messages(stream io.Reader, after *string, alive func()) error {
 }
 
 // event prints one event.
-func (y *Yard) event(data string) error {
-	if y.JSON {
-		_, err := fmt.Fprintln(y.Stdout, data)
+func (e *Env) event(data string) error {
+	if e.JSON {
+		_, err := fmt.Fprintln(e.Stdout, data)
 		return err
 	}
-	var e task.Event
-	if err := json.Unmarshal([]byte(data), &e); err != nil {
+	var ev task.Event
+	if err := json.Unmarshal([]byte(data), &ev); err != nil {
 		return err
 	}
-	y.sayEvent(&e)
+	e.sayEvent(&ev)
 	return nil
 }

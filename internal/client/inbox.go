@@ -14,56 +14,56 @@ type Inbox struct {
 type InboxList struct{}
 
 // Run prints each kind with how to settle it.
-func (InboxList) Run(y *Yard) error {
+func (InboxList) Run(e *Env) error {
 	var in task.Inbox
-	raw, err := y.call("GET", "/api/inbox", nil, &in)
+	raw, err := e.call("GET", "/api/inbox", nil, &in)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		for _, a := range in.Alerts {
-			y.say("the last scheduled %s failed (%s): %s", a.Job, a.At, a.Text)
+			e.say("the last scheduled %s failed (%s): %s", a.Job, a.At, a.Text)
 		}
 		if in.Totals.All() == 0 {
-			y.say("nothing waits for people")
+			e.say("nothing waits for people")
 			return
 		}
-		y.inboxPart("Questions: taskyard task reply ID TEXT", in.Questions)
-		y.inboxRuns(in.Approvals)
-		y.inboxPart("Stuck: taskyard task run ID, or update it", in.Stuck)
-		y.inboxPart("Blocker canceled: taskyard task block ID …, or cancel it", in.BlockerCanceled)
-		y.inboxPart("Notices: taskyard inbox acknowledge N", in.Notices)
+		e.inboxPart("Questions: taskyard task reply ID TEXT", in.Questions)
+		e.inboxRuns(in.Approvals)
+		e.inboxPart("Stuck: taskyard task run ID, or update it", in.Stuck)
+		e.inboxPart("Blocker canceled: taskyard task block ID …, or cancel it", in.BlockerCanceled)
+		e.inboxPart("Notices: taskyard inbox acknowledge N", in.Notices)
 		if shown := len(in.Questions) + len(in.Approvals) + len(in.Stuck) + len(in.BlockerCanceled) + len(in.Notices); shown < in.Totals.All() {
-			y.say("\n%d more are not shown", in.Totals.All()-shown)
+			e.say("\n%d more are not shown", in.Totals.All()-shown)
 		}
 	})
 }
 
-func (y *Yard) inboxPart(title string, list []task.InboxItem) {
-	y.heading(title, len(list))
+func (e *Env) inboxPart(title string, list []task.InboxItem) {
+	e.heading(title, len(list))
 	for _, i := range list {
 		line := hash(i.TaskID) + " " + i.Title
 		if i.MessageID != 0 && i.Author != "" {
 			line += "  (" + i.MessageID.String() + ", " + i.Author + ", " + at(i.At) + ")"
 		}
-		y.say("  %s", clean(line))
+		e.say("  %s", clean(line))
 		if i.Text != "" {
-			indented(y.Stdout, "    ", i.Text)
+			indented(e.Stdout, "    ", i.Text)
 		}
 	}
 }
 
-func (y *Yard) inboxRuns(list []*task.Run) {
-	y.heading("Approvals: taskyard run show ID", len(list))
+func (e *Env) inboxRuns(list []*task.Run) {
+	e.heading("Approvals: taskyard run show ID", len(list))
 	for _, r := range list {
-		y.say("  run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle+"  ("+r.Agent+", asked by "+r.AskedBy+")"))
+		e.say("  run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle+"  ("+r.Agent+", asked by "+r.AskedBy+")"))
 	}
 }
 
 // heading begins a part, if there is anything in it.
-func (y *Yard) heading(title string, n int) {
+func (e *Env) heading(title string, n int) {
 	if n > 0 {
-		y.say("%s", title)
+		e.say("%s", title)
 	}
 }
 
@@ -73,15 +73,15 @@ type InboxAck struct {
 }
 
 // Run takes the notice out of the inbox.
-func (c *InboxAck) Run(y *Yard) error {
+func (c *InboxAck) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
 	var m task.Message
-	raw, err := y.call("POST", "/api/inbox/notices/"+id+"/acknowledge", nil, &m)
+	raw, err := e.call("POST", "/api/inbox/notices/"+id+"/acknowledge", nil, &m)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.say("acknowledged on %s", hash(m.TaskID)) })
+	return e.answer(raw, func() { e.say("acknowledged on %s", hash(m.TaskID)) })
 }

@@ -26,8 +26,8 @@ func TestTextsComeFromArgumentStdinOrFile(t *testing.T) {
 		{"there is a bound", "-", "", strings.Repeat("x", maxText+1), "", "1 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := &Yard{Ctx: t.Context(), Stdin: strings.NewReader(c.stdin)}
-			got, err := y.text(c.arg, c.file)
+			e := &Env{Ctx: t.Context(), Stdin: strings.NewReader(c.stdin)}
+			got, err := e.text(c.arg, c.file)
 			if got != c.want || (err == nil) != (c.bad == "") {
 				t.Fatalf("%q, %v", got, err)
 			}
@@ -53,8 +53,8 @@ func TestTheTaskMayBeLeftOutWithinARun(t *testing.T) {
 		{"a bad id", "9", "5a", "hello", "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := &Yard{Ctx: t.Context(), Stdin: strings.NewReader("from stdin\n"), Getenv: func(string) string { return c.run }}
-			id, text, err := y.taskAndText(c.id, c.text, Words{File: c.file})
+			e := &Env{Ctx: t.Context(), Stdin: strings.NewReader("from stdin\n"), Getenv: func(string) string { return c.run }}
+			id, text, err := e.taskAndText(c.id, c.text, Words{File: c.file})
 			if id != c.wantID || text != c.want || (err == nil) != (c.want != "") || err != nil && ExitCode(err) != ExitUsage {
 				t.Errorf("%q %q %v", id, text, err)
 			}
@@ -109,8 +109,8 @@ func TestTheSurroundingsAreChecked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			env := map[string]string{"TASKYARD_URL": c.url, "TASKYARD_TOKEN": c.token, "TASKYARD_TOKEN_FILE": c.file}
-			y := &Yard{Getenv: func(k string) string { return env[k] }}
-			api, err := y.api()
+			e := &Env{Getenv: func(k string) string { return env[k] }}
+			api, err := e.api()
 			if c.bad != "" {
 				if ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), c.bad) {
 					t.Errorf("%v", err)

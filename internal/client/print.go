@@ -63,15 +63,15 @@ func columnsOf(r rune) int {
 
 // table prints rows with aligned columns. The last one takes what is left of
 // the terminal's width.
-func (y *Yard) table(head []string, rows [][]string) {
+func (e *Env) table(head []string, rows [][]string) {
 	if len(rows) == 0 {
-		if y.Width > 0 {
-			y.say("nothing")
+		if e.Width > 0 {
+			e.say("nothing")
 		}
 		return
 	}
 	last := len(head) - 1
-	left := y.Width - 1
+	left := e.Width - 1
 	for c := range last {
 		widest := len(head[c])
 		for _, r := range rows {
@@ -80,12 +80,12 @@ func (y *Yard) table(head []string, rows [][]string) {
 		}
 		left -= widest + 2
 	}
-	w := tabwriter.NewWriter(y.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	line := func(cells []string) { fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), " \t")) }
 	line(head)
 	for _, r := range rows {
 		r[last] = clean(r[last])
-		if y.Width > 0 {
+		if e.Width > 0 {
 			r[last] = cut(r[last], max(left, 12))
 		}
 		line(r)
@@ -94,17 +94,17 @@ func (y *Yard) table(head []string, rows [][]string) {
 }
 
 // say prints one line for people.
-func (y *Yard) say(format string, args ...any) { fmt.Fprintf(y.Stdout, format+"\n", args...) }
+func (e *Env) say(format string, args ...any) { fmt.Fprintf(e.Stdout, format+"\n", args...) }
 
 // answer prints the server's JSON as it came, or else what people read. What
 // the server left out because of its size is said on stderr in both forms.
-func (y *Yard) answer(raw []byte, people func()) error {
-	defer y.tellCut(raw)
-	if !y.JSON {
+func (e *Env) answer(raw []byte, people func()) error {
+	defer e.tellCut(raw)
+	if !e.JSON {
 		people()
 		return nil
 	}
-	_, err := fmt.Fprintf(y.Stdout, "%s\n", strings.TrimRight(string(raw), "\n"))
+	_, err := fmt.Fprintf(e.Stdout, "%s\n", strings.TrimRight(string(raw), "\n"))
 	return err
 }
 
@@ -153,9 +153,9 @@ func hashes(ids []task.ID) string {
 }
 
 // more tells how to get the rest of a list.
-func (y *Yard) more(flag, next string) {
-	if next != "" && !y.JSON {
-		fmt.Fprintf(y.Stderr, "there are more: %s %s\n", flag, clean(next))
+func (e *Env) more(flag, next string) {
+	if next != "" && !e.JSON {
+		fmt.Fprintf(e.Stderr, "there are more: %s %s\n", flag, clean(next))
 	}
 }
 
@@ -164,7 +164,7 @@ func Printable(s string) string { return cleanLines(s) }
 
 // tellCut says what an answer leaves out because of its size, and how to read
 // on.
-func (y *Yard) tellCut(raw []byte) {
+func (e *Env) tellCut(raw []byte) {
 	var a struct {
 		ID        task.ID
 		CutBySize bool
@@ -175,9 +175,9 @@ func (y *Yard) tellCut(raw []byte) {
 		return
 	}
 	if a.CutBySize {
-		fmt.Fprintf(y.Stderr, "the list ends early, as an answer has at most 1 MiB; continue from the cursor %s\n", clean(a.Next))
+		fmt.Fprintf(e.Stderr, "the list ends early, as an answer has at most 1 MiB; continue from the cursor %s\n", clean(a.Next))
 	}
 	if len(a.Cut) > 0 {
-		fmt.Fprintf(y.Stderr, "task %d is too large for one answer; shortened: %s. GET /api/tasks/%d/comments has all comments, /api/tasks/%d/steps/N all of a step\n", a.ID, clean(strings.Join(a.Cut, ", ")), a.ID, a.ID)
+		fmt.Fprintf(e.Stderr, "task %d is too large for one answer; shortened: %s. GET /api/tasks/%d/comments has all comments, /api/tasks/%d/steps/N all of a step\n", a.ID, clean(strings.Join(a.Cut, ", ")), a.ID, a.ID)
 	}
 }

@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // onPaper is a yard whose server gives fixed answers, by method and path.
-func onPaper(t *testing.T, answers map[string]string) (*Yard, *bytes.Buffer) {
+func onPaper(t *testing.T, answers map[string]string) (*Env, *bytes.Buffer) {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, ok := answers[r.Method+" "+r.URL.Path]
@@ -28,7 +28,7 @@ func onPaper(t *testing.T, answers map[string]string) (*Yard, *bytes.Buffer) {
 	t.Cleanup(web.Close)
 	var out bytes.Buffer
 	env := map[string]string{"TASKYARD_URL": web.URL, "TASKYARD_TOKEN": "ty_x"}
-	return &Yard{Ctx: t.Context(), Getenv: func(k string) string { return env[k] }, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}, &out
+	return &Env{Ctx: t.Context(), Getenv: func(k string) string { return env[k] }, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}, &out
 }
 
 // golden compares a text with a file of testdata.
@@ -81,7 +81,7 @@ func TestWhatPeopleReadIsGolden(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		width int
-		cmd   interface{ Run(y *Yard) error }
+		cmd   interface{ Run(e *Env) error }
 	}{
 		{"list.txt", 0, &TaskList{}},
 		{"list-40.txt", 40, &TaskList{}},
@@ -90,9 +90,9 @@ func TestWhatPeopleReadIsGolden(t *testing.T) {
 		{"run.txt", 0, &RunShow{OneRun{"7"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y, out := onPaper(t, answers)
-			y.Width = c.width
-			if err := c.cmd.Run(y); err != nil {
+			e, out := onPaper(t, answers)
+			e.Width = c.width
+			if err := c.cmd.Run(e); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, c.name, out.String())
@@ -104,9 +104,9 @@ func TestWhatPeopleReadIsGolden(t *testing.T) {
 		})
 	}
 	t.Run("the JSON is the server's, to the letter", func(t *testing.T) {
-		y, out := onPaper(t, answers)
-		y.JSON = true
-		if err := (&TaskList{}).Run(y); err != nil || out.String() != list+"\n" {
+		e, out := onPaper(t, answers)
+		e.JSON = true
+		if err := (&TaskList{}).Run(e); err != nil || out.String() != list+"\n" {
 			t.Errorf("%v, %s", err, out)
 		}
 	})

@@ -10,27 +10,27 @@ type RunnerList struct {
 }
 
 // Run lists the runners: what each can start, and what it holds an agent to.
-func (c *RunnerList) Run(y *Yard) error {
+func (c *RunnerList) Run(e *Env) error {
 	var out struct{ Runners []task.RunnerInfo }
 	method, path := "GET", "/api/runners"
 	if c.Probe {
 		method, path = "POST", "/api/runners/probe"
 	}
-	raw, err := y.call(method, path, nil, &out)
+	raw, err := e.call(method, path, nil, &out)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		for i := range out.Runners {
 			r := &out.Runners[i]
-			y.say("%s (%s)", clean(r.Name), clean(r.Kind))
-			y.showRunner(r)
+			e.say("%s (%s)", clean(r.Name), clean(r.Kind))
+			e.showRunner(r)
 		}
 	})
 }
 
 // showRunner prints what is known of a runner.
-func (y *Yard) showRunner(r *task.RunnerInfo) {
+func (e *Env) showRunner(r *task.RunnerInfo) {
 	held := "not held: "
 	if r.HoldsTools {
 		held = "held: "
@@ -42,7 +42,7 @@ func (y *Yard) showRunner(r *task.RunnerInfo) {
 	if r.Probing {
 		probed += ", and now"
 	}
-	fields(y.Stdout, "state", runnerState(r), "version", r.Version, "problem", r.Problem, "remedy", r.Remedy, "program", r.Path,
+	fields(e.Stdout, "state", runnerState(r), "version", r.Version, "problem", r.Problem, "remedy", r.Remedy, "program", r.Path,
 		"tools", held+r.Tools, "shell", r.Shell, "network", r.Network, "looked at", probed)
 }
 

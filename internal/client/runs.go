@@ -45,23 +45,23 @@ type RunList struct {
 }
 
 // Run lists runs.
-func (c *RunList) Run(y *Yard) error {
+func (c *RunList) Run(e *Env) error {
 	q := params{}.set("status", c.Status).set("agent", c.Agent).set("task", c.Task).num("limit", c.Limit).set("before", c.Before)
 	var p struct {
 		Runs []*task.Run
 		Next string
 	}
-	raw, err := y.call("GET", q.on("/api/runs"), nil, &p)
+	raw, err := e.call("GET", q.on("/api/runs"), nil, &p)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		rows := make([][]string, len(p.Runs))
 		for i, r := range p.Runs {
 			rows[i] = []string{r.ID.String(), runState(r), hash(r.TaskID), r.Agent, string(r.Cause), at(r.CreatedAt), r.TaskTitle}
 		}
-		y.table([]string{"RUN", "STATE", "TASK", "AGENT", "CAUSE", "CREATED", "TITLE"}, rows)
-		y.more("--before", p.Next)
+		e.table([]string{"RUN", "STATE", "TASK", "AGENT", "CAUSE", "CREATED", "TITLE"}, rows)
+		e.more("--before", p.Next)
 	})
 }
 
@@ -69,21 +69,21 @@ func (c *RunList) Run(y *Yard) error {
 type RunShow struct{ OneRun }
 
 // Run shows a run.
-func (c *RunShow) Run(y *Yard) error {
+func (c *RunShow) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
 	var r shownRun
-	raw, err := y.call("GET", "/api/runs/"+id, nil, &r)
+	raw, err := e.call("GET", "/api/runs/"+id, nil, &r)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.showRun(&r) })
+	return e.answer(raw, func() { e.showRun(&r) })
 }
 
-func (y *Yard) showRun(r *shownRun) {
-	y.say("run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle))
+func (e *Env) showRun(r *shownRun) {
+	e.say("run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle))
 	ended, used := at(r.EndedAt), ""
 	if r.StartedAt != 0 {
 		used = counted(r.Usage.ToolCalls, "tool calls") + ", " + approx(r.Usage.Estimated) + counted(r.Usage.TokensIn+r.Usage.TokensOut, "tokens")
@@ -94,56 +94,56 @@ func (y *Yard) showRun(r *shownRun) {
 	if r.StartedAt != 0 && r.EndedAt != 0 {
 		ended += ", after " + r.Duration(r.EndedAt).Round(time.Second).String()
 	}
-	fields(y.Stdout,
+	fields(e.Stdout,
 		"state", runState(&r.Run), "reason", r.Reason, "agent", r.Agent, "model", r.Model,
 		"cause", string(r.Cause)+", asked by "+r.AskedBy, "retry of", hash(r.RetryOf),
 		"created", at(r.CreatedAt), "started", at(r.StartedAt), "ended", ended,
 		"used", used,
 		"artifacts", strings.Join(r.Artifacts, " "))
 	if r.Summary != "" {
-		y.part("Summary", 1)
-		indented(y.Stdout, "  ", r.Summary)
+		e.part("Summary", 1)
+		indented(e.Stdout, "  ", r.Summary)
 	}
-	y.showWork(&r.ranWork)
-	y.showApproval(r)
+	e.showWork(&r.ranWork)
+	e.showApproval(r)
 }
 
 // showApproval prints what a reviewer must know, and how to decide.
-func (y *Yard) showApproval(r *shownRun) {
+func (e *Env) showApproval(r *shownRun) {
 	if r.Approval == nil {
 		return
 	}
-	y.part("Approval", 1)
+	e.part("Approval", 1)
 	a := r.Approval
 	if a.Decision != "" {
-		fields(y.Stdout, "decision", a.Decision+" by "+a.By+", "+at(a.At), "reason", a.Reason, "scope", string(a.Scope))
+		fields(e.Stdout, "decision", a.Decision+" by "+a.By+", "+at(a.At), "reason", a.Reason, "scope", string(a.Scope))
 		return
 	}
-	fields(y.Stdout, "version", a.Version, "expires", at(a.ExpiresAt), "why", a.Why)
+	fields(e.Stdout, "version", a.Version, "expires", at(a.ExpiresAt), "why", a.Why)
 	if s := r.Spec; s != nil {
-		fields(y.Stdout, "runner", s.Runner, "model", s.Model, "tools", strings.Join(s.Tools, " "), "workspace", s.Workspace,
+		fields(e.Stdout, "runner", s.Runner, "model", s.Model, "tools", strings.Join(s.Tools, " "), "workspace", s.Workspace,
 			"timeout", s.Limits.Timeout().String(), "environment", strings.Join(s.Env, " "))
-		y.showEnforcement(r.Enforced)
-		y.part("System prompt", 1)
-		indented(y.Stdout, "  ", s.SystemPrompt)
-		y.part("Prompt", 1)
-		indented(y.Stdout, "  ", s.Prompt)
+		e.showEnforcement(r.Enforced)
+		e.part("System prompt", 1)
+		indented(e.Stdout, "  ", s.SystemPrompt)
+		e.part("Prompt", 1)
+		indented(e.Stdout, "  ", s.Prompt)
 	}
-	y.say("\nTo decide: taskyard run approve %s --version %s", r.ID, clean(a.Version))
-	y.say("       or: taskyard run deny %s --reason TEXT", r.ID)
+	e.say("\nTo decide: taskyard run approve %s --version %s", r.ID, clean(a.Version))
+	e.say("       or: taskyard run deny %s --reason TEXT", r.ID)
 }
 
 // showEnforcement prints what is asked for beside what the runner enforces.
-func (y *Yard) showEnforcement(list []task.Enforcement) {
+func (e *Env) showEnforcement(list []task.Enforcement) {
 	if len(list) == 0 {
 		return
 	}
-	y.part("Asked for, and enforced", 1)
+	e.part("Asked for, and enforced", 1)
 	rows := make([][]string, len(list))
-	for i, e := range list {
-		rows[i] = []string{e.What, e.Asked, strings.ReplaceAll(string(e.Level), "_", " "), e.How}
+	for i, level := range list {
+		rows[i] = []string{level.What, level.Asked, strings.ReplaceAll(string(level.Level), "_", " "), level.How}
 	}
-	y.table([]string{"TOOL OR LIMIT", "ASKED FOR", "ENFORCED", "HOW"}, rows)
+	e.table([]string{"TOOL OR LIMIT", "ASKED FOR", "ENFORCED", "HOW"}, rows)
 }
 
 // RunLog shows what an agent said and did.
@@ -154,7 +154,7 @@ type RunLog struct {
 }
 
 // Run prints the transcript of a run, oldest line first.
-func (c *RunLog) Run(y *Yard) error {
+func (c *RunLog) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
@@ -163,19 +163,19 @@ func (c *RunLog) Run(y *Yard) error {
 		Messages []task.Message
 		Next     string
 	}
-	raw, err := y.call("GET", params{}.num("limit", c.Limit).set("after", c.After).on("/api/runs/"+id+"/messages"), nil, &p)
+	raw, err := e.call("GET", params{}.num("limit", c.Limit).set("after", c.After).on("/api/runs/"+id+"/messages"), nil, &p)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		for _, m := range p.Messages {
-			y.say("%s %s %s", at(m.CreatedAt), clean(string(m.Role)), clean(m.Type))
-			indented(y.Stdout, "  ", m.Content)
+			e.say("%s %s %s", at(m.CreatedAt), clean(string(m.Role)), clean(m.Type))
+			indented(e.Stdout, "  ", m.Content)
 			if m.ContentCut > 0 {
-				fmt.Fprintf(y.Stderr, "line %d is cut, %d bytes are left out: GET /api/runs/%s/messages/%d?from=%d reads on\n", m.ID, m.ContentCut, id, m.ID, len(m.Content))
+				fmt.Fprintf(e.Stderr, "line %d is cut, %d bytes are left out: GET /api/runs/%s/messages/%d?from=%d reads on\n", m.ID, m.ContentCut, id, m.ID, len(m.Content))
 			}
 		}
-		y.more("--after", p.Next)
+		e.more("--after", p.Next)
 	})
 }
 
@@ -186,7 +186,7 @@ type RunWait struct {
 }
 
 // Run asks again until the run has ended.
-func (c *RunWait) Run(y *Yard) error {
+func (c *RunWait) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
@@ -201,26 +201,26 @@ func (c *RunWait) Run(y *Yard) error {
 	defer tick.Stop()
 	for {
 		var r shownRun
-		raw, err := y.call("GET", "/api/runs/"+id, nil, &r)
+		raw, err := e.call("GET", "/api/runs/"+id, nil, &r)
 		if err != nil {
 			return err
 		}
 		if r.Status.Final() {
-			return y.ended(raw, &r)
+			return e.ended(raw, &r)
 		}
 		select {
 		case <-tick.C:
 		case <-late:
 			return &Failed{"run " + id + " is still " + runState(&r.Run)}
-		case <-y.Ctx.Done():
-			return y.Ctx.Err()
+		case <-e.Ctx.Done():
+			return e.Ctx.Err()
 		}
 	}
 }
 
 // ended prints a run that has ended; only a completed one is a success.
-func (y *Yard) ended(raw []byte, r *shownRun) error {
-	if err := y.answer(raw, func() { y.showRun(r) }); err != nil {
+func (e *Env) ended(raw []byte, r *shownRun) error {
+	if err := e.answer(raw, func() { e.showRun(r) }); err != nil {
 		return err
 	}
 	if r.Status != task.RunCompleted {

@@ -14,13 +14,13 @@ type RunApprove struct {
 }
 
 // Run approves.
-func (c *RunApprove) Run(y *Yard) error {
+func (c *RunApprove) Run(e *Env) error {
 	body := payload{}.text("version", c.Version).text("scope", c.Scope)
 	limits := task.Limits{TimeoutSeconds: c.Timeout, MaxTokens: c.MaxTokens, MaxTurns: c.MaxTurns, MaxCostUSD: c.MaxCost}
 	if limits != (task.Limits{}) {
 		body["limits"] = limits
 	}
-	return y.decide(c.ID, "/approve", body)
+	return e.decide(c.ID, "/approve", body)
 }
 
 // RunDeny denies a run.
@@ -30,12 +30,12 @@ type RunDeny struct {
 }
 
 // Run denies.
-func (c *RunDeny) Run(y *Yard) error {
-	reason, err := y.text(c.Reason, "")
+func (c *RunDeny) Run(e *Env) error {
+	reason, err := e.text(c.Reason, "")
 	if err != nil {
 		return err
 	}
-	return y.decide(c.ID, "/deny", payload{"reason": reason})
+	return e.decide(c.ID, "/deny", payload{"reason": reason})
 }
 
 // RunCancel ends a run.
@@ -45,12 +45,12 @@ type RunCancel struct {
 }
 
 // Run ends the run.
-func (c *RunCancel) Run(y *Yard) error {
-	reason, err := y.text(c.Reason, "")
+func (c *RunCancel) Run(e *Env) error {
+	reason, err := e.text(c.Reason, "")
 	if err != nil {
 		return err
 	}
-	return y.decide(c.ID, "/cancel", payload{}.text("reason", reason))
+	return e.decide(c.ID, "/cancel", payload{}.text("reason", reason))
 }
 
 // RunRetry runs again.
@@ -60,21 +60,21 @@ type RunRetry struct {
 }
 
 // Run makes the new run.
-func (c *RunRetry) Run(y *Yard) error {
-	return y.onRun(c.ID, "/retry", nil, c.Quiet.Quiet)
+func (c *RunRetry) Run(e *Env) error {
+	return e.onRun(c.ID, "/retry", nil, c.Quiet.Quiet)
 }
 
-func (y *Yard) decide(id, rest string, body payload) error { return y.onRun(id, rest, body, false) }
+func (e *Env) decide(id, rest string, body payload) error { return e.onRun(id, rest, body, false) }
 
-func (y *Yard) onRun(given, rest string, body any, quiet bool) error {
+func (e *Env) onRun(given, rest string, body any, quiet bool) error {
 	id, err := parseID(given)
 	if err != nil {
 		return err
 	}
 	var r task.Run
-	raw, err := y.call("POST", "/api/runs/"+id+rest, body, &r)
+	raw, err := e.call("POST", "/api/runs/"+id+rest, body, &r)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.sayRun(&r, quiet) })
+	return e.answer(raw, func() { e.sayRun(&r, quiet) })
 }

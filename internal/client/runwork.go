@@ -20,20 +20,20 @@ type ranWork struct {
 const maxShownFiles = 50
 
 // showWork prints which files a run changed, and where they are.
-func (y *Yard) showWork(w *ranWork) {
+func (e *Env) showWork(w *ranWork) {
 	if w.FilesTotal == 0 && w.FilesNote == "" {
 		return
 	}
-	y.part("Changed files", 1)
+	e.part("Changed files", 1)
 	rows := [][]string{}
 	for _, f := range w.Files[:min(len(w.Files), maxShownFiles)] {
 		rows = append(rows, []string{string(f.Change), fmt.Sprintf("+%d -%d", f.Added, f.Removed), f.Path})
 	}
 	if len(rows) > 0 {
-		y.table([]string{"CHANGE", "LINES", "FILE"}, rows)
+		e.table([]string{"CHANGE", "LINES", "FILE"}, rows)
 	}
 	if left := w.FilesTotal - len(rows); left > 0 && len(rows) > 0 {
-		y.say("and %s", counted(left, "more"))
+		e.say("and %s", counted(left, "more"))
 	}
-	fields(y.Stdout, "note", w.FilesNote, "branch", w.Branch, "repository", w.Repository, "left in", w.WorkFolder)
+	fields(e.Stdout, "note", w.FilesNote, "branch", w.Branch, "repository", w.Repository, "left in", w.WorkFolder)
 }

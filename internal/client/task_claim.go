@@ -18,8 +18,8 @@ type TaskClaim struct {
 }
 
 // Run claims; an empty queue is ErrNothing.
-func (c *TaskClaim) Run(y *Yard) error {
-	agent, err := y.agent(c.Agent)
+func (c *TaskClaim) Run(e *Env) error {
+	agent, err := e.agent(c.Agent)
 	if err != nil {
 		return err
 	}
@@ -34,27 +34,27 @@ func (c *TaskClaim) Run(y *Yard) error {
 		Task  *task.Task
 		Tasks []*task.Task
 	}
-	raw, err := y.wait(time.Duration(c.Wait)*time.Second, "POST", agentPath(agent, "/signup"), body, &out)
+	raw, err := e.wait(time.Duration(c.Wait)*time.Second, "POST", agentPath(agent, "/signup"), body, &out)
 	if err != nil {
 		return err
 	}
 	if out.Task != nil {
 		out.Tasks = append(out.Tasks, out.Task)
 	}
-	return y.claimed(raw, agent, out.Tasks, c.Quiet.Quiet)
+	return e.claimed(raw, agent, out.Tasks, c.Quiet.Quiet)
 }
 
-func (y *Yard) claimed(raw []byte, agent string, list []*task.Task, quiet bool) error {
-	err := y.answer(raw, func() {
+func (e *Env) claimed(raw []byte, agent string, list []*task.Task, quiet bool) error {
+	err := e.answer(raw, func() {
 		for i, t := range list {
 			switch {
 			case quiet:
-				y.say("%s", t.ID)
+				e.say("%s", t.ID)
 			default:
 				if i > 0 {
-					y.say("")
+					e.say("")
 				}
-				y.showTask(t, nil)
+				e.showTask(t, nil)
 			}
 		}
 	})
@@ -76,12 +76,12 @@ type TaskDone struct {
 }
 
 // Run completes a task, and with Next claims another.
-func (c *TaskDone) Run(y *Yard) error {
-	id, err := y.id(c.ID)
+func (c *TaskDone) Run(e *Env) error {
+	id, err := e.id(c.ID)
 	if err != nil {
 		return err
 	}
-	summary, err := y.text(c.Summary, c.File)
+	summary, err := e.text(c.Summary, c.File)
 	if err != nil {
 		return err
 	}
@@ -90,19 +90,19 @@ func (c *TaskDone) Run(y *Yard) error {
 		body["summary"] = summary
 	}
 	if c.Next {
-		return c.next(y, id, body)
+		return c.next(e, id, body)
 	}
-	return y.act(id, "/complete", body, func(t *task.Task) {
+	return e.act(id, "/complete", body, func(t *task.Task) {
 		if c.Quiet.Quiet {
-			y.say("%s", t.ID)
+			e.say("%s", t.ID)
 			return
 		}
-		y.say("%s is done: %s", hash(t.ID), clean(t.Title))
+		e.say("%s is done: %s", hash(t.ID), clean(t.Title))
 	})
 }
 
-func (c *TaskDone) next(y *Yard, id string, body map[string]any) error {
-	agent, err := y.agent(c.Agent)
+func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
+	agent, err := e.agent(c.Agent)
 	if err != nil {
 		return err
 	}
@@ -111,18 +111,18 @@ func (c *TaskDone) next(y *Yard, id string, body map[string]any) error {
 		Completed, Task *task.Task
 		Paused          string
 	}
-	raw, err := y.call("POST", agentPath(agent, "/complete-and-signup"), body, &out)
+	raw, err := e.call("POST", agentPath(agent, "/complete-and-signup"), body, &out)
 	if err != nil {
 		return err
 	}
-	if !y.JSON && !c.Quiet.Quiet {
-		y.say("#%s is done", id)
+	if !e.JSON && !c.Quiet.Quiet {
+		e.say("#%s is done", id)
 	}
 	var list []*task.Task
 	if out.Task != nil {
 		list = append(list, out.Task)
 	}
-	err = y.claimed(raw, agent, list, c.Quiet.Quiet)
+	err = e.claimed(raw, agent, list, c.Quiet.Quiet)
 	if out.Paused != "" && errors.Is(err, ErrNothing) {
 		return nothing("no task is claimed: " + clean(out.Paused))
 	}
@@ -139,17 +139,17 @@ func (c Claimed) fence(body map[string]any) map[string]any {
 
 // act posts to a task, or without an id to all of them, and prints the task
 // that comes back.
-func (y *Yard) act(id, rest string, body any, people func(*task.Task)) error {
-	return y.change("POST", id, rest, body, people)
+func (e *Env) act(id, rest string, body any, people func(*task.Task)) error {
+	return e.change("POST", id, rest, body, people)
 }
 
-func (y *Yard) change(method, id, rest string, body any, people func(*task.Task)) error {
+func (e *Env) change(method, id, rest string, body any, people func(*task.Task)) error {
 	var t task.Task
-	raw, err := y.call(method, strings.TrimSuffix("/api/tasks/"+id, "/")+rest, body, &t)
+	raw, err := e.call(method, strings.TrimSuffix("/api/tasks/"+id, "/")+rest, body, &t)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { people(&t) })
+	return e.answer(raw, func() { people(&t) })
 }
 
 // TaskRelease gives a claim back.
@@ -159,12 +159,12 @@ type TaskRelease struct {
 }
 
 // Run releases the claim.
-func (c *TaskRelease) Run(y *Yard) error {
-	id, err := y.id(c.ID)
+func (c *TaskRelease) Run(e *Env) error {
+	id, err := e.id(c.ID)
 	if err != nil {
 		return err
 	}
-	return y.act(id, "/release", c.fence(map[string]any{}), func(t *task.Task) { y.say("%s is free", hash(t.ID)) })
+	return e.act(id, "/release", c.fence(map[string]any{}), func(t *task.Task) { e.say("%s is free", hash(t.ID)) })
 }
 
 // TaskBeat renews a claim.
@@ -174,14 +174,14 @@ type TaskBeat struct {
 }
 
 // Run renews the lease.
-func (c *TaskBeat) Run(y *Yard) error {
-	id, err := y.id(c.ID)
+func (c *TaskBeat) Run(e *Env) error {
+	id, err := e.id(c.ID)
 	if err != nil {
 		return err
 	}
-	return y.act(id, "/heartbeat", c.fence(map[string]any{}), func(t *task.Task) {
+	return e.act(id, "/heartbeat", c.fence(map[string]any{}), func(t *task.Task) {
 		if t.Claim != nil {
-			y.say("%s is claimed by %s until %s", hash(t.ID), clean(t.Claim.Holder), at(t.Claim.ExpiresAt))
+			e.say("%s is claimed by %s until %s", hash(t.ID), clean(t.Claim.Holder), at(t.Claim.ExpiresAt))
 		}
 	})
 }
@@ -197,26 +197,26 @@ type TaskMove struct {
 }
 
 // Run moves the task.
-func (c *TaskMove) Run(y *Yard) error {
+func (c *TaskMove) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
-	text, err := y.text(c.Comment, c.File)
+	text, err := e.text(c.Comment, c.File)
 	if err != nil {
 		return err
 	}
-	from, err := y.agent(c.From)
+	from, err := e.agent(c.From)
 	if err != nil {
 		return err
 	}
 	body := c.fence(map[string]any{"currentAgent": from, "newAgent": c.To, "comment": text})
 	var out struct{ Task task.Task }
-	raw, err := y.call("POST", "/api/tasks/"+id+"/move", body, &out)
+	raw, err := e.call("POST", "/api/tasks/"+id+"/move", body, &out)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.say("%s is handed from %s to %s", hash(out.Task.ID), clean(from), clean(out.Task.Owner)) })
+	return e.answer(raw, func() { e.say("%s is handed from %s to %s", hash(out.Task.ID), clean(from), clean(out.Task.Owner)) })
 }
 
 // TaskCancel cancels a task.
@@ -226,21 +226,21 @@ type TaskCancel struct {
 }
 
 // Run cancels the task and what is below it.
-func (c *TaskCancel) Run(y *Yard) error {
-	id, err := y.id(c.ID)
+func (c *TaskCancel) Run(e *Env) error {
+	id, err := e.id(c.ID)
 	if err != nil {
 		return err
 	}
-	reason, err := y.text(c.Reason, "")
+	reason, err := e.text(c.Reason, "")
 	if err != nil {
 		return err
 	}
 	var out struct{ Canceled []task.ID }
-	raw, err := y.call("POST", "/api/tasks/"+id+"/cancel", reasonBody(reason), &out)
+	raw, err := e.call("POST", "/api/tasks/"+id+"/cancel", reasonBody(reason), &out)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.say("canceled: %s", hashes(out.Canceled)) })
+	return e.answer(raw, func() { e.say("canceled: %s", hashes(out.Canceled)) })
 }
 
 func reasonBody(reason string) map[string]any {
@@ -258,26 +258,26 @@ type TaskRun struct {
 }
 
 // Run asks for a run now.
-func (c *TaskRun) Run(y *Yard) error {
-	id, err := y.id(c.ID)
+func (c *TaskRun) Run(e *Env) error {
+	id, err := e.id(c.ID)
 	if err != nil {
 		return err
 	}
 	var out struct{ Run task.Run }
-	raw, err := y.call("POST", "/api/tasks/"+id+"/run", nil, &out)
+	raw, err := e.call("POST", "/api/tasks/"+id+"/run", nil, &out)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.sayRun(&out.Run, c.Quiet.Quiet) })
+	return e.answer(raw, func() { e.sayRun(&out.Run, c.Quiet.Quiet) })
 }
 
 // sayRun tells in a line what became of a run.
-func (y *Yard) sayRun(r *task.Run, quiet bool) {
+func (e *Env) sayRun(r *task.Run, quiet bool) {
 	if quiet {
-		y.say("%s", r.ID)
+		e.say("%s", r.ID)
 		return
 	}
-	y.say("run %s of #%s by %s: %s", r.ID, r.TaskID, clean(r.Agent), runState(r))
+	e.say("run %s of #%s by %s: %s", r.ID, r.TaskID, clean(r.Agent), runState(r))
 }
 
 func runState(r *task.Run) string {

@@ -16,11 +16,11 @@ type TaskSteps struct {
 }
 
 // Run replaces the whole plan.
-func (c *TaskSteps) Run(y *Yard) error {
+func (c *TaskSteps) Run(e *Env) error {
 	if c.ID == "-" { // "steps - < plan" means stdin
 		c.ID = ""
 	}
-	id, err := y.id(c.ID)
+	id, err := e.id(c.ID)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (c *TaskSteps) Run(y *Yard) error {
 		if file == "" {
 			file = "-"
 		}
-		text, err := y.text("", file)
+		text, err := e.text("", file)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (c *TaskSteps) Run(y *Yard) error {
 	if len(steps) == 0 {
 		return usagef("the plan is empty: give one step a line")
 	}
-	return y.change("PUT", id, "/steps", map[string]any{"steps": steps}, y.stepLines)
+	return e.change("PUT", id, "/steps", map[string]any{"steps": steps}, e.stepLines)
 }
 
 // listMark is what a line of a Markdown list begins with.
@@ -78,15 +78,15 @@ type TaskStep struct {
 }
 
 // Run changes the step.
-func (c *TaskStep) Run(y *Yard) error {
-	id, index, err := y.taskAndIndex(c.First, c.Second)
+func (c *TaskStep) Run(e *Env) error {
+	id, index, err := e.taskAndIndex(c.First, c.Second)
 	if err != nil {
 		return err
 	}
 	body := map[string]any{}
 	put(body, "title", c.Title)
 	if c.Details != nil {
-		if body["details"], err = y.text(*c.Details, ""); err != nil {
+		if body["details"], err = e.text(*c.Details, ""); err != nil {
 			return err
 		}
 	}
@@ -96,23 +96,23 @@ func (c *TaskStep) Run(y *Yard) error {
 	if len(body) == 0 {
 		return usagef("say what to change: --done, --undone, --title or --details")
 	}
-	return y.change("PATCH", id, "/steps/"+index, body, y.stepLines)
+	return e.change("PATCH", id, "/steps/"+index, body, e.stepLines)
 }
 
 // taskAndIndex reads an id and the index of a step; of one alone the task is
 // the run's own.
-func (y *Yard) taskAndIndex(first, second string) (id, index string, err error) {
+func (e *Env) taskAndIndex(first, second string) (id, index string, err error) {
 	if second == "" {
 		first, second = "", first
 	}
-	return y.idAndIndex(first, second)
+	return e.idAndIndex(first, second)
 }
 
-func (y *Yard) idAndIndex(first, second string) (id, index string, err error) {
+func (e *Env) idAndIndex(first, second string) (id, index string, err error) {
 	if n, err := strconv.Atoi(second); err != nil || n < 0 {
 		return "", "", usagef("%q is not the index of a step: the first is 0", second)
 	}
-	id, err = y.id(first)
+	id, err = e.id(first)
 	return id, second, err
 }
 
@@ -129,19 +129,19 @@ type TaskSubtask struct {
 }
 
 // Run makes the subtask and links it to the step.
-func (c *TaskSubtask) Run(y *Yard) error {
+func (c *TaskSubtask) Run(e *Env) error {
 	first, second, title := c.First, c.Second, c.Third
 	if title == "" {
 		first, second, title = "", c.First, c.Second
 	}
-	id, index, err := y.idAndIndex(first, second)
+	id, index, err := e.idAndIndex(first, second)
 	if err != nil {
 		return err
 	}
-	if title, err = y.text(title, ""); err != nil {
+	if title, err = e.text(title, ""); err != nil {
 		return err
 	}
-	description, err := y.text(c.Description, c.File)
+	description, err := e.text(c.Description, c.File)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (c *TaskSubtask) Run(y *Yard) error {
 	if c.Priority != 0 {
 		b["priority"] = c.Priority
 	}
-	return y.act(id, "/steps/"+index+"/subtask", b, func(t *task.Task) { y.sayTask("created", t, c.Quiet.Quiet) })
+	return e.act(id, "/steps/"+index+"/subtask", b, func(t *task.Task) { e.sayTask("created", t, c.Quiet.Quiet) })
 }
 
 // TaskAttach attaches a resource.
@@ -160,16 +160,16 @@ type TaskAttach struct {
 }
 
 // Run attaches the resource.
-func (c *TaskAttach) Run(y *Yard) error {
+func (c *TaskAttach) Run(e *Env) error {
 	id, value := c.First, c.Second
 	if value == "" {
 		id, value = "", c.First
 	}
-	id, err := y.id(id)
+	id, err := e.id(id)
 	if err != nil {
 		return err
 	}
-	return y.act(id, "/resources", resourceOf(value, c.Label), y.resourceLines)
+	return e.act(id, "/resources", resourceOf(value, c.Label), e.resourceLines)
 }
 
 // TaskDetach takes a resource off.
@@ -179,12 +179,12 @@ type TaskDetach struct {
 }
 
 // Run takes the resource off.
-func (c *TaskDetach) Run(y *Yard) error {
-	id, index, err := y.taskAndIndex(c.First, c.Second)
+func (c *TaskDetach) Run(e *Env) error {
+	id, index, err := e.taskAndIndex(c.First, c.Second)
 	if err != nil {
 		return err
 	}
-	return y.change("DELETE", id, "/resources/"+index, nil, y.resourceLines)
+	return e.change("DELETE", id, "/resources/"+index, nil, e.resourceLines)
 }
 
 // TaskBlock sets what a task waits for.
@@ -195,7 +195,7 @@ type TaskBlock struct {
 }
 
 // Run sets the whole list of blockers.
-func (c *TaskBlock) Run(y *Yard) error {
+func (c *TaskBlock) Run(e *Env) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
@@ -207,11 +207,11 @@ func (c *TaskBlock) Run(y *Yard) error {
 	if err != nil {
 		return err
 	}
-	return y.change("PUT", id, "/blocked-by", map[string]any{"taskIds": ids}, func(*task.Task) {
+	return e.change("PUT", id, "/blocked-by", map[string]any{"taskIds": ids}, func(*task.Task) {
 		if c.None {
-			y.say("#%s waits for no other task", id)
+			e.say("#%s waits for no other task", id)
 			return
 		}
-		y.say("#%s waits for #%s", id, strings.Join(ids, " #"))
+		e.say("#%s waits for #%s", id, strings.Join(ids, " #"))
 	})
 }

@@ -13,44 +13,44 @@ type TaskText struct {
 type TaskComment struct{ TaskText }
 
 // Run adds the comment.
-func (c *TaskComment) Run(y *Yard) error {
-	return y.talk(c.TaskText, "/comments", func(text string) any { return map[string]any{"content": text} }, "commented on")
+func (c *TaskComment) Run(e *Env) error {
+	return e.talk(c.TaskText, "/comments", func(text string) any { return map[string]any{"content": text} }, "commented on")
 }
 
 // TaskAsk asks people.
 type TaskAsk struct{ TaskText }
 
 // Run opens a question.
-func (c *TaskAsk) Run(y *Yard) error {
-	return y.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text, "needsReply": true} }, "asked people on")
+func (c *TaskAsk) Run(e *Env) error {
+	return e.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text, "needsReply": true} }, "asked people on")
 }
 
 // TaskNotify tells people something.
 type TaskNotify struct{ TaskText }
 
 // Run adds a notice.
-func (c *TaskNotify) Run(y *Yard) error {
-	return y.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text} }, "told people on")
+func (c *TaskNotify) Run(e *Env) error {
+	return e.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text} }, "told people on")
 }
 
 // TaskReply answers a question.
 type TaskReply struct{ TaskText }
 
 // Run answers the open question.
-func (c *TaskReply) Run(y *Yard) error {
-	return y.talk(c.TaskText, "/reply", func(text string) any { return map[string]any{"content": text} }, "answered on")
+func (c *TaskReply) Run(e *Env) error {
+	return e.talk(c.TaskText, "/reply", func(text string) any { return map[string]any{"content": text} }, "answered on")
 }
 
 // talk posts a text to the thread of a task.
-func (y *Yard) talk(c TaskText, rest string, body func(text string) any, done string) error {
-	id, text, err := y.taskAndText(c.ID, c.Text, c.Words)
+func (e *Env) talk(c TaskText, rest string, body func(text string) any, done string) error {
+	id, text, err := e.taskAndText(c.ID, c.Text, c.Words)
 	if err != nil {
 		return err
 	}
 	var m task.Message
-	raw, err := y.call("POST", "/api/tasks/"+id+rest, body(text), &m)
+	raw, err := e.call("POST", "/api/tasks/"+id+rest, body(text), &m)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.say("%s %s", done, hash(m.TaskID)) })
+	return e.answer(raw, func() { e.say("%s %s", done, hash(m.TaskID)) })
 }

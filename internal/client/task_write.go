@@ -24,27 +24,27 @@ type TaskCreate struct {
 }
 
 // Run creates the task.
-func (c *TaskCreate) Run(y *Yard) error {
-	body, err := c.body(y)
+func (c *TaskCreate) Run(e *Env) error {
+	body, err := c.body(e)
 	if err != nil {
 		return err
 	}
-	return y.act("", "", body, func(t *task.Task) { y.sayTask("created", t, c.Quiet.Quiet) })
+	return e.act("", "", body, func(t *task.Task) { e.sayTask("created", t, c.Quiet.Quiet) })
 }
 
-func (c *TaskCreate) body(y *Yard) (map[string]any, error) {
-	title, err := y.text(c.Title, "")
+func (c *TaskCreate) body(e *Env) (map[string]any, error) {
+	title, err := e.text(c.Title, "")
 	if err != nil {
 		return nil, err
 	}
 	if c.Title == "-" && (c.Description == "-" || c.File == "-") {
 		return nil, usagef("stdin is either the title or the description")
 	}
-	description, err := y.text(c.Description, c.File)
+	description, err := e.text(c.Description, c.File)
 	if err != nil {
 		return nil, err
 	}
-	owner, err := y.agent(c.Owner)
+	owner, err := e.agent(c.Owner)
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +115,12 @@ func resourceOf(value, label string) map[string]any {
 }
 
 // sayTask tells in a line what became of a task.
-func (y *Yard) sayTask(what string, t *task.Task, quiet bool) {
+func (e *Env) sayTask(what string, t *task.Task, quiet bool) {
 	if quiet {
-		y.say("%s", t.ID)
+		e.say("%s", t.ID)
 		return
 	}
-	y.say("%s %s for %s: %s", what, hash(t.ID), clean(t.Owner), clean(t.Title))
+	e.say("%s %s for %s: %s", what, hash(t.ID), clean(t.Owner), clean(t.Title))
 }
 
 // TaskUpdate changes fields of a task.
@@ -138,8 +138,8 @@ type TaskUpdate struct {
 }
 
 // Run changes the task.
-func (c *TaskUpdate) Run(y *Yard) error {
-	id, err := y.id(c.ID)
+func (c *TaskUpdate) Run(e *Env) error {
+	id, err := e.id(c.ID)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (c *TaskUpdate) Run(y *Yard) error {
 		if c.Description != nil {
 			given = *c.Description
 		}
-		if body["description"], err = y.text(given, c.File); err != nil {
+		if body["description"], err = e.text(given, c.File); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (c *TaskUpdate) Run(y *Yard) error {
 	if c.Version != 0 {
 		body["version"] = c.Version
 	}
-	return y.change("PATCH", id, "", body, func(t *task.Task) { y.sayTask("changed", t, false) })
+	return e.change("PATCH", id, "", body, func(t *task.Task) { e.sayTask("changed", t, false) })
 }
 
 // put sets a field that was given.

@@ -95,30 +95,30 @@ type taskPage struct {
 }
 
 // Run lists tasks.
-func (c *TaskList) Run(y *Yard) error {
+func (c *TaskList) Run(e *Env) error {
 	q := params{}.set("owner", c.Owner).set("status", c.Status).set("workStatus", c.WorkStatus).set("q", c.Query).
 		set("parent", c.Parent).set("label", c.Label).num("limit", c.Limit).set("after", c.After)
-	return y.listTasks(q.on("/api/tasks"), "--after")
+	return e.listTasks(q.on("/api/tasks"), "--after")
 }
 
-func (y *Yard) listTasks(path, flag string) error {
+func (e *Env) listTasks(path, flag string) error {
 	var p taskPage
-	raw, err := y.call("GET", path, nil, &p)
+	raw, err := e.call("GET", path, nil, &p)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
-		y.taskTable(p.Tasks, p.InFlight)
-		y.more(flag, p.Next)
+	return e.answer(raw, func() {
+		e.taskTable(p.Tasks, p.InFlight)
+		e.more(flag, p.Next)
 	})
 }
 
-func (y *Yard) taskTable(list []*task.Task, running []task.ID) {
+func (e *Env) taskTable(list []*task.Task, running []task.ID) {
 	rows := make([][]string, len(list))
 	for i, t := range list {
 		rows[i] = []string{t.ID.String(), strconv.Itoa(t.Priority), stateOf(t, running), t.Owner, t.Title}
 	}
-	y.table([]string{"ID", "PRIO", "STATE", "OWNER", "TITLE"}, rows)
+	e.table([]string{"ID", "PRIO", "STATE", "OWNER", "TITLE"}, rows)
 }
 
 // stateOf says in a few words what goes on with a task.
@@ -149,21 +149,21 @@ type TaskHistory struct {
 }
 
 // Run lists history.
-func (c *TaskHistory) Run(y *Yard) error {
+func (c *TaskHistory) Run(e *Env) error {
 	q := params{}.set("owner", c.Owner).set("status", c.Status).set("q", c.Query).set("from", c.From).set("to", c.To).
 		num("limit", c.Limit).set("before", c.Before)
 	var p taskPage
-	raw, err := y.call("GET", q.on("/api/tasks/history"), nil, &p)
+	raw, err := e.call("GET", q.on("/api/tasks/history"), nil, &p)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		rows := make([][]string, len(p.Tasks))
 		for i, t := range p.Tasks {
 			rows[i] = []string{t.ID.String(), string(t.Status), at(t.ArchivedAt), t.Owner, t.Title}
 		}
-		y.table([]string{"ID", "STATE", "ARCHIVED", "OWNER", "TITLE"}, rows)
-		y.more("--before", p.Next)
+		e.table([]string{"ID", "STATE", "ARCHIVED", "OWNER", "TITLE"}, rows)
+		e.more("--before", p.Next)
 	})
 }
 
@@ -171,18 +171,18 @@ func (c *TaskHistory) Run(y *Yard) error {
 type TaskWhy struct{ OneTask }
 
 // Run prints the reasons, the most decisive first.
-func (c *TaskWhy) Run(y *Yard) error {
-	id, err := y.id(c.ID)
+func (c *TaskWhy) Run(e *Env) error {
+	id, err := e.id(c.ID)
 	if err != nil {
 		return err
 	}
-	raw, list, err := y.reasons(id)
+	raw, list, err := e.reasons(id)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		for _, r := range list {
-			y.say("%s", clean(r.Message))
+			e.say("%s", clean(r.Message))
 		}
 	})
 }
@@ -192,10 +192,10 @@ type reason struct {
 	Message string `json:"message"`
 }
 
-func (y *Yard) reasons(id string) ([]byte, []reason, error) {
+func (e *Env) reasons(id string) ([]byte, []reason, error) {
 	var out struct {
 		Reasons []reason `json:"reasons"`
 	}
-	raw, err := y.call("GET", "/api/tasks/"+id+"/why", nil, &out)
+	raw, err := e.call("GET", "/api/tasks/"+id+"/why", nil, &out)
 	return raw, out.Reasons, err
 }

@@ -29,13 +29,13 @@ type todoAnswer struct {
 }
 
 // todo does one operation on the list of the agent.
-func (y *Yard) todo(list *Todos, body payload) ([]byte, todoAnswer, error) {
+func (e *Env) todo(list *Todos, body payload) ([]byte, todoAnswer, error) {
 	var out todoAnswer
-	agent, err := y.agent(list.Agent)
+	agent, err := e.agent(list.Agent)
 	if err != nil {
 		return nil, out, err
 	}
-	raw, err := y.call("POST", agentPath(agent, "/todo"), body, &out)
+	raw, err := e.call("POST", agentPath(agent, "/todo"), body, &out)
 	return raw, out, err
 }
 
@@ -45,16 +45,16 @@ type TodoPush struct {
 }
 
 // Run adds the item to the end that the command names.
-func (c *TodoPush) Run(y *Yard, list *Todos) error {
-	item, err := y.text(c.Item, "")
+func (c *TodoPush) Run(e *Env, list *Todos) error {
+	item, err := e.text(c.Item, "")
 	if err != nil {
 		return err
 	}
-	raw, out, err := y.todo(list, payload{"operation": y.Command, "item": item})
+	raw, out, err := e.todo(list, payload{"operation": e.Command, "item": item})
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.say("%d", out.Count) })
+	return e.answer(raw, func() { e.say("%d", out.Count) })
 }
 
 // TodoTake pops or peeks.
@@ -62,18 +62,18 @@ type TodoTake struct{}
 
 // Run prints the item. To a program it is kept to the letter; on a terminal
 // it is spelt out. An empty list is ErrNothing.
-func (TodoTake) Run(y *Yard, list *Todos) error {
-	raw, out, err := y.todo(list, payload{"operation": y.Command})
+func (TodoTake) Run(e *Env, list *Todos) error {
+	raw, out, err := e.todo(list, payload{"operation": e.Command})
 	if err != nil {
 		return err
 	}
-	err = y.answer(raw, func() {
+	err = e.answer(raw, func() {
 		switch {
 		case !out.OK:
-		case y.Width > 0:
-			y.say("%s", cleanLines(out.Item))
+		case e.Width > 0:
+			e.say("%s", cleanLines(out.Item))
 		default:
-			y.say("%s", out.Item)
+			e.say("%s", out.Item)
 		}
 	})
 	if err == nil && !out.OK {
@@ -89,27 +89,27 @@ type TodoList struct {
 }
 
 // Run prints the items, one a line.
-func (c *TodoList) Run(y *Yard, list *Todos) error {
+func (c *TodoList) Run(e *Env, list *Todos) error {
 	body := payload{"operation": "list"}.text("after", c.After)
 	if c.Limit != 0 {
 		body["limit"] = c.Limit
 	}
-	raw, out, err := y.todo(list, body)
+	raw, out, err := e.todo(list, body)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		for _, item := range out.Items {
-			y.say("%s", y.oneLine(item))
+			e.say("%s", e.oneLine(item))
 		}
-		y.more("--after", out.Next)
+		e.more("--after", out.Next)
 	})
 }
 
 // oneLine is a text that takes one line of the terminal.
-func (y *Yard) oneLine(s string) string {
-	if s = clean(s); y.Width > 0 {
-		return cut(s, max(y.Width-1, 12))
+func (e *Env) oneLine(s string) string {
+	if s = clean(s); e.Width > 0 {
+		return cut(s, max(e.Width-1, 12))
 	}
 	return s
 }
@@ -118,12 +118,12 @@ func (y *Yard) oneLine(s string) string {
 type TodoCount struct{}
 
 // Run prints the number of items.
-func (TodoCount) Run(y *Yard, list *Todos) error {
-	raw, out, err := y.todo(list, payload{"operation": "count"})
+func (TodoCount) Run(e *Env, list *Todos) error {
+	raw, out, err := e.todo(list, payload{"operation": "count"})
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() { y.say("%s", strconv.Itoa(out.Count)) })
+	return e.answer(raw, func() { e.say("%s", strconv.Itoa(out.Count)) })
 }
 
 func agentPath(agent, rest string) string { return "/api/agents/" + url.PathEscape(agent) + rest }

@@ -17,23 +17,23 @@ type UsageReport struct {
 }
 
 // Run prints the sums, the total, and what is used of the budgets of today.
-func (c *UsageReport) Run(y *Yard) error {
+func (c *UsageReport) Run(e *Env) error {
 	var out task.UsageReport
-	raw, err := y.call("GET", params{}.set("by", c.By).set("from", c.From).set("to", c.To).on("/api/usage"), nil, &out)
+	raw, err := e.call("GET", params{}.set("by", c.By).set("from", c.From).set("to", c.To).on("/api/usage"), nil, &out)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		rows := make([][]string, 0, len(out.Rows)+1)
 		for _, r := range append(out.Rows, out.Total) {
 			rows = append(rows, usageCells(r))
 		}
-		y.table([]string{map[string]string{"day": "DAY", "agent": "AGENT", "model": "MODEL", "task": "TASK", "run": "RUN"}[c.By], "RUNS", "CALLS", "TOKENS IN", "OUT", "COST", "TITLE"}, rows)
+		e.table([]string{map[string]string{"day": "DAY", "agent": "AGENT", "model": "MODEL", "task": "TASK", "run": "RUN"}[c.By], "RUNS", "CALLS", "TOKENS IN", "OUT", "COST", "TITLE"}, rows)
 		if len(out.Budgets) > 0 {
-			y.say("\nBudgets of today, until 00:00 UTC:")
+			e.say("\nBudgets of today, until 00:00 UTC:")
 		}
 		for _, b := range out.Budgets {
-			y.say("  %s", clean(budgetWords(b)))
+			e.say("  %s", clean(budgetWords(b)))
 		}
 	})
 }

@@ -37,7 +37,7 @@ type verdict struct {
 var errInvalidAgent = errors.New("not every definition is valid")
 
 // Run checks each file as the server would, and explains it.
-func (c *agentCheckCmd) Run(e *Env, y *client.Yard) error {
+func (c *agentCheckCmd) Run(e *Env, ce *client.Env) error {
 	ck, err := c.checker(e)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (c *agentCheckCmd) Run(e *Env, y *client.Yard) error {
 		invalid = invalid || v.Status == task.AgentInvalid
 		list = append(list, v)
 	}
-	if y.JSON {
+	if ce.JSON {
 		err = json.NewEncoder(e.Stdout).Encode(map[string]any{"agents": list})
 	} else {
 		for i := range list {
@@ -80,7 +80,7 @@ type checker struct {
 // there is none, nothing is known of runners.
 func (c *agentCheckCmd) checker(e *Env) (*checker, error) {
 	named := c.Data != "" || c.Config != ""
-	if dir, ok := yardOfFile(c.Files[0]); !named && ok {
+	if dir, ok := instanceOfFile(c.Files[0]); !named && ok {
 		c.Data, named = dir, true
 	}
 	cfg, _, err := c.load(e, nil)
@@ -94,8 +94,8 @@ func (c *agentCheckCmd) checker(e *Env) (*checker, error) {
 	return ck, nil
 }
 
-// yardOfFile finds the data folder whose agents folder holds a file.
-func yardOfFile(file string) (string, bool) {
+// instanceOfFile finds the data folder whose agents folder holds a file.
+func instanceOfFile(file string) (string, bool) {
 	agents, err := filepath.Abs(filepath.Dir(file))
 	if err != nil || filepath.Base(agents) != "agents" {
 		return "", false

@@ -46,9 +46,9 @@ var Groups = []kong.Group{
 	{Key: "self", Title: "This program:"},
 }
 
-// yardOf gives client commands their surroundings.
-func yardOf(e *Env) *client.Yard {
-	return &client.Yard{Ctx: e.Ctx, Getenv: e.Getenv, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Width: columns(e.Stdout)}
+// clientEnv returns the environment of client commands.
+func clientEnv(e *Env) *client.Env {
+	return &client.Env{Ctx: e.Ctx, Getenv: e.Getenv, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Width: columns(e.Stdout)}
 }
 
 // withExamples shows the examples of each command in its help.

@@ -73,11 +73,11 @@ func Run(e *Env, args []string) int {
 	var cmds Commands
 	exited := -1
 	e.Stdin = client.Until(e.Ctx, e.Stdin)
-	y, out := yardOf(e), &printed{to: e.Stdout}
-	e.Stdout, y.Stdout = out, out
+	ce, out := clientEnv(e), &printed{to: e.Stdout}
+	e.Stdout, ce.Stdout = out, out
 	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task yard for people and AI agents: queues, claims, runs with approval, one file, one binary."),
 		kong.UsageOnError(), kong.Writers(e.Stdout, e.Stderr), kong.Exit(func(code int) { exited = code }),
-		kong.Bind(e, y), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(Groups), kong.PostBuild(withExamples))
+		kong.Bind(e, ce), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(Groups), kong.PostBuild(withExamples))
 	if err != nil {
 		fmt.Fprintln(e.Stderr, "taskyard:", err)
 		return exitUsage
@@ -89,7 +89,7 @@ func Run(e *Env, args []string) int {
 	if err != nil {
 		return misused(e, args, err)
 	}
-	y.Command = kctx.Selected().Name
+	ce.Command = kctx.Selected().Name
 	err = kctx.Run(e)
 	if g := kctx.Selected().Group; err == nil && (g == nil || g.Key != "serve") {
 		err = out.failure() // of a server only the first line is lost, and what it did is not

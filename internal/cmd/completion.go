@@ -77,12 +77,12 @@ type completeCmd struct {
 
 // Run prints what may stand for the last word: one a line, with a tab before
 // what it means.
-func (c *completeCmd) Run(e *Env, y *client.Yard, k *kong.Context) error {
+func (c *completeCmd) Run(e *Env, ce *client.Env, k *kong.Context) error {
 	words := c.Words
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	p := &place{node: k.Model.Node, names: func(kind string) [][2]string { return y.Names(kind, nameTime) }}
+	p := &place{node: k.Model.Node, names: func(kind string) [][2]string { return ce.Names(kind, nameTime) }}
 	for _, w := range words[:len(words)-1] {
 		p.pass(w)
 	}

@@ -17,7 +17,7 @@ type mcpCmd struct {
 // start their MCP servers as programs. The token is never an argument: any
 // account of the machine can read those.
 func (c *mcpCmd) Run(e *Env) error {
-	address, token, err := yardOf(e).Connection()
+	address, token, err := clientEnv(e).Connection()
 	if err != nil {
 		return err
 	}

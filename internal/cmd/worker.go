@@ -56,7 +56,7 @@ func (c *workerCmd) options(e *Env) (worker.Options, error) {
 	if e.Getenv("TASKYARD_TOKEN") == "" && e.Getenv("TASKYARD_TOKEN_FILE") == "" {
 		return none, &usageError{"set TASKYARD_TOKEN, or TASKYARD_TOKEN_FILE, to a token of the scope worker; Settings, Tokens makes one"}
 	}
-	token, err := yardOf(e).Token()
+	token, err := clientEnv(e).Token()
 	if err != nil {
 		return none, err
 	}

@@ -8,14 +8,14 @@ type WhoAmI struct {
 }
 
 // Run prints name and role.
-func (WhoAmI) Run(y *Yard) error {
+func (WhoAmI) Run(e *Env) error {
 	var me Me
-	raw, err := y.call("GET", "/api/me", nil, &me)
+	raw, err := e.call("GET", "/api/me", nil, &me)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
-		fields(y.Stdout, "name", me.Name, "role", string(me.Role), "scope", me.Scope, "agent", me.Agent)
+	return e.answer(raw, func() {
+		fields(e.Stdout, "name", me.Name, "role", string(me.Role), "scope", me.Scope, "agent", me.Agent)
 	})
 }
 
@@ -27,7 +27,7 @@ type Pause struct {
 }
 
 // Run pauses.
-func (c *Pause) Run(y *Yard) error { return y.hold("/api/pause", c.Agent, c.Reason, "paused: ") }
+func (c *Pause) Run(e *Env) error { return e.hold("/api/pause", c.Agent, c.Reason, "paused: ") }
 
 // Resume ends a pause.
 type Resume struct {
@@ -37,7 +37,7 @@ type Resume struct {
 }
 
 // Run resumes.
-func (c *Resume) Run(y *Yard) error { return y.hold("/api/resume", c.Agent, c.Reason, "resumed: ") }
+func (c *Resume) Run(e *Env) error { return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ") }
 
 // StopEverything pauses the yard and ends every run.
 type StopEverything struct {
@@ -46,12 +46,12 @@ type StopEverything struct {
 }
 
 // Run stops everything.
-func (c *StopEverything) Run(y *Yard) error {
-	return y.hold("/api/stop-everything", "", c.Reason, "stopped and paused: ")
+func (c *StopEverything) Run(e *Env) error {
+	return e.hold("/api/stop-everything", "", c.Reason, "stopped and paused: ")
 }
 
-func (y *Yard) hold(path, agent, reason, done string) error {
-	reason, err := y.text(reason, "")
+func (e *Env) hold(path, agent, reason, done string) error {
+	reason, err := e.text(reason, "")
 	if err != nil {
 		return err
 	}
@@ -59,21 +59,21 @@ func (y *Yard) hold(path, agent, reason, done string) error {
 		Pauses  task.Pauses
 		Stopped []task.ID
 	}
-	raw, err := y.call("POST", path, payload{}.text("agent", agent).text("reason", reason), &out)
+	raw, err := e.call("POST", path, payload{}.text("agent", agent).text("reason", reason), &out)
 	if err != nil {
 		return err
 	}
-	return y.answer(raw, func() {
+	return e.answer(raw, func() {
 		if agent == "" {
 			agent = "the whole yard"
 		}
-		y.say("%s%s", done, clean(agent))
+		e.say("%s%s", done, clean(agent))
 		for _, id := range out.Stopped {
-			y.say("run %s is being ended", id)
+			e.say("run %s is being ended", id)
 		}
-		y.part("Paused now", len(out.Pauses))
+		e.part("Paused now", len(out.Pauses))
 		for _, p := range out.Pauses {
-			y.say("  %s", pauseLine(p))
+			e.say("  %s", pauseLine(p))
 		}
 	})
 }

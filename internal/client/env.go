@@ -17,8 +17,8 @@ import (
 // DefaultURL is where a yard is, unless TASKYARD_URL says otherwise.
 const DefaultURL = "http://127.0.0.1:8080"
 
-// Yard is what a command has at hand: its surroundings and the server.
-type Yard struct {
+// Env is the environment of a command, and the server it talks to.
+type Env struct {
 	Ctx            context.Context
 	Getenv         func(string) string
 	Stdin          io.Reader
@@ -35,43 +35,43 @@ type Yard struct {
 type JSONFlag bool
 
 // BeforeApply sets the form of the answer.
-func (JSONFlag) BeforeApply(y *Yard) error {
-	y.JSON = true
+func (JSONFlag) BeforeApply(e *Env) error {
+	e.JSON = true
 	return nil
 }
 
 // api is the client, made of the environment.
-func (y *Yard) api() (*Client, error) {
-	if y.client != nil {
-		return y.client, nil
+func (e *Env) api() (*Client, error) {
+	if e.client != nil {
+		return e.client, nil
 	}
-	at, token, err := y.Connection()
+	at, token, err := e.Connection()
 	if err != nil {
 		return nil, err
 	}
-	y.client = &Client{URL: at, Token: token}
-	return y.client, nil
+	e.client = &Client{URL: at, Token: token}
+	return e.client, nil
 }
 
 // Connection tells where the environment says that the yard is, and with
 // which token. A token is never taken from argv, which other programs can
 // read. The error is one of usage.
-func (y *Yard) Connection() (at, token string, err error) {
-	at = y.Getenv("TASKYARD_URL")
+func (e *Env) Connection() (at, token string, err error) {
+	at = e.Getenv("TASKYARD_URL")
 	if at == "" {
 		at = DefaultURL
 	}
 	if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", "", usagef("TASKYARD_URL is %q, not an address such as %s", at, DefaultURL)
 	}
-	token, err = y.Token()
+	token, err = e.Token()
 	return at, token, err
 }
 
 // Token is the one that the environment holds, or names a file of. The error is
 // one of usage.
-func (y *Yard) Token() (string, error) {
-	token, file := strings.TrimSpace(y.Getenv("TASKYARD_TOKEN")), y.Getenv("TASKYARD_TOKEN_FILE")
+func (e *Env) Token() (string, error) {
+	token, file := strings.TrimSpace(e.Getenv("TASKYARD_TOKEN")), e.Getenv("TASKYARD_TOKEN_FILE")
 	if token == "" && file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -90,17 +90,17 @@ func (y *Yard) Token() (string, error) {
 
 // call makes one request and reads the answer into out, which may be nil. It
 // returns the answer as it came.
-func (y *Yard) call(method, path string, in, out any) ([]byte, error) {
-	return y.wait(0, method, path, in, out)
+func (e *Env) call(method, path string, in, out any) ([]byte, error) {
+	return e.wait(0, method, path, in, out)
 }
 
 // wait is call for requests that the server may hold for a time.
-func (y *Yard) wait(d time.Duration, method, path string, in, out any) ([]byte, error) {
-	c, err := y.api()
+func (e *Env) wait(d time.Duration, method, path string, in, out any) ([]byte, error) {
+	c, err := e.api()
 	if err != nil {
 		return nil, err
 	}
-	raw, err := c.send(y.Ctx, method, path, in, d)
+	raw, err := c.send(e.Ctx, method, path, in, d)
 	if err != nil || out == nil || len(raw) == 0 {
 		return raw, err
 	}
@@ -120,29 +120,29 @@ type Me struct {
 
 // agent is the agent that a command is about: the one given, else that of
 // the environment, else the token's own.
-func (y *Yard) agent(given string) (string, error) {
+func (e *Env) agent(given string) (string, error) {
 	if given == "" {
-		given = y.Getenv("TASKYARD_AGENT")
+		given = e.Getenv("TASKYARD_AGENT")
 	}
 	if given != "" {
 		return given, nil
 	}
-	if y.me == nil {
-		y.me = &Me{}
-		if _, err := y.call("GET", "/api/me", nil, y.me); err != nil {
+	if e.me == nil {
+		e.me = &Me{}
+		if _, err := e.call("GET", "/api/me", nil, e.me); err != nil {
 			return "", err
 		}
 	}
-	if y.me.Agent == "" {
-		return "", usagef("name the agent with --agent, or in TASKYARD_AGENT: the token belongs to %s", clean(y.me.Name))
+	if e.me.Agent == "" {
+		return "", usagef("name the agent with --agent, or in TASKYARD_AGENT: the token belongs to %s", clean(e.me.Name))
 	}
-	return y.me.Agent, nil
+	return e.me.Agent, nil
 }
 
 // id reads a task's id; within a run it may be left out.
-func (y *Yard) id(given string) (string, error) {
+func (e *Env) id(given string) (string, error) {
 	if given == "" {
-		given = y.Getenv("TASKYARD_TASK_ID")
+		given = e.Getenv("TASKYARD_TASK_ID")
 	}
 	if given == "" {
 		return "", usagef("name the task by its id, such as 5; TASKYARD_TASK_ID is the default within a run")
@@ -163,7 +163,7 @@ const maxText = 1 << 20
 
 // text is an argument, or with "-" stdin, or a file. The newline at the end
 // of stdin or file is not part of it.
-func (y *Yard) text(arg, file string) (string, error) {
+func (e *Env) text(arg, file string) (string, error) {
 	if arg != "" && file != "" {
 		return "", usagef("give the text once: as an argument, or with --file")
 	}
@@ -173,9 +173,9 @@ func (y *Yard) text(arg, file string) (string, error) {
 	if file == "" {
 		return checked(arg)
 	}
-	in := y.Stdin
+	in := e.Stdin
 	if file != "-" {
-		f, err := OpenUntil(y.Ctx, file)
+		f, err := OpenUntil(e.Ctx, file)
 		if err != nil {
 			return "", usagef("%v", err)
 		}
@@ -211,7 +211,7 @@ type Words struct {
 
 // taskAndText reads what follows a command: the task's id and a text. Within
 // a run the id may be left out; a text alone must then not look like one.
-func (y *Yard) taskAndText(id, arg string, w Words) (string, string, error) {
+func (e *Env) taskAndText(id, arg string, w Words) (string, string, error) {
 	if arg == "" && w.File == "" {
 		if _, err := parseID(id); id != "" && err == nil {
 			return "", "", usagef("give the id and the text; - reads the text from stdin")
@@ -221,10 +221,10 @@ func (y *Yard) taskAndText(id, arg string, w Words) (string, string, error) {
 	if arg == "" && w.File == "" {
 		return "", "", usagef("give a text: as an argument, from stdin with -, or with --file FILE")
 	}
-	id, err := y.id(id)
+	id, err := e.id(id)
 	if err != nil {
 		return "", "", err
 	}
-	text, err := y.text(arg, w.File)
+	text, err := e.text(arg, w.File)
 	return id, text, err
 }
