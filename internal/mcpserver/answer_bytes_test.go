@@ -13,19 +13,19 @@ const mcpBytes = 256 << 10
 
 func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	ts := newTestServer(t)
 	steps := make([]task.Step, 15)
 	for i := range steps {
 		steps[i] = task.Step{Title: "s", Details: strings.Repeat(`"quoted" `, 7000)}
 	}
 	for range 20 {
-		if _, err := y.svc.CreateTask(context.Background(), maya, task.New{Title: "large", Owner: "coder", Steps: steps, Description: strings.Repeat("\n", 60_000), NoStart: true}); err != nil {
+		if _, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: "large", Owner: "coder", Steps: steps, Description: strings.Repeat("\n", 60_000), NoStart: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ask := func(tool, arguments string) (text string, content map[string]any) {
 		t.Helper()
-		status, got, _ := y.answer("coder", "/mcp", rpc(1, tool, arguments))
+		status, got, _ := ts.answer("coder", "/mcp", rpc(1, tool, arguments))
 		text, isError := result(t, got)
 		if status != 200 || isError {
 			t.Fatalf("%s: %d %.300s", tool, status, got)
@@ -35,7 +35,7 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 		}
 		return text, nil
 	}
-	c := y.connect("coder", "/mcp")
+	c := ts.connect("coder", "/mcp")
 	seen, after := map[string]bool{}, ""
 	for range 40 {
 		ask("get_my_queue", `{"agent_name":"coder","full":true,"limit":500,"after":"`+after+`"}`)

@@ -11,13 +11,13 @@ import (
 )
 
 // fill puts n tasks into the queue of coder.
-func (y *yard) fill(b *testing.B, n int) {
+func (ts *testServer) fill(b *testing.B, n int) {
 	done := make(chan error)
 	for w := range 64 {
 		go func() {
 			var err error
 			for i := w; i < n && err == nil; i += 64 {
-				_, err = y.svc.CreateTask(context.Background(), maya, task.New{Title: "a task of the bench", Description: "some words to read", Owner: "coder", NoStart: true})
+				_, err = ts.svc.CreateTask(context.Background(), maya, task.New{Title: "a task of the bench", Description: "some words to read", Owner: "coder", NoStart: true})
 			}
 			done <- err
 		}()
@@ -31,15 +31,15 @@ func (y *yard) fill(b *testing.B, n int) {
 
 // claims makes b.N claims over HTTP by 64 callers.
 func claims(b *testing.B, path, body string, with ...func(*http.Request)) {
-	y := newYard(b)
-	y.fill(b, b.N)
-	y.http.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
+	ts := newTestServer(b)
+	ts.fill(b, b.N)
+	ts.http.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
 	b.SetParallelism(32)
 	b.ReportAllocs()
 	b.ResetTimer()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			res, err := y.post(context.Background(), "coder", path, body, with...)
+			res, err := ts.post(context.Background(), "coder", path, body, with...)
 			if err != nil {
 				b.Error(err)
 				return

@@ -28,18 +28,18 @@ var callers = []string{"coder", "own", "mute", "run", "viewer", "operator", "rev
 // ./internal/mcpserver -run Decided -update) and looked at.
 func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	ts := newTestServer(t)
 	for name, n := range map[string]service.NewToken{"reviewing": {Scope: "review"}, "admin": {Scope: "admin"}, "act-as": {Scope: "operate act-as"}, "worker": {Scope: "worker"}} {
 		n.Name = name
-		made, err := y.svc.CreateToken(context.Background(), task.SystemActor, n)
+		made, err := ts.svc.CreateToken(context.Background(), task.SystemActor, n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		y.tokens[name] = made.Secret
+		ts.tokens[name] = made.Secret
 	}
-	y.keeper()
-	y.tokens["run"] = y.runToken("hand")
-	tools := y.tools("coder")
+	ts.keeper()
+	ts.tokens["run"] = ts.runToken("hand")
+	tools := ts.tools("coder")
 	first := map[string]args{}
 	for _, s := range script {
 		if _, known := first[s.tool]; !known {
@@ -61,7 +61,7 @@ func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 		}
 		may := []string{}
 		for _, who := range callers {
-			if !y.turnedAway(who, tool, a) {
+			if !ts.turnedAway(who, tool, a) {
 				may = append(may, who)
 			}
 		}
@@ -81,10 +81,10 @@ func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 		t.Errorf("decided:\n%s\nis:\n%s", want, got)
 	}
 	t.Run("who is nobody reaches no tool", func(t *testing.T) {
-		y.tokens["forged"] = "ty_" + strings.Repeat("a", 40)
+		ts.tokens["forged"] = "ty_" + strings.Repeat("a", 40)
 		for _, who := range []string{"nobody", "forged"} {
 			for _, tool := range tools {
-				if !y.turnedAway(who, tool, args{}) {
+				if !ts.turnedAway(who, tool, args{}) {
 					t.Errorf("%s reaches %s", who, tool)
 				}
 			}
@@ -93,11 +93,11 @@ func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 }
 
 // tools returns the names of every tool, sorted.
-func (y *yard) tools(caller string) (names []string) {
-	y.t.Helper()
-	list, err := y.connect(caller, "/mcp").ListTools(context.Background(), nil)
+func (ts *testServer) tools(caller string) (names []string) {
+	ts.t.Helper()
+	list, err := ts.connect(caller, "/mcp").ListTools(context.Background(), nil)
 	if err != nil {
-		y.t.Fatal(err)
+		ts.t.Fatal(err)
 	}
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
@@ -107,10 +107,10 @@ func (y *yard) tools(caller string) (names []string) {
 }
 
 // turnedAway reports whether the caller is refused for who it is.
-func (y *yard) turnedAway(caller, tool string, a args) bool {
-	y.t.Helper()
+func (ts *testServer) turnedAway(caller, tool string, a args) bool {
+	ts.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: y.url + "/mcp", HTTPClient: &http.Client{Transport: withToken{y.tokens[caller], y.http.Transport}}, MaxRetries: -1}, nil)
+	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: ts.url + "/mcp", HTTPClient: &http.Client{Transport: withToken{ts.tokens[caller], ts.http.Transport}}, MaxRetries: -1}, nil)
 	if err != nil {
 		return true
 	}
@@ -124,15 +124,15 @@ func (y *yard) turnedAway(caller, tool string, a args) bool {
 }
 
 // runToken starts a run of an agent and returns its token.
-func (y *yard) runToken(agent string) string {
-	y.t.Helper()
-	ctx, id := context.Background(), y.task(agent, "Work")
-	if _, err := y.svc.RunNow(ctx, maya, id); err != nil {
-		y.t.Fatal(err)
+func (ts *testServer) runToken(agent string) string {
+	ts.t.Helper()
+	ctx, id := context.Background(), ts.task(agent, "Work")
+	if _, err := ts.svc.RunNow(ctx, maya, id); err != nil {
+		ts.t.Fatal(err)
 	}
-	start, _, err := y.svc.NextRun(ctx, nil)
+	start, _, err := ts.svc.NextRun(ctx, nil)
 	if err != nil || start == nil {
-		y.t.Fatalf("no run starts: %v", err)
+		ts.t.Fatalf("no run starts: %v", err)
 	}
 	return start.Token
 }

@@ -14,7 +14,7 @@ import (
 // session of its own for it: five times the work of the claim itself, and a
 // third of a megabyte for the collector. It takes what is plain, and leaves
 // everything else, and with it every refusal of the protocol, to the SDK.
-func (y *yard) direct(w http.ResponseWriter, r *http.Request, body []byte) bool {
+func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	if !plain(r) {
 		return false
 	}
@@ -22,18 +22,18 @@ func (y *yard) direct(w http.ResponseWriter, r *http.Request, body []byte) bool 
 	if !ok || !c.fits(r.Header) {
 		return false
 	}
-	t, ok := y.offered(r, c.name)
+	t, ok := h.offered(r, c.name)
 	if !ok {
 		return false
 	}
-	res := y.perform(r.Context(), t, c.arguments)
+	res := h.perform(r.Context(), t, c.arguments)
 	end := "}"
 	if r.Header.Get(headerVersion) == newProtocol {
-		res.Meta, end = mcp.Meta{mcp.MetaKeyServerInfo: y.self}, `,"resultType":"complete"}}`
+		res.Meta, end = mcp.Meta{mcp.MetaKeyServerInfo: h.self}, `,"resultType":"complete"}}`
 	}
 	result, err := json.Marshal(res)
 	if err != nil { // the SDK must not do it again
-		y.log.Error("result not encoded", "tool", t.name, "error", err)
+		h.log.Error("result not encoded", "tool", t.name, "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return true
 	}
@@ -47,10 +47,10 @@ func (y *yard) direct(w http.ResponseWriter, r *http.Request, body []byte) bool 
 }
 
 // offered finds a tool among those that the caller is offered.
-func (y *yard) offered(r *http.Request, name string) (tool, bool) {
+func (h *handler) offered(r *http.Request, name string) (tool, bool) {
 	p := profile(r.URL.Query().Get("profile"))
 	t, ok := byName[name]
-	if !ok || p == profileCore && !t.core || !y.svc.UsesTasks(task.ActorIn(r.Context())) {
+	if !ok || p == profileCore && !t.core || !h.svc.UsesTasks(task.ActorIn(r.Context())) {
 		return tool{}, false
 	}
 	return t, true

@@ -37,9 +37,9 @@ func starts(t *testing.T, text, line string) {
 }
 
 func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
-	y := newYard(t)
-	id := y.task("coder", "Build the gate").String()
-	a, b := y.connect("coder", "/mcp"), y.connect("reviewer", "/mcp")
+	ts := newTestServer(t)
+	id := ts.task("coder", "Build the gate").String()
+	a, b := ts.connect("coder", "/mcp"), ts.connect("reviewer", "/mcp")
 
 	text, _ := a.ok("signup_for_task", args{"agent_name": "coder"})
 	starts(t, text, "Task #"+id+" claimed and set to working status\n\n{\n  \"id\"")
@@ -63,12 +63,12 @@ func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
 }
 
 func TestAPauseLetsFinishedWorkIn(t *testing.T) {
-	y := newYard(t)
-	id := y.task("coder", "Build the gate").String()
-	y.task("coder", "Paint it")
-	a := y.connect("coder", "/mcp")
+	ts := newTestServer(t)
+	id := ts.task("coder", "Build the gate").String()
+	ts.task("coder", "Paint it")
+	a := ts.connect("coder", "/mcp")
 	a.ok("signup_for_task", args{"agent_name": "coder"})
-	if _, err := y.svc.Pause(t.Context(), maya, "coder", "wrong colour"); err != nil {
+	if _, err := ts.svc.Pause(t.Context(), maya, "coder", "wrong colour"); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := a.ok("complete_and_signup", args{"task_id": id, "agent_name": "coder"})
@@ -76,9 +76,9 @@ func TestAPauseLetsFinishedWorkIn(t *testing.T) {
 }
 
 func TestAChainKeepsItsCommentsInOrder(t *testing.T) {
-	y := newYard(t)
-	id := y.task("coder", "Pass it on").String()
-	clients := map[string]*client{"coder": y.connect("coder", "/mcp"), "reviewer": y.connect("reviewer", "/mcp"), "mute": y.connect("operator", "/mcp")}
+	ts := newTestServer(t)
+	id := ts.task("coder", "Pass it on").String()
+	clients := map[string]*client{"coder": ts.connect("coder", "/mcp"), "reviewer": ts.connect("reviewer", "/mcp"), "mute": ts.connect("operator", "/mcp")}
 	chain := []string{"coder", "reviewer", "mute", "coder", "reviewer"}
 	var want []string
 	for i, from := range chain[:len(chain)-1] {
@@ -97,9 +97,9 @@ func TestAChainKeepsItsCommentsInOrder(t *testing.T) {
 }
 
 func TestASubtaskBelongsToItsStep(t *testing.T) {
-	y := newYard(t)
-	id := y.task("coder", "Two halves").String()
-	c := y.connect("coder", "/mcp")
+	ts := newTestServer(t)
+	id := ts.task("coder", "Two halves").String()
+	c := ts.connect("coder", "/mcp")
 	c.ok("update_steps", args{"taskId": id, "steps": []any{args{"title": "one"}, args{"title": "two"}}})
 	c.ok("create_subtask", args{"taskId": id, "stepIndex": 1, "title": "The second half", "owner": "reviewer"})
 	text, _ := c.ok("get_task", args{"taskId": id})
@@ -124,7 +124,7 @@ func TestASubtaskBelongsToItsStep(t *testing.T) {
 		c.refused("create_subtask", args{"taskId": id, "stepIndex": 1, "title": "again", "owner": "reviewer"})
 	})
 	t.Run("who completes it does not tick the step of others", func(t *testing.T) {
-		r := y.connect("reviewer", "/mcp")
+		r := ts.connect("reviewer", "/mcp")
 		r.ok("signup_for_task", args{"agent_name": "reviewer"})
 		r.ok("complete_task", args{"taskId": child.String(), "summary": "done"})
 		text, _ := c.ok("get_task", args{"taskId": child.String()})
@@ -133,9 +133,9 @@ func TestASubtaskBelongsToItsStep(t *testing.T) {
 }
 
 func TestCancelGoesThroughThreeLevels(t *testing.T) {
-	y := newYard(t)
-	c := y.connect("coder", "/mcp")
-	ids := []string{y.task("coder", "Root").String()}
+	ts := newTestServer(t)
+	c := ts.connect("coder", "/mcp")
+	ids := []string{ts.task("coder", "Root").String()}
 	for i := range 3 {
 		at := ids[len(ids)-1]
 		c.ok("update_steps", args{"taskId": at, "steps": []any{args{"title": "below"}}})

@@ -85,10 +85,10 @@ var script = []struct {
 
 func TestEveryTextIsAsWritten(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	ts := newTestServer(t)
 	sessions := map[string]*client{}
 	for _, who := range []string{"coder", "reviewer", "operator"} {
-		sessions[who] = y.connect(who, "/mcp")
+		sessions[who] = ts.connect(who, "/mcp")
 	}
 	used := map[string]bool{}
 	var out bytes.Buffer
@@ -152,8 +152,8 @@ func saysTheSame(t *testing.T, tool, text string, isError bool, structured any) 
 // TestListsAreAsWritten holds what an agent reads at the start of a session.
 func TestListsAreAsWritten(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	c := y.connect("coder", "/mcp")
+	ts := newTestServer(t)
+	c := ts.connect("coder", "/mcp")
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "instructions: %s\n\n", c.InitializeResult().Instructions)
 	res, err := c.ListTools(t.Context(), nil)
@@ -164,7 +164,7 @@ func TestListsAreAsWritten(t *testing.T) {
 		reads := tool.Annotations != nil && tool.Annotations.ReadOnlyHint
 		fmt.Fprintf(&out, "%s (reads only: %v): %s\n%s\n\n", tool.Name, reads, tool.Description, oneLine(t, tool.InputSchema))
 	}
-	core, _ := y.connect("coder", "/mcp?profile=core").tools()
+	core, _ := ts.connect("coder", "/mcp?profile=core").tools()
 	fmt.Fprintf(&out, "core: %s\n", strings.Join(core, " "))
 	golden(t, "tools.golden", out.Bytes())
 }

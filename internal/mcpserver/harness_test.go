@@ -26,15 +26,15 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-var yardAgents = map[string]string{
+var testAgents = map[string]string{
 	"coder":    "---\ndescription: writes\ntools: read, edit, task\nrunner: none\n---\nWrite.\n",
 	"reviewer": "---\ndescription: looks\ntools: read\nrunner: none\nmax_claims: 2\n---\nLook.\n",
 	"hand":     "---\ndescription: helps\ntools: read\nrunner: script\n---\nHelp.\n",
 	"mute":     "---\ndescription: nothing\ntools: read\nrunner: none\ncapabilities: []\n---\nBe still.\n",
 }
 
-// yard is a whole server on 127.0.0.1 that the SDK's own client talks to.
-type yard struct {
+// testServer is a whole server on 127.0.0.1 that the SDK's own client talks to.
+type testServer struct {
 	t      testing.TB
 	svc    *service.Service
 	url    string
@@ -44,14 +44,14 @@ type yard struct {
 
 var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
-func newYard(t testing.TB, with ...func(*service.Config, *http.Server)) *yard {
+func newTestServer(t testing.TB, with ...func(*service.Config, *http.Server)) *testServer {
 	t.Helper()
 	dir := t.TempDir()
 	agents := filepath.Join(dir, "agents")
 	if err := os.MkdirAll(agents, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for id, text := range yardAgents {
+	for id, text := range testAgents {
 		if err := os.WriteFile(filepath.Join(agents, id+".md"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -68,33 +68,33 @@ func newYard(t testing.TB, with ...func(*service.Config, *http.Server)) *yard {
 	for _, w := range with {
 		w(&cfg, srv.Config)
 	}
-	y := &yard{t: t, svc: service.New(d, folder, cfg), tokens: map[string]string{}}
+	ts := &testServer{t: t, svc: service.New(d, folder, cfg), tokens: map[string]string{}}
 	h, err := handlers.New(handlers.Options{
-		Service: y.svc, Log: log, Version: "test", Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
-		MCP: mcpserver.New(mcpserver.Options{Service: y.svc, Log: log, Version: "test"}),
+		Service: ts.svc, Log: log, Version: "test", Listen: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
+		MCP: mcpserver.New(mcpserver.Options{Service: ts.svc, Log: log, Version: "test"}),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv.Config.Handler = h
 	srv.Start()
-	y.url, y.http = srv.URL, srv.Client()
-	y.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	ts.url, ts.http = srv.URL, srv.Client()
+	ts.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.Cleanup(func() {
-		y.svc.Hub().Close()
+		ts.svc.Hub().Close()
 		srv.Close()
 	})
 	for name, n := range map[string]service.NewToken{
 		"coder": {Agent: "coder"}, "reviewer": {Agent: "reviewer"}, "mute": {Agent: "mute"}, "viewer": {Scope: "read"}, "operator": {Scope: "operate"},
 	} {
 		n.Name = name
-		made, err := y.svc.CreateToken(context.Background(), task.SystemActor, n)
+		made, err := ts.svc.CreateToken(context.Background(), task.SystemActor, n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		y.tokens[name] = made.Secret
+		ts.tokens[name] = made.Secret
 	}
-	return y
+	return ts
 }
 
 // withToken sends a token with every request.
@@ -112,21 +112,21 @@ func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 // client is a session of the SDK's client.
 type client struct {
 	*mcp.ClientSession
-	y *yard
+	ts *testServer
 }
 
 // connect opens a session as a caller. path is such as "/mcp".
-func (y *yard) connect(caller, path string) *client {
-	y.t.Helper()
+func (ts *testServer) connect(caller, path string) *client {
+	ts.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{
-		Endpoint: y.url + path, HTTPClient: &http.Client{Transport: withToken{y.tokens[caller], y.http.Transport}}, MaxRetries: -1,
+		Endpoint: ts.url + path, HTTPClient: &http.Client{Transport: withToken{ts.tokens[caller], ts.http.Transport}}, MaxRetries: -1,
 	}, nil)
 	if err != nil {
-		y.t.Fatalf("%s does not connect: %v", caller, err)
+		ts.t.Fatalf("%s does not connect: %v", caller, err)
 	}
-	y.t.Cleanup(func() { _ = s.Close() })
-	return &client{s, y}
+	ts.t.Cleanup(func() { _ = s.Close() })
+	return &client{s, ts}
 }
 
 // args are the arguments of a call.
@@ -134,37 +134,37 @@ type args map[string]any
 
 // call calls a tool and fails the test on an error of the protocol.
 func (c *client) call(tool string, a args) *mcp.CallToolResult {
-	c.y.t.Helper()
+	c.ts.t.Helper()
 	if a == nil {
 		a = args{}
 	}
 	res, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: a})
 	if err != nil {
-		c.y.t.Fatalf("%s: %v", tool, err)
+		c.ts.t.Fatalf("%s: %v", tool, err)
 	}
 	return res
 }
 
 // ok is call for calls that must succeed; it returns text and content.
 func (c *client) ok(tool string, a args) (string, map[string]any) {
-	c.y.t.Helper()
+	c.ts.t.Helper()
 	res := c.call(tool, a)
 	if res.IsError {
-		c.y.t.Fatalf("%s: %s", tool, textOf(res))
+		c.ts.t.Fatalf("%s: %s", tool, textOf(res))
 	}
 	m, ok := res.StructuredContent.(map[string]any)
 	if !ok {
-		c.y.t.Fatalf("%s: the structured content is %T", tool, res.StructuredContent)
+		c.ts.t.Fatalf("%s: the structured content is %T", tool, res.StructuredContent)
 	}
 	return textOf(res), m
 }
 
 // refused is call for calls that must not; it returns the text.
 func (c *client) refused(tool string, a args) string {
-	c.y.t.Helper()
+	c.ts.t.Helper()
 	res := c.call(tool, a)
 	if !res.IsError {
-		c.y.t.Fatalf("%s is not refused: %s", tool, textOf(res))
+		c.ts.t.Fatalf("%s is not refused: %s", tool, textOf(res))
 	}
 	return textOf(res)
 }
@@ -180,21 +180,21 @@ func textOf(res *mcp.CallToolResult) string {
 }
 
 // task makes a task for an agent as a person would.
-func (y *yard) task(owner, title string) task.ID {
-	y.t.Helper()
-	t, err := y.svc.CreateTask(context.Background(), maya, task.New{Title: title, Owner: owner, NoStart: true})
+func (ts *testServer) task(owner, title string) task.ID {
+	ts.t.Helper()
+	t, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: title, Owner: owner, NoStart: true})
 	if err != nil {
-		y.t.Fatal(err)
+		ts.t.Fatal(err)
 	}
 	return t.ID
 }
 
 // events tells how many lines the log has, but for refusals.
-func (y *yard) events() (n int) {
-	y.t.Helper()
-	list, err := y.svc.Events(context.Background(), task.SystemActor, task.EventFilter{Limit: 500})
+func (ts *testServer) events() (n int) {
+	ts.t.Helper()
+	list, err := ts.svc.Events(context.Background(), task.SystemActor, task.EventFilter{Limit: 500})
 	if err != nil {
-		y.t.Fatal(err)
+		ts.t.Fatal(err)
 	}
 	for _, e := range list {
 		if e.Kind != task.EvRefused {

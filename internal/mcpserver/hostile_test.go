@@ -16,9 +16,9 @@ import (
 // none by an error of ours, nothing is written, and the server goes on.
 func TestHostileMessagesHarmNobody(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	y.task("coder", "one")
-	before := y.events()
+	ts := newTestServer(t)
+	ts.task("coder", "one")
+	before := ts.events()
 	message := func(method, params string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)
 	}
@@ -44,22 +44,22 @@ func TestHostileMessagesHarmNobody(t *testing.T) {
 	}
 	for _, headers := range []func(*http.Request){oldHeaders("2025-06-18"), oldHeaders("2025-03-26"), newHeaders("get_task")} {
 		for _, body := range bodies {
-			if status, got, _ := y.answer("coder", "/mcp", body, headers); status >= 500 || strings.Contains(got, "Internal error") {
+			if status, got, _ := ts.answer("coder", "/mcp", body, headers); status >= 500 || strings.Contains(got, "Internal error") {
 				t.Errorf("%.200s: %d %.300s", body, status, got)
 			}
 		}
 	}
-	if after := y.events(); after != before {
+	if after := ts.events(); after != before {
 		t.Errorf("%d events were written", after-before)
 	}
-	y.connect("coder", "/mcp").ok("get_task", args{"taskId": 1})
+	ts.connect("coder", "/mcp").ok("get_task", args{"taskId": 1})
 }
 
 // TestHostileArgumentsAreRefused sends arguments past each bound: both ways of
 // answering refuse them, with a small answer and in little memory.
 func TestHostileArgumentsAreRefused(t *testing.T) {
-	y := newYard(t)
-	y.task("coder", "one")
+	ts := newTestServer(t)
+	ts.task("coder", "one")
 	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	many := func(n int, f func(i int) string) string {
 		parts := make([]string, n)
@@ -93,7 +93,7 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 			for _, with := range [][]func(*http.Request){nil, {theLongWay}} {
 				var was, is runtime.MemStats
 				runtime.ReadMemStats(&was)
-				status, got, _ := y.answer("coder", "/mcp", rpc(1, c.tool, c.arguments), with...)
+				status, got, _ := ts.answer("coder", "/mcp", rpc(1, c.tool, c.arguments), with...)
 				runtime.ReadMemStats(&is)
 				text, isError := result(t, got)
 				if status != http.StatusOK || !isError || !strings.Contains(text, c.want) {
@@ -131,8 +131,8 @@ func errorsOf(t *testing.T, got string) []task.FieldError {
 // a NUL; tools to come are held to it too.
 func TestNoTextHoldsNUL(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	c := y.connect("coder", "/mcp")
+	ts := newTestServer(t)
+	c := ts.connect("coder", "/mcp")
 	res, err := c.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -190,11 +190,11 @@ func (s nulSchema) withNUL(name string) map[string]any {
 // ones know no batches.
 func TestABatchIsEachOfItsMessages(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	y.task("coder", "one")
+	ts := newTestServer(t)
+	ts.task("coder", "one")
 	batch := "[" + rpc(1, "get_task", `{"taskId":1}`) + "," + rpc(2, "get_task", `{"taskId":7}`) + "," + rpc(3, "nothing", `{}`) + "," + ping[:len(ping)-1] + `,"id":4}]`
 	batch = strings.Replace(batch, `"id":1,"method":"ping","id":4`, `"id":4,"method":"ping"`, 1)
-	_, got, _ := y.answer("coder", "/mcp", batch, oldHeaders("2025-03-26"))
+	_, got, _ := ts.answer("coder", "/mcp", batch, oldHeaders("2025-03-26"))
 	list, ok := readJSON(t, got).([]any)
 	if !ok || len(list) != 4 {
 		t.Fatalf("%s", got)
@@ -214,12 +214,12 @@ func TestABatchIsEachOfItsMessages(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
-		if status, got, _ := y.answer("coder", "/mcp", batch, oldHeaders(version)); status != http.StatusBadRequest {
+		if status, got, _ := ts.answer("coder", "/mcp", batch, oldHeaders(version)); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", version, status, got)
 		}
 	}
 	twice := "[" + rpc(1, "todo_rpush", `{"item":"a"}`) + "," + rpc(1, "todo_rpush", `{"item":"b"}`) + "]"
-	if status, got, _ := y.answer("coder", "/mcp", twice, oldHeaders("2025-03-26")); status >= 500 {
+	if status, got, _ := ts.answer("coder", "/mcp", twice, oldHeaders("2025-03-26")); status >= 500 {
 		t.Errorf("two calls of one id: %d %s", status, got)
 	}
 }
@@ -228,7 +228,7 @@ func TestABatchIsEachOfItsMessages(t *testing.T) {
 // by closing the connection or by taking the call back.
 func TestManyHangUpAtOnce(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	ts := newTestServer(t)
 	const callers = 24
 	ctx, hangUp := context.WithCancel(t.Context())
 	left := make(chan error, callers)
@@ -246,24 +246,24 @@ func TestManyHangUpAtOnce(t *testing.T) {
 			mine = t.Context() // takes it back
 		}
 		go func() {
-			res, err := y.post(mine, "coder", "/mcp", body, with...)
+			res, err := ts.post(mine, "coder", "/mcp", body, with...)
 			if err == nil {
 				err = res.Body.Close()
 			}
 			left <- err
 		}()
 	}
-	eventually(t, "all wait", func() bool { return y.svc.WaitingSignups() == callers })
+	eventually(t, "all wait", func() bool { return ts.svc.WaitingSignups() == callers })
 	go hangUp()
 	for i := 0; i < callers; i += 4 {
-		y.answer("coder", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i))
+		ts.answer("coder", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i))
 	}
 	for range callers {
 		<-left
 	}
-	y.noneWaits(t)
-	y.unclaimed(t, y.task("coder", "nobody's"))
-	if text, _ := y.connect("coder", "/mcp").ok("signup_for_task", args{"agent_name": "coder"}); !strings.HasPrefix(text, "Task #1 claimed") {
+	ts.noneWaits(t)
+	ts.unclaimed(t, ts.task("coder", "nobody's"))
+	if text, _ := ts.connect("coder", "/mcp").ok("signup_for_task", args{"agent_name": "coder"}); !strings.HasPrefix(text, "Task #1 claimed") {
 		t.Error(text)
 	}
 }
@@ -271,14 +271,14 @@ func TestManyHangUpAtOnce(t *testing.T) {
 // TestAListenerIsGoneWithItsCaller holds for the one method that answers with
 // a stream: nothing ever comes on it, and no goroutine may stay.
 func TestAListenerIsGoneWithItsCaller(t *testing.T) {
-	y := newYard(t)
-	y.answer("coder", "/mcp", ping)
+	ts := newTestServer(t)
+	ts.answer("coder", "/mcp", ping)
 	before := runtime.NumGoroutine()
 	ctx, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
 	for range 20 {
 		body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":` + newMeta + `,"notifications":{}}}`
-		res, err := y.post(ctx, "coder", "/mcp", body, newHeaders(""), setHeader("Mcp-Method", "subscriptions/listen"))
+		res, err := ts.post(ctx, "coder", "/mcp", body, newHeaders(""), setHeader("Mcp-Method", "subscriptions/listen"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ type requestKey struct{}
 
 // ServeHTTP answers one request. It reads the body, lets long waits have
 // their time, and tells the tools when the caller hangs up.
-func (y *yard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p := profile(r.URL.Query().Get("profile")); p {
 	case profileFull, profileCore:
 	default:
@@ -56,13 +56,13 @@ func (y *yard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// cancellation by a later request; a wait must end in both cases.
 	gone, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	defer y.waits.note(task.ActorIn(ctx), body, hangUp)()
+	defer h.waits.note(task.ActorIn(ctx), body, hangUp)()
 	r = r.WithContext(context.WithValue(task.WithBudget(ctx, answerBytes), requestKey{}, gone))
-	if y.direct(w, r, body) {
+	if h.direct(w, r, body) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	y.http.ServeHTTP(w, r)
+	h.http.ServeHTTP(w, r)
 }
 
 // whileThere returns a context that ends with the tool call, and when its

@@ -16,33 +16,33 @@ import (
 )
 
 // post sends a body to /mcp as a client of old would, without the SDK.
-func (y *yard) post(ctx context.Context, caller, path, body string, with ...func(*http.Request)) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.url+path, strings.NewReader(body))
+func (ts *testServer) post(ctx context.Context, caller, path, body string, with ...func(*http.Request)) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.url+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	if token := y.tokens[caller]; token != "" {
+	if token := ts.tokens[caller]; token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	for _, w := range with {
 		w(req)
 	}
-	return y.http.Do(req)
+	return ts.http.Do(req)
 }
 
 // answer is post for requests that are answered; it returns status and body.
-func (y *yard) answer(caller, path, body string, with ...func(*http.Request)) (int, string, http.Header) {
-	y.t.Helper()
-	res, err := y.post(context.Background(), caller, path, body, with...)
+func (ts *testServer) answer(caller, path, body string, with ...func(*http.Request)) (int, string, http.Header) {
+	ts.t.Helper()
+	res, err := ts.post(context.Background(), caller, path, body, with...)
 	if err != nil {
-		y.t.Fatal(err)
+		ts.t.Fatal(err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		y.t.Fatal(err)
+		ts.t.Fatal(err)
 	}
 	return res.StatusCode, string(text), res.Header
 }
@@ -55,7 +55,7 @@ const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 func TestTheDoor(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	ts := newTestServer(t)
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
@@ -70,11 +70,11 @@ func TestTheDoor(t *testing.T) {
 		{"a person's token is enough", "viewer", "/mcp", ping, nil, 200, `"result":{}`},
 		{"nobody comes in", "", "/mcp", ping, nil, 401, "unauthorized"},
 		{"a bad token is refused", "", "/mcp", ping, []func(*http.Request){header("Authorization", "Bearer ty_nonsense")}, 401, "unauthorized"},
-		{"a session cookie counts for nothing", "", "/mcp", ping, []func(*http.Request){header("Cookie", y.cookie()), header("Sec-Fetch-Site", "same-origin")}, 401, "unauthorized"},
+		{"a session cookie counts for nothing", "", "/mcp", ping, []func(*http.Request){header("Cookie", ts.cookie()), header("Sec-Fetch-Site", "same-origin")}, 401, "unauthorized"},
 		{"another name for our address is refused", "coder", "/mcp", ping, []func(*http.Request){host("evil.example")}, 421, "misdirected"},
 		{"a page of another site is refused, token or not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "http://evil.example")}, 403, "cross_site"},
 		{"a page of no site is refused", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "null")}, 403, "cross_site"},
-		{"a page of our own is not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", y.url)}, 200, `"result":{}`},
+		{"a page of our own is not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", ts.url)}, 200, `"result":{}`},
 		{"another port is another site", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "http://127.0.0.1:1")}, 403, "cross_site"},
 		{"an unknown profile is named", "coder", "/mcp?profile=x", ping, nil, 400, "profile=core"},
 		{"no JSON", "coder", "/mcp", "{", nil, 400, ""},
@@ -88,7 +88,7 @@ func TestTheDoor(t *testing.T) {
 		{"reading is not offered", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "GET" }}, 405, ""},
 		{"nor is ending", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "DELETE" }}, 405, ""},
 	} {
-		status, body, h := y.answer(c.caller, c.path, c.body, c.with...)
+		status, body, h := ts.answer(c.caller, c.path, c.body, c.with...)
 		if status != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s: %d %s, want %d %s", c.name, status, body, c.status, c.want)
 		}
@@ -99,12 +99,12 @@ func TestTheDoor(t *testing.T) {
 }
 
 // cookie signs a person in and returns the session's cookie.
-func (y *yard) cookie() string {
-	y.t.Helper()
-	if _, err := y.svc.AddUser(context.Background(), task.SystemActor, "maya", "correct horse battery", task.RoleAdmin); err != nil {
-		y.t.Fatal(err)
+func (ts *testServer) cookie() string {
+	ts.t.Helper()
+	if _, err := ts.svc.AddUser(context.Background(), task.SystemActor, "maya", "correct horse battery", task.RoleAdmin); err != nil {
+		ts.t.Fatal(err)
 	}
-	_, _, h := y.answer("", "/login", "name=maya&password=correct+horse+battery", func(r *http.Request) {
+	_, _, h := ts.answer("", "/login", "name=maya&password=correct+horse+battery", func(r *http.Request) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	})
@@ -113,7 +113,7 @@ func (y *yard) cookie() string {
 			return c.Name + "=" + c.Value
 		}
 	}
-	y.t.Fatalf("no session: %v", h)
+	ts.t.Fatalf("no session: %v", h)
 	return ""
 }
 
@@ -134,18 +134,18 @@ func result(t *testing.T, body string) (text string, isError bool) {
 
 func TestAClaimIsShort(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	plain, long := y.task("coder", "A plain task of the usual kind"), y.task("reviewer", "A long thread")
+	ts := newTestServer(t)
+	plain, long := ts.task("coder", "A plain task of the usual kind"), ts.task("reviewer", "A long thread")
 	for i := range 100 {
-		if _, err := y.svc.Comment(context.Background(), task.Actor{Name: "coder", Role: task.RoleAgent}, long, fmt.Sprintf("Comment %d: still at it, the tar is warm.", i)); err != nil {
+		if _, err := ts.svc.Comment(context.Background(), task.Actor{Name: "coder", Role: task.RoleAgent}, long, fmt.Sprintf("Comment %d: still at it, the tar is warm.", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, body, _ := y.answer("coder", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder"}`))
+	_, body, _ := ts.answer("coder", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder"}`))
 	if len(body) >= 4096 || !strings.Contains(body, fmt.Sprintf("Task #%d claimed", plain)) {
 		t.Errorf("a claim of a plain task has %d bytes: %s", len(body), body)
 	}
-	_, body, _ = y.answer("reviewer", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"reviewer"}`))
+	_, body, _ = ts.answer("reviewer", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"reviewer"}`))
 	text, _ := result(t, body)
 	if len(text) >= 4096 {
 		t.Errorf("the text of a claim with a long thread has %d bytes: %s", len(text), text)
@@ -153,7 +153,7 @@ func TestAClaimIsShort(t *testing.T) {
 	if n := strings.Count(text, "still at it"); n != 10 || !strings.Contains(text, "Comment 99") || !strings.Contains(text, "get_task with comments_after 0 reads from the first") {
 		t.Errorf("%d comments: %s", n, text)
 	}
-	reviewer := y.connect("reviewer", "/mcp")
+	reviewer := ts.connect("reviewer", "/mcp")
 	seen, after := 0, any(0)
 	for after != nil {
 		_, m := reviewer.ok("get_task", args{"taskId": long, "comments_after": after})
@@ -168,48 +168,48 @@ func TestAClaimIsShort(t *testing.T) {
 func TestASignupWaits(t *testing.T) {
 	t.Parallel()
 	// Deadlines of the server that a wait outlives.
-	y := newYard(t, func(_ *service.Config, s *http.Server) {
+	ts := newTestServer(t, func(_ *service.Config, s *http.Server) {
 		s.ReadTimeout, s.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
 	})
 	t.Run("until its time is over", func(t *testing.T) {
-		_, body, _ := y.answer("coder", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder","wait_seconds":1}`))
+		_, body, _ := ts.answer("coder", "/mcp", rpc(1, "signup_for_task", `{"agent_name":"coder","wait_seconds":1}`))
 		if text, isError := result(t, body); isError || text != "No idle tasks available in queue for agent: coder" {
 			t.Error(text)
 		}
 	})
 	t.Run("until a task comes", func(t *testing.T) {
-		got := y.waiting(t.Context(), "coder", 2)
-		id := y.task("coder", "late")
+		got := ts.waiting(t.Context(), "coder", 2)
+		id := ts.task("coder", "late")
 		if w := <-got; w.err != nil || !strings.Contains(w.body, fmt.Sprintf("Task #%d claimed", id)) {
 			t.Errorf("%+v", w)
 		}
 	})
 	t.Run("until its caller hangs up, and then claims nothing", func(t *testing.T) {
 		ctx, hangUp := context.WithCancel(t.Context())
-		got := y.waiting(ctx, "coder", 3)
+		got := ts.waiting(ctx, "coder", 3)
 		hangUp()
 		<-got
-		y.noneWaits(t)
-		y.unclaimed(t, y.task("coder", "nobody's"))
+		ts.noneWaits(t)
+		ts.unclaimed(t, ts.task("coder", "nobody's"))
 	})
 	t.Run("until its caller takes it back, and then claims nothing", func(t *testing.T) {
-		y := newYard(t)
-		got := y.waiting(t.Context(), "coder", 4)
-		status, _, _ := y.answer("coder", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`)
+		ts := newTestServer(t)
+		got := ts.waiting(t.Context(), "coder", 4)
+		status, _, _ := ts.answer("coder", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`)
 		if status != http.StatusAccepted {
 			t.Errorf("%d", status)
 		}
 		if w := <-got; w.err != nil || !strings.Contains(w.body, "taken back") {
 			t.Errorf("%+v", w)
 		}
-		y.unclaimed(t, y.task("coder", "nobody's"))
+		ts.unclaimed(t, ts.task("coder", "nobody's"))
 	})
 	t.Run("and nobody else takes it back", func(t *testing.T) {
-		y := newYard(t)
-		got := y.waiting(t.Context(), "coder", 5)
-		y.answer("reviewer", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)
-		y.answer("coder", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"5"}}`)
-		id := y.task("coder", "late")
+		ts := newTestServer(t)
+		got := ts.waiting(t.Context(), "coder", 5)
+		ts.answer("reviewer", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)
+		ts.answer("coder", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"5"}}`)
+		id := ts.task("coder", "late")
 		if w := <-got; !strings.Contains(w.body, fmt.Sprintf("Task #%d claimed", id)) {
 			t.Errorf("%+v", w)
 		}
@@ -222,12 +222,12 @@ type waited struct {
 }
 
 // waiting starts a signup that waits, and returns once it does.
-func (y *yard) waiting(ctx context.Context, caller string, id int) <-chan waited {
-	y.t.Helper()
+func (ts *testServer) waiting(ctx context.Context, caller string, id int) <-chan waited {
+	ts.t.Helper()
 	got := make(chan waited, 1)
-	before := y.svc.WaitingSignups()
+	before := ts.svc.WaitingSignups()
 	go func() {
-		res, err := y.post(ctx, caller, "/mcp", rpc(id, "signup_for_task", `{"agent_name":"`+caller+`","wait_seconds":30}`))
+		res, err := ts.post(ctx, caller, "/mcp", rpc(id, "signup_for_task", `{"agent_name":"`+caller+`","wait_seconds":30}`))
 		if err != nil {
 			got <- waited{err: err}
 			return
@@ -236,18 +236,18 @@ func (y *yard) waiting(ctx context.Context, caller string, id int) <-chan waited
 		b, err := io.ReadAll(bufio.NewReader(res.Body))
 		got <- waited{string(b), err}
 	}()
-	eventually(y.t, "a signup waits", func() bool { return y.svc.WaitingSignups() > before })
+	eventually(ts.t, "a signup waits", func() bool { return ts.svc.WaitingSignups() > before })
 	return got
 }
 
-func (y *yard) noneWaits(t *testing.T) {
+func (ts *testServer) noneWaits(t *testing.T) {
 	t.Helper()
-	eventually(t, "nobody waits", func() bool { return y.svc.WaitingSignups() == 0 })
+	eventually(t, "nobody waits", func() bool { return ts.svc.WaitingSignups() == 0 })
 }
 
-func (y *yard) unclaimed(t *testing.T, id task.ID) {
+func (ts *testServer) unclaimed(t *testing.T, id task.ID) {
 	t.Helper()
-	k, err := y.svc.Task(context.Background(), maya, id)
+	k, err := ts.svc.Task(context.Background(), maya, id)
 	if err != nil || k.Claim != nil {
 		t.Errorf("task %d is claimed: %+v %v", id, k.Claim, err)
 	}

@@ -41,10 +41,10 @@ var ids = map[string]string{
 // that answers hold, and that 5 does exactly what "5" does.
 func TestIDsAreStringsAndNumbersToo(t *testing.T) {
 	t.Parallel()
-	strs, nums := newYard(t), newYard(t)
-	for _, y := range []*yard{strs, nums} {
+	strs, nums := newTestServer(t), newTestServer(t)
+	for _, ts := range []*testServer{strs, nums} {
 		for range 5 {
-			y.task("coder", "one of five")
+			ts.task("coder", "one of five")
 		}
 	}
 	res, err := strs.connect("coder", "/mcp").ListTools(t.Context(), nil)

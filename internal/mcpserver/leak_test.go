@@ -11,11 +11,11 @@ import (
 // a session of its own: none may be kept. It stands alone, as it counts
 // goroutines.
 func TestNothingStaysOfACall(t *testing.T) {
-	y := newYard(t)
-	y.task("coder", "one")
+	ts := newTestServer(t)
+	ts.task("coder", "one")
 	call := func(n int) {
 		for range n {
-			if status, body, _ := y.answer("coder", "/mcp", rpc(1, "get_task", `{"taskId":1}`)); status != http.StatusOK || strings.Contains(body, `"isError":true`) {
+			if status, body, _ := ts.answer("coder", "/mcp", rpc(1, "get_task", `{"taskId":1}`)); status != http.StatusOK || strings.Contains(body, `"isError":true`) {
 				t.Fatalf("%d %s", status, body)
 			}
 		}

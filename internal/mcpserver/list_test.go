@@ -12,10 +12,10 @@ import (
 
 // tools returns what tools/list tells a caller.
 func (c *client) tools() (names []string, res *mcp.ListToolsResult) {
-	c.y.t.Helper()
+	c.ts.t.Helper()
 	res, err := c.ListTools(context.Background(), nil)
 	if err != nil {
-		c.y.t.Fatal(err)
+		c.ts.t.Fatal(err)
 	}
 	for _, t := range res.Tools {
 		names = append(names, t.Name)
@@ -25,13 +25,13 @@ func (c *client) tools() (names []string, res *mcp.ListToolsResult) {
 
 func TestToolsFitTheirBudgets(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	ts := newTestServer(t)
 	for _, c := range []struct {
 		path         string
 		tools, token int
 	}{{"/mcp", 34, 4500}, {"/mcp?profile=core", 10, 1500}} {
-		names, _ := y.connect("coder", c.path).tools()
-		_, raw, _ := y.answer("coder", c.path, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		names, _ := ts.connect("coder", c.path).tools()
+		_, raw, _ := ts.answer("coder", c.path, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		t.Logf("%s: %d tools, %d bytes, %d tokens of %d", c.path, len(names), len(raw), len(raw)/4, c.token)
 		if len(raw)/4 >= c.token {
 			t.Errorf("%s: %d tokens, must be under %d", c.path, len(raw)/4, c.token)

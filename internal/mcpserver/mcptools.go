@@ -32,8 +32,8 @@ const (
 	profileNone profile = "none of the tools"
 )
 
-// yard is the MCP side of the yard.
-type yard struct {
+// handler is the handler of /mcp.
+type handler struct {
 	svc     *service.Service
 	log     *slog.Logger
 	self    *mcp.Implementation
@@ -45,34 +45,34 @@ type yard struct {
 // New makes the handler of /mcp. It expects task.WithActor in the context of
 // each request; the caller has checked token, Host and Origin.
 func New(opt Options) http.Handler {
-	y := &yard{
+	h := &handler{
 		svc: opt.Service, log: opt.Log, servers: map[profile]*mcp.Server{},
 		self: &mcp.Implementation{Name: "taskyard", Title: "Taskyard", Version: opt.Version},
 	}
-	if y.log == nil {
-		y.log = slog.Default()
+	if h.log == nil {
+		h.log = slog.Default()
 	}
 	for _, p := range []profile{profileFull, profileCore, profileNone} {
-		y.servers[p] = y.server(p)
+		h.servers[p] = h.server(p)
 	}
-	y.http = mcp.NewStreamableHTTPHandler(y.serverFor, &mcp.StreamableHTTPOptions{
+	h.http = mcp.NewStreamableHTTPHandler(h.serverFor, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1, // bounded by ServeHTTP
 		DisableLocalhostProtection: true, // the caller knows which names are ours
 	})
-	return y
+	return h
 }
 
 // server makes one server with the tools of a profile. It serves every caller
 // of the profile, so that no request makes schemas.
-func (y *yard) server(p profile) *mcp.Server {
-	s := mcp.NewServer(y.self, &mcp.ServerOptions{
+func (h *handler) server(p profile) *mcp.Server {
+	s := mcp.NewServer(h.self, &mcp.ServerOptions{
 		Instructions: instructions,
 		// The lists never change while a session lasts: nothing is announced.
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 		},
 	})
-	s.AddReceivingMiddleware(y.survive)
+	s.AddReceivingMiddleware(h.survive)
 	if p == profileNone {
 		return s
 	}
@@ -80,18 +80,18 @@ func (y *yard) server(p profile) *mcp.Server {
 		if p == profileCore && !t.core {
 			continue
 		}
-		s.AddTool(t.declared(), y.handler(t))
+		s.AddTool(t.declared(), h.toolHandler(t))
 	}
-	y.addGuide(s)
-	y.addResource(s)
+	h.addGuide(s)
+	h.addResource(s)
 	return s
 }
 
 // serverFor returns the server of a request's profile; an agent without the
 // capability tasks gets one without tools.
-func (y *yard) serverFor(r *http.Request) *mcp.Server {
-	if !y.svc.UsesTasks(task.ActorIn(r.Context())) {
-		return y.servers[profileNone]
+func (h *handler) serverFor(r *http.Request) *mcp.Server {
+	if !h.svc.UsesTasks(task.ActorIn(r.Context())) {
+		return h.servers[profileNone]
 	}
-	return y.servers[profile(r.URL.Query().Get("profile"))]
+	return h.servers[profile(r.URL.Query().Get("profile"))]
 }

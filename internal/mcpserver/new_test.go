@@ -56,7 +56,7 @@ func TestTheShortWayAnswersTheSame(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
 		t.Run("in "+version, func(t *testing.T) {
 			t.Parallel()
-			short, long := newYard(t), newYard(t)
+			short, long := newTestServer(t), newTestServer(t)
 			for i, s := range script {
 				body, headers := rpc(i, s.tool, oneLine(t, s.args)), oldHeaders(version)
 				if version == "2026-07-28" {
@@ -82,7 +82,7 @@ func TestTheShortWayAnswersTheSame(t *testing.T) {
 // short way open and closed. Status and answer must be the same.
 func TestTheShortWayRefusesTheSame(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	ts := newTestServer(t)
 	const version, info, able = `"io.modelcontextprotocol/protocolVersion"`, `"io.modelcontextprotocol/clientInfo"`, `"io.modelcontextprotocol/clientCapabilities"`
 	call := func(id, meta, arguments, more string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"todo_count","arguments":` + arguments + meta + more + `}}`
@@ -152,8 +152,8 @@ func TestTheShortWayRefusesTheSame(t *testing.T) {
 		"a place in a stream":                      {call("1", "", "{}", ""), with{setHeader("Last-Event-ID", "")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, got, h := y.answer("coder", "/mcp", c.body, c.with...)
-			statusLong, want, _ := y.answer("coder", "/mcp", c.body, append(c.with, theLongWay)...)
+			status, got, h := ts.answer("coder", "/mcp", c.body, c.with...)
+			statusLong, want, _ := ts.answer("coder", "/mcp", c.body, append(c.with, theLongWay)...)
 			if status != statusLong || status >= 500 {
 				t.Errorf("the short way answers %d, the long one %d", status, statusLong)
 			}

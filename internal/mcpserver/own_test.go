@@ -15,16 +15,16 @@ import (
 const ownAgent = "---\ndescription: keeps to itself\ntools: read, task\nrunner: script\ncapabilities: [tasks:own]\n---\nKeep to it.\n"
 
 // keeper defines the agent own, which has tasks:own, with its token.
-func (y *yard) keeper() {
-	y.t.Helper()
-	if _, err := y.svc.SaveAgent(y.t.Context(), maya, "own", ownAgent, "", false); err != nil {
-		y.t.Fatal(err)
+func (ts *testServer) keeper() {
+	ts.t.Helper()
+	if _, err := ts.svc.SaveAgent(ts.t.Context(), maya, "own", ownAgent, "", false); err != nil {
+		ts.t.Fatal(err)
 	}
-	made, err := y.svc.CreateToken(y.t.Context(), task.SystemActor, service.NewToken{Name: "own", Agent: "own"})
+	made, err := ts.svc.CreateToken(ts.t.Context(), task.SystemActor, service.NewToken{Name: "own", Agent: "own"})
 	if err != nil {
-		y.t.Fatal(err)
+		ts.t.Fatal(err)
 	}
-	y.tokens["own"] = made.Secret
+	ts.tokens["own"] = made.Secret
 }
 
 // TestNoToolTellsOfAnothersTasks calls every tool that the server lists for a
@@ -33,36 +33,36 @@ func (y *yard) keeper() {
 func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 	t.Parallel()
 	const secret, none = "Zebra", 999999
-	y := newYard(t)
-	y.keeper()
+	ts := newTestServer(t)
+	ts.keeper()
 	ctx := t.Context()
 	other := task.New{Title: secret, Description: secret, Owner: "reviewer", NoStart: true, Steps: []task.Step{{Title: secret}}, Resources: []task.Resource{{Type: "file", Value: "/" + secret}}}
-	stranger, err := y.svc.CreateTask(ctx, maya, other)
+	stranger, err := ts.svc.CreateTask(ctx, maya, other)
 	if err != nil {
 		t.Fatal(err)
 	}
-	archived, err := y.svc.CreateTask(ctx, maya, other)
+	archived, err := ts.svc.CreateTask(ctx, maya, other)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.svc.CompleteTask(ctx, maya, archived.ID, secret, 0); err != nil {
+	if _, err := ts.svc.CompleteTask(ctx, maya, archived.ID, secret, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.svc.Todo(ctx, maya, "reviewer", "rpush", secret); err != nil {
+	if _, err := ts.svc.Todo(ctx, maya, "reviewer", "rpush", secret); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.svc.Delegate(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, task.Delegation{Task: secret, AgentType: "hand"}); err != nil {
+	if _, err := ts.svc.Delegate(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, task.Delegation{Task: secret, AgentType: "hand"}); err != nil {
 		t.Fatal(err)
 	}
-	own := y.connect("own", "/mcp")
+	own := ts.connect("own", "/mcp")
 	first := map[string]args{}
 	for _, s := range script {
 		if _, known := first[s.tool]; !known {
 			first[s.tool] = s.args
 		}
 	}
-	before, aimed := y.events(), 0
-	for _, tool := range y.tools("own") {
+	before, aimed := ts.events(), 0
+	for _, tool := range ts.tools("own") {
 		a := maps.Clone(first[tool])
 		for k := range a {
 			switch k {
@@ -113,7 +113,7 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 	if aimed < 15 {
 		t.Errorf("%d tools alone were asked for a task", aimed)
 	}
-	if n := y.events(); n != before {
+	if n := ts.events(); n != before {
 		t.Errorf("%d lines in the log, want %d: something was done", n, before)
 	}
 	for _, tool := range []string{"todo_list", "todo_count", "todo_lpeek", "todo_rpop"} {
@@ -128,7 +128,7 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 		t.Errorf("the stranger's task is %d", stranger.ID)
 	}
 	t.Run("its own it has", func(t *testing.T) {
-		id := y.task("own", "Mine")
+		id := ts.task("own", "Mine")
 		for tool, a := range map[string]args{
 			"get_task": {"taskId": id, "why": true}, "add_comment": {"taskId": id, "content": "x"}, "update_task": {"taskId": id, "priority": 3},
 			"update_steps": {"taskId": id, "steps": []any{args{"title": "One"}}}, "set_blocked_by": {"taskId": id, "taskIds": []any{}},

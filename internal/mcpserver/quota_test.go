@@ -19,8 +19,8 @@ import (
 func TestQuotasAreToldToAgents(t *testing.T) {
 	t.Parallel()
 	clock := &movable{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
-	y := newYard(t, func(c *service.Config, _ *http.Server) { c.Now = clock.Now })
-	id := y.task("coder", "Talk")
+	ts := newTestServer(t, func(c *service.Config, _ *http.Server) { c.Now = clock.Now })
+	id := ts.task("coder", "Talk")
 	for _, q := range []struct {
 		quota, tool, words string
 		most               int
@@ -30,7 +30,7 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 		{"comments", "add_comment", "600 comments per minute", 600, args{"taskId": id, "content": "again"}},
 	} {
 		t.Run(q.quota, func(t *testing.T) {
-			coder := y.connect("coder", "/mcp")
+			coder := ts.connect("coder", "/mcp")
 			for n := range q.most {
 				if res := coder.call(q.tool, q.args); res.IsError {
 					t.Fatalf("call %d: %s", n+1, textOf(res))
@@ -38,21 +38,21 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 			}
 			res := coder.call(q.tool, q.args)
 			wait := wantQuota(t, res, q.quota, q.words)
-			y.connect("reviewer", "/mcp").ok("notify_user", args{"taskId": y.task("reviewer", "Calm"), "message": "look"})
+			ts.connect("reviewer", "/mcp").ok("notify_user", args{"taskId": ts.task("reviewer", "Calm"), "message": "look"})
 			clock.forward(time.Duration(wait) * time.Second)
 			coder.ok(q.tool, q.args)
 		})
 	}
 	t.Run("bytes refuse the request itself", func(t *testing.T) {
-		token, err := y.svc.Authenticate(t.Context(), y.tokens["coder"], "")
+		token, err := ts.svc.Authenticate(t.Context(), ts.tokens["coder"], "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := y.svc.BeginRequest(token, 4<<30-600_000, http.NoBody); err != nil {
+		if _, _, err := ts.svc.BeginRequest(token, 4<<30-600_000, http.NoBody); err != nil {
 			t.Fatal(err)
 		}
 		body := rpc(1, "add_comment", `{"taskId":`+id.String()+`,"content":"`+strings.Repeat("x", 700_000)+`"}`)
-		status, text, h := y.answer("coder", "/mcp", body)
+		status, text, h := ts.answer("coder", "/mcp", body)
 		wait, err := strconv.Atoi(h.Get("Retry-After"))
 		if status != http.StatusTooManyRequests || err != nil || wait < 1 || !strings.Contains(text, string(task.CodeQuotaExceeded)) || !strings.Contains(text, "bytes sent per day") {
 			t.Errorf("%d, Retry-After %q: %s", status, h.Get("Retry-After"), text)

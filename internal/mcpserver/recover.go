@@ -11,11 +11,11 @@ import (
 
 // survive turns a panic into an error of the protocol: the SDK handles
 // requests in goroutines of its own, in which one would end the whole server.
-func (y *yard) survive(next mcp.MethodHandler) mcp.MethodHandler {
+func (h *handler) survive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				y.log.Error("internal error", "method", method, "error", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+				h.log.Error("internal error", "method", method, "error", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internalWords}
 			}
 		}()

@@ -17,11 +17,11 @@ import (
 // and nothing is written.
 func TestBadInputIsRefusedByName(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	y.task("coder", "claimed")
-	y.task("coder", "free")
-	y.task("reviewer", "another's")
-	coder := y.connect("coder", "/mcp")
+	ts := newTestServer(t)
+	ts.task("coder", "claimed")
+	ts.task("coder", "free")
+	ts.task("reviewer", "another's")
+	coder := ts.connect("coder", "/mcp")
 	coder.ok("signup_for_task", args{"agent_name": "coder"})
 	coder.ok("update_steps", args{"taskId": 1, "steps": []any{args{"title": "one"}}})
 	long := strings.Repeat("x", 70_000)
@@ -147,11 +147,11 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"todo_list", args{"after": "x"}, "after: must be the cursor"},
 		{"todo_count", args{"agent": "coder"}, "agent: is not a known argument"},
 	} {
-		before := y.events()
+		before := ts.events()
 		if got := coder.refused(c.tool, c.args); !strings.Contains(got, c.want) {
 			t.Errorf("%s %.100s: %.300s, want %s", c.tool, fmt.Sprint(c.args), got, c.want)
 		}
-		if after := y.events(); after != before {
+		if after := ts.events(); after != before {
 			t.Errorf("%s %.100s wrote more than its refusal into the log", c.tool, fmt.Sprint(c.args))
 		}
 	}
@@ -161,8 +161,8 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 // TestEveryToolRefusesWhatItDoesNotKnow holds for tools to come too.
 func TestEveryToolRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	coder := y.connect("coder", "/mcp")
+	ts := newTestServer(t)
+	coder := ts.connect("coder", "/mcp")
 	res, err := coder.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -201,8 +201,8 @@ func TestEveryToolRefusesWhatItDoesNotKnow(t *testing.T) {
 
 func TestUnknownToolsAreNamed(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	coder := y.connect("coder", "/mcp?profile=core")
+	ts := newTestServer(t)
+	coder := ts.connect("coder", "/mcp?profile=core")
 	for _, name := range []string{"fly", "create_task"} {
 		_, err := coder.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args{}})
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("unknown tool %q", name)) {
@@ -216,9 +216,9 @@ func TestUnknownToolsAreNamed(t *testing.T) {
 
 func TestAnAgentWithoutTheCapabilitySeesNoTool(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	ts := newTestServer(t)
 	for _, path := range []string{"/mcp", "/mcp?profile=core"} {
-		mute := y.connect("mute", path)
+		mute := ts.connect("mute", path)
 		if names, _ := mute.tools(); len(names) != 0 {
 			t.Errorf("%s: it sees %v", path, names)
 		}
@@ -234,9 +234,9 @@ func TestAnAgentWithoutTheCapabilitySeesNoTool(t *testing.T) {
 
 func TestPeopleNameTheAgent(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	y.task("coder", "one")
-	operator, viewer := y.connect("operator", "/mcp"), y.connect("viewer", "/mcp")
+	ts := newTestServer(t)
+	ts.task("coder", "one")
+	operator, viewer := ts.connect("operator", "/mcp"), ts.connect("viewer", "/mcp")
 	for tool, a := range map[string]args{"create_task": {"title": "x"}, "list_tasks": {}, "todo_list": {}} {
 		if got := operator.refused(tool, a); !strings.Contains(got, "is required") {
 			t.Errorf("%s: %s", tool, got)
@@ -253,8 +253,8 @@ func TestPeopleNameTheAgent(t *testing.T) {
 
 func TestTheTodoListIsAResource(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	coder := y.connect("coder", "/mcp")
+	ts := newTestServer(t)
+	coder := ts.connect("coder", "/mcp")
 	read := func(agent string) (string, error) {
 		res, err := coder.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "ik://system/agents/" + agent + "/tasks.json"})
 		if err != nil {
@@ -284,12 +284,12 @@ func TestTheTodoListIsAResource(t *testing.T) {
 
 func TestAListThatIsCutIsSaidInTheResource(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	coder := y.connect("coder", "/mcp")
+	ts := newTestServer(t)
+	coder := ts.connect("coder", "/mcp")
 	item := strings.Repeat("x\x01", 2000)
 	const n = 20
 	for i := range n {
-		if _, err := y.svc.Todo(context.Background(), maya, "coder", task.TodoRPush, fmt.Sprint(i, item)); err != nil {
+		if _, err := ts.svc.Todo(context.Background(), maya, "coder", task.TodoRPush, fmt.Sprint(i, item)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -331,13 +331,13 @@ func TestAListThatIsCutIsSaidInTheResource(t *testing.T) {
 
 func TestTheWorkGuideIsAPrompt(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	res, err := y.connect("coder", "/mcp").GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "work-guide"})
+	ts := newTestServer(t)
+	res, err := ts.connect("coder", "/mcp").GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "work-guide"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := res.Messages[0].Content.(*mcp.TextContent).Text
-	names, _ := y.connect("coder", "/mcp").tools()
+	names, _ := ts.connect("coder", "/mcp").tools()
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
 		if strings.Contains(word, "_") && !strings.Contains(strings.Join(names, " ")+" agent_type agent_id wait_seconds needs_reply", word) {
 			t.Errorf("the guide names %s, which is no tool", word)
@@ -348,12 +348,12 @@ func TestTheWorkGuideIsAPrompt(t *testing.T) {
 // A tool that the caller has no right to is on record like a route.
 func TestRefusedToolsAreOnRecord(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	y.task("reviewer", "another's")
+	ts := newTestServer(t)
+	ts.task("reviewer", "another's")
 	for range 3 {
-		y.connect("coder", "/mcp").refused("complete_task", args{"taskId": 1})
+		ts.connect("coder", "/mcp").refused("complete_task", args{"taskId": 1})
 	}
-	list, err := y.svc.Events(t.Context(), task.SystemActor, task.EventFilter{Limit: 500})
+	list, err := ts.svc.Events(t.Context(), task.SystemActor, task.EventFilter{Limit: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestRefusedToolsAreOnRecord(t *testing.T) {
 			n++
 		}
 	}
-	if n != 1 || y.svc.Refusals()["relation"] != 3 {
-		t.Errorf("%d on record of %v; want 1 of 3", n, y.svc.Refusals())
+	if n != 1 || ts.svc.Refusals()["relation"] != 3 {
+		t.Errorf("%d on record of %v; want 1 of 3", n, ts.svc.Refusals())
 	}
 }

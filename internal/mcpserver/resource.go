@@ -18,19 +18,19 @@ const (
 )
 
 // addResource offers the todo list of each agent under its old address.
-func (y *yard) addResource(s *mcp.Server) {
+func (h *handler) addResource(s *mcp.Server) {
 	s.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: todoPrefix + "{agent_id}" + todoSuffix, Name: "todo list", MIMEType: "application/json",
 		Description: "An agent's todo list: a JSON array of its items, front to back",
-	}, y.readTodo)
+	}, h.readTodo)
 }
 
-func (y *yard) readTodo(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (h *handler) readTodo(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
 	agent := strings.TrimSuffix(strings.TrimPrefix(uri, todoPrefix), todoSuffix)
-	items, cut, err := y.todoItems(ctx, agent)
+	items, cut, err := h.todoItems(ctx, agent)
 	if err != nil {
-		return nil, y.unread(uri, err)
+		return nil, h.unread(uri, err)
 	}
 	text, err := encode(items)
 	if err != nil {
@@ -48,11 +48,11 @@ const maxItems = 10_000
 
 // todoItems reads the items that fit into an answer. cut says how to read on
 // when there are more.
-func (y *yard) todoItems(ctx context.Context, agent string) (items []string, cut string, err error) {
+func (h *handler) todoItems(ctx context.Context, agent string) (items []string, cut string, err error) {
 	items = []string{}
 	bytes := 0
 	for call := (task.TodoCall{Op: task.TodoList}); ; {
-		a, err := y.svc.TodoCall(ctx, task.ActorIn(ctx), agent, call)
+		a, err := h.svc.TodoCall(ctx, task.ActorIn(ctx), agent, call)
 		if err != nil {
 			return nil, "", err
 		}
@@ -79,7 +79,7 @@ func todoCut(agent string, n int, after string) string {
 
 // unread is why a resource cannot be read, as an error of the protocol: there
 // is no other for resources.
-func (y *yard) unread(uri string, err error) error {
+func (h *handler) unread(uri string, err error) error {
 	var e *task.Error
 	switch {
 	case task.IsCode(err, task.CodeUnknownAgent):
@@ -87,6 +87,6 @@ func (y *yard) unread(uri string, err error) error {
 	case errors.As(err, &e):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message}
 	}
-	y.log.Error("internal error", "resource", uri, "error", err)
+	h.log.Error("internal error", "resource", uri, "error", err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internalWords}
 }

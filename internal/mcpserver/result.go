@@ -80,7 +80,7 @@ type refusal struct {
 // failure is the result of a call that was refused, or that failed through
 // our fault: then only the log tells why. words are the arguments by whose names
 // the error's fields go; nil leaves them.
-func (y *yard) failure(t tool, words []arg, err error) *mcp.CallToolResult {
+func (h *handler) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 	r := refusal{Code: task.CodeInternal, Message: internalWords}
 	var e *task.Error
 	switch {
@@ -95,7 +95,7 @@ func (y *yard) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 	case errors.Is(err, context.Canceled):
 		r.Code, r.Message = task.CodeUnavailable, "The call was taken back"
 	default:
-		y.log.Error("internal error", "tool", t.name, "error", err)
+		h.log.Error("internal error", "tool", t.name, "error", err)
 	}
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t.fails + r.Message}}, IsError: true}
 	if b, err := encode(r); err == nil {

@@ -70,36 +70,36 @@ func (t tool) declared() *mcp.Tool {
 	return d
 }
 
-// handler is the tool as the SDK calls it.
-func (y *yard) handler(t tool) mcp.ToolHandler {
+// toolHandler returns the handler that the SDK calls for a tool.
+func (h *handler) toolHandler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return y.perform(ctx, t, req.Params.Arguments), nil
+		return h.perform(ctx, t, req.Params.Arguments), nil
 	}
 }
 
 // perform checks the arguments, runs the tool, and turns every outcome into a
 // result: a panic too, which would end the whole server, as the SDK runs tools
 // in goroutines of its own.
-func (y *yard) perform(ctx context.Context, t tool, arguments json.RawMessage) (res *mcp.CallToolResult) {
+func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage) (res *mcp.CallToolResult) {
 	ctx, done := whileThere(ctx)
 	defer done()
 	defer func() {
 		if p := recover(); p != nil {
-			res = y.failure(t, nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			res = h.failure(t, nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
 	v, err := decode(t.args, arguments)
 	if err != nil {
-		return y.failure(t, nil, err)
+		return h.failure(t, nil, err)
 	}
 	who := task.ActorIn(ctx)
-	a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: y.svc, actor: who})
+	a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: h.svc, actor: who})
 	if err == nil {
 		res, err = a.result()
 	}
 	if err != nil {
-		y.svc.Refused(ctx, who, "tool "+t.name, err)
-		return y.failure(t, t.args, err)
+		h.svc.Refused(ctx, who, "tool "+t.name, err)
+		return h.failure(t, t.args, err)
 	}
 	return res
 }
