@@ -38,7 +38,7 @@ var httpRows = []httpRow{
 // client speaks to one server. Every caller has a wire of its own.
 type client struct {
 	host                          string
-	yard                          *yard // nil: a server that somebody else started
+	server                        *instance // nil: a server that somebody else started
 	gets                          [][]byte
 	claimReq, createReq, emptyReq []byte
 	mcpReq                        []byte
@@ -47,9 +47,9 @@ type client struct {
 const createBody = `{"title":"a task of the bench","description":"%s","owner":"%s","start":false}`
 
 // newClient prepares the requests. ids are tasks that the server has.
-func newClient(host, token, agent string, y *yard, ids int) *client {
+func newClient(host, token, agent string, inst *instance, ids int) *client {
 	auth := "Authorization: Bearer " + token
-	c := &client{host: host, yard: y}
+	c := &client{host: host, server: inst}
 	for id := 1; id <= ids; id++ {
 		c.gets = append(c.gets, request("GET", fmt.Sprintf("/api/tasks/%d", id), host, "", auth))
 	}
@@ -97,9 +97,9 @@ func (c *client) claim(w *wire, _ int64) error {
 // the server took for each, 0 for somebody else's server.
 func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) (lap, time.Duration, error) {
 	var before, after time.Duration
-	if c.yard != nil {
+	if c.server != nil {
 		// The server closes a connection on which nothing comes for 5 s.
-		if err := c.yard.settle(); err != nil {
+		if err := c.server.settle(); err != nil {
 			return lap{}, 0, err
 		}
 	}
@@ -112,9 +112,9 @@ func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) 
 		defer w.close()
 		wires[i] = w
 	}
-	if c.yard != nil {
+	if c.server != nil {
 		var err error
-		if before, err = c.yard.cpu(); err != nil {
+		if before, err = c.server.cpu(); err != nil {
 			return lap{}, 0, err
 		}
 	}
@@ -122,10 +122,10 @@ func (c *client) lap(callers int, d time.Duration, op func(*wire, int64) error) 
 	if err == nil && l.ops == 0 {
 		err = errEmpty
 	}
-	if err != nil || c.yard == nil {
+	if err != nil || c.server == nil {
 		return l, 0, err
 	}
-	after, err = c.yard.cpu()
+	after, err = c.server.cpu()
 	return l, (after - before) / time.Duration(l.ops), err
 }
 
@@ -155,7 +155,7 @@ func (c *client) measure(s *sheet, rows []httpRow, rounds int, d time.Duration) 
 			if r.base != "" {
 				s.add(name+": against that over JSON", "", r.share, l.rate()/rates[r.base])
 			}
-			if c.yard == nil {
+			if c.server == nil {
 				continue
 			}
 			s.add(name+": CPU", "µs", none, float64(cpu.Nanoseconds())/1000)

@@ -15,7 +15,7 @@ const (
 
 // measureLive opens the live streams of many browsers, changes a task, and
 // measures how long after the request was sent each of them has heard of it,
-// and has fetched the board anew. (A real browser waits 100 ms before it asks,
+// and has fetched the board again. (A real browser waits 100 ms before it asks,
 // so that a burst of changes costs it one page.)
 func (c *client) measureLive(s *sheet, token, cookie string, changes int) error {
 	heard, fetched := make(chan time.Time, browsers), make(chan time.Time, browsers)

@@ -65,7 +65,7 @@ const perRound = 12
 
 // measurePages asks for every page, in rounds. A change comes before each
 // request: what the server keeps between two of them is of no use.
-func (b *bench) measurePages(c *yearClient, y *yard, paths []string) error {
+func (b *bench) measurePages(c *yearClient, inst *instance, paths []string) error {
 	figures := make([]*pageFigure, len(paths))
 	for i, p := range paths {
 		figures[i] = &pageFigure{Path: p}
@@ -73,7 +73,7 @@ func (b *bench) measurePages(c *yearClient, y *yard, paths []string) error {
 	for round := range b.rounds {
 		b.say("round %d of %d", round+1, b.rounds)
 		for _, f := range figures {
-			if err := c.measurePage(y, f); err != nil {
+			if err := c.measurePage(inst, f); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func (b *bench) measurePages(c *yearClient, y *yard, paths []string) error {
 	return nil
 }
 
-func (c *yearClient) measurePage(y *yard, f *pageFigure) error {
+func (c *yearClient) measurePage(inst *instance, f *pageFigure) error {
 	req := request("GET", f.Path, c.host, "", "Cookie: "+c.cookie, "Accept: text/html")
 	if _, err := c.look.call(req); err != nil { // unmeasured: it prepares the statements
 		return err
@@ -94,7 +94,7 @@ func (c *yearClient) measurePage(y *yard, f *pageFigure) error {
 		if err := c.change(); err != nil {
 			return err
 		}
-		before, err := y.cpuExact()
+		before, err := inst.cpuExact()
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (c *yearClient) measurePage(y *yard, f *pageFigure) error {
 		if err != nil {
 			return err
 		}
-		after, err := y.cpuExact()
+		after, err := inst.cpuExact()
 		if err != nil {
 			return err
 		}

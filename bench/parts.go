@@ -25,7 +25,7 @@ type bench struct {
 	bin    string // the server
 }
 
-// queues are the owners of the yards that are measured over HTTP: two long
+// queues are the owners in the instances that are measured over HTTP: two long
 // queues fill the board.
 var queues = []string{"bench", "bench-too"}
 
@@ -124,22 +124,22 @@ func (b *bench) stores(ctx context.Context) (err error) {
 	return measureStores(ctx, b.sheet, stores, b.rounds, b.lap)
 }
 
-// http measures a yard of many open tasks.
+// http measures an instance with many open tasks.
 func (b *bench) http(ctx context.Context) error {
-	y, err := newYard(b.bin, filepath.Join(b.folder, "http"), queues)
+	inst, err := newInstance(b.bin, filepath.Join(b.folder, "http"), queues)
 	if err != nil {
 		return err
 	}
-	err = y.fill(ctx, nil, func(d *db.DB) error {
+	err = inst.fill(ctx, nil, func(d *db.DB) error {
 		return inChunks(ctx, d, b.open, func(tx *db.Tx, n int) error { return insert(tx, queues[n%10/9]) }) // most are claimed
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := y.start(ctx); err != nil {
+	if _, err := inst.start(ctx); err != nil {
 		return err
 	}
-	return errors.Join(b.onYard(ctx, y, func(c *client, token, cookie string) error {
+	return errors.Join(b.onInstance(ctx, inst, func(c *client, token, cookie string) error {
 		if err := c.measureBoard(b.sheet, number(float64(b.open))+" open tasks", cookie, b.rounds, b.lap); err != nil {
 			return err
 		}
@@ -150,20 +150,20 @@ func (b *bench) http(ctx context.Context) error {
 			return err
 		}
 		return c.measure(b.sheet, httpRows, b.rounds, b.lap)
-	}), y.stop())
+	}), inst.stop())
 }
 
-// openInArchive is how many open tasks stand beside the archived ones.
+// openInArchive is how many open tasks there are beside the archived ones.
 const openInArchive = 1000
 
-// history measures a yard whose tasks are nearly all archived.
+// history measures an instance whose tasks are nearly all archived.
 func (b *bench) history(ctx context.Context) error {
 	begin := time.Now()
-	y, err := newYard(b.bin, filepath.Join(b.folder, "history"), queues)
+	inst, err := newInstance(b.bin, filepath.Join(b.folder, "history"), queues)
 	if err != nil {
 		return err
 	}
-	err = y.fill(ctx, yearBefore(begin, b.archive+openInArchive), func(d *db.DB) error {
+	err = inst.fill(ctx, yearBefore(begin, b.archive+openInArchive), func(d *db.DB) error {
 		return fillArchive(ctx, d, b.archive, openInArchive, queues)
 	})
 	if err != nil {
@@ -171,28 +171,28 @@ func (b *bench) history(ctx context.Context) error {
 	}
 	b.say("%d archived tasks written and indexed in %.1f s", b.archive, time.Since(begin).Seconds())
 	size := number(float64(b.archive))
-	if err := measureRestart(ctx, b.sheet, y, size+" tasks", b.rounds); err != nil {
+	if err := measureRestart(ctx, b.sheet, inst, size+" tasks", b.rounds); err != nil {
 		return err
 	}
-	return errors.Join(b.onYard(ctx, y, func(c *client, token, cookie string) error {
+	return errors.Join(b.onInstance(ctx, inst, func(c *client, token, cookie string) error {
 		what := fmt.Sprintf("%s open and %s archived tasks", number(openInArchive), size)
 		if err := c.measureBoard(b.sheet, what, cookie, b.rounds, b.lap); err != nil {
 			return err
 		}
 		return c.measureSearch(b.sheet, token, b.archive, b.lap)
-	}), y.stop())
+	}), inst.stop())
 }
 
-func (b *bench) onYard(ctx context.Context, y *yard, fn func(c *client, token, cookie string) error) error {
-	token, err := y.token(ctx)
+func (b *bench) onInstance(ctx context.Context, inst *instance, fn func(c *client, token, cookie string) error) error {
+	token, err := inst.token(ctx)
 	if err != nil {
 		return err
 	}
-	cookie, err := y.session(ctx, "operator")
+	cookie, err := inst.session(ctx, "operator")
 	if err != nil {
 		return err
 	}
-	return fn(newClient(y.addr, token, queues[0], y, 1000), token, cookie)
+	return fn(newClient(inst.addr, token, queues[0], inst, 1000), token, cookie)
 }
 
 func (b *bench) runs(ctx context.Context) error {

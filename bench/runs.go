@@ -26,24 +26,24 @@ const stampAgent = "---\nname: stamp\ndescription: Says when it has its prompt.\
 // measureDispatch lets runs start one after another: how long from the
 // creation of the run until its process has read the prompt.
 func measureDispatch(ctx context.Context, s *sheet, bin, folder string, runs int) error {
-	y, err := newYard(bin, filepath.Join(folder, "dispatch"), nil)
+	inst, err := newInstance(bin, filepath.Join(folder, "dispatch"), nil)
 	if err != nil {
 		return err
 	}
-	script, err := filepath.Abs(filepath.Join(y.data, "stamp.sh"))
+	script, err := filepath.Abs(filepath.Join(inst.data, "stamp.sh"))
 	if err != nil {
 		return err
 	}
 	config := fmt.Sprintf("[runners.stamp]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script)
-	err = errors.Join(y.write("stamp.sh", stamp), y.write("taskyard.toml", config), y.write("agents/stamp.md", stampAgent))
+	err = errors.Join(inst.write("stamp.sh", stamp), inst.write("taskyard.toml", config), inst.write("agents/stamp.md", stampAgent))
 	if err != nil {
 		return err
 	}
-	if _, err := y.start(ctx); err != nil {
+	if _, err := inst.start(ctx); err != nil {
 		return err
 	}
-	l, err := y.dispatch(ctx, runs)
-	if err := errors.Join(err, y.stop()); err != nil {
+	l, err := inst.dispatch(ctx, runs)
+	if err := errors.Join(err, inst.stop()); err != nil {
 		return err
 	}
 	s.add("dispatch, run created until its process has the prompt: p50", "ms", atMost(50, 15), millis(l.percentile(0.5)))
@@ -51,18 +51,18 @@ func measureDispatch(ctx context.Context, s *sheet, bin, folder string, runs int
 	return nil
 }
 
-func (y *yard) dispatch(ctx context.Context, runs int) (l lap, err error) {
-	token, err := y.token(ctx)
+func (inst *instance) dispatch(ctx context.Context, runs int) (l lap, err error) {
+	token, err := inst.token(ctx)
 	if err != nil {
 		return l, err
 	}
-	w, err := dial(y.addr)
+	w, err := dial(inst.addr)
 	if err != nil {
 		return l, err
 	}
 	defer w.close()
 	for range runs {
-		took, err := y.oneRun(w, "Authorization: Bearer "+token)
+		took, err := inst.oneRun(w, "Authorization: Bearer "+token)
 		if err != nil {
 			return l, err
 		}
@@ -71,16 +71,16 @@ func (y *yard) dispatch(ctx context.Context, runs int) (l lap, err error) {
 	return l, nil
 }
 
-func (y *yard) oneRun(w *wire, auth string) (time.Duration, error) {
+func (inst *instance) oneRun(w *wire, auth string) (time.Duration, error) {
 	var made struct{ ID string }
-	body, err := w.call(request("POST", "/api/tasks", y.addr, `{"title":"tell the time","owner":"stamp"}`, auth, "Content-Type: application/json"))
+	body, err := w.call(request("POST", "/api/tasks", inst.addr, `{"title":"tell the time","owner":"stamp"}`, auth, "Content-Type: application/json"))
 	if err == nil {
 		err = json.Unmarshal(body, &made)
 	}
 	if err != nil {
 		return 0, err
 	}
-	poll := request("GET", "/api/tasks/"+made.ID+"/runs", y.addr, "", auth)
+	poll := request("GET", "/api/tasks/"+made.ID+"/runs", inst.addr, "", auth)
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var got struct{ Runs []task.Run }
 		if body, err = w.call(poll); err == nil {
@@ -135,7 +135,7 @@ func measureTick(ctx context.Context, s *sheet, folder string, tasks int) error 
 	return nil
 }
 
-// openService opens a yard inside this process, with one agent "bench" and
+// openService opens an instance inside this process, with one agent "bench" and
 // nothing that starts runs.
 func openService(ctx context.Context, dir, agent string) (*service.Service, *db.DB, error) {
 	agents := filepath.Join(dir, "agents")

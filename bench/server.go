@@ -28,8 +28,8 @@ func buildServer(ctx context.Context, folder string) (string, error) {
 	return filepath.Abs(bin)
 }
 
-// yard is a data folder and the server on it.
-type yard struct {
+// instance is a data folder and the server on it.
+type instance struct {
 	bin, data string
 	addr      string // host:port
 	cmd       *exec.Cmd
@@ -38,86 +38,86 @@ type yard struct {
 // pullOnly is an agent that claims its work itself.
 const pullOnly = "---\nname: %s\ndescription: Claims its work itself.\ntools: read\nrunner: none\n---\nWork through your queue.\n"
 
-// newYard makes a data folder with pull-only agents.
-func newYard(bin, data string, agents []string) (*yard, error) {
-	y := &yard{bin: bin, data: data}
+// newInstance makes a data folder with pull-only agents.
+func newInstance(bin, data string, agents []string) (*instance, error) {
+	inst := &instance{bin: bin, data: data}
 	if err := os.MkdirAll(filepath.Join(data, "agents"), 0o700); err != nil {
 		return nil, err
 	}
 	for _, a := range agents {
-		if err := y.write(filepath.Join("agents", a+".md"), fmt.Sprintf(pullOnly, a)); err != nil {
+		if err := inst.write(filepath.Join("agents", a+".md"), fmt.Sprintf(pullOnly, a)); err != nil {
 			return nil, err
 		}
 	}
-	return y, nil
+	return inst, nil
 }
 
 // fill writes to the database before the server starts. now is the clock of
 // what is written; nil means the present.
-func (y *yard) fill(ctx context.Context, now func() time.Time, write func(*db.DB) error) error {
-	d, err := db.Open(ctx, db.Options{Path: filepath.Join(y.data, "taskyard.db"), Now: now})
+func (inst *instance) fill(ctx context.Context, now func() time.Time, write func(*db.DB) error) error {
+	d, err := db.Open(ctx, db.Options{Path: filepath.Join(inst.data, "taskyard.db"), Now: now})
 	if err != nil {
 		return err
 	}
 	return errors.Join(write(d), d.Close())
 }
 
-func (y *yard) write(name, text string) error {
-	return os.WriteFile(filepath.Join(y.data, name), []byte(text), 0o600)
+func (inst *instance) write(name, text string) error {
+	return os.WriteFile(filepath.Join(inst.data, name), []byte(text), 0o600)
 }
 
 // start runs the server until its first answer and returns how long that took.
-func (y *yard) start(ctx context.Context) (time.Duration, error) {
-	log, err := os.OpenFile(filepath.Join(y.data, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+func (inst *instance) start(ctx context.Context) (time.Duration, error) {
+	log, err := os.OpenFile(filepath.Join(inst.data, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
 	}
 	defer log.Close()
-	y.cmd = exec.CommandContext(ctx, y.bin, "serve", "--data", y.data, "--listen", "127.0.0.1:0")
-	y.cmd.Cancel = func() error { return y.cmd.Process.Signal(syscall.SIGTERM) }
-	y.cmd.WaitDelay = 10 * time.Second
-	y.cmd.Stderr = log
-	out, err := y.cmd.StdoutPipe()
+	inst.cmd = exec.CommandContext(ctx, inst.bin, "serve", "--data", inst.data, "--listen", "127.0.0.1:0")
+	inst.cmd.Cancel = func() error { return inst.cmd.Process.Signal(syscall.SIGTERM) }
+	inst.cmd.WaitDelay = 10 * time.Second
+	inst.cmd.Stderr = log
+	out, err := inst.cmd.StdoutPipe()
 	if err != nil {
 		return 0, err
 	}
 	begin := time.Now()
-	if err := y.cmd.Start(); err != nil {
+	if err := inst.cmd.Start(); err != nil {
 		return 0, err
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return 0, errors.Join(fmt.Errorf("the server did not start; its log: %s", y.logTail()), y.stop())
+		return 0, errors.Join(fmt.Errorf("the server did not start; its log: %s", inst.logTail()), inst.stop())
 	}
 	u, err := url.Parse(strings.TrimSpace(line))
 	if err != nil {
-		return 0, errors.Join(err, y.stop())
+		return 0, errors.Join(err, inst.stop())
 	}
-	y.addr = u.Host
-	w, err := dial(y.addr)
+	inst.addr = u.Host
+	w, err := dial(inst.addr)
 	if err == nil {
-		_, err = w.call(request("GET", "/healthz", y.addr, ""))
+		_, err = w.call(request("GET", "/healthz", inst.addr, ""))
 		w.close()
 	}
 	return time.Since(begin), err
 }
 
-func (y *yard) logTail() string {
-	b, _ := os.ReadFile(filepath.Join(y.data, "server.log"))
+func (inst *instance) logTail() string {
+	b, _ := os.ReadFile(filepath.Join(inst.data, "server.log"))
 	return string(b[max(0, len(b)-500):])
 }
 
 // stop ends the server as an operator would.
-func (y *yard) stop() error {
-	if err := y.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+func (inst *instance) stop() error {
+	if err := inst.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	return y.cmd.Wait()
+	return inst.cmd.Wait()
 }
 
 // command runs a command of the binary on the data folder, beside the server.
-func (y *yard) command(ctx context.Context, stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, y.bin, append(args, "--data", y.data)...)
+func (inst *instance) command(ctx context.Context, stdin string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, inst.bin, append(args, "--data", inst.data)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var errText bytes.Buffer
 	cmd.Stderr = &errText
@@ -129,24 +129,24 @@ func (y *yard) command(ctx context.Context, stdin string, args ...string) (strin
 }
 
 // token makes a token that may do what the rows do.
-func (y *yard) token(ctx context.Context) (string, error) {
-	return y.command(ctx, "", "token", "create", "--scope", "operate act-as")
+func (inst *instance) token(ctx context.Context) (string, error) {
+	return inst.command(ctx, "", "token", "create", "--scope", "operate act-as")
 }
 
 // session adds a person, signs in over the form, and returns the cookie.
-func (y *yard) session(ctx context.Context, role string) (string, error) {
+func (inst *instance) session(ctx context.Context, role string) (string, error) {
 	const password = "correct horse battery"
-	if _, err := y.command(ctx, password+"\n", "user", "add", "bench", "--role", role); err != nil {
+	if _, err := inst.command(ctx, password+"\n", "user", "add", "bench", "--role", role); err != nil {
 		return "", err
 	}
-	w, err := dial(y.addr)
+	w, err := dial(inst.addr)
 	if err != nil {
 		return "", err
 	}
 	defer w.close()
 	form := url.Values{"name": {"bench"}, "password": {password}}.Encode()
-	a, err := w.exchange(request("POST", "/login", y.addr, form, "Content-Type: application/x-www-form-urlencoded",
-		"Origin: http://"+y.addr, "Sec-Fetch-Site: same-origin"))
+	a, err := w.exchange(request("POST", "/login", inst.addr, form, "Content-Type: application/x-www-form-urlencoded",
+		"Origin: http://"+inst.addr, "Sec-Fetch-Site: same-origin"))
 	if err == nil && (a.status != 303 || a.cookie == "") {
 		err = fmt.Errorf("sign in: %d: %.300s", a.status, a.body)
 	}
@@ -154,8 +154,8 @@ func (y *yard) session(ctx context.Context, role string) (string, error) {
 }
 
 // cpu is the processor time that the server has used, in steps of 10 ms.
-func (y *yard) cpu() (time.Duration, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", y.cmd.Process.Pid))
+func (inst *instance) cpu() (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", inst.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
@@ -170,8 +170,8 @@ func (y *yard) cpu() (time.Duration, error) {
 }
 
 // cpuExact is cpu to the nanosecond, for what is short.
-func (y *yard) cpuExact() (sum time.Duration, err error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", y.cmd.Process.Pid))
+func (inst *instance) cpuExact() (sum time.Duration, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", inst.cmd.Process.Pid))
 	for _, t := range threads {
 		b, e := os.ReadFile(t)
 		if e != nil {
@@ -186,8 +186,8 @@ func (y *yard) cpuExact() (sum time.Duration, err error) {
 }
 
 // rss is the memory of the server in MiB.
-func (y *yard) rss() (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", y.cmd.Process.Pid))
+func (inst *instance) rss() (float64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", inst.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
@@ -202,11 +202,11 @@ func (y *yard) rss() (float64, error) {
 
 // settle waits until the server rests: what an earlier row left to be done in
 // the background must not count for the next.
-func (y *yard) settle() error {
-	before, err := y.cpu()
+func (inst *instance) settle() error {
+	before, err := inst.cpu()
 	for range 600 {
 		time.Sleep(100 * time.Millisecond)
-		now, e := y.cpu()
+		now, e := inst.cpu()
 		if err = errors.Join(err, e); err != nil || now-before < 20*time.Millisecond {
 			return err
 		}

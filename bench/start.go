@@ -20,22 +20,22 @@ func measureEmpty(ctx context.Context, s *sheet, bin, folder string, rounds int)
 	}
 	s.add("size of the binary", "MB", atMost(60, 35), float64(fi.Size())/1e6)
 	for i := range rounds {
-		y, err := newYard(bin, filepath.Join(folder, "empty-"+number(float64(i))), nil)
+		inst, err := newInstance(bin, filepath.Join(folder, "empty-"+number(float64(i))), nil)
 		if err != nil {
 			return err
 		}
-		took, err := y.start(ctx)
+		took, err := inst.start(ctx)
 		if err != nil {
 			return err
 		}
 		s.add("start to first answer, empty folder", "s", atMost(0.3, 0.1), took.Seconds())
 		time.Sleep(idle)
-		mib, err := y.rss()
+		mib, err := inst.rss()
 		if err != nil {
-			return errors.Join(err, y.stop())
+			return errors.Join(err, inst.stop())
 		}
 		s.add("memory of the idle server", "MiB", atMost(60, 30), mib)
-		if err := y.stop(); err != nil {
+		if err := inst.stop(); err != nil {
 			return err
 		}
 	}
@@ -44,9 +44,9 @@ func measureEmpty(ctx context.Context, s *sheet, bin, folder string, rounds int)
 
 // measureRestart starts the server on a folder with many tasks and leaves it
 // running after the last round.
-func measureRestart(ctx context.Context, s *sheet, y *yard, name string, rounds int) error {
+func measureRestart(ctx context.Context, s *sheet, inst *instance, name string, rounds int) error {
 	for i := range rounds {
-		took, err := y.start(ctx)
+		took, err := inst.start(ctx)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func measureRestart(ctx context.Context, s *sheet, y *yard, name string, rounds 
 		if i == rounds-1 {
 			break
 		}
-		if err := y.stop(); err != nil {
+		if err := inst.stop(); err != nil {
 			return err
 		}
 	}

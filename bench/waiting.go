@@ -17,49 +17,49 @@ const (
 // waiting holds many signups on a server of their own: what they take while
 // nothing comes, and how soon each has a task once tasks come.
 func (b *bench) waiting(ctx context.Context) error {
-	y, err := newYard(b.bin, filepath.Join(b.folder, "waiting"), queues[:1])
+	inst, err := newInstance(b.bin, filepath.Join(b.folder, "waiting"), queues[:1])
 	if err != nil {
 		return err
 	}
-	if _, err := y.start(ctx); err != nil {
+	if _, err := inst.start(ctx); err != nil {
 		return err
 	}
-	return errors.Join(b.measureWaiting(ctx, y), y.stop())
+	return errors.Join(b.measureWaiting(ctx, inst), inst.stop())
 }
 
-func (b *bench) measureWaiting(ctx context.Context, y *yard) error {
-	token, err := y.token(ctx)
+func (b *bench) measureWaiting(ctx context.Context, inst *instance) error {
+	token, err := inst.token(ctx)
 	if err != nil {
 		return err
 	}
 	auth := []string{"Authorization: Bearer " + token, "Content-Type: application/json"}
-	create := request("POST", "/api/tasks", y.addr, fmt.Sprintf(createBody, "x", queues[0]), auth...)
-	own, err := dial(y.addr)
+	create := request("POST", "/api/tasks", inst.addr, fmt.Sprintf(createBody, "x", queues[0]), auth...)
+	own, err := dial(inst.addr)
 	if err != nil {
 		return err
 	}
 	defer own.close()
-	if err := y.settle(); err != nil {
+	if err := inst.settle(); err != nil {
 		return err
 	}
-	before, err := y.rss()
+	before, err := inst.rss()
 	if err != nil {
 		return err
 	}
 	wires := make([]*wire, sleepers)
 	for i := range wires {
-		if wires[i], err = dial(y.addr); err != nil {
+		if wires[i], err = dial(inst.addr); err != nil {
 			return err
 		}
 		defer wires[i].close()
-		if _, err := wires[i].conn.Write(request("POST", "/api/agents/"+queues[0]+"/signup", y.addr, `{"waitSeconds":50}`, auth...)); err != nil {
+		if _, err := wires[i].conn.Write(request("POST", "/api/agents/"+queues[0]+"/signup", inst.addr, `{"waitSeconds":50}`, auth...)); err != nil {
 			return err
 		}
 	}
-	if err := asleep(own, y.addr, sleepers); err != nil {
+	if err := asleep(own, inst.addr, sleepers); err != nil {
 		return err
 	}
-	if err := b.restOf(y, before); err != nil {
+	if err := b.restOf(inst, before); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -98,20 +98,20 @@ func asleep(w *wire, addr string, n int) error {
 }
 
 // restOf notes what the server takes while nothing happens.
-func (b *bench) restOf(y *yard, before float64) error {
-	if err := y.settle(); err != nil {
+func (b *bench) restOf(inst *instance, before float64) error {
+	if err := inst.settle(); err != nil {
 		return err
 	}
-	start, err := y.cpu()
+	start, err := inst.cpu()
 	if err != nil {
 		return err
 	}
 	time.Sleep(atRest)
-	end, err := y.cpu()
+	end, err := inst.cpu()
 	if err != nil {
 		return err
 	}
-	mib, err := y.rss()
+	mib, err := inst.rss()
 	name := fmt.Sprintf("%d waiting signups", sleepers)
 	b.sheet.add(name+": memory", "MiB", atMost(64, 16), mib-before)
 	b.sheet.add(name+": CPU at rest", "% of a core", atMost(1, 0.2), 100*(end-start).Seconds()/atRest.Seconds())

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// yearAgents own the tasks of a yard of a year. A worker that never comes
-// carries out their runs, so that the yard stays as it was filled.
+// yearAgents own the tasks of an instance with a year of work. A worker that never comes
+// carries out their runs, so that the instance stays as it was filled.
 var yearAgents = []string{
 	"coder", "planner", "reviewer", "researcher", "tester", "writer", "translator", "designer", "releaser", "keeper", "support", "analyst", "auditor", "builder", "scout", "painter",
 }
@@ -32,35 +32,35 @@ func (b *bench) yearSize() dbfill.Size {
 	return s
 }
 
-// yearYard starts a server over a year of work.
-func (b *bench) yearYard(ctx context.Context) (*yard, dbfill.Marks, error) {
+// newYearInstance starts a server over a year of work.
+func (b *bench) newYearInstance(ctx context.Context) (*instance, dbfill.Marks, error) {
 	begin, s := time.Now(), b.yearSize()
-	y, err := newYard(b.bin, filepath.Join(b.folder, "year"), nil)
+	inst, err := newInstance(b.bin, filepath.Join(b.folder, "year"), nil)
 	if err != nil {
 		return nil, dbfill.Marks{}, err
 	}
 	for _, a := range yearAgents {
-		if err := y.write(filepath.Join("agents", a+".md"), fmt.Sprintf(farAgent, a)); err != nil {
+		if err := inst.write(filepath.Join("agents", a+".md"), fmt.Sprintf(farAgent, a)); err != nil {
 			return nil, dbfill.Marks{}, err
 		}
 	}
-	if err := y.write("taskyard.toml", farConfig); err != nil {
+	if err := inst.write("taskyard.toml", farConfig); err != nil {
 		return nil, dbfill.Marks{}, err
 	}
 	var m dbfill.Marks
-	err = y.fill(ctx, nil, func(*db.DB) error { return nil }) // makes the schema
+	err = inst.fill(ctx, nil, func(*db.DB) error { return nil }) // makes the schema
 	if err == nil {
-		m, err = dbfill.Year(ctx, filepath.Join(y.data, "taskyard.db"), s, yearAgents, time.Now())
+		m, err = dbfill.Year(ctx, filepath.Join(inst.data, "taskyard.db"), s, yearAgents, time.Now())
 	}
 	if err == nil {
-		err = y.fill(ctx, nil, func(d *db.DB) error { return catchUp(ctx, d) })
+		err = inst.fill(ctx, nil, func(d *db.DB) error { return catchUp(ctx, d) })
 	}
 	if err != nil {
 		return nil, m, err
 	}
 	b.say("%d open and %d archived tasks written and indexed in %.1f s", s.Open, s.Archived, time.Since(begin).Seconds())
-	_, err = y.start(ctx)
-	return y, m, err
+	_, err = inst.start(ctx)
+	return inst, m, err
 }
 
 // yearPages are the pages that people open, each in the state that costs most.
@@ -78,19 +78,19 @@ func yearPages(m dbfill.Marks) []string {
 	}
 }
 
-// pages measures every page of a yard of a year.
+// pages measures every page of an instance with a year of work.
 func (b *bench) pages(ctx context.Context) error {
-	y, m, err := b.yearYard(ctx)
+	inst, m, err := b.newYearInstance(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.onYear(ctx, y, func(c *yearClient) error {
+	return errors.Join(b.onYear(ctx, inst, func(c *yearClient) error {
 		c.open = m.Open
-		return b.measurePages(c, y, yearPages(m))
-	}), y.stop())
+		return b.measurePages(c, inst, yearPages(m))
+	}), inst.stop())
 }
 
-// yearClient is somebody who looks at the yard, and a program that changes it.
+// yearClient is somebody who looks at the pages, and a program that changes it.
 type yearClient struct {
 	look, act    *wire
 	cookie, auth string
@@ -98,20 +98,20 @@ type yearClient struct {
 	open         task.ID // what is changed
 }
 
-func (b *bench) onYear(ctx context.Context, y *yard, fn func(*yearClient) error) error {
-	token, err := y.token(ctx)
+func (b *bench) onYear(ctx context.Context, inst *instance, fn func(*yearClient) error) error {
+	token, err := inst.token(ctx)
 	if err != nil {
 		return err
 	}
-	c := &yearClient{host: y.addr, auth: "Authorization: Bearer " + token}
-	if c.cookie, err = y.session(ctx, "admin"); err != nil {
+	c := &yearClient{host: inst.addr, auth: "Authorization: Bearer " + token}
+	if c.cookie, err = inst.session(ctx, "admin"); err != nil {
 		return err
 	}
-	if c.look, err = dial(y.addr); err != nil {
+	if c.look, err = dial(inst.addr); err != nil {
 		return err
 	}
 	defer c.look.close()
-	if c.act, err = dial(y.addr); err != nil {
+	if c.act, err = dial(inst.addr); err != nil {
 		return err
 	}
 	defer c.act.close()

@@ -141,7 +141,7 @@ func (s *modelLoop) supervised(ctx context.Context) Outcome {
 	out := s.run(within)
 	cancel(nil)
 	<-ended
-	s.tools.yard.close()
+	s.tools.server.close()
 	if out.Status == task.RunFailed {
 		out.Reason = cutChars(clean(s.red.Text(out.Reason)), task.MaxReason)
 	}

@@ -131,15 +131,15 @@ func calls(name, args string) modeltest.Step {
 	return modeltest.Step{Calls: []modeltest.Call{{Name: name, Args: args}}}
 }
 
-// fakeYard is an MCP server with the tools of a yard.
-type fakeYard struct {
+// fakeServer is an MCP server with the tools of a yard.
+type fakeServer struct {
 	mu    sync.Mutex
 	asked []string // "token method name arguments"
 	page  string   // of tools/list
 	reply map[string]string
 }
 
-func (y *fakeYard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (srv *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Method string
 		Params struct {
@@ -151,27 +151,27 @@ func (y *fakeYard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	y.mu.Lock()
-	y.asked = append(y.asked, strings.TrimSpace(strings.Join([]string{r.Header.Get("Authorization"), r.URL.RawQuery, q.Method, q.Params.Name, string(q.Params.Arguments)}, " ")))
-	y.mu.Unlock()
-	res := y.page
+	srv.mu.Lock()
+	srv.asked = append(srv.asked, strings.TrimSpace(strings.Join([]string{r.Header.Get("Authorization"), r.URL.RawQuery, q.Method, q.Params.Name, string(q.Params.Arguments)}, " ")))
+	srv.mu.Unlock()
+	res := srv.page
 	if q.Method == "tools/call" {
-		res = y.reply[q.Params.Name]
+		res = srv.reply[q.Params.Name]
 	}
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":%s}`, res)
 }
 
-const yardPage = `{"tools":[{"name":"complete_task","description":"Finish a task for good","inputSchema":{"type":"object"}},
+const toolsPage = `{"tools":[{"name":"complete_task","description":"Finish a task for good","inputSchema":{"type":"object"}},
 {"name":"signup_for_task","description":"Claim","inputSchema":{"type":"object"}},{"name":"task","description":"Delegate","inputSchema":{"type":"object"}},
 {"name":"add_comment","description":"Comment","inputSchema":{"type":"object"}}]}`
 
-func newFakeYard(t *testing.T) (*fakeYard, string) {
-	y := &fakeYard{page: yardPage, reply: map[string]string{
+func newFakeServer(t *testing.T) (*fakeServer, string) {
+	fake := &fakeServer{page: toolsPage, reply: map[string]string{
 		"complete_task": `{"content":[{"type":"text","text":"{\"id\":7}"}],"structuredContent":{"id":"7","status":"done","summary":"The gate is built."}}`,
 		"add_comment":   `{"content":[{"type":"text","text":"Task 7 is archived"}],"isError":true}`,
 	}}
-	srv := httptest.NewServer(y)
+	srv := httptest.NewServer(fake)
 	t.Cleanup(srv.Close)
-	return y, srv.URL
+	return fake, srv.URL
 }

@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	maxYardAnswer = 4 << 20          // bytes
-	yardPatience  = 90 * time.Second // longer than the longest wait of a tool
-	listTries     = 3
-	listPause     = 200 * time.Millisecond
+	maxServerAnswer = 4 << 20          // bytes
+	serverTimeout   = 90 * time.Second // longer than the longest wait of a tool
+	listTries       = 3
+	listPause       = 200 * time.Millisecond
 )
 
-// yardTools are the tools of the yard's own MCP server, called with the token
+// serverTools are the tools of the yard's own MCP server, called with the token
 // of the run.
-type yardTools struct {
+type serverTools struct {
 	url, token string // url "" means that there are none
 	client     *http.Client
 }
 
-func newYardTools(spec Spec) *yardTools {
-	y := &yardTools{token: spec.Token, client: &http.Client{Timeout: yardPatience, Transport: &http.Transport{}}}
+func newServerTools(spec Spec) *serverTools {
+	s := &serverTools{token: spec.Token, client: &http.Client{Timeout: serverTimeout, Transport: &http.Transport{}}}
 	if spec.URL != "" {
-		y.url = strings.TrimRight(spec.URL, "/") + "/mcp"
+		s.url = strings.TrimRight(spec.URL, "/") + "/mcp"
 	}
-	return y
+	return s
 }
 
-func (y *yardTools) close() { y.client.CloseIdleConnections() }
+func (s *serverTools) close() { s.client.CloseIdleConnections() }
 
 // list asks which tools there are, in a profile.
-func (y *yardTools) list(ctx context.Context, profile string) (list []model.Tool, err error) {
-	if y.url == "" {
+func (s *serverTools) list(ctx context.Context, profile string) (list []model.Tool, err error) {
+	if s.url == "" {
 		return nil, nil
 	}
 	var page struct {
@@ -51,7 +51,7 @@ func (y *yardTools) list(ctx context.Context, profile string) (list []model.Tool
 		}
 	}
 	for try := 1; ; try++ {
-		err = y.ask(ctx, "?profile="+profile, "tools/list", struct{}{}, &page)
+		err = s.ask(ctx, "?profile="+profile, "tools/list", struct{}{}, &page)
 		if err == nil || try == listTries || ctx.Err() != nil {
 			break
 		}
@@ -74,13 +74,13 @@ type told struct {
 }
 
 // call calls a tool. A call that does not get through is an answer too.
-func (y *yardTools) call(ctx context.Context, name string, args json.RawMessage) (Answer, *told) {
+func (s *serverTools) call(ctx context.Context, name string, args json.RawMessage) (Answer, *told) {
 	var res struct {
 		Content           []struct{ Type, Text string }
 		StructuredContent json.RawMessage
 		IsError           bool
 	}
-	err := y.ask(ctx, "", "tools/call", map[string]any{"name": name, "arguments": args}, &res)
+	err := s.ask(ctx, "", "tools/call", map[string]any{"name": name, "arguments": args}, &res)
 	if err != nil {
 		return Answer{Text: "the yard did not take the call: " + err.Error(), IsError: true}, nil
 	}
@@ -96,28 +96,28 @@ func (y *yardTools) call(ctx context.Context, name string, args json.RawMessage)
 }
 
 // ask makes one request of JSON-RPC.
-func (y *yardTools) ask(ctx context.Context, query, method string, params, into any) error {
+func (s *serverTools) ask(ctx context.Context, query, method string, params, into any) error {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, y.url+query, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+query, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+y.token)
+	req.Header.Set("Authorization", "Bearer "+s.token)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	res, err := y.client.Do(req)
+	res, err := s.client.Do(req)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxYardAnswer+1))
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxServerAnswer+1))
 	switch {
 	case err != nil:
 		return err
-	case len(text) > maxYardAnswer:
+	case len(text) > maxServerAnswer:
 		return errors.New("its answer is too long")
 	case res.StatusCode != http.StatusOK:
 		return fmt.Errorf("it answered %s: %s", res.Status, cutBytes(strings.TrimSpace(string(text)), 300))

@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
-	y, url := newFakeYard(t)
+	srv, url := newFakeServer(t)
 	l := newLoop(t, "openai", calls("add_comment", `{"taskId":7,"content":"hm"}`), calls("complete_task", `{"taskId":7,"summary":"The gate is built."}`))
 	spec := newBuiltinSpec(t)
 	spec.URL = url
@@ -36,7 +36,7 @@ func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
 		want := "Bearer ty_token-of-this-run profile=core tools/list\n" +
 			`Bearer ty_token-of-this-run  tools/call add_comment {"taskId":7,"content":"hm"}` + "\n" +
 			`Bearer ty_token-of-this-run  tools/call complete_task {"taskId":7,"summary":"The gate is built."}`
-		if got := strings.Join(y.asked, "\n"); got != want {
+		if got := strings.Join(srv.asked, "\n"); got != want {
 			t.Errorf("asked was\n%s", got)
 		}
 	})
@@ -48,7 +48,7 @@ func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
 }
 
 func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
-	y, url := newFakeYard(t)
+	srv, url := newFakeServer(t)
 	l := newLoop(t, "openai", modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
 	spec := newBuiltinSpec(t)
 	spec.URL, spec.Plan.Tools = url, []string{"task"}
@@ -56,12 +56,12 @@ func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
 	if got := strings.Join(l.server.Turns()[0].Tools, " "); got != "complete_task task add_comment" {
 		t.Errorf("tools are %s", got)
 	}
-	if !strings.Contains(y.asked[0], "profile= ") {
-		t.Errorf("asked was %q", y.asked)
+	if !strings.Contains(srv.asked[0], "profile= ") {
+		t.Errorf("asked was %q", srv.asked)
 	}
 }
 
-func TestAYardThatDoesNotAnswer(t *testing.T) {
+func TestAServerThatDoesNotAnswer(t *testing.T) {
 	t.Run("fails the run, when it does not tell its tools", func(t *testing.T) {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "closed", http.StatusServiceUnavailable) }))
 		t.Cleanup(srv.Close)
@@ -71,8 +71,8 @@ func TestAYardThatDoesNotAnswer(t *testing.T) {
 		wantState(t, out, task.RunFailed, task.PhaseError, "The tools of the yard could not be listed: it answered 503 Service Unavailable: closed")
 	})
 	t.Run("is told to the model, when it does not take a call", func(t *testing.T) {
-		y, url := newFakeYard(t)
-		y.reply["complete_task"] = "broken"
+		srv, url := newFakeServer(t)
+		srv.reply["complete_task"] = "broken"
 		l, spec := newLoop(t, "openai", calls("complete_task", `{"taskId":7}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."}), newBuiltinSpec(t)
 		spec.URL = url
 		out, r := l.play(t, spec)

@@ -54,7 +54,7 @@ func newModelLoop(b *Builtin, spec Spec, sink Sink, name string) *modelLoop {
 		b: b, spec: spec, model: name, sink: sink, out: &emitter{sink: sink, dir: spec.Dir},
 		red: newRedactor(spec), stop: newStopper(), clock: newClock(time.Now()),
 	}
-	s.tools = &toolset{agent: spec.Plan.Agent, yard: newYardTools(spec)}
+	s.tools = &toolset{agent: spec.Plan.Agent, server: newServerTools(spec)}
 	s.remember(model.Message{Role: model.User, Text: spec.Plan.Prompt})
 	return s
 }

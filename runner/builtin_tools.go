@@ -25,15 +25,15 @@ var delegation = map[string]bool{"task": true, "task_status": true, "task_wait":
 type toolset struct {
 	agent   string
 	box     Toolbox // nil: none
-	yard    *yardTools
+	server  *serverTools
 	offered []model.Tool
 	of      map[string]*usable
 }
 
 // usable is a tool that the run may use.
 type usable struct {
-	schema *jsonschema.Resolved // nil: who carries it out checks by itself
-	yard   bool
+	schema     *jsonschema.Resolved // nil: who carries it out checks by itself
+	fromServer bool
 }
 
 // open finds out which tools there are. The error says that the yard did not
@@ -49,10 +49,10 @@ func (t *toolset) open(ctx context.Context, granted []string) error {
 	if slices.Contains(granted, "task") {
 		wanted, profile = append(slices.Clone(taskTools), moreTools...), ""
 	}
-	list, err := t.yard.list(ctx, profile)
+	list, err := t.server.list(ctx, profile)
 	for _, tool := range list {
 		if slices.Contains(wanted, tool.Name) {
-			t.add(tool, &usable{yard: true})
+			t.add(tool, &usable{fromServer: true})
 		}
 	}
 	return err
@@ -88,8 +88,8 @@ func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
 	if err := fits(u.schema, c.Args); err != nil {
 		return Answer{Text: fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err), IsError: true}, nil
 	}
-	if u.yard {
-		return t.yard.call(ctx, c.Name, c.Args)
+	if u.fromServer {
+		return t.server.call(ctx, c.Name, c.Args)
 	}
 	return t.box.Call(ctx, c.Name, c.Args), nil
 }

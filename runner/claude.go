@@ -45,8 +45,8 @@ var claudeTools = map[string][]string{
 	"create": {"Write"}, "edit": {"Edit"}, "bash": {"Bash"},
 }
 
-// yardPrefix is the prefix of the yard's tools in the program.
-const yardPrefix = "mcp__taskyard__"
+// serverPrefix is the prefix of the yard's tools in the program.
+const serverPrefix = "mcp__taskyard__"
 
 // Probe asks the program for its version.
 func (c *Claude) Probe(ctx context.Context) Probe {

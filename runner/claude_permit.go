@@ -12,7 +12,7 @@ import (
 // offered tells whether the definition lists a tool, or the yard, which checks
 // by itself, offers it.
 func (r *claudeReader) offered(tool string) bool {
-	return strings.HasPrefix(tool, yardPrefix) || slices.Contains(claudeNames(r.plan.Tools), tool)
+	return strings.HasPrefix(tool, serverPrefix) || slices.Contains(claudeNames(r.plan.Tools), tool)
 }
 
 // request answers what the program asks.
@@ -39,7 +39,7 @@ func (r *claudeReader) request(l *claudeLine) {
 // it asks for each other call too is its habit, and the definition answers.
 func (r *claudeReader) concern(req *claudeRequest) string {
 	switch {
-	case strings.HasPrefix(req.Tool, yardPrefix):
+	case strings.HasPrefix(req.Tool, serverPrefix):
 		return ""
 	case req.ReasonType == "workingDir" || req.ReasonType == "safetyCheck":
 		if req.Reason == "" {
@@ -105,7 +105,7 @@ func (r *claudeReader) refuse(l *claudeLine, why string) {
 // allowed lists the whitelist.
 func (r *claudeReader) allowed() string {
 	names := claudeNames(r.plan.Tools)
-	return strings.Join(append(names, yardPrefix+"*"), ", ")
+	return strings.Join(append(names, serverPrefix+"*"), ", ")
 }
 
 func (r *claudeReader) allow(l *claudeLine) {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-const yardURL = "public_url = \"https://yard.example\"\n"
+const publicURL = "public_url = \"https://yard.example\"\n"
 
 func TestNotifySections(t *testing.T) {
 	t.Parallel()
 	environ := []string{"TASKYARD_NOTIFY_OPS=ntfy://u:hunter2@host/topic"}
-	text := yardURL + "[notify.ops]\nurl_env = \"TASKYARD_NOTIFY_OPS\"\n[notify.night]\nurl_env = \"NIGHT\"\nkinds = [\"failure\", \"notice\"]\n"
+	text := publicURL + "[notify.ops]\nurl_env = \"TASKYARD_NOTIFY_OPS\"\n[notify.night]\nurl_env = \"NIGHT\"\nkinds = [\"failure\", \"notice\"]\n"
 	c, src, err := load(t, text, environ, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -39,13 +39,13 @@ func TestNotifySections(t *testing.T) {
 func TestNotifyIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
-		{"without a variable", yardURL + "[notify.ops]\n", "test.toml:2: notify.ops.url_env: is missing: name the variable"},
-		{"with the address itself", yardURL + "[notify.ops]\nurl_env = \"ntfy://host/x\"\n", "test.toml:3: notify.ops.url_env: is not the name of a variable"},
-		{"with an unknown kind", yardURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = [\"gossip\"]\n", `test.toml:4: notify.ops.kinds: "gossip" is not valid: valid are question, approval, failure, blocked, notice`},
-		{"with no kind", yardURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = []\n", "test.toml:4: notify.ops.kinds: must not be empty"},
+		{"without a variable", publicURL + "[notify.ops]\n", "test.toml:2: notify.ops.url_env: is missing: name the variable"},
+		{"with the address itself", publicURL + "[notify.ops]\nurl_env = \"ntfy://host/x\"\n", "test.toml:3: notify.ops.url_env: is not the name of a variable"},
+		{"with an unknown kind", publicURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = [\"gossip\"]\n", `test.toml:4: notify.ops.kinds: "gossip" is not valid: valid are question, approval, failure, blocked, notice`},
+		{"with no kind", publicURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = []\n", "test.toml:4: notify.ops.kinds: must not be empty"},
 		{"without an address of the yard", "[notify.ops]\nurl_env = \"OPS\"\n", "test.toml:1: notify.ops: needs public_url"},
-		{"with an unknown key", yardURL + "[notify.ops]\nurl = \"x\"\n", `unknown key "notify.ops.url": valid in [notify.ops] are url_env, kinds`},
-		{"with a bad name", yardURL + "[notify.\"a b\"]\nurl_env = \"OPS\"\n", "is not a valid name"},
+		{"with an unknown key", publicURL + "[notify.ops]\nurl = \"x\"\n", `unknown key "notify.ops.url": valid in [notify.ops] are url_env, kinds`},
+		{"with a bad name", publicURL + "[notify.\"a b\"]\nurl_env = \"OPS\"\n", "is not a valid name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, _, err := load(t, tt.text, nil, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
