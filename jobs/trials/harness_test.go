@@ -92,7 +92,7 @@ func newYard(t *testing.T, parts map[string]part) *yard {
 		if err := j.Stop(ctx); err != nil {
 			t.Error(err)
 		}
-		if left := tree.Carriers("TASKYARD_YARD_ID=" + yardID); len(left) > 0 {
+		if left := tree.Marked("TASKYARD_YARD_ID=" + yardID); len(left) > 0 {
 			t.Errorf("%d processes are left: %v", len(left), left)
 		}
 	})
@@ -144,7 +144,7 @@ func (y *yard) transcript(t *testing.T, id task.ID) (texts []string) {
 // their environment, and those that have lost it but are named in their
 // arguments.
 func alive(id task.ID) []tree.Proc {
-	found := tree.Carriers("TASKYARD_RUN_ID="+id.String(), "TASKYARD_YARD_ID="+yardID)
+	found := tree.Marked("TASKYARD_RUN_ID="+id.String(), "TASKYARD_YARD_ID="+yardID)
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, f := range files {
 		words, _ := os.ReadFile(f)
