@@ -79,7 +79,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("-q prints %s", out)
 		}
 	})
-	t.Run("a file in a yard's folder is checked by that yard", func(t *testing.T) {
+	t.Run("a file in the folder of an instance is checked with its configuration", func(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, "agents"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("%d %s", code, out)
 		}
 	})
-	t.Run("without any yard nothing is known of runners, which is no error", func(t *testing.T) {
+	t.Run("without an instance nothing is known about runners, which is no error", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "other.md")
 		if err := os.WriteFile(other, []byte("---\ndescription: runs\ntools: Read\nrunner: mine\n---\nRun.\n"), 0o600); err != nil {
 			t.Fatal(err)

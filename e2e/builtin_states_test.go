@@ -116,7 +116,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			for _, c := range endings() {
 				d.cases[c.name] = c
 			}
-			s, person := newBuiltinYard(t, api, modeltest.NewFunc(t, d.answer))
+			s, person := newBuiltinServer(t, api, modeltest.NewFunc(t, d.answer))
 			s.kill()
 			s.args = append(s.args, "--set", "runs.attempts=1", "--set", "runs.max_parallel=64", "--set", "runs.equal_failures=0")
 			for id, lines := range map[string]string{

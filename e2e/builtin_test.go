@@ -16,9 +16,9 @@ import (
 
 const providerKey = "sk-key-of-the-provider"
 
-// newBuiltinYard starts a server whose built-in agent coder asks the model
+// newBuiltinServer starts a server whose built-in agent coder asks the model
 // server m, by the given API. boss may delegate.
-func newBuiltinYard(t *testing.T, api string, m *modeltest.Server) (*server, *client.Client) {
+func newBuiltinServer(t *testing.T, api string, m *modeltest.Server) (*server, *client.Client) {
 	t.Helper()
 	s := newServer(t, "serve")
 	s.env = append(s.env, "TEST_MODEL_KEY="+providerKey)
@@ -80,7 +80,7 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 				}
 				return oneCall("complete_task", `{"taskId":%q,"summary":"Wrote the notes. Nothing is left."}`, id)
 			})
-			s, person := newBuiltinYard(t, api, m)
+			s, person := newBuiltinServer(t, api, m)
 			k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"})
 			r := runOf(t, s, person, k.ID)
 			if r.Status != task.RunCompleted || r.Summary != "Wrote the notes. Nothing is left." || r.Model != "test-model" {
@@ -98,7 +98,7 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 					t.Errorf("usage is %s", asJSON(got))
 				}
 			})
-			t.Run("its file stands in the workspace, and among the artifacts", func(t *testing.T) {
+			t.Run("its file is in the workspace and among the artifacts", func(t *testing.T) {
 				files, err := filepath.Glob(filepath.Join(s.data, "runs", "run-*", "work", "docs", "notes.md"))
 				if err != nil || len(files) != 1 || strings.Join(r.Artifacts, " ") != "docs/notes.md" {
 					t.Fatalf("files are %v, %v; artifacts %v", files, err, r.Artifacts)
@@ -141,7 +141,7 @@ func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
 		}
 		return modeltest.Step{Text: "It told: " + last.Results[0].Text}
 	})
-	s, person := newBuiltinYard(t, "openai", m)
+	s, person := newBuiltinServer(t, "openai", m)
 	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask", "owner": "boss"})
 	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted {
 		t.Fatalf("the run is %s", asJSON(r))
@@ -164,7 +164,7 @@ func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
 		}
 		return modeltest.Step{Text: "Done after all."}
 	})
-	s, person := newBuiltinYard(t, "anthropic", m)
+	s, person := newBuiltinServer(t, "anthropic", m)
 	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Survive", "owner": "coder"})
 	eventually(t, patience, "the model is asked", func() bool { return len(m.Turns()) == 1 })
 	s.kill()
@@ -180,7 +180,7 @@ func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
 func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
 	t.Parallel()
 	m := modeltest.New(t, modeltest.Step{Text: "Done.", Times: 2})
-	s, person := newBuiltinYard(t, "openai", m)
+	s, person := newBuiltinServer(t, "openai", m)
 	s.file("agents/plain.md", "---\nname: plain\ndescription: For tests.\ntools: read\ncapabilities: [other]\n---\nWork.\n")
 	eventually(t, patience, "the agent is there", func() bool {
 		return person.Do(t.Context(), "GET", "/api/agents/plain", nil, nil) == nil

@@ -10,8 +10,8 @@ import (
 	"taskyard/runner/model/modeltest"
 )
 
-// newClaudeYard is a server whose agent coder is the real Claude Code.
-func newClaudeYard(t *testing.T, o realSetup, steps ...modeltest.Step) *realYard {
+// newClaudeServer is a server whose agent coder is the real Claude Code.
+func newClaudeServer(t *testing.T, o realSetup, steps ...modeltest.Step) *realServer {
 	t.Helper()
 	program := realProgram(t, "claude", "npm install -g @anthropic-ai/claude-code")
 	m := modeltest.WithTools(t, steps...)
@@ -19,7 +19,7 @@ func newClaudeYard(t *testing.T, o realSetup, steps ...modeltest.Step) *realYard
 	if !strings.Contains(o.definition, "tools:") {
 		o.definition += "tools: read, bash, create, edit\n"
 	}
-	return newRealYard(t, m, o)
+	return newRealServer(t, m, o)
 }
 
 func bashing(command string) modeltest.Step {
@@ -28,7 +28,7 @@ func bashing(command string) modeltest.Step {
 
 func TestRealClaudeWorksOnATask(t *testing.T) {
 	t.Parallel()
-	y := newClaudeYard(t, realSetup{},
+	y := newClaudeServer(t, realSetup{},
 		bashing("echo 'from the agent' > notes.txt; cat notes.txt; env | sort"),
 		doing("mcp__taskyard__complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."}),
 		saying("I wrote notes.txt."))
@@ -73,7 +73,7 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 	t.Parallel()
 	t.Run("a denied call is recorded, and the agent told", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeYard(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I could not read it."))
+		y := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I could not read it."))
 		id := y.begin()
 		y.decide(y.asks(), "deny", map[string]any{"reason": "not that file"})
 		y.want(y.ended(id), "completed|ended||I could not read it.")
@@ -85,7 +85,7 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 	})
 	t.Run("an allowed call is made", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeYard(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I read it."))
+		y := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I read it."))
 		id := y.begin()
 		y.decide(y.asks(), "allow", map[string]any{})
 		y.want(y.ended(id), "completed|ended||I read it.")
@@ -94,7 +94,7 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 	t.Run("what it may not write it need not ask for", func(t *testing.T) {
 		t.Parallel()
 		file := outsideFile(t)
-		y := newClaudeYard(t, realSetup{}, doing("Write", map[string]any{"file_path": file + ".new", "content": "x"}), bashing("cd . && echo bad > "+file), saying("I could not."))
+		y := newClaudeServer(t, realSetup{}, doing("Write", map[string]any{"file_path": file + ".new", "content": "x"}), bashing("cd . && echo bad > "+file), saying("I could not."))
 		id := y.begin()
 		y.decide(y.asks(), "allow", map[string]any{}) // of Bash, which asks by itself
 		y.want(y.ended(id), "completed|ended||I could not.")
@@ -108,8 +108,8 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 		for _, definition := range []string{"", "network: true\n"} {
 			m := modeltest.New(t)
 			connect := fmt.Sprintf("exec 3<>/dev/tcp/%s && echo connected", strings.Replace(strings.TrimPrefix(m.URL, "http://"), ":", "/", 1))
-			y := newClaudeYard(t, realSetup{definition: definition}, bashing(connect), saying("Done."))
-			y.want(y.carriesOut(), "completed|ended||Done.")
+			y := newClaudeServer(t, realSetup{definition: definition}, bashing(connect), saying("Done."))
+			y.want(y.execute(), "completed|ended||Done.")
 			if got := strings.Join(y.results(), "\n"); strings.Contains(got, "connected") != (definition != "") {
 				t.Errorf("with %q: %s", definition, got)
 			}
@@ -119,7 +119,7 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 
 func TestCanceledRealClaudeLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	y := newClaudeYard(t, realSetup{}, bashing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 100"), saying("Done."))
+	y := newClaudeServer(t, realSetup{}, bashing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 100"), saying("Done."))
 	id := y.begin()
 	y.exists("begun")
 	y.cancels(id)
@@ -139,8 +139,8 @@ func TestRealClaudeKeepsItsLimits(t *testing.T) {
 			t.Parallel()
 			greedy := bashing("true")
 			greedy.Times, greedy.Usage.Out = 100, tt.out
-			y := newClaudeYard(t, realSetup{definition: tt.limit + "\n"}, greedy)
-			y.want(y.carriesOut(), tt.want, tt.words)
+			y := newClaudeServer(t, realSetup{definition: tt.limit + "\n"}, greedy)
+			y.want(y.execute(), tt.want, tt.words)
 		})
 	}
 }
@@ -149,21 +149,21 @@ func TestRealClaudeFails(t *testing.T) {
 	t.Parallel()
 	t.Run("a refused key for good", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeYard(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
-		y.want(y.carriesOut(), "failed|auth|The credentials are missing or refused", "ANTHROPIC_API_KEY")
+		y := newClaudeServer(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
+		y.want(y.execute(), "failed|auth|The credentials are missing or refused", "ANTHROPIC_API_KEY")
 		if got := y.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
 			t.Errorf("runs and failures %q", got)
 		}
 	})
 	t.Run("an empty answer is no result", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeYard(t, realSetup{}, modeltest.Step{Times: 100})
-		y.want(y.carriesOut(), "failed|error|It ended without a result")
+		y := newClaudeServer(t, realSetup{}, modeltest.Step{Times: 100})
+		y.want(y.execute(), "failed|error|It ended without a result")
 	})
 	t.Run("an agent with bash is refused where nothing holds it, with the remedy", func(t *testing.T) {
 		t.Parallel()
-		y := newClaudeYard(t, realSetup{runner: "confine = false\n"}, saying("Done."))
-		y.want(y.carriesOut(), "failed|error|", "confine = false", "Set accept_weaker = true in the section of this runner")
+		y := newClaudeServer(t, realSetup{runner: "confine = false\n"}, saying("Done."))
+		y.want(y.execute(), "failed|error|", "confine = false", "Set accept_weaker = true in the section of this runner")
 		if n := len(y.model.Requests()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
 		}
@@ -175,12 +175,12 @@ func TestRealClaudeGoesOnAfterACut(t *testing.T) {
 	for _, cut := range []string{"the server was killed", "the server stopped"} {
 		t.Run(cut, func(t *testing.T) {
 			t.Parallel()
-			y := newClaudeYard(t, realSetup{private: true, attempts: 3},
+			y := newClaudeServer(t, realSetup{private: true, attempts: 3},
 				bashing("echo one > notes.txt && pwd"),
 				bashing("echo begun >> notes.txt; sleep 100"),
 				bashing("cat notes.txt && pwd"),
 				saying("It was one."))
-			y.goesOn(cut, 2)
+			y.resume(cut, 2)
 			y.want(y.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
 			y.want(strings.Join(y.results(), "\n"), "", "one\nbegun\n") // written before the cut, read after it
 			if got := y.results(); len(got) < 2 || !strings.HasSuffix(strings.TrimSpace(got[len(got)-1]), strings.TrimSpace(got[0])) {

@@ -83,7 +83,7 @@ func TestPausesAndTheInboxFromTheShell(t *testing.T) {
 		a.fails(client.ExitNothing, "no task is claimed: agent "+agentName+" is paused", "task", "complete", a.ok("", "task", "create", "y", "--quiet"), "--next")
 		p.ok("", "resume", agentName)
 	})
-	t.Run("stop everything, and go on", func(t *testing.T) {
+	t.Run("stop everything, and resume", func(t *testing.T) {
 		if out := p.ok("It runs wild.", "stop-everything", "--reason", "-"); !strings.Contains(out, "It runs wild.") {
 			t.Error(out)
 		}

@@ -74,7 +74,7 @@ func (s *shell) read(id string) task.Task {
 	return call[task.Task](s.t, &client.Client{URL: s.env["TASKYARD_URL"], Token: s.env["TASKYARD_TOKEN"]}, "GET", "/api/tasks/"+id, nil)
 }
 
-const agentName, otherAgent = "general-purpose", "code-focused" // a new yard has both
+const agentName, otherAgent = "general-purpose", "code-focused" // a new instance has both
 
 func TestAnAgentWorksFromTheShell(t *testing.T) {
 	t.Parallel()

@@ -78,13 +78,13 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 			}
 			return oneCall("complete_task", `{"taskId":%q,"summary":"All of it."}`, taskOf(r))
 		})
-		s, person := newBuiltinYard(t, "openai", m)
+		s, person := newBuiltinServer(t, "openai", m)
 		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
 		check(t, s, k.ID, func() int { return int(asked.Load()) - 1 }) // the model is not asked again
 	})
 	t.Run("on a worker", func(t *testing.T) {
 		t.Parallel()
-		y := newWorkerYard(t)
+		y := newWorkerServer(t)
 		if err := os.WriteFile(y.script, fmt.Appendf(nil, lingering, binary(t)), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,8 @@ import (
 	"taskyard/runner/model/modeltest"
 )
 
-// newCodexYard is a server whose agent coder is the real Codex.
-func newCodexYard(t *testing.T, o realSetup, steps ...modeltest.Step) *realYard {
+// newCodexServer is a server whose agent coder is the real Codex.
+func newCodexServer(t *testing.T, o realSetup, steps ...modeltest.Step) *realServer {
 	t.Helper()
 	program := realProgram(t, "codex", "npm install -g @openai/codex")
 	m := modeltest.New(t, steps...)
@@ -25,7 +25,7 @@ func newCodexYard(t *testing.T, o realSetup, steps ...modeltest.Step) *realYard 
 	if !strings.Contains(o.definition, "tools:") {
 		o.definition += "tools: read, bash, create, edit\n"
 	}
-	return newRealYard(t, m, o)
+	return newRealServer(t, m, o)
 }
 
 func executing(command string) modeltest.Step {
@@ -36,7 +36,7 @@ func TestRealCodexWorksOnATask(t *testing.T) {
 	t.Parallel()
 	complete := doing("complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."})
 	complete.Calls[0].Namespace = "mcp__taskyard"
-	y := newCodexYard(t, realSetup{},
+	y := newCodexServer(t, realSetup{},
 		executing("echo 'from the agent' > notes.txt; cat notes.txt; env | sort"), complete, saying("I wrote notes.txt."))
 	id := y.begin()
 	y.want(y.ended(id), "completed|ended||I wrote notes.txt.")
@@ -52,7 +52,7 @@ func TestRealCodexWorksOnATask(t *testing.T) {
 	t.Run("its commands see no key, and the model is told none", func(t *testing.T) {
 		asked := strings.Join(y.results(), "\n")
 		if strings.Contains(asked, "sk-of-the-test") || strings.Contains(asked, "TASKYARD_TOKEN=") || strings.Contains(told, "sk-of-the-test") || !strings.Contains(told, "TASKYARD_AGENT=coder") {
-			t.Error("a secret stands in what the model was told or in the transcript, or its command saw nothing")
+			t.Error("a secret is in what the model was sent or in the transcript, or its command saw nothing")
 		}
 	})
 	if t.Failed() {
@@ -71,8 +71,8 @@ func TestRealCodexStaysInItsSandbox(t *testing.T) {
 	}{{"workspace-write", "", true}, {"read-only", "tools: read\n", false}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			y := newCodexYard(t, realSetup{definition: tt.definition}, executing(command), saying("Done."))
-			y.want(y.carriesOut(), "completed|ended||Done.")
+			y := newCodexServer(t, realSetup{definition: tt.definition}, executing(command), saying("Done."))
+			y.want(y.execute(), "completed|ended||Done.")
 			y.want(strings.Join(y.results(), "\n"), "", "of somebody else")
 			if b, err := os.ReadFile(outside); err != nil || string(b) != "of somebody else\n" {
 				t.Errorf("the file outside is %q, %v", b, err)
@@ -86,7 +86,7 @@ func TestRealCodexStaysInItsSandbox(t *testing.T) {
 
 func TestCanceledRealCodexLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	y := newCodexYard(t, realSetup{}, executing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 901"), saying("Done."))
+	y := newCodexServer(t, realSetup{}, executing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 901"), saying("Done."))
 	id := y.begin()
 	y.exists("begun")
 	y.cancels(id)
@@ -102,8 +102,8 @@ func TestRealCodexKeepsItsLimits(t *testing.T) {
 	} {
 		t.Run(tt.limit, func(t *testing.T) {
 			t.Parallel()
-			y := newCodexYard(t, realSetup{definition: tt.limit + "\n"}, greedy, saying("Done."))
-			y.want(y.carriesOut(), tt.want, tt.words)
+			y := newCodexServer(t, realSetup{definition: tt.limit + "\n"}, greedy, saying("Done."))
+			y.want(y.execute(), tt.want, tt.words)
 		})
 	}
 }
@@ -112,16 +112,16 @@ func TestRealCodexFails(t *testing.T) {
 	t.Parallel()
 	t.Run("a refused key for good", func(t *testing.T) {
 		t.Parallel()
-		y := newCodexYard(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
-		y.want(y.carriesOut(), "failed|auth|The model provider refused the credentials: ", "401")
+		y := newCodexServer(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
+		y.want(y.execute(), "failed|auth|The model provider refused the credentials: ", "401")
 		if got := y.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
 			t.Errorf("runs and failures %q", got)
 		}
 	})
 	t.Run("an empty answer is no result", func(t *testing.T) {
 		t.Parallel()
-		y := newCodexYard(t, realSetup{}, modeltest.Step{Times: 100})
-		y.want(y.carriesOut(), "failed|error|It ended without a result")
+		y := newCodexServer(t, realSetup{}, modeltest.Step{Times: 100})
+		y.want(y.execute(), "failed|error|It ended without a result")
 	})
 }
 
@@ -131,12 +131,12 @@ func TestRealCodexGoesOnAfterACut(t *testing.T) {
 		t.Run(cut, func(t *testing.T) {
 			t.Parallel()
 			outside := outsideFile(t)
-			y := newCodexYard(t, realSetup{private: true, attempts: 3},
+			y := newCodexServer(t, realSetup{private: true, attempts: 3},
 				executing("echo one > notes.txt && pwd"),
 				executing("echo begun >> notes.txt; sleep 100"),
 				executing("echo bad > "+outside+"; cat notes.txt && pwd"),
 				saying("It was one."))
-			y.goesOn(cut, 2)
+			y.resume(cut, 2)
 			y.want(y.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
 			got := y.results()
 			y.want(strings.Join(got, "\n"), "", "one\nbegun\n") // written before the cut, read after it

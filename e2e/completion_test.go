@@ -31,7 +31,7 @@ func TestWordsAreCompleted(t *testing.T) {
 		{"not the hidden ones", "demo", "demo"},
 		{"flags, also those of the group", "task claim --", "--help --json --agent --count --wait --quiet"},
 		{"flags of the command that runs by default", "delegate --m", "--model"},
-		{"agents, as the yard knows them", "task claim --agent ", otherAgent + " " + agentName},
+		{"agents, as the server knows them", "task claim --agent ", otherAgent + " " + agentName},
 		{"agents behind =", "task claim --agent=co", "--agent=" + otherAgent},
 		{"as bash parts it", "task claim --agent = co", otherAgent},
 		{"agents as arguments", "task move 1 gen", agentName},

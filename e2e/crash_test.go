@@ -19,15 +19,15 @@ import (
 	"taskyard/task"
 )
 
-// crew is a server with an agent that Taskyard starts: a script with children
-// in other sessions, which waits until the file go exists.
-type crew struct {
+// crashServer is a server with an agent that Taskyard starts: a script with
+// children in other sessions, which waits until the file go exists.
+type crashServer struct {
 	*server
 	goFile string
 	person *client.Client
 }
 
-const crewScript = `echo started
+const crashScript = `echo started
 (setsid sh -c 'sleep 900' >/dev/null 2>&1 &)
 nohup sleep 901 >/dev/null 2>&1 &
 sh -c 'sleep 902 & wait' &
@@ -36,16 +36,16 @@ while [ ! -e "%s" ]; do sleep 0.05; done
 echo '{"summary":"the file is there","success":true}'
 `
 
-func newCrew(t *testing.T) *crew {
+func newCrashServer(t *testing.T) *crashServer {
 	t.Helper()
 	goFile := filepath.Join(t.TempDir(), "go")
-	return newCrewOf(t, goFile, fmt.Sprintf(crewScript, goFile))
+	return newCrashServerWith(t, goFile, fmt.Sprintf(crashScript, goFile))
 }
 
-// newCrewOf is a crew of another script.
-func newCrewOf(t *testing.T, goFile, text string) *crew {
+// newCrashServerWith is a crashServer of another script.
+func newCrashServerWith(t *testing.T, goFile, text string) *crashServer {
 	t.Helper()
-	c := &crew{server: newServer(t, "serve"), goFile: goFile}
+	c := &crashServer{server: newServer(t, "serve"), goFile: goFile}
 	script := filepath.Join(t.TempDir(), "agent.sh")
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func newCrewOf(t *testing.T, goFile, text string) *crew {
 
 // go5 makes five tasks and returns when the five runs of them have spawned
 // their children.
-func (c *crew) go5() (runs []string) {
+func (c *crashServer) go5() (runs []string) {
 	c.t.Helper()
 	for i := range 5 {
 		call[task.Task](c.t, c.person, "POST", "/api/tasks", map[string]any{"title": "Wait " + strconv.Itoa(i), "owner": "worker"})
@@ -70,7 +70,7 @@ func (c *crew) go5() (runs []string) {
 
 // awaitSpawned waits for five running runs, chosen by a condition, that told
 // of their children since they started.
-func (c *crew) awaitSpawned(cond string) {
+func (c *crashServer) awaitSpawned(cond string) {
 	c.t.Helper()
 	eventually(c.t, patience, "five runs with children where "+cond, func() bool {
 		n := c.rows(`SELECT count(*) FROM runs r WHERE status = 'running' AND phase = 'working' AND ` + cond + `
@@ -80,7 +80,7 @@ func (c *crew) awaitSpawned(cond string) {
 }
 
 // finish lets the agents end and waits until every task's last run completed.
-func (c *crew) finish() {
+func (c *crashServer) finish() {
 	c.t.Helper()
 	if err := os.WriteFile(c.goFile, nil, 0o600); err != nil {
 		c.t.Fatal(err)
@@ -97,7 +97,7 @@ func (c *crew) finish() {
 
 func TestKilledServerLeavesNoRunBehind(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newCrashServer(t)
 	lost := c.go5()
 	if n := len(c.processes(lost)); n < 5*4 {
 		t.Fatalf("only %d processes run before the crash", n)
@@ -155,7 +155,7 @@ func TestKilledServerLeavesNoRunBehind(t *testing.T) {
 
 func TestStoppedServerRequeuesItsRuns(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newCrashServer(t)
 	cut := c.go5()
 	if code := c.term(); code != exitOK {
 		t.Errorf("exit code %d", code)

@@ -14,7 +14,7 @@ import (
 // An agent whose workspace contains the data folder would have the server open
 // and close its own database, which drops the locks of SQLite: the next command
 // beside the server takes itself for the last one, and removes the log that the
-// server goes on writing to.
+// server keeps writing to.
 func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 	for _, tt := range []struct{ name, workspace, later string }{
 		{"a workspace that contains the data folder makes the definition invalid", "..", ""},
@@ -27,7 +27,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 				}
 				return oneCall("complete_task", `{"taskId":%q,"summary":"Looked."}`, taskOf(r))
 			})
-			s, person := newBuiltinYard(t, "openai", m)
+			s, person := newBuiltinServer(t, "openai", m)
 			above, elsewhere := filepath.Dir(s.data), t.TempDir()
 			link := filepath.Join(above, "link")
 			if err := os.Symlink(elsewhere, link); err != nil {

@@ -23,7 +23,7 @@ func delegateMain() int {
 	to, told := os.Args[2], ""
 	fmt.Println("I ask " + to + ".")
 	var d task.Delegated
-	err := api.Do(context.Background(), "POST", "/api/delegate", map[string]any{"task": "Go on below " + os.Getenv("TASKYARD_AGENT"), "agentType": to, "waitSeconds": 1}, &d)
+	err := api.Do(context.Background(), "POST", "/api/delegate", map[string]any{"task": "Continue below " + os.Getenv("TASKYARD_AGENT"), "agentType": to, "waitSeconds": 1}, &d)
 	for err == nil && !d.Ended() {
 		err = api.Do(context.Background(), "GET", "/api/delegate/"+d.RunID.String()+"?waitSeconds=50", nil, &d)
 	}

@@ -9,38 +9,38 @@ import (
 	"taskyard/task"
 )
 
-// demoYard reads a running demo as an admin.
-type demoYard struct {
+// demoServer reads a running demo as an admin.
+type demoServer struct {
 	*server
 	api *client.Client
 }
 
-// on is the same yard for a subtest.
-func (d *demoYard) on(t *testing.T) *demoYard {
+// on returns the same server for a subtest.
+func (d *demoServer) on(t *testing.T) *demoServer {
 	s := *d.server
 	s.t = t
-	return &demoYard{server: &s, api: d.api}
+	return &demoServer{server: &s, api: d.api}
 }
 
-func (d *demoYard) open() []*task.Task {
+func (d *demoServer) open() []*task.Task {
 	return call[struct{ Tasks []*task.Task }](d.t, d.api, "GET", "/api/tasks", nil).Tasks
 }
 
-func (d *demoYard) history() []*task.Task {
+func (d *demoServer) history() []*task.Task {
 	return call[struct{ Tasks []*task.Task }](d.t, d.api, "GET", "/api/tasks/history", nil).Tasks
 }
 
-func (d *demoYard) task(id task.ID) *task.Task {
+func (d *demoServer) task(id task.ID) *task.Task {
 	k := call[task.Task](d.t, d.api, "GET", "/api/tasks/"+id.String(), nil)
 	return &k
 }
 
-func (d *demoYard) waiting() []*task.Run {
+func (d *demoServer) waiting() []*task.Run {
 	list := call[struct{ Runs []*task.Run }](d.t, d.api, "GET", "/api/runs?status=pending", nil).Runs
 	return slices.DeleteFunc(list, func(r *task.Run) bool { return r.Phase != task.PhaseApproval })
 }
 
-func (d *demoYard) titled(title string) *task.Task {
+func (d *demoServer) titled(title string) *task.Task {
 	for _, k := range append(d.open(), d.history()...) {
 		if k.Title == title {
 			return d.task(k.ID)
@@ -50,7 +50,7 @@ func (d *demoYard) titled(title string) *task.Task {
 }
 
 // completes waits until a task is done.
-func (d *demoYard) completes(id task.ID) {
+func (d *demoServer) completes(id task.ID) {
 	d.t.Helper()
 	eventually(d.t, patience, "task "+id.String()+" completes", func() bool { return d.task(id).Status == task.Done })
 }
@@ -59,7 +59,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "demo", "--fast")
 	s.start()
-	d := &demoYard{server: s, api: s.api(s.token("--scope", "admin"))}
+	d := &demoServer{server: s, api: s.api(s.token("--scope", "admin"))}
 
 	begin := time.Now()
 	eventually(t, patience, "one run waits for approval, one question is open, one task was handed over, one is done", func() bool {
@@ -69,7 +69,7 @@ func TestDemo(t *testing.T) {
 	})
 	t.Logf("the demo is complete after %v", time.Since(begin).Round(time.Millisecond))
 
-	t.Run("the hand-over stands in the thread", func(t *testing.T) {
+	t.Run("the hand-over is in the thread", func(t *testing.T) {
 		k := d.titled("Write the backup guide")
 		if !slices.ContainsFunc(k.Comments, func(c task.Comment) bool { return c.Kind == task.KindHandoff && c.Author == "builder" }) {
 			t.Errorf("no hand-over by the builder in %s", asJSON(k.Comments))

@@ -65,7 +65,7 @@ func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
 		switch {
 		case grouped && !regexp.MustCompile(`\b`+own+`\b`).Match(append(pages, more...)):
 			t.Errorf("nothing tells of %s in [%s.NAME]", own, group)
-		case name == "data": // cannot stand in the file that lies there
+		case name == "data": // cannot be in the file that is in that folder
 		case !grouped && inTable && !here, !grouped && !inTable && !top:
 			t.Errorf("docs/operations.md does not show %s", name)
 		}

@@ -57,7 +57,7 @@ func TestTheSecurityTablesAreWhole(t *testing.T) {
 			for i := 1; i <= n; i++ {
 				id := fmt.Sprintf("%s.%d", section, i)
 				if found[id] != 1 {
-					t.Errorf("%s %s stands in %d rows, want 1", part.name, id, found[id])
+					t.Errorf("%s %s is in %d rows, want 1", part.name, id, found[id])
 				}
 				delete(found, id)
 			}

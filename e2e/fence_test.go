@@ -38,29 +38,29 @@ func init() {
 const hiderScript = `trap '' TERM
 exec 9>>"%[1]s.$TASKYARD_TASK_ID"
 if flock -n 9; then echo alone; else echo 'not alone'; fi
-setsid env -i %[2]q %[3]s "task=$TASKYARD_TASK_ID run=$TASKYARD_RUN_ID yard=$TASKYARD_YARD_ID." </dev/null >/dev/null 2>&1 &
-(setsid env -i %[2]q %[3]s "task=$TASKYARD_TASK_ID run=$TASKYARD_RUN_ID yard=$TASKYARD_YARD_ID." </dev/null >/dev/null 2>&1 &)
+setsid env -i %[2]q %[3]s "task=$TASKYARD_TASK_ID run=$TASKYARD_RUN_ID instance=$TASKYARD_YARD_ID." </dev/null >/dev/null 2>&1 &
+(setsid env -i %[2]q %[3]s "task=$TASKYARD_TASK_ID run=$TASKYARD_RUN_ID instance=$TASKYARD_YARD_ID." </dev/null >/dev/null 2>&1 &)
 echo spawned
 while [ ! -e "%[1]s" ]; do sleep 0.05; done
 echo '{"summary":"the file is there","success":true}'
 `
 
-// hiders is a crew whose agents hide their children.
-func newHiders(t *testing.T) *crew {
+// hiders is a crashServer whose agents hide their children.
+func newHiders(t *testing.T) *crashServer {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	goFile := filepath.Join(t.TempDir(), "go")
-	return newCrewOf(t, goFile, fmt.Sprintf(hiderScript, goFile, self, stayArg))
+	return newCrashServerWith(t, goFile, fmt.Sprintf(hiderScript, goFile, self, stayArg))
 }
 
 var words = map[string]*regexp.Regexp{
 	"task": regexp.MustCompile(`(?:TASKYARD_TASK_ID|\btask)=(\d+)`), "run": regexp.MustCompile(`(?:TASKYARD_RUN_ID|\brun)=(\d+)`),
 }
 
-// trees lists the living processes of this yard by task and run, by their
+// trees lists the living processes of this instance by task and run, by their
 // marks or their arguments.
 func (s *server) trees() map[string]map[string][]tree.Proc {
 	id, _ := os.ReadFile(filepath.Join(s.data, "yard-id"))
@@ -75,7 +75,7 @@ func (s *server) trees() map[string]map[string][]tree.Proc {
 		env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
 		args, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
 		text := string(env) + "\x00" + string(args)
-		if mark == "" || !strings.Contains(text, "TASKYARD_YARD_ID="+mark) && !strings.Contains(text, "yard="+mark+".") {
+		if mark == "" || !strings.Contains(text, "TASKYARD_YARD_ID="+mark) && !strings.Contains(text, "instance="+mark+".") {
 			continue
 		}
 		task, run := words["task"].FindStringSubmatch(text), words["run"].FindStringSubmatch(text)
@@ -156,8 +156,8 @@ func TestProcessesWhoseShimIsKilledAreEndedWhateverTheyHide(t *testing.T) {
 	c.kill() // the retries need not be waited for
 }
 
-// shims lists the shims of this yard's server.
-func (c *crew) shims() (pids []int) {
+// shims lists the shims of this server.
+func (c *crashServer) shims() (pids []int) {
 	for _, p := range c.processes(nil) {
 		if pid, args, _ := strings.Cut(p, " "); strings.Contains(args, runner.ShimArg) {
 			n, _ := strconv.Atoi(pid)

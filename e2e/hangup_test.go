@@ -46,7 +46,7 @@ func TestAServerOutlivesItsTerminal(t *testing.T) {
 
 func TestAWorkerOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	w := y.work("--labels", "gpu")
 	k := y.create()
 	y.await(k.ID, "running|working|1|1")

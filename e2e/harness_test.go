@@ -122,7 +122,7 @@ type server struct {
 	errs    *os.File // in the place of log
 }
 
-// newServer makes a server that is not started yet. No process of its yard
+// newServer makes a server that is not started yet. No process of its instance
 // may be left at the end of the test.
 func newServer(t testing.TB, args ...string) *server {
 	t.Helper()
@@ -133,7 +133,7 @@ func newServer(t testing.TB, args ...string) *server {
 	t.Cleanup(func() {
 		s.kill()
 		// Without their server the shims end what they watch over.
-		eventually(t, patience, "every process of the yard is gone", func() bool { return len(s.processes(nil)) == 0 })
+		eventually(t, patience, "every process of the instance has ended", func() bool { return len(s.processes(nil)) == 0 })
 		if t.Failed() {
 			t.Logf("log of the server:\n%s", s.log.tail(6000))
 		}
@@ -190,7 +190,7 @@ func (s *server) tryStart() error {
 	if cmd.Stderr = s.log; s.errs != nil {
 		cmd.Stderr = s.errs
 	}
-	// A test that goes on over the full hour has no tick for it.
+	// A test that runs past the full hour gets no tick.
 	cmd.Env = append(append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...), s.env...)
 	// Should this process be killed, the server must not stay behind.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -293,7 +293,7 @@ func call[T any](t testing.TB, c *client.Client, method, path string, in any) T 
 	return out
 }
 
-// rows reads the database from outside: one string a row, columns parted by |.
+// rows reads the database from outside: one string per row, columns separated by |.
 func (s *server) rows(query string, args ...any) []string {
 	s.t.Helper()
 	list, err := readRows(filepath.Join(s.data, "taskyard.db"), query, args...)
@@ -336,7 +336,7 @@ func readRows(path, query string, args ...any) ([]string, error) {
 	return list, rows.Err()
 }
 
-// wantNobody fails when processes of this yard live: those of the given runs,
+// wantNobody fails when processes of this instance are alive: those of the given runs,
 // or of any.
 func (s *server) wantNobody(when string, runs []string) {
 	s.t.Helper()
@@ -345,7 +345,7 @@ func (s *server) wantNobody(when string, runs []string) {
 	}
 }
 
-// processes finds the living processes that bear the marks of this yard.
+// processes finds the living processes that have the marks of this instance.
 func (s *server) processes(runs []string) []string {
 	id, err := os.ReadFile(filepath.Join(s.data, "yard-id"))
 	if err != nil {

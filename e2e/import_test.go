@@ -76,10 +76,10 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 			t.Errorf("the data folder is there: %v", err)
 		}
 	})
-	t.Run("a dry run knows the agents of a folder that is no yard yet", func(t *testing.T) {
+	t.Run("a dry run knows the agents of a folder that holds no instance yet", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "data")
-		file(t, filepath.Join(other, "agents", "mender.md"), "---\nname: mender\ndescription: Mends.\ntools: read\nrunner: none\n---\nMend it.\n")
-		wants(t, must(t, "", "import", "--data", other, "--dry-run", "--map", "general-purpose=mender", out), "Dry run: nothing was written.")
+		file(t, filepath.Join(other, "agents", "fixer.md"), "---\nname: fixer\ndescription: Fixes things.\ntools: read\nrunner: none\n---\nFix it.\n")
+		wants(t, must(t, "", "import", "--data", other, "--dry-run", "--map", "general-purpose=fixer", out), "Dry run: nothing was written.")
 		if got, err := filepath.Glob(filepath.Join(other, "*")); err != nil || len(got) != 1 {
 			t.Errorf("in the data folder: %v, %v", got, err)
 		}
@@ -92,7 +92,7 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "data")
 		wants(t, must(t, "", "import", "--data", other, filepath.Join(out, "tasks.json"), "--history", filepath.Join(out, "history.jsonl")), "Tasks: 3")
 	})
-	t.Run("a yard that is not there is not exported", func(t *testing.T) {
+	t.Run("an instance that does not exist is not exported", func(t *testing.T) {
 		if _, errs, code := do(t, "", "export", "--data", filepath.Join(t.TempDir(), "none"), t.TempDir()); code != exitRefused || !strings.Contains(errs, "no database") {
 			t.Errorf("%d: %s", code, errs)
 		}

@@ -44,7 +44,7 @@ func TestCtrlCEndsWhatWaitsForInput(t *testing.T) {
 		case code := <-ended:
 			return errs.String(), code
 		case <-time.After(patience):
-			t.Fatalf("taskyard %s goes on waiting", strings.Join(args, " "))
+			t.Fatalf("taskyard %s keeps waiting", strings.Join(args, " "))
 			return "", 0
 		}
 	}

@@ -196,7 +196,7 @@ func (w *worker) end(k *task.Task, kind string) {
 			w.hist.add(w.id, call, in, answer{Known: true, OK: got == did})
 			return
 		case unknown:
-			// Asking again tells whether it happened: then the fence refuses.
+			// Asking again shows if it happened: then the fence refuses.
 			w.hist.add(w.id, call, in, answer{})
 		case never:
 		}
@@ -343,9 +343,9 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 	}
 }
 
-// toyYard answers the requests of a load from memory. A racy one reads the
+// memoryServer answers the requests of a load from memory. A racy one reads the
 // free task and writes the claim in two parts.
-type toyYard struct {
+type memoryServer struct {
 	racy   bool
 	meet   chan struct{} // two readers meet between read and write
 	mu     sync.Mutex
@@ -353,7 +353,7 @@ type toyYard struct {
 	claims map[task.ID]int64
 }
 
-func (y *toyYard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (y *memoryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
 	var in struct {
 		Title  string
@@ -382,7 +382,7 @@ func (y *toyYard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-func (y *toyYard) add(title string) any {
+func (y *memoryServer) add(title string) any {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	id := task.ID(len(y.tasks) + 1)
@@ -391,7 +391,7 @@ func (y *toyYard) add(title string) any {
 	return *k
 }
 
-func (y *toyYard) signup() *task.Task {
+func (y *memoryServer) signup() *task.Task {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	i := slices.IndexFunc(y.tasks, func(k *task.Task) bool { return k.Status == task.Active && k.Claim == nil })
@@ -414,7 +414,7 @@ func (y *toyYard) signup() *task.Task {
 	return &taken
 }
 
-func (y *toyYard) act(id task.ID, what string, claim int64) any {
+func (y *memoryServer) act(id task.ID, what string, claim int64) any {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	k := y.tasks[id-1]
@@ -442,7 +442,7 @@ func TestCheckerFlagsARacyClaim(t *testing.T) {
 		{"a claim that reads and then writes is flagged", true, porcupine.Illegal},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			web := httptest.NewServer(&toyYard{racy: tt.racy, meet: make(chan struct{}), claims: map[task.ID]int64{}})
+			web := httptest.NewServer(&memoryServer{racy: tt.racy, meet: make(chan struct{}), claims: map[task.ID]int64{}})
 			defer web.Close()
 			l := &load{clients: 8, tasks: 200, owners: []string{"ada"}, again: func() {}, api: func(string) *client.Client {
 				return &client.Client{URL: web.URL, HTTP: web.Client()}

@@ -47,7 +47,7 @@ type inside struct {
 	stop             func() int // asks it to end and returns its exit code
 }
 
-// serveInside serves a new yard whose data folder holds files, given as name
+// serveInside serves a new instance whose data folder holds files, given as name
 // and text.
 func serveInside(t *testing.T, files ...string) *inside {
 	t.Helper()

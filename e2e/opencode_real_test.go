@@ -9,23 +9,23 @@ import (
 	"taskyard/runner/model/modeltest"
 )
 
-// newOpencodeYard is a server whose agent coder is the real opencode, as an
+// newOpencodeServer is a server whose agent coder is the real opencode, as an
 // agent of the ACP.
-func newOpencodeYard(t *testing.T, o realSetup, steps ...modeltest.Step) *realYard {
+func newOpencodeServer(t *testing.T, o realSetup, steps ...modeltest.Step) *realServer {
 	t.Helper()
 	program := realProgram(t, "opencode", "npm install -g opencode-ai")
 	m := modeltest.WithTools(t, steps...)
 	conf := fmt.Sprintf(`{"model":"scripted/test-model","small_model":"scripted/test-model","provider":{"scripted":{"npm":"@ai-sdk/openai-compatible","name":"Scripted","options":{"baseURL":"%s/v1","apiKey":"sk-of-the-test"},"models":{"test-model":{"name":"Test"}}}}}`, m.URL)
 	o.runner = fmt.Sprintf("kind = \"acp\"\ncommand = [%q, \"acp\"]\naccept_weaker = true\n%s[runners.real.env]\nOPENCODE_CONFIG_CONTENT = '%s'\nOPENCODE_DISABLE_AUTOUPDATE = \"1\"\nOPENCODE_DISABLE_MODELS_FETCH = \"1\"\n", program, o.runner, conf)
 	o.definition += "tools: read, bash, create, edit\n"
-	y := newRealYard(t, m, o)
+	y := newRealServer(t, m, o)
 	return y
 }
 
 func TestRealOpencodeWorksOnATask(t *testing.T) {
 	t.Parallel()
 	outside := outsideFile(t)
-	y := newOpencodeYard(t, realSetup{},
+	y := newOpencodeServer(t, realSetup{},
 		doing("bash", map[string]any{"command": "echo 'from the agent' > notes.txt; echo bad > " + outside, "description": "Write notes"}),
 		doing("taskyard_complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."}),
 		saying("I wrote notes.txt."))

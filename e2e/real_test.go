@@ -45,16 +45,16 @@ func realProgram(t *testing.T, name, install string) string {
 	return path
 }
 
-// realYard is a server whose agent coder is a real program with a scripted
+// realServer is a server whose agent coder is a real program with a scripted
 // model.
-type realYard struct {
+type realServer struct {
 	*server
 	model  *modeltest.Server
 	person *client.Client // may decide too
 	work   string         // the workspace of coder
 }
 
-// realSetup is what differs from yard to yard.
+// realSetup is what differs between servers.
 type realSetup struct {
 	runner     string // lines of [runners.real]
 	definition string // lines of the front matter
@@ -63,9 +63,9 @@ type realSetup struct {
 	private    bool   // no workspace: each run has its own folder
 }
 
-func newRealYard(t *testing.T, m *modeltest.Server, o realSetup) *realYard {
+func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 	t.Helper()
-	y := &realYard{server: newServer(t, "serve"), model: m, work: t.TempDir()}
+	y := &realServer{server: newServer(t, "serve"), model: m, work: t.TempDir()}
 	workspace := "workspace: " + y.work + "\n"
 	if o.private {
 		workspace = ""
@@ -78,25 +78,25 @@ func newRealYard(t *testing.T, m *modeltest.Server, o realSetup) *realYard {
 }
 
 // begin makes a task of coder, which starts a run at once.
-func (y *realYard) begin() task.ID {
+func (y *realServer) begin() task.ID {
 	y.t.Helper()
 	return call[task.Task](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"}).ID
 }
 
 // ended waits for the end of the only run: "status|phase|reason|summary".
-func (y *realYard) ended(id task.ID) string {
+func (y *realServer) ended(id task.ID) string {
 	y.t.Helper()
 	y.outcome(id)
 	return y.rows("SELECT status, phase, reason, summary FROM runs WHERE task_id = ?", id)[0]
 }
 
-// carriesOut is begin and ended.
-func (y *realYard) carriesOut() string {
+// execute is begin and ended.
+func (y *realServer) execute() string {
 	y.t.Helper()
 	return y.ended(y.begin())
 }
 
-func (y *realYard) want(got, begin string, parts ...string) {
+func (y *realServer) want(got, begin string, parts ...string) {
 	y.t.Helper()
 	ok := strings.HasPrefix(got, begin)
 	for _, p := range parts {
@@ -108,12 +108,12 @@ func (y *realYard) want(got, begin string, parts ...string) {
 }
 
 // told is the whole transcript.
-func (y *realYard) told() string {
+func (y *realServer) told() string {
 	return strings.Join(y.rows("SELECT type, content, coalesce(data, '') FROM messages WHERE run_id IS NOT NULL ORDER BY id"), "\n")
 }
 
 // asks waits until the only run asks for a permission, and returns it.
-func (y *realYard) asks() task.Run {
+func (y *realServer) asks() task.Run {
 	y.t.Helper()
 	var r task.Run
 	eventually(y.t, patience, "the run asks", func() bool {
@@ -127,13 +127,13 @@ func (y *realYard) asks() task.Run {
 }
 
 // decide answers what the run asks.
-func (y *realYard) decide(r task.Run, how string, in map[string]any) {
+func (y *realServer) decide(r task.Run, how string, in map[string]any) {
 	y.t.Helper()
 	call[task.Run](y.t, y.person, "POST", fmt.Sprintf("/api/runs/%d/permissions/%d/%s", r.ID, r.Permission.N, how), in)
 }
 
 // exists waits for a file of the workspace.
-func (y *realYard) exists(name string) {
+func (y *realServer) exists(name string) {
 	y.t.Helper()
 	eventually(y.t, patience, name+" is there", func() bool {
 		_, err := os.Stat(filepath.Join(y.work, name))
@@ -142,7 +142,7 @@ func (y *realYard) exists(name string) {
 }
 
 // cancels cancels the only run and checks that its tree is empty in time.
-func (y *realYard) cancels(id task.ID) {
+func (y *realServer) cancels(id task.ID) {
 	y.t.Helper()
 	begin := time.Now()
 	call[task.Run](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/runs/1/cancel", map[string]any{"reason": "wrong way"})
@@ -151,7 +151,7 @@ func (y *realYard) cancels(id task.ID) {
 }
 
 // file of the workspace.
-func (y *realYard) wrote(name, text string) {
+func (y *realServer) wrote(name, text string) {
 	y.t.Helper()
 	if b, err := os.ReadFile(filepath.Join(y.work, name)); err != nil || string(b) != text {
 		y.t.Errorf("%s is %q, %v; want %q", name, b, err, text)
@@ -172,7 +172,7 @@ func saying(text string) modeltest.Step {
 }
 
 // results lists what the program told its model of calls, in order.
-func (y *realYard) results() (list []string) {
+func (y *realServer) results() (list []string) {
 	turns := y.model.Turns()
 	if len(turns) == 0 {
 		return nil
@@ -185,9 +185,9 @@ func (y *realYard) results() (list []string) {
 	return list
 }
 
-// goesOn begins a task, cuts its run after so many answers of the model, and
+// resume begins a task, interrupts its run after so many answers of the model, and
 // waits for the end of what the next server makes of it.
-func (y *realYard) goesOn(cut string, answers int) {
+func (y *realServer) resume(cut string, answers int) {
 	y.t.Helper()
 	y.begin()
 	eventually(y.t, patience, "the command of the last answer runs", func() bool {

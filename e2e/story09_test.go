@@ -68,10 +68,10 @@ func (s *server) tool(token, name string, args map[string]any) {
 	}
 }
 
-// rightsYard is a server with reader, who may read and hand work on, and two
+// rightsServer is a server with reader, who may read and hand work on, and two
 // agents with a shell, whose programs note the tasks that they carried out:
 // root, and free, whose runs wait for nobody.
-type rightsYard struct {
+type rightsServer struct {
 	*server
 	person *client.Client
 	reader string // its token
@@ -79,9 +79,9 @@ type rightsYard struct {
 	done   string // the notes
 }
 
-func newRightsYard(t *testing.T) *rightsYard {
+func newRightsServer(t *testing.T) *rightsServer {
 	t.Helper()
-	y := &rightsYard{server: newServer(t, "serve"), done: filepath.Join(t.TempDir(), "executed")}
+	y := &rightsServer{server: newServer(t, "serve"), done: filepath.Join(t.TempDir(), "executed")}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ command = [%q, %q, "free"]
 }
 
 // mine is a person's task of reader, which reader has claimed.
-func (y *rightsYard) mine() string {
+func (y *rightsServer) mine() string {
 	y.t.Helper()
 	k := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "a person's", "owner": "reader", "steps": []map[string]any{{"title": "a"}}})
 	call[any](y.t, y.agent, "POST", "/api/agents/reader/signup", map[string]any{"maxConcurrent": 50})
@@ -126,7 +126,7 @@ func (y *rightsYard) mine() string {
 
 // theirs is a person's task of an agent below a task of reader, paused until a
 // change of it is made.
-func (y *rightsYard) theirs(to string, change func(id string)) string {
+func (y *rightsServer) theirs(to string, change func(id string)) string {
 	y.t.Helper()
 	call[any](y.t, y.person, "POST", "/api/pause", map[string]any{"agent": to, "reason": "wait"})
 	k := call[task.Task](y.t, y.person, "POST", "/api/tasks/"+y.mine()+"/steps/0/subtask", map[string]any{"title": "a part", "owner": to})
@@ -136,11 +136,11 @@ func (y *rightsYard) theirs(to string, change func(id string)) string {
 }
 
 // newest is the task that was made last.
-func (y *rightsYard) newest() string { return y.rows("SELECT max(id) FROM tasks")[0] }
+func (y *rightsServer) newest() string { return y.rows("SELECT max(id) FROM tasks")[0] }
 
 // waysOf are all in which reader has an agent do something. Each returns the
 // task.
-func (y *rightsYard) waysOf(to string) map[string]func() string {
+func (y *rightsServer) waysOf(to string) map[string]func() string {
 	post := func(path string, body map[string]any) { call[any](y.t, y.agent, "POST", path, body) }
 	patch := func(id string, body map[string]any) { call[any](y.t, y.agent, "PATCH", "/api/tasks/"+id, body) }
 	return map[string]func() string{
@@ -222,7 +222,7 @@ func (y *rightsYard) waysOf(to string) map[string]func() string {
 }
 
 // executed are the tasks whose program ran.
-func (y *rightsYard) executed() string {
+func (y *rightsServer) executed() string {
 	b, err := os.ReadFile(y.done)
 	if err != nil && !os.IsNotExist(err) {
 		y.t.Fatal(err)
@@ -234,7 +234,7 @@ func (y *rightsYard) executed() string {
 // used.
 func TestStory09(t *testing.T) {
 	t.Parallel()
-	y := newRightsYard(t)
+	y := newRightsServer(t)
 	inside := map[string]task.ID{}
 	for _, agent := range []string{"to-root", "to-free"} {
 		inside[agent] = call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "hand it on", "owner": agent}).ID

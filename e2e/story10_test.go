@@ -33,7 +33,7 @@ func (s *server) page(token, path string) string {
 // start, and what an approval of all runs of a task covers.
 func TestStory10(t *testing.T) {
 	t.Parallel()
-	y := newRightsYard(t)
+	y := newRightsServer(t)
 	person := y.token("--scope", "review", "--name", "reviewer")
 	review := y.api(person)
 	// approved is a run of root that was approved while root is paused.

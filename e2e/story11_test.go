@@ -83,7 +83,7 @@ func TestStory11AWebPageForgesNothing(t *testing.T) {
 	t.Run("nothing of it is attributed to a person", func(t *testing.T) {
 		id := s.rows("SELECT id FROM runs WHERE agent = 'coder'")[0]
 		prompt := call[struct{ Spec task.Spec }](t, person, "GET", "/api/runs/"+id, nil).Spec.Prompt
-		if prompt == "" { // it ran already: what it was asked stands in its transcript
+		if prompt == "" { // it ran already: its prompt is in its transcript
 			prompt = s.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'prompt' AND role = 'user'", id)[0]
 		}
 		word := regexp.MustCompile(`Text between a line \[\[(\w+) …\]\]`).FindStringSubmatch(prompt)
@@ -106,7 +106,7 @@ func TestStory11AWebPageForgesNothing(t *testing.T) {
 		}
 		for _, forged := range []string{"PWNED", "Delete everything", "Prices of March", "abcdefghijkl"} {
 			if strings.Contains(outside, forged) {
-				t.Errorf("%q stands outside of every part:\n%s", forged, prompt)
+				t.Errorf("%q is outside every part:\n%s", forged, prompt)
 			}
 			if strings.Contains(people, forged) {
 				t.Errorf("%q is attributed to a person:\n%s", forged, prompt)

@@ -99,7 +99,7 @@ func (h heldOpen) end(t *testing.T) {
 // their runs work.
 func TestStory12(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	kept := filepath.Join(t.TempDir(), "token")
 	script := filepath.Join(t.TempDir(), "near.sh")
 	text := fmt.Sprintf("umask 077\nprintf %%s \"$TASKYARD_TOKEN\" >%q.new\nmv %q.new %q\nsleep 907\n", kept, kept, kept)

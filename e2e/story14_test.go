@@ -334,7 +334,7 @@ func TestStory14Operations(t *testing.T) {
 				if said, errs, code := a.command("", "check"); code != exitOK {
 					t.Errorf("killed at %d: check: %s %s", n, said, errs)
 				}
-				// Whatever is left is put away, for the next trial.
+				// Whatever is left is cleared for the next trial.
 				put(t, filepath.Join(a.goDir, a.rows("SELECT coalesce(max(id), 0) FROM tasks")[0]), "")
 				for _, left := range a.rows("SELECT id FROM tasks WHERE archived_at IS NULL") {
 					_ = a.person.Do(t.Context(), "POST", "/api/tasks/"+left+"/cancel", map[string]any{"reason": "over"}, nil)

@@ -44,7 +44,7 @@ func (s *server) signedIn() *http.Client {
 }
 
 // TestStory15 suspends the machine for eight hours with claims, runs, schedules
-// and sessions open: for the server the wall clock goes on by so much at once.
+// and sessions open: the server sees the wall clock jump by that much.
 func TestStory15(t *testing.T) {
 	t.Parallel()
 	goFile, script := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "agent.sh")
@@ -61,7 +61,7 @@ func TestStory15(t *testing.T) {
 	}
 	s.start()
 	browser := s.signedIn()
-	y := &workerYard{server: s, goFile: goFile, script: script, person: s.api(s.token("--scope", "operate")), secret: s.token("--scope", "worker", "--name", "machines")}
+	y := &workerServer{server: s, goFile: goFile, script: script, person: s.api(s.token("--scope", "operate")), secret: s.token("--scope", "worker", "--name", "machines")}
 	create := func(owner string) task.Task {
 		return call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Work of " + owner, "owner": owner})
 	}

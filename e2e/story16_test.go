@@ -151,7 +151,7 @@ func TestStory16FullDisk(t *testing.T) {
 	}
 }
 
-// onlySmall tells whether nothing is amiss but that the disk is a small one.
+// onlySmall reports whether the only problem is that the disk is small.
 func (s *server) onlySmall() bool {
 	_, problems := s.readiness()
 	return len(problems) == 1 && problems["disk"] != ""

@@ -180,7 +180,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		}
 		second(t, dir)
 	})
-	t.Run("a hard link: both are told, and the first goes on when it is removed", func(t *testing.T) {
+	t.Run("a hard link: both are reported, and the first continues when it is removed", func(t *testing.T) {
 		dir := folder(t)
 		other := filepath.Join(dir, "taskyard.db")
 		if err := os.Link(database, other); err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// line is a way to a server that a test cuts and mends.
+// line is a connection to a server that a test cuts and restores.
 type line struct {
 	ln net.Listener
 	to string
@@ -47,7 +47,7 @@ func newLine(t *testing.T, to string) *line {
 
 func (l *line) url() string { return "http://" + l.ln.Addr().String() }
 
-// set cuts the line, with what goes over it, or mends it.
+// set cuts the line, with what goes over it, or restores it.
 func (l *line) set(cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *line) carry(c net.Conn) {
 // meanwhile; the first comes back, is refused, and ends its program.
 func TestStory18(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	way := newLine(t, y.address)
 	other := filepath.Join(t.TempDir(), "other.sh")
 	if err := os.WriteFile(other, []byte("cat >/dev/null\necho '{\"summary\":\"by the other worker\",\"success\":true}'\n"), 0o700); err != nil {

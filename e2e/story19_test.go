@@ -25,14 +25,14 @@ import (
 	"taskyard/task"
 )
 
-// largeYard fills the data folder of a server that is not started yet: 40 tasks
+// largeInstance fills the data folder of a server that is not started yet: 40 tasks
 // of about 1 MB for the agent big, one task with many long comments, one with
 // a long transcript, and small tasks for the agent small.
-type largeYard struct {
+type largeInstance struct {
 	commented, transcribed, run task.ID
 }
 
-func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeYard) {
+func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInstance) {
 	t.Helper()
 	for _, agent := range []string{"big", "small"} {
 		s.file("agents/"+agent+".md", "---\nname: "+agent+"\ndescription: Works.\ntools: read\nrunner: none\n---\nWork.\n")

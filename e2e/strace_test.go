@@ -27,7 +27,7 @@ func needsStrace(t testing.TB) {
 }
 
 // killedAt runs a command of the program, which is killed right before the
-// nth of the system calls of one of its threads. It tells whether it was.
+// nth of the system calls of one of its threads. It reports whether it was.
 func killedAt(t testing.TB, calls string, n int, args ...string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -70,7 +70,7 @@ func (s *server) inject(calls, effect string) (end func()) {
 	}
 }
 
-// traced tells whether each thread of a process is watched.
+// traced reports whether each thread of a process is watched.
 func traced(pid int) bool {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	if err != nil || len(files) == 0 {

@@ -87,15 +87,15 @@ func TestUnknownCommandsAreCalledSo(t *testing.T) {
 	}
 }
 
-func TestCtrlCWhileTheYardThinksIsCalledSo(t *testing.T) {
+func TestCtrlCWhileTheServerWorksIsReportedAsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
-	yard := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		interrupt()
 		<-r.Context().Done()
 	}))
-	t.Cleanup(yard.Close)
-	vars := map[string]string{"TASKYARD_TOKEN": "ty_x", "TASKYARD_URL": yard.URL}
+	t.Cleanup(server.Close)
+	vars := map[string]string{"TASKYARD_TOKEN": "ty_x", "TASKYARD_URL": server.URL}
 	var out, errs lockedBuffer
 	e := &cmd.Env{Ctx: ctx, Getenv: func(k string) string { return vars[k] }, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
 	if code := cmd.Run(e, []string{"run", "wait", "3"}); code != exitRefused || strings.TrimSpace(errs.String()) != "taskyard: interrupted" {
@@ -103,7 +103,7 @@ func TestCtrlCWhileTheYardThinksIsCalledSo(t *testing.T) {
 	}
 }
 
-func TestCommandsOnAFolderWithoutAYardNameTheFlag(t *testing.T) {
+func TestCommandsOnAFolderWithoutAnInstanceNameTheFlag(t *testing.T) {
 	t.Parallel()
 	none := filepath.Join(t.TempDir(), "none")
 	for name, args := range map[string][]string{

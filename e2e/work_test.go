@@ -14,8 +14,8 @@ import (
 	"taskyard/task"
 )
 
-// treeYard is a server whose agent coder works in worktrees of a repository.
-type treeYard struct {
+// worktreeServer is a server whose agent coder works in worktrees of a repository.
+type worktreeServer struct {
 	*server
 	person *client.Client
 	repo   string
@@ -31,12 +31,12 @@ printf 'two\n' > a.txt
 echo '{"summary":"done","success":true}'
 `
 
-func newTreeYard(t *testing.T) *treeYard {
+func newWorktreeServer(t *testing.T) *worktreeServer {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	y := &treeYard{server: newServer(t, "serve"), repo: t.TempDir(), goFile: filepath.Join(t.TempDir(), "go")}
+	y := &worktreeServer{server: newServer(t, "serve"), repo: t.TempDir(), goFile: filepath.Join(t.TempDir(), "go")}
 	y.git("init", "-q", "-b", "main")
 	if err := os.WriteFile(filepath.Join(y.repo, "a.txt"), []byte("one\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func newTreeYard(t *testing.T) *treeYard {
 	return y
 }
 
-func (y *treeYard) git(args ...string) string {
+func (y *worktreeServer) git(args ...string) string {
 	y.t.Helper()
 	out, err := exec.Command("git", append([]string{"-C", y.repo}, args...)...).CombinedOutput()
 	if err != nil {
@@ -66,7 +66,7 @@ func (y *treeYard) git(args ...string) string {
 }
 
 // ask makes a task and waits until its run has written.
-func (y *treeYard) ask(owner string) task.Task {
+func (y *worktreeServer) ask(owner string) task.Task {
 	y.t.Helper()
 	k := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "Write", "owner": owner})
 	return k
@@ -81,7 +81,7 @@ type told struct {
 }
 
 // await waits for a run of a task in a state, and until its work is told.
-func (y *treeYard) await(k task.Task, state string) told {
+func (y *worktreeServer) await(k task.Task, state string) told {
 	y.t.Helper()
 	var id string
 	eventually(y.t, patience, "a run is "+state, func() bool {
@@ -98,14 +98,14 @@ func (y *treeYard) await(k task.Task, state string) told {
 }
 
 // wrote waits until a running run has written.
-func (y *treeYard) wrote(id task.ID) {
+func (y *worktreeServer) wrote(id task.ID) {
 	y.t.Helper()
 	eventually(y.t, patience, "the agent wrote", func() bool {
 		return y.rows("SELECT count(*) FROM messages WHERE run_id = ? AND content = 'wrote'", id)[0] != "0"
 	})
 }
 
-func (y *treeYard) letGo() {
+func (y *worktreeServer) letGo() {
 	if err := os.WriteFile(y.goFile, nil, 0o600); err != nil {
 		y.t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func (f told) list() string {
 
 func TestWhatARunChangedIsSeen(t *testing.T) {
 	t.Parallel()
-	y := newTreeYard(t)
+	y := newWorktreeServer(t)
 	y.letGo()
 	t.Run("a repository that is not there is a failure for good, with its reason", func(t *testing.T) {
 		r := y.await(y.ask("lost"), "failed/error")
@@ -175,7 +175,7 @@ func TestWhatARunChangedIsSeen(t *testing.T) {
 
 func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 	t.Parallel()
-	y := newTreeYard(t)
+	y := newWorktreeServer(t)
 	t.Run("that of a canceled run is kept and told", func(t *testing.T) {
 		r := y.await(y.ask("coder"), "running/working")
 		y.wrote(r.ID)
@@ -197,7 +197,7 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 			t.Errorf("run %d: files %s, branch %q, note %q", got.ID, got.list(), got.Branch, got.FilesNote)
 		}
 	})
-	t.Run("its retry goes on on the branch, and tells its own part", func(t *testing.T) {
+	t.Run("its retry continues on the branch, and reports its own part", func(t *testing.T) {
 		y.wrote(second.ID)
 		y.letGo()
 		got := y.await(k, "completed/ended")
@@ -209,7 +209,7 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 			t.Errorf("log %q, want %q", log, want)
 		}
 	})
-	t.Run("a run that a stop of the server cut goes on in the same folder, and tells all", func(t *testing.T) {
+	t.Run("a run that a stop of the server interrupted continues in the same folder, and reports everything", func(t *testing.T) {
 		if err := os.Remove(y.goFile); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 
 func TestAWorkerTellsWhatARunChanged(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	if err := os.WriteFile(y.script, []byte("cat >/dev/null; printf 'one\\n' > a.txt; echo '{\"summary\":\"done\",\"success\":true}'"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestAWorkerRemovesTheFoldersOfRunsThatEndedLongAgo(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	y.work("--labels", "gpu", "--dir", dir)
 	eventually(t, patience, "what is old is gone", func() bool { return left() == "notes run-2-1 tree-4" })
 }

@@ -18,9 +18,9 @@ import (
 	"taskyard/task"
 )
 
-// workerYard is a server whose agent far is carried out by workers with the
+// workerServer is a server whose agent far is carried out by workers with the
 // label gpu, and what its tests share.
-type workerYard struct {
+type workerServer struct {
 	*server
 	person *client.Client
 	secret string // token of the workers
@@ -35,10 +35,10 @@ while [ ! -e "%s" ]; do sleep 0.05; done
 echo '{"summary":"far away","success":true,"artifacts":["a.md"]}'
 `
 
-func newWorkerYard(t *testing.T) *workerYard {
+func newWorkerServer(t *testing.T) *workerServer {
 	t.Helper()
 	s := newServer(t, "serve")
-	y := &workerYard{server: s, goFile: filepath.Join(t.TempDir(), "go"), script: filepath.Join(t.TempDir(), "agent.sh")}
+	y := &workerServer{server: s, goFile: filepath.Join(t.TempDir(), "go"), script: filepath.Join(t.TempDir(), "agent.sh")}
 	if err := os.WriteFile(y.script, fmt.Appendf(nil, farAgent, y.goFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func newWorkerYard(t *testing.T) *workerYard {
 }
 
 // work starts a worker and returns what ends it: SIGKILL, or another signal.
-func (y *workerYard) work(args ...string) *exec.Cmd {
+func (y *workerServer) work(args ...string) *exec.Cmd {
 	y.t.Helper()
 	args = append([]string{"worker", "--url", y.url(), "--dir", filepath.Join(y.t.TempDir(), "w"), "--exec", "/bin/sh " + y.script}, args...)
 	cmd := exec.CommandContext(context.WithoutCancel(y.t.Context()), binary(y.t), args...)
@@ -73,7 +73,7 @@ func (y *workerYard) work(args ...string) *exec.Cmd {
 }
 
 // programs counts the processes of the agent and of what it started.
-func (y *workerYard) programs() int { return programsOf(y.url()) }
+func (y *workerServer) programs() int { return programsOf(y.url()) }
 
 // programsOf counts those of workers that reach the server under an address.
 func programsOf(url string) (n int) {
@@ -87,36 +87,36 @@ func programsOf(url string) (n int) {
 	return n
 }
 
-func (y *workerYard) create() task.Task {
+func (y *workerServer) create() task.Task {
 	return call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "Do it there", "owner": "far"})
 }
 
 // runs returns "status|phase|attempt|lease" of the runs of a task.
-func (y *workerYard) runs(id task.ID) []string {
+func (y *workerServer) runs(id task.ID) []string {
 	return y.rows("SELECT status, phase, attempt, lease FROM runs WHERE task_id = ? ORDER BY id", id.String())
 }
 
-func (y *workerYard) await(id task.ID, want ...string) {
+func (y *workerServer) await(id task.ID, want ...string) {
 	y.t.Helper()
 	eventually(y.t, patience, fmt.Sprintf("the runs of task %d are %v", id, want), func() bool {
 		return strings.Join(y.runs(id), " ") == strings.Join(want, " ")
 	})
 }
 
-func (y *workerYard) letGo() {
+func (y *workerServer) letGo() {
 	if err := os.WriteFile(y.goFile, nil, 0o600); err != nil {
 		y.t.Fatal(err)
 	}
 }
 
-func (y *workerYard) why(id task.ID) string {
+func (y *workerServer) why(id task.ID) string {
 	out := call[map[string]any](y.t, y.person, "GET", "/api/tasks/"+id.String()+"/why", nil)
 	return fmt.Sprint(out)
 }
 
 func TestWorkerCarriesOutRuns(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	k := y.create()
 	eventually(t, patience, "somebody says that there is no worker", func() bool {
 		return strings.Contains(y.why(k.ID), "no worker for the runner far with the labels gpu has asked since the server started")
@@ -137,7 +137,7 @@ func TestWorkerCarriesOutRuns(t *testing.T) {
 		t.Errorf("the transcript is %s", got)
 	}
 	if n := y.rows("SELECT count(*) FROM messages WHERE instr(content, 'ty_') > 0")[0]; n != "0" {
-		t.Error("a token stands in the transcript")
+		t.Error("a token is in the transcript")
 	}
 	for _, cmd := range two {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -149,7 +149,7 @@ func TestWorkerCarriesOutRuns(t *testing.T) {
 
 func TestCancelStopsTheProgramsOfAWorker(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	y.work("--labels", "gpu")
 	k := y.create()
 	eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
@@ -165,7 +165,7 @@ func TestCancelStopsTheProgramsOfAWorker(t *testing.T) {
 
 func TestWorkerThatStopsGivesItsRunBack(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	first := y.work("--labels", "gpu")
 	k := y.create()
 	y.await(k.ID, "running|working|1|1")
@@ -181,7 +181,7 @@ func TestWorkerThatStopsGivesItsRunBack(t *testing.T) {
 
 func TestRunOfAWorkerOutlivesTheServer(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	y.work("--labels", "gpu")
 	k := y.create()
 	y.await(k.ID, "running|working|1|1")
@@ -196,7 +196,7 @@ func TestRunOfAWorkerOutlivesTheServer(t *testing.T) {
 
 func TestStaleLeasesAreRefused(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	k := y.create()
 	c := y.api(y.secret)
 	lease := func() *task.Leased {
@@ -280,7 +280,7 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 
 func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	y := newWorkerYard(t)
+	y := newWorkerServer(t)
 	first := y.work("--labels", "gpu")
 	k := y.create()
 	eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
@@ -297,7 +297,7 @@ func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
 }
 
 // leaseOver does what a minute without a heartbeat does.
-func (y *workerYard) leaseOver() {
+func (y *workerServer) leaseOver() {
 	y.t.Helper()
 	d, err := sql.Open("sqlite3", "file:"+filepath.Join(y.data, "taskyard.db")+"?_busy_timeout=5000")
 	if err != nil {

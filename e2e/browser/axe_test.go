@@ -24,8 +24,8 @@ const tooSmall = `[...document.querySelectorAll("a[href], button, summary, selec
 	return r.width > 1 && (r.width + more < 23.5 || r.height + more < 23.5);
 }).map(e => e.outerHTML.slice(0, 140) + " " + JSON.stringify(e.getBoundingClientRect()).slice(0, 80)).join("\n")`
 
-// sideways tells by how much the document is wider than the window, and what
-// stands out.
+// sideways says by how much the document is wider than the window, and which
+// elements overflow.
 const sideways = `(() => { const d = document.documentElement; if (d.scrollWidth <= d.clientWidth) return "";
 	return d.scrollWidth + " of " + d.clientWidth + ": " + [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > d.clientWidth + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join("\n"); })()`
 
@@ -61,7 +61,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	lone := withAxe(newTab(t, s.url))
 	also(lone, "login", "/login")
 	also(lone, "api-outside", "/api/docs")
-	empty := openYard(t, nil)
+	empty := openInstance(t, nil)
 	bare := withAxe(newTab(t, empty.url))
 	also(bare, "setup", "/setup?token="+some[string](t)(empty.svc.SetupLink(ctx)))
 	nothing := withAxe(newEmpty(t))
@@ -88,10 +88,10 @@ func seen(i int) []look {
 	return looks[i : i+1]
 }
 
-// newEmpty opens a yard in which there is nothing yet.
+// newEmpty opens an empty instance.
 func newEmpty(t *testing.T) *tab {
 	t.Helper()
-	return newYardOf(t, nil).tab()
+	return newInstanceWith(t, nil).tab()
 }
 
 // examine looks at one page.

@@ -60,7 +60,7 @@ var ending = []string{"/logout", "/settings/signout", "/settings/sessions/end", 
 func TestThreeClicksOfAnyButtonAreOneAct(t *testing.T) {
 	t.Parallel()
 	pressed, all := map[string]bool{}, map[string]bool{}
-	for range 5 { // what an act takes away, another yard still has
+	for range 5 { // what an act takes away, another instance still has
 		newSample(t).thriceEach(t, pressed, all)
 		if len(pressed) == len(all) {
 			break
@@ -105,7 +105,7 @@ func (s *sample) thriceEach(t *testing.T, pressed, all map[string]bool) {
 	}
 }
 
-// shows tells whether a button only shows how something would be.
+// shows reports whether a button only shows how something would be.
 func shows(what string) bool {
 	return strings.HasSuffix(what, " preview Preview") || strings.HasPrefix(what, "/agents/new/check ")
 }

@@ -13,7 +13,7 @@ func TestATaskIsBlockedAndFreedUnderOnesEyes(t *testing.T) {
 		"without scripts": (*tab).withoutScripts,
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(t)
+			y := newInstance(t)
 			first, k := y.create(task.New{Title: "Draw the plan"}).ID, y.create(task.New{Title: "Build it"}).ID
 			b := how(y.tab())
 			b.open(path(k, ""))

@@ -14,7 +14,7 @@ import (
 
 func card(id task.ID) string { return "#t-" + id.String() }
 
-// column says that a card stands in the column of an agent.
+// column says that a card is in the column of an agent.
 func column(agent string, id task.ID) string {
 	return `document.querySelector('section[data-agent="` + agent + `"] ` + card(id) + `')`
 }
@@ -52,13 +52,13 @@ func (b *tab) in(sel string, dx, dy float64) spot {
 	return spot{p.X + dx, p.Y + dy}
 }
 
-func (y *yard) priority(id task.ID) int { return y.task(id).Priority }
+func (y *instance) priority(id task.ID) int { return y.task(id).Priority }
 
 const focusedRow = `document.activeElement?.closest("[data-row]")?.id ?? document.activeElement?.localName`
 
 func TestDragACardToAnotherColumn(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Carry me over", Priority: 4})
 	y.create(task.New{Title: "Here already", Owner: "scout", Priority: 1})
 	b := y.tab()
@@ -98,7 +98,7 @@ func TestDragACardToAnotherColumn(t *testing.T) {
 
 func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	ids := map[string]task.ID{}
 	for _, c := range []struct {
 		name string
@@ -112,7 +112,7 @@ func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 	b.wait(`document.querySelector(".drop.line")`)
 	b.letGo(to)
 	b.see("1 → 6")
-	y.until("d stands above b", func() bool { return y.priority(ids["d"]) == 6 })
+	y.until("d is above b", func() bool { return y.priority(ids["d"]) == 6 })
 	b.wait(`[...document.querySelectorAll(".tk")].map(c => c.id.slice(2)).join() === "` + strings.Join([]string{ids["a"].String(), ids["d"].String(), ids["b"].String(), ids["c"].String()}, ",") + `"`)
 	equal(t, "address", eval[string](b, `location.pathname`), "/queues")
 
@@ -120,7 +120,7 @@ func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 	b.see("6 → 1")
 	y.until("d is where it was", func() bool { return y.priority(ids["d"]) == 1 })
 
-	t.Run("a drop where it stood, or beside the board, does nothing", func(t *testing.T) {
+	t.Run("a drop where it was, or beside the board, does nothing", func(t *testing.T) {
 		v := y.task(ids["b"]).Version
 		at := b.in(card(ids["b"]), 60, 30)
 		b.lift(card(ids["b"]), at)
@@ -138,7 +138,7 @@ func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 
 func TestTheBoardByMenuAndByKeysAlone(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	first := y.create(task.New{Title: "First", Priority: 5})
 	second := y.create(task.New{Title: "Second", Priority: 5})
 	b := y.tab()
@@ -185,7 +185,7 @@ func TestTheBoardByMenuAndByKeysAlone(t *testing.T) {
 
 func TestTheBoardWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Plain", Priority: 5})
 	other := y.create(task.New{Title: "Other", Priority: 4})
 	b := y.tab().withoutScripts()
@@ -224,7 +224,7 @@ func TestTheBoardWithoutScripts(t *testing.T) {
 
 func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Contended", Priority: 5})
 	one, two := y.tab(), y.tab()
 	for _, b := range []*tab{one, two} {
@@ -258,7 +258,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 
 func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Stay with me", Priority: 5})
 	other := y.create(task.New{Title: "Open me", Priority: 3})
 	b := y.tab()
@@ -293,7 +293,7 @@ func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 
 func TestBackAndForwardAfterActsOnTheBoard(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Here and back", Priority: 2})
 	b := y.tab()
 	b.open("/tasks")

@@ -4,7 +4,7 @@ import "testing"
 
 func TestATokenIsCopiedOverPlainHTTPToo(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.preload(`Object.defineProperty(Navigator.prototype, "clipboard", {value: undefined}); document.addEventListener("copy", () => { window.copied = String(getSelection()); });`)
 	b.open("/settings/tokens")

@@ -18,7 +18,7 @@ import (
 )
 
 // decided returns what is decided on a run, also while it may be taken back.
-func (y *yard) decided(id task.ID) string {
+func (y *instance) decided(id task.ID) string {
 	y.t.Helper()
 	r := some[*task.Run](y.t)(y.svc.Run(ctx, y.maya, id))
 	if r.Held != nil {
@@ -29,7 +29,7 @@ func (y *yard) decided(id task.ID) string {
 
 func TestDecideByKeysAlone(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
 	b := y.tab()
 	b.open("/approvals")
@@ -62,7 +62,7 @@ func TestDecideByKeysAlone(t *testing.T) {
 
 func TestADoubleClickDecidesOnce(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
 	b := y.tab()
 	b.open("/approvals/" + r.ID.String())
@@ -83,7 +83,7 @@ func TestADoubleClickDecidesOnce(t *testing.T) {
 
 func TestTwoReviewersRace(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	some[task.User](t)(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
 	r := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
 	first, second := y.tab(), newTab(t, y.url)
@@ -108,7 +108,7 @@ func TestTwoReviewersRace(t *testing.T) {
 
 func TestDecideWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newYardOf(t, map[string]string{
+	y := newInstanceWith(t, map[string]string{
 		"keeper": agentFiles["keeper"], "reader": "---\ndescription: Reads.\ntools: read, grep\nrunner: script\napproval: always\n---\nRead.\n",
 	})
 	run := func(title, owner string) *task.Run { return y.ask(y.create(task.New{Title: title, Owner: owner}).ID) }
@@ -137,7 +137,7 @@ func TestDecideWithoutScripts(t *testing.T) {
 	equal(t, "decisions left", y.decided(one.ID)+y.decided(r.ID), "")
 }
 
-// gate stands before a yard and can be shut, as a server that restarts.
+// gate is a proxy before the server that can be shut, like a server that restarts.
 type gate struct {
 	t    testing.TB
 	addr string
@@ -146,9 +146,9 @@ type gate struct {
 	srv  *http.Server
 }
 
-func newGate(t testing.TB, yard string) *gate {
+func newGate(t testing.TB, server string) *gate {
 	t.Helper()
-	u, err := url.Parse(yard)
+	u, err := url.Parse(server)
 	must(t, err)
 	g := &gate{t: t, addr: "127.0.0.1:0", to: &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}}
 	g.to.ErrorLog = log.New(io.Discard, "", 0)
@@ -176,7 +176,7 @@ func (g *gate) shut() {
 
 func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Talks while nobody listens"})
 	r := y.ask(k.ID)
 	agent := y.stage.agent(t, k.ID)

@@ -4,7 +4,7 @@ import "testing"
 
 func TestTheReferenceIsSearched(t *testing.T) {
 	t.Parallel()
-	y := openYard(t, agentFiles)
+	y := openInstance(t, agentFiles)
 	b := newTab(t, y.url)
 	b.open("/api/docs")
 	shown := `[...document.querySelectorAll(".docs-op[data-doc]")].filter(e => e.checkVisibility()).map(e => e.id).join(" ")`
@@ -23,7 +23,7 @@ func TestTheReferenceIsSearched(t *testing.T) {
 
 func TestTheReferenceNeedsNoScripts(t *testing.T) {
 	t.Parallel()
-	y := openYard(t, agentFiles)
+	y := openInstance(t, agentFiles)
 	b := newTab(t, y.url).withoutScripts()
 	b.open("/api/docs#code-stale_claim")
 	b.see("the lease ran out or the task moved on")

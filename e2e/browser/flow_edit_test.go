@@ -11,7 +11,7 @@ import (
 
 func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Old title", Description: "Old words."})
 	for _, scripted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with scripts %v", scripted), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 
 func TestATaskIsHandedOverInItsSide(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Carry me"})
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -78,7 +78,7 @@ func TestATaskIsHandedOverInItsSide(t *testing.T) {
 
 func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -117,7 +117,7 @@ func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 
 func TestLinksAreEditedInTheirTab(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Linked", Resources: []task.Resource{{Type: "url", Value: "https://example.com/a", Label: "A"}}})
 	b := y.tab().withoutScripts()
 	b.open(path(k.ID, ""))
@@ -140,7 +140,7 @@ func TestLinksAreEditedInTheirTab(t *testing.T) {
 
 func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	first := y.create(task.New{Title: "First", Priority: 5, Labels: []string{"api"}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/keep"}, {Type: "url", Value: "https://example.com/leave"}}})
 	second := y.create(task.New{Title: "Second", Priority: 5})
 	b := y.tab()

@@ -11,24 +11,24 @@ import (
 )
 
 // behind writes a definition as another program would.
-func (y *yard) behind(id, text string) {
+func (y *instance) behind(id, text string) {
 	y.t.Helper()
 	must(y.t, os.WriteFile(filepath.Join(y.dir, "agents", id+".md"), []byte(text), 0o600))
 }
 
-func (y *yard) onFile(id string) string {
+func (y *instance) onFile(id string) string {
 	y.t.Helper()
 	return string(some[[]byte](y.t)(os.ReadFile(filepath.Join(y.dir, "agents", id+".md"))))
 }
 
-// marked tells whether a line bears the mark of a finding.
+// marked reports whether a line has the mark of a finding.
 func marked(line, mark string) string {
 	return `document.querySelector(".ed-l #L` + line + `")?.classList.contains(` + quote(mark) + `)`
 }
 
 func TestAnAgentIsEditedByMouse(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.open("/agents/scout")
 	b.press("a|Edit")
@@ -61,7 +61,7 @@ func TestAnAgentIsEditedByMouse(t *testing.T) {
 
 func TestAnAgentIsEditedByKeyboard(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.open("/agents/scout")
 	b.loads(typed("e"))
@@ -87,7 +87,7 @@ func TestAnAgentIsEditedByKeyboard(t *testing.T) {
 
 func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab().withoutScripts()
 	b.open("/agents/scout/edit")
 	b.fill("#text", "---\ndescription: Plain.\ntools: read, telepathy\nrunner: nowhere\n---\nLook.\n")
@@ -118,7 +118,7 @@ func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 
 func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.open("/agents/coder/edit")
 	long := "---\ndescription: x\ntools: read\nrunner: none\n---\n" + strings.Repeat("A long line that wraps where the window ends. ", 40) + "\n\tTabs\tand\ttabs\n" + strings.Repeat("line\n", 60) + "ünïcödé 漢字 "
@@ -138,7 +138,7 @@ func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 
 func TestTheAppearanceIsChosen(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.open("/settings/appearance")
 	b.click("label|Roomy")

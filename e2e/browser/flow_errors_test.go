@@ -11,7 +11,7 @@ import (
 
 func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
 	b := y.tab()
 	b.expect("404", "403", "409", "413", "422")
@@ -26,7 +26,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		u := some[task.User](t)(y.svc.AddUser(ctx, task.SystemActor, "vera", password, task.RoleViewer))
 		v := newTab(t, y.url)
 		v.expect("403")
-		(&yard{t: t, svc: y.svc, url: y.url, maya: task.Actor{UserID: u.ID}}).signIn(v)
+		(&instance{t: t, svc: y.svc, url: y.url, maya: task.Actor{UserID: u.ID}}).signIn(v)
 		v.open("/tasks/new")
 		v.see("operators, reviewers and admins")
 		v.open("/settings/people")

@@ -12,7 +12,7 @@ import (
 
 func TestTheThemeStaysAfterAReload(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.click(".side [data-theme-toggle]")
 	equal(t, "theme", eval[string](b, `document.documentElement.dataset.theme`), "dark")
@@ -23,7 +23,7 @@ func TestTheThemeStaysAfterAReload(t *testing.T) {
 
 func TestManyClicksAreOneAct(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.open("/tasks/new")
 	b.fill("#title", "Once only")
@@ -53,7 +53,7 @@ func clicks(p spot, n int) []chromedp.Action[chromedp.Void] {
 
 func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Here and back", Owner: "scout"})
 	b := y.tab()
 	b.open("/queues")
@@ -61,7 +61,7 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 	b.at(path(k.ID, ""))
 	b.press("a|Move")
 	b.choose("#to", "coder")
-	b.fill("#comment", "Go on.")
+	b.fill("#comment", "Continue.")
 	b.press("button|Move")
 	b.at(path(k.ID, ""))
 	for _, step := range []struct {
@@ -72,13 +72,13 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 		b.at(step.path)
 		b.wait(`document.readyState === "complete" && document.querySelector("main .bar") && document.querySelector("#nav")`)
 	}
-	b.see("Go on.")
+	b.see("Continue.")
 	equal(t, "moves", len(y.task(k.ID).Comments), 1)
 }
 
 func TestTheKeyboardDoesEverything(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	first := y.create(task.New{Title: "First of all", Priority: 9})
 	second := y.create(task.New{Title: "Second to it", Priority: 5})
 	b := y.tab()
@@ -115,7 +115,7 @@ const unreached = `[...document.querySelectorAll("a[href], button, input:not([ty
 
 func TestTabReachesEverythingVisibly(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Tab through me", Steps: []task.Step{{Title: "One"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com"}}})
 	r := y.ask(y.create(task.New{Title: "Decide", Owner: "keeper"}).ID)
 	some[task.Message](t)(y.svc.Notify(ctx, task.Actor{Name: "scout", Role: task.RoleAgent}, y.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", true))

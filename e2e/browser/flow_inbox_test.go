@@ -9,7 +9,7 @@ import (
 var scout = task.Actor{Name: "scout", Role: task.RoleAgent}
 
 // asked is a task of an agent that Taskyard starts, with an open question.
-func (y *yard) asked(title, question string) (*task.Task, string) {
+func (y *instance) asked(title, question string) (*task.Task, string) {
 	y.t.Helper()
 	k := y.create(task.New{Title: title})
 	m := some[task.Message](y.t)(y.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, question, true))
@@ -17,7 +17,7 @@ func (y *yard) asked(title, question string) (*task.Task, string) {
 }
 
 // answerInPlace is what a person does first of all, with and without scripts.
-func answerInPlace(y *yard, b *tab) {
+func answerInPlace(y *instance, b *tab) {
 	y.t.Helper()
 	k, area := y.asked("Choose the way", "North or **south**?")
 	note := y.create(task.New{Title: "Watch the gate", Owner: "scout"})
@@ -42,13 +42,13 @@ func answerInPlace(y *yard, b *tab) {
 
 func TestAnswerInPlaceWakesTheOwner(t *testing.T) {
 	t.Parallel()
-	y := newWakingYard(t)
+	y := newWakingInstance(t)
 	answerInPlace(y, y.tab())
 }
 
 func TestAnswerInPlaceWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newWakingYard(t)
+	y := newWakingInstance(t)
 	b := newTab(t, y.url).withoutScripts()
 	y.signIn(b)
 	answerInPlace(y, b)
@@ -56,7 +56,7 @@ func TestAnswerInPlaceWithoutScripts(t *testing.T) {
 
 func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	first, area := y.asked("First", "Red?")
 	b := y.tab()
 	b.open("/")
@@ -78,7 +78,7 @@ func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
 
 func TestEveryPageCountsWhatWaits(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.open("/tasks/new")
 	loaded := eval[float64](b, `performance.timeOrigin`)
@@ -92,7 +92,7 @@ func TestEveryPageCountsWhatWaits(t *testing.T) {
 
 func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	t.Parallel()
-	y := newWakingYard(t)
+	y := newWakingInstance(t)
 	running := y.create(task.New{Title: "Runs on"})
 	y.ask(running.ID)
 	y.stage.agent(t, running.ID)
@@ -116,7 +116,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	b.press("button|Pause the yard")
 	b.see("Lunch.")
 	k := y.create(task.New{Title: "Comes later"})
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Go on when you can."))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Continue when you can."))
 	b.see("Comes later") // queued, and stays so
 	b.press("#frame button|Resume")
 	y.stage.agent(t, k.ID)
@@ -124,7 +124,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 
 func TestPauseAnAgentWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := newTab(t, y.url).withoutScripts()
 	y.signIn(b)
 	b.open("/agents/coder")

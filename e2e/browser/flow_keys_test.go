@@ -29,7 +29,7 @@ func (b *tab) chosen(name string) {
 
 func TestThePaletteLeadsEverywhere(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
 	y.create(task.New{Title: "Oil the hinges", Owner: "scout"})
 	b := y.tab()
@@ -70,7 +70,7 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 		equal(t, "focus", eval[string](b, `document.activeElement.href`), was)
 		eval[chromedp.Void](b, `document.activeElement.blur()`)
 		eval[bool](b, `document.querySelector("#palette").dispatchEvent(new Event("close"))`) // it may come late
-		equal(t, "focus that went on", eval[bool](b, `document.activeElement === document.body`), true)
+		equal(t, "focus after leaving", eval[bool](b, `document.activeElement === document.body`), true)
 	})
 	t.Run("an agent, a page and the theme", func(t *testing.T) {
 		b.chord("k")
@@ -105,7 +105,7 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 
 func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.size(390, 844)
 	b.click(".more-tab summary")
@@ -117,7 +117,7 @@ func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 
 func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
 	b := y.tab().withoutScripts()
 	b.open("/queues")
@@ -130,7 +130,7 @@ func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
 
 func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	y.create(task.New{Title: "First of all", Priority: 9})
 	b := y.tab()
 	t.Run("g and a letter lead to a page", func(t *testing.T) {

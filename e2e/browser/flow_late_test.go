@@ -29,7 +29,7 @@ func (b *tab) holdFirst(fits string) {
 
 func TestAnswersThatComeLate(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	one := y.create(task.New{Title: "One", Priority: 5})
 	two := y.create(task.New{Title: "Two", Priority: 5})
 	b := y.tab()
@@ -97,7 +97,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 
 func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.planned("a", "b")
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -114,7 +114,7 @@ func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 
 func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Watched", Owner: "scout"})
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -127,7 +127,7 @@ func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 
 func TestAFormThatWasStoppedIsSentAgain(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab().preload(`{ const real = setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms === 10000 ? 200 : ms, ...rest); }`)
 	b.open("/tasks/new")
 	b.fill("#title", "Slow to come")
@@ -142,7 +142,7 @@ func TestAFormThatWasStoppedIsSentAgain(t *testing.T) {
 
 func TestAHiddenTabDoesNotCountAsSeen(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	b.open("/")
 	seen := `navigator.locks.query().then(l => l.held.filter(l => l.name === "taskyard-seen").length)`

@@ -9,7 +9,7 @@ import (
 
 func TestActOnAllThatMatch(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	for i := range 130 {
 		y.create(task.New{Title: fmt.Sprintf("Many of them %d", i), Labels: []string{"spring"}})
 	}
@@ -39,7 +39,7 @@ func TestActOnAllThatMatch(t *testing.T) {
 
 func TestSortAndFilterAList(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	for i, title := range []string{"Birch", "ash", "Cedar"} {
 		y.create(task.New{Title: title, Priority: i})
 	}
@@ -62,7 +62,7 @@ func TestSortAndFilterAList(t *testing.T) {
 
 func TestKeepAView(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	y.create(task.New{Title: "Mine", Priority: 3})
 	b := y.tab()
 	b.open("/tasks?priority=3&sort=title")

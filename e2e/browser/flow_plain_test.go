@@ -22,7 +22,7 @@ func TestNothingOnAPageIsDead(t *testing.T) {
 			}
 		}
 	})
-	t.Run("no button stands outside of a window of 320 pixels", func(t *testing.T) {
+	t.Run("no button is outside a window of 320 pixels", func(t *testing.T) {
 		b := s.tab()
 		b.size(320, 700)
 		for _, p := range s.plainPaths() {

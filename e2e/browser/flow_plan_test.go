@@ -15,7 +15,7 @@ import (
 )
 
 // planned makes a task with steps of these titles.
-func (y *yard) planned(titles ...string) *task.Task {
+func (y *instance) planned(titles ...string) *task.Task {
 	y.t.Helper()
 	in := task.New{Title: "A plan"}
 	for _, s := range titles {
@@ -25,7 +25,7 @@ func (y *yard) planned(titles ...string) *task.Task {
 }
 
 // plan is the plan as the server holds it: titles, * when done.
-func (y *yard) plan(id task.ID) string {
+func (y *instance) plan(id task.ID) string {
 	y.t.Helper()
 	var words []string
 	for _, s := range y.task(id).Steps {
@@ -60,7 +60,7 @@ func (b *tab) alt(key string) {
 
 func TestAPlanIsKeptByMouse(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.planned("one", "two", "three")
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -101,7 +101,7 @@ func TestAPlanIsKeptByMouse(t *testing.T) {
 
 func TestAStepIsDragged(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.planned("one", "two", "three", "four")
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -131,7 +131,7 @@ func TestAStepIsDragged(t *testing.T) {
 
 func TestAPlanIsKeptByKeyboard(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.planned("one", "two", "three")
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -155,7 +155,7 @@ func TestAPlanIsKeptByKeyboard(t *testing.T) {
 
 func TestAPlanIsKeptWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.planned("one", "two", "three")
 	b := y.tab().withoutScripts()
 	b.open(path(k.ID, ""))
@@ -184,7 +184,7 @@ func TestAPlanIsKeptWithoutScripts(t *testing.T) {
 
 func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.planned("one", "two")
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -222,7 +222,7 @@ func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 
 func TestASubtaskIsLinkedToAStep(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.planned("one", "two")
 	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, k.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
 	b := y.tab()

@@ -9,7 +9,7 @@ import (
 
 func TestApproveARunAndSeeItsTranscriptArrive(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"})
 	r := y.ask(k.ID)
 	b := y.tab()
@@ -38,7 +38,7 @@ func TestApproveARunAndSeeItsTranscriptArrive(t *testing.T) {
 
 func TestRejectARunWithAReason(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Delete everything", Owner: "keeper"})
 	r := y.ask(k.ID)
 	b := y.tab()
@@ -57,7 +57,7 @@ func TestRejectARunWithAReason(t *testing.T) {
 
 func TestAFailedRunTellsWhyAndIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Fails at first"})
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -75,7 +75,7 @@ func TestAFailedRunTellsWhyAndIsTriedAgain(t *testing.T) {
 
 func TestStopARunFromItsTask(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Runs too long"})
 	r := y.ask(k.ID)
 	y.stage.agent(t, k.ID)
@@ -88,7 +88,7 @@ func TestStopARunFromItsTask(t *testing.T) {
 
 func TestTheMainFlowsWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := newTab(t, y.url).withoutScripts()
 	b.open("/login")
 	b.fill("#name", "maya")

@@ -4,7 +4,7 @@ import "testing"
 
 func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	t.Parallel()
-	y := openYard(t, agentFiles)
+	y := openInstance(t, agentFiles)
 	b := newTab(t, y.url)
 	b.open("/setup?token=" + some[string](t)(y.svc.SetupLink(ctx)))
 	b.fill("#name", "maya")

@@ -10,7 +10,7 @@ import (
 )
 
 // tells has scout tell something on a new task.
-func (y *yard) tells(title, text string) *task.Task {
+func (y *instance) tells(title, text string) *task.Task {
 	y.t.Helper()
 	k := y.create(task.New{Title: title, Owner: "scout"})
 	some[task.Message](y.t)(y.svc.Notify(ctx, scout, k.ID, text, false))
@@ -18,7 +18,7 @@ func (y *yard) tells(title, text string) *task.Task {
 }
 
 // events counts the lines of the log of a kind about a task.
-func (y *yard) events(id task.ID, kind string) (n int) {
+func (y *instance) events(id task.ID, kind string) (n int) {
 	y.t.Helper()
 	for _, e := range some[[]task.Event](y.t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: id, Limit: 500})) {
 		if e.Kind == kind {
@@ -29,7 +29,7 @@ func (y *yard) events(id task.ID, kind string) (n int) {
 }
 
 // snoozeAndWake puts a question off, takes that back, and does it again.
-func snoozeAndWake(y *yard, b *tab) {
+func snoozeAndWake(y *instance, b *tab) {
 	y.t.Helper()
 	k, _ := y.asked("Choose the way", "North or south?")
 	b.open("/")
@@ -55,13 +55,13 @@ func snoozeAndWake(y *yard, b *tab) {
 
 func TestSnoozeUndoAndWake(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	snoozeAndWake(y, y.tab())
 }
 
 func TestSnoozeUndoAndWakeWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := newTab(t, y.url).withoutScripts()
 	y.signIn(b)
 	snoozeAndWake(y, b)
@@ -69,7 +69,7 @@ func TestSnoozeUndoAndWakeWithoutScripts(t *testing.T) {
 
 func TestWhatIsSnoozedComesBackLive(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	y.asked("Choose the way", "North or south?")
 	b := y.tab()
 	b.open("/")
@@ -84,7 +84,7 @@ func TestWhatIsSnoozedComesBackLive(t *testing.T) {
 
 func TestTheInboxByKeyboard(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	question, area := y.asked("Choose the way", "North or south?")
 	first, second := y.tells("Watch the gate", "The gate is shut."), y.tells("Watch the well", "The well is dry.")
 	b := y.tab()
@@ -124,7 +124,7 @@ func TestTheInboxByKeyboard(t *testing.T) {
 
 func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.tells("Watch the gate", "The gate is shut.")
 	b := y.tab()
 	b.open("/")
@@ -135,7 +135,7 @@ func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 
 func TestHalfAnAnswerOutlivesAnotherOne(t *testing.T) {
 	t.Parallel()
-	y := newWakingYard(t)
+	y := newWakingInstance(t)
 	_, first := y.asked("Choose the way", "North or south?")
 	_, second := y.asked("Choose the hour", "Noon or night?")
 	b := y.tab()
@@ -152,7 +152,7 @@ func TestHalfAnAnswerOutlivesAnotherOne(t *testing.T) {
 	equal(t, "drafts left", eval[float64](b, `Object.keys(sessionStorage).filter(k => k.startsWith("draft:")).length`), 0)
 }
 
-// playNotifications stands where the system would show them.
+// playNotifications replaces the notifications of the system.
 const playNotifications = `(() => {
 	window.shown = [];
 	window.Notification = class { constructor(title, o) { window.shown.push(title + ": " + o.body); } close() {} static permission = "default"; static async requestPermission() { return this.permission = "granted"; } };
@@ -160,12 +160,12 @@ const playNotifications = `(() => {
 
 func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab().preload(playNotifications)
 	hide := func(hidden string) {
 		eval[chromedp.Void](b, `void (Object.defineProperty(document, "hidden", {configurable: true, get: () => `+hidden+`}), document.dispatchEvent(new Event("visibilitychange")))`)
 	}
-	listening := func() { // the lock is held, and its stream stands
+	listening := func() { // the lock is held, and its stream is open
 		b.wait(`navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`)
 		b.wait(`performance.getEntriesByType("resource").some(r => r.name.includes("/api/inbox"))`)
 	}

@@ -13,7 +13,7 @@ import (
 const entries = `document.querySelectorAll(".feed > li[id]").length`
 
 // talked makes a task with n comments: "Word 1." and so on.
-func (y *yard) talked(n int) *task.Task {
+func (y *instance) talked(n int) *task.Task {
 	y.t.Helper()
 	k := y.create(task.New{Title: "Much was said"})
 	for i := range n {
@@ -24,7 +24,7 @@ func (y *yard) talked(n int) *task.Task {
 
 func TestTheStreamIsPagedUpwards(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.talked(120)
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -74,7 +74,7 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 
 func TestADraftOutlivesAReload(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Half said"})
 	b := y.tab()
 	b.open(path(k.ID, ""))

@@ -11,7 +11,7 @@ import (
 func newTaskByForm(b *tab) {
 	b.t.Helper()
 	b.open("/tasks/new")
-	b.fill("#title", "Mend the gate")
+	b.fill("#title", "Fix the gate")
 	b.fill("#description", "It squeaks.")
 	b.choose("#owner", "coder")
 	b.fill("#priority", "7")
@@ -19,17 +19,17 @@ func newTaskByForm(b *tab) {
 	b.fill("#links", "https://example.com/gate The gate")
 	b.expect("422")
 	b.press("button|Create task")
-	for sel, want := range map[string]string{"#title": "Mend the gate", "#description": "It squeaks.", "#owner": "coder", "#priority": "7", "#links": "https://example.com/gate The gate"} {
+	for sel, want := range map[string]string{"#title": "Fix the gate", "#description": "It squeaks.", "#owner": "coder", "#priority": "7", "#links": "https://example.com/gate The gate"} {
 		equal(b.t, sel, b.value(sel), want)
 	}
 	b.fill("#steps", "Look at it\nOil it")
 	b.press("button|Create task")
-	b.see("Mend the gate")
+	b.see("Fix the gate")
 }
 
 func TestCreateATaskWithStepsAndALink(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := y.tab()
 	newTaskByForm(b)
 	list := y.open()
@@ -45,7 +45,7 @@ func TestCreateATaskWithStepsAndALink(t *testing.T) {
 
 func TestCommentAndAnswerAQuestion(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Ask me", Owner: "scout"})
 	scout := task.Actor{Name: "scout", Role: task.RoleAgent}
 	some[task.Message](t)(y.svc.Notify(ctx, scout, k.ID, "North or south?", true))
@@ -65,7 +65,7 @@ func TestCommentAndAnswerAQuestion(t *testing.T) {
 
 func TestCancelWithSubtasksNamesThem(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "The whole", Steps: []task.Step{{Title: "A part"}}})
 	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, k.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
 	b := y.tab()
@@ -83,7 +83,7 @@ func TestCancelWithSubtasksNamesThem(t *testing.T) {
 
 func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Watched", Steps: []task.Step{{Title: "Only step"}}})
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -112,7 +112,7 @@ func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
 
 func TestHostileTextsAreTexts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	hostile := `<script>alert(1)</script><img src=x onerror=alert(2)>` + "\u202egnp.exe\u202c"
 	k := y.create(task.New{
 		Title: hostile, Description: hostile + "\n\n[click](javascript:alert(3)) <svg onload=alert(4)> ![x](https://example.com/x.png)",

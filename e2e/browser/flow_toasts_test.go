@@ -18,7 +18,7 @@ import (
 
 func TestToastsPileUpWaitAndGo(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	b := newTab(t, y.url)
 	// Time in which toasts live runs ten times as fast.
 	b.preload(`{ const real = setInterval; window.setInterval = (f, ms, ...rest) => real(f, ms === 250 ? 25 : ms, ...rest); }`)
@@ -64,7 +64,7 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 
 func TestAToastSurvivesThePageWithoutScripts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
 	b := y.tab().withoutScripts()
 	b.open(path(k.ID, "/move"))
@@ -76,7 +76,7 @@ func TestAToastSurvivesThePageWithoutScripts(t *testing.T) {
 	b.seeNot("Undo")
 }
 
-// proxied is a server before the yard that can hold back, end and break.
+// proxied is a proxy before the server that can hold back, end and break.
 type proxied struct {
 	*httptest.Server
 	broken atomic.Bool // every POST is answered 500
@@ -84,7 +84,7 @@ type proxied struct {
 	lives  atomic.Int64
 }
 
-func newProxied(t testing.TB, y *yard) *proxied {
+func newProxied(t testing.TB, y *instance) *proxied {
 	t.Helper()
 	target := some[*url.URL](t)(url.Parse(y.url))
 	p := &proxied{}
@@ -111,7 +111,7 @@ func newProxied(t testing.TB, y *yard) *proxied {
 
 func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	y.create(task.New{Title: "Raise me", Owner: "scout"})
 	p := newProxied(t, y)
 	b := newTab(t, p.URL)
@@ -126,7 +126,7 @@ func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
 
 func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Tick me", Owner: "scout", Steps: []task.Step{{Title: "First"}}})
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -147,7 +147,7 @@ func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 
 func TestThePillSaysWhatHolds(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Watched", Owner: "scout"})
 	p := newProxied(t, y)
 	b := newTab(t, p.URL)
@@ -156,7 +156,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 	b.open(path(k.ID, ""))
 	pill := func(s string) { b.wait(`document.querySelector("[data-live-pill]")?.textContent === ` + quote(s)) }
 	pill("Live")
-	t.Run("paused by hand, it shows nothing new until it goes on", func(t *testing.T) {
+	t.Run("paused by hand, it shows nothing new until it is resumed", func(t *testing.T) {
 		b.click("[data-live-pill]")
 		pill("Paused")
 		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Said meanwhile."))
@@ -211,7 +211,7 @@ func (b *tab) beside() *tab {
 
 func TestEightTabsShareOneStream(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Watched by many", Owner: "scout"})
 	other := y.create(task.New{Title: "Watched by one", Owner: "scout"})
 	p := newProxied(t, y)

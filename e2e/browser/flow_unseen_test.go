@@ -42,7 +42,7 @@ func held(key rune, first bool, n int) chromedp.Action[chromedp.Void] {
 }
 
 // undecided counts the runs that nobody has decided on.
-func (y *yard) undecided(runs []*task.Run) (n int) {
+func (y *instance) undecided(runs []*task.Run) (n int) {
 	for _, r := range runs {
 		if y.decided(r.ID) == "" {
 			n++
@@ -52,7 +52,7 @@ func (y *yard) undecided(runs []*task.Run) (n int) {
 }
 
 func TestAHeldKeyApprovesWhatIsShownAndNothingElse(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	var runs []*task.Run
 	for i := range 7 {
 		runs = append(runs, y.ask(y.create(task.New{Title: fmt.Sprintf("Restart server %d", i), Owner: "keeper"}).ID))
@@ -62,7 +62,7 @@ func TestAHeldKeyApprovesWhatIsShownAndNothingElse(t *testing.T) {
 	b.looked()
 	b.loads(held('a', true, 40))
 	b.at("/approvals/" + runs[1].ID.String())
-	b.do(held('a', false, 40)) // on the next page it goes on
+	b.do(held('a', false, 40)) // it continues on the next page
 	equal(t, "decided before the key was let go", 7-y.undecided(runs), 1)
 	b.looked()
 	b.loads(typed("a"))
@@ -71,7 +71,7 @@ func TestAHeldKeyApprovesWhatIsShownAndNothingElse(t *testing.T) {
 }
 
 func TestWhatJustCameIntoViewIsNotDecidedOn(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
 	b := y.tab()
 	// As a double click does whose second half meets the next page.
@@ -84,7 +84,7 @@ func TestWhatJustCameIntoViewIsNotDecidedOn(t *testing.T) {
 	b.at("/approvals/" + two.ID.String())
 	b.see("this request only just came into view")
 	equal(t, "decided", 2-y.undecided([]*task.Run{one, two}), 1)
-	t.Run("a live part that shows another version begins anew", func(t *testing.T) {
+	t.Run("a live part that shows another version starts over", func(t *testing.T) {
 		b.looked()
 		changed := eval[bool](b, `(() => { const f = document.querySelector("#approve"); f.querySelector("[name=version]").value = "other"; f.querySelector("button").click(); return yard.seen("#approve"); })()`)
 		equal(t, "in view long enough", changed, false)

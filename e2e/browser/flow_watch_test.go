@@ -8,7 +8,7 @@ import (
 
 func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
 	b := y.tab()
 	b.open(path(k.ID, ""))
@@ -21,7 +21,7 @@ func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
 
 func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	first, second := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}), y.create(task.New{Title: "Rotate the keys", Owner: "keeper"})
 	r, next := y.ask(first.ID), y.ask(second.ID)
 	b := y.tab()

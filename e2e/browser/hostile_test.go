@@ -26,14 +26,14 @@ func cut(s string, n int) string {
 	return string(r[:min(len(r), n)])
 }
 
-// hostileYard holds each text of the corpus in every place that shows text.
-type hostileYard struct {
+// hostileInstance holds each text of the corpus in every place that shows text.
+type hostileInstance struct {
 	*sample
 	tasks, runs []task.ID
 	pages       []string
 }
 
-func newHostileYard(t testing.TB) *hostileYard {
+func newHostileInstance(t testing.TB) *hostileInstance {
 	agents := map[string]string{}
 	everything := strings.Join(corpus, "\n")
 	for i := range 5 {
@@ -43,7 +43,7 @@ func newHostileYard(t testing.TB) *hostileYard {
 	}
 	agents["broken"] = "---\nname: " + corpus[0] + "\ntools: " + corpus[13] + "\nrunner: " + corpus[18] + "\n---\n" + everything
 	agents["careful"] = "---\ndescription: Asks first.\ntools: read\nrunner: script\napproval: always\n---\n" + everything + "\n"
-	h := &hostileYard{sample: &sample{yard: openYard(t, agents)}}
+	h := &hostileInstance{sample: &sample{instance: openInstance(t, agents)}}
 	u := some[task.User](t)(h.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin))
 	h.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
 	for i, s := range corpus {
@@ -55,7 +55,7 @@ func newHostileYard(t testing.TB) *hostileYard {
 }
 
 // work is a task about one text, with a run that ended.
-func (h *hostileYard) work(t testing.TB, i int, s string) {
+func (h *hostileInstance) work(t testing.TB, i int, s string) {
 	t.Helper()
 	owner := "hostile-" + strconv.Itoa(i%5)
 	k := h.create(task.New{Title: cut(s, 200), Owner: owner, Description: s, Steps: []task.Step{{Title: cut(s, 60), Details: s}}, Resources: []task.Resource{
@@ -84,7 +84,7 @@ func (h *hostileYard) work(t testing.TB, i int, s string) {
 }
 
 // around are the places that are not about a task's own work.
-func (h *hostileYard) around(t testing.TB) {
+func (h *hostileInstance) around(t testing.TB) {
 	t.Helper()
 	for i, s := range corpus {
 		some[task.TodoAnswer](t)(h.svc.Todo(ctx, h.maya, "hostile-0", task.TodoRPush, s))
@@ -114,7 +114,7 @@ func (h *hostileYard) around(t testing.TB) {
 
 func TestHostileTextIsOnlyText(t *testing.T) {
 	t.Parallel()
-	h := newHostileYard(t)
+	h := newHostileInstance(t)
 	b := h.tab()
 	b.expect("404", "422") // addresses that name nothing
 	pages := h.pages
@@ -168,7 +168,7 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 
 func TestLabelsAndNamesOfPeopleHoldNoTags(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	for _, s := range corpus {
 		if _, err := y.svc.CreateTask(ctx, y.maya, task.New{Title: "x", Owner: "scout", Labels: []string{s}, NoStart: true}); err == nil {
 			t.Errorf("a label may be %q", s)

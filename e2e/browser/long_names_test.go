@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// cutOff lists what stands out of the navigation, the properties of a page
+// cutOff lists what overflows the navigation, the properties of a page
 // and the forms, where it cannot be read.
 const cutOff = `[...document.querySelectorAll(".nav a, .nav .n, .props, .props dd, .danger form")].filter(e => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map(e => e.scrollWidth + " of " + e.clientWidth + ": " + e.outerHTML.slice(0, 160)).join("\n")`
 
@@ -18,7 +18,7 @@ const overlaid = `(() => { const l = [...document.querySelectorAll(".bar .btn")]
 func TestLongNamesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	long := "agent-" + strings.Repeat("x", 57)
-	y := newYardOf(t, map[string]string{long: agentFiles["scout"]})
+	y := newInstanceWith(t, map[string]string{long: agentFiles["scout"]})
 	in := task.New{Title: strings.Repeat("W", 190), Owner: long, NoStart: true}
 	for _, c := range "abcdefghijkl" {
 		in.Labels = append(in.Labels, string(c)+strings.Repeat("x", 31))

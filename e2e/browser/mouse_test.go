@@ -70,7 +70,7 @@ func times(n int) func(spot) chromedp.Action[chromedp.Void] {
 
 func TestAClickFollowsWhatALiveChangeMoves(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(task.New{Title: "Moves"})
 	b := y.tab()
 	b.open(path(k.ID, ""))

@@ -178,7 +178,7 @@ func only(list []shown) []shown {
 	return slices.DeleteFunc(list, func(p shown) bool { return !fits.MatchString(p.name) })
 }
 
-// pause pauses the yard and an agent of the sample.
+// pause pauses the server and an agent of the sample.
 func (s *sample) pause() error {
 	_, err := s.svc.Pause(ctx, s.maya, "", "The key of the model leaked; a new one is on its way.")
 	if err == nil {

@@ -11,22 +11,22 @@ import (
 
 var sampleAgents = map[string]string{
 	"planner":    "---\ndescription: Plans the work and keeps the overview.\ntools: read, list, grep, task\nrunner: script\ntimeout: 20m\n---\nYou are the planner. Turn a goal into a few short steps and delegate what others do better.\n",
-	"coder":      "---\ndescription: Writes and mends the code.\ntools: read, list, glob, grep, create, edit, bash, task\nrunner: script\ntimeout: 15m\nmodel: sonnet\nmax_tokens_per_day: 250000\n---\nYou are the coder. Work through the plan one step after the other. Run the tests before you say that something works.\n",
+	"coder":      "---\ndescription: Writes and fixes the code.\ntools: read, list, glob, grep, create, edit, bash, task\nrunner: script\ntimeout: 15m\nmodel: sonnet\nmax_tokens_per_day: 250000\n---\nYou are the coder. Work through the plan one step after the other. Run the tests before you say that something works.\n",
 	"reviewer":   "---\ndescription: Checks what others made and asks people when it must.\ntools: read, grep, glob, bash, create\nrunner: script\ntimeout: 15m\nmodel: sonnet\n---\nYou are the reviewer. Check, proof-read, and ask a person when a decision is not yours.\n",
 	"researcher": "---\ndescription: Finds out and reports. Claims its work itself.\ntools: read, fetch\nrunner: none\n---\nYou are the researcher.\n",
 	"translator": "---\nname: translator\ndescription: Writes the guides.\ntools: read, edit, telepathy\nrunner: nowhere\ntimeout: soon\n---\nWrite guides.\n",
 }
 
-// sample is a yard in the middle of a working day: something of everything.
+// sample is an instance in the middle of a working day: something of everything.
 type sample struct {
-	*yard
+	*instance
 	limiter, ship, question, failed, lonely, canceled, big, waits task.ID
 	approval, running, completed, broken                          task.ID // runs
 }
 
 func newSample(t testing.TB) *sample {
 	t.Helper()
-	s := &sample{yard: openYard(t, sampleAgents, func(c *service.Config) { c.Budget = task.Budget{MaxCostUSD: 20} })}
+	s := &sample{instance: openInstance(t, sampleAgents, func(c *service.Config) { c.Budget = task.Budget{MaxCostUSD: 20} })}
 	u := some[task.User](t)(s.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin))
 	some[task.User](t)(s.svc.AddUser(ctx, task.SystemActor, "jonas", password, task.RoleReviewer))
 	s.maya = task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
@@ -47,7 +47,7 @@ func newSample(t testing.TB) *sample {
 func (s *sample) past(t testing.TB) {
 	s.clock.back(4 * time.Hour)
 	s.create(task.New{Title: "Plan the SQLite backup drill", Owner: "planner", Priority: 2})
-	s.ship = s.create(task.New{Title: "Ship API hardening for v0.4", Owner: "planner", Priority: 9, Description: "Everything that stands between us and a public API.", Steps: []task.Step{
+	s.ship = s.create(task.New{Title: "Ship API hardening for v0.4", Owner: "planner", Priority: 9, Description: "Everything left to do before a public API.", Steps: []task.Step{
 		{Title: "List the gaps"}, {Title: "Agree on limits"}, {Title: "Rate limiting"}, {Title: "Idempotency keys"}, {Title: "Announce it"},
 	}}).ID
 	s.create(task.New{Title: "Paginate task history by cursor", Owner: "coder", Priority: 4, Steps: []task.Step{{Title: "Cursor"}, {Title: "Links"}, {Title: "Tests"}}})
@@ -90,7 +90,7 @@ func (s *sample) past(t testing.TB) {
 	some[*task.Task](t)(s.svc.UpdateTask(ctx, s.maya, s.limiter, task.Patch{Labels: &labels}))
 }
 
-// present is what goes on just now.
+// present is what is happening now.
 func (s *sample) present(t testing.TB) {
 	s.running = s.ask(s.limiter).ID
 	a := s.stage.agent(t, s.limiter)
@@ -138,7 +138,7 @@ func (s *sample) played(id task.ID, took time.Duration, tokens int, summary stri
 	return run.start.Run.ID
 }
 
-// fails plays a run that no retry can mend.
+// fails plays a run that no retry can fix.
 func (s *sample) fails(id task.ID, reason string) task.ID {
 	s.t.Helper()
 	run := s.claim(id)

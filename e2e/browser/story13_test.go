@@ -10,7 +10,7 @@ import (
 // another, and two reviewers decide at once. There is one outcome, and both
 // are told.
 func TestStory13DecisionsMeet(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	some[task.User](t)(y.svc.AddUser(ctx, y.maya, "rita", password, task.RoleReviewer))
 	signIn := func(b *tab, name string) {
 		b.fill("#name", name)

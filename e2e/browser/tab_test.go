@@ -188,7 +188,7 @@ func quote(s string) string {
 }
 
 // find is the first thing on the page that fits the selector, can be seen, and
-// holds the text ("selector|text"; both texts and selectors may stand alone).
+// holds the text ("selector|text"; texts and selectors may each be given alone).
 const find = `(what => {
 	const [sel, text] = what.split("|");
 	return [...document.querySelectorAll(sel)].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && (!text || e.textContent.includes(text) || e.getAttribute("aria-label")?.includes(text)));
@@ -229,7 +229,7 @@ func (b *tab) press(what string) {
 	b.loads(b.onto(what, once))
 }
 
-// fill replaces what stands in a field.
+// fill replaces the value of a field.
 func (b *tab) fill(what, text string) {
 	b.t.Helper()
 	b.click(what)
@@ -286,7 +286,7 @@ func (b *tab) text(sel string) string {
 	return eval[string](b, `document.querySelector(`+quote(sel)+`)?.innerText ?? ""`)
 }
 
-// value returns what stands in a field.
+// value returns the value of a field.
 func (b *tab) value(sel string) string {
 	b.t.Helper()
 	return eval[string](b, `document.querySelector(`+quote(sel)+`)?.value ?? ""`)

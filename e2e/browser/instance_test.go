@@ -24,16 +24,16 @@ import (
 	"taskyard/task"
 )
 
-// agentFiles are the agents of every yard. What coder does, a test says;
+// agentFiles are the agents of every instance. The test decides what coder does;
 // runs of keeper always need approval; nobody starts scout.
 var agentFiles = map[string]string{
-	"coder":  "---\ndescription: Writes and mends the code.\ntools: read, edit, bash\nrunner: script\n---\nWrite what is asked.\n",
+	"coder":  "---\ndescription: Writes and fixes the code.\ntools: read, edit, bash\nrunner: script\n---\nWrite what is asked.\n",
 	"keeper": "---\ndescription: Keeps the servers.\ntools: read, bash\nrunner: script\napproval: always\n---\nKeep them running.\n",
 	"scout":  "---\ndescription: Looks around and reports.\ntools: read, grep\nrunner: none\n---\nLook.\n",
 }
 
-// yard is a whole server on 127.0.0.1: database, agents, clock, pages.
-type yard struct {
+// instance is a whole server on 127.0.0.1: database, agents, clock, pages.
+type instance struct {
 	t     testing.TB
 	svc   *service.Service
 	url   string
@@ -72,22 +72,22 @@ func (c *clock) forward(d time.Duration) {
 
 var ctx = context.Background()
 
-// newYard serves a yard with an admin, maya. Nothing wakes an agent there but
+// newInstance serves an instance with an admin, maya. Nothing wakes an agent there but
 // a person.
-func newYard(t testing.TB) *yard {
+func newInstance(t testing.TB) *instance {
 	t.Helper()
-	return newYardOf(t, agentFiles)
+	return newInstanceWith(t, agentFiles)
 }
 
-// newWakingYard is newYard in which answers and comments wake agents.
-func newWakingYard(t testing.TB) *yard {
+// newWakingInstance is newInstance in which answers and comments wake agents.
+func newWakingInstance(t testing.TB) *instance {
 	t.Helper()
-	return newYardOf(t, agentFiles, func(c *service.Config) { c.Wakes = true })
+	return newInstanceWith(t, agentFiles, func(c *service.Config) { c.Wakes = true })
 }
 
-func newYardOf(t testing.TB, agents map[string]string, with ...func(*service.Config)) *yard {
+func newInstanceWith(t testing.TB, agents map[string]string, with ...func(*service.Config)) *instance {
 	t.Helper()
-	y := openYard(t, agents, with...)
+	y := openInstance(t, agents, with...)
 	u, err := y.svc.AddUser(ctx, task.SystemActor, "maya", password, task.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
@@ -99,10 +99,10 @@ func newYardOf(t testing.TB, agents map[string]string, with ...func(*service.Con
 
 const password = "correct horse battery"
 
-// openYard serves a yard without people; start begins its clock.
-func openYard(t testing.TB, agents map[string]string, with ...func(*service.Config)) *yard {
+// openInstance serves an instance without people; start begins its clock.
+func openInstance(t testing.TB, agents map[string]string, with ...func(*service.Config)) *instance {
 	t.Helper()
-	y := &yard{t: t, dir: t.TempDir(), stage: newStage(t), clock: &clock{}}
+	y := &instance{t: t, dir: t.TempDir(), stage: newStage(t), clock: &clock{}}
 	t.Cleanup(func() { _ = y.stage.ln.Close() })
 	folder := filepath.Join(y.dir, "agents")
 	must(t, os.MkdirAll(folder, 0o700))
@@ -123,11 +123,11 @@ func openYard(t testing.TB, agents map[string]string, with ...func(*service.Conf
 	return y
 }
 
-// yards numbers those of this process.
-var yards atomic.Int64
+// instances numbers those of this process.
+var instances atomic.Int64
 
-// ownRuns gives the processes of a yard marks of their own: runs of two yards
-// of one process may have the same id, and each ends what bears its marks.
+// ownRuns gives the processes of an instance their own marks: runs of two instances
+// of one process may have the same ID, and each ends what has its marks.
 type ownRuns struct {
 	*runner.Command
 	after task.ID
@@ -139,7 +139,7 @@ func (r ownRuns) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (r
 }
 
 // serve begins the pages at once; the clock begins with start.
-func (y *yard) serve(log *slog.Logger) {
+func (y *instance) serve(log *slog.Logger) {
 	t := y.t
 	t.Helper()
 	exe, err := os.Executable()
@@ -149,7 +149,7 @@ func (y *yard) serve(log *slog.Logger) {
 	y.url = "http://" + ln.Addr().String()
 	turn, err := jobs.New(jobs.Options{
 		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC, Log: log,
-		Runners: map[string]runner.Runner{"script": ownRuns{&runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}, task.ID(yards.Add(1) * 1_000_000)}},
+		Runners: map[string]runner.Runner{"script": ownRuns{&runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}, task.ID(instances.Add(1) * 1_000_000)}},
 	})
 	must(t, err)
 	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2}, Runners: sampleRunners{}, Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) }})
@@ -194,7 +194,7 @@ func some[T any](t testing.TB) func(T, error) T {
 }
 
 // tab opens a browser in which maya is signed in and looks at the board.
-func (y *yard) tab() *tab {
+func (y *instance) tab() *tab {
 	y.t.Helper()
 	b := newTab(y.t, y.url)
 	y.signIn(b)
@@ -202,7 +202,7 @@ func (y *yard) tab() *tab {
 	return b
 }
 
-func (y *yard) signIn(b *tab) {
+func (y *instance) signIn(b *tab) {
 	y.t.Helper()
 	b.open("/login/link?token=" + some[string](y.t)(y.svc.SignInLink(ctx, y.maya.UserID)))
 	b.press("button|Sign in")
@@ -210,7 +210,7 @@ func (y *yard) signIn(b *tab) {
 }
 
 // create makes a task that starts nothing.
-func (y *yard) create(in task.New) *task.Task {
+func (y *instance) create(in task.New) *task.Task {
 	y.t.Helper()
 	in.NoStart = true
 	if in.Owner == "" {
@@ -219,18 +219,18 @@ func (y *yard) create(in task.New) *task.Task {
 	return some[*task.Task](y.t)(y.svc.CreateTask(ctx, y.maya, in))
 }
 
-func (y *yard) task(id task.ID) *task.Task {
+func (y *instance) task(id task.ID) *task.Task {
 	y.t.Helper()
 	return some[*task.Task](y.t)(y.svc.Task(ctx, y.maya, id))
 }
 
 // ask makes a run of a task wait for approval or start.
-func (y *yard) ask(id task.ID) *task.Run {
+func (y *instance) ask(id task.ID) *task.Run {
 	y.t.Helper()
 	return some[*task.Run](y.t)(y.svc.RunNow(ctx, y.maya, id))
 }
 
-func (y *yard) open() []*task.Task {
+func (y *instance) open() []*task.Task {
 	y.t.Helper()
 	return some[service.Page](y.t)(y.svc.OpenTasks(ctx, y.maya, task.TaskFilter{Limit: 100})).Tasks
 }
@@ -238,8 +238,8 @@ func (y *yard) open() []*task.Task {
 // path is a path below a task.
 func path(id task.ID, more string) string { return "/tasks/" + id.String() + more }
 
-// until waits for a fact of the service; every change of the yard rings.
-func (y *yard) until(what string, fact func() bool) {
+// until waits for a fact of the service; every change wakes it.
+func (y *instance) until(what string, fact func() bool) {
 	y.t.Helper()
 	sub := y.svc.Hub().Subscribe()
 	defer sub.Close()
