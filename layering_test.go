@@ -18,9 +18,9 @@ import (
 const module = "taskyard"
 
 // mayImport is the one table of who imports whom. A folder without an entry
-// has that of the nearest folder above; packages below one top folder may
-// import each other. Files that end in _test.go may import what they like:
-// the compiler keeps them out of the binary and refuses cycles.
+// inherits from the nearest folder above; packages below one top folder may
+// import each other. Files that end in _test.go may import anything: they are
+// not in the binary.
 var mayImport = map[string][]string{
 	"task":     {},
 	"static":   {},
@@ -71,19 +71,19 @@ var soleUsers = map[string][]string{
 	"os/exec":                         {"runner", "bench"}, // runner/tree must know every process of the server
 }
 
-// Longer files hide their parts.
+// Split longer files by meaning.
 const (
 	maxGoLines    = 500
 	maxTestLines  = 600
 	maxTemplLines = 150
 )
 
-// source is what the rules look at in one file.
+// source is what the rules check in one file.
 type source struct {
 	folder  string // slash-separated, "." for the root
 	name    string
 	imports []string
-	clock   []int // lines that ask for the time
+	clock   []int // lines that read the time
 	lines   int
 }
 
@@ -129,25 +129,25 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 		{"a folder below is bound like its parent", "runner/model/x.go", `import "taskyard/internal/config"`, "runner/model may not import"},
 		{"an unknown package has no rights", "extra/x.go", `import "fmt"`, "extra is not in the table"},
 		{"nobody imports main", "internal/client/x.go", `import "taskyard"`, "may not import"},
-		{"SQL stands in db alone", "service/x.go", `import "database/sql"`, "only db may import database/sql"},
-		{"the drivers of SQL stand in db alone", "bench/x.go", `import _ "github.com/mattn/go-sqlite3"`, "only db may import"},
-		{"echo stands in handlers alone", "main.go", `import "github.com/labstack/echo/v4/middleware"`, "only handlers may import"},
-		{"huma stands in handlers alone", "service/x.go", `import "github.com/danielgtaylor/huma/v2"`, "only handlers"},
-		{"scs stands in handlers alone", "db/x.go", `import "github.com/alexedwards/scs/v2"`, "only handlers"},
-		{"gocron stands in jobs alone", "service/x.go", `import "github.com/go-co-op/gocron/v2"`, "only jobs"},
-		{"the MCP SDK stands in internal/mcpserver alone", "handlers/x.go", `import "github.com/modelcontextprotocol/go-sdk/mcp"`, "only internal/mcpserver"},
-		{"processes are started below runner alone", "handlers/x.go", `import "os/exec"`, "only runner, bench"},
-		{"templ stands in views and handlers alone", "service/x.go", `import "github.com/a-h/templ"`, "only views, handlers"},
-		{"service does not look at the clock", "service/x.go", "import \"time\"\nvar x = time.Now()", "asks for the time"},
-		{"nor does it measure from now", "service/x.go", "import \"time\"\nvar x = time.Since(time.Time{})", "asks for the time"},
+		{"only db has SQL", "service/x.go", `import "database/sql"`, "only db may import database/sql"},
+		{"only db has SQL drivers", "bench/x.go", `import _ "github.com/mattn/go-sqlite3"`, "only db may import"},
+		{"echo is only in handlers", "main.go", `import "github.com/labstack/echo/v4/middleware"`, "only handlers may import"},
+		{"huma is only in handlers", "service/x.go", `import "github.com/danielgtaylor/huma/v2"`, "only handlers"},
+		{"scs is only in handlers", "db/x.go", `import "github.com/alexedwards/scs/v2"`, "only handlers"},
+		{"gocron is only in jobs", "service/x.go", `import "github.com/go-co-op/gocron/v2"`, "only jobs"},
+		{"the MCP SDK is only in internal/mcpserver", "handlers/x.go", `import "github.com/modelcontextprotocol/go-sdk/mcp"`, "only internal/mcpserver"},
+		{"only runner starts processes", "handlers/x.go", `import "os/exec"`, "only runner, bench"},
+		{"templ is only in views and handlers", "service/x.go", `import "github.com/a-h/templ"`, "only views, handlers"},
+		{"service does not read the clock", "service/x.go", "import \"time\"\nvar x = time.Now()", "reads the time"},
+		{"nor does it measure from now", "service/x.go", "import \"time\"\nvar x = time.Since(time.Time{})", "reads the time"},
 		{"files are short", "db/x.go", long[:maxGoLines], "lines"},
 		{"tests are short", "db/x_test.go", long, "lines"},
 		{"templates are short", "views/x.templ", long[:maxTemplLines+1], "lines"},
 
 		{"tests may import more", "service/x_test.go", `import "database/sql"`, ""},
-		{"tests may look at the clock", "service/x_test.go", "import \"time\"\nvar x = time.Now()", ""},
-		{"a clock may be handed over", "service/x.go", "import \"time\"\nvar x = time.Now", ""},
-		{"neighbours below one folder may meet", "db/dbtest/x.go", `import "taskyard/db"`, ""},
+		{"tests may read the clock", "service/x_test.go", "import \"time\"\nvar x = time.Now()", ""},
+		{"a clock may be passed on", "service/x.go", "import \"time\"\nvar x = time.Now", ""},
+		{"packages below one folder may import each other", "db/dbtest/x.go", `import "taskyard/db"`, ""},
 		{"a longer name is another library", "internal/client/x.go", `import "flagged"`, ""},
 		{"generated files may be long", "views/x_templ.go", long, ""},
 	}
@@ -168,11 +168,11 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 	}
 }
 
-// violations names every rule that a file breaks.
+// violations lists the rules that a file breaks.
 func violations(s source) []string {
 	var out []string
 	if limit := maxLines(s); s.lines > limit {
-		out = append(out, fmt.Sprintf("%s has %d lines, at most %d are allowed: part it", s.path(), s.lines, limit))
+		out = append(out, fmt.Sprintf("%s has %d lines, at most %d are allowed: split it", s.path(), s.lines, limit))
 	}
 	if s.test() {
 		return out
@@ -187,13 +187,13 @@ func violations(s source) []string {
 	}
 	if s.top() == "service" {
 		for _, line := range s.clock {
-			out = append(out, fmt.Sprintf("%s:%d: asks for the time: take that of the transaction or the clock of the service", s.path(), line))
+			out = append(out, fmt.Sprintf("%s:%d: reads the time: use the transaction's time or the service's clock", s.path(), line))
 		}
 	}
 	return out
 }
 
-// refuse tells why a file may not import a path, or "".
+// refuse returns why a file may not import a path, or "".
 func refuse(s source, imported string) string {
 	for library, users := range soleUsers {
 		if within(imported, library) && !slices.Contains(users, s.top()) {
@@ -284,7 +284,7 @@ func parse(file string, text []byte) (source, error) {
 	}
 	mode := parser.ImportsOnly
 	if s.top() == "service" {
-		mode = parser.SkipObjectResolution // bodies are looked at
+		mode = parser.SkipObjectResolution // bodies are checked
 	}
 	set := token.NewFileSet()
 	tree, err := parser.ParseFile(set, file, text, mode)
@@ -297,7 +297,7 @@ func parse(file string, text []byte) (source, error) {
 		}
 	}
 	ast.Inspect(tree, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && asksForTime(call) {
+		if call, ok := n.(*ast.CallExpr); ok && readsTime(call) {
 			s.clock = append(s.clock, set.Position(call.Pos()).Line)
 		}
 		return true
@@ -305,7 +305,7 @@ func parse(file string, text []byte) (source, error) {
 	return s, nil
 }
 
-func asksForTime(call *ast.CallExpr) bool {
+func readsTime(call *ast.CallExpr) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !slices.Contains([]string{"Now", "Since", "Until"}, sel.Sel.Name) {
 		return false
