@@ -123,7 +123,7 @@ type repeats struct {
 	next int
 }
 
-// again notes a call and tells whether it has now come too often.
+// again notes a call and reports whether it has now come too often.
 func (r *repeats) again(c model.Call, result string) bool {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", c.Name, canonical(c.Args), result)

@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// offered tells whether the definition lists a tool, or the yard, which checks
+// offered reports whether the definition lists a tool, or the yard, which checks
 // by itself, offers it.
 func (r *claudeReader) offered(tool string) bool {
 	return strings.HasPrefix(tool, serverPrefix) || slices.Contains(claudeNames(r.plan.Tools), tool)
@@ -52,7 +52,7 @@ func (r *claudeReader) concern(req *claudeRequest) string {
 	return ""
 }
 
-// inside tells whether a path lies in the run's workspace.
+// inside reports whether a path lies in the run's workspace.
 func (r *claudeReader) inside(file string) bool {
 	return within([]string{workOf(Spec{Plan: r.plan, Dir: r.dir})}, file)
 }

@@ -59,7 +59,7 @@ func (c *Claude) confinement(p Probe) Probe {
 	return p
 }
 
-// isClaude tells whether the program is Claude Code itself, by its name.
+// isClaude reports whether the program is Claude Code itself, by its name.
 func (c *Claude) isClaude() bool {
 	return slices.ContainsFunc(c.argv(), func(arg string) bool { return strings.HasPrefix(filepath.Base(arg), "claude") })
 }

@@ -142,7 +142,7 @@ func (r *claudeReader) broken(res *claudeResult) Outcome {
 	return failed(task.PhaseError, "It ended with an error ("+res.Subtype+"): "+text)
 }
 
-// isAuth tells whether a word of the program blames the credentials.
+// isAuth reports whether a word of the program blames the credentials.
 func isAuth(word string) bool {
 	return slices.Contains([]string{"authentication_failed", "oauth_org_not_allowed"}, word)
 }

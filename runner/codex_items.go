@@ -77,7 +77,7 @@ func (t *codexTalk) tool(it *codexItem, done bool, line []byte) {
 	}
 }
 
-// isCall tells whether it is a call of a tool.
+// isCall reports whether it is a call of a tool.
 func (it *codexItem) isCall() bool {
 	switch it.Type {
 	case "command_execution", "mcp_tool_call", "file_change", "web_search":
@@ -86,7 +86,7 @@ func (it *codexItem) isCall() bool {
 	return false
 }
 
-// told tells whether its beginning is told too.
+// told reports whether its beginning is told too.
 func (it *codexItem) told() bool { return it.Type == "command_execution" || it.Type == "mcp_tool_call" }
 
 // call names what is done, in one line.

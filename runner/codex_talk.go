@@ -142,7 +142,7 @@ var (
 	unauthorized = regexp.MustCompile(`(?i)\b40[13] (unauthorized|forbidden)|incorrect api key|invalid_api_key|invalid api key|missing environment variable|not logged in|codex login|authentication required|token (has )?expired`)
 )
 
-// complaint handles an error line and tells whether it only says that Codex
+// complaint handles an error line and reports whether it only says that Codex
 // connects again. To do so with a key that was refused is hopeless, and Codex
 // might do it for ever.
 func (t *codexTalk) complaint(message string, b []byte) (again bool) {

@@ -27,7 +27,7 @@ func (c Confinement) machine() confine.Kernel {
 	return confine.Machine()
 }
 
-// works tells whether files are held, and if not, why.
+// works reports whether files are held, and if not, why.
 func (c Confinement) works() (bool, string) {
 	switch {
 	case !c.On:
@@ -103,7 +103,7 @@ type shellRules struct {
 	Keep    []string       `json:"keep,omitempty"`    // names of variables that hold secrets and are meant for commands
 }
 
-// hides tells whether a variable is not for commands of the agent.
+// hides reports whether a variable is not for commands of the agent.
 func (r shellRules) hides(name string) bool {
 	return secretName.MatchString(name) && !slices.Contains(r.Keep, name)
 }

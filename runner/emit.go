@@ -86,7 +86,7 @@ func openOverflow(name string) (*os.File, error) {
 	return f, nil
 }
 
-// onlyName tells whether a file has no other name, which may lie anywhere.
+// onlyName reports whether a file has no other name, which may lie anywhere.
 func onlyName(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && st.Nlink == 1

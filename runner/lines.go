@@ -66,7 +66,7 @@ func (l *lineBuffer) limit(next []byte) int {
 	return maxEvent
 }
 
-// isObject tells whether b begins like a JSON object.
+// isObject reports whether b begins like a JSON object.
 func isObject(b []byte) bool {
 	b = bytes.TrimLeft(b, " \t\r")
 	return len(b) > 0 && b[0] == '{'

@@ -88,7 +88,7 @@ func (p *Prober) kick() {
 	}
 }
 
-// asked tells whether all are to be looked at, and forgets it.
+// asked reports whether all are to be looked at, and forgets it.
 func (p *Prober) asked() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *Prober) stale(i int) bool {
 	return time.Since(p.known[i].info.ProbedAt.Std()) >= probeFresh
 }
 
-// moved tells whether the program's file is another one than it was.
+// moved reports whether the program's file is another one than it was.
 func (p *Prober) moved(i int) bool {
 	now := fileOf(p.sources[i].Argv)
 	p.mu.Lock()

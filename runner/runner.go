@@ -25,7 +25,7 @@ var (
 
 // Runner starts one kind of agent. It is safe for concurrent use.
 type Runner interface {
-	// Probe tells whether the agent can be started here; at most about 10 s.
+	// Probe reports whether the agent can be started here; at most about 10 s.
 	Probe(ctx context.Context) Probe
 	// Run starts the agent and returns when nothing of it is left. The Outcome
 	// is always set. The error is for the server's log: it says that something

@@ -107,7 +107,7 @@ func newShim(args []string) (*shim, error) {
 	return s, nil
 }
 
-// abandoned tells whether the lifeline has ended already. A shim whose server
+// abandoned reports whether the lifeline has ended already. A shim whose server
 // was killed before it came to life must not start anything: the next server
 // may have looked for it in vain, and have started the run again.
 func abandoned() bool {

@@ -32,13 +32,13 @@ type program struct {
 // goroutine; while one runs, the program waits and its idle clock stands.
 type handler interface {
 	// Output takes the next bytes of a stream; they are valid during the call.
-	// It tells whether they show progress: without any the program is idle.
+	// It reports whether they show progress: without any the program is idle.
 	Output(s stream, b []byte) (progress bool)
 	// Quiet says that a stream has been silent for quietFlush.
 	Quiet(s stream)
 	// Closed says that a stream has ended.
 	Closed(s stream)
-	// Flooded tells whether so much was said that reading may slow down.
+	// Flooded reports whether so much was said that reading may slow down.
 	Flooded() bool
 }
 
@@ -48,7 +48,7 @@ type talker interface {
 	handler
 	// Attach is called once, before anything else.
 	Attach(link)
-	// Interrupt asks the program in its protocol to stop, and tells whether it
+	// Interrupt asks the program in its protocol to stop, and reports whether it
 	// could. It is called from another goroutine and does not wait.
 	Interrupt() bool
 }
@@ -175,7 +175,7 @@ func (discard) Quiet(stream)               {}
 func (discard) Closed(stream)              {}
 func (discard) Flooded() bool              { return true }
 
-// isStart tells whether err blames the program itself.
+// isStart reports whether err blames the program itself.
 func isStart(err error) bool {
 	var s *startError
 	return errors.As(err, &s)

@@ -129,7 +129,7 @@ func (p *transcript) lastWords() string {
 	return ": " + words
 }
 
-// crashed tells whether the program, or the shim, was killed by others.
+// crashed reports whether the program, or the shim, was killed by others.
 func crashed(r report) bool { return !r.Ended || r.Signal != 0 }
 
 // crash is the outcome of such an end.

@@ -36,7 +36,7 @@ const (
 	shortSecret   = 24              // bytes that a signing secret has at least
 )
 
-// Probe tells whether address and secret are in place; it sends nothing.
+// Probe reports whether address and secret are in place; it sends nothing.
 func (w *Webhook) Probe(context.Context) Probe {
 	p := probeOf("webhook")
 	if _, err := w.signer(); err != nil {

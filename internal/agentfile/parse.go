@@ -92,7 +92,7 @@ func (p *parser) read(text string) {
 	p.finish()
 }
 
-// checkBytes tells whether the text can be read at all.
+// checkBytes reports whether the text can be read at all.
 func (p *parser) checkBytes(text string) bool {
 	if len(text) > MaxFile {
 		p.fatal(1, "Shorten the prompt, or let it name files that the agent reads", "the file is larger than %d KiB", MaxFile>>10)

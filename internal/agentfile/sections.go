@@ -40,7 +40,7 @@ func (o outline) find(name string) *section {
 	return nil
 }
 
-// known tells whether any section is one of a definition.
+// known reports whether any section is one of a definition.
 func (o outline) known() bool {
 	for _, name := range sectionNames {
 		if o.find(name) != nil {

@@ -82,7 +82,7 @@ func (f *Folder) watcher() (*fsnotify.Watcher, error) {
 	return w, nil
 }
 
-// concerns tells whether an event can change an agent.
+// concerns reports whether an event can change an agent.
 func concerns(e fsnotify.Event, dir string) bool {
 	name := filepath.Base(e.Name)
 	return filepath.Clean(e.Name) == filepath.Clean(dir) ||

@@ -74,7 +74,7 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 	return b, err
 }
 
-// lost tells whether a connection broke after it stood: the server may or may
+// lost reports whether a connection broke after it stood: the server may or may
 // not have done what it was asked to.
 func lost(err error) bool {
 	var u *Unreachable

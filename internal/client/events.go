@@ -96,7 +96,7 @@ func (e *Env) follow(after string) error {
 	}
 }
 
-// passing tells whether an error may be gone in a moment.
+// passing reports whether an error may be gone in a moment.
 func passing(err error) bool {
 	var gone *Unreachable
 	var r *Refusal
@@ -106,7 +106,7 @@ func passing(err error) bool {
 // unprintable is the failure of our own output: no reason to connect again.
 type unprintable struct{ error }
 
-// stream reads one connection to its end, and tells whether it stood. After
+// stream reads one connection to its end, and reports whether it stood. After
 // moves with what was read.
 func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
 	ctx, cancel := context.WithCancel(e.Ctx)

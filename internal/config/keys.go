@@ -117,7 +117,7 @@ func section(name string) (table, own string) {
 	return "", name
 }
 
-// isTable tells whether settings stand below the name.
+// isTable reports whether settings stand below the name.
 func isTable(name string) bool {
 	p := pattern(name) + "."
 	return slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, p) })

@@ -43,7 +43,7 @@ type Plan struct {
 	byRef map[string]*Item
 }
 
-// Foreign tells whether another kind of program wrote the files.
+// Foreign reports whether another kind of program wrote the files.
 func (p *Plan) Foreign() bool { return p.From != FromTaskyard }
 
 // Todos is the todo list of one agent, front first.

@@ -141,7 +141,7 @@ func slug(s string) string {
 	return s
 }
 
-// attach adds a link as a resource when it is one, and tells whether it did.
+// attach adds a link as a resource when it is one, and reports whether it did.
 func (it *Item) attach(value, label string) bool {
 	kind := ""
 	switch u, err := url.Parse(value); {

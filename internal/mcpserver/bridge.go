@@ -123,7 +123,7 @@ func (b *bridge) send(ctx context.Context, msg jsonrpc.Message) {
 	}
 }
 
-// silent tells whether the server never answered.
+// silent reports whether the server never answered.
 func (b *bridge) silent() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -245,7 +245,7 @@ func (e *answerError) Error() string {
 	return fmt.Sprintf("%s (%d %s)", e.why, e.status, http.StatusText(e.status))
 }
 
-// Is tells whether the answer means ErrRefused.
+// Is reports whether the answer means ErrRefused.
 func (e *answerError) Is(target error) bool {
 	return target == ErrRefused && (e.status == http.StatusUnauthorized || e.status == http.StatusForbidden)
 }

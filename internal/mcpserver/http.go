@@ -80,7 +80,7 @@ func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// overBatched tells whether a body holds too many messages; one that is no
+// overBatched reports whether a body holds too many messages; one that is no
 // list, or no JSON, is for the SDK to judge.
 func overBatched(body []byte) bool {
 	body = bytes.TrimLeft(body, " \t\r\n")

@@ -22,7 +22,7 @@ const (
 	toolsCall     = "tools/call"
 )
 
-// plain tells whether the headers are those of a client that takes both kinds
+// plain reports whether the headers are those of a client that takes both kinds
 // of answers, of a version that the SDK knows too.
 func plain(r *http.Request) bool {
 	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || len(r.Header.Values("Last-Event-ID")) > 0 {
@@ -77,7 +77,7 @@ func plainCall(body []byte) (c rpcCall, ok bool) {
 	return c, c.read(params)
 }
 
-// plainID tells whether an id is a string, or a number that comes back as it
+// plainID reports whether an id is a string, or a number that comes back as it
 // was sent.
 func plainID(raw jsontext.Value) bool {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
@@ -107,7 +107,7 @@ func (c *rpcCall) read(params jsontext.Value) bool {
 	return true
 }
 
-// fits tells whether a call is such as its version asks for. Before the new
+// fits reports whether a call is such as its version asks for. Before the new
 // protocol it names no version, and all that it says of itself counts nothing.
 func (c *rpcCall) fits(h http.Header) bool {
 	fresh := h.Get(headerVersion) == newProtocol

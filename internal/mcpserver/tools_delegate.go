@@ -62,7 +62,7 @@ func delegateOrTodo(c *call) (answer, error) {
 	return delegate(c)
 }
 
-// within tells whether every name is one of those allowed.
+// within reports whether every name is one of those allowed.
 func within(names []string, allowed ...string) bool {
 	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(allowed, n) })
 }

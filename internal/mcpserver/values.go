@@ -2,7 +2,7 @@ package mcpserver
 
 import "taskyard/task"
 
-// has tells whether an argument was sent, right or wrong.
+// has reports whether an argument was sent, right or wrong.
 func (v values) has(name string) bool { _, ok := v[name]; return ok }
 
 func value[T any](v values, name string) T {

@@ -83,7 +83,7 @@ func (r Rules) Enter() error {
 	return nil
 }
 
-// holdsReads tells whether not every file may be read.
+// holdsReads reports whether not every file may be read.
 func (r Rules) holdsReads() bool { return r.ReadsFew || len(r.Hidden) > 0 }
 
 // set makes an empty set of rules: it forbids all that it handles.

@@ -47,7 +47,7 @@ func (e *Error) Error() string {
 	return words
 }
 
-// Temporary tells whether asking again may help.
+// Temporary reports whether asking again may help.
 func (e *Error) Temporary() bool {
 	switch e.Kind {
 	case KindRate, KindOverload, KindServer, KindConnection:

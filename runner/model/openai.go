@@ -163,7 +163,7 @@ func chatRequest(req Request) openai.ChatCompletionRequest {
 	return out
 }
 
-// reasons tells whether a model of OpenAI's takes the newer name of the limit
+// reasons reports whether a model of OpenAI's takes the newer name of the limit
 // alone; other servers know the older one best.
 func reasons(model string) bool {
 	for _, p := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {

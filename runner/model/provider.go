@@ -28,13 +28,13 @@ func Open(p Provider) (Model, error) {
 	return nil, fmt.Errorf("the API %q is unknown: valid are openai, anthropic", p.API)
 }
 
-// isTransport tells whether an error is of the network and not of a library.
+// isTransport reports whether an error is of the network and not of a library.
 func isTransport(err error) bool {
 	var u *url.Error
 	return errors.As(err, &u)
 }
 
-// isSenseless tells whether an error says that the answer made no sense.
+// isSenseless reports whether an error says that the answer made no sense.
 func isSenseless(err error) bool {
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError

@@ -15,7 +15,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// binary tells whether a file that begins with b is no text.
+// binary reports whether a file that begins with b is no text.
 func binary(b []byte) bool {
 	return bytes.IndexByte(b[:min(len(b), sniff)], 0) >= 0
 }

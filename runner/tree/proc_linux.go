@@ -129,7 +129,7 @@ func environ(proc string, until time.Time) []byte {
 	}
 }
 
-// becoming tells whether a process has memory, and no environment in it yet,
+// becoming reports whether a process has memory, and no environment in it yet,
 // or one by now. The kernel's own have no memory, nor have the dead; and who
 // was started without environment has an empty one at some place.
 func becoming(proc string) bool {

@@ -137,7 +137,7 @@ func lastWords(said string, err error) string {
 	return cut(printable(strings.Join(list, " ")), 400)
 }
 
-// locked tells whether Git failed because another holds a lock.
+// locked reports whether Git failed because another holds a lock.
 func locked(err error) bool {
 	var e *gitError
 	return errors.As(err, &e) && strings.Contains(e.text, ".lock") && strings.Contains(e.text, "File exists")

@@ -29,7 +29,7 @@ func newList(redact func(string) string) *list {
 	return &list{work: &task.Work{Files: []task.FileChange{}}, redact: redact}
 }
 
-// full tells whether no further file is named.
+// full reports whether no further file is named.
 func (l *list) full() bool { return len(l.work.Files) >= task.MaxFiles || l.names >= task.MaxFilePaths }
 
 // side is a file before or after.

@@ -98,7 +98,7 @@ func (r *repository) free(ctx context.Context, branch string) string {
 	return name
 }
 
-// holds tells whether one commit is among the forefathers of another.
+// holds reports whether one commit is among the forefathers of another.
 func (r *repository) holds(ctx context.Context, commit, forefather string) bool {
 	_, err := r.git.run(ctx, nil, "merge-base", "--is-ancestor", forefather, commit)
 	return err == nil

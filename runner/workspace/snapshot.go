@@ -36,7 +36,7 @@ type entry struct {
 	at             int64 // in the spool, -1: not kept
 }
 
-// same tells whether nothing was done to a file between two looks.
+// same reports whether nothing was done to a file between two looks.
 func (e entry) same(f entry) bool {
 	return e.mode == f.mode && e.size == f.size && e.modified == f.modified && e.inode == f.inode && e.touched == f.touched
 }

@@ -73,7 +73,7 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	return t, err
 }
 
-// load reads the state file and tells whether there was one.
+// load reads the state file and reports whether there was one.
 func (t *tree) load() bool {
 	b, err := readIn(t.dir, stateName)
 	return err == nil && json.Unmarshal(b, &t.state) == nil && t.state.Branch != ""
@@ -147,7 +147,7 @@ func (t *tree) takeUp(ctx context.Context, o Options) error {
 	return t.add(ctx, t.work(), t.state.Branch)
 }
 
-// whole tells whether folder and repository still know each other.
+// whole reports whether folder and repository still know each other.
 func (t *tree) whole() bool {
 	if info, err := os.Lstat(t.work()); err != nil || !info.IsDir() || !t.ours() {
 		return false
@@ -156,13 +156,13 @@ func (t *tree) whole() bool {
 	return err == nil
 }
 
-// ours tells whether what the repository knows under the state's name is this
+// ours reports whether what the repository knows under the state's name is this
 // worktree.
 func (t *tree) ours() bool {
 	return t.state.Admin != "" && sameFolder(filepath.Dir(t.state.Admin), filepath.Join(t.repo.common, "worktrees")) && t.names(t.state.Admin)
 }
 
-// names tells whether a folder of the repository is about this worktree.
+// names reports whether a folder of the repository is about this worktree.
 func (t *tree) names(admin string) bool {
 	b, err := readIn(admin, "gitdir")
 	return err == nil && strings.TrimSpace(string(b)) == filepath.Join(t.work(), ".git")
@@ -318,7 +318,7 @@ func (t *tree) git() git {
 // admin is Git in the repository, as the worktree sees it.
 func (t *tree) admin() git { return t.repo.git.at(t.dir, "--git-dir="+t.state.Admin) }
 
-// Emptied tells whether nothing of a run's work is left in the folder of a
+// Emptied reports whether nothing of a run's work is left in the folder of a
 // worktree: all of it is on a branch, or there was none.
 func Emptied(runs *os.Root, name string) bool {
 	dir, err := runs.OpenRoot(name)

@@ -242,7 +242,7 @@ func submodule(line string) (name string, ok bool) {
 	return name, strings.HasPrefix(about, "160000 ")
 }
 
-// filled tells whether a folder holds anything.
+// filled reports whether a folder holds anything.
 func (t *tree) filled(name string) bool {
 	root, err := os.OpenRoot(t.work())
 	if err != nil {

@@ -160,7 +160,7 @@ func enter(folder string) *share {
 	return s
 }
 
-// leave ends the use, once, and tells whether there was another meanwhile.
+// leave ends the use, once, and reports whether there was another meanwhile.
 func (s *share) leave() bool {
 	shareMu.Lock()
 	defer shareMu.Unlock()

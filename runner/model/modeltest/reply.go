@@ -62,7 +62,7 @@ func (r reply) said() string {
 }
 
 // half breaks the stream where the script says so, between the text and the
-// calls, and tells whether it has; overloaded writes the event of BreakError.
+// calls, and reports whether it has; overloaded writes the event of BreakError.
 func (r reply) half(overloaded func()) bool {
 	switch r.Break {
 	case BreakCut:
