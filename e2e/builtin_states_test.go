@@ -54,7 +54,7 @@ func endings() []ending {
 		{name: "half a stream, then an error", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakError}, text}, state: "completed/ended"},
 		{name: "an answer that makes no sense", over: modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"}, state: "failed/protocol", reason: "makes no sense", most: 1},
 		{name: "an empty reply", over: modeltest.Step{Stop: "stop", Text: ""}, state: "failed/error", reason: "reply is empty", most: 1},
-		{name: "a refusal", over: modeltest.Step{Text: "I will not.", Stop: "refusal"}, state: "failed/error", reason: "The model refused to go on: I will not."},
+		{name: "a refusal", over: modeltest.Step{Text: "I will not.", Stop: "refusal"}, state: "failed/error", reason: "The model refused to continue: I will not."},
 		{name: "replies that are cut each time", over: modeltest.Step{Text: "and so on", Stop: "length"}, state: "failed/error", reason: "3 replies in a row were cut", most: 3},
 		{name: "silence", agent: "hasty", over: modeltest.Step{Wait: never}, state: "failed/idle", reason: "The model said nothing for 1 s", most: 1},
 		{name: "1,000 equal calls", over: modeltest.Step{Calls: looking.Calls}, state: "failed/error", reason: "the same call of read brought the same result 6 times", most: 10},

@@ -105,7 +105,7 @@ func TestFollowingNeedsAFirstConnection(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a := in.shellFor(t, "--agent", agentName)
-	a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)).fails(client.ExitUnreachable, "no yard answers", "events", "--follow")
+	a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)).fails(client.ExitUnreachable, "cannot reach the server", "events", "--follow")
 	a.with(t, "TASKYARD_TOKEN", "ty_wrong").fails(client.ExitRefused, "unauthorized", "events", "--follow")
 	a.fails(client.ExitRefused, "after", "events", "--follow", "--after", "x")
 }

@@ -20,7 +20,7 @@ type acpHeard struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// acpAgent speaks the Agent Client Protocol, with the misbehaviour of args[0].
+// acpAgent speaks the Agent Client Protocol, with the misbehavior of args[0].
 // It logs what it hears to the file heard in its folder.
 func acpAgent(args []string) {
 	how := args[0]

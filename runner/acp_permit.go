@@ -73,7 +73,7 @@ func (t *acpTalk) callOf(r *acp.RequestPermissionRequest) (title string, kind ac
 	return title, kind
 }
 
-// askPeople asks beside the pump, which goes on to read.
+// askPeople asks beside the pump, which keeps reading.
 func (t *acpTalk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, line []byte) {
 	input, err := json.Marshal(r.ToolCall.RawInput)
 	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {

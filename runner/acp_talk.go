@@ -23,7 +23,7 @@ type acpTalk struct {
 	spec   Spec
 	work   string
 	bridge []string
-	grace  time.Duration // for an agent that goes on although its stdin is closed
+	grace  time.Duration // for an agent that keeps running although its stdin is closed
 	linger *time.Timer   // ends such an agent
 	sink   Sink
 
@@ -85,7 +85,7 @@ func (t *acpTalk) Closed(s stream) {
 	}
 }
 
-// hangUp closes stdin: nothing more will be said. An agent that goes on is
+// hangUp closes stdin: nothing more will be said. An agent that keeps running is
 // ended, with the outcome that it has reached.
 func (t *acpTalk) hangUp() {
 	out := t.reached()
@@ -229,7 +229,7 @@ func (t *acpTalk) reached() Outcome {
 	case acp.StopReasonMaxTurnRequests:
 		return failed(task.PhaseTurns, "The agent made as many model calls as it may in a turn")
 	case acp.StopReasonRefusal:
-		return failed(task.PhaseError, "The agent refused to go on"+t.lastWords())
+		return failed(task.PhaseError, "The agent refused to continue"+t.lastWords())
 	case acp.StopReasonCancelled:
 		return failed(task.PhaseError, "The agent says that it was canceled, and nobody asked it to stop")
 	default:

@@ -88,7 +88,7 @@ func (t *acpTalk) say(text []byte) {
 	t.texts.said.add(string(text))
 }
 
-// flush tells the text that waits; more says that it may go on.
+// flush tells the text that waits; more says that it may continue.
 func (t *acpTalk) flush(more bool) {
 	if !more && t.texts.red != nil {
 		t.say(t.texts.red.Close())

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// agent is a scripted program with every misbehaviour that sh cannot show.
+// agent is a scripted program with every misbehavior that sh cannot show.
 func agent(what string, args []string) {
 	switch what {
 	case "env":

@@ -97,7 +97,7 @@ func (l *loop) ask(t *testing.T, api string, s *modeltest.Server) {
 	t.Cleanup(model.CloseIdle)
 }
 
-// newBuiltinSpec is a run with the tools read and create, without a yard.
+// newBuiltinSpec is a run with the tools read and create, without a server.
 func newBuiltinSpec(t *testing.T) Spec {
 	spec := newSpec(t)
 	spec.URL, spec.Plan.Model, spec.Plan.Tools = "", "", []string{"read", "create"}
@@ -131,7 +131,7 @@ func calls(name, args string) modeltest.Step {
 	return modeltest.Step{Calls: []modeltest.Call{{Name: name, Args: args}}}
 }
 
-// fakeServer is an MCP server with the tools of a yard.
+// fakeServer is an MCP server with the tools of Taskyard.
 type fakeServer struct {
 	mu    sync.Mutex
 	asked []string // "token method name arguments"

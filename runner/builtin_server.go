@@ -22,7 +22,7 @@ const (
 	listPause       = 200 * time.Millisecond
 )
 
-// serverTools are the tools of the yard's own MCP server, called with the token
+// serverTools are the tools of Taskyard's own MCP server, called with the token
 // of the run.
 type serverTools struct {
 	url, token string // url "" means that there are none
@@ -82,7 +82,7 @@ func (s *serverTools) call(ctx context.Context, name string, args json.RawMessag
 	}
 	err := s.ask(ctx, "", "tools/call", map[string]any{"name": name, "arguments": args}, &res)
 	if err != nil {
-		return Answer{Text: "the yard did not take the call: " + err.Error(), IsError: true}, nil
+		return Answer{Text: "the server did not accept the call: " + err.Error(), IsError: true}, nil
 	}
 	a := Answer{IsError: res.IsError}
 	for _, c := range res.Content {

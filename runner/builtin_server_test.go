@@ -40,7 +40,7 @@ func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
 			t.Errorf("asked was\n%s", got)
 		}
 	})
-	t.Run("what the yard refuses is told", func(t *testing.T) {
+	t.Run("what the server refuses is reported", func(t *testing.T) {
 		if got := r.texts(EventToolResult); got[0] != "Task 7 is archived" {
 			t.Errorf("results are %q", got)
 		}
@@ -68,7 +68,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 		l, spec := newLoop(t, "openai"), newBuiltinSpec(t)
 		spec.URL = srv.URL
 		out, _ := l.play(t, spec)
-		wantState(t, out, task.RunFailed, task.PhaseError, "The tools of the yard could not be listed: it answered 503 Service Unavailable: closed")
+		wantState(t, out, task.RunFailed, task.PhaseError, "The server's tools could not be listed: it answered 503 Service Unavailable: closed")
 	})
 	t.Run("is told to the model, when it does not take a call", func(t *testing.T) {
 		srv, url := newFakeServer(t)
@@ -77,7 +77,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 		spec.URL = url
 		out, r := l.play(t, spec)
 		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-		if got := r.texts(EventToolResult); len(got) != 1 || !strings.HasPrefix(got[0], "the yard did not take the call") {
+		if got := r.texts(EventToolResult); len(got) != 1 || !strings.HasPrefix(got[0], "the server did not accept the call") {
 			t.Errorf("results are %q", got)
 		}
 	})

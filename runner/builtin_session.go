@@ -21,8 +21,8 @@ const (
 
 // What the model is told besides its prompts.
 const (
-	goOn    = "Your reply was cut at its greatest length. Go on from where it ended."
-	closing = "Summarise this work in 2–3 sentences for those who will read nothing else: what you found, which files you changed, what stands in the way. Write the summary alone."
+	goOn    = "Your reply was cut off at the length limit. Continue exactly where it ended."
+	closing = "Summarize this work in 2–3 sentences for readers who will see nothing else: what you found, which files you changed, what is blocking you. Write only the summary."
 )
 
 // modelLoop is one run of the built-in agent.
@@ -70,7 +70,7 @@ func (s *modelLoop) run(ctx context.Context) Outcome {
 		if ctx.Err() != nil {
 			return s.cut(ctx)
 		}
-		return failed(task.PhaseError, "The tools of the yard could not be listed: "+err.Error())
+		return failed(task.PhaseError, "The server's tools could not be listed: "+err.Error())
 	}
 	for {
 		if out := s.over(); out != nil {
@@ -105,7 +105,7 @@ func (s *modelLoop) over() *Outcome {
 	return &out
 }
 
-// follow does what a reply asks for; nil: the conversation goes on.
+// follow does what a reply asks for; nil: the conversation continues.
 func (s *modelLoop) follow(ctx context.Context, r model.Reply) *Outcome {
 	text := strings.TrimSpace(r.Text)
 	if text != "" {
@@ -114,7 +114,7 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *Outcome {
 	ended := func(o Outcome) *Outcome { return &o }
 	switch {
 	case r.Stop == model.StopRefusal:
-		return ended(failed(task.PhaseError, strings.TrimSuffix("The model refused to go on: "+text, ": ")))
+		return ended(failed(task.PhaseError, strings.TrimSuffix("The model refused to continue: "+text, ": ")))
 	case len(r.Calls) > 0:
 		s.cuts = 0
 		if out := s.callAll(ctx, r.Calls); out != nil {

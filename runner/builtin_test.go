@@ -48,7 +48,7 @@ func TestTheBuiltinAgentWorksWithItsTools(t *testing.T) {
 			if first.System != "You are terse." || first.Last().Text != "Do the work." || strings.Join(first.Tools, " ") != "read create" {
 				t.Errorf("the first request is %+v", first)
 			}
-			if !last.NoCalls || !strings.HasPrefix(last.Last().Text, "Summarise") {
+			if !last.NoCalls || !strings.HasPrefix(last.Last().Text, "Summarize") {
 				t.Errorf("the last request is %+v", last.Last())
 			}
 			if got := turns[2].Last().Results; len(got) != 1 || got[0].Text != "hello" {
@@ -74,7 +74,7 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 	}{
 		{"with an empty reply", []modeltest.Step{{}}, task.Limits{}, task.RunFailed, task.PhaseError, "reply is empty", false},
 		{"with a reply of blanks", []modeltest.Step{{Text: " \n "}}, task.Limits{}, task.RunFailed, task.PhaseError, "reply is empty", false},
-		{"with a refusal", []modeltest.Step{{Text: "I will not.", Stop: "refusal"}}, task.Limits{}, task.RunFailed, task.PhaseError, "The model refused to go on: I will not.", false},
+		{"with a refusal", []modeltest.Step{{Text: "I will not.", Stop: "refusal"}}, task.Limits{}, task.RunFailed, task.PhaseError, "The model refused to continue: I will not.", false},
 		{"with a key that is refused", []modeltest.Step{{Status: 401, Message: "bad key"}}, task.Limits{}, task.RunFailed, task.PhaseAuth, "the provider refused the key (401): bad key", true},
 		{"with a model that is unknown", []modeltest.Step{{Status: 404, Message: "no such model"}}, task.Limits{}, task.RunFailed, task.PhaseError, "no such model", true},
 		{"with a prompt that is too long", []modeltest.Step{{Status: 400, Message: "prompt is too long"}}, task.Limits{}, task.RunFailed, task.PhaseError, "too long for the model", true},

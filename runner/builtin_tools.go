@@ -36,7 +36,7 @@ type usable struct {
 	fromServer bool
 }
 
-// open finds out which tools there are. The error says that the yard did not
+// open finds out which tools there are. The error says that the server did not
 // tell.
 func (t *toolset) open(ctx context.Context, granted []string) error {
 	t.of = map[string]*usable{}
@@ -79,7 +79,7 @@ func resolved(schema json.RawMessage) *jsonschema.Resolved {
 }
 
 // call carries out a call that is allowed and whose arguments fit. Where the
-// yard answered with a task, it is returned too.
+// server answered with a task, it is returned too.
 func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
 	u := t.of[c.Name]
 	if u == nil {

@@ -117,7 +117,7 @@ func shimCommand(custom []string) (path string, args []string) {
 	return "/proc/self/exe", []string{"taskyard", ShimArg}
 }
 
-// begin waits until the program runs, and then goes on to wait for its end.
+// begin waits until the program runs, and then waits for its end.
 func (c *child) begin() (err error) {
 	var first report
 	lines := json.NewDecoder(io.LimitReader(c.status, 64<<10))
@@ -192,7 +192,7 @@ func (c *child) force() {
 }
 
 // sweep is the second net: it kills what is not below the shim any more,
-// because somebody killed the shim, and bears the marks of the run, or has
+// because somebody killed the shim, and has the marks of the run, or has
 // become the server's own.
 func (c *child) sweep() int {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)

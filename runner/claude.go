@@ -15,7 +15,7 @@ import (
 
 // Claude runs Claude Code, or a program that takes the same flags and speaks
 // its stream-json. The program works with the tools of the definition alone,
-// with those of the yard over MCP, and with nothing that the machine's user or
+// with those of the server over MCP, and with nothing that the machine's user or
 // the workspace has set up for it.
 type Claude struct {
 	Argv  []string          // the program and its first arguments; nil: claude
@@ -39,13 +39,13 @@ var claudeEnv = map[string]string{
 }
 
 // claudeTools says how the program names our tools. What is not here comes
-// from the yard over MCP.
+// from the server over MCP.
 var claudeTools = map[string][]string{
 	"read": {"Read"}, "list": {"LS", "Glob"}, "glob": {"Glob"}, "grep": {"Grep"}, "fetch": {"WebFetch"},
 	"create": {"Write"}, "edit": {"Edit"}, "bash": {"Bash"},
 }
 
-// serverPrefix is the prefix of the yard's tools in the program.
+// serverPrefix is the prefix of the server's tools in the program.
 const serverPrefix = "mcp__taskyard__"
 
 // Probe asks the program for its version.
@@ -177,7 +177,7 @@ func claudeArgs(spec Spec) ([]string, error) {
 	return args, nil
 }
 
-// mcpConfig names the yard's MCP server. The program puts the token in from
+// mcpConfig names Taskyard's MCP server. The program puts the token in from
 // its environment.
 func mcpConfig(url string) string {
 	return jsonLine(map[string]any{"mcpServers": map[string]any{"taskyard": map[string]any{

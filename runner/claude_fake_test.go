@@ -15,7 +15,7 @@ const (
 	fakeDone = `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":" All done. ","total_cost_usd":0.25,"usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":1000,"output_tokens":7},"permission_denials":[]}`
 )
 
-// fakeClaude speaks stream-json with every misbehaviour. Its script is one
+// fakeClaude speaks stream-json with every misbehavior. Its script is one
 // step an argument: "say LINE", "read" (prints what it reads as an answer),
 // "eof" (waits for the end of stdin), "exit N", "hang", "flood N".
 func fakeClaude(steps []string) {

@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// offered reports whether the definition lists a tool, or the yard, which checks
+// offered reports whether the definition lists a tool, or the server, which checks
 // by itself, offers it.
 func (r *claudeReader) offered(tool string) bool {
 	return strings.HasPrefix(tool, serverPrefix) || slices.Contains(claudeNames(r.plan.Tools), tool)
@@ -71,7 +71,7 @@ func (r *claudeReader) barred(req *claudeRequest) string {
 	return "A run of this agent writes nothing outside its workspace, and nobody can permit it: " + args.Path + ". The configuration of its runner names further folders in writable."
 }
 
-// ask has a person decide, with the clocks standing still.
+// ask has a person decide, with the clocks paused.
 func (r *claudeReader) ask(l *claudeLine, concern string) {
 	if _, ok := r.sink.(Permitter); !ok {
 		r.refuse(l, concern+".")

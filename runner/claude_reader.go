@@ -53,7 +53,7 @@ func (r *claudeReader) Interrupt() bool {
 }
 
 // Output takes the next bytes. A model that is called again and again, and
-// what stands on stderr, is no progress.
+// what is on stderr, is no progress.
 func (r *claudeReader) Output(s stream, b []byte) bool {
 	if s == stderr {
 		r.transcript.Output(s, b)

@@ -20,8 +20,8 @@ const (
 )
 
 // takeSession copies the session of a former attempt into the folder of this
-// one, where the program goes on writing it, and returns the path of the copy;
-// "" where there is none. Then the program begins anew, which does no harm.
+// one, where the program keeps writing it, and returns the path of the copy;
+// "" where there is none. Then the program starts over, which does no harm.
 func takeSession(spec Spec) string {
 	if spec.Former == "" || !sessionID.MatchString(spec.Session) {
 		return ""

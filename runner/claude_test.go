@@ -159,7 +159,7 @@ func TestPermissionsOfClaude(t *testing.T) {
 		warned     bool
 	}{
 		{"a listed tool is allowed, its input unchanged", request("Bash", `{"command":"echo ty_token-of-this-run <x>"}`, ""), nil, `"behavior":"allow","updatedInput":{"command":"echo [redacted] `, 0, false},
-		{"a tool of the yard is allowed", request("mcp__taskyard__complete_task", `{}`, ""), nil, `"allow"`, 0, false},
+		{"a tool of the server is allowed", request("mcp__taskyard__complete_task", `{}`, ""), nil, `"allow"`, 0, false},
 		{"another tool is refused with the whitelist", request("Write", `{}`, ""), yes, `not on the whitelist of agent coder. Allowed tools: Read, Bash, mcp__taskyard__*`, 0, true},
 		{"a path outside is refused when nobody can be asked", request("Read", `{"file_path":"/etc/x"}`, outside), nil, `Path is outside. Allowed tools`, 0, true},
 		{"a person may permit it", request("Read", `{"file_path":"/etc/x"}`, outside), yes, `"allow"`, 1, false},
@@ -308,11 +308,11 @@ func TestClaudeGoesOnFromASession(t *testing.T) {
 			}
 		},
 	} {
-		t.Run(name+" begins anew", func(t *testing.T) {
+		t.Run(name+" starts over", func(t *testing.T) {
 			spec := former(t, "session")
 			spoil(&spec)
 			if file := takeSession(spec); file != "" {
-				t.Errorf("goes on from %q", file)
+				t.Errorf("continues from %q", file)
 			}
 		})
 	}

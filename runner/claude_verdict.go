@@ -41,7 +41,7 @@ func (r *claudeReader) begin(l *claudeLine) {
 	r.say(EventLog, fmt.Sprintf("Session %s, model %s, version %s", l.Session, l.Model, l.Version), map[string]any{"session": l.Session, "version": l.Version, "tools": l.Tools})
 	for _, s := range l.Servers {
 		if s.Name == "taskyard" && s.Status == "failed" {
-			r.say(EventLog, "The program does not reach the yard over MCP.", nil)
+			r.say(EventLog, "The program cannot reach the server over MCP.", nil)
 		}
 	}
 	for _, tool := range l.Tools {

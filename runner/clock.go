@@ -43,7 +43,7 @@ func (c *clock) grant(d time.Duration) {
 	c.last = c.now() + d
 }
 
-// during runs f, which may block, with the idle clock standing. f tells
+// during runs f, which may block, with the idle clock paused. f tells
 // whether there was progress.
 func (c *clock) during(f func() (progress bool)) {
 	c.mu.Lock()
@@ -78,8 +78,8 @@ func (c *clock) besides() {
 	c.since = c.since.Add(passed)
 }
 
-// stand runs f, which waits for a person, with both clocks standing.
-func (c *clock) stand(f func()) {
+// pause runs f, which waits for a person, with both clocks paused.
+func (c *clock) pause(f func()) {
 	c.mu.Lock()
 	if c.open++; c.open == 1 {
 		c.since = time.Now()

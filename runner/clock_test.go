@@ -22,7 +22,7 @@ func TestClock(t *testing.T) {
 	}{
 		{"progress ends an idle time", func(*clock) bool { time.Sleep(2 * time.Second); return true }, 4 * time.Second, time.Second},
 		{"what is no progress is left out of it", func(*clock) bool { time.Sleep(2 * time.Second); return false }, 4 * time.Second, 2 * time.Second},
-		{"a permission is left out of both", func(c *clock) bool { c.stand(func() { time.Sleep(2 * time.Second) }); return false }, 2 * time.Second, 2 * time.Second},
+		{"a permission is left out of both", func(c *clock) bool { c.pause(func() { time.Sleep(2 * time.Second) }); return false }, 2 * time.Second, 2 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -35,12 +35,12 @@ func TestClock(t *testing.T) {
 			})
 		})
 	}
-	t.Run("both stand while a permission waits", func(t *testing.T) {
+	t.Run("both are paused while a permission waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newClock(time.Now())
 			time.Sleep(time.Second)
 			c.during(func() bool {
-				c.stand(func() { time.Sleep(time.Hour); check(t, c, time.Second, 0) })
+				c.pause(func() { time.Sleep(time.Hour); check(t, c, time.Second, 0) })
 				return true
 			})
 		})
@@ -51,7 +51,7 @@ func TestWorkBesideAQuestionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now())
 		asked := make(chan struct{})
-		go c.stand(func() { <-asked })
+		go c.pause(func() { <-asked })
 		synctest.Wait()
 		time.Sleep(time.Hour)
 		c.during(func() bool { return false }) // no news of the agent
@@ -62,7 +62,7 @@ func TestWorkBesideAQuestionCounts(t *testing.T) {
 		if c.ran() != aside {
 			t.Errorf("a word after an hour of silence counts as %v, want %v", c.ran(), aside)
 		}
-		for range 30 { // it goes on as if nobody had been asked
+		for range 30 { // it continues as if nobody had been asked
 			time.Sleep(time.Second)
 			c.during(func() bool { return true })
 		}

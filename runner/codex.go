@@ -116,7 +116,7 @@ func (c *Codex) variables(home string, spec Spec) map[string]string {
 
 // arguments is the command line after the program and its own arguments. It
 // holds no secret: any account of the machine can read it. thread is a
-// conversation to go on with, or "".
+// conversation to continue, or "".
 func (c *Codex) arguments(spec Spec, thread string) []string {
 	mode := sandbox(spec.Plan.Tools)
 	args := []string{"exec", "--json", "--skip-git-repo-check", "-s", mode}

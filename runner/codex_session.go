@@ -11,7 +11,7 @@ const codexFolder = ".codex"
 
 // takeThread copies the conversation of a former start into home, the
 // CODEX_HOME of a run. It returns the name of the conversation; "" where there
-// is none. Then Codex begins anew, which does no harm.
+// is none. Then Codex starts over, which does no harm.
 func (c *Codex) takeThread(spec Spec, home string) string {
 	if spec.Former == "" || !sessionID.MatchString(spec.Session) {
 		return ""

@@ -41,9 +41,9 @@ func TestCodexGoesOnFromAThread(t *testing.T) {
 	}{
 		{"that lies in the folder of another start", func(*Spec, string) {}, true},
 		{"that lies in its own folder", func(s *Spec, _ string) { s.Dir = s.Former }, true},
-		{"a name that is no thread begins anew", func(s *Spec, _ string) { s.Session = "*" }, false},
-		{"a thread that is gone begins anew", func(_ *Spec, file string) { _ = os.Remove(file) }, false},
-		{"a link begins anew", func(_ *Spec, file string) { _ = os.Remove(file); _ = os.Symlink("/etc/passwd", file) }, false},
+		{"a name that is no thread starts over", func(s *Spec, _ string) { s.Session = "*" }, false},
+		{"a thread that is gone starts over", func(_ *Spec, file string) { _ = os.Remove(file) }, false},
+		{"a link starts over", func(_ *Spec, file string) { _ = os.Remove(file); _ = os.Symlink("/etc/passwd", file) }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			spec := codexSpec(t)
@@ -85,7 +85,7 @@ func TestTurnsOfCodexAreCounted(t *testing.T) {
 		item := fmt.Sprintf(`"item":{"id":"i%d","type":"command_execution","command":"true","exit_code":0,"status":"completed"}}`, n)
 		return `{"type":"item.started",` + item + "\n" + `{"type":"item.completed",` + item
 	}
-	says := `{"type":"item.completed","item":{"id":"m","type":"agent_message","text":"I go on."}}`
+	says := `{"type":"item.completed","item":{"id":"m","type":"agent_message","text":"I continue."}}`
 	for _, tt := range []struct {
 		name  string
 		max   int

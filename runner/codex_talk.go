@@ -35,7 +35,7 @@ func newCodexTalk(p *protocol, work string) *codexTalk {
 	return t
 }
 
-// Output reads lines. It is no progress to connect again, nor what stands on
+// Output reads lines. It is no progress to connect again, nor what is on
 // stderr: Codex complains there for ever.
 func (t *codexTalk) Output(s stream, b []byte) bool {
 	t.moved = false

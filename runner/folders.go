@@ -11,7 +11,7 @@ import (
 	"taskyard/runner/remove"
 )
 
-// errWorkspace marks a workspace that a retry would not mend.
+// errWorkspace marks a workspace that a retry would not fix.
 var errWorkspace = errors.New("workspace")
 
 // makeFolders creates the private folders of a run and returns its working
@@ -37,7 +37,7 @@ func makeFolders(ctx context.Context, spec Spec) (work string, err error) {
 // formerHome is where the HOME of a former start lies, in its folder.
 const formerHome = "former-home"
 
-// freshHome puts away the HOME of the former start of a run that goes on in
+// freshHome moves aside the HOME of the former start of a run that continues in
 // its folder: what it was told to obey there, settings and hooks, is not for
 // this one. Only its conversation is taken over.
 func freshHome(ctx context.Context, spec Spec) error {

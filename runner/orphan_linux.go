@@ -16,7 +16,7 @@ import (
 const killPatience = 20 * time.Second
 
 // KillOrphan kills what a former server left of a run: the tree of p, if p is
-// still that very process, and every process that bears the marks of the run
+// still that very process, and every process that has the marks of the run
 // (see SetInstance). It returns how many processes it killed. The error says that
 // ctx ended while some were still alive.
 func KillOrphan(ctx context.Context, p Process, runID task.ID) (killed int, err error) {

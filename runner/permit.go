@@ -24,26 +24,26 @@ type PermissionAnswer struct {
 // Permitter is a Sink that can ask people before a tool call. Permit returns
 // when somebody decided, the question expired, or ctx ended; it may be called
 // from several goroutines, and beside the other methods of the sink. While it
-// waits, the clocks of the run stand still. An error means that there will be
+// waits, the clocks of the run are paused. An error means that there will be
 // no answer: the run has ended or the request cannot be recorded; the call
 // must then not be made.
 type Permitter interface {
 	Permit(ctx context.Context, req PermissionRequest) (PermissionAnswer, error)
 }
 
-// permit asks people through the sink, with the clocks of the run standing
+// permit asks people through the sink, with the clocks of the run paused
 // still. A sink that cannot ask is an error.
 func (c *clock) permit(ctx context.Context, sink Sink, req PermissionRequest) (a PermissionAnswer, err error) {
 	p, ok := sink.(Permitter)
 	if !ok {
 		return a, errors.New("nobody can be asked here")
 	}
-	c.stand(func() { a, err = p.Permit(ctx, req) })
+	c.pause(func() { a, err = p.Permit(ctx, req) })
 	return a, err
 }
 
 // SessionKeeper is what a Sink may be besides: somebody who remembers the
-// session of the agent's program, for a later run to go on from.
+// session of the agent's program, for a later run to continue from.
 type SessionKeeper interface {
 	// Session is called once the program has told it, one call at a time with
 	// the methods of Sink. id has at most 100 characters.

@@ -22,7 +22,7 @@ type Source struct {
 	Name, Kind string
 	Runner     Runner   // nil: nothing of it is started here
 	Argv       []string // its program, nil for none
-	Remedy     string   // what would mend whatever is wrong with it; "" for programs
+	Remedy     string   // how to fix what is wrong with it; "" for programs
 }
 
 // Prober looks at runners in the background and keeps what it found: no

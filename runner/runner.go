@@ -55,7 +55,7 @@ type Spec struct {
 	URL, Token    string          // the server's address and the run's token
 	Dir           string          // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
 	Lease         int64           // tells the starts of one run apart
-	Session       string          // of a former attempt that was cut, to go on from; "" for none
+	Session       string          // of an interrupted attempt, to continue from; "" for none
 	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
 	Heard         <-chan struct{} // the agent gave a sign of life over the API; nil: nobody tells
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
@@ -74,7 +74,7 @@ const (
 
 // Event is something that the agent said or did. Text and Data together are at
 // most 32 KiB of valid UTF-8 without NUL. A text event whose Data is
-// {"partial":true} is the beginning of a line that goes on in the next one.
+// {"partial":true} is the beginning of a line that continues in the next one.
 type Event struct {
 	Type string
 	Text string
@@ -117,7 +117,7 @@ func failed(phase task.Phase, reason string) Outcome {
 	return Outcome{Status: task.RunFailed, Phase: phase, Reason: cutChars(reason, task.MaxReason)}
 }
 
-// permanently makes the outcome of a run that a retry would not mend.
+// permanently makes the outcome of a run that a retry would not fix.
 func permanently(reason string) Outcome {
 	o := failed(task.PhaseError, reason)
 	o.Permanent = true

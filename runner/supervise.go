@@ -29,7 +29,7 @@ type program struct {
 }
 
 // handler reads what a program says. Its methods are called from one
-// goroutine; while one runs, the program waits and its idle clock stands.
+// goroutine; while one runs, the program waits and its idle clock is paused.
 type handler interface {
 	// Output takes the next bytes of a stream; they are valid during the call.
 	// It reports whether they show progress: without any the program is idle.

@@ -104,7 +104,7 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 		c := sh(`i=0; while [ $i -lt 1000 ]; do sleep 600 & i=$((i+1)); done; echo ready; wait`)
 		wantState(t, runWith(t, ctx, c, newSpec(t), r), task.RunCanceled, task.PhaseBy, "")
 	})
-	t.Run("a shim that is stopped goes on", func(t *testing.T) {
+	t.Run("a stopped shim continues", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r := &recorder{}
 		r.on = func(Event) { signalShim(t, r, syscall.SIGSTOP); cancel(ErrCanceled) }
@@ -188,7 +188,7 @@ func TestLimitsEndARun(t *testing.T) {
 		phase        task.Phase
 		reason       string
 	}{
-		{"a program that goes on too long", "while :; do echo more; sleep 0.1; done", task.Limits{TimeoutSeconds: 1, IdleTimeoutSeconds: 30}, task.PhaseTimeout, "time limit of 1 s"},
+		{"a program that runs too long", "while :; do echo more; sleep 0.1; done", task.Limits{TimeoutSeconds: 1, IdleTimeoutSeconds: 30}, task.PhaseTimeout, "time limit of 1 s"},
 		{"a program that is silent too long", "echo one; sleep 600", task.Limits{TimeoutSeconds: 50, IdleTimeoutSeconds: 1}, task.PhaseIdle, "nothing for 1 s"},
 		{"a program that uses too many tokens", `echo '{"type":"usage","data":{"tokensIn":90,"tokensOut":20}}'; sleep 600`, task.Limits{MaxTokens: 100}, task.PhaseTokens, "110 tokens of at most 100"},
 		{"a program that costs too much", `echo '{"type":"usage","data":{"costUsd":0.5}}'; sleep 600`, task.Limits{MaxCostUSD: 0.25}, task.PhaseCost, "0.5000 USD"},
@@ -294,12 +294,12 @@ func TestKillOrphan(t *testing.T) {
 		p.BootID = "another"
 		kill(t, p, 3_000_003, 0)
 	})
-	t.Run("what bears the marks of the run is killed", func(t *testing.T) {
+	t.Run("a process with the marks of the run is killed", func(t *testing.T) {
 		_, p := sleeper(t, envRunID+"=3000004", envInstanceID+"="+currentInstance())
 		p.Start = ""
 		kill(t, p, 3_000_004, 2)
 	})
-	t.Run("the same run of another yard is left alone", func(t *testing.T) {
+	t.Run("the same run of another instance is left alone", func(t *testing.T) {
 		_, p := sleeper(t, envRunID+"=3000005", envInstanceID+"=another")
 		p.Start = ""
 		kill(t, p, 3_000_005, 0)

@@ -73,20 +73,21 @@ func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock, in
 				st.Stop(failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", p.Limits.TimeoutSeconds)))
 				continue
 			}
-			wall = time.After(max(left, standing))
+			wall = time.After(max(left, minCheckPause))
 		case <-idle:
 			left := p.Limits.IdleTimeout() - clk.idle()
 			if left <= 0 {
 				st.Stop(failed(task.PhaseIdle, fmt.Sprintf("It said nothing for %d s", p.Limits.IdleTimeoutSeconds)))
 				continue
 			}
-			idle = time.After(max(left, standing))
+			idle = time.After(max(left, minCheckPause))
 		}
 	}
 }
 
-// standing is how often at most a clock is looked at that may stand still.
-const standing = 20 * time.Millisecond
+// minCheckPause is the shortest time between two checks of a clock that may be
+// paused.
+const minCheckPause = 20 * time.Millisecond
 
 // timer fires after d, or never when there is no limit.
 func timer(d time.Duration, limit int) <-chan time.Time {

@@ -17,13 +17,13 @@ import (
 
 // Webhook hands each run to a receiver by one signed POST (Standard Webhooks).
 // The receiver answers 200 with the result, or 202 and works on: it then
-// reports over the yard's API with the token of the run, which stands in the
+// reports over the server's API with the token of the run, which is in the
 // body alone. Limits of time hold either way.
 type Webhook struct {
 	URL          string
 	SecretEnv    string                           // name of the variable that holds the signing secret
 	AllowPrivate bool                             // loopback and private addresses too
-	Callback     string                           // the yard's address as the receiver reaches it; "": that of the run
+	Callback     string                           // the server's address as the receiver reaches it; "": that of the run
 	Pause        func(failures int) time.Duration // before the next try; nil: 1 s, doubled each time
 }
 
@@ -78,7 +78,7 @@ type letterData struct {
 	SystemPrompt string      `json:"systemPrompt"`
 	Prompt       string      `json:"prompt"`
 	Limits       task.Limits `json:"limits"`
-	URL          string      `json:"url"`   // the yard
+	URL          string      `json:"url"`   // the server
 	Token        string      `json:"token"` // dies with the run
 }
 

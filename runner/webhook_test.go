@@ -68,14 +68,14 @@ func TestWebhookIsSignedAndItsAnswerIsTheResult(t *testing.T) {
 			t.Errorf("webhook-id %q", id)
 		}
 		if s := fmt.Sprint(r.URL, r.Header); strings.Contains(s, "ty_") {
-			t.Errorf("the token stands outside the body: %s", s)
+			t.Errorf("the token is outside the body: %s", s)
 		}
 		if err := json.Unmarshal(body, &got); err != nil {
 			t.Error(err)
 		}
 		fmt.Fprint(rw, `{"summary":"made it with ty_token-of-this-run","success":true,"artifacts":["a.md"],"usage":{"tokensIn":3,"tokensOut":4}}`)
 	})
-	w.Callback = "https://yard.example.org"
+	w.Callback = "https://tasks.example.org"
 	out, rec := hook(t, t.Context(), w, hookSpec(t))
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if out.Summary != "made it with [redacted]" || len(out.Artifacts) != 1 || out.Usage.Tokens() != 7 {

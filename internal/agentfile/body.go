@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// body reads what stands below the front matter: sections, or the prompt.
+// body reads what follows the front matter: sections, or the prompt.
 func (p *parser) body(doc document) {
 	o := scan(doc.body, doc.bodyLine)
 	hasTools := p.seen["tools"] > 0
@@ -43,12 +43,12 @@ func (p *parser) prompt(o outline) {
 		p.fatal(s.line, "Write the agent's instructions below the heading", "the prompt is empty")
 	}
 	if p.front && o.intro > 0 {
-		p.warn(o.intro, "Move it below `## System Prompt`, or remove that heading so that the whole body is the prompt", "this text stands above every section and is not part of the prompt")
+		p.warn(o.intro, "Move it below `## System Prompt`, or remove that heading so that the whole body is the prompt", "this text is above the first section and is not part of the prompt")
 	}
 	p.swallowed(s)
 }
 
-// swallowed tells why a section is missing that stands too low.
+// swallowed explains why a section with too low a heading is missing.
 func (p *parser) swallowed(prompt *section) {
 	for i, l := range scan(texts(prompt.lines), prompt.line+1).sections {
 		name := key(l.name)
@@ -67,7 +67,7 @@ func texts(lines []line) []string {
 	return out
 }
 
-// checkSections notes sections that stand twice or that nobody knows.
+// checkSections notes duplicate and unknown sections.
 func (p *parser) checkSections(o outline) {
 	first := map[string]int{}
 	for _, s := range o.sections {
@@ -76,7 +76,7 @@ func (p *parser) checkSections(o outline) {
 		case !slices.Contains(sectionNames, name):
 			p.warn(s.line, sectionHint(name), "the section %s is unknown and is ignored", quote("## "+s.name))
 		case first[name] != 0:
-			p.fatal(s.line, "Merge the two sections into one", "the section %s stands twice, first on line %d", quote("## "+s.name), first[name])
+			p.fatal(s.line, "Merge the two sections into one", "the section %s appears twice, first on line %d", quote("## "+s.name), first[name])
 		default:
 			first[name] = s.line
 		}
@@ -111,7 +111,7 @@ func (p *parser) bullets(s *section) []item {
 			continue
 		}
 		if l.fenced {
-			p.warn(l.number, "Write the tools as a list, without a code fence", "this line stands in a code fence and grants no tool")
+			p.warn(l.number, "Write the tools as a list, without a code fence", "this line is in a code fence and grants no tool")
 			continue
 		}
 		if b, ok := bullet(text); ok {

@@ -141,7 +141,7 @@ func TestTheLastGoodVersionGoesOnServing(t *testing.T) {
 		f.Reload()
 		equal(t, "serving", agent(t, f, "a").Serving, true)
 	})
-	t.Run("until the file is mended", func(t *testing.T) {
+	t.Run("until the file is fixed", func(t *testing.T) {
 		put(t, dir, "a.md", front())
 		f.Reload()
 		a := agent(t, f, "a")

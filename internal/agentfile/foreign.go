@@ -10,7 +10,7 @@ import (
 )
 
 // foreignTools maps what Claude Code, gemini, opencode and others call their
-// tools, in lower case, to ours. A name stands here only where it means no more
+// tools, in lower case, to ours. A name is here only where it means no more
 // than ours does.
 var foreignTools = map[string]string{
 	"ls": "list", "webfetch": "fetch", "web_fetch": "fetch", "write": "create", "multiedit": "edit", "agent": "task",
@@ -26,7 +26,7 @@ var foreignHints = map[string]string{
 	"inherit": "Here each tool is named: " + strings.Join(task.KnownTools, ", "),
 
 	"bashoutput": "Commands run to their end here: `bash` is enough", "killshell": "Commands run to their end here: `bash` is enough", "killbash": "Commands run to their end here: `bash` is enough",
-	"todowrite": "It is never granted, and not needed: the yard's own steps and todo lists are there for every agent with the capability tasks", "todoread": "It is never granted, and not needed: the yard's own steps and todo lists are there for every agent with the capability tasks",
+	"todowrite": "It is never granted, and not needed: Taskyard's own steps and todo lists are there for every agent with the capability tasks", "todoread": "It is never granted, and not needed: Taskyard's own steps and todo lists are there for every agent with the capability tasks",
 	"askuserquestion": "It is never granted, and not needed: an agent with the capability tasks asks people by notify_user", "ask_user": "It is never granted, and not needed: an agent with the capability tasks asks people by notify_user",
 	"websearch": "It is never granted; `fetch` reads pages whose address is known", "google_web_search": "It is never granted; `fetch` reads pages whose address is known",
 	"notebookedit": "It is never granted; `edit` changes text files",
@@ -38,20 +38,20 @@ func foreignHint(text string) string {
 	name := strings.ToLower(strings.TrimSpace(text))
 	switch {
 	case strings.HasPrefix(name, "mcp__taskyard"):
-		return "It is not needed: the yard's own tools are there for every agent with the capability tasks"
+		return "It is not needed: Taskyard's own tools are there for every agent with the capability tasks"
 	case strings.HasPrefix(name, "mcp__"), strings.HasPrefix(name, "mcp_"):
-		return "It is never granted: agents are given no MCP servers but the yard's own"
+		return "It is never granted: agents are given no MCP servers but Taskyard's own"
 	}
 	return foreignHints[name]
 }
 
-// keyHints say what stands here in the place of keys that mean something
+// keyHints say what to use here instead of keys that mean something
 // elsewhere and nothing here. Some of them hold an agent back there.
 var keyHints = map[string]string{
 	"permission_mode": "Here the list of tools alone decides, and approval (always, delegated, never) says which runs a person must approve. A mode plan means: leave create, edit and bash out of tools",
 	"hooks":           "They are not run: what a hook forbids there is not forbidden here. Leave the tool out, or let approval: always have a person look",
 	"skills":          "They are not loaded: write what the agent must know into its prompt",
-	"mcp_servers":     "No MCP server but the yard's own is given to agents",
+	"mcp_servers":     "No MCP server but Taskyard's own is given to agents",
 	"isolation":       "Each run has a folder of its own, unless workspace names one",
 	"timeout_mins":    "Write `timeout: 5m`",
 	"steps":           "Write `max_turns`",

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// foundOptions is a yard whose built-in agent has three models.
+// foundOptions describe an instance whose built-in agent has three models.
 var foundOptions = Options{
 	Runners: map[string]string{"builtin": "builtin", "claude": "claude"},
 	Models: func(runner string) []string {
@@ -42,7 +42,7 @@ func TestFilesOfOtherProgramsWork(t *testing.T) {
 			`5 the model "haiku" is a short name of Claude Code that the runner builtin does not know | uses its own default model. Name one that it has: claude-sonnet-4-5, claude-haiku-4-5`,
 		}},
 		{"docs-researcher.md", "foreign servers and tools are left out, each with what to use instead; a short name of one model is that model", "warning", "read fetch", "claude-sonnet-4-5", []string{
-			`4 the tool "WebSearch" is unknown | fetch`, `4 the tool "mcp__context7__resolve-library-id" is unknown | no MCP servers but the yard's own`,
+			`4 the tool "WebSearch" is unknown | fetch`, `4 the tool "mcp__context7__resolve-library-id" is unknown | no MCP servers but Taskyard's own`,
 			`4 the tool "mcp__context7__get-library-docs"`, `4 the tool "TodoWrite" is unknown | not needed`,
 			`5 the model "sonnet" is a short name of Claude Code; "claude-sonnet-4-5" is used`, `6 the key "color"`,
 		}},
@@ -64,7 +64,7 @@ func TestFilesOfOtherProgramsWork(t *testing.T) {
 			`4 the key "kind"`, `10 the tool "google_web_search" is unknown | fetch`, `11 the runner builtin has no model "gemini-2.5-pro"`,
 			`12 the key "temperature"`, "14 the key \"timeout_mins\" means nothing here | Write `timeout: 5m`",
 		}},
-		{"spaces.md", "tools with blanks between them are parted", "warning", "read grep glob", "", []string{`7 the key "allowed" is unknown`}},
+		{"spaces.md", "tools separated by spaces are split", "warning", "read grep glob", "", []string{`7 the key "allowed" is unknown`}},
 		{"everything.md", "all tools are never granted by one sign", "warning", "", "", []string{`4 the tool "*" is unknown | Here each tool is named: read, list`}},
 		{"skill.md", "a BOM, line ends of Windows and allowed-tools are understood", "warning", "read grep", "", []string{`5 the key "license"`, `6 the key "metadata"`}},
 		{"plain.md", "a prompt alone is told what it lacks", "invalid", "", "", []string{

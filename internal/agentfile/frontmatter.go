@@ -42,7 +42,7 @@ func (p *parser) frontMatter(doc document) bool {
 			f.key = own
 		}
 		if first, twice := p.seen[f.key]; twice {
-			p.fatal(f.line, "Keep one of the two", "the key %s stands twice, first on line %d", quote(f.name), first)
+			p.fatal(f.line, "Keep one of the two", "the key %s appears twice, first on line %d", quote(f.name), first)
 			continue
 		}
 		p.seen[f.key] = f.line
@@ -66,11 +66,11 @@ func (p *parser) fields(doc document) ([]field, *yamlError) {
 	}
 	node, bad := parseYAML(doc.front)
 	if bad != nil {
-		mended, at := quoteDescription(doc.front)
+		quoted, at := quoteDescription(doc.front)
 		if at == 0 {
 			return nil, bad
 		}
-		again, still := parseYAML(mended)
+		again, still := parseYAML(quoted)
 		if still != nil {
 			return nil, bad
 		}
@@ -159,15 +159,15 @@ var plainDescription = regexp.MustCompile("^(description:[ \t]+)([^ \t\"'|>\\[{&
 
 // quoteDescription puts a plain one-line description in quotes. The sub-agent
 // files of coding agents hold colons there, and their programs read them.
-func quoteDescription(lines []string) (mended []string, at int) {
+func quoteDescription(lines []string) (quoted []string, at int) {
 	for i, l := range lines {
 		m := plainDescription.FindStringSubmatch(l)
 		if m == nil {
 			continue
 		}
-		mended = slices.Clone(lines)
-		mended[i] = m[1] + "'" + strings.ReplaceAll(strings.TrimSpace(m[2]), "'", "''") + "'"
-		return mended, i + 1
+		quoted = slices.Clone(lines)
+		quoted[i] = m[1] + "'" + strings.ReplaceAll(strings.TrimSpace(m[2]), "'", "''") + "'"
+		return quoted, i + 1
 	}
 	return nil, 0
 }

@@ -106,7 +106,7 @@ func (p *parser) setRunner(f field) {
 	}
 	if p.opt.AnyRunner {
 		p.a.Runner = s
-		p.warn(f.line, "Name the yard, such as --data ./data, to have it checked", "whether the runner %s is configured is not known", quote(s))
+		p.warn(f.line, "Name the data folder, such as --data ./data, to have it checked", "whether the runner %s is configured is not known", quote(s))
 		return
 	}
 	names := append(slices.Sorted(maps.Keys(p.opt.Runners)), RunnerNone)

@@ -79,7 +79,7 @@ func (f *Folder) unchanged(a task.Agent) *task.Agent {
 	return &a
 }
 
-// serve lets the last good version go on when the new one is invalid.
+// serve keeps the last valid version in use if the new one is invalid.
 func (f *Folder) serve(a task.Agent) *task.Agent {
 	if a.Status != task.AgentInvalid {
 		f.good[a.ID] = a

@@ -177,7 +177,7 @@ func capped(all []task.Problem) []task.Problem {
 	sort.SliceStable(keep, func(i, j int) bool { return keep[i].Line < keep[j].Line })
 	return append(keep, task.Problem{
 		Line: all[len(all)-1].Line, Message: fmt.Sprintf("%d more problems are not shown", len(all)-len(keep)),
-		Hint: "Mend those above first",
+		Hint: "Fix those above first",
 	})
 }
 

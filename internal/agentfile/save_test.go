@@ -65,7 +65,7 @@ func TestSave(t *testing.T) {
 		}
 		equal(t, "text", onDisk(t, dir, "a"), headings)
 	})
-	t.Run("writes invalid text by force, and the last good version goes on serving", func(t *testing.T) {
+	t.Run("writes invalid text by force, and the last valid version is still in use", func(t *testing.T) {
 		a, err := f.Save("a", broken, "", true)
 		if err != nil {
 			t.Fatal(err)

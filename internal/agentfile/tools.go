@@ -30,8 +30,8 @@ func tool(text string) (name, pattern string) {
 	return foreignTools[base], pattern
 }
 
-// parted cuts an entry of names with blanks between them, if all are known.
-func parted(it item) []item {
+// splitNames splits an entry of known names that are separated by spaces.
+func splitNames(it item) []item {
 	words := strings.Fields(it.text)
 	if len(words) < 2 || slices.ContainsFunc(words, func(w string) bool { name, pattern := tool(w); return name == "" || pattern != "" }) {
 		return []item{it}
@@ -50,7 +50,7 @@ func (p *parser) tools(line int, items []item) {
 		return
 	}
 	for _, entry := range items {
-		for _, it := range parted(entry) {
+		for _, it := range splitNames(entry) {
 			p.grant(it)
 		}
 	}
@@ -100,7 +100,7 @@ func (p *parser) withhold() {
 	}
 }
 
-// splitList cuts at commas and line ends that stand outside brackets.
+// splitList cuts at commas and line ends outside brackets.
 func splitList(s string) []string {
 	var parts []string
 	depth, from := 0, 0

@@ -227,7 +227,7 @@ func inTheClear(publicURL string, listens net.Addr) bool {
 
 // checkTail compares the end of the log with its own count and with the newest
 // backup, and notes it in the server's log: whoever keeps that elsewhere can
-// compare, too. A log that was cut is told, and serving goes on: to stop would
+// compare, too. A truncated log is reported, and the server keeps serving: to stop would
 // help whoever cut it.
 func (in *Instance) checkTail(ctx context.Context) {
 	err := in.DB.Snapshot(ctx, func(rx *db.Rx) error {

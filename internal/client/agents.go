@@ -138,7 +138,7 @@ func ProblemLine(p task.Problem) string {
 type AgentQueue struct {
 	OneAgent
 	Limit int    `help:"At most so many (1 to 500; default 100)." placeholder:"N"`
-	After string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
 // Run lists the active tasks in the order in which they are claimed.

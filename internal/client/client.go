@@ -1,4 +1,4 @@
-// Package client holds what speaks to a yard from outside, over the JSON
+// Package client holds what talks to a server from outside, over the JSON
 // endpoints: the commands for people and agents in a shell, the small client
 // below them, and the scripted agent of the demo.
 package client
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Client calls the JSON endpoints of a yard.
+// Client calls the JSON endpoints of a server.
 type Client struct {
 	URL   string // such as http://127.0.0.1:8080
 	Token string
@@ -45,7 +45,7 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) error
 }
 
 // send returns the body of a good answer. The server may hold the answer back
-// for wait. A POST bears a key by which the server knows a repeat, so it is
+// for wait. A POST has a key by which the server knows a repeat, so it is
 // sent once more when the connection is lost, as a GET is. The error is then
 // that of the first time: the server may have done what it was asked to.
 func (c *Client) send(ctx context.Context, method, path string, in any, wait time.Duration) ([]byte, error) {
@@ -74,7 +74,7 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 	return b, err
 }
 
-// lost reports whether a connection broke after it stood: the server may or may
+// lost reports whether a connection broke after it was made: the server may or may
 // not have done what it was asked to.
 func lost(err error) bool {
 	var u *Unreachable
@@ -136,7 +136,7 @@ func (c *Client) refused(res *http.Response) error {
 	case res.StatusCode < http.StatusMultipleChoices:
 		return nil
 	case res.StatusCode < http.StatusBadRequest:
-		return usagef("%s leads on to %s: set TASKYARD_URL to where the yard is", c.URL, res.Header.Get("Location"))
+		return usagef("%s redirects to %s: set TASKYARD_URL to the address of the server", c.URL, res.Header.Get("Location"))
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {

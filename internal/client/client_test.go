@@ -55,7 +55,7 @@ func TestClientRefusals(t *testing.T) {
 			"task_not_working", "Task 7 is not in working status (409 task_not_working)",
 		},
 		{
-			"fields that the detail does not tell stand below", 422, `{"status":422,"code":"unknown_agent","detail":"unknown agent: zoe","errors":[{"field":"owner","message":"unknown agent: zoe"},{"field":"title","message":"is too long"}]}`,
+			"fields that are not in the detail are listed below it", 422, `{"status":422,"code":"unknown_agent","detail":"unknown agent: zoe","errors":[{"field":"owner","message":"unknown agent: zoe"},{"field":"title","message":"is too long"}]}`,
 			"unknown_agent", "unknown agent: zoe (422 unknown_agent)\n  field: owner\n  title: is too long",
 		},
 		{
@@ -131,7 +131,7 @@ func TestClientRefusals(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if strings.Contains(c.URL, "secret") {
-			t.Error("the token stands in the address")
+			t.Error("the token is in the address")
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 // Delegate are the commands on work that sub-agents do.
 type Delegate struct {
 	Start DelegateStart `cmd:"" default:"withargs" help:"Have an agent do a piece of work (the default): a subtask and its run."`
-	Show  DelegateShow  `cmd:"" help:"See how it stands, or wait for its end; exit code 1 when it ended without success."`
+	Show  DelegateShow  `cmd:"" help:"Show its state, or wait for its end; exit code 1 if it ended without success."`
 	Stop  DelegateStop  `cmd:"" help:"Give it up: its task and all below it are canceled."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
@@ -62,7 +62,7 @@ func (c *DelegateStart) Run(e *Env) error {
 	return e.delegated(c.Waiting, "POST", "/api/delegate", body, c.Quiet.Quiet)
 }
 
-// DelegateShow tells how delegated work stands.
+// DelegateShow shows the state of delegated work.
 type DelegateShow struct {
 	OneRun
 	Waiting

@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// paper is a yard on paper: it answers the agent's calls as the server does,
+// paper is a server on paper: it answers the agent's calls as the server does,
 // and notes each act.
 type paper struct {
 	t     *testing.T
@@ -120,7 +120,7 @@ func newPaper(t *testing.T, title, owner string) *paper {
 
 func TestDemoAgents(t *testing.T) {
 	t.Parallel()
-	t.Run("the planner plans, delegates, and goes on when the subtask is done", func(t *testing.T) {
+	t.Run("the planner plans, delegates, and continues when the subtask is done", func(t *testing.T) {
 		p := newPaper(t, "Ship the release notes", "planner")
 		if _, _, err := p.play("planner"); err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestDemoAgents(t *testing.T) {
 			t.Errorf("%d calls and %d results are told of %d acts", calls, results, len(p.acts))
 		}
 	})
-	t.Run("a builder goes on where the last run ended", func(t *testing.T) {
+	t.Run("a builder continues where the last run ended", func(t *testing.T) {
 		p := newPaper(t, "Fix it", "builder")
 		p.tasks["7"].Steps = []task.Step{{Title: "One", Done: true}, {Title: "Two"}}
 		if _, _, err := p.play("builder"); err != nil || !slices.Equal(p.acts, []string{"GET", "PATCH steps/1", "POST complete"}) {

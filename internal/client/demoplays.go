@@ -8,7 +8,7 @@ import (
 )
 
 // play chooses what to do by who plays and how far the task is, so that each
-// run goes on where the last one ended.
+// run continues where the last one ended.
 func (a *demoAgent) play() (summary string, err error) {
 	switch a.name {
 	case "planner":
@@ -36,7 +36,7 @@ func (a *demoAgent) playPlanner() (string, error) {
 		if err := a.call("create_subtask", "POST", a.path("/steps/1/subtask"), sub, nil); err != nil {
 			return "", err
 		}
-		return "Planned in 3 steps; step 2 is delegated to the builder. I go on when it is done.", nil
+		return "Planned in 3 steps; step 2 is delegated to the builder. I will continue when it is done.", nil
 	}
 	return a.finishPlan()
 }
@@ -81,7 +81,7 @@ func (a *demoAgent) playBuilder() (string, error) {
 			continue
 		}
 		if guide && i == len(a.task.Steps)-1 {
-			a.say("The draft stands. Proof-reading is better done by somebody else.")
+			a.say("The draft is done. Somebody else should proofread it.")
 			in := map[string]any{"currentAgent": a.name, "newAgent": "reviewer", "comment": "The draft is complete. Please proof-read the part about restoring, then finish."}
 			return "Handed over to the reviewer for proof-reading.", a.call("move_task", "POST", a.path("/move"), in, nil)
 		}

@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// DefaultURL is where a yard is, unless TASKYARD_URL says otherwise.
+// DefaultURL is the address of the server if TASKYARD_URL is not set.
 const DefaultURL = "http://127.0.0.1:8080"
 
 // Env is the environment of a command, and the server it talks to.
@@ -53,8 +53,8 @@ func (e *Env) api() (*Client, error) {
 	return e.client, nil
 }
 
-// Connection tells where the environment says that the yard is, and with
-// which token. A token is never taken from argv, which other programs can
+// Connection returns the address and the token of the server that the
+// environment names. A token is never taken from argv, which other programs can
 // read. The error is one of usage.
 func (e *Env) Connection() (at, token string, err error) {
 	at = e.Getenv("TASKYARD_URL")
@@ -196,7 +196,7 @@ func (e *Env) text(arg, file string) (string, error) {
 	return checked(s)
 }
 
-// checked refuses what JSON would mend in silence.
+// checked refuses what JSON would silently replace.
 func checked(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", usagef("the text is not UTF-8")

@@ -20,7 +20,7 @@ const (
 	ExitUnreachable = 4 // no server answered
 )
 
-// ExitCode is the exit code that stands for an error.
+// ExitCode returns the exit code of an error.
 func ExitCode(err error) int {
 	var usage *Usage
 	var gone *Unreachable
@@ -66,7 +66,7 @@ func (u *Unreachable) Error() string {
 	if errors.As(err, &at) {
 		err = at.Err // without the address, which is told already
 	}
-	return fmt.Sprintf("no yard answers at %s: %v (TASKYARD_URL says where it is)", u.URL, err)
+	return fmt.Sprintf("cannot reach the server at %s: %v (check TASKYARD_URL)", u.URL, err)
 }
 
 func (u *Unreachable) Unwrap() error { return u.Err }

@@ -16,7 +16,7 @@ import (
 
 // Events is the command on the log.
 type Events struct {
-	Follow bool     `short:"f" help:"Print what happens from now on, until interrupted; goes on after the server was away."`
+	Follow bool     `short:"f" help:"Print what happens from now on, until interrupted; reconnects when the server is back."`
 	After  string   `help:"Begin behind this event (default: with --follow now, else at the beginning)." placeholder:"ID"`
 	Limit  int      `help:"Without --follow: at most so many (1 to 500; default 100)." placeholder:"N"`
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer; with --follow one event a line."`
@@ -67,13 +67,13 @@ func (e *Env) sayEvent(ev *task.Event) {
 }
 
 // follow prints events as they come, each once. When the stream breaks off it
-// is asked for again behind the last event. The first connection must stand.
+// is asked for again behind the last event. The first connection must succeed.
 func (e *Env) follow(after string) error {
 	c, err := e.api()
 	if err != nil {
 		return err
 	}
-	pause, stood := firstPause, false
+	pause, connected := firstPause, false
 	for {
 		opened, err := e.stream(c, &after)
 		var halt *unprintable
@@ -83,8 +83,8 @@ func (e *Env) follow(after string) error {
 		case errors.As(err, &halt):
 			return halt.error
 		case opened:
-			pause, stood = firstPause, true
-		case !stood || !passing(err):
+			pause, connected = firstPause, true
+		case !connected || !passing(err):
 			return err
 		}
 		select {
@@ -106,7 +106,7 @@ func passing(err error) bool {
 // unprintable is the failure of our own output: no reason to connect again.
 type unprintable struct{ error }
 
-// stream reads one connection to its end, and reports whether it stood. After
+// stream reads one connection to its end, and reports whether there was one. After
 // moves with what was read.
 func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
 	ctx, cancel := context.WithCancel(e.Ctx)

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// textNote stands where people type texts.
-const textNote = "Shells run what stands in backticks, even inside double quotes: give longer texts by - (stdin) or --file."
+// textNote is in the help of commands that take texts.
+const textNote = "Shells execute text in backticks, even inside double quotes: pass long texts with - (stdin) or --file."
 
 // examples teach each command, by its path. What is not indented is a remark.
 var examples = map[string]string{
-	"": `Client commands take the yard's address from TASKYARD_URL (default http://127.0.0.1:8080) and the token from TASKYARD_TOKEN, or from the file in TASKYARD_TOKEN_FILE. TASKYARD_AGENT and TASKYARD_TASK_ID are the default agent and task; Taskyard sets them in its runs.
+	"": `Client commands take the server's address from TASKYARD_URL (default http://127.0.0.1:8080) and the token from TASKYARD_TOKEN, or from the file in TASKYARD_TOKEN_FILE. TASKYARD_AGENT and TASKYARD_TASK_ID are the default agent and task; Taskyard sets them in its runs.
 
 Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nothing to claim, 4 no server reached.`,
 
 	"worker": `
-    taskyard worker --url https://yard.example.org --labels gpu,linux --exec "python3 agent.py"
-    taskyard worker --url https://yard.example.org --config worker.toml --parallel 4
-TASKYARD_TOKEN holds a token of the scope worker. The yard needs a runner of kind worker: see docs/runners.md.`,
+    taskyard worker --url https://tasks.example.org --labels gpu,linux --exec "python3 agent.py"
+    taskyard worker --url https://tasks.example.org --config worker.toml --parallel 4
+TASKYARD_TOKEN holds a token of the scope worker. The server needs a runner of kind worker: see docs/runners.md.`,
 
 	"notify test": `
     taskyard notify test ops
-The address of [notify.ops] stands in the variable that its url_env names: see docs/operations.md.`,
+The address of [notify.ops] is in the variable that its url_env names: see docs/operations.md.`,
 
 	"task list": `
     taskyard task list --owner coder --work-status idle
@@ -131,7 +131,7 @@ Exit code 3: the list is empty.`,
 	"agent check": `
     taskyard agent check agents/*.md
     taskyard agent check -q --data ./data coder.md
-Exit code 1: a definition is invalid. The runners known are those of the yard that --data names, or in whose agents folder the first file lies, or of ./data.`,
+Exit code 1: a definition is invalid. The runners known are those of the instance that --data names, or in whose agents folder the first file lies, or of ./data.`,
 
 	"run list": `
     taskyard run list --status failed --agent coder`,
@@ -189,7 +189,7 @@ Agents start it by themselves, as one of their MCP servers.`,
     source <(taskyard completion bash)
     source <(taskyard completion zsh)
     taskyard completion fish | source
-Put the line that fits into the file that your shell reads at its start. Agents and tasks are asked from the yard; they are left out when it does not answer.`,
+Put the line that fits into the file that your shell reads at its start. Agents and tasks come from the server; they are left out if it does not answer.`,
 }
 
 // Examples is what the help of a command adds to its description, or "".

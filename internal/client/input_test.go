@@ -22,7 +22,7 @@ func TestTextsComeFromArgumentStdinOrFile(t *testing.T) {
 		{"--file - is stdin", "", "-", "in", "in", ""},
 		{"two sources are one too many", "x", file, "", "", "once"},
 		{"a file that is not there", "", file + "x", "", "", "no such file"},
-		{"what is not UTF-8 is not mended", "-", "", "a\xff", "", "UTF-8"},
+		{"text that is not UTF-8 is refused", "-", "", "a\xff", "", "UTF-8"},
 		{"there is a bound", "-", "", strings.Repeat("x", maxText+1), "", "1 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func (WhoAmI) Run(e *Env) error {
 
 // Pause stops dispatch and claims.
 type Pause struct {
-	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole yard)." complete:"agent"`
+	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole instance)." complete:"agent"`
 	Reason string   `required:"" help:"Why; everybody sees it; - reads it from stdin." placeholder:"TEXT"`
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
@@ -31,7 +31,7 @@ func (c *Pause) Run(e *Env) error { return e.hold("/api/pause", c.Agent, c.Reaso
 
 // Resume ends a pause.
 type Resume struct {
-	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole yard)." complete:"agent"`
+	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole instance)." complete:"agent"`
 	Reason string   `help:"Why; - reads it from stdin." placeholder:"TEXT"`
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
@@ -39,7 +39,7 @@ type Resume struct {
 // Run resumes.
 func (c *Resume) Run(e *Env) error { return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ") }
 
-// StopEverything pauses the yard and ends every run.
+// StopEverything pauses the instance and stops every run.
 type StopEverything struct {
 	Reason string   `required:"" help:"Why; everybody sees it; - reads it from stdin." placeholder:"TEXT"`
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
@@ -65,7 +65,7 @@ func (e *Env) hold(path, agent, reason, done string) error {
 	}
 	return e.answer(raw, func() {
 		if agent == "" {
-			agent = "the whole yard"
+			agent = "the whole instance"
 		}
 		e.say("%s%s", done, clean(agent))
 		for _, id := range out.Stopped {
@@ -81,7 +81,7 @@ func (e *Env) hold(path, agent, reason, done string) error {
 func pauseLine(p task.Pause) string {
 	what := p.Agent
 	if what == "" {
-		what = "the whole yard"
+		what = "the whole instance"
 	}
 	return clean(what + ", by " + p.By + " since " + at(p.Since) + ": " + p.Reason)
 }

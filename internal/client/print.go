@@ -13,7 +13,7 @@ import (
 )
 
 // clean makes a text of strangers fit for a terminal, on one line: what is
-// not printable is spelt out, so that no text can move the cursor, colour
+// not printable is spelt out, so that no text can move the cursor, color
 // the screen or turn the direction of reading.
 func clean(s string) string { return spell(s, false) }
 

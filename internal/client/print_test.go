@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// onPaper is a yard whose server gives fixed answers, by method and path.
+// onPaper is the environment of a server that gives fixed answers, by method and path.
 func onPaper(t *testing.T, answers map[string]string) (*Env, *bytes.Buffer) {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ const hostile = "a\x1b[2J\x1b]0;x\x07b\u0085c\u202ed\u2066e\u2028f\x7f"
 
 const fullTask = `{"id":"42","title":"Fix the login page","description":"It accepts\nanything.\n","owner":"coder","createdBy":"user:maya","status":"active","workStatus":"working",
 "priority":5,"version":7,"threadId":"42","parentTaskId":"41","blockedBy":["39","40"],"labels":["api","ui"],"waitingFor":"user",
-"steps":[{"title":"Read","details":"the form\nand the handler","done":true},{"title":"Mend","done":false,"taskId":"43"}],
+"steps":[{"title":"Read","details":"the form\nand the handler","done":true},{"title":"Fix","done":false,"taskId":"43"}],
 "resources":[{"type":"url","value":"https://example.org/x","label":"report"},{"type":"file","value":"/tmp/log"}],
 "claim":{"id":3,"holder":"coder","since":"2026-01-31T12:00:00.000Z","expiresAt":"2026-01-31T14:00:00.000Z"},
 "comments":[{"id":"1","author":"coder","kind":"comment","content":"Found it.","createdAt":"2026-01-31T12:05:00.000Z"},

@@ -63,10 +63,10 @@ func TestALostConnectionIsTriedOnceMore(t *testing.T) {
 				t.Errorf("exit code %d", ExitCode(err))
 			}
 			if len(slices.Compact(slices.Clone(calls))) != 1 {
-				t.Errorf("the repeat bears another key: %v", calls)
+				t.Errorf("the repeat has another key: %v", calls)
 			}
 			if c.method == "POST" && calls[0] == "POST " {
-				t.Error("a POST bears no key")
+				t.Error("a POST has no key")
 			}
 		})
 	}

@@ -56,7 +56,7 @@ func pauseWords(p *task.Pause) string {
 	}
 	what := "by "
 	if p.Agent == "" {
-		what = "with the whole yard, by "
+		what = "with the whole instance, by "
 	}
 	return what + p.By + " since " + at(p.Since) + ": " + p.Brief()
 }

@@ -41,7 +41,7 @@ type RunList struct {
 	Agent  string `help:"Runs of this agent alone." placeholder:"AGENT" complete:"agent"`
 	Task   string `help:"Runs of this task alone." placeholder:"ID" complete:"task"`
 	Limit  int    `help:"At most so many (1 to 200; default 50)." placeholder:"N"`
-	Before string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+	Before string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
 // Run lists runs.
@@ -150,7 +150,7 @@ func (e *Env) showEnforcement(list []task.Enforcement) {
 type RunLog struct {
 	OneRun
 	Limit int    `help:"At most so many lines (1 to 500; default 100)." placeholder:"N"`
-	After string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
 // Run prints the transcript of a run, oldest line first.

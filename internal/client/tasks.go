@@ -84,7 +84,7 @@ type TaskList struct {
 	Parent     string `help:"Subtasks of this task alone." placeholder:"ID" complete:"task"`
 	Label      string `help:"Tasks with this label alone."`
 	Limit      int    `help:"At most so many (1 to 500; default 100)." placeholder:"N"`
-	After      string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+	After      string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
 // taskPage is a page of tasks.
@@ -121,7 +121,7 @@ func (e *Env) taskTable(list []*task.Task, running []task.ID) {
 	e.table([]string{"ID", "PRIO", "STATE", "OWNER", "TITLE"}, rows)
 }
 
-// stateOf says in a few words what goes on with a task.
+// stateOf describes the state of a task in a few words.
 func stateOf(t *task.Task, running []task.ID) string {
 	for _, id := range running {
 		if id == t.ID {
@@ -145,7 +145,7 @@ type TaskHistory struct {
 	From   string `help:"Archived at or after, RFC 3339." placeholder:"TIME"`
 	To     string `help:"Archived before, RFC 3339." placeholder:"TIME"`
 	Limit  int    `help:"At most so many (1 to 200; default 50)." placeholder:"N"`
-	Before string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+	Before string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
 // Run lists history.

@@ -85,7 +85,7 @@ func (TodoTake) Run(e *Env, list *Todos) error {
 // TodoList lists the items.
 type TodoList struct {
 	Limit int    `help:"At most so many." placeholder:"N"`
-	After string `help:"Go on behind an earlier page." placeholder:"CURSOR"`
+	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
 // Run prints the items, one a line.

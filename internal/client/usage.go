@@ -66,7 +66,7 @@ func usd(v float64) string {
 func budgetWords(b task.Budget) string {
 	words, mark := b.Agent, approx(b.Estimated)
 	if words == "" {
-		words = "the whole yard"
+		words = "the whole instance"
 	}
 	sep := ": "
 	if b.MaxCostUSD > 0 {

@@ -59,7 +59,7 @@ func (c *backupCmd) Run(e *Env) error {
 	return nil
 }
 
-// hasDatabase refuses a folder without a yard, which is mostly another one than
+// hasDatabase refuses a folder without an instance, which is mostly another one than
 // was meant.
 func hasDatabase(e *Env, data string) error {
 	if fi, err := os.Stat(data); err == nil && fi.IsDir() {
@@ -68,7 +68,7 @@ func hasDatabase(e *Env, data string) error {
 		}
 	}
 	if _, err := os.Stat(app.DBPath(data)); err != nil {
-		return fmt.Errorf("no database: %w; name the yard's data folder by --data", err)
+		return fmt.Errorf("no database: %w; name the instance's data folder with --data", err)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func checkInstance(ctx context.Context, in *app.Instance, out io.Writer, head st
 			return err
 		}
 		if state.Behind > 0 {
-			fmt.Fprintf(out, "search: ok as far as it is indexed (%d %%); the server goes on with it\n", state.Percent())
+			fmt.Fprintf(out, "search: ok as far as it is indexed (%d %%); the server indexes the rest\n", state.Percent())
 			return nil
 		}
 		fmt.Fprintln(out, "search: ok")

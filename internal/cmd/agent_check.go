@@ -68,7 +68,7 @@ func (c *agentCheckCmd) Run(e *Env, ce *client.Env) error {
 	return err
 }
 
-// checker checks files by the configuration of a yard.
+// checker checks files against the configuration of an instance.
 type checker struct {
 	cfg   *config.Config
 	known map[string]runner.Runner
@@ -76,7 +76,7 @@ type checker struct {
 }
 
 // checker reads the configuration: the one that is named, else that of the
-// yard in whose agents folder the first file lies, else that of ./data. Where
+// instance in whose agents folder the first file lies, else that of ./data. Where
 // there is none, nothing is known of runners.
 func (c *agentCheckCmd) checker(e *Env) (*checker, error) {
 	named := c.Data != "" || c.Config != ""

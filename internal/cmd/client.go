@@ -21,9 +21,9 @@ type clientCommands struct {
 	Inbox    client.Inbox          `cmd:"" help:"See what waits for people."`
 	Events   client.Events         `cmd:"" help:"Read the log of what happened, or follow it."`
 	Usage    client.UsageReport    `cmd:"" help:"Sum up tool calls, tokens and cost, and show the budgets of today."`
-	Pause    client.Pause          `cmd:"" help:"Pause one agent or the whole yard: nothing is dispatched or claimed."`
+	Pause    client.Pause          `cmd:"" help:"Pause one agent or the whole instance: no runs start, no tasks are claimed."`
 	Resume   client.Resume         `cmd:"" help:"End a pause."`
-	Stop     client.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole yard and end every run."`
+	Stop     client.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole instance and stop every run."`
 	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Tell whom the token speaks for."`
 }
 
@@ -40,8 +40,8 @@ type agentCmd struct {
 
 // Groups are the parts of the commands in the help.
 var Groups = []kong.Group{
-	{Key: "serve", Title: "Serve a yard:"},
-	{Key: "work", Title: "Work with a yard:"},
+	{Key: "serve", Title: "Run a server:"},
+	{Key: "work", Title: "Work with a server:"},
 	{Key: "data", Title: "Look after a data folder:"},
 	{Key: "self", Title: "This program:"},
 }
@@ -79,7 +79,7 @@ func misused(e *Env, args []string, err error) int {
 	return client.ExitUsage
 }
 
-// ended prints an error and returns the exit code that stands for it.
+// ended prints an error and returns its exit code.
 func ended(e *Env, err error) int {
 	if err == nil {
 		return client.ExitDone

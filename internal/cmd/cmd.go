@@ -24,10 +24,10 @@ const (
 
 // Commands is the whole command line; serve is the default.
 type Commands struct {
-	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Serve the yard (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
-	Demo  demoCmd  `cmd:"" group:"serve" help:"Serve a yard with three scripted agents and a few tasks, to look around in. Needs no model and no network."`
+	Serve serveCmd `cmd:"" group:"serve" default:"withargs" help:"Run the server (the default command). The first line on stdout is the sign-in link; logs go to stderr."`
+	Demo  demoCmd  `cmd:"" group:"serve" help:"Run a server with three scripted agents and a few tasks, to explore. Needs no model and no network."`
 
-	Worker workerCmd `cmd:"" group:"serve" help:"Carry out runs of a yard on this machine: take them, report them, give them back when stopped. Needs TASKYARD_TOKEN of scope worker."`
+	Worker workerCmd `cmd:"" group:"serve" help:"Execute runs of a server on this machine; runs are returned to the queue when the worker stops. Needs a TASKYARD_TOKEN of scope worker."`
 
 	clientCommands `embed:"" group:"work"`
 	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start it."`
@@ -75,7 +75,7 @@ func Run(e *Env, args []string) int {
 	e.Stdin = client.Until(e.Ctx, e.Stdin)
 	ce, out := clientEnv(e), &printed{to: e.Stdout}
 	e.Stdout, ce.Stdout = out, out
-	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task yard for people and AI agents: queues, claims, runs with approval, one file, one binary."),
+	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task server for people and AI agents: queues, claims, runs with approval, one file, one binary."),
 		kong.UsageOnError(), kong.Writers(e.Stdout, e.Stderr), kong.Exit(func(code int) { exited = code }),
 		kong.Bind(e, ce), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(Groups), kong.PostBuild(withExamples))
 	if err != nil {

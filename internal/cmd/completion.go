@@ -16,7 +16,7 @@ type completionCmd struct {
 }
 
 // Run prints the script of a shell. It asks this program for every word, so
-// it knows what the program knows, and the agents of the yard.
+// it knows what the program knows, and the agents of the server.
 func (c *completionCmd) Run(e *Env) error {
 	_, err := io.WriteString(e.Stdout, completionScripts[c.Shell])
 	return err
@@ -75,7 +75,7 @@ type completeCmd struct {
 	Words []string `arg:"" optional:"" help:"The words so far, the last of them unfinished."`
 }
 
-// Run prints what may stand for the last word: one a line, with a tab before
+// Run prints the completions of the last word: one per line, with a tab before
 // what it means.
 func (c *completeCmd) Run(e *Env, ce *client.Env, k *kong.Context) error {
 	words := c.Words

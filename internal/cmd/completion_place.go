@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// place is where in the command line a word stands, as kong would read it.
+// place is where in the command line a word is, as kong would read it.
 type place struct {
 	node  *kong.Node
 	flag  *kong.Flag // the flag whose value comes next, or nil
@@ -61,7 +61,7 @@ func (p *place) meant() *kong.Node {
 	return p.node
 }
 
-// flags are those that may stand here.
+// flags are those that are valid here.
 func (p *place) flags() (list []*kong.Flag) {
 	for _, level := range p.meant().AllFlags(true) {
 		list = append(list, level...)
@@ -136,7 +136,7 @@ func (p *place) arguments() [][2]string {
 }
 
 // values are what a value may be, as its tag says: the agents or tasks of the
-// yard, files, or the words that it lists.
+// server, files, or the words that it lists.
 func (p *place) values(v *kong.Value) (list [][2]string) {
 	kind := v.Tag.Get("complete")
 	switch kind {

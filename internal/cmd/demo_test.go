@@ -34,7 +34,7 @@ func TestADemoOverwritesNothing(t *testing.T) {
 			}
 		}
 	}
-	t.Run("a demo that was cut while it was made goes on", func(t *testing.T) {
+	t.Run("a demo that was interrupted during setup continues", func(t *testing.T) {
 		c := &demoCmd{Data: t.TempDir()}
 		for range 2 {
 			if err := c.prepare(); err != nil {

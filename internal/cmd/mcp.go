@@ -13,7 +13,7 @@ type mcpCmd struct {
 	Profile string `enum:",core" default:"" help:"Which tools: all, or core, the ten that an agent needs at least." placeholder:"core"`
 }
 
-// Run bridges stdin and stdout to the MCP server of a yard, for agents that
+// Run bridges stdin and stdout to the MCP server of Taskyard, for agents that
 // start their MCP servers as programs. The token is never an argument: any
 // account of the machine can read those.
 func (c *mcpCmd) Run(e *Env) error {

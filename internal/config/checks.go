@@ -80,7 +80,7 @@ func siteURL(s string) error {
 		return err
 	}
 	if u, _ := url.Parse(s); u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf(`%q has more than a host: give one such as "https://yard.example.org"`, s)
+		return fmt.Errorf(`%q has more than a host: give one such as "https://tasks.example.org"`, s)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func hostName(s string) error {
 	if hostNames.MatchString(s) {
 		return nil
 	}
-	return fmt.Errorf(`%q is not a host name: give one such as "yard.example.org" or "yard.example.org:8443"`, s)
+	return fmt.Errorf(`%q is not a host name: give one such as "tasks.example.org" or "tasks.example.org:8443"`, s)
 }
 
 var variableNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -151,7 +151,7 @@ var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 func cronLine(s string) error {
 	const hint = `give five fields (minute hour day month weekday) such as "0 6-21 * * *"`
 	if strings.Contains(s, "=") {
-		return fmt.Errorf("%q is not a cron line: %s; the time zone stands in scheduler.timezone", s, hint)
+		return fmt.Errorf("%q is not a cron line: %s; set the time zone in scheduler.timezone", s, hint)
 	}
 	schedule, err := cronParser.Parse(s)
 	if err != nil {

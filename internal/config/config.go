@@ -60,14 +60,14 @@ type Claims struct {
 	Lease time.Duration `koanf:"lease"`
 }
 
-// Budget is what the whole yard may use a day, UTC; 0 is no bound.
+// Budget is what the whole instance may use per UTC day; 0 means no limit.
 type Budget struct {
 	MaxCostUSDPerDay float64 `koanf:"max_cost_usd_per_day"`
 	MaxTokensPerDay  int     `koanf:"max_tokens_per_day"`
 }
 
 // Approval says which runs a person must approve, unless the agent's
-// definition says so itself, and for how long the question stands.
+// definition says so itself, and for how long the question stays open.
 type Approval struct {
 	Policy  string        `koanf:"policy"` // always, delegated or never
 	Expires time.Duration `koanf:"expires"`

@@ -117,13 +117,13 @@ func section(name string) (table, own string) {
 	return "", name
 }
 
-// isTable reports whether settings stand below the name.
+// isTable reports whether there are settings below the name.
 func isTable(name string) bool {
 	p := pattern(name) + "."
 	return slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, p) })
 }
 
-// valid names the settings that may stand where the unknown name stood.
+// valid names the settings that are valid in place of the unknown name.
 func valid(unknown string) string {
 	table, _ := section(unknown)
 	if table != "" && !isTable(table) {

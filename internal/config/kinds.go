@@ -107,8 +107,8 @@ func duration(low, high time.Duration) kind {
 	}}
 }
 
-// list is a list of strings that pass check. A variable gives it parted by
-// commas, or as a JSON list where a comma belongs to a value.
+// list is a list of strings that pass check. A variable gives it separated
+// by commas, or as a JSON list where a comma belongs to a value.
 func list(check func(string) error) kind {
 	return kind{
 		text: func(s string) any {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-const publicURL = "public_url = \"https://yard.example\"\n"
+const publicURL = "public_url = \"https://tasks.example\"\n"
 
 func TestNotifySections(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestNotifySections(t *testing.T) {
 		}
 	})
 	t.Run("all of it may come from variables", func(t *testing.T) {
-		c, _, err := load(t, "", append(environ, "TASKYARD_PUBLIC_URL=https://yard.example", "TASKYARD_NOTIFY_OPS_URL_ENV=TASKYARD_NOTIFY_OPS", "TASKYARD_NOTIFY_OPS_KINDS=question,notice"), nil)
+		c, _, err := load(t, "", append(environ, "TASKYARD_PUBLIC_URL=https://tasks.example", "TASKYARD_NOTIFY_OPS_URL_ENV=TASKYARD_NOTIFY_OPS", "TASKYARD_NOTIFY_OPS_KINDS=question,notice"), nil)
 		if err != nil || !slices.Equal(c.Notify["ops"].Kinds, []string{"question", "notice"}) {
 			t.Errorf("%+v, %v", c, err)
 		}
@@ -43,7 +43,7 @@ func TestNotifyIsRefused(t *testing.T) {
 		{"with the address itself", publicURL + "[notify.ops]\nurl_env = \"ntfy://host/x\"\n", "test.toml:3: notify.ops.url_env: is not the name of a variable"},
 		{"with an unknown kind", publicURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = [\"gossip\"]\n", `test.toml:4: notify.ops.kinds: "gossip" is not valid: valid are question, approval, failure, blocked, notice`},
 		{"with no kind", publicURL + "[notify.ops]\nurl_env = \"OPS\"\nkinds = []\n", "test.toml:4: notify.ops.kinds: must not be empty"},
-		{"without an address of the yard", "[notify.ops]\nurl_env = \"OPS\"\n", "test.toml:1: notify.ops: needs public_url"},
+		{"without an address of the server", "[notify.ops]\nurl_env = \"OPS\"\n", "test.toml:1: notify.ops: needs public_url"},
 		{"with an unknown key", publicURL + "[notify.ops]\nurl = \"x\"\n", `unknown key "notify.ops.url": valid in [notify.ops] are url_env, kinds`},
 		{"with a bad name", publicURL + "[notify.\"a b\"]\nurl_env = \"OPS\"\n", "is not a valid name"},
 	} {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Hidden stands where a secret would.
+// Hidden is printed in place of a secret.
 const Hidden = "***"
 
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|password`)

@@ -7,7 +7,7 @@ import (
 )
 
 const printed = `
-public_url = "https://yard.example.org"
+public_url = "https://tasks.example.org"
 [runs]
 timeout = "90m"
 [providers.b]

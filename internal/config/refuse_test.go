@@ -44,7 +44,7 @@ func TestRefusedInFiles(t *testing.T) {
 		{"cron with six fields", "[scheduler]\ncron = \"0 0 6 * * *\"\n", []string{"test.toml:2: scheduler.cron:", "give five fields"}},
 		{"cron as a word", "[backup]\ncron = \"@daily\"\n", []string{"give five fields"}},
 		{"cron that never comes", "[backup]\ncron = \"0 0 30 2 *\"\n", []string{"never comes"}},
-		{"cron with a time zone", "[backup]\ncron = \"TZ=0\"\n", []string{"the time zone stands in scheduler.timezone"}},
+		{"cron with a time zone", "[backup]\ncron = \"TZ=0\"\n", []string{"set the time zone in scheduler.timezone"}},
 		{"an unknown time zone", "[scheduler]\ntimezone = \"Mars\"\n", []string{`give one such as "Local", "UTC" or "Europe/Berlin"`}},
 		{"an empty time zone", "[scheduler]\ntimezone = \"\"\n", []string{"is not a time zone"}},
 		{"an unknown policy", "[approval]\npolicy = \"maybe\"\n", []string{"valid are always, delegated, never"}},

@@ -60,7 +60,7 @@ func (l *loader) walk(prefix string, tree map[string]any, source func(string) st
 	}
 }
 
-// lineIndex holds the line, counted from 1, on which each dotted name stands.
+// lineIndex holds the line, counted from 1, of each dotted name.
 type lineIndex map[string]int
 
 // of returns the line of a name, or of the nearest table that holds it.

@@ -8,7 +8,7 @@ import (
 )
 
 // Backlog reads the task files of Backlog.md. Names hold the folder that each
-// file stands in: tasks, drafts, completed or archive.
+// file is in: tasks, drafts, completed or archive.
 func Backlog(files []Source) *Plan {
 	p := &Plan{From: FromBacklog}
 	for _, f := range files {

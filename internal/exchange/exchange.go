@@ -52,7 +52,7 @@ type Todos struct {
 	Items []string
 }
 
-// Item is one task. Its links stand under the ids of the file, until the
+// Item is one task. Its links use the ids of the file, until the
 // import knows the new ones.
 type Item struct {
 	Where     string // file and place, for messages
@@ -145,7 +145,7 @@ func (r *Report) Err() error {
 // add appends an item and refuses more than an import may hold.
 func (p *Plan) add(it *Item) {
 	if len(p.Items) == MaxTasks {
-		p.Report.Bad(it.Where, "is beyond the %d tasks that one import takes; a whole yard moves by backup and restore", MaxTasks)
+		p.Report.Bad(it.Where, "is beyond the %d tasks that one import takes; use backup and restore to move a whole instance", MaxTasks)
 	}
 	it.order = len(p.Items)
 	if len(p.Items) <= MaxTasks {
@@ -166,7 +166,7 @@ func (p *Plan) ByStatus(s task.Status) (n int) {
 	return n
 }
 
-// ParentsFirst returns the items so that each stands behind its parent.
+// ParentsFirst returns the items so that each comes after its parent.
 func (p *Plan) ParentsFirst() []*Item {
 	list := slices.Clone(p.Items)
 	slices.SortStableFunc(list, func(a, b *Item) int { return a.Task.Nesting - b.Task.Nesting })

@@ -60,7 +60,7 @@ func (r *Report) object(where string, v jsontext.Value) *fields {
 	return f
 }
 
-var errMore = errors.New("something stands behind its end")
+var errMore = errors.New("there is something after its end")
 
 // plainJSON is a syntax error in words that need no knowledge of the library.
 func plainJSON(err error) string {
@@ -214,7 +214,7 @@ func (f *fields) list(name string) []jsontext.Value {
 	return out
 }
 
-// elements calls fn with each element of the array that d stands before.
+// elements calls fn with each element of the array that d is about to read.
 func elements(d *jsontext.Decoder, fn func(jsontext.Value)) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err

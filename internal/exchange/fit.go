@@ -90,7 +90,7 @@ func fitLine(r *Report, where string, short, long *string, max int, what, rest s
 	*short = s
 	if whole != "" {
 		*long = above(whole, *long)
-		r.Note(where, "a %s was cut to %d characters or one line; the whole stands in the %s", what, max, rest)
+		r.Note(where, "a %s was cut to %d characters or one line; the full text is in the %s", what, max, rest)
 	}
 }
 

@@ -48,7 +48,7 @@ func holds(t *testing.T, p *Plan) {
 		if it.Parent != "" {
 			up, ok := depth[it.Parent]
 			if !ok || it.Task.Nesting != up+1 {
-				t.Fatalf("%s does not stand behind its parent", it.Where)
+				t.Fatalf("%s does not come after its parent", it.Where)
 			}
 		}
 		depth[it.Ref] = it.Task.Nesting

@@ -138,7 +138,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	it.Asked = f.text("waitingFor") == string(task.WaitsUser)
 	it.Withheld = f.text("consent") == "withheld"
 	if f.get("claim") != nil {
-		p.Report.left(where, "claims: whoever works on a task signs up anew")
+		p.Report.left(where, "claims: whoever works on a task has to claim it again")
 	}
 	if thread := f.ref("threadId"); thread != "" && thread != it.Ref {
 		p.Report.left(where, "threadId: the thread of a task has the task's id here")

@@ -65,7 +65,7 @@ func TestFirstFormat(t *testing.T) {
 	same(t, "parent, said by the step alone", at(t, p, "4").Parent, "3")
 	same(t, "nesting", at(t, p, "4").Task.Nesting, 1)
 	same(t, "archived", at(t, p, "1").Task.ArchivedAt.String(), "2025-01-03T03:04:05.678Z")
-	t.Run("a long step's title is cut and stands whole in the details", func(t *testing.T) {
+	t.Run("a long step's title is cut and is in full in the details", func(t *testing.T) {
 		s := k.Task.Steps[1]
 		same(t, "characters", len([]rune(s.Title)) <= task.MaxStepTitle, true)
 		same(t, "whole", strings.HasPrefix(s.Details, "Delegate the long part of this work to somebody who is better at writing than I am"), true)

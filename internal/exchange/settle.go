@@ -29,7 +29,7 @@ func (p *Plan) index() {
 			continue // told already
 		}
 		if first := p.byRef[it.Ref]; first != nil {
-			p.Report.Bad(it.Where+".id", "stands twice: %s is the id of %s, too", clip(it.Ref), first.Where)
+			p.Report.Bad(it.Where+".id", "appears twice: %s is also the id of %s", clip(it.Ref), first.Where)
 			continue
 		}
 		p.byRef[it.Ref] = it
@@ -86,7 +86,7 @@ func (p *Plan) oneStep(it *Item) {
 	}
 }
 
-// nest counts how deep each task stands; a circle of parents has no depth.
+// nest returns the depth of each task; a circle of parents has no depth.
 func (p *Plan) nest() {
 	for _, it := range p.Items {
 		depth, up := 0, it

@@ -31,7 +31,7 @@ func TaskMaster(tasks Source) *Plan {
 	return p.settle()
 }
 
-// tag reads the tasks of one tag. Ids count anew in each.
+// tag reads the tasks of one tag. IDs start over in each.
 func (p *Plan) tag(name string, f *fields) {
 	var created task.Time
 	if m := f.get("metadata"); m != nil && m.Kind() == '{' {

@@ -24,7 +24,7 @@ const (
 	isNever // may not be sent; doc says why
 )
 
-// arg is one argument of a tool: what stands in its schema, and what a call
+// arg is one argument of a tool: what is in its schema, and what a call
 // is checked against.
 type arg struct {
 	name     string

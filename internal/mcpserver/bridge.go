@@ -24,7 +24,7 @@ var ErrRefused = errors.New("the server refuses the token")
 
 // BridgeOptions say between what Bridge carries messages.
 type BridgeOptions struct {
-	URL     string // of the yard, such as http://127.0.0.1:8080
+	URL     string // of the server, such as http://127.0.0.1:8080
 	Token   string
 	Profile string // "" or core
 	Stdin   io.Reader
@@ -177,7 +177,7 @@ func (b *bridge) exchange(ctx context.Context, msg jsonrpc.Message) error {
 	}
 }
 
-// note keeps the version of the protocol, which all later requests bear.
+// note keeps the version of the protocol, which all later requests send.
 func (b *bridge) note(res *jsonrpc.Response) {
 	var r struct {
 		Version string `json:"protocolVersion"`

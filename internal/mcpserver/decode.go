@@ -60,7 +60,7 @@ func fields(raw json.RawMessage) ([]field, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // a buffer is read where it stands
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw)) // a buffer is read in place
 	if t, err := d.ReadToken(); err != nil {
 		return nil, malformed(err.Error())
 	} else if t.Kind() != '{' {

@@ -61,7 +61,7 @@ func readList(p *problems, k kind, name string, items []jsontext.Value) any {
 	})
 }
 
-// object reads an object in a list; its problems bear the name of their place.
+// object reads an object in a list; its problems have the name of their place.
 func object(p *problems, at string, raw jsontext.Value, args []arg) values {
 	if raw.Kind() != '{' {
 		p.Add(at, "must be an object")

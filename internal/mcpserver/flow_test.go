@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// taskIn reads the task that stands in the text of an answer, below its line.
+// taskIn reads the task from the text of an answer, below its line.
 func taskIn(t *testing.T, text string) (k task.Task) {
 	t.Helper()
 	_, body, found := strings.Cut(text, "\n\n")
@@ -68,11 +68,11 @@ func TestAPauseLetsFinishedWorkIn(t *testing.T) {
 	ts.task("coder", "Paint it")
 	a := ts.connect("coder", "/mcp")
 	a.ok("signup_for_task", args{"agent_name": "coder"})
-	if _, err := ts.svc.Pause(t.Context(), maya, "coder", "wrong colour"); err != nil {
+	if _, err := ts.svc.Pause(t.Context(), maya, "coder", "wrong color"); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := a.ok("complete_and_signup", args{"task_id": id, "agent_name": "coder"})
-	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder is paused by user:maya since 2026-03-02T09:00:00.000Z: wrong colour\n\n{")
+	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder is paused by user:maya since 2026-03-02T09:00:00.000Z: wrong color\n\n{")
 }
 
 func TestAChainKeepsItsCommentsInOrder(t *testing.T) {

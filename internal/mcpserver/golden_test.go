@@ -10,13 +10,13 @@ import (
 )
 
 // script drives every tool once and more, in an order in which each meets
-// what it needs. What agents read of it stands in testdata/texts.golden.
+// what it needs. What agents read of it is in testdata/texts.golden.
 var script = []struct {
 	caller, tool string
 	args         args
 }{
 	{"coder", "signup_for_task", args{"agent_name": "coder"}},
-	{"coder", "create_task", args{"title": "Mend the roof", "description": "It leaks <here> & there.", "priority": 5, "steps": []any{args{"title": "Look"}, args{"title": "Mend", "details": "with tar", "done": false}}, "resources": []any{args{"type": "url", "value": "https://example.org/roof", "label": "photo"}}}},
+	{"coder", "create_task", args{"title": "Fix the roof", "description": "It leaks <here> & there.", "priority": 5, "steps": []any{args{"title": "Look"}, args{"title": "Fix", "details": "with tar", "done": false}}, "resources": []any{args{"type": "url", "value": "https://example.org/roof", "label": "photo"}}}},
 	{"coder", "create_task", args{"title": "Paint it", "status": "draft", "start": false}},
 	{"operator", "create_task", args{"title": "For review", "owner": "reviewer"}},
 	{"coder", "list_tasks", args{}},
@@ -35,7 +35,7 @@ var script = []struct {
 	{"coder", "notify_user", args{"taskId": 1, "message": "Tar is dear."}},
 	{"coder", "get_task", args{"taskId": 1}},
 	{"coder", "get_task", args{"taskId": 1, "comments_after": 0}},
-	{"coder", "update_task", args{"taskId": 2, "status": "active", "title": "Paint it red", "labels": []any{"roof", "colour"}}},
+	{"coder", "update_task", args{"taskId": 2, "status": "active", "title": "Paint it red", "labels": []any{"roof", "color"}}},
 	{"coder", "set_blocked_by", args{"taskId": 2, "taskIds": []any{"1", 3}}},
 	{"coder", "set_blocked_by", args{"taskId": 1, "taskIds": []any{2}}},
 	{"coder", "get_task", args{"taskId": 2, "why": true}},

@@ -24,7 +24,7 @@ import (
 	"taskyard/task"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var testAgents = map[string]string{
 	"coder":    "---\ndescription: writes\ntools: read, edit, task\nrunner: none\n---\nWrite.\n",

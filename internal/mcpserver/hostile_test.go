@@ -13,7 +13,7 @@ import (
 )
 
 // TestHostileMessagesHarmNobody sends what no client would: each is answered,
-// none by an error of ours, nothing is written, and the server goes on.
+// none by an error of ours, nothing is written, and the server keeps running.
 func TestHostileMessagesHarmNobody(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)

@@ -52,7 +52,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// New clients may listen for ever; nothing will come.
 	ctx, cancel := context.WithDeadline(r.Context(), end)
 	defer cancel()
-	// The SDK lets handlers go on when an old client hangs up, and knows of no
+	// The SDK lets handlers keep running when an old client hangs up, and knows of no
 	// cancellation by a later request; a wait must end in both cases.
 	gone, hangUp := context.WithCancel(ctx)
 	defer hangUp()

@@ -8,7 +8,7 @@ import (
 )
 
 // TestNothingStaysOfACall makes 1,000 calls, each of which the SDK serves as
-// a session of its own: none may be kept. It stands alone, as it counts
+// a session of its own: none may be kept. It runs alone, as it counts
 // goroutines.
 func TestNothingStaysOfACall(t *testing.T) {
 	ts := newTestServer(t)

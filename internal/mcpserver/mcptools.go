@@ -1,4 +1,4 @@
-// Package mcpserver serves the yard over the Model Context Protocol: tools for
+// Package mcpserver serves Taskyard over the Model Context Protocol: tools for
 // agents, one resource and one prompt, over the same service as every other
 // surface. A failure of the domain is a tool result with isError, never a
 // protocol error; nothing is kept between two requests.

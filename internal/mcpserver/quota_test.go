@@ -81,7 +81,7 @@ func wantQuota(t *testing.T, res *mcp.CallToolResult, quota, words string) int {
 	return int(wait)
 }
 
-// movable is a clock that stands still until a test moves it.
+// movable is a clock that is stopped until a test moves it.
 type movable struct {
 	mu  sync.Mutex
 	now time.Time

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBadInputIsRefusedByName sends each tool what it must not take: the
-// answer is a result with isError that names the thing, the session goes on,
+// answer is a result with isError that names the thing, the session continues,
 // and nothing is written.
 func TestBadInputIsRefusedByName(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"signup_for_task", args{"agent_name": "coder", "wait_seconds": -1}, "wait_seconds: must be 0 to 50"},
 		{"signup_for_task", args{"agent_name": "coder", "wait_seconds": "1"}, "wait_seconds: must be a whole number"},
 		{"signup_for_task", args{"agent_name": "coder", "wait_seconds": 1.5}, "wait_seconds: must be a whole number"},
-		{"signup_for_task", args{"agent_name": "coder", "colour": "red"}, "colour: is not a known argument; known are agent_name, wait_seconds"},
+		{"signup_for_task", args{"agent_name": "coder", "color": "red"}, "color: is not a known argument; known are agent_name, wait_seconds"},
 		{"signup_for_task", args{"agent_name": "coder", "agentName": "coder"}, "is given twice"},
 		{"signup_for_task", args{"Agent_Name": "coder"}, "Agent_Name: is not a known argument"},
 		{"move_task", args{}, "Error moving task: task_id: is required (task); current_agent: is required (you)"},
@@ -168,7 +168,7 @@ func TestEveryToolRefusesWhatItDoesNotKnow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range res.Tools {
-		if got := coder.refused(tool.Name, args{"colour": "red"}); !strings.Contains(got, "colour: is not a known argument") {
+		if got := coder.refused(tool.Name, args{"color": "red"}); !strings.Contains(got, "color: is not a known argument") {
 			t.Errorf("%s: %s", tool.Name, got)
 		}
 		var schema struct {
@@ -210,7 +210,7 @@ func TestUnknownToolsAreNamed(t *testing.T) {
 		}
 	}
 	if text, _ := coder.ok("signup_for_task", args{"agent_name": "coder"}); !strings.HasPrefix(text, "No idle tasks") {
-		t.Errorf("the session does not go on: %s", text)
+		t.Errorf("the session does not continue: %s", text)
 	}
 }
 

@@ -1,6 +1,6 @@
 package mcpserver
 
-// maxDepth is how deep the JSON of a call may nest, as everywhere in the yard.
+// maxDepth is how deep the JSON of a call may nest, as everywhere in Taskyard.
 const maxDepth = 32
 
 // scan tells how deep JSON nests, and whether each of its numbers is so short

@@ -19,7 +19,7 @@ type tool struct {
 	core  bool   // part of the profile core
 	reads bool   // changes nothing
 	args  []arg
-	fails string // what stands before the message of a failure
+	fails string // the prefix of the message of a failure
 	run   func(*call) (answer, error)
 }
 
@@ -33,7 +33,7 @@ type call struct {
 }
 
 // answer is the success of a call: a line of text before the JSON, and what
-// stands in the JSON. body is what the text shows; nil is the same.
+// is in the JSON. body is what the text shows; nil is the same.
 type answer struct {
 	line       string
 	structured any

@@ -21,7 +21,7 @@ var delegateTools = []tool{
 			text("agent_id", "todo: whose list"), choice("operation", "todo", todoNames()...), text("item", "todo: to push"),
 		},
 	},
-	{name: "task_status", doc: "Tell how a delegated run stands", reads: true, run: followDelegated, args: []arg{runID}},
+	{name: "task_status", doc: "Show the state of a delegated run", reads: true, run: followDelegated, args: []arg{runID}},
 	{
 		name: "task_wait", doc: "Wait for the result of a delegated run", reads: true, run: followDelegated,
 		args: []arg{runID, count("wait_seconds", "default 50", 0, maxWait)},

@@ -207,5 +207,5 @@ func (c *call) page(p service.Page, err error) (answer, error) {
 	return answer{structured: m, compact: true}, nil
 }
 
-// cutNote says that a list is shorter than its limit, and how to go on.
+// cutNote says that a list is shorter than its limit, and how to continue.
 const cutNote = "cut: an answer has at most 256 KiB; read on from next"

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	lastComments = 10      // that stand in a task
+	lastComments = 10      // that are in a task
 	commentBytes = 8 << 10 // that they may have in all
 	pageComments = 50      // of a page of get_task
 	pageBytes    = 48 << 10

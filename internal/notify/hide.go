@@ -31,7 +31,7 @@ func newHider(address string, u *url.URL) hider {
 		}
 	}
 	if !strings.Contains(u.Host, ".") {
-		add(u.Host) // of tokens that stand in the place of a host; of hosts without a dot, too
+		add(u.Host) // of tokens in the place of a host; of hosts without a dot, too
 	}
 	add(u.Path)
 	for _, values := range u.Query() {

@@ -48,7 +48,7 @@ func takeMail(c net.Conn) string {
 		case data:
 		case line == "DATA":
 			data = true
-			say("354 go on")
+			say("354 send the message")
 		case line == "QUIT":
 			say("221 bye")
 			return all.String()

@@ -126,7 +126,7 @@ func (t *Target) send(m Message) (err error) {
 	return nil
 }
 
-// params are what stands beside the text. Services keep those of the last
+// params are what is sent with the text. Services keep those of the last
 // message, so that each message must bring the same ones.
 func (t *Target) params(m Message) *types.Params {
 	p := types.Params{types.TitleKey: m.Title}
@@ -134,7 +134,7 @@ func (t *Target) params(m Message) *types.Params {
 	case ntfy.Scheme:
 		p["click"] = m.Link
 	case generic.Scheme:
-		p["link"] = m.Link // stands in the JSON, with ?template=json
+		p["link"] = m.Link // is in the JSON, with ?template=json
 	}
 	return &p
 }

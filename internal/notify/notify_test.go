@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 const patience = 20 * time.Second
 
-var message = Message{Title: "Taskyard: an agent asks", Text: "#12 Choose: coder asks: north?", Link: "https://yard.example/tasks/12"}
+var message = Message{Title: "Taskyard: an agent asks", Text: "#12 Choose: coder asks: north?", Link: "https://tasks.example/tasks/12"}
 
 // received is a request as a sink got it.
 type received struct {
@@ -92,7 +92,7 @@ func TestNtfyGetsTitleAndClick(t *testing.T) {
 
 func TestMailGoesToASink(t *testing.T) {
 	host, mails := mailSink(t)
-	if err := send(t, open(t, "smtp://"+host+"/?from=yard@example.org&to=ops@example.org&starttls=no&encryption=None&auth=None")); err != nil {
+	if err := send(t, open(t, "smtp://"+host+"/?from=tasks@example.org&to=ops@example.org&starttls=no&encryption=None&auth=None")); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -81,7 +81,7 @@ func (c *execution) outcome(ctx context.Context, lines runner.Sink) runner.Outco
 func (c *execution) hold() task.Hold { return task.Hold{Attempt: c.run.Attempt, Lease: c.run.Lease} }
 
 // report sends a report until the server takes or refuses it, or this run is
-// lost: while the server is away the run goes on. The error is the refusal.
+// lost: while the server is away the run continues. The error is the refusal.
 func (c *execution) report(ctx context.Context, what string, in, out any) error {
 	pause := newBackoff()
 	for {

@@ -187,7 +187,7 @@ func (b *Broker) inside(fd int) bool {
 }
 
 // setMode refuses the bits that make a file run as its owner. A folder that
-// hands its group on goes on to do so.
+// hands its group on keeps doing so.
 func setMode(fd int, mode, was uint32) unix.Errno {
 	kept := uint32(0)
 	if was&unix.S_IFMT == unix.S_IFDIR {

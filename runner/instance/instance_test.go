@@ -68,7 +68,7 @@ func TestAFileOfAnInstanceIsNeverOpened(t *testing.T) {
 			t.Errorf("%s: %v, %v", tt.name, f, err)
 		}
 	}
-	// The files that SQLite makes anew at any time, at once.
+	// The files that SQLite creates again at any time, at once.
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ".lock"} {
 		must(t, os.WriteFile(filepath.Join(data, "taskyard.db"+suffix), nil, 0o600))
 		if _, _, err := Open(above, "data/taskyard.db"+suffix, true, anything); !errors.Is(err, ErrProtected) {

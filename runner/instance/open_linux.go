@@ -64,7 +64,7 @@ func readLink(f *os.File) (string, error) {
 	return string(b[:n]), nil
 }
 
-// reopen opens what a descriptor names. The file bears the name that it was
+// reopen opens what a descriptor names. The file has the name that it was
 // looked up by.
 func reopen(f *os.File) (*os.File, error) {
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)

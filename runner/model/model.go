@@ -119,13 +119,13 @@ type Reply struct {
 	thoughts []thought
 }
 
-// Message returns the reply as the message that stands in the conversation.
+// Message returns the reply as the message that the conversation keeps.
 func (r Reply) Message() Message {
 	return Message{Role: Assistant, Text: r.Text, Calls: r.Calls, thoughts: r.thoughts}
 }
 
 // Delta is a part of a reply that is coming in, or the news that it comes
-// anew: then the text so far is void.
+// again: then the text so far is void.
 type Delta struct {
 	Text    string
 	Thought bool   // the model thinks; there is no text

@@ -47,7 +47,7 @@ func TestAConversationWithToolsGoesBackAsItWas(t *testing.T) {
 		r, _ := turn(t, m, req)
 		equal(t, "calls", asJSON(t, r.Calls), `[{"ID":"a","Name":"read","Args":{"path":"main.go"}},{"ID":"b","Name":"list","Args":{}}]`)
 		req.Messages = append(req.Messages, r.Message(), Message{
-			Role: User, Text: "Go on.", Results: []Result{{CallID: "a", Text: "package main"}, {CallID: "b", Text: "no such folder", IsError: true}},
+			Role: User, Text: "Continue.", Results: []Result{{CallID: "a", Text: "package main"}, {CallID: "b", Text: "no such folder", IsError: true}},
 		})
 		req.NoCalls, req.MaxTokens = true, 77
 		turn(t, m, req)
@@ -66,7 +66,7 @@ func TestAConversationWithToolsGoesBackAsItWas(t *testing.T) {
 			results = append(results, x.Results...)
 			text += x.Role + ":" + x.Text + ";"
 		}
-		if !strings.Contains(text, "assistant:I look.") || !strings.HasSuffix(text, "Go on.;") {
+		if !strings.Contains(text, "assistant:I look.") || !strings.HasSuffix(text, "Continue.;") {
 			t.Errorf("the texts are %q", text)
 		}
 		if len(results) != 2 || results[0].Text != "package main" || !strings.HasSuffix(results[1].Text, "no such folder") {

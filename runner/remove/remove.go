@@ -13,8 +13,8 @@ import (
 	"os"
 )
 
-// pit is the folder in which things are removed: what stands there is given
-// up, whoever put it there, and a removal that was cut goes on with it.
+// pit is the folder in which things are removed: what is there is given
+// up, whoever put it there, and an interrupted removal continues with it.
 const pit = ".removing"
 
 // batch bounds how many folders of one folder are taken out of it at a time.

@@ -46,7 +46,7 @@ func TestBashTellsHowTheCommandEnded(t *testing.T) {
 		{"a signal is named", "kill -SEGV $$", "[killed by signal 11 (segmentation fault)]\n"},
 		{"there is no input", "cat; echo end", "end\n"},
 		{"what is no text is replaced", `printf 'a\xff\0b'`, "a\uFFFD\uFFFDb\n"},
-		{"each call begins anew", "cd /usr; x=1", "[no output, exit code 0]\n"},
+		{"each call starts fresh", "cd /usr; x=1", "[no output, exit code 0]\n"},
 		{"pipes and substitutions work", `paste -d+ <(echo 1) <(echo 2) | tr + -`, "1-2\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

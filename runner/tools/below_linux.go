@@ -11,7 +11,7 @@ import (
 func below() []tree.Proc { return tree.Below(os.Getpid()) }
 
 // sweep is the second net, for what is not below its keeper any more: it kills
-// what bears a mark in its environment, or has become the server's own.
+// what has a mark in its environment, or has become the server's own.
 func sweep(mark string) {
 	ctx, cancel := context.WithTimeout(context.Background(), killUntil)
 	defer cancel()

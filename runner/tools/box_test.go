@@ -25,7 +25,7 @@ func TestTheWhitelistIsCheckedAtTheCall(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the run goes on", func(t *testing.T) { has(t, ok(t, b, "list", args{}), "is empty") })
+	t.Run("the run continues", func(t *testing.T) { has(t, ok(t, b, "list", args{}), "is empty") })
 	t.Run("another error is no denial", func(t *testing.T) {
 		if r := call(t, b, "read", args{"path": "missing"}); r.Denied || !r.IsError {
 			t.Errorf("%+v", r)

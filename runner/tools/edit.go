@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-const editAbout = "Change a text file of the workspace: old_text, which must stand there exactly once, becomes new_text. Read the file first; when it changed since, read it again. 1 MiB at most."
+const editAbout = "Change a text file of the workspace: replaces old_text, which must occur exactly once, with new_text. Read the file first; when it changed since, read it again. 1 MiB at most."
 
 type editArgs struct {
 	Path string `json:"path"`
@@ -86,7 +86,7 @@ func (b *Box) known(dir *os.Root, name string) (content string, info fs.FileInfo
 	return string(text), info, nil
 }
 
-// replaceOnce exchanges the one place where old stands. line is where it
+// replaceOnce replaces the single occurrence of old. line is where it
 // begins.
 func replaceOnce(name, content, old, updated string) (changed string, line int, err error) {
 	// Reading shows lines without their ends, so a model cannot know of CRLF.
@@ -97,9 +97,9 @@ func replaceOnce(name, content, old, updated string) (changed string, line int, 
 	case old == updated:
 		return "", 0, errors.New("new_text: it is the same as old_text")
 	case n == 0:
-		return "", 0, fmt.Errorf("old_text: it does not stand in %s: copy it exactly, blanks and tabs too, without the line numbers", name)
+		return "", 0, fmt.Errorf("old_text: not found in %s: copy it exactly, with its spaces and tabs, without the line numbers", name)
 	case n > 1 || strings.Contains(content[strings.Index(content, old)+1:], old):
-		return "", 0, fmt.Errorf("old_text: it stands in %s more than once (lines %s): give more of the lines around it", name, placesOf(content, old))
+		return "", 0, fmt.Errorf("old_text: found more than once in %s (lines %s): include more of the lines around it", name, placesOf(content, old))
 	}
 	at := strings.Index(content, old)
 	changed = content[:at] + updated + content[at+len(old):]

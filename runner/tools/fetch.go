@@ -146,7 +146,7 @@ func fetched(resp *http.Response, body []byte, offset int) (Result, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n%s\n\n%s\n", resp.Request.URL.Redacted(), resp.Status, shown)
 	if end := from + len(shown); end < len(text) {
-		fmt.Fprintf(&out, "[bytes %s to %s of %s; go on with offset=%d]\n", count(from+1), count(end), count(len(text)), end+1)
+		fmt.Fprintf(&out, "[bytes %s to %s of %s; continue with offset=%d]\n", count(from+1), count(end), count(len(text)), end+1)
 	}
 	if long {
 		fmt.Fprintf(&out, "[the page is larger than %s bytes: the rest cannot be fetched; look for a page about a part of it]\n", count(maxFetchBody))

@@ -124,9 +124,9 @@ func TestFetchIsBounded(t *testing.T) {
 		}
 	})
 	t.Run("100 KB are shown, the rest comes by offset", func(t *testing.T) {
-		has(t, ok(t, b, "fetch", args{"url": url}), "[bytes 1 to 102,400 of 320,000; go on with offset=102401]")
+		has(t, ok(t, b, "fetch", args{"url": url}), "[bytes 1 to 102,400 of 320,000; continue with offset=102401]")
 		rest := ok(t, b, "fetch", args{"url": url, "offset": 307201})
-		if !strings.HasSuffix(rest, big[307200:]+"\n") || strings.Contains(rest, "go on") {
+		if !strings.HasSuffix(rest, big[307200:]+"\n") || strings.Contains(rest, "continue with") {
 			t.Errorf("the rest is %q", cutMiddle(rest, 200))
 		}
 		refused(t, b, "fetch", args{"url": url, "offset": 320001}, "offset: the text has 320,000 bytes")

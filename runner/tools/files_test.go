@@ -26,7 +26,7 @@ func TestRead(t *testing.T) {
 	})
 	t.Run("500 lines are shown unless told", func(t *testing.T) {
 		out := ok(t, b, "read", args{"path": "long"})
-		has(t, out, "   500\tline 500\n[lines 1 to 500 of 2,500; go on with offset=501]\n")
+		has(t, out, "   500\tline 500\n[lines 1 to 500 of 2,500; continue with offset=501]\n")
 	})
 	t.Run("2,000 lines are the most", func(t *testing.T) {
 		has(t, ok(t, b, "read", args{"path": "long", "limit": 2000}), "  2000\tline 2000\n[lines 1 to 2,000 of 2,500")
@@ -42,7 +42,7 @@ func TestRead(t *testing.T) {
 	t.Run("long lines are cut and can be gone through", func(t *testing.T) {
 		file(t, b, "wide", "x\n"+strings.Repeat("ä", 2000)+"öend\n")
 		out := ok(t, b, "read", args{"path": "wide"})
-		has(t, out, "ä…\n[lines are cut at 2,000 characters, line 2 first; go on with offset=2 limit=1 column=2001]")
+		has(t, out, "ä…\n[lines are cut at 2,000 characters, line 2 first; continue with offset=2 limit=1 column=2001]")
 		if got := ok(t, b, "read", args{"path": "wide", "offset": 2, "limit": 1, "column": 2001}); got != "     2\töend\n" {
 			t.Errorf("the rest is %q", got)
 		}
@@ -50,7 +50,7 @@ func TestRead(t *testing.T) {
 	t.Run("an answer has an end", func(t *testing.T) {
 		file(t, b, "big", strings.Repeat(strings.Repeat("x", 1999)+"\n", 2000))
 		out := ok(t, b, "read", args{"path": "big", "limit": 2000})
-		if has(t, out, "go on with offset=100]"); len(out) > maxReadChars+200 {
+		if has(t, out, "continue with offset=100]"); len(out) > maxReadChars+200 {
 			t.Errorf("%d bytes", len(out))
 		}
 	})
@@ -98,7 +98,7 @@ func TestList(t *testing.T) {
 		for i := range 1003 {
 			file(t, b, fmt.Sprintf("many/%04d", i), "")
 		}
-		has(t, ok(t, b, "list", args{"path": "many"}), "0999 (0 bytes)\n[entries 1 to 1,000 of 1,003; go on with offset=1001]")
+		has(t, ok(t, b, "list", args{"path": "many"}), "0999 (0 bytes)\n[entries 1 to 1,000 of 1,003; continue with offset=1001]")
 		if got := ok(t, b, "list", args{"path": "many", "offset": 1001}); got != "1000 (0 bytes)\n1001 (0 bytes)\n1002 (0 bytes)\n" {
 			t.Errorf("the rest is %q", got)
 		}
@@ -135,7 +135,7 @@ func TestGlob(t *testing.T) {
 		for i := range 202 {
 			file(t, b, fmt.Sprintf("many/%03d", i), "")
 		}
-		has(t, ok(t, b, "glob", args{"pattern": "many/*"}), "many/199\n[files 1 to 200 of 202; go on with offset=201")
+		has(t, ok(t, b, "glob", args{"pattern": "many/*"}), "many/199\n[files 1 to 200 of 202; continue with offset=201")
 		if got := ok(t, b, "glob", args{"pattern": "many/*", "offset": 201}); got != "many/200\nmany/201\n" {
 			t.Errorf("the rest is %q", got)
 		}
@@ -168,7 +168,7 @@ func TestGrep(t *testing.T) {
 		{"case may be ignored", args{"pattern": "needle", "ignore_case": true, "path": "a.go"}, "a.go:3:Needle here\na.go:7:needle\n"},
 		{"context is marked", args{"pattern": "Needle", "context": 1, "path": "a.go"}, "a.go-2-two\na.go:3:Needle here\na.go-4-four\n"},
 		{"contexts that meet are one", args{"pattern": "(?i)needle", "context": 2, "path": "a.go"}, "a.go-1-one\na.go-2-two\na.go:3:Needle here\na.go-4-four\na.go-5-five\na.go-6-six\na.go:7:needle\n"},
-		{"contexts that do not are parted", args{"pattern": "one|needle", "context": 1, "path": "a.go"}, "a.go:1:one\na.go-2-two\n--\na.go-6-six\na.go:7:needle\n"},
+		{"contexts that do not are separated", args{"pattern": "one|needle", "context": 1, "path": "a.go"}, "a.go:1:one\na.go-2-two\n--\na.go-6-six\na.go:7:needle\n"},
 		{"files are chosen by name", args{"pattern": "needle", "glob": "*.txt"}, "sub/b.txt:2:needle\n"},
 		{"or by path", args{"pattern": "needle", "glob": "sub/**"}, "sub/b.txt:2:needle\n"},
 		{"nothing is told", args{"pattern": "absent", "path": "a.go"}, "nothing matches\n"},
@@ -181,7 +181,7 @@ func TestGrep(t *testing.T) {
 	}
 	t.Run("100 hits are the most, the rest comes by offset", func(t *testing.T) {
 		file(t, b, "many/f", strings.Repeat("hit\n", 103))
-		has(t, ok(t, b, "grep", args{"pattern": "hit", "path": "many"}), "many/f:100:hit\n[hits 1 to 100, there are more; go on with offset=101")
+		has(t, ok(t, b, "grep", args{"pattern": "hit", "path": "many"}), "many/f:100:hit\n[hits 1 to 100, there are more; continue with offset=101")
 		if got := ok(t, b, "grep", args{"pattern": "hit", "path": "many", "offset": 101}); got != "many/f:101:hit\nmany/f:102:hit\nmany/f:103:hit\n" {
 			t.Errorf("the rest is %q", got)
 		}
@@ -262,7 +262,7 @@ func TestEdit(t *testing.T) {
 	})
 	t.Run("the own edit need not be read again", func(t *testing.T) { ok(t, b, "edit", edit("three", "3")) })
 	t.Run("what is not there is refused", func(t *testing.T) {
-		refused(t, b, "edit", edit("absent", "x"), "old_text: it does not stand in d/f.txt")
+		refused(t, b, "edit", edit("absent", "x"), "old_text: not found in d/f.txt")
 	})
 	t.Run("more than one place is refused", func(t *testing.T) {
 		refused(t, b, "edit", edit("\n", "x"), "more than once (lines 1, 2, 3, 4)")

@@ -53,7 +53,7 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 	case found <= from:
 		return Result{}, fmt.Errorf("offset: %s match", plural(found, "file"))
 	case found > from+maxGlob:
-		fmt.Fprintf(&out, "[files %s to %s of %s; go on with offset=%d, or narrow the pattern]\n", count(from+1), count(from+maxGlob), count(found), from+maxGlob+1)
+		fmt.Fprintf(&out, "[files %s to %s of %s; continue with offset=%d, or narrow the pattern]\n", count(from+1), count(from+maxGlob), count(found), from+maxGlob+1)
 	}
 	return Result{Text: out.String() + cutShort(whole)}, nil
 }

@@ -201,7 +201,7 @@ func (s *search) result(whole bool) (Result, error) {
 	case s.hits <= s.from:
 		return Result{}, fmt.Errorf("offset: there are %s", plural(s.hits, "hit"))
 	case s.full:
-		fmt.Fprintf(&s.out, "[hits %s to %s, there are more; go on with offset=%d, or narrow the pattern]\n", count(s.from+1), count(s.hits), s.hits+1)
+		fmt.Fprintf(&s.out, "[hits %s to %s, there are more; continue with offset=%d, or narrow the pattern]\n", count(s.from+1), count(s.hits), s.hits+1)
 	}
 	if s.cut {
 		fmt.Fprintf(&s.out, "[lines are cut at %d characters; read shows them whole]\n", maxGrepLine)

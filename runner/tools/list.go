@@ -47,7 +47,7 @@ func (b *Box) list(ctx context.Context, a listArgs) (Result, error) {
 		out.WriteString(b.entry(name, e) + "\n")
 	}
 	if end := from + len(shown); end < len(entries) {
-		fmt.Fprintf(&out, "[entries %s to %s of %s; go on with offset=%d]\n", count(from+1), count(end), count(len(entries)), end+1)
+		fmt.Fprintf(&out, "[entries %s to %s of %s; continue with offset=%d]\n", count(from+1), count(end), count(len(entries)), end+1)
 	}
 	if !whole {
 		fmt.Fprintf(&out, "[the folder has more than %s entries and only these were looked at; find others with glob in its folders, or by name with read]\n", count(maxFolder))

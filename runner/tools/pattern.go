@@ -125,7 +125,7 @@ func globExpr(glob string) (string, error) {
 			size += n
 		case c == '\\':
 			if rest == "" {
-				return "", errors.New(`a \ stands at the end`)
+				return "", errors.New(`it ends with a \`)
 			}
 			next, n := utf8.DecodeRuneInString(rest)
 			out.WriteString(regexp.QuoteMeta(string(next)))
@@ -182,7 +182,7 @@ func globSet(text string) (set string, n int, err error) {
 			return "", 0, errUnclosed
 		}
 		if low > high {
-			return "", 0, fmt.Errorf("in brackets %c stands before %c", low, high)
+			return "", 0, fmt.Errorf("in brackets, %c comes before %c", low, high)
 		}
 		writeRange(&out, low, high, negated)
 	}

@@ -34,7 +34,7 @@ type page struct {
 	out                 strings.Builder
 	chars, shown, lines int  // characters written, lines written, lines of the file
 	full                bool // no more lines fit
-	cutLine, cutColumn  int  // the first line that was cut, and where it goes on
+	cutLine, cutColumn  int  // the first line that was cut, and where it continues
 }
 
 func (b *Box) read(ctx context.Context, a readArgs) (Result, error) {
@@ -99,17 +99,17 @@ func (p *page) result(name string) (Result, error) {
 	}
 	last := p.from + p.shown - 1
 	if p.cutLine > 0 {
-		fmt.Fprintf(&p.out, "[lines are cut at 2,000 characters, line %d first; go on with offset=%d limit=1 column=%d]\n", p.cutLine, p.cutLine, p.cutColumn)
+		fmt.Fprintf(&p.out, "[lines are cut at 2,000 characters, line %d first; continue with offset=%d limit=1 column=%d]\n", p.cutLine, p.cutLine, p.cutColumn)
 	}
 	if last < p.lines {
-		fmt.Fprintf(&p.out, "[lines %s to %s of %s; go on with offset=%d]\n", count(p.from), count(last), count(p.lines), last+1)
+		fmt.Fprintf(&p.out, "[lines %s to %s of %s; continue with offset=%d]\n", count(p.from), count(last), count(p.lines), last+1)
 	}
 	return Result{Text: p.out.String()}, nil
 }
 
 var errBinary = errors.New("binary")
 
-// eachLine hands over every line without its end; errBinary when a NUL stands
+// eachLine hands over every line without its end; errBinary when a NUL is
 // near the beginning.
 func eachLine(ctx context.Context, r io.Reader, each func(string)) error {
 	in := bufio.NewReaderSize(r, 64<<10)

@@ -53,8 +53,8 @@ var table = sync.OnceValue(func() []tool {
 			"path": path, "content": text("the whole text of the file", 0, maxWrite),
 		}, "path", "content"),
 		declare("edit", editAbout, (*Box).edit, fields{
-			"path": path, "old_text": text("what stands there now, exactly, found once in the file", 1, maxWrite),
-			"new_text": text("what shall stand there", 0, maxWrite),
+			"path": path, "old_text": text("the present text, exactly; it must occur once in the file", 1, maxWrite),
+			"new_text": text("the text that replaces it", 0, maxWrite),
 		}, "path", "old_text", "new_text"),
 		declare("bash", bashAbout, (*Box).bash, fields{
 			"command": text("shell command", 1, maxCommand), "timeout": number("seconds until it is ended, 120 unless told", 1, maxShellSeconds),

@@ -72,7 +72,7 @@ type Tool struct {
 type Result struct {
 	Text    string
 	IsError bool
-	Denied  bool     // the agent may not use the tool: to be recorded; the run goes on
+	Denied  bool     // the agent may not use the tool: to be recorded; the run continues
 	Files   []string // what the call changed: slash-separated paths below the workspace, sorted, at most 200
 }
 

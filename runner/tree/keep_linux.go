@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pipes refuses to go on unless each of the file descriptors is a pipe, as the
+// Pipes returns an error unless each of the file descriptors is a pipe, as the
 // server hands them over, and keeps them from the programs that this process
 // starts.
 func Pipes(fds ...int) error {
@@ -26,8 +26,8 @@ func Pipes(fds ...int) error {
 }
 
 // BecomeKeeper makes this process the parent of all that will lose its own
-// below it. Of the files that this process was started with, only those go on
-// to its programs that are named for them.
+// below it. Of the files that this process was started with, its programs
+// inherit only those that are named for them.
 func BecomeKeeper() error {
 	keepFiles()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {

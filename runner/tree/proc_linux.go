@@ -39,7 +39,7 @@ func Read(pid int) (Proc, bool) {
 	if err != nil {
 		return Proc{}, false
 	}
-	// One whose first thread has ended looks like a zombie while others go on.
+	// One whose first thread has ended looks like a zombie while others keep running.
 	dead := (f[0] == "Z" || f[0] == "X") && (f[17] == "0" || f[17] == "1")
 	return Proc{PID: pid, Parent: parent, Start: f[19], Dead: dead}, true
 }

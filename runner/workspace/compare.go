@@ -15,7 +15,7 @@ import (
 // maxReadAll bounds what a comparison reads, in bytes.
 const maxReadAll = 64 << 20
 
-// comparison compares a folder with how it stood before.
+// comparison compares a folder with its former state.
 type comparison struct {
 	before *snapshot
 	root   *os.Root
@@ -23,7 +23,7 @@ type comparison struct {
 	budget int64
 }
 
-// compare tells what is not as it was. after is how the folder stands now.
+// compare returns what has changed. after is the present state of the folder.
 func compare(before, after *snapshot, folder string, redact func(string) string) *task.Work {
 	l := newList(redact)
 	for _, s := range []*snapshot{before, after} {

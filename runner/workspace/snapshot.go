@@ -15,7 +15,7 @@ const (
 	maxKeptAll = 64 << 20 // bytes of all files, on disk
 )
 
-// snapshot is how a folder stood at a moment.
+// snapshot is the state of a folder at one moment.
 type snapshot struct {
 	files map[string]entry // by path below the folder, with slashes
 	cut   string           // why it is not whole; then files do not count

@@ -15,7 +15,7 @@ import (
 )
 
 // tree is a worktree of a run, and of the runs that try it again. What it
-// needs to know of it between two runs stands in its state file, out of the
+// needs to know of it between two runs is in its state file, out of the
 // agent's folder.
 type tree struct {
 	dir   string // holds state, work and git
@@ -122,7 +122,7 @@ func (t *tree) begin(ctx context.Context, o Options) error {
 	return t.add(ctx, "--no-track", "-b", t.state.Branch, t.work(), head)
 }
 
-// takeUp goes on where another run, or a former start of this one, stopped.
+// takeUp continues where another run, or a former start of this one, stopped.
 func (t *tree) takeUp(ctx context.Context, o Options) error {
 	if t.state.Run != o.Run {
 		if t.state.Open && t.whole() { // it was lost: what it left is kept first
@@ -139,7 +139,7 @@ func (t *tree) takeUp(ctx context.Context, o Options) error {
 		return err
 	}
 	if t.whole() {
-		return t.mend(ctx)
+		return t.repair(ctx)
 	}
 	if err := t.clear(ctx); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (t *tree) names(admin string) bool {
 	return err == nil && strings.TrimSpace(string(b)) == filepath.Join(t.work(), ".git")
 }
 
-// mend undoes what a Git that was killed, or a hostile agent, left.
-func (t *tree) mend(ctx context.Context) error {
+// repair undoes what a Git that was killed, or a hostile agent, left.
+func (t *tree) repair(ctx context.Context) error {
 	for _, name := range []string{"index.lock", "HEAD.lock"} {
 		_ = os.Remove(filepath.Join(t.state.Admin, name))
 	}

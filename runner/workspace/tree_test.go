@@ -52,7 +52,7 @@ func TestARunHasAWorktreeOfItsOwn(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n", "b.txt": "two\n", "sub/c.txt": "three\n", ".gitignore": "*.log\n"})
 	head := s.git("rev-parse", "HEAD")
 	w := s.open(7, 7, 1)
-	t.Run("it is clean, on a branch that begins where the repository stands", func(t *testing.T) {
+	t.Run("it is clean, on a branch that begins at the repository's HEAD", func(t *testing.T) {
 		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/run-7")
 		same(t, "status", gitIn(t, w.Folder(), "status", "--porcelain"), "")
 		same(t, "head", gitIn(t, w.Folder(), "rev-parse", "HEAD"), head)
@@ -143,7 +143,7 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 		write(t, w2.Folder(), map[string]string{"rest": "x\n"})
 		same(t, "the list", told(w2.Close(t.Context())), "added half\nadded rest")
 	})
-	t.Run("a retry goes on on the branch, and tells what is its own", func(t *testing.T) {
+	t.Run("a retry continues on the branch, and reports what is its own", func(t *testing.T) {
 		w := s.open(2, 1, 1)
 		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/run-1")
 		write(t, w.Folder(), map[string]string{"second": "x\n"})
@@ -171,7 +171,7 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 		same(t, "the list", told(w2.Close(t.Context())), "added mine")
 		same(t, "log", s.git("log", "--format=%s", "taskyard/run-4"), "Taskyard run 5\nTaskyard run 4\nfirst")
 	})
-	t.Run("a folder that is gone is made anew", func(t *testing.T) {
+	t.Run("a deleted folder is created again", func(t *testing.T) {
 		w := s.open(6, 6, 1)
 		ok(t, os.RemoveAll(filepath.Dir(w.Folder())))
 		w2 := s.open(6, 6, 2)

@@ -26,7 +26,7 @@ type Options struct {
 	Redact    func(string) string
 }
 
-// Refusal says why a workspace cannot be used; a retry would not mend it.
+// Refusal says why a workspace cannot be used; a retry would not fix it.
 type Refusal struct{ Reason string }
 
 func (r *Refusal) Error() string { return r.Reason }
@@ -41,7 +41,7 @@ type Space struct {
 }
 
 // Open prepares the workspace. Errors: a *Refusal; the end of ctx; others,
-// such as a full disk, which may be mended by another try.
+// such as a full disk, which a retry may fix.
 func Open(ctx context.Context, o Options) (*Space, error) {
 	s := &Space{o: o}
 	for _, data := range instance.Folders() {
@@ -121,7 +121,7 @@ func (s *Space) Close(ctx context.Context) *task.Work {
 		w.Note = joined(w.Note, "Another run worked in this folder meanwhile: what it changed is among these files.")
 	}
 	if s.share != nil && s.o.Lease > 1 {
-		w.Note = joined(w.Note, "The run was interrupted and started anew: what it changed before is not among these files.")
+		w.Note = joined(w.Note, "The run was interrupted and was restarted; files that it changed before are not listed.")
 	}
 	return w
 }

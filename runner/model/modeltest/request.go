@@ -51,7 +51,7 @@ func (r Request) Last() Message {
 	return r.Messages[len(r.Messages)-1]
 }
 
-// Key returns the key that the request bears.
+// Key returns the key of the request.
 func (r Request) Key() string {
 	if k := r.Header.Get("X-Api-Key"); k != "" {
 		return k
