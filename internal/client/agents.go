@@ -69,13 +69,13 @@ func (AgentList) Run(e *Env) error {
 
 // OneAgent names an agent.
 type OneAgent struct {
-	ID string `arg:"" optional:"" name:"agent" help:"Id of the agent (default: TASKYARD_AGENT, or the agent of the token)." complete:"agent"`
+	ID string `arg:"" optional:"" name:"agent" help:"ID of the agent (default: TASKYARD_AGENT, or the agent of the token)." complete:"agent"`
 }
 
 // AgentShow shows an agent.
 type AgentShow struct {
 	OneAgent
-	Text bool `help:"Print the text of the definition alone."`
+	Text bool `help:"Print only the text of the definition."`
 }
 
 // Run shows an agent: definition, verdict, problems, load.
@@ -137,7 +137,7 @@ func ProblemLine(p task.Problem) string {
 // AgentQueue lists the queue of an agent.
 type AgentQueue struct {
 	OneAgent
-	Limit int    `help:"At most so many (1 to 500; default 100)." placeholder:"N"`
+	Limit int    `help:"Maximum number of results (1 to 500; default 100)." placeholder:"N"`
 	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 

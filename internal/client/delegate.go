@@ -8,30 +8,30 @@ import (
 
 // Delegate are the commands on work that sub-agents do.
 type Delegate struct {
-	Start DelegateStart `cmd:"" default:"withargs" help:"Have an agent do a piece of work (the default): a subtask and its run."`
+	Start DelegateStart `cmd:"" default:"withargs" help:"Delegate work to an agent (the default): creates a subtask and its run."`
 	Show  DelegateShow  `cmd:"" help:"Show its state, or wait for its end; exit code 1 if it ended without success."`
-	Stop  DelegateStop  `cmd:"" help:"Give it up: its task and all below it are canceled."`
+	Stop  DelegateStop  `cmd:"" help:"Cancel it, with its task and all subtasks."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 
 // Waiting bounds how long the server holds its answer.
 type Waiting struct {
-	Wait int `help:"Wait up to so many seconds for the end (0 to 50)." placeholder:"SECONDS"`
+	Wait int `help:"Seconds to wait for the end (0 to 50)." placeholder:"SECONDS"`
 }
 
 func (w Waiting) long() time.Duration { return time.Duration(w.Wait) * time.Second }
 
 // DelegateStart delegates.
 type DelegateStart struct {
-	Task       string   `arg:"" optional:"" help:"What is to be done; its first line becomes the title; - reads it from stdin."`
-	Agent      string   `help:"Who does it (default general-purpose)." placeholder:"AGENT" complete:"agent"`
-	Model      string   `help:"Which model."`
+	Task       string   `arg:"" optional:"" help:"What to do; its first line becomes the title; - reads it from stdin."`
+	Agent      string   `help:"Agent (default general-purpose)." placeholder:"AGENT" complete:"agent"`
+	Model      string   `help:"Model."`
 	Complexity string   `help:"low, medium or high: chooses among the agent's models." complete:"low,medium,high"`
-	Parent     string   `help:"Your task that it is a part of (within a run the run's own)." placeholder:"ID" complete:"task"`
-	Step       *int     `help:"Link it to this step of your task; the first is 0." placeholder:"INDEX"`
-	Resource   []int    `help:"Hand on this resource of your task; the first is 0; may be repeated." placeholder:"INDEX"`
-	Tool       []string `help:"Leave it this tool alone; may be repeated."`
+	Parent     string   `help:"Parent task (default within a run: the task of the run)." placeholder:"ID" complete:"task"`
+	Step       *int     `help:"Link it to this step of your task, counted from 0." placeholder:"INDEX"`
+	Resource   []int    `help:"Pass on this resource of your task, counted from 0; may be repeated." placeholder:"INDEX"`
+	Tool       []string `help:"Allow only this tool; may be repeated."`
 	Waiting
 	Words
 	Quiet
@@ -80,7 +80,7 @@ func (c *DelegateShow) Run(e *Env) error {
 // DelegateStop gives delegated work up.
 type DelegateStop struct {
 	OneRun
-	Reason string `help:"Why; - reads it from stdin." placeholder:"TEXT"`
+	Reason string `help:"Reason; - reads it from stdin." placeholder:"TEXT"`
 }
 
 // Run stops it.

@@ -80,10 +80,10 @@ func (e *Env) Token() (string, error) {
 		token = strings.TrimSpace(string(b))
 	}
 	if token == "" {
-		return "", usagef("set TASKYARD_TOKEN, or TASKYARD_TOKEN_FILE; a token comes from the page Settings, or from: taskyard token create --data DIR --agent NAME")
+		return "", usagef("set TASKYARD_TOKEN or TASKYARD_TOKEN_FILE; create a token on the Settings page, or with: taskyard token create --data DIR --agent NAME")
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", usagef("TASKYARD_TOKEN holds more than one token")
+		return "", usagef("TASKYARD_TOKEN contains more than one token")
 	}
 	return token, nil
 }
@@ -145,7 +145,7 @@ func (e *Env) id(given string) (string, error) {
 		given = e.Getenv("TASKYARD_TASK_ID")
 	}
 	if given == "" {
-		return "", usagef("name the task by its id, such as 5; TASKYARD_TASK_ID is the default within a run")
+		return "", usagef("name the task by its ID, such as 5; TASKYARD_TASK_ID is the default within a run")
 	}
 	return parseID(given)
 }

@@ -17,9 +17,9 @@ import (
 // Events is the command on the log.
 type Events struct {
 	Follow bool     `short:"f" help:"Print what happens from now on, until interrupted; reconnects when the server is back."`
-	After  string   `help:"Begin behind this event (default: with --follow now, else at the beginning)." placeholder:"ID"`
-	Limit  int      `help:"Without --follow: at most so many (1 to 500; default 100)." placeholder:"N"`
-	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer; with --follow one event a line."`
+	After  string   `help:"Start after this event (default: now with --follow, otherwise the beginning)." placeholder:"ID"`
+	Limit  int      `help:"Without --follow: maximum number of events (1 to 500; default 100)." placeholder:"N"`
+	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer; with --follow, one event per line."`
 }
 
 // Bounds of following.

@@ -12,12 +12,12 @@ const textNote = "Shells execute text in backticks, even inside double quotes: p
 var examples = map[string]string{
 	"": `Client commands take the server's address from TASKYARD_URL (default http://127.0.0.1:8080) and the token from TASKYARD_TOKEN, or from the file in TASKYARD_TOKEN_FILE. TASKYARD_AGENT and TASKYARD_TASK_ID are the default agent and task; Taskyard sets them in its runs.
 
-Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nothing to claim, 4 no server reached.`,
+Exit codes: 0 success, 1 refused, 2 usage error, 3 nothing to claim, 4 server not reachable.`,
 
 	"worker": `
     taskyard worker --url https://tasks.example.org --labels gpu,linux --exec "python3 agent.py"
     taskyard worker --url https://tasks.example.org --config worker.toml --parallel 4
-TASKYARD_TOKEN holds a token of the scope worker. The server needs a runner of kind worker: see docs/runners.md.`,
+TASKYARD_TOKEN needs a token of scope worker. The server needs a runner of kind worker: see docs/runners.md.`,
 
 	"notify test": `
     taskyard notify test ops
@@ -36,7 +36,7 @@ The address of [notify.ops] is in the variable that its url_env names: see docs/
 	"task claim": `
     taskyard task claim --wait 50
     while id=$(taskyard task claim --wait 50 --quiet); do work-on "$id"; done
-Exit code 3: no task is free.`,
+Exit code 3: no task is idle.`,
 	"task move": `
     taskyard task move 42 reviewer --comment "Ready for review"
     taskyard task move 42 reviewer --comment - < handover.md
@@ -44,7 +44,7 @@ Exit code 3: no task is free.`,
 	"task complete": `
     taskyard task complete 42 --summary "The form checks its fields"
     taskyard task complete 42 --summary - --next < summary.md
-Within a run the id may be left out. With --next the next task of the queue is claimed in the same act; exit code 3 then means: completed, and no task is free.`,
+Within a run the ID is optional. --next also claims the next task of the queue; exit code 3 then means: completed, but no task is idle.`,
 	"task cancel": `
     taskyard task cancel 42 --reason "Not wanted any more"`,
 	"task run": `
@@ -72,7 +72,7 @@ The task waits until a person answers. ` + textNote,
     taskyard task steps 42 --step "Read the code" --step "Write the test"
     printf '%s\n' "Read the code" "Write the test" | taskyard task steps 42
     taskyard task steps 42 --file plan.md
-A line is a step. Marks of Markdown lists are taken off, and [x] ticks the step.`,
+Each line is a step. Markdown list markers are removed, and [x] marks the step as done.`,
 	"task step": `
     taskyard task step 42 0 --done
     taskyard task step 42 1 --title "Write two tests"`,
@@ -131,7 +131,7 @@ Exit code 3: the list is empty.`,
 	"agent check": `
     taskyard agent check agents/*.md
     taskyard agent check -q --data ./data coder.md
-Exit code 1: a definition is invalid. The runners known are those of the instance that --data names, or in whose agents folder the first file lies, or of ./data.`,
+Exit code 1: a definition is invalid. Runners come from the instance that --data names, or the one whose agents folder contains the first file, or ./data.`,
 
 	"run list": `
     taskyard run list --status failed --agent coder`,
@@ -171,7 +171,7 @@ Exit code 1: a definition is invalid. The runners known are those of the instanc
     taskyard usage
     taskyard usage --by agent --from 2026-01-01T00:00:00Z
     taskyard usage --by run --json | jq '.rows[0]'
-A figure behind ≈ is in part an estimate of the runner. Days are those of UTC.`,
+A number after ≈ is partly an estimate by the runner. Days are UTC.`,
 	"pause": `
     taskyard pause --reason "Release day"
     taskyard pause coder --reason "Wrong branch"`,
@@ -184,12 +184,12 @@ A figure behind ≈ is in part an estimate of the runner. Days are those of UTC.
     taskyard whoami`,
 	"mcp": `
     taskyard mcp --profile core
-Agents start it by themselves, as one of their MCP servers.`,
+Agents start it themselves, as one of their MCP servers.`,
 	"completion": `
     source <(taskyard completion bash)
     source <(taskyard completion zsh)
     taskyard completion fish | source
-Put the line that fits into the file that your shell reads at its start. Agents and tasks come from the server; they are left out if it does not answer.`,
+Add the line for your shell to its startup file. Agents and tasks come from the server; they are left out if it does not answer.`,
 }
 
 // Examples is what the help of a command adds to its description, or "".

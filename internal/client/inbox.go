@@ -5,7 +5,7 @@ import "taskyard/task"
 // Inbox are the commands on what waits for people.
 type Inbox struct {
 	List        InboxList `cmd:"" default:"1" help:"List questions, approvals, stuck tasks, canceled blockers and notices (the default)."`
-	Acknowledge InboxAck  `cmd:"" help:"Take a notice out of the inbox."`
+	Acknowledge InboxAck  `cmd:"" help:"Dismiss a notice from the inbox."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }

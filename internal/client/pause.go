@@ -22,7 +22,7 @@ func (WhoAmI) Run(e *Env) error {
 // Pause stops dispatch and claims.
 type Pause struct {
 	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole instance)." complete:"agent"`
-	Reason string   `required:"" help:"Why; everybody sees it; - reads it from stdin." placeholder:"TEXT"`
+	Reason string   `required:"" help:"Reason, shown wherever the pause is visible; - reads it from stdin." placeholder:"TEXT"`
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 
@@ -32,7 +32,7 @@ func (c *Pause) Run(e *Env) error { return e.hold("/api/pause", c.Agent, c.Reaso
 // Resume ends a pause.
 type Resume struct {
 	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole instance)." complete:"agent"`
-	Reason string   `help:"Why; - reads it from stdin." placeholder:"TEXT"`
+	Reason string   `help:"Reason; - reads it from stdin." placeholder:"TEXT"`
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 
@@ -41,7 +41,7 @@ func (c *Resume) Run(e *Env) error { return e.hold("/api/resume", c.Agent, c.Rea
 
 // StopEverything pauses the instance and stops every run.
 type StopEverything struct {
-	Reason string   `required:"" help:"Why; everybody sees it; - reads it from stdin." placeholder:"TEXT"`
+	Reason string   `required:"" help:"Reason, shown wherever the pause is visible; - reads it from stdin." placeholder:"TEXT"`
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 

@@ -6,7 +6,7 @@ import (
 
 // RunnerList lists the runners.
 type RunnerList struct {
-	Probe bool `help:"Have the server look at all of them again first; what it finds comes in afterwards. For admins."`
+	Probe bool `help:"Check all runners again; the results follow when they are ready. For admins."`
 }
 
 // Run lists the runners: what each can start, and what it holds an agent to.

@@ -11,12 +11,12 @@ import (
 // Runs are the commands on runs.
 type Runs struct {
 	List    RunList    `cmd:"" help:"List runs, newest first."`
-	Show    RunShow    `cmd:"" help:"Show a run: what came of it, or what will run while it waits for approval."`
+	Show    RunShow    `cmd:"" help:"Show a run: its result, or what will run while it waits for approval."`
 	Log     RunLog     `cmd:"" name:"transcript" help:"Show what the agent of a run said and did."`
-	Wait    RunWait    `cmd:"" help:"Wait until a run has ended; exit code 1 unless it completed."`
-	Approve RunApprove `cmd:"" help:"Let a waiting run run, exactly as it was shown."`
-	Deny    RunDeny    `cmd:"" help:"Refuse a waiting run for good."`
-	Cancel  RunCancel  `cmd:"" help:"End an open run."`
+	Wait    RunWait    `cmd:"" help:"Wait until a run ends; exit code 1 unless it completed."`
+	Approve RunApprove `cmd:"" help:"Approve a waiting run, exactly as it was shown."`
+	Deny    RunDeny    `cmd:"" help:"Deny a waiting run."`
+	Cancel  RunCancel  `cmd:"" help:"Cancel an open run."`
 	Retry   RunRetry   `cmd:"" help:"Run the task of an ended run again."`
 
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
@@ -24,7 +24,7 @@ type Runs struct {
 
 // OneRun names a run.
 type OneRun struct {
-	ID string `arg:"" name:"id" help:"Id of the run."`
+	ID string `arg:"" name:"id" help:"ID of the run."`
 }
 
 // shownRun is a run with what will run, while that is asked for.
@@ -38,9 +38,9 @@ type shownRun struct {
 // RunList lists runs.
 type RunList struct {
 	Status string `help:"pending, running, completed, failed or canceled." complete:"pending,running,completed,failed,canceled"`
-	Agent  string `help:"Runs of this agent alone." placeholder:"AGENT" complete:"agent"`
-	Task   string `help:"Runs of this task alone." placeholder:"ID" complete:"task"`
-	Limit  int    `help:"At most so many (1 to 200; default 50)." placeholder:"N"`
+	Agent  string `help:"Only runs of this agent." placeholder:"AGENT" complete:"agent"`
+	Task   string `help:"Only runs of this task." placeholder:"ID" complete:"task"`
+	Limit  int    `help:"Maximum number of results (1 to 200; default 50)." placeholder:"N"`
 	Before string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
@@ -149,7 +149,7 @@ func (e *Env) showEnforcement(list []task.Enforcement) {
 // RunLog shows what an agent said and did.
 type RunLog struct {
 	OneRun
-	Limit int    `help:"At most so many lines (1 to 500; default 100)." placeholder:"N"`
+	Limit int    `help:"Maximum number of lines (1 to 500; default 100)." placeholder:"N"`
 	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
@@ -182,7 +182,7 @@ func (c *RunLog) Run(e *Env) error {
 // RunWait waits for the end of a run.
 type RunWait struct {
 	OneRun
-	Timeout time.Duration `help:"Give up after so long, such as 10m; 0 never." default:"0"`
+	Timeout time.Duration `help:"Timeout, such as 10m; 0 means none." default:"0"`
 }
 
 // Run asks again until the run has ended.

@@ -5,12 +5,12 @@ import "taskyard/task"
 // RunApprove approves a run.
 type RunApprove struct {
 	OneRun
-	Version   string  `help:"Refuse when what would run is no longer this, which run show prints."`
+	Version   string  `help:"Fail if what would run no longer has this version, which run show prints."`
 	Scope     string  `help:"once (default): this run; task: every run of this task until it closes." complete:"once,task"`
-	Timeout   int     `help:"Tighter limit." placeholder:"SECONDS"`
-	MaxTokens int     `help:"Tighter limit." placeholder:"N"`
-	MaxTurns  int     `help:"Tighter limit." placeholder:"N"`
-	MaxCost   float64 `help:"Tighter limit." placeholder:"USD"`
+	Timeout   int     `help:"Lower limit." placeholder:"SECONDS"`
+	MaxTokens int     `help:"Lower limit." placeholder:"N"`
+	MaxTurns  int     `help:"Lower limit." placeholder:"N"`
+	MaxCost   float64 `help:"Lower limit." placeholder:"USD"`
 }
 
 // Run approves.
@@ -26,7 +26,7 @@ func (c *RunApprove) Run(e *Env) error {
 // RunDeny denies a run.
 type RunDeny struct {
 	OneRun
-	Reason string `required:"" help:"Why; the agent that asked gets it; - reads it from stdin." placeholder:"TEXT"`
+	Reason string `required:"" help:"Reason, sent to the agent that asked; - reads it from stdin." placeholder:"TEXT"`
 }
 
 // Run denies.
@@ -41,7 +41,7 @@ func (c *RunDeny) Run(e *Env) error {
 // RunCancel ends a run.
 type RunCancel struct {
 	OneRun
-	Reason string `help:"Why; - reads it from stdin." placeholder:"TEXT"`
+	Reason string `help:"Reason; - reads it from stdin." placeholder:"TEXT"`
 }
 
 // Run ends the run.

@@ -11,9 +11,9 @@ import (
 
 // TaskClaim claims tasks.
 type TaskClaim struct {
-	Agent string `help:"Whose queue (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
-	Count int    `help:"Claim up to so many (1 to 50)." placeholder:"N"`
-	Wait  int    `help:"Wait up to so many seconds for a task (0 to 50)." placeholder:"SECONDS"`
+	Agent string `help:"Agent of the queue (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
+	Count int    `help:"Maximum number of tasks to claim (1 to 50)." placeholder:"N"`
+	Wait  int    `help:"Seconds to wait for a task (0 to 50)." placeholder:"SECONDS"`
 	Quiet
 }
 
@@ -68,8 +68,8 @@ func (e *Env) claimed(raw []byte, agent string, list []*task.Task, quiet bool) e
 type TaskDone struct {
 	OneTask
 	Summary string `help:"What was done, for the history; - reads it from stdin." placeholder:"TEXT"`
-	Next    bool   `help:"Claim the next task of the queue in the same act; exit code 3 when none is left."`
-	Agent   string `help:"With --next: whose queue." placeholder:"AGENT" complete:"agent"`
+	Next    bool   `help:"Also claim the next task of the queue; exit code 3 if none is left."`
+	Agent   string `help:"With --next: agent of the queue." placeholder:"AGENT" complete:"agent"`
 	Words
 	Claimed
 	Quiet
@@ -188,10 +188,10 @@ func (c *TaskBeat) Run(e *Env) error {
 
 // TaskMove hands a task over.
 type TaskMove struct {
-	ID      string `arg:"" name:"id" help:"Id of the task." complete:"task"`
-	To      string `arg:"" name:"agent" help:"Who gets it." complete:"agent"`
-	Comment string `short:"m" help:"What the new owner must know; - reads it from stdin." placeholder:"TEXT"`
-	From    string `help:"The present owner (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
+	ID      string `arg:"" name:"id" help:"ID of the task." complete:"task"`
+	To      string `arg:"" name:"agent" help:"New owner." complete:"agent"`
+	Comment string `short:"m" help:"What the new owner needs to know; - reads it from stdin." placeholder:"TEXT"`
+	From    string `help:"The current owner (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
 	Words
 	Claimed
 }
@@ -222,7 +222,7 @@ func (c *TaskMove) Run(e *Env) error {
 // TaskCancel cancels a task.
 type TaskCancel struct {
 	OneTask
-	Reason string `help:"Why; - reads it from stdin." placeholder:"TEXT"`
+	Reason string `help:"Reason; - reads it from stdin." placeholder:"TEXT"`
 }
 
 // Run cancels the task and what is below it.

@@ -11,7 +11,7 @@ import (
 // TaskSteps sets the plan.
 type TaskSteps struct {
 	OneTask
-	Step []string `help:"Title of a step; may be repeated. Without it, and without --file, stdin is read." placeholder:"TITLE" sep:"none"`
+	Step []string `help:"Title of a step; may be repeated. Without it and --file, stdin is read." placeholder:"TITLE" sep:"none"`
 	Words
 }
 
@@ -69,10 +69,10 @@ func stepsOf(lines []string) []map[string]any {
 
 // TaskStep changes one step.
 type TaskStep struct {
-	First   string  `arg:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
-	Second  string  `arg:"" optional:"" name:"index" help:"Which step; the first is 0."`
-	Done    bool    `help:"Tick the step." xor:"done"`
-	Undone  bool    `help:"Take the tick off." xor:"done"`
+	First   string  `arg:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
+	Second  string  `arg:"" optional:"" name:"index" help:"Index of the step, counted from 0."`
+	Done    bool    `help:"Mark the step as done." xor:"done"`
+	Undone  bool    `help:"Mark the step as not done." xor:"done"`
 	Title   *string `help:"New title."`
 	Details *string `help:"New details; - reads them from stdin." placeholder:"TEXT"`
 }
@@ -118,12 +118,12 @@ func (e *Env) idAndIndex(first, second string) (id, index string, err error) {
 
 // TaskSubtask makes a subtask.
 type TaskSubtask struct {
-	First       string `arg:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
-	Second      string `arg:"" name:"index" help:"Which step; the first is 0."`
-	Third       string `arg:"" optional:"" name:"title" help:"What is to be done; - reads it from stdin."`
-	Owner       string `help:"Who gets it (default: the caller)." placeholder:"AGENT" complete:"agent"`
+	First       string `arg:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
+	Second      string `arg:"" name:"index" help:"Index of the step, counted from 0."`
+	Third       string `arg:"" optional:"" name:"title" help:"What to do; - reads it from stdin."`
+	Owner       string `help:"Owner (default: the caller)." placeholder:"AGENT" complete:"agent"`
 	Description string `short:"d" help:"Markdown; - reads it from stdin." placeholder:"TEXT"`
-	Priority    int    `short:"p" help:"Higher comes first (default 0)." placeholder:"N"`
+	Priority    int    `short:"p" help:"Priority; higher runs first (default 0)." placeholder:"N"`
 	Words
 	Quiet
 }
@@ -154,7 +154,7 @@ func (c *TaskSubtask) Run(e *Env) error {
 
 // TaskAttach attaches a resource.
 type TaskAttach struct {
-	First  string `arg:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
+	First  string `arg:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
 	Second string `arg:"" optional:"" name:"url" help:"A URL, or the absolute path of a file." complete:"file"`
 	Label  string `help:"What it is."`
 }
@@ -174,8 +174,8 @@ func (c *TaskAttach) Run(e *Env) error {
 
 // TaskDetach takes a resource off.
 type TaskDetach struct {
-	First  string `arg:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
-	Second string `arg:"" optional:"" name:"index" help:"Which resource; the first is 0."`
+	First  string `arg:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
+	Second string `arg:"" optional:"" name:"index" help:"Index of the resource, counted from 0."`
 }
 
 // Run takes the resource off.
@@ -191,7 +191,7 @@ func (c *TaskDetach) Run(e *Env) error {
 type TaskBlock struct {
 	ID   string   `arg:"" name:"id" help:"The task that waits." complete:"task"`
 	By   []string `arg:"" optional:"" name:"blocker" help:"Every task that must be done first." complete:"task"`
-	None bool     `help:"It waits for no other task any more."`
+	None bool     `help:"Remove all blockers."`
 }
 
 // Run sets the whole list of blockers.

@@ -4,7 +4,7 @@ import "taskyard/task"
 
 // TaskText is a task and a text.
 type TaskText struct {
-	ID   string `arg:"" optional:"" name:"id" help:"Id of the task; within a run it may be left out." complete:"task"`
+	ID   string `arg:"" optional:"" name:"id" help:"ID of the task; optional within a run." complete:"task"`
 	Text string `arg:"" optional:"" name:"text" help:"The text; - reads it from stdin."`
 	Words
 }

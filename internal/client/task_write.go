@@ -8,17 +8,17 @@ import (
 
 // TaskCreate makes a task.
 type TaskCreate struct {
-	Title       string   `arg:"" help:"What is to be done, in 1 to 200 characters; - reads it from stdin."`
-	Owner       string   `help:"Whose task it is (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
+	Title       string   `arg:"" help:"What to do, in 1 to 200 characters; - reads it from stdin."`
+	Owner       string   `help:"Owner of the task (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
 	Description string   `short:"d" help:"Markdown; - reads it from stdin." placeholder:"TEXT"`
-	Priority    int      `short:"p" help:"Higher comes first (default 0); a negative one as --priority=-5." placeholder:"N"`
-	Draft       bool     `help:"Make a draft, which nobody works on yet."`
+	Priority    int      `short:"p" help:"Priority; higher runs first (default 0). Write a negative one as --priority=-5." placeholder:"N"`
+	Draft       bool     `help:"Create it as a draft, which no agent works on yet."`
 	NoStart     bool     `help:"Do not wake the owner."`
 	Step        []string `help:"A step of the plan; may be repeated." placeholder:"TITLE" sep:"none"`
 	Resource    []string `help:"A URL or an absolute path to attach; may be repeated." placeholder:"URL" sep:"none"`
 	Label       []string `help:"A label; may be repeated."`
 	BlockedBy   []string `help:"A task that must be done first; may be repeated." placeholder:"ID" complete:"task"`
-	Channel     string   `help:"Where the thread is led (default web)."`
+	Channel     string   `help:"Channel of the thread (default web)."`
 	Words
 	Quiet
 }
@@ -128,12 +128,12 @@ type TaskUpdate struct {
 	OneTask
 	Title       *string  `help:"New title."`
 	Description *string  `short:"d" help:"New description; - reads it from stdin." placeholder:"TEXT"`
-	Priority    *int     `short:"p" help:"New priority; a negative one as --priority=-5." placeholder:"N"`
-	Owner       *string  `help:"New owner, of a task that nobody works on." placeholder:"AGENT" complete:"agent"`
+	Priority    *int     `short:"p" help:"New priority. Write a negative one as --priority=-5." placeholder:"N"`
+	Owner       *string  `help:"New owner; the task must be idle." placeholder:"AGENT" complete:"agent"`
 	Status      *string  `help:"draft, active, done, canceled; or working (claim it), idle (release it), complete." complete:"active,done,canceled,working,idle,complete"`
-	Label       []string `help:"All labels from now on; may be repeated." xor:"labels"`
-	NoLabels    bool     `help:"Take off every label." xor:"labels"`
-	Version     int64    `help:"Refuse when the task is no longer of this version." placeholder:"N"`
+	Label       []string `help:"Replace the labels; may be repeated." xor:"labels"`
+	NoLabels    bool     `help:"Remove all labels." xor:"labels"`
+	Version     int64    `help:"Fail if the task no longer has this version." placeholder:"N"`
 	Words
 }
 

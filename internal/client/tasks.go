@@ -10,25 +10,25 @@ import (
 // Tasks are the commands on tasks.
 type Tasks struct {
 	List    TaskList    `cmd:"" help:"List the open tasks of all agents, in the order of their queues."`
-	Show    TaskShow    `cmd:"" help:"Show a task with its plan, comments, and why it does or does not run."`
+	Show    TaskShow    `cmd:"" help:"Show a task with its plan, comments, and why it is or is not running."`
 	Create  TaskCreate  `cmd:"" help:"Create a task."`
-	Claim   TaskClaim   `cmd:"" help:"Claim the first free task of an agent's queue, or several."`
-	Move    TaskMove    `cmd:"" help:"Hand a claimed task to another agent, with a comment."`
-	Done    TaskDone    `cmd:"" name:"complete" help:"Complete a task: it becomes history."`
+	Claim   TaskClaim   `cmd:"" help:"Claim the first idle task of an agent's queue, or several."`
+	Move    TaskMove    `cmd:"" help:"Hand a claimed task over to another agent, with a comment."`
+	Done    TaskDone    `cmd:"" name:"complete" help:"Complete a task; archived tasks are read-only."`
 	Cancel  TaskCancel  `cmd:"" help:"Cancel a task and every open subtask below it."`
-	Run     TaskRun     `cmd:"" help:"Have Taskyard run a task now."`
+	Run     TaskRun     `cmd:"" help:"Run a task now."`
 	Update  TaskUpdate  `cmd:"" help:"Change the title, description, priority, owner, status or labels of a task."`
 	Comment TaskComment `cmd:"" help:"Comment on a task."`
 	Ask     TaskAsk     `cmd:"" help:"Ask people; the task waits for the answer."`
-	Notify  TaskNotify  `cmd:"" help:"Tell people something."`
+	Notify  TaskNotify  `cmd:"" help:"Notify people."`
 	Reply   TaskReply   `cmd:"" help:"Answer the open question of a task."`
-	Steps   TaskSteps   `cmd:"" help:"Set the plan of a task: one step a line."`
-	Step    TaskStep    `cmd:"" help:"Tick or change one step of the plan."`
-	Subtask TaskSubtask `cmd:"" help:"Make a subtask of a step."`
+	Steps   TaskSteps   `cmd:"" help:"Set the plan of a task: one step per line."`
+	Step    TaskStep    `cmd:"" help:"Check off or change one step of the plan."`
+	Subtask TaskSubtask `cmd:"" help:"Create a subtask for a step."`
 	Attach  TaskAttach  `cmd:"" help:"Attach a URL or file to a task."`
-	Detach  TaskDetach  `cmd:"" help:"Take off an attached URL or file."`
-	Block   TaskBlock   `cmd:"" help:"Let a task wait until others are done."`
-	Why     TaskWhy     `cmd:"" help:"Tell why a task does or does not run."`
+	Detach  TaskDetach  `cmd:"" help:"Remove an attached URL or file."`
+	Block   TaskBlock   `cmd:"" help:"Make a task wait until other tasks are done."`
+	Why     TaskWhy     `cmd:"" help:"Show why a task is or is not running."`
 	History TaskHistory `cmd:"" help:"List done and canceled tasks, newest first."`
 	Release TaskRelease `cmd:"" help:"Release the claim of a task."`
 	Beat    TaskBeat    `cmd:"" name:"heartbeat" help:"Renew the claim of a task."`
@@ -38,17 +38,17 @@ type Tasks struct {
 
 // OneTask names a task.
 type OneTask struct {
-	ID string `arg:"" optional:"" name:"id" help:"Id of the task; within a run the run's own by default." complete:"task"`
+	ID string `arg:"" optional:"" name:"id" help:"ID of the task (default within a run: the task of the run)." complete:"task"`
 }
 
 // Claimed fences a call by the claim that the caller holds.
 type Claimed struct {
-	Claim int64 `help:"Number of the claim that you hold; the call is refused when it is no longer the present one." placeholder:"N"`
+	Claim int64 `help:"Number of your claim; the call fails if it is no longer the current one." placeholder:"N"`
 }
 
 // Quiet prints ids alone.
 type Quiet struct {
-	Quiet bool `short:"q" help:"Print the id alone."`
+	Quiet bool `short:"q" help:"Print only the ID."`
 }
 
 // params gathers a query.
@@ -77,13 +77,13 @@ func (p params) on(path string) string {
 
 // TaskList lists open tasks.
 type TaskList struct {
-	Owner      string `help:"Tasks of this agent alone." placeholder:"AGENT" complete:"agent"`
+	Owner      string `help:"Only tasks of this agent." placeholder:"AGENT" complete:"agent"`
 	Status     string `help:"draft or active." complete:"draft,active"`
 	WorkStatus string `help:"idle or working." complete:"idle,working"`
-	Query      string `help:"Words in title or description." placeholder:"WORDS"`
-	Parent     string `help:"Subtasks of this task alone." placeholder:"ID" complete:"task"`
-	Label      string `help:"Tasks with this label alone."`
-	Limit      int    `help:"At most so many (1 to 500; default 100)." placeholder:"N"`
+	Query      string `help:"Search title and description." placeholder:"WORDS"`
+	Parent     string `help:"Only subtasks of this task." placeholder:"ID" complete:"task"`
+	Label      string `help:"Only tasks with this label."`
+	Limit      int    `help:"Maximum number of results (1 to 500; default 100)." placeholder:"N"`
 	After      string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
@@ -139,12 +139,12 @@ func stateOf(t *task.Task, running []task.ID) string {
 
 // TaskHistory lists archived tasks.
 type TaskHistory struct {
-	Owner  string `help:"Tasks of this agent alone." placeholder:"AGENT" complete:"agent"`
+	Owner  string `help:"Only tasks of this agent." placeholder:"AGENT" complete:"agent"`
 	Status string `help:"done or canceled." complete:"done,canceled"`
-	Query  string `help:"Words in title, description or summary." placeholder:"WORDS"`
+	Query  string `help:"Search title, description and summary." placeholder:"WORDS"`
 	From   string `help:"Archived at or after, RFC 3339." placeholder:"TIME"`
 	To     string `help:"Archived before, RFC 3339." placeholder:"TIME"`
-	Limit  int    `help:"At most so many (1 to 200; default 50)." placeholder:"N"`
+	Limit  int    `help:"Maximum number of results (1 to 200; default 50)." placeholder:"N"`
 	Before string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 

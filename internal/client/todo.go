@@ -7,16 +7,16 @@ import (
 
 // Todos are the commands on an agent's todo list. L is the front, R the back.
 type Todos struct {
-	LPush TodoPush  `cmd:"" name:"lpush" help:"Put an item to the front."`
-	RPush TodoPush  `cmd:"" name:"rpush" help:"Put an item to the back."`
-	LPop  TodoTake  `cmd:"" name:"lpop" help:"Take the front item off and print it."`
-	RPop  TodoTake  `cmd:"" name:"rpop" help:"Take the back item off and print it."`
+	LPush TodoPush  `cmd:"" name:"lpush" help:"Add an item at the front."`
+	RPush TodoPush  `cmd:"" name:"rpush" help:"Add an item at the back."`
+	LPop  TodoTake  `cmd:"" name:"lpop" help:"Remove the front item and print it."`
+	RPop  TodoTake  `cmd:"" name:"rpop" help:"Remove the back item and print it."`
 	LPeek TodoTake  `cmd:"" name:"lpeek" help:"Print the front item."`
 	RPeek TodoTake  `cmd:"" name:"rpeek" help:"Print the back item."`
 	List  TodoList  `cmd:"" help:"Print the items, front to back."`
 	Count TodoCount `cmd:"" help:"Print how many items there are."`
 
-	Agent string   `short:"a" help:"Whose list (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
+	Agent string   `short:"a" help:"Agent of the list (default: TASKYARD_AGENT, or the agent of the token)." placeholder:"AGENT" complete:"agent"`
 	JSON  JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }
 
@@ -84,7 +84,7 @@ func (TodoTake) Run(e *Env, list *Todos) error {
 
 // TodoList lists the items.
 type TodoList struct {
-	Limit int    `help:"At most so many." placeholder:"N"`
+	Limit int    `help:"Maximum number of results." placeholder:"N"`
 	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 

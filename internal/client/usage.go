@@ -9,7 +9,7 @@ import (
 
 // UsageReport sums up what was used.
 type UsageReport struct {
-	By   string `help:"Sum up by: day, agent, model, task or run." enum:"day,agent,model,task,run" default:"day"`
+	By   string `help:"Group by day, agent, model, task or run." enum:"day,agent,model,task,run" default:"day"`
 	From string `help:"From this moment, such as 2026-01-01T00:00:00Z (default 30 days before --to)." placeholder:"TIME"`
 	To   string `help:"Up to this moment (default now)." placeholder:"TIME"`
 

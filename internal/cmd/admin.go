@@ -76,7 +76,7 @@ func hasDatabase(e *Env, data string) error {
 type restoreCmd struct {
 	settings
 	File   string `arg:"" help:"Backup to restore."`
-	Revive bool   `help:"Let tokens and sessions that were ended since the backup count again."`
+	Revive bool   `help:"Make tokens and sessions valid again that were revoked since the backup."`
 }
 
 // Run restores a backup; the server must be stopped.
@@ -233,7 +233,7 @@ type userCmd struct {
 type userAddCmd struct {
 	settings
 	Role string `help:"viewer, operator, reviewer or admin." default:"operator"`
-	Name string `arg:"" help:"Name to sign in with."`
+	Name string `arg:"" help:"User name for signing in."`
 }
 
 // Run adds a person.
@@ -253,7 +253,7 @@ func (c *userAddCmd) Run(e *Env) error {
 
 type userPasswdCmd struct {
 	settings
-	Name string `arg:"" help:"Whose password."`
+	Name string `arg:"" help:"User name."`
 }
 
 // Run sets a password.
@@ -290,14 +290,14 @@ func readLine(r io.Reader) (string, error) {
 }
 
 type tokenCmd struct {
-	Create tokenCreateCmd `cmd:"" help:"Create a token; it is printed alone on stdout."`
+	Create tokenCreateCmd `cmd:"" help:"Create a token and print it to stdout."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token by its number, name or first characters."`
 }
 
 type tokenCreateCmd struct {
 	settings
-	Name  string `help:"What it is for; no two tokens share a name. Without it: cli, cli-2 and so on."`
-	Agent string `help:"The agent that it speaks for." xor:"who"`
+	Name  string `help:"Unique name of the token (default: cli, cli-2 and so on)."`
+	Agent string `help:"The agent that it acts for." xor:"who"`
 	Scope string `help:"read, operate, review or admin, and act-as; or worker, for a worker on another machine." xor:"who"`
 	Days  int    `help:"Days until it expires; 0 for the default, -1 for never." default:"0"`
 }

@@ -19,7 +19,7 @@ import (
 
 type agentCheckCmd struct {
 	settings
-	Quiet bool     `short:"q" help:"Tell the verdict and what is wrong, no more."`
+	Quiet bool     `short:"q" help:"Print only the verdict and the problems."`
 	Files []string `arg:"" name:"file" help:"Definition files, such as coder.md." complete:"file"`
 }
 

@@ -15,16 +15,16 @@ import (
 type clientCommands struct {
 	Task     client.Tasks          `cmd:"" help:"Create, claim, plan, hand over and finish tasks."`
 	Todo     client.Todos          `cmd:"" help:"Use the todo list of an agent."`
-	Agent    agentCmd              `cmd:"" help:"See the agents and their queues; check definition files."`
-	Runs     client.Runs           `cmd:"" name:"run" help:"See runs, decide on them, wait for them."`
-	Delegate client.Delegate       `cmd:"" help:"Have another agent do a piece of work for you."`
-	Inbox    client.Inbox          `cmd:"" help:"See what waits for people."`
-	Events   client.Events         `cmd:"" help:"Read the log of what happened, or follow it."`
-	Usage    client.UsageReport    `cmd:"" help:"Sum up tool calls, tokens and cost, and show the budgets of today."`
+	Agent    agentCmd              `cmd:"" help:"Show the agents and their queues; check definition files."`
+	Runs     client.Runs           `cmd:"" name:"run" help:"Show, approve, cancel and wait for runs."`
+	Delegate client.Delegate       `cmd:"" help:"Delegate work to another agent."`
+	Inbox    client.Inbox          `cmd:"" help:"Show what is waiting for people."`
+	Events   client.Events         `cmd:"" help:"Read or follow the event log."`
+	Usage    client.UsageReport    `cmd:"" help:"Show tool calls, tokens and cost, and today's budgets."`
 	Pause    client.Pause          `cmd:"" help:"Pause one agent or the whole instance: no runs start, no tasks are claimed."`
 	Resume   client.Resume         `cmd:"" help:"End a pause."`
 	Stop     client.StopEverything `cmd:"" name:"stop-everything" help:"Pause the whole instance and stop every run."`
-	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Tell whom the token speaks for."`
+	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Show whom the token belongs to."`
 }
 
 // agentCmd are the commands on agents; check needs no server.
@@ -32,7 +32,7 @@ type agentCmd struct {
 	List    client.AgentList  `cmd:"" help:"List the agents with their load."`
 	Show    client.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
 	Queue   client.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
-	Runners client.RunnerList `cmd:"" help:"List the runners: what each can start, and what it holds an agent to."`
+	Runners client.RunnerList `cmd:"" help:"List the runners: what each can start, and what it enforces."`
 	Check   agentCheckCmd     `cmd:"" help:"Check definition files before they are served. Needs no server."`
 
 	JSON client.JSONFlag `name:"json" help:"Print JSON."`
@@ -75,7 +75,7 @@ func misused(e *Env, args []string, err error) int {
 		fmt.Fprintf(e.Stderr, "taskyard: there is no command %s; taskyard --help lists them\n", client.Printable(args[0]))
 		return client.ExitUsage
 	}
-	fmt.Fprintf(e.Stderr, "taskyard: %v; %s --help tells more\n", err, at)
+	fmt.Fprintf(e.Stderr, "taskyard: %v; see %s --help\n", err, at)
 	return client.ExitUsage
 }
 

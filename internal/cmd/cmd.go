@@ -30,21 +30,21 @@ type Commands struct {
 	Worker workerCmd `cmd:"" group:"serve" help:"Execute runs of a server on this machine; runs are returned to the queue when the worker stops. Needs a TASKYARD_TOKEN of scope worker."`
 
 	clientCommands `embed:"" group:"work"`
-	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Speak MCP on stdin and stdout, for agents that start it."`
+	MCP            mcpCmd `cmd:"" group:"work" name:"mcp" help:"Serve MCP on stdin and stdout, for agents that start it."`
 
-	Backup     backupCmd     `cmd:"" group:"data" help:"Write a checked copy of the database to a new file, while the server runs too. A plain file copy may be corrupt."`
-	Restore    restoreCmd    `cmd:"" group:"data" help:"Put a backup in the place of the database, after checking it. The server must be stopped; the old database is kept beside."`
+	Backup     backupCmd     `cmd:"" group:"data" help:"Write a verified copy of the database to a new file; the server may be running. A plain file copy may be corrupt."`
+	Restore    restoreCmd    `cmd:"" group:"data" help:"Check a backup and replace the database with it. Stop the server first; the old database is kept next to it."`
 	Check      checkCmd      `cmd:"" group:"data" help:"Check integrity, references, the log's hash chain, and definitions."`
-	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, into plain files, while the server runs too."`
-	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows what becomes what."`
+	Export     exportCmd     `cmd:"" group:"data" help:"Write all tasks with their threads, and the todo lists, to plain files; the server may be running."`
+	Import     importCmd     `cmd:"" group:"data" help:"Read the files of an export, or the tasks of Beads, Task Master or Backlog.md. All or nothing; --dry-run shows the result without writing."`
 	User       userCmd       `cmd:"" group:"data" help:"Add people and set passwords, without a browser."`
 	Token      tokenCmd      `cmd:"" group:"data" help:"Create and revoke tokens, without a browser."`
-	Notify     notifyCmd     `cmd:"" group:"data" help:"Try the services outside that are told what waits."`
+	Notify     notifyCmd     `cmd:"" group:"data" help:"Test the external notification services."`
 	Config     configCmd     `cmd:"" group:"data" help:"Print the effective configuration and where each value comes from."`
 	Completion completionCmd `cmd:"" group:"self" help:"Print the completion script of a shell."`
 	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
 
-	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"What the completion scripts ask."`
+	Complete completeCmd  `cmd:"" group:"self" name:"complete-words" hidden:"" help:"Answer the completion scripts."`
 	Scripted demoAgentCmd `cmd:"" group:"self" name:"demo-agent" hidden:"" help:"The scripted agent of the demo."`
 }
 
@@ -119,7 +119,7 @@ func (versionCmd) Run(e *Env) error {
 }
 
 type demoAgentCmd struct {
-	Fast bool `help:"Do not pause between acts."`
+	Fast bool `help:"Do not pause between steps."`
 }
 
 // Run is one run of the scripted agent.

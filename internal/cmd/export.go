@@ -16,7 +16,7 @@ import (
 type exportCmd struct {
 	settings
 	Force bool   `help:"Replace files of an earlier export."`
-	Dir   string `arg:"" help:"Folder for tasks.json, history.jsonl and todos.json; made when absent."`
+	Dir   string `arg:"" help:"Folder for tasks.json, history.jsonl and todos.json; created if missing."`
 }
 
 // Run writes the tasks of an instance to files, beside a running server too.

@@ -21,10 +21,10 @@ import (
 type importCmd struct {
 	settings
 	From    string            `help:"taskyard, beads, taskmaster or backlog." enum:"taskyard,beads,taskmaster,backlog" default:"taskyard"`
-	History string            `help:"A history.jsonl besides a tasks.json; in a folder it is found." placeholder:"FILE"`
-	Owner   string            `help:"Agent of the tasks whose owner is nobody here." placeholder:"AGENT"`
+	History string            `help:"A history.jsonl in addition to tasks.json; found automatically in a folder." placeholder:"FILE"`
+	Owner   string            `help:"Agent that gets the tasks whose owner is unknown here." placeholder:"AGENT"`
 	Map     map[string]string `help:"Another name for an owner or author, such as --map old=coder; may be repeated." placeholder:"OLD=AGENT"`
-	DryRun  bool              `help:"Tell what would become what, and write nothing."`
+	DryRun  bool              `help:"Show what would be imported, and write nothing."`
 	Path    string            `arg:"" help:"File, or folder: of an export, or of the other program's project."`
 }
 

@@ -10,7 +10,7 @@ import (
 const exitUnreached = 4
 
 type mcpCmd struct {
-	Profile string `enum:",core" default:"" help:"Which tools: all, or core, the ten that an agent needs at least." placeholder:"core"`
+	Profile string `enum:",core" default:"" help:"Set of tools: all, or core, the ten that every agent needs." placeholder:"core"`
 }
 
 // Run bridges stdin and stdout to the MCP server of Taskyard, for agents that

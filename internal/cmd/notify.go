@@ -14,7 +14,7 @@ import (
 )
 
 type notifyCmd struct {
-	Test notifyTestCmd `cmd:"" help:"Send a test message to a service of the configuration, without the server."`
+	Test notifyTestCmd `cmd:"" help:"Send a test message to a configured service, without the server."`
 }
 
 type notifyTestCmd struct {

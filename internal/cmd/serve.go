@@ -11,7 +11,7 @@ import (
 
 type serveCmd struct {
 	settings
-	Listen string `help:"Address to listen on (default 127.0.0.1:8080; port 0 takes a free one)." placeholder:"HOST:PORT"`
+	Listen string `help:"Address to listen on (default 127.0.0.1:8080; port 0 picks a free one)." placeholder:"HOST:PORT"`
 }
 
 // Run serves until it is told to stop.

@@ -14,14 +14,14 @@ import (
 
 type workerCmd struct {
 	URL      string   `help:"Address of the server (default TASKYARD_URL)." placeholder:"URL"`
-	Labels   []string `help:"What this machine offers; runs are taken whose runner asks for nothing else." placeholder:"LABEL,…"`
+	Labels   []string `help:"Labels of this machine; it takes runs whose runner requires no others." placeholder:"LABEL,…"`
 	Exec     string   `help:"The agent: a program and its arguments, separated by spaces. It executes the runs of every runner." placeholder:"PROGRAM"`
 	Config   string   `help:"Instead of --exec: a configuration file whose [runners.*] execute the runs of the server's runners of the same names." placeholder:"FILE"`
 	Dir      string   `help:"Folder for the private folders of the runs." default:"taskyard-worker" placeholder:"DIR"`
-	Name     string   `help:"What the server calls this machine (default its host name)." placeholder:"NAME"`
-	Parallel int      `help:"Runs at a time." default:"1"`
+	Name     string   `help:"Name of this machine on the server (default: the host name)." placeholder:"NAME"`
+	Parallel int      `help:"Maximum number of runs at the same time." default:"1"`
 
-	Keep time.Duration `help:"How long the folders of runs are kept, such as 720h; at least 1h." default:"2160h" placeholder:"TIME"`
+	Keep time.Duration `help:"How long to keep the folders of runs, such as 720h; at least 1h." default:"2160h" placeholder:"TIME"`
 }
 
 // Run takes runs of a server and executes them until it is told to stop. The

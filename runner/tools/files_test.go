@@ -265,7 +265,7 @@ func TestEdit(t *testing.T) {
 		refused(t, b, "edit", edit("absent", "x"), "old_text: not found in d/f.txt")
 	})
 	t.Run("more than one place is refused", func(t *testing.T) {
-		refused(t, b, "edit", edit("\n", "x"), "more than once (lines 1, 2, 3, 4)")
+		refused(t, b, "edit", edit("\n", "x"), "more than once in d/f.txt (lines 1, 2, 3, 4)")
 		file(t, b, "aaa", "aaa")
 		ok(t, b, "read", args{"path": "aaa"})
 		refused(t, b, "edit", args{"path": "aaa", "old_text": "aa", "new_text": "b"}, "more than once")
