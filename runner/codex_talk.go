@@ -143,7 +143,7 @@ var (
 )
 
 // complaint handles an error line and reports whether it only says that Codex
-// connects again. To do so with a key that was refused is hopeless, and Codex
+// connects again. That is pointless with a refused key, and Codex
 // might do it for ever.
 func (t *codexTalk) complaint(message string, b []byte) (again bool) {
 	if !reconnecting.MatchString(message) {

@@ -15,11 +15,11 @@ import (
 // retireBatch is how many folders are asked about at a time.
 const retireBatch = 500
 
-// Retire removes those of the folders of runs below dir that forsaken names,
+// Retire removes those of the folders of runs below dir that expired names,
 // and returns how many. A worktree in which files are left stays: they may be
 // on no branch. Whatever else lies in dir is left alone. The error tells of
 // what could not be removed; it is tried again by the next call.
-func Retire(ctx context.Context, dir string, forsaken func([]task.RunFolder) ([]task.RunFolder, error)) (int, error) {
+func Retire(ctx context.Context, dir string, expired func([]task.RunFolder) ([]task.RunFolder, error)) (int, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil // there was no run yet
@@ -28,7 +28,7 @@ func Retire(ctx context.Context, dir string, forsaken func([]task.RunFolder) ([]
 		return 0, err
 	}
 	defer func() { _ = root.Close() }()
-	names, err := retired(root, forsaken)
+	names, err := retired(root, expired)
 	if err != nil {
 		return 0, err
 	}
@@ -43,7 +43,7 @@ func Retire(ctx context.Context, dir string, forsaken func([]task.RunFolder) ([]
 }
 
 // retired returns the names of the folders that may go.
-func retired(root *os.Root, forsaken func([]task.RunFolder) ([]task.RunFolder, error)) ([]string, error) {
+func retired(root *os.Root, expired func([]task.RunFolder) ([]task.RunFolder, error)) ([]string, error) {
 	f, err := root.Open(".")
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func retired(root *os.Root, forsaken func([]task.RunFolder) ([]task.RunFolder, e
 			}
 		}
 		if len(list) > 0 {
-			if list, err = forsaken(list); err != nil {
+			if list, err = expired(list); err != nil {
 				return nil, err
 			}
 		}
