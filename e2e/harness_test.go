@@ -218,6 +218,10 @@ func (s *server) tryStart() error {
 	}
 	u, err := url.Parse(s.first)
 	if err != nil || u.Host == "" {
+		select { // what it says of the reason is in the log when it has ended
+		case <-s.ended:
+		case <-time.After(patience):
+		}
 		return fmt.Errorf("the first line is %q, not a link", s.first)
 	}
 	if u.Host != s.address {

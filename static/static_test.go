@@ -105,3 +105,26 @@ func TestContentType(t *testing.T) {
 		}
 	}
 }
+
+// TestPreloadedFontsAreUsed holds what every page loads early to what the
+// style sheet names.
+func TestPreloadedFontsAreUsed(t *testing.T) {
+	t.Parallel()
+	layout, err := os.ReadFile("../views/layout.templ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	css, err := os.ReadFile("app.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	preloaded := regexp.MustCompile(`rel="preload" href="([^"]+)" as="font"`).FindAllStringSubmatch(string(layout), -1)
+	if len(preloaded) == 0 {
+		t.Fatal("no preloaded font was found")
+	}
+	for _, m := range preloaded {
+		if !strings.Contains(string(css), "url("+m[1]+")") {
+			t.Errorf("%s is preloaded, but the style sheet does not use it", m[1])
+		}
+	}
+}

@@ -139,7 +139,7 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 		eval[chromedp.Void](b, `void [1, 2, 3].forEach(() => clicked.click())`)
 	}
 	var sent []string
-	for end := time.Now().Add(5 * time.Second); len(sent) == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(patience); len(sent) == 0 && time.Now().Before(end); {
 		b.rest(50)
 		sent = append(sent, b.faults.sent()...)
 	}

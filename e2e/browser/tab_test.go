@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a page may take to show what a test waits for.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // tab is one person's browser: its own cookies, one page.
 type tab struct {
