@@ -16,7 +16,7 @@ var sessionID = regexp.MustCompile(`^[0-9a-fA-F-]{8,64}$`)
 
 const (
 	sessionFolder = "session"
-	maxSession    = 64 << 20 // bytes of a session that is gone on from
+	maxSession    = 64 << 20 // bytes of a session that is resumed
 )
 
 // takeSession copies the session of a former attempt into the folder of this

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// phrase is a wording that does not appear in code, pages and documents.
+type phrase struct {
+	forms   []string // in lower case, between word boundaries unless within is set
+	write   string
+	within  bool     // also in the middle of a word
+	allowed []string // texts that contain a form and are fine
+	pending []string // folders and files that still have it: remove them as they are rewritten
+}
+
+// yardNames are the names with "yard" that files, programs and clients rely
+// on: the product, an environment variable, files of an instance, event kinds.
+var yardNames = []string{
+	"taskyard_yard_id", "taskyard", "yard-id", "demo-yard",
+	"yard.paused", "yard.stopped", "yard.resumed",
+}
+
+var phrases = []phrase{
+	{forms: []string{"tells whether", "tell whether"}, write: "reports whether", pending: []string{"db", "handlers", "jobs", "service", "task", "views"}},
+	{forms: []string{"mend", "mends", "mended", "mending"}, write: "fix", pending: []string{"db", "handlers", "jobs", "service", "task", "views"}},
+	{forms: []string{"anew"}, write: "again, start over", pending: []string{"db", "handlers", "jobs", "service", "task", "views"}},
+	{forms: []string{"bear", "bears"}, write: "has", pending: []string{"db", "jobs", "service", "static", "views"}},
+	{forms: []string{"stand", "stands", "stood"}, write: "is, appears, shows", allowed: []string{"stands for", "stand for", "stands in for", "stand-in"}, pending: []string{"db", "handlers", "jobs", "service", "static", "task", "views"}},
+	{forms: []string{"by way of"}, write: "through, indirectly", pending: []string{"db", "service", "task"}},
+	{forms: []string{"go on", "goes on", "going on", "gone on", "went on"}, write: "continue, resume, keep …ing", pending: []string{"db", "handlers", "jobs", "service", "static", "task", "views"}},
+	{forms: []string{"parted"}, write: "separated", pending: []string{"task", "views"}},
+	{forms: []string{"put away", "puts away", "putting away"}, write: "dismiss", pending: []string{"static", "task", "views"}},
+	{forms: []string{"yard"}, within: true, write: "server or instance", allowed: yardNames, pending: []string{"db", "handlers", "jobs", "service", "static", "task", "views", "e2e/browser", "docs/security.md"}},
+}
+
+// TestLanguage holds the terms of CONTRIBUTING.md: one word per thing, and the
+// one that the field uses.
+func TestLanguage(t *testing.T) {
+	t.Parallel()
+	files := 0
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if strings.HasPrefix(d.Name(), "vendor") {
+				return filepath.SkipDir
+			}
+			return skip(".", file, d.Name())
+		}
+		name := filepath.ToSlash(file)
+		if !written(name) {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		files++
+		for _, found := range wordings(name, string(text)) {
+			t.Error(found)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 500 {
+		t.Errorf("only %d files found", files)
+	}
+}
+
+func TestLanguageCatchesPlantedWordings(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, file, text, want string }{
+		{"a phrase in a comment, with its line", "runner/x.go", "package runner\n\n// f tells whether", `runner/x.go:3: "tells whether": write reports whether`},
+		{"in a name", "runner/x.go", "func newYardOf()", `runner/x.go:1: "yard": write server or instance`},
+		{"at the start of a text", "bench/x.md", "<p>Mend it.</p>", `bench/x.md:1: "mend": write fix`},
+		{"in a document", "docs/x.md", "It stands there.", `docs/x.md:1: "stands": write is`},
+		{"the name of the product is none", "docs/x.md", "TASKYARD_URL, taskyard and Taskyard's", ""},
+		{"nor is a word that contains one", "docs/x.md", "standard, bearer, renewed, departed", ""},
+		{"nor what stands for another", "docs/x.md", "$ stands for the end", ""},
+		{"released changes stay as they are", "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n- fixed\n## [0.1.0]\n- mended", ""},
+		{"unreleased ones do not", "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n- mended", `CHANGELOG.md:4: "mended"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := strings.Join(wordings(tt.file, tt.text), "\n")
+			if (tt.want == "") != (got == "") || !strings.HasPrefix(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// written reports whether people write a file: not generated, not vendored.
+// This file has the phrases themselves.
+func written(file string) bool {
+	switch path.Ext(file) {
+	case ".go", ".templ", ".md", ".js", ".css":
+		return !strings.HasSuffix(file, "_templ.go") && file != "language_test.go"
+	}
+	return false
+}
+
+// wordings lists the phrases of a file, by line.
+func wordings(file, text string) []string {
+	var out []string
+	text = strings.ToLower(unreleased(file, text))
+	for _, p := range phrases {
+		if !slices.ContainsFunc(p.pending, func(place string) bool { return within(file, place) }) {
+			out = append(out, p.in(file, text)...)
+		}
+	}
+	return out
+}
+
+// unreleased returns the part of a file that may still change: of the
+// changelog, what comes before the first release.
+func unreleased(file, text string) string {
+	if file == "CHANGELOG.md" {
+		if parts := strings.SplitAfterN(text, "\n## [", 3); len(parts) == 3 {
+			return parts[0] + parts[1]
+		}
+	}
+	return text
+}
+
+// in lists where a text in lower case has the phrase.
+func (p phrase) in(file, text string) []string {
+	if !slices.ContainsFunc(p.forms, func(form string) bool { return strings.Contains(text, form) }) {
+		return nil
+	}
+	var out []string
+	for i, line := range strings.Split(text, "\n") {
+		for _, a := range p.allowed {
+			line = strings.ReplaceAll(line, a, "·")
+		}
+		for _, form := range p.forms {
+			if has(line, form, p.within) {
+				out = append(out, fmt.Sprintf("%s:%d: %q: write %s", file, i+1, form, p.write))
+			}
+		}
+	}
+	return out
+}
+
+// has reports whether a line has a form, as words of their own or within any.
+func has(line, form string, within bool) bool {
+	for {
+		before, after, found := strings.Cut(line, form)
+		if !found {
+			return false
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		first, _ := utf8.DecodeRuneInString(after)
+		if within || !unicode.IsLetter(last) && !unicode.IsLetter(first) {
+			return true
+		}
+		line = after
+	}
+}
