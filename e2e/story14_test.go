@@ -35,7 +35,7 @@ func steps(few ...int) func(yield func(int) bool) {
 }
 
 // folder copies a data folder to a new place.
-func folderOf(t *testing.T, from string) string {
+func folderOf(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {

@@ -28,6 +28,8 @@ type Options struct {
 	Cron      string                   // of the tick, five fields
 	Location  *time.Location
 	Backup    Backup
+	Copied    bool                          // the data folder is a copy: processes of earlier runs may be another server's
+	Recovered func() error                  // called when the runs of a former server have ended, before any starts
 	Notify    []Outlet                      // services outside that are told what waits
 	TryAgain  func(tries int) time.Duration // after a message that was not sent; negative: never; default: for about an hour
 	Beat      time.Duration                 // between heartbeats of a run; default 10 s
@@ -97,6 +99,7 @@ type Jobs struct {
 	closing bool
 	started time.Time // by the wall clock
 	killed  atomic.Int64
+	copied  atomic.Bool // processes of runs may be another server's, until it has recovered
 	stopRun context.CancelCauseFunc
 	runCtx  context.Context
 }
@@ -116,6 +119,7 @@ func New(opt Options) (*Jobs, error) {
 		opt.TryAgain = tryAgain
 	}
 	j := &Jobs{opt: opt, log: opt.Log, started: time.Now().Round(0), busy: map[task.ID]bool{}}
+	j.copied.Store(opt.Copied)
 	// Made here, not in Start: people may ask for a job before that is through.
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	j.runCtx, j.stopRun = context.WithCancelCause(context.Background())

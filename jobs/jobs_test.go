@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,6 +108,21 @@ func TestRunJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		y.stop()
+	})
+	t.Run("nothing starts where the recovery cannot be noted", func(t *testing.T) {
+		unwell := errors.New("no room")
+		y := newYard(t, setup{stopped: true, jobs: func(o *Options) { o.Recovered = func() error { return unwell } }})
+		j, err := New(y.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.create("coder")
+		if err := j.Start(t.Context()); !errors.Is(err, unwell) {
+			t.Errorf("the start ends with %v", err)
+		}
+		if len(y.tower.flights) > 0 || j.Alive() {
+			t.Error("a run or the clock was started")
+		}
 	})
 	t.Run("jobs are listed with what became of them", func(t *testing.T) {
 		y := newYard(t, setup{jobs: func(o *Options) { o.Enabled = true; o.Backup = Backup{Cron: "30 3 * * *", Dir: t.TempDir(), Keep: 2} }})

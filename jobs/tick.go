@@ -56,6 +56,12 @@ func (j *Jobs) recover(ctx context.Context) error {
 			return err
 		}
 	}
+	if j.opt.Recovered != nil {
+		if err := j.opt.Recovered(); err != nil {
+			return err
+		}
+	}
+	j.copied.Store(false)
 	return nil
 }
 
@@ -77,9 +83,10 @@ func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string, end func(co
 }
 
 // killOrphan ends what is left of a run on this machine; those of workers run
-// elsewhere, and end with their worker.
+// elsewhere, and end with their worker. Those of a copied folder may belong to
+// its original.
 func (j *Jobs) killOrphan(ctx context.Context, r *task.Run) (int, error) {
-	if r.Worker != 0 {
+	if r.Worker != 0 || j.copied.Load() {
 		return 0, nil
 	}
 	return runner.KillOrphan(ctx, runner.Process{PID: r.PID, Start: r.PIDStart, BootID: r.BootID}, r.ID)

@@ -73,6 +73,14 @@ func runProcesses(runID task.ID) []tree.Proc {
 	return tree.Marked(envRunID+"="+runID.String(), envInstanceID+"="+currentInstance())
 }
 
+// ProcessesOf lists the ids of the living processes of an instance.
+func ProcessesOf(instance string) (pids []int) {
+	for _, p := range tree.Marked(envInstanceID + "=" + instance) {
+		pids = append(pids, p.PID)
+	}
+	return pids
+}
+
 // processOf names a child that has not been waited for.
 func processOf(pid int) (Process, error) {
 	p, ok := tree.Read(pid)

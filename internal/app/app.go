@@ -328,11 +328,11 @@ func (in *Instance) newJobs(url string) (*jobs.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := instanceID(data)
+	id, err := identify(data, in.opt.Log)
 	if err != nil {
 		return nil, err
 	}
-	runner.SetInstance(id)
+	runner.SetInstance(id.ID)
 	scratch.ClearAbandoned(in.opt.Log)
 	builtins, err := builtinsOf(in.Config, in.opt.Getenv)
 	if err != nil {
@@ -344,6 +344,7 @@ func (in *Instance) newJobs(url string) (*jobs.Jobs, error) {
 		return nil, err
 	}
 	return jobs.New(jobs.Options{
+		Copied: id.Copied, Recovered: id.settle,
 		Notify: outlets, PublicURL: in.Config.PublicURL,
 		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: secretsOf(in.Config, in.opt.Getenv), URL: url, RunsDir: filepath.Join(data, instance.RunsName),
 		Enabled: in.Config.Scheduler.Enabled, Cron: in.Config.Scheduler.Cron, Location: loc, Log: in.opt.Log,

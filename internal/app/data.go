@@ -1,13 +1,9 @@
 package app
 
 import (
-	"crypto/rand"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -52,19 +48,4 @@ func ownFolder(dir string) bool {
 		}
 	}
 	return err == nil && len(list) == 0
-}
-
-// instanceID returns the id that separates the processes of this instance from
-// those of another on the machine. It is kept in a file of the data folder.
-func instanceID(data string) (string, error) {
-	file := filepath.Join(data, "yard-id")
-	b, err := os.ReadFile(file)
-	if err == nil && len(strings.TrimSpace(string(b))) > 0 {
-		return strings.TrimSpace(string(b)), nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	id := rand.Text()
-	return id, os.WriteFile(file, []byte(id+"\n"), 0o600)
 }

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"taskyard/runner"
+)
+
+// identity separates the processes of this instance from those of another on
+// the machine.
+type identity struct {
+	ID     string // of the processes that this server starts
+	Copied bool   // the processes of earlier runs may belong to another server
+
+	idFile, placeFile string
+	place             string // device and inode of the data folder
+	noted             bool   // both files are written
+	log               *slog.Logger
+}
+
+// identify reads the id that is kept in the data folder. It belongs to one
+// folder on one device: a copy of the folder gets a new id, since its original
+// may be running and has the processes of the runs that the copy finds. A
+// folder without a noted place is one of a version that noted none, and keeps
+// its id. Nothing is written before settle.
+func identify(data string, log *slog.Logger) (*identity, error) {
+	fi, err := os.Stat(data)
+	if err != nil {
+		return nil, err
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil, fmt.Errorf("the data folder %s has no inode", data)
+	}
+	i := &identity{
+		idFile: filepath.Join(data, "yard-id"), placeFile: filepath.Join(data, "instance-place"),
+		place: fmt.Sprintf("%d %d", st.Dev, st.Ino), log: log,
+	}
+	id, err := readText(i.idFile)
+	if err != nil {
+		return nil, err
+	}
+	noted, err := readText(i.placeFile)
+	if err != nil {
+		return nil, err
+	}
+	if id != "" && cmp.Or(noted, i.place) == i.place {
+		i.ID, i.noted = id, noted == i.place
+		return i, nil
+	}
+	if id != "" {
+		log.Warn("the data folder is a copy, or was moved to another device: it gets a new id, and no process of its earlier runs is killed; end those that are left if the original is not running", "data", data, "left", runner.ProcessesOf(id))
+	}
+	i.ID, i.Copied = rand.Text(), true
+	return i, nil
+}
+
+// settle notes that the id belongs to this folder. It is called once the runs
+// of a former server are lost and before any is started: a copy that is killed
+// earlier is a copy at the next start, too. An original that cannot note its
+// place, as on a full disk, does so at a later start.
+func (i *identity) settle() error {
+	if i.noted {
+		return nil
+	}
+	if i.Copied {
+		if err := os.WriteFile(i.idFile, []byte(i.ID+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	err := os.WriteFile(i.placeFile, []byte(i.place+"\n"), 0o600)
+	if err != nil && !i.Copied {
+		i.log.Error("place of the data folder not noted: until it is, a copy is not told from its original", "error", err)
+		return nil
+	}
+	i.noted = err == nil
+	return err
+}
+
+// readText returns the text of a small file, or "" if there is none.
+func readText(file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(b)), err
+}
