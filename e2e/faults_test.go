@@ -40,7 +40,7 @@ func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[2], nil); got.Title != "Task 2" {
 		t.Errorf("a read gave %q", got.Title)
 	}
-	if status, page := b.get(s.url() + "/"); status != http.StatusOK || !strings.Contains(page, "Nothing is stored now") || !strings.Contains(page, "restore a backup") {
+	if status, page := b.get(s.url() + "/"); status != http.StatusOK || !strings.Contains(page, "The server can't save changes") || !strings.Contains(page, "restore a backup") {
 		t.Errorf("the page does not say it: %d", status)
 	}
 	s.kill()

@@ -21,9 +21,9 @@ func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
 		y.ok(y.svc.NoteJob(t.Context(), task.JobBackup, time.Second, failure))
 	}
 	seen(nil)
-	b.get("/").hides("The last scheduled backup failed").shows("Nothing waits for you")
+	b.get("/").hides("The last scheduled backup failed").shows("Inbox is empty")
 	seen(errors.New(why))
-	b.get("/").shows("The last scheduled backup failed", why, `href="/scheduler"`).hides("Nothing waits for you")
+	b.get("/").shows("The last scheduled backup failed", why, `href="/scheduler"`).hides("Inbox is empty")
 	y.person("otto", task.RoleOperator).get("/").hides("backup failed", why)
 	seen(nil)
 	b.get("/").hides("backup failed")

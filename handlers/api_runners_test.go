@@ -80,8 +80,8 @@ func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 	y.server.opt.Runners = known
 	maya, vera := y.maya(), y.person("vera", task.RoleViewer)
 	t.Run("the list of agents shows them with problem and remedy", func(t *testing.T) {
-		maya.get("/agents").is(200).shows("Not held.", "The program agent cannot be started", "Install it.", "/opt/secret/agent", "cannot start")
-		vera.get("/agents").is(200).shows("Install it.").hides("/opt/secret/agent", "Look again")
+		maya.get("/agents").is(200).shows("Not enforced.", "The program agent cannot be started", "Install it.", "/opt/secret/agent", "cannot start")
+		vera.get("/agents").is(200).shows("Install it.").hides("/opt/secret/agent", "Check again")
 	})
 	t.Run("the page of an agent shows its own", func(t *testing.T) {
 		maya.get("/agents/coder").is(200).shows("Runner script", "Not installed", "not confined").hides("Elsewhere.")
@@ -123,6 +123,6 @@ func TestBudgetsAreShown(t *testing.T) {
 		maya.get("/agents/spender").shows("Budget of spender for today is used up: 1000 of 1000 tokens (in part estimated), until 00:00 UTC")
 	})
 	t.Run("exact figures are not", func(t *testing.T) {
-		maya.get("/agents/coder").hides("Budgets of today", "≈")
+		maya.get("/agents/coder").hides("Today's budgets", "≈")
 	})
 }

@@ -75,11 +75,11 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 		p = ofError(e)
 		p.RequestID = requestIDOf(ctx)
 	case errors.As(err, &h) && h.Code == http.StatusNotFound:
-		p.Status, p.Code, p.Detail = h.Code, string(task.CodeNotFound), "There is nothing at this path"
+		p.Status, p.Code, p.Detail = h.Code, string(task.CodeNotFound), "Not found"
 	case errors.As(err, &h) && h.Code == http.StatusMethodNotAllowed:
 		p.Status, p.Code, p.Detail = h.Code, string(task.CodeMethodNotAllowed), "The path exists, but not with this method"
 	case errors.Is(err, context.Canceled):
-		p.Status, p.Code, p.Detail = http.StatusServiceUnavailable, string(task.CodeUnavailable), "The request was taken back"
+		p.Status, p.Code, p.Detail = http.StatusServiceUnavailable, string(task.CodeUnavailable), "The request was canceled"
 	default:
 		p.Status, p.Code, p.Detail = http.StatusInternalServerError, string(task.CodeInternal), "Internal error; the log tells more under this request id"
 		s.log.ErrorContext(ctx, "internal error", "request_id", p.RequestID, "error", err)

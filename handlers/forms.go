@@ -94,7 +94,7 @@ func wholeNumber(c echo.Context, name string) (int, error) {
 func index(c echo.Context) (int, error) {
 	n, err := strconv.Atoi(c.Param("n"))
 	if err != nil || n < 0 {
-		return 0, task.Errorf(task.NotFound, task.CodeNotFound, "There is nothing at this path")
+		return 0, task.Errorf(task.NotFound, task.CodeNotFound, "Not found")
 	}
 	return n, nil
 }

@@ -23,7 +23,7 @@ var prose = []struct{ name, label string }{
 	{"steps", "Steps"},
 	{"links", "Links"},
 	{"labels", "Labels"},
-	{"value", "Address or path"},
+	{"value", "URL or path"},
 	{"label", "Label"},
 	{"item", "Item"},
 	{"text", "Text"},

@@ -10,7 +10,7 @@ func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
 	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
-	b.get("/history?from=bogus").is(422).shows("from must be a day such as", `href="/history"`, "Show it without the filter")
+	b.get("/history?from=bogus").is(422).shows("from must be a day such as", `href="/history"`, "Remove the filter")
 	b.get("/tasks?sort=bogus").is(422).shows("sort must be id, title", `href="/tasks"`)
 	b.get("/tasks/bulk?act=move&back=/tasks").is(422).shows("Select at least one task first", `href="/tasks"`).hides("id Select")
 }

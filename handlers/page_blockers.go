@@ -35,7 +35,7 @@ func (s *Server) setBlockers(c echo.Context, id task.ID) (string, error) {
 	case len(t.BlockedBy) == 0:
 		return "Nothing blocks it now", nil
 	}
-	return "Set what blocks it", nil
+	return "Edit blockers", nil
 }
 
 // sameIDs compares two sets of ids.

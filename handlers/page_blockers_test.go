@@ -17,7 +17,7 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 	set := func(was, ids string) *seenPage { return b.post(at+"/blocked-by", "was", was, "taskIds", ids) }
 	t.Run("it is set by numbers, and both sides show it", func(t *testing.T) {
 		b.get(at).is(200).shows("Run now").hides("Blocked by", "Blocks")
-		set("", "#2, 1").leadsTo(at).shows("Set what blocks it", "Blocked by", "#1 Design", "#2 Review", `It is blocked by <a class="b" href="/tasks/1">#1</a>, which must be done first.`, `value="1 2"`).hides("Run now")
+		set("", "#2, 1").leadsTo(at).shows("Edit blockers", "Blocked by", "#1 Design", "#2 Review", `It is blocked by <a class="b" href="/tasks/1">#1</a>, which must be done first.`, `value="1 2"`).hides("Run now")
 		b.get("/tasks/1").shows("Blocks", "#3 Build")
 	})
 	t.Run("what is wrong keeps what was typed", func(t *testing.T) {
@@ -36,10 +36,10 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 	})
 	t.Run("a canceled blocker is a person's to leave out", func(t *testing.T) {
 		b.post("/tasks/2/cancel").leadsTo("/tasks/2")
-		b.get(at).shows("Waiting for you", "Its blocker <a", "a person decides", "Go on without")
+		b.get(at).shows("Waiting for you", "Its blocker <a", "a person decides", "Remove blocker")
 		b.get("/queues?status=waiting").shows("Blocker canceled")
-		set("1 2", "1").leadsTo(at).shows("Set what blocks it").hides("Go on without")
-		set("1", "").leadsTo(at).shows("Nothing blocks it now", "set what must be done first: nothing").hides("Blocked by")
+		set("1 2", "1").leadsTo(at).shows("Edit blockers").hides("Remove blocker")
+		set("1", "").leadsTo(at).shows("Nothing blocks it now", "set blockers: nothing").hides("Blocked by")
 	})
 	t.Run("a new task may be blocked from the start", func(t *testing.T) {
 		b.post("/tasks", "title", "After", "owner", "coder", "blockedBy", "x").is(422).shows("must be numbers of tasks", `value="x"`)
@@ -61,7 +61,7 @@ func TestLabelsOnThePages(t *testing.T) {
 		}
 		b.get("/tasks?label=api&agent=coder").shows("One", "Label api", `href="/tasks?agent=coder"`, `name="label" value="api"`).hides(">Two<")
 		b.get("/queues?label=api").shows("One").hides(">Two<")
-		b.get("/queues?label=none").shows("Nothing matches")
+		b.get("/queues?label=none").shows("No results")
 		b.get("/tasks?label=A+b").is(422)
 	})
 	t.Run("they are edited with the rest, and a form without the field leaves them", func(t *testing.T) {

@@ -198,5 +198,5 @@ func (s *Server) undoDecisions(c echo.Context) error {
 	if words := skippedWords(len(d.Done), "wait again", d.Skipped); words != "" {
 		return s.done(c, to, "%s", words)
 	}
-	return s.done(c, to, "Taken back: %s for a reviewer again", views.Count(len(d.Done), "run waits", "runs wait"))
+	return s.done(c, to, "Undone. %s waiting again", views.Count(len(d.Done), "run is", "runs are"))
 }

@@ -34,13 +34,13 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 	approve := func() *seenPage { return b.post(at+"/approve", "version", r.Approval.Version) }
 
 	t.Run("every page of who decided offers it, and nobody else's", func(t *testing.T) {
-		approve().leadsTo("/approvals").shows("Run 1 approved.", `value="1"`, "Nothing waits")
+		approve().leadsTo("/approvals").shows("Run 1 approved.", `value="1"`, "No approvals waiting")
 		b.get("/queues").shows("Run 1 approved.")
 		rita.get("/approvals/1").hides("/approvals/undo").shows("Approved by maya")
 		rita.post("/approvals/undo", "run", "1").is(403)
 	})
 	t.Run("taken back, the run waits again", func(t *testing.T) {
-		b.post("/approvals/undo", "run", "1").leadsTo("/approvals/1").shows("Taken back", "data-approve", "1 waiting")
+		b.post("/approvals/undo", "run", "1").leadsTo("/approvals/1").shows("Undone", "data-approve", "1 waiting")
 		y.forward(task.UndoWindow)
 		y.settle()
 		b.get(at).shows("Waits for approval")
@@ -48,9 +48,9 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 	t.Run("too late is told, before and after it takes effect", func(t *testing.T) {
 		approve().is(303)
 		y.forward(task.UndoWindow)
-		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo came too late", "maya approved this run")
+		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo was too late", "maya approved this run")
 		y.settle()
-		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo came too late", "maya approved this run")
+		b.post("/approvals/undo", "run", "1").is(409).shows("Your undo was too late", "maya approved this run")
 	})
 	t.Run("what names no run is refused", func(t *testing.T) {
 		b.post("/approvals/undo").is(422)
@@ -83,7 +83,7 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 		b.post(at+"/approve", "version", a.field(at+"/approve", "version")).is(303)
 	})
 	t.Run("who comes second reads who was first", func(t *testing.T) {
-		rita.post(at+"/deny", "reason", "No").is(409).shows("Your rejection came too late and changed nothing", "maya approved this run")
+		rita.post(at+"/deny", "reason", "No").is(409).shows("Your rejection was too late; nothing changed", "maya approved this run")
 		y.forward(task.UndoWindow)
 		y.settle()
 		rita.post(at+"/approve").is(409).shows("maya approved this run", "is starting")
@@ -92,7 +92,7 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 		r := y.asked("coder", "Another")
 		_, err := y.svc.CancelRun(t.Context(), mayaActor, r.ID, "not needed")
 		y.ok(err)
-		rita.post("/runs/2/approve").is(409).shows("Your approval came too late", "was stopped (not needed)")
+		rita.post("/runs/2/approve").is(409).shows("Your approval was too late", "was stopped (not needed)")
 	})
 }
 

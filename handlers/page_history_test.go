@@ -65,15 +65,15 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	})
 	t.Run("filters are addresses, with chips that take each back", func(t *testing.T) {
 		b.get("/history?by=maya&label=garden").shows("Mend the gate", "by maya", "label garden", `href="/history?label=garden"`, `href="/history?by=user%3Amaya"`)
-		b.get("/history?by=coder").shows("Nothing matches")
-		b.get("/history?label=kitchen").shows("Nothing matches")
+		b.get("/history?by=coder").shows("No results")
+		b.get("/history?label=kitchen").shows("No results")
 	})
 	t.Run("bars lead to their day and outcome, failed runs to the runs", func(t *testing.T) {
 		day := y.Now().In(time.Local).Format(time.DateOnly)
 		b.get("/history").shows(`href="/history?from=`+day+`&amp;to=`+day+`"`, "status=done&amp;to="+day, "1 task done, 0 canceled, 0 failed runs")
 		b.get("/history?status=canceled").hides("failed runs")
 		b.get("/runs?status=completed&from="+day+"&to="+day).shows("Mend the gate", "ended from "+day)
-		b.get("/runs?from=2001-01-01&to=2001-01-02").shows("No run matches")
+		b.get("/runs?from=2001-01-01&to=2001-01-02").shows("No results")
 	})
 }
 
@@ -126,20 +126,20 @@ func TestInsightsOnPages(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("an empty yard says so", func(t *testing.T) {
-		b.get("/insights").is(200).shows("Nothing happened", "Look at 90 days")
+		b.get("/insights").is(200).shows("No activity", "Show 90 days")
 		b.get("/insights?range=90d").shows("Create a task")
 	})
 	y.sample("")
 	t.Run("charts have a sentence and their numbers", func(t *testing.T) {
 		for _, r := range []string{"24h", "7d", "30d", "90d"} {
-			b.get("/insights?range="+r).is(200).shows(`role="img" aria-label="`, "created,", "The numbers", "By agent", "By model").hides("style=", "NaN")
+			b.get("/insights?range="+r).is(200).shows(`role="img" aria-label="`, "created,", "Show data", "By agent", "By model").hides("style=", "NaN")
 		}
 		b.get("/insights?range=24h").shows("by hour, in the last 24 hours")
 		b.get("/insights").shows("by day, in the last 7 days")
 	})
 	t.Run("of one agent", func(t *testing.T) {
 		b.get("/insights?agent=coder").shows("remove filter")
-		b.get("/insights?agent=nobody").shows("Nothing happened", "Look at all agents")
+		b.get("/insights?agent=nobody").shows("No activity", "Show all agents")
 	})
 	t.Run("viewers may look", func(t *testing.T) { y.person("vera", task.RoleViewer).get("/insights").is(200) })
 }

@@ -55,7 +55,7 @@ func pausePlace(agent string) string {
 
 func pausedName(agent string) string {
 	if agent == "" {
-		return "the yard"
+		return "Taskyard"
 	}
 	return agent
 }
@@ -84,5 +84,5 @@ func (s *Server) postStop(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.done(c, views.URL.Scheduler(), "Stopped %s; the yard is paused", views.Count(len(out.Runs), "run", "runs"))
+	return s.done(c, views.URL.Scheduler(), "Stopped %s; Taskyard is paused", views.Count(len(out.Runs), "run", "runs"))
 }

@@ -222,7 +222,7 @@ func whyNot(ch *views.Chrome, a *task.Agent, t *task.Task) string {
 	}
 	switch p := ch.Pauses.Of(a.ID); {
 	case p != nil && p.Agent == "":
-		return "The yard is paused"
+		return "Taskyard is paused"
 	case p != nil:
 		return a.ID + " is paused"
 	case !a.Serving:

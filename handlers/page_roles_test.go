@@ -59,7 +59,7 @@ func TestPagesByRole(t *testing.T) {
 	})
 	t.Run("who may not decide is told so and is refused", func(t *testing.T) {
 		at := "/approvals/" + m.approval.String()
-		operator.get(at).shows("Only reviewers and admins decide").hides("data-approve>")
+		operator.get(at).shows("Only reviewers and admins can decide").hides("data-approve>")
 		operator.post("/runs/" + m.approval.String() + "/approve").is(403)
 		operator.post("/runs/"+m.approval.String()+"/deny", "reason", "no").is(403)
 		reviewer.get(at).shows("data-approve")

@@ -94,7 +94,7 @@ func (s *Server) tickNow(c echo.Context) error {
 func (s *Server) runJob(c echo.Context) error {
 	name := c.Param("name")
 	if s.opt.Scheduler == nil {
-		return task.Errorf(task.Unavailable, task.CodeUnavailable, "No clock turns in this server")
+		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The scheduler isn't running on this server")
 	}
 	if err := s.opt.Scheduler.RunJob(name); err != nil {
 		return withBack(c, err, views.URL.Scheduler())

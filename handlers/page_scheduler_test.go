@@ -92,7 +92,7 @@ func TestTheSchedulerTellsOfWakes(t *testing.T) {
 	t.Parallel()
 	y := newPageYard(t, func(c *service.Config) { c.Wakes, c.WakeBudget = true, 2 })
 	b, ctx := y.maya(), context.Background()
-	b.get("/scheduler").shows("at most 2 times a task an hour")
+	b.get("/scheduler").shows("at most 2 times per task, per hour")
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
 	for range 3 {
 		if start, _, err := y.svc.NextRun(ctx, nil); err != nil {
@@ -104,7 +104,7 @@ func TestTheSchedulerTellsOfWakes(t *testing.T) {
 		_, err := y.svc.Comment(ctx, mayaActor, k.ID, "Go on")
 		y.ok(err)
 	}
-	b.get("/scheduler").shows("Woken again and again", "2 of 2", "Used up: only ticks and people start it now")
+	b.get("/scheduler").shows("Woken again and again", "2 of 2", "Used up: only ticks and people can start runs now")
 	y.forward(61 * time.Minute)
 	b.get("/scheduler").shows("None. Answers").hides("2 of 2")
 }

@@ -129,7 +129,7 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 			t.Errorf("%d of %s on all pages", seen, kind)
 		}
 	}
-	b.get("/?only=stuck").is(200).shows("Nothing waits for you", "Show the whole inbox")
+	b.get("/?only=stuck").is(200).shows("Inbox is empty", "Show the whole inbox")
 }
 
 func TestSnoozesEndInTheMorningOfThePerson(t *testing.T) {

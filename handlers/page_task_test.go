@@ -116,7 +116,7 @@ func TestActsOnATask(t *testing.T) {
 	t.Run("a working task moves by the same form, and a repeat is the same act", func(t *testing.T) {
 		_, err := y.svc.Signup(context.Background(), asAgent("planner"), "planner", 2)
 		y.ok(err)
-		b.get(at + "/move").shows("works on it since")
+		b.get(at + "/move").shows("has worked on it since")
 		for range 2 {
 			b.post(at+"/move", "from", "planner", "to", "coder", "comment", "back", "_key", "M2").leadsTo(at).shows("Moved #1 to coder")
 		}

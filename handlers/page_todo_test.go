@@ -32,7 +32,7 @@ func TestTheTodoListOnThePageOfAnAgent(t *testing.T) {
 		}
 	}
 	t.Run("empty, it says what it is for", func(t *testing.T) {
-		b.get(page).is(200).shows("Nothing on the list", "Add at the end", "Take the first")
+		b.get(page).is(200).shows("List is empty", "Add at the end", "Pop first")
 	})
 	t.Run("a person adds at both ends", func(t *testing.T) {
 		b.post(act, "operation", "rpush", "item", "two").leadsTo(page).shows("Added to the todo list of coder", ">two<", "1 item", `data-live="todo:coder"`)
@@ -81,7 +81,7 @@ func TestTheTodoListOnThePageOfAnAgent(t *testing.T) {
 	})
 	t.Run("a viewer looks only", func(t *testing.T) {
 		vera := y.person("vera", task.RoleViewer)
-		vera.get(page).shows(">item a<", "Show more").hides("Take the first", "Add at the end")
+		vera.get(page).shows(">item a<", "Show more").hides("Pop first", "Add at the end")
 		vera.post(act, "operation", "lpop").is(403)
 	})
 }

@@ -78,8 +78,8 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 				b.get(h).is(200).shows("Line 1 of 2", "line 7. <mark>needle</mark>", "Next hit").hides("Previous hit")
 			}
 		}
-		b.get(at + "?q=100%25").is(200).shows("No line holds this text")
-		b.get(at + "?q=nothing").is(200).shows("No line holds this text")
+		b.get(at + "?q=100%25").is(200).shows("No matches")
+		b.get(at + "?q=nothing").is(200).shows("No matches")
 	})
 	t.Run("nonsense is refused", func(t *testing.T) {
 		for _, q := range []string{"?type=x", "?at=x", "?before=x", "?q=" + strings.Repeat("a", 201), "?q=%ff"} {

@@ -10,7 +10,7 @@ func TestAgentPageTellsWhatItsRunnerDoesNotEnforce(t *testing.T) {
 	y := newPageYard(t)
 	b := y.maya()
 	t.Run("a runner that enforces less is named with what it lets through", func(t *testing.T) {
-		b.get("/agents/coder").is(http.StatusOK).shows("The runner script enforces less than this definition asks for.", "Of read, edit it is told")
+		b.get("/agents/coder").is(http.StatusOK).shows("Runner script doesn't enforce everything in this definition.", "Of read, edit it is told")
 	})
 	t.Run("an agent that nobody starts is held to its tools by nobody", func(t *testing.T) {
 		b.get("/agents/pull").is(http.StatusOK).hides("enforces less")

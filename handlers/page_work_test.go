@@ -54,11 +54,11 @@ func TestDecisionsOnRuns(t *testing.T) {
 		b.get(at).shows("of 1m")
 	})
 	t.Run("a decision is not taken twice", func(t *testing.T) {
-		b.post(at+"/approve", "version", version).is(409).shows("Your approval came too late", "maya approved this run")
-		b.post(at+"/deny", "reason", "too late").is(409).shows("Your rejection came too late", "maya approved this run")
+		b.post(at+"/approve", "version", version).is(409).shows("Your approval was too late", "maya approved this run")
+		b.post(at+"/deny", "reason", "too late").is(409).shows("Your rejection was too late", "maya approved this run")
 	})
 	t.Run("a rejection goes into the thread", func(t *testing.T) {
-		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").leadsTo("/approvals").shows("Run 2 rejected.", "Nothing waits for approval")
+		b.post("/runs/"+two.String()+"/deny", "reason", "Not this way").leadsTo("/approvals").shows("Run 2 rejected.", "No approvals waiting")
 		y.forward(task.UndoWindow)
 		y.settle()
 		b.get("/tasks/2").shows("Run 2 was denied: Not this way")
@@ -75,9 +75,9 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 	at := "/runs/" + failed.String()
 
 	t.Run("a run shows its outcome and what was said", func(t *testing.T) {
-		b.get(at).is(200).shows("exit code 2", "I read the settings first.", "All as text", "Retry")
+		b.get(at).is(200).shows("exit code 2", "I read the settings first.", "Raw log", "Retry")
 		b.get("/runs").shows("The work", "exit code 2")
-		b.get("/runs?status=completed").shows("No run matches")
+		b.get("/runs?status=completed").shows("No results")
 	})
 	t.Run("the stream answers items alone, after a line", func(t *testing.T) {
 		all := b.get(at + "/transcript?after=0").is(200).hides("<html")
@@ -113,7 +113,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 	})
 	t.Run("a retry is a run of its own that names the old one", func(t *testing.T) {
 		b.post(at+"/retry").leadsTo("/runs/3").shows("tries it again", "a retry of")
-		b.get(at).shows("tried again as").hides(at + "/retry")
+		b.get(at).shows("retried as").hides(at + "/retry")
 		b.post(at+"/retry").is(409).shows("is in flight", `href="`+at+`"`)
 	})
 }
@@ -122,16 +122,16 @@ func TestHistoryIsSearched(t *testing.T) {
 	t.Parallel()
 	y := newPageYard(t)
 	b := y.maya()
-	b.get("/history").shows("Nothing is finished yet")
+	b.get("/history").shows("No closed tasks yet")
 	y.sample("")
 	b.get("/history").is(200).shows("Today", "Ship the first version", "A plan nobody needs")
 	b.get("/history?q=first+vers").shows("Ship the <mark>first</mark> <mark>version</mark>").hides("A plan nobody needs")
 	b.get("/history?q=wanted&status=canceled").shows("A plan nobody needs").hides("Ship the first version")
 	b.get("/history?agent=planner").hides("Ship the first version")
-	b.get("/history?q=nothinglikeit").shows("Nothing matches")
+	b.get("/history?q=nothinglikeit").shows("No results")
 	today := y.Now().Format(time.DateOnly)
 	b.get("/history?from="+today+"&to="+today).shows("Ship the first version", "from "+today)
-	b.get("/history?to=2001-01-01").shows("Nothing matches")
+	b.get("/history?to=2001-01-01").shows("No results")
 }
 
 func TestAgentDefinitionsOnPages(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		y.ok(os.WriteFile(filepath.Join(y.dir, "My Agent.md"), []byte(good), 0o600))
 		b.post("/agents/reload")
 		b.get("/agents").shows("My Agent.md", "cannot name an agent")
-		b.get("/agents/bad").shows("This definition cannot run", "tools")
+		b.get("/agents/bad").shows("This definition can't run", "tools")
 		b.get("/agents/pull").shows("Pull only")
 	})
 	t.Run("an invalid text is refused with every problem and kept", func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 	})
 	t.Run("an invalid text is saved when that is insisted on", func(t *testing.T) {
 		hash := b.get("/agents/tester/edit").field("/agents/tester", "hash")
-		b.post("/agents/tester", "hash", hash, "text", "broken", "force", "1").leadsTo("/agents/tester").shows("the last good version goes on serving")
+		b.post("/agents/tester", "hash", hash, "text", "broken", "force", "1").leadsTo("/agents/tester").shows("the last valid version is in use")
 		b.get("/agents/tester/edit").shows("broken")
 	})
 	t.Run("what owns open tasks is not deleted", func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestTheScheduler(t *testing.T) {
 		t.Errorf("jobs run: %v", y.sched.ran)
 	}
 	y.sched.next = 0
-	b.get("/scheduler").shows("The scheduler is off")
+	b.get("/scheduler").shows("The scheduler is disabled")
 }
 
 func TestTheBoard(t *testing.T) {
@@ -226,7 +226,7 @@ func TestTheBoard(t *testing.T) {
 		b.get("/queues?status=waiting").shows("A question of mine").hides("One of many", "Queue is empty")
 		b.get("/queues?agent=planner").hides("One of many")
 		b.get("/queues?q=question").shows("A question of mine").hides("One of many")
-		b.get("/queues?status=failed").shows("Nothing matches")
+		b.get("/queues?status=failed").shows("No results")
 	})
 	t.Run("the list shows the same tasks in order", func(t *testing.T) {
 		b.get("/queues?view=list").shows("One of many", "131 open tasks", "after=0.100").hides("A question of mine")

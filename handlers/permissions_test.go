@@ -90,7 +90,7 @@ func TestPermissionsOnPages(t *testing.T) {
 	page := "/approvals/" + p.Run.String()
 	t.Run("it stands where approvals stand, to the letter", func(t *testing.T) {
 		for _, at := range []string{"/approvals", page} {
-			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run", `\u202e`, "Mend the build", "clocks stand still").hides("<b>x</b>")
+			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run", `\u202e`, "Mend the build", "time limits on hold").hides("<b>x</b>")
 		}
 		b.get("/").shows("Permissions", "asks to call bash", page)
 		b.get("/runs/"+p.Run.String()).shows("This run asks to call", "Asks permission")
@@ -99,7 +99,7 @@ func TestPermissionsOnPages(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", " ").is(422).shows("is required")
 	})
 	t.Run("the decision leads back, and stands on the page", func(t *testing.T) {
-		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", "use read").leadsTo("/approvals").shows("was denied", "Nothing waits")
+		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", "use read").leadsTo("/approvals").shows("was denied", "No approvals waiting")
 		b.get(page).shows("Denied by maya", "use read")
 		b.post("/runs/"+p.Run.String()+"/permissions/1/allow", "scope", "run").is(409).shows("already denied")
 	})

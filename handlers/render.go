@@ -192,7 +192,7 @@ func (s *Server) whoMay(c echo.Context, p *Problem) []task.Role {
 func idParam(c echo.Context, name string) (task.ID, error) {
 	id, err := task.ParseID(c.Param(name))
 	if err != nil {
-		return 0, task.Errorf(task.NotFound, task.CodeNotFound, "There is nothing at this path: %s", err)
+		return 0, task.Errorf(task.NotFound, task.CodeNotFound, "Not found: %s", err)
 	}
 	return id, nil
 }

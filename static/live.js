@@ -128,7 +128,7 @@
     store.set(stopped ? "paused" : "");
     turn();
     const s = document.querySelector("#said");
-    if (s) s.textContent = stopped ? "Live updates are paused" : "Live updates go on";
+    if (s) s.textContent = stopped ? "Live updates are paused" : "Live updates resumed";
   });
   document.addEventListener("visibilitychange", turn);
   document.addEventListener("htmx:afterSettle", () => { if (said) pill(said); turn(); });

@@ -6,7 +6,7 @@
   const tick = () => {
     const left = Math.ceil((Number(toast.dataset.until) - Date.now() - offset) / 1000);
     if (left <= 0) { toast.remove(); clearInterval(timer); return; }
-    toast.querySelector("[data-left]").textContent = `You may take it back for ${left} s`;
+    toast.querySelector("[data-left]").textContent = `Undo (${left} s)`;
   };
   const timer = setInterval(tick, 250);
   tick();

@@ -121,9 +121,9 @@ func (k *AgentCheck) checkWords() string {
 	more := len(k.Agent.Problems) - fatal
 	switch {
 	case fatal > 0 && more > 0:
-		return Count(fatal, "error", "errors") + " and " + Count(more, "warning", "warnings") + ": it cannot run like this"
+		return Count(fatal, "error", "errors") + " and " + Count(more, "warning", "warnings") + ": this agent can't run"
 	case fatal > 0:
-		return Count(fatal, "error", "errors") + ": it cannot run like this"
+		return Count(fatal, "error", "errors") + ": this agent can't run"
 	case more > 0:
 		return "Runnable, with " + Count(more, "warning", "warnings")
 	case k.Agent.PullOnly:

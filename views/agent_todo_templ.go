@@ -78,7 +78,7 @@ func todoSection(c Chrome, m *AgentModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <button class=\"btn\" type=\"submit\" name=\"operation\" value=\"lpop\">Take the first</button> <button class=\"btn\" type=\"submit\" name=\"operation\" value=\"rpop\">Take the last</button>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <button class=\"btn\" type=\"submit\" name=\"operation\" value=\"lpop\">Pop first</button> <button class=\"btn\" type=\"submit\" name=\"operation\" value=\"rpop\">Pop last</button>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -140,7 +140,7 @@ func todoList(c Chrome, m *AgentModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Empty("Nothing on the list", "The agent keeps short notes to itself here; other agents and people may add to them.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("List is empty", "The agent keeps short notes here; other agents and people can add items.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -208,7 +208,7 @@ func todoList(c Chrome, m *AgentModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " are shown; the JSON endpoint lists them all.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " are shown; the JSON API lists all.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -293,7 +293,7 @@ func todoForm(c Chrome, m *AgentModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "Add at the end</button> <button class=\"btn\" type=\"submit\" name=\"operation\" value=\"lpush\">Add in front</button> ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "Add at the end</button> <button class=\"btn\" type=\"submit\" name=\"operation\" value=\"lpush\">Add first</button> ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -100,22 +100,22 @@ func blockerSection(c Chrome, m TaskModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var5 string
-					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs("Go on without #" + b.ID.String() + ", which was canceled")
+					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs("Remove blocker #" + b.ID.String() + ", which was canceled")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 20, Col: 108}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 20, Col: 109}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\">Go on without<span class=\"vh\">#")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\">Remove blocker<span class=\"vh\">#")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(b.ID.String())
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 20, Col: 158}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 20, Col: 160}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -282,7 +282,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "Set what blocks it</summary><form class=\"form\" method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "Edit blockers</summary><form class=\"form\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -320,7 +320,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TextField("taskIds", "Tasks that must be done first", m.Entries.blockers(m.Task), "Their numbers, with spaces between them. Empty: nothing blocks it.", m.Entries.Errors.Under("taskIds"), templ.Attributes{"autocomplete": "off", "inputmode": "text"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField("taskIds", "Blocking tasks", m.Entries.blockers(m.Task), "Task numbers, separated by spaces. Leave blank for no blockers.", m.Entries.Errors.Under("taskIds"), templ.Attributes{"autocomplete": "off", "inputmode": "text"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -357,7 +357,7 @@ func whySection(m TaskModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(m.Why) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<section aria-labelledby=\"why-h\"><h2 class=\"aside-h\" id=\"why-h\">Why it is or is not running</h2><ul class=\"why\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<section aria-labelledby=\"why-h\"><h2 class=\"aside-h\" id=\"why-h\">Run status</h2><ul class=\"why\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

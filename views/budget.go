@@ -27,7 +27,7 @@ func budgetBars(list []task.Budget) []limitBar {
 		if f <= 0 {
 			return
 		}
-		name := orElse(b.Agent, "The whole yard")
+		name := orElse(b.Agent, "All agents")
 		out = append(out, limitBar{name + ", " + what, approx(b.Estimated, used), full, min(v, f), f, v >= 0.8*f})
 	}
 	for i := range list {
@@ -72,7 +72,7 @@ func usageTitle(by string) string {
 // usageKey names a row of use.
 func usageKey(by, key string) string {
 	if key == "" {
-		return map[string]string{"model": "the runner's own"}[by]
+		return map[string]string{"model": "runner default"}[by]
 	}
 	return key
 }

@@ -23,13 +23,13 @@ type BulkModel struct {
 
 // bulkActs are the acts on many tasks, in the order shown.
 var bulkActs = []struct{ Act, Label, Verb, Says string }{
-	{"move", "Move…", "Move", "They go into the queue of another agent. Work on them stops there."},
-	{"priority", "Priority…", "Set the priority of", "A higher number comes first in its queue."},
-	{"label", "Add labels…", "Label", "The labels are added to those that they have."},
-	{"unlabel", "Remove labels…", "Take labels from", "Other labels stay."},
-	{"start", "Start", "Start", "Drafts become active and their owners are woken."},
-	{"complete", "Complete", "Complete", "They go into the history, which never changes again."},
-	{"cancel", "Cancel…", "Cancel", "They go into the history, which never changes again, and their runs are stopped."},
+	{"move", "Move…", "Move", "Moves them and stops current work."},
+	{"priority", "Priority…", "Set the priority of", "Higher runs first. Default 0."},
+	{"label", "Add labels…", "Label", "Adds to existing labels."},
+	{"unlabel", "Remove labels…", "Remove labels from", "Keeps other labels."},
+	{"start", "Start", "Start", "Drafts become active and their agents can start."},
+	{"complete", "Complete", "Complete", "They are archived; archived tasks are read-only."},
+	{"cancel", "Cancel…", "Cancel", "They are archived and their runs are stopped; archived tasks are read-only."},
 }
 
 // KnownBulkAct tells whether pages offer an act.

@@ -590,7 +590,7 @@ func bulkFields(m BulkModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = AreaField("text", "Comment", m.Text, "The new owner reads it first, in each of them. Markdown works.", m.Errors["text"], templ.Attributes{"required": true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = AreaField("text", "Comment", m.Text, "Added to each task for the new owner. Supports Markdown.", m.Errors["text"], templ.Attributes{"required": true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -600,17 +600,17 @@ func bulkFields(m BulkModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case "label", "unlabel":
-			templ_7745c5c3_Err = TextField("labels", "Labels", m.Labels, "Words of a-z, 0-9 and -, with spaces between them.", m.Errors.Under("labels"), templ.Attributes{"required": true, "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TextField("labels", "Labels", m.Labels, "Separate with spaces; a–z, 0–9, -.", m.Errors.Under("labels"), templ.Attributes{"required": true, "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "complete":
-			templ_7745c5c3_Err = AreaField("text", "Summary (optional)", m.Text, "It stands in the history of each.", m.Errors["text"], nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = AreaField("text", "Summary (optional)", m.Text, "Recorded in the history of each task.", m.Errors["text"], nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "cancel":
-			templ_7745c5c3_Err = AreaField("text", "Reason (optional)", m.Text, "It stands in the history of each.", m.Errors["text"], nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = AreaField("text", "Reason (optional)", m.Text, "Recorded in the history of each task.", m.Errors["text"], nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

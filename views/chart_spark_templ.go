@@ -313,7 +313,7 @@ func Tiles(label string, list []Tile, hours []string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "The numbers by hour</summary><div class=\"over\" tabindex=\"0\" role=\"region\" aria-label=\"The numbers by hour\"><table class=\"list-t\"><thead><tr><th scope=\"col\">Hour</th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "Data by hour</summary><div class=\"over\" tabindex=\"0\" role=\"region\" aria-label=\"Data by hour\"><table class=\"list-t\"><thead><tr><th scope=\"col\">Hour</th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

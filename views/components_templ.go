@@ -485,7 +485,7 @@ func LivePill() templ.Component {
 			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<button type=\"button\" class=\"pill hide-s\" data-live-pill hidden aria-pressed=\"false\" title=\"Pause or go on with live updates\"><span class=\"dot\"></span><span></span></button>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<button type=\"button\" class=\"pill hide-s\" data-live-pill hidden aria-pressed=\"false\" title=\"Pause or resume live updates\"><span class=\"dot\"></span><span></span></button>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

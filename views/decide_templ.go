@@ -77,7 +77,7 @@ func decideBar(c Chrome, d *ApprovalDetail) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\">Next that waits</a></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\">Next request</a></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -259,27 +259,27 @@ func limitsPanel(d *ApprovalDetail) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "><summary class=\"btn lg\" data-key-edit><span class=\"hide-s\">Approve with limits</span> <span class=\"only-s\">Limits</span> <kbd class=\"hide-s\">E</kbd></summary><div class=\"pop-in\"><p class=\"mu sm\">Limits can only be tightened. Leave a field empty to keep what stands above.</p><div class=\"quad\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "><summary class=\"btn lg\" data-key-edit><span class=\"hide-s\">Approve with limits</span> <span class=\"only-s\">Limits</span> <kbd class=\"hide-s\">E</kbd></summary><div class=\"pop-in\"><p class=\"mu sm\">Limits can only be lowered. Leave blank to keep.</p><div class=\"quad\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitInput("timeoutSeconds", "Seconds in all", d.Form.TimeoutSeconds, float64(l.TimeoutSeconds), d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitInput("timeoutSeconds", "Time limit (s)", d.Form.TimeoutSeconds, float64(l.TimeoutSeconds), d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitInput("idleTimeoutSeconds", "Seconds without progress", d.Form.IdleSeconds, float64(l.IdleTimeoutSeconds), d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitInput("idleTimeoutSeconds", "Idle limit (s)", d.Form.IdleSeconds, float64(l.IdleTimeoutSeconds), d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitInput("maxTokens", "Tokens", d.Form.MaxTokens, float64(l.MaxTokens), d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitInput("maxTokens", "Token limit", d.Form.MaxTokens, float64(l.MaxTokens), d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitInput("maxTurns", "Turns", d.Form.MaxTurns, float64(l.MaxTurns), d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitInput("maxTurns", "Turn limit", d.Form.MaxTurns, float64(l.MaxTurns), d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitInput("maxCostUsd", "Dollars", d.Form.MaxCost, l.MaxCostUSD, d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitInput("maxCostUsd", "Cost limit (USD)", d.Form.MaxCost, l.MaxCostUSD, d.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -497,7 +497,7 @@ func rejectPanel(c Chrome, to, version, told, word string, form DecideForm) temp
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = AreaField("reason", "Why not?", form.Reason, ActorLabel(told)+" gets this to read and acts on it.", form.Errors["reason"], templ.Attributes{"required": true, "maxlength": "2000"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = AreaField("reason", "Reason", form.Reason, "Sent to "+ActorLabel(told)+".", form.Errors["reason"], templ.Attributes{"required": true, "maxlength": "2000"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

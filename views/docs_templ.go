@@ -536,7 +536,7 @@ func docsCodes(codes []DocCode) templ.Component {
 			templ_7745c5c3_Var23 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<section class=\"docs-group\" id=\"errors\" aria-labelledby=\"errors-h\"><h2 id=\"errors-h\">Errors</h2><p>Every refusal is <code>application/problem+json</code>, the type <a class=\"lk\" href=\"#type-Error\">Error</a>. Go by its <code>code</code>, which never changes its meaning; <code>detail</code> is for people, and <code>errors</code> names every wrong field at once.</p><dl class=\"card docs-fields codes\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<section class=\"docs-group\" id=\"errors\" aria-labelledby=\"errors-h\"><h2 id=\"errors-h\">Errors</h2><p>Every error response is <code>application/problem+json</code>, the type <a class=\"lk\" href=\"#type-Error\">Error</a>. Use its <code>code</code>, which never changes its meaning; <code>detail</code> is for people, and <code>errors</code> names every wrong field at once.</p><dl class=\"card docs-fields codes\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -666,14 +666,14 @@ func docsPerms() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, " <span class=\"mu\">Held by: ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, " <span class=\"mu\">Roles: ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var31 string
 			templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(rolesWith(p))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/docs.templ`, Line: 134, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/docs.templ`, Line: 134, Col: 44}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 			if templ_7745c5c3_Err != nil {

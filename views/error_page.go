@@ -32,23 +32,23 @@ func (m ErrorModel) back() string {
 
 // titles say a status as a person would.
 var titles = map[int]string{
-	http.StatusBadRequest:            "Something in it is wrong",
+	http.StatusBadRequest:            "Invalid request",
 	http.StatusUnauthorized:          "Sign in first",
-	http.StatusForbidden:             "You may not do this",
-	http.StatusNotFound:              "Nothing is here",
-	http.StatusMethodNotAllowed:      "That cannot be done here",
-	http.StatusConflict:              "Things have changed",
-	http.StatusRequestEntityTooLarge: "That is too large",
-	http.StatusUnprocessableEntity:   "Something in it is wrong",
-	http.StatusTooManyRequests:       "Too often",
-	http.StatusInternalServerError:   "That is our fault",
-	http.StatusServiceUnavailable:    "Not just now",
-	http.StatusInsufficientStorage:   "The disk of the server is full",
+	http.StatusForbidden:             "You don't have permission",
+	http.StatusNotFound:              "Page not found",
+	http.StatusMethodNotAllowed:      "Method not allowed",
+	http.StatusConflict:              "This has changed",
+	http.StatusRequestEntityTooLarge: "Request too large",
+	http.StatusUnprocessableEntity:   "Invalid request",
+	http.StatusTooManyRequests:       "Too many requests",
+	http.StatusInternalServerError:   "Something went wrong",
+	http.StatusServiceUnavailable:    "Temporarily unavailable",
+	http.StatusInsufficientStorage:   "The server's disk is full",
 }
 
 func (m ErrorModel) title() string {
 	if m.Address {
-		return "Something in the address is wrong"
+		return "Invalid address"
 	}
 	if t := titles[m.Status]; t != "" && (m.Title == "" || m.Title == http.StatusText(m.Status)) {
 		return t
@@ -58,27 +58,27 @@ func (m ErrorModel) title() string {
 
 // remedies say what to do, where the status alone tells it.
 var remedies = map[int]string{
-	http.StatusBadRequest:            "Go back and mend it; your browser still has what you typed.",
-	http.StatusUnauthorized:          "Sign in again; you get back to this page.",
+	http.StatusBadRequest:            "Go back and fix it; your input is still there.",
+	http.StatusUnauthorized:          "Sign in again; you'll return to this page.",
 	http.StatusForbidden:             "Ask an admin of this server.",
-	http.StatusNotFound:              "The address may be mistyped, or what was here is gone. Finished tasks keep their address and stand in the history.",
-	http.StatusConflict:              "Look at it as it is now, then decide again.",
-	http.StatusRequestEntityTooLarge: "Send less at a time. Put long texts into a file and link to it.",
-	http.StatusUnprocessableEntity:   "Go back and mend it; your browser still has what you typed.",
+	http.StatusNotFound:              "Check the address; the page may have been deleted. Closed tasks keep their address and are in the history.",
+	http.StatusConflict:              "Review the current state, then decide again.",
+	http.StatusRequestEntityTooLarge: "Send less at a time. Put long text in a file and link to it.",
+	http.StatusUnprocessableEntity:   "Go back and fix it; your input is still there.",
 	http.StatusTooManyRequests:       "Wait a moment, then try again.",
-	http.StatusInternalServerError:   "Try again. If it stays so, give whoever runs this server the number of the request: the log has more under it.",
+	http.StatusInternalServerError:   "Try again. If it persists, send the request ID to your admin; the server log has the details.",
 	http.StatusServiceUnavailable:    "Try again in a moment.",
-	http.StatusInsufficientStorage:   "Nothing was changed. Whoever runs this server must free some space.",
+	http.StatusInsufficientStorage:   "Nothing was changed. An admin must free disk space.",
 }
 
 func (m ErrorModel) remedy() string {
 	switch {
 	case m.Status == http.StatusUnauthorized && len(m.Kept) > 0:
-		return "Copy what you typed, then sign in again; you get back to the page that you came from."
+		return "Copy what you typed, then sign in again; you'll return to the previous page."
 	case m.Address:
-		return "The address of the page asks for it; it may come from an old link."
+		return "A filter in the address is invalid; the link may be old."
 	case m.Code == task.CodeCrossSite:
-		return "Go back, load the page again and send it once more."
+		return "Go back, reload the page and submit again."
 	case len(m.May) > 0:
 		return "This is for " + rolesInWords(m.May) + ". Ask one of them to do it, or an admin to change your role."
 	case m.Status == http.StatusTooManyRequests && m.Retry > 0:
@@ -90,13 +90,13 @@ func (m ErrorModel) remedy() string {
 // backLabel names the way on.
 func (m ErrorModel) backLabel() string {
 	if m.Status == http.StatusConflict && m.Back != "" {
-		return "Look at it now"
+		return "View current state"
 	}
 	switch {
 	case m.Status == http.StatusUnauthorized:
 		return "Sign in"
 	case m.Address:
-		return "Show it without the filter"
+		return "Remove the filter"
 	}
 	return "Go back"
 }

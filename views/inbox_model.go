@@ -105,20 +105,20 @@ func inboxText(s string) (string, bool) {
 func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
 	switch {
 	case m.Query.Only != "":
-		return "Everything of this kind is dealt with, or snoozed.", "Show the whole inbox", URL.Inbox()
+		return "Nothing of this kind is waiting. Snoozed items return by themselves.", "Show the whole inbox", URL.Inbox()
 	case len(c.Agents) == 0:
-		return "There is no agent yet that could ask you something. An agent is a markdown file in the agents folder.", "Go to Agents", URL.Agents()
+		return "No agents yet. An agent is a Markdown file in the agents folder.", "Go to Agents", URL.Agents()
 	case c.Nav.Open == 0 && c.CanWrite:
-		return "No task is open, so nobody works and nobody asks.", "Create a task", URL.NewTask("")
+		return "No open tasks.", "Create a task", URL.NewTask("")
 	case c.Nav.Open == 0:
-		return "No task is open, so nobody works and nobody asks.", "Look at the history", URL.History(HistoryQuery{})
+		return "No open tasks.", "View history", URL.History(HistoryQuery{})
 	}
 	why = Count(c.Nav.Open, "task is open", "tasks are open") + ", " + Count(len(m.Running), "run is running", "runs are running") +
 		". Questions, approvals, failures and notices come here as soon as there are any."
 	if n := len(m.Snoozed); n > 0 {
 		why += " " + Count(n, "thing that you snoozed comes", "things that you snoozed come") + " back by itself."
 	}
-	return why, "Look at the queues", URL.Queues(QueueFilter{})
+	return why, "View queues", URL.Queues(QueueFilter{})
 }
 
 // shownRunning bounds the list of running runs; the page of runs has them all.

@@ -33,8 +33,8 @@ func TestTheInboxPutsQuestionsFirst(t *testing.T) {
 		at = next
 	}
 	t.Run("a long text is cut and says where the rest is", func(t *testing.T) {
-		if n := strings.Count(page, "long "); n > 320 || !strings.Contains(page, "Read all of it") {
-			t.Errorf("%d words, link: %v", n, strings.Contains(page, "Read all of it"))
+		if n := strings.Count(page, "long "); n > 320 || !strings.Contains(page, "Read more") {
+			t.Errorf("%d words, link: %v", n, strings.Contains(page, "Read more"))
 		}
 	})
 	t.Run("what is not shown is counted", func(t *testing.T) {
@@ -54,26 +54,26 @@ func TestAnEmptyInboxSaysWhy(t *testing.T) {
 	says := func(c Chrome, words ...string) {
 		t.Helper()
 		page := htmlOf(t, InboxPage(c, InboxModel{Running: []*task.Run{{ID: 9, Agent: "coder", Status: task.RunRunning}}}))
-		for _, w := range append(words, "Nothing waits for you") {
+		for _, w := range append(words, "Inbox is empty") {
 			if !strings.Contains(page, w) {
 				t.Errorf("%q is missing", w)
 			}
 		}
 	}
-	says(c, "23 tasks are open, 1 run is running", "Look at the queues")
+	says(c, "23 tasks are open, 1 run is running", "View queues")
 	c.Nav.Open = 0
-	says(c, "No task is open", "Create a task")
+	says(c, "No open tasks", "Create a task")
 	c.CanWrite = false
-	says(c, "No task is open", "Look at the history")
+	says(c, "No open tasks", "View history")
 	c.Agents = nil
-	says(c, "There is no agent yet", "Go to Agents")
+	says(c, "No agents yet", "Go to Agents")
 }
 
 func TestAPauseStandsOnEveryPage(t *testing.T) {
 	c := sampleChrome("/")
 	c.Pauses = task.Pauses{{By: "user:jonas", Reason: "The key leaked.", Since: ago(5 * time.Minute)}, {Agent: "coder", By: task.System, Reason: "It failed.", Since: ago(time.Minute)}}
 	for i, page := range []string{htmlOf(t, InboxPage(c, InboxModel{})), htmlOf(t, AgentsPage(c, AgentsModel{})), htmlOf(t, NewTaskPage(c, NewTaskModel{}))} {
-		for _, want := range []string{"The yard is paused", "jonas", "5m ago", "The key leaked.", `action="/scheduler/resume"`, "Paused: nothing starts"} {
+		for _, want := range []string{"Taskyard is paused", "jonas", "5m ago", "The key leaked.", `action="/scheduler/resume"`, "Paused: nothing starts"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("page %d: %q is missing", i, want)
 			}
@@ -101,7 +101,7 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 	})
 	t.Run("the page before the stop names the number of runs", func(t *testing.T) {
 		page := htmlOf(t, StopPage(c, StopModel{Running: []task.Run{{ID: 1}, {ID: 2}, {ID: 3}}}))
-		for _, want := range []string{"3 runs end", "Stop 3 runs and pause"} {
+		for _, want := range []string{"3 runs will be stopped", "Stop 3 runs and pause"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%q is missing", want)
 			}

@@ -122,11 +122,11 @@ func (m *InsightsModel) outcomes() Chart {
 }
 
 func (m *InsightsModel) durations() Chart {
-	words := "Half of the completed runs took at most " + msText(m.Total.P50Ms) + ", 95 of 100 at most " + msText(m.Total.P95Ms)
+	words := "Completed runs: median " + msText(m.Total.P50Ms) + ", p95 " + msText(m.Total.P95Ms)
 	if m.Total.P50Ms == 0 {
 		words = "No run was completed"
 	}
-	c := m.chart("Durations", words, []Series{{"half took at most", "c-a"}, {"95 of 100 took at most", "c-warn"}}, func(t *task.InsightTime) []float64 {
+	c := m.chart("Durations", words, []Series{{"median", "c-a"}, {"p95", "c-warn"}}, func(t *task.InsightTime) []float64 {
 		if t.RunsCompleted == 0 || t.P95Ms == 0 {
 			return []float64{math.NaN(), math.NaN()}
 		}

@@ -34,7 +34,7 @@ func insightAgents(m *InsightsModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"sums\"><h2 class=\"sec-t\" id=\"by-agent\">By agent</h2><div class=\"card over\" tabindex=\"0\" role=\"region\" aria-labelledby=\"by-agent\"><table class=\"list-t\"><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Created</th><th scope=\"col\" class=\"num\">Done</th><th scope=\"col\" class=\"num\">Runs</th><th scope=\"col\" class=\"num\">Completed</th><th scope=\"col\" class=\"num\">Half within</th><th scope=\"col\" class=\"num\">95 of 100 within</th><th scope=\"col\" class=\"num\">Tokens</th><th scope=\"col\" class=\"num\">Cost</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"sums\"><h2 class=\"sec-t\" id=\"by-agent\">By agent</h2><div class=\"card over\" tabindex=\"0\" role=\"region\" aria-labelledby=\"by-agent\"><table class=\"list-t\"><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Created</th><th scope=\"col\" class=\"num\">Done</th><th scope=\"col\" class=\"num\">Runs</th><th scope=\"col\" class=\"num\">Completed</th><th scope=\"col\" class=\"num\">Median</th><th scope=\"col\" class=\"num\">p95</th><th scope=\"col\" class=\"num\">Tokens</th><th scope=\"col\" class=\"num\">Cost</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

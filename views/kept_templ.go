@@ -35,7 +35,7 @@ func KeptWords(list []Kept) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(list) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card cm stack8\" aria-labelledby=\"kept-h\" data-kept><div><h2 id=\"kept-h\" class=\"sec-t\">What you typed</h2><p class=\"mu sm\">It was not saved. Copy what you still need.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card cm stack8\" aria-labelledby=\"kept-h\" data-kept><div><h2 id=\"kept-h\" class=\"sec-t\">What you typed</h2><p class=\"mu sm\">Not saved. Copy what you need.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

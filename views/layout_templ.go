@@ -251,7 +251,7 @@ func Bare(c Chrome, title string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p>This connection is not encrypted: whoever is on the way can read what you type, and act as you. Put a proxy with TLS before Taskyard.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p>This connection is not encrypted: anyone on the network can read what you type and act as you. Put Taskyard behind a TLS proxy.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -53,7 +53,7 @@ func LimitsPage(c Chrome, m LimitsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "><section><h2 class=\"sec-t\">Budgets of today</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "><section><h2 class=\"sec-t\">Today's budgets</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -62,17 +62,17 @@ func LimitsPage(c Chrome, m LimitsModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " <p class=\"mu sm\">A day is one of UTC. When a budget is used up, what runs ends and nothing starts before 00:00 UTC. ≈ marks figures that are in part estimated by a runner.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " <p class=\"mu sm\">Days are UTC. When a budget is used up, runs stop until 00:00 UTC. ≈ marks figures that are partly estimated.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"m2\">None is set: nothing but the limits of each run bounds what is used. Set <code>max_cost_usd_per_day</code> or <code>max_tokens_per_day</code> in <code>[budget]</code> of taskyard.toml for the whole yard, or in the definition of an agent.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"m2\">No budgets are set; only the limits of each run apply. Set <code>max_cost_usd_per_day</code> or <code>max_tokens_per_day</code> in <code>[budget]</code> of taskyard.toml for the whole server, or in an agent's definition.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</section><section class=\"sect\"><h2 class=\"sec-t\">Use of the last 30 days</h2><div class=\"stack\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</section><section class=\"sect\"><h2 class=\"sec-t\">Usage, last 30 days</h2><div class=\"stack\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -82,7 +82,7 @@ func LimitsPage(c Chrome, m LimitsModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</div></section></div><section class=\"sect\"><h2 class=\"sec-t\">Limits</h2><p class=\"m2 gapb\">As configured. An agent's definition may name others; a change takes effect when the server is started again.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</div></section></div><section class=\"sect\"><h2 class=\"sec-t\">Limits</h2><p class=\"m2 gapb\">As configured. Agent definitions can override them; changes take effect after a restart.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -90,7 +90,7 @@ func LimitsPage(c Chrome, m LimitsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section><section class=\"sect\"><h2 class=\"sec-t\">Quotas</h2><p class=\"m2 gapb\">The most that each token gets, and each person with all tokens and sessions together. A request beyond a quota is refused and told when to try again.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section><section class=\"sect\"><h2 class=\"sec-t\">Quotas</h2><p class=\"m2 gapb\">Per token, and per person across all tokens and sessions. A request over quota is rejected with a Retry-After.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -98,7 +98,7 @@ func LimitsPage(c Chrome, m LimitsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"sect\"><h2 class=\"sec-t\">Connections</h2><p class=\"m2 gapb\">Open connections, counted before anything is sent. Only the total holds for this machine and for trusted proxies.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"sect\"><h2 class=\"sec-t\">Connections</h2><p class=\"m2 gapb\">Open connections, counted when they are accepted. For this machine and trusted proxies only the total applies.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -413,9 +413,9 @@ func usageTable(u *task.UsageReport) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var20 string
-		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs("Use " + usageTitle(u.By))
+		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs("Usage " + usageTitle(u.By))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/limits.templ`, Line: 80, Col: 90}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/limits.templ`, Line: 80, Col: 92}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 		if templ_7745c5c3_Err != nil {
@@ -543,7 +543,7 @@ func usageTable(u *task.UsageReport) templ.Component {
 			}
 		}
 		if len(u.Rows) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<tr><td colspan=\"5\" class=\"mu\">Nothing was used.</td></tr>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<tr><td colspan=\"5\" class=\"mu\">No usage.</td></tr>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -579,7 +579,7 @@ func agentBudgets(list []task.Budget) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if bars := budgetBars(list); len(bars) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<section><h2 class=\"aside-h\">Budgets of today</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<section><h2 class=\"aside-h\">Today's budgets</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -60,7 +60,7 @@ func LoginPage(c Chrome, m LoginModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Next != "" && m.Next != "/" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"m2\">You get back to the page that you asked for.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"m2\">You'll return to the page you requested.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -257,7 +257,7 @@ func SetupPage(c Chrome, m SetupModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\"><div><h1>Welcome to Taskyard</h1><p class=\"m2\">Make the first account. It may do everything; more people can be added later.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\"><div><h1>Welcome to Taskyard</h1><p class=\"m2\">Create the first account, an admin. You can add people later.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -104,20 +104,20 @@ func NewTaskPage(c Chrome, m NewTaskModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>There is no agent yet, and a task needs an owner. <a class=\"b\" href=\"")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>No agents yet, and a task needs an owner. <a class=\"b\" href=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var7 templ.SafeURL
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(URL.Agents())
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/new_task.templ`, Line: 17, Col: 92}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/new_task.templ`, Line: 17, Col: 84}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\">Make an agent first</a>.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\">Create an agent</a> first.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -225,7 +225,7 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = AreaField("description", "Description", m.Description, "What is wanted, and how to tell that it is done. Markdown, #task and @agent work.", m.Errors["description"], templ.Attributes{"rows": "8"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = AreaField("description", "Description", m.Description, "What to do and when it is done. Supports Markdown, #task, @agent.", m.Errors["description"], templ.Attributes{"rows": "8"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -245,11 +245,11 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = AreaField("steps", "Steps (optional)", m.Steps, "One a line, at most 60 characters each. The agent may plan its own.", m.Errors.Under("steps"), nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = AreaField("steps", "Steps (optional)", m.Steps, "One per line, 60 characters max. The agent can plan its own.", m.Errors.Under("steps"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = AreaField("links", "Links (optional)", m.Links, "One a line: an address or an absolute path, then, after a space, a label.", m.Errors.Under("resources"), nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = AreaField("links", "Links (optional)", m.Links, "One per line: a URL or an absolute path, then an optional label after a space.", m.Errors.Under("resources"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -257,11 +257,11 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = TextField("blockedBy", "Blocked by (optional)", m.BlockedBy, "Numbers of tasks that must be done first, with spaces between them.", m.Errors.Under("blockedBy"), templ.Attributes{"autocomplete": "off"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = TextField("blockedBy", "Blocked by (optional)", m.BlockedBy, "Task numbers, separated by spaces.", m.Errors.Under("blockedBy"), templ.Attributes{"autocomplete": "off"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<fieldset class=\"field\"><legend class=\"lbl\">Begin</legend> <label class=\"opt\"><input type=\"radio\" name=\"status\" value=\"active\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<fieldset class=\"field\"><legend class=\"lbl\">Start</legend> <label class=\"opt\"><input type=\"radio\" name=\"status\" value=\"active\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -271,7 +271,7 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, ">At once: it enters the queue and the agent wakes</label> <label class=\"opt\"><input type=\"radio\" name=\"status\" value=\"draft\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, ">Start now</label> <label class=\"opt\"><input type=\"radio\" name=\"status\" value=\"draft\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -281,7 +281,7 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, ">Later: keep it as a draft</label> ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, ">Save as draft</label> ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -348,7 +348,7 @@ func takeAlong(m NewTaskModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(m.Take) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<fieldset class=\"field\"><legend class=\"lbl\">Take along from #")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<fieldset class=\"field\"><legend class=\"lbl\">Copy links from #")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

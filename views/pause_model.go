@@ -16,7 +16,7 @@ type PauseModel struct {
 // title says what the page does.
 func (m *PauseModel) title() string {
 	if m.Agent == "" {
-		return "Pause the yard"
+		return "Pause Taskyard"
 	}
 	return "Pause " + m.Agent
 }
@@ -64,7 +64,7 @@ func (u urls) pauseAct(agent, act string) string {
 // pausedWho names what is paused.
 func pausedWho(p *task.Pause) string {
 	if p.Agent == "" {
-		return "The yard"
+		return "Taskyard"
 	}
 	return p.Agent
 }

@@ -125,7 +125,7 @@ func (col QueueColumn) Total() int {
 func (col QueueColumn) line() (text string, showLast bool) {
 	s := "Claims its work itself"
 	if col.Invalid && col.Slots == 0 {
-		s = "Runs nothing until its definition is mended"
+		s = "Can't run until its definition is fixed"
 	}
 	if col.Slots > 0 {
 		s = strconv.Itoa(col.Running) + " of " + Count(col.Slots, "slot", "slots")

@@ -468,7 +468,7 @@ func noAgents(c Chrome, f QueueFilter) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("Nothing matches", "No queue has a task that fits this filter.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No results", "No tasks in any queue match this filter.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -504,7 +504,7 @@ func noAgents(c Chrome, f QueueFilter) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("No agents yet", "A queue belongs to an agent, and an agent is a markdown file in the agents folder.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No agents yet", "Each queue belongs to an agent. An agent is a Markdown file in the agents folder.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -40,7 +40,7 @@ func shownFiles(w *task.Work) []shownFile {
 			end += strings.IndexByte(f.Diff[end:], '\n') + 1
 		}
 		if list[i].Diff = f.Diff[:end]; end == 0 {
-			list[i].Note = strings.TrimPrefix(f.Note+"; ", "; ") + "its lines stand in the diff as text"
+			list[i].Note = strings.TrimPrefix(f.Note+"; ", "; ") + "its lines are in the raw diff"
 		}
 	}
 	return list

@@ -32,8 +32,8 @@ func TestChangedFilesOfARun(t *testing.T) {
 		not  []string
 	}{
 		{"nothing stands there when nobody looked", nil, nil, []string{"Changed files"}},
-		{"no changes are said to be none", &task.Work{}, []string{"Changed files", "It changed no files."}, []string{"Diff as text"}},
-		{"what could not be compared is not said to be unchanged", &task.Work{Note: "More than 50,000 files"}, []string{"More than 50,000 files"}, []string{"It changed no files"}},
+		{"no changes are said to be none", &task.Work{}, []string{"Changed files", "No files changed."}, []string{"Raw diff"}},
+		{"what could not be compared is not said to be unchanged", &task.Work{Note: "More than 50,000 files"}, []string{"More than 50,000 files"}, []string{"No files changed"}},
 		{
 			"lines stand by sign and class, escaped, with what hides marked",
 			&task.Work{Total: 1, Files: []task.FileChange{file("a\n<b>\u202e.go", "@@ -1 +1 @@\n-old<i>\n+new\u202e\r\n \n")}},
@@ -50,11 +50,11 @@ func TestChangedFilesOfARun(t *testing.T) {
 			nil,
 		},
 		{"files that are not named are counted", &task.Work{Total: 5, Files: []task.FileChange{file("a", "")}}, []string{"4 more files are not named"}, nil},
-		{"long diffs are cut", &task.Work{Total: 1, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1500))}}, []string{"500 more lines stand in the diff as text"}, nil},
+		{"long diffs are cut", &task.Work{Total: 1, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1500))}}, []string{"500 more lines are in the raw diff"}, nil},
 		{
 			"so are many of them",
 			&task.Work{Total: 6, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1000)), file("b", strings.Repeat("+x\n", 1000)), file("c", strings.Repeat("+x\n", 1000)), file("d", strings.Repeat("+x\n", 990)), file("e", strings.Repeat("+x\n", 12)), file("f", "+last\n")}},
-			[]string{"2 more lines stand", "its lines stand in the diff as text"},
+			[]string{"2 more lines are", "its lines are in the raw diff"},
 			[]string{"+last"},
 		},
 	}

@@ -6,13 +6,13 @@ import "taskyard/task"
 func runnerState(r *task.RunnerInfo) (class, words string) {
 	switch {
 	case r.Probing:
-		return "", "Looking…"
+		return "", "Checking…"
 	case r.ProbedAt == 0:
-		return "", "Not looked at yet"
+		return "", "Not checked yet"
 	case !r.Installed:
 		return notReady(r.Kind)
 	case r.Problem != "":
-		return "warn", "Ready, it seems"
+		return "warn", "Probably ready"
 	}
 	return "ok", "Ready"
 }

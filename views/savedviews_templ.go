@@ -223,7 +223,7 @@ func ViewsPage(c Chrome, m ViewsModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = Empty("No views yet", "A view is a filter of the queues or the tasks under a name. Filter a list, then save it under “Views”.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("No views yet", "A view is a saved filter. Filter queues or tasks, then save it under “Views”.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -297,7 +297,7 @@ func schedulerTicks(c Chrome, m *SchedulerModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Ticks) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p class=\"mu sm\">No tick yet. The first comes at the next time of the rule, or by “Tick now”.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p class=\"mu sm\">No ticks yet. The first runs at the next scheduled time, or with “Tick now”.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -479,7 +479,7 @@ func schedulerSkipped(c Chrome, m *SchedulerModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Skipped) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<p class=\"mu sm\">The last tick left nothing alone.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<p class=\"mu sm\">The last tick skipped nothing.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

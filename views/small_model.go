@@ -130,7 +130,7 @@ type SetupModel struct {
 }
 
 // priorityHint explains the number.
-const priorityHint = "Higher comes first. 0 is ordinary."
+const priorityHint = "Higher runs first. Default 0."
 
 func cancelLabel(subtasks int) string {
 	if subtasks == 0 {

@@ -30,7 +30,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Agent", a.Agent, b.Agent)
 	short("Definition", hash8(a.DefinitionHash), hash8(b.DefinitionHash))
 	short("Runner", orElse(a.Runner, "default"), orElse(b.Runner, "default"))
-	short("Model", orElse(a.Model, "the runner's own"), orElse(b.Model, "the runner's own"))
+	short("Model", orElse(a.Model, "runner default"), orElse(b.Model, "runner default"))
 	short("Tools", orElse(joinComma(a.Tools), "none"), orElse(joinComma(b.Tools), "none"))
 	short("Work folder", orElse(a.Workspace, "own, fresh"), orElse(b.Workspace, "own, fresh"))
 	short("Network", onOff(a.Network), onOff(b.Network))

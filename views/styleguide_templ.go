@@ -492,7 +492,7 @@ func guideForms(g guide) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = AreaField(g.id("c"), "Several lines", "", "Markdown, #task and @agent work.", "", templ.Attributes{"placeholder": "Nothing yet"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = AreaField(g.id("c"), "Several lines", "", "Supports Markdown, #task, @agent.", "", templ.Attributes{"placeholder": "Nothing yet"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -669,7 +669,7 @@ func guideForms(g guide) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<p>It goes on.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<p>It continues.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -147,7 +147,7 @@ func descriptionField(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\">Add one</a> so that the agent knows what is wanted.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\">Add one</a> so that the agent knows what to do.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -181,7 +181,7 @@ func descriptionField(c Chrome, m TaskModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = AreaField("description", "Description", m.entry("description", m.Task.Description), "Markdown, #task and @agent work.", m.Entries.Errors["description"], templ.Attributes{"rows": "10"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = AreaField("description", "Description", m.entry("description", m.Task.Description), "Supports Markdown, #task, @agent.", m.Entries.Errors["description"], templ.Attributes{"rows": "10"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

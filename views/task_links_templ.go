@@ -40,7 +40,7 @@ func linksTab(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Empty("No links yet", "Attach an address or a file by its path, so that whoever works on this finds it.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No links yet", "Add URLs or file paths that the work needs.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -332,7 +332,7 @@ func linkPanel(c Chrome, m TaskModel, i int, had task.Resource) templ.Component 
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Field("value-"+n, "Address or path", "", bad["value"]).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Field("value-"+n, "URL or path", "", bad["value"]).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

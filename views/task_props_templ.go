@@ -269,7 +269,7 @@ func ownerProp(c Chrome, m TaskModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, FieldAttrs("hand-comment", "The new owner reads it first.", ""))
+					templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, FieldAttrs("hand-comment", "For the new owner.", ""))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -279,7 +279,7 @@ func ownerProp(c Chrome, m TaskModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = Field("hand-comment", "Comment", "The new owner reads it first.", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Field("hand-comment", "Comment", "For the new owner.", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -177,7 +177,7 @@ func taskTab(m TaskModel, tab, label, n string) templ.Component {
 		}
 		if tab == "transcript" {
 			if r := m.openRun(); r != nil && r.Status == task.RunRunning {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<span class=\"dot run\"></span> <span class=\"vh\">a run is going on</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<span class=\"dot run\"></span> <span class=\"vh\">run in progress</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -236,7 +236,7 @@ func transcriptTab(m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Empty("No run yet", "What an agent says and does in a run appears here. Agents that claim their work themselves leave comments instead.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No runs yet", "An agent's transcript appears here. Agents that claim tasks themselves leave comments instead.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -332,7 +332,7 @@ func runsTab(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Empty("No run yet", "A run is made by a tick, by a comment or an answer, by hand, or when an agent delegates.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No runs yet", "Runs start on a tick, on a comment or an answer, manually, or when an agent delegates.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -254,7 +254,7 @@ func noTasks(c Chrome, m TasksModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("Nothing matches", "No open task fits this filter.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No results", "No open tasks match this filter.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -292,7 +292,7 @@ func noTasks(c Chrome, m TasksModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("No open tasks", "Everything is done, or nothing was asked yet. Finished work is in the history.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No open tasks", "Closed tasks are in the history.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -207,7 +207,7 @@ func tokenForm(c Chrome, m *TokensModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Field("agent", "Agent", "For the scope Agent: whose work it does.", wrongIf(m.Field, "agent", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Field("agent", "Agent", "Required for the scope Agent.", wrongIf(m.Field, "agent", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -340,7 +340,7 @@ func freshToken(f *FreshToken) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<h3 class=\"b\">Connect over MCP</h3><p class=\"mu sm\">Where the variable is named, the program takes the token from its environment, as above.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<h3 class=\"b\">Connect over MCP</h3><p class=\"mu sm\">Where a variable is named, the program reads the token from its environment, as above.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

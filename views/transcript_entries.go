@@ -104,4 +104,4 @@ func (u urls) TranscriptStream(run task.ID, kind string) string {
 }
 
 // kindTabs are the choices of what to show of a transcript.
-var kindTabs = []struct{ Kind, Name string }{{"", "All"}, {"said", "Said"}, {"tools", "Tool calls"}, {"logs", "Logs"}, {"errors", "Errors"}}
+var kindTabs = []struct{ Kind, Name string }{{"", "All"}, {"said", "Messages"}, {"tools", "Tool calls"}, {"logs", "Logs"}, {"errors", "Errors"}}

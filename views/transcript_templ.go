@@ -90,23 +90,23 @@ func transcript(m *RunModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\">Show all of it</a>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\">Show all</a>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = Empty("Nothing of this kind", "The transcript has no such line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("No results", "The transcript has no lines of this kind.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if m.open() {
-				templ_7745c5c3_Err = Empty("Nothing said yet", "What the agent says and does appears here as it happens.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("No messages yet", "The transcript appears here live.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = Empty("No transcript", "This run ended before its agent said anything.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("No transcript", "The run ended before its agent wrote anything.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

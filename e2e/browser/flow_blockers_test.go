@@ -17,7 +17,7 @@ func TestATaskIsBlockedAndFreedUnderOnesEyes(t *testing.T) {
 			first, k := y.create(task.New{Title: "Draw the plan"}).ID, y.create(task.New{Title: "Build it"}).ID
 			b := how(y.tab())
 			b.open(path(k, ""))
-			b.click(`summary|Set what blocks it`)
+			b.click(`summary|Edit blockers`)
 			b.fill("#taskIds", "#"+first.String())
 			b.press("button|Set")
 			b.see("which must be done first")

@@ -72,7 +72,7 @@ func TestDragACardToAnotherColumn(t *testing.T) {
 	equal(t, "new owner", b.value("#act-dialog select"), "scout")
 	equal(t, "focus", eval[string](b, `document.activeElement.id`), "comment")
 
-	b.click("#act-dialog a|Keep it")
+	b.click("#act-dialog a|Cancel")
 	b.wait(`!document.querySelector("#act-dialog[open]")`)
 	equal(t, "focus after keeping", eval[string](b, focusedRow), "t-"+k.ID.String())
 	equal(t, "owner after keeping", y.task(k.ID).Owner, "coder")
@@ -246,7 +246,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	equal(t, "owner", y.task(k.ID).Owner, "scout")
 
 	t.Run("and a stale priority is told", func(t *testing.T) {
-		two.click("#act-dialog a|Keep it")
+		two.click("#act-dialog a|Cancel")
 		two.wait(`document.querySelector("#m-` + k.ID.String() + ` [data-key-up]").value === "5 6"`)
 		eval[chromedp.Void](two, `void document.querySelector("#m-`+k.ID.String()+` [data-key-up]").setAttribute("value", "3 4")`)
 		two.click("#m-" + k.ID.String() + " summary")

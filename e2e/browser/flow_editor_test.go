@@ -69,7 +69,7 @@ func TestAnAgentIsEditedByKeyboard(t *testing.T) {
 	eval[chromedp.Void](b, `document.querySelector("#text").focus()`)
 	eval[chromedp.Void](b, `document.activeElement.select()`)
 	b.insert("---\nname: By keys.\ntools: flying\n---\nGo.\n")
-	b.see("cannot run like this")
+	b.see("this agent can't run")
 	b.expect("422")
 	b.loads(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	b.see("was not saved")

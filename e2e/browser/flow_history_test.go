@@ -65,7 +65,7 @@ func TestBarsFilterByMouseAndByKeys(t *testing.T) {
 	b.wait(`location.pathname === "/runs" && location.search.includes("status=failed")`)
 	b.see("Lint pass over internal/web")
 	b.open("/history")
-	b.click("summary|The numbers")
+	b.click("summary|Show data")
 	b.loads(typed("\t\t\t\r")) // past the region, over the first days, to what leads somewhere
 	b.wait(`location.search.includes("from=")`)
 }

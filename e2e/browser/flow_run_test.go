@@ -70,7 +70,7 @@ func TestAFailedRunTellsWhyAndIsTriedAgain(t *testing.T) {
 	equal(t, "failed runs", len(runs), 1)
 	b.open("/runs/" + runs[0].ID.String())
 	b.see("the scripted agent gives up")
-	b.see("tried again as run 2")
+	b.see("retried as run 2")
 }
 
 func TestStopARunFromItsTask(t *testing.T) {

@@ -129,7 +129,7 @@ func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 	b := y.tab()
 	b.open("/")
 	b.loads(b.onto("button|Acknowledge", times(2)))
-	b.see("Nothing waits for you")
+	b.see("Inbox is empty")
 	equal(t, "acknowledged", y.events(k.ID, task.EvAcknowledged), 1)
 }
 

@@ -57,7 +57,7 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 		b.seeNot("created this task")
 		b.see("Word 121.")
 		b.press(".shows a|Runs")
-		b.see("No run yet.")
+		b.see("No runs yet")
 	})
 	t.Run("without scripts the pages follow each other", func(t *testing.T) {
 		b := y.tab().withoutScripts()

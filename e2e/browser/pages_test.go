@@ -45,7 +45,7 @@ func (s *sample) pages() []shown {
 		{"palette-none", "/tasks", func(b *tab) {
 			b.chord("k")
 			b.insert("nothing fits this")
-			b.see("Nothing fits.")
+			b.see("No results.")
 		}},
 		{"keys", "/queues", func(b *tab) { b.keys("?") }},
 		{"search", "/search", nil},
@@ -108,7 +108,7 @@ func (s *sample) pages() []shown {
 		{"history-said", "/history?q=no+limit+yet", nil},
 		{"history-narrow", "/history?agent=coder&status=done&by=user%3Amaya", nil},
 		{"history-more", "/history", func(b *tab) { b.click("#more-filters summary") }},
-		{"history-numbers", "/history", func(b *tab) { b.click("summary|The numbers") }},
+		{"history-numbers", "/history", func(b *tab) { b.click("summary|Show data") }},
 		{"history-empty", "/history?q=nothing+fits+this", nil},
 		{"insights", "/insights", nil},
 		{"insights-day", "/insights?range=24h", nil},

@@ -61,11 +61,11 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		y.until("somebody has decided", func() bool { return y.decided(r.ID) != "" })
 		if y.decided(r.ID) == "approved" {
 			maya.see("approved.")
-			rita.see("Your rejection came too late and changed nothing.")
+			rita.see("Your rejection was too late; nothing changed.")
 			rita.see("maya approved this run")
 		} else {
 			rita.see("denied")
-			maya.see("Your approval came too late and changed nothing.")
+			maya.see("Your approval was too late; nothing changed.")
 			maya.see("rita denied this run")
 		}
 		n := 0
