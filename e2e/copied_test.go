@@ -92,7 +92,7 @@ func (c *crashServer) staying(runs []string) (pids []string) {
 	return pids
 }
 
-// copied copies the data folder of a running server, which stands still
+// copied copies the data folder of a running server, which is stopped
 // meanwhile: no checkpoint comes between the database and its log.
 func (s *server) copied() string {
 	s.t.Helper()
