@@ -48,7 +48,7 @@ func samplePath(path string) string {
 	if strings.HasPrefix(path, "/api/agents/") {
 		id = "coder"
 	}
-	return strings.NewReplacer("{id}", id, "{index}", "0", "{n}", "1").Replace(path)
+	return strings.NewReplacer("{id}", id, "{index}", "0", "{n}", "1", "{message}", "1").Replace(path)
 }
 
 // sample is a value that the schema allows. Of an object it fills what is

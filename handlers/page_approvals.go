@@ -113,7 +113,7 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 		return nil, err
 	}
 	if !ch.CanDecide {
-		d.WhyNot = "Only reviewers and admins decide on runs."
+		d.WhyNot = "Only reviewers and admins can decide on runs."
 	}
 	if def, err := s.svc.Agent(a, r.Agent); err == nil {
 		d.Agent = &def

@@ -83,7 +83,8 @@ func (s *Server) postBulk(c echo.Context) error {
 			Act: service.BulkAct(m.Act), IDs: m.IDs, To: m.To, Priority: prio, Labels: words(m.Labels), Text: m.Text,
 		})
 	}
-	if e, ok := refusal(err); ok && views.KnownBulkAct(m.Act) && len(m.IDs) > 0 {
+	// More tasks than one act takes are a form that nobody can correct.
+	if e, ok := refusal(err); ok && views.KnownBulkAct(m.Act) && len(m.IDs) > 0 && len(m.IDs) <= task.MaxBulk {
 		m.Errors = renamed(views.ErrorsOf(e), "comment", "text", "summary", "text", "reason", "text", "newAgent", "to")
 		return s.again(c, e, views.URL.Bulk(), func(ch views.Chrome) (templ.Component, error) { return s.bulkAgain(c, ch, m) })
 	}

@@ -12,8 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseBudget is the CPU time that a body of 1 MiB may cost to be refused.
-const refuseBudget = raceFactor * 50 * time.Millisecond
+// refuseBudget is the CPU time that a body of 1 MiB may cost to be refused: 50 ms
+// on a core of its own, twice that where another process has the other half of
+// it.
+const refuseBudget = raceFactor * 2 * 50 * time.Millisecond
 
 // filledTo repeats what part returns until the text has nearly n bytes.
 func filledTo(n int, part func(i int) string) string {
