@@ -62,7 +62,7 @@ func (rx *Rx) BlocksCount(id task.ID) (int, error) {
 	return rx.count("SELECT count(*) FROM blockers b JOIN tasks t ON t.id = b.task_id WHERE b.blocker_id = ? AND t.archived_at IS NULL", id)
 }
 
-// Dependencies returns what a task waits for, straight or by way of others:
+// Dependencies returns what a task waits for, directly or indirectly:
 // open task → the tasks in its set. Archived tasks wait for nothing, so the
 // walk ends at them.
 func (rx *Rx) Dependencies(id task.ID) (map[task.ID][]task.ID, error) {

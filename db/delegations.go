@@ -35,7 +35,7 @@ func (rx *Rx) EndedDelegations(run task.ID) ([]task.ID, error) {
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
 
-// DelegatedBy tells whether a run delegated a task.
+// DelegatedBy reports whether a run delegated a task.
 func (rx *Rx) DelegatedBy(run, taskID task.ID) (bool, error) {
 	n, err := rx.count("SELECT count(*) FROM runs INDEXED BY runs_parent WHERE parent_run = ? AND task_id = ?", run, taskID)
 	return n > 0, err

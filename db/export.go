@@ -4,7 +4,7 @@ import "taskyard/task"
 
 // Exported is a task with what its JSON form does not hold.
 type Exported struct {
-	*task.Task      // without comments; CommentCount tells whether there are some
+	*task.Task      // without comments; CommentCount reports whether there are some
 	Withheld   bool // an agent started it, handed it over or changed it, and no person has consented
 }
 
@@ -31,7 +31,7 @@ func (rx *Rx) ExportHistory(fn func(Exported) error) error {
 	return rx.export("SELECT "+exportCols+" FROM tasks t WHERE t.archived_at IS NOT NULL AND t.archived_at > 0 ORDER BY t.archived_at, t.id", fn)
 }
 
-// export walks row by row, so that memory does not grow with the yard. fn
+// export walks row by row, so that memory does not grow with the instance. fn
 // may read meanwhile, by other statements.
 func (rx *Rx) export(q string, fn func(Exported) error) error {
 	rows, err := rx.query(q)

@@ -23,7 +23,7 @@ const (
 	causeDamage                  // SQLite found nonsense
 )
 
-// lasts tells whether only a restart ends it.
+// lasts reports whether only a restart ends it.
 func (c cause) lasts() bool { return c >= causeFiles }
 
 // fault is why the store cannot be written.
@@ -53,7 +53,7 @@ func (d *DB) refusalOf(c cause) error {
 }
 
 // note keeps a fault, unless a graver one is known already, and logs it once.
-// It tells whether the fault is new.
+// It reports whether the fault is new.
 func (d *DB) note(c cause, err *task.Error) bool {
 	for {
 		old := d.fault.Load()
@@ -131,13 +131,13 @@ func (d *DB) damaged(cause error) error {
 	return e
 }
 
-// isDamage tells whether SQLite found nonsense in a file.
+// isDamage reports whether SQLite found nonsense in a file.
 func isDamage(err error) bool {
 	var se sqlite3.Error
 	return errors.As(err, &se) && (se.Code == sqlite3.ErrCorrupt && se.ExtendedCode != sqlite3.ErrCorruptVTab || se.Code == sqlite3.ErrNotADB)
 }
 
-// isFull tells whether there was no room. SQLite calls only ENOSPC full;
+// isFull reports whether there was no room. SQLite calls only ENOSPC full;
 // quotas and limits of a file's size are the same to whoever asked.
 func isFull(se sqlite3.Error) bool {
 	if se.Code == sqlite3.ErrFull {
@@ -147,7 +147,7 @@ func isFull(se sqlite3.Error) bool {
 		(se.SystemErrno == syscall.ENOSPC || se.SystemErrno == syscall.EDQUOT || se.SystemErrno == syscall.EFBIG)
 }
 
-// uncertain tells whether a COMMIT that ended so may nevertheless be found
+// uncertain reports whether a COMMIT that ended so may nevertheless be found
 // done after a restart: the log was written, and how much of it the disk
 // holds is not known.
 func uncertain(err error) bool {

@@ -7,7 +7,7 @@ import (
 )
 
 // HoldDecision notes a decision on a waiting run that takes effect later; nil
-// takes it back. It tells whether the run still waited.
+// takes it back. It reports whether the run still waited.
 func (tx *Tx) HoldDecision(r *task.Run, h *task.Held) (bool, error) {
 	var text, until any
 	if h != nil {
@@ -33,7 +33,7 @@ func (rx *Rx) FirstHeld() (at task.Time, err error) {
 	return at, err
 }
 
-// SaveSpec keeps what a run would have done before it was asked anew.
+// SaveSpec keeps what a run would have done before it was asked again.
 func (tx *Tx) SaveSpec(run task.ID, version string, spec *task.Spec) error {
 	return tx.do("INSERT INTO run_specs (run_id, version, spec, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", run, version, asJSON(spec), tx.Now)
 }

@@ -130,7 +130,7 @@ func (tx *Tx) InsertNotice(message, taskID task.ID) (bool, error) {
 	return n == 1, err
 }
 
-// DeleteNotice tells whether the notice still waited.
+// DeleteNotice reports whether the notice still waited.
 func (tx *Tx) DeleteNotice(message task.ID) (bool, error) {
 	n, err := tx.changed("DELETE FROM notices WHERE message_id = ?", message)
 	return n == 1, err

@@ -24,7 +24,7 @@ func (w *where) add(cond string, args ...any) {
 func (w *where) sql() string { return " WHERE " + strings.Join(w.conds, " AND ") }
 
 // OpenTasks returns draft and active tasks by priority, then age, or as
-// f.Sort says, and the cursor of the next page, "" at the end. card tells whether counts are
+// f.Sort says, and the cursor of the next page, "" at the end. card reports whether counts are
 // wanted instead of steps and resources.
 func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, error) {
 	w, err := openWhere(f, rx.Now)

@@ -90,7 +90,7 @@ func (l *Lock) Bind() error {
 	}
 }
 
-// alive tells whether another process has this id. In a container the server
+// alive reports whether another process has this id. In a container the server
 // that was killed had the id that this one has.
 func alive(pid string) bool {
 	n, err := strconv.Atoi(pid)

@@ -10,9 +10,9 @@ import (
 	"taskyard/db"
 )
 
-// TestManyMayOpenANewYardAtOnce: a script that starts a server and makes a
+// TestManyMayOpenANewInstanceAtOnce: a script that starts a server and makes a
 // token beside it has two processes that find no schema.
-func TestManyMayOpenANewYardAtOnce(t *testing.T) {
+func TestManyMayOpenANewInstanceAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	var all sync.WaitGroup

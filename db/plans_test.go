@@ -51,7 +51,7 @@ var allowedScans = []struct{ statement, scan, reason string }{
 var harmless = regexp.MustCompile(`^SCAN (up|down|page|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|(j|json_each)( VIRTUAL TABLE INDEX \d+:)?)$`)
 
 // ordered are the queues and lists that may be long: their index gives the
-// order, so that a page costs the same in any yard. few have short lists.
+// order, so that a page costs the same in any instance. few have short lists.
 var (
 	ordered = regexp.MustCompile(`ORDER BY (t\.)?(priority|archived_at) DESC|ORDER BY (r\.|s\.doc)?id DESC LIMIT \?$`)
 	few     = regexp.MustCompile(`t\.parent_id = \?|archived_at IS NULL AND 0 `)
@@ -73,8 +73,8 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 	statements := slices.Clone(seen)
 	mu.Unlock()
 	used := map[string]bool{}
-	t.Run("in a new yard", func(t *testing.T) { checkPlans(t, dbtest.New(t).Path(), statements, used) })
-	t.Run("in a yard of a year, of whose tables there are statistics", func(t *testing.T) { checkPlans(t, oldYard(t), statements, used) })
+	t.Run("in a new instance", func(t *testing.T) { checkPlans(t, dbtest.New(t).Path(), statements, used) })
+	t.Run("in an instance of a year, of whose tables there are statistics", func(t *testing.T) { checkPlans(t, oldInstance(t), statements, used) })
 	for _, a := range allowedScans {
 		if !used[a.statement] {
 			t.Errorf("the exception %q is not needed", a.statement)
@@ -83,9 +83,9 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 	t.Run("and the tour meets every statement of the package", func(t *testing.T) { complete(t, statements) })
 }
 
-// oldYard is a database as a server that ran for long leaves it: SQLite has
+// oldInstance is a database as a server that ran for long leaves it: SQLite has
 // looked at the tables and may choose other plans.
-func oldYard(t *testing.T) string {
+func oldInstance(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "yard.db")
 	ok(t, dbtest.Open(t, path).Close())
@@ -117,7 +117,7 @@ func checkPlans(t *testing.T, path string, statements []string, used map[string]
 	}
 }
 
-// shortList tells whether a plan sorts what a short index gives: tasks that are
+// shortList reports whether a plan sorts what a short index gives: tasks that are
 // worked on, failed or ask.
 func shortList(lines []string) bool {
 	return slices.ContainsFunc(lines, func(line string) bool {

@@ -26,7 +26,7 @@ type restoreNote struct {
 
 func notePath(path string) string { return path + ".restore" }
 
-// pending tells whether a restore is decided and not finished.
+// pending reports whether a restore is decided and not finished.
 func pending(path string) bool { return fileExists(notePath(path)) }
 
 func keptName(path string, now time.Time) string {

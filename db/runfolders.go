@@ -6,11 +6,11 @@ import (
 	"taskyard/task"
 )
 
-// Forsaken returns those of the folders to which nobody comes back: that of a
+// OrphanedFolders returns those of the folders to which nobody comes back: that of a
 // start when its run, and each that went on in it, ended before a moment; a
 // worktree when its task was closed before it. Folders of runs that are not
 // known are none of them.
-func (rx *Rx) Forsaken(list []task.RunFolder, before task.Time) ([]task.RunFolder, error) {
+func (rx *Rx) OrphanedFolders(list []task.RunFolder, before task.Time) ([]task.RunFolder, error) {
 	cells := make([][3]any, len(list))
 	for i, f := range list {
 		cells[i] = [3]any{int64(f.Run), f.Name, f.Tree}

@@ -126,7 +126,7 @@ const guard = " WHERE id = ? AND status = ? AND phase = ? AND lease = ?"
 func guardArgs(r *task.Run) []any { return []any{r.ID, r.Status, r.Phase, r.Lease} }
 
 // MoveRun changes phase and status of an open run to another open state and
-// tells whether the run was still in its old state.
+// reports whether the run was still in its old state.
 func (tx *Tx) MoveRun(r *task.Run, next task.State) (bool, error) {
 	n, err := tx.changed("UPDATE runs SET status = ?, phase = ?"+guard, append([]any{next.Status, next.Phase}, guardArgs(r)...)...)
 	return n == 1, err
@@ -185,7 +185,7 @@ func (tx *Tx) SetSession(id task.ID, lease int64, session, folder string) (bool,
 	return n == 1, err
 }
 
-// BeatRun renews the lease of a running run and tells whether it still holds.
+// BeatRun renews the lease of a running run and reports whether it still holds.
 func (tx *Tx) BeatRun(id task.ID, lease int64, d time.Duration) (bool, error) {
 	n, err := tx.changed("UPDATE runs SET lease_expires = ?, heartbeat_at = ? WHERE id = ? AND lease = ? AND status = 'running'", tx.Now.Add(d), tx.Now, id, lease)
 	return n == 1, err
@@ -250,7 +250,7 @@ func (tx *Tx) AddReach(run, id task.ID, claim int64) error {
 	return tx.do("INSERT INTO run_reach (run_id, task_id, claim_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", run, id, claim)
 }
 
-// Reaches tells whether a run created a task, or made its claim.
+// Reaches reports whether a run created a task, or made its claim.
 func (rx *Rx) Reaches(run, id task.ID, claim int64) (bool, error) {
 	n, err := rx.count("SELECT count(*) FROM run_reach WHERE run_id = ? AND task_id = ? AND claim_id IN (0, ?)", run, id, claim)
 	return n > 0, err

@@ -68,7 +68,7 @@ func scanArchived(r rowScanner) (m archivedTask, err error) {
 
 // matches returns up to limit tasks below an id whose own words, or a line of
 // whose runs, a search matches, the highest id first. Both indexes give their
-// matches in that order, so a page costs the same in any yard.
+// matches in that order, so a page costs the same in any instance.
 func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archivedTask, error) {
 	terms := matchTerms(f.Query)
 	if terms == "" {

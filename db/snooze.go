@@ -83,7 +83,7 @@ func (rx *Rx) SnoozeCounts(user task.ID, attempts int) (n task.InboxTotals, err 
 	return n, rows.Err()
 }
 
-// SnoozesDue tells whether the time of a snooze is over.
+// SnoozesDue reports whether the time of a snooze is over.
 func (rx *Rx) SnoozesDue() (bool, error) {
 	n, err := rx.count("SELECT count(*) FROM (SELECT 1 FROM snoozes WHERE until <= ? LIMIT 1)", rx.Now)
 	return n > 0, err

@@ -87,7 +87,7 @@ type rows struct {
 	err error
 }
 
-// Next goes to the next row and tells whether there is one.
+// Next goes to the next row and reports whether there is one.
 func (r *rows) Next() bool {
 	if r.err == nil {
 		r.err = r.r.Next(r.row)

@@ -10,7 +10,7 @@ import (
 )
 
 // inbox asks for each part of the inbox, snoozes, and empties the outbox;
-// plain is the same yard without services outside.
+// plain is the same instance without services outside.
 func inbox(t *testing.T, s, plain *service.Service) {
 	ctx := context.Background()
 	for _, kind := range append(task.InboxKinds, "") {

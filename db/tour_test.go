@@ -47,7 +47,7 @@ func tour(t *testing.T) {
 	exports(t, service.New(dbtest.New(t), agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
 }
 
-// exports reads files into a yard, empty or not, and writes them again.
+// exports reads files into an instance, empty or not, and writes them again.
 func exports(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	plan := exchange.Taskyard(

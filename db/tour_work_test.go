@@ -21,5 +21,5 @@ func work(t *testing.T, s *service.Service, st *service.Start) {
 	again := *st.Run
 	again.RetryOf = again.ID
 	must[task.ID](t)(s.FirstTry(ctx, &again))
-	must[[]task.RunFolder](t)(s.Forsaken(ctx, []task.RunFolder{task.StartFolder(st.Run.ID, st.Run.Lease), task.TreeFolder(st.Run.ID)}))
+	must[[]task.RunFolder](t)(s.OrphanedFolders(ctx, []task.RunFolder{task.StartFolder(st.Run.ID, st.Run.Lease), task.TreeFolder(st.Run.ID)}))
 }

@@ -23,7 +23,7 @@ func (tx *Tx) countUse(r *task.Run, ended int, now task.Usage) error {
 }
 
 // UsedToday returns what an agent has used today, UTC, or with "" the whole
-// yard.
+// instance.
 func (rx *Rx) UsedToday(agent string) (u task.Usage, err error) {
 	err = rx.row(`SELECT coalesce(sum(tool_calls), 0), coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost_usd), 0.0), coalesce(max(estimated), 0)
  FROM usage_days WHERE day = ?1 AND (?2 = '' OR agent = ?2)`, task.DayOf(rx.Now), agent).Scan(&u.ToolCalls, &u.TokensIn, &u.TokensOut, &u.CostUSD, &u.Estimated)

@@ -12,7 +12,7 @@ import (
 	"taskyard/task"
 )
 
-// TestShortWaysAgreeWithTheLongOnes compares, in a yard of a year, what is
+// TestShortWaysAgreeWithTheLongOnes compares, in an instance of a year, what is
 // counted in indexes and read in outlines with what the whole rows say.
 func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "yard.db")

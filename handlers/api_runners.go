@@ -24,7 +24,7 @@ func (s *Server) runners(a task.Actor) []task.RunnerInfo {
 		if !a.May(task.Admin) {
 			list[i].Path = ""
 		}
-		if why := s.svc.UnmannedRunner(list[i].Name); why != "" {
+		if why := s.svc.NoWorkerReason(list[i].Name); why != "" {
 			list[i].Installed, list[i].Problem, list[i].Remedy = false, why, "Start one on a machine that may carry out its runs: taskyard worker --help tells how."
 		}
 	}

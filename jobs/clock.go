@@ -200,7 +200,7 @@ func (c *clock) alive() bool {
 }
 
 // watch compares, every second, how far the wall and the monotonic clock
-// went. After a jump the schedule is built anew, and ticks that the jump
+// went. After a jump the schedule is built again, and ticks that the jump
 // passed over are folded into one.
 func (c *clock) watch(ctx context.Context) {
 	defer close(c.ended)
@@ -256,7 +256,7 @@ func (c *clock) jumped(ctx context.Context, from, to time.Time) {
 	}
 }
 
-// passed tells whether a cron line fires between two moments.
+// passed reports whether a cron line fires between two moments.
 func passed(line string, loc *time.Location, from, to time.Time) bool {
 	w, err := newWallCron(line, loc)
 	if err != nil {

@@ -149,7 +149,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 			}
 		})
 	})
-	t.Run("after a step back the schedule is built anew and goes on", func(t *testing.T) {
+	t.Run("after a step back the schedule is built again and goes on", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, time.UTC, hourly(), often())
 			offset := b.shift()

@@ -51,7 +51,7 @@ func (w *wallCron) Next(last time.Time) time.Time {
 }
 
 // real places a wall clock time in the zone: at its first coming where the
-// clock shows it twice, so that a schedule built anew between the two neither
+// clock shows it twice, so that a schedule built again between the two neither
 // repeats nor forgets it.
 func (w *wallCron) real(f time.Time) time.Time {
 	t := time.Date(f.Year(), f.Month(), f.Day(), f.Hour(), f.Minute(), f.Second(), 0, w.loc)
@@ -73,5 +73,5 @@ func (w *wallCron) real(f time.Time) time.Time {
 	return t
 }
 
-// shows tells whether the wall clock at t reads f.
+// shows reports whether the wall clock at t reads f.
 func shows(t, f time.Time) bool { return t.Hour() == f.Hour() && t.Minute() == f.Minute() }

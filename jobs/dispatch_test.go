@@ -18,7 +18,7 @@ import (
 func TestDispatchOrderAndLimits(t *testing.T) {
 	t.Parallel()
 	t.Run("an agent's runs start one after another, in the order in which they were queued", func(t *testing.T) {
-		y := newYard(t, setup{})
+		y := newInstance(t, setup{})
 		tasks := []*task.Task{y.create("coder"), y.create("coder"), y.create("coder")}
 		for i, k := range tasks {
 			f := y.next()
@@ -30,7 +30,7 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 		}
 	})
 	t.Run("max_parallel of an agent lets as many run", func(t *testing.T) {
-		y := newYard(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
+		y := newInstance(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
 		for range 3 {
 			y.create("coder")
 		}
@@ -42,8 +42,8 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 		a.complete()
 		c.complete()
 	})
-	t.Run("no more run in all than the yard allows, the oldest first", func(t *testing.T) {
-		y := newYard(t, setup{cfg: service.Config{MaxParallel: 2}, agents: map[string]string{"a": "", "b": "", "c": "", "d": ""}})
+	t.Run("no more run in all than the instance allows, the oldest first", func(t *testing.T) {
+		y := newInstance(t, setup{cfg: service.Config{MaxParallel: 2}, agents: map[string]string{"a": "", "b": "", "c": "", "d": ""}})
 		y.create("c")
 		y.create("a")
 		first, second := y.next(), y.next()
@@ -63,7 +63,7 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 		g.complete()
 	})
 	t.Run("runs of ticks go one at a time, others pass them", func(t *testing.T) {
-		y := newYard(t, setup{agents: map[string]string{"a": "", "b": "", "c": ""}, stopped: true})
+		y := newInstance(t, setup{agents: map[string]string{"a": "", "b": "", "c": ""}, stopped: true})
 		var tasks []*task.Task
 		for _, owner := range []string{"a", "b", "c"} {
 			k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: owner, NoStart: true})
@@ -102,7 +102,7 @@ func TestStopMeetsTheStartOfARun(t *testing.T) {
 	t.Run("a run that is claimed while the server stops is back in the queue when it has stopped", func(t *testing.T) {
 		var armed atomic.Bool
 		held, free := make(chan struct{}), make(chan struct{})
-		y := newYard(t, setup{stopped: true, db: func(o *db.Options) {
+		y := newInstance(t, setup{stopped: true, db: func(o *db.Options) {
 			o.Now = func() time.Time {
 				if strings.Contains(string(debug.Stack()), "(*writer)") && armed.CompareAndSwap(true, false) {
 					close(held)
@@ -147,7 +147,7 @@ func TestRetryStartsWhenItsBackOffIsOver(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			y := newYard(t, tt.setup)
+			y := newInstance(t, tt.setup)
 			y.create("coder")
 			f := y.next()
 			first := f.RunID
@@ -174,7 +174,7 @@ func TestLeaseOfARun(t *testing.T) {
 	t.Parallel()
 	t.Run("heartbeats renew it, and the reaper leaves the run alone", func(t *testing.T) {
 		t.Parallel()
-		y := newYard(t, setup{cfg: service.Config{RunLease: 2 * time.Second}})
+		y := newInstance(t, setup{cfg: service.Config{RunLease: 2 * time.Second}})
 		y.create("coder")
 		f := y.next()
 		start := y.run(f.RunID)
@@ -190,7 +190,7 @@ func TestLeaseOfARun(t *testing.T) {
 	})
 	t.Run("a jump of the wall clock does not cost a run that this server carries out", func(t *testing.T) {
 		t.Parallel()
-		y := newYard(t, setup{cfg: service.Config{RunLease: time.Millisecond}, jobs: func(o *Options) { o.Beat = time.Hour }})
+		y := newInstance(t, setup{cfg: service.Config{RunLease: time.Millisecond}, jobs: func(o *Options) { o.Beat = time.Hour }})
 		y.create("coder")
 		f := y.next()
 		y.eventually("the lease is over", func() bool { return y.run(f.RunID).LeaseExpires < y.svc.Now() })
@@ -205,7 +205,7 @@ func TestLeaseOfARun(t *testing.T) {
 	})
 	t.Run("a run that lost it is stopped, and its last words change nothing", func(t *testing.T) {
 		t.Parallel()
-		y := newYard(t, setup{})
+		y := newInstance(t, setup{})
 		y.create("coder")
 		f := y.next()
 		if err := y.svc.LoseRun(t.Context(), y.run(f.RunID), "taken away"); err != nil {
@@ -230,7 +230,7 @@ func TestLeaseOfARun(t *testing.T) {
 	})
 	t.Run("a run that nobody carries out is reaped and tried again", func(t *testing.T) {
 		t.Parallel()
-		y := newYard(t, setup{cfg: service.Config{RunLease: time.Millisecond}, stopped: true})
+		y := newInstance(t, setup{cfg: service.Config{RunLease: time.Millisecond}, stopped: true})
 		y.create("coder")
 		start, _, err := y.svc.NextRun(t.Context(), nil) // by a runner that dies at once
 		if err != nil || start == nil {
@@ -255,7 +255,7 @@ func TestLeaseOfARun(t *testing.T) {
 	})
 	t.Run("what a former server left running is ended before anything starts", func(t *testing.T) {
 		t.Parallel()
-		y := newYard(t, setup{stopped: true})
+		y := newInstance(t, setup{stopped: true})
 		y.create("coder")
 		start, _, err := y.svc.NextRun(t.Context(), nil)
 		if err != nil || start == nil {
@@ -273,26 +273,26 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		act   func(*yard, *flight) error
+		act   func(*instance, *flight) error
 		cause error
 		state string
 	}{
-		{"a canceled run", func(y *yard, f *flight) error {
+		{"a canceled run", func(y *instance, f *flight) error {
 			_, err := y.svc.CancelRun(context.Background(), maya, f.RunID, "not needed")
 			return err
 		}, runner.ErrCanceled, "canceled/by"},
-		{"a run whose task was completed", func(y *yard, f *flight) error {
+		{"a run whose task was completed", func(y *instance, f *flight) error {
 			_, err := y.svc.CompleteTask(context.Background(), maya, f.TaskID, "done by hand", 0)
 			return err
 		}, runner.ErrTaskClosed, "canceled/task_closed"},
-		{"a run whose task was canceled", func(y *yard, f *flight) error {
+		{"a run whose task was canceled", func(y *instance, f *flight) error {
 			_, err := y.svc.CancelTask(context.Background(), maya, f.TaskID, "")
 			return err
 		}, runner.ErrTaskClosed, "canceled/task_closed"},
 	} {
 		t.Run(tt.name+" is stopped at once and keeps its state", func(t *testing.T) {
 			t.Parallel()
-			y := newYard(t, setup{jobs: func(o *Options) { o.Beat = time.Hour }})
+			y := newInstance(t, setup{jobs: func(o *Options) { o.Beat = time.Hour }})
 			y.create("coder")
 			f := y.next()
 			if err := tt.act(y, f); err != nil {
@@ -315,7 +315,7 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 	}
 	t.Run("the next run of the task waits until the stopped one is gone", func(t *testing.T) {
 		t.Parallel()
-		y := newYard(t, setup{})
+		y := newInstance(t, setup{})
 		k := y.create("coder")
 		f := y.next()
 		if _, err := y.svc.CancelRun(t.Context(), maya, f.RunID, ""); err != nil {
@@ -335,7 +335,7 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 	})
 	t.Run("a runner that is not configured fails the run for good", func(t *testing.T) {
 		t.Parallel()
-		y := newYard(t, setup{stopped: true})
+		y := newInstance(t, setup{stopped: true})
 		y.opt.Runners = nil
 		k := y.create("coder")
 		y.start()
@@ -349,7 +349,7 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 func TestStopRequeuesRuns(t *testing.T) {
 	t.Parallel()
 	t.Run("running ones go back into the queue uncounted, and nothing more starts", func(t *testing.T) {
-		y := newYard(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
+		y := newInstance(t, setup{agents: map[string]string{"coder": "max_parallel: 2"}})
 		for range 3 {
 			y.create("coder")
 		}
@@ -370,7 +370,7 @@ func TestStopRequeuesRuns(t *testing.T) {
 		y.next().complete()
 	})
 	t.Run("a run that does not end is told of, and the stop ends with its context", func(t *testing.T) {
-		y := newYard(t, setup{})
+		y := newInstance(t, setup{})
 		y.create("coder")
 		f := y.next()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -32,7 +32,7 @@ func (r *record) has(text string) bool {
 }
 
 // broken keeps the ends of runs from being stored, until mended.
-func (y *yard) broken() (mended func()) {
+func (y *instance) broken() (mended func()) {
 	y.t.Helper()
 	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?_busy_timeout=5000")
 	if err != nil {
@@ -51,7 +51,7 @@ func (y *yard) broken() (mended func()) {
 func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	t.Parallel()
 	log := &record{}
-	y := newYard(t, setup{jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
+	y := newInstance(t, setup{jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
 	k := y.create("coder")
 	f := y.next()
 	mended := y.broken()

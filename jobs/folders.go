@@ -10,7 +10,7 @@ import (
 // folders removes the folders of runs to which nobody comes back.
 func (j *Jobs) folders(ctx context.Context) error {
 	n, err := runner.Retire(ctx, j.opt.RunsDir, func(list []task.RunFolder) ([]task.RunFolder, error) {
-		return j.opt.Service.Forsaken(ctx, list)
+		return j.opt.Service.OrphanedFolders(ctx, list)
 	})
 	if n > 0 {
 		j.log.Info("folders of runs removed", "folders", n)

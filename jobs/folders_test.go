@@ -13,7 +13,7 @@ import (
 )
 
 // make makes files below a folder; a name that ends in / is a folder.
-func (y *yard) make(dir string, names ...string) {
+func (y *instance) make(dir string, names ...string) {
 	y.t.Helper()
 	for _, name := range names {
 		file := filepath.Join(dir, name)
@@ -31,7 +31,7 @@ func (y *yard) make(dir string, names ...string) {
 }
 
 // sweeps has the job run twice, and tells what is left.
-func (y *yard) sweeps(j *Jobs) string {
+func (y *instance) sweeps(j *Jobs) string {
 	y.t.Helper()
 	for range 2 {
 		if err := j.folders(context.Background()); err != nil {
@@ -50,7 +50,7 @@ func (y *yard) sweeps(j *Jobs) string {
 }
 
 // left waits until the job leaves just these.
-func (y *yard) left(what string, want ...string) {
+func (y *instance) left(what string, want ...string) {
 	y.t.Helper()
 	y.eventually(what, func() bool { return y.sweeps(y.jobs) == strings.Join(want, " ") })
 }
@@ -72,7 +72,7 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 	t.Parallel()
 	kept := service.Config{KeepTranscripts: 1} // a nanosecond
 	t.Run("that of a run which ended, when transcripts are not kept any more", func(t *testing.T) {
-		y := newYard(t, setup{cfg: kept})
+		y := newInstance(t, setup{cfg: kept})
 		y.create("coder")
 		f := y.next()
 		y.make(f.Dir, "home/.cache/a", "tmp/", "work/b", "overflow.txt")
@@ -92,7 +92,7 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 		y.left("it is gone")
 	})
 	t.Run("not that of a run which goes on, after a stop or after it was lost", func(t *testing.T) {
-		y := newYard(t, setup{cfg: kept})
+		y := newInstance(t, setup{cfg: kept})
 		y.create("coder")
 		f := y.next()
 		y.make(f.Dir, "home/conversation")
@@ -116,7 +116,7 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 		y.left("it is gone")
 	})
 	t.Run("nothing that is not ours", func(t *testing.T) {
-		y := newYard(t, setup{cfg: kept})
+		y := newInstance(t, setup{cfg: kept})
 		y.create("coder")
 		f := y.next()
 		outside := t.TempDir()
@@ -141,7 +141,7 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 func TestWorktreesAreKeptWhileTheirWorkMayBeLost(t *testing.T) {
 	t.Parallel()
 	repo := repository(t)
-	y := newYard(t, setup{cfg: service.Config{KeepTranscripts: 1}, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
+	y := newInstance(t, setup{cfg: service.Config{KeepTranscripts: 1}, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
 	k := y.create("coder")
 	f := y.next()
 	y.make(f.Plan.Workspace, "new.txt")
@@ -163,7 +163,7 @@ func TestWorktreesAreKeptWhileTheirWorkMayBeLost(t *testing.T) {
 
 func TestTheFoldersJobIsOnThePage(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{stopped: true})
+	y := newInstance(t, setup{stopped: true})
 	y.opt.RunsDir = filepath.Join(t.TempDir(), "not", "there")
 	y.start()
 	if err := y.jobs.RunJob("folders"); err != nil {

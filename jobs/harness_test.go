@@ -61,8 +61,8 @@ func (w *tower) Run(ctx context.Context, spec runner.Spec, sink runner.Sink) (ru
 	return <-f.end, nil
 }
 
-// yard is a service with a clock over a real database.
-type yard struct {
+// instance is a service with a clock over a real database.
+type instance struct {
 	t     *testing.T
 	db    *db.DB
 	svc   *service.Service
@@ -75,7 +75,7 @@ type yard struct {
 	ahead atomic.Int64 // of the clock of service and database, in ns
 }
 
-// setup says how a yard differs from the usual one.
+// setup says how an instance differs from the usual one.
 type setup struct {
 	cfg     service.Config
 	jobs    func(*Options)
@@ -85,13 +85,13 @@ type setup struct {
 	db      func(*db.Options)
 }
 
-func newYard(t *testing.T, s setup) *yard {
+func newInstance(t *testing.T, s setup) *instance {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	if s.db == nil {
 		s.db = func(*db.Options) {}
 	}
-	y := &yard{t: t, tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
+	y := &instance{t: t, tower: &tower{make(chan *flight, 100)}, dir: t.TempDir()}
 	now := func() time.Time { return time.Now().Add(time.Duration(y.ahead.Load())) }
 	y.db = dbtest.New(t, func(o *db.Options) { o.Now = now }, s.db)
 	if s.agents == nil {
@@ -132,7 +132,7 @@ func newYard(t *testing.T, s setup) *yard {
 
 // start makes the jobs and starts them; at the end of the test they stop, and
 // what is still in the air lands.
-func (y *yard) start() {
+func (y *instance) start() {
 	y.t.Helper()
 	var err error
 	if y.jobs, err = New(y.opt); err != nil {
@@ -146,7 +146,7 @@ func (y *yard) start() {
 }
 
 // stop stops the jobs while every flight that is stopped lands by itself.
-func (y *yard) stop() {
+func (y *instance) stop() {
 	done := make(chan struct{})
 	for _, f := range y.seen {
 		go y.landStopped(f, done)
@@ -169,7 +169,7 @@ func (y *yard) stop() {
 	close(done)
 }
 
-func (y *yard) landStopped(f *flight, done chan struct{}) {
+func (y *instance) landStopped(f *flight, done chan struct{}) {
 	select {
 	case <-f.ctx.Done():
 		select {
@@ -187,7 +187,7 @@ func stoppedBy(f *flight) runner.Outcome {
 }
 
 // create makes an active task, which wakes its owner.
-func (y *yard) create(owner string) *task.Task {
+func (y *instance) create(owner string) *task.Task {
 	y.t.Helper()
 	k, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Do it", Owner: owner})
 	if err != nil {
@@ -197,7 +197,7 @@ func (y *yard) create(owner string) *task.Task {
 }
 
 // next waits for the next flight.
-func (y *yard) next() *flight {
+func (y *instance) next() *flight {
 	y.t.Helper()
 	select {
 	case f := <-y.tower.flights:
@@ -210,7 +210,7 @@ func (y *yard) next() *flight {
 }
 
 // only checks that n runs run and that no further one may start.
-func (y *yard) only(n int) {
+func (y *instance) only(n int) {
 	y.t.Helper()
 	start, _, err := y.svc.NextRun(y.t.Context(), y.busy())
 	if err != nil || start != nil {
@@ -222,11 +222,11 @@ func (y *yard) only(n int) {
 	}
 }
 
-func (y *yard) busy() map[task.ID]bool {
+func (y *instance) busy() map[task.ID]bool {
 	return y.jobs.inFlight()
 }
 
-func (y *yard) run(id task.ID) *task.Run {
+func (y *instance) run(id task.ID) *task.Run {
 	y.t.Helper()
 	r, err := y.svc.Run(context.Background(), maya, id)
 	if err != nil {
@@ -236,7 +236,7 @@ func (y *yard) run(id task.ID) *task.Run {
 }
 
 // awaitRun waits until a run is in a state.
-func (y *yard) awaitRun(id task.ID, state string) *task.Run {
+func (y *instance) awaitRun(id task.ID, state string) *task.Run {
 	y.t.Helper()
 	var r *task.Run
 	y.eventually("run "+id.String()+" is "+state, func() bool {
@@ -246,7 +246,7 @@ func (y *yard) awaitRun(id task.ID, state string) *task.Run {
 	return r
 }
 
-func (y *yard) transcript(id task.ID) []task.Message {
+func (y *instance) transcript(id task.ID) []task.Message {
 	y.t.Helper()
 	var all []task.Message
 	for after := task.ID(0); ; {
@@ -262,7 +262,7 @@ func (y *yard) transcript(id task.ID) []task.Message {
 }
 
 // eventually polls until ok, for what nobody tells of.
-func (y *yard) eventually(what string, ok func() bool) {
+func (y *instance) eventually(what string, ok func() bool) {
 	y.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

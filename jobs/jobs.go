@@ -1,4 +1,4 @@
-// Package jobs is the clock of the yard and the place where runs are carried
+// Package jobs is the clock of the instance and the place where runs are carried
 // out. It alone knows gocron, which does nothing but call at its time; each
 // job calls one service method that is safe to run twice.
 package jobs
@@ -281,5 +281,5 @@ func (j *Jobs) RunJob(name string) error {
 	return nil
 }
 
-// Alive tells whether the clock turns: its watchdog looked lately.
+// Alive reports whether the clock turns: its watchdog looked lately.
 func (j *Jobs) Alive() bool { return j.clock.alive() }

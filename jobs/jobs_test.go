@@ -16,7 +16,7 @@ import (
 
 func TestSinkKeepsOrder(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{})
+	y := newInstance(t, setup{})
 	y.create("coder")
 	f := y.next()
 	types := []string{runner.EventText, runner.EventToolCall, runner.EventToolResult, runner.EventLog}
@@ -66,7 +66,7 @@ func TestSinkKeepsOrder(t *testing.T) {
 func TestRunJob(t *testing.T) {
 	t.Parallel()
 	t.Run("a tick may be asked for even where ticks are off", func(t *testing.T) {
-		y := newYard(t, setup{})
+		y := newInstance(t, setup{})
 		k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: "coder", NoStart: true})
 		if err != nil {
 			t.Fatal(err)
@@ -84,13 +84,13 @@ func TestRunJob(t *testing.T) {
 		f.complete()
 	})
 	t.Run("an unknown job is not found", func(t *testing.T) {
-		y := newYard(t, setup{})
+		y := newInstance(t, setup{})
 		if err := y.jobs.RunJob("coffee"); kindOf(err) != task.NotFound {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("a job that is asked for before the start does no harm", func(t *testing.T) {
-		y := newYard(t, setup{stopped: true})
+		y := newInstance(t, setup{stopped: true})
 		j, err := New(y.opt)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestRunJob(t *testing.T) {
 	})
 	t.Run("nothing starts where the recovery cannot be noted", func(t *testing.T) {
 		unwell := errors.New("no room")
-		y := newYard(t, setup{stopped: true, jobs: func(o *Options) { o.Recovered = func() error { return unwell } }})
+		y := newInstance(t, setup{stopped: true, jobs: func(o *Options) { o.Recovered = func() error { return unwell } }})
 		j, err := New(y.opt)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestRunJob(t *testing.T) {
 		}
 	})
 	t.Run("jobs are listed with what became of them", func(t *testing.T) {
-		y := newYard(t, setup{jobs: func(o *Options) { o.Enabled = true; o.Backup = Backup{Cron: "30 3 * * *", Dir: t.TempDir(), Keep: 2} }})
+		y := newInstance(t, setup{jobs: func(o *Options) { o.Enabled = true; o.Backup = Backup{Cron: "30 3 * * *", Dir: t.TempDir(), Keep: 2} }})
 		if y.jobs.NextTick() == 0 || y.jobs.Window() != "at 0:00 on 1 January, UTC" {
 			t.Errorf("next tick %v, window %q", y.jobs.NextTick(), y.jobs.Window())
 		}
@@ -159,7 +159,7 @@ func TestRunJob(t *testing.T) {
 func TestBackupJobKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
-	y := newYard(t, setup{jobs: func(o *Options) { o.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2} }})
+	y := newInstance(t, setup{jobs: func(o *Options) { o.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2} }})
 	var last string
 	for range 4 {
 		tick := time.NewTimer(2 * time.Millisecond) // the name bears the millisecond
@@ -184,7 +184,7 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 
 func TestSearchFollowsChanges(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{})
+	y := newInstance(t, setup{})
 	k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Polish the zephyr", Owner: "coder", Status: task.Draft})
 	if err != nil {
 		t.Fatal(err)

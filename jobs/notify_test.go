@@ -58,11 +58,11 @@ func (l *lockedLog) String() string {
 	return l.b.String()
 }
 
-// newOutside is a yard that tells a service outside of questions.
-func newOutside(t *testing.T, again func(int) time.Duration) (*yard, *outside, *lockedLog) {
+// newOutside is an instance that tells a service outside of questions.
+func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outside, *lockedLog) {
 	t.Helper()
 	o, log := &outside{got: make(chan said), answer: make(chan error)}, &lockedLog{}
-	y := newYard(t, setup{
+	y := newInstance(t, setup{
 		cfg: service.Config{Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}},
 		jobs: func(opt *Options) {
 			opt.PublicURL, opt.TryAgain = "https://yard.example/", again
@@ -73,7 +73,7 @@ func newOutside(t *testing.T, again func(int) time.Duration) (*yard, *outside, *
 	return y, o, log
 }
 
-func (y *yard) ask(text string) *task.Task {
+func (y *instance) ask(text string) *task.Task {
 	y.t.Helper()
 	k, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Choose", Owner: "coder", NoStart: true})
 	if err != nil {
@@ -98,7 +98,7 @@ func (o *outside) heard(t *testing.T, answer error) said {
 	}
 }
 
-func (y *yard) emptied() {
+func (y *instance) emptied() {
 	y.t.Helper()
 	y.eventually("the outbox is empty", func() bool {
 		list, next, err := y.svc.Outgoing(y.t.Context(), "ops")

@@ -29,7 +29,7 @@ func (f *flight) asks(tool string) <-chan permitted {
 
 func TestARunnerIsAnsweredByPeople(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{})
+	y := newInstance(t, setup{})
 	y.create("coder")
 	f := y.next()
 	f.sink.Event(runner.Event{Type: runner.EventText, Text: "I will build it."})
@@ -71,7 +71,7 @@ func TestARunnerIsAnsweredByPeople(t *testing.T) {
 	y.awaitRun(f.RunID, "completed/ended")
 }
 
-func decide(t *testing.T, y *yard, r *task.Run, scope task.Scope) {
+func decide(t *testing.T, y *instance, r *task.Run, scope task.Scope) {
 	t.Helper()
 	if _, err := y.svc.AllowPermission(t.Context(), maya, r.ID, r.Permission.N, scope); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func decide(t *testing.T, y *yard, r *task.Run, scope task.Scope) {
 
 func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{})
+	y := newInstance(t, setup{})
 	y.create("coder")
 	f := y.next()
 	got := f.asks("bash")
@@ -97,7 +97,7 @@ func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
 
 func TestAPermissionThatNobodyGivesIsDenied(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{cfg: service.Config{ApprovalExpires: 1}}) // a nanosecond: at once
+	y := newInstance(t, setup{cfg: service.Config{ApprovalExpires: 1}}) // a nanosecond: at once
 	y.create("coder")
 	f := y.next()
 	got := f.asks("bash")

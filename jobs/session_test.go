@@ -19,22 +19,22 @@ func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
 	soon := service.Config{Backoff: func(int) time.Duration { return 0 }}
 	for _, tt := range []struct {
 		name string
-		cut  func(y *yard, f *flight)
+		cut  func(y *instance, f *flight)
 		goes bool
 	}{
-		{"after a stop", func(y *yard, _ *flight) { y.end(); y.start() }, true},
-		{"when its server was lost", func(y *yard, f *flight) {
+		{"after a stop", func(y *instance, _ *flight) { y.end(); y.start() }, true},
+		{"when its server was lost", func(y *instance, f *flight) {
 			r := y.run(f.RunID)
 			if err := y.svc.LoseRun(context.Background(), r, "gone"); err != nil {
 				t.Fatal(err)
 			}
 			f.land(stoppedOr(f))
 		}, true},
-		{"not after a failure of its own", func(_ *yard, f *flight) { f.fail() }, false},
+		{"not after a failure of its own", func(_ *instance, f *flight) { f.fail() }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			y := newYard(t, setup{cfg: soon})
+			y := newInstance(t, setup{cfg: soon})
 			y.create("coder")
 			f := y.next()
 			if f.Session != "" || f.Former != "" {

@@ -44,7 +44,7 @@ func (s *sink) Started(p runner.Process) error {
 }
 
 // Session notes the conversation of the program. Without the note a start after
-// a cut begins anew, which does no harm.
+// a cut begins again, which does no harm.
 func (s *sink) Session(id string) {
 	err := s.j.opt.Service.RunSession(context.Background(), s.run.ID, s.run.Lease, id, s.folder)
 	if err != nil && !task.IsCode(err, task.CodeStaleLease) {

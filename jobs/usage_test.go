@@ -16,7 +16,7 @@ func (f *flight) uses(tokens string) {
 
 func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{agents: map[string]string{"coder": "max_tokens: 1000"}})
+	y := newInstance(t, setup{agents: map[string]string{"coder": "max_tokens: 1000"}})
 	y.create("coder")
 	f := y.next()
 	f.uses("400")

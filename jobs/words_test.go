@@ -45,7 +45,7 @@ func TestCronInWords(t *testing.T) {
 
 func TestTheNextTicksAreThoseOfTheClock(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{jobs: func(o *Options) { o.Enabled, o.Cron = true, "0 6-21 * * *" }})
+	y := newInstance(t, setup{jobs: func(o *Options) { o.Enabled, o.Cron = true, "0 6-21 * * *" }})
 	list := y.jobs.NextTicks(5)
 	if len(list) != 5 || list[0] != y.jobs.NextTick() {
 		t.Fatalf("next ticks %v, the first at %v", list, y.jobs.NextTick())
@@ -55,7 +55,7 @@ func TestTheNextTicksAreThoseOfTheClock(t *testing.T) {
 			t.Errorf("tick %d at %v", i, at)
 		}
 	}
-	if off := newYard(t, setup{}); len(off.jobs.NextTicks(5)) != 0 {
+	if off := newInstance(t, setup{}); len(off.jobs.NextTicks(5)) != 0 {
 		t.Error("ticks are planned where they are off")
 	}
 }

@@ -14,7 +14,7 @@ var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 // worker carries out.
 func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}, RunLease: 300 * time.Millisecond}, stopped: true})
+	y := newInstance(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}, RunLease: 300 * time.Millisecond}, stopped: true})
 	k := y.create("coder")
 	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {
@@ -45,7 +45,7 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 
 func TestAServerThatStoodStillGivesWorkersTheirTimeBack(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}}, stopped: true})
+	y := newInstance(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}}, stopped: true})
 	y.create("coder")
 	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {

@@ -31,7 +31,7 @@ func TestRolesAndPermissions(t *testing.T) {
 }
 
 // calls is one call for each permission that a use case asks for.
-func (y *yard) calls(k *task.Task, run task.ID) map[string]struct {
+func (y *instance) calls(k *task.Task, run task.ID) map[string]struct {
 	perm task.Perm
 	call func(task.Actor) error
 } {
@@ -94,7 +94,7 @@ func (y *yard) calls(k *task.Task, run task.ID) map[string]struct {
 }
 
 func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
 	last := y.lastEvent()
@@ -127,7 +127,7 @@ func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 }
 
 func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	patch := func(a task.Actor, id task.ID) error {
 		_, err := y.s.UpdateTask(y.ctx(), a, id, task.Patch{Priority: ptr(int(y.lastEvent()))})
 		return err
@@ -153,7 +153,7 @@ func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {
 }
 
 func TestAnAgentSpeaksAsItself(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.create(maya, "coder", noStart)
 	_, err := y.s.Signup(y.ctx(), reviewer, "coder", 1)
 	refused(t, err, task.CodeNotYourName, "reviewer", "coder")

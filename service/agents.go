@@ -116,7 +116,7 @@ func (s *Service) AgentsChanged(ids []string) {
 	s.signal()
 }
 
-// KnowsAgent tells whether an agent is defined, for callers without a right
+// KnowsAgent reports whether an agent is defined, for callers without a right
 // to read the rest.
 func (s *Service) KnowsAgent(id string) bool { _, ok := s.agents.Agent(id); return ok }
 

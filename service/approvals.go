@@ -51,7 +51,7 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 
 // approvable returns a run that may be approved as it was looked at, with its
 // task and limits. What would run by now, where that is not what was asked
-// for, is asked anew; the error CodeRunChanged then comes with the run.
+// for, is asked again; the error CodeRunChanged then comes with the run.
 func (t *tx) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.Limits, error) {
 	r, def, k, err := t.awaiting(id)
 	if err != nil {
@@ -137,7 +137,7 @@ func because(reason string) string {
 }
 
 // refreeze shows reviewers what would run by now, and why they are asked, and
-// asks anew.
+// asks again.
 func (t *tx) refreeze(r *task.Run, spec task.Spec, why string) error {
 	if r.Spec != nil && r.Approval != nil {
 		if err := t.SaveSpec(r.ID, r.Approval.Version, r.Spec); err != nil {
@@ -149,7 +149,7 @@ func (t *tx) refreeze(r *task.Run, spec task.Spec, why string) error {
 	if ok, err := t.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	if err := t.cameRun(r, "waits for approval again: what would run has changed"); err != nil {
+	if err := t.notifyRun(r, "waits for approval again: what would run has changed"); err != nil {
 		return err
 	}
 	return t.event(task.EvRunVoided, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"version": r.Approval.Version})

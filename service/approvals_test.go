@@ -13,21 +13,21 @@ var (
 )
 
 // waits makes a task of an agent whose run waits for approval.
-func (y *yard) waits() (*task.Task, *task.Run) {
+func (y *instance) waits() (*task.Task, *task.Run) {
 	y.t.Helper()
 	k := y.create(planner, "coder", noStart)
 	return k, y.ask(k.ID)
 }
 
 // ask has an agent's task run, which needs approval.
-func (y *yard) ask(id task.ID) *task.Run {
+func (y *instance) ask(id task.ID) *task.Run {
 	y.t.Helper()
 	r := must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, id))
 	equal(y.t, "state", r.State(), waiting)
 	return r
 }
 
-func (y *yard) approve(id task.ID, scope task.Scope) *task.Run {
+func (y *instance) approve(id task.ID, scope task.Scope) *task.Run {
 	y.t.Helper()
 	return must[*task.Run](y.t)(y.s.ApproveRun(y.ctx(), rita, id, Approve{Scope: scope}))
 }
@@ -46,11 +46,11 @@ func TestWhichRunsNeedApproval(t *testing.T) {
 		"never: a task of an agent does not":      {task.ApproveNever, planner, queued},
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(t, wakes, func(cfg *Config) { cfg.Policy = c.policy })
+			y := newInstance(t, wakes, func(cfg *Config) { cfg.Policy = c.policy })
 			equal(t, "state", y.openRun(y.create(c.creator, "coder").ID).State(), c.want)
 		})
 		t.Run(name+", also when its definition says so", func(t *testing.T) {
-			y := newYard(t, wakes, noApprove)
+			y := newInstance(t, wakes, noApprove)
 			y.define("coder", definition("tools: read", "approval: "+string(c.policy)))
 			equal(t, "state", y.openRun(y.create(c.creator, "coder").ID).State(), c.want)
 		})
@@ -58,7 +58,7 @@ func TestWhichRunsNeedApproval(t *testing.T) {
 }
 
 func TestConsent(t *testing.T) {
-	y := newYard(t, wakes)
+	y := newInstance(t, wakes)
 	t.Run("a person who starts an agent's draft has consented to its runs", func(t *testing.T) {
 		k := y.create(planner, "coder", draft)
 		must[*task.Task](t)(y.patchStatus(k.ID, "active"))
@@ -72,7 +72,7 @@ func TestConsent(t *testing.T) {
 		equal(t, "state", y.openRun(k.ID).State(), waiting)
 	})
 	t.Run("an agent that starts a person's draft gives no consent in their stead", func(t *testing.T) {
-		y := newYard(t, wakes)
+		y := newInstance(t, wakes)
 		k := y.create(maya, "coder", draft)
 		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), coder, k.ID, task.Patch{Status: ptr("active")}))
 		r := y.openRun(k.ID)
@@ -84,7 +84,7 @@ func TestConsent(t *testing.T) {
 }
 
 func TestOnlyWhatWasApprovedRuns(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	approved := func(t *testing.T) (*task.Task, *task.Run) {
 		t.Helper()
 		k, r := y.waits()
@@ -153,7 +153,7 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 }
 
 func TestAnApprovalForTheTask(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k, r := y.waits()
 	y.approve(r.ID, task.ScopeTask)
 	next := func(t *testing.T) *task.Run {
@@ -192,7 +192,7 @@ func TestAnApprovalForTheTask(t *testing.T) {
 }
 
 func TestLimitsAreOnlyTightened(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.define("coder", definition("tools: read", "runner: script", "max_tokens: 1000", "timeout: 100s"))
 	k, r := y.waits()
 	equal(t, "timeout", r.Limits.TimeoutSeconds, 100)
@@ -219,7 +219,7 @@ func TestLimitsAreOnlyTightened(t *testing.T) {
 }
 
 func TestDecisions(t *testing.T) {
-	y := newYard(t, wakes)
+	y := newInstance(t, wakes)
 	p := y.create(maya, "planner", noStart, steps("a"))
 	t.Run("a denial is told to the thread and to the owner above", func(t *testing.T) {
 		sub := y.subtask(planner, p.ID, 0, "coder")
@@ -277,7 +277,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestApprovalsExpire(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k, r := y.waits()
 	equal(t, "expiry", r.Approval.ExpiresAt, y.s.Now().Add(24*time.Hour))
 	y.forward(24*time.Hour - time.Millisecond)
@@ -293,7 +293,7 @@ func TestApprovalsExpire(t *testing.T) {
 }
 
 func TestAnExpiredApprovalIsTooLateEvenBeforeTheRound(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	_, r := y.waits()
 	y.forward(24 * time.Hour)
 	_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})

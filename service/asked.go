@@ -6,10 +6,10 @@ import (
 	"taskyard/task"
 )
 
-// askable tells why an agent may not have a task run now although nothing is
+// checkRetryAllowed tells why an agent may not have a task run now although nothing is
 // in the way. Runs that agents ask for are bounded as wakes are: else two
 // tasks whose runs start each other would go on without a person.
-func (t *tx) askable(k *task.Task) error {
+func (t *tx) checkRetryAllowed(k *task.Task) error {
 	if !t.actor.IsAgent() {
 		return nil
 	}

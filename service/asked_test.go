@@ -8,11 +8,11 @@ import (
 )
 
 // TestAgentsAskForBoundedRuns: two tasks of one agent, whose runs start each
-// other again and again, would go on for ever without a person.
+// other again and again, would continue forever without a person.
 func TestAgentsAskForBoundedRuns(t *testing.T) {
-	y := newYard(t, noApprove, func(c *Config) { c.WakeBudget = 3 })
+	y := newInstance(t, noApprove, func(c *Config) { c.WakeBudget = 3 })
 	k := y.create(maya, "coder", noStart)
-	again := func() error { // the agent's own run of it has ended: it asks anew
+	again := func() error { // the agent's own run of it has ended: it asks again
 		r, err := y.s.RunNow(y.ctx(), coder, k.ID)
 		if err != nil {
 			return err

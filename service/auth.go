@@ -281,7 +281,7 @@ func linkUser(stored, secret string, now task.Time) (task.ID, bool) {
 
 var errLink = task.Errorf(task.Forbidden, task.CodeForbidden, "The link is used up or older than an hour; restart the server to get a new one")
 
-// SetupValid tells whether the set-up link still holds. Errors: set-up done,
+// SetupValid reports whether the set-up link still holds. Errors: set-up done,
 // link used up.
 func (s *Service) SetupValid(ctx context.Context, secret string) error {
 	return s.db.Read(ctx, func(rx *db.Rx) error { return setupValid(rx, secret) })

@@ -213,7 +213,7 @@ func (t *tx) loseBlocker(d *task.Task, by task.ID) error {
 		return err
 	}
 	t.inboxIf(true)
-	if err := t.came(task.OutBlocked, d.ID, d.Title, d.Owner, 0, "waits for #"+by.String()+", which was canceled"); err != nil {
+	if err := t.enqueueNotification(task.OutBlocked, d.ID, d.Title, d.Owner, 0, "waits for #"+by.String()+", which was canceled"); err != nil {
 		return err
 	}
 	return t.event(task.EvBlockerLost, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by})

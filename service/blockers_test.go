@@ -16,36 +16,36 @@ func after(ids ...task.ID) func(*task.New) {
 
 func labels(l ...string) func(*task.New) { return func(in *task.New) { in.Labels = l } }
 
-func (y *yard) block(id task.ID, by ...task.ID) *task.Task {
+func (y *instance) block(id task.ID, by ...task.ID) *task.Task {
 	y.t.Helper()
 	return must[*task.Task](y.t)(y.s.SetBlockedBy(y.ctx(), maya, id, by))
 }
 
-func (y *yard) complete(id task.ID) {
+func (y *instance) complete(id task.ID) {
 	y.t.Helper()
 	must[*task.Task](y.t)(y.s.CompleteTask(y.ctx(), maya, id, "", 0))
 }
 
-func (y *yard) cancel(id task.ID) {
+func (y *instance) cancel(id task.ID) {
 	y.t.Helper()
 	must[Canceled](y.t)(y.s.CancelTask(y.ctx(), maya, id, ""))
 }
 
 // sound checks the invariants of the whole database.
-func (y *yard) sound() {
+func (y *instance) sound() {
 	y.t.Helper()
 	ok(y.t, y.db.Read(y.ctx(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
 }
 
 // pair makes a task and one that is blocked by it.
-func (y *yard) pair(with ...func(*task.New)) (first, second task.ID) {
+func (y *instance) pair(with ...func(*task.New)) (first, second task.ID) {
 	y.t.Helper()
 	first = y.create(maya, "coder", noStart).ID
 	return first, y.create(maya, "planner", append(with, after(first))...).ID
 }
 
 func TestBlockedByIsAWholeSet(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	a, b, c := y.create(maya, "coder").ID, y.create(maya, "coder").ID, y.create(maya, "pull")
 	t.Run("it is sorted, each once, and moves the version", func(t *testing.T) {
 		got := y.block(c.ID, b, a, b)
@@ -89,7 +89,7 @@ func TestBlockedByIsAWholeSet(t *testing.T) {
 }
 
 func TestRefusedBlockers(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k, b := y.create(maya, "coder"), y.create(maya, "planner")
 	gone := y.in(task.Done)
 	many := make([]task.ID, task.MaxBlockers+1)
@@ -135,7 +135,7 @@ func TestRefusedBlockers(t *testing.T) {
 }
 
 func TestACircleIsRefusedWithItsPath(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	var ids []task.ID
 	for range 4 {
 		ids = append(ids, y.create(maya, "coder").ID)
@@ -169,7 +169,7 @@ func TestACircleIsRefusedWithItsPath(t *testing.T) {
 }
 
 func TestABlockedTaskIsLeftAlone(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	first, second := y.pair()
 	gated := "blocked by #" + first.String()
 	t.Run("no wake at its creation, nor by a comment or a move", func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestABlockedTaskIsLeftAlone(t *testing.T) {
 }
 
 func TestTheLastBlockerWakesTheOwner(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	t.Run("when it is done", func(t *testing.T) {
 		a, b := y.create(maya, "coder", noStart).ID, y.create(maya, "coder", noStart).ID
 		k := y.create(maya, "planner", after(a, b))
@@ -285,7 +285,7 @@ func TestTheLastBlockerWakesTheOwner(t *testing.T) {
 }
 
 func TestACanceledBlockerWaitsForAPerson(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	inbox := func() int { return must[task.Inbox](t)(y.s.Inbox(y.ctx(), maya)).Totals.BlockerCanceled }
 	a, k := y.pair()
 	y.cancel(a)
@@ -337,7 +337,7 @@ func TestACanceledBlockerWaitsForAPerson(t *testing.T) {
 }
 
 func TestTheBlockersPagesAreTold(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	a, b := y.create(maya, "coder").ID, y.create(maya, "coder").ID
 	sub := y.s.Hub().Subscribe("task:" + a.String())
 	defer sub.Close()
@@ -348,7 +348,7 @@ func TestTheBlockersPagesAreTold(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", labels("ui", "api", "ui"))
 	if !slices.Equal(k.Labels, []string{"api", "ui"}) {
 		t.Fatalf("%v", k.Labels)
@@ -423,7 +423,7 @@ func TestADelegatedTaskThatWaitsForAnotherIsNotCompleted(t *testing.T) {
 }
 
 func TestAFreedTaskGoesToASignupThatWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T, y *yard) {
+	inBubble(t, func(t *testing.T, y *instance) {
 		first := y.create(maya, "coder").ID
 		done, dropped := y.create(maya, "pull", after(first)).ID, y.create(maya, "pull", after(first)).ID
 		one := y.waitFor(t, y.ctx(), pull, 50*time.Second)

@@ -7,7 +7,7 @@ import (
 )
 
 func TestCardsByIDAreReadOnceAChange(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k, other := y.create(maya, "coder"), y.create(maya, "planner")
 	cards := func(ids ...task.ID) map[task.ID]*task.Task {
 		t.Helper()

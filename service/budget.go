@@ -8,7 +8,7 @@ import (
 )
 
 // budgetsOf returns the budgets of the day that bound an agent and are set:
-// its own, then the yard's, each with what is used of it.
+// its own, then the instance's, each with what is used of it.
 func (s *Service) budgetsOf(rx *db.Rx, agent string) ([]task.Budget, error) {
 	var list []task.Budget
 	if def, ok := s.agents.Agent(agent); ok && agent != "" {
@@ -41,7 +41,7 @@ func (s *Service) overBudget(rx *db.Rx, agent string) (*task.Budget, error) {
 	return nil, err
 }
 
-// affordable leaves out the agents whose budget, or the yard's, is used up,
+// affordable leaves out the agents whose budget, or the instance's, is used up,
 // and returns when the next day begins if there are such.
 func (t *tx) affordable(agents []string) (list []string, until task.Time, err error) {
 	for _, id := range agents {
@@ -157,7 +157,7 @@ func (t *tx) tellBudget(b *task.Budget, id task.ID) error {
 	if _, err := t.InsertNotice(m, id); err != nil {
 		return err
 	}
-	if err := t.cameWord(k, task.KindNotice, "the "+b.Message()); err != nil {
+	if err := t.notifyWord(k, task.KindNotice, "the "+b.Message()); err != nil {
 		return err
 	}
 	if err := t.event(task.EvNotified, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // uses has a run tell of tokens and of dollars.
-func (y *yard) uses(st *Start, tokens int, cost float64) {
+func (y *instance) uses(st *Start, tokens int, cost float64) {
 	y.t.Helper()
 	ok(y.t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
 		{Type: "tool_call", Content: "x"},
@@ -18,13 +18,13 @@ func (y *yard) uses(st *Start, tokens int, cost float64) {
 	}))
 }
 
-func (y *yard) usage(by string) task.UsageReport {
+func (y *instance) usage(by string) task.UsageReport {
 	y.t.Helper()
 	return must[task.UsageReport](y.t)(y.s.Usage(y.ctx(), vera, by, 0, 0))
 }
 
 func TestARunningRunShowsItsUse(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	st := y.atWork("coder")
 	y.uses(st, 100, 0.5)
 	y.uses(st, 20, 0.25)
@@ -68,7 +68,7 @@ func TestARunOverItsLimitEndsAndSaysHowMuch(t *testing.T) {
 		{"cost", "max_cost_usd: 1", "failed/cost", "It cost 1.5000 USD of at most 1.0000", 1, 1.5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			y := newYard(t)
+			y := newInstance(t)
 			y.define("coder", definition("tools: read", "runner: script", tt.line))
 			st := y.atWork("coder")
 			stopped := make(chan error, 1)
@@ -97,7 +97,7 @@ func TestARunOverItsLimitEndsAndSaysHowMuch(t *testing.T) {
 }
 
 func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
-	y := newYard(t, wakes)
+	y := newInstance(t, wakes)
 	y.define("coder", definition("tools: read", "runner: script", "max_parallel: 2", "max_cost_usd_per_day: 5"))
 	st, beside := y.atWork("coder"), y.atWork("coder")
 	other := y.atWork("reviewer")
@@ -147,8 +147,8 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 	y.chain()
 }
 
-func TestTheYardHasABudget(t *testing.T) {
-	y := newYard(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 100} })
+func TestTheInstanceHasABudget(t *testing.T) {
+	y := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 100} })
 	st, other := y.atWork("coder"), y.atWork("reviewer")
 	f := completed("done")
 	f.Usage = task.Usage{TokensIn: 90, TokensOut: 10}
@@ -163,7 +163,7 @@ func TestTheYardHasABudget(t *testing.T) {
 }
 
 func TestUsageBySomething(t *testing.T) {
-	y := newYard(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 1000} })
+	y := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 1000} })
 	a, b := y.atWork("coder"), y.atWork("reviewer")
 	y.uses(a, 10, 1)
 	y.uses(b, 20, 2)

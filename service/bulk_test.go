@@ -9,7 +9,7 @@ import (
 )
 
 func TestBulk(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	do := func(b Bulk) BulkDone {
 		t.Helper()
 		return must[BulkDone](t)(y.s.Bulk(y.ctx(), oleg, b))

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCardsAreReadOnceAChange(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder")
 	cards := func(f task.TaskFilter) []*task.Task {
 		t.Helper()

@@ -10,7 +10,7 @@ import (
 
 func TestSignup(t *testing.T) {
 	t.Run("twenty at once on one task make one winner and nineteen empty answers", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		var wg sync.WaitGroup
 		got := make([][]*task.Task, 20)
@@ -29,7 +29,7 @@ func TestSignup(t *testing.T) {
 		equal(t, "winners", winners, 1)
 	})
 	t.Run("priority comes first, then age", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		a := y.create(maya, "pull", noStart, priority(5))
 		b := y.create(maya, "pull", noStart, priority(10))
 		c := y.create(maya, "coder", noStart, priority(10))
@@ -46,7 +46,7 @@ func TestSignup(t *testing.T) {
 		}
 	})
 	t.Run("the answer holds the claim and the relations", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
 			in.Description = "all of it"
 			in.Resources = []task.Resource{{Type: "file", Value: "/a", Label: "A"}}
@@ -59,7 +59,7 @@ func TestSignup(t *testing.T) {
 		equal(t, "steps, links, comments", [3]int{len(got.Steps), len(got.Links), len(got.Comments)}, [3]int{1, 1, 1})
 	})
 	t.Run("a batch gives many in order, in one go", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		for range 5 {
 			y.create(maya, "coder", noStart)
 		}
@@ -72,7 +72,7 @@ func TestSignup(t *testing.T) {
 		}
 	})
 	t.Run("max_claims bounds what an agent holds", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		for range 4 {
 			y.create(maya, "pull", noStart)
 		}
@@ -83,7 +83,7 @@ func TestSignup(t *testing.T) {
 		equal(t, "after the leases ran out", len(must[[]*task.Task](t)(y.s.Signup(y.ctx(), pull, "pull", 1))), 1)
 	})
 	t.Run("drafts, questions, runs and other claims keep a task out of it", func(t *testing.T) {
-		y := newYard(t, noApprove)
+		y := newInstance(t, noApprove)
 		y.create(maya, "coder", draft)
 		asked := y.create(maya, "coder", noStart)
 		must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "which?", true))
@@ -94,14 +94,14 @@ func TestSignup(t *testing.T) {
 		}
 	})
 	t.Run("an unknown agent is named", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, err := y.s.Signup(y.ctx(), maya, "zoe", 1)
 		refused(t, err, task.CodeUnknownAgent, "unknown agent: zoe")
 	})
 }
 
 func TestALeaseRunsOut(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	claim := y.signup(coder).Claim.ID
 	y.forward(2*time.Hour - time.Second)
@@ -147,7 +147,7 @@ func TestALeaseRunsOut(t *testing.T) {
 }
 
 func TestTheHolderRenewsTheLease(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart, steps("a", "b"))
 	y.signup(coder)
 	for name, call := range map[string]func() error{
@@ -186,7 +186,7 @@ func TestTheHolderRenewsTheLease(t *testing.T) {
 }
 
 func TestCompleteAndSignup(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	a := y.create(maya, "coder", noStart)
 	b := y.create(maya, "coder", noStart)
 	y.signup(coder)

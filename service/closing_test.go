@@ -9,16 +9,16 @@ import (
 
 func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 	ctx := context.Background()
-	begin := func(t *testing.T, with ...func(*Config)) (*yard, *Start) {
-		y := newYard(t, with...)
+	begin := func(t *testing.T, with ...func(*Config)) (*instance, *Start) {
+		y := newInstance(t, with...)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
 		return y, y.start()
 	}
-	complete := func(y *yard, st *Start, summary string) {
+	complete := func(y *instance, st *Start, summary string) {
 		must[*task.Task](y.t)(y.s.CompleteTask(ctx, y.actor(st), st.Run.TaskID, summary, 0))
 	}
-	state := func(y *yard, st *Start) string {
+	state := func(y *instance, st *Start) string {
 		r := y.run(st.Run.ID)
 		return r.State().String() + ": " + r.Summary + r.Reason
 	}
@@ -43,12 +43,12 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 		equal(t, "run", state(y, st), "completed/ended: My last words.")
 	})
 	t.Run("as completed also when the server or its program dies, or the server stops", func(t *testing.T) {
-		for name, end := range map[string]func(y *yard, st *Start) error{
-			"lost": func(y *yard, st *Start) error { return y.s.LoseRun(ctx, y.run(st.Run.ID), "gone") },
-			"failed": func(y *yard, st *Start) error {
+		for name, end := range map[string]func(y *instance, st *Start) error{
+			"lost": func(y *instance, st *Start) error { return y.s.LoseRun(ctx, y.run(st.Run.ID), "gone") },
+			"failed": func(y *instance, st *Start) error {
 				return y.s.FinishRun(ctx, st.Run.ID, st.Run.Lease, failure(task.PhaseCrash))
 			},
-			"requeued": func(y *yard, st *Start) error { return y.s.RequeueRun(ctx, st.Run.ID, st.Run.Lease) },
+			"requeued": func(y *instance, st *Start) error { return y.s.RequeueRun(ctx, st.Run.ID, st.Run.Lease) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				y, st := begin(t)

@@ -7,7 +7,7 @@ import (
 )
 
 func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 	st := y.start()
@@ -22,7 +22,7 @@ func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 }
 
 func TestWhatARunnerUsesStandsInThePlan(t *testing.T) {
-	y := newYard(t, func(c *Config) {
+	y := newInstance(t, func(c *Config) {
 		c.Runners = map[string]RunnerDefaults{"script": {Model: "small", Workspace: "/srv/work"}}
 	})
 	k := y.create(maya, "coder", noStart)

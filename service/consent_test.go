@@ -7,7 +7,7 @@ import (
 )
 
 func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
-	draft := func(y *yard) task.ID {
+	draft := func(y *instance) task.ID {
 		k, err := y.s.CreateTask(t.Context(), planner, task.New{Title: "a plan", Owner: "coder", Status: task.Draft})
 		if err != nil {
 			t.Fatal(err)
@@ -20,18 +20,18 @@ func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		patch func(id task.ID, y *yard) error
+		patch func(id task.ID, y *instance) error
 		phase task.Phase
 	}{
-		{"nothing changed: the next run needs no approval", func(task.ID, *yard) error { return nil }, task.PhaseQueued},
-		{"an agent changed the description: a person must approve again", func(id task.ID, y *yard) error {
+		{"nothing changed: the next run needs no approval", func(task.ID, *instance) error { return nil }, task.PhaseQueued},
+		{"an agent changed the description: a person must approve again", func(id task.ID, y *instance) error {
 			text := "now something else"
 			_, err := y.s.UpdateTask(t.Context(), planner, id, task.Patch{Description: &text})
 			return err
 		}, task.PhaseApproval},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := newYard(t)
+			y := newInstance(t)
 			id := draft(y)
 			if err := c.patch(id, y); err != nil {
 				t.Fatal(err)
@@ -45,7 +45,7 @@ func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
 }
 
 func TestADenialStandsUntilAPersonRetries(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k, err := y.s.CreateTask(t.Context(), planner, task.New{Title: "ask", Owner: "coder"})
 	if err != nil {
 		t.Fatal(err)

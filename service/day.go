@@ -10,7 +10,7 @@ import (
 // Day is what the last hours brought, and what today has cost.
 type Day struct {
 	Hours  []task.StatRow // those in which something happened
-	Today  task.Usage     // of the yard, since 00:00 UTC
+	Today  task.Usage     // of the instance, since 00:00 UTC
 	Budget task.Budget    // what a day may use; 0 is no bound
 }
 

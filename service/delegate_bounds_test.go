@@ -43,7 +43,7 @@ func TestAChildHasNoToolThatItsParentLacks(t *testing.T) {
 }
 
 func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
-	use := func(y *yard, st *Start, in, out int, cost float64) {
+	use := func(y *instance, st *Start, in, out int, cost float64) {
 		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
 			{Type: "usage", Content: "", Data: fmt.Appendf(nil, `{"tokensIn":%d,"tokensOut":%d,"costUsd":%g}`, in, out, cost)},
 		}))
@@ -83,7 +83,7 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 		equal(t, "tokens", st.Spec.Limits.MaxTokens, 10)
 		equal(t, "turns", st.Spec.Limits.MaxTurns, 3)
 	})
-	t.Run("without a run they are the yard's for delegation", func(t *testing.T) {
+	t.Run("without a run they are the instance's for delegation", func(t *testing.T) {
 		y := delegating(t, tool(func(c *TaskTool) { c.Timeout, c.MaxTokens = 77*time.Second, 123 }))
 		l := y.run(y.delegate(maya, task.Delegation{}).RunID).Limits
 		equal(t, "seconds", l.TimeoutSeconds, 77)
@@ -94,7 +94,7 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 }
 
 func TestWhichModelADelegatedRunHas(t *testing.T) {
-	modelOf := func(y *yard, a task.Actor, d task.Delegation) string { return y.run(y.delegate(a, d).RunID).Model }
+	modelOf := func(y *instance, a task.Actor, d task.Delegation) string { return y.run(y.delegate(a, d).RunID).Model }
 	configured := tool(func(c *TaskTool) { c.Models, c.DefaultModel = []string{"alpha", "beta"}, "alpha" })
 	y := delegating(t, configured)
 	_, _, own := y.inRun("boss")

@@ -146,8 +146,8 @@ func (t *tx) leftOf(r *task.Run) (task.Limits, error) {
 	return l, nil
 }
 
-// paced refuses an agent that delegated too often within the last hour.
-func (t *tx) paced() error {
+// checkDelegationRate refuses an agent that delegated too often within the last hour.
+func (t *tx) checkDelegationRate() error {
 	limit := t.s.cfg.TaskTool.MaxPerHour
 	if !t.actor.IsAgent() {
 		return nil

@@ -52,7 +52,7 @@ func (t *tx) completeDelegated(r *task.Run, k *task.Task, summary string) error 
 	return t.complete(k, summary)
 }
 
-// asksItself tells whether the running run of a parent task delegated the
+// asksItself reports whether the running run of a parent task delegated the
 // subtask: it hears of the end by waiting, or else after its own end.
 func (t *tx) asksItself(parent, k *task.Task) (bool, error) {
 	if parent.OpenRunID == 0 {
@@ -61,7 +61,7 @@ func (t *tx) asksItself(parent, k *task.Task) (bool, error) {
 	return t.DelegatedBy(parent.OpenRunID, k.ID)
 }
 
-// unheard tells whether something that a run delegated has ended without the
+// unheard reports whether something that a run delegated has ended without the
 // run's having been told: then one more run follows.
 func (t *tx) unheard(r *task.Run) (bool, error) {
 	list, err := t.EndedDelegations(r.ID)
@@ -80,7 +80,7 @@ func (t *tx) unheard(r *task.Run) (bool, error) {
 
 // pickLent finds a delegated run that works on the place of the run that
 // delegated it: else that would hold the place and wait for ever. Of what one
-// run delegated one at a time goes beyond the cap of the yard, and runs that
+// run delegated one at a time goes beyond the cap of the instance, and runs that
 // may be waiting for others do not count against their agent's.
 func (t *tx) pickLent(busy map[task.ID]bool, total int) (*task.Run, error) {
 	list, err := t.LentQueued()
@@ -98,7 +98,7 @@ func (t *tx) pickLent(busy map[task.ID]bool, total int) (*task.Run, error) {
 	return nil, nil
 }
 
-// freeToStart tells whether an agent is not paused, has a place and budget left, those of
+// freeToStart reports whether an agent is not paused, has a place and budget left, those of
 // its runs left aside that may be waiting for what they delegated.
 func (t *tx) freeToStart(agent string) (bool, error) {
 	if p, err := t.pausedBy(agent); err != nil || p != nil {

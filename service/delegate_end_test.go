@@ -12,7 +12,7 @@ import (
 )
 
 // states tells the present states of runs, in words.
-func (y *yard) state(run task.ID) string { return y.run(run).State().String() }
+func (y *instance) state(run task.ID) string { return y.run(run).State().String() }
 
 func TestADelegationThatFailsIsAnAnswer(t *testing.T) {
 	y := delegating(t)
@@ -68,7 +68,7 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 }
 
 func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
-	chain := func(t *testing.T) (y *yard, k *task.Task, root, child, grandchild *Start) {
+	chain := func(t *testing.T) (y *instance, k *task.Task, root, child, grandchild *Start) {
 		y = delegating(t, wakes)
 		k, root, own := y.inRun("boss", steps("a"))
 		y.delegate(own, task.Delegation{AgentType: "lead", StepIndex: ptr(0)})
@@ -76,7 +76,7 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		y.delegate(y.actor(child), task.Delegation{})
 		return y, k, root, child, y.start()
 	}
-	gone := func(t *testing.T, y *yard, root, child, grandchild *Start) {
+	gone := func(t *testing.T, y *instance, root, child, grandchild *Start) {
 		for _, st := range []*Start{child, grandchild} {
 			equal(t, "run", y.state(st.Run.ID), "canceled/task_closed")
 			equal(t, "task", y.task(st.Run.TaskID).Status, task.Canceled)

@@ -14,10 +14,10 @@ const (
 	leadTools = "tools: read, edit, bash, task"
 )
 
-// delegating makes a yard with agents that delegate, without approvals.
-func delegating(t *testing.T, with ...func(*Config)) *yard {
+// delegating makes an instance with agents that delegate, without approvals.
+func delegating(t *testing.T, with ...func(*Config)) *instance {
 	t.Helper()
-	y := newYard(t, append([]func(*Config){noApprove}, with...)...)
+	y := newInstance(t, append([]func(*Config){noApprove}, with...)...)
 	y.define("boss", definition(bossTools, "runner: script", "timeout: 200s", "max_tokens: 1000", "max_cost_usd: 2", "model: big"))
 	y.define("lead", definition(leadTools, "runner: script", "max_parallel: 3"))
 	y.define("hand", definition("tools: read, bash", "runner: script", "max_parallel: 3", "model: own", "models:\n  low: small\n  high: huge"))
@@ -32,7 +32,7 @@ func tool(change func(*TaskTool)) func(*Config) {
 	}
 }
 
-func (y *yard) delegate(a task.Actor, d task.Delegation) task.Delegated {
+func (y *instance) delegate(a task.Actor, d task.Delegation) task.Delegated {
 	y.t.Helper()
 	if d.Task == "" {
 		d.Task = "Look into it"
@@ -43,12 +43,12 @@ func (y *yard) delegate(a task.Actor, d task.Delegation) task.Delegated {
 	return must[task.Delegated](y.t)(y.s.Delegate(y.ctx(), a, d))
 }
 
-func (y *yard) delegated(a task.Actor, run task.ID) task.Delegated {
+func (y *instance) delegated(a task.Actor, run task.ID) task.Delegated {
 	y.t.Helper()
 	return must[task.Delegated](y.t)(y.s.DelegatedRun(y.ctx(), a, run, 0))
 }
 
-func (y *yard) refuses(a task.Actor, d task.Delegation, code task.Code, words ...string) *task.Error {
+func (y *instance) refuses(a task.Actor, d task.Delegation, code task.Code, words ...string) *task.Error {
 	y.t.Helper()
 	if d.Task == "" {
 		d.Task = "Look into it"

@@ -62,7 +62,7 @@ func newSecret() string {
 	return "ty_" + base64.RawURLEncoding.EncodeToString(b)
 }
 
-// pick finds the oldest queued run whose agent and yard have a free place.
+// pick finds the oldest queued run whose agent and instance have a free place.
 func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	byAgent, total, ticked, err := t.RunningCounts()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // queueRuns makes n tasks of an agent with a queued run each.
-func (y *yard) queueRuns(agent string, n int) []*task.Run {
+func (y *instance) queueRuns(agent string, n int) []*task.Run {
 	y.t.Helper()
 	var out []*task.Run
 	for range n {
@@ -20,7 +20,7 @@ func (y *yard) queueRuns(agent string, n int) []*task.Run {
 
 func TestHowManyRunsRun(t *testing.T) {
 	t.Run("one of an agent at a time unless its definition says more", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		runs := y.queueRuns("coder", 2)
 		st := y.start()
 		equal(t, "first", st.Run.ID, runs[0].ID)
@@ -33,7 +33,7 @@ func TestHowManyRunsRun(t *testing.T) {
 		equal(t, "next of coder", y.start().Run.ID, runs[1].ID)
 	})
 	t.Run("four in all", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		y.define("coder", definition("tools: read", "max_parallel: 10"))
 		runs := y.queueRuns("coder", 6)
 		var st *Start
@@ -47,7 +47,7 @@ func TestHowManyRunsRun(t *testing.T) {
 		y.nothingStarts()
 	})
 	t.Run("as many of ticks as scheduler.concurrency, and others beside them", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		y.create(maya, "coder", noStart)
 		y.create(maya, "planner", noStart)
 		equal(t, "queued", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 2)
@@ -59,7 +59,7 @@ func TestHowManyRunsRun(t *testing.T) {
 		equal(t, "cause", y.start().Run.Cause, task.CauseTick)
 	})
 	t.Run("none of a task whose former process is not gone yet", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		r := y.queueRuns("coder", 1)[0]
 		st, _, err := y.s.NextRun(y.ctx(), map[task.ID]bool{r.TaskID: true})
 		ok(t, err)
@@ -69,7 +69,7 @@ func TestHowManyRunsRun(t *testing.T) {
 		y.start()
 	})
 	t.Run("the dispatcher is told when the next retry may start, whatever else waits", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		y.queueRuns("coder", 2)
 		y.start() // the second one of coder waits for its end
 		y.queueRuns("planner", 1)
@@ -84,7 +84,7 @@ func TestHowManyRunsRun(t *testing.T) {
 }
 
 func TestStartOfARun(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 	st := y.start()
@@ -129,7 +129,7 @@ func TestStartOfARun(t *testing.T) {
 }
 
 func TestManualRunsAreRefusedWithTheReason(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	claimed := y.working(coder)
 	missing := y.create(maya, "reviewer", noStart)
 	for name, c := range map[string]struct {
@@ -156,7 +156,7 @@ func TestManualRunsAreRefusedWithTheReason(t *testing.T) {
 }
 
 func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	ended := func(t *testing.T, r *task.Run, phase task.Phase, reason string) {
 		t.Helper()
 		y.nothingStarts()
@@ -182,7 +182,7 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 }
 
 func TestCancelingARunStopsIt(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 	st := y.start()

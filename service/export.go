@@ -25,7 +25,7 @@ type Exported struct {
 }
 
 // Export writes every task with its thread, and every todo list, as they are
-// at one moment. Memory does not grow with the yard. Errors: forbidden, and
+// at one moment. Memory does not grow with the instance. Errors: forbidden, and
 // those of the writers.
 func (s *Service) Export(ctx context.Context, a task.Actor, to ExportTo) (out Exported, err error) {
 	if err := need(a, task.Admin); err != nil {

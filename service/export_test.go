@@ -20,7 +20,7 @@ type exported struct {
 	n                     Exported
 }
 
-func (y *yard) export() exported {
+func (y *instance) export() exported {
 	y.t.Helper()
 	var tasks, history, todos bytes.Buffer
 	n, err := y.s.Export(y.ctx(), maya, ExportTo{&tasks, &history, &todos})
@@ -34,7 +34,7 @@ func (e exported) plan() *exchange.Plan {
 }
 
 // imported writes a plan, which must have no problem.
-func (y *yard) imported(p *exchange.Plan, opt ImportOptions) Imported {
+func (y *instance) imported(p *exchange.Plan, opt ImportOptions) Imported {
 	y.t.Helper()
 	r, err := y.s.PrepareImport(maya, p, opt)
 	if err != nil {
@@ -46,16 +46,16 @@ func (y *yard) imported(p *exchange.Plan, opt ImportOptions) Imported {
 }
 
 // whole checks all that the command check does.
-func (y *yard) whole() {
+func (y *instance) whole() {
 	y.t.Helper()
 	y.chain()
 	ok(y.t, y.db.Read(y.ctx(), func(rx *db.Rx) error { return rx.CheckInvariants() }))
 	ok(y.t, db.CheckFileIntegrity(y.ctx(), y.db.Path()))
 }
 
-// lived is a yard in which most things happened.
-func lived(t *testing.T) *yard {
-	y := newYard(t)
+// lived is an instance in which most things happened.
+func lived(t *testing.T) *instance {
+	y := newInstance(t)
 	y.imported(filesOf(`{"id":"2","title":"Labelled","owner":"coder","status":"active","labels":["web","api"],"blockedBy":["5"]},
  {"id":"5","title":"First","owner":"coder","status":"active"}`, "", `{"coder":["one","two \"quoted\"\n"],"reviewer":["ü"]}`), ImportOptions{})
 	parent := y.create(maya, "planner", steps("a", "b"), func(in *task.New) {
@@ -83,15 +83,15 @@ func lived(t *testing.T) *yard {
 }
 
 // plan gives a task one step and returns its index.
-func (y *yard) plan(id task.ID) int {
+func (y *instance) plan(id task.ID) int {
 	must[*task.Task](y.t)(y.s.ReplaceSteps(y.ctx(), maya, id, []task.Step{{Title: "only"}}))
 	return 0
 }
 
-func TestAnExportGoesIntoAnEmptyYardAndOutAgainUnchanged(t *testing.T) {
+func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
 	t.Parallel()
 	first := lived(t).export()
-	y := newYard(t)
+	y := newInstance(t)
 	got := y.imported(first.plan(), ImportOptions{})
 	second := y.export()
 	equal(t, "ids are kept", got.Kept, true)
@@ -128,9 +128,9 @@ func TestHistoryIsExportedOldestFirst(t *testing.T) {
 	}
 }
 
-func TestAnEmptyYardIsExported(t *testing.T) {
+func TestAnEmptyInstanceIsExported(t *testing.T) {
 	t.Parallel()
-	e := newYard(t).export()
+	e := newInstance(t).export()
 	equal(t, "tasks.json", e.tasks, "{\"tasks\":[\n],\"nextId\":1}\n")
 	equal(t, "history.jsonl", e.history, "")
 	equal(t, "todos.json", e.todos, "{}\n")

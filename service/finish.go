@@ -136,7 +136,7 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 		if err := t.event(task.EvTaskStuck, task.Event{TaskID: k.ID, RunID: r.ID, Agent: k.Owner}, changes{"failures": n, "reason": f.Reason}); err != nil {
 			return err
 		}
-		if err := t.came(task.OutFailure, k.ID, k.Title, k.Owner, r.ID, r.Agent+" failed: "+f.Reason); err != nil {
+		if err := t.enqueueNotification(task.OutFailure, k.ID, k.Title, k.Owner, r.ID, r.Agent+" failed: "+f.Reason); err != nil {
 			return err
 		}
 		if !r.Delegated() {

@@ -9,18 +9,18 @@ import (
 // recountAfter is how many creates an agent's queue may get between counts.
 const recountAfter = 1000
 
-// floodGate refuses tasks for an agent whose queue is full. Counting a long
+// queueLimiter refuses tasks for an agent whose queue is full. Counting a long
 // queue takes milliseconds, so it counts now and then and adds up between.
-type floodGate struct {
+type queueLimiter struct {
 	mu    sync.Mutex
 	known map[string]*queueLen
 }
 
 type queueLen struct{ n, since int }
 
-// full tells whether the owner's queue holds limit open tasks or more; count
+// full reports whether the owner's queue holds limit open tasks or more; count
 // is asked for the truth before anybody is refused.
-func (g *floodGate) full(owner string, limit int, count func(string) (int, error)) (bool, error) {
+func (g *queueLimiter) full(owner string, limit int, count func(string) (int, error)) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.known == nil {

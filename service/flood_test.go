@@ -8,7 +8,7 @@ import (
 )
 
 func TestAFloodedQueueRefusesMore(t *testing.T) {
-	y := newYard(t, func(c *Config) { c.QueueLimit = 3 })
+	y := newInstance(t, func(c *Config) { c.QueueLimit = 3 })
 	add := func(owner string) error {
 		_, err := y.s.CreateTask(t.Context(), maya, task.New{Title: "one more", Owner: owner})
 		return err

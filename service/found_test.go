@@ -17,7 +17,7 @@ func said(text string) task.Message {
 }
 
 // ran plays a run of a task in which something is said, and completes both.
-func (y *yard) ran(id task.ID, lines ...task.Message) *Start {
+func (y *instance) ran(id task.ID, lines ...task.Message) *Start {
 	y.t.Helper()
 	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, id))
 	st := y.start()
@@ -28,7 +28,7 @@ func (y *yard) ran(id task.ID, lines ...task.Message) *Start {
 }
 
 // hit is where a search matched the only task that it finds.
-func (y *yard) hit(q string) task.Hit {
+func (y *instance) hit(q string) task.Hit {
 	y.t.Helper()
 	p := must[HistoryPage](y.t)(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}, time.UTC))
 	if len(p.Tasks) != 1 {
@@ -50,7 +50,7 @@ func plain(list []task.Span) string {
 }
 
 func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart, title("Mend the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
 	must[task.Message](t)(y.s.Comment(y.ctx(), oleg, k.ID, "The hinge is bent."))
 	st := y.ran(k.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."}, said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
@@ -115,7 +115,7 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 }
 
 func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	big := strings.Repeat("some words of no use ", 380) // about 8 KB
 	var ids []task.ID
 	for i := range 3 {
@@ -151,7 +151,7 @@ func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
 }
 
 func TestHistoryIsNarrowed(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	var made []*task.Task
 	for i, by := range []task.Actor{maya, oleg, coder} {
 		k := y.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)), func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })

@@ -95,7 +95,7 @@ func (t *tx) still(id task.ID) (*task.Task, error) {
 	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up", id, k.Status, t.lastly(id, ended))
 }
 
-// changed tells whether an event changed a field.
+// changed reports whether an event changed a field.
 func changed(field string) func(task.Event) bool {
 	return func(e task.Event) bool {
 		var fields map[string]json.RawMessage

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHandOver(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	hand := func(id task.ID, from, to string) (*task.Task, error) {
 		return y.s.HandOver(y.ctx(), oleg, HandOver{TaskID: id, From: from, To: to, Comment: " over to you\n"})
 	}
@@ -56,7 +56,7 @@ func TestHandOver(t *testing.T) {
 }
 
 func TestReprioritize(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", priority(5), noStart)
 	set := func(was, to int) (*task.Task, error) { return y.s.Reprioritize(y.ctx(), oleg, k.ID, was, to) }
 	now := must[*task.Task](t)(set(5, 6))

@@ -60,8 +60,8 @@ func (c *clock) forward(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// yard is a service over a real database and a real agents folder.
-type yard struct {
+// instance is a service over a real database and a real agents folder.
+type instance struct {
 	t   testing.TB
 	s   *Service
 	db  *db.DB
@@ -97,12 +97,12 @@ func definition(lines ...string) string {
 	return "---\ndescription: for tests\n" + strings.Join(lines, "\n") + "\n---\nDo what the task says.\n"
 }
 
-// newYard makes a yard in which nothing runs by itself: wakes are off unless
+// newInstance makes an instance in which nothing runs by itself: wakes are off unless
 // a test turns them on.
-func newYard(t testing.TB, with ...func(*Config)) *yard {
+func newInstance(t testing.TB, with ...func(*Config)) *instance {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
-	y := &yard{t: t, clock: c, dir: t.TempDir()}
+	y := &instance{t: t, clock: c, dir: t.TempDir()}
 	y.db = dbtest.New(t, func(o *db.Options) { o.Now = c.Now })
 	for id, text := range definitions {
 		y.write(id, text)
@@ -120,7 +120,7 @@ func newYard(t testing.TB, with ...func(*Config)) *yard {
 }
 
 // service makes a further service over the same database and folder.
-func (y *yard) service(with ...func(*Config)) *Service {
+func (y *instance) service(with ...func(*Config)) *Service {
 	y.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
@@ -138,20 +138,20 @@ func wakes(c *Config)     { c.Wakes = true }
 func noApprove(c *Config) { c.Policy = task.ApproveNever }
 
 // write puts a definition file in place; reload has the service read it.
-func (y *yard) write(id, text string) {
+func (y *instance) write(id, text string) {
 	y.t.Helper()
 	if err := os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600); err != nil {
 		y.t.Fatal(err)
 	}
 }
 
-func (y *yard) define(id, text string) {
+func (y *instance) define(id, text string) {
 	y.t.Helper()
 	y.write(id, text)
 	y.s.agents.Reload()
 }
 
-func (y *yard) ctx() context.Context { return context.Background() }
+func (y *instance) ctx() context.Context { return context.Background() }
 
 // must takes the pair of a call that has to succeed.
 func must[T any](t testing.TB) func(T, error) T {
@@ -201,7 +201,7 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 }
 
 // create makes a task by an actor; the first words are title and owner.
-func (y *yard) create(a task.Actor, owner string, with ...func(*task.New)) *task.Task {
+func (y *instance) create(a task.Actor, owner string, with ...func(*task.New)) *task.Task {
 	y.t.Helper()
 	in := task.New{Title: "A task of " + owner, Owner: owner}
 	for _, w := range with {
@@ -222,7 +222,7 @@ func steps(s ...string) func(*task.New) {
 	}
 }
 
-func (y *yard) subtask(a task.Actor, parent task.ID, at int, owner string, with ...func(*task.New)) *task.Task {
+func (y *instance) subtask(a task.Actor, parent task.ID, at int, owner string, with ...func(*task.New)) *task.Task {
 	y.t.Helper()
 	in := task.New{Title: "A part", Owner: owner}
 	for _, w := range with {
@@ -231,23 +231,23 @@ func (y *yard) subtask(a task.Actor, parent task.ID, at int, owner string, with 
 	return must[*task.Task](y.t)(y.s.CreateSubtask(y.ctx(), a, parent, at, in))
 }
 
-func (y *yard) task(id task.ID) *task.Task {
+func (y *instance) task(id task.ID) *task.Task {
 	y.t.Helper()
 	return must[*task.Task](y.t)(y.s.Task(y.ctx(), maya, id))
 }
 
-func (y *yard) run(id task.ID) *task.Run {
+func (y *instance) run(id task.ID) *task.Run {
 	y.t.Helper()
 	return must[*task.Run](y.t)(y.s.Run(y.ctx(), maya, id))
 }
 
-func (y *yard) runs(id task.ID) []*task.Run {
+func (y *instance) runs(id task.ID) []*task.Run {
 	y.t.Helper()
 	return must[[]*task.Run](y.t)(y.s.Runs(y.ctx(), maya, task.RunFilter{TaskID: id, Limit: 100}))
 }
 
 // openRun returns the task's waiting or running run, or nil.
-func (y *yard) openRun(id task.ID) *task.Run {
+func (y *instance) openRun(id task.ID) *task.Run {
 	y.t.Helper()
 	for _, r := range y.runs(id) {
 		if !r.Status.Final() {
@@ -257,7 +257,7 @@ func (y *yard) openRun(id task.ID) *task.Run {
 	return nil
 }
 
-func (y *yard) signup(a task.Actor) *task.Task {
+func (y *instance) signup(a task.Actor) *task.Task {
 	y.t.Helper()
 	list := must[[]*task.Task](y.t)(y.s.Signup(y.ctx(), a, a.Name, 1))
 	if len(list) == 0 {
@@ -267,7 +267,7 @@ func (y *yard) signup(a task.Actor) *task.Task {
 }
 
 // start claims the next run, which must be there, and has it work.
-func (y *yard) start() *Start {
+func (y *instance) start() *Start {
 	y.t.Helper()
 	st, _, err := y.s.NextRun(y.ctx(), nil)
 	ok(y.t, err)
@@ -279,7 +279,7 @@ func (y *yard) start() *Start {
 }
 
 // nothingStarts checks that no run can be started now.
-func (y *yard) nothingStarts() {
+func (y *instance) nothingStarts() {
 	y.t.Helper()
 	st, _, err := y.s.NextRun(y.ctx(), nil)
 	ok(y.t, err)
@@ -288,7 +288,7 @@ func (y *yard) nothingStarts() {
 	}
 }
 
-func (y *yard) finish(st *Start, f Finished) {
+func (y *instance) finish(st *Start, f Finished) {
 	y.t.Helper()
 	ok(y.t, y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, f))
 }
@@ -302,13 +302,13 @@ func failure(p task.Phase) Finished {
 }
 
 // actor is who speaks with the token of a started run.
-func (y *yard) actor(st *Start) task.Actor {
+func (y *instance) actor(st *Start) task.Actor {
 	y.t.Helper()
 	return must[task.Actor](y.t)(y.s.Authenticate(y.ctx(), st.Token, "127.0.0.1"))
 }
 
 // kinds lists the kinds of a task's events, in order.
-func (y *yard) kinds(id task.ID) []string {
+func (y *instance) kinds(id task.ID) []string {
 	y.t.Helper()
 	var out []string
 	for _, e := range must[[]task.Event](y.t)(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: id, Limit: 500})) {
@@ -318,13 +318,13 @@ func (y *yard) kinds(id task.ID) []string {
 }
 
 // lastEvent is the id of the newest line: what did not move wrote nothing.
-func (y *yard) lastEvent() task.ID {
+func (y *instance) lastEvent() task.ID {
 	y.t.Helper()
 	return must[task.ID](y.t)(y.s.LastEvent(y.ctx()))
 }
 
 // chain checks the hash chain of the log.
-func (y *yard) chain() {
+func (y *instance) chain() {
 	y.t.Helper()
 	ok(y.t, y.db.Read(y.ctx(), func(rx *db.Rx) error { _, err := rx.CheckChain(); return err }))
 }

@@ -188,7 +188,7 @@ func (s *Service) Held(ctx context.Context, a task.Actor) ([]*task.Run, error) {
 }
 
 // SpecBefore returns what a run would have done under a version that was
-// looked at, or with "" before it was asked anew; nil when it was not. Error:
+// looked at, or with "" before it was asked again; nil when it was not. Error:
 // may not read.
 func (s *Service) SpecBefore(ctx context.Context, a task.Actor, run task.ID, version string) (*task.Spec, error) {
 	if err := s.allowed(a, task.Read); err != nil {

@@ -10,13 +10,13 @@ import (
 const undo = task.UndoWindow
 
 // held approves a waiting run so that it may be taken back.
-func (y *yard) held(id task.ID) *task.Run {
+func (y *instance) held(id task.ID) *task.Run {
 	y.t.Helper()
 	return must[*task.Run](y.t)(y.s.ApproveRun(y.ctx(), rita, id, Approve{Undo: undo}))
 }
 
 // later moves the clock and lets the dispatcher look.
-func (y *yard) later(d time.Duration) *Start {
+func (y *instance) later(d time.Duration) *Start {
 	y.t.Helper()
 	y.forward(d)
 	st, _, err := y.s.NextRun(y.ctx(), nil)
@@ -26,7 +26,7 @@ func (y *yard) later(d time.Duration) *Start {
 
 func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 	t.Run("an approved run starts when the time is over, not before", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, r := y.waits()
 		h := y.held(r.ID)
 		equal(t, "state", h.State(), waiting)
@@ -42,7 +42,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		equal(t, "held", st.Run.Held == nil, true)
 	})
 	t.Run("it takes effect after a crash too, and no sooner", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, r := y.waits()
 		y.held(r.ID)
 		y.s = y.service() // another process over the same database
@@ -50,7 +50,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		equal(t, "started run", y.later(undo).Run.ID, r.ID)
 	})
 	t.Run("taken back, it waits as before", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, r := y.waits()
 		y.held(r.ID)
 		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 0)
@@ -65,7 +65,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		equal(t, "started run", y.start().Run.ID, r.ID)
 	})
 	t.Run("a rejection ends nothing before its time, and is then as any", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k, r := y.waits()
 		h := must[*task.Run](t)(y.s.DenyRunLater(y.ctx(), rita, r.ID, " not so ", undo))
 		equal(t, "state", h.State(), waiting)
@@ -78,7 +78,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		equal(t, "failures", y.task(k.ID).Failures, 3)
 	})
 	t.Run("a scope that was taken back leaves no grant", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k, r := y.waits()
 		must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Undo: undo, Scope: task.ScopeTask, Limits: task.Limits{MaxTurns: 3}}))
 		must[task.Decided](t)(y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID}))
@@ -88,8 +88,8 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		y.finish(st, completed("ok"))
 		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, k.ID)).State(), waiting)
 	})
-	t.Run("what changed meanwhile is asked anew, and what was is kept", func(t *testing.T) {
-		y := newYard(t)
+	t.Run("what changed meanwhile is asked again, and what was is kept", func(t *testing.T) {
+		y := newInstance(t)
 		k, r := y.waits()
 		y.held(r.ID)
 		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, k.ID, task.Patch{Title: ptr("Delete it all")}))
@@ -100,7 +100,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		equal(t, "prompt before", before.Prompt, r.Spec.Prompt)
 	})
 	t.Run("an agent that is gone by then leaves the run waiting", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k, r := y.waits()
 		y.held(r.ID)
 		y.define("coder", definition("tools: read", "runner: none"))
@@ -109,7 +109,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 1)
 	})
 	t.Run("a run that is canceled meanwhile stays canceled", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, r := y.waits()
 		y.held(r.ID)
 		must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, r.ID, ""))
@@ -119,7 +119,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 }
 
 func TestWhatIsHeldIsDecided(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	_, r := y.waits()
 	y.held(r.ID)
 	one := []task.ID{r.ID}
@@ -136,7 +136,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 		}
 	})
 	t.Run("it does not expire", func(t *testing.T) {
-		y := newYard(t, func(c *Config) { c.ApprovalExpires = undo / 2 })
+		y := newInstance(t, func(c *Config) { c.ApprovalExpires = undo / 2 })
 		_, r := y.waits()
 		y.held(r.ID)
 		y.forward(undo)
@@ -169,7 +169,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 }
 
 func TestApproveMany(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	reads := func() *task.Run { return y.ask(y.create(planner, "reviewer", noStart).ID) }
 	a, b, gone, changed := reads(), reads(), reads(), reads()
 	_, writes := y.waits()

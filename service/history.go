@@ -203,7 +203,7 @@ func (s *Service) historyTimes(ctx context.Context, f task.HistoryFilter, zone *
 	return out, err
 }
 
-// counted tells whether the tasks of a filter are counted one by one.
+// counted reports whether the tasks of a filter are counted one by one.
 func counted(f task.HistoryFilter) bool { return f.Query != "" || f.CreatedBy != "" || f.Label != "" }
 
 func (s *Service) countHistory(rx *db.Rx, f task.HistoryFilter, out *task.HistoryTimes) (list []task.HistoryTime, err error) {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHistoryIsImmutable(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
 		in.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
 	})
@@ -57,7 +57,7 @@ func TestHistoryIsImmutable(t *testing.T) {
 }
 
 func TestHistoryIsListedNewestFirst(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	var ids []task.ID
 	for range 5 {
 		k := y.create(maya, "coder", noStart)
@@ -92,7 +92,7 @@ func TestHistoryIsListedNewestFirst(t *testing.T) {
 }
 
 func TestCompleteKeepsSubtasks(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "planner", noStart, steps("one", "two"))
 	sub := y.subtask(planner, k.ID, 0, "coder", noStart)
 	t.Run("completing a subtask does not tick the parent's step", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestCompleteKeepsSubtasks(t *testing.T) {
 }
 
 func TestCancelCascades(t *testing.T) {
-	y := newYard(t, noApprove)
+	y := newInstance(t, noApprove)
 	top := y.create(maya, "planner", noStart, steps("a", "b", "c"))
 	mid := y.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
 	low := y.subtask(maya, mid.ID, 0, "coder", noStart, steps("a"))
@@ -137,7 +137,7 @@ func TestCancelCascades(t *testing.T) {
 }
 
 func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
-	y := newYard(t, func(c *Config) { c.Wakes = false })
+	y := newInstance(t, func(c *Config) { c.Wakes = false })
 	const total, callers = 10_000, 50
 	first := y.create(maya, "pull", func(n *task.New) { n.Title = "The cornerstone" })
 	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, first.ID, "laid", 0))

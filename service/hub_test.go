@@ -100,7 +100,7 @@ func TestAPageDrawnBeforeARestartIsOld(t *testing.T) {
 }
 
 func TestAChangeIsToldAfterTheCommit(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	sub := y.s.Hub().Subscribe("task:"+k.ID.String(), "queue:coder")
 	defer sub.Close()
@@ -129,7 +129,7 @@ func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 
 func TestLeasesInRealTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := newYard(t, func(c *Config) { c.Lease = 10 * time.Minute })
+		y := newInstance(t, func(c *Config) { c.Lease = 10 * time.Minute })
 		y.clock.now = time.Now()
 		k := y.create(maya, "coder", noStart)
 		claim := y.signup(coder).Claim

@@ -54,7 +54,7 @@ func remember(t *tx, i *Idempotency, v any) error {
 	return t.SaveAnswer(i.Caller, i.Key, i.Request, string(b))
 }
 
-// Replayed tells whether the answer of ctx's write was a stored one.
+// Replayed reports whether the answer of ctx's write was a stored one.
 func Replayed(ctx context.Context) bool {
 	i := idempotencyOf(ctx)
 	return i != nil && i.Replayed

@@ -9,13 +9,13 @@ import (
 	"taskyard/task"
 )
 
-func (y *yard) keyed(caller, key, request string) (context.Context, *Idempotency) {
+func (y *instance) keyed(caller, key, request string) (context.Context, *Idempotency) {
 	i := &Idempotency{Caller: caller, Key: key, Request: []byte(request)}
 	return WithIdempotency(y.ctx(), i), i
 }
 
 func TestIdempotency(t *testing.T) {
-	y := newYard(t, wakes)
+	y := newInstance(t, wakes)
 	in := task.New{Title: "Once", Owner: "coder", Steps: []task.Step{{Title: "a"}}}
 	ctx, _ := y.keyed("user:maya", "k1", "create")
 	first := must[*task.Task](t)(y.s.CreateTask(ctx, maya, in))
@@ -86,7 +86,7 @@ func TestIdempotency(t *testing.T) {
 }
 
 // together has the writes of acts share one batch of the writer.
-func (y *yard) together(acts ...func()) {
+func (y *instance) together(acts ...func()) {
 	y.t.Helper()
 	entered, release := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
@@ -115,7 +115,7 @@ func (y *yard) together(acts ...func()) {
 }
 
 func TestDeletingAnAgentInABatchThatBreaks(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	var gone, broken error
 	y.together(
 		func() { gone = y.s.DeleteAgent(y.ctx(), maya, "reviewer") },
@@ -136,7 +136,7 @@ func TestDeletingAnAgentInABatchThatBreaks(t *testing.T) {
 }
 
 func TestAnAgentWithOpenTasksStays(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", draft)
 	refused(t, y.s.DeleteAgent(y.ctx(), maya, "coder"), task.CodeAgentBusy, "1 open task")
 	must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, k.ID, ""))

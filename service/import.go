@@ -24,7 +24,7 @@ type ImportedID struct {
 }
 
 // Import writes what PrepareImport found good, in one transaction: all of it
-// or nothing. In a yard that never had a task the ids of an export stay, and
+// or nothing. In an instance that never had a task the ids of an export stay, and
 // with them its counter; else new ids are given and every link follows.
 // Times, authors and history stay as they are; nobody is woken: the next tick
 // takes what is active. Errors: forbidden.
@@ -136,7 +136,7 @@ func (w *importer) hands(it *exchange.Item, k *task.Task) error {
 	return w.PutHand(k.ID, task.Hand{Part: task.PartCreated, Actor: k.CreatedBy, At: w.Now})
 }
 
-// commentIDs tells whether the comments can keep their ids: each has one of
+// commentIDs reports whether the comments can keep their ids: each has one of
 // its own, in the order of its thread.
 func commentIDs(p *exchange.Plan) bool {
 	seen := map[task.ID]bool{}

@@ -26,9 +26,9 @@ const (
 	past = `{"id":"5","title":"Past","owner":"retired","createdBy":"retired","status":"done","summary":"Was good.","createdAt":"2025-01-02T03:04:05.678Z","updatedAt":"2025-01-03T03:04:05.678Z","archivedAt":"2025-01-04T03:04:05.678Z"}`
 )
 
-func TestImportIntoAnEmptyYard(t *testing.T) {
+func TestImportIntoAnEmptyInstance(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, wakes)
+	y := newInstance(t, wakes)
 	got := y.imported(filesOf(linked, past, ""), ImportOptions{})
 	equal(t, "kept", got.Kept, true)
 	above, below, old := y.task(3), y.task(7), y.task(5)
@@ -66,9 +66,9 @@ func TestImportIntoAnEmptyYard(t *testing.T) {
 	})
 }
 
-func TestImportIntoAYardWithTasks(t *testing.T) {
+func TestImportIntoAnInstanceWithTasks(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	mine := y.create(maya, "coder", noStart)
 	got := y.imported(filesOf(linked, past, ""), ImportOptions{})
 	equal(t, "kept", got.Kept, false)
@@ -94,7 +94,7 @@ func TestImportIntoAYardWithTasks(t *testing.T) {
 func TestImportedTodoLists(t *testing.T) {
 	t.Parallel()
 	t.Run("are bounded, and then nothing is written", func(t *testing.T) {
-		y := newYard(t, func(c *Config) { c.TodoLimit = 2 })
+		y := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
 		y.imported(filesOf("", "", `{"coder":["a"]}`), ImportOptions{})
 		before := y.export()
 		r, err := y.s.PrepareImport(maya, filesOf(linked, past, `{"coder":["b","c"]}`), ImportOptions{})
@@ -104,7 +104,7 @@ func TestImportedTodoLists(t *testing.T) {
 		equal(t, "yard", y.export(), before)
 	})
 	t.Run("of an agent that is mapped go to that one, of an unknown one wait for it", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		p := filesOf("", "", `{"old":["a"],"zoe":["b"]}`)
 		y.imported(p, ImportOptions{Map: map[string]string{"old": "coder"}})
 		equal(t, "todos", y.export().todos, "{\n\"coder\":[\"a\"],\n\"zoe\":[\"b\"]}\n")
@@ -114,7 +114,7 @@ func TestImportedTodoLists(t *testing.T) {
 
 func TestTheCounterIsKeptWithoutAnyTask(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	y.imported(filesOf("", "", ""), ImportOptions{})
 	equal(t, "id", y.create(maya, "coder", noStart).ID, 42)
 }
@@ -123,25 +123,25 @@ func TestOwnersOfImportedTasks(t *testing.T) {
 	t.Parallel()
 	tasks := `{"id":"1","title":"a","owner":"zoe","createdBy":"zoe","status":"active","comments":[{"author":"zoe","content":"x"}]},{"id":"2","title":"a","owner":"yan","status":"draft"},{"id":"4","title":"b","owner":"yan","status":"active"},{"id":"6","title":"b","status":"active"}`
 	t.Run("all unknown ones are named at once, with what helps", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, err := y.s.PrepareImport(maya, filesOf(tasks, past, ""), ImportOptions{})
 		e := refused(t, err, task.CodeInvalidField, `unknown agent "zoe", tasks: 1`, `unknown agent "yan", tasks: 2 (first: tasks.json: tasks[1])`, "tasks without one: 1", "--map 'zoe=AGENT'", "known agents: bad, code-focused, coder")
 		equal(t, "problems", len(e.Fields), 3)
 	})
 	t.Run("names are mapped, in authors too, and the rest gets the named owner", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		y.imported(filesOf(tasks, past, ""), ImportOptions{Owner: "reviewer", Map: map[string]string{"zoe": "coder"}})
 		equal(t, "mapped", y.task(1).Owner+y.task(1).CreatedBy+y.task(1).Comments[0].Author, "codercodercoder")
 		equal(t, "named", y.task(2).Owner+y.task(4).Owner+y.task(6).Owner, "reviewerreviewerreviewer")
 		equal(t, "history", y.task(5).Owner, "retired")
 	})
 	t.Run("agents that the flags name must be there", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, err := y.s.PrepareImport(maya, filesOf(tasks, "", ""), ImportOptions{Owner: "nobody", Map: map[string]string{"zoe": "none"}})
 		refused(t, err, task.CodeInvalidField, "--owner: unknown agent: nobody", "--map zoe: unknown agent: none")
 	})
 	t.Run("an agent with a broken definition takes drafts only", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, err := y.s.PrepareImport(maya, filesOf(`{"id":"1","title":"a","owner":"bad","status":"active"},{"id":"2","title":"a","owner":"bad","status":"draft"}`, "", ""), ImportOptions{})
 		e := refused(t, err, task.CodeInvalidField, "tasks.json: tasks[0].owner", "drafts only")
 		equal(t, "problems", len(e.Fields), 1)
@@ -150,7 +150,7 @@ func TestOwnersOfImportedTasks(t *testing.T) {
 
 func TestImportsThatWriteNothing(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	before := y.export()
 	quiet := func(t *testing.T) {
 		t.Helper()
@@ -190,7 +190,7 @@ func TestImportsThatWriteNothing(t *testing.T) {
 
 func TestImportedTasksOfAgentsNeedApproval(t *testing.T) {
 	t.Parallel()
-	y := newYard(t, wakes)
+	y := newInstance(t, wakes)
 	y.imported(filesOf(`{"id":"1","title":"by a person","owner":"coder","createdBy":"user:maya","status":"active"},
  {"id":"2","title":"by an agent","owner":"coder","createdBy":"planner","status":"active"},
  {"id":"4","title":"started by an agent","owner":"coder","createdBy":"user:maya","consent":"withheld","status":"active"}`, "", ""), ImportOptions{})
@@ -207,7 +207,7 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 			read := func() *exchange.Plan {
 				return must[*exchange.Plan](t)(exchange.Read(from, os.DirFS("../internal/exchange/testdata/"+from), ".", nil))
 			}
-			y := newYard(t)
+			y := newInstance(t)
 			_, err := y.s.PrepareImport(maya, read(), ImportOptions{})
 			refused(t, err, task.CodeInvalidField, "--owner AGENT")
 			equal(t, "written", y.lastEvent(), 0)
@@ -226,7 +226,7 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 		})
 	}
 	t.Run("the only agent owns what has no owner", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		for _, a := range y.s.agents.Agents() {
 			if a.ID != "coder" {
 				ok(t, os.Remove(y.dir+"/"+a.ID+".md"))

@@ -19,7 +19,7 @@ type ImportOptions struct {
 // ReadyImport is a plan without problems.
 type ReadyImport struct{ plan *exchange.Plan }
 
-// PrepareImport gives every task of a plan an owner of this yard and adds to
+// PrepareImport gives every task of a plan an owner of this instance and adds to
 // the plan's report. It writes nothing. Errors: every problem of the files,
 // and every unknown owner, in one error.
 func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOptions) (*ReadyImport, error) {
@@ -73,7 +73,7 @@ func (o *owners) options() {
 }
 
 // own finds the owner: the mapped one, the named one, then the fallback.
-// History keeps an owner that is no agent any more, as it does in a yard.
+// History keeps an owner that is no agent any more, as it does in an instance.
 func (o *owners) own(it *exchange.Item) {
 	t := &it.Task
 	named := t.Owner

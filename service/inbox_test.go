@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func (y *yard) inbox() task.Inbox {
+func (y *instance) inbox() task.Inbox {
 	y.t.Helper()
 	b := must[task.Inbox](y.t)(y.s.Inbox(y.ctx(), vera))
 	shown := len(b.Questions) + len(b.Approvals) + len(b.Stuck) + len(b.BlockerCanceled) + len(b.Notices)
@@ -20,7 +20,7 @@ func (y *yard) inbox() task.Inbox {
 
 func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 	t.Run("an open question, until it is answered or its task is closed", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		later, first := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart, title("Which way?"))
 		must[task.Message](t)(y.s.Notify(y.ctx(), coder, first.ID, "left?", true))
 		must[task.Message](t)(y.s.Notify(y.ctx(), coder, later.ID, "right?", true))
@@ -33,14 +33,14 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("a run before approval, until it is decided", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, r := y.waits()
 		equal(t, "run", y.inbox().Approvals[0].ID, r.ID)
 		y.approve(r.ID, task.ScopeOnce)
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("a stuck task with the reason, until somebody has it run or works on it", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 		f := failure(task.PhaseError)
@@ -62,7 +62,7 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("a denied task, with what the reviewer said", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k, r := y.waits()
 		must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, r.ID, "not today"))
 		s := y.inbox().Stuck
@@ -70,7 +70,7 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		equal(t, "reason", s[0].Text, "not today")
 	})
 	t.Run("a task whose blocker was canceled, until a person decides", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		blocker, k := y.create(maya, "coder", noStart), y.create(maya, "planner", noStart, title("Comes after"))
 		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, k.ID, []task.ID{blocker.ID}))
 		equal(t, "while it may still be done", y.inbox().Totals, task.InboxTotals{})
@@ -82,7 +82,7 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("at most fifty of each kind, and the whole number", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		for range task.MaxInbox + 2 {
 			k := y.create(maya, "coder", noStart)
 			must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "?", true))
@@ -94,14 +94,14 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		equal(t, "totals", b.Totals, task.InboxTotals{Questions: task.MaxInbox + 2, Notices: task.MaxInbox + 2})
 	})
 	t.Run("and nobody without a right reads it", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, err := y.s.Inbox(y.ctx(), task.Actor{})
 		refused(t, err, task.CodeUnauthorized)
 	})
 }
 
 func TestNoticesWaitUntilAcknowledged(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	first := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "half done", false))
 	second := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "done", false))
@@ -140,7 +140,7 @@ func TestNoticesWaitUntilAcknowledged(t *testing.T) {
 }
 
 func TestTheInboxIsLive(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	f := failure(task.PhaseError)
 	f.Permanent = true
 	k := y.create(maya, "coder", noStart)

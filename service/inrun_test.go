@@ -7,7 +7,7 @@ import (
 )
 
 // inRun starts a run of a new task and returns it with its own actor.
-func (y *yard) inRun(agent string, with ...func(*task.New)) (*task.Task, *Start, task.Actor) {
+func (y *instance) inRun(agent string, with ...func(*task.New)) (*task.Task, *Start, task.Actor) {
 	y.t.Helper()
 	k := y.create(maya, agent, append(with, noStart)...)
 	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID))
@@ -16,7 +16,7 @@ func (y *yard) inRun(agent string, with ...func(*task.New)) (*task.Task, *Start,
 }
 
 func TestARunMayEndItsOwnTask(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	k, st, own := y.inRun("coder")
 	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, k.ID, "that was it", 0))
 	equal(t, "state", y.run(st.Run.ID).Status, task.RunRunning)
@@ -49,7 +49,7 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 }
 
 func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	top := y.create(maya, "planner", noStart, steps("a", "b"))
 	mid := y.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
 	low := y.subtask(maya, mid.ID, 0, "planner", noStart, steps("a"))
@@ -94,7 +94,7 @@ func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
 }
 
 func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	_, _, own := y.inRun("reviewer")
 	k, st, theirs := y.inRun("reviewer")
 	for name, call := range map[string]func() error{
@@ -125,7 +125,7 @@ func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
 }
 
 func TestTasksInsideARunNeedTheToolTask(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	t.Run("an agent without it creates nothing", func(t *testing.T) {
 		k, _, own := y.inRun("coder", steps("a"))
 		y.unchanged(t, func() {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHistoryIsCountedByDay(t *testing.T) {
-	y := newYard(t, noApprove)
+	y := newInstance(t, noApprove)
 	y.forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
 	k := y.create(maya, "coder", noStart)
 	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
@@ -63,7 +63,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 }
 
 func TestInsightsTellWhatHappened(t *testing.T) {
-	y := newYard(t, noApprove)
+	y := newInstance(t, noApprove)
 	start := y.s.Now()
 	for i := range 20 { // of 10, 20 … 200 seconds
 		k := y.create(maya, "coder", noStart)

@@ -26,7 +26,7 @@ func writers(t *testing.T, n int) {
 }
 
 func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
-	y := newYard(t, forGPU)
+	y := newInstance(t, forGPU)
 	y.queueRuns("coder", 1)
 	l := y.lease("gpu")
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
@@ -75,7 +75,7 @@ func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 }
 
 func TestARunThatIsHeardOfAgainIsNotLost(t *testing.T) {
-	y := newYard(t, forGPU)
+	y := newInstance(t, forGPU)
 	y.queueRuns("coder", 1)
 	l := y.lease("gpu")
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}

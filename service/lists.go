@@ -134,7 +134,7 @@ func (s *Service) LastEvent(ctx context.Context) (task.ID, error) {
 	return read(ctx, s, func(rx *db.Rx) (task.ID, error) { return rx.LastEventID() })
 }
 
-// cached keeps a count that pages show. In a large yard it takes milliseconds;
+// cached keeps a count that pages show. In a large instance it takes milliseconds;
 // it is then made at most every twentyfold of its own time.
 type cached[T any] struct {
 	mu    sync.Mutex
@@ -166,7 +166,7 @@ func (c *cached[T]) get(ctx context.Context, s *Service, read func(*db.Rx) (T, e
 	return v, nil
 }
 
-// Overview is the state of the yard in numbers.
+// Overview is the state of the instance in numbers.
 type Overview struct {
 	Loads     map[string]db.AgentLoad
 	Open      int

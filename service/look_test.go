@@ -15,13 +15,13 @@ import (
 )
 
 // look is a turn of the watchdog.
-func (y *yard) look() {
+func (y *instance) look() {
 	y.t.Helper()
 	ok(y.t, y.s.Look(context.Background()))
 }
 
 // pass lets time go by with the server running.
-func (y *yard) pass(d time.Duration) {
+func (y *instance) pass(d time.Duration) {
 	y.t.Helper()
 	for ; d > 0; d -= 5 * time.Second {
 		y.forward(min(d, 5*time.Second))
@@ -32,10 +32,10 @@ func (y *yard) pass(d time.Duration) {
 func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 	ctx := context.Background()
 	short := func(c *Config) { c.Lease = time.Minute; forGPU(c) }
-	released := func(y *yard) int { return must[int](y.t)(y.s.ReleaseExpired(ctx)) }
-	lost := func(y *yard) int { return len(must[[]*task.Run](y.t)(y.s.LeaseLost(ctx))) }
-	hold := func(t *testing.T) (*yard, *task.Task) {
-		y := newYard(t, short)
+	released := func(y *instance) int { return must[int](y.t)(y.s.ReleaseExpired(ctx)) }
+	lost := func(y *instance) int { return len(must[[]*task.Run](y.t)(y.s.LeaseLost(ctx))) }
+	hold := func(t *testing.T) (*instance, *task.Task) {
+		y := newInstance(t, short)
 		y.look()
 		y.create(maya, "pull", noStart)
 		y.queueRuns("coder", 1)
@@ -46,7 +46,7 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		y.pass(20 * time.Second)
 		return y, k
 	}
-	check := func(y *yard, k *task.Task) {
+	check := func(y *instance, k *task.Task) {
 		t.Helper()
 		equal(y.t, "released at once", released(y), 0)
 		equal(y.t, "lost at once", lost(y), 0)
@@ -96,7 +96,7 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a retry due in 30 s stays due in 30 s", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
 		st := y.start()
@@ -113,7 +113,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		}
 	})
 	t.Run("also between the last look of a server and the first of the next", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
 		st := y.start()
@@ -127,7 +127,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		equal(t, "due in", due.Sub(y.s.Now()), 30*time.Second)
 	})
 	t.Run("a decision takes effect, and an approval and a run's closing end, when they would have", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, r := y.waits()
 		closes := y.create(maya, "reviewer", noStart)
 		must[*task.Run](t)(y.s.RunNow(ctx, maya, closes.ID))
@@ -152,7 +152,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 
 func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
 	var log bytes.Buffer
-	y := newYard(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	y := newInstance(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	y.look()
 	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?_busy_timeout=5000")
 	ok(t, err)
@@ -169,7 +169,7 @@ func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
 // Requests come before the first look after a gap, too.
 func TestAwakeStandsStillInAGapThatNoLookHasMet(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	y.look()
 	before := y.s.Awake()
 	for _, jump := range []time.Duration{8 * time.Hour, -40 * 24 * time.Hour, 40 * 24 * time.Hour} {

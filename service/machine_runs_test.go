@@ -140,7 +140,7 @@ func (s *machine) doRounds(rt *rapid.T) {
 	}
 }
 
-// check compares the yard with the model and looks for broken invariants.
+// check compares the instance with the model and looks for broken invariants.
 func (s *machine) check(*rapid.T) {
 	s.sync()
 	s.sound()

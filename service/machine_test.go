@@ -21,9 +21,9 @@ func (r rapidTB) Helper()                   { r.rt.Helper() }
 func (r rapidTB) Fatal(args ...any)         { r.rt.Fatal(args...) }
 func (r rapidTB) Fatalf(s string, a ...any) { r.rt.Fatalf(s, a...) }
 
-// machine drives the real yard and the model side by side.
+// machine drives the real instance and the model side by side.
 type machine struct {
-	*yard
+	*instance
 	m        *model
 	exact    bool // wakes are off, so the model knows all that happens
 	versions map[task.ID]int64
@@ -34,7 +34,7 @@ type machine struct {
 
 var modelOwners = []string{"coder", "planner", "reviewer", "pull"}
 
-func TestTheYardBehavesLikeTheModel(t *testing.T) {
+func TestTheServiceBehavesLikeTheModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { drive(t, rt, true) })
 }
 
@@ -43,9 +43,9 @@ func TestWithWakesTheInvariantsHold(t *testing.T) {
 }
 
 func drive(t *testing.T, rt *rapid.T, exact bool) {
-	y := newYard(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, -1 })
+	y := newInstance(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, -1 })
 	y.t = rapidTB{t, rt}
-	s := &machine{yard: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}, waiters: map[string]*waiter{}}
+	s := &machine{instance: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}, waiters: map[string]*waiter{}}
 	for i, owner := range modelOwners { // something to act on, also in short sequences
 		s.add(&mTask{id: task.ID(i + 1), owner: owner, byAgent: i%2 == 0, status: task.Active})
 	}

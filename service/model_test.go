@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// model is the yard in memory, without wakes, as the design tells it. Each
+// model is the instance in memory, without wakes, as the design tells it. Each
 // method does one act and returns the code of the refusal, "" for none.
 type model struct {
 	now   task.Time
@@ -68,7 +68,7 @@ func (m *model) open(k *mTask) *mRun {
 	return nil
 }
 
-// held tells whether a task in its set is not done; lost, whether one never
+// held reports whether a task in its set is not done; lost, whether one never
 // will be.
 func (k *mTask) held() bool {
 	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status != task.Done })
@@ -78,7 +78,7 @@ func (k *mTask) lost() bool {
 	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status == task.Canceled })
 }
 
-// reaches tells whether k waits for to, by way of open tasks.
+// reaches reports whether k waits for to, by way of open tasks.
 func (k *mTask) reaches(to *mTask) bool {
 	return slices.ContainsFunc(k.blockers, func(b *mTask) bool {
 		return b == to || !b.status.Archived() && b.reaches(to)
@@ -254,7 +254,7 @@ func (m *model) runnable(k *mTask) task.Code {
 // agree is a person's consent to a task as it is, by a grant or without.
 func (k *mTask) agree(grant string) { k.grant, k.agreed, k.spoke = grant, true, nil }
 
-// waits tells whether not even a grant covers what agents did.
+// waits reports whether not even a grant covers what agents did.
 func (k *mTask) waits() bool {
 	return k.byAgent && !k.agreed || slices.ContainsFunc(k.spoke, func(by string) bool {
 		return by != k.owner && (k.owner == "coder" || k.owner == "planner") // the others have what all have

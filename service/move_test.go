@@ -7,19 +7,19 @@ import (
 	"taskyard/task"
 )
 
-func (y *yard) move(a task.Actor, id task.ID, from, to, comment string) (*task.Task, error) {
+func (y *instance) move(a task.Actor, id task.ID, from, to, comment string) (*task.Task, error) {
 	return y.s.MoveTask(y.ctx(), a, Move{TaskID: id, CurrentAgent: from, NewAgent: to, Comment: comment})
 }
 
 // working makes a task that its owner works on.
-func (y *yard) working(a task.Actor, with ...func(*task.New)) *task.Task {
+func (y *instance) working(a task.Actor, with ...func(*task.New)) *task.Task {
 	y.t.Helper()
 	k := y.create(maya, a.Name, append(with, noStart)...)
 	return must[*task.Task](y.t)(y.patchStatus(k.ID, "working"))
 }
 
 func TestMove(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	t.Run("changes the owner, releases the claim and comments, in one go", func(t *testing.T) {
 		k := y.working(coder, priority(7))
 		y.forward(1e9)
@@ -55,7 +55,7 @@ func TestMove(t *testing.T) {
 }
 
 func TestRefusedMovesSayWhy(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.working(coder)
 	idle := y.create(maya, "coder", noStart)
 	draft := y.create(maya, "coder", draft)
@@ -94,7 +94,7 @@ func TestRefusedMovesSayWhy(t *testing.T) {
 }
 
 func TestReassign(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	t.Run("moves working and idle tasks with a comment each", func(t *testing.T) {
 		a, b := y.working(coder), y.create(maya, "coder", noStart)
 		out := must[[]*task.Task](t)(y.s.Reassign(y.ctx(), coder, "coder", []task.ID{a.ID, b.ID, a.ID}, "pull", "holiday"))

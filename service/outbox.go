@@ -26,10 +26,10 @@ const (
 	maxOutBatch = 200 // lines that one message sums up
 )
 
-// came notes that something came to wait for a person: it is counted, and told
+// enqueueNotification notes that something came to wait for a person: it is counted, and told
 // to the services outside that asked for its kind, after the commit. What is
 // "asks: North or south?", without the task.
-func (t *tx) came(kind task.OutKind, id task.ID, title, agent string, run task.ID, what string) error {
+func (t *tx) enqueueNotification(kind task.OutKind, id task.ID, title, agent string, run task.ID, what string) error {
 	if err := t.CountHour(agent, "asked"); err != nil {
 		return err
 	}
@@ -46,12 +46,12 @@ func (t *tx) came(kind task.OutKind, id task.ID, title, agent string, run task.I
 	return nil
 }
 
-// cameWord is came for a question or a notice.
-func (t *tx) cameWord(k *task.Task, kind task.MessageKind, text string) error {
+// notifyWord is enqueueNotification for a question or a notice.
+func (t *tx) notifyWord(k *task.Task, kind task.MessageKind, text string) error {
 	if kind == task.KindQuestion {
-		return t.came(task.OutQuestion, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" asks: "+text)
+		return t.enqueueNotification(task.OutQuestion, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" asks: "+text)
 	}
-	return t.came(task.OutNotice, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" says: "+text)
+	return t.enqueueNotification(task.OutNotice, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" says: "+text)
 }
 
 // spoken is an actor's name for people.
@@ -62,13 +62,13 @@ func spoken(actor string) string {
 	return strings.TrimPrefix(actor, "user:")
 }
 
-// cameRun is came for a run that waits for a reviewer.
-func (t *tx) cameRun(r *task.Run, what string) error {
+// notifyRun is enqueueNotification for a run that waits for a reviewer.
+func (t *tx) notifyRun(r *task.Run, what string) error {
 	k, err := t.TaskBare(r.TaskID)
 	if err != nil {
 		return err
 	}
-	return t.came(task.OutApproval, k.ID, k.Title, k.Owner, r.ID, r.Agent+" "+what)
+	return t.enqueueNotification(task.OutApproval, k.ID, k.Title, k.Owner, r.ID, r.Agent+" "+what)
 }
 
 // oneLine makes one short line without control characters of a hostile text.

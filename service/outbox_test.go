@@ -12,7 +12,7 @@ func told(kinds ...task.OutKind) func(*Config) {
 	return func(c *Config) { c.Notify = append(c.Notify, NotifyTarget{Name: "ops", Kinds: kinds}) }
 }
 
-func (y *yard) outgoing(target string) []task.Outgoing {
+func (y *instance) outgoing(target string) []task.Outgoing {
 	y.t.Helper()
 	list, _, err := y.s.Outgoing(y.ctx(), target)
 	ok(y.t, err)
@@ -20,7 +20,7 @@ func (y *yard) outgoing(target string) []task.Outgoing {
 }
 
 func TestWhatComesToWaitIsToldOutside(t *testing.T) {
-	y := newYard(t, told(task.OutQuestion, task.OutApproval, task.OutFailure, task.OutBlocked))
+	y := newInstance(t, told(task.OutQuestion, task.OutApproval, task.OutFailure, task.OutBlocked))
 	y.oneOfEach()
 	got := map[string]string{}
 	for _, o := range y.outgoing("ops") {
@@ -64,7 +64,7 @@ func values(m map[string]string) (list []string) {
 }
 
 func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
-	y := newYard(t, told(task.OutNotice))
+	y := newInstance(t, told(task.OutNotice))
 	k := y.create(maya, "coder", noStart, title("Hostile  title"))
 	must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999), false))
 	first := y.outgoing("ops")
@@ -106,7 +106,7 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 }
 
 func TestHoursAreCountedAsTheyHappen(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	start := y.s.Now()
 	y.oneOfEach()
 	y.forward(time.Hour)

@@ -19,7 +19,7 @@ func (s *Service) allowedOwn(a task.Actor, p task.Perm) error {
 	return nil
 }
 
-// ownOnly tells whether the caller is an agent that may use its own tasks and
+// ownOnly reports whether the caller is an agent that may use its own tasks and
 // their families alone.
 func (s *Service) ownOnly(a task.Actor) bool {
 	if !a.IsAgent() {
@@ -158,7 +158,7 @@ func (s *Service) ownRuns(rx *db.Rx, a task.Actor, f task.RunFilter) ([]*task.Ru
 	}
 }
 
-// ownOverview is what an agent with tasks:own sees of the state of the yard:
+// ownOverview is what an agent with tasks:own sees of the state of the instance:
 // how busy it is itself.
 func (s *Service) ownOverview(rx *db.Rx, a task.Actor, o Overview) (out Overview, err error) {
 	l := o.Loads[a.Name]

@@ -11,7 +11,7 @@ var ownOnly = definition("tools: read, task", "runner: script", "capabilities: [
 // TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone calls the use cases for
 // a stranger's task: a new one refuses until it looks at the family.
 func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.define("own", ownOnly)
 	own := agentActor("own")
 	k := y.create(maya, "coder", noStart)
@@ -46,7 +46,7 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 }
 
 func TestTheTokenOfARunIsBoundToItsAgentsFamilies(t *testing.T) {
-	y := newYard(t, noApprove)
+	y := newInstance(t, noApprove)
 	y.define("own", ownOnly)
 	stranger := y.create(maya, "coder", noStart)
 	top := y.create(maya, "coder", noStart, steps("a"))

@@ -10,7 +10,7 @@ import (
 )
 
 // unchanged checks that act writes nothing and uses up no id.
-func (y *yard) unchanged(t *testing.T, act func()) {
+func (y *instance) unchanged(t *testing.T, act func()) {
 	t.Helper()
 	before := y.create(maya, "coder", noStart)
 	last := y.lastEvent()
@@ -21,7 +21,7 @@ func (y *yard) unchanged(t *testing.T, act func()) {
 }
 
 func TestOwnersAreKnownAgents(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart, steps("one"))
 	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Status: ptr("working")}))
 	for _, owner := range []string{"zoe", "../coder", "Coder", "user:maya", " coder"} {
@@ -63,7 +63,7 @@ func TestOwnersAreKnownAgents(t *testing.T) {
 }
 
 func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	t.Run("a draft is taken", func(t *testing.T) { y.create(maya, "bad", draft) })
 	t.Run("an active task is refused", func(t *testing.T) {
 		y.unchanged(t, func() {
@@ -98,7 +98,7 @@ func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
 }
 
 func TestRefusedFieldsWriteNothing(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	long := make([]byte, task.MaxText+1)
 	for i := range long {
 		long[i] = 'a'
@@ -159,7 +159,7 @@ func TestRefusedFieldsWriteNothing(t *testing.T) {
 
 func TestIDsAreNeverUsedTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "taskyard.db")
-	y := newYard(t)
+	y := newInstance(t)
 	var last task.ID
 	for range 3 {
 		y.db = dbtest.Open(t, path, func(o *db.Options) { o.Now = y.Now })

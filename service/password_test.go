@@ -46,7 +46,7 @@ func TestPasswordsThatAreEasilyGuessedAreRefused(t *testing.T) {
 // The rules hold wherever a password is set.
 func TestEveryWayToSetAPasswordChecksIt(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	const weak = "rita-rita-rita-1"
 	weakly := func(what string, err error) {
 		t.Helper()
@@ -66,7 +66,7 @@ func TestEveryWayToSetAPasswordChecksIt(t *testing.T) {
 // Who holds a session must not find the password out by trying.
 func TestChangingAPasswordIsThrottled(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	u := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
 	rita := task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role, Addr: "192.0.2.1"}
 	change := func(old string) error {

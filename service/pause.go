@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// Pause stops dispatch and signups of an agent, or of the whole yard with
+// Pause stops dispatch and signups of an agent, or of the whole instance with
 // agent "", until a person resumes it. Running runs and claims go on, and
 // runs that wakes ask for queue up. It returns what is paused by now. Errors:
 // not a person, blank reason, unknown agent, paused already.
@@ -54,7 +54,7 @@ func (t *tx) pause(agent, reason string) error {
 	}
 	kind := task.EvAgentPaused
 	if agent == "" {
-		kind = task.EvYardPaused
+		kind = task.EvInstancePaused
 	}
 	return t.event(kind, task.Event{Agent: agent}, changes{"reason": reason})
 }
@@ -95,7 +95,7 @@ func (t *tx) resume(p *task.Pause, reason string) error {
 	if err := t.DeletePause(p.Agent); err != nil {
 		return err
 	}
-	kind := task.EvYardResumed
+	kind := task.EvInstanceResumed
 	if p.Agent != "" {
 		kind = task.EvAgentResumed
 		if err := t.SetSetting(resumedKey(p.Agent), t.Now.String()); err != nil {
@@ -110,10 +110,10 @@ func (t *tx) resume(p *task.Pause, reason string) error {
 	return t.event(kind, task.Event{Agent: p.Agent}, c)
 }
 
-// StopEverything pauses the yard and cancels every running run, with what these
+// StopEverything pauses the instance and cancels every running run, with what these
 // have delegated, and names them all; the processes are gone within seconds.
 // Other runs that are queued or wait for approval stay, and start after a
-// Resume at the soonest. A yard that is paused already
+// Resume at the soonest. An instance that is paused already
 // stays so, as it is. Errors: not a person, blank reason.
 func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason string) (task.Stopped, error) {
 	if err := s.mayPause(a, "", reason); err != nil {
@@ -134,7 +134,7 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 			return out, err
 		}
 		out.Runs = append([]task.ID{}, t.ended...)
-		if err := t.event(task.EvYardStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {
+		if err := t.event(task.EvInstanceStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {
 			return out, err
 		}
 		out.Pauses, err = t.Pauses()
@@ -163,7 +163,7 @@ func (t *tx) cancelRunning(reason string) error {
 	return nil
 }
 
-// Pauses returns what is paused, the yard first. Error: may not read.
+// Pauses returns what is paused, the instance first. Error: may not read.
 func (s *Service) Pauses(ctx context.Context, a task.Actor) (task.Pauses, error) {
 	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (t *tx) pausedBy(agent string) (*task.Pause, error) {
 	return t.pauses.Of(agent), nil
 }
 
-// notPaused refuses what a pause of the agent or the yard stops.
+// notPaused refuses what a pause of the agent or the instance stops.
 func (t *tx) notPaused(agent string) error {
 	p, err := t.pausedBy(agent)
 	if err != nil || p == nil {

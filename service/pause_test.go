@@ -9,19 +9,19 @@ import (
 	"taskyard/task"
 )
 
-func (y *yard) pause(agent string) {
+func (y *instance) pause(agent string) {
 	y.t.Helper()
 	must[task.Pauses](y.t)(y.s.Pause(y.ctx(), maya, agent, "a bad key"))
 }
 
-func (y *yard) resume(agent string) {
+func (y *instance) resume(agent string) {
 	y.t.Helper()
 	must[task.Pauses](y.t)(y.s.Resume(y.ctx(), oleg, agent, ""))
 }
 
 func TestAPauseStopsSignups(t *testing.T) {
 	t.Run("of the agent alone", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		y.create(maya, "coder", noStart)
 		y.create(maya, "planner", noStart)
 		y.pause("coder")
@@ -34,7 +34,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 		}
 	})
 	t.Run("of everybody, in every form", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k, next := y.working(coder), y.create(maya, "coder", noStart)
 		y.pause("")
 		for _, n := range []int{1, 5} {
@@ -49,7 +49,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 		equal(t, "why", strings.HasPrefix(done.Paused, "the yard is paused by user:maya"), true)
 	})
 	t.Run("until a person resumes it", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		y.pause("coder")
 		y.pause("")
@@ -60,7 +60,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 		equal(t, "task", y.signup(coder).ID, k.ID)
 	})
 	t.Run("and not what is held already", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.working(coder)
 		y.pause("")
 		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, k.ID, k.Claim.ID))
@@ -71,7 +71,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 
 func TestAPauseStopsDispatch(t *testing.T) {
 	t.Run("queued runs wait, of the agent alone", func(t *testing.T) {
-		y := newYard(t, noApprove)
+		y := newInstance(t, noApprove)
 		y.queueRuns("coder", 1)
 		other := y.queueRuns("planner", 1)[0]
 		y.pause("coder")
@@ -81,7 +81,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		y.start()
 	})
 	t.Run("wakes, answers, retries and approvals queue up and start at the resume", func(t *testing.T) {
-		y := newYard(t, wakes)
+		y := newInstance(t, wakes)
 		asked, waiting := y.create(maya, "coder", noStart), y.create(planner, "coder", noStart)
 		must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "?", true))
 		r := y.ask(waiting.ID)
@@ -103,7 +103,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		}
 	})
 	t.Run("ticks make no run and leave a receipt", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", strings.Repeat("long ", 1000)))
 		res := must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
@@ -116,7 +116,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		}
 	})
 	t.Run("runs by hand are refused", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
@@ -127,7 +127,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		refused(t, err, task.CodePaused, "a bad key")
 	})
 	t.Run("running runs go on", func(t *testing.T) {
-		y := newYard(t, noApprove)
+		y := newInstance(t, noApprove)
 		r := y.queueRuns("coder", 1)[0]
 		st := y.start()
 		y.pause("")
@@ -136,7 +136,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		equal(t, "status", y.run(r.ID).Status, task.RunCompleted)
 	})
 	t.Run("a further server over the same database is paused, too", func(t *testing.T) {
-		y := newYard(t, noApprove)
+		y := newInstance(t, noApprove)
 		y.queueRuns("coder", 1)
 		y.pause("")
 		y.s = y.service(noApprove)
@@ -146,7 +146,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		y.start()
 	})
 	t.Run("a resume tells the dispatcher", func(t *testing.T) {
-		y := newYard(t, noApprove)
+		y := newInstance(t, noApprove)
 		y.pause("")
 		y.wokenAnyway()
 		for len(y.s.Startable()) > 0 {
@@ -158,7 +158,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 }
 
 // wokenAnyway has a wake queue a run, which a pause allows.
-func (y *yard) wokenAnyway() {
+func (y *instance) wokenAnyway() {
 	y.t.Helper()
 	y.s.cfg.Wakes = true
 	y.create(maya, "coder")
@@ -166,7 +166,7 @@ func (y *yard) wokenAnyway() {
 }
 
 func TestWhoMayPause(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	for _, a := range []task.Actor{vera, coder, {}} {
 		before := y.lastEvent()
 		for name, act := range map[string]func() error{
@@ -185,7 +185,7 @@ func TestWhoMayPause(t *testing.T) {
 }
 
 func TestWhatAPauseNeeds(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	pause := func(agent, reason string) error {
 		_, err := y.s.Pause(y.ctx(), maya, agent, reason)
 		return err
@@ -229,7 +229,7 @@ func TestWhatAPauseNeeds(t *testing.T) {
 }
 
 func TestStopEverythingEndsWhatRuns(t *testing.T) {
-	y := newYard(t, noApprove, func(c *Config) { c.MaxParallel = 2 })
+	y := newInstance(t, noApprove, func(c *Config) { c.MaxParallel = 2 })
 	running := append(y.queueRuns("coder", 1), y.queueRuns("planner", 1)...)
 	stopped := map[task.ID]error{}
 	for range running {
@@ -251,7 +251,7 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 			equal(t, "failures", y.task(r.TaskID).Failures, 0)
 		}
 	})
-	t.Run("and pauses the yard, on record", func(t *testing.T) {
+	t.Run("and pauses the instance, on record", func(t *testing.T) {
 		equal(t, "by", out.Pauses[0].By, "user:oleg")
 		equal(t, "reason", out.Pauses[0].Reason, "a leak")
 		events := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
@@ -259,7 +259,7 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 		for _, e := range events[len(events)-6:] {
 			kinds = append(kinds, e.Kind)
 		}
-		if !slices.Contains(kinds, task.EvYardPaused) || kinds[5] != task.EvYardStopped {
+		if !slices.Contains(kinds, task.EvInstancePaused) || kinds[5] != task.EvInstanceStopped {
 			t.Error(kinds)
 		}
 		if topics := sub.Take(); !slices.Contains(topics, "yard") || !slices.Contains(topics, "scheduler") {
@@ -300,14 +300,14 @@ func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
 		}
 	}
 	events := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
-	if last := events[len(events)-1]; last.Kind != task.EvYardStopped || strings.Count(string(last.Changes), `"`+below.RunID.String()+`"`) != 1 {
+	if last := events[len(events)-1]; last.Kind != task.EvInstanceStopped || strings.Count(string(last.Changes), `"`+below.RunID.String()+`"`) != 1 {
 		t.Errorf("the last event is %s %s", last.Kind, last.Changes)
 	}
 }
 
 func TestEqualFailuresPauseTheAgent(t *testing.T) {
 	// fail runs n tasks of the agent, each of which fails once and for good.
-	fail := func(y *yard, n int, phase task.Phase, reason func(int) string) {
+	fail := func(y *instance, n int, phase task.Phase, reason func(int) string) {
 		for i := range n {
 			k := y.create(maya, "coder", noStart)
 			must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID))
@@ -316,9 +316,9 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		}
 	}
 	same := func(int) string { return "no credit left" }
-	pauses := func(y *yard) task.Pauses { return must[task.Pauses](y.t)(y.s.Pauses(y.ctx(), maya)) }
+	pauses := func(y *instance) task.Pauses { return must[task.Pauses](y.t)(y.s.Pauses(y.ctx(), maya)) }
 	t.Run("after five in a row, by the system, with the reason", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		fail(y, 4, task.PhaseAuth, same)
 		equal(t, "pauses after four", len(pauses(y)), 0)
 		fail(y, 1, task.PhaseAuth, same)
@@ -328,8 +328,8 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		}
 		equal(t, "others", pauses(y).Of("planner") == nil, true)
 	})
-	t.Run("counted anew after a resume", func(t *testing.T) {
-		y := newYard(t)
+	t.Run("counted again after a resume", func(t *testing.T) {
+		y := newInstance(t)
 		fail(y, 5, task.PhaseAuth, same)
 		y.resume("coder")
 		fail(y, 4, task.PhaseAuth, same)
@@ -338,7 +338,7 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		equal(t, "pauses", len(pauses(y)), 1)
 	})
 	t.Run("not when they differ, or something went well between", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		fail(y, 9, task.PhaseError, func(i int) string { return "exit code " + task.ID(i%4).String() })
 		fail(y, 3, task.PhaseAuth, same)
 		fail(y, 1, task.PhaseError, same)
@@ -350,15 +350,15 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		equal(t, "pauses", len(pauses(y)), 0)
 	})
 	t.Run("nor for what the server did to them, nor when it is turned off", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		fail(y, 6, task.PhaseLost, same)
 		equal(t, "pauses", len(pauses(y)), 0)
-		y = newYard(t, func(c *Config) { c.EqualFailures = -1 })
+		y = newInstance(t, func(c *Config) { c.EqualFailures = -1 })
 		fail(y, 6, task.PhaseAuth, same)
 		equal(t, "pauses", len(pauses(y)), 0)
 	})
-	t.Run("a changed definition begins anew", func(t *testing.T) {
-		y := newYard(t)
+	t.Run("a changed definition begins again", func(t *testing.T) {
+		y := newInstance(t)
 		fail(y, 4, task.PhaseAuth, same)
 		y.define("coder", definition("tools: read", "runner: script"))
 		fail(y, 4, task.PhaseAuth, same)

@@ -46,7 +46,7 @@ func (t *tx) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
 	if err := t.tellRun(r, "Asks for permission to call "+p.Tool, changes{"n": p.N, "tool": p.Tool}); err != nil {
 		return nil, err
 	}
-	if err := t.cameRun(r, "asks to call "+p.Tool); err != nil {
+	if err := t.notifyRun(r, "asks to call "+p.Tool); err != nil {
 		return nil, err
 	}
 	return &p, t.event(task.EvPermitAsked, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"n": p.N, "tool": p.Tool})
@@ -194,7 +194,7 @@ func decisionLine(p *task.Permission) string {
 	return "Nobody decided in time: this call of " + p.Tool + " is denied"
 }
 
-// voidPermission closes what a run asks for that ends or starts anew.
+// voidPermission closes what a run asks for that ends or starts again.
 func (t *tx) voidPermission(r *task.Run) error {
 	if r.Phase != task.PhasePermission {
 		return nil

@@ -11,13 +11,13 @@ import (
 )
 
 // asks has a started run ask for a call of a tool.
-func (y *yard) asks(st *Start, tool string) *task.Permission {
+func (y *instance) asks(st *Start, tool string) *task.Permission {
 	y.t.Helper()
 	return must[*task.Permission](y.t)(y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease, task.Permission{Tool: tool, Input: json.RawMessage(`{"command":"ls"}`), Reason: "to look"}))
 }
 
 // atWork starts the run of a new task of an agent.
-func (y *yard) atWork(agent string) *Start {
+func (y *instance) atWork(agent string) *Start {
 	y.t.Helper()
 	k := y.create(maya, agent, noStart)
 	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID))
@@ -25,7 +25,7 @@ func (y *yard) atWork(agent string) *Start {
 }
 
 func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	st := y.atWork("coder")
 	p := y.asks(st, "bash")
 	t.Run("it waits, and everybody sees what for", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 }
 
 func TestAPermissionForTheRunAnswersLaterCallsOfThatTool(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	st := y.atWork("coder")
 	p := y.asks(st, "bash")
 	must[*task.Run](t)(y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, task.ScopeRun))
@@ -96,7 +96,7 @@ func TestAPermissionForTheRunAnswersLaterCallsOfThatTool(t *testing.T) {
 }
 
 func TestDenyingNeedsAReasonAndLetsTheRunGoOn(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	st := y.atWork("coder")
 	p := y.asks(st, "bash")
 	_, err := y.s.DenyPermission(y.ctx(), rita, p.Run, p.N, " ")
@@ -109,7 +109,7 @@ func TestDenyingNeedsAReasonAndLetsTheRunGoOn(t *testing.T) {
 }
 
 func TestAPermissionExpires(t *testing.T) {
-	y := newYard(t, func(c *Config) { c.ApprovalExpires = time.Hour })
+	y := newInstance(t, func(c *Config) { c.ApprovalExpires = time.Hour })
 	st := y.atWork("coder")
 	p := y.asks(st, "bash")
 	y.forward(59 * time.Minute)
@@ -125,22 +125,22 @@ func TestAPermissionExpires(t *testing.T) {
 }
 
 func TestTheEndOfARunVoidsWhatItAsked(t *testing.T) {
-	for name, end := range map[string]func(*yard, *Start) error{
-		"canceled by a person": func(y *yard, st *Start) error { _, err := y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""); return err },
-		"ended by itself": func(y *yard, st *Start) error {
+	for name, end := range map[string]func(*instance, *Start) error{
+		"canceled by a person": func(y *instance, st *Start) error { _, err := y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""); return err },
+		"ended by itself": func(y *instance, st *Start) error {
 			return y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, completed("done"))
 		},
-		"failed meanwhile": func(y *yard, st *Start) error {
+		"failed meanwhile": func(y *instance, st *Start) error {
 			return y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, failure(task.PhaseCrash))
 		},
-		"cut by a server stop": func(y *yard, st *Start) error { return y.s.RequeueRun(y.ctx(), st.Run.ID, st.Run.Lease) },
-		"failed for a refusal": func(y *yard, st *Start) error {
+		"cut by a server stop": func(y *instance, st *Start) error { return y.s.RequeueRun(y.ctx(), st.Run.ID, st.Run.Lease) },
+		"failed for a refusal": func(y *instance, st *Start) error {
 			return y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, failure(task.PhasePermission))
 		},
-		"everything is stopped": func(y *yard, _ *Start) error { _, err := y.s.StopEverything(y.ctx(), maya, "halt"); return err },
+		"everything is stopped": func(y *instance, _ *Start) error { _, err := y.s.StopEverything(y.ctx(), maya, "halt"); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(t)
+			y := newInstance(t)
 			st := y.atWork("coder")
 			p := y.asks(st, "bash")
 			ok(t, end(y, st))
@@ -154,7 +154,7 @@ func TestTheEndOfARunVoidsWhatItAsked(t *testing.T) {
 }
 
 func TestWhoWaitsForAPermissionHearsOfIt(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	p := y.asks(y.atWork("coder"), "bash")
 	t.Run("when it is decided", func(t *testing.T) {
 		got := make(chan string)
@@ -182,7 +182,7 @@ func TestWhoWaitsForAPermissionHearsOfIt(t *testing.T) {
 }
 
 func TestWhatCannotBeShownWholeIsNotAsked(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	st := y.atWork("coder")
 	for name, p := range map[string]task.Permission{
 		"no tool":             {},

@@ -25,7 +25,7 @@ func planOf(k *task.Task) string {
 }
 
 func TestAPlanIsRearranged(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	ctx := y.ctx()
 	k := y.create(oleg, "coder", noStart, func(in *task.New) {
 		in.Steps = []task.Step{{Title: "a"}, {Title: "b", Done: true}, {Title: "c"}, {Title: "d"}}

@@ -111,7 +111,7 @@ func TestQuotas(t *testing.T) {
 
 func TestUseCasesKeepQuotas(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "pull")
 	mine := y.create(maya, "coder")
 	flood, calm := oleg, rita // tokens must be stored, people need not

@@ -7,7 +7,7 @@ import (
 )
 
 // changesOf is each way in which an agent changes a task, but for canceling.
-func (y *yard) changesOf(a task.Actor, k *task.Task) map[string]func() error {
+func (y *instance) changesOf(a task.Actor, k *task.Task) map[string]func() error {
 	return map[string]func() error{
 		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), a, k.ID, task.Patch{Priority: ptr(1)}); return err },
 		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), a, k.ID, task.Patch{Owner: ptr("coder")}); return err },
@@ -36,7 +36,7 @@ func (y *yard) changesOf(a task.Actor, k *task.Task) map[string]func() error {
 }
 
 func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
-	y := newYard(t, noApprove)
+	y := newInstance(t, noApprove)
 	y.define("planner", definition("tools: read, task", "runner: script", "max_parallel: 4"))
 	_, _, own := y.inRun("planner", steps("a"))
 	made := y.create(own, "planner", noStart)
@@ -67,7 +67,7 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 }
 
 func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
-	y := newYard(t, noApprove)
+	y := newInstance(t, noApprove)
 	strange := []*task.Task{y.create(maya, "planner", noStart), y.create(planner, "coder", noStart)}
 	k, st, own := y.inRun("planner", steps("a"))
 	made := y.create(own, "coder", noStart)

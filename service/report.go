@@ -32,7 +32,7 @@ func (t *tx) reported(id task.ID, h task.Hold) (*task.Run, error) {
 	return r, nil
 }
 
-// receives tells whether a run is with the receiver of a webhook.
+// receives reports whether a run is with the receiver of a webhook.
 func (s *Service) receives(r *task.Run) bool {
 	return r.Worker == 0 && r.Spec != nil && s.cfg.Webhooks[r.Spec.Runner]
 }
@@ -66,7 +66,7 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 	})
 }
 
-// ReportAlive renews the lease of a run and tells whether it goes on. For a
+// ReportAlive renews the lease of a run and reports whether it goes on. For a
 // worker the answer is held for wait, or until the run ends. Errors: may not
 // report, stale lease.
 func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.Hold, wait time.Duration) (task.Beat, error) {
@@ -100,7 +100,7 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 
 func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Hold) (task.Beat, error) {
 	if a.May(task.Carry) {
-		s.crew.lives(a.TokenID, s.Now())
+		s.workers.lives(a.TokenID, s.Now())
 	}
 	return mutate(ctx, s, a, func(t *tx) (task.Beat, error) {
 		r, err := t.reported(id, h)

@@ -9,7 +9,7 @@ import (
 
 func TestRetries(t *testing.T) {
 	t.Run("a failure is tried again after the back-off, three times in all", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 		first := y.start()
@@ -31,7 +31,7 @@ func TestRetries(t *testing.T) {
 		equal(t, "event", last(y.kinds(k.ID)), task.EvTaskStuck)
 	})
 	t.Run("what is stuck waits for a person", func(t *testing.T) {
-		y := newYard(t, wakes)
+		y := newInstance(t, wakes)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 		f := failure(task.PhaseAuth)
@@ -52,7 +52,7 @@ func TestRetries(t *testing.T) {
 		equal(t, "attempt after the retry", y.openRun(k.ID).Attempt, 2)
 	})
 	t.Run("a lost run is tried again at once", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 		st := y.start()
@@ -66,7 +66,7 @@ func TestRetries(t *testing.T) {
 		equal(t, "work status", y.task(k.ID).WorkStatus, task.Working)
 	})
 	t.Run("a success ends the row of failures", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 		y.finish(y.start(), failure(task.PhaseError))
@@ -75,7 +75,7 @@ func TestRetries(t *testing.T) {
 		equal(t, "failures", y.task(k.ID).Failures, 0)
 	})
 	t.Run("a failed run has a reason and no summary", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 		st := y.start()
@@ -87,7 +87,7 @@ func TestRetries(t *testing.T) {
 		equal(t, "summary", r.Summary, "")
 	})
 	t.Run("only an ended run is retried", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 		_, err := y.s.RetryRun(y.ctx(), maya, r.ID)
@@ -107,7 +107,7 @@ func TestBackoffGrowsToAnHour(t *testing.T) {
 }
 
 func TestRequeueCountsNoAttempt(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
 	st := y.start()

@@ -12,7 +12,7 @@ import (
 )
 
 // bearer is the caller that a fresh token speaks for, and the token.
-func (y *yard) bearer(in NewToken) (task.Actor, MadeToken) {
+func (y *instance) bearer(in NewToken) (task.Actor, MadeToken) {
 	y.t.Helper()
 	tok := must[MadeToken](y.t)(y.s.CreateToken(y.ctx(), maya, in))
 	return must[task.Actor](y.t)(y.s.Authenticate(y.ctx(), tok.Secret, "")), tok
@@ -21,7 +21,7 @@ func (y *yard) bearer(in NewToken) (task.Actor, MadeToken) {
 func TestARevokedTokenWinsNothing(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a waiting signup ends at once, and leaves the task free", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			a, tok := y.bearer(NewToken{Name: "c", Agent: "coder"})
 			p := y.waitFor(t, ctx, a, 50*time.Second)
 			ok(t, y.s.RevokeToken(ctx, maya, tok.ID))
@@ -33,7 +33,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		})
 	})
 	t.Run("a signup that waits while another process revokes claims nothing", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			a, tok := y.bearer(NewToken{Name: "c", Agent: "coder"})
 			p := y.waitFor(t, ctx, a, 50*time.Second)
 			ok(t, y.service().RevokeToken(ctx, maya, tok.ID))
@@ -44,7 +44,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		})
 	})
 	t.Run("nor does one whose token expires or whose person is disabled meanwhile", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		a, _ := y.bearer(NewToken{Name: "c", Agent: "coder", Days: 1})
 		y.create(maya, "coder", noStart)
 		y.forward(25 * time.Hour)
@@ -60,7 +60,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("the runs of a worker are lost and tried again", func(t *testing.T) {
-		y := newYard(t, forGPU)
+		y := newInstance(t, forGPU)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
 		a, tok := y.bearer(NewToken{Name: "w", Scope: "worker"})
@@ -75,7 +75,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("a run whose own token is revoked is canceled", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		k := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
 		st := y.start()
@@ -91,17 +91,17 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 	ctx := context.Background()
 	text := definition("tools: read", "runner: none")
-	for name, remove := range map[string]func(y *yard){
-		"through Taskyard": func(y *yard) { ok(y.t, y.s.DeleteAgent(ctx, maya, "pull")) },
-		"in the folder": func(y *yard) {
+	for name, remove := range map[string]func(y *instance){
+		"through Taskyard": func(y *instance) { ok(y.t, y.s.DeleteAgent(ctx, maya, "pull")) },
+		"in the folder": func(y *instance) {
 			ok(y.t, os.Remove(filepath.Join(y.dir, "pull.md")))
 			y.s.agents.Reload()
 			ok(y.t, y.s.RevokeRemoved(ctx))
 		},
-		"in the folder, and nobody saw it": func(y *yard) { ok(y.t, os.Remove(filepath.Join(y.dir, "pull.md"))) },
+		"in the folder, and nobody saw it": func(y *instance) { ok(y.t, os.Remove(filepath.Join(y.dir, "pull.md"))) },
 	} {
 		t.Run("removed "+name, func(t *testing.T) {
-			y := newYard(t)
+			y := newInstance(t)
 			_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
 			_, other := y.bearer(NewToken{Name: "c", Agent: "coder"})
 			remove(y)
@@ -113,14 +113,14 @@ func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 		})
 	}
 	t.Run("an agent without a name has none", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, tok := y.bearer(NewToken{Name: "n", Scope: "operate"})
 		_, err := y.s.SaveAgent(ctx, maya, "", text, "", false)
 		refused(t, err, task.CodeInvalidField, "id")
 		must[task.Actor](t)(y.s.Authenticate(ctx, tok.Secret, ""))
 	})
 	t.Run("a definition that is changed, or broken, keeps them", func(t *testing.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
 		y.define("pull", "---\nno definition")
 		ok(t, y.s.RevokeRemoved(ctx))

@@ -41,7 +41,7 @@ type verdict struct {
 }
 
 // judge answers who brought a run about and with which rights. It sets what
-// bounds the run, and tells whether a person must approve it and why.
+// bounds the run, and reports whether a person must approve it and why.
 func (t *tx) judge(k *task.Task, def task.Agent, r *task.Run) (v verdict, err error) {
 	hands, err := t.Hands(k.ID)
 	if err != nil {
@@ -111,7 +111,7 @@ func exceeds(have task.Rights, h task.Hand, def task.Agent, r *task.Run) string 
 	return said
 }
 
-// itsOwn tells whether a text is the agent's own, written with all its rights.
+// itsOwn reports whether a text is the agent's own, written with all its rights.
 func itsOwn(h task.Hand, def task.Agent) bool {
 	return h.Actor == def.ID && h.Whole && h.Part != task.PartCreated && h.Part != task.PartStarted && h.Part != task.PartOwner
 }
@@ -170,7 +170,7 @@ func (t *tx) rights() (task.Rights, bool, error) {
 }
 
 // brought notes that the caller brought about a part of a task. What a person
-// writes or chooses anew stands in the place of what agents did there.
+// writes or chooses again stands in the place of what agents did there.
 func (t *tx) brought(id task.ID, part task.Part) error {
 	asks := part == task.PartCreated || part == task.PartStarted || part == task.PartOwner
 	if !t.actor.IsAgent() && part != task.PartCreated && part != task.PartComment {
@@ -223,7 +223,7 @@ func (t *tx) unbound(id task.ID) error {
 	return t.DropBound(id)
 }
 
-// reports tells whether the caller reports to a task from below it: the result of
+// reports reports whether the caller reports to a task from below it: the result of
 // work that the task itself gave away.
 func (t *tx) reports(k *task.Task) (bool, error) {
 	if t.actor.RunID == 0 {
@@ -302,14 +302,14 @@ func (t *tx) bindHandOver(k *task.Task) error {
 // handedOut counts that an agent has others do something. Error: too often
 // within the last hour.
 func (t *tx) handedOut() error {
-	if err := t.paced(); err != nil || !t.actor.IsAgent() {
+	if err := t.checkDelegationRate(); err != nil || !t.actor.IsAgent() {
 		return err
 	}
 	return t.AddHandedOut(t.actor.Name)
 }
 
 // mayApprove keeps people from approving what they asked for themselves by a
-// token, and tells whether one may nevertheless, as the only reviewer.
+// token, and reports whether one may nevertheless, as the only reviewer.
 func (t *tx) mayApprove(r *task.Run) (sole bool, err error) {
 	own := r.AskedToken != 0 && r.AskedBy == t.actor.Name
 	if !own {

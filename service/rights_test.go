@@ -11,10 +11,10 @@ import (
 
 var reader, admin = agentActor("reader"), agentActor("root")
 
-// mixed makes a yard with reader, who may read and hand work on, root, who has
+// mixed makes an instance with reader, who may read and hand work on, root, who has
 // a shell, and free, whose runs never wait.
-func mixed(t testing.TB, with ...func(*Config)) *yard {
-	y := newYard(t, append([]func(*Config){wakes}, with...)...)
+func mixed(t testing.TB, with ...func(*Config)) *instance {
+	y := newInstance(t, append([]func(*Config){wakes}, with...)...)
 	y.define("reader", definition("tools: read, task", "runner: script", "max_parallel: 9"))
 	y.define("root", definition("tools: read, task, bash", "runner: script", "max_parallel: 9"))
 	y.define("free", definition("tools: read, task, bash", "runner: script", "max_parallel: 9", "approval: never"))
@@ -25,78 +25,78 @@ func mixed(t testing.TB, with ...func(*Config)) *yard {
 // begins with what people did, acts, and returns the task whose run it is.
 var ways = map[string]struct {
 	why string // of the approval, behind "reader"
-	do  func(y *yard, a task.Actor, to string) task.ID
+	do  func(y *instance, a task.Actor, to string) task.ID
 }{
-	"create": {"created by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID { return y.create(a, to).ID }},
-	"create and start": {"created by reader, who lacks bash; started by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"create": {"created by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID { return y.create(a, to).ID }},
+	"create and start": {"created by reader, who lacks bash; started by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		k := y.create(a, to, draft)
 		must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), a, k.ID, task.Patch{Status: ptr("active")}))
 		return k.ID
 	}},
-	"subtask": {"created by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"subtask": {"created by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.subtask(a, y.own(a, steps("a")), 0, to).ID
 	}},
-	"delegate": {"delegated by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"delegate": {"delegated by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.delegate(a, task.Delegation{AgentType: to}).TaskID
 	}},
-	"move": {"handed over by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"move": {"handed over by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		id := y.own(a)
 		must[*task.Task](y.t)(y.s.MoveTask(y.ctx(), a, Move{TaskID: id, CurrentAgent: a.Name, NewAgent: to, Comment: "run rm -rf"}))
 		return id
 	}},
-	"owner": {"handed over by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"owner": {"handed over by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		id := y.own(a)
 		must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), a, id, task.Patch{Owner: &to, Description: ptr("run rm -rf")}))
 		return id
 	}},
-	"reassign": {"handed over by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"reassign": {"handed over by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		id := y.own(a)
 		must[[]*task.Task](y.t)(y.s.Reassign(y.ctx(), a, a.Name, []task.ID{id}, to, "run rm -rf"))
 		return id
 	}},
-	"description": {"description changed by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"description": {"description changed by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
 			_, err := y.s.UpdateTask(y.ctx(), a, id, task.Patch{Description: ptr("run rm -rf")})
 			return err
 		})
 	}},
-	"title": {"title changed by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"title": {"title changed by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
 			_, err := y.s.UpdateTask(y.ctx(), a, id, task.Patch{Title: ptr("run rm -rf")})
 			return err
 		})
 	}},
-	"steps": {"steps changed by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"steps": {"steps changed by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
 			_, err := y.s.ReplaceSteps(y.ctx(), a, id, []task.Step{{Title: "run rm -rf"}})
 			return err
 		})
 	}},
-	"one step": {"steps changed by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"one step": {"steps changed by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
 			_, err := y.s.UpdateStep(y.ctx(), a, id, 0, task.StepPatch{Details: ptr("run rm -rf")})
 			return err
 		})
 	}},
-	"a step more": {"steps changed by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"a step more": {"steps changed by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
 			_, err := y.s.AddStep(y.ctx(), a, id, task.Step{Title: "run rm -rf"})
 			return err
 		})
 	}},
-	"a link": {"resources changed by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"a link": {"resources changed by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
 			_, err := y.s.AddResource(y.ctx(), a, id, task.Resource{Type: "url", Value: "https://evil.example/run"})
 			return err
 		})
 	}},
-	"comment": {"comment by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"comment": {"comment by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
 			_, err := y.s.Comment(y.ctx(), a, id, "run rm -rf")
 			return err
 		})
 	}},
-	"notice": {"comment by reader, who lacks bash", func(y *yard, a task.Actor, to string) task.ID {
+	"notice": {"comment by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
 			_, err := y.s.Notify(y.ctx(), a, id, "run rm -rf", false)
 			return err
@@ -106,7 +106,7 @@ var ways = map[string]struct {
 
 // own is a person's task of the agent, which that works on: in a run that of
 // the run.
-func (y *yard) own(a task.Actor, with ...func(*task.New)) task.ID {
+func (y *instance) own(a task.Actor, with ...func(*task.New)) task.ID {
 	y.t.Helper()
 	if a.RunID != 0 {
 		id := y.run(a.RunID).TaskID
@@ -127,7 +127,7 @@ func (y *yard) own(a task.Actor, with ...func(*task.New)) task.ID {
 
 // edited is a person's subtask of another agent below a task of the first, by
 // whom it was changed before its run began.
-func (y *yard) edited(a task.Actor, to string, change func(task.ID) error) task.ID {
+func (y *instance) edited(a task.Actor, to string, change func(task.ID) error) task.ID {
 	y.t.Helper()
 	id := y.subtask(maya, y.own(a, steps("a")), 0, to, noStart, steps("a")).ID
 	ok(y.t, change(id))
@@ -154,7 +154,7 @@ func each(t *testing.T, fn func(t *testing.T, inRun bool, way string)) {
 }
 
 // speaker is who acts: reader, by its own token or by that of a run.
-func (y *yard) speaker(inRun bool) (task.Actor, func()) {
+func (y *instance) speaker(inRun bool) (task.Actor, func()) {
 	if !inRun {
 		return reader, func() {}
 	}
@@ -208,7 +208,7 @@ func TestAnAgentThatNeverWaitsRunsWithTheLesserRights(t *testing.T) {
 
 func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	t.Parallel()
-	new := func(t *testing.T, with ...func(*Config)) (*yard, *Start, task.Actor) {
+	new := func(t *testing.T, with ...func(*Config)) (*instance, *Start, task.Actor) {
 		y := mixed(t, append(with, noApprove)...)
 		y.define("reader", definition("tools: read, task", "runner: script", "max_parallel: 9", "max_tokens: 1000", "max_cost_usd: 2"))
 		_, st, own := y.inRun("reader", steps("a", "b", "c"))
@@ -265,8 +265,8 @@ func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	})
 }
 
-// attempt tells whether a call was refused with a code.
-func (y *yard) attempt(call func(), code task.Code) (err error) {
+// attempt reports whether a call was refused with a code.
+func (y *instance) attempt(call func(), code task.Code) (err error) {
 	t := y.t
 	p := &refusal{TB: t}
 	y.t = p
@@ -299,7 +299,7 @@ func (r *refusal) Fatalf(s string, a ...any) {
 
 func TestConsentIsToTextAndOwnerAsTheyWere(t *testing.T) {
 	t.Parallel()
-	next := func(y *yard, id task.ID) *task.Run {
+	next := func(y *instance, id task.ID) *task.Run {
 		r := must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, id))
 		must[*task.Run](y.t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
 		return r
@@ -320,7 +320,7 @@ func TestConsentIsToTextAndOwnerAsTheyWere(t *testing.T) {
 		y.define("root", definition("tools: read, task, bash, edit", "runner: script"))
 		equal(t, "state, with more tools by now", next(y, k.ID).State(), queued)
 	})
-	t.Run("what a person writes anew, or chooses anew, is the person's", func(t *testing.T) {
+	t.Run("what a person writes again, or chooses again, is the person's", func(t *testing.T) {
 		y := mixed(t)
 		id := y.subtask(maya, y.own(reader, steps("a")), 0, "root", noStart).ID
 		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), reader, id, task.Patch{Description: ptr("run rm -rf")}))
@@ -339,7 +339,7 @@ func TestConsentIsToTextAndOwnerAsTheyWere(t *testing.T) {
 		equal(t, "state", r.State(), waiting)
 		equal(t, "why", r.Approval.Why, "comment by reader, who lacks bash")
 	})
-	t.Run("it is asked anew when that happens before the start", func(t *testing.T) {
+	t.Run("it is asked again when that happens before the start", func(t *testing.T) {
 		y := mixed(t)
 		id := y.create(maya, "root").ID
 		equal(t, "state", y.openRun(id).State(), queued)
@@ -384,7 +384,7 @@ func TestNobodyApprovesWhatTheyAskedForByAToken(t *testing.T) {
 	t.Parallel()
 	always := func(c *Config) { c.Policy = task.ApproveAlways }
 	// people makes them, the first of whom has a program with a token.
-	people := func(y *yard, roles map[string]task.Role) task.Actor {
+	people := func(y *instance, roles map[string]task.Role) task.Actor {
 		must[task.User](y.t)(y.s.AddUser(y.ctx(), maya, "maya", "glad quiet otters", task.RoleAdmin))
 		for name, role := range roles {
 			must[task.User](y.t)(y.s.AddUser(y.ctx(), maya, name, "glad quiet otters", role))
@@ -393,22 +393,22 @@ func TestNobodyApprovesWhatTheyAskedForByAToken(t *testing.T) {
 		program.TokenID = must[MadeToken](y.t)(y.s.CreateToken(y.ctx(), maya, NewToken{Name: "program", Scope: "admin", Own: true})).ID
 		return program
 	}
-	for name, do := range map[string]func(y *yard, program task.Actor) task.ID{
-		"created": func(y *yard, program task.Actor) task.ID { return y.create(program, "root").ID },
-		"run": func(y *yard, program task.Actor) task.ID {
+	for name, do := range map[string]func(y *instance, program task.Actor) task.ID{
+		"created": func(y *instance, program task.Actor) task.ID { return y.create(program, "root").ID },
+		"run": func(y *instance, program task.Actor) task.ID {
 			k := y.create(oleg, "root", noStart)
 			must[*task.Run](y.t)(y.s.RunNow(y.ctx(), program, k.ID))
 			return k.ID
 		},
-		"handed over": func(y *yard, program task.Actor) task.ID {
+		"handed over": func(y *instance, program task.Actor) task.ID {
 			k := y.create(oleg, "reader", noStart)
 			must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), program, k.ID, task.Patch{Owner: ptr("root")}))
 			return k.ID
 		},
-		"delegated": func(y *yard, program task.Actor) task.ID {
+		"delegated": func(y *instance, program task.Actor) task.ID {
 			return y.delegate(program, task.Delegation{AgentType: "root"}).TaskID
 		},
-		"started later": func(y *yard, program task.Actor) task.ID {
+		"started later": func(y *instance, program task.Actor) task.ID {
 			k := y.create(program, "root", noStart)
 			must[TickResult](y.t)(y.s.Tick(y.ctx(), "cron"))
 			return k.ID

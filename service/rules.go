@@ -71,7 +71,7 @@ func (s *Service) allowed(a task.Actor, p task.Perm) error {
 // speaks checks that the caller may act under an agent's name.
 func speaks(a task.Actor, agent string) error { return a.Speaks(agent) }
 
-// UsesTasks tells whether the caller may use tasks at all: people may, agents
+// UsesTasks reports whether the caller may use tasks at all: people may, agents
 // need the capability.
 func (s *Service) UsesTasks(a task.Actor) bool { return s.allowedOwn(a, task.Read) == nil }
 
@@ -200,7 +200,7 @@ func fence(k *task.Task, claim int64) error {
 	return task.Errorf(task.Conflict, task.CodeStaleClaim, "Claim %d of task %d is stale: %s", claim, k.ID, now)
 }
 
-// renew lets the holder's lease start anew with each of its calls.
+// renew lets the holder's lease start again with each of its calls.
 func (t *tx) renew(k *task.Task) error {
 	if k.Claim == nil || k.Claim.Holder != t.actor.Name {
 		return nil

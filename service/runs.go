@@ -102,7 +102,7 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if r.Phase == task.PhaseApproval {
 		r.ID = id
-		if err := t.cameRun(r, "waits for approval of a run"+because(r.Approval.Why)); err != nil {
+		if err := t.notifyRun(r, "waits for approval of a run"+because(r.Approval.Why)); err != nil {
 			return 0, err
 		}
 		if r.Approval.Why != "" {
@@ -169,7 +169,7 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 		if err := t.notPaused(k.Owner); err != nil {
 			return nil, err
 		}
-		if err := t.askable(k); err != nil {
+		if err := t.checkRetryAllowed(k); err != nil {
 			return nil, err
 		}
 		run, err := t.createRun(k, def, newRun{cause: task.CauseManual, attempt: 1})
@@ -441,7 +441,7 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 		if err := t.notPaused(k.Owner); err != nil {
 			return nil, err
 		}
-		if err := t.askable(k); err != nil {
+		if err := t.checkRetryAllowed(k); err != nil {
 			return nil, err
 		}
 		if !a.IsAgent() {

@@ -51,7 +51,7 @@ func TestRunTransitions(t *testing.T) {
 }
 
 func TestAnImpossibleEndIsRefused(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k, st, _ := y.inRun("coder")
 	for _, s := range []task.State{
 		{Status: task.RunFailed, Phase: task.PhasePermission},

@@ -8,15 +8,15 @@ import (
 	"taskyard/task"
 )
 
-// person adds somebody to the yard who can keep views.
-func (y *yard) person(name string) task.Actor {
+// person adds somebody to the instance who can keep views.
+func (y *instance) person(name string) task.Actor {
 	y.t.Helper()
 	u := must[task.User](y.t)(y.s.AddUser(y.ctx(), task.SystemActor, name, "correct horse battery", task.RoleViewer))
 	return task.Actor{Name: task.UserActorName(name), Role: u.Role, UserID: u.ID}
 }
 
 func TestSavedViews(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	vera, oleg := y.person("vera"), y.person("oleg")
 	save := func(name, path string) (task.SavedView, error) { return y.s.SaveView(y.ctx(), vera, name, path) }
 	mine := must[task.SavedView](t)(save("  Mine ", "/tasks?q=a"))

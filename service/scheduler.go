@@ -106,7 +106,7 @@ func (s *Service) queuedWhy(rx *db.Rx, queued []*task.Run) (map[task.ID]string, 
 func (s *Service) waitsFor(rx *db.Rx, r *task.Run, p *places) string {
 	def, ok := s.agents.Agent(r.Agent)
 	slots := max(1, def.MaxParallel)
-	alone := s.unmanned(r.Agent, rx.Now)
+	alone := s.noWorkerReason(r.Agent, rx.Now)
 	pause := p.pauses.Of(r.Agent)
 	switch {
 	case pause != nil && pause.Agent == "":

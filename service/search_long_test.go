@@ -15,7 +15,7 @@ import (
 )
 
 // longComments is so many comments of 32 kB.
-func (y *yard) longComments(id task.ID, n int) {
+func (y *instance) longComments(id task.ID, n int) {
 	y.t.Helper()
 	text := strings.Repeat("neither here nor there ", 1425)
 	for i := range n {
@@ -25,7 +25,7 @@ func (y *yard) longComments(id task.ID, n int) {
 
 func TestLongTasksAreSearchedInParts(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart, title("Rebuild the lighthouse"), func(in *task.New) {
 		in.Description = strings.Repeat("granite ", 8000) + "beacon"
 	})
@@ -101,7 +101,7 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 
 func TestASearchThatIsBehindSaysSo(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart, title("Find me"))
 	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
 	ok(t, y.s.Index(y.ctx()))
@@ -130,7 +130,7 @@ func TestASearchThatIsBehindSaysSo(t *testing.T) {
 // task with long comments is commented, archived and indexed. The long form
 // holds the goal; the short one leaves room for a busy machine.
 func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.s.cfg.Now = time.Now // pauses are real
 	comments, most := 60, 150*time.Millisecond
 	if os.Getenv("TASKYARD_TRIALS") != "" {

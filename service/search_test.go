@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-func (y *yard) found(q string) []task.ID {
+func (y *instance) found(q string) []task.ID {
 	y.t.Helper()
 	var ids []task.ID
 	for _, k := range must[Page](y.t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 50})).Tasks {
@@ -18,7 +18,7 @@ func (y *yard) found(q string) []task.ID {
 }
 
 func TestSearch(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart, title("Repair the Zwiebelturm"), func(in *task.New) { in.Description = "It leans like Pisa." })
 	must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "mortar from Carrara"))
 	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
@@ -60,7 +60,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestHostileSearchesNeverFail(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.in(task.Done)
 	y.in(task.Active)
 	ok(t, y.s.Index(y.ctx()))

@@ -37,7 +37,7 @@ type Config struct {
 	Wakes           bool          // false: no ticks and no wakes
 	Policy          task.Policy   // default delegated
 	ApprovalExpires time.Duration // default 24 h
-	Budget          task.Budget   // of the whole yard a day; zero bounds are none
+	Budget          task.Budget   // of the whole instance a day; zero bounds are none
 	TaskTool        *TaskTool     // default DefaultTaskTool
 	QueueLimit      int           // open tasks an agent; default 200,000
 	TodoLimit       int           // items a todo list; default 1,000,000
@@ -100,7 +100,7 @@ func (c *Config) defaults() {
 	num(&c.WaitLimit, 4096)
 }
 
-// Service is the yard. It is safe for concurrent use.
+// Service is the instance. It is safe for concurrent use.
 type Service struct {
 	db       *db.DB
 	agents   *agentfile.Folder
@@ -116,11 +116,11 @@ type Service struct {
 	outlines cardCache
 	byID     knownCards
 	pauses   cached[task.Pauses]
-	flood    floodGate
+	flood    queueLimiter
 	quotas   quotas
-	waits    waitRoom
+	waits    claimWaiters
 	counters counters
-	crew     crew
+	workers  workerRegistry
 	held     heldCalls
 	looks    looks
 
@@ -132,7 +132,7 @@ type Service struct {
 	wakeC       chan struct{}                        // a run may be startable
 }
 
-// New makes the yard over an open database and an agents folder.
+// New makes the instance over an open database and an agents folder.
 func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 	cfg.defaults()
 	return &Service{
@@ -264,7 +264,7 @@ func (s *Service) committed(t *tx) {
 
 // signal tells the dispatcher that a run may be startable.
 func (s *Service) signal() {
-	s.crew.ring()
+	s.workers.notifyAll()
 	select {
 	case s.wakeC <- struct{}{}:
 	default:

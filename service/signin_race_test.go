@@ -9,7 +9,7 @@ import (
 )
 
 func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	must[task.User](t)(y.s.FirstAdmin(y.ctx(), must[string](t)(y.s.SetupLink(y.ctx())), "maya", "correct horse battery"))
 	guess := func(n int, password string) (checked int64) {
 		var all sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// inboxCase is something that waits, and how to have it wait anew.
+// inboxCase is something that waits, and how to have it wait again.
 type inboxCase struct {
 	kind  task.InboxKind
 	ref   task.ID
@@ -15,7 +15,7 @@ type inboxCase struct {
 }
 
 // oneOfEach has one thing of each kind wait.
-func (y *yard) oneOfEach() []inboxCase {
+func (y *instance) oneOfEach() []inboxCase {
 	y.t.Helper()
 	asked, told := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart)
 	q := must[task.Message](y.t)(y.s.Notify(y.ctx(), coder, asked.ID, "left?", true))
@@ -59,7 +59,7 @@ func (y *yard) oneOfEach() []inboxCase {
 	}
 }
 
-func (y *yard) waitsFor(a task.Actor, k task.InboxKind) int {
+func (y *instance) waitsFor(a task.Actor, k task.InboxKind) int {
 	y.t.Helper()
 	b := must[task.Inbox](y.t)(y.s.Inbox(y.ctx(), a))
 	shown := map[task.InboxKind]int{
@@ -71,7 +71,7 @@ func (y *yard) waitsFor(a task.Actor, k task.InboxKind) int {
 }
 
 func TestWhatIsSnoozedStaysAwayFromOnePerson(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	for _, w := range y.oneOfEach() {
 		t.Run(string(w.kind), func(t *testing.T) {
 			equal(t, "before", y.waitsFor(maya, w.kind), 1)
@@ -102,7 +102,7 @@ func TestWhatIsSnoozedStaysAwayFromOnePerson(t *testing.T) {
 }
 
 func TestWhatIsSnoozedComesBack(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	all := y.oneOfEach()
 	q := all[0]
 	must[task.Snooze](t)(y.s.Snooze(y.ctx(), maya, q.kind, q.ref, y.s.Now().Add(time.Hour)))
@@ -128,7 +128,7 @@ func TestWhatIsSnoozedComesBack(t *testing.T) {
 }
 
 func TestWhoMaySnoozeWhat(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	q := y.oneOfEach()[0]
 	later := y.s.Now().Add(time.Hour)
 	before := y.lastEvent()
@@ -158,7 +158,7 @@ func TestWhoMaySnoozeWhat(t *testing.T) {
 }
 
 func TestAnAcknowledgmentIsTakenBack(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	n := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "half", false))
 	must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, n.ID))
@@ -175,7 +175,7 @@ func TestAnAcknowledgmentIsTakenBack(t *testing.T) {
 }
 
 func TestTheInboxIsPagedByKind(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	for range 2 {
 		y.oneOfEach()
 	}

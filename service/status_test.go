@@ -7,7 +7,7 @@ import (
 )
 
 // in makes a task that is in a status, without any run.
-func (y *yard) in(s task.Status) *task.Task {
+func (y *instance) in(s task.Status) *task.Task {
 	y.t.Helper()
 	k := y.create(maya, "coder", noStart, func(in *task.New) {
 		if s == task.Draft {
@@ -23,12 +23,12 @@ func (y *yard) in(s task.Status) *task.Task {
 	return k
 }
 
-func (y *yard) patchStatus(id task.ID, status string) (*task.Task, error) {
+func (y *instance) patchStatus(id task.ID, status string) (*task.Task, error) {
 	return y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Status: &status})
 }
 
 func TestTaskTransitions(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	allowed := map[task.Status]map[task.Status]bool{
 		task.Draft:  {task.Active: true, task.Canceled: true},
 		task.Active: {task.Done: true, task.Canceled: true},
@@ -72,7 +72,7 @@ func codeOf(from task.Status) task.Code {
 }
 
 func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	for _, from := range task.Statuses {
 		t.Run("complete from "+string(from), func(t *testing.T) {
 			k, err := y.s.CompleteTask(y.ctx(), maya, y.in(from).ID, "all good", 0)
@@ -100,7 +100,7 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 }
 
 func TestWorkStatusOnInput(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	t.Run("working claims the task for its owner", func(t *testing.T) {
 		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
 		equal(t, "work status", k.WorkStatus, task.Working)
@@ -149,7 +149,7 @@ func TestWorkStatusOnInput(t *testing.T) {
 }
 
 func TestOwnerAndStatusInOnePatch(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	patch := func(id task.ID, owner, status string) (*task.Task, error) {
 		return y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Owner: &owner, Status: &status})
 	}
@@ -176,7 +176,7 @@ func TestOwnerAndStatusInOnePatch(t *testing.T) {
 }
 
 func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.in(task.Active)
 	text := "A better title"
 	now := must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Title: &text, Version: k.Version}))
@@ -192,7 +192,7 @@ func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
 }
 
 func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart, steps("one"))
 	step := task.StepPatch{Done: new(bool)}
 	*step.Done = true

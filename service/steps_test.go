@@ -8,7 +8,7 @@ import (
 )
 
 func TestSteps(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	sixty := strings.Repeat("é", 60)
 	t.Run("a title of 60 characters is taken, whatever its bytes", func(t *testing.T) {
 		k := y.create(coder, "coder", noStart)
@@ -71,7 +71,7 @@ func TestSteps(t *testing.T) {
 }
 
 func TestSubtasks(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	t.Run("task, thread, link and events are one transaction", func(t *testing.T) {
 		k := y.create(planner, "planner", noStart, steps("a"))
 		sub := y.subtask(planner, k.ID, 0, "coder", noStart)
@@ -132,7 +132,7 @@ func TestSubtasks(t *testing.T) {
 func last[T any](list []T) T { return list[len(list)-1] }
 
 func TestResources(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	add := func(t *testing.T, id task.ID, typ, value string) (*task.Task, error) {
 		t.Helper()
 		return y.s.AddResource(y.ctx(), coder, id, task.Resource{Type: typ, Value: value, Label: "L"})

@@ -28,7 +28,7 @@ func fullPlan() []task.Step {
 
 func TestTheTextOfATaskIsBounded(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", func(in *task.New) { in.Steps = fullPlan(); in.Status = task.Draft })
 	equal(t, "bytes", task.TextBytes(k.Description, k.Steps), task.MaxTaskText-100)
 	large := strings.Repeat("x", 200)
@@ -90,7 +90,7 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 
 func TestALargerTaskOfEarlierIsReadAndShortened(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", func(in *task.New) { in.Status = task.Draft; in.Description = "d" })
 	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.ReplaceSteps(k.ID, longPlan(100, 60000)) }))
 	k = must[*task.Task](t)(y.s.Task(y.ctx(), maya, k.ID))

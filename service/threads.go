@@ -136,7 +136,7 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 		if err := t.event(ev, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {
 			return task.Message{}, err
 		}
-		if err := t.cameWord(k, kind, text); err != nil {
+		if err := t.notifyWord(k, kind, text); err != nil {
 			return task.Message{}, err
 		}
 		if err := t.renew(k); err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestAQuestionGatesTheTask(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	k := y.create(coder, "coder", noStart)
 	q := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, " which color? ", true))
 	equal(t, "kind", q.Kind, task.KindQuestion)
@@ -72,7 +72,7 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 }
 
 // skips returns the receipts of the last tick by task.
-func (y *yard) skips() map[task.ID]string {
+func (y *instance) skips() map[task.ID]string {
 	y.t.Helper()
 	out := map[task.ID]string{}
 	for _, s := range must[SchedulerState](y.t)(y.s.Scheduler(y.ctx(), maya)).Skips {
@@ -82,7 +82,7 @@ func (y *yard) skips() map[task.ID]string {
 }
 
 func TestThreads(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	t.Run("the thread keeps its id when the owner changes", func(t *testing.T) {
 		k := y.working(coder)
 		now := must[*task.Task](t)(y.move(coder, k.ID, "coder", "pull", "x"))

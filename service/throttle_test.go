@@ -14,11 +14,11 @@ const (
 	alicesOwn = "192.0.2.1"
 )
 
-// withAlice is a yard in which alice has signed in from her address once, and
+// withAlice is an instance in which alice has signed in from her address once, and
 // bob has never.
-func withAlice(t *testing.T) *yard {
+func withAlice(t *testing.T) *instance {
 	t.Helper()
-	y := newYard(t)
+	y := newInstance(t)
 	must[task.User](t)(y.s.FirstAdmin(y.ctx(), must[string](t)(y.s.SetupLink(y.ctx())), "alice", password))
 	must[task.User](t)(y.s.AddUser(y.ctx(), task.Actor{Name: "user:alice", Role: task.RoleAdmin, UserID: 1}, "bob", password, task.RoleViewer))
 	must[task.User](t)(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
@@ -27,7 +27,7 @@ func withAlice(t *testing.T) *yard {
 }
 
 // guess tries a wrong password and reports whether it was looked at.
-func (y *yard) guess(name, addr string) bool {
+func (y *instance) guess(name, addr string) bool {
 	_, err := y.s.SignIn(y.ctx(), name, "wrong wrong wrong", task.Actor{Addr: addr})
 	return !task.IsCode(err, task.CodeRateLimited)
 }

@@ -180,18 +180,18 @@ func (s *Service) Sweep(ctx context.Context) error {
 	return err
 }
 
-// Forsaken returns those of the folders of runs to which nobody comes back,
+// OrphanedFolders returns those of the folders of runs to which nobody comes back,
 // and which have been kept as long as transcripts are.
-func (s *Service) Forsaken(ctx context.Context, list []task.RunFolder) ([]task.RunFolder, error) {
+func (s *Service) OrphanedFolders(ctx context.Context, list []task.RunFolder) ([]task.RunFolder, error) {
 	return read(ctx, s, func(rx *db.Rx) ([]task.RunFolder, error) {
-		return rx.Forsaken(list, rx.Now.Add(-s.cfg.KeepTranscripts))
+		return rx.OrphanedFolders(list, rx.Now.Add(-s.cfg.KeepTranscripts))
 	})
 }
 
 // Backup writes a checked copy of the database to a new file.
 func (s *Service) Backup(ctx context.Context, to string) error { return s.db.Backup(ctx, to) }
 
-// Probe tells whether the database is sound and can be written now.
+// Probe reports whether the database is sound and can be written now.
 func (s *Service) Probe(ctx context.Context) error {
 	return s.db.Probe(ctx)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	want := map[task.ID]string{}
 	free := y.create(maya, "reviewer", noStart)
 	y.create(maya, "coder", draft)
@@ -63,7 +63,7 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 }
 
 func TestATickTakesTheQueueInOrder(t *testing.T) {
-	y := newYard(t, func(c *Config) { c.TickConcurrency = 10 })
+	y := newInstance(t, func(c *Config) { c.TickConcurrency = 10 })
 	y.define("coder", definition("tools: read", "max_parallel: 4"))
 	var ids []task.ID
 	for _, p := range []int{0, 10, 5, 10} {
@@ -80,7 +80,7 @@ func TestATickTakesTheQueueInOrder(t *testing.T) {
 }
 
 func TestATickWalksMoreThanOneChunk(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	for i := range tickChunk + 20 {
 		y.create(maya, "coder", noStart, priority(i%7))
 	}
@@ -88,7 +88,7 @@ func TestATickWalksMoreThanOneChunk(t *testing.T) {
 }
 
 func TestTheTickOfTwoServicesMakesOneRunATask(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	k := y.create(maya, "coder", noStart)
 	other := y.service()
 	done := make(chan error, 2)

@@ -16,7 +16,7 @@ import (
 )
 
 // todo does one operation by coder and returns the answer as JSON.
-func (y *yard) todo(agent string, op task.TodoOp, item string) string {
+func (y *instance) todo(agent string, op task.TodoOp, item string) string {
 	y.t.Helper()
 	b, err := json.Marshal(must[task.TodoAnswer](y.t)(y.s.Todo(y.ctx(), coder, agent, op, item)))
 	ok(y.t, err)
@@ -24,7 +24,7 @@ func (y *yard) todo(agent string, op task.TodoOp, item string) string {
 }
 
 func TestTodoAnswers(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	for _, c := range []struct {
 		op         task.TodoOp
 		item, want string
@@ -54,7 +54,7 @@ func TestTodoAnswers(t *testing.T) {
 }
 
 func TestTodoItemsAreKeptToTheLetter(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	items := []string{
 		`"quotes" 'and' \back\slashes`, "two\nlines\r\nand a\ttab", "😀 👩‍👩‍👧 é", " space around ", "same", "same", "{}", "null", "-- '; DROP TABLE todos", "<b>&amp;</b>",
 		strings.Repeat("😀", task.MaxTodoItem), "\u202e\u0007",
@@ -69,7 +69,7 @@ func TestTodoItemsAreKeptToTheLetter(t *testing.T) {
 }
 
 func TestTodoRefuses(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	empty := ""
 	for name, c := range map[string]struct {
 		call  task.TodoCall
@@ -106,7 +106,7 @@ func TestTodoRefuses(t *testing.T) {
 		}
 	})
 	t.Run("a list that is full", func(t *testing.T) {
-		y := newYard(t, func(c *Config) { c.TodoLimit = 2 })
+		y := newInstance(t, func(c *Config) { c.TodoLimit = 2 })
 		y.todo("coder", task.TodoRPush, "a")
 		y.todo("coder", task.TodoLPush, "b")
 		for _, op := range []task.TodoOp{task.TodoLPush, task.TodoRPush} {
@@ -119,7 +119,7 @@ func TestTodoRefuses(t *testing.T) {
 }
 
 func TestWhoMayUseATodoList(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	for _, a := range []task.Actor{coder, planner, oleg, rita, maya} {
 		for _, op := range task.TodoOps {
 			item := ""
@@ -147,7 +147,7 @@ func TestWhoMayUseATodoList(t *testing.T) {
 }
 
 func TestTodoListsByPages(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	push := func(n int, item string) {
 		t.Helper()
 		ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error {
@@ -205,7 +205,7 @@ func TestTodoListsByPages(t *testing.T) {
 }
 
 func TestTodoChangesAreOnRecord(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	sub := y.s.Hub().Subscribe("todo:coder")
 	defer sub.Close()
 	long := strings.Repeat("é", 300)
@@ -234,7 +234,7 @@ func TestTodoChangesAreOnRecord(t *testing.T) {
 }
 
 func TestATodoListOutlivesTheServerAndItsAgentsFile(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.todo("pull", task.TodoRPush, "a")
 	y.todo("pull", task.TodoRPush, "b")
 	ok(t, y.s.DeleteAgent(y.ctx(), maya, "pull"))
@@ -246,7 +246,7 @@ func TestATodoListOutlivesTheServerAndItsAgentsFile(t *testing.T) {
 }
 
 func TestATodoPushWithAnIdempotencyKeyHappensOnce(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	push := func(key string) int {
 		ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "coder", Key: key, Request: []byte("push")})
 		return *must[task.TodoAnswer](t)(y.s.Todo(ctx, coder, "coder", task.TodoRPush, "a")).Count
@@ -267,7 +267,7 @@ func TestATodoPushWithAnIdempotencyKeyHappensOnce(t *testing.T) {
 
 func TestConcurrentPopsGiveEachItemOnce(t *testing.T) {
 	const n, poppers = 1000, 10
-	y := newYard(t)
+	y := newInstance(t)
 	for i := range n {
 		y.todo("coder", task.TodoRPush, fmt.Sprint(i))
 	}
@@ -304,7 +304,7 @@ func TestConcurrentPopsGiveEachItemOnce(t *testing.T) {
 
 func TestTheTodoListBehavesLikeASlice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		y := newYard(t)
+		y := newInstance(t)
 		y.t = rapidTB{t, rt}
 		defer func() { ok(y.t, y.db.Close()) }()
 		lists := map[string][]string{}
@@ -355,8 +355,8 @@ func plainTodo(lists map[string][]string, agent string, op task.TodoOp, item str
 // more, by the median.
 func BenchmarkTodo(b *testing.B) {
 	const item = "an item of the usual length, about so"
-	yards := map[int64]*yard{10: newYard(b), 100_000: newYard(b)}
-	for n, y := range yards {
+	instances := map[int64]*instance{10: newInstance(b), 100_000: newInstance(b)}
+	for n, y := range instances {
 		ok(b, y.db.Write(y.ctx(), func(tx *db.Tx) error {
 			for i := range n {
 				if err := tx.PutTodo("coder", i, item); err != nil {
@@ -371,7 +371,7 @@ func BenchmarkTodo(b *testing.B) {
 			b.Run(fmt.Sprintf("%s of %s and %s", op, pair[0], pair[1]), func(b *testing.B) {
 				took := map[int64][]time.Duration{}
 				for b.Loop() {
-					for n, y := range yards {
+					for n, y := range instances {
 						for j, op := range pair {
 							start := time.Now()
 							y.todo("coder", op, []string{item, ""}[j])

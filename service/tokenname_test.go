@@ -7,7 +7,7 @@ import (
 )
 
 func TestATokenDoesNotTakeAPersonsName(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	if _, err := y.s.AddUser(t.Context(), maya, "rita", "correct horse battery", task.RoleReviewer); err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func readPart(rx *db.Rx, run task.ID, q task.TranscriptQuery, p *task.Transcript
 }
 
 // collectLines reads on until as many lines or bytes are there as fit, at
-// least one line, and tells whether there are more. next gets the id of the
+// least one line, and reports whether there are more. next gets the id of the
 // last line that was read.
 func collectLines(fit, shown int, from task.ID, next func(task.ID, int) ([]task.TranscriptLine, error)) (out []task.TranscriptLine, more bool, err error) {
 	const step = 50

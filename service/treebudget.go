@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// aboveRun calls fn with the runs that, one by way of the other, delegated r or
+// aboveRun calls fn with the runs that, directly or indirectly, delegated r or
 // otherwise brought it about,
 // the nearest first.
 func (t *tx) aboveRun(r *task.Run, fn func(*task.Run) error) error {

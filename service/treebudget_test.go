@@ -7,9 +7,9 @@ import (
 	"taskyard/task"
 )
 
-// tree is a yard of runs three deep: boss (1000 tokens, 2 USD) delegated to
+// tree is an instance of runs three deep: boss (1000 tokens, 2 USD) delegated to
 // lead, which delegated to hand.
-func tree(t *testing.T) (y *yard, root, mid, leaf *Start) {
+func tree(t *testing.T) (y *instance, root, mid, leaf *Start) {
 	y = delegating(t, func(c *Config) { c.MaxParallel = 16 }, tool(func(c *TaskTool) { c.MaxDepth = 3 }))
 	_, root, own := y.inRun("boss")
 	y.delegate(own, task.Delegation{AgentType: "lead"})
@@ -19,7 +19,7 @@ func tree(t *testing.T) (y *yard, root, mid, leaf *Start) {
 }
 
 func TestATreeUsesNoMoreThanItsRootMay(t *testing.T) {
-	state := func(y *yard, st *Start) string { y.t.Helper(); return y.run(st.Run.ID).State().String() }
+	state := func(y *instance, st *Start) string { y.t.Helper(); return y.run(st.Run.ID).State().String() }
 	t.Run("three deep, what the lowest uses counts for the root at once", func(t *testing.T) {
 		y, root, mid, leaf := tree(t)
 		y.uses(root, 300, 0)

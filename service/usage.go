@@ -91,7 +91,7 @@ func (s *Service) readUsage(rx *db.Rx, out *task.UsageReport) error {
 }
 
 // Budgets returns the budgets of the day that bound an agent, its own before
-// the yard's, each with what is used of it; with "" the yard's alone. Error:
+// the instance's, each with what is used of it; with "" the instance's alone. Error:
 // may not read.
 func (s *Service) Budgets(ctx context.Context, a task.Actor, agent string) ([]task.Budget, error) {
 	if err := s.allowed(a, task.Read); err != nil {

@@ -134,20 +134,20 @@ var neverFrees = map[string]bool{
 	task.EvTaskClaimed: true, task.EvCommented: true, task.EvNotified: true, task.EvAsked: true, task.EvStepsReplaced: true, task.EvStepUpdated: true,
 	task.EvStepAdded: true, task.EvStepRemoved: true, task.EvStepMoved: true, task.EvStepLinked: true, task.EvStepUnlinked: true, task.EvResourceEdited: true,
 	task.EvResourceAdded: true, task.EvResourceGone: true, task.EvTodoPushed: true, task.EvTodoPopped: true, task.EvRunCreated: true, task.EvRunStarted: true,
-	task.EvAgentPaused: true, task.EvYardPaused: true,
+	task.EvAgentPaused: true, task.EvInstancePaused: true,
 }
 
 // frees notes whose queue may hold a free task after an event.
 func (t *tx) frees(kind, agent string) {
-	if !neverFrees[kind] && (agent != "" || kind == task.EvYardResumed) {
+	if !neverFrees[kind] && (agent != "" || kind == task.EvInstanceResumed) {
 		t.freed = append(t.freed, agent)
 	}
 }
 
-// waitRoom holds the waiting signups, each agent's in the order in which they
+// claimWaiters holds the waiting signups, each agent's in the order in which they
 // came. A task that comes free wakes one of them, which looks for itself: a
 // thousand that wait cost nothing, and no thousand run for one task.
-type waitRoom struct {
+type claimWaiters struct {
 	n      atomic.Int64 // all who wait
 	mu     sync.Mutex
 	ticket uint64
@@ -164,7 +164,7 @@ type waiter struct {
 }
 
 // join puts a caller at the end of the line; nil means that there is no room.
-func (r *waitRoom) join(agent string, limit int) *waiter {
+func (r *claimWaiters) join(agent string, limit int) *waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.n.Load() >= int64(limit) {
@@ -185,7 +185,7 @@ func (r *waitRoom) join(agent string, limit int) *waiter {
 
 // back puts one who was woken at its old place, before it looks: what comes
 // free while it looks wakes somebody all the same.
-func (r *waitRoom) back(w *waiter) {
+func (r *claimWaiters) back(w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	line := r.lines[w.agent]
@@ -199,7 +199,7 @@ func (r *waitRoom) back(w *waiter) {
 }
 
 // wake lets the first in an agent's line look; with agent "" that of each line.
-func (r *waitRoom) wake(agent string) {
+func (r *claimWaiters) wake(agent string) {
 	if r.n.Load() == 0 {
 		return
 	}
@@ -214,7 +214,7 @@ func (r *waitRoom) wake(agent string) {
 	}
 }
 
-func (r *waitRoom) wakeFirst(agent string) {
+func (r *claimWaiters) wakeFirst(agent string) {
 	line := r.lines[agent]
 	if line == nil || line.Len() == 0 {
 		return
@@ -225,7 +225,7 @@ func (r *waitRoom) wakeFirst(agent string) {
 }
 
 // leave ends a wait; a signal that was not looked up goes to the next.
-func (r *waitRoom) leave(w *waiter) {
+func (r *claimWaiters) leave(w *waiter) {
 	if w == nil {
 		return
 	}

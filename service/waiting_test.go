@@ -13,11 +13,11 @@ import (
 	"taskyard/task"
 )
 
-// inBubble is a yard in a bubble of its own time.
-func inBubble(t *testing.T, fn func(t *testing.T, y *yard), with ...func(*Config)) {
+// inBubble is an instance in a bubble of its own time.
+func inBubble(t *testing.T, fn func(t *testing.T, y *instance), with ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		y := newYard(t, with...)
+		y := newInstance(t, with...)
 		fn(t, y)
 		y.s.Hub().Close()
 		synctest.Wait()
@@ -35,7 +35,7 @@ type pending struct {
 	took time.Duration
 }
 
-func (y *yard) waitFor(t *testing.T, ctx context.Context, a task.Actor, wait time.Duration) *pending {
+func (y *instance) waitFor(t *testing.T, ctx context.Context, a task.Actor, wait time.Duration) *pending {
 	t.Helper()
 	p := &pending{t: t, done: make(chan struct{})}
 	go func() {
@@ -77,26 +77,26 @@ func (p *pending) waits() {
 
 func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 	ctx := context.Background()
-	claimed := func(y *yard, a task.Actor) *task.Task {
+	claimed := func(y *instance, a task.Actor) *task.Task {
 		y.create(maya, a.Name, noStart)
 		return y.signup(a)
 	}
-	for name, c := range map[string]func(y *yard) (free func() task.ID){
-		"a task is created": func(y *yard) func() task.ID {
+	for name, c := range map[string]func(y *instance) (free func() task.ID){
+		"a task is created": func(y *instance) func() task.ID {
 			return func() task.ID { return y.create(maya, "coder").ID }
 		},
-		"a draft is started": func(y *yard) func() task.ID {
+		"a draft is started": func(y *instance) func() task.ID {
 			k := y.create(maya, "coder", draft)
 			return func() task.ID {
 				active := "active"
 				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, k.ID, task.Patch{Status: &active})).ID
 			}
 		},
-		"a claim is released": func(y *yard) func() task.ID {
+		"a claim is released": func(y *instance) func() task.ID {
 			k := claimed(y, coder)
 			return func() task.ID { return must[*task.Task](y.t)(y.s.ReleaseClaim(ctx, coder, k.ID, 0)).ID }
 		},
-		"a claim expires": func(y *yard) func() task.ID {
+		"a claim expires": func(y *instance) func() task.ID {
 			k := claimed(y, coder)
 			return func() task.ID {
 				y.forward(3 * time.Hour)
@@ -104,31 +104,31 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 				return k.ID
 			}
 		},
-		"a task is handed over": func(y *yard) func() task.ID {
+		"a task is handed over": func(y *instance) func() task.ID {
 			k := claimed(y, pull)
 			return func() task.ID {
 				return must[*task.Task](y.t)(y.s.MoveTask(ctx, pull, Move{TaskID: k.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})).ID
 			}
 		},
-		"the owner is changed": func(y *yard) func() task.ID {
+		"the owner is changed": func(y *instance) func() task.ID {
 			k := y.create(maya, "pull", noStart)
 			return func() task.ID {
 				to := "coder"
 				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, k.ID, task.Patch{Owner: &to})).ID
 			}
 		},
-		"tasks are reassigned": func(y *yard) func() task.ID {
+		"tasks are reassigned": func(y *instance) func() task.ID {
 			k := y.create(maya, "pull", noStart)
 			return func() task.ID {
 				return must[[]*task.Task](y.t)(y.s.Reassign(ctx, maya, "pull", []task.ID{k.ID}, "coder", "yours"))[0].ID
 			}
 		},
-		"a question is answered": func(y *yard) func() task.ID {
+		"a question is answered": func(y *instance) func() task.ID {
 			k := y.create(maya, "coder", noStart)
 			must[task.Message](y.t)(y.s.Notify(ctx, maya, k.ID, "?", true))
 			return func() task.ID { return must[task.Message](y.t)(y.s.Reply(ctx, maya, k.ID, "!")).TaskID }
 		},
-		"the last blocker is done": func(y *yard) func() task.ID {
+		"the last blocker is done": func(y *instance) func() task.ID {
 			first, k := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
 			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, []task.ID{first.ID}))
 			return func() task.ID {
@@ -136,32 +136,32 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 				return k.ID
 			}
 		},
-		"the blockers are left out": func(y *yard) func() task.ID {
+		"the blockers are left out": func(y *instance) func() task.ID {
 			first, k := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
 			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, []task.ID{first.ID}))
 			return func() task.ID { return must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, nil)).ID }
 		},
-		"a subtask is created": func(y *yard) func() task.ID {
+		"a subtask is created": func(y *instance) func() task.ID {
 			k := y.create(maya, "planner", noStart, steps("one"))
 			return func() task.ID { return y.subtask(planner, k.ID, 0, "coder").ID }
 		},
-		"a run ends": func(y *yard) func() task.ID {
+		"a run ends": func(y *instance) func() task.ID {
 			k := y.create(maya, "coder", noStart)
 			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
 			st := y.start()
 			return func() task.ID { y.finish(st, completed("half of it")); return k.ID }
 		},
-		"a waiting run is canceled": func(y *yard) func() task.ID {
+		"a waiting run is canceled": func(y *instance) func() task.ID {
 			k := y.create(maya, "coder", noStart)
 			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
 			return func() task.ID { return must[*task.Run](y.t)(y.s.CancelRun(ctx, maya, r.ID, "")).TaskID }
 		},
-		"a run is denied": func(y *yard) func() task.ID {
+		"a run is denied": func(y *instance) func() task.ID {
 			k := y.create(planner, "coder", noStart)
 			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
 			return func() task.ID { return must[*task.Run](y.t)(y.s.DenyRun(ctx, rita, r.ID, "no")).TaskID }
 		},
-		"a run ends that handed its task over": func(y *yard) func() task.ID {
+		"a run ends that handed its task over": func(y *instance) func() task.ID {
 			k := y.create(maya, "planner", noStart)
 			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
 			st := y.start()
@@ -170,7 +170,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 		},
 	} {
 		t.Run("when "+name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, y *yard) {
+			inBubble(t, func(t *testing.T, y *instance) {
 				free := c(y)
 				p := y.waitFor(t, ctx, coder, 50*time.Second)
 				p.waits()
@@ -183,7 +183,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 func TestAWaitingSignupWaits(t *testing.T) {
 	ctx := context.Background()
 	t.Run("not at all when something is free", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			k := y.create(maya, "coder")
 			p := y.waitFor(t, ctx, coder, time.Second)
 			p.claims(k.ID)
@@ -191,7 +191,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("as long as it was told, and ends without a task", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			p := y.waitFor(t, ctx, coder, 50*time.Second)
 			time.Sleep(50*time.Second - time.Nanosecond)
 			p.waits()
@@ -204,7 +204,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("without a word to the database", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			p := y.waitFor(t, ctx, coder, 50*time.Second)
 			y.create(maya, "pull", noStart) // of no interest here
 			before := y.clock.questions()
@@ -214,7 +214,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("until the server ends, which is no error", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			p := y.waitFor(t, ctx, coder, 50*time.Second)
 			y.s.Hub().Close()
 			p.claims(0)
@@ -222,7 +222,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("until the caller is gone, who claims nothing", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			gone, leave := context.WithCancel(ctx)
 			p, q := y.waitFor(t, gone, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
 			leave()
@@ -235,7 +235,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("in the order in which callers came", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			var line []*pending
 			for range 5 {
 				line = append(line, y.waitFor(t, ctx, coder, 50*time.Second))
@@ -247,7 +247,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("and keeps its place when another was faster", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			first, second := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
 			k := y.create(maya, "coder", draft)
 			y.s.waits.wake("coder") // for nothing
@@ -259,7 +259,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 		})
 	})
 	t.Run("until max_claims is reached, and then tells so as without waiting", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			var line []*pending
 			for range 3 {
 				line = append(line, y.waitFor(t, ctx, pull, 50*time.Second))
@@ -279,7 +279,7 @@ func TestAPauseDuringTheWait(t *testing.T) {
 	ctx := context.Background()
 	for name, agent := range map[string]string{"of the agent": "coder", "of the yard": ""} {
 		t.Run(name+" keeps the wait, and a resume serves it", func(t *testing.T) {
-			inBubble(t, func(t *testing.T, y *yard) {
+			inBubble(t, func(t *testing.T, y *instance) {
 				p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
 				must[task.Pauses](t)(y.s.Pause(ctx, maya, agent, "lunch"))
 				a, b := y.create(maya, "coder"), y.create(maya, "coder")
@@ -301,7 +301,7 @@ func TestAPauseDuringTheWait(t *testing.T) {
 }
 
 func TestASignalIsNeverLost(t *testing.T) {
-	var r waitRoom
+	var r claimWaiters
 	a, b, c := r.join("coder", 9), r.join("coder", 9), r.join("coder", 9)
 	signals := func(want ...int) {
 		t.Helper()
@@ -329,7 +329,7 @@ func TestASignalIsNeverLost(t *testing.T) {
 
 func TestWaitsAreBounded(t *testing.T) {
 	ctx := context.Background()
-	inBubble(t, func(t *testing.T, y *yard) {
+	inBubble(t, func(t *testing.T, y *instance) {
 		for _, wait := range []time.Duration{-time.Second, 51 * time.Second} {
 			_, err := y.s.SignupWait(ctx, coder, "coder", 1, wait)
 			refused(t, err, task.CodeInvalidField, "waitSeconds", "0 to 50")
@@ -357,7 +357,7 @@ func TestAWaitWithAnIdempotencyKey(t *testing.T) {
 		return WithIdempotency(context.Background(), &Idempotency{Caller: "coder", Key: k, Request: []byte("r")})
 	}
 	t.Run("claims once, and a repeat gets the same task", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			p, twin := y.waitFor(t, key("k"), coder, 50*time.Second), y.waitFor(t, key("k"), coder, 50*time.Second)
 			k := y.create(maya, "coder")
 			p.claims(k.ID)
@@ -368,7 +368,7 @@ func TestAWaitWithAnIdempotencyKey(t *testing.T) {
 		})
 	})
 	t.Run("keeps an empty answer once the time is over, and none before", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, y *yard) {
+		inBubble(t, func(t *testing.T, y *instance) {
 			p := y.waitFor(t, key("k"), coder, 10*time.Second)
 			time.Sleep(10 * time.Second)
 			p.claims(0)
@@ -381,7 +381,7 @@ func TestAWaitWithAnIdempotencyKey(t *testing.T) {
 }
 
 func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, y *yard) {
+	inBubble(t, func(t *testing.T, y *instance) {
 		next := y.waitFor(t, context.Background(), coder, 50*time.Second)
 		gone, leave := context.WithCancel(context.Background())
 		k := y.create(maya, "coder", draft)
@@ -418,7 +418,7 @@ func TestManyWaitersAndManyTasks(t *testing.T) {
 	inBubble(t, manyWaiters)
 }
 
-func manyWaiters(t *testing.T, y *yard) {
+func manyWaiters(t *testing.T, y *instance) {
 	const n = 1000
 	var wg sync.WaitGroup
 	got := make([]task.ID, n)
@@ -453,7 +453,7 @@ func manyWaiters(t *testing.T, y *yard) {
 }
 
 func TestAutoSignup(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	ctx := y.ctx()
 	for range 4 {
 		y.create(maya, "coder", noStart)
@@ -501,7 +501,7 @@ func TestAutoSignup(t *testing.T) {
 var errDry = errors.New("only a look")
 
 // freeNow tells what signups would claim now.
-func (y *yard) freeNow(agents []string) map[string][]task.ID {
+func (y *instance) freeNow(agents []string) map[string][]task.ID {
 	y.t.Helper()
 	free := map[string][]task.ID{}
 	err := y.db.Write(y.ctx(), func(tx *db.Tx) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // woken checks that the task has one queued run by a wake, and ends it.
-func (y *yard) woken(t *testing.T, id task.ID, agent string) {
+func (y *instance) woken(t *testing.T, id task.ID, agent string) {
 	t.Helper()
 	r := y.openRun(id)
 	if r == nil {
@@ -19,7 +19,7 @@ func (y *yard) woken(t *testing.T, id task.ID, agent string) {
 	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
 }
 
-func (y *yard) asleep(t *testing.T, id task.ID) {
+func (y *instance) asleep(t *testing.T, id task.ID) {
 	t.Helper()
 	if r := y.openRun(id); r != nil {
 		t.Fatalf("run %d (%s) was made", r.ID, r.Cause)
@@ -27,7 +27,7 @@ func (y *yard) asleep(t *testing.T, id task.ID) {
 }
 
 func TestWakes(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	t.Run("a task created active wakes its owner", func(t *testing.T) {
 		y.woken(t, y.create(maya, "coder").ID, "coder")
 	})
@@ -109,7 +109,7 @@ func TestWakes(t *testing.T) {
 }
 
 func TestAWakeDuringARunMakesOneFollowUp(t *testing.T) {
-	y := newYard(t, wakes, noApprove)
+	y := newInstance(t, wakes, noApprove)
 	k := y.create(maya, "coder")
 	st := y.start()
 	for range 3 {
@@ -165,7 +165,7 @@ func TestAWakeDuringARunMakesOneFollowUp(t *testing.T) {
 }
 
 func TestTheWakeBudget(t *testing.T) {
-	y := newYard(t, wakes, noApprove, func(c *Config) { c.WakeBudget = 3 })
+	y := newInstance(t, wakes, noApprove, func(c *Config) { c.WakeBudget = 3 })
 	k := y.create(maya, "coder", noStart)
 	wake := func() {
 		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "news"))

@@ -33,8 +33,8 @@ func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []tas
 	return list, err
 }
 
-// whyer gathers the reasons of one task.
-type whyer struct {
+// diagnosis gathers the reasons of one task.
+type diagnosis struct {
 	*db.Rx
 	s    *Service
 	k    *task.Task
@@ -42,13 +42,13 @@ type whyer struct {
 	list []task.Reason
 }
 
-func (w *whyer) add(code task.WhyCode, r task.Reason, format string, args ...any) {
+func (w *diagnosis) add(code task.WhyCode, r task.Reason, format string, args ...any) {
 	r.Code, r.Message = code, fmt.Sprintf(format, args...)
 	w.list = append(w.list, r)
 }
 
 func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, error) {
-	w := &whyer{Rx: rx, s: s, k: k, open: open, list: []task.Reason{}}
+	w := &diagnosis{Rx: rx, s: s, k: k, open: open, list: []task.Reason{}}
 	switch {
 	case k.Status.Archived():
 		w.add(task.WhyArchived, task.Reason{}, "It is %s: history never runs again; create a follow-up.", k.Status)
@@ -77,7 +77,7 @@ func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, e
 }
 
 // paused stops what has not begun; who holds the task goes on.
-func (w *whyer) paused() error {
+func (w *diagnosis) paused() error {
 	all, err := w.Pauses()
 	p := all.Of(w.k.Owner)
 	if err != nil || p == nil || w.k.Claim != nil {
@@ -92,7 +92,7 @@ func (w *whyer) paused() error {
 }
 
 // budget tells that nothing of the owner starts before tomorrow.
-func (w *whyer) budget() error {
+func (w *diagnosis) budget() error {
 	b, err := w.s.overBudget(w.Rx, w.k.Owner)
 	if err != nil || b == nil || w.k.Claim != nil {
 		return err
@@ -102,7 +102,7 @@ func (w *whyer) budget() error {
 }
 
 // waiting tells of a run that is made but has not started.
-func (w *whyer) waiting() error {
+func (w *diagnosis) waiting() error {
 	r := w.open
 	if r == nil {
 		return nil
@@ -118,7 +118,7 @@ func (w *whyer) waiting() error {
 		return nil
 	}
 	n, err := w.Ahead(r)
-	alone := w.s.unmanned(r.Agent, w.Now)
+	alone := w.s.noWorkerReason(r.Agent, w.Now)
 	switch {
 	case err != nil:
 		return err
@@ -137,7 +137,7 @@ func (w *whyer) waiting() error {
 }
 
 // held tells of a claim and of a question.
-func (w *whyer) held() error {
+func (w *diagnosis) held() error {
 	w.claim()
 	if w.k.QuestionID == 0 {
 		return nil
@@ -150,7 +150,7 @@ func (w *whyer) held() error {
 	return nil
 }
 
-func (w *whyer) claim() {
+func (w *diagnosis) claim() {
 	if c := w.k.Claim; c != nil {
 		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each sign of life.", called(c.Holder), w.clock(c.ExpiresAt))
 	}
@@ -158,7 +158,7 @@ func (w *whyer) claim() {
 
 // blockers names what must be done first; canceled ones, which only a person
 // can resolve, before the others.
-func (w *whyer) blockers() error {
+func (w *diagnosis) blockers() error {
 	if w.k.Blocked == 0 {
 		return nil
 	}
@@ -179,13 +179,13 @@ func (w *whyer) blockers() error {
 	return nil
 }
 
-func (w *whyer) agent() error {
+func (w *diagnosis) agent() error {
 	w.owner()
 	return nil
 }
 
 // owner tells why the owner cannot be started.
-func (w *whyer) owner() {
+func (w *diagnosis) owner() {
 	def, ok := w.s.agents.Agent(w.k.Owner)
 	switch {
 	case !ok:
@@ -197,7 +197,7 @@ func (w *whyer) owner() {
 	}
 }
 
-func (w *whyer) failures() error {
+func (w *diagnosis) failures() error {
 	n := w.k.Failures
 	if n == 0 {
 		return nil
@@ -223,7 +223,7 @@ func (w *whyer) failures() error {
 }
 
 // lastFailure returns the newest run that failed or was denied, or nil.
-func (w *whyer) lastFailure() (*task.Run, error) {
+func (w *diagnosis) lastFailure() (*task.Run, error) {
 	list, err := w.Runs(task.RunFilter{TaskID: w.k.ID, Limit: 20})
 	for _, r := range list {
 		if r.Status == task.RunFailed || r.Phase == task.PhaseDenied {
@@ -235,7 +235,7 @@ func (w *whyer) lastFailure() (*task.Run, error) {
 
 // ticks tells when the scheduler comes by, when nothing else speaks against
 // a run.
-func (w *whyer) ticks() error {
+func (w *diagnosis) ticks() error {
 	for _, r := range w.list {
 		if r.Code != task.WhyFailed {
 			return nil
@@ -268,7 +268,7 @@ func called(actor string) string {
 }
 
 // clock shows a moment, with its day unless that is today.
-func (w *whyer) clock(at task.Time) string {
+func (w *diagnosis) clock(at task.Time) string {
 	const day = "2006-01-02"
 	t := at.Std().UTC()
 	if t.Format(day) == w.Now.Std().UTC().Format(day) {

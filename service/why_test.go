@@ -19,7 +19,7 @@ func hourly(c *Config) {
 }
 
 // why returns the reasons, which must have these codes in this order.
-func (y *yard) why(t *testing.T, id task.ID, codes ...task.WhyCode) []task.Reason {
+func (y *instance) why(t *testing.T, id task.ID, codes ...task.WhyCode) []task.Reason {
 	t.Helper()
 	list := must[[]task.Reason](t)(y.s.Why(y.ctx(), vera, id))
 	page := must[TaskPage](t)(y.s.TaskPage(y.ctx(), vera, id))
@@ -32,7 +32,7 @@ func (y *yard) why(t *testing.T, id task.ID, codes ...task.WhyCode) []task.Reaso
 }
 
 func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
-	y := newYard(t, hourly, noApprove)
+	y := newInstance(t, hourly, noApprove)
 	first := func(t *testing.T, id task.ID, message string, codes ...task.WhyCode) task.Reason {
 		t.Helper()
 		r := y.why(t, id, codes...)[0]
@@ -127,7 +127,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 }
 
 func TestWhyWithoutAClock(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.why(t, y.create(maya, "coder").ID, task.WhyNoTick)
 	k, r := y.waits()
 	list := y.why(t, k.ID, task.WhyApproval)

@@ -17,7 +17,7 @@ func someWork() *task.Work {
 }
 
 func TestWhatARunLeftIsKept(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.queueRuns("coder", 1)
 	st := y.start()
 	t.Run("nothing is told before it ends", func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestWhatARunLeftIsKept(t *testing.T) {
 }
 
 func TestWorkIsToldByWhoHoldsTheRun(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.queueRuns("coder", 1)
 	st := y.start()
 	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""))
@@ -80,7 +80,7 @@ func TestWorkOfAWorkerIsBounded(t *testing.T) {
 			w.Total = len(w.Files)
 		},
 	}
-	y := newYard(t)
+	y := newInstance(t)
 	y.queueRuns("coder", 1)
 	st := y.start()
 	for name, spoil := range tests {
@@ -106,7 +106,7 @@ func TestTheFilesOfADelegationAreTheSupervisors(t *testing.T) {
 }
 
 func TestTheFirstTryOfARetry(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	y.queueRuns("coder", 1)
 	first := y.start()
 	for range 2 {

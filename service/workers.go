@@ -12,9 +12,9 @@ import (
 	"taskyard/task"
 )
 
-// crew knows the workers that have asked lately. It is in memory alone: after
+// workerRegistry knows the workers that have asked lately. It is in memory alone: after
 // a restart they ask again.
-type crew struct {
+type workerRegistry struct {
 	mu    sync.Mutex
 	bell  chan struct{} // closed when a run may be startable
 	hands map[string]*hand
@@ -34,7 +34,7 @@ const (
 )
 
 // ring has every waiting worker look again.
-func (c *crew) ring() {
+func (c *workerRegistry) notifyAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bell != nil {
@@ -43,7 +43,7 @@ func (c *crew) ring() {
 	}
 }
 
-func (c *crew) listen() <-chan struct{} {
+func (c *workerRegistry) listen() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bell == nil {
@@ -52,7 +52,7 @@ func (c *crew) listen() <-chan struct{} {
 	return c.bell
 }
 
-func (c *crew) asked(a task.Actor, ask task.WorkerAsk, now task.Time) {
+func (c *workerRegistry) asked(a task.Actor, ask task.WorkerAsk, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hands == nil || len(c.hands) >= maxHands {
@@ -62,7 +62,7 @@ func (c *crew) asked(a task.Actor, ask task.WorkerAsk, now task.Time) {
 }
 
 // lives notes a sign of life of those who use a token.
-func (c *crew) lives(token task.ID, now task.Time) {
+func (c *workerRegistry) lives(token task.ID, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, h := range c.hands {
@@ -73,7 +73,7 @@ func (c *crew) lives(token task.ID, now task.Time) {
 }
 
 // last returns when a worker that fits was last heard of, or 0.
-func (c *crew) last(runner string, labels []string) (at task.Time) {
+func (c *workerRegistry) last(runner string, labels []string) (at task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, h := range c.hands {
@@ -84,7 +84,7 @@ func (c *crew) last(runner string, labels []string) (at task.Time) {
 	return at
 }
 
-// offers tells whether a worker may carry out runs of a runner.
+// offers reports whether a worker may carry out runs of a runner.
 func offers(has, runners []string, runner string, labels []string) bool {
 	if len(runners) > 0 && !slices.Contains(runners, runner) {
 		return false
@@ -92,13 +92,13 @@ func offers(has, runners []string, runner string, labels []string) bool {
 	return !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(has, l) })
 }
 
-// forWorkers tells whether workers carry out the runs of an agent.
+// forWorkers reports whether workers carry out the runs of an agent.
 func (s *Service) forWorkers(def task.Agent) bool {
 	_, ok := s.cfg.Workers[def.Runner]
 	return ok
 }
 
-// mayTake tells whether the runs of an agent are for the caller. Those of an
+// mayTake reports whether the runs of an agent are for the caller. Those of an
 // agent that is gone are for the server, which ends them.
 func (t *tx) mayTake(agent string) bool {
 	def, ok := t.s.agents.Agent(agent)
@@ -108,26 +108,26 @@ func (t *tx) mayTake(agent string) bool {
 	return t.takes == nil || t.takes(def)
 }
 
-// unmanned tells why no worker carries out the runs of an agent, or "" when
+// noWorkerReason tells why no worker carries out the runs of an agent, or "" when
 // one may.
-func (s *Service) unmanned(agent string, now task.Time) string {
+func (s *Service) noWorkerReason(agent string, now task.Time) string {
 	def, ok := s.agents.Agent(agent)
 	if !ok {
 		return ""
 	}
-	return s.unmannedRunner(def.Runner, now)
+	return s.noWorkerReasonForRunner(def.Runner, now)
 }
 
-// UnmannedRunner tells why no worker carries out the runs of a runner, or ""
+// NoWorkerReason tells why no worker carries out the runs of a runner, or ""
 // when one may, or it needs none.
-func (s *Service) UnmannedRunner(name string) string { return s.unmannedRunner(name, s.Now()) }
+func (s *Service) NoWorkerReason(name string) string { return s.noWorkerReasonForRunner(name, s.Now()) }
 
-func (s *Service) unmannedRunner(name string, now task.Time) string {
+func (s *Service) noWorkerReasonForRunner(name string, now task.Time) string {
 	labels, ok := s.cfg.Workers[name]
 	if !ok {
 		return ""
 	}
-	at := s.crew.last(name, labels)
+	at := s.workers.last(name, labels)
 	if at != 0 && now.Sub(at) < lateAfter {
 		return ""
 	}
@@ -177,8 +177,8 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	over := time.NewTimer(min(max(ask.Wait, 0), task.MaxWait))
 	defer over.Stop()
 	for {
-		s.crew.asked(a, ask, s.Now())
-		bell := s.crew.listen()
+		s.workers.asked(a, ask, s.Now())
+		bell := s.workers.listen()
 		start, later, err := s.nextRun(ctx, a, nil, takes)
 		if err != nil {
 			return nil, err

@@ -16,19 +16,19 @@ var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 // forGPU leaves the runs of the runner script to workers with the label gpu.
 func forGPU(c *Config) { c.Workers = map[string][]string{"script": {"gpu"}} }
 
-func (y *yard) lease(labels ...string) *task.Leased {
+func (y *instance) lease(labels ...string) *task.Leased {
 	y.t.Helper()
 	return must[*task.Leased](y.t)(y.s.LeaseRun(y.ctx(), gpuBox, task.WorkerAsk{Labels: labels}))
 }
 
 func TestRunsForWorkers(t *testing.T) {
 	t.Run("are not started by the server", func(t *testing.T) {
-		y := newYard(t, forGPU)
+		y := newInstance(t, forGPU)
 		y.queueRuns("coder", 1)
 		y.nothingStarts()
 	})
 	t.Run("go to a worker that offers every label", func(t *testing.T) {
-		y := newYard(t, forGPU)
+		y := newInstance(t, forGPU)
 		r := y.queueRuns("coder", 1)[0]
 		if y.lease() != nil || y.lease("linux") != nil {
 			t.Fatal("it was leased to a worker without the label")
@@ -42,7 +42,7 @@ func TestRunsForWorkers(t *testing.T) {
 		}
 	})
 	t.Run("go to a worker that has the runner", func(t *testing.T) {
-		y := newYard(t, forGPU)
+		y := newInstance(t, forGPU)
 		y.queueRuns("coder", 1)
 		ask := task.WorkerAsk{Labels: []string{"gpu"}, Runners: []string{"other"}}
 		if got := must[*task.Leased](t)(y.s.LeaseRun(y.ctx(), gpuBox, ask)); got != nil {
@@ -54,7 +54,7 @@ func TestRunsForWorkers(t *testing.T) {
 		}
 	})
 	t.Run("wake a worker that waits", func(t *testing.T) {
-		y := newYard(t, forGPU)
+		y := newInstance(t, forGPU)
 		got := make(chan *task.Leased, 1)
 		go func() {
 			l, err := y.s.LeaseRun(context.Background(), gpuBox, task.WorkerAsk{Labels: []string{"gpu"}, Wait: time.Minute})
@@ -69,14 +69,14 @@ func TestRunsForWorkers(t *testing.T) {
 		}
 	})
 	t.Run("count for runs.max_parallel and for their agent", func(t *testing.T) {
-		y := newYard(t, forGPU)
+		y := newInstance(t, forGPU)
 		y.queueRuns("coder", 2)
 		if y.lease("gpu") == nil || y.lease("gpu") != nil {
 			t.Fatal("two runs of one agent run")
 		}
 	})
 	t.Run("stay in the queue while their agent is paused", func(t *testing.T) {
-		y := newYard(t, forGPU)
+		y := newInstance(t, forGPU)
 		y.queueRuns("coder", 1)
 		must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", "x"))
 		if y.lease("gpu") != nil {
@@ -84,7 +84,7 @@ func TestRunsForWorkers(t *testing.T) {
 		}
 	})
 	t.Run("are only for workers", func(t *testing.T) {
-		y := newYard(t, forGPU)
+		y := newInstance(t, forGPU)
 		for _, a := range []task.Actor{maya, coder, vera, {}} {
 			if _, err := y.s.LeaseRun(y.ctx(), a, task.WorkerAsk{Labels: []string{"gpu"}}); err == nil {
 				t.Errorf("%s leased a run", a.Name)
@@ -94,7 +94,7 @@ func TestRunsForWorkers(t *testing.T) {
 }
 
 func TestHeldHeartbeatHearsOfTheEnd(t *testing.T) {
-	y := newYard(t, forGPU)
+	y := newInstance(t, forGPU)
 	y.queueRuns("coder", 1)
 	l := y.lease("gpu")
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
@@ -112,7 +112,7 @@ func TestHeldHeartbeatHearsOfTheEnd(t *testing.T) {
 }
 
 func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
-	y := newYard(t, forGPU)
+	y := newInstance(t, forGPU)
 	y.queueRuns("coder", 1)
 	l := y.lease("gpu")
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
@@ -146,7 +146,7 @@ func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
 }
 
 func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
-	y := newYard(t, forGPU)
+	y := newInstance(t, forGPU)
 	r := y.queueRuns("coder", 1)[0]
 	why := func() task.Reason { return must[[]task.Reason](t)(y.s.Why(y.ctx(), maya, r.TaskID))[0] }
 	wants := func(code task.WhyCode, words string) {
@@ -168,13 +168,13 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	if got := st.Why[r.ID]; !strings.Contains(got, "has asked for 12 min") {
 		t.Errorf("the scheduler says %q", got)
 	}
-	if y.s.UnmannedRunner("none") != "" {
+	if y.s.NoWorkerReason("none") != "" {
 		t.Error("a runner that needs no worker has none")
 	}
 }
 
 func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
-	y := newYard(t)
+	y := newInstance(t)
 	for _, scope := range []string{"worker act-as", "worker admin"} {
 		_, err := y.s.CreateToken(y.ctx(), maya, NewToken{Name: "box", Scope: scope})
 		refused(t, err, task.CodeInvalidField, "stands alone")

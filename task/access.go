@@ -2,7 +2,7 @@ package task
 
 import "strings"
 
-// Role is what a caller is to the yard. The roles of people grow from left to
+// Role is what a caller is to the instance. The roles of people grow from left to
 // right; agents stand apart.
 type Role string
 
@@ -33,7 +33,7 @@ const (
 	Person   Perm = "person" // write, but never an agent
 	Decide   Perm = "decide" // approvals
 	Admin    Perm = "admin"  // agents, users, tokens, settings
-	Carry    Perm = "carry"  // take runs and carry them out; nothing else of the yard
+	Carry    Perm = "carry"  // take runs and carry them out; nothing else of the instance
 )
 
 // Perms lists every permission.
@@ -50,7 +50,7 @@ var grants = map[Role]map[Perm]bool{
 	RoleAdmin:    {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true, Decide: true, Admin: true},
 }
 
-// May tells whether the role has the permission.
+// May reports whether the role has the permission.
 func (r Role) May(p Perm) bool { return grants[r][p] }
 
 // System is the actor for what Taskyard does by itself.
@@ -77,10 +77,10 @@ type Actor struct {
 // SystemActor is Taskyard itself.
 var SystemActor = Actor{Name: System, Role: RoleAdmin}
 
-// IsAgent tells whether the caller is an agent.
+// IsAgent reports whether the caller is an agent.
 func (a Actor) IsAgent() bool { return a.Role == RoleAgent }
 
-// May tells whether the caller has the permission.
+// May reports whether the caller has the permission.
 func (a Actor) May(p Perm) bool { return a.Role.May(p) }
 
 // Lacks refuses the caller what needs the permission, and tells who may.
@@ -103,7 +103,7 @@ func (a Actor) Lacks(p Perm) *Error {
 // UserActorName is the actor name of a person.
 func UserActorName(name string) string { return "user:" + name }
 
-// IsUserName tells whether an actor name is a person's.
+// IsUserName reports whether an actor name is a person's.
 func IsUserName(actor string) bool { return strings.HasPrefix(actor, "user:") }
 
 // User is a person who may sign in.
@@ -139,7 +139,7 @@ var Scopes = map[string]Role{"read": RoleViewer, "operate": RoleOperator, "revie
 const ScopeWorker = "worker"
 
 // ActorOf returns the role and act-as right of a token's scope, which is a
-// list parted by spaces.
+// list separated by spaces.
 func ActorOf(scope string) (role Role, agent string, actAs bool) {
 	for _, s := range strings.Fields(scope) {
 		if id, ok := strings.CutPrefix(s, "agent:"); ok {

@@ -78,10 +78,10 @@ type Agent struct {
 	LoadedAt   Time        `json:"loadedAt"`
 }
 
-// Can tells whether the definition grants a capability.
+// Can reports whether the definition grants a capability.
 func (a *Agent) Can(capability string) bool { return contains(a.Capabilities, capability) }
 
-// HasTool tells whether the definition lists a tool.
+// HasTool reports whether the definition lists a tool.
 func (a *Agent) HasTool(tool string) bool { return contains(a.Tools, tool) }
 
 // KnownTools lists the tools that a definition may name, harmless first.

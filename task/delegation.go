@@ -45,7 +45,7 @@ type Delegated struct {
 	Error         string    `json:"error" doc:"what failed and why, when it ended without success"`
 }
 
-// Ended tells whether nothing more comes of the delegation by itself.
+// Ended reports whether nothing more comes of the delegation by itself.
 func (d Delegated) Ended() bool { return d.Status.Final() }
 
 // The phases of a delegation whose run has ended while its task goes on.
@@ -73,7 +73,7 @@ type Ask struct {
 	Bounds     bool     `json:"bounds,omitzero"` // not a delegation: tools and limits that hold for other reasons
 }
 
-// Allows tells whether a run under this Ask may have a tool.
+// Allows reports whether a run under this Ask may have a tool.
 func (a *Ask) Allows(tool string) bool { return a.Tools == nil || slices.Contains(a.Tools, tool) }
 
 // Within returns l with each limit at most that of by, where by has one.

@@ -200,7 +200,7 @@ func TaskNotFound(id ID) *Error {
 // RunNotFound is the error for an unknown run.
 func RunNotFound(id ID) *Error { return Errorf(NotFound, CodeRunNotFound, "Run not found: %d", id) }
 
-// IsCode tells whether err is an Error with this code.
+// IsCode reports whether err is an Error with this code.
 func IsCode(err error, code Code) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == code

@@ -26,11 +26,11 @@ type Shown string
 const (
 	ShownWaiting Shown = "waiting" // for a person
 	ShownWorking Shown = "working" // somebody works on it
-	ShownFailed  Shown = "failed"  // its last run failed and nothing has begun anew
+	ShownFailed  Shown = "failed"  // its last run failed and nothing has begun again
 	ShownIdle    Shown = "idle"    // the rest
 )
 
-// Valid tells whether s is one of them.
+// Valid reports whether s is one of them.
 func (s Shown) Valid() bool {
 	return s == ShownWaiting || s == ShownWorking || s == ShownFailed || s == ShownIdle
 }

@@ -39,7 +39,7 @@ type Hand struct {
 	At Time
 }
 
-// Agents tells whether an agent did it.
+// Agents reports whether an agent did it.
 func (h *Hand) Agents() bool { return !IsUserName(h.Actor) }
 
 // Merge returns h for two acts of one actor on one part: what both could do.

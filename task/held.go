@@ -35,7 +35,7 @@ type Decided struct {
 	Skipped []Skipped
 }
 
-// ReadOnly tells whether tools do nothing but read.
+// ReadOnly reports whether tools do nothing but read.
 func ReadOnly(tools []string) bool {
 	return len(tools) > 0 && !slices.ContainsFunc(tools, func(t string) bool { return Danger(t) > 0 })
 }

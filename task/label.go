@@ -7,7 +7,7 @@ import (
 
 var label = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
 
-// ValidLabel tells whether s can be a label.
+// ValidLabel reports whether s can be a label.
 func ValidLabel(s string) bool { return label.MatchString(s) }
 
 // CheckLabels notes every wrong label, or that they are too many, and returns

@@ -37,10 +37,10 @@ const MaxWait = 50 * time.Second
 
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// ValidAgentID tells whether s can name an agent: a file name without ".md".
+// ValidAgentID reports whether s can name an agent: a file name without ".md".
 func ValidAgentID(s string) bool { return agentID.MatchString(s) }
 
-// ReservedAgentID tells whether an agent of this name could not be reached:
+// ReservedAgentID reports whether an agent of this name could not be reached:
 // its pages would be those of the agents themselves.
 func ReservedAgentID(s string) bool { return s == "new" || s == "reload" }
 
@@ -59,7 +59,7 @@ func (p *Problems) CheckText(field, s string, maxBytes int) bool {
 	return false
 }
 
-// blank tells whether nobody would see anything of s: spaces, characters
+// blank reports whether nobody would see anything of s: spaces, characters
 // without a width, marks of direction.
 func blank(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })

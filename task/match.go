@@ -88,7 +88,7 @@ func together(found []place, width int) (words, span int) {
 	return words, span
 }
 
-// All tells whether a number of words that were found is all of them.
+// All reports whether a number of words that were found is all of them.
 func (m Matcher) All(words int) bool { return words >= len(distinct(m.words)) }
 
 func distinct(words []string) map[string]bool {

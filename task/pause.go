@@ -1,6 +1,6 @@
 package task
 
-// Pause is a stop that a person has to end: of the whole yard, or of one
+// Pause is a stop that a person has to end: of the whole instance, or of one
 // agent. Nothing of it is dispatched and nobody signs up; what is claimed or
 // running goes on.
 type Pause struct {
@@ -30,11 +30,11 @@ func (p *Pause) Brief() string {
 	return p.Reason
 }
 
-// Pauses are all pauses at a time, the yard's first.
+// Pauses are all pauses at a time, the instance's first.
 type Pauses []Pause
 
-// Of returns the pause that stops an agent: the yard's before its own, nil
-// when nothing does. The agent "" is the yard.
+// Of returns the pause that stops an agent: the instance's before its own, nil
+// when nothing does. The agent "" is the instance.
 func (ps Pauses) Of(agent string) *Pause {
 	if p := ps.Own(""); p != nil {
 		return p
@@ -42,7 +42,7 @@ func (ps Pauses) Of(agent string) *Pause {
 	return ps.Own(agent)
 }
 
-// Own returns the agent's own pause, or the yard's for "".
+// Own returns the agent's own pause, or the instance's for "".
 func (ps Pauses) Own(agent string) *Pause {
 	for i := range ps {
 		if ps[i].Agent == agent {

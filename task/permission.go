@@ -41,7 +41,7 @@ type Permission struct {
 	Message   string          `json:"message,omitempty" doc:"why not"`
 }
 
-// Waits tells whether nobody has decided yet.
+// Waits reports whether nobody has decided yet.
 func (p *Permission) Waits() bool { return p.Decision == "" }
 
 // Check refuses what could not be shown to a reviewer whole and to the letter.

@@ -9,7 +9,7 @@ type Preference string
 // The preferences. "" is the default of each.
 const (
 	PrefKeys    Preference = "keys"    // "off": no single-key shortcuts
-	PrefGuide   Preference = "guide"   // "off": the guide of the demo is put away
+	PrefGuide   Preference = "guide"   // "off": the guide of the demo is dismissed
 	PrefDensity Preference = "density" // "cozy": more room
 	PrefMotion  Preference = "motion"  // "less": nothing moves, whatever the system says
 	PrefZone    Preference = "zone"    // a name of the time zone database; "": that of the browser

@@ -86,7 +86,7 @@ func states() []State {
 	return list
 }
 
-// CanMove tells whether a run may go from s to next.
+// CanMove reports whether a run may go from s to next.
 func (s State) CanMove(next State) bool {
 	switch s {
 	case State{RunPending, PhaseApproval}:
@@ -124,7 +124,7 @@ func (s State) canMoveRunning(next State) bool {
 	return false
 }
 
-// Final tells whether the status never changes again.
+// Final reports whether the status never changes again.
 func (s RunStatus) Final() bool { return s == RunCompleted || s == RunFailed || s == RunCanceled }
 
 // Cause says why a run was made.
@@ -296,7 +296,7 @@ type Run struct {
 	Folder       string `json:"-"` // the name of the folder that holds it, and the run's own files
 }
 
-// Delegated tells whether the run does what another one, or somebody, delegated.
+// Delegated reports whether the run does what another one, or somebody, delegated.
 func (r *Run) Delegated() bool { return r.Ask != nil && !r.Ask.Bounds }
 
 // State returns status and phase together.

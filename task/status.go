@@ -21,10 +21,10 @@ var taskMoves = map[Status][]Status{
 	Active: {Done, Canceled},
 }
 
-// CanMove tells whether a task may go from s to next.
+// CanMove reports whether a task may go from s to next.
 func (s Status) CanMove(next Status) bool { return contains(taskMoves[s], next) }
 
-// Archived tells whether the task is history.
+// Archived reports whether the task is history.
 func (s Status) Archived() bool { return s == Done || s == Canceled }
 
 // MoveErr returns nil when s may become next, else a Conflict that names both.

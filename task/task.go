@@ -57,7 +57,7 @@ type Claim struct {
 	ExpiresAt Time   `json:"expiresAt"`
 }
 
-// Live tells whether the lease still holds at now.
+// Live reports whether the lease still holds at now.
 func (c *Claim) Live(now Time) bool { return c != nil && c.ExpiresAt > now }
 
 // Step is one line of a task's plan.
@@ -169,7 +169,7 @@ type Patch struct {
 	Version     int64 // 0: whatever it is
 }
 
-// Empty tells whether nothing is to be changed.
+// Empty reports whether nothing is to be changed.
 func (p Patch) Empty() bool {
 	return p.Title == nil && p.Description == nil && p.Priority == nil && p.Owner == nil && p.Status == nil && p.Labels == nil
 }

@@ -33,16 +33,16 @@ const (
 // TodoOps lists every operation.
 var TodoOps = []TodoOp{TodoLPush, TodoRPush, TodoLPop, TodoRPop, TodoLPeek, TodoRPeek, TodoList, TodoCount}
 
-// Pushes tells whether the operation adds an item, and so needs one.
+// Pushes reports whether the operation adds an item, and so needs one.
 func (o TodoOp) Pushes() bool { return o == TodoLPush || o == TodoRPush }
 
-// Pops tells whether the operation takes an item away.
+// Pops reports whether the operation takes an item away.
 func (o TodoOp) Pops() bool { return o == TodoLPop || o == TodoRPop }
 
-// Changes tells whether the operation changes the list.
+// Changes reports whether the operation changes the list.
 func (o TodoOp) Changes() bool { return o.Pushes() || o.Pops() }
 
-// Front tells whether the operation works at the front.
+// Front reports whether the operation works at the front.
 func (o TodoOp) Front() bool { return strings.HasPrefix(string(o), "l") && o != TodoList }
 
 // TodoCall is one operation as a caller asks for it.
@@ -112,7 +112,7 @@ func (p *Problems) checkTodoItem(item string) {
 	}
 }
 
-// ClipTodo shortens an item to what the log keeps of it; cut tells whether it
+// ClipTodo shortens an item to what the log keeps of it; cut reports whether it
 // did.
 func ClipTodo(item string) (short string, cut bool) {
 	n := 0

@@ -56,7 +56,7 @@ type TranscriptLine struct {
 	Size int `json:"-"` // characters of the whole content
 }
 
-// Cut tells whether the content is only the beginning.
+// Cut reports whether the content is only the beginning.
 func (l *TranscriptLine) Cut() bool { return l.Size > TranscriptCut }
 
 // markBytes is about how many bytes a page needs to spell out a character that

@@ -58,7 +58,7 @@ func (l Limits) Over(u Usage) (Phase, string) {
 	return "", ""
 }
 
-// Budget is what an agent, or the whole yard, may use a day, UTC, and what it
+// Budget is what an agent, or the whole instance, may use a day, UTC, and what it
 // has used today. Zero bounds are none.
 type Budget struct {
 	Agent      string  `json:"agent,omitempty" doc:"absent: the whole yard"`
@@ -70,7 +70,7 @@ type Budget struct {
 	Until      Time    `json:"until" doc:"when the next day begins"`
 }
 
-// Set tells whether there is a bound at all.
+// Set reports whether there is a bound at all.
 func (b *Budget) Set() bool { return b.MaxTokens > 0 || b.MaxCostUSD > 0 }
 
 // Over returns the phase of a run that ends because nothing is left, "" while

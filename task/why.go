@@ -20,7 +20,7 @@ const (
 	WhyPermission      WhyCode = "permission"       // its run asks a reviewer before a tool call
 	WhyRunning         WhyCode = "running"          // a run works on it
 	WhyClaimed         WhyCode = "claimed"          // somebody works on it
-	WhyPaused          WhyCode = "paused"           // the yard or its owner is paused
+	WhyPaused          WhyCode = "paused"           // the instance or its owner is paused
 	WhyBudget          WhyCode = "budget"           // the budget of the day is used up
 	WhyApproval        WhyCode = "approval"         // a run waits for a reviewer
 	WhyQueued          WhyCode = "queued"           // a run waits for its place or its time

@@ -1,5 +1,5 @@
 // Package dbfill fills a database as a year of work would have, in seconds:
-// for measurements and for tests of what pages do in a large yard.
+// for measurements and for tests of what pages do in a large instance.
 package dbfill
 
 import (
@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// Size says how much a yard holds.
+// Size says how much an instance holds.
 type Size struct {
 	Open      int // tasks, at least 1,000
 	Archived  int // tasks, at least 1,000
@@ -27,7 +27,7 @@ type Size struct {
 	Lines     int // of the two long transcripts
 }
 
-// Marks are what is worth a look in a filled yard.
+// Marks are what is worth a look in a filled instance.
 type Marks struct {
 	Much      task.ID // the task with subtasks, steps, comments, events, runs
 	Sub       task.ID // one of its subtasks

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-func TestYearIsAYardThatReadsAsOne(t *testing.T) {
+func TestYearIsAnInstanceThatReadsAsOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	open := func() *db.DB {
 		d, err := db.Open(t.Context(), db.Options{Path: path})

@@ -11,7 +11,7 @@ func mix(n int64) int64 {
 	return int64(x>>17) & 0x7fffffff
 }
 
-// agentWords are the owners of the yard that is being filled.
+// agentWords are the owners of the instance that is being filled.
 var agentWords atomic.Pointer[[]string]
 
 func setAgents(list []string) { agentWords.Store(&list) }

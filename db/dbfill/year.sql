@@ -1,4 +1,4 @@
--- A yard of a year, out of two temporary tables: size holds its bounds, phrase
+-- An instance of a year, out of two temporary tables: size holds its bounds, phrase
 -- the words. mix() is a number that looks as if by chance, the same each time.
 
 -- History: tasks end evenly through the year, one in ten was canceled, three of

@@ -21,7 +21,7 @@ const agentArg = "__misbehave"
 
 // nameOf is an argument by which processes of a run are found that have lost
 // their environment.
-func nameOf(run, yard string) string { return "of-run-" + run + "-of-" + yard + "." }
+func nameOf(run, instance string) string { return "of-run-" + run + "-of-" + instance + "." }
 
 var self = nameOf(os.Getenv("TASKYARD_RUN_ID"), os.Getenv("TASKYARD_YARD_ID"))
 

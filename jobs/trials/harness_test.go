@@ -29,8 +29,8 @@ import (
 const patience = 3 * time.Minute // the machine may be busy, and a flood takes its time
 
 var (
-	maya   = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
-	yardID = fmt.Sprintf("trials-%d-%d", os.Getpid(), time.Now().UnixNano())
+	maya       = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
+	instanceID = fmt.Sprintf("trials-%d-%d", os.Getpid(), time.Now().UnixNano())
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	runner.SetInstance(yardID)
+	runner.SetInstance(instanceID)
 	goleak.VerifyTestMain(m)
 }
 
@@ -54,14 +54,14 @@ type part struct {
 	grace  time.Duration // 0: as in the server
 }
 
-// yard is a server without its surfaces. Run ids are of one yard: two at the
+// instance is a server without its surfaces. Run ids are of one instance: two at the
 // same time would end each other's processes.
-type yard struct {
+type instance struct {
 	svc  *service.Service
 	runs string // the folder of the runs' folders
 }
 
-func newYard(t *testing.T, parts map[string]part) *yard {
+func newInstance(t *testing.T, parts map[string]part) *instance {
 	t.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
 	runners, kinds := map[string]runner.Runner{}, map[string]string{}
@@ -78,7 +78,7 @@ func newYard(t *testing.T, parts map[string]part) *yard {
 		t.Fatal(err)
 	}
 	svc := service.New(dbtest.New(t), agents, service.Config{Log: quiet, Wakes: true, MaxParallel: 20, Attempts: 1})
-	y := &yard{svc, t.TempDir()}
+	y := &instance{svc, t.TempDir()}
 	j, err := jobs.New(jobs.Options{Service: svc, Runners: runners, RunsDir: y.runs, Cron: "0 0 1 1 *", Location: time.UTC, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func newYard(t *testing.T, parts map[string]part) *yard {
 		if err := j.Stop(ctx); err != nil {
 			t.Error(err)
 		}
-		if left := tree.Marked("TASKYARD_YARD_ID=" + yardID); len(left) > 0 {
+		if left := tree.Marked("TASKYARD_YARD_ID=" + instanceID); len(left) > 0 {
 			t.Errorf("%d processes are left: %v", len(left), left)
 		}
 	})
@@ -100,7 +100,7 @@ func newYard(t *testing.T, parts map[string]part) *yard {
 }
 
 // begin makes a task of an agent and returns its run.
-func (y *yard) begin(t *testing.T, agent string) (*task.Task, task.ID) {
+func (y *instance) begin(t *testing.T, agent string) (*task.Task, task.ID) {
 	t.Helper()
 	k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Misbehave", Owner: agent})
 	if err != nil {
@@ -113,7 +113,7 @@ func (y *yard) begin(t *testing.T, agent string) (*task.Task, task.ID) {
 	return k, runs[0].ID
 }
 
-func (y *yard) run(t *testing.T, id task.ID) *task.Run {
+func (y *instance) run(t *testing.T, id task.ID) *task.Run {
 	t.Helper()
 	r, err := y.svc.Run(t.Context(), maya, id)
 	if err != nil {
@@ -123,7 +123,7 @@ func (y *yard) run(t *testing.T, id task.ID) *task.Run {
 }
 
 // transcript returns the texts of a run.
-func (y *yard) transcript(t *testing.T, id task.ID) (texts []string) {
+func (y *instance) transcript(t *testing.T, id task.ID) (texts []string) {
 	t.Helper()
 	for after := task.ID(0); ; {
 		list, err := y.svc.Transcript(t.Context(), maya, id, after, 500)
@@ -144,11 +144,11 @@ func (y *yard) transcript(t *testing.T, id task.ID) (texts []string) {
 // their environment, and those that have lost it but are named in their
 // arguments.
 func alive(id task.ID) []tree.Proc {
-	found := tree.Marked("TASKYARD_RUN_ID="+id.String(), "TASKYARD_YARD_ID="+yardID)
+	found := tree.Marked("TASKYARD_RUN_ID="+id.String(), "TASKYARD_YARD_ID="+instanceID)
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, f := range files {
 		words, _ := os.ReadFile(f)
-		if !strings.Contains(string(words), nameOf(id.String(), yardID)) {
+		if !strings.Contains(string(words), nameOf(id.String(), instanceID)) {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))

@@ -43,7 +43,7 @@ func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
 		tt.part.grace = quick
 		agents[tt.agent] = tt.part
 	}
-	y := newYard(t, agents)
+	y := newInstance(t, agents)
 	for _, tt := range parts {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -46,7 +46,7 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 			agents[kind+"-"+stop] = part{limits: limits, args: []string{"stay", kind}}
 		}
 	}
-	y := newYard(t, agents)
+	y := newInstance(t, agents)
 	var mu sync.Mutex
 	var took []time.Duration
 	var wg sync.WaitGroup
@@ -78,7 +78,7 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 
 // trial starts a run, stops it in one way and returns how long it took until
 // no process of it was left.
-func (y *yard) trial(t *testing.T, kind, stop string) time.Duration {
+func (y *instance) trial(t *testing.T, kind, stop string) time.Duration {
 	t.Helper()
 	k, id := y.begin(t, kind+"-"+stop)
 	if !within(patience, func() bool { return slices.Contains(y.transcript(t, id), "ready") || y.run(t, id).EndedAt != 0 }) {
@@ -126,7 +126,7 @@ func (y *yard) trial(t *testing.T, kind, stop string) time.Duration {
 
 // raced returns when what makes a file in each of its lives is dead: the file
 // is gone and stays so.
-func (y *yard) raced(t *testing.T, id task.ID, begin time.Time) {
+func (y *instance) raced(t *testing.T, id task.ID, begin time.Time) {
 	t.Helper()
 	file := filepath.Join(y.runs, fmt.Sprintf("run-%d-1", id), "tmp", raceFile)
 	for time.Since(begin) < mostStop {
@@ -141,7 +141,7 @@ func (y *yard) raced(t *testing.T, id task.ID, begin time.Time) {
 	_ = os.RemoveAll(filepath.Dir(file)) // its shell ends for want of it
 }
 
-// within polls until ok, and tells whether that came in time.
+// within polls until ok, and reports whether that came in time.
 func within(limit time.Duration, ok func() bool) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
