@@ -14,7 +14,7 @@ import (
 // zone's days begin with one.
 const historyBuckets = 15 * 60 * 1000
 
-// HistoryCounts counts the tasks of a filter by quarters of an hour, and tells
+// HistoryCounts counts the tasks of a filter by quarters of an hour, and reports
 // whether only the newest of them, about limit, were counted.
 func (rx *Rx) HistoryCounts(f task.HistoryFilter, limit int) (list []task.HistoryTime, cut bool, err error) {
 	var found []archivedTask

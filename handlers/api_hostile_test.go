@@ -105,7 +105,7 @@ func TestNoInputMakesAnInternalError(t *testing.T) {
 	t.Logf("%d requests", n)
 }
 
-// may tells whether the one table lets a role through.
+// may reports whether the one table lets a role through.
 func (s *site) may(role, route string) bool {
 	r := task.Role(role)
 	if role == "nobody" {

@@ -124,7 +124,7 @@ func TestEveryRouteIsDecidedForEveryRole(t *testing.T) {
 
 func matrixLines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
 
-// refused tells whether the one table turned the caller away.
+// refused reports whether the one table turned the caller away.
 func refused(rec *httptest.ResponseRecorder) bool {
 	switch rec.Code {
 	case http.StatusUnauthorized:

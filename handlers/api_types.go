@@ -94,7 +94,7 @@ type CutMark struct {
 	CutBySize bool `json:"cutBySize,omitzero" doc:"true: the page ends early because the answer is at most 1 MiB; next continues it"`
 }
 
-// cutMark tells whether the last list that was read for an answer was cut.
+// cutMark reports whether the last list that was read for an answer was cut.
 func cutMark(ctx context.Context) CutMark { return CutMark{task.BudgetIn(ctx).Cut()} }
 
 // nextID is the cursor of the following page: the last id of a page that is

@@ -92,7 +92,7 @@ func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(),
 	return ctx, func() { closed(); end() }, nil
 }
 
-// stillIn tells whether the caller of a long stream may still read.
+// stillIn reports whether the caller of a long stream may still read.
 func (s *Server) stillIn(c echo.Context) bool {
 	a := actorOf(c)
 	if a.TokenID == 0 && a.UserID != 0 {

@@ -201,7 +201,7 @@ func (s *Server) conflict(c echo.Context, m *views.AgentEditModel) error {
 	return nil
 }
 
-// madeBy tells whether an event made the file what it is.
+// madeBy reports whether an event made the file what it is.
 func madeBy(e *task.Event, hash string, gone bool) bool {
 	if e.Kind == task.EvAgentDeleted {
 		return gone

@@ -140,7 +140,7 @@ type boardOf struct {
 	cards int // of a column
 }
 
-// plain tells whether whole queues are shown.
+// plain reports whether whole queues are shown.
 func (b *boardOf) plain() bool {
 	f := b.f
 	f.Agent = ""

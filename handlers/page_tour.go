@@ -7,7 +7,7 @@ import (
 	"taskyard/views"
 )
 
-// touring tells whether the inbox says what to try in the demo.
+// touring reports whether the inbox says what to try in the demo.
 func (s *Server) touring(ch views.Chrome) bool {
 	return s.opt.Demo && ch.Prefs[task.PrefGuide] != "off"
 }

@@ -129,7 +129,7 @@ func loadGlyph(working, waiting, failed int) views.Glyph {
 	return views.GlyphIdle
 }
 
-// byScript tells whether a script of a page asks for a part of it, not the
+// byScript reports whether a script of a page asks for a part of it, not the
 // browser for a page.
 func byScript(c echo.Context) bool { return c.Request().Header.Get("HX-Request") != "" }
 

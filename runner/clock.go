@@ -43,7 +43,7 @@ func (c *clock) grant(d time.Duration) {
 	c.last = c.now() + d
 }
 
-// during runs f, which may block, with the idle clock paused. f tells
+// during runs f, which may block, with the idle clock paused. f reports
 // whether there was progress.
 func (c *clock) during(f func() (progress bool)) {
 	c.mu.Lock()

@@ -41,7 +41,7 @@ func (s *stopper) why() *Outcome {
 const unheardGrace = time.Second
 
 // watch stops the child when ctx ends, a limit of time is reached, or st is
-// asked to. It returns when the child is done or being stopped, and tells
+// asked to. It returns when the child is done or being stopped, and reports
 // whether interrupt asked the program to stop; interrupt may be nil.
 func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock, interrupt func() bool) (interrupted bool) {
 	wall := timer(p.Limits.Timeout()-clk.ran(), p.Limits.TimeoutSeconds)

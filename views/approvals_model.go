@@ -68,7 +68,7 @@ type DecideForm struct {
 	Kept           []Kept // what was typed into a form that is not there any more
 }
 
-// limited tells whether a tighter limit was typed, which opens its disclosure.
+// limited reports whether a tighter limit was typed, which opens its disclosure.
 func (f DecideForm) limited() bool {
 	return f.TimeoutSeconds+f.IdleSeconds+f.MaxTokens+f.MaxTurns+f.MaxCost != ""
 }
@@ -85,12 +85,12 @@ func (d *ApprovalDetail) spec() task.Spec {
 	}
 }
 
-// waits tells whether the run still waits for a decision.
+// waits reports whether the run still waits for a decision.
 func (d *ApprovalDetail) waits() bool {
 	return d.Run.Held == nil && d.Run.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
 }
 
-// changed tells whether the definition that serves now differs from the one
+// changed reports whether the definition that serves now differs from the one
 // that will run.
 func (d *ApprovalDetail) changed() bool {
 	h := d.spec().DefinitionHash

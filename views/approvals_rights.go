@@ -1,6 +1,7 @@
 package views
 
 import (
+	"strconv"
 	"strings"
 
 	"taskyard/task"
@@ -17,7 +18,7 @@ func rightsOf(d *ApprovalDetail) Ability {
 	for i, e := range unheld {
 		names[i] = strings.ToLower(enforcedName(e.What))
 	}
-	return Ability{4, "This run could do more than it asks for.", " The runner " + orElse(d.spec().Runner, "of this agent") + " does not, or not wholly, enforce: " + joinWords(names, "and") + "."}
+	return Ability{4, "This run could do more than it asks for.", " The runner " + orElse(d.spec().Runner, "of this agent") + " does not fully enforce: " + joinWords(names, "and") + "."}
 }
 
 // enforcedNames are the things that are no tools.
@@ -44,10 +45,21 @@ func alike(list []task.Enforcement) (rows []task.Enforcement) {
 	return rows
 }
 
-// askedWords is what is asked for, with limits as they stand elsewhere.
-func askedWords(e task.Enforcement) string {
-	if e.Level == task.NotAsked && e.Asked == "none" {
+// askedText returns what is asked for, with limits written as on other pages:
+// "900 s" as 15m, "50000" as 50,000, "1.50 USD" as $1.50.
+func askedText(e task.Enforcement) string {
+	value, unit, _ := strings.Cut(e.Asked, " ")
+	n, err := strconv.Atoi(value)
+	switch {
+	case e.Level == task.NotAsked && e.Asked == "none":
 		return "no limit"
+	case err == nil && unit == "s":
+		return limitSpan(n)
+	case err == nil && unit == "":
+		return Thousands(n)
+	}
+	if usd, err := strconv.ParseFloat(value, 64); err == nil && unit == "USD" {
+		return money(usd)
 	}
 	return e.Asked
 }

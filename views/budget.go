@@ -38,7 +38,7 @@ func budgetBars(list []task.Budget) []limitBar {
 	return out
 }
 
-// spent tells whether one of the budgets lets nothing start today.
+// spent reports whether one of the budgets lets nothing start today.
 func spent(list []task.Budget) *task.Budget {
 	for i := range list {
 		if list[i].Over() != "" {

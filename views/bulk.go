@@ -32,7 +32,7 @@ var bulkActs = []struct{ Act, Label, Verb, Says string }{
 	{"cancel", "Cancel…", "Cancel", "They are archived and their runs are stopped; archived tasks are read-only."},
 }
 
-// KnownBulkAct tells whether pages offer an act.
+// KnownBulkAct reports whether pages offer an act.
 func KnownBulkAct(act string) bool {
 	for _, a := range bulkActs {
 		if a.Act == act {

@@ -49,7 +49,7 @@ func (f QueueFilter) chosen() []chosen {
 	return list
 }
 
-// Narrowed tells whether the filter leaves tasks out.
+// Narrowed reports whether the filter leaves tasks out.
 func (f QueueFilter) Narrowed() bool { return len(f.chosen()) > 0 }
 
 // From is the filter from a cursor on.

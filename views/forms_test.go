@@ -63,7 +63,7 @@ func TestNoFormStandsInALivePart(t *testing.T) {
 	}
 }
 
-// typed tells whether a form holds more than buttons. Where a form is marked
+// typed reports whether a form holds more than buttons. Where a form is marked
 // by data-keep, the script of the pages keeps morphs off what is typed.
 func typed(form *html.Node) bool {
 	for d := range form.Descendants() {

@@ -63,7 +63,7 @@ var snoozeNouns = map[task.InboxKind]string{
 // SnoozeChoices are the moments that a menu offers, and their labels.
 var SnoozeChoices = [][2]string{{"hour", "For an hour"}, {"tomorrow", "Until tomorrow, 9:00"}, {"week", "Until next Monday, 9:00"}}
 
-// shows tells whether the page shows a kind.
+// shows reports whether the page shows a kind.
 func (m *InboxModel) shows(k task.InboxKind) bool { return m.Query.Only == "" || m.Query.Only == k }
 
 // also are the parts that change with what waits.

@@ -48,13 +48,13 @@ func (m *InsightsModel) rangeWords() string {
 	return ""
 }
 
-// nothing tells whether nothing at all happened.
+// nothing reports whether nothing at all happened.
 func (m *InsightsModel) nothing() bool {
 	t := m.Total.StatRow
 	return t == (task.StatRow{}) && !m.queued()
 }
 
-// queued tells whether a queue was ever seen with a task in it.
+// queued reports whether a queue was ever seen with a task in it.
 func (m *InsightsModel) queued() bool {
 	for _, t := range m.Times {
 		if t.Depth != nil && t.Depth.Queued+t.Depth.Working > 0 {

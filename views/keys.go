@@ -112,7 +112,7 @@ func Places(c Chrome, words string) []Command {
 	return list
 }
 
-// holdsAll tells whether a text holds every word, whatever its case.
+// holdsAll reports whether a text holds every word, whatever its case.
 func holdsAll(s, words string) bool {
 	s = strings.ToLower(s)
 	for _, w := range strings.Fields(strings.ToLower(words)) {

@@ -11,12 +11,12 @@ const (
 	maxCells    = 5000     // cells of all tables together
 )
 
-// tame tells whether a text is within the bounds.
+// tame reports whether a text is within the bounds.
 func tame(src string) bool {
 	return len(src) <= maxSource && strings.Count(src, "[") <= maxBrackets && flat(src) && cells(src) <= maxCells
 }
 
-// flat tells whether no line stands in too many quotes and lists. Indentation
+// flat reports whether no line stands in too many quotes and lists. Indentation
 // counts where a marker follows it, two columns a level.
 func flat(src string) bool {
 	for line := range strings.Lines(src) {

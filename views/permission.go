@@ -26,7 +26,7 @@ func (d *ApprovalDetail) permission() *task.Permission {
 	return d.Asked
 }
 
-// asks tells whether the run waits for a permission.
+// asks reports whether the run waits for a permission.
 func (d *ApprovalDetail) asks() bool { return d.Run.Permission != nil && d.Run.Permission.Waits() }
 
 // argsOf shows the arguments of a call as a reviewer reads them: indented,

@@ -120,7 +120,7 @@ func (col QueueColumn) Total() int {
 	return n
 }
 
-// line is the small print under the column's name; showLast tells whether the
+// line is the small print under the column's name; showLast reports whether the
 // time of the last run follows it.
 func (col QueueColumn) line() (text string, showLast bool) {
 	s := "Claims its work itself"

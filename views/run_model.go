@@ -54,10 +54,10 @@ func (m *RunModel) look() Look {
 	return l
 }
 
-// narrowed tells whether not all of the transcript is asked for.
+// narrowed reports whether not all of the transcript is asked for.
 func (m *RunModel) narrowed() bool { return m.Query.Kind != "" || m.Query.Text != "" }
 
-// open tells whether the run has not ended.
+// open reports whether the run has not ended.
 func (m *RunModel) open() bool { return !m.Run.Status.Final() }
 
 // limitBar is one limit of a run against what is used of it.

@@ -41,7 +41,7 @@ type TaskModel struct {
 	Entries     TaskEntries
 }
 
-// Lacks tells whether the form of the entries is not on the page any more.
+// Lacks reports whether the form of the entries is not on the page any more.
 func (m TaskModel) Lacks(e TaskEntries) bool {
 	return m.Task.Status.Archived() || e.Reply != "" && m.Question == nil || e.StepAt > len(m.Task.Steps) || e.ResourceAt > len(m.Task.Resources)
 }
@@ -120,7 +120,7 @@ func (m TaskModel) key(form string) string {
 	return m.Key + "-" + form
 }
 
-// edits tells whether a field's form was sent and is to be seen again.
+// edits reports whether a field's form was sent and is to be seen again.
 func (m TaskModel) edits(field string) bool { return m.Entries.Field == field }
 
 // entry is what stands in a field's form: what was typed, else the present text.
@@ -153,18 +153,18 @@ func (m TaskModel) openRun() *task.Run {
 	return nil
 }
 
-// may tells whether the viewer may change this task.
+// may reports whether the viewer may change this task.
 func (m TaskModel) may(c Chrome) bool { return c.CanWrite && !m.Task.Status.Archived() }
 
 func (m TaskModel) active(c Chrome) bool { return c.CanWrite && m.Task.Status == task.Active }
 
-// runnable tells whether the viewer may have it run now: nobody works on it,
+// runnable reports whether the viewer may have it run now: nobody works on it,
 // no question is open, nothing blocks it, and its agent can be started.
 func (m TaskModel) runnable(c Chrome) bool {
 	return m.active(c) && m.openRun() == nil && m.Task.Claim == nil && m.Task.QuestionID == 0 && m.Task.Blocked == 0 && m.startable()
 }
 
-// startable tells whether nothing keeps the owner from being started.
+// startable reports whether nothing keeps the owner from being started.
 func (m TaskModel) startable() bool {
 	return !slices.ContainsFunc(m.Why, func(r task.Reason) bool {
 		switch r.Code {

@@ -32,7 +32,7 @@ func promptLabel(m task.Message) string {
 	return "Prompt"
 }
 
-// failed tells whether a tool call was refused or went wrong.
+// failed reports whether a tool call was refused or went wrong.
 func (e entry) failed() bool {
 	return readToolCall(e.Msg.Message).Bad || e.Result != nil && readToolCall(e.Result.Message).Bad
 }

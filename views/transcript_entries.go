@@ -62,7 +62,7 @@ func (e entry) lastID() task.ID {
 	return e.Msg.ID
 }
 
-// open tells whether the entry is unfolded at first: it failed, is asked for,
+// open reports whether the entry is unfolded at first: it failed, is asked for,
 // or holds what is searched.
 func (e entry) open(look Look) bool {
 	if e.failed() || e.Msg.ID == look.At || e.Result != nil && e.Result.ID == look.At {

@@ -24,7 +24,7 @@ type FamilyTree struct {
 // Total is how many subtasks there are.
 func (f FamilyTree) Total() int { return f.Open + f.Done + f.Canceled }
 
-// alone tells whether there is no family to show.
+// alone reports whether there is no family to show.
 func (f FamilyTree) alone() bool { return len(f.Ancestors) == 0 && f.Total() == 0 }
 
 func (f FamilyTree) depth() int { return len(f.Ancestors) }
