@@ -73,35 +73,49 @@ func TestADiskThatIsFullOrReadOnlyHeals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newServer(t, "serve")
-			s.start()
-			api := s.api(s.token("--scope", "operate"))
-			ids := s.makeTasks(api, 2)
-			end := s.inject("pwrite64", "error="+tt.errno)
-			for range 2 {
-				if r := refusedWrite(t, api, "Refused"); r == nil || r.Status != tt.status || !strings.Contains(r.Detail, tt.says) {
-					t.Errorf("a write: %+v, want %d and %q", r, tt.status, tt.says)
-				}
-			}
-			if status, problems := s.readiness(); status != http.StatusServiceUnavailable || !strings.Contains(problems["database"], tt.says) {
-				t.Errorf("readyz: %d %v", status, problems)
-			}
-			if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[1], nil); got.Title != "Task 1" {
-				t.Errorf("a read gave %q", got.Title)
-			}
-			end()
-			eventually(t, patience, "the server is ready again by itself", func() bool {
-				status, _ := s.readiness()
-				return status == http.StatusOK
-			})
-			s.makeTasks(api, 1)
-			s.kill()
-			s.start()
-			if got := s.rows("SELECT group_concat(title, ', ') FROM (SELECT title FROM tasks ORDER BY id)")[0]; got != "Task 0, Task 1, Task 0" {
-				t.Errorf("tasks are %s", got)
+			for !heals(t, tt.errno, tt.status, tt.says) {
 			}
 		})
 	}
+}
+
+// heals tries one errno. It reports false when strace ended between the entry
+// and the exit of a call, which the kernel then answers with ENOSYS: no disk
+// does so, and nothing follows from it.
+func heals(t *testing.T, errno string, wantStatus int, says string) bool {
+	t.Helper()
+	s := newServer(t, "serve")
+	s.start()
+	api := s.api(s.token("--scope", "operate"))
+	ids := s.makeTasks(api, 2)
+	end := s.inject("pwrite64", "error="+errno)
+	for range 2 {
+		if r := refusedWrite(t, api, "Refused"); r == nil || r.Status != wantStatus || !strings.Contains(r.Detail, says) {
+			t.Errorf("a write: %+v, want %d and %q", r, wantStatus, says)
+		}
+	}
+	if status, problems := s.readiness(); status != http.StatusServiceUnavailable || !strings.Contains(problems["database"], says) {
+		t.Errorf("readyz: %d %v", status, problems)
+	}
+	if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[1], nil); got.Title != "Task 1" {
+		t.Errorf("a read gave %q", got.Title)
+	}
+	end()
+	unanswered := func() bool { return strings.Contains(s.log.String(), "function not implemented") }
+	eventually(t, patience, "the server is ready again by itself", func() bool {
+		status, _ := s.readiness()
+		return status == http.StatusOK || unanswered()
+	})
+	if unanswered() {
+		return false
+	}
+	s.makeTasks(api, 1)
+	s.kill()
+	s.start()
+	if got := s.rows("SELECT group_concat(title, ', ') FROM (SELECT title FROM tasks ORDER BY id)")[0]; got != "Task 0, Task 1, Task 0" {
+		t.Errorf("tasks are %s", got)
+	}
+	return true
 }
 
 func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {

@@ -289,11 +289,11 @@ var shows = [][2]string{{"", "All"}, {"comments", "Comments"}, {"changes", "Chan
 func nothingShown(show string) string {
 	switch show {
 	case "comments":
-		return "Nobody has said anything yet. A comment wakes the agent."
+		return "No comments yet. A comment wakes the agent."
 	case "runs":
-		return "No run yet."
+		return "No runs yet."
 	}
-	return "Nothing here."
+	return "No activity."
 }
 
 // costText writes what something cost, "–" for nothing.

@@ -100,7 +100,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	other.open("/tasks/new") // a page without live parts of its own
 	b.open("/scheduler")
 	b.press("a|Stop everything")
-	b.see("1 run ends")
+	b.see("1 run will be stopped")
 	b.fill("#reason", "A key leaked.")
 	b.press("button|Stop 1 run and pause")
 	b.at("/scheduler")
