@@ -78,7 +78,7 @@ func (d *DB) healed(c cause) {
 	}
 }
 
-// explain gives the failures that an operator can mend their own kind, and
+// explain gives the failures that an operator can fix their own kind, and
 // notes those that concern the whole store.
 func (d *DB) explain(err error) error {
 	var se sqlite3.Error

@@ -14,7 +14,7 @@ import (
 )
 
 // Head is the end of the log: with it, kept elsewhere, a log that was cut or
-// written anew is told from the real one.
+// rewritten is distinguished from the real one.
 type Head struct {
 	Last task.ID // 0: the log is empty
 	Hash string  // of the last line, in hexadecimal
@@ -73,7 +73,7 @@ func (rx *Rx) HasHead(h Head) error {
 	case !found:
 		return fmt.Errorf("line %d of the log is missing: the end was cut off", h.Last)
 	case hex.EncodeToString(sum) != h.Hash:
-		return fmt.Errorf("line %d of the log is another one: the log was written anew", h.Last)
+		return fmt.Errorf("line %d of the log has changed: the log was rewritten", h.Last)
 	}
 	return nil
 }

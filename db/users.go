@@ -117,8 +117,7 @@ func (tx *Tx) SaveSession(hash string, user task.ID, s Session) error {
  ON CONFLICT DO UPDATE SET user_id = ?2, data = ?3, expires_at = ?4`, hash, nz(user), s.Data, s.Expires)
 }
 
-// KeepSession writes a session anew that is still there, and reports whether it
-// was.
+// KeepSession rewrites a session if it still exists, and reports whether it did.
 func (tx *Tx) KeepSession(hash string, s Session) (bool, error) {
 	n, err := tx.changed("UPDATE sessions SET data = ?, expires_at = ? WHERE hash = ?", s.Data, s.Expires, hash)
 	return n == 1, err

@@ -10,7 +10,7 @@ import (
 )
 
 // Nobody looks at a log: that copies are no longer made must come to those who
-// can do something about it, and go when it is mended.
+// can do something about it, and disappear when it is fixed.
 func TestAFailedBackupEntersTheInboxOfAdmins(t *testing.T) {
 	t.Parallel()
 	const why = "no space left on device"

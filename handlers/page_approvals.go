@@ -61,7 +61,7 @@ func (s *Server) approvals(c echo.Context, ch views.Chrome, waiting []*task.Run,
 }
 
 // specBefore returns what a run would have done when this reviewer looked at
-// it, else before it was asked anew; nil when it was not.
+// it, else before it was asked again; nil when it was not.
 func (s *Server) specBefore(c echo.Context, id task.ID, form views.DecideForm) (*task.Spec, error) {
 	ctx, a := c.Request().Context(), actorOf(c)
 	if form.Changed {

@@ -297,7 +297,7 @@ func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (M
 // hintSize is how many characters of a secret tell tokens apart.
 const hintSize = 9
 
-// freeTokenName refuses a name that a token bears which still holds: the audit
+// freeTokenName refuses the name of a token that is still valid: the audit
 // and the list of tokens name one each. An expired one gives its name up.
 func (t *tx) freeTokenName(name string) error {
 	free, err := t.FreeTokenName(name)

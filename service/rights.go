@@ -13,7 +13,7 @@ import (
 //  1. Each act of an agent on a task is noted as a hand: what it brought about
 //     (the task, its start, owner, texts, a comment) and what it could do itself.
 //  2. A person's consent forgets the hands: starting a draft, approving all runs
-//     of the task; writing a text or choosing an owner anew, those of that part.
+//     of the task; writing a text or choosing another owner, those of that part.
 //  3. Under the policies delegated and always a run waits for a person if it has
 //     a tool, a limit or a depth that one of these hands lacks, and the approval
 //     says so. What an agent created or started always waits.

@@ -47,7 +47,7 @@ type ApprovalDetail struct {
 	Recent     []task.Run         // ended runs of the agent, newest first, at most 12
 	Enforced   []task.Enforcement // each tool and limit: asked for, and enforced or not
 	WhyNot     string             // why this person may not decide; "" when they may
-	Before     *task.Spec         // what it would have done before it was asked anew, or nil
+	Before     *task.Spec         // what it would have done before it was asked again, or nil
 	Form       DecideForm         // what was typed, when a decision was refused
 }
 

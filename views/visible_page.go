@@ -59,7 +59,7 @@ func hides(page []byte) bool {
 	return false
 }
 
-// hiddenMarker writes a page anew, token by token.
+// hiddenMarker rewrites a page, token by token.
 type hiddenMarker struct {
 	out   *bytes.Buffer
 	raw   string // the element whose text is no markup, or ""

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"taskyard/runner"
-	"taskyard/runner/tools"
 )
 
 // agentArg makes this binary the agent of a run.
@@ -35,15 +34,11 @@ func runBeside() {
 
 // TestMain is the tests, and, started again by a run, its shim and its agent.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case runner.ShimArg:
-			os.Exit(runner.ShimMain(os.Args[2:]))
-		case tools.ToolShellArg:
-			os.Exit(tools.ToolShellMain(os.Args[2:]))
-		case agentArg:
-			os.Exit(scriptedAgent())
-		}
+	if code, ok := runner.HelperMain(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	if len(os.Args) > 1 && os.Args[1] == agentArg {
+		os.Exit(scriptedAgent())
 	}
 	runBeside()
 	runner.SetInstance(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone

@@ -34,14 +34,12 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 {
-		switch os.Args[1] {
-		case runner.ShimArg:
-			os.Exit(runner.ShimMain(os.Args[2:]))
-		case agentArg:
-			agent(os.Args[2], os.Args[3:])
-			os.Exit(0)
-		}
+	if code, ok := runner.HelperMain(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	if len(os.Args) > 2 && os.Args[1] == agentArg {
+		agent(os.Args[2], os.Args[3:])
+		os.Exit(0)
 	}
 	runner.SetInstance(instanceID)
 	goleak.VerifyTestMain(m)
