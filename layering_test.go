@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"internal/worker":    {"task", "runner", "internal/client"},
 	"internal/app":       {"task", "db", "service", "views", "handlers", "jobs", "runner", "internal/agentfile", "internal/config", "internal/mcpserver", "internal/notify"},
 	"internal/cmd":       everything,
+	"internal/testkit":   everything,
 
 	".":     {"internal/cmd", "runner"},
 	"e2e":   everything,

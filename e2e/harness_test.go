@@ -26,6 +26,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // to look into the database from outside
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/runner"
 )
 
@@ -62,13 +63,13 @@ func TestMain(m *testing.M) {
 	readTrials()
 	// A server in this process starts its helpers from this very binary.
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
-		os.Exit(code)
+		testkit.EndHelper(code)
 	}
 	if len(os.Args) > 1 && os.Args[1] == delegateArg {
-		os.Exit(delegateMain())
+		testkit.EndHelper(delegateMain())
 	}
 	if len(os.Args) > 1 && os.Args[1] == handingArg {
-		os.Exit(handingMain())
+		testkit.EndHelper(handingMain())
 	}
 	if len(os.Args) > 2 && os.Args[1] == clockedArg {
 		clockedMain(os.Args[2]) // does not return

@@ -74,13 +74,17 @@ func TestNoInputMakesAnInternalError(t *testing.T) {
 		if !isAPI(path) && method != http.MethodGet {
 			continue // forms have their own tests
 		}
+		var allowed []string
 		for _, role := range siteRoles {
-			if !s.may(role, route) { // turned away before anything is read
-				for _, id := range hostileIDs[:4] {
-					check(role, method, filled(path, id, id), "{}")
-				}
+			if s.may(role, route) {
+				allowed = append(allowed, role)
 				continue
 			}
+			for _, id := range hostileIDs[:4] { // turned away before anything is read
+				check(role, method, filled(path, id, id), "{}")
+			}
+		}
+		for r, role := range allowed {
 			for _, id := range hostileIDs {
 				check(role, method, filled(path, id, id), "")
 			}
@@ -93,8 +97,10 @@ func TestNoInputMakesAnInternalError(t *testing.T) {
 			for _, id := range hostileIDs {
 				check(role, method, filled(path, id, "0"), "{}")
 			}
-			for _, b := range bodies {
-				check(role, method, filled(path, "1", "0"), b)
+			for i, b := range bodies {
+				if thorough || i%len(allowed) == r { // each body once, the roles in turn
+					check(role, method, filled(path, "1", "0"), b)
+				}
 			}
 			check(role, method, filled(path, "1", "0"), "{}", "Idempotency-Key", "\xff\xfe", "If-Match", "\xff")
 		}

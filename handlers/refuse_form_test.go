@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 
 // wrongForms are forms of nearly 1 MiB by content type.
 func wrongForms() map[string][2]string {
-	const n = maxBody - 200
+	const n = maxBody/refuseShare - 200
 	plain := func(body string) [2]string { return [2]string{"application/x-www-form-urlencoded", body} }
 	one := func(c string) string {
 		var b strings.Builder
@@ -54,7 +53,7 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 	y.create(mayaActor, task.New{Owner: "coder"})
 	cookies := b.client.Jar.Cookies(mustURL(t, y.srv.URL))
 	paths := []string{"/tasks", "/tasks/bulk", "/tasks/1/steps", "/tasks/1/blocked-by", "/tasks/1/resources", "/tasks/1/edit", "/tasks/1/comments", "/agents/new/check", "/agents", "/approvals/approve", "/agents/coder/todo", "/inbox/snooze", "/login"}
-	if os.Getenv("TASKYARD_TRIALS") != "" {
+	if thorough {
 		paths = nil
 		for route := range y.server.perms {
 			if m, p, _ := strings.Cut(route, " "); m == http.MethodPost && !isAPI(p) && !isMCP(p) && p != "/logout" {

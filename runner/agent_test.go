@@ -21,6 +21,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/confine/escape"
 	"taskyard/task"
 )
@@ -35,16 +36,16 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case ShimArg:
-			os.Exit(ShimMain(os.Args[2:]))
+			testkit.EndHelper(ShimMain(os.Args[2:]))
 		case agentArg:
 			agent(os.Args[2], os.Args[3:])
-			os.Exit(0)
+			testkit.EndHelper(0)
 		case escape.Arg:
 			escape.Main(os.Args[2:], os.Stdout)
-			os.Exit(0)
+			testkit.EndHelper(0)
 		case serverArg:
 			server(os.Args[2:])
-			os.Exit(0)
+			testkit.EndHelper(0)
 		}
 	}
 	SetInstance(fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -20,7 +21,8 @@ type faults struct {
 	list     []string
 	expected []string
 	urls     map[network.RequestID]string
-	posts    []string // paths to which something was sent
+	posts    []string      // paths to which something was sent
+	posted   chan struct{} // holds a value when posts grew
 }
 
 // tellViolations has violations of the policy told in the console.
@@ -39,6 +41,21 @@ func (f *faults) sent() []string {
 	list := f.posts
 	f.posts = nil
 	return list
+}
+
+// anySent waits until something was sent, and returns where.
+func (f *faults) anySent() []string {
+	limit := time.After(patience)
+	for {
+		if list := f.sent(); len(list) > 0 {
+			return list
+		}
+		select {
+		case <-f.posted:
+		case <-limit:
+			return nil
+		}
+	}
 }
 
 // unexpected returns what nobody said would come.
@@ -71,6 +88,10 @@ func (f *faults) hear(ev any) {
 		f.urls[ev.RequestID] = ev.Request.URL
 		if ev.Request.Method == "POST" {
 			f.posts = append(f.posts, ev.Request.URL)
+			select {
+			case f.posted <- struct{}{}:
+			default:
+			}
 		}
 		f.mu.Unlock()
 	case *network.EventLoadingFailed:

@@ -120,8 +120,11 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 	pages := h.pages
 	for i := range corpus {
 		each := []string{path(h.tasks[i], ""), "/runs/" + h.runs[i].String(), "/search?q=" + url.QueryEscape(corpus[i])}
-		if !thorough {
-			each = each[i%3 : i%3+1]
+		if !thorough { // the pages that list all hold each text too
+			if i%2 == 1 {
+				continue
+			}
+			each = each[i/2%3 : i/2%3+1]
 		}
 		pages = append(pages, each...)
 	}

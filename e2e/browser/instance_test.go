@@ -42,6 +42,40 @@ type instance struct {
 	clock *clock
 	maya  task.Actor // the admin who looks at it
 	start func()     // lets the clock and the runs begin
+	forms holder     // what every form passes on its way to the handlers
+}
+
+// holder holds POST requests while a test asks for it.
+type holder struct {
+	mu   sync.Mutex
+	open chan struct{} // closed when requests may go on; nil: nothing is held
+}
+
+// hold keeps POST requests from the handlers until release is called.
+func (g *holder) hold() (release func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	open := make(chan struct{})
+	g.open = open
+	return func() { close(open) }
+}
+
+// before returns a handler that holds them first.
+func (g *holder) before(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			g.mu.Lock()
+			open := g.open
+			g.mu.Unlock()
+			if open != nil {
+				select {
+				case <-open:
+				case <-r.Context().Done():
+				}
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // clock is the real one, from a moment that a test may choose.
@@ -155,6 +189,7 @@ func (y *instance) serve(log *slog.Logger) {
 	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2}, Runners: sampleRunners{}, Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) }})
 	must(t, err)
 	srv := h.HTTP()
+	srv.Handler = y.forms.before(srv.Handler)
 	go func() { _ = srv.Serve(ln) }()
 	started := false
 	y.start = func() {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner"
 )
 
@@ -35,10 +36,10 @@ func runBeside() {
 // TestMain is the tests, and, started again by a run, its shim and its agent.
 func TestMain(m *testing.M) {
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
-		os.Exit(code)
+		testkit.EndHelper(code)
 	}
 	if len(os.Args) > 1 && os.Args[1] == agentArg {
-		os.Exit(scriptedAgent())
+		testkit.EndHelper(scriptedAgent())
 	}
 	runBeside()
 	runner.SetInstance(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone

@@ -34,7 +34,7 @@ type tab struct {
 func newTab(t testing.TB, base string) *tab {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(chrome.context(t), chromedp.WithNewBrowserContext())
-	b := &tab{t: t, ctx: ctx, base: base, faults: &faults{urls: map[network.RequestID]string{}}, scripted: true}
+	b := &tab{t: t, ctx: ctx, base: base, faults: &faults{urls: map[network.RequestID]string{}, posted: make(chan struct{}, 1)}, scripted: true}
 	t.Cleanup(stop)
 	if err := chromedp.Do(ctx); err != nil { // without a limit: the tab lives as long as this context
 		t.Fatal(err)

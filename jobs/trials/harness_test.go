@@ -19,6 +19,7 @@ import (
 
 	"taskyard/db/dbtest"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/testkit"
 	"taskyard/jobs"
 	"taskyard/runner"
 	"taskyard/runner/tree"
@@ -35,11 +36,11 @@ var (
 
 func TestMain(m *testing.M) {
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
-		os.Exit(code)
+		testkit.EndHelper(code)
 	}
 	if len(os.Args) > 2 && os.Args[1] == agentArg {
 		agent(os.Args[2], os.Args[3:])
-		os.Exit(0)
+		testkit.EndHelper(0)
 	}
 	runner.SetInstance(instanceID)
 	goleak.VerifyTestMain(m)

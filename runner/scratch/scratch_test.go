@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"taskyard/internal/testkit"
 	"testing"
 )
 
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		_ = os.MkdirAll(filepath.Join(f.Path, "home", "deep"), 0o700)
 		_, _ = os.Stdout.WriteString(f.Path + "\n")
 		_, _ = os.Stdin.Read(make([]byte, 1))
-		os.Exit(0)
+		testkit.EndHelper(0)
 	}
 	os.Exit(m.Run())
 }

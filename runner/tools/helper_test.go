@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/confine/escape"
 	"taskyard/task"
 )
@@ -19,11 +20,11 @@ import (
 // The test binary plays the keeper of a shell command, too.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == ToolShellArg {
-		os.Exit(ToolShellMain(os.Args[2:]))
+		testkit.EndHelper(ToolShellMain(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == escape.Arg {
 		escape.Main(os.Args[2:], os.Stdout)
-		return
+		testkit.EndHelper(0)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"taskyard/internal/testkit"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "__confined":
 			confined()
-			os.Exit(0)
+			testkit.EndHelper(0)
 		case "__keeper":
 			keep(os.Args[2])
 		case "__heir":
