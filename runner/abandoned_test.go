@@ -13,6 +13,7 @@ import (
 )
 
 func TestShimWithoutServerStartsNothing(t *testing.T) {
+	t.Parallel()
 	lifeline, ours, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

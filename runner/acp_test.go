@@ -21,6 +21,7 @@ func acpPlays(how ...string) *ACP {
 }
 
 func TestOutcomeOfAnACPAgent(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, how string
 		status    task.RunStatus
@@ -106,6 +107,7 @@ func TestAnACPAgentWithoutHTTPGetsTheBridge(t *testing.T) {
 }
 
 func TestTheModelIsChosenAmongThoseOffered(t *testing.T) {
+	t.Parallel()
 	t.Run("one that is offered is set", func(t *testing.T) {
 		spec := newSpec(t)
 		spec.Plan.Workspace = t.TempDir()
@@ -143,6 +145,7 @@ func (a *asking) Permit(_ context.Context, req PermissionRequest) (PermissionAns
 }
 
 func TestPermissionOfAnACPAgent(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, kind, title string
 		person            *PermissionAnswer // nil: nobody can be asked
@@ -182,6 +185,7 @@ func TestPermissionOfAnACPAgent(t *testing.T) {
 }
 
 func TestCancelOfAnACPAgent(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"hang", "deaf"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -206,6 +210,7 @@ func TestCancelOfAnACPAgent(t *testing.T) {
 }
 
 func TestAnACPAgentIsRefusedWhatItCannotBeHeldTo(t *testing.T) {
+	t.Parallel()
 	a := acpPlays("end_turn")
 	a.AcceptWeaker, a.Confine = false, Confinement{On: true, kernel: &confine.Kernel{Landlock: 3}}
 	spec := newSpec(t)

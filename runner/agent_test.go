@@ -49,6 +49,10 @@ func TestMain(m *testing.M) {
 		}
 	}
 	SetInstance(fmt.Sprintf("test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if err := os.Setenv(hookSecretName, hookSecret); err != nil { // before tests that run beside each other
+		panic(err)
+	}
+	testkit.RunBeside(6) // they wait for programs
 	goleak.VerifyTestMain(m)
 }
 

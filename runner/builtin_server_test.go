@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
+	t.Parallel()
 	srv, url := newFakeServer(t)
 	l := newLoop(t, "openai", calls("add_comment", `{"taskId":7,"content":"hm"}`), calls("complete_task", `{"taskId":7,"summary":"The gate is built."}`))
 	spec := newBuiltinSpec(t)
@@ -48,6 +49,7 @@ func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
 }
 
 func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
+	t.Parallel()
 	srv, url := newFakeServer(t)
 	l := newLoop(t, "openai", modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
 	spec := newBuiltinSpec(t)
@@ -62,6 +64,7 @@ func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
 }
 
 func TestAServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	t.Run("fails the run, when it does not tell its tools", func(t *testing.T) {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "closed", http.StatusServiceUnavailable) }))
 		t.Cleanup(srv.Close)

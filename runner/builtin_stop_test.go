@@ -17,6 +17,7 @@ import (
 )
 
 func TestTheBuiltinAgentIsStoppedAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	cause := fmt.Errorf("%w by user:maya", ErrCanceled)
 	hang := make(chan struct{})
 	tests := []struct {
@@ -91,6 +92,7 @@ func pass(ctx context.Context, d time.Duration) error {
 }
 
 func TestWhatIsNoIdleness(t *testing.T) {
+	t.Parallel()
 	done := model.Reply{Text: "Done.", Stop: model.StopEnd}
 	limits := task.Limits{IdleTimeoutSeconds: 60, TimeoutSeconds: 3600}
 	tests := []struct {
@@ -140,6 +142,7 @@ func TestWhatIsNoIdleness(t *testing.T) {
 }
 
 func TestALongReplyIsToldWhileItComesIn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &Builtin{Provider: "test", DefaultModel: "m", Model: slow(func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
 			for i := range 100 {
@@ -173,6 +176,7 @@ func (s *summing) Condensing() error {
 }
 
 func TestTheClosingTurnIsAnnounced(t *testing.T) {
+	t.Parallel()
 	l := newLoop(t, "openai", modeltest.Step{Text: "Done."}, modeltest.Step{Text: "In short."})
 	s := &summing{}
 	out, err := l.Run(t.Context(), newBuiltinSpec(t), s)

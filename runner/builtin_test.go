@@ -15,6 +15,7 @@ import (
 )
 
 func TestTheBuiltinAgentWorksWithItsTools(t *testing.T) {
+	t.Parallel()
 	for _, api := range []string{"openai", "anthropic"} {
 		t.Run(api, func(t *testing.T) {
 			l := newLoop(t, api,
@@ -62,6 +63,7 @@ func TestTheBuiltinAgentWorksWithItsTools(t *testing.T) {
 }
 
 func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
+	t.Parallel()
 	text := modeltest.Step{Text: "Done."}
 	tests := []struct {
 		name      string
@@ -127,6 +129,7 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 }
 
 func TestToolsAreRefusedAndTheRunGoesOn(t *testing.T) {
+	t.Parallel()
 	end := []modeltest.Step{{Text: "Done."}, {Text: "Done."}}
 	tests := []struct{ name, tool, args, want string }{
 		{"a tool that the agent may not use", "bash", `{}`, "agent coder may not use the tool bash: its tools are read, create"},
@@ -157,6 +160,7 @@ func TestToolsAreRefusedAndTheRunGoesOn(t *testing.T) {
 }
 
 func TestSecretsAreToldToNobody(t *testing.T) {
+	t.Parallel()
 	const secret = "sk-of-the-provider"
 	l := newLoop(t, "anthropic",
 		modeltest.Step{Text: "The key is " + secret + ".", Calls: []modeltest.Call{{Name: "create", Args: `{"path":"key.txt","content":"` + secret + `"}`}}},
@@ -178,6 +182,7 @@ func TestSecretsAreToldToNobody(t *testing.T) {
 }
 
 func TestAPanicOfAToolIsItsFailure(t *testing.T) {
+	t.Parallel()
 	l := newLoop(t, "openai", calls("grep", `{}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
 	spec := newBuiltinSpec(t)
 	spec.Plan.Tools = []string{"grep"}
@@ -189,6 +194,7 @@ func TestAPanicOfAToolIsItsFailure(t *testing.T) {
 }
 
 func TestPlansThatCannotBeRun(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		change func(*Builtin, *Spec)

@@ -24,6 +24,7 @@ func claudeSpec(t *testing.T) Spec {
 }
 
 func TestOutcomeOfClaude(t *testing.T) {
+	t.Parallel()
 	result := func(fields string) string { return `say {"type":"result",` + fields + `}` }
 	for _, tt := range []struct {
 		name      string
@@ -141,6 +142,7 @@ func (p *permitting) Permit(ctx context.Context, r PermissionRequest) (Permissio
 }
 
 func TestPermissionsOfClaude(t *testing.T) {
+	t.Parallel()
 	const outside = `,"decision_reason_type":"workingDir","decision_reason":"Path is outside"`
 	yes := func(context.Context, PermissionRequest) (PermissionAnswer, error) {
 		return PermissionAnswer{Allow: true}, nil
@@ -224,6 +226,7 @@ func TestClocksStandWhileAPermissionWaits(t *testing.T) {
 }
 
 func TestStopsOfClaude(t *testing.T) {
+	t.Parallel()
 	t.Run("a cancel interrupts by the protocol", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -274,6 +277,7 @@ func TestStopsOfClaude(t *testing.T) {
 }
 
 func TestClaudeGoesOnFromASession(t *testing.T) {
+	t.Parallel()
 	const id = "11111111-2222-4333-8444-555555555555"
 	former := func(t *testing.T, folder string) Spec {
 		spec := claudeSpec(t)
@@ -319,6 +323,7 @@ func TestClaudeGoesOnFromASession(t *testing.T) {
 }
 
 func TestProbeOfClaude(t *testing.T) {
+	t.Parallel()
 	c := &Claude{Argv: []string{"/bin/sh", "-c", `echo "9.9 $0"`}, Grace: time.Second}
 	if p := c.Probe(t.Context()); p.Kind != "claude" || !p.Installed || p.Version != "9.9 --version" || !p.EnforcesTools || p.Problem != "" {
 		t.Errorf("%+v", p)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestClock(t *testing.T) {
+	t.Parallel()
 	check := func(t *testing.T, c *clock, ran, idle time.Duration) {
 		t.Helper()
 		if c.ran() != ran || c.idle() != idle {
@@ -48,6 +49,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestWorkBesideAQuestionCounts(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now())
 		asked := make(chan struct{})
@@ -90,6 +92,7 @@ func (a asker) Permit(_ context.Context, req PermissionRequest) (PermissionAnswe
 }
 
 func TestClocksStandStillWhilePeopleAreAsked(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now())
 		check := func(when string, ran, idle time.Duration) {
@@ -124,6 +127,7 @@ func TestClocksStandStillWhilePeopleAreAsked(t *testing.T) {
 }
 
 func TestASinkThatCannotAskIsAnError(t *testing.T) {
+	t.Parallel()
 	if _, err := newClock(time.Now()).permit(t.Context(), nobody{}, PermissionRequest{Tool: "bash"}); err == nil {
 		t.Error("no error")
 	}

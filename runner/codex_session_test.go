@@ -16,6 +16,7 @@ import (
 const codexThread = "01a1b2c3-0000-7000-8000-0123456789ab"
 
 func TestCodexTellsItsThread(t *testing.T) {
+	t.Parallel()
 	keeper := &keeping{recorder: &recorder{}}
 	out := runWith(t, t.Context(), codexSays(lines(strings.Replace(codexBegin, "01a1", codexThread, 1), codexDone, codexEnd)), codexSpec(t), keeper)
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
@@ -32,6 +33,7 @@ func codexSpec(t *testing.T) Spec {
 }
 
 func TestCodexGoesOnFromAThread(t *testing.T) {
+	t.Parallel()
 	const rollout = "sessions/2026/03/02/rollout-2026-03-02T09-00-00-" + codexThread + ".jsonl"
 	tell := `printf '%s|' "$@"; cat "$CODEX_HOME/` + rollout + `"; cat >/dev/null`
 	for _, tt := range []struct {
@@ -67,6 +69,7 @@ func TestCodexGoesOnFromAThread(t *testing.T) {
 }
 
 func TestCodexIsRefusedALimitOfCost(t *testing.T) {
+	t.Parallel()
 	spec := codexSpec(t)
 	spec.Plan.Limits.MaxCostUSD = 1
 	c := codexSays(lines(codexBegin, codexDone, codexEnd))
@@ -81,6 +84,7 @@ func TestCodexIsRefusedALimitOfCost(t *testing.T) {
 }
 
 func TestTurnsOfCodexAreCounted(t *testing.T) {
+	t.Parallel()
 	call := func(n int) string {
 		item := fmt.Sprintf(`"item":{"id":"i%d","type":"command_execution","command":"true","exit_code":0,"status":"completed"}}`, n)
 		return `{"type":"item.started",` + item + "\n" + `{"type":"item.completed",` + item

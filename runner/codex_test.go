@@ -49,6 +49,7 @@ const (
 )
 
 func TestOutcomeOfCodex(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, script string
 		status       task.RunStatus
@@ -188,6 +189,7 @@ func TestCodexGetsItsSandboxAndNoSecret(t *testing.T) {
 }
 
 func TestCodexRefusesWhatItsSandboxCannotHold(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		tools  []string
 		beyond string

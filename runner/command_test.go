@@ -13,6 +13,7 @@ import (
 )
 
 func TestOutcomeOfACommand(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, script string
 		status       task.RunStatus
@@ -74,6 +75,7 @@ func TestSummaryIsBounded(t *testing.T) {
 }
 
 func TestStartThatCannotBeIsPermanent(t *testing.T) {
+	t.Parallel()
 	notExecutable := filepath.Join(t.TempDir(), "script")
 	badFormat := filepath.Join(t.TempDir(), "program")
 	if os.WriteFile(notExecutable, []byte("#!/bin/sh\n"), 0o600) != nil || os.WriteFile(badFormat, []byte("\x7fELF?"), 0o700) != nil {
@@ -131,6 +133,7 @@ func TestEnvironmentIsExactlyThis(t *testing.T) {
 }
 
 func TestPromptComesOnStdinAlone(t *testing.T) {
+	t.Parallel()
 	t.Run("system prompt, blank line, prompt, end", func(t *testing.T) {
 		out, _ := run(t, sh("cat; echo END"), newSpec(t))
 		if want := "You are terse.\n\nDo the work.\nEND"; out.Summary != want {
@@ -164,6 +167,7 @@ func TestPromptComesOnStdinAlone(t *testing.T) {
 }
 
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	t.Run("a program that is there tells path and version", func(t *testing.T) {
 		c := command("sh")
 		c.VersionArgs = []string{"-c", "echo sh 1.2; echo more"}

@@ -140,6 +140,7 @@ func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 }
 
 func TestWeakerOfClaude(t *testing.T) {
+	t.Parallel()
 	whole := &confine.Kernel{Landlock: confine.Least, Seccomp: true}
 	for _, tt := range []struct {
 		name    string

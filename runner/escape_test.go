@@ -12,6 +12,7 @@ import (
 )
 
 func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
+	t.Parallel()
 	c := confined(t)
 	self, err := os.Executable()
 	if err != nil {

@@ -29,6 +29,7 @@ func checkEvents(t *testing.T, r *recorder) {
 }
 
 func TestFloodGoesToAFile(t *testing.T) {
+	t.Parallel()
 	spec := newSpec(t)
 	out, r := run(t, play("lines", "50000000"), spec)
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
@@ -72,6 +73,7 @@ func TestLineOfManyMegabytes(t *testing.T) {
 }
 
 func TestOverflowFileIsCapped(t *testing.T) {
+	t.Parallel()
 	r := &recorder{}
 	e := &emitter{sink: r, dir: t.TempDir(), written: maxOverflow - 5}
 	e.Overflow([]byte("12345678"))
@@ -83,6 +85,7 @@ func TestOverflowFileIsCapped(t *testing.T) {
 }
 
 func TestAProgramCannotPutSomethingElseInThePlaceOfTheOverflowFile(t *testing.T) {
+	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "outside")
 	for name, plant := range map[string]string{
 		"a pipe, which would be waited for": `mkfifo ../output.log`,
@@ -107,6 +110,7 @@ func TestAProgramCannotPutSomethingElseInThePlaceOfTheOverflowFile(t *testing.T)
 }
 
 func TestOutputThatIsNoText(t *testing.T) {
+	t.Parallel()
 	out, r := run(t, sh(`printf 'a\377b\000c \303\n'; printf '{"type":"log","text":"x\\u0000y","data":{"k":"\\u0000"}}\n'; printf '\342\202\254\n'`), newSpec(t))
 	checkEvents(t, r)
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
@@ -119,6 +123,7 @@ func TestOutputThatIsNoText(t *testing.T) {
 }
 
 func TestTypedEvents(t *testing.T) {
+	t.Parallel()
 	out, r := run(t, sh(`cat <<'END'
 {"type":"tool_call","text":"read a","data":{"path":"a"}}
 {"type":"tool_result","text":"10 lines"}
@@ -145,6 +150,7 @@ echo oops >&2`), newSpec(t))
 }
 
 func TestLargeTypedEventIsCutHonestly(t *testing.T) {
+	t.Parallel()
 	spec := newSpec(t)
 	_, r := run(t, sh(`x=$(head -c 100000 /dev/zero | tr '\0' x); printf '{"type":"tool_result","text":"%s","data":"%s"}\n' "$x" "$x"`), spec)
 	checkEvents(t, r)
@@ -157,6 +163,7 @@ func TestLargeTypedEventIsCutHonestly(t *testing.T) {
 }
 
 func TestBeginningOfALineComesWhenItIsQuiet(t *testing.T) {
+	t.Parallel()
 	ctx, r := cancelAt(t, "50 %", ErrCanceled)
 	out := runWith(t, ctx, sh(`printf '50 %%'; sleep 600`), newSpec(t), r)
 	wantState(t, out, task.RunCanceled, task.PhaseBy, "")
@@ -166,6 +173,7 @@ func TestBeginningOfALineComesWhenItIsQuiet(t *testing.T) {
 }
 
 func TestSecretsAreRedacted(t *testing.T) {
+	t.Parallel()
 	spec := newSpec(t)
 	spec.Secrets = []string{"", `qu"ote/secret`, "line one\nline two"}
 	out, r := run(t, sh(`
@@ -188,6 +196,7 @@ echo '{"summary":"it is qu\"ote/secret","success":true,"artifacts":["ty_token-of
 }
 
 func TestSecretIsRedactedWhereverTheStreamIsCut(t *testing.T) {
+	t.Parallel()
 	const text = "a key-one b key-one-long c key- d"
 	for cut := range len(text) {
 		r := task.NewRedactor("key-one", "key-one-long")

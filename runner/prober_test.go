@@ -38,6 +38,7 @@ func (f *held) Probe(ctx context.Context) Probe {
 func (f *held) Run(context.Context, Spec, Sink) (Outcome, error) { return Outcome{}, nil }
 
 func TestProbesAreMadeInTheBackground(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &held{asked: make(chan struct{}, 10), hold: make(chan struct{})}
 		var told atomic.Int64
@@ -87,6 +88,7 @@ func TestProbesAreMadeInTheBackground(t *testing.T) {
 }
 
 func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "agent")
 	write := func(text string) {
@@ -154,6 +156,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 }
 
 func TestProbesDoNotEndEachOther(t *testing.T) {
+	t.Parallel()
 	slow := command("/bin/sh")
 	slow.VersionArgs = []string{"-c", "sleep 0.5; echo slow"}
 	got := make(chan Probe)

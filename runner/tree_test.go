@@ -33,6 +33,7 @@ func cancelAt(t *testing.T, word string, cause error) (context.Context, *recorde
 }
 
 func TestCauseOfAStopDecidesTheOutcome(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		cause  error
@@ -70,6 +71,7 @@ func signalShim(t *testing.T, r *recorder, sig syscall.Signal) {
 }
 
 func TestStopEndsTheWholeTree(t *testing.T) {
+	t.Parallel()
 	t.Run("a program that is deaf to TERM is killed", func(t *testing.T) {
 		ctx, r := cancelAt(t, "ready", ErrCanceled)
 		wantState(t, runWith(t, ctx, play("deaf"), newSpec(t), r), task.RunCanceled, task.PhaseBy, "")
@@ -147,6 +149,7 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 }
 
 func TestEndOfTheProgramEndsWhatItLeft(t *testing.T) {
+	t.Parallel()
 	t.Run("a child that holds stdout does not hang the run", func(t *testing.T) {
 		out, r := run(t, sh("sleep 600 & echo done"), newSpec(t))
 		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
@@ -182,6 +185,7 @@ func TestEndOfTheProgramEndsWhatItLeft(t *testing.T) {
 }
 
 func TestLimitsEndARun(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, script string
 		limits       task.Limits
@@ -211,6 +215,7 @@ func TestLimitsEndARun(t *testing.T) {
 }
 
 func TestErrorOfStartedStopsTheRun(t *testing.T) {
+	t.Parallel()
 	lost := errors.New("lease lost")
 	r := &recorder{start: func(Process) error { return lost }}
 	out, err := sh("echo hello; sleep 600").Run(t.Context(), newSpec(t), r)
@@ -221,6 +226,7 @@ func TestErrorOfStartedStopsTheRun(t *testing.T) {
 }
 
 func TestDeathOfTheServerEndsTheTree(t *testing.T) {
+	t.Parallel()
 	id := task.ID(2_000_000)
 	server := exec.Command(os.Args[0], serverArg, currentInstance(), id.String(), t.TempDir())
 	out, err := server.StdoutPipe()
@@ -249,6 +255,7 @@ func TestDeathOfTheServerEndsTheTree(t *testing.T) {
 }
 
 func TestKillOrphan(t *testing.T) {
+	t.Parallel()
 	sleeper := func(t *testing.T, env ...string) (*exec.Cmd, Process) {
 		t.Helper()
 		c := exec.Command("/bin/sh", "-c", "sleep 600 & wait")
@@ -307,6 +314,7 @@ func TestKillOrphan(t *testing.T) {
 }
 
 func TestStartedNamesTheProcess(t *testing.T) {
+	t.Parallel()
 	var at time.Time
 	r := &recorder{start: func(p Process) error {
 		at = time.Now()

@@ -13,6 +13,7 @@ import (
 // itself, and an answer would take what is left of it. One that is deaf is
 // killed after a second.
 func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
+	t.Parallel()
 	t.Run("claude", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -19,15 +19,18 @@ import (
 	"taskyard/task"
 )
 
-const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYq="
+// The signing secret of all receivers, and the variable that holds it.
+const (
+	hookSecretName = "TEST_HOOK_SECRET"
+	hookSecret     = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYq="
+)
 
 // receiver is a server that gets webhooks, and a runner that sends to it.
 func receiver(t *testing.T, h http.HandlerFunc) *Webhook {
 	t.Helper()
-	t.Setenv("TEST_HOOK_SECRET", hookSecret)
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	return &Webhook{URL: srv.URL + "/hook", SecretEnv: "TEST_HOOK_SECRET", AllowPrivate: true, Pause: func(int) time.Duration { return time.Millisecond }}
+	return &Webhook{URL: srv.URL + "/hook", SecretEnv: hookSecretName, AllowPrivate: true, Pause: func(int) time.Duration { return time.Millisecond }}
 }
 
 func hook(t *testing.T, ctx context.Context, w *Webhook, spec Spec) (Outcome, *recorder) {
@@ -51,6 +54,7 @@ func hookSpec(t *testing.T) Spec {
 }
 
 func TestWebhookIsSignedAndItsAnswerIsTheResult(t *testing.T) {
+	t.Parallel()
 	secret, err := standardwebhooks.NewWebhook(hookSecret)
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +96,7 @@ func TestWebhookIsSignedAndItsAnswerIsTheResult(t *testing.T) {
 }
 
 func TestWebhookAnswers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, body string
 		code       int
@@ -128,6 +133,7 @@ func TestWebhookAnswers(t *testing.T) {
 }
 
 func TestWebhookIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{408, 429, 500, 502} {
 		t.Run(fmt.Sprintf("after %d, with the same id", code), func(t *testing.T) {
 			ids := make(chan string, 2)
@@ -190,6 +196,7 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 }
 
 func TestWebhookGuardsItsAddresses(t *testing.T) {
+	t.Parallel()
 	var calls atomic.Int32
 	inner := receiver(t, func(rw http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
@@ -223,7 +230,7 @@ func TestWebhookWithoutASecretSendsNothing(t *testing.T) {
 	for name, secret := range map[string]string{"unset": "", "short": "whsec_AAAA", "not base64": "whsec_???????????????????????????????????????"} {
 		t.Run(name, func(t *testing.T) {
 			w := receiver(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") })
-			t.Setenv("TEST_HOOK_SECRET", secret)
+			t.Setenv(hookSecretName, secret)
 			if p := w.Probe(t.Context()); p.Installed || p.Problem == "" {
 				t.Errorf("probe %+v", p)
 			}
@@ -234,6 +241,7 @@ func TestWebhookWithoutASecretSendsNothing(t *testing.T) {
 }
 
 func TestWebhookThatWorksOn(t *testing.T) {
+	t.Parallel()
 	accept := func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusAccepted) }
 	t.Run("is ended from outside", func(t *testing.T) {
 		w, spec := receiver(t, accept), hookSpec(t)

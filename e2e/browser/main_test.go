@@ -1,11 +1,8 @@
 package browser
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"taskyard/internal/testkit"
@@ -23,16 +20,6 @@ var thorough = os.Getenv("TASKYARD_TRIALS") != ""
 // they wait for Chromium more than they compute.
 const atOnce = 3
 
-// runBeside sets how many tests run beside each other, unless -parallel says so.
-func runBeside() {
-	flag.Parse()
-	said := false
-	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
-	if !said {
-		_ = flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.NumCPU())))
-	}
-}
-
 // TestMain is the tests, and, started again by a run, its shim and its agent.
 func TestMain(m *testing.M) {
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
@@ -41,7 +28,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == agentArg {
 		testkit.EndHelper(scriptedAgent())
 	}
-	runBeside()
+	testkit.RunBeside(atOnce)
 	runner.SetInstance(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone
 	code := m.Run()
 	if err := chrome.close(); err != nil {
