@@ -77,6 +77,7 @@ func TestMain(m *testing.M) {
 	if err := os.Chdir(".."); err != nil { // paths are those of the repository
 		panic(err)
 	}
+	testkit.RunBeside(4) // they wait for other processes
 	code := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)

@@ -8,13 +8,21 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
+
 	"golang.org/x/sys/unix"
 )
 
-// refuseBudget is the CPU time that a test body may cost to be refused: for 1 MiB 50 ms
-// on a core of its own, twice that where another process has the other half of
-// it.
-const refuseBudget = raceFactor * 2 * 50 * time.Millisecond / refuseShare
+// refuseBudget is the CPU time that a test body may cost to be refused: for
+// 1 MiB 50 ms on a core of its own, twice that where another process has the
+// other half of it. Under the race detector an eighth of the body may cost 20
+// times as much as an eighth.
+var refuseBudget, refuseSize = func() (time.Duration, int) {
+	if testkit.Race {
+		return 2 * 50 * time.Millisecond * 20 / 8, maxBody / 8
+	}
+	return 2 * 50 * time.Millisecond, maxBody
+}()
 
 // filledTo repeats what part returns until the text has nearly n bytes.
 func filledTo(n int, part func(i int) string) string {
@@ -27,7 +35,7 @@ func filledTo(n int, part func(i int) string) string {
 
 // wrongBodies are bodies of nearly 1 MiB, each full of one kind of mistake.
 func wrongBodies() map[string]string {
-	const n = maxBody/refuseShare - 200
+	n := refuseSize - 200
 	same := func(s string) func(int) string { return func(int) string { return s } }
 	names := filledTo(n, func(i int) string { return fmt.Sprintf(`"f%06d":1,`, i) })
 	return map[string]string{

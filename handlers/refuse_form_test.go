@@ -15,7 +15,7 @@ import (
 
 // wrongForms are forms of nearly 1 MiB by content type.
 func wrongForms() map[string][2]string {
-	const n = maxBody/refuseShare - 200
+	n := refuseSize - 200
 	plain := func(body string) [2]string { return [2]string{"application/x-www-form-urlencoded", body} }
 	one := func(c string) string {
 		var b strings.Builder

@@ -7,8 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"taskyard/internal/testkit"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // holder is the first argument that makes this binary hold a folder until it

@@ -13,9 +13,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"taskyard/internal/testkit"
 	"testing"
 	"time"
+
+	"taskyard/internal/testkit"
 
 	"golang.org/x/sys/unix"
 )
