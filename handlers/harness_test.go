@@ -194,7 +194,9 @@ func (s *site) do(caller, method, path, body string, headers ...string) answer {
 
 func (s *site) send(req *http.Request) answer {
 	s.t.Helper()
-	res, err := s.http.Do(req)
+	ctx, cancel := context.WithTimeout(req.Context(), time.Minute) // a stream that should have been refused
+	defer cancel()
+	res, err := s.http.Do(req.WithContext(ctx))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,7 +190,8 @@ func TestWhatCannotBeShownWholeIsNotAsked(t *testing.T) {
 		"a tool too long":     {Tool: string(make([]byte, task.MaxPermissionTool+1))},
 		"arguments not JSON":  {Tool: "bash", Input: json.RawMessage(`{`)},
 		"a reason not UTF-8":  {Tool: "bash", Reason: "\xff"},
-		"arguments too large": {Tool: "bash", Input: json.RawMessage(`"` + string(make([]byte, task.MaxPermissionInput)) + `"`)},
+		"arguments too large": {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("a", task.MaxPermissionInput) + `"`)},
+		"arguments of markup": {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("<", task.MaxPermissionInput/6) + `"`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease, p)

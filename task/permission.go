@@ -6,10 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what a run may ask in one permission, in bytes.
+// Bounds of what a run may ask in one permission, in bytes. The input counts
+// as answers carry it, with <, > and & escaped: together with its run it fits
+// into one answer.
 const (
 	MaxPermissionTool   = 400
-	MaxPermissionInput  = 1 << 20
+	MaxPermissionInput  = 512 << 10
 	MaxPermissionReason = 16 << 10
 )
 
@@ -54,8 +56,8 @@ func (p *Permission) Check() error {
 	if len(p.Input) == 0 {
 		p.Input = json.RawMessage("null")
 	}
-	if len(p.Input) > MaxPermissionInput || !utf8.Valid(p.Input) || !json.Valid(p.Input) {
-		bad.Add("input", "must be one JSON value of at most %d bytes", MaxPermissionInput)
+	if encoded, err := json.Marshal(p.Input); err != nil || len(encoded) > MaxPermissionInput || !utf8.Valid(p.Input) {
+		bad.Add("input", "must be one JSON value of at most %d bytes, with 6 for each <, > and &", MaxPermissionInput)
 	}
 	if len(p.Reason) > MaxPermissionReason || !utf8.ValidString(p.Reason) {
 		bad.Add("reason", "must be at most %d bytes of UTF-8", MaxPermissionReason)

@@ -134,7 +134,17 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 			"update_steps": {"taskId": id, "steps": []any{args{"title": "One"}}}, "set_blocked_by": {"taskId": id, "taskIds": []any{}},
 			"list_tasks": {}, "list_history": {}, "get_my_queue": {"agent_name": "own"}, "todo_rpush": {"item": "x"}, "notify_user": {"taskId": id, "message": "x"},
 		} {
-			own.ok(tool, a)
+			if text, _ := own.ok(tool, a); strings.Contains(text, secret) {
+				t.Errorf("%s tells: %s", tool, text)
+			}
+		}
+		for _, c := range []struct {
+			tool string
+			args args
+		}{{"list_tasks", args{"owner": "reviewer"}}, {"list_tasks", args{"q": secret}}, {"get_my_queue", args{"agent_name": "reviewer"}}, {"list_history", args{"owner": "reviewer"}}} {
+			if text := textOf(own.call(c.tool, c.args)); strings.Contains(strings.ReplaceAll(text, `"q":"`+secret, ""), secret) {
+				t.Errorf("%s %v tells: %s", c.tool, c.args, text)
+			}
 		}
 		if text, _ := own.ok("signup_for_task", args{"agent_name": "own"}); !strings.Contains(text, "Mine") {
 			t.Error(text)
