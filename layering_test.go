@@ -68,7 +68,7 @@ var soleUsers = map[string][]string{
 	"github.com/nicholas-fedor":       {"internal/notify"},
 	"github.com/alecthomas/kong":      {"internal/cmd", "internal/client"},
 	"os/signal":                       {".", "internal/cmd", "runner", "bench"},
-	"flag":                            {"bench"},
+	"flag":                            {"bench", "internal/testkit"},
 	"os/exec":                         {"runner", "bench"}, // runner/tree must know every process of the server
 }
 
