@@ -46,7 +46,7 @@ type DB struct {
 	watchEnded chan struct{}
 }
 
-// Every setting stands in the DSN, so that each connection has it.
+// Every setting is in the DSN, so that each connection has it.
 // NORMAL would lose acknowledged writes on power loss.
 const common = "_busy_timeout=5000&_foreign_keys=on&_recursive_triggers=on&_mutex=no"
 

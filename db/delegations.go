@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// DelegatedTask returns the newest run of a task that bears what its delegation
+// DelegatedTask returns the newest run of a task that has what its delegation
 // asked for, or nil when the task was not delegated.
 func (rx *Rx) DelegatedTask(taskID task.ID) (*task.Run, error) {
 	r, err := scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.ask IS NOT NULL ORDER BY r.id DESC LIMIT 1", taskID))

@@ -87,11 +87,11 @@ func (d *DB) explain(err error) error {
 	}
 	switch {
 	case isFull(se):
-		e := task.Errorf(task.Full, task.CodeDiskFull, "The disk of the server is full; nothing was written, reads go on")
+		e := task.Errorf(task.Full, task.CodeDiskFull, "The disk of the server is full; nothing was written, reads continue")
 		d.note(causeDisk, e)
 		return e
 	case se.Code == sqlite3.ErrReadonly, se.SystemErrno == syscall.EROFS:
-		e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be written now: its file system is read-only (%s); reads go on. Mount it writable again", se.Error())
+		e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be written now: its file system is read-only (%s); reads continue. Mount it writable again", se.Error())
 		d.note(causeDisk, e)
 		return e
 	case (se.Code == sqlite3.ErrCantOpen || isDamage(se)) && d.filesReplaced() != nil:

@@ -15,7 +15,7 @@ const (
 )
 
 // awake leaves out what a person snoozed: the arguments are the person, the
-// moment and the kind, whose ref and mark stand in the row.
+// moment and the kind, whose ref and mark are in the row.
 func awake(ref, mark string) string {
 	return " AND NOT EXISTS (SELECT 1 FROM snoozes z WHERE z.user_id = ? AND z.until > ? AND z.kind = ? AND z.ref = " + ref + " AND z.mark = " + mark + ")"
 }

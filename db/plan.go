@@ -2,7 +2,7 @@ package db
 
 import "taskyard/task"
 
-// ArrangeSteps turns a plan that stands as was into now: rows that differ are
+// ArrangeSteps turns the plan was into the plan now: rows that differ are
 // written, rows are added or taken off at the end. A link moves with its step.
 func (tx *Tx) ArrangeSteps(id task.ID, was, now []task.Step) error {
 	// A subtask is linked once, half-way too.

@@ -87,7 +87,7 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 // looked at the tables and may choose other plans.
 func oldInstance(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "yard.db")
+	path := filepath.Join(t.TempDir(), "taskyard.db")
 	ok(t, dbtest.Open(t, path).Close())
 	_, err := dbfill.Year(t.Context(), path, dbfill.Size{Open: 1000, Archived: 5000, Approvals: 100, Subtasks: 200, Comments: 100, Lines: 100}, []string{"coder", "other", "third"}, time.Now())
 	ok(t, err)

@@ -7,7 +7,7 @@ import (
 )
 
 // pool holds the read-only connections. The one that was given back last is
-// taken first: after a commit each must read its pages anew, so that one warm
+// taken first: after a commit each must read its pages again, so that one warm
 // connection answers a page that asks many things sooner than many do.
 type pool struct {
 	places chan struct{} // one for each connection that may be out

@@ -7,7 +7,7 @@ import (
 )
 
 // OrphanedFolders returns those of the folders to which nobody comes back: that of a
-// start when its run, and each that went on in it, ended before a moment; a
+// start when its run, and each that continued in it, ended before a moment; a
 // worktree when its task was closed before it. Folders of runs that are not
 // known are none of them.
 func (rx *Rx) OrphanedFolders(list []task.RunFolder, before task.Time) ([]task.RunFolder, error) {

@@ -98,7 +98,7 @@ func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archived
 	return merge(merge(own, said, limit), long, limit), nil
 }
 
-// longMatches are the tasks with texts in several parts: the words may stand
+// longMatches are the tasks with texts in several parts: the words may appear
 // in different ones.
 func (rx *Rx) longMatches(f task.HistoryFilter, before int64, limit int) ([]archivedTask, error) {
 	w := &where{}
@@ -109,11 +109,11 @@ func (rx *Rx) longMatches(f task.HistoryFilter, before int64, limit int) ([]arch
 }
 
 // maxPartWords is how many words of a search are looked for one by one; those
-// after them stand together.
+// after them appear together.
 const maxPartWords = 8
 
 // wordsInParts is a query for the tasks below an id in whose parts all words
-// of a search stand. Its arguments come first in w.
+// of a search appear. Its arguments come first in w.
 func wordsInParts(q string, before int64, w *where) string {
 	words := strings.Fields(matchTerms(q))
 	var list []string

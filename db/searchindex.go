@@ -120,7 +120,7 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 }
 
 // Index makes one write of ToIndex; it does nothing when somebody else has
-// gone on from where it begins.
+// continued from where it begins.
 func (tx *Tx) Index(w IndexWrite) error {
 	if at, err := tx.indexPlace(); err != nil || at != w.from {
 		return err
@@ -226,7 +226,7 @@ func (r *indexReader) run(id task.ID) error {
 // archived adds the texts of a task, if it is archived and e is the last line
 // of the log that tells of it: title, description, summary, summaries of runs
 // and comments. whole is false when there are more comments than are read at
-// once; the place then tells where to go on.
+// once; the place then tells where to continue.
 func (r *indexReader) archived(e logLine) (whole bool, err error) {
 	p := parts{place: r.place}
 	if p.place.part == 0 || p.place.task != e.task {

@@ -16,8 +16,8 @@ type RunTotals struct {
 // hourOf is the start of the hour of a moment.
 func hourOf(t task.Time) int64 { return int64(t - t%task.Hour) }
 
-// RollUp sums the ended runs of every hour from the given one on anew; the
-// sums are kept as runs end, so this mends rather than makes them.
+// RollUp sums the ended runs of every hour from the given one on again; the
+// sums are kept as runs end, so this corrects rather than makes them.
 func (tx *Tx) RollUp(from task.Time) error {
 	return tx.do(`INSERT OR REPLACE INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated)
  SELECT ended_at / ?1 * ?1 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),

@@ -15,7 +15,7 @@ import (
 // TestShortWaysAgreeWithTheLongOnes compares, in an instance of a year, what is
 // counted in indexes and read in outlines with what the whole rows say.
 func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "yard.db")
+	path := filepath.Join(t.TempDir(), "taskyard.db")
 	ok(t, dbtest.Open(t, path).Close())
 	_, err := dbfill.Year(t.Context(), path, dbfill.Size{Open: 1500, Archived: 1000, Approvals: 150, Subtasks: 200, Comments: 10, Lines: 10}, []string{"coder", "planner", "tester"}, time.Now())
 	ok(t, err)

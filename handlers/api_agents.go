@@ -25,7 +25,7 @@ type AgentView struct {
 	Load               agentLoad `json:"load"`
 
 	Weaker string      `json:"weaker,omitempty" doc:"what it could do beyond its tools, as its runner does not hold it to them; absent: it is held"`
-	Pause  *task.Pause `json:"pause,omitempty" doc:"what keeps it from being started and from signing up: the pause of the yard, else its own"`
+	Pause  *task.Pause `json:"pause,omitempty" doc:"what keeps it from being started and from signing up: the pause of the server, else its own"`
 }
 
 func (s *Server) viewOf(def task.Agent, load agentLoad, pauses task.Pauses) AgentView {
@@ -48,7 +48,7 @@ type agentOut struct {
 		AgentView
 		RunnerInfo *task.RunnerInfo `json:"runnerInfo,omitempty" doc:"of its runner"`
 		Definition string           `json:"definition" doc:"the text of the file"`
-		Served     string           `json:"served,omitempty" doc:"the older text that goes on serving while the file is invalid"`
+		Served     string           `json:"served,omitempty" doc:"the older text that keeps serving while the file is invalid"`
 	}
 }
 

@@ -95,7 +95,7 @@ func TestEventsAreReadInPagesOrFollowed(t *testing.T) {
 			t.Errorf("data %s", data)
 		}
 	})
-	t.Run("it goes on after Last-Event-ID, which wins over after", func(t *testing.T) {
+	t.Run("it continues after Last-Event-ID, which wins over after", func(t *testing.T) {
 		before := last.ID - 1
 		for _, st := range []*stream{
 			s.follow(t, "admin", "/api/events?after="+before.String()),

@@ -15,7 +15,7 @@ import (
 	"taskyard/task"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // serve makes a request without a network.
 func (s *site) serve(caller, method, path, body string, headers ...string) *httptest.ResponseRecorder {

@@ -60,7 +60,7 @@ func TestPauseAndResumeOverHTTP(t *testing.T) {
 			s.do("operator", "POST", "/api/resume", body).problem(409, task.CodeNotPaused)
 		}
 	})
-	t.Run("everything stops at once, and the yard is resumed without a body", func(t *testing.T) {
+	t.Run("everything stops at once, and the server is resumed without a body", func(t *testing.T) {
 		got := decode[pausesBody](s.do("reviewer", "POST", "/api/stop-everything", `{"reason":"a leak"}`).want(200))
 		if len(got.Pauses) != 2 || got.Pauses[0].Agent != "" || got.Runs == nil {
 			t.Errorf("%+v", got)

@@ -45,11 +45,11 @@ type allowBody struct {
 type denyPermissionIn struct {
 	PermissionPath
 	Body struct {
-		Reason string `json:"reason" doc:"the agent gets it, and goes on without the call"`
+		Reason string `json:"reason" doc:"the agent gets it, and continues without the call"`
 	}
 }
 
-const permissionDesc = "A run that asks is running/permission, and `permission` of GET /api/runs/{id} holds what it asks; its clocks stand still. " +
+const permissionDesc = "A run that asks is running/permission, and `permission` of GET /api/runs/{id} holds what it asks; its clocks are stopped. " +
 	"Decided already: 409 `run_already_decided` with the outcome. No agent decides."
 
 func (s *Server) permissionOperations() {

@@ -53,7 +53,7 @@ type finishOut struct {
 	Body struct {
 		Completed *task.Task `json:"completed"`
 		Task      *task.Task `json:"task" doc:"null when nothing is free"`
-		Paused    string     `json:"paused,omitempty" doc:"by whom and why the agent or the yard is paused, when that is why task is null"`
+		Paused    string     `json:"paused,omitempty" doc:"by whom and why the agent or the server is paused, when that is why task is null"`
 	}
 }
 
@@ -77,8 +77,8 @@ func (s *Server) queueOperations() {
 		p, err := s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After)
 		return pageAnswer(ctx, p, err)
 	})
-	handle(s, op{Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues", Summary: "Claim the first free task of a queue", Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. With `waitSeconds` the call is held until a task comes free or the time is over; callers are served in the order in which they came, and one that is gone claims nothing. `maxConcurrent` goes with neither of the others. While the agent or the yard is paused: 409 `paused`, with Retry-After; who waits already waits on."}, s.signup)
-	handle(s, op{Method: "POST", Path: "/api/agents/{id}/complete-and-signup", Need: task.Claiming, Tag: "Queues", Summary: "Complete one task and claim the next", Desc: "While the agent or the yard is paused it completes alone: `task` is null, and `paused` says why."}, s.completeAndSignup)
+	handle(s, op{Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues", Summary: "Claim the first free task of a queue", Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. With `waitSeconds` the call is held until a task comes free or the time is over; callers are served in the order in which they came, and one that is gone claims nothing. `maxConcurrent` goes with neither of the others. While the agent or the server is paused: 409 `paused`, with Retry-After; who waits already waits on."}, s.signup)
+	handle(s, op{Method: "POST", Path: "/api/agents/{id}/complete-and-signup", Need: task.Claiming, Tag: "Queues", Summary: "Complete one task and claim the next", Desc: "While the agent or the server is paused it completes alone: `task` is null, and `paused` says why."}, s.completeAndSignup)
 	handle(s, op{Method: "POST", Path: "/api/agents/{id}/reassign", Need: task.Claiming, Tag: "Queues", Summary: "Hand several tasks to another agent, all or none"}, s.reassign)
 }
 

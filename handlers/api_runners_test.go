@@ -65,7 +65,7 @@ func TestRunnersAreTold(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	})
-	t.Run("a yard that looks at none says so without failing", func(t *testing.T) {
+	t.Run("a server that looks at none says so without failing", func(t *testing.T) {
 		s := newSite(t)
 		if r := decode[runnersBody](s.do("admin", "POST", "/api/runners/probe", "").want(202)); r.Runners == nil || len(r.Runners) > 0 {
 			t.Errorf("%+v", r)
@@ -76,7 +76,7 @@ func TestRunnersAreTold(t *testing.T) {
 func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 	t.Parallel()
 	known := &knownRunners{}
-	y := newPageYard(t)
+	y := newPageSite(t)
 	y.server.opt.Runners = known
 	maya, vera := y.maya(), y.person("vera", task.RoleViewer)
 	t.Run("the list of agents shows them with problem and remedy", func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 
 func TestBudgetsAreShown(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	y.server.opt.Limits = []Limit{{Key: "runs.timeout", Value: "5m", About: "time of a run"}}
 	maya := y.maya()
 	_, err := y.svc.SaveAgent(t.Context(), mayaActor, "spender", "---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)
@@ -112,7 +112,7 @@ func TestBudgetsAreShown(t *testing.T) {
 	y.ok(y.svc.RunWorking(t.Context(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
 	y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":600,"costUsd":0.5,"estimated":true}`)}}))
 	run := "/runs/" + st.Run.ID.String()
-	t.Run("estimated figures are marked wherever they stand", func(t *testing.T) {
+	t.Run("estimated figures are marked wherever they are", func(t *testing.T) {
 		maya.get("/agents/spender").shows("≈ $0.50 of $2.00", "≈ 600 of 1k")
 		maya.get("/settings/limits").shows("≈ $0.50 of $2.00", "≈ 600", "Time of a run", "runs.timeout", "5m")
 		maya.get(run).shows("≈ 600 in", "≈ $0.50")

@@ -71,7 +71,7 @@ type transcriptIn struct {
 type lineIn struct {
 	RunPath
 	Message pathID `path:"message" doc:"id of a line of this run"`
-	From    int    `query:"from" minimum:"0" doc:"bytes of the content that were read already: the answer goes on behind them"`
+	From    int    `query:"from" minimum:"0" doc:"bytes of the content that were read already: the answer continues behind them"`
 }
 
 type approveBody struct {
@@ -135,7 +135,7 @@ func (s *Server) runOperations() {
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/deny", Need: task.Decide, Tag: "Approvals", Summary: "Refuse a waiting run for good"}, func(ctx context.Context, in *denyIn) (*runOut, error) {
 		return runAnswer(s.svc.DenyRunLater(ctx, actorIn(ctx), in.ID.ID, in.Body.Reason, in.Body.window()))
 	})
-	handle(s, op{Method: "POST", Path: "/api/runs/{id}/undo", Need: task.Decide, Tag: "Approvals", Summary: "Take back your decision on a run, before it takes effect", Desc: "While `held` stands in the run. Afterwards: 409 `run_already_decided`."}, s.undoRun)
+	handle(s, op{Method: "POST", Path: "/api/runs/{id}/undo", Need: task.Decide, Tag: "Approvals", Summary: "Take back your decision on a run, before it takes effect", Desc: "While `held` is in the run. Afterwards: 409 `run_already_decided`."}, s.undoRun)
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/cancel", Need: task.Write, Tag: "Runs", Summary: "End an open run"}, func(ctx context.Context, in *cancelRunIn) (*runOut, error) {
 		return runAnswer(s.svc.CancelRun(ctx, actorIn(ctx), in.ID.ID, in.body().Reason))
 	})

@@ -78,7 +78,7 @@ func (s *Server) threadOperations() {
 	handle(s, op{Method: "POST", Path: "/api/tasks/{id}/reply", Need: task.Person, Status: 201, Tag: "Threads", Summary: "Answer the open question of a task"}, func(ctx context.Context, in *contentIn) (*messageOut, error) {
 		return messageAnswer(s.svc.Reply(ctx, actorIn(ctx), in.ID.ID, in.Body.Content))
 	})
-	handle(s, op{Method: "GET", Path: "/api/tasks/{id}/thread", Need: task.Read, Tag: "Threads", Summary: "Read the messages of a task, oldest first", Desc: "Transcripts of runs stand at /api/runs/{id}/messages."}, func(ctx context.Context, in *afterIn) (*messagesOut, error) {
+	handle(s, op{Method: "GET", Path: "/api/tasks/{id}/thread", Need: task.Read, Tag: "Threads", Summary: "Read the messages of a task, oldest first", Desc: "Transcripts of runs are at /api/runs/{id}/messages."}, func(ctx context.Context, in *afterIn) (*messagesOut, error) {
 		list, err := s.svc.Thread(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
 		return messagesAnswer(ctx, list, in.Limit, err)
 	})

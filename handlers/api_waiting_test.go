@@ -159,7 +159,7 @@ func TestSignupBodies(t *testing.T) {
 	})
 }
 
-// inUse is the memory that a yard with its callers takes after a collection.
+// inUse is the memory that a server with its callers takes after a collection.
 func inUse() float64 {
 	runtime.GC()
 	runtime.GC()

@@ -115,7 +115,7 @@ func (s *site) fill(b *testing.B, n int) {
 	}
 }
 
-// BenchmarkRefuse is the way of a request through all that stands before a
+// BenchmarkRefuse is the way of a request through all that comes before a
 // handler, without the store's part in a handler.
 func BenchmarkRefuse(b *testing.B) {
 	s := newSite(b)

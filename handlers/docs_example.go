@@ -12,9 +12,9 @@ import (
 // samples are what the commands of the reference send, by the name of the
 // field. The test of the reference sends them all.
 var samples = map[string]any{
-	"title": "Mend the build", "owner": "coder", "agent": "coder", "newAgent": "reviewer", "currentAgent": "coder",
+	"title": "Fix the build", "owner": "coder", "agent": "coder", "newAgent": "reviewer", "currentAgent": "coder",
 	"comment": "The tests pass; please review.", "content": "Looks good.", "message": "Which branch?", "reason": "No longer needed",
-	"summary": "Mended: the cache key was wrong.", "type": "url", "value": "https://example.org/spec", "name": "ci", "scope": "read",
+	"summary": "Fixed: the cache key was wrong.", "type": "url", "value": "https://example.org/spec", "name": "ci", "scope": "read",
 	"text": "---\ndescription: Writes code.\ntools: read, edit\nrunner: none\n---\nWork.\n", "password": "correct horse battery",
 	"operation": "rpush", "item": "Read the specification", "role": "operator", "task": "Find the flaky test", "agentType": "coder",
 }

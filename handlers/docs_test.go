@@ -44,7 +44,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	page, byID := reference(s)
-	t.Run("every operation stands there with its permission", func(t *testing.T) {
+	t.Run("every operation is there with its permission", func(t *testing.T) {
 		for path, item := range s.srv.api.OpenAPI().Paths {
 			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 				o := operationOf(item, method)
@@ -71,7 +71,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 			}
 		}
 	})
-	t.Run("every error code stands there with what to do", func(t *testing.T) {
+	t.Run("every error code is there with what to do", func(t *testing.T) {
 		for _, c := range task.Codes {
 			n := byID["code-"+string(c.Code)]
 			if n == nil || !strings.Contains(textOf(n), strings.ReplaceAll(c.Doc, "`", "")) {
@@ -79,7 +79,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 			}
 		}
 	})
-	t.Run("every permission stands there with who holds it", func(t *testing.T) {
+	t.Run("every permission is there with who holds it", func(t *testing.T) {
 		for _, p := range task.Perms {
 			if n := byID["perm-"+string(p)]; n == nil || len(textOf(n)) < len(p)+20 {
 				t.Errorf("%s is not described", p)
@@ -121,7 +121,7 @@ func TestTheReferenceIsForEveryone(t *testing.T) {
 			t.Errorf("%s, who has no session, gets the dashboard's navigation", caller)
 		}
 	}
-	y := newPageYard(t)
+	y := newPageSite(t)
 	y.maya().get("/api/docs").is(http.StatusOK).shows(`id="nav"`, "Sign out")
 }
 

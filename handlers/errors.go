@@ -40,7 +40,7 @@ func kindOf(err error) task.Kind {
 type Problem struct {
 	Status    int               `json:"status" doc:"HTTP status"`
 	Title     string            `json:"title" doc:"the status in words"`
-	Code      string            `json:"code" doc:"stable name of the error; the list stands in the description"`
+	Code      string            `json:"code" doc:"stable name of the error; the list is in the description"`
 	Detail    string            `json:"detail" doc:"what happened, for people"`
 	Errors    []task.FieldError `json:"errors,omitempty" doc:"the wrong fields, at most 20"`
 	More      int               `json:"moreErrors,omitempty" doc:"how many wrong fields there are beyond those in errors"`

@@ -38,7 +38,7 @@ func (s *Server) dropMore(c echo.Context) {
 }
 
 // undoable offers to take the act back by a form to action; pairs are its
-// fields. What went on meanwhile is refused by the act itself.
+// fields. What happened meanwhile is refused by the act itself.
 func (s *Server) undoable(c echo.Context, action string, pairs ...string) {
 	u := &views.Undo{Action: action, Fields: [][2]string{{"undo", "1"}}}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -23,7 +23,7 @@ import (
 	"taskyard/task"
 )
 
-// testClock stands still until a test moves it.
+// testClock is stopped until a test moves it.
 type testClock struct {
 	mu  sync.Mutex
 	now time.Time

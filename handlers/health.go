@@ -20,7 +20,7 @@ const (
 	probeEvery = time.Second     // askers in between get the last verdict
 )
 
-// readiness is the last verdict on whether the yard can do its work.
+// readiness is the last verdict on whether the server can do its work.
 type readiness struct {
 	mu       sync.Mutex
 	at       time.Time

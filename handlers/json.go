@@ -24,7 +24,7 @@ var strictJSON = huma.Format{
 	Unmarshal: readJSON,
 }
 
-// jsonOut mends invalid UTF-8, which an error may repeat from a path.
+// jsonOut fixes invalid UTF-8, which an error may repeat from a path.
 var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(fittedTask), json.MarshalToFunc(fittedMessage))))
 
 // fittedTask writes a task that is over the bytes of an answer in part.

@@ -22,7 +22,7 @@ const (
 )
 
 // live is the one stream of a browser tab: names of topics that changed. The
-// page fetches its parts anew by itself.
+// page fetches its parts again by itself.
 func (s *Server) live(c echo.Context) error {
 	topics := strings.Split(c.QueryParam("topics"), ",")
 	if c.QueryParam("topics") == "" || len(topics) > maxTopics {

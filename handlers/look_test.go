@@ -10,7 +10,7 @@ import (
 
 func TestAppearance(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	t.Run("theme, density and motion reach every page", func(t *testing.T) {
 		b.post("/settings/appearance", "theme", "dark", "density", "cozy", "motion", "less").leadsTo("/settings/appearance").shows("Saved the appearance", `value="cozy" checked`)
@@ -26,7 +26,7 @@ func TestAppearance(t *testing.T) {
 
 func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t) // it is 9:00 UTC
+	y := newPageSite(t) // it is 9:00 UTC
 	b := y.maya()
 	here := "next tick " + y.sched.next.Std().In(time.Local).Format("15:04")
 	t.Run("without a word of the browser it is that of the server", func(t *testing.T) {

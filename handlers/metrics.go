@@ -31,7 +31,7 @@ func newMetrics(svc *service.Service, clock Scheduler, open *conns, log *slog.Lo
 	refused := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "taskyard_connections_refused_total", Help: "Connections closed since the start because too many were open, from their address or in total.",
 	}, func() float64 { return float64(open.refused.Load()) })
-	reg.MustRegister(m.requests, refused, yardCollector{svc, log, clock}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(m.requests, refused, instanceCollector{svc, log, clock}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.page = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)})
 	return m
 }
@@ -102,15 +102,15 @@ var (
 	descReady     = desc("ready", "1 when the database can be written, else 0.")
 )
 
-// yardCollector reads the state of the yard when it is asked.
-type yardCollector struct {
+// instanceCollector reads the state of the server when it is asked.
+type instanceCollector struct {
 	svc   *service.Service
 	log   *slog.Logger
 	clock Scheduler // may be nil
 }
 
 // Describe names every metric.
-func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
+func (y instanceCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind,
 		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descTickAge, descFree, descReady,
@@ -120,7 +120,7 @@ func (y yardCollector) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect reads them; what cannot be read now is left out.
-func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
+func (y instanceCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
@@ -184,7 +184,7 @@ func (y yardCollector) Collect(ch chan<- prometheus.Metric) {
 	now := y.svc.Now()
 	st, err := y.svc.Stats(ctx, task.SystemActor, now.Add(-day))
 	if err != nil {
-		y.log.Warn("metrics of the yard not read", "error", err)
+		y.log.Warn("metrics of the server not read", "error", err)
 		return
 	}
 	gauge(descApprovals, float64(st.Approvals))

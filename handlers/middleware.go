@@ -60,7 +60,7 @@ func callOf(ctx context.Context) *call {
 func requestIDOf(ctx context.Context) string { return callOf(ctx).id }
 
 // around is what every request passes. It is one middleware over a list of
-// checks, as echo makes the chain of middlewares anew for each request.
+// checks, as echo makes the chain of middlewares again for each request.
 func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
@@ -117,7 +117,7 @@ func (s *Server) logged(c echo.Context, k *call, took time.Duration) {
 	}
 }
 
-// fixedHeaders stand on every answer. Their values are shared: they are
+// fixedHeaders are on every answer. Their values are shared: they are
 // replaced with Set, never added to.
 var fixedHeaders = map[string][]string{
 	"Content-Security-Policy":    {policy},

@@ -14,7 +14,7 @@ import (
 
 const ownAgent = "---\ndescription: keeps to itself\ntools: read, task\nrunner: script\ncapabilities: [tasks:own]\n---\nKeep to it.\n"
 
-// secret stands in every text of what the agent must not see.
+// secret is in every text of what the agent must not see.
 const secret = "Zebra"
 
 // ownFamily is a task of an agent with tasks:own, and what is around it.

@@ -12,7 +12,7 @@ import (
 
 func TestSignInByPassword(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.get("/queues").is(200).shows("maya")
 
@@ -53,7 +53,7 @@ func TestSignInByPassword(t *testing.T) {
 
 func TestSignInLinksWorkOnce(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	link, err := y.svc.SetupLink(context.Background())
 	y.ok(err)
 
@@ -84,7 +84,7 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	post := func(b *browser, pairs ...string) *seenPage {
 		return b.post("/tasks", append([]string{"title", "Forged", "owner", "coder"}, pairs...)...)
@@ -119,7 +119,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 
 func TestSettingsOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b, other := y.maya(), y.signIn("maya")
 	const fresh = "a much better sentence"
 
@@ -161,7 +161,7 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	t.Run("a wrong password keeps name and role", func(t *testing.T) {
 		for _, name := range []string{"ve\u202era", "ve\u200bra", "ve ra", "<b>", "user:x"} {
@@ -201,7 +201,7 @@ func TestPeople(t *testing.T) {
 
 func TestTokensAreShownOnce(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days", "30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup",
 		"claude mcp add --transport http taskyard "+y.srv.URL+"/mcp --header", "&#34;url&#34;: &#34;"+y.srv.URL+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
@@ -234,7 +234,7 @@ func TestTokensAreShownOnce(t *testing.T) {
 }
 
 func TestASuspendedServerSignsNobodyOut(t *testing.T) {
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	look := func() { y.ok(y.svc.Look(context.Background())) }
 	look()

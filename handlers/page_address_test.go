@@ -8,7 +8,7 @@ import (
 
 func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.get("/history?from=bogus").is(422).shows("from must be a day such as", `href="/history"`, "Remove the filter")
 	b.get("/tasks?sort=bogus").is(422).shows("sort must be id, title", `href="/tasks"`)
@@ -17,7 +17,7 @@ func TestAWrongAddressNamesWhatIsWrongAndLeadsOn(t *testing.T) {
 
 func TestABoardCountsWhatItShows(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	for _, owner := range []string{"coder", "coder", "planner"} {
 		y.create(mayaActor, task.New{Title: "Work of " + owner, Owner: owner})

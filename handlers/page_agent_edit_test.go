@@ -12,7 +12,7 @@ import (
 const goodAgent = "---\ndescription: writes prose\ntools: read, edit\nrunner: script\n---\nWrite.\n"
 
 // onFile is the definition of an agent as it lies in the folder.
-func (y *pageYard) onFile(id string) string {
+func (y *pageSite) onFile(id string) string {
 	y.t.Helper()
 	b, err := os.ReadFile(filepath.Join(y.dir, id+".md"))
 	y.ok(err)
@@ -20,14 +20,14 @@ func (y *pageYard) onFile(id string) string {
 }
 
 // behind changes a definition as another program would.
-func (y *pageYard) behind(id, text string) {
+func (y *pageSite) behind(id, text string) {
 	y.t.Helper()
 	y.ok(os.WriteFile(filepath.Join(y.dir, id+".md"), []byte(text), 0o600))
 }
 
 func TestTheEditorChecksWithoutSaving(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	before := y.onFile("coder")
 
@@ -61,7 +61,7 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 
 func TestNewAgentsBeginWithATemplate(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	t.Run("blank, the defaults, and one a runner are offered", func(t *testing.T) {
 		b.get("/agents/new").is(200).shows("Blank", "General Purpose", "Code Focused", "Runner script", "You are …")
@@ -89,7 +89,7 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 
 func TestTwoEditorsOfOneAgent(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b, other := y.maya(), y.person("ada", task.RoleAdmin)
 	edit := b.get("/agents/coder/edit").is(200)
 	hash, base := edit.field("/agents/coder", "hash"), y.onFile("coder")
@@ -123,14 +123,14 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 	t.Run("the same form sent twice is no conflict with itself", func(t *testing.T) {
 		b.post("/agents/coder", "hash", hash, "base", base, "text", mine).leadsTo("/agents/coder")
 	})
-	t.Run("use theirs is the page to edit, anew", func(t *testing.T) {
+	t.Run("use theirs is the page to edit, again", func(t *testing.T) {
 		b.get("/agents/coder/edit").is(200).shows("&lt;b&gt;good").hides("conflict")
 	})
 }
 
 func TestAnAgentThatWentWhileItWasEdited(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	base := y.onFile("pull")
 	hash := b.get("/agents/pull/edit").field("/agents/pull", "hash")

@@ -29,7 +29,7 @@ func (s *Server) approvalsPage(c echo.Context, ch views.Chrome) (templ.Component
 	if err != nil || len(waiting) == 0 {
 		return views.ApprovalsPage(ch, views.ApprovalsModel{}), err
 	}
-	// Live parts must go on showing this run when it is decided meanwhile.
+	// Live parts must keep showing this run when it is decided meanwhile.
 	ch.Path = views.URL.Approval(waiting[0].ID)
 	return s.approvals(c, ch, waiting, waiting[0].ID, views.DecideForm{})
 }

@@ -12,7 +12,7 @@ import (
 // BenchmarkQueuesPage answers the board of two busy agents, 25 cards each, to
 // somebody who is signed in, without a network.
 func BenchmarkQueuesPage(b *testing.B) {
-	y := newPageYard(b)
+	y := newPageSite(b)
 	who := y.maya()
 	for i := range 1000 {
 		owner := []string{"pull", "planner"}[i%2]

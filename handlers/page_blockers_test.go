@@ -8,7 +8,7 @@ import (
 
 func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	for _, title := range []string{"Design", "Review", "Build"} {
 		y.create(mayaActor, task.New{Title: title, Owner: "coder", NoStart: true})
@@ -50,7 +50,7 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 
 func TestLabelsOnThePages(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("labels[0] must be 1 to 32 characters", `value="Nope"`)
 	b.post("/tasks", "title", "One", "owner", "coder", "labels", "ui, api").leadsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
@@ -77,7 +77,7 @@ func TestLabelsOnThePages(t *testing.T) {
 
 func TestRunNowIsOfferedWhereItIsNotRefused(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	y.create(mayaActor, task.New{Title: "Build", Owner: "coder", NoStart: true})
 	y.create(mayaActor, task.New{Title: "Pick", Owner: "pull", NoStart: true})

@@ -57,7 +57,7 @@ func (s *Server) postMove(c echo.Context) error {
 	})
 }
 
-// wasQuiet is "1" for a task on which nothing went on: to give it back starts
+// wasQuiet is "1" for a task on which nothing happened: to give it back starts
 // nothing.
 func wasQuiet(t *task.Task) string {
 	if t.Claim != nil || t.OpenRunID != 0 {

@@ -39,7 +39,7 @@ func (a *seenPage) undo(action string) *seenPage {
 
 func TestActsOnTheBoard(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	y.person("jonas", task.RoleOperator)
 	const home = "/queues?agent=coder&q=work"
@@ -98,7 +98,7 @@ func TestActsOnTheBoard(t *testing.T) {
 
 func TestFiltersNarrowSortAndStay(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	first := y.create(mayaActor, task.New{Owner: "coder", Title: "Alpha", Priority: 3, Labels: []string{"api"}, NoStart: true})
 	y.create(asAgent("planner"), task.New{Owner: "coder", Title: "Beta", Priority: 7, BlockedBy: []task.ID{first.ID}, NoStart: true})
@@ -128,7 +128,7 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 
 func TestActsOnMany(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	var ids []string
 	for i := range 3 {
@@ -165,7 +165,7 @@ func TestActsOnMany(t *testing.T) {
 
 func TestViewsOfAPerson(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	other := y.person("vera", task.RoleViewer)
 	b.post("/views", "name", "Hot", "path", "/tasks?priority=6&after=5.1&evil=1", "back", "/tasks?priority=6").leadsTo("/tasks?priority=6").
@@ -187,7 +187,7 @@ func TestViewsOfAPerson(t *testing.T) {
 // TestABoardOfManyTasksIsSmall holds the bound of a page at 1,000 open tasks.
 func TestABoardOfManyTasksIsSmall(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	for i := range 1000 {
 		owner := []string{"coder", "planner", "reviewer", "pull"}[i%4]

@@ -10,7 +10,7 @@ import (
 
 func TestAnAgentIsConnected(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.get("/agents/coder").is(200).shows("/agents/coder/connect")
 	b.get("/agents/coder/connect").is(200).shows("No tokens for coder")
@@ -44,7 +44,7 @@ func TestAnAgentIsConnected(t *testing.T) {
 
 func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	y.sample("")
 	p := b.get("/agents").is(200).shows("Success", "Last runs, oldest first", `<span class="mono">edit</span>`, "/agents/coder/pause")
@@ -54,7 +54,7 @@ func TestAgentsAreListedWithHowTheyDo(t *testing.T) {
 
 func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Owner: "pull", NoStart: true})
 	y.create(mayaActor, task.New{Owner: "pull", Status: task.Draft})
@@ -67,7 +67,7 @@ func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
 
 func TestAgentsArePausedFromTheList(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.get("/agents").shows("/agents/coder/pause")
 	b.post("/agents/coder/pause", "reason", "no").is(303)

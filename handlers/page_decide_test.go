@@ -9,14 +9,14 @@ import (
 )
 
 // settle lets held decisions take effect whose time has come.
-func (y *pageYard) settle() {
+func (y *pageSite) settle() {
 	y.t.Helper()
 	_, _, err := y.svc.NextRun(context.Background(), nil)
 	y.ok(err)
 }
 
 // asked makes a run of an agent wait for a reviewer.
-func (y *pageYard) asked(agent, title string) *task.Run {
+func (y *pageSite) asked(agent, title string) *task.Run {
 	y.t.Helper()
 	k := y.create(asAgent("planner"), task.New{Owner: agent, Title: title, NoStart: true})
 	r, err := y.svc.RunNow(context.Background(), asAgent("planner"), k.ID)
@@ -26,7 +26,7 @@ func (y *pageYard) asked(agent, title string) *task.Run {
 
 func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	rita := y.person("rita", task.RoleReviewer)
 	r := y.asked("reviewer", "Look at it")
@@ -61,7 +61,7 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 
 func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	rita := y.person("rita", task.RoleReviewer)
 	r := y.asked("coder", "Tidy the tests")
@@ -73,7 +73,7 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 		b.post(at+"/approve", "maxTurns", "x", "maxCostUsd", "NaN").is(422).shows(`id="maxTurns-err"`, `id="maxCostUsd-err"`)
 		b.post(at+"/deny", "reason", "").is(422).shows(`id="reason-err"`)
 	})
-	t.Run("what changed since they looked stands there as a difference", func(t *testing.T) {
+	t.Run("what changed since they looked is there as a difference", func(t *testing.T) {
 		title := "Tidy the tests and delete the rest"
 		_, err := y.svc.UpdateTask(t.Context(), asAgent("planner"), r.TaskID, task.Patch{Title: &title})
 		y.ok(err)
@@ -98,7 +98,7 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 
 func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	y.server.opt.Weaker = nil // the runner keeps to the list of tools
 	b := y.maya()
 	one, two, writes := y.asked("reviewer", "Read one"), y.asked("reviewer", "Read two"), y.asked("coder", "Write")

@@ -10,7 +10,7 @@ import (
 
 func TestPagesTellWhoDelegated(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(task.Actor{Name: "user:maya", Role: task.RoleAdmin}, task.New{Title: "The whole", Owner: "planner", NoStart: true})
 	if _, err := y.svc.RunNow(t.Context(), task.SystemActor, k.ID); err != nil {

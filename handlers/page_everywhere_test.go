@@ -8,9 +8,9 @@ import (
 
 func TestTheTourOfTheDemo(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
-	t.Run("no other yard has it", func(t *testing.T) {
+	t.Run("no other instance has it", func(t *testing.T) {
 		b.get("/").is(200).hides("Welcome to the demo")
 	})
 	y.server.opt.Demo = true
@@ -24,7 +24,7 @@ func TestTheTourOfTheDemo(t *testing.T) {
 
 func TestThePreferencesOfAPerson(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.post("/settings/keys", "keys", "off").is(303)
 	b.get("/").shows(`data-keys="off"`)
@@ -36,7 +36,7 @@ func TestThePreferencesOfAPerson(t *testing.T) {
 
 func TestTheSearch(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	for path, text := range map[string]string{
 		"/search":                      "Pages",

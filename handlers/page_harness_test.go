@@ -25,7 +25,7 @@ import (
 	"taskyard/task"
 )
 
-// pageClock stands still until a test moves it.
+// pageClock is stopped until a test moves it.
 type pageClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -72,8 +72,8 @@ func (f *pageScheduler) RunJob(name string) error {
 	return nil
 }
 
-// pageYard is a whole server over a real database and agents folder.
-type pageYard struct {
+// pageSite is a whole server over a real database and agents folder.
+type pageSite struct {
 	t      testing.TB
 	svc    *service.Service
 	srv    *httptest.Server
@@ -110,9 +110,9 @@ var testAgents = map[string]string{
 	"bad":      "---\nname: bad\n---\nno description, no tools\n",
 }
 
-func newPageYard(t testing.TB, with ...func(*service.Config)) *pageYard {
+func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	t.Helper()
-	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
+	y := &pageSite{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
 	quiet := slog.New(slog.DiscardHandler)
 	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.Now, quiet })
 	for id, text := range testAgents {
@@ -134,7 +134,7 @@ func newPageYard(t testing.TB, with ...func(*service.Config)) *pageYard {
 	return y
 }
 
-func (y *pageYard) ok(err error) {
+func (y *pageSite) ok(err error) {
 	y.t.Helper()
 	if err != nil {
 		y.t.Fatalf("unexpected error: %v", err)
@@ -145,7 +145,7 @@ func (y *pageYard) ok(err error) {
 var mayaActor = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
 // maya makes the first admin and signs her in.
-func (y *pageYard) maya() *browser {
+func (y *pageSite) maya() *browser {
 	y.t.Helper()
 	link, err := y.svc.SetupLink(context.Background())
 	y.ok(err)
@@ -155,14 +155,14 @@ func (y *pageYard) maya() *browser {
 }
 
 // person adds somebody and signs them in.
-func (y *pageYard) person(name string, role task.Role) *browser {
+func (y *pageSite) person(name string, role task.Role) *browser {
 	y.t.Helper()
 	_, err := y.svc.AddUser(context.Background(), mayaActor, name, pagePassword, role)
 	y.ok(err)
 	return y.signIn(name)
 }
 
-func (y *pageYard) signIn(name string) *browser {
+func (y *pageSite) signIn(name string) *browser {
 	y.t.Helper()
 	b := y.browser()
 	a := b.post("/login", "name", name, "password", pagePassword)
@@ -173,13 +173,13 @@ func (y *pageYard) signIn(name string) *browser {
 // browser is a browser without scripts: a cookie jar, and forms sent with the
 // headers that browsers send. It does not follow redirects by itself.
 type browser struct {
-	y      *pageYard
+	y      *pageSite
 	client *http.Client
 	origin string // "" sends none
 	header http.Header
 }
 
-func (y *pageYard) browser() *browser {
+func (y *pageSite) browser() *browser {
 	jar, err := cookiejar.New(nil)
 	y.ok(err)
 	return &browser{y: y, origin: y.srv.URL, header: http.Header{}, client: &http.Client{
@@ -250,7 +250,7 @@ func (a *seenPage) leadsTo(path string) *seenPage {
 	return a.b.get(path)
 }
 
-// shows checks that texts stand on the page, hides that they do not.
+// shows checks that texts are on the page, hides that they do not.
 func (a *seenPage) shows(texts ...string) *seenPage {
 	a.b.y.t.Helper()
 	for _, s := range texts {
@@ -346,7 +346,7 @@ func attrOf(n *html.Node, key string) string {
 }
 
 // create makes a task through the service.
-func (y *pageYard) create(a task.Actor, in task.New) *task.Task {
+func (y *pageSite) create(a task.Actor, in task.New) *task.Task {
 	y.t.Helper()
 	if in.Title == "" {
 		in.Title = "A task of " + in.Owner

@@ -21,7 +21,7 @@ import (
 // fillers, soft hyphen, byte order mark, a variation selector after a letter.
 const hiding = "\u200bzero\u202eover\u2066iso\u2069\U000E0041\U000E0062tag\ufeffbom\u00adsoft\u3164fill\u061calm\ufe0fvs\u2060wj"
 
-// hidingLines may stand in texts of several lines alone.
+// hidingLines may appear in texts of several lines alone.
 const hidingLines = hiding + "\u2028line\u2029par\u0085nel\u009bcsi\x1b[2Jesc\x07bel\x7fdel\rcr"
 
 // seeds are the families that must be found, named, on the pages all together.
@@ -31,7 +31,7 @@ var seeds = []string{"‹U+200B›", "‹U+202E›", "‹U+2066›", "‹U+E0041
 var readAttr = regexp.MustCompile(`^(title|alt|label|placeholder|content|data-text|aria-(label|description|valuetext|roledescription))$`)
 
 // hiddenOn returns the first text or attribute of a page in which something
-// hides. What stands in a field is sent back, so it stays to the letter.
+// hides. What is in a field is sent back, so it stays to the letter.
 func hiddenOn(t *testing.T, page string) string {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(page))
@@ -52,7 +52,7 @@ func hiddenOn(t *testing.T, page string) string {
 }
 
 func TestNothingHidesOnAnyPage(t *testing.T) {
-	y := newPageYard(t)
+	y := newPageSite(t)
 	ctx := context.Background()
 	y.ok(os.WriteFile(filepath.Join(y.dir, "tricky.md"), []byte("---\nname: \"Tricky"+hiding+"\"\ndescription: \"does"+hiding+"\"\ntools: read, \"od"+hiding+"d\"\nrunner: script\napproval: always\nmodel: \"m"+hiding+"\"\n---\nPrompt "+hidingLines+"\n"), 0o600))
 	b := y.maya()
@@ -90,7 +90,7 @@ func TestNothingHidesOnAnyPage(t *testing.T) {
 	}
 	for _, name := range seeds {
 		if !strings.Contains(all.String(), name) {
-			t.Errorf("%s is named on no page: the test does not look where it stands", name)
+			t.Errorf("%s is named on no page: the test does not look where it is", name)
 		}
 	}
 	t.Run("a field keeps its value to the letter, and what hides in it is told behind it", func(t *testing.T) {

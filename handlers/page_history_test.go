@@ -14,7 +14,7 @@ import (
 )
 
 // finish makes a task and completes it.
-func (y *pageYard) finish(in task.New, summary string) task.ID {
+func (y *pageSite) finish(in task.New, summary string) task.ID {
 	y.t.Helper()
 	k := y.create(mayaActor, in)
 	_, err := y.svc.CompleteTask(y.t.Context(), mayaActor, k.ID, summary, 0)
@@ -24,9 +24,9 @@ func (y *pageYard) finish(in task.New, summary string) task.ID {
 
 func TestHistoryTellsWhereItMatched(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Mend the gate", Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true})
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Fix the gate", Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true})
 	_, err := y.svc.Comment(t.Context(), mayaActor, k.ID, "The hinge is bent.")
 	y.ok(err)
 	r, err := y.svc.RunNow(t.Context(), mayaActor, k.ID)
@@ -61,10 +61,10 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	})
 	t.Run("each can be followed up by those who may write", func(t *testing.T) {
 		b.get("/history").shows(`href="/tasks/new?follow=1"`)
-		y.person("vera", task.RoleViewer).get("/history").shows("Mend the gate").hides("follow=1")
+		y.person("vera", task.RoleViewer).get("/history").shows("Fix the gate").hides("follow=1")
 	})
 	t.Run("filters are addresses, with chips that take each back", func(t *testing.T) {
-		b.get("/history?by=maya&label=garden").shows("Mend the gate", "by maya", "label garden", `href="/history?label=garden"`, `href="/history?by=user%3Amaya"`)
+		b.get("/history?by=maya&label=garden").shows("Fix the gate", "by maya", "label garden", `href="/history?label=garden"`, `href="/history?by=user%3Amaya"`)
 		b.get("/history?by=coder").shows("No results")
 		b.get("/history?label=kitchen").shows("No results")
 	})
@@ -72,14 +72,14 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 		day := y.Now().In(time.Local).Format(time.DateOnly)
 		b.get("/history").shows(`href="/history?from=`+day+`&amp;to=`+day+`"`, "status=done&amp;to="+day, "1 task done, 0 canceled, 0 failed runs")
 		b.get("/history?status=canceled").hides("failed runs")
-		b.get("/runs?status=completed&from="+day+"&to="+day).shows("Mend the gate", "ended from "+day)
+		b.get("/runs?status=completed&from="+day+"&to="+day).shows("Fix the gate", "ended from "+day)
 		b.get("/runs?from=2001-01-01&to=2001-01-02").shows("No results")
 	})
 }
 
 func TestHistoryIsSavedAsFiles(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	for i, title := range []string{"=1+2", "+1", "-1", "@x", "plain, with \"quotes\"\u00fc"} {
 		y.finish(task.New{Owner: "coder", Title: title, NoStart: true, Priority: -i}, "=HYPERLINK(\"x\")\nnext")
@@ -123,9 +123,9 @@ func TestHistoryIsSavedAsFiles(t *testing.T) {
 
 func TestInsightsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
-	t.Run("an empty yard says so", func(t *testing.T) {
+	t.Run("an empty instance says so", func(t *testing.T) {
 		b.get("/insights").is(200).shows("No activity", "Show 90 days")
 		b.get("/insights?range=90d").shows("Create a task")
 	})

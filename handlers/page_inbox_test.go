@@ -10,7 +10,7 @@ import (
 
 func TestTheInboxPage(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.get("/").is(200).shows("<title>Inbox", "Inbox is empty", "No open tasks")
 	ask := func(title, text string, reply bool) (*task.Task, task.ID) {
@@ -52,7 +52,7 @@ func TestTheInboxPage(t *testing.T) {
 
 func TestPausePages(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	viewer := y.person("vera", task.RoleViewer)
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Paused work"})
@@ -85,7 +85,7 @@ func TestPausePages(t *testing.T) {
 		b.get("/").shows("Taskyard is paused")
 		viewer.get("/settings").shows("Taskyard is paused").hides("/scheduler/resume")
 	})
-	t.Run("and goes on when somebody resumes it, from any page", func(t *testing.T) {
+	t.Run("and continues when somebody resumes it, from any page", func(t *testing.T) {
 		b.post("/scheduler/resume", "back", "/tasks/new").leadsTo("/tasks/new").shows("Resumed Taskyard").hides("Taskyard is paused")
 	})
 	t.Run("what there is not is not found", func(t *testing.T) {

@@ -13,7 +13,7 @@ const typedText = "Half an hour of careful words"
 
 func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Title: "Gone", Owner: "coder", Steps: []task.Step{{Title: "Do"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/a"}}})
 	at := "/tasks/" + k.ID.String()
@@ -66,7 +66,7 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 
 func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	y.maya()
 	k := y.create(mayaActor, task.New{Title: "Open", Owner: "coder"})
 	at := "/tasks/" + k.ID.String()
@@ -81,7 +81,7 @@ func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
 		lone.post("/settings/password", "current", typedText, "password", typedText).is(303).hides(typedText)
 		lone.post("/settings/people", "name", "x", "password", typedText).hides(typedText)
 	})
-	t.Run("words that another site sends never stand on a page", func(t *testing.T) {
+	t.Run("words that another site sends never appear on a page", func(t *testing.T) {
 		lone.origin = "https://elsewhere.example"
 		lone.post(at+"/comments", "content", typedText).is(403).hides(typedText)
 	})

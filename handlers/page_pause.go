@@ -8,7 +8,7 @@ import (
 	"taskyard/views"
 )
 
-// The pages of a pause serve the yard below /scheduler, where the parameter
+// The pages of a pause serve the server below /scheduler, where the parameter
 // id is "", and an agent below /agents/:id.
 
 func (s *Server) pausePage(c echo.Context, ch views.Chrome) (templ.Component, error) {

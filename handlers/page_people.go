@@ -53,7 +53,7 @@ func (s *Server) enablePerson(c echo.Context) error {
 	return s.changePerson(c, service.UserChange{Disabled: &no})
 }
 
-// changePerson ends the sessions of the person; one's own goes on under a new
+// changePerson ends the sessions of the person; one's own continues under a new
 // token, unless one has shut oneself out.
 func (s *Server) changePerson(c echo.Context, change service.UserChange) error {
 	id, err := idParam(c, "id")

@@ -13,7 +13,7 @@ import (
 
 func TestActsOnAPlan(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
 	at := "/tasks/" + k.ID.String()
@@ -92,7 +92,7 @@ func TestActsOnAPlan(t *testing.T) {
 
 func TestALargeFamilyFitsThePage(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	ctx := context.Background()
 	k := y.create(mayaActor, task.New{Title: "Large", Owner: "coder", Steps: []task.Step{{Title: "Part"}}})

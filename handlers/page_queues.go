@@ -50,7 +50,7 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 }
 
 // boardSum says how much the board shows: what the filter leaves, not the
-// whole yard.
+// whole server.
 func boardSum(f views.QueueFilter, open, agents int, columns []views.QueueColumn) string {
 	more := ""
 	if f.Narrowed() {
@@ -98,7 +98,7 @@ func (s *Server) columns(c echo.Context, ch *views.Chrome, f views.QueueFilter, 
 			agents = append(agents, task.Agent{ID: owner, Status: task.AgentInvalid, PullOnly: true})
 		}
 	}
-	// Empty queues stand last: a narrow screen shows one column at a time.
+	// Empty queues come last: a narrow screen shows one column at a time.
 	slices.SortFunc(agents, func(a, b task.Agent) int {
 		return cmp.Or(cmp.Compare(idle(o, a.ID), idle(o, b.ID)), cmp.Compare(a.ID, b.ID))
 	})

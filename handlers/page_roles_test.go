@@ -12,7 +12,7 @@ import (
 
 func TestPagesByRole(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	m := y.sample("")
 	viewer, operator, reviewer := y.person("vera", task.RoleViewer), y.person("oleg", task.RoleOperator), y.person("rita", task.RoleReviewer)
@@ -70,7 +70,7 @@ func TestPagesByRole(t *testing.T) {
 // checks that each form has a route.
 func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	m := y.sample("")
 	y.person("vera", task.RoleViewer)
@@ -100,7 +100,7 @@ func TestEveryAddressOnEveryPageLeadsSomewhere(t *testing.T) {
 			actions[method+" "+action] = p
 		}
 		if len(seen) > 1000 {
-			t.Fatal("the pages go on for ever")
+			t.Fatal("the pages never end")
 		}
 	}
 	for action, page := range actions {
@@ -133,7 +133,7 @@ func shorter(p string) string {
 
 // hasRoute asks as another site does: a route refuses that with 403, an
 // address without one is not there.
-func (y *pageYard) hasRoute(path string) bool {
+func (y *pageSite) hasRoute(path string) bool {
 	for route := range y.server.perms {
 		method, pattern, _ := strings.Cut(route, " ")
 		if method == "POST" && matches(pattern, path) {
@@ -159,7 +159,7 @@ func matches(pattern, path string) bool {
 func TestHostileTextsStayTexts(t *testing.T) {
 	t.Parallel()
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	m := y.sample(evil)
 	for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages, []string{"/queues?q=" + url.QueryEscape(evil), "/tasks?q=" + url.QueryEscape(evil), "/history?q=" + url.QueryEscape(evil), "/history?agent=" + url.QueryEscape(evil), "/runs?agent=" + url.QueryEscape(evil), "/login?next=" + url.QueryEscape("/"+evil)}) {

@@ -10,14 +10,14 @@ import (
 	"taskyard/task"
 )
 
-// sample fills a yard with something of everything; mark goes into every text
+// sample fills a server with something of everything; mark goes into every text
 // that people and agents may write. It returns a task of each sort.
 type sample struct {
 	work, asked, waits, stuck, draft, done, canceled, parent task.ID
 	running, ended, failed, approval                         task.ID
 }
 
-func (y *pageYard) sample(mark string) (m sample) {
+func (y *pageSite) sample(mark string) (m sample) {
 	ctx := context.Background()
 	in := func(owner, title string, prio int) task.New {
 		return task.New{
@@ -69,14 +69,14 @@ func (y *pageYard) sample(mark string) (m sample) {
 
 func clip60(s string) string { r := []rune(s); return string(r[:min(len(r), 50)]) }
 
-func (y *pageYard) ok2(_ any, err error) {
+func (y *pageSite) ok2(_ any, err error) {
 	y.t.Helper()
 	y.ok(err)
 }
 
 // runOf makes a run of a task by hand, with a transcript, and ends it unless f
 // names no end.
-func (y *pageYard) runOf(id task.ID, f service.Finished, mark string) task.ID {
+func (y *pageSite) runOf(id task.ID, f service.Finished, mark string) task.ID {
 	y.t.Helper()
 	ctx := context.Background()
 	r, err := y.svc.RunNow(ctx, mayaActor, id)
@@ -109,7 +109,7 @@ func (y *pageYard) runOf(id task.ID, f service.Finished, mark string) task.ID {
 	return r.ID
 }
 
-// pages are the addresses of every page, in a yard with a sample.
+// pages are the addresses of every page, in a server with a sample.
 func (m sample) pages() []string {
 	id := func(path string, id task.ID, rest string) string { return path + id.String() + rest }
 	list := []string{

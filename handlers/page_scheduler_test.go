@@ -12,7 +12,7 @@ import (
 
 func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.cookie("zone", "Europe/Berlin")
 	b.get("/scheduler").is(200).shows("Next ticks", " in CET", ">11:00</time>", ">15:00</time>", "hourly from 6:00 to 21:00").hides(">16:00</time>")
@@ -20,7 +20,7 @@ func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 
 func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b, ctx := y.maya(), context.Background()
 	var ids []task.ID
 	for _, title := range []string{"First <b>of</b> all", "Second to it", "Third in line"} {
@@ -81,7 +81,7 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		b.post("/agents/coder/pause", "reason", "no").is(303)
 		has(row(b.get("/scheduler"), "run-2"), "coder is paused by maya")
 		b.post("/scheduler/pause", "reason", "no").is(303)
-		has(row(b.get("/scheduler"), "run-2"), "the yard is paused by maya")
+		has(row(b.get("/scheduler"), "run-2"), "the server is paused by maya")
 	})
 	t.Run("a viewer may look", func(t *testing.T) {
 		y.person("vera", task.RoleViewer).get("/scheduler").is(200).shows("Second to it").hides("/release", `action="/scheduler/tick"`, "Run now")
@@ -90,7 +90,7 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 
 func TestTheSchedulerTellsOfWakes(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t, func(c *service.Config) { c.Wakes, c.WakeBudget = true, 2 })
+	y := newPageSite(t, func(c *service.Config) { c.Wakes, c.WakeBudget = true, 2 })
 	b, ctx := y.maya(), context.Background()
 	b.get("/scheduler").shows("at most 2 times per task, per hour")
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
@@ -101,7 +101,7 @@ func TestTheSchedulerTellsOfWakes(t *testing.T) {
 			y.ok(y.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
 			y.ok(y.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
 		}
-		_, err := y.svc.Comment(ctx, mayaActor, k.ID, "Go on")
+		_, err := y.svc.Comment(ctx, mayaActor, k.ID, "Continue")
 		y.ok(err)
 	}
 	b.get("/scheduler").shows("Woken again and again", "2 of 2", "Used up: only ticks and people can start runs now")

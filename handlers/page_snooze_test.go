@@ -18,7 +18,7 @@ import (
 )
 
 // asks has coder ask something on a new task.
-func (y *pageYard) asks(title, text string) (*task.Task, task.ID) {
+func (y *pageSite) asks(title, text string) (*task.Task, task.ID) {
 	y.t.Helper()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
 	m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, text, true)
@@ -28,7 +28,7 @@ func (y *pageYard) asks(title, text string) (*task.Task, task.ID) {
 
 func TestSnoozeOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b, oleg := y.maya(), y.person("oleg", task.RoleOperator)
 	k, q := y.asks("Choose a colour", "Blue or green?")
 	snooze := func(pairs ...string) *seenPage {
@@ -85,7 +85,7 @@ func TestSnoozeOnPages(t *testing.T) {
 
 func TestLongInboxesArePagedAndSmall(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	noise := func() string {

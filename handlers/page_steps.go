@@ -62,7 +62,7 @@ func (s *Server) updateStep(c echo.Context) error {
 	return s.stepDone(c, m, err, sprintf("Saved step %d", m.Index+1))
 }
 
-// stepInline answers the form of a step that stands in the plan itself.
+// stepInline answers the form of a step that is in the plan itself.
 func (s *Server) stepInline(c echo.Context, m views.StepModel, err error) error {
 	if e, ok := refusal(err); ok {
 		typed := views.TaskEntries{StepAt: m.Index + 1, StepTitle: m.Title, StepDetails: m.Details, Errors: views.FieldErrors{}}

@@ -10,7 +10,7 @@ import (
 
 func TestCreateATaskByForm(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	t.Run("the form offers the agents with their queues", func(t *testing.T) {
 		b.get("/tasks/new?owner=coder").is(200).shows(`value="coder" selected`, "0 tasks in its queue", "drafts only", "claims its work itself")
@@ -47,7 +47,7 @@ func TestCreateATaskByForm(t *testing.T) {
 
 func TestActsOnATask(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Title: "The work", Owner: "coder", Steps: []task.Step{{Title: "Plan"}, {Title: "Do"}}})
 	at := "/tasks/" + k.ID.String()
@@ -60,12 +60,12 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at+"/comments", "content", "Mind the *gap*\r\nplease").leadsTo(at).shows("Commented", "Mind the <em>gap</em>")
 		b.post(at+"/comments", "content", "  ").is(422).shows("must not be blank", `id="comment-err"`)
 	})
-	t.Run("a comment sent twice stands once", func(t *testing.T) {
+	t.Run("a comment sent twice appears once", func(t *testing.T) {
 		for range 2 {
 			b.post(at+"/comments", "content", "only-once", "_key", "C1").leadsTo(at)
 		}
 		if n := strings.Count(b.get(at).body, "only-once"); n != 1 {
-			t.Fatalf("the comment stands %d times", n)
+			t.Fatalf("the comment appears %d times", n)
 		}
 	})
 	t.Run("a step is ticked, edited, added", func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestActsOnATask(t *testing.T) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	for _, path := range []string{
 		"/tasks/99", "/tasks/x", "/tasks/0", "/tasks/5a", "/tasks/-1", "/tasks/99/edit", "/tasks/99/move", "/tasks/99/cancel", "/runs/99", "/runs/x",

@@ -15,7 +15,7 @@ import (
 )
 
 // says starts a run whose transcript holds lines.
-func (y *pageYard) says(lines ...task.Message) *service.Start {
+func (y *pageSite) says(lines ...task.Message) *service.Start {
 	y.t.Helper()
 	ctx := context.Background()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Talks much", NoStart: true})
@@ -38,7 +38,7 @@ func said(format string, args ...any) task.Message {
 
 func TestALongTranscriptIsPaged(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	var lines []task.Message
 	for i := range 400 {
@@ -49,7 +49,7 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 	st := y.says(lines...)
 	at := "/runs/" + st.Run.ID.String()
 
-	t.Run("the newest lines stand there, and the way to earlier ones", func(t *testing.T) {
+	t.Run("the newest lines are there, and the way to earlier ones", func(t *testing.T) {
 		b.get(at).is(200).shows("line 399.", "Show earlier lines", "data-stream").hides("line 100.", "Show later lines")
 	})
 	t.Run("each part leads to the one before, and none is left out", func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 
 func TestATranscriptIsFilteredByKind(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	call := func(id, tool string) task.Message {
 		return task.Message{Role: task.SpeakerAssistant, Type: "tool_call", Content: tool, Data: json.RawMessage(`{"id":"` + id + `","tool":"` + tool + `","input":{"path":"` + tool + `.go"}}`)}
@@ -106,10 +106,10 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 	st := y.says(said("I begin."), call("a", "read"), call("b", "grep"), answer("b", "found it", ""), answer("a", "\x1b[31mno such file\x1b[0m", `,"isError":true`),
 		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "\x1b[33mwarning\x1b[0m: \x1b[2Jold"}, task.Message{Role: task.SpeakerSystem, Type: "log", Content: "Session 4f3a-99, version 2.1", Data: json.RawMessage(`{"session":"4f3a-99","version":"2.1"}`)})
 	at := "/runs/" + st.Run.ID.String()
-	t.Run("a result stands in the call that it belongs to, errors unfolded", func(t *testing.T) {
+	t.Run("a result is in the call that it belongs to, errors unfolded", func(t *testing.T) {
 		a := b.get(at).shows(`<details class="tc bad" open>`, `<div id="m7">`, `<span class="term-f1">no such file</span>`, `<span class="term-f3">warning</span>`, "‹U+001B›")
 		if strings.Contains(a.body, "it-answer") {
-			t.Error("a result stands alone")
+			t.Error("a result is on its own")
 		}
 	})
 	t.Run("each kind shows its own", func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 		b.get(at+"?type=errors").shows("no such file").hides("I begin.", "found it")
 		b.get(at + "/transcript?after=0&type=said").shows("I begin.").hides("found it")
 	})
-	t.Run("what the program told of itself stands beside it", func(t *testing.T) {
+	t.Run("what the program told of itself is beside it", func(t *testing.T) {
 		b.get(at).shows("4f3a-99", "2.1", "script")
 	})
 	t.Run("a link to a line unfolds it", func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	long := strings.Repeat("word ", 6000) + "NEEDLE at the end"
 	st := y.says(task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: long, Data: json.RawMessage(`{"id":"1"}`)})
@@ -144,7 +144,7 @@ func TestLongLinesAreCut(t *testing.T) {
 
 func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	noise := rand.New(rand.NewPCG(1, 2))
 	var lines []task.Message
@@ -172,7 +172,7 @@ func TestTheLongestTranscriptStaysASmallPage(t *testing.T) {
 
 func TestATranscriptTellsTheReadersTime(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	st := y.says(said("at nine in the morning, UTC"))
 	b.post("/settings/appearance", "zone", "Asia/Tokyo").is(303)

@@ -11,7 +11,7 @@ import (
 
 func TestWhatARunChangedOnItsPage(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
 	run := y.runOf(k.ID, service.Finished{
@@ -19,7 +19,7 @@ func TestWhatARunChangedOnItsPage(t *testing.T) {
 		Work: &task.Work{Total: 1, Branch: "taskyard/run-1", Repository: "/srv/repo", Files: []task.FileChange{{Path: "a\x1b\nb.go", Change: task.FileAdded, Added: 1, Diff: "@@ -0,0 +1 @@\n+<script>\n"}}},
 	}, "mark")
 	at := "/runs/" + run.String()
-	t.Run("it stands on the page, and follows without scripts", func(t *testing.T) {
+	t.Run("it is on the page, and follows without scripts", func(t *testing.T) {
 		b.get(at).is(200).shows("Changed files", "taskyard/run-1", "git -C /srv/repo merge taskyard/run-1", "+&lt;script&gt;", `href="`+at+`/diff"`)
 	})
 	t.Run("the whole diff is plain text", func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 func TestDecisionsOnRuns(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	waiting := func(title string) (task.ID, string) {
 		k := y.create(asAgent("planner"), task.New{Owner: "coder", Title: title})
@@ -68,7 +68,7 @@ func TestDecisionsOnRuns(t *testing.T) {
 
 func TestRunsAndTheirTranscripts(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
 	failed := y.runOf(k.ID, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 2", Permanent: true}, "mark")
@@ -120,7 +120,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 
 func TestHistoryIsSearched(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	b.get("/history").shows("No closed tasks yet")
 	y.sample("")
@@ -136,7 +136,7 @@ func TestHistoryIsSearched(t *testing.T) {
 
 func TestAgentDefinitionsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	const good = "---\ndescription: tests things\ntools: read\n---\nTest.\n"
 
@@ -191,7 +191,7 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 
 func TestTheScheduler(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	y.sample("")
 	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only", "question open", "its runs failed or were denied", "context deadline exceeded")
@@ -207,7 +207,7 @@ func TestTheScheduler(t *testing.T) {
 
 func TestTheBoard(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	for range columnRead + 30 {
 		y.create(mayaActor, task.New{Owner: "coder", Title: "One of many"})

@@ -22,11 +22,11 @@ import (
 	"taskyard/task"
 )
 
-// yearYard is a server over a year of work, whose clock stands at its end.
-func yearYard(t testing.TB, size dbfill.Size) (*pageYard, dbfill.Marks) {
+// yearSite is a server over a year of work, whose clock is at its end.
+func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	t.Helper()
-	y := &pageYard{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
-	quiet, path := slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "yard.db")
+	y := &pageSite{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
+	quiet, path := slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "taskyard.db")
 	open := func() *db.DB {
 		return dbtest.Open(t, path, func(o *db.Options) { o.Now, o.Log = y.Now, quiet })
 	}
@@ -53,7 +53,7 @@ func yearYard(t testing.TB, size dbfill.Size) (*pageYard, dbfill.Marks) {
 	return y, m
 }
 
-// yearPages are the pages that grow with a yard, each in the state in which it
+// yearPages are the pages that grow with a server, each in the state in which it
 // is largest.
 func yearPages(m dbfill.Marks) []string {
 	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
@@ -68,7 +68,7 @@ func yearPages(m dbfill.Marks) []string {
 // TestPagesOfAYearAreSmall holds the bound of every page where there is much.
 func TestPagesOfAYearAreSmall(t *testing.T) {
 	t.Parallel()
-	y, m := yearYard(t, dbfill.Size{Open: 10_000, Archived: 2000, Approvals: 1000, Subtasks: 1000, Comments: 1500, Lines: 10_000})
+	y, m := yearSite(t, dbfill.Size{Open: 10_000, Archived: 2000, Approvals: 1000, Subtasks: 1000, Comments: 1500, Lines: 10_000})
 	y.newAdmin()
 	b := y.signIn("mara")
 	for _, path := range yearPages(m) {
@@ -88,7 +88,7 @@ func TestPagesOfAYearAreSmall(t *testing.T) {
 	})
 }
 
-func (y *pageYard) newAdmin() {
+func (y *pageSite) newAdmin() {
 	y.t.Helper()
 	_, err := y.svc.AddUser(context.Background(), task.SystemActor, "mara", pagePassword, task.RoleAdmin)
 	y.ok(err)
@@ -97,7 +97,7 @@ func (y *pageYard) newAdmin() {
 // BenchmarkYearPages asks for every page of a year of work, each time after a
 // change, without a network.
 func BenchmarkYearPages(b *testing.B) {
-	y, m := yearYard(b, dbfill.Size{Open: 10_000, Archived: 5_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
+	y, m := yearSite(b, dbfill.Size{Open: 10_000, Archived: 5_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
 	y.newAdmin()
 	who := y.signIn("mara")
 	for _, path := range yearPages(m) {

@@ -14,7 +14,7 @@ import (
 func asking(t *testing.T, svc *service.Service, a task.Actor, owner, tool, input string) *task.Permission {
 	t.Helper()
 	ctx := context.Background()
-	k, err := svc.CreateTask(ctx, a, task.New{Title: "Mend the build", Owner: owner, NoStart: true})
+	k, err := svc.CreateTask(ctx, a, task.New{Title: "Fix the build", Owner: owner, NoStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +84,13 @@ func TestPermissionsOverJSON(t *testing.T) {
 
 func TestPermissionsOnPages(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	p := asking(t, y.svc, mayaActor, "coder", "bash", `{"command":"echo \u202e<b>x</b>\u200b"}`)
 	page := "/approvals/" + p.Run.String()
-	t.Run("it stands where approvals stand, to the letter", func(t *testing.T) {
+	t.Run("it is where approvals are, to the letter", func(t *testing.T) {
 		for _, at := range []string{"/approvals", page} {
-			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run", `\u202e`, "Mend the build", "time limits on hold").hides("<b>x</b>")
+			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run", `\u202e`, "Fix the build", "time limits on hold").hides("<b>x</b>")
 		}
 		b.get("/").shows("Permissions", "asks to call bash", page)
 		b.get("/runs/"+p.Run.String()).shows("This run asks to call", "Asks permission")
@@ -98,7 +98,7 @@ func TestPermissionsOnPages(t *testing.T) {
 	t.Run("a denial needs a reason", func(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", " ").is(422).shows("is required")
 	})
-	t.Run("the decision leads back, and stands on the page", func(t *testing.T) {
+	t.Run("the decision leads back, and is on the page", func(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", "use read").leadsTo("/approvals").shows("was denied", "No approvals waiting")
 		b.get(page).shows("Denied by maya", "use read")
 		b.post("/runs/"+p.Run.String()+"/permissions/1/allow", "scope", "run").is(409).shows("already denied")

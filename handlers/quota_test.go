@@ -51,7 +51,7 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 		refused(t, s.do("viewer", "GET", "/api/events", "", "Accept", "text/event-stream"), `"streams"`)
 		s.follow(t, "operator", "/live?topics=events").close()
 		last.close()
-		s.do("viewer", "GET", "/api/me", "").want(200) // the other calls of the token go on
+		s.do("viewer", "GET", "/api/me", "").want(200) // the other calls of the token continue
 	})
 	t.Run("refusals are counted", func(t *testing.T) {
 		b := string(s.do("admin", "GET", "/metrics", "").want(200).Body)
@@ -67,7 +67,7 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 // numbers that are enforced.
 func TestQuotasAreListed(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	page := y.maya().get("/settings/limits").is(200)
 	docs, err := os.ReadFile("../docs/operations.md")
 	y.ok(err)
@@ -93,7 +93,7 @@ func TestQuotasAreListed(t *testing.T) {
 // form of the task's page.
 func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
 	t.Parallel()
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Title: "Talk", Owner: "coder"})
 	for range 600 {

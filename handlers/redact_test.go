@@ -16,7 +16,7 @@ import (
 func TestARunCannotPostItsSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = `pass"phrase/zebra ü`
-	y := newPageYard(t, func(c *service.Config) {
+	y := newPageSite(t, func(c *service.Config) {
 		c.Secrets = func(names []string) []string { return []string{secret} }
 	})
 	ctx := context.Background()

@@ -16,7 +16,7 @@ import (
 func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	t.Parallel()
 	const secret = `pass"phrase/zebra ü`
-	y := newPageYard(t, func(c *service.Config) {
+	y := newPageSite(t, func(c *service.Config) {
 		c.Secrets = func([]string) []string { return []string{secret} }
 		c.Workers = map[string][]string{"script": nil}
 	})

@@ -48,7 +48,7 @@ func wrongForms() map[string][2]string {
 }
 
 func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
-	y := newPageYard(t)
+	y := newPageSite(t)
 	b := y.maya()
 	y.create(mayaActor, task.New{Owner: "coder"})
 	cookies := b.client.Jar.Cookies(mustURL(t, y.srv.URL))

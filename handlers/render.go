@@ -82,7 +82,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		}
 		ch.Held = values(held)
 	}
-	// A live part that fetches itself anew must not use up the sentence that
+	// A live part that fetches itself again must not use up the sentence that
 	// the page after it is to show.
 	if !byScript(c) {
 		ch.Flash = s.flashed(c)

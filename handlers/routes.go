@@ -10,7 +10,7 @@ import (
 )
 
 // routes names every route of the pages, with what it needs. The JSON
-// operations stand in the api_*.go files, registered by newAPI's operations.
+// operations are in the api_*.go files, registered by newAPI's operations.
 func (s *Server) routes() {
 	s.api = s.newAPI()
 	s.taskOperations()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-const yardURL = "https://yard.example"
+const siteURL = "https://tasks.example"
 
 func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 	t.Parallel()
@@ -17,7 +17,7 @@ func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 	check := func(t *testing.T, s *site) {
 		t.Helper()
 		for _, path := range []string{"/login", "/healthz", "/static/app.css", "/api/tasks", "/nowhere", "/mcp"} {
-			a := s.do("nobody", "GET", path, "", "Host", "yard.example")
+			a := s.do("nobody", "GET", path, "", "Host", "tasks.example")
 			for name, value := range want {
 				if got := a.Header.Get(name); got != value {
 					t.Errorf("%s: %s is %q, want %q", path, name, got, value)
@@ -29,22 +29,22 @@ func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 		}
 	}
 	t.Run("http", func(t *testing.T) {
-		check(t, newSite(t, func(o *Options, _ *http.Server) { o.AllowedHosts = []string{"yard.example"} }))
+		check(t, newSite(t, func(o *Options, _ *http.Server) { o.AllowedHosts = []string{"tasks.example"} }))
 	})
 	t.Run("https", func(t *testing.T) {
 		want["Strict-Transport-Security"] = "max-age=31536000"
-		check(t, newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = yardURL }))
+		check(t, newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL }))
 	})
 }
 
 // Names that begin with __Host- can be set by this host over https alone.
 func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = yardURL })
-	s.do("admin", "POST", "/api/users", `{"name":"vera","password":"`+pagePassword+`","role":"viewer"}`, "Host", "yard.example").want(201)
-	res := s.do("nobody", "GET", "/login", "", "Host", "yard.example").want(200)
+	s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL })
+	s.do("admin", "POST", "/api/users", `{"name":"vera","password":"`+pagePassword+`","role":"viewer"}`, "Host", "tasks.example").want(201)
+	res := s.do("nobody", "GET", "/login", "", "Host", "tasks.example").want(200)
 	cookies := res.Header.Values("Set-Cookie")
-	res = s.do("nobody", "POST", "/login", "name=vera&password="+strings.ReplaceAll(pagePassword, " ", "+"), "Host", "yard.example", "Origin", yardURL, "Content-Type", "application/x-www-form-urlencoded").want(303)
+	res = s.do("nobody", "POST", "/login", "name=vera&password="+strings.ReplaceAll(pagePassword, " ", "+"), "Host", "tasks.example", "Origin", siteURL, "Content-Type", "application/x-www-form-urlencoded").want(303)
 	cookies = append(cookies, res.Header.Values("Set-Cookie")...)
 	names := map[string]bool{}
 	for _, line := range cookies {
@@ -72,11 +72,11 @@ func TestWhoSignsInIsWarnedOfAnOpenConnection(t *testing.T) {
 		{"localhost:8080", "", false},
 		{"127.0.0.1:8080", "", false},
 		{"[::1]:8080", "", false},
-		{"yard.example", yardURL, false},
-		{"yard.example", "", true},
+		{"tasks.example", siteURL, false},
+		{"tasks.example", "", true},
 		{"192.0.2.1:8080", "http://192.0.2.1:8080", true},
 	} {
-		s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL, o.AllowedHosts = c.public, []string{"yard.example"} })
+		s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL, o.AllowedHosts = c.public, []string{"tasks.example"} })
 		a := s.do("nobody", "GET", "/login", "", "Host", c.host).want(200)
 		if got := strings.Contains(string(a.Body), warning); got != c.warned {
 			t.Errorf("%s, public_url %q: warned %v", c.host, c.public, got)
@@ -100,7 +100,7 @@ func TestMetricsAreClosedBehindProxies(t *testing.T) {
 		}
 	})
 	t.Run("which the configuration tells of", func(t *testing.T) {
-		newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = yardURL }).do("nobody", "GET", "/metrics", "").want(401)
+		newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL }).do("nobody", "GET", "/metrics", "").want(401)
 		newSite(t, func(o *Options, _ *http.Server) { o.TrustedProxies = []string{"10.0.0.1/32"} }).do("nobody", "GET", "/metrics", "").want(401)
 	})
 }

@@ -29,7 +29,7 @@ type Scheduler interface {
 	Vitals() task.Vitals
 }
 
-// Options say how the yard is served.
+// Options say how the server is served.
 type Options struct {
 	Service        *service.Service
 	Scheduler      Scheduler
@@ -45,7 +45,7 @@ type Options struct {
 	Enforces       func(task.Spec) []task.Enforcement         // what a runner enforces of a spec; nil: nothing is known
 	Weaker         func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
 	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
-	Demo           bool                                       // a yard to look around in: the inbox tells what to try
+	Demo           bool                                       // a server to look around in: the inbox tells what to try
 	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
 }
 
@@ -70,7 +70,7 @@ func (r Rules) orDefaults() Rules {
 	return r
 }
 
-// Server is the HTTP side of the yard.
+// Server is the HTTP side of the server.
 type Server struct {
 	opt      Options
 	svc      *service.Service
@@ -130,7 +130,7 @@ func New(opt Options) (*Server, error) {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
-// HTTP returns a server with the limits that stand against slow and large
+// HTTP returns a server with the limits against slow and large
 // requests: headers 5 s and 32 KB, bodies 30 s, answers 30 s (streams extend
 // theirs), idle connections 60 s, and those on the number of connections.
 func (s *Server) HTTP() *http.Server {

@@ -44,7 +44,7 @@ func (s *Server) newSessions() *scs.SessionManager {
 	return m
 }
 
-// sessionStore keeps sessions in the yard's own database.
+// sessionStore keeps sessions in the server's own database.
 type sessionStore struct{ svc *service.Service }
 
 func (st sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {

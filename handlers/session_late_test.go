@@ -14,7 +14,7 @@ import (
 func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 	t.Parallel()
 	t.Run("a request that is still under way does not bring it back", func(t *testing.T) {
-		y := newPageYard(t)
+		y := newPageSite(t)
 		b := y.maya()
 		other := y.signIn("maya")
 		y.forward(sessionTouch + time.Minute) // the request notes when it was seen
@@ -38,7 +38,7 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		b.get("/queues").leadsTo("/login?next=%2Fqueues")
 	})
 	t.Run("a stream of it ends at its next look", func(t *testing.T) {
-		y := newPageYard(t)
+		y := newPageSite(t)
 		b, other := y.maya(), y.signIn("maya")
 		req, err := http.NewRequestWithContext(context.WithValue(t.Context(), keyCall, &call{}), http.MethodGet, y.srv.URL+"/live", http.NoBody)
 		y.ok(err)
@@ -48,11 +48,11 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		c := echo.New().NewContext(req, httptest.NewRecorder())
 		y.ok(y.server.identify(c))
 		if !y.server.stillIn(c) {
-			t.Error("signed in, and not let go on")
+			t.Error("signed in, and not let in")
 		}
 		other.post("/settings/signout").leadsTo("/login")
 		if y.server.stillIn(c) {
-			t.Error("it goes on after signing out everywhere")
+			t.Error("it continues after signing out everywhere")
 		}
 	})
 }

@@ -162,7 +162,7 @@ func byID(list []*task.Task) []*task.Task {
 	return list
 }
 
-// place says where a task stands in its queue: "2 of 6".
+// place says where a task is in its queue: "2 of 6".
 func place(n, total int) string { return fmt.Sprintf("%d of %d", n, max(total, n)) }
 
 // changedBy tells who changed a task last, and what.

@@ -20,7 +20,7 @@ const (
 )
 
 // clock turns the table of jobs. gocron stops firing after the wall clock
-// steps back; a watchdog on the monotonic clock then builds it anew.
+// steps back; a watchdog on the monotonic clock then builds it again.
 type clock struct {
 	table []job
 	loc   *time.Location
@@ -235,7 +235,7 @@ func (c *clock) looked(ctx context.Context) {
 }
 
 func (c *clock) jumped(ctx context.Context, from, to time.Time) {
-	c.log.Warn("the wall clock jumped; building the schedule anew", "from", from, "to", to)
+	c.log.Warn("the wall clock jumped; building the schedule again", "from", from, "to", to)
 	c.mu.Lock()
 	old := c.cron
 	err := c.build(ctx)

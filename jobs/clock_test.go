@@ -130,7 +130,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 				t.Errorf("fired %d times, want once for the five that were missed", len(got))
 			}
 			if b.scheduler() == old {
-				t.Error("the schedule was not built anew")
+				t.Error("the schedule was not built again")
 			}
 		})
 	})
@@ -149,7 +149,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 			}
 		})
 	})
-	t.Run("after a step back the schedule is built again and goes on", func(t *testing.T) {
+	t.Run("after a step back the schedule is built again and continues", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, time.UTC, hourly(), often())
 			offset := b.shift()
@@ -161,7 +161,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			if b.scheduler() == old {
-				t.Error("the schedule was not built anew")
+				t.Error("the schedule was not built again")
 			}
 			if got := b.times("hourly"); len(got) != 0 {
 				t.Errorf("a step back fired at %v", got)
@@ -188,7 +188,7 @@ func TestClockSurvivesJumps(t *testing.T) {
 			}
 			synctest.Wait()
 			if b.scheduler() != old {
-				t.Error("the schedule was built anew")
+				t.Error("the schedule was built again")
 			}
 		})
 	})
@@ -237,7 +237,7 @@ func TestJobRunsOnceAtATime(t *testing.T) {
 		time.Sleep(25 * time.Second)
 		synctest.Wait()
 		if got := b.times("slow"); len(got) < 2 {
-			t.Errorf("started %d times, want it to go on", len(got))
+			t.Errorf("started %d times, want it to continue", len(got))
 		}
 		b.stop()
 	})

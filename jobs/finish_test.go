@@ -31,8 +31,8 @@ func (r *record) has(text string) bool {
 	return strings.Contains(r.b.String(), text)
 }
 
-// broken keeps the ends of runs from being stored, until mended.
-func (y *instance) broken() (mended func()) {
+// broken keeps the ends of runs from being stored, until fixed.
+func (y *instance) broken() (fixed func()) {
 	y.t.Helper()
 	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?_busy_timeout=5000")
 	if err != nil {
@@ -54,7 +54,7 @@ func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	y := newInstance(t, setup{jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
 	k := y.create("coder")
 	f := y.next()
-	mended := y.broken()
+	fixed := y.broken()
 	f.complete()
 	y.eventually("the server says that it cannot store the end", func() bool { return log.has("end of run not") })
 	r := y.run(f.RunID)
@@ -65,7 +65,7 @@ func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	y.eventually("its lease is renewed meanwhile", func() bool { return y.run(f.RunID).HeartbeatAt > r.HeartbeatAt })
-	mended()
+	fixed()
 	r = y.awaitRun(f.RunID, "completed/ended")
 	if r.Summary != "done" {
 		t.Errorf("its summary is %q", r.Summary)

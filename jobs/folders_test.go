@@ -91,7 +91,7 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 		}
 		y.left("it is gone")
 	})
-	t.Run("not that of a run which goes on, after a stop or after it was lost", func(t *testing.T) {
+	t.Run("not that of a run which continues, after a stop or after it was lost", func(t *testing.T) {
 		y := newInstance(t, setup{cfg: kept})
 		y.create("coder")
 		f := y.next()
@@ -109,7 +109,7 @@ func TestFoldersOfRunsAreRemovedWhenNobodyComesBackToThem(t *testing.T) {
 		f.land(stoppedOr(f))
 		again := y.next()
 		if got := y.sweeps(y.jobs); got != "run-1-1" || again.RunID != 2 {
-			t.Errorf("while run %d goes on in it %q is left", again.RunID, got)
+			t.Errorf("while run %d continues in it %q is left", again.RunID, got)
 		}
 		again.complete()
 		y.awaitRun(again.RunID, "completed/ended")

@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Service   *service.Service
 	Runners   map[string]runner.Runner // by configured name
-	Secrets   []string                 // never to stand in a transcript
+	Secrets   []string                 // never to appear in a transcript
 	URL       string                   // under which runs reach the server
 	PublicURL string                   // under which people reach it, for the links of notices
 	RunsDir   string                   // a private folder of each run is made below it

@@ -162,7 +162,7 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 	y := newInstance(t, setup{jobs: func(o *Options) { o.Backup = Backup{Cron: "30 3 * * *", Dir: dir, Keep: 2} }})
 	var last string
 	for range 4 {
-		tick := time.NewTimer(2 * time.Millisecond) // the name bears the millisecond
+		tick := time.NewTimer(2 * time.Millisecond) // the name has the millisecond
 		<-tick.C
 		if err := y.jobs.backup(t.Context()); err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outsid
 	y := newInstance(t, setup{
 		cfg: service.Config{Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}},
 		jobs: func(opt *Options) {
-			opt.PublicURL, opt.TryAgain = "https://yard.example/", again
+			opt.PublicURL, opt.TryAgain = "https://tasks.example/", again
 			opt.Notify = []Outlet{{Name: "ops", Send: o.send}}
 			opt.Log = slog.New(slog.NewTextHandler(log, nil))
 		},
@@ -110,7 +110,7 @@ func TestAQuestionIsToldOutsideWithALinkToIt(t *testing.T) {
 	y, o, _ := newOutside(t, nil)
 	k := y.ask("North?")
 	s := o.heard(t, nil)
-	if s.title != "Taskyard: an agent asks" || !strings.Contains(s.text, "coder asks: North?") || s.link != "https://yard.example/tasks/"+k.ID.String() {
+	if s.title != "Taskyard: an agent asks" || !strings.Contains(s.text, "coder asks: North?") || s.link != "https://tasks.example/tasks/"+k.ID.String() {
 		t.Errorf("%+v", s)
 	}
 	y.emptied()
@@ -125,7 +125,7 @@ func TestWhatComesMeanwhileGoesOutAsOneMessage(t *testing.T) {
 	}
 	o.answer <- nil
 	s := o.heard(t, nil)
-	if s.title != "Taskyard: 14 things wait for you" || strings.Count(s.text, "another?") != 10 || !strings.HasSuffix(s.text, "\nand 4 more") || s.link != "https://yard.example/" {
+	if s.title != "Taskyard: 14 things wait for you" || strings.Count(s.text, "another?") != 10 || !strings.HasSuffix(s.text, "\nand 4 more") || s.link != "https://tasks.example/" {
 		t.Errorf("%+v", s)
 	}
 	y.emptied()

@@ -11,7 +11,7 @@ var _ runner.Permitter = (*sink)(nil)
 
 // Permit asks people before a tool call and waits for their decision. A run
 // asks one thing at a time; what it asks beside that waits for its turn.
-// The clocks of the run stand meanwhile, so that one question without an
+// The clocks of the run are stopped meanwhile, so that one question without an
 // answer is the last: else a run that asks again and again would never end.
 func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner.PermissionAnswer, error) {
 	select {
@@ -23,7 +23,7 @@ func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner
 	if s.unanswered {
 		return runner.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so nobody is asked again in this run, and this one is denied"}, nil
 	}
-	s.flush() // what led to the call stands before it
+	s.flush() // what led to the call is before it
 	svc := s.j.opt.Service
 	p, err := svc.AskPermission(ctx, s.run.ID, s.run.Lease, task.Permission{Tool: req.Tool, Input: req.Input, Reason: req.Reason})
 	if err == nil && p.Waits() {

@@ -35,7 +35,7 @@ func TestARunnerIsAnsweredByPeople(t *testing.T) {
 	f.sink.Event(runner.Event{Type: runner.EventText, Text: "I will build it."})
 	got := f.asks("bash")
 	r := y.awaitRun(f.RunID, "running/permission")
-	t.Run("what it said before stands before what it asks", func(t *testing.T) {
+	t.Run("what it said before is before what it asks", func(t *testing.T) {
 		var types []string
 		for _, m := range y.transcript(f.RunID) {
 			types = append(types, m.Type)
@@ -108,7 +108,7 @@ func TestAPermissionThatNobodyGivesIsDenied(t *testing.T) {
 	if p := <-got; p.err != nil || p.answer.Allow || p.answer.Message == "" {
 		t.Fatalf("%+v", p)
 	}
-	// The clocks stand while people are asked: one that asks again and again
+	// The clocks are stopped while people are asked: one that asks again and again
 	// would never end.
 	if p := <-f.asks("bash"); p.err != nil || p.answer.Allow || !strings.Contains(p.answer.Message, "an earlier call") {
 		t.Errorf("it asks again after nobody decided: %+v", p)

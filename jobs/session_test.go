@@ -38,16 +38,16 @@ func TestARunThatWasCutGoesOnInItsConversation(t *testing.T) {
 			y.create("coder")
 			f := y.next()
 			if f.Session != "" || f.Former != "" {
-				t.Errorf("the first goes on from %q in %q", f.Session, f.Former)
+				t.Errorf("the first continues from %q in %q", f.Session, f.Former)
 			}
 			f.talks("conversation")
 			tt.cut(y, f)
 			again := y.next()
 			if goes := again.Session == "conversation" && again.Former == f.Dir && again.Dir == f.Dir; goes != tt.goes {
-				t.Errorf("it goes on from %q in %s; before it was in %s", again.Session, again.Dir, f.Dir)
+				t.Errorf("it continues from %q in %s; before it was in %s", again.Session, again.Dir, f.Dir)
 			}
 			if !tt.goes && (again.Session != "" || again.Former != "" || again.Dir == f.Dir || filepath.Dir(again.Dir) != filepath.Dir(f.Dir)) {
-				t.Errorf("it begins anew with %q from %q in %s", again.Session, again.Former, again.Dir)
+				t.Errorf("it starts over with %q from %q in %s", again.Session, again.Former, again.Dir)
 			}
 			again.complete()
 			y.awaitRun(again.RunID, "completed/ended")

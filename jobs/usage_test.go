@@ -20,7 +20,7 @@ func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 	y.create("coder")
 	f := y.next()
 	f.uses("400")
-	y.eventually("its use stands in its row", func() bool { return y.run(f.RunID).Usage.TokensIn == 400 })
+	y.eventually("its use is in its row", func() bool { return y.run(f.RunID).Usage.TokensIn == 400 })
 	f.uses("601")
 	t.Run("over its limit it fails and its program is stopped", func(t *testing.T) {
 		r := y.awaitRun(f.RunID, "failed/tokens")
@@ -30,7 +30,7 @@ func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 		select {
 		case <-f.ctx.Done():
 		case <-time.After(patience):
-			t.Fatal("the program goes on")
+			t.Fatal("the program continues")
 		}
 		if cause := context.Cause(f.ctx); cause != runner.ErrCanceled {
 			t.Errorf("stopped for %v", cause)

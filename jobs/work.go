@@ -14,7 +14,7 @@ func (j *Jobs) dirOf(r *task.Run) string {
 }
 
 // folderOf names the folder of a run's files: one of its own for each start, or
-// that of the start whose conversation this one goes on with. There lie the
+// that of the start whose conversation this one continues. There lie the
 // files that it talks of.
 func folderOf(r *task.Run) string {
 	if r.Session != "" && r.Folder != "" && r.Folder == filepath.Base(r.Folder) {
@@ -24,7 +24,7 @@ func folderOf(r *task.Run) string {
 }
 
 // recordWork writes what a run left whose end somebody else wrote, such as a
-// person who canceled it. A run that was started anew meanwhile tells itself.
+// person who canceled it. A run that was started again meanwhile tells itself.
 func (j *Jobs) recordWork(ctx context.Context, r *task.Run, w *task.Work) error {
 	if w == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 
-// TestRunsOfWorkersAreLeftToTheirLease starts a server anew over a run that a
+// TestRunsOfWorkersAreLeftToTheirLease starts a server again over a run that a
 // worker carries out.
 func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	t.Parallel()

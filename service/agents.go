@@ -92,7 +92,7 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 	})
 }
 
-// ReloadAgents reads all definition files anew. Error: not an admin.
+// ReloadAgents reads all definition files again. Error: not an admin.
 func (s *Service) ReloadAgents(a task.Actor) error {
 	if err := s.allowed(a, task.Admin); err != nil {
 		return err

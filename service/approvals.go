@@ -239,7 +239,7 @@ func (t *tx) deny(r *task.Run, reason string) (*task.Run, error) {
 	if err := t.refuse(r, "denied", task.PhaseDenied, reason); err != nil {
 		return nil, err
 	}
-	// A no stands until a person says otherwise: the next tick must not ask again.
+	// A no holds until a person says otherwise: the next tick must not ask again.
 	if err := t.SetFailures(r.TaskID, t.s.cfg.Attempts); err != nil {
 		return nil, err
 	}

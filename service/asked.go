@@ -8,7 +8,7 @@ import (
 
 // checkRetryAllowed tells why an agent may not have a task run now although nothing is
 // in the way. Runs that agents ask for are bounded as wakes are: else two
-// tasks whose runs start each other would go on without a person.
+// tasks whose runs start each other would continue without a person.
 func (t *tx) checkRetryAllowed(k *task.Task) error {
 	if !t.actor.IsAgent() {
 		return nil

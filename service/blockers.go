@@ -14,7 +14,7 @@ import (
 // until a person leaves it out. A task may wait for its own subtasks, and a
 // subtask for a task above it: only a circle of such edges cannot end, since
 // completing a task never waits for its subtasks. Who works on the task may
-// go on. Errors: invalid or unknown ids, too many, a circle, archived, not
+// continue. Errors: invalid or unknown ids, too many, a circle, archived, not
 // related, an agent leaves a canceled blocker out.
 func (s *Service) SetBlockedBy(ctx context.Context, a task.Actor, id task.ID, blockers []task.ID) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
@@ -73,7 +73,7 @@ func cycle(path []task.ID) error {
 }
 
 // mayDrop refuses an agent that leaves out a canceled blocker: whether the
-// task goes on without it is a person's decision.
+// task continues without it is a person's decision.
 func (t *tx) mayDrop(k *task.Task, set []task.ID) error {
 	if !t.actor.IsAgent() || k.BlockersCanceled == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (t *tx) mayDrop(k *task.Task, set []task.ID) error {
 	}
 	for _, b := range list {
 		if b.Status == task.Canceled && !slices.Contains(set, b.ID) {
-			return task.Errorf(task.Forbidden, task.CodeForbidden, "blocker #%d of task %d was canceled: a person decides whether the task goes on without it; keep %d in the set, and ask with notify (needsReply)", b.ID, k.ID, b.ID)
+			return task.Errorf(task.Forbidden, task.CodeForbidden, "blocker #%d of task %d was canceled: a person decides whether the task continues without it; keep %d in the set, and ask with notify (needsReply)", b.ID, k.ID, b.ID)
 		}
 	}
 	return nil

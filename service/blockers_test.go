@@ -146,7 +146,7 @@ func TestACircleIsRefusedWithItsPath(t *testing.T) {
 		_, err := y.s.SetBlockedBy(y.ctx(), maya, ids[0], []task.ID{ids[1]})
 		refused(t, err, task.CodeDependencyCycle, "1 → 2 → 1")
 	})
-	t.Run("by way of others", func(t *testing.T) {
+	t.Run("through others", func(t *testing.T) {
 		_, err := y.s.SetBlockedBy(y.ctx(), maya, ids[0], []task.ID{ids[3], ids[2]})
 		refused(t, err, task.CodeDependencyCycle, "1 → 3 → 2 → 1")
 		if got := y.task(ids[0]); len(got.BlockedBy) > 0 {
@@ -220,7 +220,7 @@ func TestABlockedTaskIsLeftAlone(t *testing.T) {
 		equal(t, "state", r.State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
 		equal(t, "reason", r.Reason, "the task is "+gated)
 	})
-	t.Run("who works on it goes on, and a failed run is not tried again", func(t *testing.T) {
+	t.Run("who works on it continues, and a failed run is not tried again", func(t *testing.T) {
 		k := y.create(maya, "reviewer")
 		st := y.start()
 		for st.Run.TaskID != k.ID {

@@ -140,7 +140,7 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 		equal(t, "notices", b.Totals.Notices, 1)
 		equal(t, "text", strings.Contains(b.Notices[0].Text, words), true)
 	})
-	t.Run("the next day it goes on", func(t *testing.T) {
+	t.Run("the next day it continues", func(t *testing.T) {
 		y.forward(24 * time.Hour)
 		y.start()
 	})
@@ -156,7 +156,7 @@ func TestTheInstanceHasABudget(t *testing.T) {
 	equal(t, "the run that used it", y.run(st.Run.ID).Status, task.RunCompleted)
 	r := y.run(other.Run.ID)
 	equal(t, "what runs beside", r.State().String(), "failed/tokens")
-	equal(t, "reason", r.Reason, "The budget of the yard for today is used up: 100 of 100 tokens, until 00:00 UTC")
+	equal(t, "reason", r.Reason, "The budget of the server for today is used up: 100 of 100 tokens, until 00:00 UTC")
 	y.forward(time.Hour)
 	y.nothingStarts()
 	equal(t, "notices", y.inbox().Totals.Notices, 1)

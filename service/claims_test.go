@@ -175,7 +175,7 @@ func TestTheHolderRenewsTheLease(t *testing.T) {
 	}
 	t.Run("but not a comment by somebody else", func(t *testing.T) {
 		y.forward(time.Hour)
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "go on"))
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "continue"))
 		equal(t, "expiry", y.task(k.ID).Claim.ExpiresAt, y.s.Now().Add(time.Hour))
 	})
 	t.Run("and a renewal is no change of the task", func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// lastWords is how long a run may go on that has closed its own task. With the
+// lastWords is how long a run may continue that has closed its own task. With the
 // time that its program is then given to end, that is less than 10 s.
 const lastWords = 7 * time.Second
 

@@ -33,7 +33,7 @@ func DefaultTaskTool() TaskTool {
 // Delegate gives work to another agent: it makes a subtask of the caller's
 // task, owned by that agent, and its run, and answers once that has ended or
 // d.Wait is over. Inside a run the caller's task is the run's; elsewhere it is
-// d.ParentTask, and without one the new task stands alone. Errors: delegation
+// d.ParentTask, and without one the new task is on its own. Errors: delegation
 // is off, the agent lacks the tool task, depth exceeded, rate limit, a wrong
 // field, an agent that cannot be started or is paused, not the parent's owner, archived
 // parent, linked step.
@@ -65,7 +65,7 @@ func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation)
 // definition does not list the tool task.
 func (s *Service) mayDelegateAtAll(a task.Actor) error {
 	if !s.cfg.TaskTool.Enabled {
-		return task.Errorf(task.Forbidden, task.CodeDelegationOff, "Delegation is switched off on this yard (task_tool.enabled = false)")
+		return task.Errorf(task.Forbidden, task.CodeDelegationOff, "Delegation is switched off on this server (task_tool.enabled = false)")
 	}
 	if !a.IsAgent() {
 		return nil

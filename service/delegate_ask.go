@@ -39,7 +39,7 @@ func (s *Service) modelFor(def task.Agent, callers string, d task.Delegation) (s
 		return "", nil
 	}
 	if !tool.ModelOverride {
-		return "", task.FieldErrorf("model", "must be left out: this yard lets no caller choose a model (task_tool.allow_model_override = false)")
+		return "", task.FieldErrorf("model", "must be left out: this server lets no caller choose a model (task_tool.allow_model_override = false)")
 	}
 	known := modelsOf(def, callers, tool)
 	switch {
@@ -81,7 +81,7 @@ func toolsFor(def task.Agent, c *caller, asked []string) ([]string, error) {
 	return append([]string{}, asked...), p.Err()
 }
 
-// intersect returns what stands in both lists, in the order of the first; nil
+// intersect returns what is in both lists, in the order of the first; nil
 // is no bound.
 func intersect(a, b []string) []string {
 	out := []string{}

@@ -39,7 +39,7 @@ func (t *tx) cancelDelegated(r *task.Run, to task.State, reason string) error {
 }
 
 // completeDelegated completes the task of a delegated run that has completed,
-// with its summary, unless the work goes on: a question or a blocker is open,
+// with its summary, unless the work continues: a question or a blocker is open,
 // another run follows, or somebody else has the task.
 func (t *tx) completeDelegated(r *task.Run, k *task.Task, summary string) error {
 	if !r.Delegated() || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent || k.Claim.Live(t.Now) {

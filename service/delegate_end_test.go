@@ -36,7 +36,7 @@ func TestADelegationThatFailsIsAnAnswer(t *testing.T) {
 		}
 		equal(t, "any run names it", y.delegated(own, st.Run.ID).Error, got.Error)
 	}
-	equal(t, "the parent goes on", y.state(parent.Run.ID), "running/working")
+	equal(t, "the parent continues", y.state(parent.Run.ID), "running/working")
 }
 
 func TestADelegationIsApprovedByPolicy(t *testing.T) {
@@ -118,7 +118,7 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 	})
 	t.Run("but not when it completed: its owner is woken by what ends later", func(t *testing.T) {
 		y, k, root, child, grandchild := chain(t)
-		y.finish(root, completed("I go on when it is done"))
+		y.finish(root, completed("I continue when it is done"))
 		equal(t, "child", y.state(child.Run.ID), "running/working")
 		y.finish(grandchild, completed("low"))
 		equal(t, "run of the owner", y.openRun(k.ID), nil)
@@ -126,7 +126,7 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		y.finish(child, completed("mid"))
 		equal(t, "cause", y.openRun(k.ID).Cause, task.CauseWake)
 	})
-	t.Run("nor when its task was completed: subtasks go on", func(t *testing.T) {
+	t.Run("nor when its task was completed: subtasks continue", func(t *testing.T) {
 		y, k, _, child, _ := chain(t)
 		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "enough", 0))
 		equal(t, "child", y.state(child.Run.ID), "running/working")
@@ -179,7 +179,7 @@ func TestStoppingADelegation(t *testing.T) {
 		_, err := y.s.DelegatedRun(y.ctx(), coder, d.RunID, 0)
 		refused(t, err, task.CodeForbidden, "delegated by boss")
 	})
-	t.Run("cancels its task and all below, and the parent goes on", func(t *testing.T) {
+	t.Run("cancels its task and all below, and the parent continues", func(t *testing.T) {
 		got := must[task.Delegated](t)(y.s.StopDelegated(y.ctx(), own, d.RunID, "found it myself"))
 		equal(t, "status", got.Status, task.RunCanceled)
 		equal(t, "error", got.Error, "task "+d.TaskID.String()+" was canceled: stopped by boss: found it myself")
@@ -221,7 +221,7 @@ func TestWaitingForADelegation(t *testing.T) {
 		y.finish(st, completed("there"))
 		equal(t, "summary", (<-got).Summary, "there")
 	})
-	t.Run("so does the end of the wait, with how it stands", func(t *testing.T) {
+	t.Run("so does the end of the wait, with its state", func(t *testing.T) {
 		y := delegating(t)
 		d := y.delegate(maya, task.Delegation{})
 		equal(t, "status", must[task.Delegated](t)(y.s.DelegatedRun(y.ctx(), maya, d.RunID, time.Millisecond)).Status, task.RunPending)

@@ -8,7 +8,7 @@ import (
 )
 
 // focusedPrompt is what a delegated run is asked in place of the work prompt.
-const focusedPrompt = `You work for %s, who gave you this one task and waits for the result. You start with a context of your own: you know of the rest of the work only what stands here.
+const focusedPrompt = `You work for %s, who gave you this one task and waits for the result. You start with a context of your own: you know of the rest of the work only what is written here.
 
 - Do this task and nothing beyond it. Do not ask back for what you can find out.
 - Your tools: %s. Others are refused.

@@ -90,7 +90,7 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		equal(t, "task of the parent run", run.ParentRunTask, k.ID)
 		equal(t, "depth", run.Depth, 1)
 	})
-	t.Run("the answer is how it stands", func(t *testing.T) {
+	t.Run("the answer is its state", func(t *testing.T) {
 		equal(t, "answer", fmt.Sprintf("%+v", d), fmt.Sprintf("%+v", task.Delegated{RunID: d.RunID, TaskID: d.TaskID, Status: task.RunPending, Phase: task.PhaseQueued, FilesModified: []string{}, Artifacts: []string{}}))
 	})
 	t.Run("its end completes the task, and success tells so", func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestWhoMayDelegate(t *testing.T) {
 		equal(t, "depth", y.run(d.RunID).Depth, 1)
 		y.refuses(agentActor("boss"), task.Delegation{ParentTask: others.ID}, task.CodeForbidden, "owner")
 	})
-	t.Run("without a task the new one stands alone, and has no step or resource", func(t *testing.T) {
+	t.Run("without a task the new one is on its own, and has no step or resource", func(t *testing.T) {
 		y := delegating(t)
 		d := y.delegate(oleg, task.Delegation{})
 		equal(t, "parent", y.task(d.TaskID).ParentTaskID, 0)

@@ -142,7 +142,7 @@ func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
 		if !r.Delegated() {
 			return nil
 		}
-		return t.wakeParent(k, "failed") // who delegated it goes on without
+		return t.wakeParent(k, "failed") // who delegated it continues without
 	}
 	def, err := t.s.starter(k.Owner)
 	if err != nil || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent {

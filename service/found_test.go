@@ -51,7 +51,7 @@ func plain(list []task.Span) string {
 
 func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, title("Mend the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
+	k := y.create(maya, "coder", noStart, title("Fix the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
 	must[task.Message](t)(y.s.Comment(y.ctx(), oleg, k.ID, "The hinge is bent."))
 	st := y.ran(k.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."}, said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
 	other := y.create(maya, "coder", noStart, title("Water the flowers"))
@@ -101,7 +101,7 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 				equal(t, "by", h.By, "user:oleg")
 			}
 			if strings.Contains(c.q, "gate") {
-				equal(t, "title", plain(h.Title), "Mend the [gate]")
+				equal(t, "title", plain(h.Title), "Fix the [gate]")
 			}
 		})
 	}

@@ -14,7 +14,7 @@ type HandOver struct {
 	From    string // the owner that the person saw
 	To      string
 	Comment string // by the person
-	Quiet   bool   // the new owner is not woken: nothing goes on that did not before
+	Quiet   bool   // the new owner is not woken: nothing runs that did not before
 }
 
 // HandOver gives an open task to another agent, whether somebody works on it

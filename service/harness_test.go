@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// clock is a clock that stands still until a test moves it.
+// clock is a clock that is stopped until a test moves it.
 type clock struct {
 	mu    sync.Mutex
 	now   time.Time

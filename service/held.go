@@ -18,7 +18,7 @@ func undoable(d time.Duration) error {
 }
 
 // hold notes a decision from which nothing follows before the time to take it
-// back is over. It stands in the database alone, so a crash neither loses it
+// back is over. It is in the database alone, so a crash neither loses it
 // nor has it take effect early.
 func (t *tx) hold(r *task.Run, h task.Held, undo time.Duration) (*task.Run, error) {
 	h.By, h.At, h.Until = t.actor.Name, t.Now, t.Now.Add(undo)

@@ -11,7 +11,7 @@ import (
 const (
 	maxHistoryTimes  = 92     // bars of a chart
 	countedHistory   = 10_000 // tasks that a chart counts one by one
-	countedMatches   = 500    // those that a search matches: words that stand everywhere are walked through
+	countedMatches   = 500    // those that a search matches: words that appear everywhere are walked through
 	leastHistoryDays = 14     // below, a chart shows more than was asked for
 	excerptBytes     = 160
 )
@@ -121,7 +121,7 @@ func timesOf(tasks []*task.Task) []task.HistoryTime {
 	return list
 }
 
-// hitsOf finds for each task the text in which most words of a search stand
+// hitsOf finds for each task the text in which most words of a search appear
 // together; at a tie the first of description, summary, comments and runs. A
 // line of a transcript has all words, so it comes before a text that has not.
 func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, error) {
@@ -158,7 +158,7 @@ func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, erro
 
 // HistoryTimes counts the tasks of a filter by days of a zone, or by weeks,
 // months or years where there are too many days. Without from and to it tells
-// of the last 30 days; a short time stands amid the days around it. Tasks that
+// of the last 30 days; a short time lies amid the days around it. Tasks that
 // are narrowed by text, creator or label are counted one by one, the newest
 // alone where they are very many.
 func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.HistoryFilter, zone *time.Location) (out task.HistoryTimes, err error) {

@@ -100,7 +100,7 @@ func TestCompleteKeepsSubtasks(t *testing.T) {
 		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
 		equal(t, "step done", y.task(k.ID).Steps[1].Done, false)
 	})
-	t.Run("subtasks of a completed task go on", func(t *testing.T) {
+	t.Run("subtasks of a completed task continue", func(t *testing.T) {
 		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
 		equal(t, "status", y.task(sub.ID).Status, task.Active)
 	})

@@ -10,7 +10,7 @@ import (
 
 // Hub tells subscribers which topics changed. Topics are names such as
 // task:42, run:7, queue:coder, todo:coder, queues, tasks, runs, approvals,
-// agents, scheduler, inbox, yard, views, events. Nothing is polled: one broadcast
+// agents, scheduler, inbox, instance, views, events. Nothing is polled: one broadcast
 // follows each commit.
 type Hub struct {
 	mu     sync.Mutex
@@ -159,8 +159,8 @@ func topicsOf(e task.Event) []string {
 		list = append(list, "inbox")
 	}
 	switch noun, _, _ := strings.Cut(e.Kind, "."); noun {
-	case "yard":
-		list = append(list, "yard", "agents", "queues", "scheduler")
+	case "instance":
+		list = append(list, "instance", "agents", "queues", "scheduler")
 	case "agent":
 		list = append(list, "agents", "queues", "scheduler")
 	case "scheduler":

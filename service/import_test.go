@@ -55,7 +55,7 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 			t.Errorf("got task %d", k.ID)
 		}
 	})
-	t.Run("ids go on behind the counter of the file", func(t *testing.T) {
+	t.Run("ids continue behind the counter of the file", func(t *testing.T) {
 		equal(t, "id", y.create(maya, "coder", noStart).ID, 42)
 	})
 	t.Run("each task has a line in the log, and is found", func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestImportedTodoLists(t *testing.T) {
 		ok(t, err)
 		_, err = y.s.Import(y.ctx(), maya, r)
 		refused(t, err, task.CodeQueueFull, "coder would hold 3")
-		equal(t, "yard", y.export(), before)
+		equal(t, "instance", y.export(), before)
 	})
 	t.Run("of an agent that is mapped go to that one, of an unknown one wait for it", func(t *testing.T) {
 		y := newInstance(t)
@@ -155,7 +155,7 @@ func TestImportsThatWriteNothing(t *testing.T) {
 	quiet := func(t *testing.T) {
 		t.Helper()
 		equal(t, "log", y.lastEvent(), 0)
-		equal(t, "yard", y.export(), before)
+		equal(t, "instance", y.export(), before)
 	}
 	t.Run("one that is only looked at", func(t *testing.T) {
 		_, err := y.s.PrepareImport(maya, filesOf(linked, past, `{"coder":["a"]}`), ImportOptions{})

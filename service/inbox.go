@@ -84,7 +84,7 @@ type InboxPage struct {
 // maxRecent is how many finished tasks the page of the inbox shows.
 const maxRecent = 8
 
-// InboxPage reads the caller's inbox with what goes on around it; since is
+// InboxPage reads the caller's inbox with what happens around it; since is
 // where the hours begin. Errors: may not read, unknown kind, bad limit.
 func (s *Service) InboxPage(ctx context.Context, a task.Actor, q task.InboxQuery, since task.Time) (p InboxPage, err error) {
 	if err := s.allowed(a, task.Read); err != nil {

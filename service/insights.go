@@ -46,7 +46,7 @@ func (s *Service) Insights(ctx context.Context, a task.Actor, f task.InsightFilt
 	}
 	rows := task.StatFilter{From: starts[0], To: now + 1, Agent: f.Agent}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error { return in.read(rx, rows) })
-	// The hour that is going on is not measured to its end: what is now counts.
+	// The hour that is under way is not measured to its end: what is now counts.
 	in.measured(now, nowDepth(o, f.Agent))
 	return in.out, err
 }

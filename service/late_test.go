@@ -12,7 +12,7 @@ import (
 	"taskyard/task"
 )
 
-// writers waits until n callers stand before the one writer.
+// writers waits until n callers wait for the one writer.
 func writers(t *testing.T, n int) {
 	t.Helper()
 	all := make([]byte, 1<<20)

@@ -24,8 +24,8 @@ type looks struct {
 
 // look is one look at the clock.
 type look struct {
-	at    task.Time
-	stood time.Duration // all gaps until then together
+	at   task.Time
+	gaps time.Duration // all gaps until then together
 }
 
 // gap is how long nobody was heard between the look and a later moment; 0 when
@@ -65,7 +65,7 @@ func (s *Service) look(ctx context.Context) error {
 	}
 	last := s.looks.latest.Load()
 	gap := last.gap(now)
-	this := &look{now, last.stood + gap}
+	this := &look{now, last.gaps + gap}
 	if since := now.Sub(s.looks.stored); gap == 0 && since >= 0 && since < storeLooks {
 		s.looks.latest.Store(this)
 		return nil
@@ -76,7 +76,7 @@ func (s *Service) look(ctx context.Context) error {
 				return err
 			}
 		}
-		return tx.SetSetting(looksKey, fmt.Sprintf("%d %d", now, this.stood.Milliseconds()))
+		return tx.SetSetting(looksKey, fmt.Sprintf("%d %d", now, this.gaps.Milliseconds()))
 	})
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Service) look(ctx context.Context) error {
 	s.looks.latest.Store(this)
 	s.looks.stored = now
 	if gap != 0 {
-		s.log.WarnContext(ctx, "the server stood still or its clock was set: claims and leases are prolonged", "seconds", gap.Seconds())
+		s.log.WarnContext(ctx, "the server was stopped or its clock was set: claims and leases are prolonged", "seconds", gap.Seconds())
 		s.hub.Publish([]string{"queues", "tasks", "runs", "scheduler", TopicOutbox})
 		s.signal()
 	}
@@ -97,19 +97,19 @@ func (s *Service) recallLook(ctx context.Context, now task.Time) error {
 	if err != nil {
 		return err
 	}
-	last, stood := int64(now), int64(0)
+	last, gaps := int64(now), int64(0)
 	if text != "" {
-		if _, err := fmt.Sscanf(text, "%d %d", &last, &stood); err != nil {
+		if _, err := fmt.Sscanf(text, "%d %d", &last, &gaps); err != nil {
 			return fmt.Errorf("setting %s: %w", looksKey, err)
 		}
 	}
-	s.looks.latest.Store(&look{task.Time(last), time.Duration(stood) * time.Millisecond})
+	s.looks.latest.Store(&look{task.Time(last), time.Duration(gaps) * time.Millisecond})
 	return nil
 }
 
 // caughtUp looks before anything is done when the last look is long ago: a
 // suspended server must not take leases for over when it wakes. While looks
-// cannot be stored, one caller tries and the others go on.
+// cannot be stored, one caller tries and the others continue.
 func (s *Service) caughtUp(ctx context.Context) {
 	if last := s.looks.latest.Load(); last == nil || last.gap(s.Now()) == 0 {
 		return
@@ -125,7 +125,7 @@ func (s *Service) caughtUp(ctx context.Context) {
 	}
 }
 
-// Awake is the present moment by a clock that stands still in the gaps of
+// Awake is the present moment by a clock that is stopped in the gaps of
 // Look, also over restarts: what counts idle time goes by it. A gap that no
 // look has met yet counts, too.
 func (s *Service) Awake() task.Time {
@@ -133,5 +133,5 @@ func (s *Service) Awake() task.Time {
 	if last == nil {
 		return now
 	}
-	return now.Add(-last.stood - last.gap(now))
+	return now.Add(-last.gaps - last.gap(now))
 }

@@ -78,7 +78,7 @@ func (k *mTask) lost() bool {
 	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status == task.Canceled })
 }
 
-// reaches reports whether k waits for to, by way of open tasks.
+// reaches reports whether k waits for to, through open tasks.
 func (k *mTask) reaches(to *mTask) bool {
 	return slices.ContainsFunc(k.blockers, func(b *mTask) bool {
 		return b == to || !b.status.Archived() && b.reaches(to)

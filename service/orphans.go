@@ -73,7 +73,7 @@ func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) erro
 }
 
 // RunSession notes the conversation of a run's program and the folder that
-// holds it, for the next start to go on from should this one be cut. Error:
+// holds it, for the next start to continue from should this one be cut. Error:
 // stale lease.
 func (s *Service) RunSession(ctx context.Context, id task.ID, lease int64, session, folder string) error {
 	return change(ctx, s, task.SystemActor, func(t *tx) error {

@@ -37,7 +37,7 @@ func ownOnlyErr(a task.Actor) error {
 // permission, and agents with tasks:own.
 func (s *Service) SeesAll(a task.Actor) error { return s.allowed(a, task.Read) }
 
-// kinship is how a task stands to an agent with tasks:own, and to the run
+// kinship is how a task relates to an agent with tasks:own, and to the run
 // whose token calls.
 func kinship(rx *db.Rx, a task.Actor, id task.ID) (db.Kinship, error) {
 	at := task.ID(0)

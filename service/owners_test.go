@@ -91,7 +91,7 @@ func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
 		k = must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: ptr("bad")}))
 		equal(t, "owner", k.Owner, "bad")
 	})
-	t.Run("a definition that breaks later goes on serving as it was", func(t *testing.T) {
+	t.Run("a definition that breaks later keeps serving as it was", func(t *testing.T) {
 		y.define("coder", "---\nname: coder\n---\nbroken\n")
 		y.create(maya, "coder", noStart)
 	})

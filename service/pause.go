@@ -9,7 +9,7 @@ import (
 )
 
 // Pause stops dispatch and signups of an agent, or of the whole instance with
-// agent "", until a person resumes it. Running runs and claims go on, and
+// agent "", until a person resumes it. Running runs and claims continue, and
 // runs that wakes ask for queue up. It returns what is paused by now. Errors:
 // not a person, blank reason, unknown agent, paused already.
 func (s *Service) Pause(ctx context.Context, a task.Actor, agent, reason string) (task.Pauses, error) {
@@ -86,7 +86,7 @@ func (s *Service) Resume(ctx context.Context, a task.Actor, agent, reason string
 
 func notPaused(agent string) error {
 	if agent == "" {
-		return task.Errorf(task.Conflict, task.CodeNotPaused, "the yard is not paused")
+		return task.Errorf(task.Conflict, task.CodeNotPaused, "the server is not paused")
 	}
 	return task.Errorf(task.Conflict, task.CodeNotPaused, "agent %s is not paused itself", agent)
 }

@@ -39,14 +39,14 @@ func TestAPauseStopsSignups(t *testing.T) {
 		y.pause("")
 		for _, n := range []int{1, 5} {
 			_, err := y.s.Signup(y.ctx(), coder, "coder", n)
-			refused(t, err, task.CodePaused, "the yard is paused by user:maya")
+			refused(t, err, task.CodePaused, "the server is paused by user:maya")
 		}
 		_, err := y.patchStatus(next.ID, "working")
 		refused(t, err, task.CodePaused)
 		done := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", k.ID, "as asked", 0))
 		equal(t, "completed", done.Completed.Status, task.Done)
 		equal(t, "no next task", done.Task == nil, true)
-		equal(t, "why", strings.HasPrefix(done.Paused, "the yard is paused by user:maya"), true)
+		equal(t, "why", strings.HasPrefix(done.Paused, "the server is paused by user:maya"), true)
 	})
 	t.Run("until a person resumes it", func(t *testing.T) {
 		y := newInstance(t)
@@ -64,7 +64,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 		k := y.working(coder)
 		y.pause("")
 		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, k.ID, k.Claim.ID))
-		must[task.Message](t)(y.s.Comment(y.ctx(), coder, k.ID, "I go on"))
+		must[task.Message](t)(y.s.Comment(y.ctx(), coder, k.ID, "I continue"))
 		equal(t, "moved to", must[*task.Task](t)(y.move(coder, k.ID, "coder", "planner", "yours")).Owner, "planner")
 	})
 }
@@ -126,7 +126,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		_, err = y.s.RetryRun(y.ctx(), maya, r.ID)
 		refused(t, err, task.CodePaused, "a bad key")
 	})
-	t.Run("running runs go on", func(t *testing.T) {
+	t.Run("running runs continue", func(t *testing.T) {
 		y := newInstance(t, noApprove)
 		r := y.queueRuns("coder", 1)[0]
 		st := y.start()
@@ -209,7 +209,7 @@ func TestWhatAPauseNeeds(t *testing.T) {
 		e := refused(t, pause("coder", "second"), task.CodePaused, "user:maya", "2026-03-02T09:00:00.000Z", "first")
 		equal(t, "retry after", e.Retry, 0)
 		ok(t, pause("", "all of it"))
-		refused(t, pause("", "again"), task.CodePaused, "the yard", "all of it")
+		refused(t, pause("", "again"), task.CodePaused, "the server", "all of it")
 	})
 	t.Run("and a resume a pause", func(t *testing.T) {
 		for _, agent := range []string{"", "coder"} {
@@ -237,7 +237,7 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 		y.s.RegisterStop(st.Run.ID, func(cause error) { stopped[st.Run.ID] = cause })
 	}
 	queued := y.queueRuns("reviewer", 1)[0]
-	sub := y.s.Hub().Subscribe("yard", "scheduler")
+	sub := y.s.Hub().Subscribe("instance", "scheduler")
 	defer sub.Close()
 	out := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, " a leak "))
 	t.Run("with the reason, and their processes are told", func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 		if !slices.Contains(kinds, task.EvInstancePaused) || kinds[5] != task.EvInstanceStopped {
 			t.Error(kinds)
 		}
-		if topics := sub.Take(); !slices.Contains(topics, "yard") || !slices.Contains(topics, "scheduler") {
+		if topics := sub.Take(); !slices.Contains(topics, "instance") || !slices.Contains(topics, "scheduler") {
 			t.Error(topics)
 		}
 		y.chain()

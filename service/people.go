@@ -342,7 +342,7 @@ func (s *Service) newToken(a task.Actor, in NewToken) (task.Token, error) {
 func checkScope(p *task.Problems, scope string) {
 	words := strings.Fields(scope)
 	if len(words) > 1 && slices.Contains(words, task.ScopeWorker) {
-		p.Add("scope", "the scope worker stands alone")
+		p.Add("scope", "the scope worker cannot be combined with others")
 		return
 	}
 	roles := 0
@@ -384,7 +384,7 @@ func (s *Service) SaveSession(ctx context.Context, hash string, user task.ID, da
 	})
 }
 
-// KeepSession writes a browser session anew; one that has ended meanwhile stays
+// KeepSession writes a browser session again; one that has ended meanwhile stays
 // ended.
 func (s *Service) KeepSession(ctx context.Context, hash string, data []byte, expires time.Time) (kept bool, err error) {
 	err = s.db.Write(ctx, func(tx *db.Tx) (err error) {

@@ -109,7 +109,7 @@ func (s *Service) AllowPermission(ctx context.Context, a task.Actor, run task.ID
 	return s.decidePermission(ctx, a, run, n, func(p *task.Permission) { p.Decision, p.Scope = task.PermissionAllowed, scope })
 }
 
-// DenyPermission refuses the call that a run asks for; the run goes on, and
+// DenyPermission refuses the call that a run asks for; the run continues, and
 // its agent gets the reason. Errors: not a reviewer, blank reason, unknown,
 // decided already.
 func (s *Service) DenyPermission(ctx context.Context, a task.Actor, run task.ID, n int, reason string) (*task.Run, error) {

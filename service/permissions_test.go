@@ -76,7 +76,7 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 		_, err := y.s.DenyPermission(y.ctx(), rita, p.Run, p.N, "no")
 		refused(t, err, task.CodeRunDecided, "already allowed by user:rita")
 	})
-	t.Run("the next call is asked for anew", func(t *testing.T) {
+	t.Run("the next call is asked for again", func(t *testing.T) {
 		equal(t, "waits", y.asks(st, "bash").Waits(), true)
 	})
 	y.chain()

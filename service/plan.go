@@ -118,7 +118,7 @@ func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.
 			i--
 		}
 		if i < 0 || list[i].ID != event || list[i].Kind != task.EvStepRemoved {
-			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStaleVersion, "The plan of task %d has changed since: the step cannot be put back, add it anew", id)
+			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStaleVersion, "The plan of task %d has changed since: the step cannot be put back, add it again", id)
 		}
 		c := list[i].PlanChange()
 		at := min(c.Step, len(k.Steps))
@@ -159,7 +159,7 @@ func (s *Service) LinkStep(ctx context.Context, a task.Actor, id task.ID, at int
 	})
 }
 
-// UnlinkStep parts a step from its subtask, which goes on below the task.
+// UnlinkStep separates a step from its subtask, which continues below the task.
 // Only people do it. Errors: not linked, index out of range, stale.
 func (s *Service) UnlinkStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen) (*task.Task, error) {
 	if err := s.allowed(a, task.Person); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // workPrompt is what every run is asked, whatever the agent and the task; the
-// specifics stand in the <Task> block before it.
+// specifics are in the <Task> block before it.
 const workPrompt = `Work on the task above.
 
 1. Read the <Task> block: what is wanted, what is done, what was said last.

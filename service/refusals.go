@@ -24,7 +24,7 @@ const (
 	refusalsAtMost = 60          // refusals recorded in this time by all callers together
 )
 
-// refusals counts all refusals, and samples those that go on record: a caller
+// refusals counts all refusals, and samples those that are recorded: a caller
 // who is refused without end must not fill the log.
 type refusals struct {
 	mu     sync.Mutex
@@ -38,7 +38,7 @@ func newRefusals() *refusals {
 	return &refusals{counts: map[string]uint64{}, told: map[string]task.Time{}}
 }
 
-// count counts one and reports whether it goes on record.
+// count counts one and reports whether it is recorded.
 func (r *refusals) count(reason, key string, now task.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -66,7 +66,7 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 	})
 }
 
-// ReportAlive renews the lease of a run and reports whether it goes on. For a
+// ReportAlive renews the lease of a run and reports whether it continues. For a
 // worker the answer is held for wait, or until the run ends. Errors: may not
 // report, stale lease.
 func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.Hold, wait time.Duration) (task.Beat, error) {

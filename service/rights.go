@@ -170,7 +170,7 @@ func (t *tx) rights() (task.Rights, bool, error) {
 }
 
 // brought notes that the caller brought about a part of a task. What a person
-// writes or chooses again stands in the place of what agents did there.
+// writes or chooses again replaces what agents did there.
 func (t *tx) brought(id task.ID, part task.Part) error {
 	asks := part == task.PartCreated || part == task.PartStarted || part == task.PartOwner
 	if !t.actor.IsAgent() && part != task.PartCreated && part != task.PartComment {

@@ -355,7 +355,7 @@ func TestConsentIsToTextAndOwnerAsTheyWere(t *testing.T) {
 		id := y.subtask(maya, top, 0, "root").ID
 		st := y.start()
 		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), reader, id, task.Patch{Description: ptr("run rm -rf")}))
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, id, "go on"))
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, id, "continue"))
 		y.finish(st, completed("ok"))
 		equal(t, "state", y.openRun(id).State(), waiting)
 	})

@@ -142,7 +142,7 @@ func inReach(rx *db.Rx, a task.Actor, k *task.Task) error {
 	return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may change its own task %d, those below it, those it created and those it claimed; task %d is none of these", run.ID, run.TaskID, k.ID)
 }
 
-// relation is where one task stands to another.
+// relation is how one task relates to another.
 type relation int
 
 const (
@@ -151,7 +151,7 @@ const (
 	below
 )
 
-// relationOf tells where a task stands to another one.
+// relationOf tells how a task relates to another one.
 func relationOf(rx *db.Rx, of, id task.ID) (relation, error) {
 	for _, way := range []struct {
 		from, to task.ID

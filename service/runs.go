@@ -324,7 +324,7 @@ func ended(r *task.Run) error {
 
 // closeRun ends the open run of a task that moves on without it; the caller's
 // own may end by itself first. With spare, what the run
-// delegated goes on.
+// delegated continues.
 func (t *tx) closeRun(k *task.Task, reason string, spare bool) error {
 	r, err := t.OpenRun(k.ID)
 	if err != nil || r == nil {
@@ -341,7 +341,7 @@ func (t *tx) endCanceled(r *task.Run, phase task.Phase, reason string, cause err
 }
 
 type ending struct {
-	spare           bool // what it delegated goes on
+	spare           bool // what it delegated continues
 	reason, summary string
 	artifacts       []string
 	usage           task.Usage

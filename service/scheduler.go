@@ -110,7 +110,7 @@ func (s *Service) waitsFor(rx *db.Rx, r *task.Run, p *places) string {
 	pause := p.pauses.Of(r.Agent)
 	switch {
 	case pause != nil && pause.Agent == "":
-		return "the yard is paused by " + called(pause.By)
+		return "the server is paused by " + called(pause.By)
 	case pause != nil:
 		return r.Agent + " is paused by " + called(pause.By)
 	case p.budgets[r.Agent] != "":
@@ -124,7 +124,7 @@ func (s *Service) waitsFor(rx *db.Rx, r *task.Run, p *places) string {
 	case p.byAgent[r.Agent] >= slots:
 		return fmt.Sprintf("%s runs %d at a time", r.Agent, slots)
 	case p.total >= s.cfg.MaxParallel:
-		return fmt.Sprintf("the yard runs %d at a time", s.cfg.MaxParallel)
+		return fmt.Sprintf("the server runs %d at a time", s.cfg.MaxParallel)
 	case r.Cause == task.CauseTick && p.ticked >= s.cfg.TickConcurrency:
 		return fmt.Sprintf("ticks run %d at a time", s.cfg.TickConcurrency)
 	case p.before[r.Agent] > 0:

@@ -82,7 +82,7 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 			}
 		})
 	}
-	t.Run("shows where the last words stand", func(t *testing.T) {
+	t.Run("shows where the last words are", func(t *testing.T) {
 		p := must[HistoryPage](t)(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: "ends59 neither", Limit: 10}, time.UTC))
 		if got := plain(p.Hits[k.ID].Text); !strings.Contains(got, "[ends59]") {
 			t.Errorf("the excerpt is %q", got)

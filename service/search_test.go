@@ -50,7 +50,7 @@ func TestSearch(t *testing.T) {
 		equal(t, "found", len(y.found("zwiebelturm")), 2)
 		equal(t, "by reason", len(y.found("unwanted")), 1)
 	})
-	t.Run("pages go on where they ended", func(t *testing.T) {
+	t.Run("pages continue where they ended", func(t *testing.T) {
 		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1}))
 		equal(t, "first", p.Tasks[0].ID, open.ID)
 		p = must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1, Before: p.Next}))

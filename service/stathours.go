@@ -18,7 +18,7 @@ func (s *Service) StatHours(ctx context.Context, a task.Actor, f task.StatFilter
 	return s.stats(ctx, a, f, (*db.Rx).StatHours)
 }
 
-// StatGroups is StatHours by agent and model instead of by hour. Tasks stand
+// StatGroups is StatHours by agent and model instead of by hour. Tasks are
 // with their owner and the model "".
 func (s *Service) StatGroups(ctx context.Context, a task.Actor, f task.StatFilter) ([]task.StatRow, error) {
 	return s.stats(ctx, a, f, (*db.Rx).StatGroups)

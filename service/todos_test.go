@@ -183,7 +183,7 @@ func TestTodoListsByPages(t *testing.T) {
 			t.Errorf("limit %d: %d items in %d pages, want %d", limit, len(items), pages, want)
 		}
 	}
-	t.Run("a page goes on behind what it ended with, whatever was popped meanwhile", func(t *testing.T) {
+	t.Run("a page continues behind what it ended with, whatever was popped meanwhile", func(t *testing.T) {
 		a := must[task.TodoAnswer](t)(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 10}))
 		for range 5 {
 			y.todo("coder", task.TodoLPop, "")

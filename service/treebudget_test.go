@@ -66,7 +66,7 @@ func TestATreeUsesNoMoreThanItsRootMay(t *testing.T) {
 		f := completed("the rest is under way")
 		f.Usage = task.Usage{TokensIn: 900}
 		y.finish(root, f)
-		equal(t, "mid goes on", state(y, mid), "running/working")
+		equal(t, "mid continues", state(y, mid), "running/working")
 		y.uses(leaf, 100, 0)
 		equal(t, "leaf at the limit", state(y, leaf), "running/working")
 		y.uses(leaf, 1, 0)

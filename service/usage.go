@@ -71,11 +71,11 @@ func (s *Service) readUsage(rx *db.Rx, out *task.UsageReport) error {
 		return err
 	}
 	out.Rows = append(out.Rows, rows...)
-	yard, err := s.budgetsOf(rx, "")
+	whole, err := s.budgetsOf(rx, "")
 	if err != nil {
 		return err
 	}
-	out.Budgets = append(out.Budgets, yard...)
+	out.Budgets = append(out.Budgets, whole...)
 	for _, def := range s.agents.Agents() {
 		list, err := s.budgetsOf(rx, def.ID)
 		if err != nil {

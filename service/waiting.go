@@ -154,7 +154,7 @@ type claimWaiters struct {
 	lines  map[string]*list.List // those who were not woken, first come first
 }
 
-// waiter stands in its agent's line, or else has been woken and not looked up
+// waiter is in its agent's line, or else has been woken and not looked up
 // yet: then woken holds the one signal.
 type waiter struct {
 	agent  string

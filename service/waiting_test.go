@@ -277,7 +277,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 
 func TestAPauseDuringTheWait(t *testing.T) {
 	ctx := context.Background()
-	for name, agent := range map[string]string{"of the agent": "coder", "of the yard": ""} {
+	for name, agent := range map[string]string{"of the agent": "coder", "of the server": ""} {
 		t.Run(name+" keeps the wait, and a resume serves it", func(t *testing.T) {
 			inBubble(t, func(t *testing.T, y *instance) {
 				p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)

@@ -60,7 +60,7 @@ func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, e
 	case open != nil && open.Status == task.RunRunning:
 		if p := open.Permission; p != nil {
 			w.add(task.WhyPermission, task.Reason{Run: open.ID, Until: p.ExpiresAt}, "Run %d waits until %s for a reviewer to let it call %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
-			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d stands still meanwhile, and its time limit with it.", open.ID)
+			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is on hold meanwhile, and so is its time limit.", open.ID)
 		} else {
 			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, open.Phase)
 		}
@@ -76,14 +76,14 @@ func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, e
 	return w.list, nil
 }
 
-// paused stops what has not begun; who holds the task goes on.
+// paused stops what has not begun; who holds the task continues.
 func (w *diagnosis) paused() error {
 	all, err := w.Pauses()
 	p := all.Of(w.k.Owner)
 	if err != nil || p == nil || w.k.Claim != nil {
 		return err
 	}
-	what := "The yard"
+	what := "The server"
 	if p.Agent != "" {
 		what = p.Agent
 	}
@@ -168,7 +168,7 @@ func (w *diagnosis) blockers() error {
 	}
 	for _, b := range list {
 		if b.Status == task.Canceled {
-			w.add(task.WhyBlockerCanceled, task.Reason{Task: b.ID}, "Its blocker #%d was canceled: a person decides whether it goes on without.", b.ID)
+			w.add(task.WhyBlockerCanceled, task.Reason{Task: b.ID}, "Its blocker #%d was canceled: a person decides whether it continues without.", b.ID)
 		}
 	}
 	for _, b := range list {
@@ -191,7 +191,7 @@ func (w *diagnosis) owner() {
 	case !ok:
 		w.add(task.WhyOwnerMissing, task.Reason{}, "Its owner %s is not defined any more: move it to another agent.", w.k.Owner)
 	case !def.Serving:
-		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): mend it, or move the task.", w.k.Owner, firstProblem(def))
+		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): fix it, or move the task.", w.k.Owner, firstProblem(def))
 	case def.PullOnly && w.k.Status == task.Active && w.k.Claim == nil:
 		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.k.Owner, def.PullReason)
 	}

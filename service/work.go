@@ -99,7 +99,7 @@ func (s *Service) Work(ctx context.Context, a task.Actor, id task.ID, lines bool
 }
 
 // FirstTry returns the first of the runs that a run tries again, in whose
-// worktree it goes on.
+// worktree it continues.
 func (s *Service) FirstTry(ctx context.Context, r *task.Run) (task.ID, error) {
 	if r.RetryOf == 0 {
 		return r.ID, nil

@@ -26,7 +26,7 @@ func TestWhatARunLeftIsKept(t *testing.T) {
 	f := completed("done")
 	f.Work = someWork()
 	y.finish(st, f)
-	t.Run("it stands with the run, with its lines only when asked for", func(t *testing.T) {
+	t.Run("it is with the run, with its lines only when asked for", func(t *testing.T) {
 		whole, brief := must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, true)), must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, false))
 		equal(t, "work", fmt.Sprintf("%+v", *whole), fmt.Sprintf("%+v", *someWork()))
 		equal(t, "lines", brief.Files[0].Diff, "")

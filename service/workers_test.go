@@ -177,7 +177,7 @@ func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
 	y := newInstance(t)
 	for _, scope := range []string{"worker act-as", "worker admin"} {
 		_, err := y.s.CreateToken(y.ctx(), maya, NewToken{Name: "box", Scope: scope})
-		refused(t, err, task.CodeInvalidField, "stands alone")
+		refused(t, err, task.CodeInvalidField, "cannot be combined")
 	}
 	admin := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "ada", "correct horse battery", task.RoleAdmin))
 	made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID}, NewToken{Name: "ada-box", Scope: "worker", Own: true}))

@@ -20,17 +20,17 @@
     document.cookie = `theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax`;
   };
 
-  yard.switchTheme = () => setTheme(dark() ? "light" : "dark");
+  taskyard.switchTheme = () => setTheme(dark() ? "light" : "dark");
 
   document.addEventListener("htmx:responseError", e => {
     const { xhr } = e.detail;
-    yard.fault(xhr.status, xhr.getResponseHeader("X-Request-Id"), new DOMParser().parseFromString(xhr.responseText, "text/html"));
+    taskyard.fault(xhr.status, xhr.getResponseHeader("X-Request-Id"), new DOMParser().parseFromString(xhr.responseText, "text/html"));
     const form = e.target.closest?.("form[data-tick]");
     if (form) form.reset(); // the box shows what the server holds
   });
-  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") yard.toast("The server cannot be reached. Nothing was changed.", true, { remedy: "Try again when it is back." }); });
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") taskyard.toast("The server cannot be reached. Nothing was changed.", true, { remedy: "Try again when it is back." }); });
 
-  // Relative times age while the page stands. The offset takes a wrong clock of the browser out.
+  // Relative times age while the page is open. The offset takes a wrong clock of the browser out.
   const offset = Number(root.dataset.now || Date.now()) - Date.now();
   const rel = ms => {
     const s = Math.max(0, Math.round(ms / 1000));
@@ -46,16 +46,16 @@
   // Browsers keep the clipboard from pages that came over plain HTTP from another machine: there the text is selected.
   const copyText = el => {
     if (!el) return;
-    const done = () => yard.toast("Copied");
+    const done = () => taskyard.toast("Copied");
     const select = () => {
       getSelection().selectAllChildren(el);
-      if (document.execCommand("copy")) done(); else yard.toast("The text is selected: copy it with Ctrl C.");
+      if (document.execCommand("copy")) done(); else taskyard.toast("The text is selected: copy it with Ctrl C.");
     };
     if (navigator.clipboard) navigator.clipboard.writeText(el.textContent).then(done, select); else select();
   };
 
   document.addEventListener("click", e => {
-    if (e.target.closest("[data-theme-toggle]")) yard.switchTheme();
+    if (e.target.closest("[data-theme-toggle]")) taskyard.switchTheme();
     const copy = e.target.closest("[data-copy]");
     if (copy) copyText(q(copy.dataset.copy));
     all("details[data-menu][open]").forEach(d => { if (!d.contains(e.target)) d.open = false; });
@@ -65,7 +65,7 @@
   document.addEventListener("submit", e => {
     if (e.target.method !== "post" || e.target.hasAttribute("hx-post")) return;
     if (e.target.dataset.sent) e.preventDefault();
-    else if (!navigator.onLine) { e.preventDefault(); yard.toast("You are offline. Nothing was sent, and what you typed is still here.", true); }
+    else if (!navigator.onLine) { e.preventDefault(); taskyard.toast("You are offline. Nothing was sent, and what you typed is still here.", true); }
     else {
       e.target.dataset.sent = "1";
       setTimeout(() => delete e.target.dataset.sent, 10000); // who stopped the page from loading may send again: its key makes both one act

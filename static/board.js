@@ -6,7 +6,7 @@
   const area = () => q("[data-rows]");
   const say = text => { const s = q("#said"); if (s) s.textContent = text; };
   const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, "0")).join("");
-  const yard = window.yard;
+  const taskyard = window.taskyard;
 
   // Focus that a change took away stays in its row: on the same control, else on the row's link; a row that went hands
   // it to the next. Focus that somebody has is left alone: answers, and the word that a dialog has closed, may be late.
@@ -93,16 +93,16 @@
       const a = await ask(action, body);
       if (!a) return;
       if (a.res.ok && a.doc.getElementById(area().id)) { q("dialog[open]")?.close(); take(a.doc, id); return; }
-      if (!refused?.(a)) yard.fault(a.res.status, a.res.headers.get("X-Request-Id"), a.doc);
+      if (!refused?.(a)) taskyard.fault(a.res.status, a.res.headers.get("X-Request-Id"), a.doc);
       renew();
-    } catch { yard.toast("The server cannot be reached. Nothing was changed.", true); }
+    } catch { taskyard.toast("The server cannot be reached. Nothing was changed.", true); }
     finally {
       busy.delete(action);
       if (crossed && !busy.size) { crossed = false; renew(); }
     }
   };
 
-  yard.reprioritize = (id, was, to) => {
+  taskyard.reprioritize = (id, was, to) => {
     const body = new URLSearchParams(new FormData(q("#act")));
     body.set("change", `${was} ${to}`);
     return post(`/tasks/${id}/priority`, body, `t-${id}`);
@@ -132,7 +132,7 @@
     return true;
   };
   let asked = null;
-  yard.handOver = async (href, row, to) => {
+  taskyard.handOver = async (href, row, to) => {
     const url = new URL(href, location.href), d = dialog(), mine = asked = {};
     if (to) url.searchParams.set("to", to);
     try {
@@ -140,7 +140,7 @@
       if (!a || mine !== asked || q("dialog[open]")) return; // another was asked for since, or is open
       d.mark = { id: row.id, after: [] };
       if (!fill(d, a.doc)) location.assign(href);
-    } catch { yard.toast("The server cannot be reached.", true); }
+    } catch { taskyard.toast("The server cannot be reached.", true); }
   };
 
   document.addEventListener("click", e => {
@@ -149,7 +149,7 @@
     if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
     e.preventDefault();
     link.closest("details").open = false;
-    yard.handOver(link.href, link.closest("[data-row]"));
+    taskyard.handOver(link.href, link.closest("[data-row]"));
   });
   // Before the guard of plain forms: these may be sent again and again.
   document.addEventListener("submit", e => {
@@ -166,6 +166,6 @@
   // A filter's address names what was chosen, not what was left open.
   all("form[data-filter]").forEach(f => f.addEventListener("formdata", e => [...e.formData].forEach(([k, v]) => { if (!v) e.formData.delete(k); })));
   addEventListener("pageshow", () => { picked = new Set(all("[data-pick]:checked").map(p => p.value)); count(); });
-  document.addEventListener("yard:dropped", () => { if (late) { late = false; renew(); } });
+  document.addEventListener("taskyard:dropped", () => { if (late) { late = false; renew(); } });
   count();
 })();

@@ -51,9 +51,9 @@ document.addEventListener("keydown", e => {
     if (!e.target.matches(decides) || seen(e.target)) return;
     e.preventDefault();
     e.stopImmediatePropagation();
-    yard.toast?.("Nothing was decided: this request only just came into view. Look at it first.", true);
+    taskyard.toast?.("Nothing was decided: this request only just came into view. Look at it first.", true);
   }, true);
   new MutationObserver(scan).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["action", "value"] });
   scan();
-  Object.assign(window.yard ??= {}, { seen: s => { const f = document.querySelector(s); return !!f && seen(f); } });
+  Object.assign(window.taskyard ??= {}, { seen: s => { const f = document.querySelector(s); return !!f && seen(f); } });
 })();

@@ -65,16 +65,16 @@
     drag.card.classList.remove("drag");
     delete document.body.dataset.dragging;
     drag = null;
-    document.dispatchEvent(new Event("yard:dropped"));
+    document.dispatchEvent(new Event("taskyard:dropped"));
   };
   const drop = () => {
     const { card, to, home, mark, above, below } = drag, me = num(card);
     end();
     if (!mark || !document.contains(card)) return;
-    if (to) { window.yard.handOver(card.querySelector("[data-key-move]").href, card, to); return; }
+    if (to) { window.taskyard.handOver(card.querySelector("[data-key-move]").href, card, to); return; }
     const list = all(".tk", home), up = below && list.indexOf(below) < list.indexOf(card);
     const p = above || below ? between(me, above && num(above), below && num(below), up) : me.p;
-    if (p !== me.p) window.yard.reprioritize(me.id, me.p, p);
+    if (p !== me.p) window.taskyard.reprioritize(me.id, me.p, p);
   };
 
   document.addEventListener("dragstart", e => { if (e.target.closest?.(".tk")) e.preventDefault(); });

@@ -1,4 +1,4 @@
-// The editor of a definition: numbered lines under the text follow what is typed, and bear the marks of the check.
+// The editor of a definition: numbered lines under the text follow what is typed, and have the marks of the check.
 (() => {
   const area = document.querySelector("#text"), list = document.querySelector(".ed-l");
   if (!area || !list) return;

@@ -1,4 +1,4 @@
-// Keys. What each key does stands in the table of the help dialog, which the server draws; here is only how it is done.
+// Keys. What each key does is in the table of the help dialog, which the server draws; here is only how it is done.
 (() => {
   const root = document.documentElement;
   const q = (s, r = document) => r.querySelector(s);
@@ -25,9 +25,9 @@
   const table = () => all("#keys [data-cmd]");
   const does = {
     next: () => focusRow(1), previous: () => focusRow(-1),
-    search: () => { const f = searchField(); if (f) f.focus(); else yard.palette?.(); },
+    search: () => { const f = searchField(); if (f) f.focus(); else taskyard.palette?.(); },
     help: () => { const d = q("#keys"); if (d && !d.open) { d.showModal(); q("h2", d).focus(); } },
-    theme: () => yard.switchTheme(),
+    theme: () => taskyard.switchTheme(),
   };
   // What a row offers is for the row that has the focus.
   const target = cmd => {
@@ -41,7 +41,7 @@
   const run = cmd => {
     const el = target(cmd), { href, do: name } = cmd.dataset;
     if (el) el.click();
-    else if (cmd.dataset.keys === "c") yard.newTask(href);
+    else if (cmd.dataset.keys === "c") taskyard.newTask(href);
     else if (href) location.assign(href);
     else if (name) does[name]?.();
     return el || href || name;
@@ -81,5 +81,5 @@
   });
   const mac = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigator.platform);
   if (mac) all("[data-mod]").forEach(k => { k.textContent = "⌘K"; });
-  window.yard.commands = { table, target, run };
+  window.taskyard.commands = { table, target, run };
 })();

@@ -45,7 +45,7 @@
   };
   const fits = () => innerWidth >= 700 && !q("dialog[open]") && window.htmx;
 
-  window.yard.newTask = href => { if (fits()) open(href); else location.assign(href); };
+  window.taskyard.newTask = href => { if (fits()) open(href); else location.assign(href); };
   document.addEventListener("click", e => {
     if (e.defaultPrevented || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
     if (e.target.closest("#new-task [data-close]") || e.target === dialog) { e.preventDefault(); dialog.close(); return; }

@@ -6,7 +6,7 @@
   const dialog = q("#palette");
   if (!dialog) return;
   const field = q("input", dialog), list = q("#pal-list"), none = q(".pal-none", dialog), status = q("[role=status]", dialog);
-  const commands = yard.commands;
+  const commands = taskyard.commands;
   let at = 0, asked = "", found = [], timer = 0, request = null;
 
   const fits = (text, words) => words.every(w => text.toLowerCase().includes(w));
@@ -108,7 +108,7 @@
     dialog.close(); // gives the focus back: acts are for the row that had it
     if (o.href) location.assign(o.href); else o.go();
   };
-  yard.palette = () => {
+  taskyard.palette = () => {
     if (dialog.open) { dialog.close(); return; }
     if (q("dialog[open]")) return;
     field.value = asked = "";
@@ -140,7 +140,7 @@
   list.addEventListener("mousemove", e => { const o = e.target.closest("[role=option]"); if (o && Number(o.dataset.i) !== at) mark(Number(o.dataset.i), false); });
 
   document.addEventListener("keydown", e => {
-    if ((e.metaKey || e.ctrlKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === "k") { e.preventDefault(); yard.palette(); }
+    if ((e.metaKey || e.ctrlKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === "k") { e.preventDefault(); taskyard.palette(); }
   });
   document.addEventListener("click", e => {
     const link = e.target.closest("[data-palette]");
@@ -148,6 +148,6 @@
     e.preventDefault();
     const menu = link.closest("details[data-menu]");
     if (menu) menu.open = false;
-    yard.palette();
+    taskyard.palette();
   });
 })();

@@ -54,7 +54,7 @@
   for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout", "htmx:sendAbort"]) document.addEventListener(name, refused);
 
   // --- the order of the plan: one form takes every act ---
-  let after = null; // what to do once the new plan stands
+  let after = null; // what to do once the new plan is shown
   const act = (words, then) => {
     const form = document.getElementById("plan-form");
     if (!form || form.dataset.busy) return;

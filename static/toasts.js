@@ -1,5 +1,5 @@
 // Toasts: they pile up, go by themselves unless somebody points at them or has the focus there, and say what went
-// wrong with the request's id and what to do. What is wrong stays until it is put away.
+// wrong with the request's id and what to do. What is wrong stays until it is dismissed.
 (() => {
   const box = document.querySelector("#toasts"), said = document.querySelector("#said");
   const life = 10000, most = 4, step = 250;
@@ -40,7 +40,7 @@
     }
     toast(text("problem") ?? `The server answered ${status}.`, true, { remedy: text("remedy") ?? (status >= 500 ? "Try again in a moment." : ""), id: status >= 500 ? id : "" });
   };
-  Object.assign(window.yard ??= {}, { toast, fault });
+  Object.assign(window.taskyard ??= {}, { toast, fault });
   if (!box) return;
 
   const paused = () => document.hidden || box.matches(":hover") || box.contains(document.activeElement);
@@ -60,7 +60,7 @@
     const x = e.target.closest("[data-dismiss]"), t = x?.closest(".toast");
     if (t) { e.preventDefault(); close(t); }
   });
-  // What came with the page stood in the live region before anybody listened to it.
+  // What came with the page was in the live region before anybody listened to it.
   const first = all().map(t => t.querySelector("p")?.textContent).filter(Boolean).join(". ");
   if (first && said) {
     setTimeout(() => { said.textContent = first; }, 400);

@@ -1,6 +1,6 @@
 // The live transcript of a run. <ol id="transcript" data-stream="URL" data-after="ID" data-live="run:ID"> grows by
-// what URL?after=ID answers: list items alone, in order. It goes on where it stopped, adds nothing twice, and moves
-// the page only for a reader who stands at its end. Everything else here works by links too.
+// what URL?after=ID answers: list items alone, in order. It continues where it stopped, adds nothing twice, and moves
+// the page only for a reader who is at its end. Everything else here works by links too.
 (() => {
   const near = 80; // pixels that still count as the end
   const pollEvery = 10000;
@@ -16,7 +16,7 @@
   const atEnd = box => box.scrollHeight - box.scrollTop - box.clientHeight < near;
   const following = () => document.querySelector("[data-follow]")?.checked ?? true;
 
-  // The way to the end, where a reader stands elsewhere.
+  // The way to the end, where a reader is elsewhere.
   const jump = () => {
     const b = id("tr-newest"), ol = list();
     if (!b || !ol) return;
@@ -74,7 +74,7 @@
         const before = ol.dataset.after;
         more = res.ok && append(ol, await res.text()) > 0 && ol.dataset.after !== before;
       }
-    } catch { /* the server is away: the next word of it, or the next round, goes on from here */ }
+    } catch { /* the server is away: the next word of it, or the next round, continues from here */ }
     busy = false;
     if (again) { again = false; pull(); }
   };

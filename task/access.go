@@ -3,7 +3,7 @@ package task
 import "strings"
 
 // Role is what a caller is to the instance. The roles of people grow from left to
-// right; agents stand apart.
+// right; agents are separate.
 type Role string
 
 // The roles.
@@ -14,7 +14,7 @@ const (
 	RoleOperator Role = "operator"
 	RoleReviewer Role = "reviewer"
 	RoleAdmin    Role = "admin"
-	RoleWorker   Role = "worker" // a program that carries out runs on another machine; stands apart too
+	RoleWorker   Role = "worker" // a program that carries out runs on another machine; separate too
 )
 
 // PeopleRoles lists the roles that a person may have.
@@ -135,7 +135,7 @@ type Token struct {
 // Scopes lists the scopes of tokens that are no agent's, and the role of each.
 var Scopes = map[string]Role{"read": RoleViewer, "operate": RoleOperator, "review": RoleReviewer, "admin": RoleAdmin, ScopeWorker: RoleWorker}
 
-// ScopeWorker is the scope of workers. It stands alone.
+// ScopeWorker is the scope of workers. It is on its own.
 const ScopeWorker = "worker"
 
 // ActorOf returns the role and act-as right of a token's scope, which is a

@@ -29,7 +29,7 @@ const ListAgents = "list"
 // Complexities lists the estimates of a delegation, which choose a model.
 var Complexities = []string{"low", "medium", "high"}
 
-// Delegated is how a delegation stands. Until it has ended, status is pending
+// Delegated is the state of a delegation. Until it has ended, status is pending
 // or running and success is false.
 type Delegated struct {
 	RunID         ID        `json:"runId" doc:"its last run: a retry has an id of its own; every id of them names the delegation"`
@@ -48,7 +48,7 @@ type Delegated struct {
 // Ended reports whether nothing more comes of the delegation by itself.
 func (d Delegated) Ended() bool { return d.Status.Final() }
 
-// The phases of a delegation whose run has ended while its task goes on.
+// The phases of a delegation whose run has ended while its task continues.
 const (
 	PhaseQuestion Phase = "question"  // a person must answer first
 	PhaseHandedOn Phase = "handed_on" // the task waits for another run or agent

@@ -45,7 +45,7 @@ type InsightGroup struct {
 }
 
 // Insights is what happened, by time, by agent and by model. Hours and days
-// without anything stand there too.
+// without anything are there too.
 type Insights struct {
 	From   Time
 	Daily  bool

@@ -36,15 +36,15 @@ func NewMatcher(q string) Matcher {
 	return Matcher{words}
 }
 
-// place is where a word of the search stands in a text.
+// place is where a word of the search appears in a text.
 type place struct{ from, to, word int }
 
 // Mark parts a whole text into what matches and what does not.
 func (m Matcher) Mark(text string) []Span { return spans(text, 0, len(text), m.places(text)) }
 
 // Excerpt returns about width bytes of a text around the place in which most
-// words of the search stand together, and how many these are. White space is
-// folded into single spaces. It returns nothing where no word stands.
+// words of the search appear together, and how many these are. White space is
+// folded into single spaces. It returns nothing where no word appears.
 func (m Matcher) Excerpt(text string, width int) (list []Span, words int) {
 	found := m.places(text)
 	best, shortest := 0, 0
@@ -72,7 +72,7 @@ func (m Matcher) Excerpt(text string, width int) (list []Span, words int) {
 	return list, words
 }
 
-// together counts the words of the search that stand within width bytes, the
+// together counts the words of the search that appear within width bytes, the
 // first of the places among them, and the bytes that they span.
 func together(found []place, width int) (words, span int) {
 	seen := 0

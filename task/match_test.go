@@ -27,12 +27,12 @@ func TestWordsOfASearchAreMarked(t *testing.T) {
 		"a word":                          {"limit", "The limit of it", "The [limit] of it"},
 		"in either case":                  {"LIMIT", "Limit, limit", "[Limit], [limit]"},
 		"with accents or without":         {"munchen cafe", "München: Café", "[München]: [Café]"},
-		"with accents that stand apart":   {"cafe", "cafe\u0301", "[cafe\u0301]"},
+		"with separate accents":           {"cafe", "cafe\u0301", "[cafe\u0301]"},
 		"the last as a beginning":         {"rate lim", "rate limiter", "[rate] [limiter]"},
 		"but not the others":              {"lim rate", "limiter rate", "limiter [rate]"},
 		"not within a word":               {"imit", "limit", "limit"},
 		"any word on its own":             {"pisa tower", "the tower leans", "the [tower] leans"},
-		"words parted by signs":           {"api.go", "internal/api.go:41", "internal/[api].[go]:41"},
+		"words separated by signs":        {"api.go", "internal/api.go:41", "internal/[api].[go]:41"},
 		"nothing for a search of no word": {"--", "a -- b", "a -- b"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,9 +2,9 @@ package task
 
 // Pause is a stop that a person has to end: of the whole instance, or of one
 // agent. Nothing of it is dispatched and nobody signs up; what is claimed or
-// running goes on.
+// running continues.
 type Pause struct {
-	Agent  string `json:"agent,omitempty" doc:"agent id; absent: the whole yard"`
+	Agent  string `json:"agent,omitempty" doc:"agent id; absent: the whole server"`
 	By     string `json:"by" doc:"user:NAME, or system after equal failures"`
 	Reason string `json:"reason"`
 	Since  Time   `json:"since"`
@@ -13,7 +13,7 @@ type Pause struct {
 // Err is the refusal of what a pause stops. It ends when a person acts, so
 // callers in a loop are told to wait a minute.
 func (p *Pause) Err() *Error {
-	what := "the yard"
+	what := "the server"
 	if p.Agent != "" {
 		what = "agent " + p.Agent
 	}

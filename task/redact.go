@@ -135,7 +135,7 @@ func forms(s string) []string {
 	}
 	list = append(list, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))))
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		// As it stands in a longer text, whose bytes before it shift its letters.
+		// As it is in a longer text, whose bytes before it shift its letters.
 		for shift := range 3 {
 			text := enc.EncodeToString(append(make([]byte, shift), s...))
 			list = append(list, text[(shift*8+5)/6:(shift+len(s))*8/6])
@@ -144,7 +144,7 @@ func forms(s string) []string {
 	return list
 }
 
-// jsonForm is a text as it stands between the quotes of JSON.
+// jsonForm is a text as it is between the quotes of JSON.
 func jsonForm(s string, page bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -24,7 +24,7 @@ const (
 
 	PhaseStarting   Phase = "starting"   // running: the process is being made
 	PhaseWorking    Phase = "working"    // running: the agent has its prompt
-	PhasePermission Phase = "permission" // running: asks before a tool call; clocks stand still
+	PhasePermission Phase = "permission" // running: asks before a tool call; clocks are stopped
 	PhaseCondensing Phase = "condensing" // running: the summary is being made
 
 	PhaseEnded Phase = "ended" // completed
@@ -270,7 +270,7 @@ type Run struct {
 	Approval       *Approval   `json:"approval,omitempty"`
 	Held           *Held       `json:"held,omitempty" doc:"a decision that may still be taken back, and takes effect at its until"`
 	Permission     *Permission `json:"permission,omitempty" doc:"what it asks before a tool call, while it waits"`
-	WaitedMs       int64       `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its clocks stood still"`
+	WaitedMs       int64       `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its clocks were stopped"`
 	FollowUp       bool        `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`
 	CreatedAt      Time        `json:"createdAt"`
 	NotBefore      Time        `json:"notBefore,omitzero"`
@@ -292,7 +292,7 @@ type Run struct {
 	Worker       ID     `json:"-"` // token of the worker that carries it out; 0: this server does
 	Told         int64  `json:"-"` // events told over the API at this start
 	ToldBytes    int64  `json:"-"` // and their bytes
-	Session      string `json:"-"` // the conversation of its program, to go on from after a cut; at most MaxSession bytes
+	Session      string `json:"-"` // the conversation of its program, to continue after a cut; at most MaxSession bytes
 	Folder       string `json:"-"` // the name of the folder that holds it, and the run's own files
 }
 

@@ -9,7 +9,7 @@ type RunnerInfo struct {
 	Version   string `json:"version,omitempty" doc:"first line of what the program says of itself"`
 	Path      string `json:"path,omitempty" doc:"the program's file; told to admins alone"`
 	Problem   string `json:"problem,omitempty" doc:"why it cannot start anything, or what could not be found out"`
-	Remedy    string `json:"remedy,omitempty" doc:"what would mend the problem"`
+	Remedy    string `json:"remedy,omitempty" doc:"what would fix the problem"`
 
 	HoldsTools bool   `json:"holdsTools" doc:"true: tools that an agent's definition does not list are refused; false: the agent is told its tools, no more"`
 	Tools      string `json:"tools" doc:"how, in a sentence"`

@@ -61,7 +61,7 @@ func (l Limits) Over(u Usage) (Phase, string) {
 // Budget is what an agent, or the whole instance, may use a day, UTC, and what it
 // has used today. Zero bounds are none.
 type Budget struct {
-	Agent      string  `json:"agent,omitempty" doc:"absent: the whole yard"`
+	Agent      string  `json:"agent,omitempty" doc:"absent: the whole server"`
 	MaxTokens  int     `json:"maxTokensPerDay,omitzero"`
 	MaxCostUSD float64 `json:"maxCostUsdPerDay,omitzero"`
 	Tokens     int     `json:"tokens"`
@@ -89,7 +89,7 @@ func (b *Budget) Over() Phase {
 func (b *Budget) Message() string {
 	who := b.Agent
 	if who == "" {
-		who = "the yard"
+		who = "the server"
 	}
 	amount := fmt.Sprintf("%d of %d tokens", b.Tokens, b.MaxTokens)
 	if b.Over() == PhaseCost {

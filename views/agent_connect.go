@@ -22,7 +22,7 @@ var nameAttrs = templ.Attributes{"required": true, "autocomplete": "off"}
 type snippet struct{ ID, Label, Text string }
 
 // clients are the lines that connect programs over MCP. Most name the
-// variable, so that the secret stands in no configuration file.
+// variable, so that the secret is in no configuration file.
 func (f *FreshToken) clients() []snippet {
 	return []snippet{
 		{"claude", "Claude Code", f.mcpLine()},

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import "strconv"
 
 // todoSection is an agent's todo list, front to back, and the forms that use
-// its ends; they stand outside the live part, which would wipe what is typed.
+// its ends; they are outside the live part, which would wipe what is typed.
 func todoSection(c Chrome, m *AgentModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

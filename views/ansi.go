@@ -35,7 +35,7 @@ func (s ansiStyle) class() string {
 
 // writeAnsi writes an untrusted text with its colours. Colours alone are taken
 // from it: what would move the cursor, hide or overwrite something is shown
-// for what it is, and a line that a program drew over stands as a line of its
+// for what it is, and a line that a program drew over is a line of its
 // own, so that nothing of the text is lost.
 func writeAnsi(w io.Writer, s string, text func(io.Writer, string) error) error {
 	s = strings.ReplaceAll(s, "\r\n", "\n")

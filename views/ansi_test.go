@@ -24,7 +24,7 @@ func TestAnsiColours(t *testing.T) {
 		{"colons part numbers as well", esc + "38:5:4mx", `<span class="term-f4">x</span>`},
 		{"styles end one by one", esc + "1;3mx" + esc + "22my", `<span class="term-bold term-it">x</span><span class="term-it">y</span>`},
 		{"erasing to the end of a line says nothing", "a" + esc + "Kb", "ab"},
-		{"a line drawn over stands as its own", "10%\r20%\r\nend", "10%\n20%\nend"},
+		{"a line drawn over is a line of its own", "10%\r20%\r\nend", "10%\n20%\nend"},
 		{"other sequences are shown for what they are", "a" + esc + "2Jb", `a<span class="hid" title="A character that does not print">‹U+001B›</span>[2Jb`},
 		{"links of terminals are no links", "\x1b]8;;http://x\x07y", `<span class="hid" title="A character that does not print">‹U+001B›</span>]8;;http://x<span class="hid" title="A character that does not print">‹U+0007›</span>y`},
 		{"a sequence without an end is shown", "a" + esc + "31", `a<span class="hid" title="A character that does not print">‹U+001B›</span>[31`},

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// BenchmarkBoard renders a board of 50 cards, as the board of a busy yard is.
+// BenchmarkBoard renders a board of 50 cards, as the board of a busy server is.
 func BenchmarkBoard(b *testing.B) {
 	c := sampleChrome("/queues")
 	m := QueuesModel{}

@@ -29,7 +29,7 @@ type Chart struct {
 	Series []Series
 	Rows   []ChartRow
 	Linked bool // rows may have links
-	Beside bool // bars stand beside each other, not on top
+	Beside bool // bars are beside each other, not on top
 	Note   string
 	Unit   func(float64) string // writes a number; nil: as it is
 	lines  bool                 // it is drawn as lines: sums mean nothing

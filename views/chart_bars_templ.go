@@ -443,7 +443,7 @@ func chartGrid(c *Chart) templ.Component {
 	})
 }
 
-// chartFigure is what stands around a picture: its name, what the colours
+// chartFigure is what is around a picture: its name, what the colours
 // mean, the scale, and the numbers as a table behind a disclosure.
 func chartFigure(c *Chart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

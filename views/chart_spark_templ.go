@@ -254,7 +254,7 @@ func SparkTile(t Tile) templ.Component {
 	})
 }
 
-// Tiles stand in a row above a page; the numbers of their pictures stand in a
+// Tiles are in a row above a page; the numbers of their pictures are in a
 // table behind a disclosure.
 func Tiles(label string, list []Tile, hours []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

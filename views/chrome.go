@@ -70,7 +70,7 @@ type Flash struct {
 	Undo    *Undo    // takes the act back
 }
 
-// title returns the tab's title: what waits for a person stands first.
+// title returns the tab's title: what waits for a person comes first.
 func (c Chrome) title(title string) string {
 	t := title + " · Taskyard"
 	if c.Nav.Inbox > 0 {
@@ -122,7 +122,7 @@ func (c Chrome) wayBack(to string) string {
 }
 
 // Live gives the attributes of a part that refetches itself when one of its
-// topics (parted by spaces) is named by the server. id is the part's own id;
+// topics (separated by spaces) is named by the server. id is the part's own id;
 // also are ids of other parts of the page to be renewed by the same answer.
 // The navigation and the frame always are.
 func Live(c Chrome, id, topics string, also ...string) templ.Attributes {

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 // decideBar holds the two decisions. The fields of an approval belong to its
-// form by name, so that they may stand apart from it.
+// form by name, so that they may appear apart from it.
 func decideBar(c Chrome, d *ApprovalDetail) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,7 +18,7 @@ type diffLine struct {
 
 const (
 	diffContext = 2         // lines around a change
-	diffCells   = 4_000_000 // bound of the table; longer changes stand as a whole
+	diffCells   = 4_000_000 // bound of the table; longer changes are shown as a whole
 )
 
 // compareLines compares two texts line by line; nil when they are the same.

@@ -30,7 +30,7 @@ func TestCompareLines(t *testing.T) {
 			}
 		})
 	}
-	t.Run("texts too long to compare stand as a whole", func(t *testing.T) {
+	t.Run("texts too long to compare are shown as a whole", func(t *testing.T) {
 		a, b := strings.Repeat("a\n", 3000), strings.Repeat("b\n", 3000)
 		if got := compareLines(a, b); len(got) != 6001 {
 			t.Errorf("%d lines, want 6001", len(got))

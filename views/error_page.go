@@ -14,12 +14,12 @@ type ErrorModel struct {
 	Title     string // "" is the usual one of the status
 	Message   string
 	RequestID string      // "" is not shown
-	Back      string      // where to go on; "" means the inbox
+	Back      string      // where to continue; "" means the inbox
 	Again     string      // what to ask for once more; "" where that is no use
 	Retry     int         // seconds to wait before that, or 0
 	May       []task.Role // who may do it, where a role is what is missing
 	Code      task.Code
-	Address   bool   // what is wrong stands in the address, not in a form
+	Address   bool   // what is wrong is in the address, not in a form
 	Kept      []Kept // what the refused form held
 }
 

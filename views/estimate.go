@@ -75,7 +75,7 @@ func (e *estimate) short() string {
 	return "~" + Dur(e.TypicalTime)
 }
 
-// head is the figure that stands large, and what it is.
+// head is the figure shown large, and what it is.
 func (e *estimate) head() (label, figure string) {
 	switch {
 	case e.Cost != "":

@@ -90,7 +90,7 @@ func TestIDsAndReferences(t *testing.T) {
 			ids := map[string]bool{}
 			for _, n := range all {
 				if id := get(n, "id"); id != "" && ids[id] {
-					t.Errorf("id %q stands twice", id)
+					t.Errorf("id %q appears twice", id)
 				}
 				ids[get(n, "id")] = true
 			}

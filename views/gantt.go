@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// GanttBar is one line of a timeline. To 0 means that it goes on.
+// GanttBar is one line of a timeline. To 0 means that it continues.
 type GanttBar struct {
 	Label string // short, beside the bar
 	What  string // what came of it, in words

@@ -207,8 +207,8 @@ func inboxRuns(c Chrome, m InboxModel, k task.InboxKind, list []*task.Run) templ
 	})
 }
 
-// inboxTasks lists tasks that go on only when a person acts: stuck ones, which
-// a run may mend, or those that wait for a canceled task.
+// inboxTasks lists tasks that continue only when a person acts: stuck ones, which
+// a run may fix, or those that wait for a canceled task.
 func inboxTasks(c Chrome, m InboxModel, k task.InboxKind, list []task.InboxItem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// InboxModel is the first page: what waits for a person, and what goes on.
+// InboxModel is the first page: what waits for a person, and what is under way.
 type InboxModel struct {
 	Inbox   task.Inbox
 	Query   InboxQuery

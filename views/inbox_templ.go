@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import "taskyard/task"
 
 // InboxPage is the first page: what waits for a person, the most urgent first,
-// and what goes on.
+// and what is under way.
 func InboxPage(c Chrome, m InboxModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

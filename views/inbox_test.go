@@ -28,7 +28,7 @@ func TestTheInboxPutsQuestionsFirst(t *testing.T) {
 	for _, h := range []string{"Questions", "Approvals", "Failed, needs attention", "Blocked by a canceled task", "Notices"} {
 		next := strings.Index(page, `">`+h+` <span class="mu">`)
 		if next <= at {
-			t.Errorf("%s stands at %d, what comes before it at %d", h, next, at)
+			t.Errorf("%s is at %d, what comes before it at %d", h, next, at)
 		}
 		at = next
 	}
@@ -79,7 +79,7 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 			}
 		}
 	}
-	t.Run("an agent's own pause stands on its page and its queue", func(t *testing.T) {
+	t.Run("an agent's own pause is on its page and its queue", func(t *testing.T) {
 		if page := htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})); !strings.Contains(page, "coder is paused") || !strings.Contains(page, "by Taskyard") || !strings.Contains(page, `action="/agents/coder/resume"`) || strings.Contains(page, "Pause…") {
 			t.Error("the agent's page does not tell it")
 		}

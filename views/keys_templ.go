@@ -327,7 +327,7 @@ func palette() templ.Component {
 	})
 }
 
-// findBox stands on top of the navigation.
+// findBox is on top of the navigation.
 func findBox() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

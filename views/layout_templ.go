@@ -117,7 +117,7 @@ func Page(c Chrome, title string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = yardBanner(c).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = pauseBanner(c).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

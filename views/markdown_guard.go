@@ -16,7 +16,7 @@ func tame(src string) bool {
 	return len(src) <= maxSource && strings.Count(src, "[") <= maxBrackets && flat(src) && cells(src) <= maxCells
 }
 
-// flat reports whether no line stands in too many quotes and lists. Indentation
+// flat reports whether no line is in too many quotes and lists. Indentation
 // counts where a marker follows it, two columns a level.
 func flat(src string) bool {
 	for line := range strings.Lines(src) {

@@ -20,7 +20,7 @@ var (
 	agentRef = regexp.MustCompile(`^@([a-z0-9][a-z0-9-]{0,62})(?:[^0-9A-Za-z_@]|$)`)
 )
 
-// refParser makes links of #123 and @agent where they stand as words.
+// refParser makes links of #123 and @agent where they appear as words.
 type refParser struct{}
 
 func (refParser) Trigger() []byte { return []byte{'#', '@'} }

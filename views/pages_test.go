@@ -137,7 +137,7 @@ func TestIDsAreUniqueAndLabelsMeetTheirControls(t *testing.T) {
 			for _, n := range all {
 				if id, ok := attr(n, "id"); ok {
 					if ids[id] {
-						t.Errorf("id %q stands twice", id)
+						t.Errorf("id %q appears twice", id)
 					}
 					ids[id] = true
 				}

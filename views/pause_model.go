@@ -8,7 +8,7 @@ import (
 
 // PauseModel is the page that asks for a reason before a pause.
 type PauseModel struct {
-	Agent  string // "" for the whole yard
+	Agent  string // "" for the whole server
 	Reason string // as typed
 	Errors FieldErrors
 }
@@ -45,7 +45,7 @@ func (m *StopModel) label() string {
 }
 
 // Pause is the page that asks for a reason, and where its form posts; the
-// agent "" is the whole yard.
+// agent "" is the whole server.
 func (u urls) Pause(agent string) string { return u.pauseAct(agent, "pause") }
 
 // Resume is where a form posts the end of a pause.
@@ -69,7 +69,7 @@ func pausedWho(p *task.Pause) string {
 	return p.Agent
 }
 
-// pausedAgents leaves out the yard.
+// pausedAgents leaves out the server.
 func pausedAgents(ps task.Pauses) (list []task.Pause) {
 	for _, p := range ps {
 		if p.Agent != "" {
@@ -79,7 +79,7 @@ func pausedAgents(ps task.Pauses) (list []task.Pause) {
 	return list
 }
 
-// frame gives the attributes of the part of every page that tells of the yard
+// frame gives the attributes of the part of every page that tells of the server
 // as a whole. Other live parts bring it with them, so it asks by itself only
 // where there is none.
 func frame(c Chrome) templ.Attributes {

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "taskyard/task"
 
-// faultBanner stands above every page while nothing can be stored, and says
+// faultBanner is shown above every page while nothing can be stored, and says
 // why and what to do.
 func faultBanner(c Chrome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -64,8 +64,8 @@ func faultBanner(c Chrome) templ.Component {
 	})
 }
 
-// yardBanner stands above every page while the yard is paused.
-func yardBanner(c Chrome) templ.Component {
+// pauseBanner is shown above every page while the server is paused.
+func pauseBanner(c Chrome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -86,7 +86,7 @@ func yardBanner(c Chrome) templ.Component {
 			templ_7745c5c3_Var3 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"yard-b\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"pause-banner\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -295,7 +295,7 @@ func resumeButton(c Chrome, p *task.Pause) templ.Component {
 	})
 }
 
-// schedulerActs are the buttons of the whole yard.
+// schedulerActs are the buttons of the whole server.
 func schedulerActs(c Chrome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -444,7 +444,7 @@ func agentActs(c Chrome, id string) templ.Component {
 	})
 }
 
-// schedulerPauses lists what is paused; the yard stands in the banner.
+// schedulerPauses lists what is paused; the banner shows a pause of the whole server.
 func schedulerPauses(c Chrome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -34,8 +34,8 @@ type QueueStats struct {
 type QueueColumn struct {
 	Agent   string
 	Invalid bool      // its definition is invalid
-	Running int       // runs going on
-	Slots   int       // runs that may go on at once; 0 where Taskyard never starts it
+	Running int       // runs under way
+	Slots   int       // runs that may run at once; 0 where Taskyard never starts it
 	LastRun task.Time // end of its last run
 	Groups  []CardGroup
 	Cut     bool // more tasks fit the filter than were read

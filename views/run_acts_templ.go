@@ -100,7 +100,7 @@ func attemptLink(id task.ID, icon, label, key string) templ.Component {
 	})
 }
 
-// runActs are the acts on a run. They stand outside the live part; the style
+// runActs are the acts on a run. They are outside the live part; the style
 // sheet hides those that its state no longer allows.
 func runActs(c Chrome, m *RunModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// How many lines of diffs a page shows; the rest stands in the diff as text.
+// How many lines of diffs a page shows; the rest is in the diff as text.
 const (
 	maxFileLines = 1000
 	maxPageLines = 4000
@@ -22,7 +22,7 @@ type shownFile struct {
 	Left int // lines that are left out
 }
 
-// shownFiles bounds the lines of the files to what a page can bear.
+// shownFiles bounds the lines of the files to what a page can show.
 func shownFiles(w *task.Work) []shownFile {
 	list := make([]shownFile, len(w.Files))
 	budget := maxPageLines
@@ -46,7 +46,7 @@ func shownFiles(w *task.Work) []shownFile {
 	return list
 }
 
-// changeLetter is how a change is drawn; its word stands beside it.
+// changeLetter is how a change is drawn; its word is beside it.
 func changeLetter(c task.Change) string {
 	switch c {
 	case task.FileAdded:

@@ -191,7 +191,7 @@ func runFiles(m *RunModel) templ.Component {
 	})
 }
 
-// branchNote says where the work stands and how it is taken over.
+// branchNote says where the work is and how it is taken over.
 func branchNote(w *task.Work) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

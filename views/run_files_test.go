@@ -31,11 +31,11 @@ func TestChangedFilesOfARun(t *testing.T) {
 		has  []string
 		not  []string
 	}{
-		{"nothing stands there when nobody looked", nil, nil, []string{"Changed files"}},
+		{"nothing is there when nobody looked", nil, nil, []string{"Changed files"}},
 		{"no changes are said to be none", &task.Work{}, []string{"Changed files", "No files changed."}, []string{"Raw diff"}},
 		{"what could not be compared is not said to be unchanged", &task.Work{Note: "More than 50,000 files"}, []string{"More than 50,000 files"}, []string{"No files changed"}},
 		{
-			"lines stand by sign and class, escaped, with what hides marked",
+			"lines are marked by sign and class, escaped, with what hides marked",
 			&task.Work{Total: 1, Files: []task.FileChange{file("a\n<b>\u202e.go", "@@ -1 +1 @@\n-old<i>\n+new\u202e\r\n \n")}},
 			[]string{
 				`<span class="hk">@@ -1 +1 @@</span>`, `<span class="del">-old&lt;i&gt;</span>`, `<span class="add">+new<span class="hid"`, "‹U+000D›", "<span> </span>",
@@ -68,7 +68,7 @@ func TestChangedFilesOfARun(t *testing.T) {
 			}
 			for _, s := range tt.not {
 				if strings.Contains(page, s) {
-					t.Errorf("%q stands there", s)
+					t.Errorf("%q is there", s)
 				}
 			}
 		})

@@ -29,7 +29,7 @@ type RunAttempts struct {
 	LastText, Text string    // definitions of Last and of this run, as they were
 }
 
-// lastID returns the id after which the stream goes on.
+// lastID returns the id after which the stream continues.
 func (m *RunModel) lastID() task.ID {
 	if n := len(m.Part.Lines); n > 0 {
 		return m.Part.Lines[n-1].ID
@@ -37,7 +37,7 @@ func (m *RunModel) lastID() task.ID {
 	return 0
 }
 
-// firstID returns the id before which earlier lines stand.
+// firstID returns the id before which earlier lines come.
 func (m *RunModel) firstID() task.ID {
 	if len(m.Part.Lines) > 0 {
 		return m.Part.Lines[0].ID

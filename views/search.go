@@ -12,7 +12,7 @@ type SearchModel struct {
 
 	Indexing int // per cent of the history that the search finds, while that is not all
 
-	Hits map[task.ID]task.Hit // where the words stand in the tasks; nil for the palette, which has no room for it
+	Hits map[task.ID]task.Hit // where the words appear in the tasks; nil for the palette, which has no room for it
 }
 
 // hit is where the search matched a task.

@@ -141,7 +141,7 @@ func cancelLabel(subtasks int) string {
 
 func ownerHint(t *task.Task) string {
 	if t.Claim != nil {
-		return "To hand over work that is going on, use Move: it takes a comment along."
+		return "To hand over work that is under way, use Move: it takes a comment along."
 	}
 	return ""
 }

@@ -375,7 +375,7 @@ func PriorityField(id, value, problem string) templ.Component {
 	})
 }
 
-// FormEnd are the buttons below a form: go on, or back without a change.
+// FormEnd are the buttons below a form: submit, or back without a change.
 func FormEnd(kind, label, back string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

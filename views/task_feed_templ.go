@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "taskyard/task"
 
-// taskFeed is the stream of a task. What is fetched by "Show earlier" stands
+// taskFeed is the stream of a task. What is fetched by "Show earlier" is
 // before the live list, which does not know of it.
 func taskFeed(c Chrome, m TaskModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -74,7 +74,7 @@ type ActivityItem struct {
 	Run     *task.Run
 }
 
-// told are the events whose message or run stands in the stream anyway.
+// told are the events whose message or run is in the stream anyway.
 var told = map[string]bool{
 	task.EvCommented: true, task.EvNotified: true, task.EvAsked: true, task.EvAnswered: true,
 	task.EvRunCreated: true, task.EvRunStarted: true, task.EvRunCompleted: true, task.EvRunFailed: true, task.EvRunCanceled: true,
@@ -123,7 +123,7 @@ func (m TaskModel) key(form string) string {
 // edits reports whether a field's form was sent and is to be seen again.
 func (m TaskModel) edits(field string) bool { return m.Entries.Field == field }
 
-// entry is what stands in a field's form: what was typed, else the present text.
+// entry is what is in a field's form: what was typed, else the present text.
 func (m TaskModel) entry(field, now string) string {
 	if m.edits(field) {
 		return m.Entries.Value
@@ -194,7 +194,7 @@ func stepClass(s task.Step, current bool) string {
 	return ""
 }
 
-// flipped is the value of a step's form: the opposite of what stands there.
+// flipped is the value of a step's form: the opposite of what is there.
 func flipped(done bool) string { return strconv.FormatBool(!done) }
 
 // messageVerb says what a message is, after its author's name.
@@ -265,7 +265,7 @@ func besideKey(rel string) string {
 	return " (])"
 }
 
-// stepEntry is what stands in the form of a step: what was typed and what is
+// stepEntry is what is in the form of a step: what was typed and what is
 // wrong with it, else the step as it is.
 func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad FieldErrors) {
 	if m.Entries.StepAt == i+1 {
@@ -274,7 +274,7 @@ func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad Fie
 	return s.Title, s.Details, nil
 }
 
-// resourceEntry is what stands in the form of a resource: what was typed and
+// resourceEntry is what is in the form of a resource: what was typed and
 // what is wrong with it, else the resource as it is.
 func (m TaskModel) resourceEntry(i int, r task.Resource) (task.Resource, FieldErrors) {
 	if m.Entries.ResourceAt == i+1 {

@@ -483,7 +483,7 @@ func planButton(act, icon, label string) templ.Component {
 	})
 }
 
-// linkForm links a step to a subtask that stands beside the plan.
+// linkForm links a step to a subtask that is beside the plan.
 func linkForm(c Chrome, m TaskModel, i int, s task.Step) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -37,7 +37,7 @@ func (e entry) failed() bool {
 	return readToolCall(e.Msg.Message).Bad || e.Result != nil && readToolCall(e.Result.Message).Bad
 }
 
-// note says how a tool call stands: what came back, or that it is awaited.
+// note is the state of a tool call: what came back, or that it is awaited.
 func (e entry) note() string {
 	switch {
 	case e.Result == nil && e.Msg.Type == "tool_call":

@@ -42,7 +42,7 @@ func (m *RunLineModel) title() string {
 	return "What the agent said"
 }
 
-// stream tells scripts where the transcript goes on, where its end is shown.
+// stream tells scripts where the transcript continues, where its end is shown.
 func (m *RunModel) stream() templ.Attributes {
 	if m.Part.Later {
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // Segment is a piece of a text: plain, or the name of one character that a
-// reader would not see or that would reorder what stands around it.
+// reader would not see or that would reorder what is around it.
 type Segment struct {
 	Text   string
 	Marked bool

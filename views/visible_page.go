@@ -12,10 +12,10 @@ import (
 )
 
 // MarkHidden returns a page, or a part of one, in which nothing hides: every
-// character that does not print or that reorders others stands as its name,
+// character that does not print or that reorders others is shown as its name,
 // such as ‹U+202E›. It is the one place that does so, for every text of every
 // page. Values of fields stay to the letter, as they are sent back; behind
-// such a field stands what hides in it. A page without such characters is
+// such a field is what hides in it. A page without such characters is
 // returned as it is.
 func MarkHidden(page []byte) []byte {
 	if !hides(page) {

@@ -22,7 +22,7 @@ func TestVisibleText(t *testing.T) {
 		{"plain text stays one segment", "read the file\n\tthen stop", "read the file\n\tthen stop"},
 		{"nothing gives nothing", "", ""},
 		{"letters of every script stay", "naïve 日本 עברית ☃ 👍", "naïve 日本 עברית ☃ 👍"},
-		{"an override is named where it stands", "a\u202ecod.exe", "a[‹U+202E›]cod.exe"},
+		{"an override is named where it is", "a\u202ecod.exe", "a[‹U+202E›]cod.exe"},
 		{"an isolate at the end is named", "a\u2066", "a[‹U+2066›]"},
 		{"a zero-width space at the start is named", "\u200bx", "[‹U+200B›]x"},
 		{"a carriage return cannot hide a line", "good\rbad", "good[‹U+000D›]bad"},

@@ -84,7 +84,7 @@ func TestTranscriptEntries(t *testing.T) {
 			t.Errorf("entries %+v", list)
 		}
 	})
-	t.Run("a result that comes alone stands alone", func(t *testing.T) {
+	t.Run("a result that comes alone is on its own", func(t *testing.T) {
 		if list := entriesOf([]task.TranscriptLine{msg(3, "tool_result")}); len(list) != 1 || list[0].Msg.ID != 3 {
 			t.Errorf("entries %+v", list)
 		}

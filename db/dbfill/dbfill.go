@@ -124,8 +124,8 @@ func parameters(s Size, agents []string, now time.Time) []string {
 	spec, _ := json.Marshal(task.Spec{
 		Agent: agents[0], DefinitionHash: "hash-of-" + agents[0], Runner: "far", Model: "sonnet", Tools: []string{"read", "grep", "edit", "bash"},
 		SystemPrompt: strings.Repeat("You write code, run the tests before you say that it works, and ask when a decision is not yours. ", 12),
-		Prompt:       strings.Repeat("What is to be done stands in the task; its steps are the plan, its comments what people said about it.\n", 15),
-		Workspace:    "/srv/repos/yard", Limits: task.Limits{TimeoutSeconds: 900, IdleTimeoutSeconds: 120, MaxTokens: 200_000},
+		Prompt:       strings.Repeat("What is to be done is in the task; its steps are the plan, its comments what people said about it.\n", 15),
+		Workspace:    "/srv/repos/taskyard", Limits: task.Limits{TimeoutSeconds: 900, IdleTimeoutSeconds: 120, MaxTokens: 200_000},
 	})
 	list := []string{
 		"CREATE TEMP TABLE phrase (kind TEXT, i INTEGER, text TEXT)",

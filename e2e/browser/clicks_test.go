@@ -140,7 +140,7 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 		return false
 	}
 	// A yes counts only for what was in view for a while.
-	b.wait(`!window.clicked?.form?.matches('form[action$="/approve"], form[action$="/allow"], form[data-bulk-approve]') || yard.seen('form[action="' + clicked.form.getAttribute("action") + '"]')`)
+	b.wait(`!window.clicked?.form?.matches('form[action$="/approve"], form[action$="/allow"], form[data-bulk-approve]') || taskyard.seen('form[action="' + clicked.form.getAttribute("action") + '"]')`)
 	last := some[task.ID](t)(s.svc.LastEvent(ctx))
 	b.faults.sent()
 	release := s.forms.hold() // no answer comes between the clicks, however busy the machine is

@@ -25,7 +25,7 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 	y.signIn(b)
 	b.open("/queues")
 	shown := `document.querySelectorAll("#toasts .toast").length`
-	eval[chromedp.Void](b, `void (yard.toast("One"), yard.toast("Two"), yard.toast("Two"), yard.toast("Bad", true, {remedy: "Do that.", id: "R1"}), document.querySelector("#toasts button").focus())`)
+	eval[chromedp.Void](b, `void (taskyard.toast("One"), taskyard.toast("Two"), taskyard.toast("Two"), taskyard.toast("Bad", true, {remedy: "Do that.", id: "R1"}), document.querySelector("#toasts button").focus())`)
 	equal(t, "toasts", eval[int](b, shown), 3)
 	b.see("Do that.")
 	b.see("Request R1")
@@ -47,16 +47,16 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 		b.gone("Bad")
 	})
 	t.Run("what is said again is the same toast, for whoever is about to press it", func(t *testing.T) {
-		same := `(() => { const all = [1, 2].map(() => { yard.toast("Ended", true, {href: "/login", label: "Sign in"}); return document.querySelector("#toasts .toast:last-child"); }); return all[0] === all[1] && all[0].isConnected; })()`
+		same := `(() => { const all = [1, 2].map(() => { taskyard.toast("Ended", true, {href: "/login", label: "Sign in"}); return document.querySelector("#toasts .toast:last-child"); }); return all[0] === all[1] && all[0].isConnected; })()`
 		equal(t, "the same", eval[bool](b, same), true)
-		eval[chromedp.Void](b, `yard.toast("Ended", true, {id: "R2"})`)
+		eval[chromedp.Void](b, `taskyard.toast("Ended", true, {id: "R2"})`)
 		b.see("Request R2")
 		b.seeNot("Sign in")
 		b.click("#toasts button|Dismiss")
 		b.gone("Ended")
 	})
 	t.Run("never more than four", func(t *testing.T) {
-		eval[chromedp.Void](b, `void [1, 2, 3, 4, 5, 6].forEach(n => yard.toast("Number " + n))`)
+		eval[chromedp.Void](b, `void [1, 2, 3, 4, 5, 6].forEach(n => taskyard.toast("Number " + n))`)
 		b.wait(shown + ` === 4`)
 		b.see("Number 6")
 	})

@@ -18,7 +18,7 @@ import (
 func (b *tab) looked() {
 	b.t.Helper()
 	if b.scripted {
-		b.wait(`yard.seen("form[action$='/approve'], form[action$='/allow']")`)
+		b.wait(`taskyard.seen("form[action$='/approve'], form[action$='/allow']")`)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestWhatJustCameIntoViewIsNotDecidedOn(t *testing.T) {
 	equal(t, "decided", 2-y.undecided([]*task.Run{one, two}), 1)
 	t.Run("a live part that shows another version starts over", func(t *testing.T) {
 		b.looked()
-		changed := eval[bool](b, `(() => { const f = document.querySelector("#approve"); f.querySelector("[name=version]").value = "other"; f.querySelector("button").click(); return yard.seen("#approve"); })()`)
+		changed := eval[bool](b, `(() => { const f = document.querySelector("#approve"); f.querySelector("[name=version]").value = "other"; f.querySelector("button").click(); return taskyard.seen("#approve"); })()`)
 		equal(t, "in view long enough", changed, false)
 		equal(t, "decided", y.decided(two.ID), "")
 	})

@@ -48,7 +48,7 @@ type instance struct {
 // holder holds POST requests while a test asks for it.
 type holder struct {
 	mu   sync.Mutex
-	open chan struct{} // closed when requests may go on; nil: nothing is held
+	open chan struct{} // closed when requests may pass; nil: nothing is held
 }
 
 // hold keeps POST requests from the handlers until release is called.

@@ -137,7 +137,7 @@ func bare(name, part string) {
 	}
 }
 
-// below plays the parts of those that stand below an agent.
+// below plays the parts of those below an agent.
 func below(what string, args []string) {
 	name := args[0]
 	switch what {

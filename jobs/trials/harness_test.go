@@ -139,7 +139,7 @@ func (y *instance) transcript(t *testing.T, id task.ID) (texts []string) {
 	}
 }
 
-// alive lists the living processes of a run: those that bear its marks in
+// alive lists the living processes of a run: those that have its marks in
 // their environment, and those that have lost it but are named in their
 // arguments.
 func alive(id task.ID) []tree.Proc {
