@@ -133,7 +133,8 @@ func (a *assault) body(r *rand.Rand) string {
 		}
 		return b.String() + `"z":1}`
 	case 3:
-		return `{"` + pick(r, a.fields) + `":[` + strings.Repeat(a.value(r, 0)+",", 1+r.IntN(3000)) + "1]}"
+		v := a.value(r, 0) + ","
+		return `{"` + pick(r, a.fields) + `":[` + strings.Repeat(v, min(1+r.IntN(3000), 1_200_000/len(v))) + "1]}"
 	case 4:
 		return a.text(r)
 	}
