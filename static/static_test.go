@@ -128,3 +128,21 @@ func TestPreloadedFontsAreUsed(t *testing.T) {
 		}
 	}
 }
+
+// TestTheStyleSheetHasOneDeclarationPerLine keeps changes of it readable.
+func TestTheStyleSheetHasOneDeclarationPerLine(t *testing.T) {
+	t.Parallel()
+	css, err := FS.ReadFile("app.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(css)) {
+		n++
+		line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " /*") // without a comment
+		line = strings.TrimSpace(line)
+		if line != "}" && strings.ContainsAny(strings.TrimRight(line, ";{"), ";{}") {
+			t.Errorf("app.css:%d: more than one declaration: %s", n, line)
+		}
+	}
+}
