@@ -159,7 +159,7 @@ func topicsOf(e task.Event) []string {
 		list = append(list, "inbox")
 	}
 	switch noun, _, _ := strings.Cut(e.Kind, "."); noun {
-	case "instance":
+	case task.InstanceNoun:
 		list = append(list, "instance", "agents", "queues", "scheduler")
 	case "agent":
 		list = append(list, "agents", "queues", "scheduler")

@@ -191,7 +191,7 @@ func TestWhatCannotBeShownWholeIsNotAsked(t *testing.T) {
 		"arguments not JSON":  {Tool: "bash", Input: json.RawMessage(`{`)},
 		"a reason not UTF-8":  {Tool: "bash", Reason: "\xff"},
 		"arguments too large": {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("a", task.MaxPermissionInput) + `"`)},
-		"arguments of markup": {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("<", task.MaxPermissionInput/6) + `"`)},
+		"arguments of markup": {Tool: "bash", Input: json.RawMessage(`"` + strings.Repeat("<", task.MaxPermissionInput/6+1) + `"`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease, p)

@@ -103,10 +103,11 @@ const (
 // openNouns are the nouns whose events everybody may read who may read tasks.
 // The events of all others (user, token, access, preference, view, and those
 // that are yet to come) tell about people, their sign-ins and addresses.
-var openNouns = []string{"task", "run", "todo", "scheduler", instanceNoun, "agent"}
+var openNouns = []string{"task", "run", "todo", "scheduler", InstanceNoun, "agent"}
 
-// instanceNoun is the noun of events about the whole instance.
-var instanceNoun, _, _ = strings.Cut(EvInstancePaused, ".")
+// InstanceNoun is the noun of events about the whole instance, which pause,
+// stop and resume it.
+var InstanceNoun, _, _ = strings.Cut(EvInstancePaused, ".")
 
 // EventNouns returns the nouns of the events that a role may read, nil for
 // all. It is the one place that decides this. Admins read everything.
