@@ -49,14 +49,7 @@ func newGate() *gate {
 func (g *gate) enter(ctx context.Context, caller string, bytes int64) (leave func(), err error) {
 	bytes = min(bytes, callerPart)
 	p := g.use(caller)
-	wait, cancel := context.WithTimeout(ctx, gateWait)
-	defer cancel()
-	if err = p.sem.Acquire(wait, bytes); err == nil {
-		if err = g.all.Acquire(wait, bytes); err != nil {
-			p.sem.Release(bytes)
-		}
-	}
-	if err != nil {
+	if err := g.acquire(ctx, p, bytes); err != nil {
 		g.drop(caller, p)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -68,6 +61,27 @@ func (g *gate) enter(ctx context.Context, caller string, bytes int64) (leave fun
 		p.sem.Release(bytes)
 		g.drop(caller, p)
 	}, nil
+}
+
+// acquire takes bytes of the caller's part and of the whole. Nearly always
+// they are free: the timer of the wait is made only when they are not.
+func (g *gate) acquire(ctx context.Context, p *part, bytes int64) error {
+	if p.sem.TryAcquire(bytes) {
+		if g.all.TryAcquire(bytes) {
+			return nil
+		}
+		p.sem.Release(bytes)
+	}
+	wait, cancel := context.WithTimeout(ctx, gateWait)
+	defer cancel()
+	if err := p.sem.Acquire(wait, bytes); err != nil {
+		return err
+	}
+	if err := g.all.Acquire(wait, bytes); err != nil {
+		p.sem.Release(bytes)
+		return err
+	}
+	return nil
 }
 
 func errBusy() error {
