@@ -16,7 +16,7 @@ type RunTotals struct {
 // hourOf is the start of the hour of a moment.
 func hourOf(t task.Time) int64 { return int64(t - t%task.Hour) }
 
-// RollUp sums the ended runs of every hour from the given one on again; the
+// RollUp sums again the ended runs of every hour from the given one on; the
 // sums are kept as runs end, so this corrects rather than makes them.
 func (tx *Tx) RollUp(from task.Time) error {
 	return tx.do(`INSERT OR REPLACE INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated)

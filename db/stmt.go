@@ -24,7 +24,7 @@ type stmt struct {
 }
 
 // bind turns arguments into what the driver takes. The slice is the
-// statement's own, filled again at each call.
+// statement's own, refilled at each call.
 func (s *stmt) bind(args []any) ([]driver.NamedValue, error) {
 	s.args = s.args[:0]
 	for i, a := range args {

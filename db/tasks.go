@@ -20,12 +20,13 @@ const (
 	// are known before any text is read. Nearly every task has all of them in
 	// it: counting that first spares the window, which costs more than the rest
 	// of the task.
-	commentsJSON = `(CASE WHEN (SELECT count(*) <= 500 AND coalesce(sum(n), 0) <= 131072 FROM (SELECT octet_length(content) AS n FROM messages WHERE task_id = t.id AND run_id IS NULL LIMIT 501))
- THEN (SELECT ` + commentArray + ` FROM (SELECT id, author, kind, content, created_at, type FROM messages WHERE task_id = t.id AND run_id IS NULL ORDER BY id))
+	commentsJSON = `(CASE WHEN (SELECT count(*) <= 500 AND coalesce(sum(n), 0) <= 131072 FROM (SELECT octet_length(content) AS n ` + ofComments + ` LIMIT 501))
+ THEN (SELECT ` + commentArray + ` FROM (SELECT id, author, kind, content, created_at, type ` + ofComments + ` ORDER BY id))
  ELSE (SELECT ` + commentArray + ` FROM (SELECT id, author, kind, content, created_at, type FROM messages WHERE id IN (
- SELECT id FROM (SELECT id, sum(n) OVER (ORDER BY id DESC) AS bytes FROM (SELECT id, octet_length(content) AS n FROM messages WHERE task_id = t.id AND run_id IS NULL ORDER BY id DESC LIMIT 500)) WHERE bytes <= 131072) ORDER BY id)) END)`
+ SELECT id FROM (SELECT id, sum(n) OVER (ORDER BY id DESC) AS bytes FROM (SELECT id, octet_length(content) AS n ` + ofComments + ` ORDER BY id DESC LIMIT 500)) WHERE bytes <= 131072) ORDER BY id)) END)`
 	commentArray = `json_group_array(json_array(id, author, kind, content, created_at, type = 'imported'))`
-	commentCount = `(SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL)`
+	commentCount = `(SELECT count(*) ` + ofComments + `)`
+	ofComments   = `FROM messages WHERE task_id = t.id AND run_id IS NULL`
 	blockersList = `coalesce((SELECT group_concat(blocker_id) FROM (SELECT blocker_id FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
 	holdingList  = `CASE WHEN t.blocked > 0 THEN ` + blockersList + ` ELSE '' END` // cards show it while it matters
 	noCounts     = `, 0, 0, 0, ''`

@@ -62,7 +62,7 @@ func (s *Server) logout(c echo.Context) error {
 }
 
 // signedOut takes the session's cookie from the browser, and what the browser
-// stored of the server.
+// stored of the instance.
 func (s *Server) signedOut(c echo.Context) error {
 	c.Response().Header().Set("Clear-Site-Data", `"storage"`)
 	if err := s.sessions.Destroy(c.Request().Context()); err != nil {

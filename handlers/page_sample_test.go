@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// sample fills a server with something of everything; mark goes into every text
+// sample fills an instance with something of everything; mark goes into every text
 // that people and agents may write. It returns a task of each sort.
 type sample struct {
 	work, asked, waits, stuck, draft, done, canceled, parent task.ID
@@ -109,7 +109,7 @@ func (y *pageSite) runOf(id task.ID, f service.Finished, mark string) task.ID {
 	return r.ID
 }
 
-// pages are the addresses of every page, in a server with a sample.
+// pages are the addresses of every page, in an instance with a sample.
 func (m sample) pages() []string {
 	id := func(path string, id task.ID, rest string) string { return path + id.String() + rest }
 	list := []string{

@@ -53,7 +53,7 @@ func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	return y, m
 }
 
-// yearPages are the pages that grow with a server, each in the state in which it
+// yearPages are the pages that grow with an instance, each in the state in which it
 // is largest.
 func yearPages(m dbfill.Marks) []string {
 	at := func(before string, id task.ID, after string) string { return before + id.String() + after }

@@ -29,7 +29,7 @@ type Scheduler interface {
 	Vitals() task.Vitals
 }
 
-// Options say how the server is served.
+// Options say how an instance is served.
 type Options struct {
 	Service        *service.Service
 	Scheduler      Scheduler
@@ -45,7 +45,7 @@ type Options struct {
 	Enforces       func(task.Spec) []task.Enforcement         // what a runner enforces of a spec; nil: nothing is known
 	Weaker         func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
 	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
-	Demo           bool                                       // a server to look around in: the inbox tells what to try
+	Demo           bool                                       // an instance to look around in: the inbox tells what to try
 	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
 }
 
@@ -70,7 +70,7 @@ func (r Rules) orDefaults() Rules {
 	return r
 }
 
-// Server is the HTTP side of the server.
+// Server is the HTTP side of an instance.
 type Server struct {
 	opt      Options
 	svc      *service.Service

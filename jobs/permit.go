@@ -23,7 +23,7 @@ func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner
 	if s.unanswered {
 		return runner.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so nobody is asked again in this run, and this one is denied"}, nil
 	}
-	s.flush() // what led to the call is before it
+	s.flush() // what led to the call comes before it
 	svc := s.j.opt.Service
 	p, err := svc.AskPermission(ctx, s.run.ID, s.run.Lease, task.Permission{Tool: req.Tool, Input: req.Input, Reason: req.Reason})
 	if err == nil && p.Waits() {

@@ -33,7 +33,7 @@ func DefaultTaskTool() TaskTool {
 // Delegate gives work to another agent: it makes a subtask of the caller's
 // task, owned by that agent, and its run, and answers once that has ended or
 // d.Wait is over. Inside a run the caller's task is the run's; elsewhere it is
-// d.ParentTask, and without one the new task is on its own. Errors: delegation
+// d.ParentTask, and without one the new task has no parent. Errors: delegation
 // is off, the agent lacks the tool task, depth exceeded, rate limit, a wrong
 // field, an agent that cannot be started or is paused, not the parent's owner, archived
 // parent, linked step.

@@ -11,7 +11,7 @@ import (
 // caller is who delegates: from within a run or not, with what it may give.
 type caller struct {
 	run    *task.Run  // nil outside a run
-	parent *task.Task // whole; nil: what is delegated is on its own
+	parent *task.Task // whole; nil: what is delegated has no parent
 	depth  int        // of the run, or of the task that was itself delegated
 	tools  []string   // the widest that it may give; nil: any
 	model  string

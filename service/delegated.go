@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// DelegatedRun tells the state of a delegation, named by any of its runs. It
+// DelegatedRun returns the state of a delegation, named by any of its runs. It
 // answers once that has ended, or when wait (0 to task.MaxWait) is over.
 // Errors: unknown run, not a delegated one, not the caller's to follow.
 func (s *Service) DelegatedRun(ctx context.Context, a task.Actor, id task.ID, wait time.Duration) (task.Delegated, error) {
@@ -100,7 +100,7 @@ func (s *Service) delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *t
 	return last, k, err
 }
 
-// delegatedOf tells the state of a delegation by its task and newest run.
+// delegatedOf returns the state of a delegation by its task and newest run.
 func delegatedOf(rx *db.Rx, r *task.Run, k *task.Task) (d task.Delegated, err error) {
 	used, err := rx.TaskUse(k.ID)
 	if err != nil {

@@ -52,21 +52,21 @@ type holder struct {
 }
 
 // hold keeps POST requests from the handlers until release is called.
-func (g *holder) hold() (release func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (h *holder) hold() (release func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	open := make(chan struct{})
-	g.open = open
+	h.open = open
 	return func() { close(open) }
 }
 
-// before returns a handler that holds them first.
-func (g *holder) before(next http.Handler) http.Handler {
+// before returns a handler whose POST requests pass the holder first.
+func (h *holder) before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
-			g.mu.Lock()
-			open := g.open
-			g.mu.Unlock()
+			h.mu.Lock()
+			open := h.open
+			h.mu.Unlock()
 			if open != nil {
 				select {
 				case <-open:
