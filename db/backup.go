@@ -13,13 +13,19 @@ import (
 
 // Backup writes a consistent copy of the database to a new file, readable by
 // its owner alone: VACUUM INTO a temporary name beside it, sync, integrity
-// check, rename. An existing file is not overwritten.
-func (d *DB) Backup(ctx context.Context, to string) error { return BackupFile(ctx, d.path, to) }
+// check, rename. An existing file is not overwritten. It reads what the server
+// has open, whatever lies at the path.
+func (d *DB) Backup(ctx context.Context, to string) error {
+	if err := isNew(to); err != nil {
+		return err
+	}
+	return d.copyOpen(ctx, to)
+}
 
 // BackupFile is Backup for a database that this process has not opened.
 func BackupFile(ctx context.Context, from, to string) error {
-	if _, err := os.Stat(to); err == nil {
-		return fmt.Errorf("%s exists already; give a new name", to)
+	if err := isNew(to); err != nil {
+		return err
 	}
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("no database: %w", err)
@@ -30,6 +36,13 @@ func BackupFile(ctx context.Context, from, to string) error {
 	}
 	defer src.Close()
 	return vacuumInto(ctx, src, to)
+}
+
+func isNew(to string) error {
+	if _, err := os.Stat(to); err == nil {
+		return fmt.Errorf("%s exists already; give a new name", to)
+	}
+	return nil
 }
 
 func vacuumInto(ctx context.Context, src *sql.DB, to string) error {

@@ -103,35 +103,28 @@ func (d *DB) start(ctx context.Context) error {
 	if err := errors.Join(c.keepFiles(), c.touch(), d.identify(), d.migrate(ctx)); err != nil {
 		return errors.Join(err, c.Close())
 	}
-	readers := max(4, 2*runtime.NumCPU())
+	readers := min(max(4, 2*runtime.NumCPU()), 32)
 	d.lists = make(chan struct{}, readers/2)
-	d.readers = newPool(readers, d.openReader)
-	first, err := d.openReader()
+	// All at once: a connection opened later, on files that somebody has just
+	// replaced, would cut the shared index of the others, which ends the process
+	// with a bus error, and could not read what the open ones can.
+	d.readers, err = newPool(readers, d.openReader)
 	if err != nil {
 		return errors.Join(err, c.Close())
 	}
-	d.readers.idle = append(d.readers.idle, first) // with it a rescue reads what deleted files hold
 	d.writer = newWriter(d, c)
 	go d.watchFiles()
 	return nil
 }
 
-// openReader opens a read-only connection on the files that the writer has
-// open, and on no others.
+// openReader opens a read-only connection.
 func (d *DB) openReader() (*conn, error) {
-	if f := d.fault.Load(); f != nil && f.cause == causeFiles {
-		return nil, f.err
-	}
 	c, err := newConn(readerDSN(d.path))
 	if err != nil {
-		return nil, d.explain(err)
+		return nil, err
 	}
-	err = c.touch()
-	if d.CheckFile(); err == nil {
-		err = d.refusalOf(causeFiles)
-	}
-	if err != nil {
-		return nil, errors.Join(d.explain(err), c.Close())
+	if err := c.touch(); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }

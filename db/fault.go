@@ -94,8 +94,6 @@ func (d *DB) explain(err error) error {
 		e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be written now: its file system is read-only (%s); reads continue. Mount it writable again", se.Error())
 		d.note(causeDisk, e)
 		return e
-	case (se.Code == sqlite3.ErrCantOpen || isDamage(se)) && d.filesReplaced() != nil:
-		return d.filesReplaced()
 	case se.Code == sqlite3.ErrCantOpen:
 		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be opened now (%s)", se.Error())
 	case isDamage(se):
@@ -110,17 +108,6 @@ func (d *DB) explain(err error) error {
 		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The search took too long; narrow it")
 	}
 	return err
-}
-
-// filesReplaced looks at the files at once, and returns the fault if one was
-// deleted or replaced: a new connection may meet that before the watcher does,
-// and must not call a foreign file damage of the open one.
-func (d *DB) filesReplaced() error {
-	d.CheckFile()
-	if f := d.fault.Load(); f != nil && f.cause == causeFiles {
-		return f.err
-	}
-	return nil
 }
 
 const howToRestore = "stop the server, then taskyard restore FILE; scheduled backups are in the folder backups"

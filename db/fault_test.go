@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,13 +79,16 @@ func globs(t *testing.T, pattern string) []string {
 	return list
 }
 
-// A new connection may meet the missing or foreign file before the watcher
-// does: the answer names the same reason, and the data are saved all the same.
-func TestTheConnectionThatMeetsDeletedFilesNamesTheReason(t *testing.T) {
+// What the server has open is read on, as often as anybody asks, and nothing
+// looks at what lies at the path instead.
+func TestReadsOutliveTheFilesUnderThem(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{
 		"all deleted": func(path string) error {
 			return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
+		},
+		"the log replaced": func(path string) error {
+			return errors.Join(os.Remove(path+"-wal"), os.WriteFile(path+"-wal", nil, 0o600))
 		},
 		"the database replaced by another kind of file": func(path string) error {
 			return errors.Join(os.Remove(path), os.WriteFile(path, []byte(strings.Repeat("not a database ", 1000)), 0o600))
@@ -94,12 +98,17 @@ func TestTheConnectionThatMeetsDeletedFilesNamesTheReason(t *testing.T) {
 			t.Parallel()
 			d := dbtest.New(t, func(o *db.Options) { o.Log = slog.New(slog.NewTextHandler(t.Output(), nil)) })
 			makeTask(t, d, "kept")
+			var others sync.WaitGroup
 			ok(t, d.Read(t.Context(), func(*db.Rx) error { // takes the one connection that is open
+				for range 64 {
+					others.Go(func() { equal(t, "tasks read meanwhile", count(t, d, "SELECT count(*) FROM tasks"), 1) })
+				}
 				ok(t, spoil(d.Path()))
-				err := d.Read(t.Context(), func(rx *db.Rx) error { _, err := rx.Count("SELECT count(*) FROM tasks"); return err })
-				says(t, err, "deleted or replaced")
+				until(t, "the fault is known", func() bool { return d.Fault() != nil })
 				return nil
 			}))
+			others.Wait()
+			says(t, d.Fault(), "deleted or replaced")
 			says(t, tryTask(d, "refused"), "deleted or replaced")
 			until(t, "the data are saved", func() bool { return len(globs(t, d.Path()+".rescued-*")) == 1 })
 		})

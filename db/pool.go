@@ -10,18 +10,29 @@ import (
 // taken first: after a commit each must read its pages again, so that one warm
 // connection answers a page that asks many things sooner than many do.
 type pool struct {
-	places chan struct{} // one for each connection that may be out
+	places chan struct{} // one for each connection that is out
 	mu     sync.Mutex
 	idle   []*conn
-	open   func() (*conn, error)
 }
 
-func newPool(size int, open func() (*conn, error)) *pool {
-	return &pool{places: make(chan struct{}, size), open: open}
+// newPool opens all connections of the pool.
+func newPool(size int, open func() (*conn, error)) (*pool, error) {
+	p := &pool{places: make(chan struct{}, size)}
+	for range size {
+		c, err := open()
+		if err != nil {
+			for _, c := range p.idle {
+				err = errors.Join(err, c.Close())
+			}
+			return nil, err
+		}
+		p.idle = append(p.idle, c)
+	}
+	return p, nil
 }
 
 // take returns a connection as soon as one is free; give it back. Errors: that
-// of the context, of opening, or errClosed once stop is closed.
+// of the context, or errClosed once stop is closed.
 func (p *pool) take(ctx context.Context, stop <-chan struct{}) (*conn, error) {
 	select {
 	case p.places <- struct{}{}:
@@ -31,18 +42,10 @@ func (p *pool) take(ctx context.Context, stop <-chan struct{}) (*conn, error) {
 		return nil, ctx.Err()
 	}
 	p.mu.Lock()
-	if n := len(p.idle); n > 0 {
-		c := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		return c, nil
-	}
-	p.mu.Unlock()
-	c, err := p.open()
-	if err != nil {
-		<-p.places
-		return nil, err
-	}
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	c := p.idle[n-1]
+	p.idle = p.idle[:n-1]
 	return c, nil
 }
 

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"os"
 	"path/filepath"
@@ -101,7 +102,7 @@ func (d *DB) CheckFile() {
 func (d *DB) rescue() {
 	d.writer.idle() // a batch that is under way is in it
 	to := d.path + ".rescued-" + d.now().UTC().Format("20060102T150405")
-	if err := d.copyOpen(to); err != nil {
+	if err := d.copyOpen(context.Background(), to); err != nil {
 		d.log.Error("what the deleted files hold could not be saved; it is lost when the server ends", "path", d.path, "error", err, "again_in", rescueEvery.String())
 		return
 	}
@@ -121,8 +122,8 @@ func (d *DB) rescue() {
 }
 
 // copyOpen is vacuumInto over an open connection.
-func (d *DB) copyOpen(to string) error {
-	c, err := d.readers.take(context.Background(), d.stop)
+func (d *DB) copyOpen(ctx context.Context, to string) error {
+	c, err := d.readers.take(ctx, d.stop)
 	if err != nil {
 		return err
 	}
@@ -132,12 +133,8 @@ func (d *DB) copyOpen(to string) error {
 		return err
 	}
 	defer func() { _ = c.exec("PRAGMA query_only = ON") }()
-	return writeCopy(context.Background(), to, func(tmp string) error {
-		s, err := c.stmt("VACUUM INTO ?")
-		if err != nil {
-			return err
-		}
-		_, err = s.exec([]any{tmp})
+	return writeCopy(ctx, to, func(tmp string) error {
+		_, err := c.c.(driver.ExecerContext).ExecContext(ctx, "VACUUM INTO ?", []driver.NamedValue{{Ordinal: 1, Value: tmp}})
 		return err
 	})
 }
