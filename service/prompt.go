@@ -146,20 +146,13 @@ func (w *partWriter) lastMessages(list []task.Comment) {
 func (s *Service) specOf(def task.Agent, k *task.Task, r *task.Run) task.Spec {
 	runner := s.cfg.Runners[def.Runner]
 	spec := task.Spec{
-		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: cmp.Or(def.Model, runner.Model),
-		Tools: slices.Clone(def.Tools), SystemPrompt: def.Prompt,
-		Workspace: cmp.Or(def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network, Limits: ownLimits(def),
+		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: cmp.Or(def.Model, runner.Model), SystemPrompt: def.Prompt,
+		Workspace: cmp.Or(def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
 	}
 	if r.Ask != nil {
-		spec.Model, spec.Tools = cmp.Or(r.Ask.Model, spec.Model), intersect(def.Tools, r.Ask.Tools)
-		spec.Limits = spec.Limits.Within(r.Ask.Limits)
+		spec.Model = cmp.Or(r.Ask.Model, spec.Model)
 	}
-	if spec.Limits.TimeoutSeconds == 0 {
-		spec.Limits.TimeoutSeconds = int(s.cfg.RunTimeout.Seconds())
-	}
-	if spec.Limits.IdleTimeoutSeconds == 0 {
-		spec.Limits.IdleTimeoutSeconds = int(s.cfg.IdleTimeout.Seconds())
-	}
+	spec.Tools, spec.Limits = s.rightsOf(def, r.Ask)
 	boundary := ""
 	if r.Spec != nil {
 		boundary = r.Spec.Boundary
@@ -170,6 +163,18 @@ func (s *Service) specOf(def task.Agent, k *task.Task, r *task.Run) task.Spec {
 		spec.Prompt, spec.Boundary = promptOf(k, r.Delegated(), spec.Tools, "")
 	}
 	return spec
+}
+
+// rightsOf returns the tools and limits of a run of an agent, within what was
+// asked for it, which may be nil.
+func (s *Service) rightsOf(def task.Agent, ask *task.Ask) (tools []string, limits task.Limits) {
+	tools, limits = slices.Clone(def.Tools), ownLimits(def)
+	if ask != nil {
+		tools, limits = intersect(def.Tools, ask.Tools), limits.Within(ask.Limits)
+	}
+	limits.TimeoutSeconds = cmp.Or(limits.TimeoutSeconds, int(s.cfg.RunTimeout.Seconds()))
+	limits.IdleTimeoutSeconds = cmp.Or(limits.IdleTimeoutSeconds, int(s.cfg.IdleTimeout.Seconds()))
+	return tools, limits
 }
 
 // hashOf is what an approval of one run freezes: every byte of the spec.

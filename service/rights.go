@@ -56,8 +56,8 @@ func (t *tx) judge(k *task.Task, def task.Agent, r *task.Run) (v verdict, err er
 		v.narrows = v.why != ""
 		return v, nil
 	}
-	spec := t.s.specOf(def, &task.Task{}, &task.Run{Ask: r.Ask, Depth: r.Depth})
-	have := task.Rights{Tools: spec.Tools, Limits: spec.Limits, Depth: r.Depth}
+	have := task.Rights{Depth: r.Depth}
+	have.Tools, have.Limits = t.s.rightsOf(def, r.Ask)
 	var why []string
 	for _, h := range hands {
 		if reason := exceeds(have, h, def, r); reason != "" {
@@ -156,7 +156,8 @@ func (t *tx) rights() (task.Rights, bool, error) {
 		return task.Rights{Tools: []string{}}, false, nil
 	}
 	if t.actor.RunID == 0 {
-		return task.Rights{Tools: slices.Clone(def.Tools), Limits: t.s.specOf(def, &task.Task{}, &task.Run{}).Limits}, true, nil
+		tools, limits := t.s.rightsOf(def, nil)
+		return task.Rights{Tools: tools, Limits: limits}, true, nil
 	}
 	run, err := t.Run(t.actor.RunID)
 	if err != nil {
@@ -186,6 +187,9 @@ func (t *tx) brought(id task.ID, part task.Part) error {
 		return err
 	}
 	h := task.Hand{Part: part, Actor: t.actor.Name, Whole: whole, Rights: have, At: t.Now}
+	if part == task.PartCreated {
+		return t.PutHand(id, h) // the first of a new task
+	}
 	list, err := t.Hands(id)
 	if err != nil {
 		return err
