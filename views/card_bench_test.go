@@ -8,18 +8,22 @@ import (
 	"taskyard/task"
 )
 
+// BenchmarkMarkHidden looks through the page of BenchmarkBoard, in which
+// nothing hides.
+func BenchmarkMarkHidden(b *testing.B) {
+	var buf bytes.Buffer
+	if err := QueuesPage(board()).Render(b.Context(), &buf); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(buf.Len()))
+	for b.Loop() {
+		MarkHidden(buf.Bytes())
+	}
+}
+
 // BenchmarkBoard renders a board of 50 cards, as the board of a busy server is.
 func BenchmarkBoard(b *testing.B) {
-	c := sampleChrome("/queues")
-	m := QueuesModel{}
-	for _, agent := range []string{"coder", "planner"} {
-		var tasks []*task.Task
-		for i := range 25 {
-			tasks = append(tasks, sampleTask(task.ID(i+1), fmt.Sprintf("A task of the board, number %d", i), agent, i%10, nil))
-		}
-		groups := GroupCards(tasks, 25, nil)
-		m.Columns = append(m.Columns, QueueColumn{Agent: agent, Groups: groups})
-	}
+	c, m := board()
 	var buf bytes.Buffer
 	b.ReportAllocs()
 	for b.Loop() {
@@ -29,4 +33,17 @@ func BenchmarkBoard(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(buf.Len()), "bytes")
+}
+
+func board() (Chrome, QueuesModel) {
+	m := QueuesModel{}
+	for _, agent := range []string{"coder", "planner"} {
+		var tasks []*task.Task
+		for i := range 25 {
+			tasks = append(tasks, sampleTask(task.ID(i+1), fmt.Sprintf("A task of the board, number %d", i), agent, i%10, nil))
+		}
+		groups := GroupCards(tasks, 25, nil)
+		m.Columns = append(m.Columns, QueueColumn{Agent: agent, Groups: groups})
+	}
+	return sampleChrome("/queues"), m
 }

@@ -2,6 +2,7 @@ package views
 
 import (
 	"bytes"
+	"encoding/binary"
 	"html"
 	"regexp"
 	"strings"
@@ -33,31 +34,55 @@ func MarkHidden(page []byte) []byte {
 	}
 }
 
-// hides reports whether a page may hold a character that hides.
+// hides reports whether a page may hold a character that hides. It reads every
+// byte of every page: what is no letter of a plain text is looked at closer.
 func hides(page []byte) bool {
-	for i := 0; i < len(page); {
-		switch b := page[i]; {
-		case b == '&' && i+1 < len(page) && page[i+1] == '#':
+	for i := 0; ; {
+		for i+8 <= len(page) && allPlain(binary.LittleEndian.Uint64(page[i:])) {
+			i += 8
+		}
+		for i < len(page) && plainByte[page[i]] {
+			i++
+		}
+		if i == len(page) {
+			return false
+		}
+		switch rest := page[i:]; {
+		case rest[0] == '&':
 			// The two that every escaped quote is written as.
-			if rest := page[i+2:]; !bytes.HasPrefix(rest, []byte("34;")) && !bytes.HasPrefix(rest, []byte("39;")) {
-				return true
-			}
-			i += 2
-		case b < utf8.RuneSelf:
-			if b < 0x20 && b != '\n' && b != '\t' || b == 0x7f {
+			if len(rest) > 1 && rest[1] == '#' && !bytes.HasPrefix(rest, []byte("&#34;")) && !bytes.HasPrefix(rest, []byte("&#39;")) {
 				return true
 			}
 			i++
+		case rest[0] < utf8.RuneSelf:
+			return true
 		default:
-			r, size := utf8.DecodeRune(page[i:])
+			r, size := utf8.DecodeRune(rest)
 			if size == 1 || hidden(r) {
 				return true
 			}
 			i += size
 		}
 	}
-	return false
 }
+
+// allPlain reports whether eight bytes are surely all plain: each is of ASCII,
+// at least a space, no DEL and no '&'. Of each byte that is not, the highest bit
+// is set in one of the four words; a carry can only set more.
+func allPlain(w uint64) bool {
+	const each, highest = 0x0101010101010101, 0x8080808080808080
+	amp := w ^ '&'*each
+	return (w|(w-' '*each)|(w+each)|(amp-each)&^amp)&highest == 0
+}
+
+// plainByte holds, for each byte, whether it is a character that does not hide
+// and begins no name of one.
+var plainByte = func() (plain [256]bool) {
+	for b := range utf8.RuneSelf {
+		plain[b] = b != '&' && !hidden(rune(b))
+	}
+	return plain
+}()
 
 // hiddenMarker rewrites a page, token by token.
 type hiddenMarker struct {

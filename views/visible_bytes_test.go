@@ -1,0 +1,29 @@
+package views
+
+import (
+	"bytes"
+	"testing"
+)
+
+// Eight bytes at a time miss no character that hides, wherever it is.
+func TestHidesAtEveryPlace(t *testing.T) {
+	t.Parallel()
+	for _, hiding := range []string{"\x00", "\x1f", "\r", "\x7f", "\u0085", "\u00ad", "\u202e", "\ufeff", "\xff", "&#8238;", "&#x202e;"} {
+		for _, around := range []string{"a", "~", " ", "é", "&amp;", "&#34;", "\n"} {
+			for n := range 20 {
+				page := append(bytes.Repeat([]byte(around), n), hiding...)
+				page = append(page, bytes.Repeat([]byte(around), 20)...)
+				if !hides(page) {
+					t.Errorf("%q is not seen after %d of %q", hiding, n, around)
+				}
+			}
+		}
+	}
+	for _, plain := range []string{"a", "~", " ", "é", "·", "–", "&amp;", "&#34;", "&#39;", "\n", "\t", "&", ""} {
+		for n := range 40 {
+			if page := bytes.Repeat([]byte(plain), n); hides(page) {
+				t.Errorf("%q is said to hide something", page)
+			}
+		}
+	}
+}
