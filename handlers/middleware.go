@@ -67,7 +67,11 @@ func (s *Server) around(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request()
 		k := &call{id: rand.Text()[:16], route: r.Method + " " + c.Path(), w: c.Response(), end: func() {}}
 		defer func() { k.end() }()
-		c.SetRequest(r.WithContext(context.WithValue(r.Context(), keyCall, k)))
+		ctx := context.WithValue(r.Context(), keyCall, k)
+		if r.Method == http.MethodGet {
+			ctx = task.WithBudget(ctx, listBytes)
+		}
+		c.SetRequest(r.WithContext(ctx))
 		s.setHeaders(c.Response().Header(), k.id)
 		defer func() {
 			if k.leave != nil {
@@ -118,18 +122,21 @@ func (s *Server) logged(c echo.Context, k *call, took time.Duration) {
 }
 
 // fixedHeaders are on every answer. Their values are shared: they are
-// replaced with Set, never added to.
+// replaced with Set, never added to. With those of one call they are at most
+// eight, which a map holds without growing.
 var fixedHeaders = map[string][]string{
-	"Content-Security-Policy":    {policy},
-	"X-Content-Type-Options":     {"nosniff"},
-	"Referrer-Policy":            {"no-referrer"},
-	"Cache-Control":              {"no-store"},
-	"Cross-Origin-Opener-Policy": {"same-origin"},
-
-	// Pages of other sites may not embed what is here, and pages here use none
-	// of the browser's devices.
+	"Content-Security-Policy":      {policy},
+	"X-Content-Type-Options":       {"nosniff"},
+	"Referrer-Policy":              {"no-referrer"},
+	"Cache-Control":                {"no-store"},
 	"Cross-Origin-Resource-Policy": {"same-origin"},
-	"Permissions-Policy":           {"accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"},
+}
+
+// pageHeaders are on every page besides: no page of another site holds on to
+// its window, and it uses none of the browser's devices.
+var pageHeaders = map[string][]string{
+	"Cross-Origin-Opener-Policy": {"same-origin"},
+	"Permissions-Policy":         {"accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"},
 }
 
 // overTLS is added where the server is reached over https: browsers then never

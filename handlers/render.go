@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -21,8 +22,8 @@ const maxPooled = 512 << 10 // bytes of a buffer that is used again
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // render answers with a page, in which no character of an untrusted text
-// hides. It is made in full before the first byte goes
-// out, so that an error is never half a page with status 200.
+// hides. It is made in full before the first byte goes out, so that an error is
+// never half a page with status 200.
 func (s *Server) render(c echo.Context, status int, page templ.Component) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer func() {
@@ -34,6 +35,7 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 	if err := page.Render(c.Request().Context(), buf); err != nil {
 		return err
 	}
+	maps.Copy(c.Response().Header(), pageHeaders)
 	return c.HTMLBlob(status, views.MarkHidden(buf.Bytes()))
 }
 

@@ -11,7 +11,7 @@ const siteURL = "https://tasks.example"
 func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+		"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 		"Cross-Origin-Resource-Policy": "same-origin", "Strict-Transport-Security": "",
 	}
 	check := func(t *testing.T, s *site) {
@@ -23,8 +23,12 @@ func TestHeadersThatEveryAnswerCarries(t *testing.T) {
 					t.Errorf("%s: %s is %q, want %q", path, name, got, value)
 				}
 			}
-			if p := a.Header.Get("Permissions-Policy"); !strings.Contains(p, "camera=()") || !strings.Contains(p, "microphone=()") {
-				t.Errorf("%s: Permissions-Policy is %q", path, p)
+		}
+		for path, page := range map[string]bool{"/login": true, "/nowhere": true, "/api/docs": true, "/api/tasks": false, "/mcp": false} {
+			a := s.do("nobody", "GET", path, "", "Host", "tasks.example")
+			p, opener := a.Header.Get("Permissions-Policy"), a.Header.Get("Cross-Origin-Opener-Policy")
+			if strings.Contains(p, "camera=()") != page || strings.Contains(p, "microphone=()") != page || (opener == "same-origin") != page {
+				t.Errorf("%s, a page: %t: Permissions-Policy is %q, Cross-Origin-Opener-Policy %q", path, page, p, opener)
 			}
 		}
 	}
