@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 
 	"taskyard/task"
 )
@@ -56,32 +55,27 @@ func (tx *Tx) lastHash() ([]byte, error) {
 
 // chain hashes a line with the hash of the line before.
 func chain(prev []byte, e task.Event) []byte {
-	h := sha256.New()
-	h.Write(prev)
-	for _, n := range []int64{int64(e.At), int64(e.TaskID), int64(e.RunID)} {
-		var b [8]byte
-		binary.BigEndian.PutUint64(b[:], uint64(n))
-		h.Write(b[:])
+	b := append(make([]byte, 0, 512), prev...) // most lines fit
+	for _, n := range [...]int64{int64(e.At), int64(e.TaskID), int64(e.RunID)} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
-	for _, s := range []string{e.Actor, e.Kind, e.Agent, string(e.Changes)} {
-		writeSized(h, s)
+	for _, s := range [...]string{e.Actor, e.Kind, e.Agent} {
+		b = appendSized(b, s)
 	}
+	b = appendSized(b, e.Changes)
 	// Lines from before these fields existed were hashed without them.
 	if e.TokenID != 0 || e.RequestID != "" || e.Address != "" {
-		var b [8]byte
-		binary.BigEndian.PutUint64(b[:], uint64(e.TokenID))
-		h.Write(b[:])
-		writeSized(h, e.RequestID)
-		writeSized(h, e.Address)
+		b = binary.BigEndian.AppendUint64(b, uint64(e.TokenID))
+		b = appendSized(b, e.RequestID)
+		b = appendSized(b, e.Address)
 	}
-	return h.Sum(nil)
+	sum := sha256.Sum256(b)
+	return sum[:]
 }
 
-func writeSized(h hash.Hash, s string) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(len(s)))
-	h.Write(b[:])
-	h.Write([]byte(s))
+// appendSized appends the length of a text and the text.
+func appendSized[T string | json.RawMessage](b []byte, s T) []byte {
+	return append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...)
 }
 
 // Events returns up to f.Limit lines after f.After, oldest first.

@@ -81,8 +81,11 @@ func (d *DB) healed(c cause) {
 // explain gives the failures that an operator can fix their own kind, and
 // notes those that concern the whole store.
 func (d *DB) explain(err error) error {
+	if err == nil {
+		return nil
+	}
 	var se sqlite3.Error
-	if err == nil || !errors.As(err, &se) {
+	if !errors.As(err, &se) {
 		return err
 	}
 	switch {

@@ -31,7 +31,7 @@ const (
 type gate struct {
 	all     *semaphore.Weighted
 	mu      sync.Mutex
-	callers map[string]*part
+	callers map[holder]*part
 }
 
 // part is what one caller holds.
@@ -41,16 +41,16 @@ type part struct {
 }
 
 func newGate() *gate {
-	return &gate{all: semaphore.NewWeighted(gateBytes), callers: map[string]*part{}}
+	return &gate{all: semaphore.NewWeighted(gateBytes), callers: map[holder]*part{}}
 }
 
 // enter takes bytes for a caller and returns the function that gives them
 // back. Errors: that of the context; CodeRateLimited when nothing came free.
-func (g *gate) enter(ctx context.Context, caller string, bytes int64) (leave func(), err error) {
+func (g *gate) enter(ctx context.Context, who holder, bytes int64) (leave func(), err error) {
 	bytes = min(bytes, callerPart)
-	p := g.use(caller)
+	p := g.use(who)
 	if err := g.acquire(ctx, p, bytes); err != nil {
-		g.drop(caller, p)
+		g.drop(who, p)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -59,7 +59,7 @@ func (g *gate) enter(ctx context.Context, caller string, bytes int64) (leave fun
 	return func() {
 		g.all.Release(bytes)
 		p.sem.Release(bytes)
-		g.drop(caller, p)
+		g.drop(who, p)
 	}, nil
 }
 
@@ -90,35 +90,40 @@ func errBusy() error {
 	return e
 }
 
-func (g *gate) use(caller string) *part {
+func (g *gate) use(who holder) *part {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p := g.callers[caller]
+	p := g.callers[who]
 	if p == nil {
 		p = &part{sem: semaphore.NewWeighted(callerPart)}
-		g.callers[caller] = p
+		g.callers[who] = p
 	}
 	p.users++
 	return p
 }
 
-func (g *gate) drop(caller string, p *part) {
+func (g *gate) drop(who holder, p *part) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.users--; p.users == 0 {
-		delete(g.callers, caller)
+		delete(g.callers, who)
 	}
 }
 
-// callerOf names who a request counts for: the token or person, or the address.
-func callerOf(c echo.Context) string {
+// holder is who a request counts for: a token, a person, or an address.
+type holder struct {
+	token, user task.ID
+	address     string
+}
+
+func holderOf(c echo.Context) holder {
 	switch a := actorOf(c); {
 	case a.TokenID != 0:
-		return "token " + a.TokenID.String()
+		return holder{token: a.TokenID}
 	case a.UserID != 0:
-		return "user " + a.UserID.String()
+		return holder{user: a.UserID}
 	}
-	return "address " + c.RealIP()
+	return holder{address: c.RealIP()}
 }
 
 // admit lets a request that may need much memory wait for its share: a read of
@@ -126,9 +131,6 @@ func callerOf(c echo.Context) string {
 // back when the request has been answered.
 func (s *Server) admit(c echo.Context) (err error) {
 	r := c.Request()
-	if r.Method == http.MethodGet {
-		c.SetRequest(r.WithContext(task.WithBudget(r.Context(), listBytes)))
-	}
 	bytes := int64(0)
 	switch n := r.ContentLength; {
 	case r.Method == http.MethodGet && !small(c):
@@ -139,7 +141,7 @@ func (s *Server) admit(c echo.Context) (err error) {
 		bytes = maxBody * bodyFactor
 	}
 	if bytes > 0 {
-		callOf(r.Context()).leave, err = s.gate.enter(r.Context(), callerOf(c), bytes)
+		callOf(r.Context()).leave, err = s.gate.enter(r.Context(), holderOf(c), bytes)
 	}
 	return err
 }
@@ -167,7 +169,6 @@ const (
 // holds it for stallLimit and no longer.
 type pacedWriter struct {
 	http.ResponseWriter
-	rc   *http.ResponseController
 	sent int
 }
 
@@ -178,8 +179,9 @@ func (w *pacedWriter) Write(b []byte) (n int, err error) {
 	if w.sent += len(b); w.sent <= writePiece {
 		return w.ResponseWriter.Write(b)
 	}
+	rc := http.NewResponseController(w.ResponseWriter)
 	for n < len(b) && err == nil {
-		if e := w.rc.SetWriteDeadline(time.Now().Add(stallLimit)); e != nil && !errors.Is(e, http.ErrNotSupported) {
+		if e := rc.SetWriteDeadline(time.Now().Add(stallLimit)); e != nil && !errors.Is(e, http.ErrNotSupported) {
 			return n, e
 		}
 		var m int
@@ -191,8 +193,7 @@ func (w *pacedWriter) Write(b []byte) (n int, err error) {
 
 // paced has the answer of a request sent piece by piece.
 func paced(c echo.Context) {
-	w := c.Response().Writer
-	c.Response().Writer = &pacedWriter{ResponseWriter: w, rc: http.NewResponseController(w)}
+	c.Response().Writer = &pacedWriter{ResponseWriter: c.Response().Writer}
 }
 
 // readsLists are the MCP tools whose answers need a share of the memory.
@@ -211,7 +212,7 @@ func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	for _, name := range readsLists {
 		if bytes.Contains(body, name) {
-			return s.gate.enter(r.Context(), callerOf(c), answerBytes)
+			return s.gate.enter(r.Context(), holderOf(c), answerBytes)
 		}
 	}
 	return func() {}, nil

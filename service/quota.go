@@ -76,15 +76,16 @@ func (u quotaUse) left(of quota, now task.Time) float64 {
 	return max(0, u.n-max(0, now.Sub(u.at)).Seconds()*lim.most/lim.per.Seconds())
 }
 
-// quotaKeys are those that a caller's use counts for; none within the server.
-func quotaKeys(a task.Actor, of quota) (list []quotaKey) {
+// quotaKeys are those that a caller's use counts for: of the token and of the
+// person, each zero without one.
+func quotaKeys(a task.Actor, of quota) (keys [2]quotaKey) {
 	if a.TokenID != 0 {
-		list = append(list, quotaKey{of: of, token: a.TokenID})
+		keys[0] = quotaKey{of: of, token: a.TokenID}
 	}
 	if a.UserID != 0 {
-		list = append(list, quotaKey{of: of, user: a.UserID})
+		keys[1] = quotaKey{of: of, user: a.UserID}
 	}
-	return list
+	return keys
 }
 
 // take counts n for a caller. back, to be called once or more, gives back what
@@ -92,12 +93,12 @@ func quotaKeys(a task.Actor, of quota) (list []quotaKey) {
 // its limit.
 func (q *quotas) take(a task.Actor, of quota, n float64, now task.Time) (back func(), err error) {
 	keys := quotaKeys(a, of)
-	if len(keys) == 0 {
-		return func() {}, nil
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, k := range keys {
+		if k == (quotaKey{}) {
+			continue
+		}
 		if over := q.used[k].left(of, now) + n - quotaLimits[of].most; over > 0 {
 			q.refused[of].Add(1)
 			return func() {}, quotaError(k, over)
@@ -107,19 +108,26 @@ func (q *quotas) take(a task.Actor, of quota, n float64, now task.Time) (back fu
 	if quotaLimits[of].per != 0 {
 		return func() {}, nil
 	}
-	return sync.OnceFunc(func() {
+	given := false
+	return func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.add(keys, -n, now)
-	}), nil
+		if !given {
+			given = true
+			q.add(keys, -n, now)
+		}
+	}, nil
 }
 
 // add counts without a bound; q.mu is held.
-func (q *quotas) add(keys []quotaKey, n float64, now task.Time) {
+func (q *quotas) add(keys [2]quotaKey, n float64, now task.Time) {
 	if q.used == nil {
 		q.used = map[quotaKey]quotaUse{}
 	}
 	for _, k := range keys {
+		if k == (quotaKey{}) {
+			continue
+		}
 		u := quotaUse{q.used[k].left(k.of, now) + n, now}
 		if q.used[k] = u; u.n <= 0 {
 			delete(q.used, k)
@@ -162,8 +170,8 @@ func (s *Service) OpenStream(a task.Actor) (closed func(), err error) {
 // of its body: length, or as they are read where length is negative. Error: a
 // quota is used up.
 func (s *Service) BeginRequest(a task.Actor, length int64, body io.ReadCloser) (read io.ReadCloser, end func(), err error) {
-	if len(quotaKeys(a, quotaRequests)) == 0 {
-		return body, func() {}, nil
+	if a.TokenID == 0 && a.UserID == 0 {
+		return body, func() {}, nil // within the server
 	}
 	if length > 0 {
 		if _, err := s.quotas.take(a, quotaBytes, float64(length), s.Now()); err != nil {
