@@ -65,7 +65,7 @@ func TestLanguage(t *testing.T) {
 			return err
 		}
 		files++
-		for _, found := range wordings(name, string(text)) {
+		for _, found := range append(wordings(name, string(text)), fileName(name)...) {
 			t.Error(found)
 		}
 		return nil
@@ -98,6 +98,33 @@ func TestLanguageCatchesPlantedWordings(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// cutByLength are words in names of files that say nothing of what is in them:
+// where a file was cut because it was long, or a second word for another file.
+var cutByLength = []string{"more", "parts", "small", "lone", "kept", "look", "says", "held", "words", "doing", "asked", "strip"}
+
+// fileName lists what is wrong with the name of a file of code.
+func fileName(file string) []string {
+	if ext := path.Ext(file); ext != ".go" && ext != ".templ" || strings.HasPrefix(file, "bench/") || strings.HasPrefix(file, "jobs/trials/") || strings.HasPrefix(file, "db/dbfill/") {
+		return nil // parts of a benchmark, and words to fill a database with, are what these are
+	}
+	base, _, _ := strings.Cut(path.Base(file), ".")
+	for _, word := range strings.Split(base, "_") {
+		if slices.Contains(cutByLength, word) {
+			return []string{fmt.Sprintf("%s: the name of a file says what is in it, not %q", file, word)}
+		}
+	}
+	return nil
+}
+
+func TestFileNamesCatchPlantedNames(t *testing.T) {
+	t.Parallel()
+	for file, wrong := range map[string]bool{"views/small.templ": true, "db/url_more.go": true, "e2e/client_words_test.go": true, "views/smallest.go": false, "docs/more.md": false, "bench/parts.go": false} {
+		if got := len(fileName(file)) > 0; got != wrong {
+			t.Errorf("%s is refused: %t, want %t", file, got, wrong)
+		}
 	}
 }
 
