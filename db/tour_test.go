@@ -33,7 +33,7 @@ func tour(t *testing.T) {
 	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
 	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
 	ok(t, err)
-	s := service.New(d, agents, service.Config{Wakes: true, Log: slog.New(slog.DiscardHandler), WakeBudget: 1, Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}, Webhooks: map[string]bool{"script": true}})
+	s := service.New(d, agents, service.Config{Wakes: true, EqualFailures: 5, Log: slog.New(slog.DiscardHandler), WakeBudget: 1, Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}, Webhooks: map[string]bool{"script": true}})
 	tasks(t, s)
 	runs(t, s)
 	delegations(t, s)

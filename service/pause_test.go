@@ -353,7 +353,7 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		y := newInstance(t)
 		fail(y, 6, task.PhaseLost, same)
 		equal(t, "pauses", len(pauses(y)), 0)
-		y = newInstance(t, func(c *Config) { c.EqualFailures = -1 })
+		y = newInstance(t, func(c *Config) { c.EqualFailures = 0 })
 		fail(y, 6, task.PhaseAuth, same)
 		equal(t, "pauses", len(pauses(y)), 0)
 	})

@@ -30,7 +30,7 @@ type Config struct {
 	RunTimeout      time.Duration // default 300 s
 	IdleTimeout     time.Duration // default 120 s
 	Attempts        int           // default 3
-	EqualFailures   int           // in a row, which pause an agent; default 5, negative: never
+	EqualFailures   int           // in a row, which pause an agent; 0: never
 	MaxParallel     int           // runs in all; default 4
 	TickConcurrency int           // runs of ticks at a time; default 1
 	WakeBudget      int           // wakes a task an hour; default 12
@@ -91,7 +91,6 @@ func (c *Config) defaults() {
 	set(&c.KeepTranscripts, 90*24*time.Hour)
 	set(&c.TokenLife, 90*24*time.Hour)
 	num(&c.Attempts, 3)
-	num(&c.EqualFailures, 5)
 	num(&c.MaxParallel, 4)
 	num(&c.TickConcurrency, 1)
 	num(&c.WakeBudget, 12)

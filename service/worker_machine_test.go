@@ -43,7 +43,7 @@ func TestWithWakesTheInvariantsHold(t *testing.T) {
 }
 
 func drive(t *testing.T, rt *rapid.T, exact bool) {
-	y := newInstance(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, -1 })
+	y := newInstance(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, 0 })
 	y.t = rapidTB{t, rt}
 	s := &machine{instance: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}, waiters: map[string]*waiter{}}
 	for i, owner := range modelOwners { // something to act on, also in short sequences

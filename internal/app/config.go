@@ -14,7 +14,7 @@ import (
 // serviceConfig returns the rules of the configuration.
 func serviceConfig(c *config.Config, o Options) service.Config {
 	return service.Config{
-		Now: o.Now, Log: o.Log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts, EqualFailures: equalFailures(c),
+		Now: o.Now, Log: o.Log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts, EqualFailures: c.Runs.EqualFailures,
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
 		Wakes: c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
 		Budget:  task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay},
@@ -24,15 +24,6 @@ func serviceConfig(c *config.Config, o Options) service.Config {
 			return append(secretsOf(c, o.Getenv), runner.SecretsNamed(names)...)
 		},
 	}
-}
-
-// equalFailures is how many in a row pause an agent; the service takes a
-// negative number for never.
-func equalFailures(c *config.Config) int {
-	if c.Runs.EqualFailures == 0 {
-		return -1
-	}
-	return c.Runs.EqualFailures
 }
 
 // workersOf lists the runners that workers carry out, with their labels.

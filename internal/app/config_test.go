@@ -16,7 +16,7 @@ func TestEqualFailuresAsConfigured(t *testing.T) {
 	}{
 		{"five by default", nil, 5},
 		{"as many as are named", map[string]string{"runs.equal_failures": "2"}, 2},
-		{"0 is never, which the service says by a negative number", map[string]string{"runs.equal_failures": "0"}, -1},
+		{"0 is never", map[string]string{"runs.equal_failures": "0"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, err := config.Load(config.LoadOptions{Flags: withData(t, tt.set)})
