@@ -211,7 +211,7 @@ func TestWhoMayDelegate(t *testing.T) {
 		equal(t, "depth", y.run(d.RunID).Depth, 1)
 		y.refuses(agentActor("boss"), task.Delegation{ParentTask: others.ID}, task.CodeForbidden, "owner")
 	})
-	t.Run("without a task the new one is on its own, and has no step or resource", func(t *testing.T) {
+	t.Run("without a task the new one has no parent, step or resource", func(t *testing.T) {
 		y := delegating(t)
 		d := y.delegate(oleg, task.Delegation{})
 		equal(t, "parent", y.task(d.TaskID).ParentTaskID, 0)

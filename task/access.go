@@ -135,7 +135,7 @@ type Token struct {
 // Scopes lists the scopes of tokens that are no agent's, and the role of each.
 var Scopes = map[string]Role{"read": RoleViewer, "operate": RoleOperator, "review": RoleReviewer, "admin": RoleAdmin, ScopeWorker: RoleWorker}
 
-// ScopeWorker is the scope of workers. It is on its own.
+// ScopeWorker is the scope of workers. It goes with no other.
 const ScopeWorker = "worker"
 
 // ActorOf returns the role and act-as right of a token's scope, which is a
