@@ -194,13 +194,11 @@ func (s *server) tryStart() error {
 	}
 	// A test that runs past the full hour gets no tick.
 	cmd.Env = append(append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...), s.env...)
-	// Should this process be killed, the server must not stay behind.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := testkit.StartTied(cmd); err != nil { // should this process be killed, the server must not stay behind
 		return err
 	}
 	s.cmd, s.ended = cmd, make(chan struct{})

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"taskyard/internal/testkit"
 )
 
 // storing are the system calls that change what lies in the data folder.
@@ -52,8 +54,7 @@ func (s *server) inject(calls, effect string) (end func()) {
 	s.t.Helper()
 	pid := s.cmd.Process.Pid
 	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+calls, "-e", "inject="+calls+":"+effect, "-p", fmt.Sprint(pid))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := testkit.StartTied(cmd); err != nil {
 		s.t.Fatal(err)
 	}
 	ended := make(chan struct{})

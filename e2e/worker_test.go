@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -57,8 +58,7 @@ func (y *workerServer) work(args ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), "TASKYARD_TOKEN="+y.secret)
 	log := &lockedBuffer{}
 	cmd.Stderr = log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := testkit.StartTied(cmd); err != nil {
 		y.t.Fatal(err)
 	}
 	y.t.Cleanup(func() {
