@@ -47,9 +47,8 @@ var mayImport = map[string][]string{
 	"e2e":   everything,
 	"bench": everything,
 
-	"runner/tools":          {"task"},
-	"runner/confine/escape": {"task", "internal/testkit"}, // tests alone use it
-	"runner/tree":           {},
+	"runner/tools": {"task"},
+	"runner/tree":  {},
 }
 
 var everything = []string{"*"}

@@ -3,21 +3,19 @@
 package escape
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
-
-	"taskyard/internal/testkit"
 
 	"golang.org/x/sys/unix"
 )
@@ -290,15 +288,11 @@ func AsNobody(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), binary, "-test.run=^"+name+"$", "-test.v")
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+filepath.Join(dir, "tmp"))
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		err = testkit.StartTied(cmd)
-		if err == nil {
-			err = cmd.Wait()
-		}
-		if err != nil {
-			t.Errorf("%v\n%s", err, &out)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, Pdeathsig: syscall.SIGKILL}
+		runtime.LockOSThread() // the death signal is bound to it
+		defer runtime.UnlockOSThread()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
 		}
 	})
 }
