@@ -34,6 +34,14 @@ type emitter struct {
 // Event hands on one event; raw is what goes to the file instead, when the
 // run has said too much.
 func (e *emitter) Event(ev Event, raw []byte) {
+	if !e.begin(ev, raw) {
+		e.Overflow([]byte{'\n'})
+	}
+}
+
+// begin is Event for the beginning of a line, whose rest goes to the same line
+// of the file. It reports whether the event was handed on.
+func (e *emitter) begin(ev Event, raw []byte) bool {
 	cost := len(ev.Text) + len(ev.Data) + eventCost
 	if !e.over && e.spent+cost > maxRun-4*maxEvent {
 		e.over = true
@@ -41,11 +49,11 @@ func (e *emitter) Event(ev Event, raw []byte) {
 	}
 	if e.over {
 		e.Overflow(raw)
-		e.Overflow([]byte{'\n'})
-		return
+		return false
 	}
 	e.spent += cost
 	e.sink.Event(ev)
+	return true
 }
 
 // note tells the reader about the transcript itself; there is always room.

@@ -72,6 +72,27 @@ func TestLineOfManyMegabytes(t *testing.T) {
 	}
 }
 
+// A line whose beginning is given out while the program pauses is one line of
+// the file as well.
+func TestALineGivenOutInPartsIsOneLineOfTheFile(t *testing.T) {
+	t.Parallel()
+	p := &transcript{out: &emitter{sink: &recorder{}, dir: t.TempDir(), over: true}}
+	for _, part := range []struct {
+		kind lineKind
+		text string
+	}{{partialLine, "the begin"}, {wholeLine, "ning"}, {longLine, "a long "}, {longRest, "line"}, {longEnd, ""}, {wholeLine, "the end"}} {
+		if part.kind == longRest || part.kind == longEnd {
+			p.rest(part.kind, []byte(part.text))
+			continue
+		}
+		p.line(EventText, part.kind, []byte(part.text))
+	}
+	p.out.Close()
+	if got, err := os.ReadFile(filepath.Join(p.out.dir, overflowName)); err != nil || string(got) != "the beginning\na long line\nthe end\n" {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+}
+
 func TestOverflowFileIsCapped(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
