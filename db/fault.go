@@ -84,7 +84,7 @@ func (d *DB) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	var se sqlite3.Error
+	var se sqlite3.Error // on the heap: only here, where something failed
 	if !errors.As(err, &se) {
 		return err
 	}

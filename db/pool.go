@@ -21,10 +21,7 @@ func newPool(size int, open func() (*conn, error)) (*pool, error) {
 	for range size {
 		c, err := open()
 		if err != nil {
-			for _, c := range p.idle {
-				err = errors.Join(err, c.Close())
-			}
-			return nil, err
+			return nil, errors.Join(err, p.shut())
 		}
 		p.idle = append(p.idle, c)
 	}
