@@ -22,6 +22,10 @@ func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	b := &browser{t, s.signedIn()}
 	api := s.api(s.token("--scope", "operate"))
 	ids := s.makeTasks(api, 3)
+	// Until then a write of the search's own may be the one whose sync fails.
+	eventually(t, patience, "the search has seen the whole log", func() bool {
+		return s.rows("SELECT (SELECT value FROM settings WHERE key = 'search_event') = (SELECT max(id) FROM events)")[0] == "1"
+	})
 	end := s.inject("fsync,fdatasync", "error=EIO:when=1")
 	r := refusedWrite(t, api, "Unknown")
 	end()
