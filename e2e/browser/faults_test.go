@@ -25,6 +25,10 @@ type faults struct {
 	posted   chan struct{} // holds a value when posts grew
 }
 
+// whileAway are the faults of a page whose server cannot be reached: its
+// stream fails, and so does whatever it fetches just then.
+var whileAway = []string{"request failed", "ERR_", "Failed to load", "htmx:sendError", "htmx:afterRequest"}
+
 // tellViolations has violations of the policy told in the console.
 const tellViolations = `document.addEventListener("securitypolicyviolation", e => console.error("violation of " + e.violatedDirective + " by " + e.blockedURI + " " + e.sample));`
 

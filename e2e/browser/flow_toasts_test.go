@@ -151,7 +151,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 	k := y.create(task.New{Title: "Watched", Owner: "scout"})
 	p := newProxied(t, y)
 	b := newTab(t, p.URL)
-	b.expect("request failed", "ERR_", "Failed to load")
+	b.expect(whileAway...)
 	y.signIn(b)
 	b.open(path(k.ID, ""))
 	pill := func(s string) { b.wait(`document.querySelector("[data-live-pill]")?.textContent === ` + quote(s)) }
