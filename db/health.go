@@ -25,7 +25,7 @@ func (d *DB) Free() (uint64, error) {
 	if err := syscall.Statfs(filepath.Dir(d.path), &st); err != nil {
 		return 0, err
 	}
-	return uint64(st.Bavail) * uint64(st.Bsize), nil
+	return uint64(st.Bavail) * uint64(st.Bsize), nil //nolint:unconvert // the types differ between systems
 }
 
 // Schema returns the version of the database and that of this program.

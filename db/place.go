@@ -23,9 +23,9 @@ func resolve(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(path)
+	resolved, err := filepath.EvalSymlinks(path)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return real, err
+		return resolved, err
 	}
 	if target, err := os.Readlink(path); err == nil {
 		return "", fmt.Errorf("%s is a link to %s, which does not exist: bring the file back (is its volume mounted?), or remove the link", path, target)
@@ -89,7 +89,7 @@ func globQuote(path string) string {
 
 func links(fi os.FileInfo) uint64 {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
+		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
 	}
 	return 1
 }

@@ -154,15 +154,15 @@ func writeRestoreNote(path string, note restoreNote) error {
 // Settle is FinishRestore for a command beside the server: it does nothing
 // when nothing waits, and takes the lock otherwise. Error: a server runs.
 func Settle(path string, log *slog.Logger) error {
-	real, err := resolve(path)
-	if err != nil || !pending(real) {
+	resolved, err := resolve(path)
+	if err != nil || !pending(resolved) {
 		return err
 	}
-	lock, err := AcquireLock(real)
+	lock, err := AcquireLock(resolved)
 	if err != nil {
 		return fmt.Errorf("a restore waits for the next start: %w", err)
 	}
-	return errors.Join(FinishRestore(real, log), lock.Release())
+	return errors.Join(FinishRestore(resolved, log), lock.Release())
 }
 
 func removeAll(files ...string) error {

@@ -28,7 +28,7 @@ func look(path string) (inode, uint64, error) {
 	for {
 		err := syscall.Stat(path, &st)
 		if err == nil {
-			return inode{uint64(st.Dev), st.Ino}, uint64(st.Nlink), nil
+			return inode{uint64(st.Dev), st.Ino}, uint64(st.Nlink), nil //nolint:unconvert // the types differ between systems
 		}
 		if !errors.Is(err, syscall.EINTR) {
 			return inode{}, 0, err

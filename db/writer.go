@@ -237,11 +237,11 @@ func (w *writer) idle() {
 	defer w.busy.Unlock()
 }
 
-// errUndo breaks a batch: a closure failed after it had written.
-type errUndo struct{ cause error }
+// undoError breaks a batch: a closure failed after it had written.
+type undoError struct{ cause error }
 
-func (e errUndo) Error() string { return e.cause.Error() }
-func (e errUndo) Unwrap() error { return e.cause }
+func (e undoError) Error() string { return e.cause.Error() }
+func (e undoError) Unwrap() error { return e.cause }
 
 // try runs the batch in one transaction. errs are the closures' own errors; a
 // non-nil broken means that nothing was committed.
@@ -262,7 +262,7 @@ func (w *writer) try(batch []*request) (errs []error, broken error) {
 		errs[i] = call(r.fn, r.tx)
 		if errs[i] != nil && r.tx.wrote {
 			w.rollback()
-			return errs, errUndo{errs[i]}
+			return errs, undoError{errs[i]}
 		}
 		wrote = wrote || r.tx.wrote
 	}

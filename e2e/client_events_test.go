@@ -92,7 +92,7 @@ func TestEventsAreFollowedAcrossARestart(t *testing.T) {
 	if l := nextLine(t, text, task.EvTaskCreated); !strings.Contains(l, "#2 "+otherAgent) || strings.ContainsRune(l, '\x1b') {
 		t.Errorf("the line is %q", l)
 	}
-	for e := read(); e.TaskID != 2; e = read() { //nolint:revive // each is counted
+	for e := read(); e.TaskID != 2; e = read() { // each is counted
 	}
 	for _, stop := range []func() int{stopText, stopDocs} {
 		if code := stop(); code != client.ExitDone {

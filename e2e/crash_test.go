@@ -247,7 +247,7 @@ func TestDeletedDatabaseIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := func(method, path string, in any) bool {
-		var r *client.Refusal
+		var r *client.ResponseError
 		err := api.Do(t.Context(), method, path, in, nil)
 		return errors.As(err, &r) && r.Status == http.StatusServiceUnavailable
 	}

@@ -157,7 +157,7 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 	eventually(t, patience, "the damage is noticed", func() bool {
 		for id := range 60 {
 			err := api.Do(t.Context(), "GET", "/api/tasks/"+task.ID(id+1).String(), nil, nil)
-			var r *client.Refusal
+			var r *client.ResponseError
 			if errors.As(err, &r) && strings.Contains(r.Detail, "damaged") {
 				return true
 			}

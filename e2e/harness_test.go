@@ -95,7 +95,7 @@ var built struct {
 func binary(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "taskyard-test-"); built.err != nil {
+		if built.dir, built.err = os.MkdirTemp("", "taskyard-test-"); built.err != nil { //nolint:usetesting // it outlives the test
 			return
 		}
 		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(built.dir, "taskyard"), "taskyard").CombinedOutput()

@@ -82,7 +82,7 @@ const (
 func (w *worker) request(method, path string, in, out any) outcome {
 	err := w.api.Do(context.Background(), method, path, in, out)
 	w.ops.Add(1)
-	var r *client.Refusal
+	var r *client.ResponseError
 	var broken *url.Error
 	var dial *net.OpError
 	switch {

@@ -64,7 +64,7 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 	s.kill()
 	s.start()
 	refused := create() // its wake queues a run
-	var no *client.Refusal
+	var no *client.ResponseError
 	if err := person.Do(t.Context(), "POST", "/api/agents/worker/signup", nil, nil); !errors.As(err, &no) || no.Code != string(task.CodePaused) || !strings.Contains(no.Detail, "A key leaked.") {
 		t.Errorf("a signup after the restart: %v", err)
 	}

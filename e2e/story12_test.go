@@ -79,7 +79,7 @@ func (s *server) metric(token, name string) string {
 // end waits until both have ended, the call with a refusal.
 func (h heldOpen) end(t *testing.T) {
 	t.Helper()
-	var no *client.Refusal
+	var no *client.ResponseError
 	select {
 	case err := <-h.call:
 		if !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
@@ -176,7 +176,7 @@ func TestStory12(t *testing.T) {
 		eventually(t, patience, "the new agent is known", func() bool {
 			return admin.Do(t.Context(), http.MethodGet, "/api/agents/pull", nil, nil) == nil
 		})
-		var no *client.Refusal
+		var no *client.ResponseError
 		if err := y.api(secret).Do(t.Context(), http.MethodGet, "/api/tasks", nil, nil); !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
 			t.Errorf("with the old token: %v", err)
 		}

@@ -85,7 +85,7 @@ func TestStory16FullDisk(t *testing.T) {
 				}
 				title := fmt.Sprintf("Load %d.%d", w, n)
 				err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": title, "owner": "general-purpose"}, nil)
-				var r *client.Refusal
+				var r *client.ResponseError
 				switch {
 				case err == nil:
 					mu.Lock()

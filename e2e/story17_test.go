@@ -58,10 +58,10 @@ func (s *server) readiness() (status int, problems map[string]string) {
 
 // refusedWrite tries to make a task and returns the refusal, nil when it was
 // acknowledged.
-func refusedWrite(t testing.TB, api *client.Client, title string) *client.Refusal {
+func refusedWrite(t testing.TB, api *client.Client, title string) *client.ResponseError {
 	t.Helper()
 	err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": title, "owner": "general-purpose"}, nil)
-	var r *client.Refusal
+	var r *client.ResponseError
 	if err != nil && !errors.As(err, &r) {
 		t.Fatal(err)
 	}

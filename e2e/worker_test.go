@@ -211,7 +211,7 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 		for k, v := range more {
 			in[k] = v
 		}
-		var no *client.Refusal
+		var no *client.ResponseError
 		if err := by.Do(t.Context(), http.MethodPost, "/api/worker/runs/"+l.RunID.String()+"/"+what, in, nil); errors.As(err, &no) {
 			return no.Status, no.Code
 		} else if err != nil {

@@ -17,7 +17,7 @@ func (s *site) logOf(caller string) []task.Event {
 		Events []task.Event `json:"events"`
 	}
 	body := s.do(caller, "GET", "/api/events?limit=500", "").want(200).Body
-	if err := json.Unmarshal([]byte(body), &page); err != nil {
+	if err := json.Unmarshal(body, &page); err != nil {
 		s.t.Fatal(err)
 	}
 	return page.Events
@@ -125,7 +125,7 @@ func TestNamesOfTokensAreUniqueWhileTheyHold(t *testing.T) {
 	s := newSite(t)
 	const body = `{"name":"nightly","scope":"read"}`
 	var made struct{ ID task.ID }
-	if err := json.Unmarshal([]byte(s.do("admin", "POST", "/api/tokens", `{"name":"Nightly","scope":"read","days":1}`).want(201).Body), &made); err != nil {
+	if err := json.Unmarshal(s.do("admin", "POST", "/api/tokens", `{"name":"Nightly","scope":"read","days":1}`).want(201).Body, &made); err != nil {
 		t.Fatal(err)
 	}
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)

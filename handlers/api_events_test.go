@@ -144,6 +144,6 @@ func TestStreamsEndWithTheHub(t *testing.T) {
 	st := s.follow(t, "viewer", "/api/events")
 	st.next("retry:")
 	s.svc.Hub().Close()
-	for range st.lines { //nolint:revive // until it ends
+	for range st.lines { // until it ends
 	}
 }

@@ -25,7 +25,7 @@ func connSite(t *testing.T, with ...func(*http.Server)) (s *site, address string
 	for _, w := range with {
 		w(h)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,8 @@ func kindOf(err error) task.Kind {
 }
 
 // Problem is the one error body of the JSON endpoints (RFC 9457).
+//
+//nolint:errname // the standard's own name
 type Problem struct {
 	Status    int               `json:"status" doc:"HTTP status"`
 	Title     string            `json:"title" doc:"the status in words"`
@@ -51,9 +53,13 @@ type Problem struct {
 	retry int
 }
 
-// Error and GetStatus make a Problem an error that huma can answer.
-func (p *Problem) Error() string             { return p.Detail }
-func (p *Problem) GetStatus() int            { return p.Status }
+// Error, GetStatus and ContentType make a Problem an error that huma can answer.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus returns the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType returns the media type of RFC 9457.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
 // problemOf is the one place that turns an error into an answer. What is not

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -51,7 +52,7 @@ func (b *redactedBody) Read(p []byte) (int, error) {
 		b.text = bytes.NewReader(redactJSON(raw, b.red.Text))
 	}
 	n, err := b.text.Read(p)
-	if err == io.EOF && b.err != nil { //nolint:errorlint // a bytes.Reader returns it as it is
+	if errors.Is(err, io.EOF) && b.err != nil {
 		err = b.err
 	}
 	return n, err

@@ -43,8 +43,8 @@ func (w *wallCron) Next(last time.Time) time.Time {
 		if floating.IsZero() {
 			return floating
 		}
-		if real := w.real(floating); real.After(last) {
-			return real
+		if at := w.real(floating); at.After(last) {
+			return at
 		}
 	}
 	return time.Time{}

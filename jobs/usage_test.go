@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatal("the program continues")
 		}
-		if cause := context.Cause(f.ctx); cause != runner.ErrCanceled {
+		if cause := context.Cause(f.ctx); !errors.Is(cause, runner.ErrCanceled) {
 			t.Errorf("stopped for %v", cause)
 		}
 	})

@@ -19,7 +19,7 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 		return canceled(context.Cause(ctx)), nil
 	}
 	space, err := workspace.Open(ctx, spaceOf(spec))
-	var no *workspace.Refusal
+	var no *workspace.UnusableError
 	switch {
 	case errors.As(err, &no):
 		return permanently(clean(no.Reason)), nil

@@ -84,7 +84,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		ok(t, y.s.RevokeToken(ctx, maya, y.actor(st).TokenID))
 		r := y.run(st.Run.ID)
 		equal(t, "run", r.State().String()+": "+r.Reason, "canceled/by: its token was revoked")
-		equal(t, "stopped", <-stopped, error(ErrStopCanceled))
+		equal(t, "stopped", <-stopped, ErrStopCanceled)
 	})
 }
 

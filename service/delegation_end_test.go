@@ -215,7 +215,7 @@ func TestWaitingForADelegation(t *testing.T) {
 			}
 			got <- v
 		}()
-		for y.s.Hub().Subscribers() == subs { //nolint:revive // until it waits
+		for y.s.Hub().Subscribers() == subs { // until it waits
 			<-time.After(time.Millisecond)
 		}
 		y.finish(st, completed("there"))

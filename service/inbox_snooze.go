@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxSnooze   = 31 * 24 * time.Hour
-	lastMinutes = 10 * time.Minute // before it expires, what is snoozed comes back
+	maxSnooze    = 31 * 24 * time.Hour
+	snoozeNotice = 10 * time.Minute // before it expires, what is snoozed comes back
 )
 
 // Snooze hides something that waits from the caller's own inbox until a
@@ -35,7 +35,7 @@ func (s *Service) Snooze(ctx context.Context, a task.Actor, kind task.InboxKind,
 			return z, task.Errorf(task.NotFound, task.CodeNotFound, "That does not wait any more: somebody dealt with it")
 		}
 		if expires != 0 {
-			z.Until = min(z.Until, expires.Add(-lastMinutes))
+			z.Until = min(z.Until, expires.Add(-snoozeNotice))
 		}
 		if z.Until <= t.Now {
 			return z, task.Errorf(task.Conflict, task.CodeExpiresSoon, "It expires at %s: decide now", expires)

@@ -208,7 +208,7 @@ func TestAnAgentThatNeverWaitsRunsWithTheLesserRights(t *testing.T) {
 
 func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	t.Parallel()
-	new := func(t *testing.T, with ...func(*Config)) (*instance, *Start, task.Actor) {
+	start := func(t *testing.T, with ...func(*Config)) (*instance, *Start, task.Actor) {
 		y := mixed(t, append(with, noApprove)...)
 		y.define("reader", definition("tools: read, task", "runner: script", "max_parallel: 9", "max_tokens: 1000", "max_cost_usd: 2"))
 		_, st, own := y.inRun("reader", steps("a", "b", "c"))
@@ -218,7 +218,7 @@ func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	handing := []string{"move", "owner", "reassign"}
 	t.Run("depth, tools, tokens and cost of what a run makes", func(t *testing.T) {
 		for _, way := range giving {
-			y, st, own := new(t)
+			y, st, own := start(t)
 			ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":400,"costUsd":0.5}`)}}))
 			id := ways[way].do(y, own, "root")
 			r := y.start()
@@ -236,7 +236,7 @@ func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	})
 	t.Run("tokens and cost of what a run hands over", func(t *testing.T) {
 		for _, way := range handing {
-			y, st, own := new(t)
+			y, st, own := start(t)
 			ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":400}`)}}))
 			id := ways[way].do(y, own, "root")
 			y.finish(st, completed("handed over"))
@@ -248,7 +248,7 @@ func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	})
 	t.Run("no deeper than the limit", func(t *testing.T) {
 		for _, way := range giving {
-			y, _, own := new(t)
+			y, _, own := start(t)
 			for range 2 {
 				ways["subtask"].do(y, own, "reader")
 				own = y.actor(y.start())
@@ -258,7 +258,7 @@ func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	})
 	t.Run("no more often than the limit", func(t *testing.T) {
 		for _, way := range append(giving, handing...) {
-			y, _, own := new(t, tool(func(c *TaskTool) { c.MaxPerHour = 1 }))
+			y, _, own := start(t, tool(func(c *TaskTool) { c.MaxPerHour = 1 }))
 			y.create(own, "reader", noStart)
 			ok(t, y.attempt(func() { ways[way].do(y, own, "root") }, task.CodeRateLimited))
 		}

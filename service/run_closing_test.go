@@ -34,7 +34,7 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 		y.forward(lastWords)
 		y.nothingStarts()
 		equal(t, "run", state(y, st), "completed/ended: All of it.")
-		equal(t, "stopped", <-stopped, error(ErrStopDone))
+		equal(t, "stopped", <-stopped, ErrStopDone)
 	})
 	t.Run("by itself before that, with its own summary", func(t *testing.T) {
 		y, st := begin(t)

@@ -97,7 +97,7 @@ func readPart(rx *db.Rx, run task.ID, q task.TranscriptQuery, p *task.Transcript
 		}
 		return rx.LinesFrom(run, q.Kind, from, n)
 	})
-	p.Lines, p.Later = append(above, below...), more
+	p.Lines, p.Later = slices.Concat(above, below), more
 	return err
 }
 

@@ -23,7 +23,7 @@ type Delegation struct {
 // DefaultDelegate is the agent that does what is given to no agent by name.
 const DefaultDelegate = "general-purpose"
 
-// ListAgents, given as an agent type, asks for the agents instead.
+// ListAgents as an agent type asks for the agents instead.
 const ListAgents = "list"
 
 // Complexities lists the estimates of a delegation, which choose a model.

@@ -157,7 +157,7 @@ type samplePage struct {
 // samplePages are all pages of this package's own, with every part filled.
 func samplePages() []samplePage {
 	m := sampleTaskModel()
-	at := func(path string) Chrome { return sampleChrome(path) }
+	at := sampleChrome
 	flash := at("/tasks")
 	flash.Flash, flash.Theme = Flash{Text: "#152 moved to reviewer", Undo: &Undo{Action: "/tasks/152/move", Fields: [][2]string{{"to", "coder"}}}}, "dark"
 	flash.Views = []task.SavedView{{ID: 1, Name: "Mine", Path: "/tasks?by=user%3Amaya"}}

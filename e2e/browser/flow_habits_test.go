@@ -65,10 +65,10 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 	b.press("button|Move")
 	b.at(path(k.ID, ""))
 	for _, step := range []struct {
-		go_  string
-		path string
+		chord string
+		path  string
 	}{{"back", path(k.ID, "/move")}, {"back", path(k.ID, "")}, {"back", "/queues"}, {"forward", path(k.ID, "")}, {"forward", path(k.ID, "/move")}, {"forward", path(k.ID, "")}} {
-		eval[chromedp.Void](b, `setTimeout(() => history.`+step.go_+`())`) // the answer comes before the page goes
+		eval[chromedp.Void](b, `setTimeout(() => history.`+step.chord+`())`) // the answer comes before the page goes
 		b.at(step.path)
 		b.wait(`document.readyState === "complete" && document.querySelector("main .bar") && document.querySelector("#nav")`)
 	}

@@ -311,7 +311,7 @@ func TestRescanFindsWhatNoEventTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for !(seen["a"] && seen["code-focused"] && seen["general-purpose"]) {
+	for !seen["a"] || !seen["code-focused"] || !seen["general-purpose"] {
 		select {
 		case ids := <-told:
 			for _, id := range ids {

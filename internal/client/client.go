@@ -34,8 +34,8 @@ const callTime = 30 * time.Second
 var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // Do sends one request and reads the answer into out; in and out may be nil.
-// A problem body is returned as a *Refusal, a server that cannot be reached
-// as an *Unreachable.
+// A problem body is returned as a *ResponseError, a server that cannot be reached
+// as an *UnreachableError.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
 	b, err := c.send(ctx, method, path, in, 0)
 	if err != nil || out == nil || len(b) == 0 {
@@ -62,7 +62,7 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 	}
 	b, err := c.once(ctx, method, path, body, key, wait)
 	if lost(err) && ctx.Err() == nil && (key != "" || method == http.MethodGet) {
-		var gone *Unreachable
+		var gone *UnreachableError
 		again, second := c.once(ctx, method, path, body, key, wait)
 		if !errors.As(second, &gone) {
 			b, err = again, second
@@ -77,7 +77,7 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 // lost reports whether a connection broke after it was made: the server may or may
 // not have done what it was asked to.
 func lost(err error) bool {
-	var u *Unreachable
+	var u *UnreachableError
 	if !errors.As(err, &u) || u.Gateway {
 		return false
 	}
@@ -104,7 +104,7 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, key
 	}
 	res, err := hc.Do(req)
 	if err != nil {
-		return nil, &Unreachable{URL: c.URL, Err: err}
+		return nil, &UnreachableError{URL: c.URL, Err: err}
 	}
 	defer res.Body.Close()
 	if err := c.refused(res); err != nil {
@@ -112,7 +112,7 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, key
 	}
 	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
-		return nil, &Unreachable{URL: c.URL, Err: err}
+		return nil, &UnreachableError{URL: c.URL, Err: err}
 	}
 	return b, nil
 }
@@ -140,13 +140,13 @@ func (c *Client) refused(res *http.Response) error {
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
-		return &Unreachable{URL: c.URL, Err: err}
+		return &UnreachableError{URL: c.URL, Err: err}
 	}
-	r := &Refusal{Status: res.StatusCode, Detail: http.StatusText(res.StatusCode)}
+	r := &ResponseError{Status: res.StatusCode, Detail: http.StatusText(res.StatusCode)}
 	_ = json.Unmarshal(body, r) // a body that is no problem leaves the status
 	r.RetryAfter, _ = strconv.Atoi(res.Header.Get("Retry-After"))
 	if r.Code == "" && r.Status >= http.StatusBadGateway && r.Status <= http.StatusGatewayTimeout {
-		return &Unreachable{URL: c.URL, Err: r, Gateway: true}
+		return &UnreachableError{URL: c.URL, Err: r, Gateway: true}
 	}
 	return r
 }

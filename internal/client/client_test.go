@@ -68,7 +68,7 @@ func TestClientRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, _ := answering(t, tt.status, "application/problem+json", tt.body)
 			err := c.Do(t.Context(), "POST", "/x", nil, nil)
-			var r *Refusal
+			var r *ResponseError
 			if !errors.As(err, &r) || r.Status != tt.status || r.Code != tt.code || err.Error() != tt.text || ExitCode(err) != ExitRefused {
 				t.Errorf("got %#v %v", r, err)
 			}
@@ -97,7 +97,7 @@ func TestClientRefusals(t *testing.T) {
 		c, _, _ := answering(t, 200, "text/html", "<html>")
 		var out any
 		err := c.Do(t.Context(), "GET", "/x", nil, &out)
-		var r *Refusal
+		var r *ResponseError
 		var syntax *json.SyntaxError
 		if errors.As(err, &r) || !errors.As(err, &syntax) {
 			t.Errorf("got %v", err)
@@ -112,7 +112,7 @@ func TestClientRefusals(t *testing.T) {
 	})
 	t.Run("a server that is not there is no refusal", func(t *testing.T) {
 		err := (&Client{URL: "http://127.0.0.1:1"}).Do(t.Context(), "GET", "/", nil, nil)
-		var r *Refusal
+		var r *ResponseError
 		if err == nil || errors.As(err, &r) {
 			t.Errorf("got %v", err)
 		}

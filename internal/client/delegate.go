@@ -111,7 +111,7 @@ func (e *Env) delegated(w Waiting, method, path string, body any, quiet bool) er
 		return err
 	}
 	if d.Ended() && !d.Success {
-		return &Failed{"run " + d.RunID.String() + " is " + string(d.Status) + ": " + clean(d.Error)}
+		return &WaitError{"run " + d.RunID.String() + " is " + string(d.Status) + ": " + clean(d.Error)}
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func (e *Env) wait(d time.Duration, method, path string, in, out any) ([]byte, e
 		return raw, err
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return nil, &Unreachable{URL: c.URL, Err: err, Gateway: true} // something else lives there
+		return nil, &UnreachableError{URL: c.URL, Err: err, Gateway: true} // something else lives there
 	}
 	return raw, nil
 }

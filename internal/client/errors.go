@@ -22,8 +22,8 @@ const (
 
 // ExitCode returns the exit code of an error.
 func ExitCode(err error) int {
-	var usage *Usage
-	var gone *Unreachable
+	var usage *UsageError
+	var gone *UnreachableError
 	switch {
 	case err == nil:
 		return ExitDone
@@ -46,21 +46,21 @@ type nothing string
 func (n nothing) Error() string      { return string(n) }
 func (nothing) Is(target error) bool { return target == ErrNothing }
 
-// Usage is a wrong use of a command.
-type Usage struct{ Message string }
+// UsageError is a wrong use of a command.
+type UsageError struct{ Message string }
 
-func (u *Usage) Error() string { return u.Message }
+func (u *UsageError) Error() string { return u.Message }
 
-func usagef(format string, args ...any) error { return &Usage{fmt.Sprintf(format, args...)} }
+func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
-// Unreachable tells that no server answered.
-type Unreachable struct {
+// UnreachableError tells that no server answered.
+type UnreachableError struct {
 	URL     string
 	Err     error
 	Gateway bool // something answered in its place
 }
 
-func (u *Unreachable) Error() string {
+func (u *UnreachableError) Error() string {
 	err := u.Err
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -69,10 +69,10 @@ func (u *Unreachable) Error() string {
 	return fmt.Sprintf("cannot reach the server at %s: %v (check TASKYARD_URL)", u.URL, err)
 }
 
-func (u *Unreachable) Unwrap() error { return u.Err }
+func (u *UnreachableError) Unwrap() error { return u.Err }
 
-// Refusal is an answer with a problem body.
-type Refusal struct {
+// ResponseError is an answer with a problem body.
+type ResponseError struct {
 	Status     int               `json:"status"`
 	Code       string            `json:"code"`
 	Detail     string            `json:"detail"`
@@ -87,7 +87,7 @@ const nothingThere = "There is nothing at this path"
 
 // Error is the message with its fields, one a line, and the remedy where the
 // server cannot know it.
-func (r *Refusal) Error() string {
+func (r *ResponseError) Error() string {
 	lines := []string{fmt.Sprintf("%s (%s)", r.Detail, strings.TrimSpace(fmt.Sprint(r.Status, " ", r.Code)))}
 	for _, f := range r.Errors {
 		if !strings.Contains(r.Detail, f.Message) {

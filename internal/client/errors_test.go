@@ -14,7 +14,7 @@ func TestOnlyAnUnknownPathIsBlamedOnAnOldServer(t *testing.T) {
 		"a notice that is not there":           {"No notice has the id 1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Refusal{Status: 404, Code: "not_found", Detail: c.detail}
+			r := &ResponseError{Status: 404, Code: "not_found", Detail: c.detail}
 			if got := strings.Contains(r.Error(), "older than this program"); got != c.old {
 				t.Errorf("%s", r)
 			}

@@ -98,8 +98,8 @@ func (e *Env) follow(after string) error {
 
 // passing reports whether an error may be gone in a moment.
 func passing(err error) bool {
-	var gone *Unreachable
-	var r *Refusal
+	var gone *UnreachableError
+	var r *ResponseError
 	return errors.As(err, &gone) || errors.As(err, &r) && (r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests)
 }
 
@@ -123,7 +123,7 @@ func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
 	}
 	res, err := plainHTTP.Do(req)
 	if err != nil {
-		return false, &Unreachable{URL: c.URL, Err: err}
+		return false, &UnreachableError{URL: c.URL, Err: err}
 	}
 	defer res.Body.Close()
 	if err := c.refused(res); err != nil {

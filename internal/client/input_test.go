@@ -127,14 +127,14 @@ func TestTheSurroundingsAreChecked(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[int]error{
-		ExitDone: nil, ExitRefused: &Refusal{Status: 409}, ExitUsage: usagef("x"), ExitNothing: nothing("x"),
-		ExitUnreachable: &Unreachable{Err: errors.New("x")},
+		ExitDone: nil, ExitRefused: &ResponseError{Status: 409}, ExitUsage: usagef("x"), ExitNothing: nothing("x"),
+		ExitUnreachable: &UnreachableError{Err: errors.New("x")},
 	} {
 		if got := ExitCode(err); got != want {
 			t.Errorf("%v: %d, want %d", err, got, want)
 		}
 	}
-	if got := ExitCode(&Failed{"x"}); got != ExitRefused {
+	if got := ExitCode(&WaitError{"x"}); got != ExitRefused {
 		t.Errorf("what failed: %d", got)
 	}
 }

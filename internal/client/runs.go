@@ -211,7 +211,7 @@ func (c *RunWait) Run(e *Env) error {
 		select {
 		case <-tick.C:
 		case <-late:
-			return &Failed{"run " + id + " is still " + runState(&r.Run)}
+			return &WaitError{"run " + id + " is still " + runState(&r.Run)}
 		case <-e.Ctx.Done():
 			return e.Ctx.Err()
 		}
@@ -224,12 +224,12 @@ func (e *Env) ended(raw []byte, r *shownRun) error {
 		return err
 	}
 	if r.Status != task.RunCompleted {
-		return &Failed{"run " + r.ID.String() + " is " + runState(&r.Run) + ": " + clean(r.Reason)}
+		return &WaitError{"run " + r.ID.String() + " is " + runState(&r.Run) + ": " + clean(r.Reason)}
 	}
 	return nil
 }
 
-// Failed tells that what was waited for did not come about.
-type Failed struct{ Message string }
+// WaitError tells that what was waited for did not come about.
+type WaitError struct{ Message string }
 
-func (f *Failed) Error() string { return f.Message }
+func (f *WaitError) Error() string { return f.Message }

@@ -25,7 +25,7 @@ func (c *TaskShow) Run(e *Env) error {
 	}
 	var why []reason
 	if !e.JSON && !t.Status.Archived() {
-		var refused *Refusal
+		var refused *ResponseError
 		if _, why, err = e.reasons(id); err != nil && !errors.As(err, &refused) {
 			return err
 		}

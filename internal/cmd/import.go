@@ -61,7 +61,7 @@ func (c *importCmd) Run(e *Env) error {
 		if err != nil {
 			return fmt.Errorf("more than %d tasks are imported into a stopped instance: %w", importBeside, err)
 		}
-		defer lock.Release()
+		defer func() { _ = lock.Release() }()
 	}
 	into := func(in *app.Instance) error { return c.into(e.Ctx, e.Stdout, in, plan) }
 	if c.DryRun {

@@ -49,7 +49,7 @@ func (r *Report) object(where string, v jsontext.Value) *fields {
 		_, err = d.ReadToken()
 	}
 	if err == nil {
-		if _, end := d.ReadToken(); end != io.EOF {
+		if _, end := d.ReadToken(); !errors.Is(end, io.EOF) {
 			err = errMore
 		}
 	}

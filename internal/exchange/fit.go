@@ -12,12 +12,12 @@ import (
 	"taskyard/task"
 )
 
-// line makes one line of a text, at most max characters long. The rest, when
+// line makes one line of a text, at most limit characters long. The rest, when
 // there is one, is the whole text.
-func line(s string, max int) (short, rest string) {
+func line(s string, limit int) (short, rest string) {
 	short = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(short) > max {
-		short = strings.TrimSpace(string([]rune(short)[:max-1])) + "…"
+	if utf8.RuneCountInString(short) > limit {
+		short = strings.TrimSpace(string([]rune(short)[:limit-1])) + "…"
 		return short, s
 	}
 	if strings.ContainsAny(strings.TrimSpace(s), "\r\n") {
@@ -75,7 +75,7 @@ func (r *Report) problems(where string, p *task.Problems) {
 	}
 }
 
-func fitLine(r *Report, where string, short, long *string, max int, what, rest string) {
+func fitLine(r *Report, where string, short, long *string, limit int, what, rest string) {
 	if !utf8.ValidString(*short) || strings.ContainsRune(*short, 0) {
 		return // a problem, told by the checks
 	}
@@ -83,14 +83,14 @@ func fitLine(r *Report, where string, short, long *string, max int, what, rest s
 		return
 	}
 	// A line that fits stays to the letter.
-	if utf8.RuneCountInString(*short) <= max && !strings.ContainsAny(*short, "\r\n") {
+	if utf8.RuneCountInString(*short) <= limit && !strings.ContainsAny(*short, "\r\n") {
 		return
 	}
-	s, whole := line(*short, max)
+	s, whole := line(*short, limit)
 	*short = s
 	if whole != "" {
 		*long = above(whole, *long)
-		r.Note(where, "a %s was cut to %d characters or one line; the full text is in the %s", what, max, rest)
+		r.Note(where, "a %s was cut to %d characters or one line; the full text is in the %s", what, limit, rest)
 	}
 }
 

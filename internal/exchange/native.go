@@ -78,7 +78,7 @@ func (p *Plan) topLevel(d *jsontext.Decoder, file string) error {
 	if !found {
 		p.Report.Bad(file, `has no list "tasks"`)
 	}
-	if _, err := d.ReadToken(); err != io.EOF {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return errMore
 	}
 	return nil

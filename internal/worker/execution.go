@@ -86,7 +86,7 @@ func (c *execution) report(ctx context.Context, what string, in, out any) error 
 	pause := newBackoff()
 	for {
 		err := c.w.client.Do(ctx, http.MethodPost, "/api/worker/runs/"+c.run.RunID.String()+"/"+what, in, out)
-		var no *client.Refusal
+		var no *client.ResponseError
 		switch {
 		case err == nil:
 			return nil

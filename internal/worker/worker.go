@@ -105,7 +105,7 @@ func (w *Worker) slot(asking, runs context.Context) error {
 			Run *task.Leased `json:"run"`
 		}
 		err := w.client.Do(asking, http.MethodPost, "/api/worker/lease", w.offer, &out)
-		var no *client.Refusal
+		var no *client.ResponseError
 		switch {
 		case asking.Err() != nil && out.Run == nil:
 			return nil
@@ -125,7 +125,7 @@ func (w *Worker) slot(asking, runs context.Context) error {
 }
 
 // permanent reports whether a refusal will not change by trying again.
-func permanent(no *client.Refusal) bool {
+func permanent(no *client.ResponseError) bool {
 	return no.Status >= 400 && no.Status < 500 && no.Status != http.StatusTooManyRequests && no.Status != http.StatusRequestTimeout
 }
 

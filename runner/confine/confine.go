@@ -17,6 +17,7 @@ type Rules struct {
 	Attributes bool `json:"attributes,omitempty"` // with Seccomp: and a Broker, for Writable
 }
 
+// Versions of the interface.
 const (
 	Least     = 3  // the first version that forbids to empty files elsewhere
 	ClosesUDP = 10 // the first version that can close the whole network

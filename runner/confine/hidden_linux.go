@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,5 +57,5 @@ func allowBeside(set int, hidden []string) error {
 }
 
 func passing(err error) bool {
-	return err == unix.ENOENT || err == unix.ELOOP || err == unix.EBADFD || err == unix.EACCES
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EBADFD) || errors.Is(err, unix.EACCES)
 }

@@ -185,8 +185,8 @@ func Resolve(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
 	}
 	if dir := filepath.Dir(path); dir != path {
 		return filepath.Join(Resolve(dir), filepath.Base(path))

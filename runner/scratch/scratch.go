@@ -76,7 +76,7 @@ func Clear(ctx context.Context) (removed int, err error) {
 		return 0, err
 	}
 	for _, lock := range list {
-		done, e := clear(ctx, filepath.Dir(lock))
+		done, e := removeFolder(ctx, filepath.Dir(lock))
 		err = errors.Join(err, e)
 		if done {
 			removed++
@@ -85,7 +85,7 @@ func Clear(ctx context.Context) (removed int, err error) {
 	return removed, err
 }
 
-func clear(ctx context.Context, dir string) (bool, error) {
+func removeFolder(ctx context.Context, dir string) (bool, error) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		return false, nil // gone meanwhile, or a link of a stranger

@@ -122,8 +122,8 @@ func (b *Box) environment(private string, j job) []string {
 func pathWithin(path string, readable []string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
-		real, err := filepath.EvalSymlinks(dir)
-		if err == nil && filepath.IsAbs(dir) && slices.ContainsFunc(readable, func(r string) bool { return real == r || strings.HasPrefix(real, r+"/") }) {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if err == nil && filepath.IsAbs(dir) && slices.ContainsFunc(readable, func(r string) bool { return resolved == r || strings.HasPrefix(resolved, r+"/") }) {
 			kept = append(kept, dir)
 		}
 	}

@@ -92,8 +92,8 @@ func Open(o Options) (*Box, error) {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
 	b.device = identityOf(info).device
-	if real, err := filepath.EvalSymlinks(o.Root); err == nil && real != b.places[0] {
-		b.places = append(b.places, real)
+	if resolved, err := filepath.EvalSymlinks(o.Root); err == nil && resolved != b.places[0] {
+		b.places = append(b.places, resolved)
 	}
 	b.client = newFetcher(o)
 	return b, nil

@@ -65,5 +65,5 @@ func memory() uint64 {
 	if unix.Sysinfo(&info) != nil {
 		return 0
 	}
-	return info.Totalram * uint64(info.Unit) //nolint:unconvert // its type differs between machines
+	return info.Totalram * uint64(info.Unit) //nolint:unconvert,nolintlint // its type differs between machines
 }

@@ -35,11 +35,11 @@ type git struct {
 	args []string // before the command
 }
 
-// findGit returns the installed Git. Error: a *Refusal.
+// findGit returns the installed Git. Error: a *UnusableError.
 func findGit() (git, error) {
 	path, err := exec.LookPath("git")
 	if err != nil {
-		return git{}, &Refusal{"A worktree needs Git, which is not installed on this machine"}
+		return git{}, &UnusableError{"A worktree needs Git, which is not installed on this machine"}
 	}
 	return git{path: path}, nil
 }

@@ -18,7 +18,7 @@ type repository struct {
 	format string // sha1 or sha256
 }
 
-// openRepository looks at a repository. Errors: a *Refusal that says why it
+// openRepository looks at a repository. Errors: a *UnusableError that says why it
 // cannot have worktrees; the end of ctx.
 func openRepository(ctx context.Context, path string) (*repository, error) {
 	g, err := findGit()
@@ -26,7 +26,7 @@ func openRepository(ctx context.Context, path string) (*repository, error) {
 		return nil, err
 	}
 	refuse := func(format string, args ...any) (*repository, error) {
-		return nil, &Refusal{fmt.Sprintf("workspace worktree:%s: ", path) + fmt.Sprintf(format, args...)}
+		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: ", path) + fmt.Sprintf(format, args...)}
 	}
 	info, err := os.Stat(path)
 	switch {

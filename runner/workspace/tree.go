@@ -66,9 +66,9 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case locked(err):
-		return nil, &Refusal{fmt.Sprintf("workspace worktree:%s: the repository is locked (%s). If no Git works in it, delete that file", path, reason(err))}
+		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: the repository is locked (%s). If no Git works in it, delete that file", path, reason(err))}
 	case errors.As(err, &no):
-		return nil, &Refusal{fmt.Sprintf("workspace worktree:%s: no worktree could be made (%s)", path, reason(err))}
+		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: no worktree could be made (%s)", path, reason(err))}
 	}
 	return t, err
 }

@@ -24,10 +24,10 @@ const (
 	maxSaving     = 10 * time.Minute
 )
 
-// errUnsaved says why the work of a run is left in its folder.
-type errUnsaved string
+// unsavedError says why the work of a run is left in its folder.
+type unsavedError string
 
-func (e errUnsaved) Error() string { return string(e) }
+func (e unsavedError) Error() string { return string(e) }
 
 // finish puts the work on the branch, removes the folder when nothing in it
 // would be lost, and tells what changed since the run began.
@@ -72,7 +72,7 @@ func (t *tree) keep(ctx context.Context, o Options) (string, error) {
 		head = t.repo.tip(ctx, t.state.Branch) // the agent spoilt it
 	}
 	if head == "" {
-		return "", errUnsaved("its branch " + t.state.Branch + " is gone")
+		return "", unsavedError("its branch " + t.state.Branch + " is gone")
 	}
 	g := t.git()
 	_ = os.Remove(filepath.Join(t.dir, "git", "index.lock"))
@@ -133,7 +133,7 @@ func (t *tree) stage(ctx context.Context) error {
 	s := &staging{}
 	root, err := os.OpenRoot(t.work())
 	if err != nil {
-		return errUnsaved("the folder cannot be read")
+		return unsavedError("the folder cannot be read")
 	}
 	defer func() { _ = root.Close() }()
 	s.root = root
@@ -199,10 +199,10 @@ func (s *staging) take(name string) error {
 		s.gone = append(s.gone, name)
 	}
 	if n := len(s.there) + len(s.gone); n > maxSaved {
-		return errUnsaved(fmt.Sprintf("more than %s files changed", thousands(maxSaved)))
+		return unsavedError(fmt.Sprintf("more than %s files changed", thousands(maxSaved)))
 	}
 	if s.bytes > maxSavedBytes {
-		return errUnsaved(fmt.Sprintf("its changed files are larger than %d MiB in all", maxSavedBytes>>20))
+		return unsavedError(fmt.Sprintf("its changed files are larger than %d MiB in all", maxSavedBytes>>20))
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (t *tree) leftover(ctx context.Context) error {
 		})
 	}, "ls-files", "-z", "--stage")
 	if err == nil && inner != "" {
-		return errUnsaved("the files of the repository within it, " + cut(printable(inner), 200) + ", are not on the branch")
+		return unsavedError("the files of the repository within it, " + cut(printable(inner), 200) + ", are not on the branch")
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (s *site) trees() int { return strings.Count(s.git("worktree", "list")+"\n"
 func (s *site) refused(why string) {
 	s.t.Helper()
 	_, err := Open(s.t.Context(), s.options(9, 9, 1))
-	var no *Refusal
+	var no *UnusableError
 	if !errors.As(err, &no) || !strings.Contains(no.Reason, why) {
 		s.t.Errorf("the error is %v, want a refusal with %q", err, why)
 	}

@@ -25,14 +25,14 @@ var passedOver = map[string]bool{
 	".git": true, ".hg": true, ".svn": true, "node_modules": true, ".venv": true, "__pycache__": true, ".cache": true, ".tox": true,
 }
 
-// errCut says why a look was cut short, for people.
-type errCut string
+// cutError says why a look was cut short, for people.
+type cutError string
 
-func (e errCut) Error() string { return string(e) }
+func (e cutError) Error() string { return string(e) }
 
 var (
-	errMany = errCut(fmt.Sprintf("The folder holds more than %s files and folders: they were not compared.", thousands(maxEntries)))
-	errLong = errCut(fmt.Sprintf("To look at the folder took longer than %d s: it was not compared.", int(maxLook.Seconds())))
+	errMany = cutError(fmt.Sprintf("The folder holds more than %s files and folders: they were not compared.", thousands(maxEntries)))
+	errLong = cutError(fmt.Sprintf("To look at the folder took longer than %d s: it was not compared.", int(maxLook.Seconds())))
 )
 
 func thousands(n int) string {
@@ -53,14 +53,14 @@ type walker struct {
 	each   func(root *os.Root, name, path string, info fs.FileInfo)
 }
 
-// walk looks through a folder. The error is an errCut.
+// walk looks through a folder. The error is an cutError.
 func walk(ctx context.Context, folder string, each func(root *os.Root, name, path string, info fs.FileInfo)) (deep bool, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil // nothing was made
 		}
-		return false, errCut("The folder could not be read: it was not compared.")
+		return false, cutError("The folder could not be read: it was not compared.")
 	}
 	defer func() { _ = root.Close() }()
 	ctx, stop := context.WithTimeout(ctx, maxLook)

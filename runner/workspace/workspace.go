@@ -26,10 +26,10 @@ type Options struct {
 	Redact    func(string) string
 }
 
-// Refusal says why a workspace cannot be used; a retry would not fix it.
-type Refusal struct{ Reason string }
+// UnusableError says why a workspace cannot be used; a retry would not fix it.
+type UnusableError struct{ Reason string }
 
-func (r *Refusal) Error() string { return r.Reason }
+func (r *UnusableError) Error() string { return r.Reason }
 
 // Space is the workspace of one run, from its start to its end.
 type Space struct {
@@ -40,13 +40,13 @@ type Space struct {
 	share  *share    // of a planned folder
 }
 
-// Open prepares the workspace. Errors: a *Refusal; the end of ctx; others,
+// Open prepares the workspace. Errors: a *UnusableError; the end of ctx; others,
 // such as a full disk, which a retry may fix.
 func Open(ctx context.Context, o Options) (*Space, error) {
 	s := &Space{o: o}
 	for _, data := range instance.Folders() {
 		if err := CheckApart(o.Workspace, data); err != nil {
-			return nil, &Refusal{"workspace: " + err.Error()}
+			return nil, &UnusableError{"workspace: " + err.Error()}
 		}
 	}
 	if repository, ok := task.WorktreeOf(o.Workspace); ok {
@@ -147,8 +147,8 @@ var (
 
 // enter notes that a run uses a folder.
 func enter(folder string) *share {
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real
+	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = resolved
 	}
 	shareMu.Lock()
 	defer shareMu.Unlock()

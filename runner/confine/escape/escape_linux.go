@@ -271,7 +271,7 @@ func AsNobody(t *testing.T) {
 	}
 	name := t.Name()
 	t.Run("as a plain user", func(t *testing.T) {
-		dir, err := os.MkdirTemp("", "taskyard-nobody-")
+		dir, err := os.MkdirTemp("", "taskyard-nobody-") //nolint:usetesting // the folders of t.TempDir are closed to others
 		if err != nil {
 			t.Fatal(err)
 		}
