@@ -4,11 +4,11 @@
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: ## All that CI checks: format, generated files, vet, staticcheck, tests with race detector
+check: ## All that CI checks: generated files, golangci-lint, tests with race detector
 	tools/check.sh
 
 format: ## Format Go and templ files
-	go tool -modfile=tools/go.mod gofumpt -w .
+	tools/lint.sh fmt
 	go tool templ fmt .
 
 test: ## Run the tests

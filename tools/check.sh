@@ -1,19 +1,11 @@
 #!/usr/bin/env bash
-# Runs every check: format, vet, staticcheck, generated files, tests with the
-# race detector. `make check` and .ci/run call it; run it from anywhere.
+# Runs every check: generated files, golangci-lint (format, vet, staticcheck and
+# others), tests with the race detector. `make check` and .ci/run call it; run it from anywhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tool() { go tool -modfile=tools/go.mod "$@"; }
 step() { printf '== %s (after %d s)\n' "$*" "$SECONDS"; }
 sums() { find . -name '*_templ.go' -exec sha256sum {} + | sort -k 2; }
-
-step "format (gofumpt)"
-unformatted=$(tool gofumpt -l .)
-if [ -n "$unformatted" ]; then
-	printf 'not formatted, run "make format":\n%s\n' "$unformatted" >&2
-	exit 1
-fi
 
 step "generated files (templ)"
 before=$(sums)
@@ -23,11 +15,8 @@ if ! diff <(printf '%s\n' "$before") <(sums); then
 	exit 1
 fi
 
-step "go vet"
-go vet ./...
-
-step "staticcheck"
-tool staticcheck ./...
+step "golangci-lint"
+tools/lint.sh run ./...
 
 step "go test ./... with the race detector"
 # Without the second that the detector sleeps at the end of every process:
