@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -76,6 +77,13 @@ func Open(ctx context.Context, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A server that starts and a command beside it may both find an old schema,
+	// or none: one opens while the other waits.
+	turn, err := takeTurn(ctx, filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer turn.Close()
 	if err := checkPlace(path); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -22,9 +21,8 @@ var migrations embed.FS
 
 // migrate brings the schema up to date, each numbered file in its own
 // transaction. An existing file is copied to <path>.before-<version> first. A
-// schema newer than this program is refused and left as it is. One process at
-// a time migrates: a server that starts and a command beside it may both find
-// an old schema, or none.
+// schema newer than this program is refused and left as it is. The caller holds
+// the folder (see takeTurn).
 func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) error {
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -36,14 +34,6 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 	}
 	files := p.ListSources()
 	want := files[len(files)-1].Version
-	if _, have, err := schemaVersion(ctx, db); err == nil && have == want {
-		return nil // as nearly always: nobody need wait for anybody
-	}
-	turn, err := takeTurn(ctx, filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer turn.Close()
 	empty, have, err := schemaVersion(ctx, db)
 	if err != nil {
 		return err
