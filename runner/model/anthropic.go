@@ -3,43 +3,50 @@ package model
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 )
 
 // messages speaks the Messages API of Anthropic.
-type messages struct{ client anthropic.Client }
+type messages struct{ at endpoint }
 
 func newAnthropic(p Provider) *messages {
-	opts := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), option.WithoutOpenTelemetry(), option.WithMaxRetries(0), option.WithHTTPClient(newClient()),
-	}
-	if p.Key != "" {
-		opts = append(opts, option.WithAPIKey(p.Key))
-	}
+	base := "https://api.anthropic.com"
 	if p.BaseURL != "" {
-		opts = append(opts, option.WithBaseURL(strings.TrimSuffix(strings.TrimRight(p.BaseURL, "/"), "/v1")+"/"))
+		base = strings.TrimSuffix(strings.TrimRight(p.BaseURL, "/"), "/v1")
 	}
-	return &messages{anthropic.NewClient(opts...)}
+	at := endpoint{base + "/v1/messages", map[string]string{"Anthropic-Version": "2023-06-01"}}
+	if p.Key != "" {
+		at.header["X-Api-Key"] = p.Key
+	}
+	return &messages{at}
 }
 
 func (m *messages) Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error) {
-	within, saw := watched(ctx)
-	stream := m.client.Messages.NewStreaming(within, messageRequest(req))
-	defer func() { _ = stream.Close() }()
 	b := blocks{collector: collector{on: on}}
-	for stream.Next() {
-		if err := b.take(stream.Current()); err != nil {
-			return Reply{}, err
-		}
-	}
-	if err := stream.Err(); err != nil {
-		return Reply{}, messagesError(ctx, err, saw)
+	if err := m.at.stream(ctx, newMessagesRequest(req), b.take); err != nil {
+		return Reply{}, err
 	}
 	return b.end(ctx, req)
+}
+
+// messagesEvent is an event of a stream. Which fields it has depends on Type.
+type messagesEvent struct {
+	Type    string
+	Message struct{ Usage messagesUsage }
+	Block   struct{ Type, ID, Name, Text, Thinking, Signature, Data string } `json:"content_block"`
+	Delta   struct {
+		Type, Text, Thinking, Signature string
+		PartialJSON                     string `json:"partial_json"`
+		StopReason                      string `json:"stop_reason"`
+	}
+	Usage messagesUsage
+}
+
+type messagesUsage struct {
+	In     int `json:"input_tokens"` // without those of the cache
+	Cached int `json:"cache_read_input_tokens"`
+	Stored int `json:"cache_creation_input_tokens"`
+	Out    int `json:"output_tokens"`
 }
 
 // blocks puts a reply together from the events of a stream.
@@ -48,41 +55,43 @@ type blocks struct {
 	call    *partCall    // of the block that is coming in
 	thought *partThought // likewise
 	usage   Usage
-	stop    anthropic.StopReason
+	stop    string // the stop_reason
 	done    bool
 }
 
-func (b *blocks) take(ev anthropic.MessageStreamEventUnion) error {
+func (b *blocks) take(data []byte) error {
+	var ev messagesEvent
+	if err := decode(data, &ev); err != nil {
+		return err
+	}
 	switch ev.Type {
 	case "message_start":
-		u := ev.Message.Usage
-		b.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens)
-		b.usage.Out = int(max(u.OutputTokens, 0))
+		b.count(ev.Message.Usage)
 	case "content_block_start":
-		return b.open(ev.ContentBlock)
+		return b.open(ev)
 	case "content_block_delta":
-		return b.grown(ev.Delta)
+		return b.grown(ev)
 	case "message_delta":
 		b.stop = ev.Delta.StopReason
-		u := ev.Usage
-		if u.JSON.InputTokens.Valid() && u.InputTokens > 0 {
-			b.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens)
+		if ev.Usage.In > 0 {
+			b.count(ev.Usage)
 		}
-		b.usage.Out = int(max(u.OutputTokens, 0))
+		b.usage.Out = max(ev.Usage.Out, 0)
 	case "message_stop":
 		b.done = true
+		return errDone
 	}
 	return nil
 }
 
-// count notes what was read; the provider leaves the cache out of its number.
-func (b *blocks) count(in, cached, stored int64) {
-	cached, stored = max(cached, 0), max(stored, 0)
-	b.usage.In, b.usage.Cached, b.usage.Stored = int(max(in, 0)+cached+stored), int(cached), int(stored)
+func (b *blocks) count(u messagesUsage) {
+	cached, stored := max(u.Cached, 0), max(u.Stored, 0)
+	b.usage = Usage{In: max(u.In, 0) + cached + stored, Cached: cached, Stored: stored, Out: max(u.Out, 0)}
 }
 
-func (b *blocks) open(block anthropic.ContentBlockStartEventContentBlockUnion) (err error) {
+func (b *blocks) open(ev messagesEvent) (err error) {
 	b.call, b.thought = nil, nil
+	block := ev.Block
 	switch block.Type {
 	case "text":
 		return b.say(block.Text)
@@ -99,7 +108,8 @@ func (b *blocks) open(block anthropic.ContentBlockStartEventContentBlockUnion) (
 	return nil
 }
 
-func (b *blocks) grown(d anthropic.MessageStreamEventUnionDelta) error {
+func (b *blocks) grown(ev messagesEvent) error {
+	d := ev.Delta
 	switch {
 	case d.Type == "text_delta":
 		return b.say(d.Text)
@@ -114,7 +124,7 @@ func (b *blocks) grown(d anthropic.MessageStreamEventUnionDelta) error {
 	return nil
 }
 
-// end is the reply when the stream has ended; one without its last event
+// end returns the reply when the stream has ended; one without its last event
 // broke off.
 func (b *blocks) end(ctx context.Context, req Request) (Reply, error) {
 	if !b.done || b.stop == "" {
@@ -122,11 +132,11 @@ func (b *blocks) end(ctx context.Context, req Request) (Reply, error) {
 	}
 	stop := StopEnd
 	switch b.stop {
-	case anthropic.StopReasonMaxTokens:
+	case "max_tokens":
 		stop = StopLength
-	case anthropic.StopReasonRefusal:
+	case "refusal":
 		stop = StopRefusal
-	case anthropic.StopReasonModelContextWindowExceeded:
+	case "model_context_window_exceeded":
 		return Reply{}, &Error{Kind: KindContext}
 	}
 	r := b.reply(stop, b.usage)
@@ -138,110 +148,97 @@ func (b *blocks) end(ctx context.Context, req Request) (Reply, error) {
 
 const anthropicMax = 8192 // tokens of a reply, where nothing else is asked for
 
-func messageRequest(req Request) anthropic.MessageNewParams {
-	out := anthropic.MessageNewParams{Model: anthropic.Model(req.Model), MaxTokens: anthropicMax}
+type messagesRequest struct {
+	Model      string            `json:"model"`
+	MaxTokens  int               `json:"max_tokens"`
+	Stream     bool              `json:"stream"`
+	System     []object          `json:"system,omitempty"`
+	Messages   []messagesMessage `json:"messages"`
+	Tools      []object          `json:"tools,omitempty"`
+	ToolChoice object            `json:"tool_choice,omitempty"`
+}
+
+type messagesMessage struct {
+	Role    Role     `json:"role"`
+	Content []object `json:"content"`
+}
+
+// object is a JSON object of a request.
+type object map[string]any
+
+func newMessagesRequest(req Request) messagesRequest {
+	out := messagesRequest{Model: req.Model, MaxTokens: anthropicMax, Stream: true}
 	if req.MaxTokens > 0 {
-		out.MaxTokens = int64(req.MaxTokens)
+		out.MaxTokens = req.MaxTokens
 	}
-	cache := anthropic.NewCacheControlEphemeralParam()
+	cache := object{"type": "ephemeral"}
 	if req.System != "" {
-		out.System = []anthropic.TextBlockParam{{Text: req.System, CacheControl: cache}}
+		out.System = []object{{"type": "text", "text": req.System, "cache_control": cache}}
 	}
 	for _, t := range req.Tools {
-		out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: &anthropic.ToolParam{
-			Name: t.Name, Description: anthropic.String(t.Description), InputSchema: schemaParam(t.Schema),
-		}})
+		out.Tools = append(out.Tools, object{"name": t.Name, "description": t.Description, "input_schema": t.Schema})
 	}
 	if req.NoCalls && len(req.Tools) > 0 {
-		out.ToolChoice = anthropic.ToolChoiceUnionParam{OfNone: &anthropic.ToolChoiceNoneParam{}}
+		out.ToolChoice = object{"type": "none"}
 	}
 	for _, m := range req.Messages {
-		out.Messages = append(out.Messages, messageParam(m))
+		out.Messages = append(out.Messages, messagesMessage{m.Role, contentBlocks(m)})
 	}
 	// What was said so far is read from the cache in the next turn.
-	if n := len(out.Messages); n > 0 && len(out.Messages[n-1].Content) > 0 {
+	if n := len(out.Messages); n > 0 {
 		content := out.Messages[n-1].Content
-		if c := content[len(content)-1].GetCacheControl(); c != nil {
-			*c = cache
+		if k := len(content); k > 0 && !isThought(content[k-1]) {
+			content[k-1]["cache_control"] = cache
 		}
 	}
 	return out
 }
 
-// schemaParam passes a schema on with all that it says.
-func schemaParam(schema json.RawMessage) anthropic.ToolInputSchemaParam {
-	var p anthropic.ToolInputSchemaParam
-	var fields map[string]any
-	if json.Unmarshal(schema, &fields) != nil {
-		return p
-	}
-	delete(fields, "type") // always object
-	p.ExtraFields = fields
-	return p
-}
-
-func messageParam(m Message) anthropic.MessageParam {
-	var content []anthropic.ContentBlockParamUnion
+func contentBlocks(m Message) (list []object) {
 	for _, t := range m.thoughts {
 		switch {
 		case t.hidden != "":
-			content = append(content, anthropic.NewRedactedThinkingBlock(t.hidden))
+			list = append(list, object{"type": "redacted_thinking", "data": t.hidden})
 		case t.signature != "":
-			content = append(content, anthropic.NewThinkingBlock(t.signature, t.text))
+			list = append(list, object{"type": "thinking", "thinking": t.text, "signature": t.signature})
 		}
 	}
 	for _, r := range m.Results {
-		text := r.Text
-		if text == "" {
-			text = "(nothing)"
-		}
-		content = append(content, anthropic.NewToolResultBlock(r.CallID, text, r.IsError))
+		text := []object{{"type": "text", "text": orNothing(r.Text)}}
+		list = append(list, object{"type": "tool_result", "tool_use_id": r.CallID, "content": text, "is_error": r.IsError})
 	}
 	if m.Text != "" {
-		content = append(content, anthropic.NewTextBlock(m.Text))
+		list = append(list, object{"type": "text", "text": m.Text})
 	}
 	for _, c := range m.Calls {
-		content = append(content, anthropic.NewToolUseBlock(c.ID, object(c.Args), c.Name))
+		list = append(list, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": arguments(c.Args)})
 	}
-	if m.Role == Assistant {
-		return anthropic.NewAssistantMessage(content...)
-	}
-	return anthropic.NewUserMessage(content...)
+	return list
 }
 
-// messagesError turns what the library says into an Error.
-func messagesError(ctx context.Context, err error, saw *seen) error {
-	var api *anthropic.Error
-	var e *Error
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &api):
-		status := api.StatusCode
-		if status/100 == 2 { // the reply had begun
-			status = 0
+// isThought reports whether a block is one that the cache takes no mark on.
+func isThought(block object) bool {
+	return block["type"] == "thinking" || block["type"] == "redacted_thinking"
+}
+
+// orNothing returns the text of a result: providers refuse an empty one.
+func orNothing(text string) string {
+	if text == "" {
+		return "(nothing)"
+	}
+	return text
+}
+
+// arguments returns arguments as the conversation may hold them: whatever the
+// model wrote that is no JSON object would be refused by the provider.
+func arguments(args json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(args, &m) != nil || m == nil {
+		b, err := json.Marshal(map[string]string{"malformed": string(args)})
+		if err != nil {
+			return json.RawMessage("{}")
 		}
-		e = failure(status, string(api.Type()), messageOf(api.RawJSON()))
-	case saw.status == 0 && !isTransport(err):
-		e = failure(0, "library", err.Error())
-	case isSenseless(err):
-		e = senseless("%v", err)
-	default:
-		return broken(ctx, err.Error())
+		return b
 	}
-	e.After = saw.after
-	return e
-}
-
-// messageOf finds the words in the body of a refusal.
-func messageOf(body string) string {
-	var b struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if json.Unmarshal([]byte(body), &b) == nil && b.Error.Message != "" {
-		return b.Error.Message
-	}
-	return body
+	return args
 }

@@ -76,17 +76,3 @@ func (c *collector) reply(stop Stop, u Usage) Reply {
 	}
 	return r
 }
-
-// object returns arguments as the conversation may hold them: whatever the
-// model wrote that is no JSON object would be refused by the provider.
-func object(args json.RawMessage) json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(args, &m) != nil || m == nil {
-		b, err := json.Marshal(map[string]string{"malformed": string(args)})
-		if err != nil {
-			return json.RawMessage("{}")
-		}
-		return b
-	}
-	return args
-}

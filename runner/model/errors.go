@@ -93,9 +93,9 @@ func tooLong(message string) bool {
 	return holds(message, "maximum context length", "prompt is too long", "context length", "context window", "context size", "exceed context limit", "too many tokens")
 }
 
-func holds(s string, any ...string) bool {
-	for _, a := range any {
-		if strings.Contains(s, a) {
+func holds(s string, parts ...string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
 			return true
 		}
 	}

@@ -7,80 +7,80 @@ import (
 	"io"
 )
 
-// events is a body of server-sent events without what the libraries would
-// pile up: comments are left out, and a line or event without end, or much
-// that is no event at all, is an error.
-type events struct {
-	io.Closer
-	in    *bufio.Reader
-	rest  []byte // of a piece that is handed out
-	kind  lineKind
-	mid   bool // the last piece ended within a line
-	total int
-	event int // bytes since the last blank line
-	odd   int // bytes of lines that are no field
-}
-
-type lineKind int
-
+// Bounds of an answer as it comes over the network.
 const (
-	fieldLine lineKind = iota
-	commentLine
-	oddLine
+	maxEvent  = 4 << 20   // bytes of one event, which are held at once
+	maxStream = 256 << 20 // bytes in all; they pass through
+	maxError  = 64 << 10  // bytes of an error, or of lines that are no event
 )
 
-func newEvents(body io.ReadCloser) *events {
-	return &events{Closer: body, in: bufio.NewReaderSize(body, 16<<10)}
+var errTooLong = errors.New("the answer is too long")
+
+// events reads server-sent events. Only the data of an event is of use: both
+// APIs repeat its name there.
+type events struct {
+	in    *bufio.Reader
+	total int    // bytes read
+	line  []byte // the last one, without its end
+	data  []byte // of the event that is coming in
+	other []byte // lines that are no field of an event: perhaps an error
 }
 
-func (e *events) Read(p []byte) (int, error) {
-	for len(e.rest) == 0 {
+func newEvents(body io.Reader) *events {
+	return &events{in: bufio.NewReaderSize(body, 16<<10)}
+}
+
+// next returns the data of the next event; it holds until the next call.
+// Errors: io.EOF at the end, errTooLong, those of the body.
+func (e *events) next() ([]byte, error) {
+	e.data = e.data[:0]
+	for {
+		err := e.readLine()
+		if errors.Is(err, io.EOF) && len(e.data) > 0 {
+			return e.data, nil // its blank line is missing
+		}
+		if err != nil {
+			return nil, err
+		}
+		name, value, _ := bytes.Cut(e.line, []byte(":"))
+		switch string(name) {
+		case "data":
+			if len(e.data) > 0 {
+				e.data = append(e.data, '\n')
+			}
+			e.data = append(e.data, bytes.TrimPrefix(value, []byte(" "))...)
+		case "event", "id", "retry":
+		case "":
+			if len(e.line) == 0 && len(e.data) > 0 {
+				return e.data, nil
+			}
+		default:
+			e.other = append(append(e.other, e.line...), '\n')
+		}
+		if len(e.data) > maxEvent || len(e.other) > maxError {
+			return nil, errTooLong
+		}
+	}
+}
+
+// readLine reads the next line. A last line without its end counts.
+func (e *events) readLine() error {
+	e.line = e.line[:0]
+	for {
 		piece, err := e.in.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			err = nil
+		e.total += len(piece)
+		if e.total > maxStream || len(e.line)+len(piece) > maxEvent {
+			return errTooLong
 		}
-		if tooMuch := e.piece(piece); tooMuch != nil {
-			return 0, tooMuch
+		e.line = append(e.line, piece...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(e.line) > 0:
+		case err != nil:
+			return err
 		}
-		if err != nil && len(e.rest) == 0 {
-			return 0, err
-		}
+		e.line = bytes.TrimRight(e.line, "\r\n")
+		return nil
 	}
-	n := copy(p, e.rest)
-	e.rest = e.rest[n:]
-	return n, nil
-}
-
-// piece judges the next piece of a line.
-func (e *events) piece(b []byte) error {
-	if !e.mid {
-		e.kind = kindOfLine(b)
-		if len(bytes.TrimSpace(b)) == 0 {
-			e.event = 0
-		}
-	}
-	e.mid = len(b) > 0 && b[len(b)-1] != '\n'
-	e.total += len(b)
-	switch e.kind {
-	case fieldLine:
-		e.rest = b
-		e.event += len(b)
-	case oddLine: // an error that is no event, maybe
-		e.rest = b
-		e.odd += len(b)
-	}
-	if e.total > maxAnswer || e.event > maxEvent || e.odd > maxRefusal {
-		return errTooMuch
-	}
-	return nil
-}
-
-func kindOfLine(b []byte) lineKind {
-	switch {
-	case bytes.HasPrefix(b, []byte("data:")), bytes.HasPrefix(b, []byte("event:")), len(bytes.TrimSpace(b)) == 0:
-		return fieldLine
-	case bytes.HasPrefix(b, []byte(":")), bytes.HasPrefix(b, []byte("id:")), bytes.HasPrefix(b, []byte("retry:")):
-		return commentLine
-	}
-	return oddLine
 }

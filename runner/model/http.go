@@ -1,8 +1,11 @@
 package model
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,75 +14,150 @@ import (
 	"time"
 )
 
-// Bounds of an answer as it comes over the network.
-const (
-	maxEvent   = 4 << 20   // bytes of an event, which the libraries hold at once
-	maxAnswer  = 256 << 20 // bytes in all; they pass through
-	maxRefusal = 64 << 10  // bytes of an answer that is no success
-)
-
-// What makes no sense in an answer, however often it is asked for.
-var (
-	errTooMuch  = errors.New("the answer is too long")
-	errNoStream = errors.New("it does not stream its answers")
-	errRedirect = errors.New("it answers with a redirect: give the address that it leads to as base_url")
-)
-
-// seen is what the transport saw of an answer; the libraries hide some of it.
-type seen struct {
-	status int
-	after  time.Duration
-}
-
-type seenKey struct{}
-
-// watched returns a context whose request notes what it sees.
-func watched(ctx context.Context) (context.Context, *seen) {
-	s := &seen{}
-	return context.WithValue(ctx, seenKey{}, s), s
-}
-
-// newClient makes the client of one provider. It follows no redirects, which
-// would carry the key elsewhere.
-func newClient() *http.Client { return &http.Client{Transport: &transport{base: connections}} }
-
-// connections are shared by all providers.
-var connections = newConnections()
-
-func newConnections() *http.Transport {
-	t := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 90 * time.Second}
-	t.TLSHandshakeTimeout = 10 * time.Second
-	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	return t
+// client is shared by all providers. It follows no redirects, which would
+// carry the key elsewhere.
+var client = &http.Client{
+	Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 32, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+	},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
 // CloseIdle closes the connections to providers that nobody uses now.
-func CloseIdle() { connections.CloseIdleConnections() }
+func CloseIdle() { client.CloseIdleConnections() }
 
-// transport notes status and Retry-After, and bounds what comes in.
-type transport struct{ base http.RoundTripper }
+// endpoint is where turns are sent.
+type endpoint struct {
+	url    string
+	header map[string]string // with the key
+}
 
-func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := t.base.RoundTrip(r)
+// errDone ends a stream: its reply is complete.
+var errDone = errors.New("done")
+
+// stream sends a turn and calls take with the data of each event of the
+// answer, until it returns an error or the stream ends. Errors: an *Error, or
+// the cause of ctx; errDone from take is none.
+func (e endpoint) stream(ctx context.Context, turn any, take func(data []byte) error) error {
+	body, err := json.Marshal(turn)
 	if err != nil {
-		return nil, err
+		return &Error{Kind: KindRequest, Message: err.Error()}
 	}
-	if s, ok := r.Context().Value(seenKey{}).(*seen); ok {
-		s.status, s.after = res.StatusCode, retryAfter(res.Header, time.Now())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return &Error{Kind: KindRequest, Message: err.Error()}
 	}
-	switch {
-	case res.StatusCode/100 == 3:
-		_ = res.Body.Close()
-		return nil, errRedirect
-	case res.StatusCode/100 != 2:
-		res.Body = &limited{ReadCloser: res.Body, left: maxRefusal}
-	case strings.HasPrefix(res.Header.Get("Content-Type"), "application/json"):
-		_ = res.Body.Close()
-		return nil, errNoStream
-	default:
-		res.Body = newEvents(res.Body)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("User-Agent", "taskyard")
+	for name, value := range e.header {
+		req.Header.Set(name, value)
 	}
-	return res, nil
+	res, err := client.Do(req)
+	if err != nil {
+		return broken(ctx, err.Error())
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 || strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+		err = refused(res)
+	} else {
+		err = eachEvent(ctx, res.Body, take)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var failed *Error
+	if errors.As(err, &failed) {
+		failed.After = retryAfter(res.Header, time.Now())
+	}
+	return err
+}
+
+// refused returns the error of an answer that is no stream.
+func refused(res *http.Response) *Error {
+	if res.StatusCode/100 == 3 {
+		return senseless("it answers with a redirect: give the address that it leads to as base_url")
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxError))
+	if e := providerError(res.StatusCode, body); e != nil {
+		return e
+	}
+	if res.StatusCode/100 == 2 {
+		return senseless("it does not stream its answers")
+	}
+	if err != nil && len(body) == 0 {
+		body = []byte(err.Error())
+	}
+	return failure(res.StatusCode, "", string(body))
+}
+
+func eachEvent(ctx context.Context, body io.Reader, take func([]byte) error) error {
+	in := newEvents(body)
+	for {
+		data, err := in.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			if e := providerError(0, in.other); e != nil {
+				return e
+			}
+			return nil
+		case errors.Is(err, errTooLong):
+			return senseless("%v", err)
+		case err != nil:
+			return broken(ctx, err.Error())
+		}
+		if e := providerError(0, data); e != nil {
+			return e
+		}
+		if err := take(data); errors.Is(err, errDone) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// providerError returns the error that a body or an event tells in the form
+// that both APIs have, nil where it tells none. status is that of HTTP; 0 when
+// the reply had begun.
+func providerError(status int, body []byte) *Error {
+	if !bytes.Contains(body, []byte(`"error"`)) {
+		return nil
+	}
+	var b struct{ Error *json.RawMessage }
+	if json.Unmarshal(body, &b) != nil || b.Error == nil {
+		return nil
+	}
+	if status/100 == 2 {
+		status = 0
+	}
+	var e struct {
+		Type, Message string
+		Code          any // a name or a number
+	}
+	if json.Unmarshal(*b.Error, &e) != nil {
+		_ = json.Unmarshal(*b.Error, &e.Message) // some servers tell the message alone
+	}
+	if code, ok := e.Code.(float64); ok && status == 0 && code >= 400 && code < 600 {
+		status = int(code)
+	}
+	words := e.Type
+	if e.Code != nil {
+		words = strings.TrimSpace(words + " " + fmt.Sprint(e.Code))
+	}
+	if e.Message == "" {
+		e.Message = string(*b.Error)
+	}
+	return failure(status, words, e.Message)
+}
+
+// decode reads the data of an event.
+func decode(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
+		return senseless("%v", err)
+	}
+	return nil
 }
 
 // retryAfter reads when to ask again: seconds or a date.
@@ -95,19 +173,4 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return max(0, at.Sub(now))
 	}
 	return 0
-}
-
-// limited is a body that ends after some bytes.
-type limited struct {
-	io.ReadCloser
-	left int
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, io.EOF
-	}
-	n, err := l.ReadCloser.Read(p[:min(len(p), l.left)])
-	l.left -= n
-	return n, err
 }

@@ -2,46 +2,62 @@ package model
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"strings"
-
-	"github.com/sashabaranov/go-openai"
 )
 
 // openAI speaks chat completions, as OpenAI and most others offer them.
-type openAI struct{ client *openai.Client }
+type openAI struct{ at endpoint }
 
 func newOpenAI(p Provider) *openAI {
-	c := openai.DefaultConfig(p.Key)
+	base := "https://api.openai.com/v1"
 	if p.BaseURL != "" {
-		c.BaseURL = strings.TrimRight(p.BaseURL, "/")
+		base = strings.TrimRight(p.BaseURL, "/")
 	}
-	c.HTTPClient = newClient()
-	return &openAI{openai.NewClientWithConfig(c)}
+	at := endpoint{base + "/chat/completions", map[string]string{}}
+	if p.Key != "" {
+		at.header["Authorization"] = "Bearer " + p.Key
+	}
+	return &openAI{at}
 }
 
 func (o *openAI) Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error) {
-	within, saw := watched(ctx)
-	stream, err := o.client.CreateChatCompletionStream(within, chatRequest(req))
-	if err != nil {
-		return Reply{}, openAIError(ctx, err, saw)
-	}
-	defer func() { _ = stream.Close() }()
 	c := chat{collector: collector{on: on}, at: map[int]*partCall{}}
-	for {
-		part, err := stream.Recv()
-		switch {
-		case errors.Is(err, io.EOF):
-			return c.end(req)
-		case err != nil:
-			return Reply{}, openAIError(ctx, err, saw)
-		}
-		if err := c.take(part); err != nil {
-			return Reply{}, err
-		}
+	if err := o.at.stream(ctx, newChatRequest(req), c.take); err != nil {
+		return Reply{}, err
 	}
+	return c.end(req)
+}
+
+// chatChunk is an event of a stream.
+type chatChunk struct {
+	Choices []struct {
+		Index int
+		Delta struct {
+			Content, Refusal string
+			Reasoning        string         `json:"reasoning_content"`
+			ToolCalls        []chatToolCall `json:"tool_calls"`
+		}
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage *struct {
+		In      int `json:"prompt_tokens"`
+		Out     int `json:"completion_tokens"`
+		Details struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	}
+}
+
+type chatToolCall struct {
+	Index    *int         `json:"index,omitempty"`
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
 }
 
 // chat puts a reply together from the chunks of a stream.
@@ -49,15 +65,23 @@ type chat struct {
 	collector
 	at     map[int]*partCall // by the provider's index
 	last   *partCall
-	finish openai.FinishReason
-	usage  *openai.Usage
+	finish string // the finish_reason
+	usage  Usage
 }
 
-func (c *chat) take(part openai.ChatCompletionStreamResponse) error {
-	if part.Usage != nil {
-		c.usage = part.Usage
+func (c *chat) take(data []byte) error {
+	if string(data) == "[DONE]" {
+		return errDone
 	}
-	for _, choice := range part.Choices {
+	var chunk chatChunk
+	if err := decode(data, &chunk); err != nil {
+		return err
+	}
+	if u := chunk.Usage; u != nil {
+		in := max(u.In, 0)
+		c.usage = Usage{In: in, Out: max(u.Out, 0), Cached: min(max(u.Details.Cached, 0), in)}
+	}
+	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
 			continue
 		}
@@ -65,8 +89,8 @@ func (c *chat) take(part openai.ChatCompletionStreamResponse) error {
 			c.finish = choice.FinishReason
 		}
 		d := choice.Delta
-		if d.ReasoningContent != "" {
-			if err := c.think(d.ReasoningContent); err != nil {
+		if d.Reasoning != "" {
+			if err := c.think(d.Reasoning); err != nil {
 				return err
 			}
 		}
@@ -93,7 +117,7 @@ func (c *chat) think(text string) error {
 
 // call takes a part of a call. Some servers give no index, and some the same
 // to all calls: then a new id begins a new call.
-func (c *chat) call(t openai.ToolCall) error {
+func (c *chat) call(t chatToolCall) error {
 	p := c.last
 	if t.Index != nil {
 		p = c.at[*t.Index]
@@ -112,49 +136,61 @@ func (c *chat) call(t openai.ToolCall) error {
 	return c.argue(p, t.Function.Arguments)
 }
 
-// end is the reply when the stream has ended; one that has not said why broke
-// off.
+// end returns the reply when the stream has ended; one that has not said why
+// broke off.
 func (c *chat) end(req Request) (Reply, error) {
 	if c.finish == "" {
-		e := senseless("the reply broke off")
-		e.Kind = KindConnection
-		return Reply{}, e
+		return Reply{}, &Error{Kind: KindConnection, Message: "the reply broke off"}
 	}
 	stop := StopEnd
 	switch c.finish {
-	case openai.FinishReasonLength:
+	case "length":
 		stop = StopLength
-	case openai.FinishReasonContentFilter:
+	case "content_filter":
 		stop = StopRefusal
 	}
-	r := c.reply(stop, Usage{})
-	r.Usage = estimate(req, r)
-	if u := c.usage; u != nil && u.PromptTokens+u.CompletionTokens > 0 {
-		r.Usage = Usage{In: max(u.PromptTokens, 0), Out: max(u.CompletionTokens, 0)}
-		if u.PromptTokensDetails != nil {
-			r.Usage.Cached = min(max(u.PromptTokensDetails.CachedTokens, 0), r.Usage.In)
-		}
+	r := c.reply(stop, c.usage)
+	if c.usage.In+c.usage.Out == 0 {
+		r.Usage = estimate(req, r)
 	}
 	return r, nil
 }
 
-func chatRequest(req Request) openai.ChatCompletionRequest {
-	out := openai.ChatCompletionRequest{Model: req.Model, Stream: true, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
+type chatRequest struct {
+	Model         string        `json:"model"`
+	Stream        bool          `json:"stream"`
+	StreamOptions object        `json:"stream_options"`
+	MaxTokens     int           `json:"max_tokens,omitempty"`
+	MaxCompletion int           `json:"max_completion_tokens,omitempty"`
+	Messages      []chatMessage `json:"messages"`
+	Tools         []object      `json:"tools,omitempty"`
+	ToolChoice    string        `json:"tool_choice,omitempty"`
+}
+
+type chatMessage struct {
+	Role       string         `json:"role"`
+	Content    string         `json:"content,omitempty"`
+	Reasoning  string         `json:"reasoning_content,omitempty"`
+	ToolCalls  []chatToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+}
+
+func newChatRequest(req Request) chatRequest {
+	out := chatRequest{Model: req.Model, Stream: true, StreamOptions: object{"include_usage": true}}
 	if reasons(req.Model) {
-		out.MaxCompletionTokens = req.MaxTokens
+		out.MaxCompletion = req.MaxTokens
 	} else {
-		//lint:ignore SA1019 the one name that all other servers know
-		out.MaxTokens = req.MaxTokens
+		out.MaxTokens = req.MaxTokens // the one name that all other servers know
 	}
 	if req.System != "" {
-		out.Messages = append(out.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: req.System})
+		out.Messages = append(out.Messages, chatMessage{Role: "system", Content: req.System})
 	}
 	for _, m := range req.Messages {
 		out.Messages = append(out.Messages, chatMessages(m)...)
 	}
 	for _, t := range req.Tools {
-		out.Tools = append(out.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-			Name: t.Name, Description: t.Description, Parameters: t.Schema,
+		out.Tools = append(out.Tools, object{"type": "function", "function": object{
+			"name": t.Name, "description": t.Description, "parameters": t.Schema,
 		}})
 	}
 	if req.NoCalls && len(req.Tools) > 0 {
@@ -174,56 +210,27 @@ func reasons(model string) bool {
 	return false
 }
 
-func chatMessages(m Message) (list []openai.ChatCompletionMessage) {
+func chatMessages(m Message) (list []chatMessage) {
 	for _, r := range m.Results {
-		text := r.Text
-		if text == "" {
-			text = "(nothing)"
-		}
+		text := orNothing(r.Text)
 		if r.IsError {
 			text = "Error: " + text
 		}
-		list = append(list, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: r.CallID, Content: text})
+		list = append(list, chatMessage{Role: "tool", ToolCallID: r.CallID, Content: text})
 	}
 	if m.Role == User && m.Text != "" {
-		list = append(list, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: m.Text})
+		list = append(list, chatMessage{Role: "user", Content: m.Text})
 	}
 	if m.Role != Assistant {
 		return list
 	}
-	a := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: m.Text}
+	a := chatMessage{Role: "assistant", Content: m.Text}
 	for _, c := range m.Calls {
-		a.ToolCalls = append(a.ToolCalls, openai.ToolCall{ID: c.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: c.Name, Arguments: string(object(c.Args))}})
+		f := chatFunction{c.Name, string(arguments(c.Args))}
+		a.ToolCalls = append(a.ToolCalls, chatToolCall{ID: c.ID, Type: "function", Function: f})
 	}
 	if len(m.thoughts) > 0 && len(m.Calls) > 0 { // wanted back by those that think between calls
-		a.ReasoningContent = m.thoughts[0].text
+		a.Reasoning = m.thoughts[0].text
 	}
 	return append(list, a)
-}
-
-// openAIError turns what the library says into an Error.
-func openAIError(ctx context.Context, err error, saw *seen) error {
-	var api *openai.APIError
-	var raw *openai.RequestError
-	var e *Error
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &api):
-		status := api.HTTPStatusCode
-		if code, ok := api.Code.(int); ok && status == 0 && code >= 400 && code < 600 {
-			status = code
-		}
-		e = failure(status, api.Type+" "+fmt.Sprint(api.Code), api.Message)
-	case errors.As(err, &raw):
-		e = failure(raw.HTTPStatusCode, "", string(raw.Body))
-	case saw.status == 0 && !isTransport(err):
-		e = failure(0, "library", err.Error()) // refused before it was sent
-	case isSenseless(err):
-		e = senseless("%v", err)
-	default:
-		return broken(ctx, err.Error())
-	}
-	e.After = saw.after
-	return e
 }

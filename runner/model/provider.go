@@ -1,12 +1,7 @@
 package model
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
-
-	"github.com/sashabaranov/go-openai"
 )
 
 // Provider is where models are.
@@ -26,18 +21,4 @@ func Open(p Provider) (Model, error) {
 		return Retry(newAnthropic(p)), nil
 	}
 	return nil, fmt.Errorf("the API %q is unknown: valid are openai, anthropic", p.API)
-}
-
-// isTransport reports whether an error is of the network and not of a library.
-func isTransport(err error) bool {
-	var u *url.Error
-	return errors.As(err, &u)
-}
-
-// isSenseless reports whether an error says that the answer made no sense.
-func isSenseless(err error) bool {
-	var syntax *json.SyntaxError
-	var typ *json.UnmarshalTypeError
-	return errors.As(err, &syntax) || errors.As(err, &typ) || errors.Is(err, errTooMuch) || errors.Is(err, errNoStream) || errors.Is(err, errRedirect) ||
-		errors.Is(err, openai.ErrTooManyEmptyStreamMessages)
 }

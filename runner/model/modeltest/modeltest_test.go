@@ -1,15 +1,12 @@
 package modeltest_test
 
 import (
-	"errors"
+	"bufio"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/sashabaranov/go-openai"
 
 	"taskyard/runner/model/modeltest"
 )
@@ -20,31 +17,60 @@ var step = modeltest.Step{
 	Usage: modeltest.Usage{In: 30, Out: 7, Cached: 20},
 }
 
-func clients(s *modeltest.Server) (*openai.Client, anthropic.Client) {
-	c := openai.DefaultConfig("sk-test")
-	c.BaseURL = s.URL + "/v1"
-	return openai.NewClientWithConfig(c), anthropic.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey("sk-test"), option.WithBaseURL(s.URL), option.WithMaxRetries(0))
+// ask sends a request and returns the body of the answer, which is JSON or a
+// stream of events.
+func ask(t *testing.T, s *modeltest.Server, method, path, body string) io.ReadCloser {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer sk-test")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s", method, path, res.Status)
+	}
+	return res.Body
 }
 
-func must[T any](t *testing.T) func(v T, err error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+// read asks and decodes the answer.
+func read[T any](t *testing.T, s *modeltest.Server, method, path, body string) (v T) {
+	t.Helper()
+	if err := json.NewDecoder(ask(t, s, method, path, body)).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+type chatReply struct {
+	Choices []struct {
+		Message struct {
+			Content   string
+			ToolCalls []struct{ Function struct{ Arguments string } } `json:"tool_calls"`
 		}
-		return v
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage struct {
+		Details struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
 	}
 }
 
-func TestWholeRepliesAreReadByTheCompaniesOwnClients(t *testing.T) {
+// TestWholeReplies reads what the companies' references give for a reply that
+// is not streamed.
+func TestWholeReplies(t *testing.T) {
 	s := modeltest.New(t, modeltest.Step{Text: step.Text, Calls: step.Calls, Usage: step.Usage, Times: 3})
-	o, a := clients(s)
 	t.Run("chat completions", func(t *testing.T) {
-		r := must[openai.ChatCompletionResponse](t)(o.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
-			Model: "m", Messages: []openai.ChatCompletionMessage{{Role: "system", Content: "Be terse."}, {Role: "user", Content: "Hi"}},
-		}))
+		r := read[chatReply](t, s, "POST", "/v1/chat/completions",
+			`{"model":"m","messages":[{"role":"system","content":"Be terse."},{"role":"user","content":"Hi"}]}`)
 		c := r.Choices[0]
-		if c.Message.Content != step.Text || c.Message.ToolCalls[0].Function.Arguments != step.Calls[0].Args || c.FinishReason != "tool_calls" || r.Usage.PromptTokensDetails.CachedTokens != 20 {
+		if c.Message.Content != step.Text || c.Message.ToolCalls[0].Function.Arguments != step.Calls[0].Args ||
+			c.FinishReason != "tool_calls" || r.Usage.Details.Cached != 20 {
 			t.Errorf("the reply is %+v", r)
 		}
 		q := s.Turns()[0]
@@ -53,20 +79,31 @@ func TestWholeRepliesAreReadByTheCompaniesOwnClients(t *testing.T) {
 		}
 	})
 	t.Run("messages", func(t *testing.T) {
-		r := must[*anthropic.Message](t)(a.Messages.New(t.Context(), anthropic.MessageNewParams{
-			Model: "m", MaxTokens: 10, System: []anthropic.TextBlockParam{{Text: "Be terse."}},
-			Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Hi"))},
-		}))
-		if r.Content[0].Text != step.Text || r.Content[1].ID != "a" || r.StopReason != "tool_use" || r.Usage.InputTokens != 10 || r.Usage.CacheReadInputTokens != 20 {
-			t.Errorf("the reply is %s", r.RawJSON())
+		r := read[struct {
+			Content []struct{ ID, Text string }
+			Stop    string `json:"stop_reason"`
+			Usage   struct {
+				In     int `json:"input_tokens"`
+				Cached int `json:"cache_read_input_tokens"`
+			}
+		}](t, s, "POST", "/v1/messages",
+			`{"model":"m","max_tokens":10,"system":[{"type":"text","text":"Be terse."}],"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]}`)
+		if r.Content[0].Text != step.Text || r.Content[1].ID != "a" || r.Stop != "tool_use" || r.Usage.In != 10 || r.Usage.Cached != 20 {
+			t.Errorf("the reply is %+v", r)
 		}
 		if q := s.Turns()[1]; q.System != "Be terse." || q.Last().Text != "Hi" || q.API != modeltest.Messages {
 			t.Errorf("the request is %+v", q)
 		}
 	})
 	t.Run("responses", func(t *testing.T) {
-		r := must[openai.CreateResponseResponse](t)(o.CreateResponse(t.Context(), openai.CreateResponseRequest{Model: "m", Input: "Hi", Instructions: "Be terse."}))
-		if len(r.Output) != 2 || r.Usage.InputTokens != 30 || r.Status != "completed" {
+		r := read[struct {
+			Output []struct{ Type string }
+			Usage  struct {
+				In int `json:"input_tokens"`
+			}
+			Status string
+		}](t, s, "POST", "/v1/responses", `{"model":"m","input":"Hi","instructions":"Be terse."}`)
+		if len(r.Output) != 2 || r.Usage.In != 30 || r.Status != "completed" {
 			t.Errorf("the reply is %+v", r)
 		}
 		if q := s.Turns()[2]; q.System != "Be terse." || q.Last().Text != "Hi" || q.API != modeltest.Responses {
@@ -77,20 +114,19 @@ func TestWholeRepliesAreReadByTheCompaniesOwnClients(t *testing.T) {
 
 func TestResponsesAreStreamed(t *testing.T) {
 	s := modeltest.New(t, step, modeltest.Step{Text: "a beginning", Break: modeltest.BreakCut}, modeltest.Step{Text: "a beginning", Break: modeltest.BreakEnd})
-	o, _ := clients(s)
 	read := func(t *testing.T) (text, args string, kinds []string, err error) {
 		t.Helper()
-		stream, err := o.CreateResponseStream(t.Context(), openai.CreateResponseRequest{Model: "m", Input: "Hi"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = stream.Close() }()
-		for {
-			ev, err := stream.Recv()
-			if err != nil {
-				return text, args, kinds, err
+		lines := bufio.NewScanner(ask(t, s, "POST", "/v1/responses", `{"model":"m","input":"Hi","stream":true}`))
+		for lines.Scan() {
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			if !ok {
+				continue
 			}
-			kinds = append(kinds, string(ev.Type))
+			var ev struct{ Type, Delta string }
+			if err := json.Unmarshal([]byte(data), &ev); err != nil {
+				t.Fatal(err)
+			}
+			kinds = append(kinds, ev.Type)
 			switch ev.Type {
 			case "response.output_text.delta":
 				text += ev.Delta
@@ -98,20 +134,21 @@ func TestResponsesAreStreamed(t *testing.T) {
 				args += ev.Delta
 			}
 		}
+		return text, args, kinds, lines.Err()
 	}
 	t.Run("whole", func(t *testing.T) {
 		text, args, kinds, err := read(t)
-		if text != step.Text || args != step.Calls[0].Args || kinds[0] != "response.created" || kinds[len(kinds)-1] != "response.completed" || !errors.Is(err, io.EOF) {
+		if text != step.Text || args != step.Calls[0].Args || kinds[0] != "response.created" || kinds[len(kinds)-1] != "response.completed" || err != nil {
 			t.Errorf("it told %q and %q in %v, %v", text, args, kinds, err)
 		}
 	})
 	t.Run("cut off", func(t *testing.T) {
-		if _, _, kinds, err := read(t); errors.Is(err, io.EOF) || strings.Contains(strings.Join(kinds, " "), "completed") {
+		if _, _, kinds, err := read(t); err == nil || strings.Contains(strings.Join(kinds, " "), "completed") {
 			t.Errorf("it told %v, %v", kinds, err)
 		}
 	})
 	t.Run("without its end", func(t *testing.T) {
-		if _, _, kinds, err := read(t); !errors.Is(err, io.EOF) || strings.Contains(strings.Join(kinds, " "), "completed") {
+		if _, _, kinds, err := read(t); err != nil || strings.Contains(strings.Join(kinds, " "), "completed") {
 			t.Errorf("it told %v, %v", kinds, err)
 		}
 	})
@@ -119,33 +156,27 @@ func TestResponsesAreStreamed(t *testing.T) {
 
 func TestWhatProgramsAskBesidesCostsNoStep(t *testing.T) {
 	s := modeltest.WithTools(t, modeltest.Step{Text: "the script"})
-	o, a := clients(s)
-	if n := must[*anthropic.MessageTokensCount](t)(a.Messages.CountTokens(t.Context(), anthropic.MessageCountTokensParams{
-		Model: "m", Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Hi"))},
-	})); n.InputTokens < 1 {
-		t.Errorf("%d tokens", n.InputTokens)
+	const hi = `"model":"m","messages":[{"role":"user","content":"Hi"}]`
+	if n := read[struct {
+		In int `json:"input_tokens"`
+	}](t, s, "POST", "/v1/messages/count_tokens", "{"+hi+"}"); n.In < 1 {
+		t.Errorf("%d tokens", n.In)
 	}
-	if l := must[openai.ModelsList](t)(o.ListModels(t.Context())); len(l.Models) != 1 || l.Models[0].ID != "test-model" {
+	type model struct{ ID string }
+	if l := read[struct{ Data []model }](t, s, "GET", "/v1/models", ""); len(l.Data) != 1 || l.Data[0].ID != "test-model" {
 		t.Errorf("models are %+v", l)
 	}
-	if m := must[*anthropic.ModelInfo](t)(a.Models.Get(t.Context(), "test-model", anthropic.ModelGetParams{})); m.ID != "test-model" {
+	if m := read[model](t, s, "GET", "/v1/models/test-model", ""); m.ID != "test-model" {
 		t.Errorf("the model is %+v", m)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, s.URL+"/", nil)
-	if err != nil {
-		t.Fatal(err)
+	ask(t, s, "HEAD", "/", "")
+	chat := func(tools string) string {
+		return read[chatReply](t, s, "POST", "/v1/chat/completions", "{"+hi+tools+"}").Choices[0].Message.Content
 	}
-	res := must[*http.Response](t)(http.DefaultClient.Do(req))
-	_ = res.Body.Close()
-	chat := func(tools ...openai.Tool) string {
-		return must[openai.ChatCompletionResponse](t)(o.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
-			Model: "m", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "Hi"}}, Tools: tools,
-		})).Choices[0].Message.Content
-	}
-	if got := chat(); got != "ok" {
+	if got := chat(""); got != "ok" {
 		t.Errorf("a side question is answered with %q", got)
 	}
-	if got := chat(openai.Tool{Type: "function", Function: &openai.FunctionDefinition{Name: "read", Parameters: map[string]any{"type": "object"}}}); got != "the script" {
+	if got := chat(`,"tools":[{"type":"function","function":{"name":"read","parameters":{"type":"object"}}}]`); got != "the script" {
 		t.Errorf("the program is answered with %q", got)
 	}
 	if n, turns := len(s.Requests()), len(s.Turns()); n != 6 || turns != 2 {
