@@ -82,16 +82,16 @@ func (t *tx) unheard(r *task.Run) (bool, error) {
 // delegated it: else that would hold the place and wait for ever. Of what one
 // run delegated one at a time goes beyond the cap of the instance, and runs that
 // may be waiting for others do not count against their agent's.
-func (t *tx) pickLent(busy map[task.ID]bool, total int) (*task.Run, error) {
-	list, err := t.LentQueued()
+func (d *dispatcher) pickLent(total int) (*task.Run, error) {
+	list, err := d.LentQueued()
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range list {
-		if busy[l.Run.TaskID] || !t.mayTake(l.Run.Agent) || !l.Idle && total >= t.s.cfg.MaxParallel {
+		if d.busy[l.Run.TaskID] || !d.mayTake(l.Run.Agent) || !l.Idle && total >= d.s.cfg.MaxParallel {
 			continue
 		}
-		if free, err := t.freeToStart(l.Run.Agent); err != nil || free {
+		if free, err := d.freeToStart(l.Run.Agent); err != nil || free {
 			return l.Run, err
 		}
 	}

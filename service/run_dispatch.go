@@ -37,21 +37,46 @@ func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, t
 func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool, takes func(task.Agent) bool) (*Start, task.Time, error) {
 	secret := newSecret()
 	var later task.Time
-	start, err := mutate(ctx, s, task.SystemActor, func(t *tx) (*Start, error) {
-		t.takes, t.worker = takes, worker
-		var err error
-		var r *task.Run
-		for {
-			if r, later, err = t.pick(busy); err != nil || r == nil {
-				return nil, err
-			}
-			start, err := t.startRun(r, secret)
-			if err != nil || start != nil {
-				return start, err
-			}
-		}
+	start, err := mutate(ctx, s, task.SystemActor, func(t *tx) (start *Start, err error) {
+		d := dispatcher{tx: t, worker: worker, busy: busy, takes: takes, secret: secret}
+		start, later, err = d.next()
+		return start, err
 	})
 	return start, later, err
+}
+
+// dispatcher starts the next queued run, on this server or on a worker.
+type dispatcher struct {
+	*tx
+	worker task.Actor            // who executes the run; zero: this server
+	busy   map[task.ID]bool      // tasks whose former process has not ended yet
+	takes  func(task.Agent) bool // reports whether the runs of an agent may start here
+	secret string                // the token of the run that starts
+}
+
+// next starts the first run that is startable. If there is none, it returns
+// the moment at which one may be, 0 for none.
+func (d *dispatcher) next() (*Start, task.Time, error) {
+	for {
+		r, later, err := d.pick()
+		if err != nil || r == nil {
+			return nil, later, err
+		}
+		start, err := d.start(r)
+		if err != nil || start != nil {
+			return start, later, err
+		}
+	}
+}
+
+// mayTake reports whether the runs of an agent may start here. Those of an
+// agent without a definition are for the server, which ends them.
+func (d *dispatcher) mayTake(agent string) bool {
+	def, ok := d.s.agents.Agent(agent)
+	if !ok {
+		return d.worker.TokenID == 0
+	}
+	return d.takes(def)
 }
 
 func newSecret() string {
@@ -63,25 +88,25 @@ func newSecret() string {
 }
 
 // pick finds the oldest queued run whose agent and instance have a free place.
-func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
-	byAgent, total, ticked, err := t.RunningCounts()
+func (d *dispatcher) pick() (*task.Run, task.Time, error) {
+	byAgent, total, ticked, err := d.RunningCounts()
 	if err != nil {
 		return nil, 0, err
 	}
-	if r, err := t.pickLent(busy, total); err != nil || r != nil {
+	if r, err := d.pickLent(total); err != nil || r != nil {
 		return r, 0, err
 	}
-	if total >= t.s.cfg.MaxParallel {
+	if total >= d.s.cfg.MaxParallel {
 		return nil, 0, nil
 	}
-	agents, later, err := t.QueuedAgents()
+	agents, later, err := d.QueuedAgents()
 	if err != nil {
 		return nil, 0, err
 	}
-	if agents, err = t.unpaused(agents); err != nil || len(agents) == 0 {
+	if agents, err = d.unpaused(agents); err != nil || len(agents) == 0 {
 		return nil, 0, err
 	}
-	agents, until, err := t.affordable(agents)
+	agents, until, err := d.affordable(agents)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -90,17 +115,17 @@ func (t *tx) pick(busy map[task.ID]bool) (*task.Run, task.Time, error) {
 	}
 	var best *task.Run
 	for _, id := range agents {
-		if !t.mayTake(id) {
+		if !d.mayTake(id) {
 			continue
 		}
-		if def, ok := t.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
+		if def, ok := d.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
 			continue
 		}
-		r, err := t.NextQueued(id, ticked >= t.s.cfg.TickConcurrency)
+		r, err := d.NextQueued(id, ticked >= d.s.cfg.TickConcurrency)
 		if err != nil {
 			return nil, 0, err
 		}
-		if r != nil && !busy[r.TaskID] && (best == nil || r.ID < best.ID) {
+		if r != nil && !d.busy[r.TaskID] && (best == nil || r.ID < best.ID) {
 			best = r
 		}
 	}
@@ -122,33 +147,33 @@ func (t *tx) unpaused(agents []string) (list []string, err error) {
 	return list, nil
 }
 
-// startRun moves a queued run to running. It returns nil when the run turned
+// start moves a queued run to running. It returns nil when the run turned
 // out not to be startable: it is then ended, or asks for approval again.
-func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
-	def, err := t.s.starter(r.Agent)
+func (d *dispatcher) start(r *task.Run) (*Start, error) {
+	def, err := d.s.starter(r.Agent)
 	if err != nil {
-		return nil, t.endCanceled(r, task.PhaseBy, err.Error(), nil)
+		return nil, d.endCanceled(r, task.PhaseBy, err.Error(), nil)
 	}
-	if t.takes != nil && !t.takes(def) {
+	if !d.takes(def) {
 		return nil, nil // the definition changed this very moment
 	}
-	k, err := t.Task(r.TaskID)
+	k, err := d.Task(r.TaskID)
 	if err != nil {
 		return nil, err
 	}
-	reason, err := t.blocked(k, r)
+	reason, err := d.blocked(k, r)
 	if err != nil {
 		return nil, err
 	}
 	if reason != "" {
-		return nil, t.endCanceled(r, task.PhaseTaskClosed, reason, nil)
+		return nil, d.endCanceled(r, task.PhaseTaskClosed, reason, nil)
 	}
-	v, err := t.judge(k, def, r)
+	v, err := d.judge(k, def, r)
 	if err != nil {
 		return nil, err
 	}
-	spec := t.s.specOf(def, k, r)
-	ok, err := t.stillApproved(r, k, spec, v)
+	spec := d.s.specOf(def, k, r)
+	ok, err := d.stillApproved(r, k, spec, v)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -157,7 +182,7 @@ func (t *tx) startRun(r *task.Run, secret string) (*Start, error) {
 		limits = r.Limits // maybe tighter
 	}
 	spec.Limits, r.Spec, r.Limits, r.Model, r.DefinitionHash = limits, &spec, limits, spec.Model, spec.DefinitionHash
-	return t.begin(r, k, def, spec, secret)
+	return d.begin(r, k, def, spec)
 }
 
 // blocked says why a queued run may not start, "" when it may.
@@ -197,24 +222,28 @@ func (t *tx) stillApproved(r *task.Run, k *task.Task, spec task.Spec, v verdict)
 	return false, t.refreeze(r, spec, v.why)
 }
 
-func (t *tx) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec, secret string) (*Start, error) {
-	if err := t.Claim(k.ID, k.Owner, max(t.s.cfg.Lease, 2*t.s.cfg.RunLease)); err != nil {
+func (d *dispatcher) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec) (*Start, error) {
+	if err := d.Claim(k.ID, k.Owner, max(d.s.cfg.Lease, 2*d.s.cfg.RunLease)); err != nil {
 		return nil, err
 	}
-	now, err := t.TaskBare(k.ID)
+	now, err := d.TaskBare(k.ID)
 	if err != nil {
 		return nil, err
 	}
-	r.Worker = t.worker.TokenID
-	ok, err := t.StartRun(r, now.Claim.ID, t.s.cfg.RunLease)
+	r.Worker = d.worker.TokenID
+	ok, err := d.StartRun(r, now.Claim.ID, d.s.cfg.RunLease)
 	if err != nil || !ok {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(secret))
-	if _, err := t.InsertToken(task.Token{Name: "run " + r.ID.String(), Hint: secret[:hintSize], Scope: "agent:" + r.Agent, Agent: r.Agent, RunID: r.ID, CreatedBy: task.System}, sum[:]); err != nil {
+	sum := sha256.Sum256([]byte(d.secret))
+	token := task.Token{
+		Name: "run " + r.ID.String(), Hint: d.secret[:hintSize], Scope: "agent:" + r.Agent,
+		Agent: r.Agent, RunID: r.ID, CreatedBy: task.System,
+	}
+	if _, err := d.InsertToken(token, sum[:]); err != nil {
 		return nil, err
 	}
-	if err := t.SaveDefinition(def.Hash, def.ID, def.Text); err != nil {
+	if err := d.SaveDefinition(def.Hash, def.ID, def.Text); err != nil {
 		return nil, err
 	}
 	for _, m := range []task.Message{
@@ -222,19 +251,19 @@ func (t *tx) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec, se
 		{Role: task.SpeakerUser, Type: "prompt", Author: task.System, Content: spec.Prompt},
 	} {
 		m.TaskID, m.RunID, m.Kind = k.ID, r.ID, task.KindRun
-		if _, err := t.InsertMessage(m); err != nil {
+		if _, err := d.InsertMessage(m); err != nil {
 			return nil, err
 		}
 	}
 	c := changes{"claim": now.Claim.ID, "definition": def.Hash}
-	if t.worker.TokenID != 0 {
-		c["worker"] = t.worker.Name
+	if d.worker.TokenID != 0 {
+		c["worker"] = d.worker.Name
 	}
-	if err := t.event(task.EvRunStarted, task.Event{TaskID: k.ID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	if err := d.event(task.EvRunStarted, task.Event{TaskID: k.ID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
 		return nil, err
 	}
-	started, err := t.Run(r.ID)
-	return &Start{Run: started, Spec: spec, Agent: def, Token: secret}, err
+	started, err := d.Run(r.ID)
+	return &Start{Run: started, Spec: spec, Agent: def, Token: d.secret}, err
 }
 
 // RegisterStop has cancel called when the run must stop. The caller removes

@@ -160,9 +160,6 @@ type tx struct {
 	ended   []task.ID // runs, in order
 	revoked []task.ID // tokens
 
-	takes  func(task.Agent) bool // whose queued runs may start; nil: those of all
-	worker task.Actor            // who starts them, when it is a worker
-
 	pauses     task.Pauses // once pausesRead
 	pausesRead bool
 }

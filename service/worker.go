@@ -98,16 +98,6 @@ func (s *Service) forWorkers(def task.Agent) bool {
 	return ok
 }
 
-// mayTake reports whether the runs of an agent are for the caller. Those of an
-// agent that is gone are for the server, which ends them.
-func (t *tx) mayTake(agent string) bool {
-	def, ok := t.s.agents.Agent(agent)
-	if !ok {
-		return t.worker.TokenID == 0
-	}
-	return t.takes == nil || t.takes(def)
-}
-
 // noWorkerReason tells why no worker carries out the runs of an agent, or "" when
 // one may.
 func (s *Service) noWorkerReason(agent string, now task.Time) string {
