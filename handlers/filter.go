@@ -59,16 +59,6 @@ func (s *Server) cards(c echo.Context, f views.QueueFilter, want int) (service.P
 	return s.svc.Cards(c.Request().Context(), actorOf(c), t)
 }
 
-// outlines is cards with nothing but how each task is drawn.
-func (s *Server) outlines(c echo.Context, f views.QueueFilter, want int) (service.Page, error) {
-	t, err := taskFilter(f)
-	if err != nil {
-		return service.Page{}, err
-	}
-	t.Limit = want
-	return s.svc.Outlines(c.Request().Context(), actorOf(c), t)
-}
-
 // listed returns a page of a list of open tasks, the cursor of the next, and
 // how many fit on all pages.
 func (s *Server) listed(c echo.Context, f views.QueueFilter) ([]*task.Task, string, int, error) {

@@ -53,6 +53,7 @@ func (y *instance) calls(k *task.Task, run task.ID) map[string]struct {
 		"scheduler":  {task.Read, func(a task.Actor) error { _, err := y.s.Scheduler(ctx, a); return err }},
 		"stats":      {task.Read, func(a task.Actor) error { _, err := y.s.Stats(ctx, a, 0); return err }},
 		"board day":  {task.Read, func(a task.Actor) error { _, err := y.s.BoardDay(ctx, a); return err }},
+		"board":      {task.Read, func(a task.Actor) error { _, err := y.s.Board(ctx, a, task.TaskFilter{}); return err }},
 		"agents":     {task.Read, func(a task.Actor) error { _, err := y.s.Agents(a); return err }},
 		"page":       {task.Read, func(a task.Actor) error { _, err := y.s.TaskPage(ctx, a, id); return err }},
 		"waiting":    {task.Read, func(a task.Actor) error { _, err := y.s.Waiting(ctx, a); return err }},

@@ -1,89 +1,249 @@
 package service
 
 import (
+	"cmp"
 	"context"
-	"sync"
+	"fmt"
+	"slices"
 
-	"taskyard/db"
 	"taskyard/task"
 )
 
-// Outlines is Cards, in queue order, with nothing of each task but how it is
-// drawn: status, work status, what it waits for, claim, failures and open run.
-func (s *Service) Outlines(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
-	f.Sort = ""
+const (
+	columnRead  = 100 // tasks of a queue that the board reads
+	columnCards = 25  // cards of a column
+	boardCards  = 240 // cards of a board, shared out among its columns
+	fewestCards = 5   // cards that a column shows on any board
+)
+
+// Board is the queues of all agents, or those that a filter leaves.
+type Board struct {
+	BoardDay
+	Agents  []string // that are defined
+	Open    int      // open tasks of the instance
+	Columns []BoardColumn
+}
+
+// BoardColumn is the queue of one agent.
+type BoardColumn struct {
+	Agent   string
+	Invalid bool      // its definition is invalid or deleted
+	Running int       // runs under way
+	Slots   int       // runs that may run at once; 0 where Taskyard never starts it
+	LastRun task.Time // end of its last run
+	Groups  []BoardGroup
+	Cut     bool // more tasks fit the filter than were read
+}
+
+// BoardGroup is the tasks of a column that are drawn alike.
+type BoardGroup struct {
+	Shown task.Shown
+	Cards []BoardCard
+	More  int // tasks without a card
+}
+
+// BoardCard is one task on the board.
+type BoardCard struct {
+	Task     *task.Task
+	Activity string // what its run does now, where known
+	Reason   string // why it does not run, where a few words are enough
+}
+
+// Board returns the tiles of the board and one column per agent, those with
+// open tasks first. Owners without a definition have a column too, so that no
+// task is out of sight. A filter other than an owner leaves out columns
+// without a card. The tasks are for reading alone. Errors: may not read,
+// invalid filter.
+func (s *Service) Board(ctx context.Context, a task.Actor, f task.TaskFilter) (b Board, err error) {
+	f.Sort, f.Desc, f.After, f.Limit = "", false, "", 0 // columns have the order of queues, and limits of their own
 	if err := s.mayList(a, f); err != nil {
-		return Page{}, err
+		return b, err
 	}
-	if f.Limit < 1 || f.Limit > 500 {
-		return Page{}, task.FieldErrorf("limit", "must be 1 to 500")
+	if b.BoardDay, err = s.BoardDay(ctx, a); err != nil {
+		return b, err
 	}
-	look := func() (p Page, err error) {
-		err = s.db.Read(ctx, func(rx *db.Rx) error {
-			p.Tasks, p.Next, err = rx.Outlines(f)
-			return err
-		})
-		return p, err
+	r := boardReader{s: s, ctx: ctx, filter: f}
+	if r.overview, err = s.overview(ctx); err != nil {
+		return b, err
 	}
-	if f.Query != "" || f.MinPriority != nil { // hardly ever asked twice
-		return look()
+	if r.activity, err = s.activity(ctx); err != nil {
+		return b, err
 	}
-	return s.outlines.get(s.hub.Generation(), s.Now(), f, look)
+	if r.pauses, err = s.Pauses(ctx, a); err != nil {
+		return b, err
+	}
+	b.Open = r.overview.Open
+	defined := s.agents.Agents()
+	for i := range defined {
+		b.Agents = append(b.Agents, defined[i].ID)
+	}
+	b.Columns, err = r.columns(defined)
+	return b, err
 }
 
-// CardsOf returns cards by id; a task that there is not has none. Several
-// callers may be given the same: they are for reading alone. Error: may not
-// read.
-func (s *Service) CardsOf(ctx context.Context, a task.Actor, ids []task.ID) (map[task.ID]*task.Task, error) {
-	if err := s.allowed(a, task.Read); err != nil {
-		return nil, err
+// boardReader reads the columns of one board.
+type boardReader struct {
+	s        *Service
+	ctx      context.Context
+	filter   task.TaskFilter
+	overview Overview
+	activity map[task.ID]string
+	pauses   task.Pauses
+	limit    int // cards of a column
+}
+
+func (r *boardReader) columns(defined []task.Agent) (list []BoardColumn, err error) {
+	agents := slices.Clone(defined) // the folder's own list stays as it is
+	for owner := range r.overview.Loads {
+		if !slices.ContainsFunc(agents, func(a task.Agent) bool { return a.ID == owner }) {
+			agents = append(agents, task.Agent{ID: owner, Status: task.AgentInvalid, PullOnly: true})
+		}
 	}
-	return s.byID.get(s.hub.Generation(), s.Now(), ids, func(missing []task.ID) ([]*task.Task, error) {
-		return read(ctx, s, func(rx *db.Rx) ([]*task.Task, error) { return rx.TasksByID(missing) })
+	// Empty queues come last: a narrow screen shows one column at a time.
+	slices.SortFunc(agents, func(a, b task.Agent) int {
+		return cmp.Or(cmp.Compare(r.idle(a.ID), r.idle(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
-}
-
-// knownCards keeps cards by id as cardCache keeps pages of them.
-type knownCards struct {
-	mu    sync.Mutex
-	gen   uint64
-	since task.Time
-	cards map[task.ID]*task.Task
-}
-
-// maxKnown is how many cards are kept at a time.
-const maxKnown = 2000
-
-// get returns the cards of ids as of generation gen, reading those that are
-// not kept.
-func (c *knownCards) get(gen uint64, now task.Time, ids []task.ID, look func([]task.ID) ([]*task.Task, error)) (map[task.ID]*task.Task, error) {
-	found, missing := make(map[task.ID]*task.Task, len(ids)), []task.ID(nil)
-	c.mu.Lock()
-	if gen > c.gen || now.Sub(c.since) >= cardLife || now < c.since || len(c.cards) >= maxKnown {
-		c.gen, c.since, c.cards = max(gen, c.gen), now, map[task.ID]*task.Task{}
+	if owner := r.filter.Owner; owner != "" {
+		agents = slices.DeleteFunc(agents, func(a task.Agent) bool { return a.ID != owner })
 	}
-	for _, id := range ids {
-		if t, ok := c.cards[id]; ok {
-			found[id] = t
-		} else {
-			missing = append(missing, id)
+	r.limit = max(fewestCards, min(columnCards, boardCards/max(1, len(agents))))
+	for i := range agents {
+		col, err := r.column(&agents[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(col.Groups) > 0 || r.wholeQueues() {
+			list = append(list, col)
 		}
 	}
-	c.mu.Unlock()
-	if len(missing) == 0 {
-		return found, nil
+	return list, nil
+}
+
+// idle is 1 for an agent without open tasks, else 0.
+func (r *boardReader) idle(agent string) int {
+	if l := r.overview.Loads[agent]; l.Queued+l.Working+l.Drafts > 0 {
+		return 0
 	}
-	list, err := look(missing)
+	return 1
+}
+
+// wholeQueues reports whether the filter leaves out no task of a queue.
+func (r *boardReader) wholeQueues() bool {
+	f := r.filter
+	f.Owner = ""
+	return f == task.TaskFilter{}
+}
+
+func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
+	col := BoardColumn{Agent: a.ID, Invalid: a.Status == task.AgentInvalid}
+	if a.Serving && !a.PullOnly {
+		col.Slots, col.LastRun = max(a.MaxParallel, 1), r.overview.LastEnd[a.ID]
+	}
+	load, whole := r.overview.Loads[a.ID], r.wholeQueues()
+	open := load.Queued + load.Working + load.Drafts
+	if whole && open == 0 {
+		return col, nil
+	}
+	f := r.filter
+	f.Owner, f.Limit = a.ID, columnRead
+	if whole && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(r.overview.InFlight) == 0 {
+		f.Limit = r.limit // nothing further down could come before these
+	}
+	p, err := r.s.readOutlines(r.ctx, f)
 	if err != nil {
-		return nil, err
+		return col, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range list {
-		found[t.ID] = t
-		if c.gen == gen {
-			c.cards[t.ID] = t
+	for _, k := range p.Tasks {
+		if k.OpenRunID != 0 && k.OpenRunPhase != task.PhaseApproval && k.OpenRunPhase != task.PhaseQueued {
+			col.Running++
 		}
 	}
-	return found, nil
+	col.Groups = groupTasks(p.Tasks, r.limit)
+	if err := r.fill(a, col.Groups); err != nil {
+		return col, err
+	}
+	if !whole {
+		col.Cut = p.Next != ""
+	} else if unread := open - len(p.Tasks); p.Next != "" && unread > 0 && len(col.Groups) > 0 {
+		col.Groups[len(col.Groups)-1].More += unread // the last group holds the lowest in the queue
+	}
+	return col, nil
+}
+
+// fill reads the cards of which the groups have the outlines. One that changed
+// meanwhile stays where it was: the page is told of the change.
+func (r *boardReader) fill(a *task.Agent, groups []BoardGroup) error {
+	var ids []task.ID
+	for _, g := range groups {
+		for i := range g.Cards {
+			ids = append(ids, g.Cards[i].Task.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	cards, err := r.s.cardsByID(r.ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		for i := range g.Cards {
+			c := &g.Cards[i]
+			if k := cards[c.Task.ID]; k != nil {
+				c.Task = k
+			}
+			c.Activity, c.Reason = r.activity[c.Task.ID], r.reason(a, c.Task)
+		}
+	}
+	return nil
+}
+
+// reason says in a few words why an idle task does not run, where the card
+// alone tells; its own page knows more.
+func (r *boardReader) reason(a *task.Agent, k *task.Task) string {
+	if k.Status != task.Active || k.Claim != nil || k.WaitingFor != "" {
+		return ""
+	}
+	switch p := r.pauses.Of(a.ID); {
+	case p != nil && p.Agent == "":
+		return "Taskyard is paused"
+	case p != nil:
+		return a.ID + " is paused"
+	case !a.Serving:
+		return "The definition of " + a.ID + " is invalid"
+	case k.OpenRunPhase == task.PhaseQueued:
+		return fmt.Sprintf("Run %d is queued", k.OpenRunID)
+	}
+	return ""
+}
+
+// groupOrder is the order of the groups in a column; keepOrder that in which
+// they keep their cards when a column has too many: what waits for people and
+// what is worked on is cut last.
+var (
+	groupOrder = []task.Shown{task.ShownWorking, task.ShownWaiting, task.ShownFailed, task.ShownIdle, task.ShownDraft}
+	keepOrder  = []task.Shown{task.ShownWaiting, task.ShownFailed, task.ShownWorking, task.ShownIdle, task.ShownDraft}
+)
+
+// groupTasks makes the groups of a column of at most limit cards.
+func groupTasks(tasks []*task.Task, limit int) []BoardGroup {
+	cards := map[task.Shown][]BoardCard{}
+	for _, k := range tasks {
+		shown := k.Shown()
+		cards[shown] = append(cards[shown], BoardCard{Task: k})
+	}
+	more := map[task.Shown]int{}
+	for _, shown := range keepOrder {
+		all := cards[shown]
+		keep := min(len(all), limit)
+		cards[shown], more[shown] = all[:keep], len(all)-keep
+		limit -= keep
+	}
+	var groups []BoardGroup
+	for _, shown := range groupOrder {
+		if len(cards[shown])+more[shown] > 0 {
+			groups = append(groups, BoardGroup{Shown: shown, Cards: cards[shown], More: more[shown]})
+		}
+	}
+	return groups
 }

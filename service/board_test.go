@@ -11,7 +11,7 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 	k, other := y.create(maya, "coder"), y.create(maya, "planner")
 	cards := func(ids ...task.ID) map[task.ID]*task.Task {
 		t.Helper()
-		m, err := y.s.CardsOf(t.Context(), vera, ids)
+		m, err := y.s.cardsByID(t.Context(), ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,11 +33,82 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 		}
 	})
 	t.Run("whoever may not read is refused", func(t *testing.T) {
-		if _, err := y.s.CardsOf(t.Context(), task.Actor{}, []task.ID{k.ID}); err == nil {
-			t.Error("a nobody was given cards")
-		}
-		if _, err := y.s.Outlines(t.Context(), task.Actor{}, task.TaskFilter{Limit: 1}); err == nil {
-			t.Error("a nobody was given outlines")
+		if _, err := y.s.Board(t.Context(), task.Actor{}, task.TaskFilter{}); err == nil {
+			t.Error("a nobody was given the board")
 		}
 	})
+}
+
+func TestTheBoard(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	for range 30 {
+		y.create(maya, "coder")
+	}
+	y.create(maya, "planner")
+	board := func(f task.TaskFilter) Board {
+		t.Helper()
+		b, err := y.s.Board(t.Context(), vera, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	t.Run("has a column per agent, those with open tasks first", func(t *testing.T) {
+		b := board(task.TaskFilter{})
+		if b.Open != 31 || b.Waiting != 31 || b.OldestAt == 0 || len(b.Columns) != len(b.Agents) || b.Columns[0].Agent != "coder" || b.Columns[1].Agent != "planner" {
+			t.Errorf("the board is %+v", b)
+		}
+	})
+	t.Run("shows at most 25 cards of a column and counts the rest", func(t *testing.T) {
+		col := board(task.TaskFilter{Owner: "coder"}).Columns[0]
+		if len(col.Groups) != 1 || len(col.Groups[0].Cards) != 25 || col.Groups[0].More != 5 || col.Cut {
+			t.Errorf("the column is %+v", col)
+		}
+	})
+	t.Run("leaves out columns without a card where a filter narrows", func(t *testing.T) {
+		if b := board(task.TaskFilter{Label: "none"}); len(b.Columns) != 0 {
+			t.Errorf("it has %d columns", len(b.Columns))
+		}
+	})
+	t.Run("says why an idle task does not run", func(t *testing.T) {
+		if _, err := y.s.Pause(t.Context(), maya, "coder", "a rest"); err != nil {
+			t.Fatal(err)
+		}
+		if got := board(task.TaskFilter{}).Columns[0].Groups[0].Cards[0].Reason; got != "coder is paused" {
+			t.Errorf("the reason is %q", got)
+		}
+	})
+}
+
+func TestGroupCardsKeepsAtMostTheLimit(t *testing.T) {
+	t.Parallel()
+	waits := &task.Task{ID: 1, Status: task.Active, WaitingFor: task.WaitsUser}
+	tasks := []*task.Task{{ID: 2, Status: task.Active}, {ID: 3, Status: task.Active}, {ID: 4, Status: task.Draft}, waits}
+	groups := groupTasks(tasks, 2)
+	if len(groups) != 3 || groups[0].Cards[0].Task != waits || groups[0].Shown != task.ShownWaiting {
+		t.Fatalf("the groups are %+v", groups)
+	}
+	if idle, draft := groups[1], groups[2]; len(idle.Cards) != 1 || idle.More != 1 || len(draft.Cards) != 0 || draft.More != 1 {
+		t.Errorf("%d idle and %d drafts are shown, want 1 and 0", len(idle.Cards), len(draft.Cards))
+	}
+}
+
+func TestColumnsKeepWhatWaitsForPeople(t *testing.T) {
+	t.Parallel()
+	var tasks []*task.Task
+	add := func(n int, sample task.Task) {
+		for range n {
+			tasks = append(tasks, &sample)
+		}
+	}
+	add(20, task.Task{Status: task.Active, WorkStatus: task.Working})
+	add(10, task.Task{Status: task.Active, WaitingFor: task.WaitsUser})
+	add(30, task.Task{Status: task.Active})
+	groups := groupTasks(tasks, 25)
+	for i, want := range [][2]int{{15, 5}, {10, 0}, {0, 30}} {
+		if got := [2]int{len(groups[i].Cards), groups[i].More}; got != want {
+			t.Errorf("group %d has %d cards and %d more, want %v", i, got[0], got[1], want)
+		}
+	}
 }

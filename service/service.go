@@ -101,27 +101,27 @@ func (c *Config) defaults() {
 
 // Service is the instance. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	agents   *agentfile.Folder
-	cfg      Config
-	log      *slog.Logger
-	hub      *Hub
-	auth     *authState
-	loads    cached[Overview]
-	recent   cached[recent]
-	day      cached[BoardDay]
-	doing    cached[map[task.ID]string]
-	cards    cardCache
-	outlines cardCache
-	byID     knownCards
-	pauses   cached[task.Pauses]
-	flood    queueLimiter
-	quotas   quotas
-	waits    claimWaiters
-	counters counters
-	workers  workerRegistry
-	held     heldCalls
-	looks    looks
+	db         *db.DB
+	agents     *agentfile.Folder
+	cfg        Config
+	log        *slog.Logger
+	hub        *Hub
+	auth       *authState
+	loads      cached[Overview]
+	recent     cached[recent]
+	day        cached[BoardDay]
+	activities cached[map[task.ID]string]
+	cards      cardCache
+	outlines   cardCache
+	byID       knownCards
+	pauses     cached[task.Pauses]
+	flood      queueLimiter
+	quotas     quotas
+	waits      claimWaiters
+	counters   counters
+	workers    workerRegistry
+	held       heldCalls
+	looks      looks
 
 	mu          sync.Mutex
 	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process

@@ -19,7 +19,9 @@ type BoardDay struct {
 	Day                                  // of the last 24 hours, the present one included
 	Depths      map[task.Time]task.Depth // of those hours in which somebody looked, by their start
 	Done24h     int
-	MedianRunMs int64 // of the last 100 completed runs, 0 for none
+	MedianRunMs int64     // of the last 100 completed runs, 0 for none
+	Waiting     int       // active tasks that nobody works on
+	OldestAt    task.Time // creation of the oldest of them, 0 for none
 }
 
 // BoardDay reads what the tiles of the board show. Error: may not read.
@@ -39,7 +41,17 @@ func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err e
 		d.Depths, err = rx.Depths("", since, rx.Now+1)
 		return d, err
 	})
+	if err != nil {
+		return d, err
+	}
 	d.Done24h, d.MedianRunMs = r.done, r.medianMs
+	o, err := s.overview(ctx)
+	for _, l := range o.Loads {
+		d.Waiting += l.Queued
+		if l.OldestAt != 0 && (d.OldestAt == 0 || l.OldestAt < d.OldestAt) {
+			d.OldestAt = l.OldestAt
+		}
+	}
 	return d, err
 }
 

@@ -19,7 +19,7 @@ type TaskFilter struct {
 	Full        bool     // with descriptions, steps and resources
 }
 
-// Shown is how an active task is drawn: exactly one of these each.
+// Shown is how an open task is drawn: exactly one of these each.
 type Shown string
 
 // The ways.
@@ -28,9 +28,26 @@ const (
 	ShownWorking Shown = "working" // somebody works on it
 	ShownFailed  Shown = "failed"  // its last run failed and nothing has begun again
 	ShownIdle    Shown = "idle"    // the rest
+	ShownDraft   Shown = "draft"   // not active yet
 )
 
-// Valid reports whether s is one of them.
+// Shown returns how an open task is drawn. A claim shows before failures of
+// the past: somebody works on it again.
+func (t *Task) Shown() Shown {
+	switch {
+	case t.Status == Draft:
+		return ShownDraft
+	case t.WaitingFor == WaitsUser, t.WaitingFor == WaitsApproval, t.BlockersCanceled > 0:
+		return ShownWaiting
+	case t.WorkStatus == Working:
+		return ShownWorking
+	case t.Failures > 0 && t.OpenRunID == 0:
+		return ShownFailed
+	}
+	return ShownIdle
+}
+
+// Valid reports whether s is a way in which active tasks are drawn.
 func (s Shown) Valid() bool {
 	return s == ShownWaiting || s == ShownWorking || s == ShownFailed || s == ShownIdle
 }

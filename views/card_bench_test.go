@@ -42,7 +42,7 @@ func board() (Chrome, QueuesModel) {
 		for i := range 25 {
 			tasks = append(tasks, sampleTask(task.ID(i+1), fmt.Sprintf("A task of the board, number %d", i), agent, i%10, nil))
 		}
-		groups := GroupCards(tasks, 25, nil)
+		groups := groupCards(tasks, 25, nil)
 		m.Columns = append(m.Columns, QueueColumn{Agent: agent, Groups: groups})
 	}
 	return sampleChrome("/queues"), m

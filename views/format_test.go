@@ -80,15 +80,6 @@ func TestStreamTellsEachThingOnce(t *testing.T) {
 	}
 }
 
-func TestGroupCardsKeepsAtMostTheLimit(t *testing.T) {
-	m := sampleQueues("")
-	for _, g := range m.Columns[1].Groups {
-		if g.Glyph == GlyphIdle && (len(g.Cards) != 2 || g.More != 1) {
-			t.Errorf("%d cards and %d more, want 2 and 1", len(g.Cards), g.More)
-		}
-	}
-}
-
 func TestURLLeavesOutWhatDoesNotNarrow(t *testing.T) {
 	for got, want := range map[string]string{
 		URL.Queues(QueueFilter{View: "board"}):              "/queues",

@@ -35,21 +35,27 @@ func (g Glyph) Label() string { return glyphs[g].label }
 
 func (g Glyph) class() string { return "st " + glyphs[g].class }
 
-// GlyphOf returns the state of a task as it is drawn. A claim shows before
-// failures of the past: somebody works on it again.
+// GlyphOf returns the state of a task as it is drawn.
 func GlyphOf(t *task.Task) Glyph {
-	switch {
-	case t.Status == task.Draft:
-		return GlyphDraft
-	case t.Status == task.Done:
+	switch t.Status {
+	case task.Done:
 		return GlyphDone
-	case t.Status == task.Canceled:
+	case task.Canceled:
 		return GlyphCanceled
-	case t.WaitingFor == task.WaitsUser, t.WaitingFor == task.WaitsApproval, t.BlockersCanceled > 0:
+	}
+	return ShownGlyph(t.Shown())
+}
+
+// ShownGlyph returns the glyph of a state of open tasks.
+func ShownGlyph(s task.Shown) Glyph {
+	switch s {
+	case task.ShownDraft:
+		return GlyphDraft
+	case task.ShownWaiting:
 		return GlyphWait
-	case t.WorkStatus == task.Working:
+	case task.ShownWorking:
 		return GlyphWork
-	case t.Failures > 0 && t.OpenRunID == 0:
+	case task.ShownFailed:
 		return GlyphFail
 	}
 	return GlyphIdle

@@ -63,9 +63,6 @@ type Card struct {
 	Why   string // why it does not run, where a word is enough
 }
 
-// groupOrder is the order of the groups in a column.
-var groupOrder = []Glyph{GlyphWork, GlyphWait, GlyphFail, GlyphIdle, GlyphDraft}
-
 // groupLabels name the groups; groupStatus are the filters behind "n more".
 var (
 	groupLabels = map[Glyph]string{GlyphWork: "Working", GlyphWait: "Waiting for you", GlyphFail: "Failed", GlyphIdle: "Idle", GlyphDraft: "Drafts"}
@@ -75,30 +72,6 @@ var (
 // StatusChoices are the values that the status filters take, with labels.
 var StatusChoices = [][2]string{
 	{"working", "Working"}, {"waiting", "Waiting for you"}, {"failed", "Failed"}, {"idle", "Idle"}, {"draft", "Draft"},
-}
-
-// GroupCards sorts the tasks of one queue into groups, at most limit cards a
-// group; doing says by task what its run does now.
-func GroupCards(tasks []*task.Task, limit int, doing map[task.ID]string) []CardGroup {
-	by := map[Glyph]*CardGroup{}
-	for _, t := range tasks {
-		g := GlyphOf(t)
-		if by[g] == nil {
-			by[g] = &CardGroup{Glyph: g}
-		}
-		if len(by[g].Cards) == limit {
-			by[g].More++
-			continue
-		}
-		by[g].Cards = append(by[g].Cards, Card{Task: t, Doing: doing[t.ID]})
-	}
-	var out []CardGroup
-	for _, g := range groupOrder {
-		if by[g] != nil {
-			out = append(out, *by[g])
-		}
-	}
-	return out
 }
 
 // size returns how many tasks of a glyph the column has, shown or not.

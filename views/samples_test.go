@@ -91,9 +91,9 @@ func sampleQueues(view string) QueuesModel {
 		Filter: QueueFilter{View: view}, Bar: FilterModel{Filter: QueueFilter{View: view}, Agents: []string{"coder", "planner", "researcher", "reviewer"}, Sum: "17 open, 4 agents"}, OpenTasks: 17,
 		Stats: &QueueStats{Done24h: 31, Waiting: 13, Oldest: 3*time.Hour + 12*time.Minute, MedianRun: 246 * time.Second, Rows: []task.StatRow{{Hour: task.StatDay(now), RunsCompleted: 42, RunsFailed: 2, Done: 31, Millis: 44 * 246000, CostUSD: 4.12}}, Today: task.Usage{CostUSD: 4.12}, Budget: task.Budget{MaxCostUSD: 15}},
 		Columns: []QueueColumn{
-			{Agent: "planner", Running: 1, Slots: 1, Groups: GroupCards(planner, 3, doing)},
-			{Agent: "coder", Running: 2, Slots: 2, Groups: GroupCards(coder, 2, doing)},
-			{Agent: "reviewer", Slots: 1, Groups: GroupCards(reviewer, 3, doing)},
+			{Agent: "planner", Running: 1, Slots: 1, Groups: groupCards(planner, 3, doing)},
+			{Agent: "coder", Running: 2, Slots: 2, Groups: groupCards(coder, 2, doing)},
+			{Agent: "reviewer", Slots: 1, Groups: groupCards(reviewer, 3, doing)},
 			{Agent: "researcher", Slots: 1, LastRun: ago(22 * time.Minute)},
 		},
 		Tasks: append(append(planner, coder...), reviewer...), Next: "2.1",
@@ -207,4 +207,24 @@ func samplePages() []samplePage {
 		{"setup", SetupPage(Chrome{Now: now, FormToken: "form-token"}, SetupModel{Token: "secret", Errors: errs})},
 		{"error", ErrorPage(Chrome{Now: now}, ErrorModel{Status: 404, Title: "Task not found", Message: "There is no task 99.", RequestID: "req" + strconv.Itoa(7)})},
 	}
+}
+
+// groupCards makes the groups of a column, at most limit cards each.
+func groupCards(tasks []*task.Task, limit int, doing map[task.ID]string) (groups []CardGroup) {
+	for _, glyph := range []Glyph{GlyphWork, GlyphWait, GlyphFail, GlyphIdle, GlyphDraft} {
+		g := CardGroup{Glyph: glyph}
+		for _, t := range tasks {
+			switch {
+			case GlyphOf(t) != glyph:
+			case len(g.Cards) == limit:
+				g.More++
+			default:
+				g.Cards = append(g.Cards, Card{Task: t, Doing: doing[t.ID]})
+			}
+		}
+		if len(g.Cards) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }
