@@ -3,7 +3,6 @@ package handlers
 import (
 	"net/http"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -56,7 +55,7 @@ func (s *Server) postTodo(c echo.Context) error {
 	case call.Op.Pushes():
 		return s.done(c, to, "Added to the todo list of %s", id)
 	case call.Op.Pops() && got.OK:
-		return s.done(c, to, "Took from the todo list of %s: %s", id, shortened(*got.Item))
+		return s.done(c, to, "Took from the todo list of %s: %s", id, task.ClipChars(*got.Item, 80))
 	case call.Op.Pops():
 		return s.done(c, to, "The todo list of %s is empty", id)
 	}
@@ -73,13 +72,4 @@ func (s *Server) todoAgain(c echo.Context, id, entry string, err error) error {
 		m.Todo.Entry, m.Todo.Problem = entry, e.Message
 		return views.AgentPage(ch, m), err
 	})
-}
-
-// shortened is the beginning of an item, for one sentence.
-func shortened(item string) string {
-	const most = 80
-	if utf8.RuneCountInString(item) <= most {
-		return item
-	}
-	return string([]rune(item)[:most]) + "…"
 }

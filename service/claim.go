@@ -188,6 +188,11 @@ func (s *Service) MoveTask(ctx context.Context, a task.Actor, m Move) (*task.Tas
 	})
 }
 
+// notAssigned refuses what only the owner of a task may do.
+func notAssigned(k *task.Task, agent string) error {
+	return task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s (currently assigned to: %s)", k.ID, agent, k.Owner)
+}
+
 func (t *tx) mayMove(k *task.Task, m Move) error {
 	switch {
 	case k.Status.Archived():
@@ -197,7 +202,7 @@ func (t *tx) mayMove(k *task.Task, m Move) error {
 		}
 		return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s and cannot be transferred (current status: %s)", k.ID, state, state)
 	case k.Owner != m.CurrentAgent:
-		return task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s (currently assigned to: %s)", k.ID, m.CurrentAgent, k.Owner)
+		return notAssigned(k, m.CurrentAgent)
 	case k.WorkStatus != task.Working:
 		now := string(k.WorkStatus)
 		if now == "" {
@@ -315,7 +320,7 @@ func (t *tx) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 			return nil, err
 		}
 		if k.Owner != agent && !k.Status.Archived() {
-			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s (currently assigned to: %s)", id, agent, k.Owner)
+			return nil, notAssigned(k, agent)
 		}
 		if k, err = t.open(id, false); err != nil {
 			return nil, err
@@ -347,7 +352,7 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 			return out, err
 		}
 		if k.Owner != agent {
-			return out, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s (currently assigned to: %s)", id, agent, k.Owner)
+			return out, notAssigned(k, agent)
 		}
 		if err := t.mayEnd(k, task.Done, claim); err != nil {
 			return out, err

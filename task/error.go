@@ -281,3 +281,12 @@ func ClipText(s string, most int) string {
 	}
 	return s[:cut] + "…"
 }
+
+// ClipChars cuts s to at most most characters, and marks the cut with an
+// ellipsis.
+func ClipChars(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}

@@ -23,12 +23,7 @@ func (p *Pause) Err() *Error {
 }
 
 // Brief is the reason in at most 300 characters.
-func (p *Pause) Brief() string {
-	if r := []rune(p.Reason); len(r) > 300 {
-		return string(r[:299]) + "…"
-	}
-	return p.Reason
-}
+func (p *Pause) Brief() string { return ClipChars(p.Reason, 300) }
 
 // Pauses are all pauses at a time, the instance's first.
 type Pauses []Pause

@@ -184,14 +184,5 @@ func capped(all []task.Problem) []task.Problem {
 // quote shows a piece of the file inside a message, cut to one short line.
 func quote(s string) string { return fmt.Sprintf("%q", clip(s)) }
 
-func clip(s string) string {
-	const most = 60
-	n := 0
-	for i := range s {
-		if n == most {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
+// clip shortens foreign text for a message.
+func clip(s string) string { return task.ClipChars(s, 60) }

@@ -273,10 +273,7 @@ func (f *fields) rest() {
 
 // clip shortens foreign text for a message, in quotes.
 func clip(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		s = string(r[:59]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(task.ClipChars(s, 60))
 }
 
 // lines calls fn with each line of a JSON Lines file that is not blank.
