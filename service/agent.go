@@ -46,8 +46,8 @@ func (s *Service) SaveAgent(ctx context.Context, a task.Actor, id, text, ifHash 
 	if err != nil {
 		return def, err
 	}
-	return def, change(ctx, s, a, func(t *tx) error {
-		return t.event(task.EvAgentSaved, task.Event{Agent: id}, changes{"hash": []string{before.FileHash, def.FileHash}, "status": def.Status})
+	return def, change(ctx, s, a, func(tx *txn) error {
+		return tx.event(task.EvAgentSaved, task.Event{Agent: id}, changes{"hash": []string{before.FileHash, def.FileHash}, "status": def.Status})
 	})
 }
 
@@ -57,7 +57,7 @@ func (s *Service) revokeFormer(ctx context.Context, a task.Actor, id string) err
 	if !task.ValidAgentID(id) || s.agents.Defined(id) {
 		return nil
 	}
-	return change(WithIdempotency(ctx, nil), s, a, func(t *tx) error { return t.revokeAgent(id) })
+	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error { return tx.revokeAgent(id) })
 }
 
 // DeleteAgent removes a definition file, and with it the agent's tokens. Errors: not an admin, unknown, it
@@ -71,8 +71,8 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 		return agentNotFound(id)
 	}
 	gone := false // a write may be run again; the file goes only once
-	return change(ctx, s, a, func(t *tx) error {
-		n, err := t.OpenCount(id)
+	return change(ctx, s, a, func(tx *txn) error {
+		n, err := tx.OpenCount(id)
 		if err != nil {
 			return err
 		}
@@ -85,10 +85,10 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 			}
 			gone = true
 		}
-		if err := t.revokeAgent(id); err != nil {
+		if err := tx.revokeAgent(id); err != nil {
 			return err
 		}
-		return t.event(task.EvAgentDeleted, task.Event{Agent: id}, changes{"hash": def.FileHash})
+		return tx.event(task.EvAgentDeleted, task.Event{Agent: id}, changes{"hash": def.FileHash})
 	})
 }
 

@@ -33,27 +33,27 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 	if err := undoable(in.Undo); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, k, limits, err := t.approvable(id, in)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {
+		r, tk, limits, err := tx.approvable(id, in)
 		if task.IsCode(err, task.CodeRunChanged) {
-			t.verdict = err // what is new is kept: reviewers see it
+			tx.verdict = err // what is new is kept: reviewers see it
 			return r, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		if in.Undo > 0 {
-			return t.hold(r, task.Held{Decision: "approved", Scope: in.Scope, Limits: in.Limits}, in.Undo)
+			return tx.hold(r, task.Held{Decision: "approved", Scope: in.Scope, Limits: in.Limits}, in.Undo)
 		}
-		return t.approve(r, k, limits, in)
+		return tx.approve(r, tk, limits, in)
 	})
 }
 
 // approvable returns a run that may be approved as it was looked at, with its
 // task and limits. What would run by now, where that is not what was asked
 // for, is asked again; the error CodeRunChanged then comes with the run.
-func (t *tx) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.Limits, error) {
-	r, def, k, err := t.awaiting(id)
+func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.Limits, error) {
+	r, def, tk, err := tx.awaiting(id)
 	if err != nil {
 		return nil, nil, task.Limits{}, err
 	}
@@ -61,23 +61,23 @@ func (t *tx) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.Lim
 	if err != nil {
 		return nil, nil, limits, err
 	}
-	if _, err := t.mayApprove(r); err != nil {
+	if _, err := tx.mayApprove(r); err != nil {
 		return nil, nil, limits, err
 	}
-	v, err := t.judge(k, def, r)
+	v, err := tx.judge(tk, def, r)
 	if err != nil {
 		return nil, nil, limits, err
 	}
-	if spec := t.s.specOf(def, k, r); hashOf(spec) != r.Approval.Version {
-		if err := t.refreeze(r, spec, v.why); err != nil {
+	if spec := tx.s.specOf(def, tk, r); hashOf(spec) != r.Approval.Version {
+		if err := tx.refreeze(r, spec, v.why); err != nil {
 			return nil, nil, limits, err
 		}
-		return r, k, limits, changedErr(r)
+		return r, tk, limits, changedErr(r)
 	}
 	if in.Version != "" && in.Version != r.Approval.Version {
-		return r, k, limits, changedErr(r)
+		return r, tk, limits, changedErr(r)
 	}
-	return r, k, limits, nil
+	return r, tk, limits, nil
 }
 
 func changedErr(r *task.Run) error {
@@ -87,20 +87,20 @@ func changedErr(r *task.Run) error {
 }
 
 // awaiting returns a run that waits for approval, with all that it needs.
-func (t *tx) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
-	r, err := t.Run(id)
+func (tx *txn) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
+	r, err := tx.Run(id)
 	if err != nil {
 		return nil, task.Agent{}, nil, err
 	}
-	if err := undecided(r, t.Now); err != nil {
+	if err := undecided(r, tx.Now); err != nil {
 		return nil, task.Agent{}, nil, err
 	}
-	k, err := t.Task(r.TaskID)
+	tk, err := tx.Task(r.TaskID)
 	if err != nil {
 		return nil, task.Agent{}, nil, err
 	}
-	def, err := t.s.starter(r.Agent)
-	return r, def, k, err
+	def, err := tx.s.starter(r.Agent)
+	return r, def, tk, err
 }
 
 // undecided checks that a run waits for a decision that still may come.
@@ -138,21 +138,21 @@ func because(reason string) string {
 
 // refreeze shows reviewers what would run by now, and why they are asked, and
 // asks again.
-func (t *tx) refreeze(r *task.Run, spec task.Spec, why string) error {
+func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 	if r.Spec != nil && r.Approval != nil {
-		if err := t.SaveSpec(r.ID, r.Approval.Version, r.Spec); err != nil {
+		if err := tx.SaveSpec(r.ID, r.Approval.Version, r.Spec); err != nil {
 			return err
 		}
 	}
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
-	r.Approval, r.Held = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires), Why: why}, nil
-	if ok, err := t.SetApproval(r, task.PhaseApproval); err != nil || !ok {
+	r.Approval, r.Held = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.cfg.ApprovalExpires), Why: why}, nil
+	if ok, err := tx.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	if err := t.notifyRun(r, "waits for approval again: what would run has changed"); err != nil {
+	if err := tx.notifyRun(r, "waits for approval again: what would run has changed"); err != nil {
 		return err
 	}
-	return t.event(task.EvRunVoided, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"version": r.Approval.Version})
+	return tx.event(task.EvRunVoided, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"version": r.Approval.Version})
 }
 
 func orEnded(r *task.Run, err error) error {
@@ -162,8 +162,8 @@ func orEnded(r *task.Run, err error) error {
 	return ended(r)
 }
 
-func (t *tx) approve(r *task.Run, k *task.Task, limits task.Limits, in Approve) (*task.Run, error) {
-	sole, err := t.mayApprove(r)
+func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approve) (*task.Run, error) {
+	sole, err := tx.mayApprove(r)
 	if err != nil {
 		return nil, err
 	}
@@ -171,19 +171,19 @@ func (t *tx) approve(r *task.Run, k *task.Task, limits task.Limits, in Approve) 
 		r.Approval.Reason = soleReviewer
 	}
 	r.Limits = limits
-	r.Approval.Decision, r.Approval.By, r.Approval.At, r.Approval.Scope = "approved", t.actor.Name, t.Now, in.Scope
-	if ok, err := t.SetApproval(r, task.PhaseQueued); err != nil || !ok {
+	r.Approval.Decision, r.Approval.By, r.Approval.At, r.Approval.Scope = "approved", tx.actor.Name, tx.Now, in.Scope
+	if ok, err := tx.SetApproval(r, task.PhaseQueued); err != nil || !ok {
 		return nil, orEnded(r, err)
 	}
 	if in.Scope == task.ScopeTask {
-		if err := t.SetGrant(k.ID, grantOf(*r.Spec, k), t.actor.Name, in.Limits); err != nil {
+		if err := tx.SetGrant(tk.ID, grantOf(*r.Spec, tk), tx.actor.Name, in.Limits); err != nil {
 			return nil, err
 		}
-		if err := t.DropAllHands(k.ID); err != nil {
+		if err := tx.DropAllHands(tk.ID); err != nil {
 			return nil, err
 		}
 	}
-	t.queued = true
+	tx.queued = true
 	c := changes{"scope": in.Scope, "version": r.Approval.Version}
 	if sole {
 		c["note"] = soleReviewer
@@ -191,10 +191,10 @@ func (t *tx) approve(r *task.Run, k *task.Task, limits task.Limits, in Approve) 
 	if in.Limits != (task.Limits{}) {
 		c["limits"] = limits
 	}
-	if err := t.event(task.EvRunApproved, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	if err := tx.event(task.EvRunApproved, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
 		return nil, err
 	}
-	return t.Run(r.ID)
+	return tx.Run(r.ID)
 }
 
 // DenyRun refuses a waiting run for good; the reason goes into the task's
@@ -220,68 +220,68 @@ func (s *Service) DenyRunLater(ctx context.Context, a task.Actor, id task.ID, re
 	if err := undoable(undo); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, err := t.Run(id)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {
+		r, err := tx.Run(id)
 		if err != nil {
 			return nil, err
 		}
-		if err := undecided(r, t.Now); err != nil {
+		if err := undecided(r, tx.Now); err != nil {
 			return nil, err
 		}
 		if undo > 0 {
-			return t.hold(r, task.Held{Decision: "denied", Reason: strings.TrimSpace(reason)}, undo)
+			return tx.hold(r, task.Held{Decision: "denied", Reason: strings.TrimSpace(reason)}, undo)
 		}
-		return t.deny(r, strings.TrimSpace(reason))
+		return tx.deny(r, strings.TrimSpace(reason))
 	})
 }
 
-func (t *tx) deny(r *task.Run, reason string) (*task.Run, error) {
-	if err := t.refuse(r, "denied", task.PhaseDenied, reason); err != nil {
+func (tx *txn) deny(r *task.Run, reason string) (*task.Run, error) {
+	if err := tx.refuse(r, "denied", task.PhaseDenied, reason); err != nil {
 		return nil, err
 	}
 	// A no holds until a person says otherwise: the next tick must not ask again.
-	if err := t.SetFailures(r.TaskID, t.s.cfg.Attempts); err != nil {
+	if err := tx.SetFailures(r.TaskID, tx.s.cfg.Attempts); err != nil {
 		return nil, err
 	}
-	return t.Run(r.ID)
+	return tx.Run(r.ID)
 }
 
 // refuse ends a waiting run by a decision, tells the thread, and the owner of
 // the task above.
-func (t *tx) refuse(r *task.Run, decision string, phase task.Phase, reason string) error {
-	if err := t.SetDecision(r.ID, decision, t.actor.Name, reason); err != nil {
+func (tx *txn) refuse(r *task.Run, decision string, phase task.Phase, reason string) error {
+	if err := tx.SetDecision(r.ID, decision, tx.actor.Name, reason); err != nil {
 		return err
 	}
-	if err := t.end(r, task.State{Status: task.RunCanceled, Phase: phase}, ending{reason: reason}, nil); err != nil {
+	if err := tx.end(r, task.State{Status: task.RunCanceled, Phase: phase}, ending{reason: reason}, nil); err != nil {
 		return err
 	}
-	if err := t.comment(r.TaskID, task.KindSystem, t.actor.Name, "Run "+r.ID.String()+" was "+decision+": "+reason); err != nil {
+	if err := tx.comment(r.TaskID, task.KindSystem, tx.actor.Name, "Run "+r.ID.String()+" was "+decision+": "+reason); err != nil {
 		return err
 	}
-	k, err := t.TaskBare(r.TaskID)
+	tk, err := tx.TaskBare(r.TaskID)
 	if err != nil {
 		return err
 	}
-	return t.wakeParent(k, decision)
+	return tx.wakeParent(tk, decision)
 }
 
 // ExpireApprovals ends waiting runs that nobody decided on in time, denies the
 // permissions that nobody gave, and returns how many of both.
 func (s *Service) ExpireApprovals(ctx context.Context) (int, error) {
-	return mutate(ctx, s, task.SystemActor, func(t *tx) (int, error) {
-		list, err := t.ExpiredApprovals(100)
+	return mutate(ctx, s, task.SystemActor, func(tx *txn) (int, error) {
+		list, err := tx.ExpiredApprovals(100)
 		if err != nil {
 			return 0, err
 		}
 		for _, r := range list {
-			if err := t.event(task.EvRunExpired, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, nil); err != nil {
+			if err := tx.event(task.EvRunExpired, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, nil); err != nil {
 				return 0, err
 			}
-			if err := t.refuse(r, "expired", task.PhaseExpired, "nobody decided in time"); err != nil {
+			if err := tx.refuse(r, "expired", task.PhaseExpired, "nobody decided in time"); err != nil {
 				return 0, err
 			}
 		}
-		n, err := t.expirePermissions()
+		n, err := tx.expirePermissions()
 		return len(list) + n, err
 	})
 }

@@ -8,15 +8,15 @@ import (
 
 func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
 	draft := func(y *instance) task.ID {
-		k, err := y.s.CreateTask(t.Context(), planner, task.New{Title: "a plan", Owner: "coder", Status: task.Draft})
+		tk, err := y.s.CreateTask(t.Context(), planner, task.New{Title: "a plan", Owner: "coder", Status: task.Draft})
 		if err != nil {
 			t.Fatal(err)
 		}
 		active := "active"
-		if _, err := y.s.UpdateTask(t.Context(), maya, k.ID, task.Patch{Status: &active}); err != nil {
+		if _, err := y.s.UpdateTask(t.Context(), maya, tk.ID, task.Patch{Status: &active}); err != nil {
 			t.Fatal(err)
 		}
-		return k.ID
+		return tk.ID
 	}
 	for _, c := range []struct {
 		name  string
@@ -46,7 +46,7 @@ func TestConsentIsForTheWordsThatWereRead(t *testing.T) {
 
 func TestADenialStandsUntilAPersonRetries(t *testing.T) {
 	y := newInstance(t)
-	k, err := y.s.CreateTask(t.Context(), planner, task.New{Title: "ask", Owner: "coder"})
+	tk, err := y.s.CreateTask(t.Context(), planner, task.New{Title: "ask", Owner: "coder"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestADenialStandsUntilAPersonRetries(t *testing.T) {
 	if _, err := y.s.RetryRun(t.Context(), maya, wait[0].ID); err != nil {
 		t.Errorf("a person may retry: %v", err)
 	}
-	if now, err := y.s.Waiting(t.Context(), rita); err != nil || len(now) != 1 || now[0].TaskID != k.ID {
+	if now, err := y.s.Waiting(t.Context(), rita); err != nil || len(now) != 1 || now[0].TaskID != tk.ID {
 		t.Errorf("then it waits for approval again: %v, %v", now, err)
 	}
 }

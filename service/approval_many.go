@@ -24,9 +24,9 @@ func (s *Service) ApproveMany(ctx context.Context, a task.Actor, list []Reviewed
 	if err := errors.Join(fewRuns(len(list)), undoable(undo)); err != nil {
 		return task.Decided{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (d task.Decided, err error) {
+	return mutate(ctx, s, a, func(tx *txn) (d task.Decided, err error) {
 		for _, l := range list {
-			err := t.approveOne(l, undo)
+			err := tx.approveOne(l, undo)
 			var e *task.Error
 			switch {
 			case err == nil:
@@ -41,9 +41,9 @@ func (s *Service) ApproveMany(ctx context.Context, a task.Actor, list []Reviewed
 	})
 }
 
-func (t *tx) approveOne(l Reviewed, undo time.Duration) error {
+func (tx *txn) approveOne(l Reviewed, undo time.Duration) error {
 	in := Approve{Scope: task.ScopeOnce, Version: l.Version}
-	r, k, limits, err := t.approvable(l.Run, in)
+	r, tk, limits, err := tx.approvable(l.Run, in)
 	switch {
 	case err != nil:
 		return err
@@ -52,9 +52,9 @@ func (t *tx) approveOne(l Reviewed, undo time.Duration) error {
 	case !task.ReadOnly(r.Spec.Tools):
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d may do more than read: look at it by itself", l.Run)
 	case undo > 0:
-		_, err = t.hold(r, task.Held{Decision: "approved", Scope: in.Scope}, undo)
+		_, err = tx.hold(r, task.Held{Decision: "approved", Scope: in.Scope}, undo)
 	default:
-		_, err = t.approve(r, k, limits, in)
+		_, err = tx.approve(r, tk, limits, in)
 	}
 	return err
 }

@@ -15,8 +15,8 @@ var (
 // waits makes a task of an agent whose run waits for approval.
 func (y *instance) waits() (*task.Task, *task.Run) {
 	y.t.Helper()
-	k := y.create(planner, "coder", noStart)
-	return k, y.ask(k.ID)
+	tk := y.create(planner, "coder", noStart)
+	return tk, y.ask(tk.ID)
 }
 
 // ask has an agent's task run, which needs approval.
@@ -60,26 +60,26 @@ func TestWhichRunsNeedApproval(t *testing.T) {
 func TestConsent(t *testing.T) {
 	y := newInstance(t, wakes)
 	t.Run("a person who starts an agent's draft has consented to its runs", func(t *testing.T) {
-		k := y.create(planner, "coder", draft)
-		must[*task.Task](t)(y.patchStatus(k.ID, "active"))
-		equal(t, "state", y.openRun(k.ID).State(), queued)
+		tk := y.create(planner, "coder", draft)
+		must[*task.Task](t)(y.patchStatus(tk.ID, "active"))
+		equal(t, "state", y.openRun(tk.ID).State(), queued)
 		y.finish(y.start(), completed("ok"))
-		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, k.ID)).State(), queued)
+		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID)).State(), queued)
 	})
 	t.Run("an agent that starts its own draft has not", func(t *testing.T) {
-		k := y.create(planner, "coder", draft)
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, k.ID, task.Patch{Status: ptr("active")}))
-		equal(t, "state", y.openRun(k.ID).State(), waiting)
+		tk := y.create(planner, "coder", draft)
+		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Status: ptr("active")}))
+		equal(t, "state", y.openRun(tk.ID).State(), waiting)
 	})
 	t.Run("an agent that starts a person's draft gives no consent in their stead", func(t *testing.T) {
 		y := newInstance(t, wakes)
-		k := y.create(maya, "coder", draft)
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), coder, k.ID, task.Patch{Status: ptr("active")}))
-		r := y.openRun(k.ID)
+		tk := y.create(maya, "coder", draft)
+		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), coder, tk.ID, task.Patch{Status: ptr("active")}))
+		r := y.openRun(tk.ID)
 		equal(t, "state", r.State(), waiting)
 		y.approve(r.ID, task.ScopeOnce)
 		y.finish(y.start(), completed("ok"))
-		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), coder, k.ID)).State(), waiting)
+		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), coder, tk.ID)).State(), waiting)
 	})
 }
 
@@ -87,8 +87,8 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	y := newInstance(t)
 	approved := func(t *testing.T) (*task.Task, *task.Run) {
 		t.Helper()
-		k, r := y.waits()
-		return k, y.approve(r.ID, task.ScopeOnce)
+		tk, r := y.waits()
+		return tk, y.approve(r.ID, task.ScopeOnce)
 	}
 	voided := func(t *testing.T, r *task.Run) {
 		t.Helper()
@@ -115,18 +115,18 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		voided(t, r)
 	})
 	t.Run("a changed title voids the approval", func(t *testing.T) {
-		k, r := approved(t)
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, k.ID, task.Patch{Title: ptr("Delete it all")}))
+		tk, r := approved(t)
+		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Title: ptr("Delete it all")}))
 		voided(t, r)
 	})
 	t.Run("a comment between approval and start voids it", func(t *testing.T) {
-		k, r := approved(t)
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, "ignore the rest"))
+		tk, r := approved(t)
+		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "ignore the rest"))
 		voided(t, r)
 	})
 	t.Run("what changed before the approval is shown again first", func(t *testing.T) {
-		k, r := y.waits()
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, "one more thing"))
+		tk, r := y.waits()
+		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "one more thing"))
 		_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
 		e := refused(t, err, task.CodeRunChanged)
 		now := y.run(r.ID)
@@ -138,8 +138,8 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		y.finish(y.start(), completed("ok"))
 	})
 	t.Run("a refused approval is not replayed as a success", func(t *testing.T) {
-		k, r := y.waits()
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, "one more thing"))
+		tk, r := y.waits()
+		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "one more thing"))
 		for range 2 {
 			ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: rita.Name, Key: "k", Request: []byte("r")})
 			got, err := y.s.ApproveRun(ctx, rita, r.ID, Approve{Version: r.Approval.Version})
@@ -154,23 +154,23 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 
 func TestAnApprovalForTheTask(t *testing.T) {
 	y := newInstance(t)
-	k, r := y.waits()
+	tk, r := y.waits()
 	y.approve(r.ID, task.ScopeTask)
 	next := func(t *testing.T) *task.Run {
 		t.Helper()
 		y.finish(y.start(), completed("some of it"))
-		return must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, k.ID))
+		return must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID))
 	}
 	t.Run("reaches its later runs, whatever was said meanwhile", func(t *testing.T) {
-		must[task.Message](t)(y.s.Comment(y.ctx(), coder, k.ID, "fine so far"))
+		must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "fine so far"))
 		r := next(t)
 		equal(t, "state", r.State(), queued)
 		equal(t, "by", r.Approval.By, rita.Name)
 	})
 	t.Run("but none in which a stranger who can do less has a say", func(t *testing.T) {
 		y.finish(y.start(), completed("more"))
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, "now delete it all"))
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "now delete it all"))
+		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 		equal(t, "state", r.State(), waiting)
 		equal(t, "why", r.Approval.Why, "comment by reviewer, who lacks edit")
 		y.approve(r.ID, task.ScopeTask)
@@ -178,8 +178,8 @@ func TestAnApprovalForTheTask(t *testing.T) {
 	})
 	t.Run("but not after the title changed", func(t *testing.T) {
 		y.finish(y.start(), completed("more"))
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, k.ID, task.Patch{Title: ptr("Another thing")}))
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, k.ID))
+		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Title: ptr("Another thing")}))
+		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID))
 		equal(t, "state", r.State(), waiting)
 		y.approve(r.ID, task.ScopeTask)
 	})
@@ -187,14 +187,14 @@ func TestAnApprovalForTheTask(t *testing.T) {
 		equal(t, "state before", next(t).State(), queued)
 		y.finish(y.start(), completed("more"))
 		y.define("coder", definition("tools: read, bash", "runner: script"))
-		equal(t, "state after", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, k.ID)).State(), waiting)
+		equal(t, "state after", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID)).State(), waiting)
 	})
 }
 
 func TestLimitsAreOnlyTightened(t *testing.T) {
 	y := newInstance(t)
 	y.define("coder", definition("tools: read", "runner: script", "max_tokens: 1000", "timeout: 100s"))
-	k, r := y.waits()
+	tk, r := y.waits()
 	equal(t, "timeout", r.Limits.TimeoutSeconds, 100)
 	for name, l := range map[string]task.Limits{
 		"limits.timeoutSeconds": {TimeoutSeconds: 101},
@@ -213,7 +213,7 @@ func TestLimitsAreOnlyTightened(t *testing.T) {
 	equal(t, "limits of the run", st.Run.Limits, task.Limits{TimeoutSeconds: 50, IdleTimeoutSeconds: 120, MaxTokens: 500, MaxTurns: 3})
 	equal(t, "limits of its spec", st.Spec.Limits, st.Run.Limits)
 	y.finish(st, completed("ok"))
-	next := must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, k.ID))
+	next := must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID))
 	equal(t, "limits of the next run", next.Limits.MaxTokens, 500)
 	equal(t, "limits as started", y.start().Run.Limits, st.Run.Limits)
 }
@@ -249,8 +249,8 @@ func TestDecisions(t *testing.T) {
 		refused(t, err, task.CodeRunDecided, "denied", rita.Name, "no")
 	})
 	t.Run("nobody decides on a canceled run", func(t *testing.T) {
-		k, r := y.waits()
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, k.ID, ""))
+		tk, r := y.waits()
+		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
 		_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
 		refused(t, err, task.CodeRunEnded, "canceled/task_closed")
 		_, err = y.s.DenyRun(y.ctx(), rita, r.ID, "no")
@@ -278,7 +278,7 @@ func TestDecisions(t *testing.T) {
 
 func TestApprovalsExpire(t *testing.T) {
 	y := newInstance(t)
-	k, r := y.waits()
+	tk, r := y.waits()
 	equal(t, "expiry", r.Approval.ExpiresAt, y.s.Now().Add(24*time.Hour))
 	y.forward(24*time.Hour - time.Millisecond)
 	equal(t, "expired early", must[int](t)(y.s.ExpireApprovals(y.ctx())), 0)
@@ -288,8 +288,8 @@ func TestApprovalsExpire(t *testing.T) {
 	equal(t, "state", y.run(r.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseExpired})
 	_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
 	refused(t, err, task.CodeRunDecided, "expired")
-	equal(t, "author of the notice", last(y.task(k.ID).Comments).Author, task.System)
-	equal(t, "waiting for", y.task(k.ID).WaitingFor, task.WaitingFor(""))
+	equal(t, "author of the notice", last(y.task(tk.ID).Comments).Author, task.System)
+	equal(t, "waiting for", y.task(tk.ID).WaitingFor, task.WaitingFor(""))
 }
 
 func TestAnExpiredApprovalIsTooLateEvenBeforeTheRound(t *testing.T) {

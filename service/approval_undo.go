@@ -20,20 +20,20 @@ func undoable(d time.Duration) error {
 // hold notes a decision from which nothing follows before the time to take it
 // back is over. It is in the database alone, so a crash neither loses it
 // nor has it take effect early.
-func (t *tx) hold(r *task.Run, h task.Held, undo time.Duration) (*task.Run, error) {
-	h.By, h.At, h.Until = t.actor.Name, t.Now, t.Now.Add(undo)
-	if ok, err := t.HoldDecision(r, &h); err != nil || !ok {
+func (tx *txn) hold(r *task.Run, h task.Held, undo time.Duration) (*task.Run, error) {
+	h.By, h.At, h.Until = tx.actor.Name, tx.Now, tx.Now.Add(undo)
+	if ok, err := tx.HoldDecision(r, &h); err != nil || !ok {
 		return nil, orEnded(r, err)
 	}
-	t.queued = true // the dispatcher learns when to look again
+	tx.queued = true // the dispatcher learns when to look again
 	c := changes{"decision": h.Decision, "until": h.Until}
 	if h.Reason != "" {
 		c["reason"] = h.Reason
 	}
-	if err := t.event(task.EvRunHeld, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	if err := tx.event(task.EvRunHeld, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
 		return nil, err
 	}
-	return t.Run(r.ID)
+	return tx.Run(r.ID)
 }
 
 // UndoDecisions takes back decisions of the caller that have not taken effect.
@@ -46,10 +46,10 @@ func (s *Service) UndoDecisions(ctx context.Context, a task.Actor, ids []task.ID
 	if err := fewRuns(len(ids)); err != nil {
 		return task.Decided{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Decided, error) {
+	return mutate(ctx, s, a, func(tx *txn) (task.Decided, error) {
 		var d task.Decided
 		for _, id := range ids {
-			err := t.undo(id)
+			err := tx.undo(id)
 			var e *task.Error
 			switch {
 			case err == nil:
@@ -74,8 +74,8 @@ func fewRuns(n int) error {
 	return nil
 }
 
-func (t *tx) undo(id task.ID) error {
-	r, err := t.Run(id)
+func (tx *txn) undo(id task.ID) error {
+	r, err := tx.Run(id)
 	if err != nil {
 		return err
 	}
@@ -85,12 +85,12 @@ func (t *tx) undo(id task.ID) error {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Nothing is decided on run %d: it waits for a reviewer", id)
 	case h == nil:
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "The decision on run %d has taken effect: it is %s and cannot be taken back", id, r.State())
-	case h.By != t.actor.Name:
+	case h.By != tx.actor.Name:
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may take that back", h.By, id)
-	case h.Until <= t.Now:
+	case h.Until <= tx.Now:
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "The time to take the decision on run %d back was over at %s", id, h.Until)
 	}
-	return t.unhold(r, changes{"decision": h.Decision})
+	return tx.unhold(r, changes{"decision": h.Decision})
 }
 
 func waitsForReviewer(r *task.Run) bool {
@@ -98,11 +98,11 @@ func waitsForReviewer(r *task.Run) bool {
 }
 
 // unhold has a run wait for a reviewer again.
-func (t *tx) unhold(r *task.Run, c changes) error {
-	if ok, err := t.HoldDecision(r, nil); err != nil || !ok {
+func (tx *txn) unhold(r *task.Run, c changes) error {
+	if ok, err := tx.HoldDecision(r, nil); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	return t.event(task.EvRunUndone, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+	return tx.event(task.EvRunUndone, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
 }
 
 // settle lets held decisions take effect whose time has come, and returns when
@@ -113,13 +113,13 @@ func (s *Service) settle(ctx context.Context) (task.Time, error) {
 		if err != nil || next == 0 || next > s.Now() {
 			return next, err
 		}
-		err = change(ctx, s, task.SystemActor, func(t *tx) error {
-			list, err := t.HeldDue(maxDecided)
+		err = change(ctx, s, task.SystemActor, func(tx *txn) error {
+			list, err := tx.HeldDue(maxDecided)
 			if err != nil {
 				return err
 			}
 			for _, r := range list {
-				if err := t.takeEffect(r); err != nil {
+				if err := tx.takeEffect(r); err != nil {
 					return err
 				}
 			}
@@ -132,37 +132,37 @@ func (s *Service) settle(ctx context.Context) (task.Time, error) {
 }
 
 // takeEffect does what a held decision says, in the name of who made it.
-func (t *tx) takeEffect(r *task.Run) error {
+func (tx *txn) takeEffect(r *task.Run) error {
 	h := *r.Held
-	t.actor = task.Actor{Name: h.By, Role: task.RoleReviewer}
+	tx.actor = task.Actor{Name: h.By, Role: task.RoleReviewer}
 	if h.Decision == "denied" {
-		_, err := t.deny(r, h.Reason)
+		_, err := tx.deny(r, h.Reason)
 		return err
 	}
-	k, err := t.Task(r.TaskID)
+	tk, err := tx.Task(r.TaskID)
 	if err != nil {
 		return err
 	}
-	def, err := t.s.starter(r.Agent)
+	def, err := tx.s.starter(r.Agent)
 	var e *task.Error
 	if errors.As(err, &e) { // nothing to start by now: whoever looks again sees why
-		return t.unhold(r, changes{"decision": h.Decision, "why": e.Message})
+		return tx.unhold(r, changes{"decision": h.Decision, "why": e.Message})
 	}
 	if err != nil {
 		return err
 	}
-	v, err := t.judge(k, def, r)
+	v, err := tx.judge(tk, def, r)
 	if err != nil {
 		return err
 	}
-	if spec := t.s.specOf(def, k, r); hashOf(spec) != r.Approval.Version {
-		return t.refreeze(r, spec, v.why)
+	if spec := tx.s.specOf(def, tk, r); hashOf(spec) != r.Approval.Version {
+		return tx.refreeze(r, spec, v.why)
 	}
 	limits, err := r.Spec.Limits.Tighten(h.Limits)
 	if err != nil {
 		return err
 	}
-	_, err = t.approve(r, k, limits, Approve{Scope: h.Scope, Limits: h.Limits})
+	_, err = tx.approve(r, tk, limits, Approve{Scope: h.Scope, Limits: h.Limits})
 	return err
 }
 

@@ -106,8 +106,8 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 	a := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: caller.Addr, RequestID: caller.RequestID}
 	if !good {
 		a.Name = task.System
-		err := change(ctx, s, a, func(t *tx) error {
-			return t.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName)})
+		err := change(ctx, s, a, func(tx *txn) error {
+			return tx.event(task.EvSignInFailed, task.Event{}, changes{"name": clip(name, maxUserName)})
 		})
 		if err != nil {
 			return task.User{}, err
@@ -116,11 +116,11 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 	}
 	s.auth.forget(keys[0])
 	s.auth.untry(keys[1:]...)
-	return u, change(ctx, s, a, func(t *tx) error {
-		if err := t.signedIn(u.ID, caller.Addr); err != nil {
+	return u, change(ctx, s, a, func(tx *txn) error {
+		if err := tx.signedIn(u.ID, caller.Addr); err != nil {
 			return err
 		}
-		return t.event(task.EvSignedIn, task.Event{}, nil)
+		return tx.event(task.EvSignedIn, task.Event{}, nil)
 	})
 }
 
@@ -136,11 +136,11 @@ func (s *Service) mayTry(keys ...throttleKey) error {
 }
 
 // signedIn notes when and from where a person signed in.
-func (t *tx) signedIn(id task.ID, addr string) error {
-	if err := t.Seen(id); err != nil {
+func (tx *txn) signedIn(id task.ID, addr string) error {
+	if err := tx.Seen(id); err != nil {
 		return err
 	}
-	return t.RememberAddress(id, network(addr))
+	return tx.RememberAddress(id, network(addr))
 }
 
 func clip(s string, n int) string {
@@ -211,7 +211,7 @@ func (s *Service) FlushTokenUse(ctx context.Context) error {
 	if len(used) == 0 {
 		return nil
 	}
-	return change(ctx, s, task.SystemActor, func(t *tx) error { return t.TouchTokens(used) })
+	return change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.TouchTokens(used) })
 }
 
 // UserActor returns the person of a session, as they are now. Error:
@@ -242,20 +242,20 @@ const (
 // admin is made. "" when somebody can sign in already.
 func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	secret := newSecret()
-	return mutate(ctx, s, task.SystemActor, func(t *tx) (string, error) {
-		n, err := t.UserCount()
+	return mutate(ctx, s, task.SystemActor, func(tx *txn) (string, error) {
+		n, err := tx.UserCount()
 		if err != nil || n > 0 {
 			return "", err
 		}
-		return secret, t.SetSetting(setupKey, link(secret, t.Now, 0))
+		return secret, tx.SetSetting(setupKey, link(secret, tx.Now, 0))
 	})
 }
 
 // SignInLink makes a one-time secret, good for an hour, that signs a person in.
 func (s *Service) SignInLink(ctx context.Context, user task.ID) (string, error) {
 	secret := newSecret()
-	return mutate(ctx, s, task.SystemActor, func(t *tx) (string, error) {
-		return secret, t.SetSetting(signInKey, link(secret, t.Now, user))
+	return mutate(ctx, s, task.SystemActor, func(tx *txn) (string, error) {
+		return secret, tx.SetSetting(signInKey, link(secret, tx.Now, user))
 	})
 }
 
@@ -310,36 +310,36 @@ func (s *Service) FirstAdmin(ctx context.Context, secret, name, password string)
 	if err := s.SetupValid(ctx, secret); err != nil {
 		return task.User{}, err
 	}
-	return s.addUser(ctx, task.SystemActor, name, password, task.RoleAdmin, func(t *tx) error {
-		if err := setupValid(&t.Rx, secret); err != nil {
+	return s.addUser(ctx, task.SystemActor, name, password, task.RoleAdmin, func(tx *txn) error {
+		if err := setupValid(&tx.Rx, secret); err != nil {
 			return err
 		}
-		return t.SetSetting(setupKey, "")
+		return tx.SetSetting(setupKey, "")
 	})
 }
 
 // UseSignInLink signs a person in once. caller has the address and the request.
 func (s *Service) UseSignInLink(ctx context.Context, secret string, caller task.Actor) (task.User, error) {
-	return mutate(ctx, s, task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: caller.Addr, RequestID: caller.RequestID}, func(t *tx) (task.User, error) {
-		stored, err := t.Setting(signInKey)
+	return mutate(ctx, s, task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: caller.Addr, RequestID: caller.RequestID}, func(tx *txn) (task.User, error) {
+		stored, err := tx.Setting(signInKey)
 		if err != nil {
 			return task.User{}, err
 		}
-		id, ok := linkUser(stored, secret, t.Now)
+		id, ok := linkUser(stored, secret, tx.Now)
 		if !ok || id == 0 {
 			return task.User{}, errLink
 		}
-		u, ok, err := t.User(id)
+		u, ok, err := tx.User(id)
 		if err != nil || !ok || u.DisabledAt != 0 {
 			return task.User{}, errLink
 		}
-		if err := t.SetSetting(signInKey, ""); err != nil {
+		if err := tx.SetSetting(signInKey, ""); err != nil {
 			return task.User{}, err
 		}
-		if err := t.signedIn(id, caller.Addr); err != nil {
+		if err := tx.signedIn(id, caller.Addr); err != nil {
 			return task.User{}, err
 		}
-		t.actor.Name = task.UserActorName(u.Name)
-		return u, t.event(task.EvSignedIn, task.Event{}, changes{"by": "link"})
+		tx.actor.Name = task.UserActorName(u.Name)
+		return u, tx.event(task.EvSignedIn, task.Event{}, changes{"by": "link"})
 	})
 }

@@ -31,7 +31,7 @@ func TestRolesAndPermissions(t *testing.T) {
 }
 
 // calls is one call for each permission that a use case asks for.
-func (y *instance) calls(k *task.Task, run task.ID) map[string]struct {
+func (y *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 	perm task.Perm
 	call func(task.Actor) error
 } {
@@ -39,7 +39,7 @@ func (y *instance) calls(k *task.Task, run task.ID) map[string]struct {
 		perm task.Perm
 		call func(task.Actor) error
 	}
-	ctx, id := y.ctx(), k.ID
+	ctx, id := y.ctx(), tk.ID
 	return map[string]c{
 		"task":       {task.Read, func(a task.Actor) error { _, err := y.s.Task(ctx, a, id); return err }},
 		"list":       {task.Read, func(a task.Actor) error { _, err := y.s.OpenTasks(ctx, a, task.TaskFilter{Limit: 1}); return err }},
@@ -96,10 +96,10 @@ func (y *instance) calls(k *task.Task, run task.ID) map[string]struct {
 
 func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
+	tk := y.create(maya, "coder", noStart)
 	run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
 	last := y.lastEvent()
-	for name, c := range y.calls(k, run) {
+	for name, c := range y.calls(tk, run) {
 		for _, a := range []task.Actor{{}, vera, coder, oleg, rita, maya} {
 			if a.May(c.perm) {
 				continue
@@ -114,7 +114,7 @@ func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 			})
 		}
 	}
-	for name, c := range y.calls(k, run) {
+	for name, c := range y.calls(tk, run) {
 		t.Run(name+" as admin is allowed", func(t *testing.T) {
 			if err := c.call(maya); err != nil && !task.IsCode(err, task.CodeNotFound) && !task.IsCode(err, task.CodeNameTaken) {
 				t.Fatal(err)
@@ -133,21 +133,23 @@ func TestAnAgentChangesWhatItIsRelatedTo(t *testing.T) {
 		_, err := y.s.UpdateTask(y.ctx(), a, id, task.Patch{Priority: ptr(int(y.lastEvent()))})
 		return err
 	}
-	k := y.create(planner, "coder", noStart, steps("a"))
+	tk := y.create(planner, "coder", noStart, steps("a"))
 	top := y.create(maya, "reviewer", noStart, steps("a"))
 	mid := y.subtask(maya, top.ID, 0, "planner", noStart, steps("a"))
 	low := y.subtask(maya, mid.ID, 0, "coder", noStart)
-	t.Run("as owner", func(t *testing.T) { ok(t, patch(coder, k.ID)) })
-	t.Run("as creator", func(t *testing.T) { ok(t, patch(planner, k.ID)) })
+	t.Run("as owner", func(t *testing.T) { ok(t, patch(coder, tk.ID)) })
+	t.Run("as creator", func(t *testing.T) { ok(t, patch(planner, tk.ID)) })
 	t.Run("as owner of a task above", func(t *testing.T) { ok(t, patch(reviewer, low.ID)) })
-	t.Run("not as a stranger", func(t *testing.T) { refused(t, patch(reviewer, k.ID), task.CodeForbidden, "neither owner nor creator") })
+	t.Run("not as a stranger", func(t *testing.T) {
+		refused(t, patch(reviewer, tk.ID), task.CodeForbidden, "neither owner nor creator")
+	})
 	t.Run("not as owner of a task below", func(t *testing.T) { refused(t, patch(coder, mid.ID), task.CodeForbidden) })
 	for name, call := range map[string]func() error{
-		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), reviewer, k.ID, "", 0); return err },
-		"cancel":   func() error { _, err := y.s.CancelTask(y.ctx(), reviewer, k.ID, ""); return err },
-		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), reviewer, k.ID, nil); return err },
-		"run":      func() error { _, err := y.s.RunNow(y.ctx(), reviewer, k.ID); return err },
-		"release":  func() error { _, err := y.s.ReleaseClaim(y.ctx(), reviewer, k.ID, 0); return err },
+		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), reviewer, tk.ID, "", 0); return err },
+		"cancel":   func() error { _, err := y.s.CancelTask(y.ctx(), reviewer, tk.ID, ""); return err },
+		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), reviewer, tk.ID, nil); return err },
+		"run":      func() error { _, err := y.s.RunNow(y.ctx(), reviewer, tk.ID); return err },
+		"release":  func() error { _, err := y.s.ReleaseClaim(y.ctx(), reviewer, tk.ID, 0); return err },
 	} {
 		t.Run("a stranger may not "+name, func(t *testing.T) { refused(t, call(), task.CodeForbidden) })
 	}

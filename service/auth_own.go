@@ -82,22 +82,22 @@ func (s *Service) seesRun(rx *db.Rx, a task.Actor, id task.ID) error {
 }
 
 // find returns a task that the caller sees.
-func (t *tx) find(id task.ID, whole bool) (*task.Task, error) {
-	if err := t.s.sees(&t.Rx, t.actor, id); err != nil {
+func (tx *txn) find(id task.ID, whole bool) (*task.Task, error) {
+	if err := tx.s.sees(&tx.Rx, tx.actor, id); err != nil {
 		return nil, err
 	}
 	if whole {
-		return t.TaskWhole(id)
+		return tx.TaskWhole(id)
 	}
-	return t.TaskBare(id)
+	return tx.TaskBare(id)
 }
 
 // findRun returns a run that the caller sees.
-func (t *tx) findRun(id task.ID) (*task.Run, error) {
-	if err := t.s.seesRun(&t.Rx, t.actor, id); err != nil {
+func (tx *txn) findRun(id task.ID) (*task.Run, error) {
+	if err := tx.s.seesRun(&tx.Rx, tx.actor, id); err != nil {
 		return nil, err
 	}
-	return t.Run(id)
+	return tx.Run(id)
 }
 
 // narrowList limits a list to what an agent with tasks:own sees of it: what it

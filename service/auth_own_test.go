@@ -14,10 +14,10 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 	y := newInstance(t)
 	y.define("own", ownOnly)
 	own := agentActor("own")
-	k := y.create(maya, "coder", noStart)
+	tk := y.create(maya, "coder", noStart)
 	run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
 	open := map[string]bool{"list": true, "history": true, "queue": true, "runs": true, "agents": true, "create": true} // what they show has tests of its own
-	for name, c := range y.calls(k, run) {
+	for name, c := range y.calls(tk, run) {
 		if !own.May(c.perm) {
 			continue
 		}
@@ -32,12 +32,12 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 			refused(t, err, task.CodeForbidden, "agent own sees its own tasks only (capabilities: tasks:own)")
 		}
 	}
-	for name, call := range y.changesOf(own, k) {
+	for name, call := range y.changesOf(own, tk) {
 		t.Run(name+" of a stranger's task", func(t *testing.T) { refused(t, call(), task.CodeTaskNotFound) })
 	}
-	_, err := y.s.CreateSubtask(y.ctx(), own, k.ID, 0, task.New{Title: "x"})
+	_, err := y.s.CreateSubtask(y.ctx(), own, tk.ID, 0, task.New{Title: "x"})
 	refused(t, err, task.CodeTaskNotFound)
-	_, err = y.s.RunNow(y.ctx(), own, k.ID)
+	_, err = y.s.RunNow(y.ctx(), own, tk.ID)
 	refused(t, err, task.CodeTaskNotFound)
 	_, err = y.s.CancelRun(y.ctx(), own, run, "")
 	refused(t, err, task.CodeRunNotFound)

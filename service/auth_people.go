@@ -16,10 +16,10 @@ func (s *Service) AddUser(ctx context.Context, a task.Actor, name, password stri
 	if err := s.allowed(a, task.Admin); err != nil {
 		return task.User{}, err
 	}
-	return s.addUser(ctx, a, name, password, role, func(*tx) error { return nil })
+	return s.addUser(ctx, a, name, password, role, func(*txn) error { return nil })
 }
 
-func (s *Service) addUser(ctx context.Context, a task.Actor, name, password string, role task.Role, first func(*tx) error) (task.User, error) {
+func (s *Service) addUser(ctx context.Context, a task.Actor, name, password string, role task.Role, first func(*txn) error) (task.User, error) {
 	var p task.Problems
 	checkUser(&p, name, password)
 	checkRole(&p, role)
@@ -30,22 +30,22 @@ func (s *Service) addUser(ctx context.Context, a task.Actor, name, password stri
 	if err != nil {
 		return task.User{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.User, error) {
-		if err := first(t); err != nil {
+	return mutate(ctx, s, a, func(tx *txn) (task.User, error) {
+		if err := first(tx); err != nil {
 			return task.User{}, err
 		}
-		if _, _, taken, err := t.UserByName(name); err != nil || taken {
+		if _, _, taken, err := tx.UserByName(name); err != nil || taken {
 			return task.User{}, orTaken(name, err)
 		}
-		id, err := t.InsertUser(name, role, hash)
+		id, err := tx.InsertUser(name, role, hash)
 		if err != nil {
 			return task.User{}, err
 		}
-		u, _, err := t.User(id)
+		u, _, err := tx.User(id)
 		if err != nil {
 			return task.User{}, err
 		}
-		return u, t.event(task.EvUserCreated, task.Event{}, changes{"user": name, "role": role})
+		return u, tx.event(task.EvUserCreated, task.Event{}, changes{"user": name, "role": role})
 	})
 }
 
@@ -107,60 +107,60 @@ func (s *Service) UpdateUser(ctx context.Context, a task.Actor, id task.ID, c Us
 			return task.User{}, err
 		}
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.User, error) {
-		u, ok, err := t.User(id)
+	return mutate(ctx, s, a, func(tx *txn) (task.User, error) {
+		u, ok, err := tx.User(id)
 		if err != nil {
 			return u, err
 		}
 		if !ok {
 			return u, task.Errorf(task.NotFound, task.CodeNotFound, "No person has the id %d", id)
 		}
-		if err := t.keepAdmin(u, c); err != nil {
+		if err := tx.keepAdmin(u, c); err != nil {
 			return u, err
 		}
-		return t.updateUser(u, c, hash)
+		return tx.updateUser(u, c, hash)
 	})
 }
 
-func (t *tx) keepAdmin(u task.User, c UserChange) error {
+func (tx *txn) keepAdmin(u task.User, c UserChange) error {
 	loses := c.Role != nil && *c.Role != task.RoleAdmin || c.Disabled != nil && *c.Disabled
 	if u.Role != task.RoleAdmin || u.DisabledAt != 0 || !loses {
 		return nil
 	}
-	n, err := t.AdminCount()
+	n, err := tx.AdminCount()
 	if err == nil && n <= 1 {
 		err = task.Errorf(task.Conflict, task.CodeLastAdmin, "%s is the last admin: make another one first", u.Name)
 	}
 	return err
 }
 
-func (t *tx) updateUser(u task.User, c UserChange, hash string) (task.User, error) {
+func (tx *txn) updateUser(u task.User, c UserChange, hash string) (task.User, error) {
 	diff := changes{"user": u.Name}
 	if c.Role != nil && *c.Role != u.Role {
 		diff["role"] = []task.Role{u.Role, *c.Role}
-		if err := t.SetRole(u.ID, *c.Role); err != nil {
+		if err := tx.SetRole(u.ID, *c.Role); err != nil {
 			return u, err
 		}
 	}
 	if c.Disabled != nil {
 		diff["disabled"] = *c.Disabled
-		if err := t.SetDisabled(u.ID, *c.Disabled); err != nil {
+		if err := tx.SetDisabled(u.ID, *c.Disabled); err != nil {
 			return u, err
 		}
 	}
 	if hash != "" {
 		diff["password"] = "changed"
-		if err := t.SetPassword(u.ID, hash); err != nil {
+		if err := tx.SetPassword(u.ID, hash); err != nil {
 			return u, err
 		}
 	}
-	if err := t.DropSessions(u.ID, ""); err != nil {
+	if err := tx.DropSessions(u.ID, ""); err != nil {
 		return u, err
 	}
-	if err := t.event(task.EvUserUpdated, task.Event{}, diff); err != nil {
+	if err := tx.event(task.EvUserUpdated, task.Event{}, diff); err != nil {
 		return u, err
 	}
-	u, _, err := t.User(u.ID)
+	u, _, err := tx.User(u.ID)
 	return u, err
 }
 
@@ -193,24 +193,24 @@ func (s *Service) ChangePassword(ctx context.Context, a task.Actor, old, passwor
 	if err != nil {
 		return err
 	}
-	return change(ctx, s, a, func(t *tx) error {
-		if err := t.SetPassword(a.UserID, fresh); err != nil {
+	return change(ctx, s, a, func(tx *txn) error {
+		if err := tx.SetPassword(a.UserID, fresh); err != nil {
 			return err
 		}
-		if err := t.DropSessions(a.UserID, keep); err != nil {
+		if err := tx.DropSessions(a.UserID, keep); err != nil {
 			return err
 		}
-		return t.event(task.EvUserUpdated, task.Event{}, changes{"user": a.Name, "password": "changed"})
+		return tx.event(task.EvUserUpdated, task.Event{}, changes{"user": a.Name, "password": "changed"})
 	})
 }
 
 // SignOutEverywhere ends all sessions of the caller.
 func (s *Service) SignOutEverywhere(ctx context.Context, a task.Actor) error {
-	return change(ctx, s, a, func(t *tx) error {
-		if err := t.DropSessions(a.UserID, ""); err != nil {
+	return change(ctx, s, a, func(tx *txn) error {
+		if err := tx.DropSessions(a.UserID, ""); err != nil {
 			return err
 		}
-		return t.event(task.EvSignedOut, task.Event{}, changes{"everywhere": true})
+		return tx.event(task.EvSignedOut, task.Event{}, changes{"everywhere": true})
 	})
 }
 
@@ -225,15 +225,15 @@ func (s *Service) Sessions(ctx context.Context, a task.Actor) ([]db.Session, err
 // SignOut ends one session of the caller, known by the hash of its token.
 // Error: NotFound when it has ended already, or is another person's.
 func (s *Service) SignOut(ctx context.Context, a task.Actor, hash string) error {
-	return change(ctx, s, a, func(t *tx) error {
-		was, err := t.DropSessionOf(a.UserID, hash)
+	return change(ctx, s, a, func(tx *txn) error {
+		was, err := tx.DropSessionOf(a.UserID, hash)
 		if err != nil {
 			return err
 		}
 		if !was {
 			return task.Errorf(task.NotFound, task.CodeNotFound, "This session has ended already")
 		}
-		return t.event(task.EvSignedOut, task.Event{}, nil)
+		return tx.event(task.EvSignedOut, task.Event{}, nil)
 	})
 }
 
@@ -266,14 +266,14 @@ func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (M
 	sum := sha256.Sum256([]byte(secret))
 	tok.Hint = secret[:hintSize]
 	// The secret must not be stored, so the answer is never an idempotent one.
-	made, err := mutate(WithIdempotency(ctx, nil), s, a, func(t *tx) (task.Token, error) {
+	made, err := mutate(WithIdempotency(ctx, nil), s, a, func(tx *txn) (task.Token, error) {
 		made := tok
-		if err := t.freeTokenName(made.Name); err != nil {
+		if err := tx.freeTokenName(made.Name); err != nil {
 			return made, err
 		}
 		// Such a token acts under its own name: that must not be a person's.
 		if made.Agent == "" && made.UserID == 0 {
-			if _, _, taken, err := t.UserByName(made.Name); err != nil || taken {
+			if _, _, taken, err := tx.UserByName(made.Name); err != nil || taken {
 				return made, orTaken(made.Name, err)
 			}
 		}
@@ -282,14 +282,14 @@ func (s *Service) CreateToken(ctx context.Context, a task.Actor, in NewToken) (M
 			if in.Days > 0 {
 				life = time.Duration(in.Days) * 24 * time.Hour
 			}
-			made.ExpiresAt = t.Now.Add(life)
+			made.ExpiresAt = tx.Now.Add(life)
 		}
-		id, err := t.InsertToken(made, sum[:])
+		id, err := tx.InsertToken(made, sum[:])
 		if err != nil {
 			return made, err
 		}
-		made.ID, made.CreatedAt = id, t.Now
-		return made, t.event(task.EvTokenCreated, task.Event{Agent: made.Agent}, changes{"token": id, "name": made.Name, "scope": made.Scope})
+		made.ID, made.CreatedAt = id, tx.Now
+		return made, tx.event(task.EvTokenCreated, task.Event{Agent: made.Agent}, changes{"token": id, "name": made.Name, "scope": made.Scope})
 	})
 	return MadeToken{made, secret}, err
 }
@@ -299,8 +299,8 @@ const hintSize = 9
 
 // freeTokenName refuses the name of a token that is still valid: the audit
 // and the list of tokens name one each. An expired one gives its name up.
-func (t *tx) freeTokenName(name string) error {
-	free, err := t.FreeTokenName(name)
+func (tx *txn) freeTokenName(name string) error {
+	free, err := tx.FreeTokenName(name)
 	if err != nil || free {
 		return err
 	}

@@ -7,29 +7,29 @@ import (
 )
 
 // changesOf is each way in which an agent changes a task, but for canceling.
-func (y *instance) changesOf(a task.Actor, k *task.Task) map[string]func() error {
+func (y *instance) changesOf(a task.Actor, tk *task.Task) map[string]func() error {
 	return map[string]func() error{
-		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), a, k.ID, task.Patch{Priority: ptr(1)}); return err },
-		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), a, k.ID, task.Patch{Owner: ptr("coder")}); return err },
-		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), a, k.ID, "", 0); return err },
-		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), a, k.ID, []task.Step{{Title: "x"}}); return err },
-		"add step": func() error { _, err := y.s.AddStep(y.ctx(), a, k.ID, task.Step{Title: "x"}); return err },
+		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Priority: ptr(1)}); return err },
+		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Owner: ptr("coder")}); return err },
+		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), a, tk.ID, "", 0); return err },
+		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), a, tk.ID, []task.Step{{Title: "x"}}); return err },
+		"add step": func() error { _, err := y.s.AddStep(y.ctx(), a, tk.ID, task.Step{Title: "x"}); return err },
 		"resource": func() error {
-			_, err := y.s.AddResource(y.ctx(), a, k.ID, task.Resource{Type: "file", Value: "/a"})
+			_, err := y.s.AddResource(y.ctx(), a, tk.ID, task.Resource{Type: "file", Value: "/a"})
 			return err
 		},
-		"blockers": func() error { _, err := y.s.SetBlockedBy(y.ctx(), a, k.ID, nil); return err },
-		"ask":      func() error { _, err := y.s.Notify(y.ctx(), a, k.ID, "?", true); return err },
-		"notice":   func() error { _, err := y.s.Notify(y.ctx(), a, k.ID, "!", false); return err },
-		"release":  func() error { _, err := y.s.ReleaseClaim(y.ctx(), a, k.ID, 0); return err },
-		"beat":     func() error { _, err := y.s.Heartbeat(y.ctx(), a, k.ID, 0); return err },
+		"blockers": func() error { _, err := y.s.SetBlockedBy(y.ctx(), a, tk.ID, nil); return err },
+		"ask":      func() error { _, err := y.s.Notify(y.ctx(), a, tk.ID, "?", true); return err },
+		"notice":   func() error { _, err := y.s.Notify(y.ctx(), a, tk.ID, "!", false); return err },
+		"release":  func() error { _, err := y.s.ReleaseClaim(y.ctx(), a, tk.ID, 0); return err },
+		"beat":     func() error { _, err := y.s.Heartbeat(y.ctx(), a, tk.ID, 0); return err },
 		"move": func() error {
-			_, err := y.s.MoveTask(y.ctx(), a, Move{TaskID: k.ID, CurrentAgent: a.Name, NewAgent: "coder", Comment: "x"})
+			_, err := y.s.MoveTask(y.ctx(), a, Move{TaskID: tk.ID, CurrentAgent: a.Name, NewAgent: "coder", Comment: "x"})
 			return err
 		},
-		"reassign": func() error { _, err := y.s.Reassign(y.ctx(), a, a.Name, []task.ID{k.ID}, "coder", "x"); return err },
+		"reassign": func() error { _, err := y.s.Reassign(y.ctx(), a, a.Name, []task.ID{tk.ID}, "coder", "x"); return err },
 		"complete and sign up": func() error {
-			_, err := y.s.CompleteAndSignup(y.ctx(), a, a.Name, k.ID, "", 0)
+			_, err := y.s.CompleteAndSignup(y.ctx(), a, a.Name, tk.ID, "", 0)
 			return err
 		},
 	}
@@ -43,8 +43,8 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, made.ID))
 	st := y.start()
 	other, theirs, _ := y.inRun("planner")
-	for what, k := range map[string]*task.Task{"which it created": made, "of another run of its agent": other} {
-		for name, call := range y.changesOf(own, k) {
+	for what, tk := range map[string]*task.Task{"which it created": made, "of another run of its agent": other} {
+		for name, call := range y.changesOf(own, tk) {
 			t.Run(name+" of a task "+what, func(t *testing.T) {
 				last := y.lastEvent()
 				if err := call(); err == nil {
@@ -69,15 +69,15 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 	y := newInstance(t, noApprove)
 	strange := []*task.Task{y.create(maya, "planner", noStart), y.create(planner, "coder", noStart)}
-	k, st, own := y.inRun("planner", steps("a"))
+	tk, st, own := y.inRun("planner", steps("a"))
 	made := y.create(own, "coder", noStart)
-	sub := y.subtask(own, k.ID, 0, "coder", noStart)
+	sub := y.subtask(own, tk.ID, 0, "coder", noStart)
 	patch := func(id task.ID) error {
 		_, err := y.s.UpdateTask(y.ctx(), own, id, task.Patch{Priority: ptr(int(y.lastEvent()))})
 		return err
 	}
 	t.Run("its own task, what is below, what it created", func(t *testing.T) {
-		for _, id := range []task.ID{k.ID, sub.ID, made.ID} {
+		for _, id := range []task.ID{tk.ID, sub.ID, made.ID} {
 			ok(t, patch(id))
 			must[task.Message](t)(y.s.Comment(y.ctx(), own, id, "news"))
 		}
@@ -94,7 +94,7 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 					}
 				})
 			}
-			refused(t, patch(s.ID), task.CodeForbidden, "its own task "+k.ID.String())
+			refused(t, patch(s.ID), task.CodeForbidden, "its own task "+tk.ID.String())
 			_, err := y.s.Comment(y.ctx(), own, s.ID, "look here")
 			refused(t, err, task.CodeForbidden, "none of these")
 		}
@@ -114,8 +114,8 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 		}
 	})
 	t.Run("its own task no more once that is another's", func(t *testing.T) {
-		must[*task.Task](t)(y.s.MoveTask(y.ctx(), own, Move{TaskID: k.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
-		refused(t, patch(k.ID), task.CodeForbidden, "belongs to coder")
+		must[*task.Task](t)(y.s.MoveTask(y.ctx(), own, Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
+		refused(t, patch(tk.ID), task.CodeForbidden, "belongs to coder")
 		y.finish(st, completed("handed on"))
 	})
 }

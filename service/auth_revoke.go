@@ -61,11 +61,11 @@ func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context
 
 // stillValid checks the caller's token again, in the transaction that acts for
 // it: the call may have waited since the token was read.
-func (t *tx) stillValid() error {
-	if t.actor.TokenID == 0 {
+func (tx *txn) stillValid() error {
+	if tx.actor.TokenID == 0 {
 		return nil
 	}
-	ok, err := t.TokenValid(t.actor.TokenID)
+	ok, err := tx.TokenValid(tx.actor.TokenID)
 	if err == nil && !ok {
 		err = errTokenEnded
 	}
@@ -79,69 +79,69 @@ func (s *Service) RevokeToken(ctx context.Context, a task.Actor, id task.ID) err
 	if err := s.allowed(a, task.Admin); err != nil {
 		return err
 	}
-	return change(ctx, s, a, func(t *tx) error {
-		tok, ok, err := t.Token(id)
+	return change(ctx, s, a, func(tx *txn) error {
+		tok, ok, err := tx.Token(id)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			return task.Errorf(task.NotFound, task.CodeNotFound, "No token has the id %d", id)
 		}
-		return t.revoke(tok, changes{"token": id, "name": tok.Name})
+		return tx.revoke(tok, changes{"token": id, "name": tok.Name})
 	})
 }
 
-func (t *tx) revoke(tok task.Token, c changes) error {
-	if err := t.RevokeToken(tok.ID); err != nil {
+func (tx *txn) revoke(tok task.Token, c changes) error {
+	if err := tx.RevokeToken(tok.ID); err != nil {
 		return err
 	}
-	t.revoked = append(t.revoked, tok.ID)
-	if err := t.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, c); err != nil {
+	tx.revoked = append(tx.revoked, tok.ID)
+	if err := tx.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, c); err != nil {
 		return err
 	}
-	return t.endRunsOf(tok)
+	return tx.endRunsOf(tok)
 }
 
 // endRunsOf ends the runs that are executed under a token.
-func (t *tx) endRunsOf(tok task.Token) error {
+func (tx *txn) endRunsOf(tok task.Token) error {
 	if tok.RunID != 0 {
-		r, err := t.Run(tok.RunID)
+		r, err := tx.Run(tok.RunID)
 		if err != nil || r.Status != task.RunRunning {
 			return err
 		}
-		return t.endCanceled(r, task.PhaseBy, "its token was revoked", ErrStopCanceled)
+		return tx.endCanceled(r, task.PhaseBy, "its token was revoked", ErrStopCanceled)
 	}
 	if tok.Scope != task.ScopeWorker {
 		return nil
 	}
-	running, err := t.Running()
+	running, err := tx.Running()
 	if err != nil {
 		return err
 	}
-	actor := t.actor
-	t.actor = task.SystemActor
-	defer func() { t.actor = actor }()
+	actor := tx.actor
+	tx.actor = task.SystemActor
+	defer func() { tx.actor = actor }()
 	for _, r := range running {
 		if r.Worker != tok.ID {
 			continue
 		}
-		if err := t.conclude(r, lost("the token of its worker was revoked")); err != nil {
+		if err := tx.conclude(r, lost("the token of its worker was revoked")); err != nil {
 			return err
 		}
-		t.stop = append(t.stop, stopOrder{r.ID, ErrStopCanceled})
+		tx.stop = append(tx.stop, stopOrder{r.ID, ErrStopCanceled})
 	}
 	return nil
 }
 
 // revokeAgent ends the tokens of an agent that is removed: an agent that gets
 // its name later is another one. Tokens of runs end with their runs.
-func (t *tx) revokeAgent(agent string) error {
-	list, err := t.AgentTokens(agent)
+func (tx *txn) revokeAgent(agent string) error {
+	list, err := tx.AgentTokens(agent)
 	if err != nil {
 		return err
 	}
 	for _, tok := range list {
-		if err := t.revoke(tok, changes{"token": tok.ID, "name": tok.Name, "reason": "the agent was removed"}); err != nil {
+		if err := tx.revoke(tok, changes{"token": tok.ID, "name": tok.Name, "reason": "the agent was removed"}); err != nil {
 			return err
 		}
 	}
@@ -160,9 +160,9 @@ func (s *Service) RevokeRemoved(ctx context.Context) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		for _, agent := range gone {
-			if err := t.revokeAgent(agent); err != nil {
+			if err := tx.revokeAgent(agent); err != nil {
 				return err
 			}
 		}

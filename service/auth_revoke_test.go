@@ -28,8 +28,8 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 			synctest.Wait()
 			refused(t, p.err, task.CodeUnauthorized, "revoked")
 			equal(t, "waited", p.took, 0)
-			k := y.create(maya, "coder", noStart)
-			equal(t, "claimed", y.task(k.ID).Claim == nil, true)
+			tk := y.create(maya, "coder", noStart)
+			equal(t, "claimed", y.task(tk.ID).Claim == nil, true)
 		})
 	})
 	t.Run("a signup that waits while another process revokes claims nothing", func(t *testing.T) {
@@ -37,10 +37,10 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 			a, tok := y.bearer(NewToken{Name: "c", Agent: "coder"})
 			p := y.waitFor(t, ctx, a, 50*time.Second)
 			ok(t, y.service().RevokeToken(ctx, maya, tok.ID))
-			k := y.create(maya, "coder", noStart)
+			tk := y.create(maya, "coder", noStart)
 			synctest.Wait()
 			refused(t, p.err, task.CodeUnauthorized, "revoked")
-			equal(t, "claimed", y.task(k.ID).Claim == nil, true)
+			equal(t, "claimed", y.task(tk.ID).Claim == nil, true)
 		})
 	})
 	t.Run("nor does one whose token expires or whose person is disabled meanwhile", func(t *testing.T) {
@@ -61,14 +61,14 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 	})
 	t.Run("the runs of a worker are lost and tried again", func(t *testing.T) {
 		y := newInstance(t, forGPU)
-		k := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
 		a, tok := y.bearer(NewToken{Name: "w", Scope: "worker"})
 		l := must[*task.Leased](t)(y.s.LeaseRun(ctx, a, task.WorkerAsk{Labels: []string{"gpu"}}))
 		ok(t, y.s.RevokeToken(ctx, maya, tok.ID))
 		r := y.run(l.RunID)
 		equal(t, "run", r.State().String()+": "+r.Reason, "failed/lost: the token of its worker was revoked")
-		if next := y.openRun(k.ID); next == nil || next.Attempt != 2 {
+		if next := y.openRun(tk.ID); next == nil || next.Attempt != 2 {
 			t.Errorf("the next run is %+v", next)
 		}
 		_, err := y.s.ReportAlive(ctx, a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, 0)
@@ -76,8 +76,8 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 	})
 	t.Run("a run whose own token is revoked is canceled", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
 		st := y.start()
 		stopped := make(chan error, 1)
 		y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })

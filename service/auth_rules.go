@@ -78,29 +78,29 @@ func (s *Service) UsesTasks(a task.Actor) bool { return s.allowedOwn(a, task.Rea
 // changeable checks that the caller may change a task now: people may, an
 // agent what is related to it, a run what is in its reach. Nobody else's token
 // changes a task on which a run works. Errors: forbidden, another run works.
-func changeable(rx *db.Rx, a task.Actor, k *task.Task) error {
-	if err := related(rx, a, k); err != nil || a.RunID == 0 {
+func changeable(rx *db.Rx, a task.Actor, tk *task.Task) error {
+	if err := related(rx, a, tk); err != nil || a.RunID == 0 {
 		return err
 	}
-	open, err := rx.OpenRun(k.ID)
+	open, err := rx.OpenRun(tk.ID)
 	if err != nil || open == nil || open.Status != task.RunRunning || open.ID == a.RunID {
 		return err
 	}
-	return task.Errorf(task.Conflict, task.CodeRunOpen, "Run %d works on task %d: no other run may change the task until it ends", open.ID, k.ID)
+	return task.Errorf(task.Conflict, task.CodeRunOpen, "Run %d works on task %d: no other run may change the task until it ends", open.ID, tk.ID)
 }
 
 // related checks that an agent has to do with a task: as owner, creator, or
 // owner of an ancestor. The token of a run reaches less.
-func related(rx *db.Rx, a task.Actor, k *task.Task) error {
+func related(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	switch {
 	case !a.IsAgent():
 		return nil
 	case a.RunID != 0:
-		return inReach(rx, a, k)
-	case k.CreatedBy == a.Name || k.Owner == a.Name:
+		return inReach(rx, a, tk)
+	case tk.CreatedBy == a.Name || tk.Owner == a.Name:
 		return nil
 	}
-	up, err := rx.Ancestors(k.ID)
+	up, err := rx.Ancestors(tk.ID)
 	if err != nil {
 		return err
 	}
@@ -109,37 +109,37 @@ func related(rx *db.Rx, a task.Actor, k *task.Task) error {
 			return nil
 		}
 	}
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, k.ID)
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, tk.ID)
 }
 
 // inReach checks that a task is in the reach of a run: its own task while its
 // agent owns that, what is below it, what the run created and what it claimed.
-func inReach(rx *db.Rx, a task.Actor, k *task.Task) error {
+func inReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	run, err := rx.Run(a.RunID)
 	if err != nil {
 		return err
 	}
-	if run.TaskID == k.ID {
-		if k.Owner != a.Name {
-			return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may not change task %d any more: it belongs to %s by now", run.ID, k.ID, k.Owner)
+	if run.TaskID == tk.ID {
+		if tk.Owner != a.Name {
+			return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may not change task %d any more: it belongs to %s by now", run.ID, tk.ID, tk.Owner)
 		}
 		return nil
 	}
-	at, err := relationOf(rx, run.TaskID, k.ID)
+	at, err := relationOf(rx, run.TaskID, tk.ID)
 	if err != nil || at == below {
 		return err
 	}
 	if at == above {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "a run of task %d may not change the task %d above it", run.TaskID, k.ID)
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "a run of task %d may not change the task %d above it", run.TaskID, tk.ID)
 	}
 	claim := int64(0)
-	if k.Claim.Live(rx.Now) {
-		claim = k.Claim.ID
+	if tk.Claim.Live(rx.Now) {
+		claim = tk.Claim.ID
 	}
-	if ok, err := rx.Reaches(run.ID, k.ID, claim); err != nil || ok {
+	if ok, err := rx.Reaches(run.ID, tk.ID, claim); err != nil || ok {
 		return err
 	}
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may change its own task %d, those below it, those it created and those it claimed; task %d is none of these", run.ID, run.TaskID, k.ID)
+	return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may change its own task %d, those below it, those it created and those it claimed; task %d is none of these", run.ID, run.TaskID, tk.ID)
 }
 
 // relation is how one task relates to another.
@@ -170,49 +170,49 @@ func relationOf(rx *db.Rx, of, id task.ID) (relation, error) {
 
 // open returns a task that the caller may change, or the error: unknown,
 // archived, not related.
-func (t *tx) open(id task.ID, whole bool) (*task.Task, error) {
-	k, err := t.find(id, whole)
+func (tx *txn) open(id task.ID, whole bool) (*task.Task, error) {
+	tk, err := tx.find(id, whole)
 	if err != nil {
 		return nil, err
 	}
-	if err := changeable(&t.Rx, t.actor, k); err != nil {
+	if err := changeable(&tx.Rx, tx.actor, tk); err != nil {
 		return nil, err
 	}
-	if k.Status.Archived() {
-		return nil, archived(k)
+	if tk.Status.Archived() {
+		return nil, archived(tk)
 	}
-	return k, nil
+	return tk, nil
 }
 
-func archived(k *task.Task) error {
-	return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s: history never changes; create a follow-up", k.ID, k.Status)
+func archived(tk *task.Task) error {
+	return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s: history never changes; create a follow-up", tk.ID, tk.Status)
 }
 
 // fence checks a claim id that the caller gave; 0 means that none was given.
-func fence(k *task.Task, claim int64) error {
-	if claim == 0 || k.Claim != nil && k.Claim.ID == claim {
+func fence(tk *task.Task, claim int64) error {
+	if claim == 0 || tk.Claim != nil && tk.Claim.ID == claim {
 		return nil
 	}
 	now := "the task is not claimed now"
-	if k.Claim != nil {
-		now = "it is now claim " + task.ID(k.Claim.ID).String() + " of " + k.Claim.Holder
+	if tk.Claim != nil {
+		now = "it is now claim " + task.ID(tk.Claim.ID).String() + " of " + tk.Claim.Holder
 	}
-	return task.Errorf(task.Conflict, task.CodeStaleClaim, "Claim %d of task %d is stale: %s", claim, k.ID, now)
+	return task.Errorf(task.Conflict, task.CodeStaleClaim, "Claim %d of task %d is stale: %s", claim, tk.ID, now)
 }
 
 // renew lets the holder's lease start again with each of its calls.
-func (t *tx) renew(k *task.Task) error {
-	if k.Claim == nil || k.Claim.Holder != t.actor.Name {
+func (tx *txn) renew(tk *task.Task) error {
+	if tk.Claim == nil || tk.Claim.Holder != tx.actor.Name {
 		return nil
 	}
-	return t.Renew(k.ID, t.s.cfg.Lease)
+	return tx.Renew(tk.ID, tx.s.cfg.Lease)
 }
 
 // reach notes what the caller's run created or, with a claim, claimed: its
 // token may change that.
-func (t *tx) reach(id task.ID, claim int64) error {
-	if t.actor.RunID == 0 {
+func (tx *txn) reach(id task.ID, claim int64) error {
+	if tx.actor.RunID == 0 {
 		return nil
 	}
-	return t.AddReach(t.actor.RunID, id, claim)
+	return tx.AddReach(tx.actor.RunID, id, claim)
 }

@@ -153,8 +153,8 @@ func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
 	if err != nil {
 		return col, err
 	}
-	for _, k := range p.Tasks {
-		if k.OpenRunID != 0 && k.OpenRunPhase != task.PhaseApproval && k.OpenRunPhase != task.PhaseQueued {
+	for _, tk := range p.Tasks {
+		if tk.OpenRunID != 0 && tk.OpenRunPhase != task.PhaseApproval && tk.OpenRunPhase != task.PhaseQueued {
 			col.Running++
 		}
 	}
@@ -189,8 +189,8 @@ func (r *boardReader) fill(a *task.Agent, groups []BoardGroup) error {
 	for _, g := range groups {
 		for i := range g.Cards {
 			c := &g.Cards[i]
-			if k := cards[c.Task.ID]; k != nil {
-				c.Task = k
+			if tk := cards[c.Task.ID]; tk != nil {
+				c.Task = tk
 			}
 			c.Activity, c.Reason = r.activity[c.Task.ID], r.reason(a, c.Task)
 		}
@@ -200,8 +200,8 @@ func (r *boardReader) fill(a *task.Agent, groups []BoardGroup) error {
 
 // reason says in a few words why an idle task does not run, where the card
 // alone tells; its own page knows more.
-func (r *boardReader) reason(a *task.Agent, k *task.Task) string {
-	if k.Status != task.Active || k.Claim != nil || k.WaitingFor != "" {
+func (r *boardReader) reason(a *task.Agent, tk *task.Task) string {
+	if tk.Status != task.Active || tk.Claim != nil || tk.WaitingFor != "" {
 		return ""
 	}
 	switch p := r.pauses.Of(a.ID); {
@@ -211,8 +211,8 @@ func (r *boardReader) reason(a *task.Agent, k *task.Task) string {
 		return a.ID + " is paused"
 	case !a.Serving:
 		return "The definition of " + a.ID + " is invalid"
-	case k.OpenRunPhase == task.PhaseQueued:
-		return fmt.Sprintf("Run %d is queued", k.OpenRunID)
+	case tk.OpenRunPhase == task.PhaseQueued:
+		return fmt.Sprintf("Run %d is queued", tk.OpenRunID)
 	}
 	return ""
 }
@@ -228,9 +228,9 @@ var (
 // groupTasks makes the groups of a column of at most limit cards.
 func groupTasks(tasks []*task.Task, limit int) []BoardGroup {
 	cards := map[task.Shown][]BoardCard{}
-	for _, k := range tasks {
-		shown := k.Shown()
-		cards[shown] = append(cards[shown], BoardCard{Task: k})
+	for _, tk := range tasks {
+		shown := tk.Shown()
+		cards[shown] = append(cards[shown], BoardCard{Task: tk})
 	}
 	more := map[task.Shown]int{}
 	for _, shown := range keepOrder {

@@ -9,7 +9,7 @@ import (
 
 func TestCardsAreReadOnceAChange(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder")
+	tk := y.create(maya, "coder")
 	cards := func(f task.TaskFilter) []*task.Task {
 		t.Helper()
 		f.Limit = 50
@@ -34,7 +34,7 @@ func TestCardsAreReadOnceAChange(t *testing.T) {
 		if _, err := y.s.Signup(t.Context(), coder, "coder", 1); err != nil {
 			t.Fatal(err)
 		}
-		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Working || now[0].ID != k.ID {
+		if now := cards(task.TaskFilter{Owner: "coder"}); now[0].WorkStatus != task.Working || now[0].ID != tk.ID {
 			t.Errorf("the card is %+v", now[0])
 		}
 	})

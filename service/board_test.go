@@ -8,7 +8,7 @@ import (
 
 func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 	y := newInstance(t)
-	k, other := y.create(maya, "coder"), y.create(maya, "planner")
+	tk, other := y.create(maya, "coder"), y.create(maya, "planner")
 	cards := func(ids ...task.ID) map[task.ID]*task.Task {
 		t.Helper()
 		m, err := y.s.cardsByID(t.Context(), ids)
@@ -17,10 +17,10 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 		}
 		return m
 	}
-	first := cards(k.ID)
+	first := cards(tk.ID)
 	t.Run("two callers are given the same card while nothing changes", func(t *testing.T) {
-		both := cards(other.ID, k.ID, 99)
-		if len(both) != 2 || both[k.ID] != first[k.ID] || both[other.ID].Owner != "planner" {
+		both := cards(other.ID, tk.ID, 99)
+		if len(both) != 2 || both[tk.ID] != first[tk.ID] || both[other.ID].Owner != "planner" {
 			t.Errorf("the cards are %v", both)
 		}
 	})
@@ -28,7 +28,7 @@ func TestCardsByIDAreReadOnceAChange(t *testing.T) {
 		if _, err := y.s.Signup(t.Context(), coder, "coder", 1); err != nil {
 			t.Fatal(err)
 		}
-		if now := cards(k.ID)[k.ID]; now.WorkStatus != task.Working {
+		if now := cards(tk.ID)[tk.ID]; now.WorkStatus != task.Working {
 			t.Errorf("the card is %s", now.WorkStatus)
 		}
 	})

@@ -43,9 +43,9 @@ func (s *Service) overBudget(rx *db.Rx, agent string) (*task.Budget, error) {
 
 // affordable leaves out the agents whose budget, or the instance's, is used up,
 // and returns when the next day begins if there are such.
-func (t *tx) affordable(agents []string) (list []string, until task.Time, err error) {
+func (tx *txn) affordable(agents []string) (list []string, until task.Time, err error) {
 	for _, id := range agents {
-		b, err := t.s.overBudget(&t.Rx, id)
+		b, err := tx.s.overBudget(&tx.Rx, id)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -60,7 +60,7 @@ func (t *tx) affordable(agents []string) (list []string, until task.Time, err er
 
 // used notes what lines of its transcript tell of a running run's use, and
 // ends it when that is over one of its limits, or over a budget of the day.
-func (t *tx) used(r *task.Run, lines []task.Message) error {
+func (tx *txn) used(r *task.Run, lines []task.Message) error {
 	now := r.Usage
 	for _, m := range lines {
 		now = now.Plus(task.ToldUse(m.Type, m.Data))
@@ -68,7 +68,7 @@ func (t *tx) used(r *task.Run, lines []task.Message) error {
 	if now == r.Usage {
 		return nil
 	}
-	if err := t.SetUsage(r, now); err != nil {
+	if err := tx.SetUsage(r, now); err != nil {
 		return err
 	}
 	more := now.Tokens() > r.Usage.Tokens() || now.CostUSD > r.Usage.CostUSD
@@ -76,7 +76,7 @@ func (t *tx) used(r *task.Run, lines []task.Message) error {
 	if !more {
 		return nil
 	}
-	below, err := t.UseBelow(r.ID)
+	below, err := tx.UseBelow(r.ID)
 	if err != nil {
 		return err
 	}
@@ -84,37 +84,37 @@ func (t *tx) used(r *task.Run, lines []task.Message) error {
 		if below.Tokens() > 0 || below.CostUSD > 0 {
 			reason += ", what it delegated included"
 		}
-		if err := t.endOver(r, phase, reason); err != nil {
+		if err := tx.endOver(r, phase, reason); err != nil {
 			return err
 		}
 	}
-	if err := t.keepTree(r); err != nil {
+	if err := tx.keepTree(r); err != nil {
 		return err
 	}
-	return t.keepBudgets(r)
+	return tx.keepBudgets(r)
 }
 
 // endOver ends a running run that used too much, and stops its program.
-func (t *tx) endOver(r *task.Run, phase task.Phase, reason string) error {
+func (tx *txn) endOver(r *task.Run, phase task.Phase, reason string) error {
 	f := Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason, Usage: r.Usage}
-	if err := t.finish(r, f); err != nil {
+	if err := tx.finish(r, f); err != nil {
 		return err
 	}
-	t.stop = append(t.stop, stopOrder{r.ID, ErrStopCanceled})
+	tx.stop = append(tx.stop, stopOrder{r.ID, ErrStopCanceled})
 	return nil
 }
 
 // keepBudgets ends what runs although the use of r has used a budget up, and
 // has people told of that once a day.
-func (t *tx) keepBudgets(r *task.Run) error {
-	b, err := t.s.overBudget(&t.Rx, r.Agent)
+func (tx *txn) keepBudgets(r *task.Run) error {
+	b, err := tx.s.overBudget(&tx.Rx, r.Agent)
 	if err != nil || b == nil {
 		return err
 	}
-	if err := t.tellBudget(b, r.TaskID); err != nil {
+	if err := tx.tellBudget(b, r.TaskID); err != nil {
 		return err
 	}
-	list, err := t.Running()
+	list, err := tx.Running()
 	if err != nil {
 		return err
 	}
@@ -123,12 +123,12 @@ func (t *tx) keepBudgets(r *task.Run) error {
 			continue
 		}
 		// The end of one run may have ended another.
-		now, err := t.Run(o.ID)
+		now, err := tx.Run(o.ID)
 		if err != nil {
 			return err
 		}
 		if now.Status == task.RunRunning {
-			if err := t.endOver(now, b.Over(), "The "+b.Message()); err != nil {
+			if err := tx.endOver(now, b.Over(), "The "+b.Message()); err != nil {
 				return err
 			}
 		}
@@ -140,28 +140,28 @@ func budgetKey(agent string) string { return "budget told:" + agent }
 
 // tellBudget puts a notice into the thread of an open task, once a day for
 // each budget.
-func (t *tx) tellBudget(b *task.Budget, id task.ID) error {
-	today := task.DayOf(t.Now).String()
-	told, err := t.Setting(budgetKey(b.Agent))
+func (tx *txn) tellBudget(b *task.Budget, id task.ID) error {
+	today := task.DayOf(tx.Now).String()
+	told, err := tx.Setting(budgetKey(b.Agent))
 	if err != nil || told == today {
 		return err
 	}
-	k, err := t.TaskBare(id)
-	if err != nil || k.Status.Archived() {
+	tk, err := tx.TaskBare(id)
+	if err != nil || tk.Status.Archived() {
 		return err
 	}
-	m, err := t.say(id, task.KindNotice, task.System, "The "+b.Message()+". No run of it starts before that; queued runs stay.")
+	m, err := tx.say(id, task.KindNotice, task.System, "The "+b.Message()+". No run of it starts before that; queued runs stay.")
 	if err != nil {
 		return err
 	}
-	if _, err := t.InsertNotice(m, id); err != nil {
+	if _, err := tx.InsertNotice(m, id); err != nil {
 		return err
 	}
-	if err := t.notifyWord(k, task.KindNotice, "the "+b.Message()); err != nil {
+	if err := tx.notifyWord(tk, task.KindNotice, "the "+b.Message()); err != nil {
 		return err
 	}
-	if err := t.event(task.EvNotified, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {
+	if err := tx.event(task.EvNotified, task.Event{TaskID: id, Agent: tk.Owner}, changes{"message": m}); err != nil {
 		return err
 	}
-	return t.SetSetting(budgetKey(b.Agent), today)
+	return tx.SetSetting(budgetKey(b.Agent), today)
 }

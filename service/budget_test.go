@@ -126,12 +126,12 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 		equal(t, "message", why[0].Message, "The "+words+".")
 	})
 	t.Run("a tick leaves a receipt", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
 		sched := must[SchedulerState](t)(y.s.Scheduler(y.ctx(), maya))
 		found := false
 		for _, sk := range sched.Skips {
-			found = found || sk.TaskID == k.ID && sk.Reason == "budget" && sk.Detail == words
+			found = found || sk.TaskID == tk.ID && sk.Reason == "budget" && sk.Detail == words
 		}
 		equal(t, "receipt", found, true)
 	})

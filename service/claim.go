@@ -14,7 +14,7 @@ func (s *Service) Signup(ctx context.Context, a task.Actor, agent string, count 
 	if err := s.maySignup(a, agent, count); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) ([]*task.Task, error) { return t.signup(agent, count) })
+	return mutate(ctx, s, a, func(tx *txn) ([]*task.Task, error) { return tx.signup(agent, count) })
 }
 
 func (s *Service) maySignup(a task.Actor, agent string, count int) error {
@@ -43,8 +43,8 @@ func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, ma
 	if maxConcurrent < 1 || maxConcurrent > task.MaxBatch {
 		return AutoSignup{}, task.FieldErrorf("maxConcurrent", "must be 1 to %d", task.MaxBatch)
 	}
-	return mutate(ctx, s, a, func(t *tx) (AutoSignup, error) {
-		held, err := t.Claims(agent)
+	return mutate(ctx, s, a, func(tx *txn) (AutoSignup, error) {
+		held, err := tx.Claims(agent)
 		if err != nil {
 			return AutoSignup{}, err
 		}
@@ -54,11 +54,11 @@ func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, ma
 		}
 		out := AutoSignup{Tasks: []*task.Task{}}
 		if want > held {
-			if out.Tasks, err = t.signup(agent, want-held); err != nil {
+			if out.Tasks, err = tx.signup(agent, want-held); err != nil {
 				return AutoSignup{}, err
 			}
 		}
-		out.Held, err = t.Held(agent, task.MaxReassign)
+		out.Held, err = tx.Held(agent, task.MaxReassign)
 		return out, err
 	})
 }
@@ -77,76 +77,76 @@ func (s *Service) mayClaim(a task.Actor, agent string) error {
 	return nil
 }
 
-func (t *tx) signup(agent string, count int) ([]*task.Task, error) {
-	room, err := t.room(agent)
+func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
+	room, err := tx.room(agent)
 	if err != nil {
 		return nil, err
 	}
 	count = min(count, room)
-	claim := t.ClaimNext
-	if def, _ := t.s.agents.Agent(agent); t.actor.RunID != 0 && t.s.policyOf(def) != task.ApproveNever {
-		claim = t.ClaimConsented // else a run would do what its own runs wait for
+	claim := tx.ClaimNext
+	if def, _ := tx.s.agents.Agent(agent); tx.actor.RunID != 0 && tx.s.policyOf(def) != task.ApproveNever {
+		claim = tx.ClaimConsented // else a run would do what its own runs wait for
 	}
 	list := make([]*task.Task, 0, count)
 	for bytes := 0; len(list) < count && bytes <= task.MaxTaskText; { // who claims many long tasks gets them in several calls
-		k, err := claim(agent, t.s.cfg.Lease)
+		tk, err := claim(agent, tx.s.cfg.Lease)
 		if err != nil {
 			return nil, err
 		}
-		if k == nil {
+		if tk == nil {
 			return list, nil
 		}
-		if err := t.claimed(k.ID, k.Owner, k.Claim.ID); err != nil {
+		if err := tx.claimed(tk.ID, tk.Owner, tk.Claim.ID); err != nil {
 			return nil, err
 		}
-		t.inboxIf(k.Failures > 0)
-		list = append(list, k)
-		bytes += k.JSONBytes()
+		tx.inboxIf(tk.Failures > 0)
+		list = append(list, tk)
+		bytes += tk.JSONBytes()
 	}
 	return list, nil
 }
 
 // room returns how many more claims an agent may hold. Errors: none, paused.
-func (t *tx) room(agent string) (int, error) {
-	if err := t.notPaused(agent); err != nil {
+func (tx *txn) room(agent string) (int, error) {
+	if err := tx.notPaused(agent); err != nil {
 		return 0, err
 	}
-	def, _ := t.s.agents.Agent(agent)
+	def, _ := tx.s.agents.Agent(agent)
 	if def.MaxClaims == 0 {
 		return task.MaxBatch, nil
 	}
-	held, err := t.Claims(agent)
+	held, err := tx.Claims(agent)
 	if err == nil && held >= def.MaxClaims {
 		err = task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims): complete, move or release one first", agent, held, def.MaxClaims)
 	}
 	return def.MaxClaims - held, err
 }
 
-func (t *tx) claimed(id task.ID, owner string, claim int64) error {
-	if err := t.reach(id, claim); err != nil {
+func (tx *txn) claimed(id task.ID, owner string, claim int64) error {
+	if err := tx.reach(id, claim); err != nil {
 		return err
 	}
-	return t.event(task.EvTaskClaimed, task.Event{TaskID: id, Agent: owner}, changes{"claim": claim, "holder": owner})
+	return tx.event(task.EvTaskClaimed, task.Event{TaskID: id, Agent: owner}, changes{"claim": claim, "holder": owner})
 }
 
 // claim claims one task for its owner; the caller has checked that it may be.
-func (t *tx) claim(k *task.Task) error {
-	if err := t.Claim(k.ID, k.Owner, t.s.cfg.Lease); err != nil {
+func (tx *txn) claim(tk *task.Task) error {
+	if err := tx.Claim(tk.ID, tk.Owner, tx.s.cfg.Lease); err != nil {
 		return err
 	}
-	now, err := t.TaskBare(k.ID)
+	now, err := tx.TaskBare(tk.ID)
 	if err != nil {
 		return err
 	}
-	return t.claimed(k.ID, k.Owner, now.Claim.ID)
+	return tx.claimed(tk.ID, tk.Owner, now.Claim.ID)
 }
 
-func (t *tx) release(k *task.Task, how string) error {
-	if err := t.Release(k.ID); err != nil {
+func (tx *txn) release(tk *task.Task, how string) error {
+	if err := tx.Release(tk.ID); err != nil {
 		return err
 	}
-	t.inboxIf(k.Failures > 0)
-	return t.event(task.EvTaskReleased, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"claim": k.Claim.ID, "holder": k.Claim.Holder, "how": how})
+	tx.inboxIf(tk.Failures > 0)
+	return tx.event(task.EvTaskReleased, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder, "how": how})
 }
 
 // Move is what a caller says of a hand-over.
@@ -173,89 +173,90 @@ func (s *Service) MoveTask(ctx context.Context, a task.Actor, m Move) (*task.Tas
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.find(m.TaskID, false)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.find(m.TaskID, false)
 		if err != nil {
 			return nil, err
 		}
-		if err := t.mayMove(k, m); err != nil {
+		if err := tx.mayMove(tk, m); err != nil {
 			return nil, err
 		}
-		if err := t.handOver(k, m.NewAgent, m.CurrentAgent, m.Comment); err != nil {
+		if err := tx.handOver(tk, m.NewAgent, m.CurrentAgent, m.Comment); err != nil {
 			return nil, err
 		}
-		return t.Task(k.ID)
+		return tx.Task(tk.ID)
 	})
 }
 
 // notAssigned refuses what only the owner of a task may do.
-func notAssigned(k *task.Task, agent string) error {
-	return task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s (currently assigned to: %s)", k.ID, agent, k.Owner)
+func notAssigned(tk *task.Task, agent string) error {
+	return task.Errorf(task.Conflict, task.CodeNotAssigned,
+		"Task %d is not assigned to %s (currently assigned to: %s)", tk.ID, agent, tk.Owner)
 }
 
-func (t *tx) mayMove(k *task.Task, m Move) error {
+func (tx *txn) mayMove(tk *task.Task, m Move) error {
 	switch {
-	case k.Status.Archived():
-		state := string(k.Status)
-		if k.Status == task.Done {
+	case tk.Status.Archived():
+		state := string(tk.Status)
+		if tk.Status == task.Done {
 			state = string(task.Complete)
 		}
-		return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s and cannot be transferred (current status: %s)", k.ID, state, state)
-	case k.Owner != m.CurrentAgent:
-		return notAssigned(k, m.CurrentAgent)
-	case k.WorkStatus != task.Working:
-		now := string(k.WorkStatus)
+		return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s and cannot be transferred (current status: %s)", tk.ID, state, state)
+	case tk.Owner != m.CurrentAgent:
+		return notAssigned(tk, m.CurrentAgent)
+	case tk.WorkStatus != task.Working:
+		now := string(tk.WorkStatus)
 		if now == "" {
-			now = string(k.Status)
+			now = string(tk.Status)
 		}
-		return task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: %s)", k.ID, now)
+		return task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: %s)", tk.ID, now)
 	}
-	if err := changeable(&t.Rx, t.actor, k); err != nil {
+	if err := changeable(&tx.Rx, tx.actor, tk); err != nil {
 		return err
 	}
-	if err := fence(k, m.Claim); err != nil {
+	if err := fence(tk, m.Claim); err != nil {
 		return err
 	}
-	return t.s.owner("newAgent", m.NewAgent, k.Status)
+	return tx.s.owner("newAgent", m.NewAgent, tk.Status)
 }
 
-func (t *tx) handOver(k *task.Task, to, author, comment string) error {
-	if err := t.comment(k.ID, task.KindHandoff, author, strings.TrimSpace(comment)); err != nil {
+func (tx *txn) handOver(tk *task.Task, to, author, comment string) error {
+	if err := tx.comment(tk.ID, task.KindHandoff, author, strings.TrimSpace(comment)); err != nil {
 		return err
 	}
-	return t.transfer(k, to, strings.TrimSpace(comment), true)
+	return tx.transfer(tk, to, strings.TrimSpace(comment), true)
 }
 
 // transfer changes the owner, ends the claim, ends a run of the old owner
 // unless it is the caller's own, and with wakes wakes the new owner.
-func (t *tx) transfer(k *task.Task, to, comment string, wakes bool) error {
-	if err := t.bindHandOver(k); err != nil {
+func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
+	if err := tx.bindHandOver(tk); err != nil {
 		return err
 	}
-	if err := t.brought(k.ID, task.PartOwner); err != nil {
+	if err := tx.brought(tk.ID, task.PartOwner); err != nil {
 		return err
 	}
-	if err := t.closeRun(k, "the task moved to "+to, false); err != nil {
+	if err := tx.closeRun(tk, "the task moved to "+to, false); err != nil {
 		return err
 	}
-	if err := t.Transfer(k.ID, to); err != nil {
+	if err := tx.Transfer(tk.ID, to); err != nil {
 		return err
 	}
-	t.inboxIf(k.Failures > 0)
-	from := k.Owner
-	k.Owner, k.Claim = to, nil
-	t.topics = append(t.topics, "queue:"+from)
+	tx.inboxIf(tk.Failures > 0)
+	from := tk.Owner
+	tk.Owner, tk.Claim = to, nil
+	tx.topics = append(tx.topics, "queue:"+from)
 	c := changes{"owner": []string{from, to}}
 	if comment != "" {
 		c["comment"] = comment
 	}
-	if err := t.event(task.EvTaskMoved, task.Event{TaskID: k.ID, Agent: to}, c); err != nil {
+	if err := tx.event(task.EvTaskMoved, task.Event{TaskID: tk.ID, Agent: to}, c); err != nil {
 		return err
 	}
-	if !wakes || k.Status != task.Active {
+	if !wakes || tk.Status != task.Active {
 		return nil
 	}
-	return t.wake(k, "handed over by "+from)
+	return tx.wake(tk, "handed over by "+from)
 }
 
 // Reassign hands several tasks of one agent to another, all or none, whether
@@ -278,17 +279,17 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 	if err := s.owner("newAgent", to, task.Active); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) ([]*task.Task, error) {
-		tasks, err := t.assignedTo(agent, ids)
+	return mutate(ctx, s, a, func(tx *txn) ([]*task.Task, error) {
+		tasks, err := tx.assignedTo(agent, ids)
 		if err != nil {
 			return nil, err
 		}
 		out, bytes := make([]*task.Task, len(tasks)), 0
-		for i, k := range tasks {
-			if err := t.handOver(k, to, authorFor(a, agent), comment); err != nil {
+		for i, tk := range tasks {
+			if err := tx.handOver(tk, to, authorFor(a, agent), comment); err != nil {
 				return nil, err
 			}
-			if out[i], err = t.TaskWhole(k.ID); err != nil {
+			if out[i], err = tx.TaskWhole(tk.ID); err != nil {
 				return nil, err
 			}
 			if bytes += out[i].JSONBytes(); bytes > task.MaxTaskText {
@@ -307,7 +308,7 @@ func authorFor(a task.Actor, agent string) string {
 	return a.Name
 }
 
-func (t *tx) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
+func (tx *txn) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 	seen := map[task.ID]bool{}
 	list := make([]*task.Task, 0, len(ids))
 	for _, id := range ids {
@@ -315,17 +316,17 @@ func (t *tx) assignedTo(agent string, ids []task.ID) ([]*task.Task, error) {
 			continue
 		}
 		seen[id] = true
-		k, err := t.find(id, false)
+		tk, err := tx.find(id, false)
 		if err != nil {
 			return nil, err
 		}
-		if k.Owner != agent && !k.Status.Archived() {
-			return nil, notAssigned(k, agent)
+		if tk.Owner != agent && !tk.Status.Archived() {
+			return nil, notAssigned(tk, agent)
 		}
-		if k, err = t.open(id, false); err != nil {
+		if tk, err = tx.open(id, false); err != nil {
 			return nil, err
 		}
-		list = append(list, k)
+		list = append(list, tk)
 	}
 	return list, nil
 }
@@ -346,24 +347,24 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 	if err := checkText("summary", summary); err != nil {
 		return CompletedAndNext{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (out CompletedAndNext, err error) {
-		k, err := t.find(id, false)
+	return mutate(ctx, s, a, func(tx *txn) (out CompletedAndNext, err error) {
+		tk, err := tx.find(id, false)
 		if err != nil {
 			return out, err
 		}
-		if k.Owner != agent {
-			return out, notAssigned(k, agent)
+		if tk.Owner != agent {
+			return out, notAssigned(tk, agent)
 		}
-		if err := t.mayEnd(k, task.Done, claim); err != nil {
+		if err := tx.mayEnd(tk, task.Done, claim); err != nil {
 			return out, err
 		}
-		if err := t.complete(k, summary); err != nil {
+		if err := tx.complete(tk, summary); err != nil {
 			return out, err
 		}
-		if out.Completed, err = t.Task(id); err != nil {
+		if out.Completed, err = tx.Task(id); err != nil {
 			return out, err
 		}
-		next, err := t.signup(agent, 1)
+		next, err := tx.signup(agent, 1)
 		if task.IsCode(err, task.CodePaused) {
 			out.Paused = err.Error()
 			return out, nil // a pause must not keep finished work from being handed in
@@ -377,54 +378,56 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 
 // ReleaseClaim ends the claim of a task. Errors: not working, stale claim.
 func (s *Service) ReleaseClaim(ctx context.Context, a task.Actor, id task.ID, claim int64) (*task.Task, error) {
-	return s.onClaim(ctx, a, id, claim, func(t *tx, k *task.Task) error { return t.release(k, "released") })
+	return s.onClaim(ctx, a, id, claim, func(tx *txn, tk *task.Task) error { return tx.release(tk, "released") })
 }
 
 // Heartbeat lets the claim of a task run for a whole lease again. Errors: not
 // working, stale claim.
 func (s *Service) Heartbeat(ctx context.Context, a task.Actor, id task.ID, claim int64) (*task.Task, error) {
-	return s.onClaim(ctx, a, id, claim, func(t *tx, k *task.Task) error { return t.Renew(k.ID, s.cfg.Lease) })
+	return s.onClaim(ctx, a, id, claim, func(tx *txn, tk *task.Task) error { return tx.Renew(tk.ID, s.cfg.Lease) })
 }
 
-func (s *Service) onClaim(ctx context.Context, a task.Actor, id task.ID, claim int64, act func(*tx, *task.Task) error) (*task.Task, error) {
+func (s *Service) onClaim(
+	ctx context.Context, a task.Actor, id task.ID, claim int64, act func(*txn, *task.Task) error,
+) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.open(id, false)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.open(id, false)
 		if err != nil {
 			return nil, err
 		}
-		if err := fence(k, claim); err != nil {
+		if err := fence(tk, claim); err != nil {
 			return nil, err
 		}
-		if k.Claim == nil {
-			return nil, task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: %s)", id, k.WorkStatus)
+		if tk.Claim == nil {
+			return nil, task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: %s)", id, tk.WorkStatus)
 		}
-		if err := act(t, k); err != nil {
+		if err := act(tx, tk); err != nil {
 			return nil, err
 		}
-		return t.Task(id)
+		return tx.Task(id)
 	})
 }
 
 // ReleaseExpired releases claims whose lease has run out, each with a comment
 // by the system, and returns how many.
 func (s *Service) ReleaseExpired(ctx context.Context) (int, error) {
-	return mutate(ctx, s, task.SystemActor, func(t *tx) (int, error) {
-		list, err := t.Expired(200)
+	return mutate(ctx, s, task.SystemActor, func(tx *txn) (int, error) {
+		list, err := tx.Expired(200)
 		if err != nil {
 			return 0, err
 		}
 		for i := range list {
-			k := &list[i]
-			if err := t.Release(k.ID); err != nil {
+			tk := &list[i]
+			if err := tx.Release(tk.ID); err != nil {
 				return 0, err
 			}
-			if err := t.comment(k.ID, task.KindSystem, task.System, "The claim of "+k.Claim.Holder+" expired without a sign of life; the task is free again."); err != nil {
+			if err := tx.comment(tk.ID, task.KindSystem, task.System, "The claim of "+tk.Claim.Holder+" expired without a sign of life; the task is free again."); err != nil {
 				return 0, err
 			}
-			if err := t.event(task.EvClaimExpired, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"claim": k.Claim.ID, "holder": k.Claim.Holder}); err != nil {
+			if err := tx.event(task.EvClaimExpired, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder}); err != nil {
 				return 0, err
 			}
 		}

@@ -11,7 +11,7 @@ import (
 func TestSignup(t *testing.T) {
 	t.Run("twenty at once on one task make one winner and nineteen empty answers", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		var wg sync.WaitGroup
 		got := make([][]*task.Task, 20)
 		errs := make([]error, 20)
@@ -23,7 +23,7 @@ func TestSignup(t *testing.T) {
 		for i := range got {
 			ok(t, errs[i])
 			if winners += len(got[i]); len(got[i]) == 1 {
-				equal(t, "task", got[i][0].ID, k.ID)
+				equal(t, "task", got[i][0].ID, tk.ID)
 			}
 		}
 		equal(t, "winners", winners, 1)
@@ -41,17 +41,17 @@ func TestSignup(t *testing.T) {
 		}
 		equal(t, "first of pull", y.signup(pull).ID, b.ID)
 		equal(t, "second of pull", y.signup(pull).ID, a.ID)
-		if k := y.signup(coder); k != nil {
-			t.Fatalf("an empty queue gave task %d", k.ID)
+		if tk := y.signup(coder); tk != nil {
+			t.Fatalf("an empty queue gave task %d", tk.ID)
 		}
 	})
 	t.Run("the answer holds the claim and the relations", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
+		tk := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
 			in.Description = "all of it"
 			in.Resources = []task.Resource{{Type: "file", Value: "/a", Label: "A"}}
 		})
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "hello"))
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "hello"))
 		got := y.signup(coder)
 		equal(t, "work status", got.WorkStatus, task.Working)
 		equal(t, "claim", *got.Claim, task.Claim{ID: 1, Holder: "coder", Since: y.s.Now(), ExpiresAt: y.s.Now().Add(2 * time.Hour)})
@@ -89,8 +89,8 @@ func TestSignup(t *testing.T) {
 		must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "which?", true))
 		inRun := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, inRun.ID))
-		if k := y.signup(coder); k != nil {
-			t.Fatalf("task %d was given", k.ID)
+		if tk := y.signup(coder); tk != nil {
+			t.Fatalf("task %d was given", tk.ID)
 		}
 	})
 	t.Run("an unknown agent is named", func(t *testing.T) {
@@ -102,39 +102,39 @@ func TestSignup(t *testing.T) {
 
 func TestALeaseRunsOut(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
+	tk := y.create(maya, "coder", noStart)
 	claim := y.signup(coder).Claim.ID
 	y.forward(2*time.Hour - time.Second)
 	equal(t, "released early", must[int](t)(y.s.ReleaseExpired(y.ctx())), 0)
 	y.forward(time.Second)
 	stale := func(t *testing.T, where string) {
 		t.Helper()
-		_, err := y.s.CompleteTask(y.ctx(), coder, k.ID, "late", claim)
+		_, err := y.s.CompleteTask(y.ctx(), coder, tk.ID, "late", claim)
 		refused(t, err, task.CodeStaleClaim)
-		_, err = y.s.Heartbeat(y.ctx(), coder, k.ID, claim)
+		_, err = y.s.Heartbeat(y.ctx(), coder, tk.ID, claim)
 		refused(t, err, task.CodeStaleClaim)
-		_, err = y.s.ReleaseClaim(y.ctx(), coder, k.ID, claim)
+		_, err = y.s.ReleaseClaim(y.ctx(), coder, tk.ID, claim)
 		refused(t, err, task.CodeStaleClaim)
-		_, err = y.s.MoveTask(y.ctx(), coder, Move{TaskID: k.ID, CurrentAgent: "coder", NewAgent: "pull", Comment: "x", Claim: claim})
+		_, err = y.s.MoveTask(y.ctx(), coder, Move{TaskID: tk.ID, CurrentAgent: "coder", NewAgent: "pull", Comment: "x", Claim: claim})
 		if where == "free" {
 			refused(t, err, task.CodeNotWorking, "idle")
 		} else {
 			refused(t, err, task.CodeStaleClaim)
 		}
-		_, err = y.s.CompleteAndSignup(y.ctx(), coder, "coder", k.ID, "", claim)
+		_, err = y.s.CompleteAndSignup(y.ctx(), coder, "coder", tk.ID, "", claim)
 		refused(t, err, task.CodeStaleClaim)
 	}
 	t.Run("the task is idle from the moment of expiry", func(t *testing.T) {
-		equal(t, "work status", y.task(k.ID).WorkStatus, task.Idle)
+		equal(t, "work status", y.task(tk.ID).WorkStatus, task.Idle)
 		stale(t, "free")
 	})
 	t.Run("the system releases it with a comment", func(t *testing.T) {
 		equal(t, "released", must[int](t)(y.s.ReleaseExpired(y.ctx())), 1)
 		equal(t, "released twice", must[int](t)(y.s.ReleaseExpired(y.ctx())), 0)
-		c := last(y.task(k.ID).Comments)
+		c := last(y.task(tk.ID).Comments)
 		equal(t, "author", c.Author, task.System)
 		equal(t, "kind", c.Kind, task.KindSystem)
-		equal(t, "event", last(y.kinds(k.ID)), task.EvClaimExpired)
+		equal(t, "event", last(y.kinds(tk.ID)), task.EvClaimExpired)
 	})
 	t.Run("the old claim id stays stale when another claim follows", func(t *testing.T) {
 		now := y.signup(coder)
@@ -142,46 +142,46 @@ func TestALeaseRunsOut(t *testing.T) {
 			t.Fatal("the claim id was used twice")
 		}
 		stale(t, "claimed")
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, k.ID, "", now.Claim.ID))
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, tk.ID, "", now.Claim.ID))
 	})
 }
 
 func TestTheHolderRenewsTheLease(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, steps("a", "b"))
+	tk := y.create(maya, "coder", noStart, steps("a", "b"))
 	y.signup(coder)
 	for name, call := range map[string]func() error{
-		"heartbeat": func() error { _, err := y.s.Heartbeat(y.ctx(), coder, k.ID, 1); return err },
+		"heartbeat": func() error { _, err := y.s.Heartbeat(y.ctx(), coder, tk.ID, 1); return err },
 		"step": func() error {
-			_, err := y.s.UpdateStep(y.ctx(), coder, k.ID, 0, task.StepPatch{Title: ptr("x" + y.Now().String()[:18])})
+			_, err := y.s.UpdateStep(y.ctx(), coder, tk.ID, 0, task.StepPatch{Title: ptr("x" + y.Now().String()[:18])})
 			return err
 		},
-		"comment": func() error { _, err := y.s.Comment(y.ctx(), coder, k.ID, "at it"); return err },
-		"notice":  func() error { _, err := y.s.Notify(y.ctx(), coder, k.ID, "at it", false); return err },
+		"comment": func() error { _, err := y.s.Comment(y.ctx(), coder, tk.ID, "at it"); return err },
+		"notice":  func() error { _, err := y.s.Notify(y.ctx(), coder, tk.ID, "at it", false); return err },
 		"description": func() error {
-			_, err := y.s.UpdateTask(y.ctx(), coder, k.ID, task.Patch{Description: ptr(y.Now().String())})
+			_, err := y.s.UpdateTask(y.ctx(), coder, tk.ID, task.Patch{Description: ptr(y.Now().String())})
 			return err
 		},
 		"resource": func() error {
-			_, err := y.s.AddResource(y.ctx(), coder, k.ID, task.Resource{Type: "file", Value: "/a"})
+			_, err := y.s.AddResource(y.ctx(), coder, tk.ID, task.Resource{Type: "file", Value: "/a"})
 			return err
 		},
 	} {
 		t.Run(name+" by the holder", func(t *testing.T) {
 			y.forward(time.Hour)
 			ok(t, call())
-			equal(t, "expiry", y.task(k.ID).Claim.ExpiresAt, y.s.Now().Add(2*time.Hour))
+			equal(t, "expiry", y.task(tk.ID).Claim.ExpiresAt, y.s.Now().Add(2*time.Hour))
 		})
 	}
 	t.Run("but not a comment by somebody else", func(t *testing.T) {
 		y.forward(time.Hour)
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "continue"))
-		equal(t, "expiry", y.task(k.ID).Claim.ExpiresAt, y.s.Now().Add(time.Hour))
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "continue"))
+		equal(t, "expiry", y.task(tk.ID).Claim.ExpiresAt, y.s.Now().Add(time.Hour))
 	})
 	t.Run("and a renewal is no change of the task", func(t *testing.T) {
-		v := y.task(k.ID).Version
-		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, k.ID, 0))
-		equal(t, "version", y.task(k.ID).Version, v)
+		v := y.task(tk.ID).Version
+		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, tk.ID, 0))
+		equal(t, "version", y.task(tk.ID).Version, v)
 	})
 }
 

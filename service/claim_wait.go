@@ -86,8 +86,8 @@ func (s *Service) tryFor(ctx context.Context, a task.Actor, agent string, count 
 	if err := s.maySignup(a, agent, count); err != nil {
 		return nil, err // the definition changed during the wait
 	}
-	got, err := mutate(ctx, s, a, func(t *tx) ([]*task.Task, error) {
-		got, err := t.signup(agent, count)
+	got, err := mutate(ctx, s, a, func(tx *txn) ([]*task.Task, error) {
+		got, err := tx.signup(agent, count)
 		if err == nil && len(got) == 0 {
 			err = errNothingFree
 		}
@@ -108,16 +108,16 @@ func (s *Service) tryFor(ctx context.Context, a task.Actor, agent string, count 
 }
 
 func (s *Service) giveBack(ctx context.Context, a task.Actor, list []*task.Task) error {
-	return change(ctx, s, a, func(t *tx) error {
+	return change(ctx, s, a, func(tx *txn) error {
 		for _, had := range list {
-			k, err := t.TaskBare(had.ID)
+			tk, err := tx.TaskBare(had.ID)
 			if err != nil {
 				return err
 			}
-			if fence(k, had.Claim.ID) != nil {
+			if fence(tk, had.Claim.ID) != nil {
 				continue // it moved on by itself
 			}
-			if err := t.release(k, "the caller was gone"); err != nil {
+			if err := tx.release(tk, "the caller was gone"); err != nil {
 				return err
 			}
 		}
@@ -138,9 +138,9 @@ var neverFrees = map[string]bool{
 }
 
 // frees notes whose queue may hold a free task after an event.
-func (t *tx) frees(kind, agent string) {
+func (tx *txn) frees(kind, agent string) {
 	if !neverFrees[kind] && (agent != "" || kind == task.EvInstanceResumed) {
-		t.freed = append(t.freed, agent)
+		tx.freed = append(tx.freed, agent)
 	}
 }
 

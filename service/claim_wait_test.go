@@ -86,87 +86,87 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 			return func() task.ID { return y.create(maya, "coder").ID }
 		},
 		"a draft is started": func(y *instance) func() task.ID {
-			k := y.create(maya, "coder", draft)
+			tk := y.create(maya, "coder", draft)
 			return func() task.ID {
 				active := "active"
-				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, k.ID, task.Patch{Status: &active})).ID
+				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active})).ID
 			}
 		},
 		"a claim is released": func(y *instance) func() task.ID {
-			k := claimed(y, coder)
-			return func() task.ID { return must[*task.Task](y.t)(y.s.ReleaseClaim(ctx, coder, k.ID, 0)).ID }
+			tk := claimed(y, coder)
+			return func() task.ID { return must[*task.Task](y.t)(y.s.ReleaseClaim(ctx, coder, tk.ID, 0)).ID }
 		},
 		"a claim expires": func(y *instance) func() task.ID {
-			k := claimed(y, coder)
+			tk := claimed(y, coder)
 			return func() task.ID {
 				y.forward(3 * time.Hour)
 				equal(y.t, "released", must[int](y.t)(y.s.ReleaseExpired(ctx)), 1)
-				return k.ID
+				return tk.ID
 			}
 		},
 		"a task is handed over": func(y *instance) func() task.ID {
-			k := claimed(y, pull)
+			tk := claimed(y, pull)
 			return func() task.ID {
-				return must[*task.Task](y.t)(y.s.MoveTask(ctx, pull, Move{TaskID: k.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})).ID
+				return must[*task.Task](y.t)(y.s.MoveTask(ctx, pull, Move{TaskID: tk.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})).ID
 			}
 		},
 		"the owner is changed": func(y *instance) func() task.ID {
-			k := y.create(maya, "pull", noStart)
+			tk := y.create(maya, "pull", noStart)
 			return func() task.ID {
 				to := "coder"
-				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, k.ID, task.Patch{Owner: &to})).ID
+				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Owner: &to})).ID
 			}
 		},
 		"tasks are reassigned": func(y *instance) func() task.ID {
-			k := y.create(maya, "pull", noStart)
+			tk := y.create(maya, "pull", noStart)
 			return func() task.ID {
-				return must[[]*task.Task](y.t)(y.s.Reassign(ctx, maya, "pull", []task.ID{k.ID}, "coder", "yours"))[0].ID
+				return must[[]*task.Task](y.t)(y.s.Reassign(ctx, maya, "pull", []task.ID{tk.ID}, "coder", "yours"))[0].ID
 			}
 		},
 		"a question is answered": func(y *instance) func() task.ID {
-			k := y.create(maya, "coder", noStart)
-			must[task.Message](y.t)(y.s.Notify(ctx, maya, k.ID, "?", true))
-			return func() task.ID { return must[task.Message](y.t)(y.s.Reply(ctx, maya, k.ID, "!")).TaskID }
+			tk := y.create(maya, "coder", noStart)
+			must[task.Message](y.t)(y.s.Notify(ctx, maya, tk.ID, "?", true))
+			return func() task.ID { return must[task.Message](y.t)(y.s.Reply(ctx, maya, tk.ID, "!")).TaskID }
 		},
 		"the last blocker is done": func(y *instance) func() task.ID {
-			first, k := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
-			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, []task.ID{first.ID}))
+			first, tk := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
+			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
 			return func() task.ID {
 				must[*task.Task](y.t)(y.s.CompleteTask(ctx, maya, first.ID, "", 0))
-				return k.ID
+				return tk.ID
 			}
 		},
 		"the blockers are left out": func(y *instance) func() task.ID {
-			first, k := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
-			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, []task.ID{first.ID}))
-			return func() task.ID { return must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, k.ID, nil)).ID }
+			first, tk := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
+			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
+			return func() task.ID { return must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, tk.ID, nil)).ID }
 		},
 		"a subtask is created": func(y *instance) func() task.ID {
-			k := y.create(maya, "planner", noStart, steps("one"))
-			return func() task.ID { return y.subtask(planner, k.ID, 0, "coder").ID }
+			tk := y.create(maya, "planner", noStart, steps("one"))
+			return func() task.ID { return y.subtask(planner, tk.ID, 0, "coder").ID }
 		},
 		"a run ends": func(y *instance) func() task.ID {
-			k := y.create(maya, "coder", noStart)
-			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
+			tk := y.create(maya, "coder", noStart)
+			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, tk.ID))
 			st := y.start()
-			return func() task.ID { y.finish(st, completed("half of it")); return k.ID }
+			return func() task.ID { y.finish(st, completed("half of it")); return tk.ID }
 		},
 		"a waiting run is canceled": func(y *instance) func() task.ID {
-			k := y.create(maya, "coder", noStart)
-			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
+			tk := y.create(maya, "coder", noStart)
+			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, tk.ID))
 			return func() task.ID { return must[*task.Run](y.t)(y.s.CancelRun(ctx, maya, r.ID, "")).TaskID }
 		},
 		"a run is denied": func(y *instance) func() task.ID {
-			k := y.create(planner, "coder", noStart)
-			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
+			tk := y.create(planner, "coder", noStart)
+			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, tk.ID))
 			return func() task.ID { return must[*task.Run](y.t)(y.s.DenyRun(ctx, rita, r.ID, "no")).TaskID }
 		},
 		"a run ends that handed its task over": func(y *instance) func() task.ID {
-			k := y.create(maya, "planner", noStart)
-			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, k.ID))
+			tk := y.create(maya, "planner", noStart)
+			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, tk.ID))
 			st := y.start()
-			must[*task.Task](y.t)(y.s.MoveTask(ctx, y.actor(st), Move{TaskID: k.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
-			return func() task.ID { y.finish(st, completed("handed over")); return k.ID }
+			must[*task.Task](y.t)(y.s.MoveTask(ctx, y.actor(st), Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
+			return func() task.ID { y.finish(st, completed("handed over")); return tk.ID }
 		},
 	} {
 		t.Run("when "+name, func(t *testing.T) {
@@ -184,9 +184,9 @@ func TestAWaitingSignupWaits(t *testing.T) {
 	ctx := context.Background()
 	t.Run("not at all when something is free", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, y *instance) {
-			k := y.create(maya, "coder")
+			tk := y.create(maya, "coder")
 			p := y.waitFor(t, ctx, coder, time.Second)
-			p.claims(k.ID)
+			p.claims(tk.ID)
 			equal(t, "took", p.took, 0)
 		})
 	})
@@ -226,8 +226,8 @@ func TestAWaitingSignupWaits(t *testing.T) {
 			gone, leave := context.WithCancel(ctx)
 			p, q := y.waitFor(t, gone, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
 			leave()
-			k := y.create(maya, "coder")
-			q.claims(k.ID)
+			tk := y.create(maya, "coder")
+			q.claims(tk.ID)
 			<-p.done
 			if !errors.Is(p.err, context.Canceled) || len(p.got) > 0 {
 				t.Errorf("got %v, %v", p.got, p.err)
@@ -249,12 +249,12 @@ func TestAWaitingSignupWaits(t *testing.T) {
 	t.Run("and keeps its place when another was faster", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, y *instance) {
 			first, second := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
-			k := y.create(maya, "coder", draft)
+			tk := y.create(maya, "coder", draft)
 			y.s.waits.wake("coder") // for nothing
 			first.waits()
 			active := "active"
-			must[*task.Task](t)(y.s.UpdateTask(ctx, maya, k.ID, task.Patch{Status: &active}))
-			first.claims(k.ID)
+			must[*task.Task](t)(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active}))
+			first.claims(tk.ID)
 			second.waits()
 		})
 	})
@@ -345,8 +345,8 @@ func TestWaitsAreBounded(t *testing.T) {
 		if e := refused(t, err, task.CodeRateLimited, "too many"); e.Retry == 0 {
 			t.Error("no time to come again is told")
 		}
-		k := y.create(maya, "pull")
-		equal(t, "what is free needs no room", must[[]*task.Task](t)(y.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, k.ID)
+		tk := y.create(maya, "pull")
+		equal(t, "what is free needs no room", must[[]*task.Task](t)(y.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, tk.ID)
 		p.claims(y.create(maya, "coder").ID)
 		q.waits()
 	}, func(c *Config) { c.WaitLimit = 2 })
@@ -359,12 +359,12 @@ func TestAWaitWithAnIdempotencyKey(t *testing.T) {
 	t.Run("claims once, and a repeat gets the same task", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, y *instance) {
 			p, twin := y.waitFor(t, key("k"), coder, 50*time.Second), y.waitFor(t, key("k"), coder, 50*time.Second)
-			k := y.create(maya, "coder")
-			p.claims(k.ID)
-			twin.claims(k.ID)
+			tk := y.create(maya, "coder")
+			p.claims(tk.ID)
+			twin.claims(tk.ID)
 			again := y.waitFor(t, key("k"), coder, 50*time.Second)
-			again.claims(k.ID)
-			equal(t, "claims", y.task(k.ID).Claim.ID, 1)
+			again.claims(tk.ID)
+			equal(t, "claims", y.task(tk.ID).Claim.ID, 1)
 		})
 	})
 	t.Run("keeps an empty answer once the time is over, and none before", func(t *testing.T) {
@@ -384,7 +384,7 @@ func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, y *instance) {
 		next := y.waitFor(t, context.Background(), coder, 50*time.Second)
 		gone, leave := context.WithCancel(context.Background())
-		k := y.create(maya, "coder", draft)
+		tk := y.create(maya, "coder", draft)
 		active := "active"
 		// The claim and the start of the draft are one batch: the caller leaves
 		// while the writer is busy with it.
@@ -395,7 +395,7 @@ func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
 		})
 		synctest.Wait()
 		wg.Go(func() {
-			must[*task.Task](t)(y.s.UpdateTask(context.Background(), maya, k.ID, task.Patch{Status: &active}))
+			must[*task.Task](t)(y.s.UpdateTask(context.Background(), maya, tk.ID, task.Patch{Status: &active}))
 		})
 		synctest.Wait()
 		wg.Go(func() {
@@ -409,7 +409,7 @@ func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
 		synctest.Wait()
 		close(hold)
 		wg.Wait()
-		next.claims(k.ID)
+		next.claims(tk.ID)
 		y.chain()
 	})
 }
@@ -508,14 +508,14 @@ func (y *instance) freeNow(agents []string) map[string][]task.ID {
 		for _, a := range agents {
 			free[a] = nil
 			for {
-				k, err := tx.ClaimNext(a, time.Hour)
+				tk, err := tx.ClaimNext(a, time.Hour)
 				if err != nil {
 					return err
 				}
-				if k == nil {
+				if tk == nil {
 					break
 				}
-				free[a] = append(free[a], k.ID)
+				free[a] = append(free[a], tk.ID)
 			}
 		}
 		return errDry

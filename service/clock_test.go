@@ -42,43 +42,43 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		if y.lease("gpu") == nil {
 			t.Fatal("no run")
 		}
-		k := y.signup(pull)
+		tk := y.signup(pull)
 		y.pass(20 * time.Second)
-		return y, k
+		return y, tk
 	}
-	check := func(y *instance, k *task.Task) {
+	check := func(y *instance, tk *task.Task) {
 		t.Helper()
 		equal(y.t, "released at once", released(y), 0)
 		equal(y.t, "lost at once", lost(y), 0)
-		equal(y.t, "time left of the claim", y.task(k.ID).Claim.ExpiresAt.Sub(y.s.Now()), 40*time.Second)
-		must[*task.Task](y.t)(y.s.Heartbeat(ctx, pull, k.ID, k.Claim.ID))
+		equal(y.t, "time left of the claim", y.task(tk.ID).Claim.ExpiresAt.Sub(y.s.Now()), 40*time.Second)
+		must[*task.Task](y.t)(y.s.Heartbeat(ctx, pull, tk.ID, tk.Claim.ID))
 		y.pass(65 * time.Second)
 		equal(y.t, "released later", released(y), 1)
 		equal(y.t, "lost later", lost(y), 1)
 	}
 	t.Run("after a suspend, or a step of the clock forward", func(t *testing.T) {
-		y, k := hold(t)
+		y, tk := hold(t)
 		y.forward(8 * time.Hour)
-		check(y, k)
+		check(y, tk)
 	})
 	t.Run("after a step of the clock back", func(t *testing.T) {
-		y, k := hold(t)
+		y, tk := hold(t)
 		y.forward(-8 * time.Hour)
-		check(y, k)
+		check(y, tk)
 	})
 	t.Run("while the server was down", func(t *testing.T) {
-		y, k := hold(t)
+		y, tk := hold(t)
 		y.forward(8 * time.Hour)
 		y.s = y.service(short)
 		y.look()
 		equal(t, "released at once", released(y), 0)
 		equal(t, "lost at once", lost(y), 0)
-		if left := y.task(k.ID).Claim.ExpiresAt.Sub(y.s.Now()); left < 40*time.Second || left > 40*time.Second+storeLooks {
+		if left := y.task(tk.ID).Claim.ExpiresAt.Sub(y.s.Now()); left < 40*time.Second || left > 40*time.Second+storeLooks {
 			t.Errorf("%v are left of the claim", left)
 		}
 	})
 	t.Run("while nothing could be written", func(t *testing.T) {
-		y, k := hold(t)
+		y, tk := hold(t)
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
 		for range 20 {
@@ -87,7 +87,7 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		}
 		equal(t, "released at once", released(y), 0)
 		equal(t, "lost at once", lost(y), 0)
-		if left := y.task(k.ID).Claim.ExpiresAt.Sub(y.s.Now()); left < 20*time.Second || left > 40*time.Second {
+		if left := y.task(tk.ID).Claim.ExpiresAt.Sub(y.s.Now()); left < 20*time.Second || left > 40*time.Second {
 			t.Errorf("%v are left of the claim", left)
 		}
 	})
@@ -97,8 +97,8 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a retry due in 30 s stays due in 30 s", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
 		st := y.start()
 		y.look()
 		y.finish(st, failure(task.PhaseError))
@@ -114,8 +114,8 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 	})
 	t.Run("also between the last look of a server and the first of the next", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
 		st := y.start()
 		y.look()
 		y.finish(st, failure(task.PhaseError))

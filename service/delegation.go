@@ -51,7 +51,7 @@ func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation)
 	if err != nil {
 		return task.Delegated{}, err
 	}
-	id, err := mutate(ctx, s, a, func(t *tx) (task.ID, error) { return t.delegate(def, d) })
+	id, err := mutate(ctx, s, a, func(tx *txn) (task.ID, error) { return tx.delegate(def, d) })
 	if err != nil {
 		return task.Delegated{}, err
 	}
@@ -151,26 +151,26 @@ func (s *Service) AgentTypes(a task.Actor) ([]task.AgentType, error) {
 }
 
 // delegate makes the subtask, its link and its run in one transaction.
-func (t *tx) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
-	c, err := t.caller(d)
+func (tx *txn) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
+	c, err := tx.caller(d)
 	if err != nil {
 		return 0, err
 	}
-	if err := t.notPaused(def.ID); err != nil {
+	if err := tx.notPaused(def.ID); err != nil {
 		return 0, err
 	}
-	if err := t.handedOut(); err != nil {
+	if err := tx.handedOut(); err != nil {
 		return 0, err
 	}
-	ask, err := t.settle(def, c, d)
+	ask, err := tx.settle(def, c, d)
 	if err != nil {
 		return 0, err
 	}
-	id, err := t.delegatedTask(def, c, d)
+	id, err := tx.delegatedTask(def, c, d)
 	if err != nil {
 		return 0, err
 	}
-	k, err := t.TaskBare(id)
+	tk, err := tx.TaskBare(id)
 	if err != nil {
 		return 0, err
 	}
@@ -178,18 +178,18 @@ func (t *tx) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	if c.run != nil {
 		bound.ParentRun, bound.TreeRun = c.run.ID, c.run.ID
 	}
-	if err := t.PutBound(id, bound); err != nil {
+	if err := tx.PutBound(id, bound); err != nil {
 		return 0, err
 	}
-	return t.createRun(k, def, newRun{cause: task.CauseDelegate, attempt: 1})
+	return tx.createRun(tk, def, newRun{cause: task.CauseDelegate, attempt: 1})
 }
 
 // delegatedTask makes the task that is given away, with its link to the
 // caller's.
-func (t *tx) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task.ID, error) {
+func (tx *txn) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task.ID, error) {
 	in := task.New{Title: titleOf(d.Task), Description: d.Task, Owner: def.ID, Status: task.Active, Channel: "web", NoStart: true}
 	if c.parent == nil {
-		return t.insertTask(in, 0, 0, nil)
+		return tx.insertTask(in, 0, 0, nil)
 	}
 	in.Channel, in.Priority = c.parent.Channel, c.parent.Priority
 	if in.Channel == "" {
@@ -201,21 +201,21 @@ func (t *tx) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task.I
 		}
 		in.Resources = append(in.Resources, c.parent.Resources[at])
 	}
-	id, err := t.insertTask(in, c.parent.ID, c.parent.Nesting+1, nil)
+	id, err := tx.insertTask(in, c.parent.ID, c.parent.Nesting+1, nil)
 	if err != nil {
 		return 0, err
 	}
 	told := changes{"subtask": id, "owner": def.ID}
 	if d.StepIndex != nil {
 		told["step"] = *d.StepIndex
-		if err := t.LinkStep(c.parent.ID, *d.StepIndex, id); err != nil {
+		if err := tx.LinkStep(c.parent.ID, *d.StepIndex, id); err != nil {
 			return 0, err
 		}
 	}
-	if err := t.stepped(c.parent, task.EvSubtaskCreated, told); err != nil {
+	if err := tx.stepped(c.parent, task.EvSubtaskCreated, told); err != nil {
 		return 0, err
 	}
-	return id, t.renew(c.parent)
+	return id, tx.renew(c.parent)
 }
 
 const maxDelegatedTitle = 100 // characters; the whole text is the description

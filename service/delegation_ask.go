@@ -10,8 +10,8 @@ import (
 // settle turns what the caller asks for into what bounds the run: never wider
 // than the agent's definition and than what the caller has itself. Errors: the
 // fields that ask for more.
-func (t *tx) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, error) {
-	model, err := t.s.modelFor(def, c.model, d)
+func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, error) {
+	model, err := tx.s.modelFor(def, c.model, d)
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +19,7 @@ func (t *tx) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, er
 	if err != nil {
 		return nil, err
 	}
-	limits, err := t.s.delegatedLimits(def).Within(c.left).Tighten(d.Limits)
+	limits, err := tx.s.delegatedLimits(def).Within(c.left).Tighten(d.Limits)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,9 @@ import (
 // aboveRun calls fn with the runs that, directly or indirectly, delegated r or
 // otherwise brought it about,
 // the nearest first.
-func (t *tx) aboveRun(r *task.Run, fn func(*task.Run) error) error {
+func (tx *txn) aboveRun(r *task.Run, fn func(*task.Run) error) error {
 	for id := r.TreeRun; id != 0; {
-		a, err := t.Run(id)
+		a, err := tx.Run(id)
 		if err != nil {
 			return err
 		}
@@ -27,9 +27,9 @@ func (t *tx) aboveRun(r *task.Run, fn func(*task.Run) error) error {
 // and all that it delegated, at any depth and side by side, use no more than
 // the run may. The run above ends, and with it all below it; where it has
 // ended already, r does.
-func (t *tx) keepTree(r *task.Run) error {
-	return t.aboveRun(r, func(a *task.Run) error {
-		below, err := t.UseBelow(a.ID)
+func (tx *txn) keepTree(r *task.Run) error {
+	return tx.aboveRun(r, func(a *task.Run) error {
+		below, err := tx.UseBelow(a.ID)
 		if err != nil {
 			return err
 		}
@@ -38,25 +38,25 @@ func (t *tx) keepTree(r *task.Run) error {
 			return nil
 		}
 		if a.Status == task.RunRunning {
-			return t.endOver(a, phase, reason+", what it delegated included")
+			return tx.endOver(a, phase, reason+", what it delegated included")
 		}
-		now, err := t.Run(r.ID)
+		now, err := tx.Run(r.ID)
 		if err != nil || now.Status != task.RunRunning {
 			return err
 		}
-		return t.endOver(now, phase, fmt.Sprintf("Run %d, by which it was delegated, was given a limit for all of that. %s", a.ID, reason))
+		return tx.endOver(now, phase, fmt.Sprintf("Run %d, by which it was delegated, was given a limit for all of that. %s", a.ID, reason))
 	})
 }
 
 // left is what a running run may still give: what its own limits allow, and
 // those of the runs above it, as far as their use is known. Error: nothing.
-func (t *tx) left(r *task.Run) (task.Limits, error) {
-	l, err := t.leftOf(r)
+func (tx *txn) left(r *task.Run) (task.Limits, error) {
+	l, err := tx.leftOf(r)
 	if err != nil {
 		return l, err
 	}
-	err = t.aboveRun(r, func(a *task.Run) error {
-		up, err := t.leftOf(a)
+	err = tx.aboveRun(r, func(a *task.Run) error {
+		up, err := tx.leftOf(a)
 		l = tighter(l, up)
 		return err
 	})

@@ -20,21 +20,21 @@ type caller struct {
 
 // caller finds out who delegates and checks that it may: the run comes from
 // the token, never from the caller's word.
-func (t *tx) caller(d task.Delegation) (*caller, error) {
+func (tx *txn) caller(d task.Delegation) (*caller, error) {
 	c := &caller{}
-	if def, ok := t.s.agents.Agent(t.actor.Name); ok && t.actor.IsAgent() {
+	if def, ok := tx.s.agents.Agent(tx.actor.Name); ok && tx.actor.IsAgent() {
 		c.tools, c.model = append([]string{}, def.Tools...), def.Model
 	}
-	if err := t.fromRun(c, &d); err != nil {
+	if err := tx.fromRun(c, &d); err != nil {
 		return nil, err
 	}
-	if err := t.above(c, d); err != nil {
+	if err := tx.above(c, d); err != nil {
 		return nil, err
 	}
-	if t.actor.IsAgent() && !slices.Contains(c.tools, "task") {
-		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not delegate here: the tools it was given are %s", t.actor.Name, toolList(c.tools))
+	if tx.actor.IsAgent() && !slices.Contains(c.tools, "task") {
+		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not delegate here: the tools it was given are %s", tx.actor.Name, toolList(c.tools))
 	}
-	if limit := t.s.cfg.TaskTool.MaxDepth; c.depth >= limit {
+	if limit := tx.s.cfg.TaskTool.MaxDepth; c.depth >= limit {
 		return nil, depthExceeded(c.depth, limit)
 	}
 	return c, nil
@@ -45,11 +45,11 @@ func depthExceeded(depth, limit int) error {
 }
 
 // fromRun fills in what the caller's run says.
-func (t *tx) fromRun(c *caller, d *task.Delegation) error {
-	if t.actor.RunID == 0 {
+func (tx *txn) fromRun(c *caller, d *task.Delegation) error {
+	if tx.actor.RunID == 0 {
 		return nil
 	}
-	run, err := t.Run(t.actor.RunID)
+	run, err := tx.Run(tx.actor.RunID)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (t *tx) fromRun(c *caller, d *task.Delegation) error {
 		c.tools = append([]string{}, run.Spec.Tools...)
 	}
 	c.run, c.depth, c.model, d.ParentTask = run, run.Depth, run.Model, run.TaskID
-	c.left, err = t.left(run)
+	c.left, err = tx.left(run)
 	return err
 }
 
@@ -76,7 +76,7 @@ func toolList(tools []string) string {
 
 // above fills in the parent task. Outside a run, a task that was itself
 // delegated hands on its depth and tools.
-func (t *tx) above(c *caller, d task.Delegation) error {
+func (tx *txn) above(c *caller, d task.Delegation) error {
 	id := d.ParentTask
 	if c.run != nil {
 		id = c.run.TaskID
@@ -91,25 +91,25 @@ func (t *tx) above(c *caller, d task.Delegation) error {
 		}
 		return p.Err()
 	}
-	k, err := t.mayHaveSubtask(id)
+	tk, err := tx.mayHaveSubtask(id)
 	if err != nil {
 		return err
 	}
 	if d.StepIndex != nil {
-		if err := freeStep(k, "stepIndex", *d.StepIndex); err != nil {
+		if err := freeStep(tk, "stepIndex", *d.StepIndex); err != nil {
 			return err
 		}
 	}
-	c.parent = k
+	c.parent = tk
 	if c.run != nil {
 		return nil
 	}
-	origin, err := t.Bound(id)
+	origin, err := tx.Bound(id)
 	if err != nil || origin == nil {
 		return err
 	}
 	c.depth = origin.Depth
-	if t.actor.IsAgent() && origin.Ask.Tools != nil {
+	if tx.actor.IsAgent() && origin.Ask.Tools != nil {
 		c.tools = intersect(c.tools, origin.Ask.Tools)
 	}
 	return nil
@@ -117,18 +117,18 @@ func (t *tx) above(c *caller, d task.Delegation) error {
 
 // leftOf is what the limits of a run still allow, as far as its use is known.
 // Error: nothing.
-func (t *tx) leftOf(r *task.Run) (task.Limits, error) {
+func (tx *txn) leftOf(r *task.Run) (task.Limits, error) {
 	l := r.Limits
 	l.IdleTimeoutSeconds = 0 // says nothing about another run
 	if r.Status != task.RunRunning {
 		l.TimeoutSeconds = 0 // its time is over; what it may spend is not
 	}
 	if l.TimeoutSeconds > 0 {
-		if l.TimeoutSeconds -= int((r.Worked(t.Now) + time.Second - 1) / time.Second); l.TimeoutSeconds <= 0 {
+		if l.TimeoutSeconds -= int((r.Worked(tx.Now) + time.Second - 1) / time.Second); l.TimeoutSeconds <= 0 {
 			return l, task.FieldErrorf("limits.timeoutSeconds", "run %d has no time left to give", r.ID)
 		}
 	}
-	below, err := t.UseBelow(r.ID)
+	below, err := tx.UseBelow(r.ID)
 	if err != nil {
 		return l, err
 	}
@@ -147,16 +147,16 @@ func (t *tx) leftOf(r *task.Run) (task.Limits, error) {
 }
 
 // checkDelegationRate refuses an agent that delegated too often within the last hour.
-func (t *tx) checkDelegationRate() error {
-	limit := t.s.cfg.TaskTool.MaxPerHour
-	if !t.actor.IsAgent() {
+func (tx *txn) checkDelegationRate() error {
+	limit := tx.s.cfg.TaskTool.MaxPerHour
+	if !tx.actor.IsAgent() {
 		return nil
 	}
-	n, oldest, err := t.HandedOutSince(t.actor.Name, t.Now.Add(-time.Hour))
+	n, oldest, err := tx.HandedOutSince(tx.actor.Name, tx.Now.Add(-time.Hour))
 	if err != nil || n < limit {
 		return err
 	}
-	e := task.Errorf(task.TooMany, task.CodeRateLimited, "agent %s has delegated, created and handed over %d times within an hour, and may %d times (task_tool.max_per_hour)", t.actor.Name, n, limit)
-	e.Retry = t.waitHour(oldest)
+	e := task.Errorf(task.TooMany, task.CodeRateLimited, "agent %s has delegated, created and handed over %d times within an hour, and may %d times (task_tool.max_per_hour)", tx.actor.Name, n, limit)
+	e.Retry = tx.waitHour(oldest)
 	return e
 }

@@ -9,8 +9,8 @@ import (
 
 // cancelDelegated cancels what a run delegated and that has not ended, with
 // its tasks: nobody is left to take the result.
-func (t *tx) cancelDelegated(r *task.Run, to task.State, reason string) error {
-	children, err := t.OpenChildren(r.ID)
+func (tx *txn) cancelDelegated(r *task.Run, to task.State, reason string) error {
+	children, err := tx.OpenChildren(r.ID)
 	if err != nil {
 		return err
 	}
@@ -22,14 +22,14 @@ func (t *tx) cancelDelegated(r *task.Run, to task.State, reason string) error {
 		why += ": " + reason
 	}
 	for _, c := range children {
-		k, err := t.TaskBare(c.TaskID)
+		tk, err := tx.TaskBare(c.TaskID)
 		if err != nil {
 			return err
 		}
-		if k.Status.Archived() { // its run says its last words
-			err = t.endCanceled(c, task.PhaseBy, why, ErrStopCanceled)
+		if tk.Status.Archived() { // its run says its last words
+			err = tx.endCanceled(c, task.PhaseBy, why, ErrStopCanceled)
 		} else {
-			_, err = t.cancelTree(k, why)
+			_, err = tx.cancelTree(tk, why)
 		}
 		if err != nil {
 			return err
@@ -41,37 +41,37 @@ func (t *tx) cancelDelegated(r *task.Run, to task.State, reason string) error {
 // completeDelegated completes the task of a delegated run that has completed,
 // with its summary, unless the work continues: a question or a blocker is open,
 // another run follows, or somebody else has the task.
-func (t *tx) completeDelegated(r *task.Run, k *task.Task, summary string) error {
-	if !r.Delegated() || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent || k.Claim.Live(t.Now) {
+func (tx *txn) completeDelegated(r *task.Run, tk *task.Task, summary string) error {
+	if !r.Delegated() || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Owner != r.Agent || tk.Claim.Live(tx.Now) {
 		return nil
 	}
-	open, err := t.OpenRun(k.ID)
+	open, err := tx.OpenRun(tk.ID)
 	if err != nil || open != nil {
 		return err
 	}
-	return t.complete(k, summary)
+	return tx.complete(tk, summary)
 }
 
 // asksItself reports whether the running run of a parent task delegated the
 // subtask: it hears of the end by waiting, or else after its own end.
-func (t *tx) asksItself(parent, k *task.Task) (bool, error) {
+func (tx *txn) asksItself(parent, tk *task.Task) (bool, error) {
 	if parent.OpenRunID == 0 {
 		return false, nil
 	}
-	return t.DelegatedBy(parent.OpenRunID, k.ID)
+	return tx.DelegatedBy(parent.OpenRunID, tk.ID)
 }
 
 // unheard reports whether something that a run delegated has ended without the
 // run's having been told: then one more run follows.
-func (t *tx) unheard(r *task.Run) (bool, error) {
-	list, err := t.EndedDelegations(r.ID)
+func (tx *txn) unheard(r *task.Run) (bool, error) {
+	list, err := tx.EndedDelegations(r.ID)
 	if err != nil {
 		return false, err
 	}
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
+	tx.s.mu.Lock()
+	defer tx.s.mu.Unlock()
 	for _, id := range list {
-		if !t.s.heard[r.ID][id] {
+		if !tx.s.heard[r.ID][id] {
 			return true, nil
 		}
 	}
@@ -100,15 +100,15 @@ func (d *dispatcher) pickLent(total int) (*task.Run, error) {
 
 // freeToStart reports whether an agent is not paused, has a place and budget left, those of
 // its runs left aside that may be waiting for what they delegated.
-func (t *tx) freeToStart(agent string) (bool, error) {
-	if p, err := t.pausedBy(agent); err != nil || p != nil {
+func (tx *txn) freeToStart(agent string) (bool, error) {
+	if p, err := tx.pausedBy(agent); err != nil || p != nil {
 		return false, err
 	}
-	if b, err := t.s.overBudget(&t.Rx, agent); err != nil || b != nil {
+	if b, err := tx.s.overBudget(&tx.Rx, agent); err != nil || b != nil {
 		return false, err
 	}
-	n, err := t.Active(agent)
-	def, ok := t.s.agents.Agent(agent)
+	n, err := tx.Active(agent)
+	def, ok := tx.s.agents.Agent(agent)
 	return err == nil && (!ok || n < max(1, def.MaxParallel)), err
 }
 

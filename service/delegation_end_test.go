@@ -68,13 +68,13 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 }
 
 func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
-	chain := func(t *testing.T) (y *instance, k *task.Task, root, child, grandchild *Start) {
+	chain := func(t *testing.T) (y *instance, tk *task.Task, root, child, grandchild *Start) {
 		y = delegating(t, wakes)
-		k, root, own := y.inRun("boss", steps("a"))
+		tk, root, own := y.inRun("boss", steps("a"))
 		y.delegate(own, task.Delegation{AgentType: "lead", StepIndex: ptr(0)})
 		child = y.start()
 		y.delegate(y.actor(child), task.Delegation{})
-		return y, k, root, child, y.start()
+		return y, tk, root, child, y.start()
 	}
 	gone := func(t *testing.T, y *instance, root, child, grandchild *Start) {
 		for _, st := range []*Start{child, grandchild} {
@@ -97,14 +97,14 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		y.chain()
 	})
 	t.Run("failed, and the next attempt starts", func(t *testing.T) {
-		y, k, root, child, grandchild := chain(t)
+		y, tk, root, child, grandchild := chain(t)
 		y.finish(root, failure(task.PhaseTimeout))
 		gone(t, y, root, child, grandchild)
-		equal(t, "cause", y.openRun(k.ID).Cause, task.CauseRetry)
+		equal(t, "cause", y.openRun(tk.ID).Cause, task.CauseRetry)
 	})
 	t.Run("with its canceled task", func(t *testing.T) {
-		y, k, root, child, grandchild := chain(t)
-		c := must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, k.ID, "no need"))
+		y, tk, root, child, grandchild := chain(t)
+		c := must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, tk.ID, "no need"))
 		equal(t, "canceled tasks", len(c.Canceled), 3)
 		gone(t, y, root, child, grandchild)
 	})
@@ -117,18 +117,18 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), maya))), 0)
 	})
 	t.Run("but not when it completed: its owner is woken by what ends later", func(t *testing.T) {
-		y, k, root, child, grandchild := chain(t)
+		y, tk, root, child, grandchild := chain(t)
 		y.finish(root, completed("I continue when it is done"))
 		equal(t, "child", y.state(child.Run.ID), "running/working")
 		y.finish(grandchild, completed("low"))
-		equal(t, "run of the owner", y.openRun(k.ID), nil)
+		equal(t, "run of the owner", y.openRun(tk.ID), nil)
 		must[task.Delegated](t)(y.s.DelegatedRun(y.ctx(), y.actor(child), grandchild.Run.ID, 0))
 		y.finish(child, completed("mid"))
-		equal(t, "cause", y.openRun(k.ID).Cause, task.CauseWake)
+		equal(t, "cause", y.openRun(tk.ID).Cause, task.CauseWake)
 	})
 	t.Run("nor when its task was completed: subtasks continue", func(t *testing.T) {
-		y, k, _, child, _ := chain(t)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "enough", 0))
+		y, tk, _, child, _ := chain(t)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "enough", 0))
 		equal(t, "child", y.state(child.Run.ID), "running/working")
 	})
 }
@@ -136,7 +136,7 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 func TestOneFollowUpForWhatTheParentWasNotTold(t *testing.T) {
 	y := delegating(t, wakes)
 	after := func(told bool) *task.Run {
-		k, parent, own := y.inRun("boss")
+		tk, parent, own := y.inRun("boss")
 		d := y.delegate(own, task.Delegation{})
 		e := y.delegate(own, task.Delegation{})
 		y.finish(y.start(), completed("one"))
@@ -146,7 +146,7 @@ func TestOneFollowUpForWhatTheParentWasNotTold(t *testing.T) {
 			y.delegated(own, e.RunID)
 		}
 		y.finish(parent, completed("through"))
-		r := y.openRun(k.ID)
+		r := y.openRun(tk.ID)
 		if r != nil {
 			must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
 		}
@@ -162,7 +162,7 @@ func TestOneFollowUpForWhatTheParentWasNotTold(t *testing.T) {
 
 func TestStoppingADelegation(t *testing.T) {
 	y := delegating(t, wakes)
-	k, parent, own := y.inRun("boss")
+	tk, parent, own := y.inRun("boss")
 	d := y.delegate(own, task.Delegation{AgentType: "lead"})
 	child := y.start()
 	e := y.delegate(y.actor(child), task.Delegation{})
@@ -186,7 +186,7 @@ func TestStoppingADelegation(t *testing.T) {
 		equal(t, "task", y.task(d.TaskID).Status, task.Canceled)
 		equal(t, "task below", y.task(e.TaskID).Status, task.Canceled)
 		equal(t, "parent", y.state(parent.Run.ID), "running/working")
-		equal(t, "task above", y.task(k.ID).Status, task.Active)
+		equal(t, "task above", y.task(tk.ID).Status, task.Active)
 	})
 	t.Run("works once", func(t *testing.T) {
 		_, err := y.s.StopDelegated(y.ctx(), own, d.RunID, "")

@@ -16,18 +16,18 @@ const focusedPrompt = `You work for %s, who gave you this one task and waits for
 - End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. %s reads that alone, at most about 2,000 tokens of it, not what you say before.`
 
 // delegated puts the task that was given away first.
-func (w *partWriter) delegated(k *task.Task, tools []string) {
-	heading, author, text := "task", writtenBy(k, k.TextBy), k.Description
+func (w *partWriter) delegated(tk *task.Task, tools []string) {
+	heading, author, text := "task", writtenBy(tk, tk.TextBy), tk.Description
 	if strings.TrimSpace(text) == "" {
-		author, text = writtenBy(k, k.TitleBy), k.Title
+		author, text = writtenBy(tk, tk.TitleBy), tk.Title
 	}
 	w.WriteString("# Your task\n\n")
 	w.part(heading, author, text)
 	w.WriteString("\n")
-	rest := *k
+	rest := *tk
 	rest.Description = ""
 	w.task(&rest)
 	w.WriteString("\n\n")
-	giver := authorLabel(k.CreatedBy)
+	giver := authorLabel(tk.CreatedBy)
 	fmt.Fprintf(w, focusedPrompt, giver, toolList(tools), giver)
 }

@@ -58,12 +58,12 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 func (s *Service) standing(ctx context.Context, a task.Actor, id task.ID) (task.Delegated, error) {
 	var asker task.ID
 	d, err := read(ctx, s, func(rx *db.Rx) (d task.Delegated, err error) {
-		r, k, err := s.delegation(rx, a, id)
+		r, tk, err := s.delegation(rx, a, id)
 		if err != nil {
 			return d, err
 		}
 		asker = r.ParentRun
-		return delegatedOf(rx, r, k)
+		return delegatedOf(rx, r, tk)
 	})
 	if err == nil && d.Ended() && a.RunID != 0 && a.RunID == asker {
 		s.mu.Lock()
@@ -89,20 +89,20 @@ func (s *Service) delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *t
 	if !r.Delegated() {
 		return nil, nil, task.Errorf(task.NotFound, task.CodeRunNotFound, "Run %d was not delegated: read it with GET /api/runs/%d", id, id)
 	}
-	k, err := rx.Task(r.TaskID)
+	tk, err := rx.Task(r.TaskID)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := related(rx, a, k); err != nil {
-		return nil, nil, task.Errorf(task.Forbidden, task.CodeForbidden, "run %d was delegated by %s: only that agent, the owners of the tasks above and people may follow and stop it", id, k.CreatedBy)
+	if err := related(rx, a, tk); err != nil {
+		return nil, nil, task.Errorf(task.Forbidden, task.CodeForbidden, "run %d was delegated by %s: only that agent, the owners of the tasks above and people may follow and stop it", id, tk.CreatedBy)
 	}
 	last, err := rx.DelegatedTask(r.TaskID)
-	return last, k, err
+	return last, tk, err
 }
 
 // delegatedOf returns the state of a delegation by its task and newest run.
-func delegatedOf(rx *db.Rx, r *task.Run, k *task.Task) (d task.Delegated, err error) {
-	used, err := rx.TaskUse(k.ID)
+func delegatedOf(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err error) {
+	used, err := rx.TaskUse(tk.ID)
 	if err != nil {
 		return d, err
 	}
@@ -121,32 +121,32 @@ func delegatedOf(rx *db.Rx, r *task.Run, k *task.Task) (d task.Delegated, err er
 		files = work.Paths()
 	}
 	d = task.Delegated{
-		RunID: r.ID, TaskID: k.ID, Status: r.Status, Phase: r.Phase,
+		RunID: r.ID, TaskID: tk.ID, Status: r.Status, Phase: r.Phase,
 		FilesModified: files, Artifacts: r.Artifacts, ToolCalls: used.ToolCalls, TokensUsed: used.Tokens(),
 	}
 	if r.Status.Final() {
-		conclude(&d, r, k)
+		conclude(&d, r, tk)
 	}
 	return d, nil
 }
 
 // conclude says what the end of the newest run means for the whole.
-func conclude(d *task.Delegated, r *task.Run, k *task.Task) {
+func conclude(d *task.Delegated, r *task.Run, tk *task.Task) {
 	switch {
-	case k.Status == task.Done:
+	case tk.Status == task.Done:
 		d.Status, d.Phase, d.Success = task.RunCompleted, task.PhaseEnded, true
 		if d.Summary = r.Summary; d.Summary == "" {
-			d.Summary = k.Summary
+			d.Summary = tk.Summary
 		}
 		d.Summary = task.Condense(d.Summary, r.ID)
-	case k.Status == task.Canceled:
-		d.Status, d.Error = task.RunCanceled, "task "+k.ID.String()+" was canceled"
-		if k.Summary != "" {
-			d.Error += ": " + k.Summary
+	case tk.Status == task.Canceled:
+		d.Status, d.Error = task.RunCanceled, "task "+tk.ID.String()+" was canceled"
+		if tk.Summary != "" {
+			d.Error += ": " + tk.Summary
 		}
-	case k.QuestionID != 0:
+	case tk.QuestionID != 0:
 		d.Status, d.Phase = task.RunPending, task.PhaseQuestion
-	case k.Owner != r.Agent || r.Status == task.RunCompleted:
+	case tk.Owner != r.Agent || r.Status == task.RunCompleted:
 		d.Status, d.Phase = task.RunPending, task.PhaseHandedOn
 	case r.Status == task.RunFailed:
 		d.Error = fmt.Sprintf("run %d of agent %s failed (%s) in attempt %d: %s", r.ID, r.Agent, r.Phase, r.Attempt, r.Reason)
@@ -179,22 +179,22 @@ func (s *Service) StopDelegated(ctx context.Context, a task.Actor, id task.ID, r
 	if err := checkText("reason", reason); err != nil {
 		return task.Delegated{}, err
 	}
-	err := change(ctx, s, a, func(t *tx) error {
-		r, k, err := s.delegation(&t.Rx, a, id)
+	err := change(ctx, s, a, func(tx *txn) error {
+		r, tk, err := s.delegation(&tx.Rx, a, id)
 		if err != nil {
 			return err
 		}
-		if k.Status.Archived() {
-			return task.Errorf(task.Conflict, task.CodeRunEnded, "The delegation of run %d has ended: task %d is %s", id, k.ID, k.Status)
+		if tk.Status.Archived() {
+			return task.Errorf(task.Conflict, task.CodeRunEnded, "The delegation of run %d has ended: task %d is %s", id, tk.ID, tk.Status)
 		}
 		why := "stopped by " + a.Name
 		if reason != "" {
 			why += ": " + reason
 		}
-		if r.Status.Final() && r.Status != task.RunCompleted && k.QuestionID == 0 {
+		if r.Status.Final() && r.Status != task.RunCompleted && tk.QuestionID == 0 {
 			return ended(r)
 		}
-		_, err = t.cancel(k, why)
+		_, err = tx.cancel(tk, why)
 		return err
 	})
 	if err != nil {

@@ -65,21 +65,21 @@ func (y *instance) refuses(a task.Actor, d task.Delegation, code task.Code, word
 
 func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 	y := delegating(t)
-	k, st, own := y.inRun("boss", steps("a", "b"), func(in *task.New) {
+	tk, st, own := y.inRun("boss", steps("a", "b"), func(in *task.New) {
 		in.Priority = 7
 		in.Resources = []task.Resource{{Type: "file", Value: "/a"}, {Type: "url", Value: "https://example.com", Label: "the page"}, {Type: "file", Value: "/c"}}
 	})
 	d := y.delegate(own, task.Delegation{Task: "Read the page\nand tell what it says.", StepIndex: ptr(1), Resources: []int{2, 1}})
 	sub, run := y.task(d.TaskID), y.run(d.RunID)
 	t.Run("the subtask is the caller's, owned by the agent", func(t *testing.T) {
-		equal(t, "parent", sub.ParentTaskID, k.ID)
+		equal(t, "parent", sub.ParentTaskID, tk.ID)
 		equal(t, "created by", sub.CreatedBy, "boss")
 		equal(t, "owner", sub.Owner, "hand")
 		equal(t, "title", sub.Title, "Read the page")
 		equal(t, "description", sub.Description, "Read the page\nand tell what it says.")
 		equal(t, "priority", sub.Priority, 7)
 	})
-	t.Run("it is linked to the step", func(t *testing.T) { equal(t, "step", y.task(k.ID).Steps[1].TaskID, d.TaskID) })
+	t.Run("it is linked to the step", func(t *testing.T) { equal(t, "step", y.task(tk.ID).Steps[1].TaskID, d.TaskID) })
 	t.Run("it has the resources by reference, in the asked order", func(t *testing.T) {
 		equal(t, "resources", fmt.Sprint(sub.Resources), fmt.Sprint([]task.Resource{{Type: "file", Value: "/c"}, {Type: "url", Value: "https://example.com", Label: "the page"}}))
 	})
@@ -87,7 +87,7 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		equal(t, "cause", run.Cause, task.CauseDelegate)
 		equal(t, "asked by", run.AskedBy, "boss")
 		equal(t, "parent run", run.ParentRun, st.Run.ID)
-		equal(t, "task of the parent run", run.ParentRunTask, k.ID)
+		equal(t, "task of the parent run", run.ParentRunTask, tk.ID)
 		equal(t, "depth", run.Depth, 1)
 	})
 	t.Run("the answer is its state", func(t *testing.T) {

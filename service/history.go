@@ -110,9 +110,9 @@ func (s *Service) Hits(ctx context.Context, a task.Actor, q string, tasks []*tas
 
 func timesOf(tasks []*task.Task) []task.HistoryTime {
 	list := make([]task.HistoryTime, len(tasks))
-	for i, k := range tasks {
-		list[i].Start = k.ArchivedAt
-		if k.Status == task.Done {
+	for i, tk := range tasks {
+		list[i].Start = tk.ArchivedAt
+		if tk.Status == task.Done {
 			list[i].Done = 1
 		} else {
 			list[i].Canceled = 1
@@ -136,17 +136,17 @@ func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, erro
 		}
 	}
 	var rest []task.ID
-	for _, k := range tasks {
-		hits[k.ID] = task.Hit{Title: m.Mark(k.Title)}
-		texts, err := rx.TextsOf(k.ID)
+	for _, tk := range tasks {
+		hits[tk.ID] = task.Hit{Title: m.Mark(tk.Title)}
+		texts, err := rx.TextsOf(tk.ID)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range texts {
-			show(k.ID, t)
+			show(tk.ID, t)
 		}
-		if !m.All(most[k.ID]) {
-			rest = append(rest, k.ID)
+		if !m.All(most[tk.ID]) {
+			rest = append(rest, tk.ID)
 		}
 	}
 	lines, err := rx.LinesOf(rest, q)

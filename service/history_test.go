@@ -9,13 +9,13 @@ import (
 
 func TestHistoryIsImmutable(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
+	tk := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
 		in.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
 	})
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "before the end"))
-	done := must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "finished", 0))
+	must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "before the end"))
+	done := must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "finished", 0))
 	last := y.lastEvent()
-	id := k.ID
+	id := tk.ID
 	for name, call := range map[string]func() error{
 		"title": func() error { _, err := y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Title: ptr("x")}); return err },
 		"description": func() error {
@@ -60,8 +60,8 @@ func TestHistoryIsListedNewestFirst(t *testing.T) {
 	y := newInstance(t)
 	var ids []task.ID
 	for range 5 {
-		k := y.create(maya, "coder", noStart)
-		ids = append(ids, k.ID)
+		tk := y.create(maya, "coder", noStart)
+		ids = append(ids, tk.ID)
 	}
 	for _, i := range []int{2, 0, 4, 1, 3} {
 		y.forward(1e9)
@@ -72,8 +72,8 @@ func TestHistoryIsListedNewestFirst(t *testing.T) {
 	var got []task.ID
 	for range 4 {
 		page := must[Page](t)(y.s.History(y.ctx(), maya, f))
-		for _, k := range page.Tasks {
-			got = append(got, k.ID)
+		for _, tk := range page.Tasks {
+			got = append(got, tk.ID)
 		}
 		if f.Before = page.Next; f.Before == "" {
 			break
@@ -93,15 +93,15 @@ func TestHistoryIsListedNewestFirst(t *testing.T) {
 
 func TestCompleteKeepsSubtasks(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "planner", noStart, steps("one", "two"))
-	sub := y.subtask(planner, k.ID, 0, "coder", noStart)
+	tk := y.create(maya, "planner", noStart, steps("one", "two"))
+	sub := y.subtask(planner, tk.ID, 0, "coder", noStart)
 	t.Run("completing a subtask does not tick the parent's step", func(t *testing.T) {
-		other := y.subtask(planner, k.ID, 1, "coder", noStart)
+		other := y.subtask(planner, tk.ID, 1, "coder", noStart)
 		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
-		equal(t, "step done", y.task(k.ID).Steps[1].Done, false)
+		equal(t, "step done", y.task(tk.ID).Steps[1].Done, false)
 	})
 	t.Run("subtasks of a completed task continue", func(t *testing.T) {
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		equal(t, "status", y.task(sub.ID).Status, task.Active)
 	})
 }
@@ -145,9 +145,9 @@ func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
 	for range callers {
 		wg.Go(func() {
 			for range (total - 1) / callers {
-				k, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "A brick", Owner: "pull"})
+				tk, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "A brick", Owner: "pull"})
 				if err == nil {
-					_, err = y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0)
+					_, err = y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0)
 				}
 				if err != nil {
 					t.Error(err)

@@ -101,20 +101,20 @@ func TestAPageDrawnBeforeARestartIsOld(t *testing.T) {
 
 func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
-	sub := y.s.Hub().Subscribe("task:"+k.ID.String(), "queue:coder")
+	tk := y.create(maya, "coder", noStart)
+	sub := y.s.Hub().Subscribe("task:"+tk.ID.String(), "queue:coder")
 	defer sub.Close()
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "news"))
+	must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
 	<-sub.C
 	got := sub.Take()
 	slices.Sort(got)
-	if !slices.Equal(got, []string{"queue:coder", "task:" + k.ID.String()}) {
+	if !slices.Equal(got, []string{"queue:coder", "task:" + tk.ID.String()}) {
 		t.Fatalf("got %v", got)
 	}
 	t.Run("a refused change tells nobody", func(t *testing.T) {
-		_, err := y.s.Comment(y.ctx(), maya, k.ID, " ")
+		_, err := y.s.Comment(y.ctx(), maya, tk.ID, " ")
 		refused(t, err, task.CodeInvalidField)
-		_, err = y.s.Reply(y.ctx(), maya, k.ID, "x")
+		_, err = y.s.Reply(y.ctx(), maya, tk.ID, "x")
 		refused(t, err, task.CodeNoQuestion)
 		equal(t, "signals", len(sub.C), 0)
 	})
@@ -122,7 +122,7 @@ func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 		for len(y.s.Startable()) > 0 {
 			<-y.s.Startable()
 		}
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 		<-y.s.Startable()
 	})
 }
@@ -131,13 +131,13 @@ func TestLeasesInRealTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newInstance(t, func(c *Config) { c.Lease = 10 * time.Minute })
 		y.clock.now = time.Now()
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		claim := y.signup(coder).Claim
 		beat := func() error {
 			y.clock.mu.Lock()
 			y.clock.now = time.Now()
 			y.clock.mu.Unlock()
-			_, err := y.s.Heartbeat(y.ctx(), coder, k.ID, claim.ID)
+			_, err := y.s.Heartbeat(y.ctx(), coder, tk.ID, claim.ID)
 			return err
 		}
 		for range 6 { // an hour of work, one sign of life every nine minutes

@@ -33,9 +33,9 @@ func idempotencyOf(ctx context.Context) *Idempotency {
 	return i
 }
 
-func replay(t *tx, i *Idempotency, out any) (bool, error) {
+func replay(tx *txn, i *Idempotency, out any) (bool, error) {
 	i.Replayed = false
-	req, answer, ok, err := t.Answer(i.Caller, i.Key, t.Now.Add(-idempotencyLife))
+	req, answer, ok, err := tx.Answer(i.Caller, i.Key, tx.Now.Add(-idempotencyLife))
 	if err != nil || !ok {
 		return false, err
 	}
@@ -46,12 +46,12 @@ func replay(t *tx, i *Idempotency, out any) (bool, error) {
 	return true, json.Unmarshal([]byte(answer), out)
 }
 
-func remember(t *tx, i *Idempotency, v any) error {
+func remember(tx *txn, i *Idempotency, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return t.SaveAnswer(i.Caller, i.Key, i.Request, string(b))
+	return tx.SaveAnswer(i.Caller, i.Key, i.Request, string(b))
 }
 
 // Replayed reports whether the answer of ctx's write was a stored one.

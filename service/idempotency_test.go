@@ -49,13 +49,13 @@ func TestIdempotency(t *testing.T) {
 		}
 	})
 	t.Run("errors are not remembered", func(t *testing.T) {
-		k := y.create(maya, "coder", draft)
+		tk := y.create(maya, "coder", draft)
 		ctx, _ := y.keyed("user:maya", "k2", "complete")
-		_, err := y.s.CompleteTask(ctx, maya, k.ID, "", 0)
+		_, err := y.s.CompleteTask(ctx, maya, tk.ID, "", 0)
 		refused(t, err, task.CodeTransition)
-		must[*task.Task](t)(y.patchStatus(k.ID, "active"))
+		must[*task.Task](t)(y.patchStatus(tk.ID, "active"))
 		ctx, i := y.keyed("user:maya", "k2", "complete")
-		equal(t, "status", must[*task.Task](t)(y.s.CompleteTask(ctx, maya, k.ID, "", 0)).Status, task.Done)
+		equal(t, "status", must[*task.Task](t)(y.s.CompleteTask(ctx, maya, tk.ID, "", 0)).Status, task.Done)
 		equal(t, "replayed", i.Replayed, false)
 	})
 	t.Run("an empty signup is an answer, too", func(t *testing.T) {
@@ -137,9 +137,9 @@ func TestDeletingAnAgentInABatchThatBreaks(t *testing.T) {
 
 func TestAnAgentWithOpenTasksStays(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", draft)
+	tk := y.create(maya, "coder", draft)
 	refused(t, y.s.DeleteAgent(y.ctx(), maya, "coder"), task.CodeAgentBusy, "1 open task")
-	must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, k.ID, ""))
+	must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
 	ok(t, y.s.DeleteAgent(y.ctx(), maya, "coder"))
 	refused(t, y.s.DeleteAgent(y.ctx(), maya, "coder"), task.CodeAgentNotFound)
 }

@@ -32,8 +32,8 @@ func (s *Service) Import(ctx context.Context, a task.Actor, r *ReadyImport) (Imp
 	if err := need(a, task.Admin); err != nil {
 		return Imported{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (Imported, error) {
-		w := &importer{tx: t, plan: r.plan, ids: make(map[string]task.ID, len(r.plan.Items))}
+	return mutate(ctx, s, a, func(tx *txn) (Imported, error) {
+		w := &importer{txn: tx, plan: r.plan, ids: make(map[string]task.ID, len(r.plan.Items))}
 		if err := w.number(); err != nil {
 			return Imported{}, err
 		}
@@ -47,7 +47,7 @@ func (s *Service) Import(ctx context.Context, a task.Actor, r *ReadyImport) (Imp
 }
 
 type importer struct {
-	*tx
+	*txn
 	plan *exchange.Plan
 	ids  map[string]task.ID
 	out  Imported
@@ -88,34 +88,34 @@ func (w *importer) created(it *exchange.Item) task.Time {
 func (w *importer) tasks() error {
 	keep := w.out.Kept && commentIDs(w.plan)
 	for _, it := range w.plan.ParentsFirst() {
-		k := it.Task
-		k.ID, k.ParentTaskID = w.ids[it.Ref], w.ids[it.Parent]
-		k.CreatedAt = w.created(it)
+		tk := it.Task
+		tk.ID, tk.ParentTaskID = w.ids[it.Ref], w.ids[it.Parent]
+		tk.CreatedAt = w.created(it)
 		if w.plan.Foreign() { // nobody here knows who wrote it
-			k.TitleBy, k.TextBy = task.Importer, task.Importer
+			tk.TitleBy, tk.TextBy = task.Importer, task.Importer
 		}
-		k.UpdatedAt = cmp.Or(k.UpdatedAt, k.CreatedAt)
+		tk.UpdatedAt = cmp.Or(tk.UpdatedAt, tk.CreatedAt)
 		for _, ref := range it.BlockedBy {
 			switch w.plan.Item(ref).Task.Status {
 			case task.Done:
 			case task.Canceled:
-				k.BlockersCanceled++
-				k.Blocked++
+				tk.BlockersCanceled++
+				tk.Blocked++
 			default:
-				k.Blocked++
+				tk.Blocked++
 			}
 		}
-		if err := w.ImportTask(&k); err != nil {
+		if err := w.ImportTask(&tk); err != nil {
 			return err
 		}
-		if err := w.hands(it, &k); err != nil {
+		if err := w.hands(it, &tk); err != nil {
 			return err
 		}
-		if err := w.thread(it, k.ID, keep); err != nil {
+		if err := w.thread(it, tk.ID, keep); err != nil {
 			return err
 		}
-		c := changes{"title": k.Title, "status": k.Status, "from": w.plan.From, "id": it.Ref}
-		if err := w.event(task.EvTaskImported, task.Event{TaskID: k.ID, Agent: k.Owner}, c); err != nil {
+		c := changes{"title": tk.Title, "status": tk.Status, "from": w.plan.From, "id": it.Ref}
+		if err := w.event(task.EvTaskImported, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c); err != nil {
 			return err
 		}
 	}
@@ -124,16 +124,16 @@ func (w *importer) tasks() error {
 
 // hands has the runs of a task wait for a person where its file does not tell
 // that a person consented to it.
-func (w *importer) hands(it *exchange.Item, k *task.Task) error {
+func (w *importer) hands(it *exchange.Item, tk *task.Task) error {
 	if it.Withheld {
-		if err := w.PutHand(k.ID, task.Hand{Part: task.PartStarted, Actor: k.Owner, At: w.Now}); err != nil {
+		if err := w.PutHand(tk.ID, task.Hand{Part: task.PartStarted, Actor: tk.Owner, At: w.Now}); err != nil {
 			return err
 		}
 	}
-	if task.IsUserName(k.CreatedBy) || k.CreatedBy == task.System {
+	if task.IsUserName(tk.CreatedBy) || tk.CreatedBy == task.System {
 		return nil
 	}
-	return w.PutHand(k.ID, task.Hand{Part: task.PartCreated, Actor: k.CreatedBy, At: w.Now})
+	return w.PutHand(tk.ID, task.Hand{Part: task.PartCreated, Actor: tk.CreatedBy, At: w.Now})
 }
 
 // commentIDs reports whether the comments can keep their ids: each has one of
@@ -202,10 +202,10 @@ func (w *importer) archive() error {
 		if !it.Task.Status.Archived() {
 			continue
 		}
-		k := it.Task
-		k.ID = w.ids[it.Ref]
-		k.ArchivedAt = cmp.Or(k.ArchivedAt, k.UpdatedAt, w.Now)
-		if err := w.ImportArchive(&k); err != nil {
+		tk := it.Task
+		tk.ID = w.ids[it.Ref]
+		tk.ArchivedAt = cmp.Or(tk.ArchivedAt, tk.UpdatedAt, w.Now)
+		if err := w.ImportArchive(&tk); err != nil {
 			return err
 		}
 	}

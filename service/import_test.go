@@ -51,8 +51,8 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 		equal(t, "runs", len(y.runs(3)), 1)
 	})
 	t.Run("what waits for another task is in no signup", func(t *testing.T) {
-		if k := y.signup(coder); k != nil {
-			t.Errorf("got task %d", k.ID)
+		if tk := y.signup(coder); tk != nil {
+			t.Errorf("got task %d", tk.ID)
 		}
 	})
 	t.Run("ids continue behind the counter of the file", func(t *testing.T) {
@@ -217,11 +217,11 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 			equal(t, "kept", got.Kept, false)
 			before := task.Time(0)
 			for id := task.ID(1); id <= task.ID(len(p.Items)); id++ {
-				k := y.task(id)
-				if k.CreatedAt < before || k.CreatedAt == 0 || k.UpdatedAt == 0 {
-					t.Errorf("task %d was made at %s, before the one with a smaller id", id, k.CreatedAt)
+				tk := y.task(id)
+				if tk.CreatedAt < before || tk.CreatedAt == 0 || tk.UpdatedAt == 0 {
+					t.Errorf("task %d was made at %s, before the one with a smaller id", id, tk.CreatedAt)
 				}
-				before = k.CreatedAt
+				before = tk.CreatedAt
 			}
 		})
 	}

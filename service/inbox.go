@@ -30,16 +30,16 @@ func (s *Service) AcknowledgeNotice(ctx context.Context, a task.Actor, message t
 	if err := s.allowed(a, task.Person); err != nil {
 		return task.Message{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
-		m, err := t.notice(message)
+	return mutate(ctx, s, a, func(tx *txn) (task.Message, error) {
+		m, err := tx.notice(message)
 		if err != nil {
 			return m, err
 		}
-		waited, err := t.DeleteNotice(message)
+		waited, err := tx.DeleteNotice(message)
 		if err != nil || !waited {
 			return m, err
 		}
-		return m, t.event(task.EvAcknowledged, task.Event{TaskID: m.TaskID}, changes{"message": message})
+		return m, tx.event(task.EvAcknowledged, task.Event{TaskID: m.TaskID}, changes{"message": message})
 	})
 }
 
@@ -49,22 +49,22 @@ func (s *Service) RestoreNotice(ctx context.Context, a task.Actor, message task.
 	if err := s.allowed(a, task.Person); err != nil {
 		return task.Message{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
-		m, err := t.notice(message)
+	return mutate(ctx, s, a, func(tx *txn) (task.Message, error) {
+		m, err := tx.notice(message)
 		if err != nil {
 			return m, err
 		}
-		if gone, err := t.InsertNotice(message, m.TaskID); err != nil || !gone {
+		if gone, err := tx.InsertNotice(message, m.TaskID); err != nil || !gone {
 			return m, err
 		}
-		return m, t.event(task.EvUnacknowledged, task.Event{TaskID: m.TaskID}, changes{"message": message})
+		return m, tx.event(task.EvUnacknowledged, task.Event{TaskID: m.TaskID}, changes{"message": message})
 	})
 }
 
 // notice reads a notice that was given, also one that nobody waits for any
 // more. Error: no such notice.
-func (t *tx) notice(message task.ID) (task.Message, error) {
-	m, ok, err := t.FindMessage(message)
+func (tx *txn) notice(message task.ID) (task.Message, error) {
+	m, ok, err := tx.FindMessage(message)
 	if err == nil && (!ok || m.Kind != task.KindNotice) {
 		err = task.Errorf(task.NotFound, task.CodeNotFound, "No notice has the id %d", message)
 	}
@@ -140,9 +140,9 @@ func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p
 }
 
 // inboxIf notes that the inbox changes with this transaction.
-func (t *tx) inboxIf(changes bool) {
+func (tx *txn) inboxIf(changes bool) {
 	if changes {
-		t.topics = append(t.topics, "inbox")
+		tx.topics = append(tx.topics, "inbox")
 	}
 }
 

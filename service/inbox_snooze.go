@@ -25,9 +25,9 @@ func (s *Service) Snooze(ctx context.Context, a task.Actor, kind task.InboxKind,
 	if now := s.Now(); until <= now || until.Sub(now) > maxSnooze {
 		return task.Snooze{}, task.FieldErrorf("until", "must lie in the next 31 days")
 	}
-	return mutate(ctx, s, a, func(t *tx) (z task.Snooze, err error) {
+	return mutate(ctx, s, a, func(tx *txn) (z task.Snooze, err error) {
 		z = task.Snooze{Kind: kind, Ref: ref, Until: until}
-		expires, ok, err := t.Waits(&z, s.cfg.Attempts)
+		expires, ok, err := tx.Waits(&z, s.cfg.Attempts)
 		if err != nil {
 			return z, err
 		}
@@ -37,17 +37,17 @@ func (s *Service) Snooze(ctx context.Context, a task.Actor, kind task.InboxKind,
 		if expires != 0 {
 			z.Until = min(z.Until, expires.Add(-snoozeNotice))
 		}
-		if z.Until <= t.Now {
+		if z.Until <= tx.Now {
 			return z, task.Errorf(task.Conflict, task.CodeExpiresSoon, "It expires at %s: decide now", expires)
 		}
-		if err := t.SetSnooze(a.UserID, z); err != nil {
+		if err := tx.SetSnooze(a.UserID, z); err != nil {
 			return z, err
 		}
-		t.inboxIf(true)
-		if err := t.event(task.EvSnoozed, task.Event{TaskID: z.TaskID}, changes{"what": kind, "until": z.Until}); err != nil {
+		tx.inboxIf(true)
+		if err := tx.event(task.EvSnoozed, task.Event{TaskID: z.TaskID}, changes{"what": kind, "until": z.Until}); err != nil {
 			return z, err
 		}
-		z, _, err = t.Rx.Snooze(a.UserID, kind, ref)
+		z, _, err = tx.Rx.Snooze(a.UserID, kind, ref)
 		return z, err
 	})
 }
@@ -58,16 +58,16 @@ func (s *Service) Wake(ctx context.Context, a task.Actor, kind task.InboxKind, r
 	if err := s.ownInbox(a, kind); err != nil {
 		return err
 	}
-	return change(ctx, s, a, func(t *tx) error {
-		z, ok, err := t.Rx.Snooze(a.UserID, kind, ref)
+	return change(ctx, s, a, func(tx *txn) error {
+		z, ok, err := tx.Rx.Snooze(a.UserID, kind, ref)
 		if err != nil || !ok {
 			return err
 		}
-		if err := t.DeleteSnooze(a.UserID, kind, ref); err != nil {
+		if err := tx.DeleteSnooze(a.UserID, kind, ref); err != nil {
 			return err
 		}
-		t.inboxIf(true)
-		return t.event(task.EvWoken, task.Event{TaskID: z.TaskID}, changes{"what": kind})
+		tx.inboxIf(true)
+		return tx.event(task.EvWoken, task.Event{TaskID: z.TaskID}, changes{"what": kind})
 	})
 }
 
@@ -92,14 +92,14 @@ func (s *Service) WakeSnoozed(ctx context.Context) (int, error) {
 	if err != nil || !due {
 		return 0, err
 	}
-	return mutate(ctx, s, task.SystemActor, func(t *tx) (int, error) {
-		tasks, err := t.DropSnoozes()
+	return mutate(ctx, s, task.SystemActor, func(tx *txn) (int, error) {
+		tasks, err := tx.DropSnoozes()
 		if err != nil {
 			return 0, err
 		}
-		t.inboxIf(len(tasks) > 0)
+		tx.inboxIf(len(tasks) > 0)
 		for _, id := range tasks {
-			if err := t.event(task.EvWoken, task.Event{TaskID: id}, nil); err != nil {
+			if err := tx.event(task.EvWoken, task.Event{TaskID: id}, nil); err != nil {
 				return 0, err
 			}
 		}

@@ -159,11 +159,11 @@ func TestWhoMaySnoozeWhat(t *testing.T) {
 
 func TestAnAcknowledgmentIsTakenBack(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
-	n := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "half", false))
+	tk := y.create(maya, "coder", noStart)
+	n := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "half", false))
 	must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, n.ID))
 	must[task.Message](t)(y.s.RestoreNotice(y.ctx(), maya, n.ID))
-	equal(t, "event", last(y.kinds(k.ID)), task.EvUnacknowledged)
+	equal(t, "event", last(y.kinds(tk.ID)), task.EvUnacknowledged)
 	equal(t, "waits", y.waitsFor(maya, task.WaitNotice), 1)
 	before := y.lastEvent()
 	must[task.Message](t)(y.s.RestoreNotice(y.ctx(), maya, n.ID))

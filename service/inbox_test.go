@@ -41,14 +41,14 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 	})
 	t.Run("a stuck task with the reason, until somebody has it run or works on it", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 		f := failure(task.PhaseError)
 		y.finish(y.start(), f)
 		equal(t, "one failure", y.inbox().Totals.Stuck, 0)
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(k.ID).ID, ""))
+		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(tk.ID).ID, ""))
 		f.Permanent = true
-		st := must[*task.Run](t)(y.s.RunNow(y.ctx(), coder, k.ID))
+		st := must[*task.Run](t)(y.s.RunNow(y.ctx(), coder, tk.ID))
 		y.finish(y.start(), f)
 		s := y.inbox().Stuck
 		equal(t, "stuck", len(s), 1)
@@ -56,37 +56,37 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		equal(t, "run", s[0].RunID, st.ID)
 		y.signup(coder)
 		equal(t, "while it is claimed", y.inbox().Totals.Stuck, 0)
-		must[*task.Task](t)(y.s.ReleaseClaim(y.ctx(), coder, k.ID, 0))
+		must[*task.Task](t)(y.s.ReleaseClaim(y.ctx(), coder, tk.ID, 0))
 		equal(t, "released", y.inbox().Totals.Stuck, 1)
 		must[*task.Run](t)(y.s.RetryRun(y.ctx(), maya, st.ID))
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("a denied task, with what the reviewer said", func(t *testing.T) {
 		y := newInstance(t)
-		k, r := y.waits()
+		tk, r := y.waits()
 		must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, r.ID, "not today"))
 		s := y.inbox().Stuck
-		equal(t, "task", s[0].TaskID, k.ID)
+		equal(t, "task", s[0].TaskID, tk.ID)
 		equal(t, "reason", s[0].Text, "not today")
 	})
 	t.Run("a task whose blocker was canceled, until a person decides", func(t *testing.T) {
 		y := newInstance(t)
-		blocker, k := y.create(maya, "coder", noStart), y.create(maya, "planner", noStart, title("Comes after"))
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, k.ID, []task.ID{blocker.ID}))
+		blocker, tk := y.create(maya, "coder", noStart), y.create(maya, "planner", noStart, title("Comes after"))
+		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, tk.ID, []task.ID{blocker.ID}))
 		equal(t, "while it may still be done", y.inbox().Totals, task.InboxTotals{})
 		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, blocker.ID, ""))
 		b := y.inbox().BlockerCanceled
 		equal(t, "tasks", len(b), 1)
 		equal(t, "title", b[0].Title, "Comes after")
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, k.ID, nil))
+		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, tk.ID, nil))
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("at most fifty of each kind, and the whole number", func(t *testing.T) {
 		y := newInstance(t)
 		for range task.MaxInbox + 2 {
-			k := y.create(maya, "coder", noStart)
-			must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "?", true))
-			must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "!", false))
+			tk := y.create(maya, "coder", noStart)
+			must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "?", true))
+			must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "!", false))
 		}
 		b := y.inbox()
 		equal(t, "questions", len(b.Questions), task.MaxInbox)
@@ -102,12 +102,12 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 
 func TestNoticesWaitUntilAcknowledged(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
-	first := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "half done", false))
-	second := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "done", false))
+	tk := y.create(maya, "coder", noStart)
+	first := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "half done", false))
+	second := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "done", false))
 	equal(t, "newest first", y.inbox().Notices[0].MessageID, second.ID)
 	t.Run("comments, hand-overs and questions are none", func(t *testing.T) {
-		m := must[task.Message](t)(y.s.Comment(y.ctx(), coder, k.ID, "hm"))
+		m := must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "hm"))
 		for _, id := range []task.ID{m.ID, 999} {
 			_, err := y.s.AcknowledgeNotice(y.ctx(), maya, id)
 			refused(t, err, task.CodeNotFound)
@@ -117,7 +117,7 @@ func TestNoticesWaitUntilAcknowledged(t *testing.T) {
 	t.Run("an acknowledged one is gone, with a line in the log", func(t *testing.T) {
 		got := must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), oleg, first.ID))
 		equal(t, "content", got.Content, "half done")
-		equal(t, "event", last(y.kinds(k.ID)), task.EvAcknowledged)
+		equal(t, "event", last(y.kinds(tk.ID)), task.EvAcknowledged)
 		equal(t, "left", y.inbox().Notices[0].MessageID, second.ID)
 	})
 	t.Run("twice changes nothing", func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestNoticesWaitUntilAcknowledged(t *testing.T) {
 		equal(t, "last event", y.lastEvent(), before)
 	})
 	t.Run("those of a task that is done remain, and can be acknowledged", func(t *testing.T) {
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, k.ID, "", 0))
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, tk.ID, "", 0))
 		equal(t, "notices", y.inbox().Totals.Notices, 1)
 		must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, second.ID))
 		equal(t, "left", y.inbox().Totals.All(), 0)
@@ -143,7 +143,7 @@ func TestTheInboxIsLive(t *testing.T) {
 	y := newInstance(t)
 	f := failure(task.PhaseError)
 	f.Permanent = true
-	k := y.create(maya, "coder", noStart)
+	tk := y.create(maya, "coder", noStart)
 	asked := y.create(maya, "coder", noStart)
 	note := task.Message{}
 	var run *task.Run
@@ -152,14 +152,14 @@ func TestTheInboxIsLive(t *testing.T) {
 		act  func()
 		want bool
 	}{
-		{"a comment", func() { must[task.Message](t)(y.s.Comment(y.ctx(), coder, k.ID, "x")) }, false},
+		{"a comment", func() { must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "x")) }, false},
 		{"a question", func() { must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "?", true)) }, true},
 		{"an answer", func() { must[task.Message](t)(y.s.Reply(y.ctx(), maya, asked.ID, "!")) }, true},
-		{"a notice", func() { note = must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "!", false)) }, true},
+		{"a notice", func() { note = must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "!", false)) }, true},
 		{"its acknowledgement", func() { must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, note.ID)) }, true},
-		{"a run without approval", func() { must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID)) }, false},
+		{"a run without approval", func() { must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID)) }, false},
 		{"a failure for good", func() { y.finish(y.start(), f) }, true},
-		{"a run of what is stuck", func() { run = must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID)) }, true},
+		{"a run of what is stuck", func() { run = must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID)) }, true},
 		{"a canceled run without approval", func() { must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, run.ID, "")) }, false},
 		{"a run with approval", func() { _, run = y.waits() }, true},
 		{"its end", func() { must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, run.ID, "")) }, true},

@@ -29,29 +29,29 @@ const (
 // enqueueNotification notes that something came to wait for a person: it is counted, and told
 // to the services outside that asked for its kind, after the commit. What is
 // "asks: North or south?", without the task.
-func (t *tx) enqueueNotification(kind task.OutKind, id task.ID, title, agent string, run task.ID, what string) error {
-	if err := t.CountHour(agent, "asked"); err != nil {
+func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent string, run task.ID, what string) error {
+	if err := tx.CountHour(agent, "asked"); err != nil {
 		return err
 	}
-	for _, n := range t.s.cfg.Notify {
+	for _, n := range tx.s.cfg.Notify {
 		if !slices.Contains(n.Kinds, kind) {
 			continue
 		}
 		o := task.Outgoing{Kind: kind, TaskID: id, RunID: run, Text: oneLine("#" + id.String() + " " + title + ": " + what)}
-		if err := t.PutOut(n.Name, o); err != nil {
+		if err := tx.PutOut(n.Name, o); err != nil {
 			return err
 		}
-		t.topics = append(t.topics, TopicOutbox)
+		tx.topics = append(tx.topics, TopicOutbox)
 	}
 	return nil
 }
 
 // notifyWord is enqueueNotification for a question or a notice.
-func (t *tx) notifyWord(k *task.Task, kind task.MessageKind, text string) error {
+func (tx *txn) notifyWord(tk *task.Task, kind task.MessageKind, text string) error {
 	if kind == task.KindQuestion {
-		return t.enqueueNotification(task.OutQuestion, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" asks: "+text)
+		return tx.enqueueNotification(task.OutQuestion, tk.ID, tk.Title, tk.Owner, 0, spoken(tx.actor.Name)+" asks: "+text)
 	}
-	return t.enqueueNotification(task.OutNotice, k.ID, k.Title, k.Owner, 0, spoken(t.actor.Name)+" says: "+text)
+	return tx.enqueueNotification(task.OutNotice, tk.ID, tk.Title, tk.Owner, 0, spoken(tx.actor.Name)+" says: "+text)
 }
 
 // spoken is an actor's name for people.
@@ -63,12 +63,12 @@ func spoken(actor string) string {
 }
 
 // notifyRun is enqueueNotification for a run that waits for a reviewer.
-func (t *tx) notifyRun(r *task.Run, what string) error {
-	k, err := t.TaskBare(r.TaskID)
+func (tx *txn) notifyRun(r *task.Run, what string) error {
+	tk, err := tx.TaskBare(r.TaskID)
 	if err != nil {
 		return err
 	}
-	return t.enqueueNotification(task.OutApproval, k.ID, k.Title, k.Owner, r.ID, r.Agent+" "+what)
+	return tx.enqueueNotification(task.OutApproval, tk.ID, tk.Title, tk.Owner, r.ID, r.Agent+" "+what)
 }
 
 // oneLine makes one short line without control characters of a hostile text.
@@ -95,9 +95,9 @@ func (s *Service) Outgoing(ctx context.Context, target string) (list []task.Outg
 
 // Told takes lines out of the outbox: the service outside has them.
 func (s *Service) Told(ctx context.Context, list []task.Outgoing) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		for _, o := range list {
-			if err := t.DropOut(o.ID); err != nil {
+			if err := tx.DropOut(o.ID); err != nil {
 				return err
 			}
 		}
@@ -108,15 +108,15 @@ func (s *Service) Told(ctx context.Context, list []task.Outgoing) error {
 // NotTold notes a try that failed: each line is tried again after wait(tries),
 // and dropped when that is negative. It returns how many were dropped.
 func (s *Service) NotTold(ctx context.Context, list []task.Outgoing, wait func(tries int) time.Duration) (int, error) {
-	return mutate(ctx, s, task.SystemActor, func(t *tx) (int, error) {
+	return mutate(ctx, s, task.SystemActor, func(tx *txn) (int, error) {
 		dropped := 0
 		for _, o := range list {
 			var err error
 			if d := wait(o.Tries + 1); d < 0 {
 				dropped++
-				err = t.DropOut(o.ID)
+				err = tx.DropOut(o.ID)
 			} else {
-				err = t.DelayOut(o.ID, d)
+				err = tx.DelayOut(o.ID, d)
 			}
 			if err != nil {
 				return 0, err
@@ -128,16 +128,16 @@ func (s *Service) NotTold(ctx context.Context, list []task.Outgoing, wait func(t
 
 // dropStrangers empties the outbox of services that are not configured any
 // more.
-func (t *tx) dropStrangers() error {
-	names, err := t.OutboxTargets()
+func (tx *txn) dropStrangers() error {
+	names, err := tx.OutboxTargets()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if slices.ContainsFunc(t.s.cfg.Notify, func(n NotifyTarget) bool { return n.Name == name }) {
+		if slices.ContainsFunc(tx.s.cfg.Notify, func(n NotifyTarget) bool { return n.Name == name }) {
 			continue
 		}
-		if err := t.DropOutOf(name); err != nil {
+		if err := tx.DropOutOf(name); err != nil {
 			return err
 		}
 	}

@@ -16,8 +16,8 @@ func (s *Service) Pause(ctx context.Context, a task.Actor, agent, reason string)
 	if err := s.mayPause(a, agent, reason); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Pauses, error) {
-		now, err := t.Pauses()
+	return mutate(ctx, s, a, func(tx *txn) (task.Pauses, error) {
+		now, err := tx.Pauses()
 		if err != nil {
 			return nil, err
 		}
@@ -26,10 +26,10 @@ func (s *Service) Pause(ctx context.Context, a task.Actor, agent, reason string)
 			e.Retry = 0 // pausing again later is no better
 			return nil, e
 		}
-		if err := t.pause(agent, strings.TrimSpace(reason)); err != nil {
+		if err := tx.pause(agent, strings.TrimSpace(reason)); err != nil {
 			return nil, err
 		}
-		return t.Pauses()
+		return tx.Pauses()
 	})
 }
 
@@ -48,15 +48,15 @@ func (s *Service) mayPause(a task.Actor, agent, reason string) error {
 }
 
 // pause writes a pause that is not there yet.
-func (t *tx) pause(agent, reason string) error {
-	if err := t.InsertPause(task.Pause{Agent: agent, By: t.actor.Name, Reason: reason}); err != nil {
+func (tx *txn) pause(agent, reason string) error {
+	if err := tx.InsertPause(task.Pause{Agent: agent, By: tx.actor.Name, Reason: reason}); err != nil {
 		return err
 	}
 	kind := task.EvAgentPaused
 	if agent == "" {
 		kind = task.EvInstancePaused
 	}
-	return t.event(kind, task.Event{Agent: agent}, changes{"reason": reason})
+	return tx.event(kind, task.Event{Agent: agent}, changes{"reason": reason})
 }
 
 // Resume ends a pause; what queued up starts. It returns what is still
@@ -68,8 +68,8 @@ func (s *Service) Resume(ctx context.Context, a task.Actor, agent, reason string
 	if err := checkText("reason", reason); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Pauses, error) {
-		now, err := t.Pauses()
+	return mutate(ctx, s, a, func(tx *txn) (task.Pauses, error) {
+		now, err := tx.Pauses()
 		if err != nil {
 			return nil, err
 		}
@@ -77,10 +77,10 @@ func (s *Service) Resume(ctx context.Context, a task.Actor, agent, reason string
 		if p == nil {
 			return nil, notPaused(agent)
 		}
-		if err := t.resume(p, strings.TrimSpace(reason)); err != nil {
+		if err := tx.resume(p, strings.TrimSpace(reason)); err != nil {
 			return nil, err
 		}
-		return t.Pauses()
+		return tx.Pauses()
 	})
 }
 
@@ -91,14 +91,14 @@ func notPaused(agent string) error {
 	return task.Errorf(task.Conflict, task.CodeNotPaused, "agent %s is not paused itself", agent)
 }
 
-func (t *tx) resume(p *task.Pause, reason string) error {
-	if err := t.DeletePause(p.Agent); err != nil {
+func (tx *txn) resume(p *task.Pause, reason string) error {
+	if err := tx.DeletePause(p.Agent); err != nil {
 		return err
 	}
 	kind := task.EvInstanceResumed
 	if p.Agent != "" {
 		kind = task.EvAgentResumed
-		if err := t.SetSetting(resumedKey(p.Agent), t.Now.String()); err != nil {
+		if err := tx.SetSetting(resumedKey(p.Agent), tx.Now.String()); err != nil {
 			return err
 		}
 	}
@@ -106,8 +106,8 @@ func (t *tx) resume(p *task.Pause, reason string) error {
 	if reason != "" {
 		c["reason"] = reason
 	}
-	t.queued = true
-	return t.event(kind, task.Event{Agent: p.Agent}, c)
+	tx.queued = true
+	return tx.event(kind, task.Event{Agent: p.Agent}, c)
 }
 
 // StopEverything pauses the instance and cancels every running run, with what these
@@ -120,43 +120,43 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 		return task.Stopped{}, err
 	}
 	reason = strings.TrimSpace(reason)
-	return mutate(ctx, s, a, func(t *tx) (out task.Stopped, err error) {
-		now, err := t.Pauses()
+	return mutate(ctx, s, a, func(tx *txn) (out task.Stopped, err error) {
+		now, err := tx.Pauses()
 		if err != nil {
 			return out, err
 		}
 		if now.Own("") == nil {
-			if err := t.pause("", reason); err != nil {
+			if err := tx.pause("", reason); err != nil {
 				return out, err
 			}
 		}
-		if err := t.cancelRunning("everything was stopped by " + a.Name + ": " + reason); err != nil {
+		if err := tx.cancelRunning("everything was stopped by " + a.Name + ": " + reason); err != nil {
 			return out, err
 		}
-		out.Runs = append([]task.ID{}, t.ended...)
-		if err := t.event(task.EvInstanceStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {
+		out.Runs = append([]task.ID{}, tx.ended...)
+		if err := tx.event(task.EvInstanceStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {
 			return out, err
 		}
-		out.Pauses, err = t.Pauses()
+		out.Pauses, err = tx.Pauses()
 		return out, err
 	})
 }
 
-func (t *tx) cancelRunning(reason string) error {
-	list, err := t.Running()
+func (tx *txn) cancelRunning(reason string) error {
+	list, err := tx.Running()
 	if err != nil {
 		return err
 	}
 	for _, r := range list {
 		// The end of one run may have ended another.
-		now, err := t.Run(r.ID)
+		now, err := tx.Run(r.ID)
 		if err != nil {
 			return err
 		}
 		if now.Status != task.RunRunning {
 			continue
 		}
-		if err := t.endCanceled(now, task.PhaseBy, reason, ErrStopCanceled); err != nil {
+		if err := tx.endCanceled(now, task.PhaseBy, reason, ErrStopCanceled); err != nil {
 			return err
 		}
 	}
@@ -173,20 +173,20 @@ func (s *Service) Pauses(ctx context.Context, a task.Actor) (task.Pauses, error)
 
 // pausedBy returns the pause that stops an agent, or nil. A transaction reads
 // the pauses once: they are few, and no claim may slip past one.
-func (t *tx) pausedBy(agent string) (*task.Pause, error) {
-	if !t.pausesRead {
+func (tx *txn) pausedBy(agent string) (*task.Pause, error) {
+	if !tx.pausesRead {
 		var err error
-		if t.pauses, err = t.Pauses(); err != nil {
+		if tx.pauses, err = tx.Pauses(); err != nil {
 			return nil, err
 		}
-		t.pausesRead = true
+		tx.pausesRead = true
 	}
-	return t.pauses.Of(agent), nil
+	return tx.pauses.Of(agent), nil
 }
 
 // notPaused refuses what a pause of the agent or the instance stops.
-func (t *tx) notPaused(agent string) error {
-	p, err := t.pausedBy(agent)
+func (tx *txn) notPaused(agent string) error {
+	p, err := tx.pausedBy(agent)
 	if err != nil || p == nil {
 		return err
 	}

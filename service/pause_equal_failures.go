@@ -11,16 +11,16 @@ func resumedKey(agent string) string { return "resumed:" + agent }
 // pauseFailing pauses an agent whose last runs all failed in the same way: by
 // the same definition, in the same phase, for the same reason. Failures
 // before the last resume do not count, nor do those that are the server's.
-func (t *tx) pauseFailing(r *task.Run, phase task.Phase) error {
-	n := t.s.cfg.EqualFailures
+func (tx *txn) pauseFailing(r *task.Run, phase task.Phase) error {
+	n := tx.s.cfg.EqualFailures
 	if phase == task.PhaseLost || n < 1 {
 		return nil
 	}
-	last, err := t.LastRuns(r.Agent, n)
+	last, err := tx.LastRuns(r.Agent, n)
 	if err != nil || len(last) < n {
 		return err
 	}
-	resumed, err := t.Setting(resumedKey(r.Agent))
+	resumed, err := tx.Setting(resumedKey(r.Agent))
 	if err != nil {
 		return err
 	}
@@ -29,10 +29,10 @@ func (t *tx) pauseFailing(r *task.Run, phase task.Phase) error {
 			return nil
 		}
 	}
-	now, err := t.Pauses()
+	now, err := tx.Pauses()
 	if err != nil || now.Own(r.Agent) != nil {
 		return err
 	}
 	why := task.Pause{Reason: last[0].Reason} // the run's page has the whole of it
-	return t.pause(r.Agent, strconv.Itoa(n)+" runs in a row failed in the same way, the last of them run "+last[0].ID.String()+": "+why.Brief())
+	return tx.pause(r.Agent, strconv.Itoa(n)+" runs in a row failed in the same way, the last of them run "+last[0].ID.String()+": "+why.Brief())
 }

@@ -35,7 +35,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 	})
 	t.Run("of everybody, in every form", func(t *testing.T) {
 		y := newInstance(t)
-		k, next := y.working(coder), y.create(maya, "coder", noStart)
+		tk, next := y.working(coder), y.create(maya, "coder", noStart)
 		y.pause("")
 		for _, n := range []int{1, 5} {
 			_, err := y.s.Signup(y.ctx(), coder, "coder", n)
@@ -43,29 +43,29 @@ func TestAPauseStopsSignups(t *testing.T) {
 		}
 		_, err := y.patchStatus(next.ID, "working")
 		refused(t, err, task.CodePaused)
-		done := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", k.ID, "as asked", 0))
+		done := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", tk.ID, "as asked", 0))
 		equal(t, "completed", done.Completed.Status, task.Done)
 		equal(t, "no next task", done.Task == nil, true)
 		equal(t, "why", strings.HasPrefix(done.Paused, "the server is paused by user:maya"), true)
 	})
 	t.Run("until a person resumes it", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		y.pause("coder")
 		y.pause("")
 		y.resume("")
 		_, err := y.s.Signup(y.ctx(), coder, "coder", 1)
 		refused(t, err, task.CodePaused, "agent coder")
 		y.resume("coder")
-		equal(t, "task", y.signup(coder).ID, k.ID)
+		equal(t, "task", y.signup(coder).ID, tk.ID)
 	})
 	t.Run("and not what is held already", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.working(coder)
+		tk := y.working(coder)
 		y.pause("")
-		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, k.ID, k.Claim.ID))
-		must[task.Message](t)(y.s.Comment(y.ctx(), coder, k.ID, "I continue"))
-		equal(t, "moved to", must[*task.Task](t)(y.move(coder, k.ID, "coder", "planner", "yours")).Owner, "planner")
+		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, tk.ID, tk.Claim.ID))
+		must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "I continue"))
+		equal(t, "moved to", must[*task.Task](t)(y.move(coder, tk.ID, "coder", "planner", "yours")).Owner, "planner")
 	})
 }
 
@@ -104,11 +104,11 @@ func TestAPauseStopsDispatch(t *testing.T) {
 	})
 	t.Run("ticks make no run and leave a receipt", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", strings.Repeat("long ", 1000)))
 		res := must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
 		equal(t, "queued", res.Queued, 0)
-		equal(t, "reason", y.skips()[k.ID], "paused")
+		equal(t, "reason", y.skips()[tk.ID], "paused")
 		for _, s := range must[SchedulerState](t)(y.s.Scheduler(y.ctx(), maya)).Skips {
 			if len(s.Detail) > 400 {
 				t.Errorf("the receipt is %d bytes long", len(s.Detail))
@@ -117,11 +117,11 @@ func TestAPauseStopsDispatch(t *testing.T) {
 	})
 	t.Run("runs by hand are refused", func(t *testing.T) {
 		y := newInstance(t)
-		k := y.create(maya, "coder", noStart)
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
 		y.pause("")
-		_, err := y.s.RunNow(y.ctx(), maya, k.ID)
+		_, err := y.s.RunNow(y.ctx(), maya, tk.ID)
 		refused(t, err, task.CodePaused, "a bad key")
 		_, err = y.s.RetryRun(y.ctx(), maya, r.ID)
 		refused(t, err, task.CodePaused, "a bad key")
@@ -309,8 +309,8 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 	// fail runs n tasks of the agent, each of which fails once and for good.
 	fail := func(y *instance, n int, phase task.Phase, reason func(int) string) {
 		for i := range n {
-			k := y.create(maya, "coder", noStart)
-			must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID))
+			tk := y.create(maya, "coder", noStart)
+			must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 			y.forward(1e9)
 			y.finish(y.start(), Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason(i), Permanent: true})
 		}
@@ -343,8 +343,8 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		fail(y, 3, task.PhaseAuth, same)
 		fail(y, 1, task.PhaseError, same)
 		fail(y, 4, task.PhaseAuth, same)
-		k := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 		y.finish(y.start(), completed("well"))
 		fail(y, 4, task.PhaseAuth, same)
 		equal(t, "pauses", len(pauses(y)), 0)

@@ -18,49 +18,49 @@ func (s *Service) AskPermission(ctx context.Context, run task.ID, lease int64, a
 	if err := ask.Check(); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, task.SystemActor, func(t *tx) (*task.Permission, error) {
-		r, err := t.held(run, lease)
+	return mutate(ctx, s, task.SystemActor, func(tx *txn) (*task.Permission, error) {
+		r, err := tx.held(run, lease)
 		if err != nil {
 			return nil, err
 		}
-		if p, err := t.Granted(run, ask.Tool); p != nil || err != nil {
+		if p, err := tx.Granted(run, ask.Tool); p != nil || err != nil {
 			return p, err
 		}
-		return t.ask(r, ask)
+		return tx.ask(r, ask)
 	})
 }
 
-func (t *tx) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
-	p.Run, p.AskedAt, p.ExpiresAt = r.ID, t.Now, t.Now.Add(t.s.cfg.ApprovalExpires)
+func (tx *txn) ask(r *task.Run, p task.Permission) (*task.Permission, error) {
+	p.Run, p.AskedAt, p.ExpiresAt = r.ID, tx.Now, tx.Now.Add(tx.s.cfg.ApprovalExpires)
 	next := task.State{Status: task.RunRunning, Phase: task.PhasePermission}
 	if !r.State().CanMove(next) {
 		return nil, task.Errorf(task.Conflict, task.CodeRunOpen, "Run %d is %s: it cannot ask for permission now", r.ID, r.State())
 	}
-	if ok, err := t.MoveRun(r, next); err != nil || !ok {
+	if ok, err := tx.MoveRun(r, next); err != nil || !ok {
 		return nil, orEnded(r, err)
 	}
 	var err error
-	if p.N, err = t.InsertPermission(&p); err != nil {
+	if p.N, err = tx.InsertPermission(&p); err != nil {
 		return nil, err
 	}
-	if err := t.tellRun(r, "Asks for permission to call "+p.Tool, changes{"n": p.N, "tool": p.Tool}); err != nil {
+	if err := tx.tellRun(r, "Asks for permission to call "+p.Tool, changes{"n": p.N, "tool": p.Tool}); err != nil {
 		return nil, err
 	}
-	if err := t.notifyRun(r, "asks to call "+p.Tool); err != nil {
+	if err := tx.notifyRun(r, "asks to call "+p.Tool); err != nil {
 		return nil, err
 	}
-	return &p, t.event(task.EvPermitAsked, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"n": p.N, "tool": p.Tool})
+	return &p, tx.event(task.EvPermitAsked, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"n": p.N, "tool": p.Tool})
 }
 
 // tellRun adds a line about permissions to a run's transcript.
-func (t *tx) tellRun(r *task.Run, text string, data changes) error {
+func (tx *txn) tellRun(r *task.Run, text string, data changes) error {
 	b, err := json.Marshal(data)
 	if err != nil {
 		return err
 	}
-	_, err = t.InsertMessage(task.Message{
+	_, err = tx.InsertMessage(task.Message{
 		TaskID: r.TaskID, RunID: r.ID, Kind: task.KindRun, Role: task.SpeakerSystem, Type: "permission",
-		Author: t.actor.Name, Content: text, Data: b,
+		Author: tx.actor.Name, Content: text, Data: b,
 	})
 	return err
 }
@@ -127,12 +127,12 @@ func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.I
 	if err := s.allowed(a, task.Decide); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, err := t.Run(run)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {
+		r, err := tx.Run(run)
 		if err != nil {
 			return nil, err
 		}
-		p, err := t.Permission(run, n)
+		p, err := tx.Permission(run, n)
 		switch {
 		case err != nil:
 			return nil, err
@@ -140,28 +140,28 @@ func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.I
 			return nil, noPermission(run, n)
 		case !p.Waits():
 			return nil, task.Errorf(task.Conflict, task.CodeRunDecided, "%s", p.Outcome())
-		case p.ExpiresAt <= t.Now:
+		case p.ExpiresAt <= tx.Now:
 			return nil, task.Errorf(task.Conflict, task.CodeRunDecided, "Permission %d of run %d expired at %s: nobody decided in time", n, run, p.ExpiresAt)
 		}
 		decide(p)
-		if err := t.settlePermission(r, p); err != nil {
+		if err := tx.settlePermission(r, p); err != nil {
 			return nil, err
 		}
-		now, err := t.Run(run)
+		now, err := tx.Run(run)
 		if err == nil {
-			now.Permission, err = t.Permission(run, n)
+			now.Permission, err = tx.Permission(run, n)
 		}
 		return now, err
 	})
 }
 
 // settlePermission writes a decision and lets the run work on.
-func (t *tx) settlePermission(r *task.Run, p *task.Permission) error {
-	p.By = t.actor.Name
-	if ok, err := t.DecidePermission(p); err != nil || !ok {
+func (tx *txn) settlePermission(r *task.Run, p *task.Permission) error {
+	p.By = tx.actor.Name
+	if ok, err := tx.DecidePermission(p); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+	if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 		return orEnded(r, err)
 	}
 	r.Phase = task.PhaseWorking
@@ -175,10 +175,10 @@ func (t *tx) settlePermission(r *task.Run, p *task.Permission) error {
 	if p.Message != "" {
 		c["reason"] = p.Message
 	}
-	if err := t.tellRun(r, decisionLine(p), c); err != nil {
+	if err := tx.tellRun(r, decisionLine(p), c); err != nil {
 		return err
 	}
-	return t.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+	return tx.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
 }
 
 func decisionLine(p *task.Permission) string {
@@ -195,33 +195,33 @@ func decisionLine(p *task.Permission) string {
 }
 
 // voidPermission closes what a run asks for that ends or starts again.
-func (t *tx) voidPermission(r *task.Run) error {
+func (tx *txn) voidPermission(r *task.Run) error {
 	if r.Phase != task.PhasePermission {
 		return nil
 	}
-	p, err := t.LastPermission(r.ID)
+	p, err := tx.LastPermission(r.ID)
 	if err != nil || p == nil || !p.Waits() {
 		return err
 	}
-	p.Decision, p.By = task.PermissionVoid, t.actor.Name
-	t.inboxIf(true)
-	_, err = t.DecidePermission(p)
+	p.Decision, p.By = task.PermissionVoid, tx.actor.Name
+	tx.inboxIf(true)
+	_, err = tx.DecidePermission(p)
 	return err
 }
 
 // expirePermissions denies what nobody decided on in time.
-func (t *tx) expirePermissions() (int, error) {
-	list, err := t.Asking(100) // the first to expire first
+func (tx *txn) expirePermissions() (int, error) {
+	list, err := tx.Asking(100) // the first to expire first
 	if err != nil {
 		return 0, err
 	}
 	n := 0
 	for _, r := range list {
-		if r.Permission.ExpiresAt > t.Now {
+		if r.Permission.ExpiresAt > tx.Now {
 			break
 		}
 		r.Permission.Decision = task.PermissionExpired
-		if err := t.settlePermission(r, r.Permission); err != nil {
+		if err := tx.settlePermission(r, r.Permission); err != nil {
 			return n, err
 		}
 		n++

@@ -20,8 +20,8 @@ func (y *instance) asks(st *Start, tool string) *task.Permission {
 // atWork starts the run of a new task of an agent.
 func (y *instance) atWork(agent string) *Start {
 	y.t.Helper()
-	k := y.create(maya, agent, noStart)
-	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk := y.create(maya, agent, noStart)
+	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	return y.start()
 }
 

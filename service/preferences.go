@@ -29,14 +29,14 @@ func (s *Service) SetPreference(ctx context.Context, a task.Actor, p task.Prefer
 	if err := p.Check(value); err != nil {
 		return err
 	}
-	return change(ctx, s, a, func(t *tx) error {
-		had, err := t.Preferences(a.UserID)
+	return change(ctx, s, a, func(tx *txn) error {
+		had, err := tx.Preferences(a.UserID)
 		if err != nil || had[p] == value {
 			return err
 		}
-		if err := t.SetPreference(a.UserID, p, value); err != nil {
+		if err := tx.SetPreference(a.UserID, p, value); err != nil {
 			return err
 		}
-		return t.event(task.EvPreference, task.Event{}, changes{"preference": p, "value": value})
+		return tx.event(task.EvPreference, task.Event{}, changes{"preference": p, "value": value})
 	})
 }

@@ -43,12 +43,12 @@ func (g *queueLimiter) full(owner string, limit int, count func(string) (int, er
 	return false, nil
 }
 
-func (t *tx) notFlooded(owner string) error {
-	full, err := t.s.flood.full(owner, t.s.cfg.QueueLimit, t.OpenCount)
+func (tx *txn) notFlooded(owner string) error {
+	full, err := tx.s.flood.full(owner, tx.s.cfg.QueueLimit, tx.OpenCount)
 	if err != nil || !full {
 		return err
 	}
-	e := task.Errorf(task.TooMany, task.CodeQueueFull, "The queue of %s holds %d open tasks: wait until some are done", owner, t.s.cfg.QueueLimit)
+	e := task.Errorf(task.TooMany, task.CodeQueueFull, "The queue of %s holds %d open tasks: wait until some are done", owner, tx.s.cfg.QueueLimit)
 	e.Retry = 60
 	return e
 }

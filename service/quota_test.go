@@ -112,7 +112,7 @@ func TestQuotas(t *testing.T) {
 func TestUseCasesKeepQuotas(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(maya, "pull")
+	tk := y.create(maya, "pull")
 	mine := y.create(maya, "coder")
 	flood, calm := oleg, rita // tokens must be stored, people need not
 	until := func(t *testing.T, act func() error) int {
@@ -126,14 +126,14 @@ func TestUseCasesKeepQuotas(t *testing.T) {
 		}
 	}
 	t.Run("comments", func(t *testing.T) {
-		comment := func() error { return second(y.s.Comment(y.ctx(), flood, k.ID, "again")) }
+		comment := func() error { return second(y.s.Comment(y.ctx(), flood, tk.ID, "again")) }
 		equal(t, "comments", until(t, comment), 600)
 		must[task.Message](t)(y.s.Comment(y.ctx(), calm, mine.ID, "once"))
 		y.forward(time.Second)
 		equal(t, "comments a second later", until(t, comment), 10)
 	})
 	t.Run("notices", func(t *testing.T) {
-		equal(t, "notices", until(t, func() error { return second(y.s.Notify(y.ctx(), flood, k.ID, "look", false)) }), 120)
+		equal(t, "notices", until(t, func() error { return second(y.s.Notify(y.ctx(), flood, tk.ID, "look", false)) }), 120)
 		must[task.Message](t)(y.s.Notify(y.ctx(), calm, mine.ID, "look", false))
 	})
 	t.Run("what is refused for its fields costs nothing", func(t *testing.T) {

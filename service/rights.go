@@ -42,22 +42,22 @@ type verdict struct {
 
 // judge answers who brought a run about and with which rights. It sets what
 // bounds the run, and reports whether a person must approve it and why.
-func (t *tx) judge(k *task.Task, def task.Agent, r *task.Run) (v verdict, err error) {
-	hands, err := t.Hands(k.ID)
+func (tx *txn) judge(tk *task.Task, def task.Agent, r *task.Run) (v verdict, err error) {
+	hands, err := tx.Hands(tk.ID)
 	if err != nil {
 		return v, err
 	}
-	policy := t.s.policyOf(def)
-	if err := t.setBounds(k.ID, r, policy); err != nil {
+	policy := tx.s.policyOf(def)
+	if err := tx.setBounds(tk.ID, r, policy); err != nil {
 		return v, err
 	}
 	if policy == task.ApproveNever {
-		v.why = t.s.narrow(r, def, hands)
+		v.why = tx.s.narrow(r, def, hands)
 		v.narrows = v.why != ""
 		return v, nil
 	}
 	have := task.Rights{Depth: r.Depth}
-	have.Tools, have.Limits = t.s.rightsOf(def, r.Ask)
+	have.Tools, have.Limits = tx.s.rightsOf(def, r.Ask)
 	var why []string
 	for _, h := range hands {
 		if reason := exceeds(have, h, def, r); reason != "" {
@@ -65,7 +65,7 @@ func (t *tx) judge(k *task.Task, def task.Agent, r *task.Run) (v verdict, err er
 		}
 	}
 	v.waits, v.why = len(why) > 0, strings.Join(why, "; ")
-	grant, by, _, err := t.Grant(k.ID)
+	grant, by, _, err := tx.Grant(tk.ID)
 	v.must = v.waits || policy == task.ApproveAlways || grant != ""
 	switch {
 	case v.waits:
@@ -78,9 +78,9 @@ func (t *tx) judge(k *task.Task, def task.Agent, r *task.Run) (v verdict, err er
 }
 
 // setBounds sets depth, tree and widest rights of a run by its task.
-func (t *tx) setBounds(id task.ID, r *task.Run, policy task.Policy) error {
+func (tx *txn) setBounds(id task.ID, r *task.Run, policy task.Policy) error {
 	r.Ask, r.TreeRun = nil, 0
-	b, err := t.Bound(id)
+	b, err := tx.Bound(id)
 	if err != nil || b == nil {
 		return err
 	}
@@ -150,16 +150,16 @@ func (s *Service) narrow(r *task.Run, def task.Agent, hands []task.Hand) string 
 
 // rights returns what the caller may use itself, and whether that is all that
 // its definition gives.
-func (t *tx) rights() (task.Rights, bool, error) {
-	def, ok := t.s.agents.Agent(t.actor.Name)
-	if !t.actor.IsAgent() || !ok {
+func (tx *txn) rights() (task.Rights, bool, error) {
+	def, ok := tx.s.agents.Agent(tx.actor.Name)
+	if !tx.actor.IsAgent() || !ok {
 		return task.Rights{Tools: []string{}}, false, nil
 	}
-	if t.actor.RunID == 0 {
-		tools, limits := t.s.rightsOf(def, nil)
+	if tx.actor.RunID == 0 {
+		tools, limits := tx.s.rightsOf(def, nil)
 		return task.Rights{Tools: tools, Limits: limits}, true, nil
 	}
-	run, err := t.Run(t.actor.RunID)
+	run, err := tx.Run(tx.actor.RunID)
 	if err != nil {
 		return task.Rights{}, false, err
 	}
@@ -172,104 +172,104 @@ func (t *tx) rights() (task.Rights, bool, error) {
 
 // brought notes that the caller brought about a part of a task. What a person
 // writes or chooses again replaces what agents did there.
-func (t *tx) brought(id task.ID, part task.Part) error {
+func (tx *txn) brought(id task.ID, part task.Part) error {
 	asks := part == task.PartCreated || part == task.PartStarted || part == task.PartOwner
-	if !t.actor.IsAgent() && part != task.PartCreated && part != task.PartComment {
-		if err := t.DropHands(id, part); err != nil {
+	if !tx.actor.IsAgent() && part != task.PartCreated && part != task.PartComment {
+		if err := tx.DropHands(id, part); err != nil {
 			return err
 		}
 	}
-	if t.actor.Name == task.System || !t.actor.IsAgent() && (t.actor.TokenID == 0 || !asks) {
+	if tx.actor.Name == task.System || !tx.actor.IsAgent() && (tx.actor.TokenID == 0 || !asks) {
 		return nil
 	}
-	have, whole, err := t.rights()
+	have, whole, err := tx.rights()
 	if err != nil {
 		return err
 	}
-	h := task.Hand{Part: part, Actor: t.actor.Name, Whole: whole, Rights: have, At: t.Now}
+	h := task.Hand{Part: part, Actor: tx.actor.Name, Whole: whole, Rights: have, At: tx.Now}
 	if part == task.PartCreated {
-		return t.PutHand(id, h) // the first of a new task
+		return tx.PutHand(id, h) // the first of a new task
 	}
-	list, err := t.Hands(id)
+	list, err := tx.Hands(id)
 	if err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(list, func(o task.Hand) bool { return o.Part == part && o.Actor == h.Actor }); i >= 0 {
 		h = list[i].Merge(h)
 	}
-	return t.PutHand(id, h)
+	return tx.PutHand(id, h)
 }
 
 // wrote is brought for a part of a part: what others wrote beside it stays.
-func (t *tx) wrote(id task.ID, part task.Part) error {
-	if !t.actor.IsAgent() {
+func (tx *txn) wrote(id task.ID, part task.Part) error {
+	if !tx.actor.IsAgent() {
 		return nil
 	}
-	return t.brought(id, part)
+	return tx.brought(id, part)
 }
 
 // consented forgets what agents brought about of a task: a person has consented
 // to it as it is now.
-func (t *tx) consented(id task.ID) error {
-	if err := t.DropAllHands(id); err != nil {
+func (tx *txn) consented(id task.ID) error {
+	if err := tx.DropAllHands(id); err != nil {
 		return err
 	}
-	return t.unbound(id)
+	return tx.unbound(id)
 }
 
 // unbound lifts the bounds that a run gave a task, but for those of a
 // delegation.
-func (t *tx) unbound(id task.ID) error {
-	b, err := t.Bound(id)
+func (tx *txn) unbound(id task.ID) error {
+	b, err := tx.Bound(id)
 	if err != nil || b == nil || !b.Ask.Bounds {
 		return err
 	}
-	return t.DropBound(id)
+	return tx.DropBound(id)
 }
 
 // reports reports whether the caller reports to a task from below it: the result of
 // work that the task itself gave away.
-func (t *tx) reports(k *task.Task) (bool, error) {
-	if t.actor.RunID == 0 {
+func (tx *txn) reports(tk *task.Task) (bool, error) {
+	if tx.actor.RunID == 0 {
 		return false, nil
 	}
-	run, err := t.Run(t.actor.RunID)
-	if err != nil || run.TaskID == k.ID {
+	run, err := tx.Run(tx.actor.RunID)
+	if err != nil || run.TaskID == tk.ID {
 		return false, err
 	}
-	at, err := relationOf(&t.Rx, run.TaskID, k.ID)
+	at, err := relationOf(&tx.Rx, run.TaskID, tk.ID)
 	return at == above, err
 }
 
 // spoke notes a comment of an agent, unless it is a report from below.
-func (t *tx) spoke(k *task.Task) error {
-	if !t.actor.IsAgent() {
+func (tx *txn) spoke(tk *task.Task) error {
+	if !tx.actor.IsAgent() {
 		return nil
 	}
-	if ok, err := t.reports(k); err != nil || ok {
+	if ok, err := tx.reports(tk); err != nil || ok {
 		return err
 	}
-	return t.brought(k.ID, task.PartComment)
+	return tx.brought(tk.ID, task.PartComment)
 }
 
 // treeBound settles what holds for the runs of a task that the caller's run
 // makes (deeper 1) or hands over (0), and counts it in the agent's rate. Nil
 // outside a run. Errors: depth exceeded, too often, nothing left to give.
-func (t *tx) treeBound(deeper int) (*task.Bound, error) {
-	if t.actor.RunID == 0 {
+func (tx *txn) treeBound(deeper int) (*task.Bound, error) {
+	if tx.actor.RunID == 0 {
 		return nil, nil
 	}
-	run, err := t.Run(t.actor.RunID)
+	run, err := tx.Run(tx.actor.RunID)
 	if err != nil {
 		return nil, err
 	}
-	if limit := t.s.cfg.TaskTool.MaxDepth; deeper > 0 && run.Depth >= limit {
+	if limit := tx.s.cfg.TaskTool.MaxDepth; deeper > 0 && run.Depth >= limit {
 		return nil, depthExceeded(run.Depth, limit)
 	}
-	if err := t.handedOut(); err != nil {
+	if err := tx.handedOut(); err != nil {
 		return nil, err
 	}
-	left, err := t.left(run)
+	left, err := tx.left(run)
 	if err != nil {
 		return nil, err
 	}
@@ -280,18 +280,18 @@ func (t *tx) treeBound(deeper int) (*task.Bound, error) {
 
 // bindHandOver has a task that the caller's run hands over stay in the run's
 // tree; a person's choice lifts that.
-func (t *tx) bindHandOver(k *task.Task) error {
-	if t.actor.RunID == 0 {
-		if t.actor.IsAgent() || t.actor.Name == task.System {
+func (tx *txn) bindHandOver(tk *task.Task) error {
+	if tx.actor.RunID == 0 {
+		if tx.actor.IsAgent() || tx.actor.Name == task.System {
 			return nil
 		}
-		return t.unbound(k.ID)
+		return tx.unbound(tk.ID)
 	}
-	b, err := t.treeBound(0)
+	b, err := tx.treeBound(0)
 	if err != nil {
 		return err
 	}
-	had, err := t.Bound(k.ID)
+	had, err := tx.Bound(tk.ID)
 	if err != nil {
 		return err
 	}
@@ -300,35 +300,35 @@ func (t *tx) bindHandOver(k *task.Task) error {
 		ask.Limits = ask.Limits.Within(b.Ask.Limits)
 		b.ParentRun, b.Depth, b.Ask = had.ParentRun, max(had.Depth, b.Depth), &ask
 	}
-	return t.PutBound(k.ID, b)
+	return tx.PutBound(tk.ID, b)
 }
 
 // handedOut counts that an agent has others do something. Error: too often
 // within the last hour.
-func (t *tx) handedOut() error {
-	if err := t.checkDelegationRate(); err != nil || !t.actor.IsAgent() {
+func (tx *txn) handedOut() error {
+	if err := tx.checkDelegationRate(); err != nil || !tx.actor.IsAgent() {
 		return err
 	}
-	return t.AddHandedOut(t.actor.Name)
+	return tx.AddHandedOut(tx.actor.Name)
 }
 
 // mayApprove keeps people from approving what they asked for themselves by a
 // token, and reports whether one may nevertheless, as the only reviewer.
-func (t *tx) mayApprove(r *task.Run) (sole bool, err error) {
-	own := r.AskedToken != 0 && r.AskedBy == t.actor.Name
+func (tx *txn) mayApprove(r *task.Run) (sole bool, err error) {
+	own := r.AskedToken != 0 && r.AskedBy == tx.actor.Name
 	if !own {
-		hands, err := t.Hands(r.TaskID)
+		hands, err := tx.Hands(r.TaskID)
 		if err != nil {
 			return false, err
 		}
-		own = slices.ContainsFunc(hands, func(h task.Hand) bool { return h.Actor == t.actor.Name })
+		own = slices.ContainsFunc(hands, func(h task.Hand) bool { return h.Actor == tx.actor.Name })
 	}
 	if !own {
 		return false, nil
 	}
-	n, err := t.OtherReviewers(strings.TrimPrefix(t.actor.Name, "user:"))
+	n, err := tx.OtherReviewers(strings.TrimPrefix(tx.actor.Name, "user:"))
 	if err == nil && n > 0 {
-		err = task.Errorf(task.Forbidden, task.CodeForbidden, "%s asked for run %d by a token: another reviewer must approve it", called(t.actor.Name), r.ID)
+		err = task.Errorf(task.Forbidden, task.CodeForbidden, "%s asked for run %d by a token: another reviewer must approve it", called(tx.actor.Name), r.ID)
 	}
 	return err == nil, err
 }

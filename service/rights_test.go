@@ -29,9 +29,9 @@ var ways = map[string]struct {
 }{
 	"create": {"created by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID { return y.create(a, to).ID }},
 	"create and start": {"created by reader, who lacks bash; started by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
-		k := y.create(a, to, draft)
-		must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), a, k.ID, task.Patch{Status: ptr("active")}))
-		return k.ID
+		tk := y.create(a, to, draft)
+		must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Status: ptr("active")}))
+		return tk.ID
 	}},
 	"subtask": {"created by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.subtask(a, y.own(a, steps("a")), 0, to).ID
@@ -120,9 +120,9 @@ func (y *instance) own(a task.Actor, with ...func(*task.New)) task.ID {
 		}
 		return id
 	}
-	k := y.create(maya, a.Name, append(with, noStart)...)
+	tk := y.create(maya, a.Name, append(with, noStart)...)
 	y.signup(a)
-	return k.ID
+	return tk.ID
 }
 
 // edited is a person's subtask of another agent below a task of the first, by
@@ -306,19 +306,19 @@ func TestConsentIsToTextAndOwnerAsTheyWere(t *testing.T) {
 	}
 	t.Run("an agent may hand on to one that can do no more", func(t *testing.T) {
 		y := mixed(t)
-		k := y.create(maya, "root", noStart)
+		tk := y.create(maya, "root", noStart)
 		y.signup(admin)
-		must[*task.Task](t)(y.s.MoveTask(y.ctx(), admin, Move{TaskID: k.ID, CurrentAgent: "root", NewAgent: "reader", Comment: "look"}))
-		equal(t, "state", y.openRun(k.ID).State(), queued)
+		must[*task.Task](t)(y.s.MoveTask(y.ctx(), admin, Move{TaskID: tk.ID, CurrentAgent: "root", NewAgent: "reader", Comment: "look"}))
+		equal(t, "state", y.openRun(tk.ID).State(), queued)
 	})
 	t.Run("what an agent wrote into its own task is its own", func(t *testing.T) {
 		y := mixed(t)
-		k := y.create(maya, "root", noStart, steps("a"))
-		must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), admin, k.ID, []task.Step{{Title: "b"}}))
-		must[task.Message](t)(y.s.Comment(y.ctx(), admin, k.ID, "done so far"))
-		equal(t, "state", next(y, k.ID).State(), queued)
+		tk := y.create(maya, "root", noStart, steps("a"))
+		must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), admin, tk.ID, []task.Step{{Title: "b"}}))
+		must[task.Message](t)(y.s.Comment(y.ctx(), admin, tk.ID, "done so far"))
+		equal(t, "state", next(y, tk.ID).State(), queued)
 		y.define("root", definition("tools: read, task, bash, edit", "runner: script"))
-		equal(t, "state, with more tools by now", next(y, k.ID).State(), queued)
+		equal(t, "state, with more tools by now", next(y, tk.ID).State(), queued)
 	})
 	t.Run("what a person writes again, or chooses again, is the person's", func(t *testing.T) {
 		y := mixed(t)
@@ -396,22 +396,22 @@ func TestNobodyApprovesWhatTheyAskedForByAToken(t *testing.T) {
 	for name, do := range map[string]func(y *instance, program task.Actor) task.ID{
 		"created": func(y *instance, program task.Actor) task.ID { return y.create(program, "root").ID },
 		"run": func(y *instance, program task.Actor) task.ID {
-			k := y.create(oleg, "root", noStart)
-			must[*task.Run](y.t)(y.s.RunNow(y.ctx(), program, k.ID))
-			return k.ID
+			tk := y.create(oleg, "root", noStart)
+			must[*task.Run](y.t)(y.s.RunNow(y.ctx(), program, tk.ID))
+			return tk.ID
 		},
 		"handed over": func(y *instance, program task.Actor) task.ID {
-			k := y.create(oleg, "reader", noStart)
-			must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), program, k.ID, task.Patch{Owner: ptr("root")}))
-			return k.ID
+			tk := y.create(oleg, "reader", noStart)
+			must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), program, tk.ID, task.Patch{Owner: ptr("root")}))
+			return tk.ID
 		},
 		"delegated": func(y *instance, program task.Actor) task.ID {
 			return y.delegate(program, task.Delegation{AgentType: "root"}).TaskID
 		},
 		"started later": func(y *instance, program task.Actor) task.ID {
-			k := y.create(program, "root", noStart)
+			tk := y.create(program, "root", noStart)
 			must[TickResult](y.t)(y.s.Tick(y.ctx(), "cron"))
-			return k.ID
+			return tk.ID
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -428,10 +428,10 @@ func TestNobodyApprovesWhatTheyAskedForByAToken(t *testing.T) {
 	}
 	t.Run("but the only reviewer, and that is recorded", func(t *testing.T) {
 		y := mixed(t, always)
-		k := y.create(people(y, map[string]task.Role{"oleg": task.RoleOperator}), "root")
-		got := must[*task.Run](t)(y.s.ApproveRun(y.ctx(), maya, y.openRun(k.ID).ID, Approve{}))
+		tk := y.create(people(y, map[string]task.Role{"oleg": task.RoleOperator}), "root")
+		got := must[*task.Run](t)(y.s.ApproveRun(y.ctx(), maya, y.openRun(tk.ID).ID, Approve{}))
 		equal(t, "note", got.Approval.Reason, soleReviewer)
-		e := last(must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: k.ID, Limit: 500})))
+		e := last(must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: tk.ID, Limit: 500})))
 		if e.Kind != task.EvRunApproved || !strings.Contains(string(e.Changes), soleReviewer) {
 			t.Errorf("the event is %s %s", e.Kind, e.Changes)
 		}
@@ -439,7 +439,7 @@ func TestNobodyApprovesWhatTheyAskedForByAToken(t *testing.T) {
 	t.Run("what they asked for themselves they approve", func(t *testing.T) {
 		y := mixed(t, always)
 		people(y, map[string]task.Role{"rita": task.RoleReviewer})
-		k := y.create(maya, "root")
-		equal(t, "note", must[*task.Run](t)(y.s.ApproveRun(y.ctx(), maya, y.openRun(k.ID).ID, Approve{})).Approval.Reason, "")
+		tk := y.create(maya, "root")
+		equal(t, "note", must[*task.Run](t)(y.s.ApproveRun(y.ctx(), maya, y.openRun(tk.ID).ID, Approve{})).Approval.Reason, "")
 	})
 }

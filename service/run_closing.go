@@ -15,41 +15,41 @@ const lastWords = 7 * time.Second
 // closeOwn ends the run that completes, cancels or gives away its own task.
 // The receiver of a webhook has said all with that. A program may end by
 // itself first, with its own result; closeDue sees to the rest.
-func (t *tx) closeOwn(r *task.Run, reason string) error {
+func (tx *txn) closeOwn(r *task.Run, reason string) error {
 	if r.Status != task.RunRunning {
 		return nil
 	}
-	if !t.s.receives(r) {
-		t.queued = true // the dispatcher learns when to look
-		return t.SetClosing(r.ID, t.Now.Add(lastWords))
+	if !tx.s.receives(r) {
+		tx.queued = true // the dispatcher learns when to look
+		return tx.SetClosing(r.ID, tx.Now.Add(lastWords))
 	}
 	if r.Phase == task.PhaseStarting {
-		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 			return orEnded(r, err)
 		}
 		r.Phase = task.PhaseWorking
 	}
-	return t.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ending{spare: true, summary: reason}, ErrStopReported)
+	return tx.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ending{spare: true, summary: reason}, ErrStopReported)
 }
 
 // closedOwn is the end of a run that closed its own task: it completed,
 // whatever became of its program afterwards.
-func (t *tx) closedOwn(r *task.Run, f Finished) (Finished, error) {
+func (tx *txn) closedOwn(r *task.Run, f Finished) (Finished, error) {
 	if r.ClosingAt == 0 || f.State.Status == task.RunCompleted {
 		return f, nil
 	}
-	k, err := t.TaskBare(r.TaskID)
+	tk, err := tx.TaskBare(r.TaskID)
 	if err != nil {
 		return f, err
 	}
 	f.State, f.Reason, f.Permanent = task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, "", false
 	switch {
-	case k.Status == task.Canceled:
+	case tk.Status == task.Canceled:
 		f.Summary = "the task was canceled"
-	case k.Status != task.Done:
-		f.Summary = "the task moved to " + k.Owner
-	case k.Summary != "":
-		f.Summary = k.Summary
+	case tk.Status != task.Done:
+		f.Summary = "the task moved to " + tk.Owner
+	case tk.Summary != "":
+		f.Summary = tk.Summary
 	default:
 		f.Summary = "the task was completed"
 	}
@@ -64,16 +64,16 @@ func (s *Service) closeDue(ctx context.Context) (task.Time, error) {
 		if err != nil || next == 0 || next > s.Now() {
 			return next, err
 		}
-		err = change(ctx, s, task.SystemActor, func(t *tx) error {
-			list, err := t.ClosingDue(maxDecided)
+		err = change(ctx, s, task.SystemActor, func(tx *txn) error {
+			list, err := tx.ClosingDue(maxDecided)
 			if err != nil {
 				return err
 			}
 			for _, r := range list {
-				if err := t.conclude(r, Finished{}); err != nil {
+				if err := tx.conclude(r, Finished{}); err != nil {
 					return err
 				}
-				t.stop = append(t.stop, stopOrder{r.ID, ErrStopDone})
+				tx.stop = append(tx.stop, stopOrder{r.ID, ErrStopDone})
 			}
 			return nil
 		})

@@ -11,8 +11,8 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 	ctx := context.Background()
 	begin := func(t *testing.T, with ...func(*Config)) (*instance, *Start) {
 		y := newInstance(t, with...)
-		k := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
 		return y, y.start()
 	}
 	complete := func(y *instance, st *Start, summary string) {

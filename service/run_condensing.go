@@ -9,15 +9,15 @@ import (
 // RunCondensing notes that the agent of a run ended well and its summary is
 // being made. Error: stale lease.
 func (s *Service) RunCondensing(ctx context.Context, id task.ID, lease int64) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		r, err := tx.held(id, lease)
 		if err != nil {
 			return err
 		}
-		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseCondensing}); err != nil || !ok {
+		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseCondensing}); err != nil || !ok {
 			return orEnded(r, err)
 		}
-		t.topics = append(t.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
+		tx.topics = append(tx.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
 		return nil
 	})
 }

@@ -8,8 +8,8 @@ import (
 
 func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk := y.create(maya, "coder", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
 	r := st.Run
 	ok(t, y.s.RunWorking(y.ctx(), r.ID, r.Lease, 0, "", ""))
@@ -25,16 +25,16 @@ func TestWhatARunnerUsesStandsInThePlan(t *testing.T) {
 	y := newInstance(t, func(c *Config) {
 		c.Runners = map[string]RunnerDefaults{"script": {Model: "small", Workspace: "/srv/work"}}
 	})
-	k := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk := y.create(maya, "coder", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	spec := y.start().Spec
 	equal(t, "model", spec.Model, "small")
 	equal(t, "workspace", spec.Workspace, "/srv/work")
 	equal(t, "network", spec.Network, false)
 
 	y.define("linked", definition("tools: read", "model: big", "workspace: /srv/own", "network: true"))
-	k = y.create(maya, "linked", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk = y.create(maya, "linked", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	spec = y.start().Spec
 	equal(t, "model", spec.Model, "big")
 	equal(t, "workspace", spec.Workspace, "/srv/own")

@@ -19,44 +19,44 @@ var (
 
 // wake asks for a run of a task's owner at once, if there is one to start and
 // nothing speaks against it; what does is left to ticks and people.
-func (t *tx) wake(k *task.Task, why string) error {
-	if !t.s.cfg.Wakes || k.Status != task.Active || k.QuestionID != 0 || k.Blocked > 0 {
+func (tx *txn) wake(tk *task.Task, why string) error {
+	if !tx.s.cfg.Wakes || tk.Status != task.Active || tk.QuestionID != 0 || tk.Blocked > 0 {
 		return nil
 	}
-	def, ok := t.s.agents.Agent(k.Owner)
+	def, ok := tx.s.agents.Agent(tk.Owner)
 	if !ok || !def.Serving || def.PullOnly {
 		return nil
 	}
-	open, err := t.OpenRun(k.ID)
+	open, err := tx.OpenRun(tk.ID)
 	if err != nil {
 		return err
 	}
 	if open != nil {
 		// A run that has not started yet will see the news anyway.
-		if open.Status != task.RunRunning || t.actor.RunID == open.ID && open.Agent == k.Owner {
+		if open.Status != task.RunRunning || tx.actor.RunID == open.ID && open.Agent == tk.Owner {
 			return nil
 		}
-		if err := t.NoteFollowUp(open.ID); err != nil {
+		if err := tx.NoteFollowUp(open.ID); err != nil {
 			return err
 		}
-		return t.event(task.EvRunFollowUp, task.Event{TaskID: k.ID, RunID: open.ID, Agent: open.Agent}, changes{"why": why})
+		return tx.event(task.EvRunFollowUp, task.Event{TaskID: tk.ID, RunID: open.ID, Agent: open.Agent}, changes{"why": why})
 	}
-	if k.Claim.Live(t.Now) || k.Failures >= t.s.cfg.Attempts {
+	if tk.Claim.Live(tx.Now) || tk.Failures >= tx.s.cfg.Attempts {
 		return nil
 	}
-	return t.budgeted(k, def, task.CauseWake, why)
+	return tx.budgeted(tk, def, task.CauseWake, why)
 }
 
 // budgeted makes a run by wake or follow-up unless the task had too many.
-func (t *tx) budgeted(k *task.Task, def task.Agent, cause task.Cause, why string) error {
-	n, err := t.WakesSince(k.ID, t.Now.Add(-time.Hour))
+func (tx *txn) budgeted(tk *task.Task, def task.Agent, cause task.Cause, why string) error {
+	n, err := tx.WakesSince(tk.ID, tx.Now.Add(-time.Hour))
 	if err != nil {
 		return err
 	}
-	if n >= t.s.cfg.WakeBudget {
-		return t.event(task.EvWakeSkipped, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"why": why, "budget": t.s.cfg.WakeBudget})
+	if n >= tx.s.cfg.WakeBudget {
+		return tx.event(task.EvWakeSkipped, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"why": why, "budget": tx.s.cfg.WakeBudget})
 	}
-	_, err = t.createRun(k, def, newRun{cause: cause, why: why, attempt: 1})
+	_, err = tx.createRun(tk, def, newRun{cause: cause, why: why, attempt: 1})
 	return err
 }
 
@@ -72,37 +72,37 @@ type newRun struct {
 
 // createRun makes a pending run: queued, or waiting for approval with a
 // frozen copy of what would run. What bounds its task bounds it.
-func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) {
+func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, error) {
 	r := &task.Run{
-		TaskID: k.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: t.actor.Name,
+		TaskID: tk.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: tx.actor.Name,
 		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, DefinitionHash: def.Hash,
 		Session: n.session, Folder: n.folder,
 	}
-	if !t.actor.IsAgent() {
-		r.AskedToken = t.actor.TokenID
+	if !tx.actor.IsAgent() {
+		r.AskedToken = tx.actor.TokenID
 	}
-	v, err := t.judge(k, def, r)
+	v, err := tx.judge(tk, def, r)
 	if err != nil {
 		return 0, err
 	}
 	if v.must {
-		if err := t.freeze(r, def, k, v); err != nil {
+		if err := tx.freeze(r, def, tk, v); err != nil {
 			return 0, err
 		}
 	} else {
-		spec := t.s.specOf(def, &task.Task{}, r)
+		spec := tx.s.specOf(def, &task.Task{}, r)
 		r.Limits, r.Model = spec.Limits, spec.Model
 	}
-	id, err := t.InsertRun(r)
+	id, err := tx.InsertRun(r)
 	if err != nil {
 		return 0, err
 	}
-	t.queued = t.queued || r.Phase == task.PhaseQueued
-	t.inboxIf(r.Phase == task.PhaseApproval || k.Failures > 0)
+	tx.queued = tx.queued || r.Phase == task.PhaseQueued
+	tx.inboxIf(r.Phase == task.PhaseApproval || tk.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if r.Phase == task.PhaseApproval {
 		r.ID = id
-		if err := t.notifyRun(r, "waits for approval of a run"+because(r.Approval.Why)); err != nil {
+		if err := tx.notifyRun(r, "waits for approval of a run"+because(r.Approval.Why)); err != nil {
 			return 0, err
 		}
 		if r.Approval.Why != "" {
@@ -121,32 +121,32 @@ func (t *tx) createRun(k *task.Task, def task.Agent, n newRun) (task.ID, error) 
 	if n.why != "" {
 		c["why"] = n.why
 	}
-	return id, t.event(task.EvRunCreated, task.Event{TaskID: k.ID, RunID: id, Agent: def.ID}, c)
+	return id, tx.event(task.EvRunCreated, task.Event{TaskID: tk.ID, RunID: id, Agent: def.ID}, c)
 }
 
 // freeze computes what would run and has it wait for approval, unless a
 // reviewer already approved all runs of this task and nothing changed since.
-func (t *tx) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) error {
-	k, err := t.Task(bare.ID)
+func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) error {
+	tk, err := tx.Task(bare.ID)
 	if err != nil {
 		return err
 	}
-	spec := t.s.specOf(def, k, r)
+	spec := tx.s.specOf(def, tk, r)
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
-	hash, by, limits, err := t.Grant(k.ID)
+	hash, by, limits, err := tx.Grant(tk.ID)
 	if err != nil {
 		return err
 	}
-	if !v.waits && hash != "" && hash == grantOf(spec, k) {
+	if !v.waits && hash != "" && hash == grantOf(spec, tk) {
 		if r.Limits, err = spec.Limits.Tighten(limits); err != nil {
 			return err
 		}
 		r.Phase = task.PhaseQueued
-		r.Approval = &task.Approval{Version: hashOf(spec), Decision: "approved", By: by, At: t.Now, Scope: task.ScopeTask}
+		r.Approval = &task.Approval{Version: hashOf(spec), Decision: "approved", By: by, At: tx.Now, Scope: task.ScopeTask}
 		return nil
 	}
 	r.Phase = task.PhaseApproval
-	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: t.Now.Add(t.s.cfg.ApprovalExpires), Why: v.why}
+	r.Approval = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.cfg.ApprovalExpires), Why: v.why}
 	return nil
 }
 
@@ -157,59 +157,59 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		k, err := t.open(id, false)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {
+		tk, err := tx.open(id, false)
 		if err != nil {
 			return nil, err
 		}
-		def, err := t.runnable(k)
+		def, err := tx.runnable(tk)
 		if err != nil {
 			return nil, err
 		}
-		if err := t.notPaused(k.Owner); err != nil {
+		if err := tx.notPaused(tk.Owner); err != nil {
 			return nil, err
 		}
-		if err := t.checkRetryAllowed(k); err != nil {
+		if err := tx.checkRetryAllowed(tk); err != nil {
 			return nil, err
 		}
-		run, err := t.createRun(k, def, newRun{cause: task.CauseManual, attempt: 1})
+		run, err := tx.createRun(tk, def, newRun{cause: task.CauseManual, attempt: 1})
 		if err != nil {
 			return nil, err
 		}
-		if !a.IsAgent() && k.Failures > 0 {
-			if err := t.SetFailures(id, 0); err != nil {
+		if !a.IsAgent() && tk.Failures > 0 {
+			if err := tx.SetFailures(id, 0); err != nil {
 				return nil, err
 			}
 		}
-		return t.Run(run)
+		return tx.Run(run)
 	})
 }
 
 // runnable returns the owner's definition, or why no run may be made now.
-func (t *tx) runnable(k *task.Task) (task.Agent, error) {
-	def, err := t.s.starter(k.Owner)
+func (tx *txn) runnable(tk *task.Task) (task.Agent, error) {
+	def, err := tx.s.starter(tk.Owner)
 	if err != nil {
 		return def, err
 	}
 	conflict := func(code task.Code, format string, args ...any) error {
 		return task.Errorf(task.Conflict, code, format, args...)
 	}
-	open, err := t.OpenRun(k.ID)
+	open, err := tx.OpenRun(tk.ID)
 	switch {
 	case err != nil:
 		return def, err
-	case k.Status != task.Active:
-		return def, conflict(task.CodeTaskNotActive, "Task %d is %s: only active tasks run", k.ID, k.Status)
+	case tk.Status != task.Active:
+		return def, conflict(task.CodeTaskNotActive, "Task %d is %s: only active tasks run", tk.ID, tk.Status)
 	case open != nil && open.Phase == task.PhaseApproval:
-		return def, conflict(task.CodeRunOpen, "Run %d of task %d waits for approval", open.ID, k.ID)
+		return def, conflict(task.CodeRunOpen, "Run %d of task %d waits for approval", open.ID, tk.ID)
 	case open != nil:
-		return def, conflict(task.CodeRunOpen, "Task %d is in flight: run %d is %s", k.ID, open.ID, open.Status)
-	case k.Claim != nil:
-		return def, conflict(task.CodeClaimed, "Task %d is claimed by %s until %s", k.ID, k.Claim.Holder, k.Claim.ExpiresAt)
-	case k.QuestionID != 0:
-		return def, conflict(task.CodeTaskGated, "Task %d waits for an answer to its question", k.ID)
+		return def, conflict(task.CodeRunOpen, "Task %d is in flight: run %d is %s", tk.ID, open.ID, open.Status)
+	case tk.Claim != nil:
+		return def, conflict(task.CodeClaimed, "Task %d is claimed by %s until %s", tk.ID, tk.Claim.Holder, tk.Claim.ExpiresAt)
+	case tk.QuestionID != 0:
+		return def, conflict(task.CodeTaskGated, "Task %d waits for an answer to its question", tk.ID)
 	}
-	return def, t.free(k)
+	return def, tx.free(tk)
 }
 
 // starter returns a definition that Taskyard can start, or why it cannot.
@@ -285,16 +285,16 @@ func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reaso
 	if err := checkText("reason", reason); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, err := t.findRun(id)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {
+		r, err := tx.findRun(id)
 		if err != nil {
 			return nil, err
 		}
-		k, err := t.TaskBare(r.TaskID)
+		tk, err := tx.TaskBare(r.TaskID)
 		if err != nil {
 			return nil, err
 		}
-		if err := related(&t.Rx, a, k); err != nil {
+		if err := related(&tx.Rx, a, tk); err != nil {
 			return nil, err
 		}
 		if r.Status.Final() {
@@ -303,10 +303,10 @@ func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reaso
 		if reason == "" {
 			reason = "canceled by " + a.Name
 		}
-		if err := t.endCanceled(r, task.PhaseBy, reason, ErrStopCanceled); err != nil {
+		if err := tx.endCanceled(r, task.PhaseBy, reason, ErrStopCanceled); err != nil {
 			return nil, err
 		}
-		return t.Run(id)
+		return tx.Run(id)
 	})
 }
 
@@ -325,19 +325,20 @@ func ended(r *task.Run) error {
 // closeRun ends the open run of a task that moves on without it; the caller's
 // own may end by itself first. With spare, what the run
 // delegated continues.
-func (t *tx) closeRun(k *task.Task, reason string, spare bool) error {
-	r, err := t.OpenRun(k.ID)
+func (tx *txn) closeRun(tk *task.Task, reason string, spare bool) error {
+	r, err := tx.OpenRun(tk.ID)
 	if err != nil || r == nil {
 		return err
 	}
-	if r.ID == t.actor.RunID {
-		return t.closeOwn(r, reason)
+	if r.ID == tx.actor.RunID {
+		return tx.closeOwn(r, reason)
 	}
-	return t.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed}, ending{reason: reason, spare: spare}, ErrStopTaskClosed)
+	state := task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed}
+	return tx.end(r, state, ending{reason: reason, spare: spare}, ErrStopTaskClosed)
 }
 
-func (t *tx) endCanceled(r *task.Run, phase task.Phase, reason string, cause error) error {
-	return t.end(r, task.State{Status: task.RunCanceled, Phase: phase}, ending{reason: reason}, cause)
+func (tx *txn) endCanceled(r *task.Run, phase task.Phase, reason string, cause error) error {
+	return tx.end(r, task.State{Status: task.RunCanceled, Phase: phase}, ending{reason: reason}, cause)
 }
 
 type ending struct {
@@ -349,32 +350,32 @@ type ending struct {
 
 // end writes a final state: guarded by the old state and the lease, with its
 // event, the end of its claim and of its token, in one transaction.
-func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
+func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	if !r.State().CanMove(to) {
 		return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d cannot go from %s to %s", r.ID, r.State(), to)
 	}
-	if err := t.voidPermission(r); err != nil {
+	if err := tx.voidPermission(r); err != nil {
 		return err
 	}
 	e.usage = r.Usage.Final(e.usage)
-	ok, err := t.EndRun(r, to, e.reason, e.summary, e.artifacts, e.usage)
+	ok, err := tx.EndRun(r, to, e.reason, e.summary, e.artifacts, e.usage)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return ended(r)
 	}
-	t.ended = append(t.ended, r.ID)
-	if err := t.DropRunTokens(r.ID); err != nil {
+	tx.ended = append(tx.ended, r.ID)
+	if err := tx.DropRunTokens(r.ID); err != nil {
 		return err
 	}
 	if r.Status == task.RunRunning && stop != nil {
-		t.stop = append(t.stop, stopOrder{r.ID, stop})
+		tx.stop = append(tx.stop, stopOrder{r.ID, stop})
 	}
-	if err := t.freeClaim(r); err != nil {
+	if err := tx.freeClaim(r); err != nil {
 		return err
 	}
-	if err := t.freesForOwner(r); err != nil {
+	if err := tx.freesForOwner(r); err != nil {
 		return err
 	}
 	kind := map[task.RunStatus]string{task.RunCompleted: task.EvRunCompleted, task.RunFailed: task.EvRunFailed, task.RunCanceled: task.EvRunCanceled}[to.Status]
@@ -382,38 +383,38 @@ func (t *tx) end(r *task.Run, to task.State, e ending, stop error) error {
 	if e.reason != "" {
 		c["reason"] = e.reason
 	}
-	t.queued = true // a place is free again
-	t.inboxIf(r.Phase == task.PhaseApproval)
-	if err := t.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	tx.queued = true // a place is free again
+	tx.inboxIf(r.Phase == task.PhaseApproval)
+	if err := tx.event(kind, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
 		return err
 	}
 	if to.Status == task.RunCompleted || e.spare {
 		return nil
 	}
-	return t.cancelDelegated(r, to, e.reason)
+	return tx.cancelDelegated(r, to, e.reason)
 }
 
 // freesForOwner notes whose queue the end of a run gives its task back to: a
 // run that has handed its task over ends after that.
-func (t *tx) freesForOwner(r *task.Run) error {
-	k, err := t.TaskBare(r.TaskID)
-	if err == nil && k.Owner != r.Agent {
-		t.freed = append(t.freed, k.Owner)
+func (tx *txn) freesForOwner(r *task.Run) error {
+	tk, err := tx.TaskBare(r.TaskID)
+	if err == nil && tk.Owner != r.Agent {
+		tx.freed = append(tx.freed, tk.Owner)
 	}
 	return err
 }
 
 // freeClaim ends the claim that the run took at its start, if it is still
 // that one.
-func (t *tx) freeClaim(r *task.Run) error {
+func (tx *txn) freeClaim(r *task.Run) error {
 	if r.ClaimID == 0 {
 		return nil
 	}
-	k, err := t.TaskBare(r.TaskID)
-	if err != nil || k.Claim == nil || k.Claim.ID != r.ClaimID {
+	tk, err := tx.TaskBare(r.TaskID)
+	if err != nil || tk.Claim == nil || tk.Claim.ID != r.ClaimID {
 		return err
 	}
-	return t.release(k, "run ended")
+	return tx.release(tk, "run ended")
 }
 
 // RetryRun makes a new run of an ended one's task, which names it, and lets a
@@ -422,37 +423,37 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Run, error) {
-		r, err := t.findRun(id)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Run, error) {
+		r, err := tx.findRun(id)
 		if err != nil {
 			return nil, err
 		}
 		if !r.Status.Final() {
 			return nil, task.Errorf(task.Conflict, task.CodeRunNotFinal, "Run %d has not ended: it is %s", id, r.State())
 		}
-		k, err := t.open(r.TaskID, false)
+		tk, err := tx.open(r.TaskID, false)
 		if err != nil {
 			return nil, err
 		}
-		def, err := t.runnable(k)
+		def, err := tx.runnable(tk)
 		if err != nil {
 			return nil, err
 		}
-		if err := t.notPaused(k.Owner); err != nil {
+		if err := tx.notPaused(tk.Owner); err != nil {
 			return nil, err
 		}
-		if err := t.checkRetryAllowed(k); err != nil {
+		if err := tx.checkRetryAllowed(tk); err != nil {
 			return nil, err
 		}
 		if !a.IsAgent() {
-			if err := t.SetFailures(k.ID, 0); err != nil {
+			if err := tx.SetFailures(tk.ID, 0); err != nil {
 				return nil, err
 			}
 		}
-		run, err := t.createRun(k, def, newRun{cause: task.CauseRetry, attempt: 1, retryOf: id})
+		run, err := tx.createRun(tk, def, newRun{cause: task.CauseRetry, attempt: 1, retryOf: id})
 		if err != nil {
 			return nil, err
 		}
-		return t.Run(run)
+		return tx.Run(run)
 	})
 }

@@ -37,8 +37,8 @@ func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, t
 func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool, takes func(task.Agent) bool) (*Start, task.Time, error) {
 	secret := newSecret()
 	var later task.Time
-	start, err := mutate(ctx, s, task.SystemActor, func(t *tx) (start *Start, err error) {
-		d := dispatcher{tx: t, worker: worker, busy: busy, takes: takes, secret: secret}
+	start, err := mutate(ctx, s, task.SystemActor, func(tx *txn) (start *Start, err error) {
+		d := dispatcher{txn: tx, worker: worker, busy: busy, takes: takes, secret: secret}
 		start, later, err = d.next()
 		return start, err
 	})
@@ -47,7 +47,7 @@ func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.
 
 // dispatcher starts the next queued run, on this server or on a worker.
 type dispatcher struct {
-	*tx
+	*txn
 	worker task.Actor            // who executes the run; zero: this server
 	busy   map[task.ID]bool      // tasks whose former process has not ended yet
 	takes  func(task.Agent) bool // reports whether the runs of an agent may start here
@@ -134,9 +134,9 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 
 // unpaused leaves out the agents that are paused; a resume tells the
 // dispatcher to look again.
-func (t *tx) unpaused(agents []string) (list []string, err error) {
+func (tx *txn) unpaused(agents []string) (list []string, err error) {
 	for _, id := range agents {
-		p, err := t.pausedBy(id)
+		p, err := tx.pausedBy(id)
 		if err != nil {
 			return nil, err
 		}
@@ -157,23 +157,23 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 	if !d.takes(def) {
 		return nil, nil // the definition changed this very moment
 	}
-	k, err := d.Task(r.TaskID)
+	tk, err := d.Task(r.TaskID)
 	if err != nil {
 		return nil, err
 	}
-	reason, err := d.blocked(k, r)
+	reason, err := d.blocked(tk, r)
 	if err != nil {
 		return nil, err
 	}
 	if reason != "" {
 		return nil, d.endCanceled(r, task.PhaseTaskClosed, reason, nil)
 	}
-	v, err := d.judge(k, def, r)
+	v, err := d.judge(tk, def, r)
 	if err != nil {
 		return nil, err
 	}
-	spec := d.s.specOf(def, k, r)
-	ok, err := d.stillApproved(r, k, spec, v)
+	spec := d.s.specOf(def, tk, r)
+	ok, err := d.stillApproved(r, tk, spec, v)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -182,22 +182,22 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 		limits = r.Limits // maybe tighter
 	}
 	spec.Limits, r.Spec, r.Limits, r.Model, r.DefinitionHash = limits, &spec, limits, spec.Model, spec.DefinitionHash
-	return d.begin(r, k, def, spec)
+	return d.begin(r, tk, def, spec)
 }
 
 // blocked says why a queued run may not start, "" when it may.
-func (t *tx) blocked(k *task.Task, r *task.Run) (string, error) {
+func (tx *txn) blocked(tk *task.Task, r *task.Run) (string, error) {
 	switch {
-	case k.Status != task.Active:
-		return "the task is " + string(k.Status), nil
-	case k.Owner != r.Agent:
-		return "the task belongs to " + k.Owner + " by now", nil
-	case k.Claim != nil:
-		return "the task is claimed by " + k.Claim.Holder, nil
-	case k.QuestionID != 0:
+	case tk.Status != task.Active:
+		return "the task is " + string(tk.Status), nil
+	case tk.Owner != r.Agent:
+		return "the task belongs to " + tk.Owner + " by now", nil
+	case tk.Claim != nil:
+		return "the task is claimed by " + tk.Claim.Holder, nil
+	case tk.QuestionID != 0:
 		return "the task waits for an answer", nil
 	}
-	words, err := t.heldUp(k)
+	words, err := tx.heldUp(tk)
 	if words != "" {
 		words = "the task is " + words
 	}
@@ -206,7 +206,7 @@ func (t *tx) blocked(k *task.Task, r *task.Run) (string, error) {
 
 // stillApproved sends a run whose approval is missing or void back to the
 // reviewers.
-func (t *tx) stillApproved(r *task.Run, k *task.Task, spec task.Spec, v verdict) (bool, error) {
+func (tx *txn) stillApproved(r *task.Run, tk *task.Task, spec task.Spec, v verdict) (bool, error) {
 	if !v.must {
 		return true, nil
 	}
@@ -214,19 +214,19 @@ func (t *tx) stillApproved(r *task.Run, k *task.Task, spec task.Spec, v verdict)
 		if a.Version == hashOf(spec) {
 			return true, nil
 		}
-		hash, _, _, err := t.Grant(k.ID)
-		if err != nil || a.Scope == task.ScopeTask && !v.waits && hash == grantOf(spec, k) {
+		hash, _, _, err := tx.Grant(tk.ID)
+		if err != nil || a.Scope == task.ScopeTask && !v.waits && hash == grantOf(spec, tk) {
 			return err == nil, err
 		}
 	}
-	return false, t.refreeze(r, spec, v.why)
+	return false, tx.refreeze(r, spec, v.why)
 }
 
-func (d *dispatcher) begin(r *task.Run, k *task.Task, def task.Agent, spec task.Spec) (*Start, error) {
-	if err := d.Claim(k.ID, k.Owner, max(d.s.cfg.Lease, 2*d.s.cfg.RunLease)); err != nil {
+func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task.Spec) (*Start, error) {
+	if err := d.Claim(tk.ID, tk.Owner, max(d.s.cfg.Lease, 2*d.s.cfg.RunLease)); err != nil {
 		return nil, err
 	}
-	now, err := d.TaskBare(k.ID)
+	now, err := d.TaskBare(tk.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func (d *dispatcher) begin(r *task.Run, k *task.Task, def task.Agent, spec task.
 		{Role: task.SpeakerSystem, Type: "prompt", Author: task.System, Content: spec.SystemPrompt},
 		{Role: task.SpeakerUser, Type: "prompt", Author: task.System, Content: spec.Prompt},
 	} {
-		m.TaskID, m.RunID, m.Kind = k.ID, r.ID, task.KindRun
+		m.TaskID, m.RunID, m.Kind = tk.ID, r.ID, task.KindRun
 		if _, err := d.InsertMessage(m); err != nil {
 			return nil, err
 		}
@@ -259,7 +259,7 @@ func (d *dispatcher) begin(r *task.Run, k *task.Task, def task.Agent, spec task.
 	if d.worker.TokenID != 0 {
 		c["worker"] = d.worker.Name
 	}
-	if err := d.event(task.EvRunStarted, task.Event{TaskID: k.ID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
+	if err := d.event(task.EvRunStarted, task.Event{TaskID: tk.ID, RunID: r.ID, Agent: r.Agent}, c); err != nil {
 		return nil, err
 	}
 	started, err := d.Run(r.ID)
@@ -298,25 +298,25 @@ func (s *Service) stopRun(run task.ID, cause error) {
 // RunWorking notes the process of a run that has its prompt. Error: stale
 // lease, when somebody ended the run meanwhile.
 func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid int, start, boot string) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		r, err := tx.held(id, lease)
 		if err != nil {
 			return err
 		}
-		if _, err := t.SetProcess(id, lease, pid, start, boot); err != nil {
+		if _, err := tx.SetProcess(id, lease, pid, start, boot); err != nil {
 			return err
 		}
-		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 			return orEnded(r, err)
 		}
-		t.topics = append(t.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
+		tx.topics = append(tx.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
 		return nil
 	})
 }
 
 // held returns a running run whose lease is the caller's.
-func (t *tx) held(id task.ID, lease int64) (*task.Run, error) {
-	r, err := t.Run(id)
+func (tx *txn) held(id task.ID, lease int64) (*task.Run, error) {
+	r, err := tx.Run(id)
 	if err != nil {
 		return nil, err
 	}
@@ -328,35 +328,35 @@ func (t *tx) held(id task.ID, lease int64) (*task.Run, error) {
 
 // RunHeartbeat renews the lease of a run and the claim it holds.
 func (s *Service) RunHeartbeat(ctx context.Context, id task.ID, lease int64) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		r, err := tx.held(id, lease)
 		if err != nil {
 			return err
 		}
-		return t.beat(r)
+		return tx.beat(r)
 	})
 }
 
-func (t *tx) beat(r *task.Run) error {
-	if _, err := t.BeatRun(r.ID, r.Lease, t.s.cfg.RunLease); err != nil {
+func (tx *txn) beat(r *task.Run) error {
+	if _, err := tx.BeatRun(r.ID, r.Lease, tx.s.cfg.RunLease); err != nil {
 		return err
 	}
-	k, err := t.TaskBare(r.TaskID)
-	if err != nil || k.Claim == nil || k.Claim.ID != r.ClaimID {
+	tk, err := tx.TaskBare(r.TaskID)
+	if err != nil || tk.Claim == nil || tk.Claim.ID != r.ClaimID {
 		return err
 	}
-	return t.Renew(k.ID, t.s.cfg.Lease)
+	return tx.Renew(tk.ID, tx.s.cfg.Lease)
 }
 
 // AppendTranscript adds lines to a run's transcript, and counts the use that
 // they tell: over a limit or a budget the run ends here. Error: stale lease.
 func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64, lines []task.Message) error {
 	var r *task.Run
-	err := change(ctx, s, task.SystemActor, func(t *tx) (err error) {
-		if r, err = t.held(id, lease); err != nil {
+	err := change(ctx, s, task.SystemActor, func(tx *txn) (err error) {
+		if r, err = tx.held(id, lease); err != nil {
 			return err
 		}
-		return t.appendLines(r, lines)
+		return tx.appendLines(r, lines)
 	})
 	if err == nil && s.cfg.TaskTool.Verbose && r.Delegated() {
 		s.logLines(ctx, r, lines)
@@ -365,16 +365,16 @@ func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64,
 }
 
 // appendLines adds lines to a transcript, and counts the use that they tell.
-func (t *tx) appendLines(r *task.Run, lines []task.Message) error {
+func (tx *txn) appendLines(r *task.Run, lines []task.Message) error {
 	for _, m := range lines {
 		m.TaskID, m.RunID, m.Kind = r.TaskID, r.ID, task.KindRun
 		if m.Author == "" {
 			m.Author = r.Agent
 		}
-		if _, err := t.InsertMessage(m); err != nil {
+		if _, err := tx.InsertMessage(m); err != nil {
 			return err
 		}
 	}
-	t.topics = append(t.topics, "run:"+r.ID.String())
-	return t.used(r, lines)
+	tx.topics = append(tx.topics, "run:"+r.ID.String())
+	return tx.used(r, lines)
 }

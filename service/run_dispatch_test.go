@@ -12,8 +12,8 @@ func (y *instance) queueRuns(agent string, n int) []*task.Run {
 	y.t.Helper()
 	var out []*task.Run
 	for range n {
-		k := y.create(maya, agent, noStart)
-		out = append(out, must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID)))
+		tk := y.create(maya, agent, noStart)
+		out = append(out, must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, tk.ID)))
 	}
 	return out
 }
@@ -85,11 +85,11 @@ func TestHowManyRunsRun(t *testing.T) {
 
 func TestStartOfARun(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
-	r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk := y.create(maya, "coder", noStart)
+	r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
 	t.Run("claims its task", func(t *testing.T) {
-		now := y.task(k.ID)
+		now := y.task(tk.ID)
 		equal(t, "work status", now.WorkStatus, task.Working)
 		equal(t, "holder", now.Claim.Holder, "coder")
 		equal(t, "claim", now.Claim.ID, st.Run.ClaimID)
@@ -106,17 +106,17 @@ func TestStartOfARun(t *testing.T) {
 		ok(t, y.s.RunHeartbeat(y.ctx(), r.ID, st.Run.Lease))
 		y.forward(50 * time.Second)
 		equal(t, "lost", len(must[[]*task.Run](t)(y.s.LeaseLost(y.ctx()))), 0)
-		equal(t, "claim", y.task(k.ID).Claim.ExpiresAt, y.s.Now().Add(2*time.Hour-50*time.Second))
+		equal(t, "claim", y.task(tk.ID).Claim.ExpiresAt, y.s.Now().Add(2*time.Hour-50*time.Second))
 	})
 	t.Run("a second run is refused meanwhile", func(t *testing.T) {
-		_, err := y.s.RunNow(y.ctx(), maya, k.ID)
+		_, err := y.s.RunNow(y.ctx(), maya, tk.ID)
 		refused(t, err, task.CodeRunOpen, "in flight")
 	})
 	t.Run("its end frees the claim and kills its token", func(t *testing.T) {
 		own := y.actor(st)
 		equal(t, "actor", own, task.Actor{Name: "coder", Role: task.RoleAgent, TokenID: own.TokenID, RunID: r.ID, Addr: "127.0.0.1"})
 		y.finish(st, completed("all of it"))
-		equal(t, "work status", y.task(k.ID).WorkStatus, task.Idle)
+		equal(t, "work status", y.task(tk.ID).WorkStatus, task.Idle)
 		equal(t, "summary", y.run(r.ID).Summary, "all of it")
 		_, err := y.s.Authenticate(y.ctx(), st.Token, "")
 		refused(t, err, task.CodeUnauthorized)
@@ -183,8 +183,8 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 
 func TestCancelingARunStopsIt(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk := y.create(maya, "coder", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
 	stopped := make(chan error, 1)
 	y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
@@ -192,7 +192,7 @@ func TestCancelingARunStopsIt(t *testing.T) {
 	equal(t, "state", r.State(), task.State{Status: task.RunCanceled, Phase: task.PhaseBy})
 	equal(t, "reason", r.Reason, "canceled by user:oleg")
 	equal(t, "cause", <-stopped, ErrStopCanceled)
-	equal(t, "work status", y.task(k.ID).WorkStatus, task.Idle)
+	equal(t, "work status", y.task(tk.ID).WorkStatus, task.Idle)
 	refused(t, y.s.FinishRun(y.ctx(), r.ID, st.Run.Lease, completed("too late")), task.CodeStaleLease)
-	y.asleep(t, k.ID)
+	y.asleep(t, tk.ID)
 }

@@ -10,18 +10,18 @@ import (
 )
 
 // conclude writes the end of a run, and looks what is left of the budgets.
-func (t *tx) conclude(r *task.Run, f Finished) error {
-	f, err := t.closedOwn(r, f)
+func (tx *txn) conclude(r *task.Run, f Finished) error {
+	f, err := tx.closedOwn(r, f)
 	if err != nil {
 		return err
 	}
-	if err := t.keepWork(r, f.Work); err != nil {
+	if err := tx.keepWork(r, f.Work); err != nil {
 		return err
 	}
-	if err := t.finish(r, f); err != nil {
+	if err := tx.finish(r, f); err != nil {
 		return err
 	}
-	return t.keepBudgets(r)
+	return tx.keepBudgets(r)
 }
 
 // Finished is how a run ended, by the verdict of its supervisor.
@@ -44,14 +44,14 @@ func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Fini
 
 func (s *Service) finishRun(ctx context.Context, id task.ID, lease int64, f Finished, may func(now *task.Run, at task.Time) error) error {
 	var run *task.Run
-	err := change(ctx, s, task.SystemActor, func(t *tx) (err error) {
-		if run, err = t.held(id, lease); err != nil {
+	err := change(ctx, s, task.SystemActor, func(tx *txn) (err error) {
+		if run, err = tx.held(id, lease); err != nil {
 			return err
 		}
-		if err := may(run, t.Now); err != nil {
+		if err := may(run, tx.Now); err != nil {
 			return err
 		}
-		return t.conclude(run, f)
+		return tx.conclude(run, f)
 	})
 	if err == nil {
 		s.logEnd(ctx, run, f)
@@ -66,12 +66,12 @@ func (s *Service) logEnd(ctx context.Context, run *task.Run, f Finished) {
 	}
 }
 
-func (t *tx) finish(r *task.Run, f Finished) error {
-	if err := t.voidPermission(r); err != nil {
+func (tx *txn) finish(r *task.Run, f Finished) error {
+	if err := tx.voidPermission(r); err != nil {
 		return err
 	}
 	if r.Phase != task.PhaseWorking && r.Phase != task.PhaseCondensing && f.State.Status == task.RunCompleted {
-		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 			return orEnded(r, err)
 		}
 		r.Phase = task.PhaseWorking
@@ -82,35 +82,35 @@ func (t *tx) finish(r *task.Run, f Finished) error {
 	f.Summary = task.Condense(f.Summary, r.ID)
 	if line := resultLine(f); line.Content != "" {
 		line.TaskID, line.RunID, line.Kind, line.Author = r.TaskID, r.ID, task.KindRun, r.Agent
-		if _, err := t.InsertMessage(line); err != nil {
+		if _, err := tx.InsertMessage(line); err != nil {
 			return err
 		}
 	}
-	if err := t.end(r, f.State, ending{reason: f.Reason, summary: f.Summary, artifacts: f.Artifacts, usage: f.Usage}, nil); err != nil {
+	if err := tx.end(r, f.State, ending{reason: f.Reason, summary: f.Summary, artifacts: f.Artifacts, usage: f.Usage}, nil); err != nil {
 		return err
 	}
-	if err := t.keepTree(r); err != nil {
+	if err := tx.keepTree(r); err != nil {
 		return err
 	}
-	k, err := t.TaskBare(r.TaskID)
-	if err != nil || k.Status != task.Active {
+	tk, err := tx.TaskBare(r.TaskID)
+	if err != nil || tk.Status != task.Active {
 		return err
 	}
 	if f.State.Status == task.RunFailed {
-		return t.failed(r, k, f)
+		return tx.failed(r, tk, f)
 	}
-	if err := t.SetFailures(k.ID, 0); err != nil {
+	if err := tx.SetFailures(tk.ID, 0); err != nil {
 		return err
 	}
 	if f.State.Status == task.RunCompleted && !r.FollowUp {
-		if r.FollowUp, err = t.unheard(r); err != nil {
+		if r.FollowUp, err = tx.unheard(r); err != nil {
 			return err
 		}
 	}
-	if err := t.followUp(r, k); err != nil || f.State.Status != task.RunCompleted {
+	if err := tx.followUp(r, tk); err != nil || f.State.Status != task.RunCompleted {
 		return err
 	}
-	return t.completeDelegated(r, k, f.Summary)
+	return tx.completeDelegated(r, tk, f.Summary)
 }
 
 func resultLine(f Finished) task.Message {
@@ -121,53 +121,53 @@ func resultLine(f Finished) task.Message {
 }
 
 // failed counts the failure and tries again, until the task needs a person.
-func (t *tx) failed(r *task.Run, k *task.Task, f Finished) error {
-	n := k.Failures + 1
+func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
+	n := tk.Failures + 1
 	if f.Permanent {
-		n = max(n, t.s.cfg.Attempts)
+		n = max(n, tx.s.cfg.Attempts)
 	}
-	if err := t.SetFailures(k.ID, n); err != nil {
+	if err := tx.SetFailures(tk.ID, n); err != nil {
 		return err
 	}
-	if err := t.pauseFailing(r, f.State.Phase); err != nil {
+	if err := tx.pauseFailing(r, f.State.Phase); err != nil {
 		return err
 	}
-	if n >= t.s.cfg.Attempts {
-		if err := t.event(task.EvTaskStuck, task.Event{TaskID: k.ID, RunID: r.ID, Agent: k.Owner}, changes{"failures": n, "reason": f.Reason}); err != nil {
+	if n >= tx.s.cfg.Attempts {
+		if err := tx.event(task.EvTaskStuck, task.Event{TaskID: tk.ID, RunID: r.ID, Agent: tk.Owner}, changes{"failures": n, "reason": f.Reason}); err != nil {
 			return err
 		}
-		if err := t.enqueueNotification(task.OutFailure, k.ID, k.Title, k.Owner, r.ID, r.Agent+" failed: "+f.Reason); err != nil {
+		if err := tx.enqueueNotification(task.OutFailure, tk.ID, tk.Title, tk.Owner, r.ID, r.Agent+" failed: "+f.Reason); err != nil {
 			return err
 		}
 		if !r.Delegated() {
 			return nil
 		}
-		return t.wakeParent(k, "failed") // who delegated it continues without
+		return tx.wakeParent(tk, "failed") // who delegated it continues without
 	}
-	def, err := t.s.starter(k.Owner)
-	if err != nil || k.QuestionID != 0 || k.Blocked > 0 || k.Owner != r.Agent {
+	def, err := tx.s.starter(tk.Owner)
+	if err != nil || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
 	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID}
 	if f.State.Phase == task.PhaseLost {
 		next.session, next.folder = r.Session, r.Folder
 	} else {
-		next.notBefore = t.Now.Add(t.s.cfg.Backoff(n - 1))
+		next.notBefore = tx.Now.Add(tx.s.cfg.Backoff(n - 1))
 	}
-	_, err = t.createRun(k, def, next)
+	_, err = tx.createRun(tk, def, next)
 	return err
 }
 
 // followUp makes the one run that a wake during this one asked for.
-func (t *tx) followUp(r *task.Run, k *task.Task) error {
-	if !r.FollowUp || !t.s.cfg.Wakes || k.QuestionID != 0 || k.Blocked > 0 || k.Claim.Live(t.Now) {
+func (tx *txn) followUp(r *task.Run, tk *task.Task) error {
+	if !r.FollowUp || !tx.s.cfg.Wakes || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Claim.Live(tx.Now) {
 		return nil
 	}
-	def, err := t.s.starter(k.Owner)
+	def, err := tx.s.starter(tk.Owner)
 	if err != nil {
 		return nil // nothing to start: it claims its work itself
 	}
-	return t.budgeted(k, def, task.CauseFollowUp, "news during run "+r.ID.String())
+	return tx.budgeted(tk, def, task.CauseFollowUp, "news during run "+r.ID.String())
 }
 
 // backoff is min(30 s · 2ⁿ, 1 h) ± 20 %.

@@ -9,16 +9,16 @@ import (
 // inRun starts a run of a new task and returns it with its own actor.
 func (y *instance) inRun(agent string, with ...func(*task.New)) (*task.Task, *Start, task.Actor) {
 	y.t.Helper()
-	k := y.create(maya, agent, append(with, noStart)...)
-	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk := y.create(maya, agent, append(with, noStart)...)
+	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
-	return k, st, y.actor(st)
+	return tk, st, y.actor(st)
 }
 
 func TestARunMayEndItsOwnTask(t *testing.T) {
 	y := newInstance(t, wakes, noApprove)
-	k, st, own := y.inRun("coder")
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, k.ID, "that was it", 0))
+	tk, st, own := y.inRun("coder")
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, tk.ID, "that was it", 0))
 	equal(t, "state", y.run(st.Run.ID).Status, task.RunRunning)
 	t.Run("and still append its last words", func(t *testing.T) {
 		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "bye"}}))
@@ -34,14 +34,14 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 		refused(t, err, task.CodeStaleLease)
 	})
 	t.Run("a failure after the task was done makes no retry", func(t *testing.T) {
-		k, st, own := y.inRun("coder")
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, k.ID, "", 0))
+		tk, st, own := y.inRun("coder")
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, tk.ID, "", 0))
 		y.finish(st, failure(task.PhaseError))
-		equal(t, "runs", len(y.runs(k.ID)), 1)
+		equal(t, "runs", len(y.runs(tk.ID)), 1)
 	})
 	t.Run("a run whose task somebody else ends is stopped", func(t *testing.T) {
-		k, st, _ := y.inRun("coder")
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+		tk, st, _ := y.inRun("coder")
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		equal(t, "state", y.run(st.Run.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
 		_, err := y.s.Authenticate(y.ctx(), st.Token, "")
 		refused(t, err, task.CodeUnauthorized)
@@ -96,18 +96,18 @@ func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
 func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
 	y := newInstance(t, wakes, noApprove)
 	_, _, own := y.inRun("reviewer")
-	k, st, theirs := y.inRun("reviewer")
+	tk, st, theirs := y.inRun("reviewer")
 	for name, call := range map[string]func() error{
-		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), own, k.ID, task.Patch{Priority: ptr(1)}); return err },
-		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), own, k.ID, "", 0); return err },
-		"cancel":   func() error { _, err := y.s.CancelTask(y.ctx(), own, k.ID, ""); return err },
-		"ask":      func() error { _, err := y.s.Notify(y.ctx(), own, k.ID, "?", true); return err },
+		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), own, tk.ID, task.Patch{Priority: ptr(1)}); return err },
+		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), own, tk.ID, "", 0); return err },
+		"cancel":   func() error { _, err := y.s.CancelTask(y.ctx(), own, tk.ID, ""); return err },
+		"ask":      func() error { _, err := y.s.Notify(y.ctx(), own, tk.ID, "?", true); return err },
 		"reassign": func() error {
-			_, err := y.s.Reassign(y.ctx(), own, "reviewer", []task.ID{k.ID}, "coder", "x")
+			_, err := y.s.Reassign(y.ctx(), own, "reviewer", []task.ID{tk.ID}, "coder", "x")
 			return err
 		},
 		"complete and sign up": func() error {
-			_, err := y.s.CompleteAndSignup(y.ctx(), own, "reviewer", k.ID, "", 0)
+			_, err := y.s.CompleteAndSignup(y.ctx(), own, "reviewer", tk.ID, "", 0)
 			return err
 		},
 		"cancel its run": func() error { _, err := y.s.CancelRun(y.ctx(), own, st.Run.ID, ""); return err },
@@ -120,25 +120,25 @@ func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
 		})
 	}
 	t.Run("its own run still may", func(t *testing.T) {
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), theirs, k.ID, "done", 0))
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), theirs, tk.ID, "done", 0))
 	})
 }
 
 func TestTasksInsideARunNeedTheToolTask(t *testing.T) {
 	y := newInstance(t)
 	t.Run("an agent without it creates nothing", func(t *testing.T) {
-		k, _, own := y.inRun("coder", steps("a"))
+		tk, _, own := y.inRun("coder", steps("a"))
 		y.unchanged(t, func() {
 			_, err := y.s.CreateTask(y.ctx(), own, task.New{Title: "x", Owner: "coder"})
 			refused(t, err, task.CodeForbidden, "coder", "tool task")
-			_, err = y.s.CreateSubtask(y.ctx(), own, k.ID, 0, task.New{Title: "x"})
+			_, err = y.s.CreateSubtask(y.ctx(), own, tk.ID, 0, task.New{Title: "x"})
 			refused(t, err, task.CodeForbidden, "coder", "tool task")
 		})
 	})
 	t.Run("outside a run it may", func(t *testing.T) { y.create(coder, "coder", noStart) })
 	t.Run("an agent with it creates tasks and subtasks", func(t *testing.T) {
-		k, _, own := y.inRun("planner", steps("a"))
+		tk, _, own := y.inRun("planner", steps("a"))
 		y.create(own, "pull", noStart)
-		equal(t, "created by", y.subtask(own, k.ID, 0, "pull", noStart).CreatedBy, "planner")
+		equal(t, "created by", y.subtask(own, tk.ID, 0, "pull", noStart).CreatedBy, "planner")
 	})
 }

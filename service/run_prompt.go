@@ -39,59 +39,59 @@ const shownMessages = 10
 // promptOf is what a run of a task is asked. A boundary of a former rendering
 // is kept, so that the same texts give the same bytes, unless it is "" or a
 // text holds it.
-func promptOf(k *task.Task, delegated bool, tools []string, boundary string) (prompt, used string) {
-	for boundary == "" || holds(k, boundary) {
+func promptOf(tk *task.Task, delegated bool, tools []string, boundary string) (prompt, used string) {
+	for boundary == "" || holds(tk, boundary) {
 		boundary = newBoundary()
 	}
 	w := &partWriter{boundary: boundary}
 	fmt.Fprintf(w, partsSentence+"\n\n", boundary)
 	if delegated {
-		w.delegated(k, tools)
+		w.delegated(tk, tools)
 	} else {
-		w.task(k)
+		w.task(tk)
 		w.WriteString("\n\n" + workPrompt)
 	}
 	return w.String(), boundary
 }
 
 // holds reports whether one of the texts of a task holds a word.
-func holds(k *task.Task, word string) bool {
-	texts := []string{k.Title, k.Description}
-	for _, s := range k.Steps {
+func holds(tk *task.Task, word string) bool {
+	texts := []string{tk.Title, tk.Description}
+	for _, s := range tk.Steps {
 		texts = append(texts, s.Title, s.Details)
 	}
-	for _, r := range k.Resources {
+	for _, r := range tk.Resources {
 		texts = append(texts, r.Value, r.Label)
 	}
-	for _, c := range k.Comments {
+	for _, c := range tk.Comments {
 		texts = append(texts, c.Content)
 	}
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), word) })
 }
 
 // task describes a task to the agent that runs on it.
-func (w *partWriter) task(k *task.Task) {
-	fmt.Fprintf(w, "<Task>\nid: %d\nstatus: %s\nowner: %s\ncreated by: %s\npriority: %d\n", k.ID, k.Status, k.Owner, authorLabel(k.CreatedBy), k.Priority)
-	if k.ParentTaskID != 0 {
-		fmt.Fprintf(w, "subtask of: %d\n", k.ParentTaskID)
+func (w *partWriter) task(tk *task.Task) {
+	fmt.Fprintf(w, "<Task>\nid: %d\nstatus: %s\nowner: %s\ncreated by: %s\npriority: %d\n", tk.ID, tk.Status, tk.Owner, authorLabel(tk.CreatedBy), tk.Priority)
+	if tk.ParentTaskID != 0 {
+		fmt.Fprintf(w, "subtask of: %d\n", tk.ParentTaskID)
 	}
-	if len(k.BlockedBy) > 0 {
-		fmt.Fprintf(w, "comes after the tasks: %s\n", joinIDs(k.BlockedBy, ", "))
+	if len(tk.BlockedBy) > 0 {
+		fmt.Fprintf(w, "comes after the tasks: %s\n", joinIDs(tk.BlockedBy, ", "))
 	}
-	w.part("title", writtenBy(k, k.TitleBy), inLine(k.Title))
-	if k.Description != "" {
-		w.part("description", writtenBy(k, k.TextBy), k.Description)
+	w.part("title", writtenBy(tk, tk.TitleBy), inLine(tk.Title))
+	if tk.Description != "" {
+		w.part("description", writtenBy(tk, tk.TextBy), tk.Description)
 	}
 	const workers = "those who work on this task"
-	if len(k.Steps) == 0 {
+	if len(tk.Steps) == 0 {
 		w.WriteString("steps: (no plan yet)\n")
 	} else {
-		w.part("steps", workers, stepLines(k.Steps))
+		w.part("steps", workers, stepLines(tk.Steps))
 	}
-	if len(k.Resources) > 0 {
-		w.part("resources", workers, resourceLines(k.Resources))
+	if len(tk.Resources) > 0 {
+		w.part("resources", workers, resourceLines(tk.Resources))
 	}
-	w.lastMessages(k.Comments)
+	w.lastMessages(tk.Comments)
 	w.WriteString("</Task>")
 }
 
@@ -143,7 +143,7 @@ func (w *partWriter) lastMessages(list []task.Comment) {
 }
 
 // specOf is exactly what would run now, as that run.
-func (s *Service) specOf(def task.Agent, k *task.Task, r *task.Run) task.Spec {
+func (s *Service) specOf(def task.Agent, tk *task.Task, r *task.Run) task.Spec {
 	runner := s.cfg.Runners[def.Runner]
 	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: cmp.Or(def.Model, runner.Model), SystemPrompt: def.Prompt,
@@ -157,10 +157,10 @@ func (s *Service) specOf(def task.Agent, k *task.Task, r *task.Run) task.Spec {
 	if r.Spec != nil {
 		boundary = r.Spec.Boundary
 	}
-	spec.Prompt, spec.Boundary = promptOf(k, r.Delegated(), spec.Tools, boundary)
+	spec.Prompt, spec.Boundary = promptOf(tk, r.Delegated(), spec.Tools, boundary)
 	if a := r.Approval; boundary != "" && a != nil && a.Version != hashOf(spec) {
 		// What was shown may be known by now to those who changed the texts.
-		spec.Prompt, spec.Boundary = promptOf(k, r.Delegated(), spec.Tools, "")
+		spec.Prompt, spec.Boundary = promptOf(tk, r.Delegated(), spec.Tools, "")
 	}
 	return spec
 }
@@ -189,7 +189,7 @@ func hashOf(spec task.Spec) string {
 
 // grantOf is what an approval for all runs of a task freezes: everything but
 // the part of the prompt that progress itself changes.
-func grantOf(spec task.Spec, k *task.Task) string {
-	spec.Prompt, spec.Boundary = k.Title+"\x00"+k.Description, ""
+func grantOf(spec task.Spec, tk *task.Task) string {
+	spec.Prompt, spec.Boundary = tk.Title+"\x00"+tk.Description, ""
 	return hashOf(spec)
 }

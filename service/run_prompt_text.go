@@ -64,9 +64,9 @@ func authorLabel(actor string) string {
 
 // writtenBy is the author of a text that may have been changed since its task
 // was made.
-func writtenBy(k *task.Task, last string) string {
+func writtenBy(tk *task.Task, last string) string {
 	if last == "" {
-		last = k.CreatedBy
+		last = tk.CreatedBy
 	}
 	return authorLabel(last)
 }

@@ -10,33 +10,33 @@ import (
 // RequeueRun puts a run that our own stop cut back into the queue; its
 // attempt does not count.
 func (s *Service) RequeueRun(ctx context.Context, id task.ID, lease int64) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		r, err := tx.held(id, lease)
 		if err != nil {
 			return err
 		}
-		return t.requeue(r, "the server stopped")
+		return tx.requeue(r, "the server stopped")
 	})
 }
 
-func (t *tx) requeue(r *task.Run, why string) error {
+func (tx *txn) requeue(r *task.Run, why string) error {
 	if r.ClosingAt != 0 {
-		return t.conclude(r, Finished{}) // nothing is left to be done
+		return tx.conclude(r, Finished{}) // nothing is left to be done
 	}
-	if err := t.voidPermission(r); err != nil {
+	if err := tx.voidPermission(r); err != nil {
 		return err
 	}
-	if err := t.freeClaim(r); err != nil {
+	if err := tx.freeClaim(r); err != nil {
 		return err
 	}
-	if err := t.DropRunTokens(r.ID); err != nil {
+	if err := tx.DropRunTokens(r.ID); err != nil {
 		return err
 	}
-	if ok, err := t.RequeueRun(r); err != nil || !ok {
+	if ok, err := tx.RequeueRun(r); err != nil || !ok {
 		return orEnded(r, err)
 	}
-	t.queued = true
-	return t.event(task.EvRunRequeued, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"why": why})
+	tx.queued = true
+	return tx.event(task.EvRunRequeued, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, changes{"why": why})
 }
 
 // Orphans returns the runs that a former server left running.
@@ -76,12 +76,12 @@ func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) erro
 // holds it, for the next start to continue from should this one be cut. Error:
 // stale lease.
 func (s *Service) RunSession(ctx context.Context, id task.ID, lease int64, session, folder string) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.held(id, lease)
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		r, err := tx.held(id, lease)
 		if err != nil || len(session) > task.MaxSession {
 			return err
 		}
-		_, err = t.SetSession(r.ID, lease, session, folder)
+		_, err = tx.SetSession(r.ID, lease, session, folder)
 		return err
 	})
 }

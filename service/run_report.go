@@ -12,17 +12,17 @@ import (
 // that they carry out, receivers of webhooks on the run of their token; the
 // fence keeps out those whose lease is over. Errors: neither of them, stale
 // lease.
-func (t *tx) reported(id task.ID, h task.Hold) (*task.Run, error) {
-	r, err := t.Run(id)
+func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
+	r, err := tx.Run(id)
 	if err != nil {
 		return nil, err
 	}
-	switch a := t.actor; {
+	switch a := tx.actor; {
 	case a.May(task.Carry) && a.TokenID != 0:
 		if r.Worker != a.TokenID {
 			return nil, staleLease(r)
 		}
-	case a.RunID == id && t.s.receives(r):
+	case a.RunID == id && tx.s.receives(r):
 	default:
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "%s (%s) may not report on run %d: only the worker that carries it out may, or the receiver of its webhook with the token of the run", a.Name, a.Role, id)
 	}
@@ -42,8 +42,8 @@ func staleLease(r *task.Run) error {
 }
 
 // running is reported for runs that have not ended.
-func (t *tx) running(id task.ID, h task.Hold) (*task.Run, error) {
-	r, err := t.reported(id, h)
+func (tx *txn) running(id task.ID, h task.Hold) (*task.Run, error) {
+	r, err := tx.reported(id, h)
 	if err == nil && r.Status != task.RunRunning {
 		err = staleLease(r)
 	}
@@ -53,15 +53,15 @@ func (t *tx) running(id task.ID, h task.Hold) (*task.Run, error) {
 // ReportWorking notes that the program of a run has its prompt. It may be
 // repeated. Errors: may not report, stale lease.
 func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {
-	return change(WithIdempotency(ctx, nil), s, a, func(t *tx) error {
-		r, err := t.running(id, h)
+	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error {
+		r, err := tx.running(id, h)
 		if err != nil || r.Phase != task.PhaseStarting {
 			return err
 		}
-		if ok, err := t.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
+		if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: task.PhaseWorking}); err != nil || !ok {
 			return orEnded(r, err)
 		}
-		t.topics = append(t.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
+		tx.topics = append(tx.topics, "run:"+id.String(), "task:"+r.TaskID.String(), "scheduler")
 		return nil
 	})
 }
@@ -102,8 +102,8 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 	if a.May(task.Carry) {
 		s.workers.lives(a.TokenID, s.Now())
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Beat, error) {
-		r, err := t.reported(id, h)
+	return mutate(ctx, s, a, func(tx *txn) (task.Beat, error) {
+		r, err := tx.reported(id, h)
 		switch {
 		case err != nil:
 			return task.Beat{}, err
@@ -112,10 +112,10 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 		case r.Status != task.RunRunning:
 			return task.Beat{}, staleLease(r)
 		}
-		if t.s.receives(r) {
-			t.topics = append(t.topics, "run:"+id.String()) // progress, for who watches over the receiver
+		if tx.s.receives(r) {
+			tx.topics = append(tx.topics, "run:"+id.String()) // progress, for who watches over the receiver
 		}
-		return task.Beat{}, t.beat(r)
+		return task.Beat{}, tx.beat(r)
 	})
 }
 
@@ -146,8 +146,8 @@ func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) (fo
 func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h task.Hold, from int64, lines []task.Message) (next int64, err error) {
 	var r *task.Run
 	var news []task.Message // lines itself stays whole: a write may be run again
-	next, err = mutate(WithIdempotency(ctx, nil), s, a, func(t *tx) (int64, error) {
-		if r, err = t.running(id, h); err != nil {
+	next, err = mutate(WithIdempotency(ctx, nil), s, a, func(tx *txn) (int64, error) {
+		if r, err = tx.running(id, h); err != nil {
 			return 0, err
 		}
 		known := r.Told + 1 - from
@@ -164,10 +164,10 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 		if r.ToldBytes+int64(size) > task.MaxReported {
 			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d bytes are told already, and %d are all it holds", r.ToldBytes, task.MaxReported)
 		}
-		if err := t.AddTold(id, len(news), size); err != nil {
+		if err := tx.AddTold(id, len(news), size); err != nil {
 			return 0, err
 		}
-		return r.Told + 1 + int64(len(news)), t.appendLines(r, news)
+		return r.Told + 1 + int64(len(news)), tx.appendLines(r, news)
 	})
 	if err == nil && s.cfg.TaskTool.Verbose && r.Delegated() {
 		s.logLines(ctx, r, news)
@@ -178,7 +178,7 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 // ReportEnd writes the end of a run. A repeat is answered like the first one.
 // Errors: may not report, stale lease, a state that no runner may give.
 func (s *Service) ReportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold, f Finished) error {
-	return s.reportEnd(ctx, a, id, h, f.State, func(t *tx, r *task.Run) error { return t.conclude(r, f) }, f)
+	return s.reportEnd(ctx, a, id, h, f.State, func(tx *txn, r *task.Run) error { return tx.conclude(r, f) }, f)
 }
 
 // ReportBack puts a run back into the queue: its worker stops. Its attempt does
@@ -188,14 +188,14 @@ func (s *Service) ReportBack(ctx context.Context, a task.Actor, id task.ID, h ta
 		return task.FieldErrorf("status", "must be completed or failed: only workers give runs back")
 	}
 	back := task.State{Status: task.RunPending, Phase: task.PhaseQueued}
-	return s.reportEnd(ctx, a, id, h, back, func(t *tx, r *task.Run) error { return t.requeue(r, "the worker stopped") }, Finished{})
+	return s.reportEnd(ctx, a, id, h, back, func(tx *txn, r *task.Run) error { return tx.requeue(r, "the worker stopped") }, Finished{})
 }
 
-func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold, to task.State, end func(*tx, *task.Run) error, f Finished) error {
+func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold, to task.State, end func(*txn, *task.Run) error, f Finished) error {
 	var r *task.Run
 	done := false
-	err := change(WithIdempotency(ctx, nil), s, a, func(t *tx) (err error) {
-		if r, err = t.reported(id, h); err != nil {
+	err := change(WithIdempotency(ctx, nil), s, a, func(tx *txn) (err error) {
+		if r, err = tx.reported(id, h); err != nil {
 			return err
 		}
 		if done = r.State() == to; done {
@@ -205,10 +205,10 @@ func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h tas
 			return staleLease(r)
 		}
 		if s.receives(r) {
-			t.stop = append(t.stop, stopOrder{id, ErrStopReported})
+			tx.stop = append(tx.stop, stopOrder{id, ErrStopReported})
 		}
-		t.actor = task.SystemActor
-		return end(t, r)
+		tx.actor = task.SystemActor
+		return end(tx, r)
 	})
 	if err == nil && !done {
 		s.logEnd(ctx, r, f)

@@ -9,23 +9,23 @@ import (
 // checkRetryAllowed tells why an agent may not have a task run now although nothing is
 // in the way. Runs that agents ask for are bounded as wakes are: else two
 // tasks whose runs start each other would continue without a person.
-func (t *tx) checkRetryAllowed(k *task.Task) error {
-	if !t.actor.IsAgent() {
+func (tx *txn) checkRetryAllowed(tk *task.Task) error {
+	if !tx.actor.IsAgent() {
 		return nil
 	}
-	if k.Failures >= t.s.cfg.Attempts {
-		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is stuck: after its failures only a person may have it run again", k.ID)
+	if tk.Failures >= tx.s.cfg.Attempts {
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is stuck: after its failures only a person may have it run again", tk.ID)
 	}
-	n, oldest, err := t.AskedSince(k.ID, t.actor.Name, t.Now.Add(-time.Hour))
-	if err != nil || n < t.s.cfg.WakeBudget {
+	n, oldest, err := tx.AskedSince(tk.ID, tx.actor.Name, tx.Now.Add(-time.Hour))
+	if err != nil || n < tx.s.cfg.WakeBudget {
 		return err
 	}
-	e := task.Errorf(task.TooMany, task.CodeRateLimited, "Agent %s has asked %d times within an hour for a run of task %d: wait, or ask a person", t.actor.Name, n, k.ID)
-	e.Retry = t.waitHour(oldest)
+	e := task.Errorf(task.TooMany, task.CodeRateLimited, "Agent %s has asked %d times within an hour for a run of task %d: wait, or ask a person", tx.actor.Name, n, tk.ID)
+	e.Retry = tx.waitHour(oldest)
 	return e
 }
 
 // waitHour is how many seconds pass until an hour has passed since a moment.
-func (t *tx) waitHour(since task.Time) int {
-	return max(1, int((since.Add(time.Hour).Sub(t.Now)+time.Second-1)/time.Second))
+func (tx *txn) waitHour(since task.Time) int {
+	return max(1, int((since.Add(time.Hour).Sub(tx.Now)+time.Second-1)/time.Second))
 }

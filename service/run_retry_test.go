@@ -11,9 +11,9 @@ import (
 // other again and again, would continue forever without a person.
 func TestAgentsAskForBoundedRuns(t *testing.T) {
 	y := newInstance(t, noApprove, func(c *Config) { c.WakeBudget = 3 })
-	k := y.create(maya, "coder", noStart)
+	tk := y.create(maya, "coder", noStart)
 	again := func() error { // the agent's own run of it has ended: it asks again
-		r, err := y.s.RunNow(y.ctx(), coder, k.ID)
+		r, err := y.s.RunNow(y.ctx(), coder, tk.ID)
 		if err != nil {
 			return err
 		}
@@ -29,10 +29,10 @@ func TestAgentsAskForBoundedRuns(t *testing.T) {
 		e := refused(t, again(), task.CodeRateLimited, "3 times", "within an hour", "coder")
 		equal(t, "kind", e.Kind, task.TooMany)
 		equal(t, "wait", e.Retry > 3500 && e.Retry <= 3600, true)
-		equal(t, "runs", len(y.runs(k.ID)), 3)
+		equal(t, "runs", len(y.runs(tk.ID)), 3)
 	})
 	t.Run("people are not bounded", func(t *testing.T) {
-		must[*task.Run](t)(y.s.RetryRun(y.ctx(), maya, y.runs(k.ID)[0].ID))
+		must[*task.Run](t)(y.s.RetryRun(y.ctx(), maya, y.runs(tk.ID)[0].ID))
 		y.finish(y.start(), completed("done"))
 	})
 	t.Run("an hour later it may ask again", func(t *testing.T) {

@@ -52,7 +52,7 @@ func TestRunTransitions(t *testing.T) {
 
 func TestAnImpossibleEndIsRefused(t *testing.T) {
 	y := newInstance(t)
-	k, st, _ := y.inRun("coder")
+	tk, st, _ := y.inRun("coder")
 	for _, s := range []task.State{
 		{Status: task.RunFailed, Phase: task.PhasePermission},
 		{Status: task.RunCanceled, Phase: task.PhaseDenied},
@@ -63,7 +63,7 @@ func TestAnImpossibleEndIsRefused(t *testing.T) {
 		last := y.lastEvent()
 		refused(t, y.s.FinishRun(y.ctx(), st.Run.ID, st.Run.Lease, Finished{State: s}), task.CodeRunEnded)
 		equal(t, "last event", y.lastEvent(), last)
-		equal(t, "open run", y.openRun(k.ID).ID, st.Run.ID)
+		equal(t, "open run", y.openRun(tk.ID).ID, st.Run.ID)
 	}
 	equal(t, "lines of the transcript", len(must[[]task.Message](t)(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))), 2)
 }

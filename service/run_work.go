@@ -11,28 +11,28 @@ import (
 // RecordWork writes what a run left in its workspace whose end somebody else
 // wrote. Errors: unknown run, stale lease, more than is kept.
 func (s *Service) RecordWork(ctx context.Context, id task.ID, lease int64, w *task.Work) error {
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		r, err := t.Run(id)
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		r, err := tx.Run(id)
 		if err != nil {
 			return err
 		}
 		if r.Lease != lease {
 			return staleLease(r)
 		}
-		t.topics = append(t.topics, "run:"+id.String())
-		return t.keepWork(r, w)
+		tx.topics = append(tx.topics, "run:"+id.String())
+		return tx.keepWork(r, w)
 	})
 }
 
 // keepWork writes what a run left in its workspace; nil: nobody looked.
-func (t *tx) keepWork(r *task.Run, w *task.Work) error {
+func (tx *txn) keepWork(r *task.Run, w *task.Work) error {
 	if w == nil {
 		return nil
 	}
 	if err := checkLeft(w); err != nil {
 		return err
 	}
-	if err := t.SetWork(r.ID, w); err != nil {
+	if err := tx.SetWork(r.ID, w); err != nil {
 		return err
 	}
 	if w.Total == 0 && w.Branch == "" && w.Folder == "" {
@@ -42,7 +42,7 @@ func (t *tx) keepWork(r *task.Run, w *task.Work) error {
 	if w.Branch != "" {
 		c["branch"] = w.Branch
 	}
-	return t.event(task.EvRunFiles, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
+	return tx.event(task.EvRunFiles, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
 }
 
 // checkLeft refuses what does not fit: workers are not of this process.

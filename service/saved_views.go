@@ -31,19 +31,19 @@ func (s *Service) SaveView(ctx context.Context, a task.Actor, name, path string)
 	if err := p.Err(); err != nil {
 		return task.SavedView{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (v task.SavedView, err error) {
-		had, err := t.viewsBut(0, name)
+	return mutate(ctx, s, a, func(tx *txn) (v task.SavedView, err error) {
+		had, err := tx.viewsBut(0, name)
 		if err != nil {
 			return v, err
 		}
 		if had >= task.MaxSavedViews {
 			return v, task.FieldErrorf("name", "you have %d views, which is the limit: delete one first", had)
 		}
-		id, err := t.InsertSavedView(a.UserID, name, path)
+		id, err := tx.InsertSavedView(a.UserID, name, path)
 		if err != nil {
 			return v, err
 		}
-		return task.SavedView{ID: id, Name: name, Path: path, CreatedAt: t.Now}, t.event(task.EvViewSaved, task.Event{}, changes{"view": id, "name": name, "path": path})
+		return task.SavedView{ID: id, Name: name, Path: path, CreatedAt: tx.Now}, tx.event(task.EvViewSaved, task.Event{}, changes{"view": id, "name": name, "path": path})
 	})
 }
 
@@ -54,20 +54,20 @@ func (s *Service) RenameView(ctx context.Context, a task.Actor, id task.ID, name
 	if err := s.checkView(a, name); err != nil {
 		return task.SavedView{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.SavedView, error) {
-		v, err := t.view(id)
+	return mutate(ctx, s, a, func(tx *txn) (task.SavedView, error) {
+		v, err := tx.view(id)
 		if err != nil || v.Name == name {
 			return v, err
 		}
-		if _, err := t.viewsBut(id, name); err != nil {
+		if _, err := tx.viewsBut(id, name); err != nil {
 			return v, err
 		}
-		if err := t.RenameSavedView(id, name); err != nil {
+		if err := tx.RenameSavedView(id, name); err != nil {
 			return v, err
 		}
 		had := v.Name
 		v.Name = name
-		return v, t.event(task.EvViewRenamed, task.Event{}, changes{"view": id, "name": []string{had, name}})
+		return v, tx.event(task.EvViewRenamed, task.Event{}, changes{"view": id, "name": []string{had, name}})
 	})
 }
 
@@ -77,15 +77,15 @@ func (s *Service) DeleteView(ctx context.Context, a task.Actor, id task.ID) (tas
 	if err := mayKeepViews(a); err != nil {
 		return task.SavedView{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.SavedView, error) {
-		v, err := t.view(id)
+	return mutate(ctx, s, a, func(tx *txn) (task.SavedView, error) {
+		v, err := tx.view(id)
 		if err != nil {
 			return v, err
 		}
-		if err := t.DeleteSavedView(id); err != nil {
+		if err := tx.DeleteSavedView(id); err != nil {
 			return v, err
 		}
-		return v, t.event(task.EvViewDeleted, task.Event{}, changes{"view": id, "name": v.Name})
+		return v, tx.event(task.EvViewDeleted, task.Event{}, changes{"view": id, "name": v.Name})
 	})
 }
 
@@ -108,8 +108,8 @@ func (s *Service) checkView(a task.Actor, name string) error {
 	return p.Err()
 }
 
-func (t *tx) view(id task.ID) (task.SavedView, error) {
-	v, ok, err := t.SavedView(t.actor.UserID, id)
+func (tx *txn) view(id task.ID) (task.SavedView, error) {
+	v, ok, err := tx.SavedView(tx.actor.UserID, id)
 	if err == nil && !ok {
 		err = task.Errorf(task.NotFound, task.CodeNotFound, "You have no view %d", id)
 	}
@@ -118,8 +118,8 @@ func (t *tx) view(id task.ID) (task.SavedView, error) {
 
 // viewsBut counts the person's views without one, none of which may have the
 // name yet, whatever its case.
-func (t *tx) viewsBut(id task.ID, name string) (int, error) {
-	list, err := t.SavedViews(t.actor.UserID)
+func (tx *txn) viewsBut(id task.ID, name string) (int, error) {
+	list, err := tx.SavedViews(tx.actor.UserID)
 	n := 0
 	for _, v := range list {
 		if v.ID == id {

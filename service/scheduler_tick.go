@@ -22,13 +22,13 @@ const tickChunk = 200
 // has one open run. It writes in chunks, so that others get their turn.
 func (s *Service) Tick(ctx context.Context, cause string) (TickResult, error) {
 	var res TickResult
-	id, err := mutate(ctx, s, task.SystemActor, func(t *tx) (task.ID, error) { return t.BeginTick(cause) })
+	id, err := mutate(ctx, s, task.SystemActor, func(tx *txn) (task.ID, error) { return tx.BeginTick(cause) })
 	if err != nil {
 		return res, err
 	}
 	res.ID = id
 	for cursor, more := "", true; more; {
-		part, err := mutate(ctx, s, task.SystemActor, func(t *tx) (tickPart, error) { return t.tickChunk(id, cursor) })
+		part, err := mutate(ctx, s, task.SystemActor, func(tx *txn) (tickPart, error) { return tx.tickChunk(id, cursor) })
 		if err != nil {
 			return res, err
 		}
@@ -36,11 +36,11 @@ func (s *Service) Tick(ctx context.Context, cause string) (TickResult, error) {
 		res.Skipped += part.Skipped
 		cursor, more = part.Next, part.Next != ""
 	}
-	return res, change(ctx, s, task.SystemActor, func(t *tx) error {
-		if err := t.EndTick(id, res.Queued, res.Skipped); err != nil {
+	return res, change(ctx, s, task.SystemActor, func(tx *txn) error {
+		if err := tx.EndTick(id, res.Queued, res.Skipped); err != nil {
 			return err
 		}
-		return t.event(task.EvTick, task.Event{}, changes{"cause": cause, "queued": res.Queued, "skipped": res.Skipped})
+		return tx.event(task.EvTick, task.Event{}, changes{"cause": cause, "queued": res.Queued, "skipped": res.Skipped})
 	})
 }
 
@@ -49,44 +49,44 @@ type tickPart struct {
 	Next            string
 }
 
-func (t *tx) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
-	list, next, err := t.OpenBare(task.Active, tickChunk, cursor)
+func (tx *txn) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
+	list, next, err := tx.OpenBare(task.Active, tickChunk, cursor)
 	if err != nil {
 		return part, err
 	}
 	part.Next = next
 	// Read before the loop: skip itself has nothing that could fail.
-	if _, err := t.pausedBy(""); err != nil {
+	if _, err := tx.pausedBy(""); err != nil {
 		return part, err
 	}
-	for _, k := range list {
-		def, reason, detail := t.skip(k)
+	for _, tk := range list {
+		def, reason, detail := tx.skip(tk)
 		if reason == "blocked" {
-			if detail, err = t.heldUp(k); err != nil {
+			if detail, err = tx.heldUp(tk); err != nil {
 				return part, err
 			}
 		}
 		if reason == "" {
-			b, err := t.s.overBudget(&t.Rx, k.Owner)
+			b, err := tx.s.overBudget(&tx.Rx, tk.Owner)
 			if err != nil {
 				return part, err
 			}
 			if b != nil {
 				reason, detail = "budget", b.Message()
-				if err := t.tellBudget(b, k.ID); err != nil {
+				if err := tx.tellBudget(b, tk.ID); err != nil {
 					return part, err
 				}
 			}
 		}
 		if reason != "" {
 			part.Skipped++
-			if err := t.AddSkip(id, k.ID, reason, detail); err != nil {
+			if err := tx.AddSkip(id, tk.ID, reason, detail); err != nil {
 				return part, err
 			}
 			continue
 		}
 		part.Queued++
-		if _, err := t.createRun(k, def, newRun{cause: task.CauseTick, attempt: 1}); err != nil {
+		if _, err := tx.createRun(tk, def, newRun{cause: task.CauseTick, attempt: 1}); err != nil {
 			return part, err
 		}
 	}
@@ -94,29 +94,29 @@ func (t *tx) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 }
 
 // skip tells why a tick leaves a task alone, in a word and a sentence.
-func (t *tx) skip(k *task.Task) (def task.Agent, reason, detail string) {
-	def, ok := t.s.agents.Agent(k.Owner)
+func (tx *txn) skip(tk *task.Task) (def task.Agent, reason, detail string) {
+	def, ok := tx.s.agents.Agent(tk.Owner)
 	switch {
-	case k.OpenRunID != 0 && k.OpenRunPhase == task.PhaseApproval:
-		return def, "approval", "run " + k.OpenRunID.String() + " waits for approval"
-	case k.OpenRunID != 0:
-		return def, "run open", "run " + k.OpenRunID.String() + " is " + string(k.OpenRunPhase)
-	case t.pauses.Of(k.Owner) != nil:
-		p := t.pauses.Of(k.Owner)
+	case tk.OpenRunID != 0 && tk.OpenRunPhase == task.PhaseApproval:
+		return def, "approval", "run " + tk.OpenRunID.String() + " waits for approval"
+	case tk.OpenRunID != 0:
+		return def, "run open", "run " + tk.OpenRunID.String() + " is " + string(tk.OpenRunPhase)
+	case tx.pauses.Of(tk.Owner) != nil:
+		p := tx.pauses.Of(tk.Owner)
 		return def, "paused", "by " + p.By + ": " + p.Brief()
 	case !ok:
-		return def, "owner missing", "no agent " + k.Owner + " is defined"
+		return def, "owner missing", "no agent " + tk.Owner + " is defined"
 	case !def.Serving:
 		return def, "owner invalid", firstProblem(def)
 	case def.PullOnly:
 		return def, "pull-only", def.PullReason
-	case k.Claim != nil:
-		return def, "claimed", "by " + k.Claim.Holder + " until " + k.Claim.ExpiresAt.String()
-	case k.QuestionID != 0:
+	case tk.Claim != nil:
+		return def, "claimed", "by " + tk.Claim.Holder + " until " + tk.Claim.ExpiresAt.String()
+	case tk.QuestionID != 0:
 		return def, "question open", "a person must answer first"
-	case k.Blocked > 0:
+	case tk.Blocked > 0:
 		return def, "blocked", "" // the caller names the blockers
-	case k.Failures >= t.s.cfg.Attempts:
+	case tk.Failures >= tx.s.cfg.Attempts:
 		return def, "stuck", "its runs failed or were denied; retry one to let it run again"
 	}
 	return def, "", ""
@@ -128,10 +128,10 @@ func (s *Service) NoteJob(ctx context.Context, name string, took time.Duration, 
 	if failure != nil {
 		text = failure.Error()
 	}
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		t.topics = append(t.topics, "scheduler")
-		t.inboxIf(name == task.JobBackup)
-		return t.NoteJob(name, took, text)
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		tx.topics = append(tx.topics, "scheduler")
+		tx.inboxIf(name == task.JobBackup)
+		return tx.NoteJob(name, took, text)
 	})
 }
 
@@ -142,39 +142,39 @@ func (s *Service) RollUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return change(ctx, s, task.SystemActor, func(t *tx) error {
-		if err := t.NoteDepths(depths); err != nil {
+	return change(ctx, s, task.SystemActor, func(tx *txn) error {
+		if err := tx.NoteDepths(depths); err != nil {
 			return err
 		}
-		return t.RollUp(t.Now.Add(-2 * time.Hour))
+		return tx.RollUp(tx.Now.Add(-2 * time.Hour))
 	})
 }
 
 // Sweep drops expired sessions, old idempotency answers and transcripts of
 // runs that ended longer ago than they are kept.
 func (s *Service) Sweep(ctx context.Context) error {
-	err := change(ctx, s, task.SystemActor, func(t *tx) error {
-		if err := t.dropStrangers(); err != nil {
+	err := change(ctx, s, task.SystemActor, func(tx *txn) error {
+		if err := tx.dropStrangers(); err != nil {
 			return err
 		}
-		if err := t.DropDepths(t.Now.Add(-maxStatDays * 24 * time.Hour)); err != nil {
+		if err := tx.DropDepths(tx.Now.Add(-maxStatDays * 24 * time.Hour)); err != nil {
 			return err
 		}
-		if err := t.DropHandedOut(t.Now.Add(-time.Hour)); err != nil {
+		if err := tx.DropHandedOut(tx.Now.Add(-time.Hour)); err != nil {
 			return err
 		}
-		return t.DropExpired(t.Now.Add(-idempotencyLife))
+		return tx.DropExpired(tx.Now.Add(-idempotencyLife))
 	})
 	for n := int64(1); n > 0 && err == nil; {
 		start := s.cfg.Now()
-		n, err = mutate(ctx, s, task.SystemActor, func(t *tx) (int64, error) {
-			return t.DropTranscripts(t.Now.Add(-s.cfg.KeepTranscripts), 500)
+		n, err = mutate(ctx, s, task.SystemActor, func(tx *txn) (int64, error) {
+			return tx.DropTranscripts(tx.Now.Add(-s.cfg.KeepTranscripts), 500)
 		})
 		err = cmp.Or(err, s.leaveTime(ctx, start))
 	}
 	for n := int64(1); n > 0 && err == nil; {
-		n, err = mutate(ctx, s, task.SystemActor, func(t *tx) (int64, error) {
-			return t.DropLines(t.Now.Add(-s.cfg.KeepTranscripts), 500)
+		n, err = mutate(ctx, s, task.SystemActor, func(tx *txn) (int64, error) {
+			return tx.DropLines(tx.Now.Add(-s.cfg.KeepTranscripts), 500)
 		})
 	}
 	return err

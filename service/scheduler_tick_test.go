@@ -14,27 +14,27 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 	y.create(maya, "coder", draft)
 	y.in(task.Done)
 
-	k := y.create(maya, "planner", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
-	want[k.ID] = "run open"
-	k, _ = y.waits()
-	want[k.ID] = "approval"
+	tk := y.create(maya, "planner", noStart)
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	want[tk.ID] = "run open"
+	tk, _ = y.waits()
+	want[tk.ID] = "approval"
 	want[y.working(coder).ID] = "claimed"
-	k = y.create(maya, "coder", noStart)
-	must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "?", true))
-	want[k.ID] = "question open"
+	tk = y.create(maya, "coder", noStart)
+	must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "?", true))
+	want[tk.ID] = "question open"
 	want[y.create(maya, "pull", noStart).ID] = "pull-only"
 
-	k = y.create(maya, "coder", noStart, priority(9))
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk = y.create(maya, "coder", noStart, priority(9))
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start() // that of planner is older
-	for st.Run.TaskID != k.ID {
+	for st.Run.TaskID != tk.ID {
 		st = y.start()
 	}
 	f := failure(task.PhaseError)
 	f.Permanent = true
 	y.finish(st, f)
-	want[k.ID] = "stuck"
+	want[tk.ID] = "stuck"
 
 	y.write("gone", definition("tools: read"))
 	y.write("broken", definition("tools: read"))
@@ -89,7 +89,7 @@ func TestATickWalksMoreThanOneChunk(t *testing.T) {
 
 func TestTheTickOfTwoServicesMakesOneRunATask(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart)
+	tk := y.create(maya, "coder", noStart)
 	other := y.service()
 	done := make(chan error, 2)
 	for _, s := range []*Service{y.s, other} {
@@ -97,5 +97,5 @@ func TestTheTickOfTwoServicesMakesOneRunATask(t *testing.T) {
 	}
 	ok(t, <-done)
 	ok(t, <-done)
-	equal(t, "runs", len(y.runs(k.ID)), 1)
+	equal(t, "runs", len(y.runs(tk.ID)), 1)
 }

@@ -51,12 +51,12 @@ func plain(list []task.Span) string {
 
 func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, title("Fix the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
-	must[task.Message](t)(y.s.Comment(y.ctx(), oleg, k.ID, "The hinge is bent."))
-	st := y.ran(k.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."}, said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
+	tk := y.create(maya, "coder", noStart, title("Fix the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
+	must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "The hinge is bent."))
+	st := y.ran(tk.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."}, said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
 	other := y.create(maya, "coder", noStart, title("Water the flowers"))
 	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "No grease was used.", 0))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "It is silent now.", 0))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "It is silent now.", 0))
 	ok(t, y.s.Index(y.ctx()))
 	lines := must[[]task.Message](t)(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))
 
@@ -78,7 +78,7 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 		equal(t, "found", len(ids), 2)
 		equal(t, "first", ids[0], other.ID)
 		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "grease", Limit: 1, Before: "0." + other.ID.String()}))
-		equal(t, "on the next page", p.Tasks[0].ID, k.ID)
+		equal(t, "on the next page", p.Tasks[0].ID, tk.ID)
 		equal(t, "and no other", p.Next, "")
 	})
 	for what, c := range map[string]struct {
@@ -119,14 +119,14 @@ func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
 	big := strings.Repeat("some words of no use ", 380) // about 8 KB
 	var ids []task.ID
 	for i := range 3 {
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		lines := []task.Message{said("opening" + strconv.Itoa(i) + " first words")}
 		for range 40 { // 320 KB, more than is searched
 			lines = append(lines, said(big+" and tail"+strconv.Itoa(i)+strings.Repeat(" more", 400)))
 		}
-		y.ran(k.ID, append(lines, said("closing"+strconv.Itoa(i)+" last words"))...)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
-		ids = append(ids, k.ID)
+		y.ran(tk.ID, append(lines, said("closing"+strconv.Itoa(i)+" last words"))...)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		ids = append(ids, tk.ID)
 	}
 	rounds := 0
 	for {
@@ -136,7 +136,7 @@ func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
 		}
 		for _, w := range list {
 			rounds++
-			ok(t, change(y.ctx(), y.s, task.SystemActor, func(t *tx) error { return t.Index(w) }))
+			ok(t, change(y.ctx(), y.s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }))
 		}
 	}
 	if rounds < 40 {
@@ -154,9 +154,9 @@ func TestHistoryIsNarrowed(t *testing.T) {
 	y := newInstance(t)
 	var made []*task.Task
 	for i, by := range []task.Actor{maya, oleg, coder} {
-		k := y.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)), func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
-		made = append(made, k)
+		tk := y.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)), func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		made = append(made, tk)
 		y.forward(time.Hour)
 	}
 	ok(t, y.s.Index(y.ctx()))
@@ -176,8 +176,8 @@ func TestHistoryIsNarrowed(t *testing.T) {
 				var got []task.ID
 				for {
 					p := must[Page](t)(y.s.History(y.ctx(), vera, c.f))
-					for _, k := range p.Tasks {
-						got = append(got, k.ID)
+					for _, tk := range p.Tasks {
+						got = append(got, tk.ID)
 					}
 					if c.f.Before = p.Next; p.Next == "" {
 						break

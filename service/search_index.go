@@ -23,7 +23,7 @@ func (s *Service) Index(ctx context.Context) error {
 		}
 		for i, w := range list {
 			start := s.cfg.Now()
-			if err := change(ctx, s, task.SystemActor, func(t *tx) error { return t.Index(w) }); err != nil {
+			if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }); err != nil {
 				return err
 			}
 			if i+1 == len(list) && len(list) == 1 {

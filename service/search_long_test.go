@@ -26,10 +26,10 @@ func (y *instance) longComments(id task.ID, n int) {
 func TestLongTasksAreSearchedInParts(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, title("Rebuild the lighthouse"), func(in *task.New) {
+	tk := y.create(maya, "coder", noStart, title("Rebuild the lighthouse"), func(in *task.New) {
 		in.Description = strings.Repeat("granite ", 8000) + "beacon"
 	})
-	y.longComments(k.ID, 60)
+	y.longComments(tk.ID, 60)
 	short := y.create(maya, "coder", noStart, title("Paint the lighthouse"))
 	must[task.Message](t)(y.s.Comment(y.ctx(), maya, short.ID, "in white begins7"))
 	t.Run("open tasks cost the search nothing", func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 			equal(t, "bytes", w.Bytes(), 0)
 		}
 	})
-	for _, id := range []task.ID{k.ID, short.ID} {
+	for _, id := range []task.ID{tk.ID, short.ID} {
 		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, id, "shining", 0))
 	}
 	t.Run("no write takes more than its part, wherever it is interrupted", func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 					again++
 					break // as a crash would
 				}
-				ok(t, change(y.ctx(), y.s, task.SystemActor, func(t *tx) error { return t.Index(w) }))
+				ok(t, change(y.ctx(), y.s, task.SystemActor, func(tx *txn) error { return tx.Index(w) }))
 				writes++
 			}
 		}
@@ -64,17 +64,17 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 		}
 	})
 	for q, want := range map[string][]task.ID{
-		"lighthouse":              {short.ID, k.ID},
-		"lighthouse beacon":       {k.ID},
-		"begins0 ends59":          {k.ID},
-		"ends59 begins31 granite": {k.ID},
-		"begins7":                 {short.ID, k.ID},
+		"lighthouse":              {short.ID, tk.ID},
+		"lighthouse beacon":       {tk.ID},
+		"begins0 ends59":          {tk.ID},
+		"ends59 begins31 granite": {tk.ID},
+		"begins7":                 {short.ID, tk.ID},
 		"begins7 white":           {short.ID},
 		"begins58 white":          nil,
 		"begins60":                nil,
-		"shining light":           {short.ID, k.ID},
+		"shining light":           {short.ID, tk.ID},
 		"a rebuild the begins1 begins2 begins3 begins4 begins5 begins6": nil,
-		"rebuild the begins1 begins2 begins3 begins4 begins5":           {k.ID},
+		"rebuild the begins1 begins2 begins3 begins4 begins5":           {tk.ID},
 	} {
 		t.Run("finds "+q, func(t *testing.T) {
 			if got := y.found(q); !slices.Equal(got, want) {
@@ -84,7 +84,7 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 	}
 	t.Run("shows where the last words are", func(t *testing.T) {
 		p := must[HistoryPage](t)(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: "ends59 neither", Limit: 10}, time.UTC))
-		if got := plain(p.Hits[k.ID].Text); !strings.Contains(got, "[ends59]") {
+		if got := plain(p.Hits[tk.ID].Text); !strings.Contains(got, "[ends59]") {
 			t.Errorf("the excerpt is %q", got)
 		}
 		n := 0
@@ -102,16 +102,16 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 func TestASearchThatIsBehindSaysSo(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, title("Find me"))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+	tk := y.create(maya, "coder", noStart, title("Find me"))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	ok(t, y.s.Index(y.ctx()))
 	ask := func() Page {
 		return must[Page](t)(y.s.History(y.ctx(), vera, task.HistoryFilter{Query: "find", Limit: 5}))
 	}
 	equal(t, "indexing, when all is done", ask().Indexing, 0)
-	ok(t, change(y.ctx(), y.s, task.SystemActor, func(t *tx) error {
+	ok(t, change(y.ctx(), y.s, task.SystemActor, func(tx *txn) error {
 		for range indexBehind + 1 {
-			if err := t.AddEvent(task.Event{Actor: "bench", Kind: task.EvTick}); err != nil {
+			if err := tx.AddEvent(task.Event{Actor: "bench", Kind: task.EvTick}); err != nil {
 				return err
 			}
 		}
@@ -136,8 +136,8 @@ func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
 	if os.Getenv("TASKYARD_TRIALS") != "" {
 		comments, most = 500, 20*time.Millisecond
 	}
-	k := y.create(maya, "coder", noStart)
-	y.longComments(k.ID, comments)
+	tk := y.create(maya, "coder", noStart)
+	y.longComments(tk.ID, comments)
 	for range 40 * comments {
 		y.create(pull, "pull")
 	}
@@ -146,10 +146,10 @@ func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
 	all.Go(func() {
 		defer cancel()
 		for range 10 {
-			y.longComments(k.ID, 1)
+			y.longComments(tk.ID, 1)
 			ok(t, y.s.Index(ctx))
 		}
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		ok(t, y.s.Index(ctx))
 	})
 	var mu sync.Mutex

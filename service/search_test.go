@@ -11,19 +11,19 @@ import (
 func (y *instance) found(q string) []task.ID {
 	y.t.Helper()
 	var ids []task.ID
-	for _, k := range must[Page](y.t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 50})).Tasks {
-		ids = append(ids, k.ID)
+	for _, tk := range must[Page](y.t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 50})).Tasks {
+		ids = append(ids, tk.ID)
 	}
 	return ids
 }
 
 func TestSearch(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, title("Repair the Zwiebelturm"), func(in *task.New) { in.Description = "It leans like Pisa." })
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "mortar from Carrara"))
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+	tk := y.create(maya, "coder", noStart, title("Repair the Zwiebelturm"), func(in *task.New) { in.Description = "It leans like Pisa." })
+	must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "mortar from Carrara"))
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 	y.finish(y.start(), completed("scaffold erected"))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "plumb again", 0))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "plumb again", 0))
 	open := y.create(maya, "coder", noStart, title("Zwiebelturm, the second"))
 	other := y.create(maya, "pull", noStart, title("Something else"))
 	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
@@ -34,7 +34,7 @@ func TestSearch(t *testing.T) {
 	} {
 		t.Run("finds by "+what, func(t *testing.T) {
 			ids := y.found(q)
-			if len(ids) != 1 || ids[0] != k.ID {
+			if len(ids) != 1 || ids[0] != tk.ID {
 				t.Fatalf("%q found %v", q, ids)
 			}
 		})
@@ -54,7 +54,7 @@ func TestSearch(t *testing.T) {
 		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1}))
 		equal(t, "first", p.Tasks[0].ID, open.ID)
 		p = must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1, Before: p.Next}))
-		equal(t, "second", p.Tasks[0].ID, k.ID)
+		equal(t, "second", p.Tasks[0].ID, tk.ID)
 		equal(t, "next", p.Next, "")
 	})
 }

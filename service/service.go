@@ -146,8 +146,8 @@ func (s *Service) Hub() *Hub { return s.hub }
 // Now is the present moment by the configured clock.
 func (s *Service) Now() task.Time { return task.TimeOf(s.cfg.Now()) }
 
-// tx is a transaction with the rules' bookkeeping: who acts, what to tell.
-type tx struct {
+// txn is a transaction with the rules' bookkeeping: who acts, what to tell.
+type txn struct {
 	*db.Tx
 	s       *Service
 	actor   task.Actor
@@ -171,9 +171,9 @@ type stopOrder struct {
 
 // event appends to the log and notes the topics that the change touches.
 // changes is any value that encodes to a JSON object, or nil.
-func (t *tx) event(kind string, e task.Event, changes any) error {
-	e.Kind, e.Actor = kind, t.actor.Name
-	e.TokenID, e.RequestID, e.Address = t.actor.TokenID, t.actor.RequestID, t.actor.Addr
+func (tx *txn) event(kind string, e task.Event, changes any) error {
+	e.Kind, e.Actor = kind, tx.actor.Name
+	e.TokenID, e.RequestID, e.Address = tx.actor.TokenID, tx.actor.RequestID, tx.actor.Addr
 	if changes != nil {
 		b, err := json.Marshal(changes)
 		if err != nil {
@@ -181,10 +181,10 @@ func (t *tx) event(kind string, e task.Event, changes any) error {
 		}
 		e.Changes = b
 	}
-	t.topics = append(t.topics, topicsOf(e)...)
-	t.kinds = append(t.kinds, kind)
-	t.frees(kind, e.Agent)
-	return t.AddEvent(e)
+	tx.topics = append(tx.topics, topicsOf(e)...)
+	tx.kinds = append(tx.kinds, kind)
+	tx.frees(kind, e.Agent)
+	return tx.AddEvent(e)
 }
 
 // changes is the body of an event: field → [before, after], or field → value.
@@ -194,29 +194,29 @@ type changes map[string]any
 // caller's token must still be valid, stores or
 // replays the answer of an idempotent request with it, and tells the hub and
 // the dispatcher after the commit.
-func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (T, error)) (T, error) {
+func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) (T, error)) (T, error) {
 	var out T
-	var t *tx
+	var tx *txn
 	idem := idempotencyOf(ctx)
 	s.caughtUp(ctx)
 	err := s.db.Write(ctx, func(dtx *db.Tx) error {
-		t = &tx{Tx: dtx, s: s, actor: a}
-		if err := t.stillValid(); err != nil {
+		tx = &txn{Tx: dtx, s: s, actor: a}
+		if err := tx.stillValid(); err != nil {
 			return err
 		}
 		if idem != nil {
-			done, err := replay(t, idem, &out)
+			done, err := replay(tx, idem, &out)
 			if done || err != nil {
 				return err
 			}
 		}
-		v, err := fn(t)
+		v, err := fn(tx)
 		if err != nil {
 			return err
 		}
 		out = v
-		if idem != nil && t.verdict == nil {
-			return remember(t, idem, v)
+		if idem != nil && tx.verdict == nil {
+			return remember(tx, idem, v)
 		}
 		return nil
 	})
@@ -225,35 +225,35 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*tx) (
 		var zero T
 		return zero, err
 	}
-	s.counters.done(t.kinds)
-	s.committed(t)
-	if t.verdict != nil {
+	s.counters.done(tx.kinds)
+	s.committed(tx)
+	if tx.verdict != nil {
 		var zero T
-		return zero, t.verdict
+		return zero, tx.verdict
 	}
 	return out, nil
 }
 
 // change is mutate without a result.
-func change(ctx context.Context, s *Service, a task.Actor, fn func(*tx) error) error {
-	_, err := mutate(ctx, s, a, func(t *tx) (struct{}, error) { return struct{}{}, fn(t) })
+func change(ctx context.Context, s *Service, a task.Actor, fn func(*txn) error) error {
+	_, err := mutate(ctx, s, a, func(tx *txn) (struct{}, error) { return struct{}{}, fn(tx) })
 	return err
 }
 
-func (s *Service) committed(t *tx) {
-	for _, o := range t.stop {
+func (s *Service) committed(tx *txn) {
+	for _, o := range tx.stop {
 		s.stopRun(o.run, o.cause)
 	}
-	for _, token := range t.revoked {
+	for _, token := range tx.revoked {
 		s.held.end(token)
 	}
-	if len(t.topics) > 0 {
-		s.hub.Publish(t.topics)
+	if len(tx.topics) > 0 {
+		s.hub.Publish(tx.topics)
 	}
-	if t.queued {
+	if tx.queued {
 		s.signal()
 	}
-	for _, agent := range t.freed {
+	for _, agent := range tx.freed {
 		s.waits.wake(agent)
 	}
 }

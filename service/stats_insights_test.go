@@ -10,8 +10,8 @@ import (
 func TestHistoryIsCountedByDay(t *testing.T) {
 	y := newInstance(t, noApprove)
 	y.forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
-	k := y.create(maya, "coder", noStart)
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+	tk := y.create(maya, "coder", noStart)
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	gone := y.create(maya, "planner", noStart)
 	must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, gone.ID, ""))
 	y.forward(24 * time.Hour)
@@ -66,14 +66,14 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 	y := newInstance(t, noApprove)
 	start := y.s.Now()
 	for i := range 20 { // of 10, 20 … 200 seconds
-		k := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k.ID))
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
 		st := y.start()
 		y.forward(time.Duration(i+1) * 10 * time.Second)
 		f := completed("")
 		f.Usage = task.Usage{TokensIn: 100, TokensOut: 10, CostUSD: .5, Estimated: i == 3}
 		y.finish(st, f)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	}
 	waits := y.create(maya, "planner", noStart)
 	must[task.Message](t)(y.s.Notify(y.ctx(), planner, waits.ID, "?", true))

@@ -18,19 +18,19 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 	if err := s.checkNew(&in); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		if err := t.mayCreate(); err != nil {
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		if err := tx.mayCreate(); err != nil {
 			return nil, err
 		}
-		bound, err := t.treeBound(1)
+		bound, err := tx.treeBound(1)
 		if err != nil {
 			return nil, err
 		}
-		id, err := t.insertTask(in, 0, 0, bound)
+		id, err := tx.insertTask(in, 0, 0, bound)
 		if err != nil {
 			return nil, err
 		}
-		return t.Task(id)
+		return tx.Task(id)
 	})
 }
 
@@ -65,49 +65,49 @@ func (s *Service) checkNew(in *task.New) error {
 
 // mayCreate refuses tasks made inside a run of an agent without the tool task,
 // and inside a delegated run: those delegate, within their bounds, or not.
-func (t *tx) mayCreate() error {
-	if t.actor.RunID == 0 {
+func (tx *txn) mayCreate() error {
+	if tx.actor.RunID == 0 {
 		return nil
 	}
-	run, err := t.Run(t.actor.RunID)
+	run, err := tx.Run(tx.actor.RunID)
 	if err != nil {
 		return err
 	}
 	if run.Delegated() {
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d was delegated: it makes no tasks but by delegating (POST /api/delegate), so that depth, tools and limits hold", run.ID)
 	}
-	if def, ok := t.s.agents.Agent(t.actor.Name); !ok || !def.HasTool("task") {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not create tasks inside a run: its definition does not list the tool task", t.actor.Name)
+	if def, ok := tx.s.agents.Agent(tx.actor.Name); !ok || !def.HasTool("task") {
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not create tasks inside a run: its definition does not list the tool task", tx.actor.Name)
 	}
 	return nil
 }
 
 // insertTask makes a task of the caller, with what bounds its runs, or nil.
-func (t *tx) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bound) (task.ID, error) {
-	if err := t.notFlooded(in.Owner); err != nil {
+func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bound) (task.ID, error) {
+	if err := tx.notFlooded(in.Owner); err != nil {
 		return 0, err
 	}
-	set, err := t.checkBlockers("blockedBy", 0, nil, in.BlockedBy)
+	set, err := tx.checkBlockers("blockedBy", 0, nil, in.BlockedBy)
 	if err != nil {
 		return 0, err
 	}
-	k := &task.Task{
-		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: t.actor.Name, Status: in.Status,
+	tk := &task.Task{
+		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: tx.actor.Name, Status: in.Status,
 		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting, Steps: in.Steps, Resources: in.Resources, Labels: in.Labels,
 	}
-	id, err := t.InsertTask(k)
+	id, err := tx.InsertTask(tk)
 	if err != nil {
 		return 0, err
 	}
-	k.ID = id
-	if err := t.reach(id, 0); err != nil {
+	tk.ID = id
+	if err := tx.reach(id, 0); err != nil {
 		return 0, err
 	}
-	if err := t.brought(id, task.PartCreated); err != nil {
+	if err := tx.brought(id, task.PartCreated); err != nil {
 		return 0, err
 	}
 	if bound != nil {
-		if err := t.PutBound(id, bound); err != nil {
+		if err := tx.PutBound(id, bound); err != nil {
 			return 0, err
 		}
 	}
@@ -116,7 +116,7 @@ func (t *tx) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bo
 		c["labels"] = in.Labels
 	}
 	if len(set) > 0 {
-		if err := t.writeBlockers(k, set); err != nil {
+		if err := tx.writeBlockers(tk, set); err != nil {
 			return 0, err
 		}
 		c["blockedBy"] = set
@@ -124,11 +124,11 @@ func (t *tx) insertTask(in task.New, parent task.ID, nesting int, bound *task.Bo
 	if parent != 0 {
 		c["parentTaskId"] = parent
 	}
-	if err := t.event(task.EvTaskCreated, task.Event{TaskID: id, Agent: in.Owner}, c); err != nil {
+	if err := tx.event(task.EvTaskCreated, task.Event{TaskID: id, Agent: in.Owner}, c); err != nil {
 		return 0, err
 	}
 	if in.Status == task.Active && !in.NoStart {
-		return id, t.wake(k, "created")
+		return id, tx.wake(tk, "created")
 	}
 	return id, nil
 }
@@ -157,41 +157,41 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 	if err := checkPatch(&p); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.find(id, true)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.find(id, true)
 		if err != nil {
 			return nil, err
 		}
-		if err := changeable(&t.Rx, a, k); err != nil {
+		if err := changeable(&tx.Rx, a, tk); err != nil {
 			return nil, err
 		}
-		if p.Version != 0 && p.Version != k.Version {
-			return nil, stale(&t.Rx, k, p.Version)
+		if p.Version != 0 && p.Version != tk.Version {
+			return nil, stale(&tx.Rx, tk, p.Version)
 		}
-		if k.Status.Archived() {
-			return nil, archivedFor(k, p)
+		if tk.Status.Archived() {
+			return nil, archivedFor(tk, p)
 		}
 		if p.Description != nil {
-			had := task.TextBytes(k.Description, k.Steps)
-			if err := checkTaskText("description", had-len(k.Description)+len(*p.Description), had); err != nil {
+			had := task.TextBytes(tk.Description, tk.Steps)
+			if err := checkTaskText("description", had-len(tk.Description)+len(*p.Description), had); err != nil {
 				return nil, err
 			}
 		}
-		if err := t.applyPatch(k, p); err != nil {
+		if err := tx.applyPatch(tk, p); err != nil {
 			return nil, err
 		}
-		if err := t.renew(k); err != nil {
+		if err := tx.renew(tk); err != nil {
 			return nil, err
 		}
-		return t.Task(id)
+		return tx.Task(id)
 	})
 }
 
 // archivedFor refuses a change of history; a wanted status is named beside the
 // present one.
-func archivedFor(k *task.Task, p task.Patch) error {
+func archivedFor(tk *task.Task, p task.Patch) error {
 	if p.Status == nil {
-		return archived(k)
+		return archived(tk)
 	}
 	status, work, _ := task.ParseStatus(*p.Status)
 	switch {
@@ -200,15 +200,15 @@ func archivedFor(k *task.Task, p task.Patch) error {
 	case work != "":
 		status = task.Status(work)
 	}
-	return k.Status.MoveErr(k.ID, status)
+	return tk.Status.MoveErr(tk.ID, status)
 }
 
-func stale(rx *db.Rx, k *task.Task, had int64) error {
-	now, err := rx.Task(k.ID)
+func stale(rx *db.Rx, tk *task.Task, had int64) error {
+	now, err := rx.Task(tk.ID)
 	if err != nil {
 		return err
 	}
-	e := task.Errorf(task.Conflict, task.CodeStaleVersion, "Task %d is at version %d by now, not %d: read it again and merge", k.ID, k.Version, had)
+	e := task.Errorf(task.Conflict, task.CodeStaleVersion, "Task %d is at version %d by now, not %d: read it again and merge", tk.ID, tk.Version, had)
 	e.Task = now
 	return e
 }
@@ -241,160 +241,160 @@ func checkPatch(p *task.Patch) error {
 }
 
 // applyPatch checks everything before its first write.
-func (t *tx) applyPatch(k *task.Task, p task.Patch) error {
+func (tx *txn) applyPatch(tk *task.Task, p task.Patch) error {
 	status, work := task.Status(""), task.WorkStatus("")
 	if p.Status != nil {
 		status, work, _ = task.ParseStatus(*p.Status)
 	}
-	target := k.Status
+	target := tk.Status
 	if status == task.Active {
 		target = task.Active
 	}
-	if p.Owner != nil && *p.Owner != k.Owner || target != k.Status {
-		owner := k.Owner
+	if p.Owner != nil && *p.Owner != tk.Owner || target != tk.Status {
+		owner := tk.Owner
 		if p.Owner != nil {
 			owner = *p.Owner
 		}
-		if err := t.s.owner("owner", owner, target); err != nil {
+		if err := tx.s.owner("owner", owner, target); err != nil {
 			return err
 		}
 	}
 	if work == task.Complete {
 		status, work = task.Done, ""
 	}
-	if status != "" && status != k.Status {
-		if err := k.Status.MoveErr(k.ID, status); err != nil {
+	if status != "" && status != tk.Status {
+		if err := tk.Status.MoveErr(tk.ID, status); err != nil {
 			return err
 		}
 	}
 	if work == task.Working || work == task.Idle {
-		if err := checkWork(k, work); err != nil {
+		if err := checkWork(tk, work); err != nil {
 			return err
 		}
 	}
 	if work == task.Working {
-		if err := t.free(k); err != nil {
+		if err := tx.free(tk); err != nil {
 			return err
 		}
-		owner := k.Owner
+		owner := tk.Owner
 		if p.Owner != nil {
 			owner = *p.Owner
 		}
-		if _, err := t.room(owner); err != nil {
+		if _, err := tx.room(owner); err != nil {
 			return err
 		}
 	}
 	// Whoever works on it or ends it in the same call needs no run.
 	wakes := work != task.Working && !status.Archived()
-	if err := t.patchFields(k, p, wakes); err != nil {
+	if err := tx.patchFields(tk, p, wakes); err != nil {
 		return err
 	}
-	return t.patchStatus(k, status, work)
+	return tx.patchStatus(tk, status, work)
 }
 
-func checkWork(k *task.Task, work task.WorkStatus) error {
+func checkWork(tk *task.Task, work task.WorkStatus) error {
 	switch {
-	case k.Status != task.Active:
-		return task.Errorf(task.Conflict, task.CodeTransition, "Task %d is %s and cannot be %s", k.ID, k.Status, work)
-	case work == task.Working && k.Claim != nil:
-		return task.Errorf(task.Conflict, task.CodeClaimed, "Task %d is already claimed by %s", k.ID, k.Claim.Holder)
-	case work == task.Working && k.OpenRunID != 0:
-		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d cannot be claimed: run %d of it is open", k.ID, k.OpenRunID)
-	case work == task.Working && k.QuestionID != 0:
-		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d cannot be claimed: a question is open", k.ID)
-	case work == task.Idle && k.Claim == nil:
-		return task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: idle)", k.ID)
+	case tk.Status != task.Active:
+		return task.Errorf(task.Conflict, task.CodeTransition, "Task %d is %s and cannot be %s", tk.ID, tk.Status, work)
+	case work == task.Working && tk.Claim != nil:
+		return task.Errorf(task.Conflict, task.CodeClaimed, "Task %d is already claimed by %s", tk.ID, tk.Claim.Holder)
+	case work == task.Working && tk.OpenRunID != 0:
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d cannot be claimed: run %d of it is open", tk.ID, tk.OpenRunID)
+	case work == task.Working && tk.QuestionID != 0:
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d cannot be claimed: a question is open", tk.ID)
+	case work == task.Idle && tk.Claim == nil:
+		return task.Errorf(task.Conflict, task.CodeNotWorking, "Task %d is not in working status (current status: idle)", tk.ID)
 	}
 	return nil
 }
 
-func (t *tx) patchFields(k *task.Task, p task.Patch, wakes bool) error {
+func (tx *txn) patchFields(tk *task.Task, p task.Patch, wakes bool) error {
 	diff := changes{}
-	if p.Title != nil && *p.Title != k.Title {
-		diff["title"] = []string{k.Title, *p.Title}
-		k.Title, k.TitleBy = *p.Title, t.writer(k)
+	if p.Title != nil && *p.Title != tk.Title {
+		diff["title"] = []string{tk.Title, *p.Title}
+		tk.Title, tk.TitleBy = *p.Title, tx.writer(tk)
 	}
-	if p.Description != nil && *p.Description != k.Description {
-		diff["description"] = []string{k.Description, *p.Description}
-		k.Description, k.TextBy = *p.Description, t.writer(k)
+	if p.Description != nil && *p.Description != tk.Description {
+		diff["description"] = []string{tk.Description, *p.Description}
+		tk.Description, tk.TextBy = *p.Description, tx.writer(tk)
 	}
-	if p.Priority != nil && *p.Priority != k.Priority {
-		diff["priority"] = []int{k.Priority, *p.Priority}
-		k.Priority = *p.Priority
+	if p.Priority != nil && *p.Priority != tk.Priority {
+		diff["priority"] = []int{tk.Priority, *p.Priority}
+		tk.Priority = *p.Priority
 	}
-	if p.Labels != nil && !slices.Equal(*p.Labels, k.Labels) {
-		diff["labels"] = [][]string{append([]string{}, k.Labels...), *p.Labels}
-		k.Labels = *p.Labels
+	if p.Labels != nil && !slices.Equal(*p.Labels, tk.Labels) {
+		diff["labels"] = [][]string{append([]string{}, tk.Labels...), *p.Labels}
+		tk.Labels = *p.Labels
 	}
 	if len(diff) > 0 {
-		if err := t.UpdateTask(k); err != nil {
+		if err := tx.UpdateTask(tk); err != nil {
 			return err
 		}
 		for _, part := range []task.Part{task.PartTitle, task.PartDescription} {
 			if diff[string(part)] == nil {
 				continue
 			}
-			if err := t.brought(k.ID, part); err != nil {
+			if err := tx.brought(tk.ID, part); err != nil {
 				return err
 			}
 		}
-		if err := t.event(task.EvTaskUpdated, task.Event{TaskID: k.ID, Agent: k.Owner}, diff); err != nil {
+		if err := tx.event(task.EvTaskUpdated, task.Event{TaskID: tk.ID, Agent: tk.Owner}, diff); err != nil {
 			return err
 		}
 	}
-	if p.Owner != nil && *p.Owner != k.Owner {
-		return t.transfer(k, *p.Owner, "", wakes)
+	if p.Owner != nil && *p.Owner != tk.Owner {
+		return tx.transfer(tk, *p.Owner, "", wakes)
 	}
 	return nil
 }
 
 // writer is who changes a text of a task, "" for its creator.
-func (t *tx) writer(k *task.Task) string {
-	if t.actor.Name == k.CreatedBy {
+func (tx *txn) writer(tk *task.Task) string {
+	if tx.actor.Name == tk.CreatedBy {
 		return ""
 	}
-	return t.actor.Name
+	return tx.actor.Name
 }
 
-func (t *tx) patchStatus(k *task.Task, status task.Status, work task.WorkStatus) error {
+func (tx *txn) patchStatus(tk *task.Task, status task.Status, work task.WorkStatus) error {
 	switch {
 	case work == task.Working:
-		return t.claim(k)
-	case work == task.Idle && k.Claim != nil: // a new owner has ended it already
-		return t.release(k, "released")
+		return tx.claim(tk)
+	case work == task.Idle && tk.Claim != nil: // a new owner has ended it already
+		return tx.release(tk, "released")
 	case status == task.Done:
-		return t.complete(k, "")
+		return tx.complete(tk, "")
 	case status == task.Canceled:
-		_, err := t.cancel(k, "")
+		_, err := tx.cancel(tk, "")
 		return err
-	case status == task.Active && k.Status == task.Draft:
-		return t.start(k)
+	case status == task.Active && tk.Status == task.Draft:
+		return tx.start(tk)
 	}
 	return nil
 }
 
 // start makes a draft active and wakes its owner. A person who does it has
 // consented to its runs; an agent cannot consent in a person's stead.
-func (t *tx) start(k *task.Task) error {
-	k.Status = task.Active
-	if err := t.UpdateTask(k); err != nil {
+func (tx *txn) start(tk *task.Task) error {
+	tk.Status = task.Active
+	if err := tx.UpdateTask(tk); err != nil {
 		return err
 	}
-	if !t.actor.IsAgent() {
-		if err := t.consented(k.ID); err != nil {
+	if !tx.actor.IsAgent() {
+		if err := tx.consented(tk.ID); err != nil {
 			return err
 		}
 	}
-	if err := t.SetGrant(k.ID, "", "", task.Limits{}); err != nil {
+	if err := tx.SetGrant(tk.ID, "", "", task.Limits{}); err != nil {
 		return err
 	}
-	if err := t.brought(k.ID, task.PartStarted); err != nil {
+	if err := tx.brought(tk.ID, task.PartStarted); err != nil {
 		return err
 	}
-	if err := t.event(task.EvTaskStarted, task.Event{TaskID: k.ID, Agent: k.Owner}, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
+	if err := tx.event(task.EvTaskStarted, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
 		return err
 	}
-	return t.wake(k, "started")
+	return tx.wake(tk, "started")
 }
 
 // CompleteTask archives an active task as done and wakes the parent's owner,
@@ -408,18 +408,18 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 	if err := checkText("summary", summary); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.find(id, false)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.find(id, false)
 		if err != nil {
 			return nil, err
 		}
-		if err := t.mayEnd(k, task.Done, claim); err != nil {
+		if err := tx.mayEnd(tk, task.Done, claim); err != nil {
 			return nil, err
 		}
-		if err := t.complete(k, summary); err != nil {
+		if err := tx.complete(tk, summary); err != nil {
 			return nil, err
 		}
-		return t.Task(id)
+		return tx.Task(id)
 	})
 }
 
@@ -437,59 +437,59 @@ func checkTaskText(field string, now, had int) error {
 }
 
 // checkPlan checks what a changed plan makes of the text of a task.
-func checkPlan(field string, k *task.Task, now []task.Step) error {
-	return checkTaskText(field, task.TextBytes(k.Description, now), task.TextBytes(k.Description, k.Steps))
+func checkPlan(field string, tk *task.Task, now []task.Step) error {
+	return checkTaskText(field, task.TextBytes(tk.Description, now), task.TextBytes(tk.Description, tk.Steps))
 }
 
 // mayEnd checks that the caller may end a task so. A run may cancel what it
 // brought about although another run works there, and stops that with it.
-func (t *tx) mayEnd(k *task.Task, next task.Status, claim int64) error {
+func (tx *txn) mayEnd(tk *task.Task, next task.Status, claim int64) error {
 	check := changeable
 	if next == task.Canceled {
 		check = related
 	}
-	if err := check(&t.Rx, t.actor, k); err != nil {
+	if err := check(&tx.Rx, tx.actor, tk); err != nil {
 		return err
 	}
-	if err := k.Status.MoveErr(k.ID, next); err != nil {
+	if err := tk.Status.MoveErr(tk.ID, next); err != nil {
 		return err
 	}
-	return fence(k, claim)
+	return fence(tk, claim)
 }
 
-func (t *tx) complete(k *task.Task, summary string) error {
-	if err := t.closeRun(k, "the task was completed", true); err != nil {
+func (tx *txn) complete(tk *task.Task, summary string) error {
+	if err := tx.closeRun(tk, "the task was completed", true); err != nil {
 		return err
 	}
-	if err := t.Archive(k.ID, task.Done, summary); err != nil {
+	if err := tx.Archive(tk.ID, task.Done, summary); err != nil {
 		return err
 	}
-	t.inboxIf(k.Failures > 0 || k.QuestionID != 0 || k.BlockersCanceled > 0)
-	c := changes{"status": []task.Status{k.Status, task.Done}}
+	tx.inboxIf(tk.Failures > 0 || tk.QuestionID != 0 || tk.BlockersCanceled > 0)
+	c := changes{"status": []task.Status{tk.Status, task.Done}}
 	if summary != "" {
 		c["summary"] = summary
 	}
-	if err := t.event(task.EvTaskCompleted, task.Event{TaskID: k.ID, Agent: k.Owner}, c); err != nil {
+	if err := tx.event(task.EvTaskCompleted, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c); err != nil {
 		return err
 	}
-	if err := t.blockerEnded(k, task.Done); err != nil {
+	if err := tx.blockerEnded(tk, task.Done); err != nil {
 		return err
 	}
-	return t.wakeParent(k, "completed")
+	return tx.wakeParent(tk, "completed")
 }
 
 // wakeParent wakes the owner of the task above, if that is active.
-func (t *tx) wakeParent(k *task.Task, what string) error {
-	if k.ParentTaskID == 0 {
+func (tx *txn) wakeParent(tk *task.Task, what string) error {
+	if tk.ParentTaskID == 0 {
 		return nil
 	}
-	p, err := t.TaskBare(k.ParentTaskID)
+	p, err := tx.TaskBare(tk.ParentTaskID)
 	if err != nil || p.Status != task.Active {
 		return err
 	}
-	t.topics = append(t.topics, "task:"+p.ID.String())
-	if own, err := t.asksItself(p, k); err != nil || own {
+	tx.topics = append(tx.topics, "task:"+p.ID.String())
+	if own, err := tx.asksItself(p, tk); err != nil || own {
 		return err
 	}
-	return t.wake(p, "subtask "+k.ID.String()+" "+what)
+	return tx.wake(p, "subtask "+tk.ID.String()+" "+what)
 }

@@ -20,21 +20,21 @@ func (s *Service) SetBlockedBy(ctx context.Context, a task.Actor, id task.ID, bl
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		set, err := t.checkBlockers("taskIds", id, k.BlockedBy, blockers)
-		if err != nil || slices.Equal(set, k.BlockedBy) {
+	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
+		set, err := tx.checkBlockers("taskIds", id, tk.BlockedBy, blockers)
+		if err != nil || slices.Equal(set, tk.BlockedBy) {
 			return err
 		}
-		if err := t.mayDrop(k, set); err != nil {
+		if err := tx.mayDrop(tk, set); err != nil {
 			return err
 		}
-		return t.setBlockers(k, set)
+		return tx.setBlockers(tk, set)
 	})
 }
 
 // checkBlockers returns the ids sorted, each once, when each names a task
 // that may block another one. Those in had block it already.
-func (t *tx) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]task.ID, error) {
+func (tx *txn) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]task.ID, error) {
 	set := slices.Clone(ids)
 	slices.Sort(set)
 	set = slices.Compact(set)
@@ -51,13 +51,13 @@ func (t *tx) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]task
 			continue
 		}
 		at := field + "[" + task.ID(slices.Index(ids, b)).String() + "]"
-		if _, err := t.find(b, false); task.IsCode(err, task.CodeTaskNotFound) {
+		if _, err := tx.find(b, false); task.IsCode(err, task.CodeTaskNotFound) {
 			p.Add(at, "no task has the id %d", b)
 			continue
 		} else if err != nil {
 			return nil, err
 		}
-		n, err := t.BlocksCount(b)
+		n, err := tx.BlocksCount(b)
 		if err != nil {
 			return nil, err
 		}
@@ -74,17 +74,17 @@ func cycle(path []task.ID) error {
 
 // mayDrop refuses an agent that leaves out a canceled blocker: whether the
 // task continues without it is a person's decision.
-func (t *tx) mayDrop(k *task.Task, set []task.ID) error {
-	if !t.actor.IsAgent() || k.BlockersCanceled == 0 {
+func (tx *txn) mayDrop(tk *task.Task, set []task.ID) error {
+	if !tx.actor.IsAgent() || tk.BlockersCanceled == 0 {
 		return nil
 	}
-	list, err := t.Holding(k.ID)
+	list, err := tx.Holding(tk.ID)
 	if err != nil {
 		return err
 	}
 	for _, b := range list {
 		if b.Status == task.Canceled && !slices.Contains(set, b.ID) {
-			return task.Errorf(task.Forbidden, task.CodeForbidden, "blocker #%d of task %d was canceled: a person decides whether the task continues without it; keep %d in the set, and ask with notify (needsReply)", b.ID, k.ID, b.ID)
+			return task.Errorf(task.Forbidden, task.CodeForbidden, "blocker #%d of task %d was canceled: a person decides whether the task continues without it; keep %d in the set, and ask with notify (needsReply)", b.ID, tk.ID, b.ID)
 		}
 	}
 	return nil
@@ -92,40 +92,40 @@ func (t *tx) mayDrop(k *task.Task, set []task.ID) error {
 
 // setBlockers changes the set to a checked one, and wakes the owner when that
 // frees the task.
-func (t *tx) setBlockers(k *task.Task, set []task.ID) error {
-	before := k.BlockedBy
-	was := k.Blocked
-	if err := t.writeBlockers(k, set); err != nil {
+func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
+	before := tk.BlockedBy
+	was := tk.Blocked
+	if err := tx.writeBlockers(tk, set); err != nil {
 		return err
 	}
-	if err := t.noCycle(k.ID); err != nil {
+	if err := tx.noCycle(tk.ID); err != nil {
 		return err
 	}
-	if err := t.stepped(k, task.EvBlockersSet, changes{"blockedBy": [][]task.ID{orNone(before), orNone(set)}}); err != nil {
+	if err := tx.stepped(tk, task.EvBlockersSet, changes{"blockedBy": [][]task.ID{orNone(before), orNone(set)}}); err != nil {
 		return err
 	}
-	if was == 0 || k.Blocked > 0 {
+	if was == 0 || tk.Blocked > 0 {
 		return nil
 	}
-	return t.wake(k, "nothing blocks it any more")
+	return tx.wake(tk, "nothing blocks it any more")
 }
 
 // writeBlockers writes a checked set and has k know it.
-func (t *tx) writeBlockers(k *task.Task, set []task.ID) error {
-	if err := t.SetBlockers(k.ID, set); err != nil {
+func (tx *txn) writeBlockers(tk *task.Task, set []task.ID) error {
+	if err := tx.SetBlockers(tk.ID, set); err != nil {
 		return err
 	}
-	now, err := t.TaskBare(k.ID)
+	now, err := tx.TaskBare(tk.ID)
 	if err != nil {
 		return err
 	}
-	for _, b := range append(slices.Clone(k.BlockedBy), set...) {
-		if slices.Contains(k.BlockedBy, b) != slices.Contains(set, b) {
-			t.topics = append(t.topics, "task:"+b.String())
+	for _, b := range append(slices.Clone(tk.BlockedBy), set...) {
+		if slices.Contains(tk.BlockedBy, b) != slices.Contains(set, b) {
+			tx.topics = append(tx.topics, "task:"+b.String())
 		}
 	}
-	t.inboxIf(k.BlockersCanceled+now.BlockersCanceled > 0)
-	k.BlockedBy, k.Blocked, k.BlockersCanceled = set, now.Blocked, now.BlockersCanceled
+	tx.inboxIf(tk.BlockersCanceled+now.BlockersCanceled > 0)
+	tk.BlockedBy, tk.Blocked, tk.BlockersCanceled = set, now.Blocked, now.BlockersCanceled
 	return nil
 }
 
@@ -139,12 +139,12 @@ func orNone(ids []task.ID) []task.ID {
 
 // noCycle refuses a set that is already written when it closes a circle. A
 // task that no other waits for closes none.
-func (t *tx) noCycle(id task.ID) error {
-	n, err := t.BlocksCount(id)
+func (tx *txn) noCycle(id task.ID) error {
+	n, err := tx.BlocksCount(id)
 	if err != nil || n == 0 {
 		return err
 	}
-	edges, err := t.Dependencies(id)
+	edges, err := tx.Dependencies(id)
 	if err != nil {
 		return err
 	}
@@ -179,16 +179,16 @@ func circle(edges map[task.ID][]task.ID, start task.ID) []task.ID {
 // blockerEnded tells the open tasks that wait for an archived one. The last
 // blocker that is done wakes the owner; a canceled one leaves its task
 // blocked, in the inbox.
-func (t *tx) blockerEnded(k *task.Task, status task.Status) error {
-	list, err := t.BlocksOpen(k.ID)
+func (tx *txn) blockerEnded(tk *task.Task, status task.Status) error {
+	list, err := tx.BlocksOpen(tk.ID)
 	if err != nil {
 		return err
 	}
 	for _, d := range list {
 		if status == task.Done {
-			err = t.unblock(d, k.ID)
+			err = tx.unblock(d, tk.ID)
 		} else {
-			err = t.loseBlocker(d, k.ID)
+			err = tx.loseBlocker(d, tk.ID)
 		}
 		if err != nil {
 			return err
@@ -197,44 +197,45 @@ func (t *tx) blockerEnded(k *task.Task, status task.Status) error {
 	return nil
 }
 
-func (t *tx) unblock(d *task.Task, by task.ID) error {
-	if err := t.Unblock(d.ID); err != nil {
+func (tx *txn) unblock(d *task.Task, by task.ID) error {
+	if err := tx.Unblock(d.ID); err != nil {
 		return err
 	}
 	d.Blocked--
-	if err := t.event(task.EvBlockerDone, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by, "left": d.Blocked}); err != nil {
+	if err := tx.event(task.EvBlockerDone, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by, "left": d.Blocked}); err != nil {
 		return err
 	}
-	return t.wake(d, "blocker "+by.String()+" done")
+	return tx.wake(d, "blocker "+by.String()+" done")
 }
 
-func (t *tx) loseBlocker(d *task.Task, by task.ID) error {
-	if err := t.LoseBlocker(d.ID); err != nil {
+func (tx *txn) loseBlocker(d *task.Task, by task.ID) error {
+	if err := tx.LoseBlocker(d.ID); err != nil {
 		return err
 	}
-	t.inboxIf(true)
-	if err := t.enqueueNotification(task.OutBlocked, d.ID, d.Title, d.Owner, 0, "waits for #"+by.String()+", which was canceled"); err != nil {
+	tx.inboxIf(true)
+	text := "waits for #" + by.String() + ", which was canceled"
+	if err := tx.enqueueNotification(task.OutBlocked, d.ID, d.Title, d.Owner, 0, text); err != nil {
 		return err
 	}
-	return t.event(task.EvBlockerLost, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by})
+	return tx.event(task.EvBlockerLost, task.Event{TaskID: d.ID, Agent: d.Owner}, changes{"blocker": by})
 }
 
 // free refuses what a task that waits for others must not do.
-func (t *tx) free(k *task.Task) error {
-	words, err := t.heldUp(k)
+func (tx *txn) free(tk *task.Task) error {
+	words, err := tx.heldUp(tk)
 	if err != nil || words == "" {
 		return err
 	}
-	return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is %s", k.ID, words)
+	return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is %s", tk.ID, words)
 }
 
 // heldUp says what a task waits for, such as "blocked by #40 and #41", and ""
 // when it waits for no task.
-func (t *tx) heldUp(k *task.Task) (string, error) {
-	if k.Blocked == 0 {
+func (tx *txn) heldUp(tk *task.Task) (string, error) {
+	if tk.Blocked == 0 {
 		return "", nil
 	}
-	list, err := t.Holding(k.ID)
+	list, err := tx.Holding(tk.ID)
 	return "blocked by " + blockerNames(list), err
 }
 

@@ -68,15 +68,15 @@ func TestBlockedByIsAWholeSet(t *testing.T) {
 		}
 	})
 	t.Run("it may be given on create, which is one change", func(t *testing.T) {
-		k := y.create(maya, "coder", after(b, a))
-		equal(t, "version", k.Version, 1)
-		equal(t, "waits for", k.WaitingFor, task.WaitsTasks)
+		tk := y.create(maya, "coder", after(b, a))
+		equal(t, "version", tk.Version, 1)
+		equal(t, "waits for", tk.WaitingFor, task.WaitsTasks)
 	})
 	t.Run("drafts may be blocked, but wait for nothing yet", func(t *testing.T) {
-		k := y.create(maya, "coder", draft, after(a))
-		equal(t, "waits for", k.WaitingFor, task.WaitingFor(""))
-		k = must[*task.Task](t)(y.patchStatus(k.ID, "active"))
-		equal(t, "waits for", k.WaitingFor, task.WaitsTasks)
+		tk := y.create(maya, "coder", draft, after(a))
+		equal(t, "waits for", tk.WaitingFor, task.WaitingFor(""))
+		tk = must[*task.Task](t)(y.patchStatus(tk.ID, "active"))
+		equal(t, "waits for", tk.WaitingFor, task.WaitsTasks)
 	})
 	t.Run("every list tells it", func(t *testing.T) {
 		y.block(c.ID, a)
@@ -90,7 +90,7 @@ func TestBlockedByIsAWholeSet(t *testing.T) {
 
 func TestRefusedBlockers(t *testing.T) {
 	y := newInstance(t)
-	k, b := y.create(maya, "coder"), y.create(maya, "planner")
+	tk, b := y.create(maya, "coder"), y.create(maya, "planner")
 	gone := y.in(task.Done)
 	many := make([]task.ID, task.MaxBlockers+1)
 	for i := range many {
@@ -104,12 +104,12 @@ func TestRefusedBlockers(t *testing.T) {
 		code  task.Code
 		words string
 	}{
-		"an unknown blocker is named by its place": {set(maya, k.ID, b.ID, 99), task.CodeInvalidField, "taskIds[1]: no task has the id 99"},
-		"more than 100 are too many":               {set(maya, k.ID, many...), task.CodeInvalidField, "must be at most 100 tasks, is 101"},
-		"itself is a circle":                       {set(maya, k.ID, b.ID, k.ID), task.CodeDependencyCycle, "1 → 1"},
-		"history never waits":                      {set(maya, gone.ID, k.ID), task.CodeArchived, ""},
-		"an unknown task is not found":             {set(maya, 99, k.ID), task.CodeTaskNotFound, ""},
-		"an agent that is not related may not":     {set(reviewer, k.ID, b.ID), task.CodeForbidden, ""},
+		"an unknown blocker is named by its place": {set(maya, tk.ID, b.ID, 99), task.CodeInvalidField, "taskIds[1]: no task has the id 99"},
+		"more than 100 are too many":               {set(maya, tk.ID, many...), task.CodeInvalidField, "must be at most 100 tasks, is 101"},
+		"itself is a circle":                       {set(maya, tk.ID, b.ID, tk.ID), task.CodeDependencyCycle, "1 → 1"},
+		"history never waits":                      {set(maya, gone.ID, tk.ID), task.CodeArchived, ""},
+		"an unknown task is not found":             {set(maya, 99, tk.ID), task.CodeTaskNotFound, ""},
+		"an agent that is not related may not":     {set(reviewer, tk.ID, b.ID), task.CodeForbidden, ""},
 		"an unknown blocker of a new task is refused": {func(*testing.T) error {
 			_, err := y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder", BlockedBy: []task.ID{99}})
 			return err
@@ -122,14 +122,14 @@ func TestRefusedBlockers(t *testing.T) {
 		})
 	}
 	t.Run("the owner may, on any task that it reads", func(t *testing.T) {
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), coder, k.ID, []task.ID{b.ID}))
+		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), coder, tk.ID, []task.ID{b.ID}))
 	})
 	t.Run("one task holds up at most 500 open ones", func(t *testing.T) {
 		hub := y.create(maya, "coder").ID
 		for range task.MaxBlocks {
 			y.create(maya, "pull", after(hub))
 		}
-		_, err := y.s.SetBlockedBy(y.ctx(), maya, k.ID, []task.ID{b.ID, hub})
+		_, err := y.s.SetBlockedBy(y.ctx(), maya, tk.ID, []task.ID{b.ID, hub})
 		refused(t, err, task.CodeInvalidField, "taskIds[1]", "500")
 	})
 }
@@ -182,8 +182,8 @@ func TestABlockedTaskIsLeftAlone(t *testing.T) {
 		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, second, task.Patch{Owner: &to}))
 	})
 	t.Run("no signup", func(t *testing.T) {
-		if k := y.signup(planner); k != nil {
-			t.Fatalf("got task %d", k.ID)
+		if tk := y.signup(planner); tk != nil {
+			t.Fatalf("got task %d", tk.ID)
 		}
 	})
 	t.Run("no tick, with a receipt that names the blocker", func(t *testing.T) {
@@ -208,9 +208,9 @@ func TestABlockedTaskIsLeftAlone(t *testing.T) {
 		refused(t, err, task.CodeTaskGated, gated)
 	})
 	t.Run("a run that is queued already ends instead of starting", func(t *testing.T) {
-		k := y.create(maya, "reviewer")
-		r := y.openRun(k.ID)
-		y.block(k.ID, first)
+		tk := y.create(maya, "reviewer")
+		r := y.openRun(tk.ID)
+		y.block(tk.ID, first)
 		st, _, err := y.s.NextRun(y.ctx(), map[task.ID]bool{first: true})
 		ok(t, err)
 		if st != nil {
@@ -221,16 +221,16 @@ func TestABlockedTaskIsLeftAlone(t *testing.T) {
 		equal(t, "reason", r.Reason, "the task is "+gated)
 	})
 	t.Run("who works on it continues, and a failed run is not tried again", func(t *testing.T) {
-		k := y.create(maya, "reviewer")
+		tk := y.create(maya, "reviewer")
 		st := y.start()
-		for st.Run.TaskID != k.ID {
+		for st.Run.TaskID != tk.ID {
 			st = y.start()
 		}
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), y.actor(st), k.ID, []task.ID{first}))
-		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, k.ID, "news"))
+		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), y.actor(st), tk.ID, []task.ID{first}))
+		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
 		equal(t, "state", y.run(st.Run.ID).Status, task.RunRunning)
 		y.finish(st, failure(task.PhaseError))
-		y.asleep(t, k.ID)
+		y.asleep(t, tk.ID)
 	})
 	y.sound()
 }
@@ -239,18 +239,18 @@ func TestTheLastBlockerWakesTheOwner(t *testing.T) {
 	y := newInstance(t, wakes, noApprove)
 	t.Run("when it is done", func(t *testing.T) {
 		a, b := y.create(maya, "coder", noStart).ID, y.create(maya, "coder", noStart).ID
-		k := y.create(maya, "planner", after(a, b))
+		tk := y.create(maya, "planner", after(a, b))
 		y.complete(a)
-		y.asleep(t, k.ID)
-		now := y.task(k.ID)
+		y.asleep(t, tk.ID)
+		now := y.task(tk.ID)
 		equal(t, "waits for", now.WaitingFor, task.WaitsTasks)
-		if now.Version <= k.Version {
+		if now.Version <= tk.Version {
 			t.Fatal("the version did not move")
 		}
 		y.complete(b)
-		equal(t, "waits for", y.task(k.ID).WaitingFor, task.WaitingFor(""))
-		equal(t, "event before the run", y.kinds(k.ID)[len(y.kinds(k.ID))-2], task.EvBlockerDone)
-		y.woken(t, k.ID, "planner")
+		equal(t, "waits for", y.task(tk.ID).WaitingFor, task.WaitingFor(""))
+		equal(t, "event before the run", y.kinds(tk.ID)[len(y.kinds(tk.ID))-2], task.EvBlockerDone)
+		y.woken(t, tk.ID, "planner")
 	})
 	t.Run("when it is taken off the set", func(t *testing.T) {
 		_, k := y.pair()
@@ -265,8 +265,8 @@ func TestTheLastBlockerWakesTheOwner(t *testing.T) {
 	t.Run("one that was done before does not block at all", func(t *testing.T) {
 		done := after(y.in(task.Done).ID)
 		y.woken(t, y.create(maya, "planner", done).ID, "planner")
-		k := y.create(maya, "pull", done)
-		equal(t, "claimable", y.signup(pull).ID, k.ID)
+		tk := y.create(maya, "pull", done)
+		equal(t, "claimable", y.signup(pull).ID, tk.ID)
 	})
 	t.Run("a set that stays blocked wakes nobody", func(t *testing.T) {
 		a, k := y.pair()
@@ -349,19 +349,19 @@ func TestTheBlockersPagesAreTold(t *testing.T) {
 
 func TestLabels(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", labels("ui", "api", "ui"))
-	if !slices.Equal(k.Labels, []string{"api", "ui"}) {
-		t.Fatalf("%v", k.Labels)
+	tk := y.create(maya, "coder", labels("ui", "api", "ui"))
+	if !slices.Equal(tk.Labels, []string{"api", "ui"}) {
+		t.Fatalf("%v", tk.Labels)
 	}
 	set := func(l ...string) (*task.Task, error) {
-		return y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Labels: &l})
+		return y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Labels: &l})
 	}
 	t.Run("a patch replaces them, and the event tells both", func(t *testing.T) {
 		got := must[*task.Task](t)(set("z", "a-1"))
-		if !slices.Equal(got.Labels, []string{"a-1", "z"}) || got.Version != k.Version+1 {
+		if !slices.Equal(got.Labels, []string{"a-1", "z"}) || got.Version != tk.Version+1 {
 			t.Fatalf("%+v", got)
 		}
-		list := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: k.ID, Limit: 10}))
+		list := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: tk.ID, Limit: 10}))
 		equal(t, "changes", string(list[len(list)-1].Changes), `{"labels":[["api","ui"],["a-1","z"]]}`)
 	})
 	t.Run("the same again in another order writes nothing", func(t *testing.T) {
@@ -394,8 +394,8 @@ func TestLabels(t *testing.T) {
 		for label, want := range map[string][]task.ID{"api": {one}, "db": {one}, "api-v2": {two}, "ap": {}, "nothing": {}} {
 			p := must[Page](t)(y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Label: label, Owner: "pull", Limit: 10}))
 			ids := []task.ID{}
-			for _, k := range p.Tasks {
-				ids = append(ids, k.ID)
+			for _, tk := range p.Tasks {
+				ids = append(ids, tk.ID)
 			}
 			if !slices.Equal(ids, want) {
 				t.Errorf("%s: got %v, want %v", label, ids, want)

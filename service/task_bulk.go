@@ -57,7 +57,7 @@ func (s *Service) Bulk(ctx context.Context, a task.Actor, b Bulk) (BulkDone, err
 	if err := s.checkBulk(&b); err != nil {
 		return BulkDone{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (BulkDone, error) {
+	return mutate(ctx, s, a, func(tx *txn) (BulkDone, error) {
 		out := BulkDone{Done: []task.ID{}, Skipped: []BulkSkip{}}
 		gone := map[task.ID]bool{} // with a task above
 		for _, id := range b.IDs {
@@ -65,8 +65,8 @@ func (s *Service) Bulk(ctx context.Context, a task.Actor, b Bulk) (BulkDone, err
 				continue
 			}
 			var along []task.ID
-			err := t.attempt(func() (err error) {
-				along, err = t.bulkOne(id, &b)
+			err := tx.attempt(func() (err error) {
+				along, err = tx.bulkOne(id, &b)
 				return err
 			})
 			var e *task.Error
@@ -123,77 +123,77 @@ func (s *Service) checkBulk(b *Bulk) error {
 
 // attempt runs fn so that its error undoes what it wrote, and what it wanted
 // to be told.
-func (t *tx) attempt(fn func() error) error {
-	topics, freed, stop, queued := len(t.topics), len(t.freed), len(t.stop), t.queued
-	err := t.Nested(fn)
+func (tx *txn) attempt(fn func() error) error {
+	topics, freed, stop, queued := len(tx.topics), len(tx.freed), len(tx.stop), tx.queued
+	err := tx.Nested(fn)
 	if err != nil {
-		t.topics, t.freed, t.stop, t.queued = t.topics[:topics], t.freed[:freed], t.stop[:stop], queued
+		tx.topics, tx.freed, tx.stop, tx.queued = tx.topics[:topics], tx.freed[:freed], tx.stop[:stop], queued
 	}
 	return err
 }
 
 // bulkOne does the act to one task and returns what was canceled with it.
-func (t *tx) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
-	k, err := t.still(id)
+func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
+	tk, err := tx.still(id)
 	if err != nil {
 		return nil, err
 	}
 	switch b.Act {
 	case BulkMove:
-		if k.Owner == b.To {
-			return nil, same(k, "belongs to "+b.To)
+		if tk.Owner == b.To {
+			return nil, same(tk, "belongs to "+b.To)
 		}
-		return nil, t.handTo(k, b.To, b.Text, true)
+		return nil, tx.handTo(tk, b.To, b.Text, true)
 	case BulkPriority:
-		if k.Priority == b.Priority {
-			return nil, same(k, "has the priority "+task.ID(b.Priority).String())
+		if tk.Priority == b.Priority {
+			return nil, same(tk, "has the priority "+task.ID(b.Priority).String())
 		}
-		return nil, t.patchFields(k, task.Patch{Priority: &b.Priority}, false)
+		return nil, tx.patchFields(tk, task.Patch{Priority: &b.Priority}, false)
 	case BulkLabel, BulkUnlabel:
-		return nil, t.relabel(k, b)
+		return nil, tx.relabel(tk, b)
 	case BulkStart:
-		if err := k.Status.MoveErr(id, task.Active); err != nil {
+		if err := tk.Status.MoveErr(id, task.Active); err != nil {
 			return nil, err
 		}
-		if err := t.s.owner("owner", k.Owner, task.Active); err != nil {
+		if err := tx.s.owner("owner", tk.Owner, task.Active); err != nil {
 			return nil, err
 		}
-		return nil, t.start(k)
+		return nil, tx.start(tk)
 	case BulkComplete:
-		if err := k.Status.MoveErr(id, task.Done); err != nil {
+		if err := tk.Status.MoveErr(id, task.Done); err != nil {
 			return nil, err
 		}
-		return nil, t.complete(k, b.Text)
+		return nil, tx.complete(tk, b.Text)
 	}
-	ids, err := t.cancel(k, b.Text)
+	ids, err := tx.cancel(tk, b.Text)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	return ids[1:], nil
 }
 
-func same(k *task.Task, what string) error {
-	return task.Errorf(task.Conflict, task.CodeTransition, "Task %d %s already", k.ID, what)
+func same(tk *task.Task, what string) error {
+	return task.Errorf(task.Conflict, task.CodeTransition, "Task %d %s already", tk.ID, what)
 }
 
-func (t *tx) relabel(k *task.Task, b *Bulk) error {
+func (tx *txn) relabel(tk *task.Task, b *Bulk) error {
 	var p task.Problems
 	var list []string
 	if b.Act == BulkLabel {
-		list = p.CheckLabels("labels", slices.Concat(k.Labels, b.Labels))
+		list = p.CheckLabels("labels", slices.Concat(tk.Labels, b.Labels))
 	} else {
-		list = slices.DeleteFunc(slices.Clone(k.Labels), func(l string) bool { return slices.Contains(b.Labels, l) })
+		list = slices.DeleteFunc(slices.Clone(tk.Labels), func(l string) bool { return slices.Contains(b.Labels, l) })
 	}
 	if err := p.Err(); err != nil {
 		return err
 	}
-	if slices.Equal(list, k.Labels) {
+	if slices.Equal(list, tk.Labels) {
 		if b.Act == BulkLabel {
-			return same(k, "has these labels")
+			return same(tk, "has these labels")
 		}
-		return task.Errorf(task.Conflict, task.CodeTransition, "Task %d has none of these labels", k.ID)
+		return task.Errorf(task.Conflict, task.CodeTransition, "Task %d has none of these labels", tk.ID)
 	}
-	return t.patchFields(k, task.Patch{Labels: &list}, false)
+	return tx.patchFields(tk, task.Patch{Labels: &list}, false)
 }
 
 // Matching returns how many open tasks fit a filter, and the ids of at most

@@ -32,22 +32,22 @@ func TestBulk(t *testing.T) {
 		equal(t, "comments of the one that stayed", len(at(b.ID).Comments), 0)
 	})
 	t.Run("what one refuses halfway leaves no trace", func(t *testing.T) {
-		k := y.create(maya, "coder", draft)
-		before, topics := at(k.ID), y.s.Hub().Subscribe("task:"+k.ID.String())
+		tk := y.create(maya, "coder", draft)
+		before, topics := at(tk.ID), y.s.Hub().Subscribe("task:"+tk.ID.String())
 		defer topics.Close()
-		d := must[BulkDone](t)(mutate(y.ctx(), y.s, oleg, func(t *tx) (d BulkDone, err error) {
-			err = t.attempt(func() error {
-				if err := t.handTo(before, "reviewer", "half of it", false); err != nil {
+		d := must[BulkDone](t)(mutate(y.ctx(), y.s, oleg, func(tx *txn) (d BulkDone, err error) {
+			err = tx.attempt(func() error {
+				if err := tx.handTo(before, "reviewer", "half of it", false); err != nil {
 					return err
 				}
 				return same(before, "is refused")
 			})
 			d.Skipped = append(d.Skipped, BulkSkip{before.ID, err.Error()})
-			return d, t.event(task.EvTick, task.Event{}, nil)
+			return d, tx.event(task.EvTick, task.Event{}, nil)
 		}))
 		skipped(t, d, "is refused already")
-		equal(t, "owner", at(k.ID).Owner, "coder")
-		equal(t, "comments", len(at(k.ID).Comments), 0)
+		equal(t, "owner", at(tk.ID).Owner, "coder")
+		equal(t, "comments", len(at(tk.ID).Comments), 0)
 		equal(t, "topics", len(topics.Take()), 0)
 		if err := y.s.db.Read(context.Background(), func(rx *db.Rx) error { return errOf(rx.CheckChain()) }); err != nil {
 			t.Error(err)
@@ -68,24 +68,24 @@ func TestBulk(t *testing.T) {
 		equal(t, "summary", at(a.ID).Summary, "both")
 	})
 	t.Run("cancel takes subtasks along and counts them apart", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart, steps("one", "two"))
-		sub := must[*task.Task](t)(y.s.CreateSubtask(y.ctx(), maya, k.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))
-		d := do(Bulk{Act: BulkCancel, IDs: []task.ID{k.ID, sub.ID}, Text: "enough"})
+		tk := y.create(maya, "coder", noStart, steps("one", "two"))
+		sub := must[*task.Task](t)(y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))
+		d := do(Bulk{Act: BulkCancel, IDs: []task.ID{tk.ID, sub.ID}, Text: "enough"})
 		equal(t, "done", len(d.Done), 1)
 		equal(t, "along", d.Along, 1)
 		skipped(t, d)
 		equal(t, "subtask", at(sub.ID).Status, task.Canceled)
 	})
 	t.Run("is one act for its key", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		for range 2 {
 			ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "user:oleg", Key: "bulk", Request: []byte("r")})
-			d := must[BulkDone](t)(y.s.Bulk(ctx, oleg, Bulk{Act: BulkPriority, IDs: []task.ID{k.ID}, Priority: 9}))
+			d := must[BulkDone](t)(y.s.Bulk(ctx, oleg, Bulk{Act: BulkPriority, IDs: []task.ID{tk.ID}, Priority: 9}))
 			equal(t, "done", len(d.Done), 1)
 		}
 	})
 	t.Run("wrong inputs are refused as a whole", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		many := make([]task.ID, task.MaxBulk+1)
 		for i := range many {
 			many[i] = task.ID(i + 1)
@@ -95,14 +95,14 @@ func TestBulk(t *testing.T) {
 			"priority": {Act: BulkPriority, Priority: task.MaxPriority + 1}, "labels": {Act: BulkLabel}, "labels[0]": {Act: BulkLabel, Labels: []string{"Not good"}},
 		} {
 			if b.IDs == nil {
-				b.IDs = []task.ID{k.ID}
+				b.IDs = []task.ID{tk.ID}
 			}
 			refused(t, errOf(y.s.Bulk(y.ctx(), oleg, b)), task.CodeInvalidField, field+": ")
 		}
 		refused(t, errOf(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkStart})), task.CodeInvalidField, "id")
-		refused(t, errOf(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkMove, IDs: []task.ID{k.ID}, To: "nobody", Text: "x"})), task.CodeUnknownAgent)
+		refused(t, errOf(y.s.Bulk(y.ctx(), oleg, Bulk{Act: BulkMove, IDs: []task.ID{tk.ID}, To: "nobody", Text: "x"})), task.CodeUnknownAgent)
 		for _, a := range []task.Actor{vera, coder} {
-			refused(t, errOf(y.s.Bulk(y.ctx(), a, Bulk{Act: BulkStart, IDs: []task.ID{k.ID}})), task.CodeForbidden)
+			refused(t, errOf(y.s.Bulk(y.ctx(), a, Bulk{Act: BulkStart, IDs: []task.ID{tk.ID}})), task.CodeForbidden)
 		}
 	})
 }

@@ -28,30 +28,30 @@ func (s *Service) HandOver(ctx context.Context, a task.Actor, h HandOver) (*task
 	if err := checkComment("comment", h.Comment); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.still(h.TaskID)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.still(h.TaskID)
 		if err != nil {
 			return nil, err
 		}
-		if k.Owner != h.From {
-			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s any more (currently assigned to: %s)%s", k.ID, h.From, k.Owner, t.lastly(k.ID, changed("owner")))
+		if tk.Owner != h.From {
+			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s any more (currently assigned to: %s)%s", tk.ID, h.From, tk.Owner, tx.lastly(tk.ID, changed("owner")))
 		}
-		if err := t.handTo(k, h.To, h.Comment, !h.Quiet); err != nil {
+		if err := tx.handTo(tk, h.To, h.Comment, !h.Quiet); err != nil {
 			return nil, err
 		}
-		return t.Task(k.ID)
+		return tx.Task(tk.ID)
 	})
 }
 
 // handTo hands a task over in the name of the person who does it.
-func (t *tx) handTo(k *task.Task, to, comment string, wakes bool) error {
-	if err := t.s.owner("newAgent", to, k.Status); err != nil {
+func (tx *txn) handTo(tk *task.Task, to, comment string, wakes bool) error {
+	if err := tx.s.owner("newAgent", to, tk.Status); err != nil {
 		return err
 	}
-	if err := t.comment(k.ID, task.KindHandoff, t.actor.Name, strings.TrimSpace(comment)); err != nil {
+	if err := tx.comment(tk.ID, task.KindHandoff, tx.actor.Name, strings.TrimSpace(comment)); err != nil {
 		return err
 	}
-	return t.transfer(k, to, strings.TrimSpace(comment), wakes)
+	return tx.transfer(tk, to, strings.TrimSpace(comment), wakes)
 }
 
 // Reprioritize gives an open task another priority, if it still has the one
@@ -65,34 +65,34 @@ func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, wa
 	if err := checkPatch(&task.Patch{Priority: &to}); err != nil {
 		return nil, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.still(id)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.still(id)
 		if err != nil {
 			return nil, err
 		}
-		if k.Priority != was && k.Priority != to {
-			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is %d by now, not %d%s", id, k.Priority, was, t.lastly(id, changed("priority")))
-			e.Task, err = t.Task(id)
+		if tk.Priority != was && tk.Priority != to {
+			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is %d by now, not %d%s", id, tk.Priority, was, tx.lastly(id, changed("priority")))
+			e.Task, err = tx.Task(id)
 			if err != nil {
 				return nil, err
 			}
 			return nil, e
 		}
-		if err := t.patchFields(k, task.Patch{Priority: &to}, false); err != nil {
+		if err := tx.patchFields(tk, task.Patch{Priority: &to}, false); err != nil {
 			return nil, err
 		}
-		return t.Task(id)
+		return tx.Task(id)
 	})
 }
 
 // still returns an open task whole, or the error that says who ended it.
-func (t *tx) still(id task.ID) (*task.Task, error) {
-	k, err := t.TaskWhole(id)
-	if err != nil || !k.Status.Archived() {
-		return k, err
+func (tx *txn) still(id task.ID) (*task.Task, error) {
+	tk, err := tx.TaskWhole(id)
+	if err != nil || !tk.Status.Archived() {
+		return tk, err
 	}
 	ended := func(e task.Event) bool { return e.Kind == task.EvTaskCompleted || e.Kind == task.EvTaskCanceled }
-	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up", id, k.Status, t.lastly(id, ended))
+	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up", id, tk.Status, tx.lastly(id, ended))
 }
 
 // changed reports whether an event changed a field.
@@ -105,8 +105,8 @@ func changed(field string) func(task.Event) bool {
 
 // lastly says who did the newest event of a sort, and when, to end a sentence
 // with; "" when the log does not tell.
-func (t *tx) lastly(id task.ID, is func(task.Event) bool) string {
-	list, err := t.LastEvents(id, 100)
+func (tx *txn) lastly(id task.ID, is func(task.Event) bool) string {
+	list, err := tx.LastEvents(id, 100)
 	if err != nil {
 		return "" // the sentence is true without it
 	}

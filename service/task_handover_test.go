@@ -13,8 +13,8 @@ func TestHandOver(t *testing.T) {
 		return y.s.HandOver(y.ctx(), oleg, HandOver{TaskID: id, From: from, To: to, Comment: " over to you\n"})
 	}
 	t.Run("works whether somebody works on it or not, in the person's name", func(t *testing.T) {
-		for _, k := range []*task.Task{y.create(maya, "coder", noStart), y.working(coder), y.create(maya, "coder", draft)} {
-			now := must[*task.Task](t)(hand(k.ID, "coder", "reviewer"))
+		for _, tk := range []*task.Task{y.create(maya, "coder", noStart), y.working(coder), y.create(maya, "coder", draft)} {
+			now := must[*task.Task](t)(hand(tk.ID, "coder", "reviewer"))
 			equal(t, "owner", now.Owner, "reviewer")
 			equal(t, "claim", now.Claim, nil)
 			c := last(now.Comments)
@@ -25,40 +25,40 @@ func TestHandOver(t *testing.T) {
 		}
 	})
 	t.Run("wakes nobody when it is to be quiet", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
-		now := must[*task.Task](t)(y.s.HandOver(y.ctx(), oleg, HandOver{TaskID: k.ID, From: "coder", To: "reviewer", Comment: "x", Quiet: true}))
+		tk := y.create(maya, "coder", noStart)
+		now := must[*task.Task](t)(y.s.HandOver(y.ctx(), oleg, HandOver{TaskID: tk.ID, From: "coder", To: "reviewer", Comment: "x", Quiet: true}))
 		equal(t, "run", now.OpenRunID, 0)
 	})
 	t.Run("is refused when somebody was faster, who is named", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
-		must[*task.Task](t)(y.s.HandOver(y.ctx(), rita, HandOver{TaskID: k.ID, From: "coder", To: "reviewer", Comment: "x"}))
-		_, err := hand(k.ID, "coder", "pull")
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Task](t)(y.s.HandOver(y.ctx(), rita, HandOver{TaskID: tk.ID, From: "coder", To: "reviewer", Comment: "x"}))
+		_, err := hand(tk.ID, "coder", "pull")
 		refused(t, err, task.CodeNotAssigned, "currently assigned to: reviewer", "by rita at 09:00 UTC")
 	})
 	t.Run("is refused for history, with who made it so", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, k.ID, "", 0))
-		_, err := hand(k.ID, "coder", "pull")
+		tk := y.create(maya, "coder", noStart)
+		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, tk.ID, "", 0))
+		_, err := hand(tk.ID, "coder", "pull")
 		refused(t, err, task.CodeArchived, "is done, by coder at 09:00 UTC")
 	})
 	t.Run("writes nothing when an input is wrong", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		for _, h := range []HandOver{{To: "nobody", Comment: "x"}, {To: "bad", Comment: "x"}, {To: "pull", Comment: " \n"}} {
-			h.TaskID, h.From = k.ID, "coder"
+			h.TaskID, h.From = tk.ID, "coder"
 			if _, err := y.s.HandOver(y.ctx(), oleg, h); err == nil {
 				t.Errorf("%+v was taken", h)
 			}
 		}
-		_, err := y.s.HandOver(y.ctx(), coder, HandOver{TaskID: k.ID, From: "coder", To: "pull", Comment: "x"})
+		_, err := y.s.HandOver(y.ctx(), coder, HandOver{TaskID: tk.ID, From: "coder", To: "pull", Comment: "x"})
 		refused(t, err, task.CodeForbidden)
-		equal(t, "version", must[*task.Task](t)(y.s.Task(y.ctx(), maya, k.ID)).Version, k.Version)
+		equal(t, "version", must[*task.Task](t)(y.s.Task(y.ctx(), maya, tk.ID)).Version, tk.Version)
 	})
 }
 
 func TestReprioritize(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", priority(5), noStart)
-	set := func(was, to int) (*task.Task, error) { return y.s.Reprioritize(y.ctx(), oleg, k.ID, was, to) }
+	tk := y.create(maya, "coder", priority(5), noStart)
+	set := func(was, to int) (*task.Task, error) { return y.s.Reprioritize(y.ctx(), oleg, tk.ID, was, to) }
 	now := must[*task.Task](t)(set(5, 6))
 	equal(t, "priority", now.Priority, 6)
 	t.Run("twice is once", func(t *testing.T) {

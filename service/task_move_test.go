@@ -14,53 +14,53 @@ func (y *instance) move(a task.Actor, id task.ID, from, to, comment string) (*ta
 // working makes a task that its owner works on.
 func (y *instance) working(a task.Actor, with ...func(*task.New)) *task.Task {
 	y.t.Helper()
-	k := y.create(maya, a.Name, append(with, noStart)...)
-	return must[*task.Task](y.t)(y.patchStatus(k.ID, "working"))
+	tk := y.create(maya, a.Name, append(with, noStart)...)
+	return must[*task.Task](y.t)(y.patchStatus(tk.ID, "working"))
 }
 
 func TestMove(t *testing.T) {
 	y := newInstance(t)
 	t.Run("changes the owner, releases the claim and comments, in one go", func(t *testing.T) {
-		k := y.working(coder, priority(7))
+		tk := y.working(coder, priority(7))
 		y.forward(1e9)
-		now := must[*task.Task](t)(y.move(coder, k.ID, "coder", "reviewer", "  please review \n"))
+		now := must[*task.Task](t)(y.move(coder, tk.ID, "coder", "reviewer", "  please review \n"))
 		equal(t, "owner", now.Owner, "reviewer")
 		equal(t, "work status", now.WorkStatus, task.Idle)
 		equal(t, "priority", now.Priority, 7)
-		equal(t, "created at", now.CreatedAt, k.CreatedAt)
-		equal(t, "thread", now.ThreadID, k.ThreadID)
+		equal(t, "created at", now.CreatedAt, tk.CreatedAt)
+		equal(t, "thread", now.ThreadID, tk.ThreadID)
 		c := last(now.Comments)
 		equal(t, "comment", c.Content, "please review")
 		equal(t, "author", c.Author, "coder")
 		equal(t, "kind", c.Kind, task.KindHandoff)
-		equal(t, "next of the new owner", y.signup(reviewer).ID, k.ID)
+		equal(t, "next of the new owner", y.signup(reviewer).ID, tk.ID)
 	})
 	t.Run("to oneself is legal", func(t *testing.T) {
-		k := y.working(coder)
-		now := must[*task.Task](t)(y.move(coder, k.ID, "coder", "coder", "again later"))
+		tk := y.working(coder)
+		now := must[*task.Task](t)(y.move(coder, tk.ID, "coder", "coder", "again later"))
 		equal(t, "owner", now.Owner, "coder")
 		equal(t, "work status", now.WorkStatus, task.Idle)
 	})
 	t.Run("a person may move for any agent", func(t *testing.T) {
-		k := y.working(coder)
-		now := must[*task.Task](t)(y.move(oleg, k.ID, "coder", "pull", "rather you"))
+		tk := y.working(coder)
+		now := must[*task.Task](t)(y.move(oleg, tk.ID, "coder", "pull", "rather you"))
 		equal(t, "owner", now.Owner, "pull")
 		equal(t, "author", last(now.Comments).Author, "coder")
 	})
 	t.Run("an agent moves as itself only", func(t *testing.T) {
-		k := y.working(coder)
-		_, err := y.move(reviewer, k.ID, "coder", "reviewer", "mine")
+		tk := y.working(coder)
+		_, err := y.move(reviewer, tk.ID, "coder", "reviewer", "mine")
 		refused(t, err, task.CodeNotYourName, "reviewer", "coder")
 	})
 }
 
 func TestRefusedMovesSayWhy(t *testing.T) {
 	y := newInstance(t)
-	k := y.working(coder)
+	tk := y.working(coder)
 	idle := y.create(maya, "coder", noStart)
 	draft := y.create(maya, "coder", draft)
 	done, canceled := y.in(task.Done), y.in(task.Canceled)
-	id := func(k *task.Task) string { return k.ID.String() }
+	id := func(tk *task.Task) string { return tk.ID.String() }
 	for name, c := range map[string]struct {
 		task     task.ID
 		from, to string
@@ -68,12 +68,12 @@ func TestRefusedMovesSayWhy(t *testing.T) {
 		message  string
 	}{
 		"unknown task":  {99999, "coder", "pull", task.CodeTaskNotFound, "Task not found: 99999"},
-		"another owner": {k.ID, "pull", "coder", task.CodeNotAssigned, "Task " + id(k) + " is not assigned to pull (currently assigned to: coder)"},
+		"another owner": {tk.ID, "pull", "coder", task.CodeNotAssigned, "Task " + id(tk) + " is not assigned to pull (currently assigned to: coder)"},
 		"done":          {done.ID, "coder", "pull", task.CodeArchived, "Task " + id(done) + " is complete and cannot be transferred (current status: complete)"},
 		"canceled":      {canceled.ID, "coder", "pull", task.CodeArchived, "Task " + id(canceled) + " is canceled and cannot be transferred (current status: canceled)"},
 		"idle":          {idle.ID, "coder", "pull", task.CodeNotWorking, "Task " + id(idle) + " is not in working status (current status: idle)"},
 		"draft":         {draft.ID, "coder", "pull", task.CodeNotWorking, "Task " + id(draft) + " is not in working status (current status: draft)"},
-		"unknown agent": {k.ID, "coder", "zoe", task.CodeUnknownAgent, "unknown agent: zoe (known agents: bad, code-focused, coder, general-purpose, mute, planner, pull, reviewer)"},
+		"unknown agent": {tk.ID, "coder", "zoe", task.CodeUnknownAgent, "unknown agent: zoe (known agents: bad, code-focused, coder, general-purpose, mute, planner, pull, reviewer)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := y.lastEvent()
@@ -85,12 +85,12 @@ func TestRefusedMovesSayWhy(t *testing.T) {
 	}
 	t.Run("a blank comment is refused by field", func(t *testing.T) {
 		for _, text := range []string{"", " \n\t ", "a\x00b", strings.Repeat("a", task.MaxText+1)} {
-			_, err := y.move(coder, k.ID, "coder", "pull", text)
+			_, err := y.move(coder, tk.ID, "coder", "pull", text)
 			refused(t, err, task.CodeInvalidField, "comment")
 		}
 	})
-	equal(t, "owner", y.task(k.ID).Owner, "coder")
-	equal(t, "work status", y.task(k.ID).WorkStatus, task.Working)
+	equal(t, "owner", y.task(tk.ID).Owner, "coder")
+	equal(t, "work status", y.task(tk.ID).WorkStatus, task.Working)
 }
 
 func TestReassign(t *testing.T) {
@@ -100,10 +100,10 @@ func TestReassign(t *testing.T) {
 		out := must[[]*task.Task](t)(y.s.Reassign(y.ctx(), coder, "coder", []task.ID{a.ID, b.ID, a.ID}, "pull", "holiday"))
 		equal(t, "tasks", len(out), 2)
 		for _, id := range []task.ID{a.ID, b.ID} {
-			k := y.task(id)
-			equal(t, "owner", k.Owner, "pull")
-			equal(t, "work status", k.WorkStatus, task.Idle)
-			equal(t, "comment", last(k.Comments).Content, "holiday")
+			tk := y.task(id)
+			equal(t, "owner", tk.Owner, "pull")
+			equal(t, "work status", tk.WorkStatus, task.Idle)
+			equal(t, "comment", last(tk.Comments).Content, "holiday")
 		}
 	})
 	t.Run("moves all or nothing", func(t *testing.T) {

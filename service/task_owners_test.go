@@ -22,8 +22,8 @@ func (y *instance) unchanged(t *testing.T, act func()) {
 
 func TestOwnersAreKnownAgents(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, steps("one"))
-	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Status: ptr("working")}))
+	tk := y.create(maya, "coder", noStart, steps("one"))
+	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("working")}))
 	for _, owner := range []string{"zoe", "../coder", "Coder", "user:maya", " coder"} {
 		for name, call := range map[string]func() error{
 			"create": func() error {
@@ -35,19 +35,19 @@ func TestOwnersAreKnownAgents(t *testing.T) {
 				return err
 			},
 			"subtask": func() error {
-				_, err := y.s.CreateSubtask(y.ctx(), maya, k.ID, 0, task.New{Title: "x", Owner: owner})
+				_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "x", Owner: owner})
 				return err
 			},
 			"owner change": func() error {
-				_, err := y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: &owner, Title: ptr("not written")})
+				_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: &owner, Title: ptr("not written")})
 				return err
 			},
 			"move": func() error {
-				_, err := y.s.MoveTask(y.ctx(), maya, Move{TaskID: k.ID, CurrentAgent: "coder", NewAgent: owner, Comment: "please"})
+				_, err := y.s.MoveTask(y.ctx(), maya, Move{TaskID: tk.ID, CurrentAgent: "coder", NewAgent: owner, Comment: "please"})
 				return err
 			},
 			"reassign": func() error {
-				_, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{k.ID}, owner, "please")
+				_, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{tk.ID}, owner, "please")
 				return err
 			},
 		} {
@@ -55,8 +55,8 @@ func TestOwnersAreKnownAgents(t *testing.T) {
 				y.unchanged(t, func() {
 					refused(t, call(), task.CodeUnknownAgent, "unknown agent: "+owner, "known agents:", "coder, ", "reviewer")
 				})
-				equal(t, "owner", y.task(k.ID).Owner, "coder")
-				equal(t, "title", y.task(k.ID).Title, k.Title)
+				equal(t, "owner", y.task(tk.ID).Owner, "coder")
+				equal(t, "title", y.task(tk.ID).Title, tk.Title)
 			})
 		}
 	}
@@ -72,24 +72,24 @@ func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
 		})
 	})
 	t.Run("its draft cannot be started", func(t *testing.T) {
-		k := y.create(maya, "bad", draft)
+		tk := y.create(maya, "bad", draft)
 		y.unchanged(t, func() {
-			_, err := y.patchStatus(k.ID, "active")
+			_, err := y.patchStatus(tk.ID, "active")
 			refused(t, err, task.CodeInvalidAgent, "bad")
 		})
-		equal(t, "status", y.task(k.ID).Status, task.Draft)
+		equal(t, "status", y.task(tk.ID).Status, task.Draft)
 	})
 	t.Run("an active task cannot move to it", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
-		_, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{k.ID}, "bad", "x")
+		tk := y.create(maya, "coder", noStart)
+		_, err := y.s.Reassign(y.ctx(), maya, "coder", []task.ID{tk.ID}, "bad", "x")
 		refused(t, err, task.CodeInvalidAgent)
-		_, err = y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: ptr("bad")})
+		_, err = y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")})
 		refused(t, err, task.CodeInvalidAgent)
 	})
 	t.Run("a draft may be given to it", func(t *testing.T) {
-		k := y.create(maya, "coder", draft)
-		k = must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: ptr("bad")}))
-		equal(t, "owner", k.Owner, "bad")
+		tk := y.create(maya, "coder", draft)
+		tk = must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")}))
+		equal(t, "owner", tk.Owner, "bad")
 	})
 	t.Run("a definition that breaks later keeps serving as it was", func(t *testing.T) {
 		y.define("coder", "---\nname: coder\n---\nbroken\n")

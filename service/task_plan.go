@@ -9,33 +9,33 @@ import (
 
 // replan is the shape of changes of a plan's order: fn gets the steps as they
 // are and returns how they shall be, with the event that tells it.
-func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID, fn func(*tx, *task.Task) (now []task.Step, kind string, c changes, err error)) (*task.Task, error) {
+func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID, fn func(*txn, *task.Task) (now []task.Step, kind string, c changes, err error)) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		now, kind, c, err := fn(t, k)
+	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
+		now, kind, c, err := fn(tx, tk)
 		if err != nil || kind == "" {
 			return err
 		}
-		if err := checkPlan("details", k, now); err != nil {
+		if err := checkPlan("details", tk, now); err != nil {
 			return err
 		}
-		if err := t.ArrangeSteps(id, k.Steps, now); err != nil {
+		if err := tx.ArrangeSteps(id, tk.Steps, now); err != nil {
 			return err
 		}
-		if err := t.wrote(id, task.PartSteps); err != nil {
+		if err := tx.wrote(id, task.PartSteps); err != nil {
 			return err
 		}
-		return t.stepped(k, kind, c)
+		return tx.stepped(tk, kind, c)
 	})
 }
 
 // seenStep returns the step at a 0-based index if it is what the caller read.
-func seenStep(k *task.Task, at int, seen task.StepSeen) (task.Step, error) {
-	st, err := stepAt(k, at)
+func seenStep(tk *task.Task, at int, seen task.StepSeen) (task.Step, error) {
+	st, err := stepAt(tk, at)
 	if err == nil && !seen.Same(st) {
-		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed meanwhile: look at it again", at+1, k.ID)
+		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed meanwhile: look at it again", at+1, tk.ID)
 	}
 	return st, err
 }
@@ -61,27 +61,27 @@ func (s *Service) InsertStep(ctx context.Context, a task.Actor, id task.ID, at i
 	if err := bad.Err(); err != nil {
 		return nil, err
 	}
-	return s.replan(ctx, a, id, func(_ *tx, k *task.Task) ([]task.Step, string, changes, error) {
-		if len(k.Steps) >= task.MaxSteps {
+	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {
+		if len(tk.Steps) >= task.MaxSteps {
 			return nil, "", nil, task.FieldErrorf("steps", "must be at most %d steps", task.MaxSteps)
 		}
-		at := min(at, len(k.Steps))
-		return slices.Insert(slices.Clone(k.Steps), at, st), task.EvStepAdded, changes{"step": at, "title": st.Title}, nil
+		at := min(at, len(tk.Steps))
+		return slices.Insert(slices.Clone(tk.Steps), at, st), task.EvStepAdded, changes{"step": at, "title": st.Title}, nil
 	})
 }
 
 // MoveStep moves a step to another 0-based index; a link moves with it.
 // Errors: index out of range, stale, archived.
 func (s *Service) MoveStep(ctx context.Context, a task.Actor, id task.ID, from, to int, seen task.StepSeen) (*task.Task, error) {
-	return s.replan(ctx, a, id, func(_ *tx, k *task.Task) ([]task.Step, string, changes, error) {
-		st, err := seenStep(k, from, seen)
+	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {
+		st, err := seenStep(tk, from, seen)
 		if err == nil {
-			_, err = stepAt(k, to)
+			_, err = stepAt(tk, to)
 		}
 		if err != nil || from == to {
 			return nil, "", nil, err
 		}
-		now := slices.Insert(slices.Delete(slices.Clone(k.Steps), from, from+1), to, st)
+		now := slices.Insert(slices.Delete(slices.Clone(tk.Steps), from, from+1), to, st)
 		return now, task.EvStepMoved, changes{"from": from, "to": to, "title": st.Title}, nil
 	})
 }
@@ -89,8 +89,8 @@ func (s *Service) MoveStep(ctx context.Context, a task.Actor, id task.ID, from, 
 // RemoveStep takes one step out of the plan. The event keeps all of it, so
 // that it can be put back. Errors: index out of range, linked (409), stale.
 func (s *Service) RemoveStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen) (*task.Task, error) {
-	return s.replan(ctx, a, id, func(_ *tx, k *task.Task) ([]task.Step, string, changes, error) {
-		st, err := seenStep(k, at, seen)
+	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {
+		st, err := seenStep(tk, at, seen)
 		if err != nil {
 			return nil, "", nil, err
 		}
@@ -101,15 +101,15 @@ func (s *Service) RemoveStep(ctx context.Context, a task.Actor, id task.ID, at i
 		if st.Details != "" {
 			c["details"] = st.Details
 		}
-		return slices.Delete(slices.Clone(k.Steps), at, at+1), task.EvStepRemoved, c, nil
+		return slices.Delete(slices.Clone(tk.Steps), at, at+1), task.EvStepRemoved, c, nil
 	})
 }
 
 // RestoreStep puts a step back that the named event took out, while the plan
 // has not been rearranged since. Error: it has, or there is no such event.
 func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.ID) (*task.Task, error) {
-	return s.replan(ctx, a, id, func(t *tx, k *task.Task) ([]task.Step, string, changes, error) {
-		list, err := t.LastEvents(id, pageEvents)
+	return s.replan(ctx, a, id, func(tx *txn, tk *task.Task) ([]task.Step, string, changes, error) {
+		list, err := tx.LastEvents(id, pageEvents)
 		if err != nil {
 			return nil, "", nil, err
 		}
@@ -121,8 +121,8 @@ func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.
 			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStaleVersion, "The plan of task %d has changed since: the step cannot be put back, add it again", id)
 		}
 		c := list[i].PlanChange()
-		at := min(c.Step, len(k.Steps))
-		now := slices.Insert(slices.Clone(k.Steps), at, task.Step{Title: c.Title, Details: c.Details, Done: c.Done})
+		at := min(c.Step, len(tk.Steps))
+		now := slices.Insert(slices.Clone(tk.Steps), at, task.Step{Title: c.Title, Details: c.Details, Done: c.Done})
 		return now, task.EvStepAdded, changes{"step": at, "title": c.Title}, nil
 	})
 }
@@ -134,25 +134,25 @@ func (s *Service) LinkStep(ctx context.Context, a task.Actor, id task.ID, at int
 	if err := s.allowed(a, task.Person); err != nil {
 		return nil, err
 	}
-	return s.replan(ctx, a, id, func(t *tx, k *task.Task) ([]task.Step, string, changes, error) {
-		st, err := seenStep(k, at, seen)
+	return s.replan(ctx, a, id, func(tx *txn, tk *task.Task) ([]task.Step, string, changes, error) {
+		st, err := seenStep(tk, at, seen)
 		if err == nil {
-			err = freeStep(k, "index", at)
+			err = freeStep(tk, "index", at)
 		}
 		if err != nil {
 			return nil, "", nil, err
 		}
-		sub, err := t.TaskBare(subtask)
+		sub, err := tx.TaskBare(subtask)
 		if err != nil && !task.IsCode(err, task.CodeTaskNotFound) {
 			return nil, "", nil, err
 		}
 		if err != nil || sub.ParentTaskID != id {
 			return nil, "", nil, task.FieldErrorf("subtask", "must be a subtask of task %d", id)
 		}
-		if slices.ContainsFunc(k.Steps, func(st task.Step) bool { return st.TaskID == subtask }) {
+		if slices.ContainsFunc(tk.Steps, func(st task.Step) bool { return st.TaskID == subtask }) {
 			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStepLinked, "Another step is linked to task %d already", subtask)
 		}
-		now := slices.Clone(k.Steps)
+		now := slices.Clone(tk.Steps)
 		st.TaskID = subtask
 		now[at] = st
 		return now, task.EvStepLinked, changes{"step": at, "subtask": subtask}, nil
@@ -165,15 +165,15 @@ func (s *Service) UnlinkStep(ctx context.Context, a task.Actor, id task.ID, at i
 	if err := s.allowed(a, task.Person); err != nil {
 		return nil, err
 	}
-	return s.replan(ctx, a, id, func(_ *tx, k *task.Task) ([]task.Step, string, changes, error) {
-		st, err := seenStep(k, at, seen)
+	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {
+		st, err := seenStep(tk, at, seen)
 		if err == nil && st.TaskID == 0 {
 			err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d is not linked to a subtask", at+1)
 		}
 		if err != nil {
 			return nil, "", nil, err
 		}
-		now, sub := slices.Clone(k.Steps), st.TaskID
+		now, sub := slices.Clone(tk.Steps), st.TaskID
 		now[at].TaskID = 0
 		return now, task.EvStepUnlinked, changes{"step": at, "subtask": sub}, nil
 	})
@@ -190,23 +190,23 @@ func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, 
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		if at < 0 || at >= len(k.Resources) {
-			return outOfRange("index", "resource", id, at, len(k.Resources))
+	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
+		if at < 0 || at >= len(tk.Resources) {
+			return outOfRange("index", "resource", id, at, len(tk.Resources))
 		}
-		was := k.Resources[at]
+		was := tk.Resources[at]
 		if had != "" && had != was.Value {
 			return task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed meanwhile; look again")
 		}
 		if was == r {
 			return nil
 		}
-		if err := t.UpdateResource(id, at, r); err != nil {
+		if err := tx.UpdateResource(id, at, r); err != nil {
 			return err
 		}
-		if err := t.wrote(id, task.PartResources); err != nil {
+		if err := tx.wrote(id, task.PartResources); err != nil {
 			return err
 		}
-		return t.stepped(k, task.EvResourceEdited, changes{"resource": []task.Resource{was, r}})
+		return tx.stepped(tk, task.EvResourceEdited, changes{"resource": []task.Resource{was, r}})
 	})
 }

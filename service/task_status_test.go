@@ -9,18 +9,18 @@ import (
 // in makes a task that is in a status, without any run.
 func (y *instance) in(s task.Status) *task.Task {
 	y.t.Helper()
-	k := y.create(maya, "coder", noStart, func(in *task.New) {
+	tk := y.create(maya, "coder", noStart, func(in *task.New) {
 		if s == task.Draft {
 			in.Status = task.Draft
 		}
 	})
 	switch s {
 	case task.Done:
-		return must[*task.Task](y.t)(y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0))
+		return must[*task.Task](y.t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	case task.Canceled:
-		return must[Canceled](y.t)(y.s.CancelTask(y.ctx(), maya, k.ID, "")).Task
+		return must[Canceled](y.t)(y.s.CancelTask(y.ctx(), maya, tk.ID, "")).Task
 	}
-	return k
+	return tk
 }
 
 func (y *instance) patchStatus(id task.ID, status string) (*task.Task, error) {
@@ -43,13 +43,13 @@ func TestTaskTransitions(t *testing.T) {
 				name = string(from) + " stays when it is asked for again"
 			}
 			t.Run(name, func(t *testing.T) {
-				k := y.in(from)
+				tk := y.in(from)
 				last := y.lastEvent()
-				got, err := y.patchStatus(k.ID, string(to))
+				got, err := y.patchStatus(tk.ID, string(to))
 				switch {
 				case from == to && !from.Archived():
 					ok(t, err)
-					equal(t, "version", got.Version, k.Version)
+					equal(t, "version", got.Version, tk.Version)
 				case allowed[from][to]:
 					ok(t, err)
 					equal(t, "status", got.Status, to)
@@ -57,7 +57,7 @@ func TestTaskTransitions(t *testing.T) {
 					e := refused(t, err, codeOf(from), string(from), string(to))
 					equal(t, "kind", e.Kind, task.Conflict)
 					equal(t, "last event", y.lastEvent(), last)
-					equal(t, "status", y.task(k.ID).Status, from)
+					equal(t, "status", y.task(tk.ID).Status, from)
 				}
 			})
 		}
@@ -75,16 +75,16 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 	y := newInstance(t)
 	for _, from := range task.Statuses {
 		t.Run("complete from "+string(from), func(t *testing.T) {
-			k, err := y.s.CompleteTask(y.ctx(), maya, y.in(from).ID, "all good", 0)
+			tk, err := y.s.CompleteTask(y.ctx(), maya, y.in(from).ID, "all good", 0)
 			if from != task.Active {
 				refused(t, err, codeOf(from), string(from), "done")
 				return
 			}
 			ok(t, err)
-			equal(t, "status", k.Status, task.Done)
-			equal(t, "work status", k.WorkStatus, task.Complete)
-			equal(t, "summary", k.Summary, "all good")
-			equal(t, "archived at", k.ArchivedAt, y.s.Now())
+			equal(t, "status", tk.Status, task.Done)
+			equal(t, "work status", tk.WorkStatus, task.Complete)
+			equal(t, "summary", tk.Summary, "all good")
+			equal(t, "archived at", tk.ArchivedAt, y.s.Now())
 		})
 		t.Run("cancel from "+string(from), func(t *testing.T) {
 			c, err := y.s.CancelTask(y.ctx(), maya, y.in(from).ID, "no more")
@@ -102,27 +102,27 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 func TestWorkStatusOnInput(t *testing.T) {
 	y := newInstance(t)
 	t.Run("working claims the task for its owner", func(t *testing.T) {
-		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
-		equal(t, "work status", k.WorkStatus, task.Working)
-		equal(t, "holder", k.Claim.Holder, "coder")
+		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		equal(t, "work status", tk.WorkStatus, task.Working)
+		equal(t, "holder", tk.Claim.Holder, "coder")
 	})
 	t.Run("working twice is refused", func(t *testing.T) {
-		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
-		_, err := y.patchStatus(k.ID, "working")
+		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		_, err := y.patchStatus(tk.ID, "working")
 		refused(t, err, task.CodeClaimed, "coder")
 	})
 	t.Run("idle releases the claim", func(t *testing.T) {
-		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
-		k = must[*task.Task](t)(y.patchStatus(k.ID, "idle"))
-		equal(t, "work status", k.WorkStatus, task.Idle)
+		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		tk = must[*task.Task](t)(y.patchStatus(tk.ID, "idle"))
+		equal(t, "work status", tk.WorkStatus, task.Idle)
 	})
 	t.Run("idle without a claim is refused", func(t *testing.T) {
 		_, err := y.patchStatus(y.in(task.Active).ID, "idle")
 		refused(t, err, task.CodeNotWorking, "idle")
 	})
 	t.Run("complete completes", func(t *testing.T) {
-		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "complete"))
-		equal(t, "status", k.Status, task.Done)
+		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "complete"))
+		equal(t, "status", tk.Status, task.Done)
 	})
 	t.Run("complete from draft names both states", func(t *testing.T) {
 		_, err := y.patchStatus(y.in(task.Draft).ID, "complete")
@@ -154,36 +154,36 @@ func TestOwnerAndStatusInOnePatch(t *testing.T) {
 		return y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Owner: &owner, Status: &status})
 	}
 	t.Run("idle and a new owner release the claim and move the task", func(t *testing.T) {
-		k := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
-		k = must[*task.Task](t)(patch(k.ID, "pull", "idle"))
-		equal(t, "owner", k.Owner, "pull")
-		equal(t, "work status", k.WorkStatus, task.Idle)
+		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		tk = must[*task.Task](t)(patch(tk.ID, "pull", "idle"))
+		equal(t, "owner", tk.Owner, "pull")
+		equal(t, "work status", tk.WorkStatus, task.Idle)
 	})
 	t.Run("working and a new owner claim the task for the new owner without a run", func(t *testing.T) {
-		k := must[*task.Task](t)(patch(y.in(task.Active).ID, "reviewer", "working"))
-		equal(t, "holder", k.Claim.Holder, "reviewer")
-		equal(t, "runs", len(y.runs(k.ID)), 0)
+		tk := must[*task.Task](t)(patch(y.in(task.Active).ID, "reviewer", "working"))
+		equal(t, "holder", tk.Claim.Holder, "reviewer")
+		equal(t, "runs", len(y.runs(tk.ID)), 0)
 	})
 	t.Run("done and a new owner make no run", func(t *testing.T) {
-		k := must[*task.Task](t)(patch(y.in(task.Active).ID, "reviewer", "done"))
-		equal(t, "owner", k.Owner, "reviewer")
-		equal(t, "runs", len(y.runs(k.ID)), 0)
+		tk := must[*task.Task](t)(patch(y.in(task.Active).ID, "reviewer", "done"))
+		equal(t, "owner", tk.Owner, "reviewer")
+		equal(t, "runs", len(y.runs(tk.ID)), 0)
 	})
 	t.Run("active and a new owner start the draft with the new owner", func(t *testing.T) {
-		k := must[*task.Task](t)(patch(y.in(task.Draft).ID, "reviewer", "active"))
-		equal(t, "agent of the run", y.openRun(k.ID).Agent, "reviewer")
+		tk := must[*task.Task](t)(patch(y.in(task.Draft).ID, "reviewer", "active"))
+		equal(t, "agent of the run", y.openRun(tk.ID).Agent, "reviewer")
 	})
 }
 
 func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
 	y := newInstance(t)
-	k := y.in(task.Active)
+	tk := y.in(task.Active)
 	text := "A better title"
-	now := must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Title: &text, Version: k.Version}))
-	if now.Version <= k.Version {
-		t.Fatalf("version did not grow: %d after %d", now.Version, k.Version)
+	now := must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &text, Version: tk.Version}))
+	if now.Version <= tk.Version {
+		t.Fatalf("version did not grow: %d after %d", now.Version, tk.Version)
 	}
-	_, err := y.s.UpdateTask(y.ctx(), oleg, k.ID, task.Patch{Title: &text, Version: k.Version})
+	_, err := y.s.UpdateTask(y.ctx(), oleg, tk.ID, task.Patch{Title: &text, Version: tk.Version})
 	e := refused(t, err, task.CodeStaleVersion)
 	equal(t, "kind", e.Kind, task.Conflict)
 	if e.Task == nil || e.Task.Title != text || e.Task.Version != now.Version {
@@ -193,7 +193,7 @@ func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
 
 func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 	y := newInstance(t)
-	k := y.create(maya, "coder", noStart, steps("one"))
+	tk := y.create(maya, "coder", noStart, steps("one"))
 	step := task.StepPatch{Done: new(bool)}
 	*step.Done = true
 	better := "better"
@@ -201,35 +201,35 @@ func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 		name string
 		act  func() error
 	}{
-		{"title", func() error { _, err := y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Title: &better}); return err }},
-		{"step", func() error { _, err := y.s.UpdateStep(y.ctx(), maya, k.ID, 0, step); return err }},
-		{"steps", func() error { _, err := y.s.ReplaceSteps(y.ctx(), maya, k.ID, []task.Step{{Title: "x"}}); return err }},
+		{"title", func() error { _, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &better}); return err }},
+		{"step", func() error { _, err := y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, step); return err }},
+		{"steps", func() error { _, err := y.s.ReplaceSteps(y.ctx(), maya, tk.ID, []task.Step{{Title: "x"}}); return err }},
 		{"subtask", func() error {
-			_, err := y.s.CreateSubtask(y.ctx(), maya, k.ID, 0, task.New{Title: "s", NoStart: true})
+			_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "s", NoStart: true})
 			return err
 		}},
 		{"resource", func() error {
-			_, err := y.s.AddResource(y.ctx(), maya, k.ID, task.Resource{Type: "file", Value: "/a"})
+			_, err := y.s.AddResource(y.ctx(), maya, tk.ID, task.Resource{Type: "file", Value: "/a"})
 			return err
 		}},
-		{"resource removed", func() error { _, err := y.s.RemoveResource(y.ctx(), maya, k.ID, 0); return err }},
-		{"comment", func() error { _, err := y.s.Comment(y.ctx(), maya, k.ID, "hm"); return err }},
-		{"claim", func() error { _, err := y.patchStatus(k.ID, "working"); return err }},
-		{"question", func() error { _, err := y.s.Notify(y.ctx(), coder, k.ID, "?", true); return err }},
-		{"answer", func() error { _, err := y.s.Reply(y.ctx(), maya, k.ID, "!"); return err }},
-		{"release", func() error { _, err := y.s.ReleaseClaim(y.ctx(), maya, k.ID, 0); return err }},
+		{"resource removed", func() error { _, err := y.s.RemoveResource(y.ctx(), maya, tk.ID, 0); return err }},
+		{"comment", func() error { _, err := y.s.Comment(y.ctx(), maya, tk.ID, "hm"); return err }},
+		{"claim", func() error { _, err := y.patchStatus(tk.ID, "working"); return err }},
+		{"question", func() error { _, err := y.s.Notify(y.ctx(), coder, tk.ID, "?", true); return err }},
+		{"answer", func() error { _, err := y.s.Reply(y.ctx(), maya, tk.ID, "!"); return err }},
+		{"release", func() error { _, err := y.s.ReleaseClaim(y.ctx(), maya, tk.ID, 0); return err }},
 		{"owner", func() error {
 			o := "pull"
-			_, err := y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Owner: &o})
+			_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: &o})
 			return err
 		}},
-		{"complete", func() error { _, err := y.s.CompleteTask(y.ctx(), maya, k.ID, "", 0); return err }},
+		{"complete", func() error { _, err := y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0); return err }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := y.task(k.ID)
+			before := y.task(tk.ID)
 			y.forward(1e9)
 			ok(t, c.act())
-			now := y.task(k.ID)
+			now := y.task(tk.ID)
 			if now.Version <= before.Version || now.UpdatedAt <= before.UpdatedAt {
 				t.Fatalf("version %d → %d, updated %s → %s", before.Version, now.Version, before.UpdatedAt, now.UpdatedAt)
 			}

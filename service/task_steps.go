@@ -19,56 +19,57 @@ func (s *Service) ReplaceSteps(ctx context.Context, a task.Actor, id task.ID, st
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		for i, st := range k.Steps {
+	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
+		for i, st := range tk.Steps {
 			if st.TaskID != 0 {
-				return task.Errorf(task.Conflict, task.CodeStepLinked, "Step %d of task %d is linked to task %d: change the plan with update_step (PATCH /api/tasks/%d/steps/{index})", i, id, st.TaskID, id)
+				return task.Errorf(task.Conflict, task.CodeStepLinked,
+					"Step %d of task %d is linked to task %d: change the plan with update_step (PATCH /api/tasks/%d/steps/{index})", i, id, st.TaskID, id)
 			}
 		}
-		if err := checkPlan("steps", k, steps); err != nil {
+		if err := checkPlan("steps", tk, steps); err != nil {
 			return err
 		}
-		if err := t.ReplaceSteps(id, steps); err != nil {
+		if err := tx.ReplaceSteps(id, steps); err != nil {
 			return err
 		}
-		if err := t.brought(id, task.PartSteps); err != nil {
+		if err := tx.brought(id, task.PartSteps); err != nil {
 			return err
 		}
-		return t.stepped(k, task.EvStepsReplaced, changes{"steps": []int{len(k.Steps), len(steps)}})
+		return tx.stepped(tk, task.EvStepsReplaced, changes{"steps": []int{len(tk.Steps), len(steps)}})
 	})
 }
 
 // onTask is the shape of most changes: an open, whole task that the caller
 // may change, and its new state with relations as the answer.
-func (s *Service) onTask(ctx context.Context, a task.Actor, id task.ID, fn func(*tx, *task.Task) error) (*task.Task, error) {
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.open(id, true)
+func (s *Service) onTask(ctx context.Context, a task.Actor, id task.ID, fn func(*txn, *task.Task) error) (*task.Task, error) {
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.open(id, true)
 		if err != nil {
 			return nil, err
 		}
-		if err := fn(t, k); err != nil {
+		if err := fn(tx, tk); err != nil {
 			return nil, err
 		}
-		if err := t.renew(k); err != nil {
+		if err := tx.renew(tk); err != nil {
 			return nil, err
 		}
-		return t.Task(id)
+		return tx.Task(id)
 	})
 }
 
-func (t *tx) stepped(k *task.Task, kind string, c changes) error {
-	if err := t.Touch(k.ID); err != nil {
+func (tx *txn) stepped(tk *task.Task, kind string, c changes) error {
+	if err := tx.Touch(tk.ID); err != nil {
 		return err
 	}
-	return t.event(kind, task.Event{TaskID: k.ID, Agent: k.Owner}, c)
+	return tx.event(kind, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c)
 }
 
 // stepAt checks a 0-based index.
-func stepAt(k *task.Task, at int) (task.Step, error) {
-	if at < 0 || at >= len(k.Steps) {
-		return task.Step{}, outOfRange("index", "step", k.ID, at, len(k.Steps))
+func stepAt(tk *task.Task, at int) (task.Step, error) {
+	if at < 0 || at >= len(tk.Steps) {
+		return task.Step{}, outOfRange("index", "step", tk.ID, at, len(tk.Steps))
 	}
-	return k.Steps[at], nil
+	return tk.Steps[at], nil
 }
 
 func outOfRange(field, noun string, id task.ID, at, n int) error {
@@ -88,11 +89,11 @@ func (s *Service) Step(ctx context.Context, a task.Actor, id task.ID, at int) (t
 		if err := s.sees(rx, a, id); err != nil {
 			return task.Step{}, err
 		}
-		k, err := rx.TaskWhole(id)
+		tk, err := rx.TaskWhole(id)
 		if err != nil {
 			return task.Step{}, err
 		}
-		return stepAt(k, at)
+		return stepAt(tk, at)
 	})
 }
 
@@ -116,8 +117,8 @@ func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at i
 	if err := bad.Err(); err != nil {
 		return nil, err
 	}
-	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		st, err := seenStep(k, at, seen)
+	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
+		st, err := seenStep(tk, at, seen)
 		if err != nil {
 			return err
 		}
@@ -126,20 +127,20 @@ func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at i
 			return nil
 		}
 		if diff["title"] != nil || diff["details"] != nil {
-			if err := t.wrote(id, task.PartSteps); err != nil {
+			if err := tx.wrote(id, task.PartSteps); err != nil {
 				return err
 			}
 		}
 		diff["step"] = at
-		now := slices.Clone(k.Steps)
+		now := slices.Clone(tk.Steps)
 		now[at] = st
-		if err := checkPlan("details", k, now); err != nil {
+		if err := checkPlan("details", tk, now); err != nil {
 			return err
 		}
-		if err := t.UpdateStep(id, at, st); err != nil {
+		if err := tx.UpdateStep(id, at, st); err != nil {
 			return err
 		}
-		return t.stepped(k, task.EvStepUpdated, diff)
+		return tx.stepped(tk, task.EvStepUpdated, diff)
 	})
 }
 
@@ -171,20 +172,20 @@ func (s *Service) AddStep(ctx context.Context, a task.Actor, id task.ID, st task
 	if err := bad.Err(); err != nil {
 		return nil, err
 	}
-	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		if len(k.Steps) >= task.MaxSteps {
+	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
+		if len(tk.Steps) >= task.MaxSteps {
 			return task.FieldErrorf("steps", "must be at most %d steps", task.MaxSteps)
 		}
-		if err := checkPlan("details", k, append(slices.Clone(k.Steps), st)); err != nil {
+		if err := checkPlan("details", tk, append(slices.Clone(tk.Steps), st)); err != nil {
 			return err
 		}
-		if err := t.InsertStep(id, len(k.Steps), st); err != nil {
+		if err := tx.InsertStep(id, len(tk.Steps), st); err != nil {
 			return err
 		}
-		if err := t.wrote(id, task.PartSteps); err != nil {
+		if err := tx.wrote(id, task.PartSteps); err != nil {
 			return err
 		}
-		return t.stepped(k, task.EvStepsReplaced, changes{"steps": []int{len(k.Steps), len(k.Steps) + 1}})
+		return tx.stepped(tk, task.EvStepsReplaced, changes{"steps": []int{len(tk.Steps), len(tk.Steps) + 1}})
 	})
 }
 
@@ -204,80 +205,81 @@ func (s *Service) CreateSubtask(ctx context.Context, a task.Actor, parent task.I
 			return nil, err
 		}
 	}
-	return mutate(ctx, s, a, func(t *tx) (*task.Task, error) {
-		k, err := t.mayDelegate(parent, at)
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.mayDelegate(parent, at)
 		if err != nil {
 			return nil, err
 		}
 		if in.Owner == "" {
-			in.Owner = k.Owner
+			in.Owner = tk.Owner
 			if err := s.checkNew(&in); err != nil {
 				return nil, err
 			}
 		}
-		bound, err := t.treeBound(1)
+		bound, err := tx.treeBound(1)
 		if err != nil {
 			return nil, err
 		}
-		id, err := t.insertTask(in, parent, k.Nesting+1, bound)
+		id, err := tx.insertTask(in, parent, tk.Nesting+1, bound)
 		if err != nil {
 			return nil, err
 		}
-		if err := t.LinkStep(parent, at, id); err != nil {
+		if err := tx.LinkStep(parent, at, id); err != nil {
 			return nil, err
 		}
-		if err := t.stepped(k, task.EvSubtaskCreated, changes{"step": at, "subtask": id, "owner": in.Owner}); err != nil {
+		if err := tx.stepped(tk, task.EvSubtaskCreated, changes{"step": at, "subtask": id, "owner": in.Owner}); err != nil {
 			return nil, err
 		}
-		if err := t.renew(k); err != nil {
+		if err := tx.renew(tk); err != nil {
 			return nil, err
 		}
-		return t.Task(id)
+		return tx.Task(id)
 	})
 }
 
 // mayDelegate checks that the caller may make a subtask for a step.
-func (t *tx) mayDelegate(parent task.ID, at int) (*task.Task, error) {
-	k, err := t.mayHaveSubtask(parent)
+func (tx *txn) mayDelegate(parent task.ID, at int) (*task.Task, error) {
+	tk, err := tx.mayHaveSubtask(parent)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.mayCreate(); err != nil {
+	if err := tx.mayCreate(); err != nil {
 		return nil, err
 	}
-	return k, freeStep(k, "index", at)
+	return tk, freeStep(tk, "index", at)
 }
 
 // freeStep checks that a 0-based step is there and has no subtask yet.
-func freeStep(k *task.Task, field string, at int) error {
-	if at < 0 || at >= len(k.Steps) {
-		return outOfRange(field, "step", k.ID, at, len(k.Steps))
+func freeStep(tk *task.Task, field string, at int) error {
+	if at < 0 || at >= len(tk.Steps) {
+		return outOfRange(field, "step", tk.ID, at, len(tk.Steps))
 	}
-	if sub := k.Steps[at].TaskID; sub != 0 {
-		return task.Errorf(task.Conflict, task.CodeStepLinked, "Step %d of task %d already has the subtask %d: one subtask a step", at, k.ID, sub)
+	if sub := tk.Steps[at].TaskID; sub != 0 {
+		return task.Errorf(task.Conflict, task.CodeStepLinked,
+			"Step %d of task %d already has the subtask %d: one subtask a step", at, tk.ID, sub)
 	}
 	return nil
 }
 
 // mayHaveSubtask returns a whole task below which the caller may make another.
-func (t *tx) mayHaveSubtask(parent task.ID) (*task.Task, error) {
-	k, err := t.find(parent, true)
+func (tx *txn) mayHaveSubtask(parent task.ID) (*task.Task, error) {
+	tk, err := tx.find(parent, true)
 	if err != nil {
 		return nil, err
 	}
-	if t.actor.IsAgent() && k.Owner != t.actor.Name {
-		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "only the owner of task %d (%s) may create subtasks of it", parent, k.Owner)
+	if tx.actor.IsAgent() && tk.Owner != tx.actor.Name {
+		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "only the owner of task %d (%s) may create subtasks of it", parent, tk.Owner)
 	}
-	if err := changeable(&t.Rx, t.actor, k); err != nil {
+	if err := changeable(&tx.Rx, tx.actor, tk); err != nil {
 		return nil, err
 	}
-	if k.Status.Archived() {
-		return nil, archived(k)
+	if tk.Status.Archived() {
+		return nil, archived(tk)
 	}
-	if k.Nesting >= task.MaxNesting {
-		return nil, task.Errorf(task.Conflict, task.CodeNestingLimit, "Task %d is nested %d deep; subtasks nest at most %d deep", parent, k.Nesting, task.MaxNesting)
+	if tk.Nesting >= task.MaxNesting {
+		return nil, task.Errorf(task.Conflict, task.CodeNestingLimit, "Task %d is nested %d deep; subtasks nest at most %d deep", parent, tk.Nesting, task.MaxNesting)
 	}
-	return k, nil
+	return tk, nil
 }
 
 // AddResource attaches a URL or file. Errors: invalid fields, too many.
@@ -290,17 +292,17 @@ func (s *Service) AddResource(ctx context.Context, a task.Actor, id task.ID, r t
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		if len(k.Resources) >= task.MaxResources {
+	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
+		if len(tk.Resources) >= task.MaxResources {
 			return task.FieldErrorf("resources", "must be at most %d resources", task.MaxResources)
 		}
-		if err := t.AddResource(id, len(k.Resources), r); err != nil {
+		if err := tx.AddResource(id, len(tk.Resources), r); err != nil {
 			return err
 		}
-		if err := t.wrote(id, task.PartResources); err != nil {
+		if err := tx.wrote(id, task.PartResources); err != nil {
 			return err
 		}
-		return t.stepped(k, task.EvResourceAdded, changes{"resource": r})
+		return tx.stepped(tk, task.EvResourceAdded, changes{"resource": r})
 	})
 }
 
@@ -309,13 +311,13 @@ func (s *Service) RemoveResource(ctx context.Context, a task.Actor, id task.ID, 
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	return s.onTask(ctx, a, id, func(t *tx, k *task.Task) error {
-		if at < 0 || at >= len(k.Resources) {
-			return outOfRange("index", "resource", id, at, len(k.Resources))
+	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
+		if at < 0 || at >= len(tk.Resources) {
+			return outOfRange("index", "resource", id, at, len(tk.Resources))
 		}
-		if err := t.RemoveResource(id, at); err != nil {
+		if err := tx.RemoveResource(id, at); err != nil {
 			return err
 		}
-		return t.stepped(k, task.EvResourceGone, changes{"resource": k.Resources[at]})
+		return tx.stepped(tk, task.EvResourceGone, changes{"resource": tk.Resources[at]})
 	})
 }

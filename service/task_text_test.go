@@ -29,8 +29,8 @@ func fullPlan() []task.Step {
 func TestTheTextOfATaskIsBounded(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(maya, "coder", func(in *task.New) { in.Steps = fullPlan(); in.Status = task.Draft })
-	equal(t, "bytes", task.TextBytes(k.Description, k.Steps), task.MaxTaskText-100)
+	tk := y.create(maya, "coder", func(in *task.New) { in.Steps = fullPlan(); in.Status = task.Draft })
+	equal(t, "bytes", task.TextBytes(tk.Description, tk.Steps), task.MaxTaskText-100)
 	large := strings.Repeat("x", 200)
 	over := append(fullPlan(), task.Step{Title: "s", Details: large})
 	words := []string{"together they must be at most 1048576 (1 MiB)"}
@@ -43,28 +43,28 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 			return err
 		}},
 		"create a subtask": {"steps", func() error {
-			_, err := y.s.CreateSubtask(y.ctx(), maya, k.ID, 0, task.New{Title: "t", Owner: "coder", Steps: over})
+			_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "t", Owner: "coder", Steps: over})
 			return err
 		}},
 		"edit": {"description", func() error {
-			_, err := y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Description: &large})
+			_, err := y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Description: &large})
 			return err
 		}},
 		"replace the plan": {"steps", func() error {
-			_, err := y.s.ReplaceSteps(y.ctx(), maya, k.ID, over)
+			_, err := y.s.ReplaceSteps(y.ctx(), maya, tk.ID, over)
 			return err
 		}},
 		"edit a step": {"details", func() error {
 			more := strings.Repeat("d", 65000+200)
-			_, err := y.s.UpdateStep(y.ctx(), maya, k.ID, 0, task.StepPatch{Details: &more})
+			_, err := y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &more})
 			return err
 		}},
 		"add a step": {"details", func() error {
-			_, err := y.s.AddStep(y.ctx(), maya, k.ID, task.Step{Title: "s", Details: large})
+			_, err := y.s.AddStep(y.ctx(), maya, tk.ID, task.Step{Title: "s", Details: large})
 			return err
 		}},
 		"insert a step": {"details", func() error {
-			_, err := y.s.InsertStep(y.ctx(), maya, k.ID, 0, task.Step{Title: "s", Details: large})
+			_, err := y.s.InsertStep(y.ctx(), maya, tk.ID, 0, task.Step{Title: "s", Details: large})
 			return err
 		}},
 		"import": {"steps", func() error {
@@ -84,25 +84,25 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 	}
 	t.Run("what fits is taken", func(t *testing.T) {
 		small := "x"
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Description: &small}))
+		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Description: &small}))
 	})
 }
 
 func TestALargerTaskOfEarlierIsReadAndShortened(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(maya, "coder", func(in *task.New) { in.Status = task.Draft; in.Description = "d" })
-	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.ReplaceSteps(k.ID, longPlan(100, 60000)) }))
-	k = must[*task.Task](t)(y.s.Task(y.ctx(), maya, k.ID))
-	equal(t, "steps", len(k.Steps), 100)
+	tk := y.create(maya, "coder", func(in *task.New) { in.Status = task.Draft; in.Description = "d" })
+	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.ReplaceSteps(tk.ID, longPlan(100, 60000)) }))
+	tk = must[*task.Task](t)(y.s.Task(y.ctx(), maya, tk.ID))
+	equal(t, "steps", len(tk.Steps), 100)
 	done, short, long, title := true, "short", strings.Repeat("x", 65000), "a new title"
-	must[*task.Task](t)(y.s.UpdateStep(y.ctx(), maya, k.ID, 0, task.StepPatch{Done: &done}))
-	must[*task.Task](t)(y.s.UpdateStep(y.ctx(), maya, k.ID, 0, task.StepPatch{Details: &short}))
-	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Title: &title}))
-	must[*task.Task](t)(y.s.MoveStep(y.ctx(), maya, k.ID, 0, 5, task.StepSeen{}))
-	must[*task.Task](t)(y.s.RemoveStep(y.ctx(), maya, k.ID, 7, task.StepSeen{}))
-	_, err := y.s.UpdateStep(y.ctx(), maya, k.ID, 0, task.StepPatch{Details: &long})
+	must[*task.Task](t)(y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Done: &done}))
+	must[*task.Task](t)(y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &short}))
+	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &title}))
+	must[*task.Task](t)(y.s.MoveStep(y.ctx(), maya, tk.ID, 0, 5, task.StepSeen{}))
+	must[*task.Task](t)(y.s.RemoveStep(y.ctx(), maya, tk.ID, 7, task.StepSeen{}))
+	_, err := y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &long})
 	refused(t, err, task.CodeInvalidField, "1048576")
-	must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), maya, k.ID, longPlan(99, 50000)))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, k.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
+	must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), maya, tk.ID, longPlan(99, 50000)))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
 }

@@ -9,17 +9,17 @@ import (
 )
 
 // comment appends to a thread and moves the task's version.
-func (t *tx) comment(id task.ID, kind task.MessageKind, author, text string) error {
-	_, err := t.say(id, kind, author, text)
+func (tx *txn) comment(id task.ID, kind task.MessageKind, author, text string) error {
+	_, err := tx.say(id, kind, author, text)
 	return err
 }
 
-func (t *tx) say(id task.ID, kind task.MessageKind, author, text string) (task.ID, error) {
-	m, err := t.InsertMessage(task.Message{TaskID: id, Kind: kind, Author: author, Content: text})
+func (tx *txn) say(id task.ID, kind task.MessageKind, author, text string) (task.ID, error) {
+	m, err := tx.InsertMessage(task.Message{TaskID: id, Kind: kind, Author: author, Content: text})
 	if err != nil {
 		return 0, err
 	}
-	return m, t.Touch(id)
+	return m, tx.Touch(id)
 }
 
 func checkComment(field, text string) error {
@@ -30,18 +30,18 @@ func checkComment(field, text string) error {
 
 // mayComment lets everybody comment on any task but runs, which may where they
 // may change, and on their own task and those above it.
-func (t *tx) mayComment(k *task.Task) error {
-	if t.actor.RunID == 0 {
+func (tx *txn) mayComment(tk *task.Task) error {
+	if tx.actor.RunID == 0 {
 		return nil
 	}
-	run, err := t.Run(t.actor.RunID)
-	if err != nil || run.TaskID == k.ID {
+	run, err := tx.Run(tx.actor.RunID)
+	if err != nil || run.TaskID == tk.ID {
 		return err
 	}
-	if at, err := relationOf(&t.Rx, run.TaskID, k.ID); err != nil || at == above {
+	if at, err := relationOf(&tx.Rx, run.TaskID, tk.ID); err != nil || at == above {
 		return err
 	}
-	return related(&t.Rx, t.actor, k)
+	return related(&tx.Rx, tx.actor, tk)
 }
 
 // Comment adds a comment by the caller to any open task. A person's comment
@@ -57,36 +57,36 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 	if _, err := s.quotas.take(a, quotaComments, 1, s.Now()); err != nil {
 		return task.Message{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
-		k, err := t.find(id, false)
+	return mutate(ctx, s, a, func(tx *txn) (task.Message, error) {
+		tk, err := tx.find(id, false)
 		if err != nil {
 			return task.Message{}, err
 		}
-		if err := t.mayComment(k); err != nil {
+		if err := tx.mayComment(tk); err != nil {
 			return task.Message{}, err
 		}
-		if k.Status.Archived() {
-			return task.Message{}, archived(k)
+		if tk.Status.Archived() {
+			return task.Message{}, archived(tk)
 		}
-		m, err := t.say(id, task.KindComment, a.Name, strings.TrimSpace(text))
+		m, err := tx.say(id, task.KindComment, a.Name, strings.TrimSpace(text))
 		if err != nil {
 			return task.Message{}, err
 		}
-		if err := t.spoke(k); err != nil {
+		if err := tx.spoke(tk); err != nil {
 			return task.Message{}, err
 		}
-		if err := t.event(task.EvCommented, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {
+		if err := tx.event(task.EvCommented, task.Event{TaskID: id, Agent: tk.Owner}, changes{"message": m}); err != nil {
 			return task.Message{}, err
 		}
-		if err := t.renew(k); err != nil {
+		if err := tx.renew(tk); err != nil {
 			return task.Message{}, err
 		}
-		if !a.IsAgent() && k.Status == task.Active {
-			if err := t.wake(k, "comment by "+a.Name); err != nil {
+		if !a.IsAgent() && tk.Status == task.Active {
+			if err := tx.wake(tk, "comment by "+a.Name); err != nil {
 				return task.Message{}, err
 			}
 		}
-		return t.Message(m)
+		return tx.Message(m)
 	})
 }
 
@@ -103,46 +103,46 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 	if _, err := s.quotas.take(a, quotaNotices, 1, s.Now()); err != nil {
 		return task.Message{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
-		k, err := t.open(id, false)
+	return mutate(ctx, s, a, func(tx *txn) (task.Message, error) {
+		tk, err := tx.open(id, false)
 		if err != nil {
 			return task.Message{}, err
 		}
 		kind, ev := task.KindNotice, task.EvNotified
 		if needsReply {
 			kind, ev = task.KindQuestion, task.EvAsked
-			if k.QuestionID != 0 {
+			if tk.QuestionID != 0 {
 				return task.Message{}, task.Errorf(task.Conflict, task.CodeQuestionOpen, "A question is already open on task %d; wait for the answer", id)
 			}
-			if k.Status != task.Active {
+			if tk.Status != task.Active {
 				return task.Message{}, task.Errorf(task.Conflict, task.CodeTaskNotActive, "Task %d is a draft: start it before asking", id)
 			}
 		}
-		m, err := t.say(id, kind, a.Name, strings.TrimSpace(text))
+		m, err := tx.say(id, kind, a.Name, strings.TrimSpace(text))
 		if err != nil {
 			return task.Message{}, err
 		}
 		if needsReply {
-			err = t.SetQuestion(id, m)
+			err = tx.SetQuestion(id, m)
 		} else {
-			_, err = t.InsertNotice(m, id)
+			_, err = tx.InsertNotice(m, id)
 		}
 		if err != nil {
 			return task.Message{}, err
 		}
-		if err := t.spoke(k); err != nil {
+		if err := tx.spoke(tk); err != nil {
 			return task.Message{}, err
 		}
-		if err := t.event(ev, task.Event{TaskID: id, Agent: k.Owner}, changes{"message": m}); err != nil {
+		if err := tx.event(ev, task.Event{TaskID: id, Agent: tk.Owner}, changes{"message": m}); err != nil {
 			return task.Message{}, err
 		}
-		if err := t.notifyWord(k, kind, text); err != nil {
+		if err := tx.notifyWord(tk, kind, text); err != nil {
 			return task.Message{}, err
 		}
-		if err := t.renew(k); err != nil {
+		if err := tx.renew(tk); err != nil {
 			return task.Message{}, err
 		}
-		return t.Message(m)
+		return tx.Message(m)
 	})
 }
 
@@ -155,29 +155,30 @@ func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text stri
 	if err := checkComment("content", text); err != nil {
 		return task.Message{}, err
 	}
-	return mutate(ctx, s, a, func(t *tx) (task.Message, error) {
-		k, err := t.open(id, false)
+	return mutate(ctx, s, a, func(tx *txn) (task.Message, error) {
+		tk, err := tx.open(id, false)
 		if err != nil {
 			return task.Message{}, err
 		}
-		if k.QuestionID == 0 {
+		if tk.QuestionID == 0 {
 			return task.Message{}, task.Errorf(task.Conflict, task.CodeNoQuestion, "No question is open on task %d; comment instead", id)
 		}
-		m, err := t.say(id, task.KindAnswer, a.Name, strings.TrimSpace(text))
+		m, err := tx.say(id, task.KindAnswer, a.Name, strings.TrimSpace(text))
 		if err != nil {
 			return task.Message{}, err
 		}
-		if err := t.SetQuestion(id, 0); err != nil {
+		if err := tx.SetQuestion(id, 0); err != nil {
 			return task.Message{}, err
 		}
-		if err := t.event(task.EvAnswered, task.Event{TaskID: id, Agent: k.Owner}, changes{"question": k.QuestionID, "message": m}); err != nil {
+		c := changes{"question": tk.QuestionID, "message": m}
+		if err := tx.event(task.EvAnswered, task.Event{TaskID: id, Agent: tk.Owner}, c); err != nil {
 			return task.Message{}, err
 		}
-		k.QuestionID = 0
-		if err := t.wake(k, "answer by "+a.Name); err != nil {
+		tk.QuestionID = 0
+		if err := tx.wake(tk, "answer by "+a.Name); err != nil {
 			return task.Message{}, err
 		}
-		return t.Message(m)
+		return tx.Message(m)
 	})
 }
 

@@ -8,11 +8,11 @@ import (
 
 func TestAQuestionGatesTheTask(t *testing.T) {
 	y := newInstance(t, wakes, noApprove)
-	k := y.create(coder, "coder", noStart)
-	q := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, " which color? ", true))
+	tk := y.create(coder, "coder", noStart)
+	q := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, " which color? ", true))
 	equal(t, "kind", q.Kind, task.KindQuestion)
 	equal(t, "text", q.Content, "which color?")
-	equal(t, "waiting for", y.task(k.ID).WaitingFor, task.WaitsUser)
+	equal(t, "waiting for", y.task(tk.ID).WaitingFor, task.WaitsUser)
 
 	t.Run("signups leave it alone", func(t *testing.T) {
 		if got := y.signup(coder); got != nil {
@@ -20,48 +20,48 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 		}
 	})
 	t.Run("it cannot be claimed by its status", func(t *testing.T) {
-		_, err := y.patchStatus(k.ID, "working")
+		_, err := y.patchStatus(tk.ID, "working")
 		refused(t, err, task.CodeTaskGated, "question")
 	})
 	t.Run("ticks skip it with the reason", func(t *testing.T) {
 		equal(t, "tick", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 0)
-		equal(t, "reason", y.skips()[k.ID], "question open")
+		equal(t, "reason", y.skips()[tk.ID], "question open")
 	})
 	t.Run("wakes do nothing", func(t *testing.T) {
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, "thinking"))
-		equal(t, "runs", len(y.runs(k.ID)), 0)
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "thinking"))
+		equal(t, "runs", len(y.runs(tk.ID)), 0)
 	})
 	t.Run("nobody can run it by hand", func(t *testing.T) {
-		_, err := y.s.RunNow(y.ctx(), maya, k.ID)
+		_, err := y.s.RunNow(y.ctx(), maya, tk.ID)
 		refused(t, err, task.CodeTaskGated, "question")
 	})
 	t.Run("a second question is refused", func(t *testing.T) {
-		_, err := y.s.Notify(y.ctx(), coder, k.ID, "and which size?", true)
+		_, err := y.s.Notify(y.ctx(), coder, tk.ID, "and which size?", true)
 		refused(t, err, task.CodeQuestionOpen)
 	})
 	t.Run("a notice is not", func(t *testing.T) {
-		m := must[task.Message](t)(y.s.Notify(y.ctx(), coder, k.ID, "by the way", false))
+		m := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "by the way", false))
 		equal(t, "kind", m.Kind, task.KindNotice)
 	})
 	t.Run("an agent cannot answer", func(t *testing.T) {
 		for _, a := range []task.Actor{coder, reviewer} {
-			_, err := y.s.Reply(y.ctx(), a, k.ID, "blue")
+			_, err := y.s.Reply(y.ctx(), a, tk.ID, "blue")
 			refused(t, err, task.CodeForbidden)
 		}
-		equal(t, "waiting for", y.task(k.ID).WaitingFor, task.WaitsUser)
+		equal(t, "waiting for", y.task(tk.ID).WaitingFor, task.WaitsUser)
 	})
 	t.Run("a blank answer is refused", func(t *testing.T) {
-		_, err := y.s.Reply(y.ctx(), oleg, k.ID, " ")
+		_, err := y.s.Reply(y.ctx(), oleg, tk.ID, " ")
 		refused(t, err, task.CodeInvalidField, "content")
 	})
 	t.Run("a person's answer closes it and wakes the owner", func(t *testing.T) {
-		m := must[task.Message](t)(y.s.Reply(y.ctx(), oleg, k.ID, "blue"))
+		m := must[task.Message](t)(y.s.Reply(y.ctx(), oleg, tk.ID, "blue"))
 		equal(t, "kind", m.Kind, task.KindAnswer)
-		equal(t, "waiting for", y.task(k.ID).WaitingFor, task.WaitingFor(""))
-		equal(t, "cause", y.openRun(k.ID).Cause, task.CauseWake)
+		equal(t, "waiting for", y.task(tk.ID).WaitingFor, task.WaitingFor(""))
+		equal(t, "cause", y.openRun(tk.ID).Cause, task.CauseWake)
 	})
 	t.Run("there is nothing to answer then", func(t *testing.T) {
-		_, err := y.s.Reply(y.ctx(), oleg, k.ID, "blue!")
+		_, err := y.s.Reply(y.ctx(), oleg, tk.ID, "blue!")
 		refused(t, err, task.CodeNoQuestion)
 	})
 	t.Run("a draft cannot ask", func(t *testing.T) {
@@ -84,28 +84,28 @@ func (y *instance) skips() map[task.ID]string {
 func TestThreads(t *testing.T) {
 	y := newInstance(t)
 	t.Run("the thread keeps its id when the owner changes", func(t *testing.T) {
-		k := y.working(coder)
-		now := must[*task.Task](t)(y.move(coder, k.ID, "coder", "pull", "x"))
-		equal(t, "thread", now.ThreadID, k.ThreadID)
+		tk := y.working(coder)
+		now := must[*task.Task](t)(y.move(coder, tk.ID, "coder", "pull", "x"))
+		equal(t, "thread", now.ThreadID, tk.ThreadID)
 	})
 	t.Run("the channel is web, or what was said at the start", func(t *testing.T) {
 		equal(t, "channel", y.create(maya, "coder", noStart).Channel, "web")
 		equal(t, "channel", y.create(maya, "coder", noStart, func(in *task.New) { in.Channel = "mail" }).Channel, "mail")
 	})
 	t.Run("any agent may comment on any open task, but not ask for it", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, k.ID, " looks good "))
-		equal(t, "comment", last(y.task(k.ID).Comments).Content, "looks good")
-		_, err := y.s.Notify(y.ctx(), reviewer, k.ID, "?", true)
+		tk := y.create(maya, "coder", noStart)
+		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, " looks good "))
+		equal(t, "comment", last(y.task(tk.ID).Comments).Content, "looks good")
+		_, err := y.s.Notify(y.ctx(), reviewer, tk.ID, "?", true)
 		refused(t, err, task.CodeForbidden)
 	})
 	t.Run("messages come in order, after an id", func(t *testing.T) {
-		k := y.create(maya, "coder", noStart)
+		tk := y.create(maya, "coder", noStart)
 		var ids []task.ID
 		for _, text := range []string{"a", "b", "c"} {
-			ids = append(ids, must[task.Message](t)(y.s.Comment(y.ctx(), maya, k.ID, text)).ID)
+			ids = append(ids, must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, text)).ID)
 		}
-		list := must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, k.ID, ids[0], 10))
+		list := must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, tk.ID, ids[0], 10))
 		equal(t, "messages", len(list), 2)
 		equal(t, "first", list[0].Content, "b")
 	})

@@ -19,7 +19,7 @@ func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []tas
 		if err := s.sees(rx, a, id); err != nil {
 			return err
 		}
-		k, err := rx.TaskBare(id)
+		tk, err := rx.TaskBare(id)
 		if err != nil {
 			return err
 		}
@@ -27,7 +27,7 @@ func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []tas
 		if err != nil {
 			return err
 		}
-		list, err = s.why(rx, k, open)
+		list, err = s.why(rx, tk, open)
 		return err
 	})
 	return list, err
@@ -47,13 +47,13 @@ func (w *diagnosis) add(code task.WhyCode, r task.Reason, format string, args ..
 	w.list = append(w.list, r)
 }
 
-func (s *Service) why(rx *db.Rx, k *task.Task, open *task.Run) ([]task.Reason, error) {
-	w := &diagnosis{Rx: rx, s: s, k: k, open: open, list: []task.Reason{}}
+func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run) ([]task.Reason, error) {
+	w := &diagnosis{Rx: rx, s: s, k: tk, open: open, list: []task.Reason{}}
 	switch {
-	case k.Status.Archived():
-		w.add(task.WhyArchived, task.Reason{}, "It is %s: history never runs again; create a follow-up.", k.Status)
+	case tk.Status.Archived():
+		w.add(task.WhyArchived, task.Reason{}, "It is %s: history never runs again; create a follow-up.", tk.Status)
 		return w.list, nil
-	case k.Status == task.Draft:
+	case tk.Status == task.Draft:
 		w.add(task.WhyDraft, task.Reason{}, "It is a draft: nobody works on it until somebody starts it.")
 		w.owner()
 		return w.list, w.blockers()

@@ -41,9 +41,9 @@ func (s *Service) TodoCall(ctx context.Context, a task.Actor, agent string, c ta
 	}
 	switch {
 	case c.Op.Pushes():
-		return mutate(ctx, s, a, func(t *tx) (task.TodoAnswer, error) { return t.pushTodo(agent, c.Op, *c.Item) })
+		return mutate(ctx, s, a, func(tx *txn) (task.TodoAnswer, error) { return tx.pushTodo(agent, c.Op, *c.Item) })
 	case c.Op.Pops():
-		return mutate(ctx, s, a, func(t *tx) (task.TodoAnswer, error) { return t.popTodo(agent, c.Op) })
+		return mutate(ctx, s, a, func(tx *txn) (task.TodoAnswer, error) { return tx.popTodo(agent, c.Op) })
 	}
 	var out task.TodoAnswer
 	err := s.db.Snapshot(ctx, func(rx *db.Rx) (err error) {
@@ -53,13 +53,13 @@ func (s *Service) TodoCall(ctx context.Context, a task.Actor, agent string, c ta
 	return out, err
 }
 
-func (t *tx) pushTodo(agent string, op task.TodoOp, item string) (task.TodoAnswer, error) {
-	ends, err := t.TodoEnds(agent)
+func (tx *txn) pushTodo(agent string, op task.TodoOp, item string) (task.TodoAnswer, error) {
+	ends, err := tx.TodoEnds(agent)
 	if err != nil {
 		return task.TodoAnswer{}, err
 	}
 	n := ends.Count() + 1
-	if n > t.s.cfg.TodoLimit {
+	if n > tx.s.cfg.TodoLimit {
 		e := task.Errorf(task.TooMany, task.CodeQueueFull, "The todo list of %s holds %d items: pop some first", agent, ends.Count())
 		e.Retry = 60
 		return task.TodoAnswer{}, e
@@ -68,37 +68,37 @@ func (t *tx) pushTodo(agent string, op task.TodoOp, item string) (task.TodoAnswe
 	if op.Front() {
 		at = ends.First - 1
 	}
-	if err := t.PutTodo(agent, at, item); err != nil {
+	if err := tx.PutTodo(agent, at, item); err != nil {
 		return task.TodoAnswer{}, err
 	}
-	return task.TodoAnswer{OK: true, Count: &n}, t.todoEvent(task.EvTodoPushed, agent, op, item, n)
+	return task.TodoAnswer{OK: true, Count: &n}, tx.todoEvent(task.EvTodoPushed, agent, op, item, n)
 }
 
-func (t *tx) popTodo(agent string, op task.TodoOp) (task.TodoAnswer, error) {
-	ends, err := t.TodoEnds(agent)
+func (tx *txn) popTodo(agent string, op task.TodoOp) (task.TodoAnswer, error) {
+	ends, err := tx.TodoEnds(agent)
 	if err != nil || ends.Count() == 0 {
 		return task.TodoAnswer{}, err
 	}
 	at := endOf(ends, op)
-	item, err := t.TodoItem(agent, at)
+	item, err := tx.TodoItem(agent, at)
 	if err != nil {
 		return task.TodoAnswer{}, err
 	}
-	if err := t.DropTodo(agent, at); err != nil {
+	if err := tx.DropTodo(agent, at); err != nil {
 		return task.TodoAnswer{}, err
 	}
-	return task.TodoAnswer{OK: true, Item: &item}, t.todoEvent(task.EvTodoPopped, agent, op, item, ends.Count()-1)
+	return task.TodoAnswer{OK: true, Item: &item}, tx.todoEvent(task.EvTodoPopped, agent, op, item, ends.Count()-1)
 }
 
 // todoEvent keeps the first 200 characters of the item, so that the log stays
 // small.
-func (t *tx) todoEvent(kind, agent string, op task.TodoOp, item string, count int) error {
+func (tx *txn) todoEvent(kind, agent string, op task.TodoOp, item string, count int) error {
 	short, cut := task.ClipTodo(item)
 	c := changes{"operation": op, "item": short, "count": count}
 	if cut {
 		c["bytes"] = len(item)
 	}
-	return t.event(kind, task.Event{Agent: agent}, c)
+	return tx.event(kind, task.Event{Agent: agent}, c)
 }
 
 func readTodo(rx *db.Rx, agent string, c task.TodoCall) (task.TodoAnswer, error) {

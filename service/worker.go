@@ -200,12 +200,12 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 func (s *Service) hand(ctx context.Context, a task.Actor, start *Start) (*task.Leased, error) {
 	r := start.Run
 	if ctx.Err() != nil {
-		err := change(context.WithoutCancel(ctx), s, task.SystemActor, func(t *tx) error {
-			now, err := t.held(r.ID, r.Lease)
+		err := change(context.WithoutCancel(ctx), s, task.SystemActor, func(tx *txn) error {
+			now, err := tx.held(r.ID, r.Lease)
 			if err != nil {
 				return err
 			}
-			return t.requeue(now, "the worker was gone")
+			return tx.requeue(now, "the worker was gone")
 		})
 		if err != nil {
 			return nil, err
