@@ -32,7 +32,7 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 	before := y.onFile("coder")
 
 	t.Run("a page to edit shows what the file means", func(t *testing.T) {
-		b.get("/agents/coder/edit").is(200).shows("Valid", "writes code", "Of read, edit it is told, and not held to them.", `id="L4"`, `class="w"`)
+		b.get("/agents/coder/edit").is(200).shows("Valid", "writes code", "Of read, edit it is told, and not held to them.", `id="L4"`, `class="caution"`)
 	})
 	t.Run("each finding has its line, and the typed text stays", func(t *testing.T) {
 		p := b.post("/agents/new/check", "id", "coder", "hash", "h", "base", before, "text", "---\ndescription: x\ntools: read, telepathy\nrunner: nowhere\n---\nGo.\n")

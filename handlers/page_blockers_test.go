@@ -17,7 +17,7 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 	set := func(was, ids string) *seenPage { return b.post(at+"/blocked-by", "was", was, "taskIds", ids) }
 	t.Run("it is set by numbers, and both sides show it", func(t *testing.T) {
 		b.get(at).is(200).shows("Run now").hides("Blocked by", "Blocks")
-		set("", "#2, 1").leadsTo(at).shows("Edit blockers", "Blocked by", "#1 Design", "#2 Review", `It is blocked by <a class="b" href="/tasks/1">#1</a>, which must be done first.`, `value="1 2"`).hides("Run now")
+		set("", "#2, 1").leadsTo(at).shows("Edit blockers", "Blocked by", "#1 Design", "#2 Review", `It is blocked by <a class="semibold" href="/tasks/1">#1</a>, which must be done first.`, `value="1 2"`).hides("Run now")
 		b.get("/tasks/1").shows("Blocks", "#3 Build")
 	})
 	t.Run("what is wrong keeps what was typed", func(t *testing.T) {

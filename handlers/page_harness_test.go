@@ -271,7 +271,7 @@ func (a *seenPage) hides(texts ...string) *seenPage {
 	return a
 }
 
-var problemText = regexp.MustCompile(`data-problem>([^<]*)|class="err[^>]*>(?s:.*?)</svg>\s*([^<]*)`)
+var problemText = regexp.MustCompile(`data-problem>([^<]*)|class="error[^>]*>(?s:.*?)</svg>\s*([^<]*)`)
 
 func (a *seenPage) problem() string {
 	return strings.Join(problemText.FindAllString(a.body, -1), " | ")

@@ -60,7 +60,7 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		p := b.get("/scheduler")
 		has(row(p, "fly-1"), "coder, process 4711")
 		has(row(p, "fly-1"), "45s ago")
-		has(row(p, "fly-1"), `class="t-warn"`)
+		has(row(p, "fly-1"), `class="text-warn"`)
 		has(row(p, "run-2"), "coder runs 1 at a time")
 	})
 	t.Run("a claim that a run holds is not released here", func(t *testing.T) {

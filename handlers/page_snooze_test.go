@@ -113,7 +113,7 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 	for _, kind := range []string{"question", "notice"} {
 		seen, page := 0, b.get("/?only="+kind)
 		for {
-			n := strings.Count(page.body, `<li class="card cm`)
+			n := strings.Count(page.body, `<li class="card comment`)
 			seen += n
 			if n > views.InboxRows {
 				t.Fatalf("%d on a page", n)

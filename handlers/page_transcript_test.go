@@ -56,7 +56,7 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 		seen, next := 0, at
 		for next != "" {
 			a := b.get(next).is(200)
-			seen += strings.Count(a.body, `class="it `)
+			seen += strings.Count(a.body, `class="entry `)
 			hrefs, _ := a.links()
 			here := next
 			next = ""
@@ -107,8 +107,8 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "\x1b[33mwarning\x1b[0m: \x1b[2Jold"}, task.Message{Role: task.SpeakerSystem, Type: "log", Content: "Session 4f3a-99, version 2.1", Data: json.RawMessage(`{"session":"4f3a-99","version":"2.1"}`)})
 	at := "/runs/" + st.Run.ID.String()
 	t.Run("a result is in the call that it belongs to, errors unfolded", func(t *testing.T) {
-		a := b.get(at).shows(`<details class="tc bad" open>`, `<div id="m7">`, `<span class="term-f1">no such file</span>`, `<span class="term-f3">warning</span>`, "‹U+001B›")
-		if strings.Contains(a.body, "it-answer") {
+		a := b.get(at).shows(`<details class="tool-call bad" open>`, `<div id="m7">`, `<span class="fg-1">no such file</span>`, `<span class="fg-3">warning</span>`, "‹U+001B›")
+		if strings.Contains(a.body, "entry-answer") {
 			t.Error("a result is on its own")
 		}
 	})

@@ -76,7 +76,7 @@ func TestQuotasAreListed(t *testing.T) {
 		t.Fatalf("quotas are %v", list)
 	}
 	for _, q := range list {
-		page.shows("<code class=\"mu sm\">"+q.Name+"</code>", "<dd>"+q.Limit+"</dd>")
+		page.shows("<code class=\"muted small\">"+q.Name+"</code>", "<dd>"+q.Limit+"</dd>")
 		if row := "| `" + q.Name + "` | " + q.Limit + " | "; !strings.Contains(string(docs), row) {
 			t.Errorf("docs/operations.md has no row %q", row)
 		}

@@ -130,7 +130,7 @@ func TestPagesOfATranscriptStayWithinTheBytesOfAnAnswer(t *testing.T) {
 			after := task.ID(0)
 			for range 1000 {
 				a := small(fmt.Sprint(at, "/transcript?after=", after))
-				if !strings.Contains(a.body, `class="it`) {
+				if !strings.Contains(a.body, `class="entry`) {
 					break
 				}
 				after = lastLine(t, a.body)

@@ -24,7 +24,7 @@
     const same = row && mark.on && q(mark.on, row);
     if (same?.checkVisibility()) return same.focus();
     const next = row || mark.after.map(id => document.getElementById(id)).find(Boolean);
-    ((next && q(".ttl a, a.ttl", next)) || q("main h1"))?.focus();
+    ((next && q(".title a, a.title", next)) || q("main h1"))?.focus();
   };
 
   // Selection outlives what live answers redraw.

@@ -36,7 +36,7 @@
     card.classList.add("drag");
     getSelection().removeAllRanges();
   };
-  const others = () => all(".tk", drag.card.parentElement).filter(c => c !== drag.card);
+  const others = () => all(".task-card", drag.card.parentElement).filter(c => c !== drag.card);
   const place = e => {
     drag.ghost.style.transform = `translate(${e.clientX - drag.dx}px, ${e.clientY - drag.dy}px)`;
     drag.mark?.remove();
@@ -46,7 +46,7 @@
     if (col !== drag.home) {
       drag.to = col.dataset.agent;
       drag.mark = box("drop", `Drop to hand off #${num(drag.card).id} to ${drag.to}`);
-      (col.querySelector(".sub") || col.querySelector("header")).after(drag.mark);
+      (col.querySelector(".subhead") || col.querySelector("header")).after(drag.mark);
       return;
     }
     const list = others(), below = list.find(c => { const r = c.getBoundingClientRect(); return e.clientY < r.top + r.height / 2; });
@@ -72,14 +72,14 @@
     end();
     if (!mark || !document.contains(card)) return;
     if (to) { window.taskyard.handOver(card.querySelector("[data-key-move]").href, card, to); return; }
-    const list = all(".tk", home), up = below && list.indexOf(below) < list.indexOf(card);
+    const list = all(".task-card", home), up = below && list.indexOf(below) < list.indexOf(card);
     const p = above || below ? between(me, above && num(above), below && num(below), up) : me.p;
     if (p !== me.p) window.taskyard.reprioritize(me.id, me.p, p);
   };
 
-  document.addEventListener("dragstart", e => { if (e.target.closest?.(".tk")) e.preventDefault(); });
+  document.addEventListener("dragstart", e => { if (e.target.closest?.(".task-card")) e.preventDefault(); });
   document.addEventListener("pointerdown", e => {
-    const card = e.target.closest?.(".board .tk");
+    const card = e.target.closest?.(".board .task-card");
     if (drag && !e.button) end();
     dropped = false;
     if (!card || e.button || e.pointerType === "touch" || e.target.closest(".menu, input") || !document.getElementById("act")) return;

@@ -1,6 +1,6 @@
 // The editor of a definition: numbered lines under the text follow what is typed, and have the marks of the check.
 (() => {
-  const area = document.querySelector("#text"), list = document.querySelector(".ed-l");
+  const area = document.querySelector("#text"), list = document.querySelector(".editor-lines");
   if (!area || !list) return;
   const mark = () => {
     const bad = new Map();

@@ -24,6 +24,6 @@
   store.set("focus", "");
   if (next !== null) {
     const row = next.split(" ").map(id => id && document.getElementById(id)).find(r => r?.offsetParent);
-    (row?.querySelector("a.ttl") ?? document.querySelector("main"))?.focus();
+    (row?.querySelector("a.title") ?? document.querySelector("main"))?.focus();
   }
 })();

@@ -18,7 +18,7 @@
   const focusRow = step => {
     const list = rows(), at = list.findIndex(r => r.contains(document.activeElement));
     const r = list[Math.max(0, Math.min(list.length - 1, at + step))];
-    if (r) (r.matches("a") ? r : q(".ttl a, a.ttl, .tick", r) || q("a", r))?.focus();
+    if (r) (r.matches("a") ? r : q(".title a, a.title, .tick", r) || q("a", r))?.focus();
   };
   const searchField = () => all("main .search input").find(i => i.offsetParent);
 

@@ -33,7 +33,7 @@
     said = text;
     if (text) document.querySelectorAll("[data-live-pill]").forEach(p => {
       p.hidden = false;
-      p.className = `pill hide-s ${kinds[text]}`;
+      p.className = `pill hide-sm ${kinds[text]}`;
       p.setAttribute("aria-pressed", String(stopped));
       p.firstElementChild.className = `dot ${text === "Live" ? "live" : ""} ${kinds[text]}`;
       p.lastElementChild.textContent = text;

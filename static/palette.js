@@ -5,20 +5,20 @@
   const all = (s, r = document) => [...r.querySelectorAll(s)];
   const dialog = q("#palette");
   if (!dialog) return;
-  const field = q("input", dialog), list = q("#pal-list"), none = q(".pal-none", dialog), status = q("[role=status]", dialog);
+  const field = q("input", dialog), list = q("#pal-list"), none = q(".palette-none", dialog), status = q("[role=status]", dialog);
   const commands = taskyard.commands;
   let at = 0, asked = "", found = [], timer = 0, request = null;
 
   const fits = (text, words) => words.every(w => text.toLowerCase().includes(w));
   const words = () => field.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const nameOf = el => (el.getAttribute("aria-label") || [...el.childNodes].filter(n => !n.matches?.("kbd, .vh")).map(n => n.textContent).join(" ")).replace(/\s+/g, " ").trim();
+  const nameOf = el => (el.getAttribute("aria-label") || [...el.childNodes].filter(n => !n.matches?.("kbd, .sr-only")).map(n => n.textContent).join(" ")).replace(/\s+/g, " ").trim();
 
   // What the page itself offers: buttons and links of its bar and of its menus, but for those that are in the table.
   const acts = () => {
     const known = new Set(commands.table().map(commands.target).filter(Boolean)), seen = new Set();
     return all("main .bar :is(a.btn, button[type=submit], .sheet :is(a, button)), main .decide button[type=submit]")
       .filter(el => !known.has(el) && !el.disabled && !el.closest("[hidden], [data-row]") && (el.checkVisibility() || el.closest(".menu")))
-      .map(el => ({ name: nameOf(el), icon: q("svg.i", el), go: () => el.click() }))
+      .map(el => ({ name: nameOf(el), icon: q("svg.icon", el), go: () => el.click() }))
       .filter(a => a.name && !seen.has(a.name) && seen.add(a.name));
   };
   const ofTable = kind => commands.table().filter(c => c.dataset.kind === kind && (kind !== "act" || commands.target(c))).map(c => ({
@@ -61,7 +61,7 @@
       const box = document.createElement("div"), h = document.createElement("div");
       box.role = "group";
       h.id = `pal-g${g}`;
-      h.className = "h";
+      h.className = "group-title";
       h.role = "presentation";
       h.textContent = title;
       box.setAttribute("aria-labelledby", h.id);
@@ -74,7 +74,7 @@
 
   // Tasks and agents: asked for when the typing rests; an answer to what is not asked any more is not waited for.
   const read = html => all("#found [data-found]", new DOMParser().parseFromString(html, "text/html")).map(s => [q("h2", s).textContent, all("a", s).map(a => ({
-    name: a.children[1].textContent.trim(), icon: q("svg, .av", a), note: q(".r", a)?.textContent, href: a.getAttribute("href"),
+    name: a.children[1].textContent.trim(), icon: q("svg, .avatar", a), note: q(".ml-auto", a)?.textContent, href: a.getAttribute("href"),
   }))]);
   const search = async text => {
     request?.abort();

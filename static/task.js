@@ -87,7 +87,7 @@
     e.preventDefault();
     const words = e.submitter?.value ?? "", [verb, a, b] = words.split(" "), label = e.submitter?.textContent.trim();
     act(words, () => {
-      if (verb === "move" && e.submitter.closest(".step-in")) follow(+a, +b, label);
+      if (verb === "move" && e.submitter.closest(".step-body")) follow(+a, +b, label);
       else if (verb === "delete") {
         if (panel(a)) panel(a).open = false;
         (q("[data-plan-undo]") || document.body).focus();
@@ -123,7 +123,7 @@
     dragged = rowOf(e);
     if (!dragged?.draggable) { dragged = null; return; }
     e.dataTransfer.effectAllowed = "move";
-    e.dataTransfer.setData("text/plain", q(".t", dragged)?.textContent ?? "");
+    e.dataTransfer.setData("text/plain", q(".step-title", dragged)?.textContent ?? "");
     dragged.classList.add("dragged");
   });
   document.addEventListener("dragover", e => {

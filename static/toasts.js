@@ -15,11 +15,11 @@
   };
   const toast = (text, bad, more) => {
     if (!box) return;
-    const old = all().find(t => t.dataset.text === text), t = el("div", "", bad ? "toast bad" : "toast"), msg = el("div", "", "msg"), x = el("button", "Dismiss", "btn");
+    const old = all().find(t => t.dataset.text === text), t = el("div", "", bad ? "toast bad" : "toast"), msg = el("div", "", "message"), x = el("button", "Dismiss", "btn");
     t.dataset.text = text;
     msg.append(el("p", text));
-    if (more?.remedy) msg.append(el("p", more.remedy, "sm"));
-    if (more?.id) { const p = el("p", "Request ", "sm"); p.append(el("code", more.id)); msg.append(p); }
+    if (more?.remedy) msg.append(el("p", more.remedy, "small"));
+    if (more?.id) { const p = el("p", "Request ", "small"); p.append(el("code", more.id)); msg.append(p); }
     x.type = "button";
     x.dataset.dismiss = "";
     t.append(msg);

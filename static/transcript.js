@@ -32,8 +32,8 @@
     if (!into || !from) return false;
     const part = document.createElement("div");
     part.id = li.id;
-    part.append(...from.querySelector(".bd").childNodes);
-    into.querySelector(".bd").append(part);
+    part.append(...from.querySelector(".content").childNodes);
+    into.querySelector(".content").append(part);
     into.querySelector(".note").textContent = from.querySelector(".note").textContent;
     if (from.classList.contains("bad")) { into.classList.add("bad"); into.open = true; }
     delete calls.at(-1).dataset.call;

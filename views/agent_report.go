@@ -25,7 +25,7 @@ func (r *AgentReport) rate() string {
 // rateClass colours a rate that deserves a look.
 func (r *AgentReport) rateClass() string {
 	if judged := r.Completed + r.Failed; judged >= 5 && 2*r.Completed < judged {
-		return "t-bad"
+		return "text-bad"
 	}
 	return ""
 }

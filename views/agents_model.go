@@ -63,13 +63,13 @@ func (m TodoModel) words() string {
 func verdict(a *task.Agent) (glyph, class, word string) {
 	switch {
 	case a.Status == task.AgentInvalid && a.Serving:
-		return "✗", "t-bad", "Invalid file; the last good version serves"
+		return "✗", "text-bad", "Invalid file; the last good version serves"
 	case a.Status == task.AgentInvalid:
-		return "✗", "t-bad", "Invalid"
+		return "✗", "text-bad", "Invalid"
 	case a.Status == task.AgentWarning:
-		return "⚠", "t-warn", "Valid with warnings"
+		return "⚠", "text-warn", "Valid with warnings"
 	}
-	return "✓", "t-ok", "Valid"
+	return "✓", "text-ok", "Valid"
 }
 
 // worstProblem returns the finding that decides the status, or nil.

@@ -17,15 +17,15 @@ type ansiStyle struct {
 func (s ansiStyle) class() string {
 	var list []string
 	if s.fg > 0 && s.bg == 0 {
-		list = append(list, "term-f"+strconv.Itoa(s.fg-1))
+		list = append(list, "fg-"+strconv.Itoa(s.fg-1))
 	}
 	if s.bg > 0 { // the colour of letters on it is fixed, so that they can be read
-		list = append(list, "term-b"+strconv.Itoa(s.bg-1))
+		list = append(list, "bg-"+strconv.Itoa(s.bg-1))
 	}
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{s.bold, "term-bold"}, {s.faint, "term-faint"}, {s.italic, "term-it"}, {s.under, "term-ul"}, {s.x, "term-st"}} {
+	}{{s.bold, "term-bold"}, {s.faint, "term-faint"}, {s.italic, "term-italic"}, {s.under, "term-underline"}, {s.x, "term-strike"}} {
 		if f.on {
 			list = append(list, f.name)
 		}

@@ -102,7 +102,7 @@ func approvalRights(d *ApprovalDetail) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(d.Enforced) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"over\" tabindex=\"0\" role=\"region\" aria-label=\"Asked for and enforced\"><table class=\"list-t tight\"><caption class=\"vh\">Requested and enforced limits</caption> <thead><tr><th scope=\"col\">Tool or limit</th><th scope=\"col\">Requested</th><th scope=\"col\">Enforced by ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"overflow\" tabindex=\"0\" role=\"region\" aria-label=\"Asked for and enforced\"><table class=\"table tight\"><caption class=\"sr-only\">Requested and enforced limits</caption> <thead><tr><th scope=\"col\">Tool or limit</th><th scope=\"col\">Requested</th><th scope=\"col\">Enforced by ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -210,20 +210,20 @@ func enforcedMark(e task.Enforcement) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<span class=\"mu\">–</span> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<span class=\"muted\">–</span> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if e.How != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<span class=\"mu sm\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<span class=\"muted small\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(e.How)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approvals_rights.templ`, Line: 58, Col: 29}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approvals_rights.templ`, Line: 58, Col: 35}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {

@@ -66,9 +66,9 @@ func (m BulkModel) says() string {
 
 func (m BulkModel) kind() string {
 	if m.Act == "cancel" {
-		return "dan"
+		return "danger"
 	}
-	return "pri"
+	return "primary"
 }
 
 func (m BulkModel) ids() string {

@@ -54,4 +54,4 @@ func (c *Chart) point(row, series int, top float64) (x, y float64) {
 }
 
 // lineClass turns the class of a filled colour into that of a stroke.
-func lineClass(fill string) string { return "c-line l-" + strings.TrimPrefix(fill, "c-") }
+func lineClass(fill string) string { return "plot-line stroke-" + strings.TrimPrefix(fill, "fill-") }

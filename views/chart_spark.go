@@ -69,7 +69,7 @@ func (s Spark) area() string {
 
 func (s Spark) fill() string {
 	if s.Fill == "" {
-		return "c-a"
+		return "fill-accent"
 	}
 	return s.Fill
 }

@@ -132,7 +132,7 @@ func diffBlock(name string, lines []diffLine) templ.Component {
 			case '-':
 				tag, class = "del", ` class="del"`
 			case '@':
-				class = ` class="hk"`
+				class = ` class="hunk"`
 			}
 			b.WriteString("<" + tag + class + ">")
 			if err := writeVisible(&b, l.Text); err != nil {

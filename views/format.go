@@ -120,23 +120,23 @@ func initials(actor string) string {
 	return out
 }
 
-// hue returns the class of an avatar's colour, h1 to h6, by the name's hash.
+// hue returns the class of an avatar's colour, hue-1 to hue-6, by the name's hash.
 func hue(actor string) string {
 	if actor == task.System {
-		return "h6"
+		return "hue-6"
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(actor)) // never fails
-	return "h" + strconv.Itoa(int(h.Sum32()%6)+1)
+	return "hue-" + strconv.Itoa(int(h.Sum32()%6)+1)
 }
 
 func avatarClass(actor, size string) string {
-	class := "av " + hue(actor)
+	class := "avatar " + hue(actor)
 	if size != "" {
 		class += " " + size
 	}
 	if task.IsUserName(actor) {
-		class += " rd"
+		class += " round"
 	}
 	return class
 }

@@ -15,7 +15,7 @@ type GanttBar struct {
 	Label string // short, beside the bar
 	What  string // what came of it, in words
 	Href  string
-	Class string // fill: c-ok, c-bad, c-run, c-warn, c-off
+	Class string // fill: fill-ok, fill-bad, fill-run, fill-warn or fill-off
 	From  task.Time
 	To    task.Time
 }
@@ -123,9 +123,9 @@ func TaskBars(runs []*task.Run, subtasks []*task.Task, now task.Time) []GanttBar
 	}
 	for _, t := range subtasks {
 		g := GlyphOf(t)
-		class := map[Glyph]string{GlyphDone: "c-ok", GlyphFail: "c-bad", GlyphWork: "c-run", GlyphWait: "c-warn"}[g]
+		class := map[Glyph]string{GlyphDone: "fill-ok", GlyphFail: "fill-bad", GlyphWork: "fill-run", GlyphWait: "fill-warn"}[g]
 		if class == "" {
-			class = "c-off"
+			class = "fill-off"
 		}
 		list = append(list, GanttBar{"#" + t.ID.String(), strings.ToLower(g.Label()) + ": " + t.Title, URL.Task(t.ID), class, t.CreatedAt, t.ArchivedAt})
 	}

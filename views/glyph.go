@@ -21,19 +21,19 @@ const (
 )
 
 var glyphs = []struct{ class, label string }{
-	GlyphIdle:     {"st-idle", "Idle"},
-	GlyphDraft:    {"st-draft", "Draft"},
-	GlyphWork:     {"st-work", "Working"},
-	GlyphWait:     {"st-wait", "Waiting for you"},
-	GlyphFail:     {"st-bad", "Failed"},
-	GlyphDone:     {"st-ok", "Done"},
-	GlyphCanceled: {"st-x", "Canceled"},
+	GlyphIdle:     {"glyph-idle", "Idle"},
+	GlyphDraft:    {"glyph-draft", "Draft"},
+	GlyphWork:     {"glyph-work", "Working"},
+	GlyphWait:     {"glyph-wait", "Waiting for you"},
+	GlyphFail:     {"glyph-bad", "Failed"},
+	GlyphDone:     {"glyph-ok", "Done"},
+	GlyphCanceled: {"glyph-canceled", "Canceled"},
 }
 
 // Label names the state.
 func (g Glyph) Label() string { return glyphs[g].label }
 
-func (g Glyph) class() string { return "st " + glyphs[g].class }
+func (g Glyph) class() string { return "glyph " + glyphs[g].class }
 
 // GlyphOf returns the state of a task as it is drawn.
 func GlyphOf(t *task.Task) Glyph {
@@ -106,14 +106,14 @@ func prioBars(p int) int {
 // of classes costs templ more than the rest of the mark.
 func prioClass(p int) string {
 	if p >= 9 {
-		return "prio urgent"
+		return "priority urgent"
 	}
-	return "prio"
+	return "priority"
 }
 
 func barClass(p, bar int) string {
 	if prioBars(p) >= bar {
-		return "f"
+		return "filled"
 	}
 	return ""
 }

@@ -65,7 +65,7 @@ func (m *HistoryModel) chartRow(t task.HistoryTime, end, now task.Time) ChartRow
 }
 
 func (m *HistoryModel) series() []Series {
-	list := []Series{{"done", "c-ok"}, {"canceled", "c-off"}, {"failed runs", "c-bad"}}
+	list := []Series{{"done", "fill-ok"}, {"canceled", "fill-off"}, {"failed runs", "fill-bad"}}
 	if !m.Times.Runs {
 		return list[:2]
 	}

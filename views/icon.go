@@ -13,13 +13,13 @@ import (
 var icons sync.Map // "class name" → templ.Component
 
 // Icon draws an icon of icons.svg at 16 px; it is decoration for screen readers.
-func Icon(name string) templ.Component { return icon("i", name) }
+func Icon(name string) templ.Component { return icon("icon", name) }
 
 // IconS draws an icon at 14 px.
-func IconS(name string) templ.Component { return icon("i i-s", name) }
+func IconS(name string) templ.Component { return icon("icon icon-sm", name) }
 
 // IconL draws an icon at 20 px.
-func IconL(name string) templ.Component { return icon("i i-l", name) }
+func IconL(name string) templ.Component { return icon("icon icon-lg", name) }
 
 func icon(class, name string) templ.Component {
 	key := class + " " + name

@@ -26,7 +26,7 @@ func TestTheInboxPutsQuestionsFirst(t *testing.T) {
 	page := htmlOf(t, InboxPage(sampleChrome("/"), sampleInbox()))
 	at := -1
 	for _, h := range []string{"Questions", "Approvals", "Failed, needs attention", "Blocked by a canceled task", "Notices"} {
-		next := strings.Index(page, `">`+h+` <span class="mu">`)
+		next := strings.Index(page, `">`+h+` <span class="muted">`)
 		if next <= at {
 			t.Errorf("%s is at %d, what comes before it at %d", h, next, at)
 		}

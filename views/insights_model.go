@@ -91,7 +91,8 @@ func (m *InsightsModel) chart(title, words string, series []Series, of numbers) 
 func (m *InsightsModel) throughput() Chart {
 	t := &m.Total
 	words := Count(t.Created, "task", "tasks") + " created, " + strconv.Itoa(t.Done) + " done, " + strconv.Itoa(t.Canceled) + " canceled"
-	c := m.chart("Tasks", words, []Series{{"created", "c-a"}, {"done", "c-ok"}, {"canceled", "c-off"}}, func(t *task.InsightTime) []float64 {
+	series := []Series{{"created", "fill-accent"}, {"done", "fill-ok"}, {"canceled", "fill-off"}}
+	c := m.chart("Tasks", words, series, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.Created), float64(t.Done), float64(t.Canceled)}
 	})
 	c.Beside = true
@@ -100,7 +101,7 @@ func (m *InsightsModel) throughput() Chart {
 
 func (m *InsightsModel) depth() Chart {
 	none := []float64{math.NaN(), math.NaN(), math.NaN()}
-	c := m.chart("Queue", "Active tasks that are queued, worked on, or wait for a person", []Series{{"queued", "c-a"}, {"working", "c-run"}, {"waiting for a person", "c-warn"}}, func(t *task.InsightTime) []float64 {
+	c := m.chart("Queue", "Active tasks that are queued, worked on, or wait for a person", []Series{{"queued", "fill-accent"}, {"working", "fill-run"}, {"waiting for a person", "fill-warn"}}, func(t *task.InsightTime) []float64 {
 		if t.Depth == nil {
 			return none
 		}
@@ -116,7 +117,7 @@ func (m *InsightsModel) depth() Chart {
 func (m *InsightsModel) outcomes() Chart {
 	t := &m.Total
 	words := Count(t.RunsCompleted, "run", "runs") + " completed, " + strconv.Itoa(t.RunsFailed) + " failed, " + strconv.Itoa(t.RunsCanceled) + " canceled"
-	return m.chart("Runs", words, []Series{{"completed", "c-ok"}, {"failed", "c-bad"}, {"canceled", "c-off"}}, func(t *task.InsightTime) []float64 {
+	return m.chart("Runs", words, []Series{{"completed", "fill-ok"}, {"failed", "fill-bad"}, {"canceled", "fill-off"}}, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.RunsCompleted), float64(t.RunsFailed), float64(t.RunsCanceled)}
 	})
 }
@@ -126,7 +127,7 @@ func (m *InsightsModel) durations() Chart {
 	if m.Total.P50Ms == 0 {
 		words = "No run was completed"
 	}
-	c := m.chart("Durations", words, []Series{{"median", "c-a"}, {"p95", "c-warn"}}, func(t *task.InsightTime) []float64 {
+	c := m.chart("Durations", words, []Series{{"median", "fill-accent"}, {"p95", "fill-warn"}}, func(t *task.InsightTime) []float64 {
 		if t.RunsCompleted == 0 || t.P95Ms == 0 {
 			return []float64{math.NaN(), math.NaN()}
 		}
@@ -141,7 +142,7 @@ func (m *InsightsModel) durations() Chart {
 
 func (m *InsightsModel) tokens() Chart {
 	t := &m.Total
-	c := m.chart("Tokens", m.about(Tokens(t.TokensIn)+" tokens read, "+Tokens(t.TokensOut)+" written"), []Series{{"in", "c-a"}, {"out", "c-run"}}, func(t *task.InsightTime) []float64 {
+	c := m.chart("Tokens", m.about(Tokens(t.TokensIn)+" tokens read, "+Tokens(t.TokensOut)+" written"), []Series{{"in", "fill-accent"}, {"out", "fill-run"}}, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.TokensIn), float64(t.TokensOut)}
 	})
 	c.Unit = func(v float64) string { return Tokens(int(v)) }
@@ -150,7 +151,7 @@ func (m *InsightsModel) tokens() Chart {
 }
 
 func (m *InsightsModel) cost() Chart {
-	c := m.chart("Cost", m.about(money(m.Total.CostUSD)), []Series{{"US dollars", "c-a"}}, func(t *task.InsightTime) []float64 { return []float64{t.CostUSD} })
+	c := m.chart("Cost", m.about(money(m.Total.CostUSD)), []Series{{"US dollars", "fill-accent"}}, func(t *task.InsightTime) []float64 { return []float64{t.CostUSD} })
 	c.Unit = money
 	m.mark(&c)
 	return c

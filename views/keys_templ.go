@@ -31,7 +31,7 @@ func keyHelp(c Chrome) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<dialog id=\"keys\" aria-labelledby=\"keys-h\"><div class=\"fx\"><h2 id=\"keys-h\" tabindex=\"-1\">Keyboard shortcuts</h2><span class=\"sp\"></span> <button class=\"btn ghost sq\" type=\"button\" data-close aria-label=\"Close\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<dialog id=\"keys\" aria-labelledby=\"keys-h\"><div class=\"row\"><h2 id=\"keys-h\" tabindex=\"-1\">Keyboard shortcuts</h2><span class=\"spacer\"></span> <button class=\"btn ghost square\" type=\"button\" data-close aria-label=\"Close\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -44,19 +44,19 @@ func keyHelp(c Chrome) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if c.User == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"m2\">Shortcuts are off while you type. Sign in for more.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"muted-2\">Shortcuts are off while you type. Sign in for more.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if c.KeysOff {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"m2\">Single-key shortcuts are off. <a class=\"lk\" href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"muted-2\">Single-key shortcuts are off. <a class=\"link\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var2 templ.SafeURL
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinURLErrs(URL.Settings("appearance"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/keys.templ`, Line: 17, Col: 94}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/keys.templ`, Line: 17, Col: 101}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -67,14 +67,14 @@ func keyHelp(c Chrome) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"m2\">Shortcuts are off while you type. <a class=\"lk\" href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"muted-2\">Shortcuts are off while you type. <a class=\"link\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 templ.SafeURL
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(URL.Settings("appearance"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/keys.templ`, Line: 19, Col: 98}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/keys.templ`, Line: 19, Col: 105}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -319,7 +319,7 @@ func palette() templ.Component {
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<dialog id=\"palette\" class=\"pal\" aria-label=\"Search or jump to\"><input type=\"text\" role=\"combobox\" aria-expanded=\"true\" aria-controls=\"pal-list\" aria-autocomplete=\"list\" aria-label=\"Type a command or search tasks\" placeholder=\"Type a command or search tasks\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\" maxlength=\"200\" enterkeyhint=\"go\"><div id=\"pal-list\" role=\"listbox\" aria-label=\"Found\"></div><p class=\"pal-none\" hidden>No results.</p><p class=\"vh\" role=\"status\"></p></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<dialog id=\"palette\" class=\"palette\" aria-label=\"Search or jump to\"><input type=\"text\" role=\"combobox\" aria-expanded=\"true\" aria-controls=\"pal-list\" aria-autocomplete=\"list\" aria-label=\"Type a command or search tasks\" placeholder=\"Type a command or search tasks\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\" maxlength=\"200\" enterkeyhint=\"go\"><div id=\"pal-list\" role=\"listbox\" aria-label=\"Found\"></div><p class=\"palette-none\" hidden>No results.</p><p class=\"sr-only\" role=\"status\"></p></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -370,7 +370,7 @@ func findBox() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<span class=\"el\">Search or jump to</span> <kbd class=\"hide-m\" data-mod>Ctrl K</kbd></a><noscript><form class=\"find\" role=\"search\" aria-label=\"Everything\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<span class=\"truncate\">Search or jump to</span> <kbd class=\"hide-md\" data-mod>Ctrl K</kbd></a><noscript><form class=\"find\" role=\"search\" aria-label=\"Everything\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -421,7 +421,7 @@ func keysSection(c Chrome) templ.Component {
 			templ_7745c5c3_Var18 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<section class=\"sect\"><h2 class=\"sec-t\">Keyboard shortcuts</h2><p class=\"m2 gapb\">Single keys such as J, K and C work without Ctrl. Turn them off if you use speech input or press keys by accident. Ctrl K always works.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<section class=\"section\"><h2 class=\"section-title\">Keyboard shortcuts</h2><p class=\"muted-2 mb-8\">Single keys such as J, K and C work without Ctrl. Turn them off if you use speech input or press keys by accident. Ctrl K always works.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -437,7 +437,7 @@ func keysSection(c Chrome) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<label class=\"opt\"><input type=\"radio\" name=\"keys\" value=\"\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<label class=\"option\"><input type=\"radio\" name=\"keys\" value=\"\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -447,7 +447,7 @@ func keysSection(c Chrome) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, ">On</label> <label class=\"opt\"><input type=\"radio\" name=\"keys\" value=\"off\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, ">On</label> <label class=\"option\"><input type=\"radio\" name=\"keys\" value=\"off\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -463,7 +463,7 @@ func keysSection(c Chrome) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = PostForm(c, URL.Settings("keys"), "acts").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = PostForm(c, URL.Settings("keys"), "actions").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "taskyard/task"
 
-// labelTags are the labels of a task, as text. class is "" or hide-s.
+// labelTags are the labels of a task, as text. class is "" or hide-sm.
 func labelTags(t *task.Task, class string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -45,13 +45,13 @@ func lastRuns(runs []task.Run) []task.Run { return runs[:min(len(runs), stripRun
 func outcomeFill(s task.RunStatus) string {
 	switch s {
 	case task.RunCompleted:
-		return "c-ok"
+		return "fill-ok"
 	case task.RunFailed:
-		return "c-bad"
+		return "fill-bad"
 	case task.RunRunning:
-		return "c-run"
+		return "fill-run"
 	}
-	return "c-off"
+	return "fill-off"
 }
 
 // stripWords says the strip in a sentence: "11 ok, 1 failed, median 3m 12s".

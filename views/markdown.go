@@ -75,7 +75,7 @@ func newSanitizer() *bluemonday.Policy {
 	p.AllowAttrs("href").OnElements("a")
 	p.AllowAttrs("title").OnElements("a")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(ref|mention)$`)).OnElements("a")
-	p.AllowAttrs("class").Matching(regexp.MustCompile(`^mh$`)).OnElements("p")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^md-heading$`)).OnElements("p")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[\w+-]{1,40}$`)).OnElements("code")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|right|center)$`)).OnElements("th", "td")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,9}$`)).OnElements("ol")

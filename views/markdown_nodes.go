@@ -64,7 +64,7 @@ func (r quietRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 
 func (quietRenderer) heading(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
-		_, _ = w.WriteString(`<p class="mh">`)
+		_, _ = w.WriteString(`<p class="md-heading">`)
 	} else {
 		_, _ = w.WriteString("</p>\n")
 	}

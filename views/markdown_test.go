@@ -15,7 +15,7 @@ func TestMarkdown(t *testing.T) {
 		"raw HTML is shown as text":             {"a <b>x</b>", `<p>a &lt;b&gt;x&lt;/b&gt;</p>`},
 		"an image becomes a link":               {"![cat](https://x.test/c.png)", `<p><a href="https://x.test/c.png" rel="nofollow noreferrer">cat</a></p>`},
 		"a javascript address is dropped":       {"[x](javascript:alert(1))", `<p>x</p>`},
-		"a heading does not join the page's":    {"# Big", `<p class="mh">Big</p>`},
+		"a heading does not join the page's":    {"# Big", `<p class="md-heading">Big</p>`},
 		"a task list shows boxes as text":       {"- [x] a\n- [ ] b", "<ul>\n<li>☑ a</li>\n<li>☐ b</li>\n</ul>"},
 		"a table keeps alignment without style": {"|a|\n|:-:|\n|b|", "<table>\n<thead>\n<tr>\n<th align=\"center\">a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td align=\"center\">b</td>\n</tr>\n</tbody>\n</table>"},
 	} {

@@ -92,7 +92,7 @@ func diffLines(f shownFile) templ.Component {
 }
 
 // diffClasses are those of the lines by their first character.
-var diffClasses = map[byte]string{'+': ` class="add"`, '-': ` class="del"`, '@': ` class="hk"`, '\\': ` class="hk"`}
+var diffClasses = map[byte]string{'+': ` class="add"`, '-': ` class="del"`, '@': ` class="hunk"`, '\\': ` class="hunk"`}
 
 func writeDiffLine(w io.Writer, line string) error {
 	if line == "" {
@@ -108,7 +108,7 @@ func writeDiffLine(w io.Writer, line string) error {
 	}
 	end := "</span>"
 	if windows {
-		end = `<span class="hid" title="The line ends as on Windows">‹U+000D›</span></span>`
+		end = `<span class="nonprint" title="The line ends as on Windows">‹U+000D›</span></span>`
 	}
 	_, err := io.WriteString(w, end+"\n")
 	return err

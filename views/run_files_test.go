@@ -38,7 +38,7 @@ func TestChangedFilesOfARun(t *testing.T) {
 			"lines are marked by sign and class, escaped, with what hides marked",
 			&task.Work{Total: 1, Files: []task.FileChange{file("a\n<b>\u202e.go", "@@ -1 +1 @@\n-old<i>\n+new\u202e\r\n \n")}},
 			[]string{
-				`<span class="hk">@@ -1 +1 @@</span>`, `<span class="del">-old&lt;i&gt;</span>`, `<span class="add">+new<span class="hid"`, "‹U+000D›", "<span> </span>",
+				`<span class="hunk">@@ -1 +1 @@</span>`, `<span class="del">-old&lt;i&gt;</span>`, `<span class="add">+new<span class="nonprint"`, "‹U+000D›", "<span> </span>",
 				"a‹U+000A›&lt;b&gt;", `href="/runs/7/diff"`, `aria-label="Change of a‹U+000A›&lt;b&gt;‹U+202E›.go"`,
 			},
 			[]string{"<i>", "<b>\u202e", "\u202e"},

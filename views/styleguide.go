@@ -19,7 +19,7 @@ func (g guide) id(s string) string { return "sg-" + g.theme + "-" + s }
 var guideGlyphs = []Glyph{GlyphDraft, GlyphIdle, GlyphWork, GlyphWait, GlyphFail, GlyphDone, GlyphCanceled}
 
 // guidePills are the kinds of pills, each with a text.
-var guidePills = [][2]string{{"", "Plain"}, {"run", "Working"}, {"ok", "Completed"}, {"warn", "Needs you"}, {"bad", "Failed"}, {"ac", "New"}, {"tag", "label"}}
+var guidePills = [][2]string{{"", "Plain"}, {"run", "Working"}, {"ok", "Completed"}, {"warn", "Needs you"}, {"bad", "Failed"}, {"accent", "New"}, {"tag", "label"}}
 
 // guideTools are tools of every danger.
 var guideTools = []ToolChip{{Name: "read", Granted: true}, {Name: "edit", Granted: true, Danger: 1}, {Name: "bash", Granted: true, Danger: 2}, {Name: "fetch"}}

@@ -189,7 +189,7 @@ func stepClass(s task.Step, current bool) string {
 	case s.Done:
 		return "done"
 	case current:
-		return "cur"
+		return "current"
 	}
 	return ""
 }

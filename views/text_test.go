@@ -55,7 +55,7 @@ func TestStripOfRuns(t *testing.T) {
 	runs := []task.Run{run(task.RunCompleted, time.Minute), run(task.RunFailed, 2*time.Minute), run(task.RunCompleted, 192*time.Second)}
 	t.Run("draws the oldest first and the longest highest", func(t *testing.T) {
 		bars := stripBars(runs, at)
-		if len(bars) != 3 || bars[0].H != stripHeight-2 || bars[1].Class != "c-bad" || bars[2].H >= bars[1].H || bars[2].X <= bars[0].X {
+		if len(bars) != 3 || bars[0].H != stripHeight-2 || bars[1].Class != "fill-bad" || bars[2].H >= bars[1].H || bars[2].X <= bars[0].X {
 			t.Errorf("bars %+v", bars)
 		}
 	})

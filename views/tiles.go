@@ -74,7 +74,7 @@ func (n *InboxNumbers) tiles(now task.Time) (list []Tile, hours []string) {
 	return []Tile{
 		{Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in", Spark: Spark{Words: daySum(asked, "came to wait for a person"), Values: asked}},
 		{Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended", Spark: Spark{Words: daySum(ended, "runs ended"), Values: ended, Line: true}},
-		{Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done", Spark: Spark{Words: daySum(done, "tasks were done"), Values: done, Fill: "c-ok"}},
+		{Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done", Spark: Spark{Words: daySum(done, "tasks were done"), Values: done, Fill: "fill-ok"}},
 		costTile(n.Rows, n.Today, n.Budget, now),
 	}, hours
 }
@@ -91,7 +91,7 @@ func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.
 	cost := byHour(rows, now, func(r *task.StatRow) float64 { return r.CostUSD })
 	t := Tile{
 		Name: "Cost today", Value: USD(today.CostUSD), Column: "Cost", Money: true,
-		Spark: Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + USD(sum(cost)), Values: cost, Fill: "c-off"},
+		Spark: Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + USD(sum(cost)), Values: cost, Fill: "fill-off"},
 	}
 	switch {
 	case most.MaxCostUSD > 0:

@@ -11,7 +11,7 @@ import (
 	"taskyard/task"
 )
 
-var barBox = regexp.MustCompile(`<rect class="(c-[a-z]+)" x="([0-9.]+)" y="(\d+)" width="([0-9.]+)"`)
+var barBox = regexp.MustCompile(`<rect class="(fill-[a-z]+)" x="([0-9.]+)" y="(\d+)" width="([0-9.]+)"`)
 
 func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 	m := sampleTaskModel()
@@ -33,7 +33,7 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 		}
 	})
 	t.Run("a sentence says it, and a table", func(t *testing.T) {
-		for _, want := range []string{`role="img" aria-label="Timeline: `, "Run 30 failed: the program ended with an error after 2m 00s", "Run 33 is working", "<caption class=\"vh\">Timeline</caption>", `href="/runs/31"`} {
+		for _, want := range []string{`role="img" aria-label="Timeline: `, "Run 30 failed: the program ended with an error after 2m 00s", "Run 33 is working", "<caption class=\"sr-only\">Timeline</caption>", `href="/runs/31"`} {
 			if !strings.Contains(html, want) {
 				t.Errorf("no %q in %s", want, html)
 			}
@@ -74,7 +74,7 @@ func TestATreeIsBounded(t *testing.T) {
 		f.Siblings = append(f.Siblings, sampleTask(task.ID(300+i), "Beside", "coder", 0, nil))
 	}
 	html := htmlOf(t, Tree(f, "/all"))
-	for _, want := range []string{`aria-label="Family: 1 task above; 70 siblings; 1000 subtasks, 50 done, 10 canceled"`, `<a class="lk" href="/all">All 1000 subtasks</a>`, "52 more", `href="/tasks/1?tab=subtasks"`, "10 more"} {
+	for _, want := range []string{`aria-label="Family: 1 task above; 70 siblings; 1000 subtasks, 50 done, 10 canceled"`, `<a class="link" href="/all">All 1000 subtasks</a>`, "52 more", `href="/tasks/1?tab=subtasks"`, "10 more"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q", want)
 		}

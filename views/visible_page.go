@@ -152,11 +152,11 @@ func (m *hiddenMarker) end(name string) {
 // note says behind a field what hides in it.
 func (m *hiddenMarker) note(names string) {
 	if names != "" {
-		m.out.WriteString(`<span class="hid hid-n">Hidden characters: ` + templ.EscapeString(names) + `</span>`)
+		m.out.WriteString(`<span class="nonprint nonprint-note">Hidden characters: ` + templ.EscapeString(names) + `</span>`)
 	}
 }
 
-const hiddenTag = `<span class="hid" title="A character that does not print">`
+const hiddenTag = `<span class="nonprint" title="A character that does not print">`
 
 func (m *hiddenMarker) text(raw string) {
 	switch m.raw {

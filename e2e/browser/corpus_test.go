@@ -62,7 +62,7 @@ var corpus = []string{
 	`<form action=//evil.example><button>x</button></form>`,
 	`<style>@import "//evil.example/x.css";*{display:none}</style>`,
 	`<link rel=stylesheet href=//evil.example/x.css>`,
-	`<div style="background:url(//evil.example/x)" class="tk" data-row data-live="inbox" hx-get="/logout" hx-trigger="load">x</div>`,
+	`<div style="background:url(//evil.example/x)" class="task-card" data-row data-live="inbox" hx-get="/logout" hx-trigger="load">x</div>`,
 	`<x hx-on:click="alert(61)" hx-post="/logout" hx-trigger="load"></x>`,
 	"file\u202etxt.exe\u2066 hidden\u200b\u200d\ufeff marks",
 	"Z\u0335\u0327\u0321a\u0334\u0322l\u0336\u0327g\u0337\u0322o\u0335 \U0001F468\u200d\U0001F469\u200d\U0001F467 ﷽ 𒐫",

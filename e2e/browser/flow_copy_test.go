@@ -10,7 +10,7 @@ func TestATokenIsCopiedOverPlainHTTPToo(t *testing.T) {
 	b.open("/settings/tokens")
 	b.fill("#name", "laptop")
 	b.choose("#agent", "scout")
-	b.press("main form .btn.pri")
+	b.press("main form .btn.primary")
 	b.see("ty_")
 	b.click(`button[aria-label="Copy Token"], [data-copy]`)
 	b.wait(`window.copied?.startsWith("ty_")`)

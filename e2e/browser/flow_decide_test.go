@@ -33,7 +33,7 @@ func TestDecideByKeysAlone(t *testing.T) {
 	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
 	b := y.tab()
 	b.open("/approvals")
-	b.wait(`document.querySelector(".ap[aria-current]").textContent.includes("Restart")`)
+	b.wait(`document.querySelector(".approval[aria-current]").textContent.includes("Restart")`)
 	b.loads(typed("j"))
 	b.at("/approvals/" + two.ID.String())
 	b.loads(typed("k"))

@@ -34,7 +34,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			} else {
 				b.press("button|Preview")
 			}
-			b.wait(`document.querySelector(".preview-out .md strong")?.textContent === ` + quote(word))
+			b.wait(`document.querySelector(".preview-out .markdown strong")?.textContent === ` + quote(word))
 			equal(t, "typed text", b.value("#description"), "**"+word+"**")
 			b.press("#edit-description button|Save")
 			equal(t, "description", y.task(k.ID).Description, "**"+word+"**")
@@ -123,18 +123,18 @@ func TestLinksAreEditedInTheirTab(t *testing.T) {
 	b.open(path(k.ID, ""))
 	b.press("#task-tabs a|Links")
 	b.expect("422")
-	b.click(".ed-l summary")
+	b.click(".edit-link summary")
 	b.fill("#value-0", "ftp://x")
-	b.press(".ed-l button|Save link")
+	b.press(".edit-link button|Save link")
 	b.wait(`document.querySelector("#value-0-err")`)
 	equal(t, "typed text", b.value("#value-0"), "ftp://x")
 	b.fill("#value-0", "/srv/b")
 	b.fill("#label-0", "B")
-	b.press(".ed-l button|Save link")
+	b.press(".edit-link button|Save link")
 	b.see("/srv/b")
 	equal(t, "resource", y.task(k.ID).Resources[0], task.Resource{Type: "file", Value: "/srv/b", Label: "B"})
-	b.click(".ed-l summary")
-	b.press(".ed-l button|Remove")
+	b.click(".edit-link summary")
+	b.press(".edit-link button|Remove")
 	equal(t, "resources", len(y.task(k.ID).Resources), 0)
 }
 

@@ -23,7 +23,7 @@ func (y *instance) onFile(id string) string {
 
 // marked reports whether a line has the mark of a finding.
 func marked(line, mark string) string {
-	return `document.querySelector(".ed-l #L` + line + `")?.classList.contains(` + quote(mark) + `)`
+	return `document.querySelector(".editor-lines #L` + line + `")?.classList.contains(` + quote(mark) + `)`
 }
 
 func TestAnAgentIsEditedByMouse(t *testing.T) {
@@ -38,13 +38,13 @@ func TestAnAgentIsEditedByMouse(t *testing.T) {
 	b.see("1 error and 1 warning")
 	b.wait(marked("4", "bad"))
 	b.wait(marked("3", "warn"))
-	equal(t, "numbered lines", eval[int](b, `document.querySelectorAll(".ed-l li").length`), 7)
+	equal(t, "numbered lines", eval[int](b, `document.querySelectorAll(".editor-lines li").length`), 7)
 	b.click("[data-line-link='4']")
 	equal(t, "the line that is chosen", eval[string](b, `(e => e.value.slice(e.selectionStart, e.selectionEnd))(document.querySelector("#text"))`), "runner: nowhere")
 	mine := "---\ndescription: Looks around well.\ntools: read, edit\nrunner: none\n---\nLook.\n"
 	b.fill("#text", mine)
-	b.wait(`document.querySelector("#check").innerText.includes("Looks around well.") && document.querySelector("#check .tools .w")?.innerText.includes("edit")`)
-	b.wait(`!document.querySelector(".ed-l .bad, .ed-l .warn")`)
+	b.wait(`document.querySelector("#check").innerText.includes("Looks around well.") && document.querySelector("#check .tools .caution")?.innerText.includes("edit")`)
+	b.wait(`!document.querySelector(".editor-lines .bad, .editor-lines .warn")`)
 
 	y.behind("scout", strings.Replace(y.onFile("scout"), "Look.", "Look twice.", 1))
 	b.expect("409")
@@ -79,7 +79,7 @@ func TestAnAgentIsEditedByKeyboard(t *testing.T) {
 	b.insert("---\ndescription: By keys.\ntools: read\nrunner: none\n---\nGo.\n")
 	b.wait(`document.querySelector("#check .verdict").innerText.includes("Valid")`)
 	b.keys(kb.Tab + kb.Tab)
-	b.wait(`document.activeElement.matches("button.pri")`)
+	b.wait(`document.activeElement.matches("button.primary")`)
 	b.loads(typed(kb.Enter))
 	b.at("/agents/scout")
 	b.see("By keys.")
@@ -125,7 +125,7 @@ func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 	for _, width := range []int64{1280, 390} {
 		b.size(width, 900)
 		b.fill("#text", long)
-		b.wait(`document.querySelectorAll(".ed-l li").length === document.querySelector("#text").value.split("\n").length`)
+		b.wait(`document.querySelectorAll(".editor-lines li").length === document.querySelector("#text").value.split("\n").length`)
 		// The text never scrolls inside its box: the copy beneath gives it room.
 		if over := eval[int](b, `(e => e.scrollHeight - e.clientHeight)(document.querySelector("#text"))`); over > 1 {
 			t.Errorf("%d px: the text is %d px higher than its lines", width, over)

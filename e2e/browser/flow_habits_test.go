@@ -57,7 +57,7 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 	k := y.create(task.New{Title: "Here and back", Owner: "scout"})
 	b := y.tab()
 	b.open("/queues")
-	b.press("#t-" + k.ID.String() + " a.ttl, #t-" + k.ID.String() + " .ttl a")
+	b.press("#t-" + k.ID.String() + " a.title, #t-" + k.ID.String() + " .title a")
 	b.at(path(k.ID, ""))
 	b.press("a|Move")
 	b.choose("#to", "coder")

@@ -75,7 +75,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 		at := b.in(card(two.ID), 60, 30)
 		b.lift(card(two.ID), at)
 		b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X+20, at.Y+20))
-		b.wait(`!document.body.dataset.dragging && !document.querySelector(".tk.ghost, .drop")`)
+		b.wait(`!document.body.dataset.dragging && !document.querySelector(".task-card.ghost, .drop")`)
 		b.letGo(spot{5, 5})
 		equal(t, "address", eval[string](b, `location.pathname`), "/queues")
 	})

@@ -45,7 +45,7 @@ func TestSortAndFilterAList(t *testing.T) {
 	}
 	b := y.tab()
 	b.open("/tasks")
-	first := `document.querySelector("tbody .ttl").textContent`
+	first := `document.querySelector("tbody .title").textContent`
 	equal(t, "first", eval[string](b, first), "Cedar")
 	b.press("th a|Title")
 	equal(t, "first by title", eval[string](b, first), "ash")
@@ -56,7 +56,7 @@ func TestSortAndFilterAList(t *testing.T) {
 	b.press("[data-filter] button")
 	equal(t, "address", eval[string](b, `location.search`), "?sort=-title&priority=1")
 	b.seeNot("Birch")
-	b.press("a.chip.on|Priority from 1")
+	b.press("a.chip.active|Priority from 1")
 	b.see("Birch")
 }
 

@@ -32,7 +32,7 @@ func TestANewTaskIsMadeInADialog(t *testing.T) {
 		for _, word := range []string{"one", "two"} {
 			b.fill("#new-description", "**"+word+"**")
 			b.click("#new-task button|Preview")
-			b.wait(`document.querySelector("#new-task .md strong")?.textContent === ` + quote(word))
+			b.wait(`document.querySelector("#new-task .markdown strong")?.textContent === ` + quote(word))
 		}
 	})
 	t.Run("what is refused is told on the page of the form, with every input", func(t *testing.T) {

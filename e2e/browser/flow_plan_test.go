@@ -41,7 +41,7 @@ func (y *instance) plan(id task.ID) string {
 // seesPlan waits until the page shows a plan that the server has taken.
 func (b *tab) seesPlan(want string) {
 	b.t.Helper()
-	b.wait(`!document.querySelector(".htmx-request") && [...document.querySelectorAll("#plan .steps > li")].map(li => li.querySelector(".t").textContent + (li.querySelector("input[name=done]").value === "false" ? "*" : "")).join(" ") === ` + quote(want))
+	b.wait(`!document.querySelector(".htmx-request") && [...document.querySelectorAll("#plan .steps > li")].map(li => li.querySelector(".step-title").textContent + (li.querySelector("input[name=done]").value === "false" ? "*" : "")).join(" ") === ` + quote(want))
 }
 
 // alt presses a key together with Alt.
@@ -83,7 +83,7 @@ func TestAPlanIsKeptByMouse(t *testing.T) {
 	b.wait(`document.getElementById("panel-1").open && !document.getElementById("panel-2").open && document.activeElement.textContent.trim() === "Move up"`)
 	equal(t, "plan", y.plan(k.ID), "one three two-and-a-half")
 
-	b.fill("#panel-1 .addline input.in", "between")
+	b.fill("#panel-1 .add-line input.input", "between")
 	b.press("#panel-1 button|Insert")
 	b.seesPlan("one three between two-and-a-half")
 	b.fill("#step", "last")
@@ -227,14 +227,14 @@ func TestASubtaskIsLinkedToAStep(t *testing.T) {
 	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, k.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
 	b := y.tab()
 	b.open(path(k.ID, ""))
-	b.wait(`document.querySelector("#step-0 .subl .st-idle")`)
+	b.wait(`document.querySelector("#step-0 .subtask-link .glyph-idle")`)
 	b.click("#panel-0 summary")
 	b.click("#panel-0 button|Unlink #" + sub.ID.String())
-	b.wait(`!document.querySelector(".subl") && !document.querySelector(".htmx-request")`)
+	b.wait(`!document.querySelector(".subtask-link") && !document.querySelector(".htmx-request")`)
 	b.click("#panel-1 summary")
 	b.choose("#panel-1 select", sub.ID.String())
 	b.press("#panel-1 button|Link")
-	b.wait(`document.querySelector("#step-1 .subl")`)
+	b.wait(`document.querySelector("#step-1 .subtask-link")`)
 	equal(t, "link", y.task(k.ID).Steps[1].TaskID, sub.ID)
 }
 

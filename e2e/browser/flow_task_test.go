@@ -54,7 +54,7 @@ func TestCommentAndAnswerAQuestion(t *testing.T) {
 	b.see("North or south?")
 	b.fill("#comment", "A **bold** word.")
 	b.press("#comment-form button")
-	b.wait(`document.querySelector("#feed .md strong")?.textContent === "bold"`)
+	b.wait(`document.querySelector("#feed .markdown strong")?.textContent === "bold"`)
 	equal(t, "composer", b.value("#comment"), "")
 	b.fill("#reply-text", "South.")
 	b.press("button|Answer")

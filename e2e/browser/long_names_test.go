@@ -9,7 +9,7 @@ import (
 
 // cutOff lists what overflows the navigation, the properties of a page
 // and the forms, where it cannot be read.
-const cutOff = `[...document.querySelectorAll(".nav a, .nav .n, .props, .props dd, .danger form")].filter(e => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map(e => e.scrollWidth + " of " + e.clientWidth + ": " + e.outerHTML.slice(0, 160)).join("\n")`
+const cutOff = `[...document.querySelectorAll(".nav a, .nav .count, .props, .props dd, .danger-zone form")].filter(e => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map(e => e.scrollWidth + " of " + e.clientWidth + ": " + e.outerHTML.slice(0, 160)).join("\n")`
 
 // overlaid lists the buttons of the bar that lie on one another.
 const overlaid = `(() => { const l = [...document.querySelectorAll(".bar .btn")].map(e => [e, e.getBoundingClientRect()]).filter(([, r]) => r.width > 0);
@@ -27,7 +27,7 @@ func TestLongNamesStayInTheirPlace(t *testing.T) {
 	b := y.tab()
 	for _, path := range []string{"/", "/queues", "/tasks", "/tasks/" + k.ID.String(), "/agents/" + long, "/scheduler"} {
 		b.open(path)
-		eval[struct{}](b, `(document.querySelectorAll(".danger").forEach(d => d.open = true), {})`)
+		eval[struct{}](b, `(document.querySelectorAll(".danger-zone").forEach(d => d.open = true), {})`)
 		for _, width := range []int64{1280, 390, 320} {
 			b.size(width, 900)
 			if v := eval[string](b, sideways); v != "" {

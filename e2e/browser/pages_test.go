@@ -73,7 +73,7 @@ func (s *sample) pages() []shown {
 		}},
 		{"task-transcript", path(s.limiter, "?tab=transcript"), nil},
 		{"task-runs", path(s.limiter, "?tab=runs"), nil},
-		{"task-links", path(s.limiter, "?tab=links"), func(b *tab) { b.click(".ed-l summary") }},
+		{"task-links", path(s.limiter, "?tab=links"), func(b *tab) { b.click(".edit-link summary") }},
 		{"task-subtasks", path(s.ship, "?tab=subtasks"), nil},
 		{"task-timeline", path(s.limiter, ""), func(b *tab) { b.click(".data summary") }},
 		{"follow-up", "/tasks/new?follow=" + s.canceled.String(), nil},
@@ -140,7 +140,7 @@ func (s *sample) pages() []shown {
 		{"agent-new", "/agents/new", nil},
 		{"agent-connect", "/agents/researcher/connect", func(b *tab) {
 			b.fill("#name", "laptop")
-			b.press("main form .btn.pri")
+			b.press("main form .btn.primary")
 			b.see("ty_")
 		}},
 		{"scheduler", "/scheduler", nil},
@@ -150,12 +150,12 @@ func (s *sample) pages() []shown {
 		{"tokens-problem", "/settings/tokens", func(b *tab) {
 			b.expect("422")
 			b.fill("#name", "laptop")
-			b.press("main form .btn.pri")
+			b.press("main form .btn.primary")
 		}},
 		{"tokens-fresh", "/settings/tokens", func(b *tab) {
 			b.fill("#name", "laptop")
 			b.choose("#agent", "researcher")
-			b.press("main form .btn.pri")
+			b.press("main form .btn.primary")
 			b.see("ty_")
 		}},
 		{"limits", "/settings/limits", nil},
