@@ -174,8 +174,8 @@ func (s *Server) healthz(c echo.Context) error {
 // be kept for ever.
 func (s *Server) static(c echo.Context) error {
 	name := c.Param("*")
-	b, err := static.FS.ReadFile(name)
-	if err != nil {
+	b, ok := static.Read(name)
+	if !ok {
 		return echo.ErrNotFound
 	}
 	if c.QueryParam("v") != "" {

@@ -4,6 +4,7 @@
 package static
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -12,32 +13,53 @@ import (
 	"path"
 )
 
-// FS holds every file that is served under /static/, by its name there.
-//
-//go:embed app.css *.js icons.svg vendor
-var FS embed.FS
+//go:embed css/*.css *.js icons.svg vendor
+var embedded embed.FS
 
-// Prefix is the path under which FS is served.
+// Prefix is the path under which the files are served.
 const Prefix = "/static/"
+
+// styleSheet is the one style sheet that pages load: the files of css, joined.
+const styleSheet = "app.css"
+
+// sheets are the files of css in the order in which they are joined. Rules of
+// later files of the same layer win.
+var sheets = []string{
+	"layers", "reset", "tokens", "base", "layout",
+	// components
+	"sidebar", "buttons", "badges", "controls", "charts", "toasts", "dialogs", "content", "forms", "menus",
+	// pages
+	"board", "task", "plan", "feed", "approvals", "transcript", "lists", "agents", "settings", "docs",
+	"utilities", "responsive", "print",
+}
 
 // hashLen is how many hex digits of a file's SHA-256 its address carries.
 const hashLen = 12
 
-var hashes = hashAll()
+type file struct {
+	content []byte
+	hash    string
+}
 
-func hashAll() map[string]string {
-	m := map[string]string{}
-	err := fs.WalkDir(FS, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+// files are all files that are served under Prefix, by name.
+var files = readAll()
+
+func readAll() map[string]file {
+	m := map[string]file{}
+	add := func(name string, content []byte) {
+		sum := sha256.Sum256(content)
+		m[name] = file{content, hex.EncodeToString(sum[:])[:hashLen]}
+	}
+	add(styleSheet, joinSheets())
+	err := fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Dir(name) == "css" {
 			return err
 		}
-		b, err := FS.ReadFile(name)
-		if err != nil {
-			return err
+		content, err := embedded.ReadFile(name)
+		if err == nil {
+			add(name, content)
 		}
-		sum := sha256.Sum256(b)
-		m[name] = hex.EncodeToString(sum[:])[:hashLen]
-		return nil
+		return err
 	})
 	if err != nil {
 		panic(err) // embedded files are always readable
@@ -45,14 +67,33 @@ func hashAll() map[string]string {
 	return m
 }
 
+func joinSheets() []byte {
+	var out bytes.Buffer
+	for _, name := range sheets {
+		sheet, err := embedded.ReadFile("css/" + name + ".css")
+		if err != nil {
+			panic(err)
+		}
+		out.Write(sheet)
+	}
+	return out.Bytes()
+}
+
+// Read returns the content of a served file, and whether there is one of that
+// name.
+func Read(name string) ([]byte, bool) {
+	f, ok := files[name]
+	return f.content, ok
+}
+
 // URL returns the address of a file, with its hash: it may be cached for ever.
 // A name that is not embedded is a mistake in the program and panics.
 func URL(name string) string {
-	h, ok := hashes[name]
+	f, ok := files[name]
 	if !ok {
 		panic(fmt.Sprintf("static: no file %q", name))
 	}
-	return Prefix + name + "?v=" + h
+	return Prefix + name + "?v=" + f.hash
 }
 
 // ContentType returns the media type of a file by its name. The system's own

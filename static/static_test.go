@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,11 +46,7 @@ func TestVendoredFilesAreThoseOfTheLock(t *testing.T) {
 
 func TestURL(t *testing.T) {
 	t.Run("carries the first twelve digits of the file's hash", func(t *testing.T) {
-		b, err := FS.ReadFile("app.css")
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum := sha256.Sum256(b)
+		sum := sha256.Sum256(read(t, styleSheet))
 		if got, want := URL("app.css"), "/static/app.css?v="+hex.EncodeToString(sum[:])[:12]; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -65,17 +62,14 @@ func TestURL(t *testing.T) {
 }
 
 func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
-	css, err := FS.ReadFile("app.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	css := read(t, styleSheet)
 	found := regexp.MustCompile(`url\(([^)]*)\)`).FindAllSubmatch(css, -1)
 	if len(found) == 0 {
 		t.Fatal("no font in the style sheet")
 	}
 	for _, m := range found {
 		name, ok := strings.CutPrefix(string(m[1]), Prefix)
-		if !ok || hashes[name] == "" {
+		if _, served := Read(name); !ok || !served {
 			t.Errorf("%s is not a served file", m[1])
 		}
 	}
@@ -83,10 +77,7 @@ func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
 
 func TestScriptsUseNoEval(t *testing.T) {
 	for _, name := range []string{"app.js", "keys.js", "live.js", "palette.js"} {
-		b, err := FS.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := read(t, name)
 		for _, bad := range []string{"eval(", "new Function", "innerHTML", ".style."} {
 			if strings.Contains(string(b), bad) {
 				t.Errorf("%s has %s", name, bad)
@@ -114,10 +105,7 @@ func TestPreloadedFontsAreUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	css, err := os.ReadFile("app.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	css := read(t, styleSheet)
 	preloaded := regexp.MustCompile(`rel="preload" href="([^"]+)" as="font"`).FindAllStringSubmatch(string(layout), -1)
 	if len(preloaded) == 0 {
 		t.Fatal("no preloaded font was found")
@@ -132,17 +120,44 @@ func TestPreloadedFontsAreUsed(t *testing.T) {
 // TestTheStyleSheetHasOneDeclarationPerLine keeps changes of it readable.
 func TestTheStyleSheetHasOneDeclarationPerLine(t *testing.T) {
 	t.Parallel()
-	css, err := FS.ReadFile("app.css")
+	for _, name := range sheets {
+		css, err := os.ReadFile("css/" + name + ".css")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(string(css)) {
+			n++
+			line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " /*") // without a comment
+			line = strings.TrimSpace(line)
+			if line != "}" && strings.ContainsAny(strings.TrimRight(line, ";{"), ";{}") {
+				t.Errorf("css/%s.css:%d: more than one declaration: %s", name, n, line)
+			}
+		}
+	}
+}
+
+func TestTheStyleSheetHasEveryFileOfItsFolderOnce(t *testing.T) {
+	t.Parallel()
+	entries, err := os.ReadDir("css")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	for line := range strings.Lines(string(css)) {
-		n++
-		line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " /*") // without a comment
-		line = strings.TrimSpace(line)
-		if line != "}" && strings.ContainsAny(strings.TrimRight(line, ";{"), ";{}") {
-			t.Errorf("app.css:%d: more than one declaration: %s", n, line)
-		}
+	var want []string
+	for _, e := range entries {
+		want = append(want, strings.TrimSuffix(e.Name(), ".css"))
 	}
+	if got := slices.Sorted(slices.Values(sheets)); !slices.Equal(got, want) {
+		t.Errorf("joined are %q, the folder has %q", got, want)
+	}
+}
+
+// read returns a served file.
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, ok := Read(name)
+	if !ok {
+		t.Fatalf("%s is not served", name)
+	}
+	return b
 }
