@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 
 	"runner/tools": {"task"},
 	"runner/tree":  {},
+	"views/ui":     {"task", "static"},
 }
 
 var everything = []string{"*"}

@@ -8,6 +8,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) loginPage(c echo.Context) error {
@@ -82,7 +83,7 @@ func (s *Server) setupPage(c echo.Context) error {
 func (s *Server) setup(c echo.Context) error {
 	m := views.SetupModel{Token: c.FormValue("token"), Name: c.FormValue("name")}
 	again := func(e *task.Error) error {
-		m.Errors = views.ErrorsOf(e)
+		m.Errors = ui.ErrorsOf(e)
 		return s.render(c, http.StatusUnprocessableEntity, views.SetupPage(s.bareChrome(c), m))
 	}
 	if c.FormValue("password") != c.FormValue("password2") {

@@ -11,6 +11,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // done answers a form that was taken: a sentence for the next page, and the
@@ -62,7 +63,7 @@ func withBack(c echo.Context, err error, back string) error {
 
 // renamed gives the fields of the service the names that a form uses; pairs
 // are service name, form name.
-func renamed(fe views.FieldErrors, pairs ...string) views.FieldErrors {
+func renamed(fe ui.FieldErrors, pairs ...string) ui.FieldErrors {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if m, ok := fe[pairs[i]]; ok {
 			delete(fe, pairs[i])

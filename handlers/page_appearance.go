@@ -9,6 +9,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // themeCookie keeps the theme in the browser, so that a page has it before
@@ -56,7 +57,7 @@ func (s *Server) setAppearance(c echo.Context) error {
 	chosen := map[task.Preference]string{task.PrefDensity: f.Density, task.PrefZone: f.Zone, task.PrefMotion: f.Motion}
 	if e, ok := refusal(checkAppearance(f.Theme, chosen)); ok {
 		return s.again(c, e, views.URL.Settings("appearance"), func(ch views.Chrome) (templ.Component, error) {
-			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c), Errors: views.ErrorsOf(e)}), nil
+			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c), Errors: ui.ErrorsOf(e)}), nil
 		})
 	}
 	for p, v := range chosen { // each says the same when it is said twice

@@ -8,6 +8,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // setBlockers writes the whole set that a person typed, unless it has changed
@@ -48,7 +49,7 @@ func sameIDs(a, b []task.ID) bool {
 
 func blockerEntries(c echo.Context) views.TaskEntries {
 	typed := c.FormValue("taskIds")
-	return views.TaskEntries{BlockedBy: &typed, Errors: views.FieldErrors{}}
+	return views.TaskEntries{BlockedBy: &typed, Errors: ui.FieldErrors{}}
 }
 
 // words returns the words of a field, which spaces or commas part.

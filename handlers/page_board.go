@@ -10,6 +10,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // agentQueuePage is the board of one agent.
@@ -50,7 +51,7 @@ func (s *Server) postMove(c echo.Context) error {
 	if !ok || back {
 		return withBack(c, err, backOr(c, views.URL.Task(t.ID)))
 	}
-	m.Errors = renamed(views.ErrorsOf(e), "newAgent", "to")
+	m.Errors = renamed(ui.ErrorsOf(e), "newAgent", "to")
 	return s.again(c, e, views.URL.TaskAct(t.ID, "move"), func(ch views.Chrome) (p templ.Component, err error) {
 		m.Agents, err = s.agentOptions(c)
 		return views.MovePage(ch, m), err

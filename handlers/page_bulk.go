@@ -9,6 +9,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 const (
@@ -85,7 +86,7 @@ func (s *Server) postBulk(c echo.Context) error {
 	}
 	// More tasks than one act takes are a form that nobody can correct.
 	if e, ok := refusal(err); ok && views.KnownBulkAct(m.Act) && len(m.IDs) > 0 && len(m.IDs) <= task.MaxBulk {
-		m.Errors = renamed(views.ErrorsOf(e), "comment", "text", "summary", "text", "reason", "text", "newAgent", "to")
+		m.Errors = renamed(ui.ErrorsOf(e), "comment", "text", "summary", "text", "reason", "text", "newAgent", "to")
 		return s.again(c, e, views.URL.Bulk(), func(ch views.Chrome) (templ.Component, error) { return s.bulkAgain(c, ch, m) })
 	}
 	if err != nil {
@@ -102,12 +103,12 @@ var bulkDone = map[service.BulkAct]string{
 
 // bulkSaid sums up what was done and what was skipped.
 func bulkSaid(act service.BulkAct, to string, out service.BulkDone) string {
-	said := sprintf(bulkDone[act], views.Count(len(out.Done), "task", "tasks"))
+	said := sprintf(bulkDone[act], ui.Count(len(out.Done), "task", "tasks"))
 	if act == service.BulkMove {
 		said += to
 	}
 	if out.Along > 0 {
-		said += " and " + views.Count(out.Along, "subtask", "subtasks")
+		said += " and " + ui.Count(out.Along, "subtask", "subtasks")
 	}
 	if n := len(out.Skipped); n > 0 {
 		said += sprintf("; %d skipped", n)

@@ -11,6 +11,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) approveRun(c echo.Context) error {
@@ -110,7 +111,7 @@ func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.D
 		form.Kept = keptWords(c)
 	}
 	if e.Kind == task.Invalid {
-		form.Errors = views.FieldErrors{}
+		form.Errors = ui.FieldErrors{}
 		for _, f := range e.AllFields() {
 			form.Errors[strings.TrimPrefix(f.Field, "limits.")] = f.Message
 		}
@@ -162,7 +163,7 @@ func skippedWords(done int, what string, list []task.Skipped) string {
 	if len(list) == 0 {
 		return ""
 	}
-	words := views.Count(done, "run", "runs") + " " + what + ", " + strconv.Itoa(len(list)) + " skipped."
+	words := ui.Count(done, "run", "runs") + " " + what + ", " + strconv.Itoa(len(list)) + " skipped."
 	for _, sk := range list[:min(len(list), 3)] {
 		words += " " + sk.Why + "."
 	}
@@ -198,5 +199,5 @@ func (s *Server) undoDecisions(c echo.Context) error {
 	if words := skippedWords(len(d.Done), "wait again", d.Skipped); words != "" {
 		return s.done(c, to, "%s", words)
 	}
-	return s.done(c, to, "Undone. %s waiting again", views.Count(len(d.Done), "run is", "runs are"))
+	return s.done(c, to, "Undone. %s waiting again", ui.Count(len(d.Done), "run is", "runs are"))
 }

@@ -6,6 +6,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // The pages of a pause serve the server below /scheduler, where the parameter
@@ -25,7 +26,7 @@ func (s *Server) postPause(c echo.Context) error {
 	m := views.PauseModel{Agent: c.Param("id"), Reason: text(c, "reason")}
 	_, err := s.svc.Pause(formContext(c), actorOf(c), m.Agent, m.Reason)
 	if e, ok := refusal(err); ok {
-		m.Errors = views.ErrorsOf(e)
+		m.Errors = ui.ErrorsOf(e)
 		return s.again(c, e, views.URL.Pause(m.Agent), func(ch views.Chrome) (templ.Component, error) { return views.PausePage(ch, m), nil })
 	}
 	if err != nil {
@@ -77,12 +78,12 @@ func (s *Server) postStop(c echo.Context) error {
 	if e, ok := refusal(err); ok {
 		return s.again(c, e, views.URL.StopEverything(), func(ch views.Chrome) (templ.Component, error) {
 			m, err := s.stopModel(c)
-			m.Reason, m.Errors = reason, views.ErrorsOf(e)
+			m.Reason, m.Errors = reason, ui.ErrorsOf(e)
 			return views.StopPage(ch, m), err
 		})
 	}
 	if err != nil {
 		return err
 	}
-	return s.done(c, views.URL.Scheduler(), "Stopped %s; Taskyard is paused", views.Count(len(out.Runs), "run", "runs"))
+	return s.done(c, views.URL.Scheduler(), "Stopped %s; Taskyard is paused", ui.Count(len(out.Runs), "run", "runs"))
 }

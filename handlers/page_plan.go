@@ -8,6 +8,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // postPlan takes an act on the order of a plan: "move 3 2 MARK", "delete 3
@@ -110,5 +111,5 @@ func (s *Server) addStep(c echo.Context, id task.ID) (string, error) {
 }
 
 func stepEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Step: c.FormValue("title"), Errors: views.FieldErrors{"step": "title"}}
+	return views.TaskEntries{Step: c.FormValue("title"), Errors: ui.FieldErrors{"step": "title"}}
 }

@@ -10,6 +10,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -42,7 +43,7 @@ func (s *Server) queueList(c echo.Context, ch views.Chrome, f views.QueueFilter)
 	}
 	m := views.QueuesModel{Filter: f, Stats: queueStats(day, ch.Now)}
 	m.Tasks, m.Next, m.OpenTasks, err = s.listed(c, f)
-	m.Bar = views.FilterModel{Filter: f, Agents: agentIDs(agents), Sum: views.Count(m.OpenTasks, "open task", "open tasks")}
+	m.Bar = views.FilterModel{Filter: f, Agents: agentIDs(agents), Sum: ui.Count(m.OpenTasks, "open task", "open tasks")}
 	return views.QueuesPage(ch, m), err
 }
 
@@ -59,7 +60,7 @@ func boardSum(f views.QueueFilter, open, agents int, columns []views.QueueColumn
 			}
 		}
 	}
-	return strconv.Itoa(open) + more + " open, " + views.Count(agents, "agent", "agents")
+	return strconv.Itoa(open) + more + " open, " + ui.Count(agents, "agent", "agents")
 }
 
 func queueStats(d service.BoardDay, now task.Time) *views.QueueStats {
@@ -78,7 +79,7 @@ func queueColumns(columns []service.BoardColumn) []views.QueueColumn {
 	for i, b := range columns {
 		col := views.QueueColumn{Agent: b.Agent, Invalid: b.Invalid, Running: b.Running, Slots: b.Slots, LastRun: b.LastRun, Cut: b.Cut}
 		for _, g := range b.Groups {
-			group := views.CardGroup{Glyph: views.ShownGlyph(g.Shown), More: g.More}
+			group := views.CardGroup{Glyph: ui.ShownGlyph(g.Shown), More: g.More}
 			for _, card := range g.Cards {
 				group.Cards = append(group.Cards, views.Card{Task: card.Task, Doing: card.Activity, Why: card.Reason})
 			}

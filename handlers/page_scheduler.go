@@ -7,6 +7,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // shownTicks is how many ticks to come the page names.
@@ -88,7 +89,7 @@ func (s *Server) tickNow(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.done(c, views.URL.Scheduler(), "Tick: %s queued, %d skipped", views.Count(res.Queued, "run", "runs"), res.Skipped)
+	return s.done(c, views.URL.Scheduler(), "Tick: %s queued, %d skipped", ui.Count(res.Queued, "run", "runs"), res.Skipped)
 }
 
 func (s *Server) runJob(c echo.Context) error {

@@ -8,6 +8,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) stepPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
@@ -65,7 +66,7 @@ func (s *Server) updateStep(c echo.Context) error {
 // stepInline answers the form of a step that is in the plan itself.
 func (s *Server) stepInline(c echo.Context, m views.StepModel, err error) error {
 	if e, ok := refusal(err); ok {
-		typed := views.TaskEntries{StepAt: m.Index + 1, StepTitle: m.Title, StepDetails: m.Details, Errors: views.FieldErrors{}}
+		typed := views.TaskEntries{StepAt: m.Index + 1, StepTitle: m.Title, StepDetails: m.Details, Errors: ui.FieldErrors{}}
 		return s.taskAgain(c, m.Task.ID, s.withPlanChange(c, m.Task.ID, e), typed)
 	}
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said str
 		return err
 	}
 	if e.Kind == task.Conflict { // the form that was sent may be gone
-		m.Errors, m.SubErrors = views.ErrorsOf(e), nil
+		m.Errors, m.SubErrors = ui.ErrorsOf(e), nil
 		if m.Task.Steps[m.Index].TaskID != 0 && m.Sub.Owner != "" {
 			m.Kept = keptWords(c)
 		}

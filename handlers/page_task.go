@@ -8,6 +8,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) taskPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -161,8 +162,8 @@ func (s *Server) taskTyped(c echo.Context, id task.ID, typed views.TaskEntries) 
 }
 
 // typedErrors puts an error beside the one form that was sent.
-func typedErrors(e *task.Error, typed views.TaskEntries) views.FieldErrors {
-	fe := views.ErrorsOf(e)
+func typedErrors(e *task.Error, typed views.TaskEntries) ui.FieldErrors {
+	fe := ui.ErrorsOf(e)
 	for to, from := range typed.Errors {
 		fe = renamed(fe, from, to)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // comment leads to what was said: by that scripts know that a draft has done
@@ -16,7 +17,7 @@ func (s *Server) comment(c echo.Context, id task.ID) (string, error) {
 }
 
 func commentEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Comment: text(c, "content"), Errors: views.FieldErrors{}}
+	return views.TaskEntries{Comment: text(c, "content"), Errors: ui.FieldErrors{}}
 }
 
 func (s *Server) reply(c echo.Context, id task.ID) (string, error) {
@@ -26,5 +27,5 @@ func (s *Server) reply(c echo.Context, id task.ID) (string, error) {
 }
 
 func replyEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Reply: text(c, "content"), Errors: views.FieldErrors{"reply": "content"}}
+	return views.TaskEntries{Reply: text(c, "content"), Errors: ui.FieldErrors{"reply": "content"}}
 }

@@ -10,6 +10,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) editPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
@@ -60,7 +61,7 @@ func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
 	if !ok {
 		return err
 	}
-	m.Errors = views.ErrorsOf(e)
+	m.Errors = ui.ErrorsOf(e)
 	return s.again(c, e, views.URL.TaskAct(m.Task.ID, "edit"), func(ch views.Chrome) (_ templ.Component, err error) {
 		if m.Agents, err = s.agentOptions(c); err != nil {
 			return nil, err
@@ -95,7 +96,7 @@ const editTries = 5
 // editField changes one field from the task's own page. Only a change of that
 // field by somebody else speaks against it: agents tick steps all the time.
 func (s *Server) editField(c echo.Context, id task.ID, field string) error {
-	typed := views.TaskEntries{Field: field, Value: text(c, field), Errors: views.FieldErrors{}}
+	typed := views.TaskEntries{Field: field, Value: text(c, field), Errors: ui.FieldErrors{}}
 	if c.FormValue("preview") != "" {
 		return s.previewField(c, id, typed)
 	}

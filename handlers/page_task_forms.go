@@ -6,6 +6,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // taskForm is a page below a task that holds one form.
@@ -49,13 +50,13 @@ func (s *Server) cancelPage(c echo.Context, ch views.Chrome, t *task.Task) (temp
 func (s *Server) postCancel(c echo.Context, id task.ID) (string, error) {
 	out, err := s.svc.CancelTask(formContext(c), actorOf(c), id, text(c, "reason"))
 	if n := len(out.Canceled); n > 1 {
-		return sprintf("Canceled #%d and %s", id, views.Count(n-1, "subtask", "subtasks")), err
+		return sprintf("Canceled #%d and %s", id, ui.Count(n-1, "subtask", "subtasks")), err
 	}
 	return sprintf("Canceled #%d", id), err
 }
 
 // problemsOf are the problems of a form, by field.
-func problemsOf(err error) views.FieldErrors {
+func problemsOf(err error) ui.FieldErrors {
 	e, _ := refusal(err)
-	return views.ErrorsOf(e)
+	return ui.ErrorsOf(e)
 }

@@ -7,6 +7,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) addResource(c echo.Context, id task.ID) (string, error) {
@@ -19,7 +20,7 @@ func resourceOf(c echo.Context) task.Resource {
 }
 
 func resourceEntries(c echo.Context) views.TaskEntries {
-	return views.TaskEntries{Resource: resourceOf(c), Errors: views.FieldErrors{}}
+	return views.TaskEntries{Resource: resourceOf(c), Errors: ui.FieldErrors{}}
 }
 
 // editResource changes one link or file; which of both it is, its form tells.
@@ -38,7 +39,7 @@ func (s *Server) editResource(c echo.Context) error {
 	}
 	_, err = s.svc.UpdateResource(formContext(c), actorOf(c), id, n, c.FormValue("had"), r)
 	if e, ok := refusal(err); ok {
-		typed := views.TaskEntries{Resource: r, ResourceAt: n + 1, Errors: views.FieldErrors{}}
+		typed := views.TaskEntries{Resource: r, ResourceAt: n + 1, Errors: ui.FieldErrors{}}
 		if e.Field == "index" { // no form is there to tell it
 			typed.Errors = nil
 		}

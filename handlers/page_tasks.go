@@ -8,6 +8,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -18,7 +19,7 @@ func (s *Server) tasksPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	}
 	m := views.TasksModel{Filter: f, Bar: views.FilterModel{List: true, Filter: f, Agents: agentIDs(agents)}}
 	m.Tasks, m.Next, m.Total, err = s.listed(c, f)
-	m.Bar.Sum = views.Count(m.Total, "open task", "open tasks")
+	m.Bar.Sum = ui.Count(m.Total, "open task", "open tasks")
 	return views.TasksPage(ch, m), err
 }
 
@@ -75,7 +76,7 @@ func (s *Server) createTask(c echo.Context) error {
 		t, err = s.svc.CreateTask(ctx, actorOf(c), in)
 	}
 	if e, ok := refusal(err); ok {
-		m.Errors = views.ErrorsOf(e)
+		m.Errors = ui.ErrorsOf(e)
 		return s.again(c, e, views.URL.NewTask(""), func(ch views.Chrome) (p templ.Component, err error) {
 			m.Agents, err = s.agentOptions(c)
 			return views.NewTaskPage(ch, m), err

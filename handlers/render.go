@@ -15,6 +15,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 const maxPooled = 512 << 10 // bytes of a buffer that is used again
@@ -119,16 +120,16 @@ func navAgents(agents []task.Agent, o service.Overview) []views.NavAgent {
 	return list
 }
 
-func loadGlyph(working, waiting, failed int) views.Glyph {
+func loadGlyph(working, waiting, failed int) ui.Glyph {
 	switch {
 	case waiting > 0:
-		return views.GlyphWait
+		return ui.GlyphWait
 	case failed > 0:
-		return views.GlyphFail
+		return ui.GlyphFail
 	case working > 0:
-		return views.GlyphWork
+		return ui.GlyphWork
 	}
-	return views.GlyphIdle
+	return ui.GlyphIdle
 }
 
 // byScript reports whether a script of a page asks for a part of it, not the

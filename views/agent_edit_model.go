@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // AgentEditModel is the editor of a definition file.
@@ -44,7 +45,7 @@ func (k *AgentConflict) who() string {
 	if k.By == "" {
 		return "Somebody, or another program, outside of Taskyard"
 	}
-	return ActorLabel(k.By)
+	return ui.ActorLabel(k.By)
 }
 
 func (k *AgentConflict) did() string {
@@ -121,11 +122,11 @@ func (k *AgentCheck) checkWords() string {
 	more := len(k.Agent.Problems) - fatal
 	switch {
 	case fatal > 0 && more > 0:
-		return Count(fatal, "error", "errors") + " and " + Count(more, "warning", "warnings") + ": this agent can't run"
+		return ui.Count(fatal, "error", "errors") + " and " + ui.Count(more, "warning", "warnings") + ": this agent can't run"
 	case fatal > 0:
-		return Count(fatal, "error", "errors") + ": this agent can't run"
+		return ui.Count(fatal, "error", "errors") + ": this agent can't run"
 	case more > 0:
-		return "Runnable, with " + Count(more, "warning", "warnings")
+		return "Runnable, with " + ui.Count(more, "warning", "warnings")
 	case k.Agent.PullOnly:
 		return "Valid; Taskyard never starts it"
 	}

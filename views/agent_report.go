@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // AgentReport is how an agent's runs went in the last 30 days.
@@ -35,11 +36,11 @@ func (m *AgentModel) openWords() string {
 	active := m.Queued + m.Working
 	switch {
 	case active > 0 && m.Drafts > 0:
-		return Count(active, "active task", "active tasks") + " and " + Count(m.Drafts, "draft", "drafts")
+		return ui.Count(active, "active task", "active tasks") + " and " + ui.Count(m.Drafts, "draft", "drafts")
 	case active > 0:
-		return Count(active, "active task", "active tasks")
+		return ui.Count(active, "active task", "active tasks")
 	case m.Drafts > 0:
-		return Count(m.Drafts, "draft", "drafts")
+		return ui.Count(m.Drafts, "draft", "drafts")
 	}
 	return ""
 }

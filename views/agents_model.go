@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // AgentsModel is the list of agents.
@@ -115,7 +116,7 @@ func codeLines(text string, problems []task.Problem) []codeLine {
 	list := make([]codeLine, 0, min(len(lines), maxCodeLines))
 	for i, l := range lines {
 		if size += len(l); size > maxCodeBytes || i == maxCodeLines {
-			return append(list, codeLine{i + 1, "… and " + Count(len(lines)-i, "more line", "more lines"), ""})
+			return append(list, codeLine{i + 1, "… and " + ui.Count(len(lines)-i, "more line", "more lines"), ""})
 		}
 		list = append(list, codeLine{i + 1, l, marks[i+1]})
 	}
@@ -145,7 +146,7 @@ func durOr(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return limitSpan(int(d.Seconds()))
+	return ui.LimitSpan(int(d.Seconds()))
 }
 
 func onOff(on bool) string {

@@ -1,10 +1,12 @@
 package views
 
+import "taskyard/views/ui"
+
 // AppearanceModel is the settings page of how pages look to a person.
 type AppearanceModel struct {
 	Form    AppearanceForm
 	Browser string // the time zone that the browser told, or ""
-	Errors  FieldErrors
+	Errors  ui.FieldErrors
 }
 
 // AppearanceForm is what was chosen; "" is always what the system says.

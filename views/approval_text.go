@@ -7,6 +7,7 @@ import (
 
 	"taskyard/static"
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // version is the hash that a decision must carry.
@@ -70,7 +71,7 @@ func limitMoney(usd float64) string {
 	if usd == 0 {
 		return "none"
 	}
-	return money(usd)
+	return ui.Money(usd)
 }
 
 // runWords says a run's state as a sentence.
@@ -106,11 +107,11 @@ func typicalUse(runs []task.Run) use {
 	}
 	switch {
 	case cost[1] > 0:
-		return use{"Cost of its last runs", approx(guess, span(money(cost[0]), money(cost[1]))), tokens[1]}
+		return use{"Cost of its last runs", approx(guess, span(ui.Money(cost[0]), ui.Money(cost[1]))), tokens[1]}
 	case tokens[1] > 0:
-		return use{"Tokens of its last runs", approx(guess, span(Tokens(tokens[0]), Tokens(tokens[1]))), tokens[1]}
+		return use{"Tokens of its last runs", approx(guess, span(ui.Tokens(tokens[0]), ui.Tokens(tokens[1]))), tokens[1]}
 	}
-	return use{"Tool calls of its last runs", span(Tokens(calls[0]), Tokens(calls[1])), 0}
+	return use{"Tool calls of its last runs", span(ui.Tokens(calls[0]), ui.Tokens(calls[1])), 0}
 }
 
 func span(from, to string) string {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // ApproveMany is where the form posts that approves several runs.
@@ -32,7 +33,7 @@ func heldWords(held []task.Run) string {
 	var parts []string
 	for _, w := range []string{"approved", "rejected"} {
 		if n[w] > 0 {
-			parts = append(parts, Count(n[w], "run", "runs")+" "+w)
+			parts = append(parts, ui.Count(n[w], "run", "runs")+" "+w)
 		}
 	}
 	return strings.Join(parts, ", ") + "."
@@ -53,16 +54,16 @@ func lateWords(d *ApprovalDetail, now task.Time) string {
 		return p.Outcome() + "."
 	}
 	if h := r.Held; h != nil {
-		return ActorLabel(h.By) + " " + decisionWord(h.Decision) + " this run " + Ago(h.At, now) + "."
+		return ui.ActorLabel(h.By) + " " + decisionWord(h.Decision) + " this run " + ui.Ago(h.At, now) + "."
 	}
 	a := r.Approval
 	switch {
 	case a == nil || a.Decision == "":
 		return "This run no longer waits: it " + RunSentence(r) + why(r) + "."
 	case a.Decision == "expired":
-		return "Nobody decided in time: the approval expired " + Ago(a.At, now) + "."
+		return "Nobody decided in time: the approval expired " + ui.Ago(a.At, now) + "."
 	}
-	s := ActorLabel(a.By) + " " + decisionWord(a.Decision) + " this run " + Ago(a.At, now)
+	s := ui.ActorLabel(a.By) + " " + decisionWord(a.Decision) + " this run " + ui.Ago(a.At, now)
 	if a.Reason != "" {
 		s += ": " + a.Reason
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // ApprovalsModel is the page of the runs that wait for a reviewer.
@@ -53,11 +54,11 @@ type ApprovalDetail struct {
 
 // DecideForm keeps what a reviewer typed through a refusal.
 type DecideForm struct {
-	Error          string      // why it was refused, where no field is to blame
-	Errors         FieldErrors // what is wrong with each field
-	Tried          string      // approval or rejection
-	Late           bool        // somebody or something was faster
-	Changed        bool        // what would run is not what was looked at
+	Error          string         // why it was refused, where no field is to blame
+	Errors         ui.FieldErrors // what is wrong with each field
+	Tried          string         // approval or rejection
+	Late           bool           // somebody or something was faster
+	Changed        bool           // what would run is not what was looked at
 	Reason         string
 	ScopeTask      bool
 	TimeoutSeconds string

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // rightsOf says in words what a run can do: what it asks for where its runner
@@ -54,12 +55,12 @@ func askedText(e task.Enforcement) string {
 	case e.Level == task.NotAsked && e.Asked == "none":
 		return "no limit"
 	case err == nil && unit == "s":
-		return limitSpan(n)
+		return ui.LimitSpan(n)
 	case err == nil && unit == "":
 		return Thousands(n)
 	}
 	if usd, err := strconv.ParseFloat(value, 64); err == nil && unit == "USD" {
-		return money(usd)
+		return ui.Money(usd)
 	}
 	return e.Asked
 }

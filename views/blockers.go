@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // idWords shows ids as a field holds them.
@@ -42,7 +43,7 @@ func blockedLabel(t *task.Task) string {
 
 // stateLabel is the glyph's label, but says what only waits for other tasks.
 func stateLabel(t *task.Task) string {
-	if g := GlyphOf(t); g != GlyphIdle || t.WaitingFor != task.WaitsTasks {
+	if g := ui.GlyphOf(t); g != ui.GlyphIdle || t.WaitingFor != task.WaitsTasks {
 		return g.Label()
 	}
 	return "Blocked"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // tiles are the tiles above the board.
@@ -14,7 +15,7 @@ func (s *QueueStats) tiles(now task.Time) []Tile {
 	return []Tile{
 		{Name: "Done, last 24 h", Value: strconv.Itoa(s.Done24h), Spark: Spark{Words: daySum(done, "tasks were done"), Values: done}},
 		{Name: "Waiting in queues", Value: strconv.Itoa(s.Waiting), Small: s.oldest(), Spark: Spark{Words: "Waiting tasks by hour over the last 24 hours, at most " + strconv.FormatFloat(slices.Max(depth), 'f', -1, 64), Values: depth, Line: true}},
-		{Name: "Median run", Value: s.median(), Small: s.runs(now), Spark: Spark{Words: "Mean duration of runs by hour over the last 24 hours, at most " + Dur(time.Duration(slices.Max(took))*time.Millisecond), Values: took, Line: true}},
+		{Name: "Median run", Value: s.median(), Small: s.runs(now), Spark: Spark{Words: "Mean duration of runs by hour over the last 24 hours, at most " + ui.Dur(time.Duration(slices.Max(took))*time.Millisecond), Values: took, Line: true}},
 		costTile(s.Rows, s.Today, s.Budget, now),
 	}
 }
@@ -49,14 +50,14 @@ func (s *QueueStats) oldest() string {
 	if s.Waiting == 0 || s.Oldest == 0 {
 		return ""
 	}
-	return "oldest " + Dur(s.Oldest)
+	return "oldest " + ui.Dur(s.Oldest)
 }
 
 func (s *QueueStats) median() string {
 	if s.MedianRun == 0 {
 		return "–"
 	}
-	return Dur(s.MedianRun)
+	return ui.Dur(s.MedianRun)
 }
 
 // runs counts the runs that ended in the last 24 hours, and those that failed.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // approx marks a figure that is in part a runner's estimate.
@@ -15,10 +16,10 @@ func approx(estimated bool, figure string) string {
 }
 
 // tokensOf writes the tokens of a use.
-func tokensOf(u task.Usage) string { return approx(u.Estimated, Tokens(u.Tokens())) }
+func tokensOf(u task.Usage) string { return approx(u.Estimated, ui.Tokens(u.Tokens())) }
 
 // costOf writes the cost of a use.
-func costOf(u task.Usage) string { return approx(u.Estimated, money(u.CostUSD)) }
+func costOf(u task.Usage) string { return approx(u.Estimated, ui.Money(u.CostUSD)) }
 
 // budgetBars compares the budgets of a day with what is used of them.
 func budgetBars(list []task.Budget) []limitBar {
@@ -32,8 +33,8 @@ func budgetBars(list []task.Budget) []limitBar {
 	}
 	for i := range list {
 		b := &list[i]
-		add(b, "cost", money(b.CostUSD), money(b.MaxCostUSD), b.CostUSD, b.MaxCostUSD)
-		add(b, "tokens", Tokens(b.Tokens), Tokens(b.MaxTokens), float64(b.Tokens), float64(b.MaxTokens))
+		add(b, "cost", ui.Money(b.CostUSD), ui.Money(b.MaxCostUSD), b.CostUSD, b.MaxCostUSD)
+		add(b, "tokens", ui.Tokens(b.Tokens), ui.Tokens(b.MaxTokens), float64(b.Tokens), float64(b.MaxTokens))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // BulkModel is the question before one act on many tasks.
@@ -18,7 +19,7 @@ type BulkModel struct {
 	Text     string
 	Priority string
 	Labels   string
-	Errors   FieldErrors
+	Errors   ui.FieldErrors
 }
 
 // bulkActs are the acts on many tasks, in the order shown.
@@ -45,7 +46,7 @@ func KnownBulkAct(act string) bool {
 func (m BulkModel) title() string {
 	for _, a := range bulkActs {
 		if a.Act == m.Act {
-			return a.Verb + " " + Count(len(m.IDs), "task", "tasks")
+			return a.Verb + " " + ui.Count(len(m.IDs), "task", "tasks")
 		}
 	}
 	return "Change tasks"
@@ -59,7 +60,7 @@ func (m BulkModel) says() string {
 		}
 	}
 	if m.Below > 0 {
-		s += " " + Count(m.Below, "subtask goes", "subtasks go") + " with them."
+		s += " " + ui.Count(m.Below, "subtask goes", "subtasks go") + " with them."
 	}
 	return s
 }

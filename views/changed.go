@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // ChangedBy says who changed something meanwhile, and what.
 func ChangedBy(e *task.Event) string {
-	return ActorLabel(e.Actor) + " " + EventSentence(e) + " meanwhile."
+	return ui.ActorLabel(e.Actor) + " " + EventSentence(e) + " meanwhile."
 }
 
 // FieldChangedBy says who changed a field of a task last, and to what; events
@@ -20,7 +21,7 @@ func FieldChangedBy(events []task.Event, field string) string {
 		}
 		var fields map[string]json.RawMessage
 		if json.Unmarshal(events[i].Changes, &fields) == nil && fields[field] != nil {
-			return ActorLabel(events[i].Actor) + " changed " + fieldText(field, fields[field]) + " meanwhile."
+			return ui.ActorLabel(events[i].Actor) + " changed " + fieldText(field, fields[field]) + " meanwhile."
 		}
 	}
 	return "Somebody changed the " + field + " meanwhile."

@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // Chrome is what every page needs besides its own model: who looks, what the
@@ -51,9 +52,9 @@ type NavCounts struct {
 // NavAgent is an agent in the navigation.
 type NavAgent struct {
 	ID      string
-	Count   int   // active tasks
-	Glyph   Glyph // GlyphWork, GlyphWait, GlyphFail or GlyphIdle
-	Invalid bool  // its definition is invalid
+	Count   int      // active tasks
+	Glyph   ui.Glyph // GlyphWork, GlyphWait, GlyphFail or GlyphIdle
+	Invalid bool     // its definition is invalid
 }
 
 // SchedulerLine is the foot of the navigation.

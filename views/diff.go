@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+
+	"taskyard/views/ui"
 )
 
 // diffLine is one line of a comparison: kept (' '), taken away ('-'), added
@@ -112,7 +114,7 @@ func foldDiff(list []diffLine) (out []diffLine) {
 			if at := slices.Index(near[i:], true); at >= 0 {
 				n = at
 			}
-			out = append(out, diffLine{'@', Count(n, "line as before", "lines as before")})
+			out = append(out, diffLine{'@', ui.Count(n, "line as before", "lines as before")})
 		}
 	}
 	return out

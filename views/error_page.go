@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // ErrorModel is a page that says what went wrong and what to do.
@@ -82,7 +83,7 @@ func (m ErrorModel) remedy() string {
 	case len(m.May) > 0:
 		return "This is for " + rolesInWords(m.May) + ". Ask one of them to do it, or an admin to change your role."
 	case m.Status == http.StatusTooManyRequests && m.Retry > 0:
-		return "Wait " + Count(m.Retry, "second", "seconds") + ", then try again."
+		return "Wait " + ui.Count(m.Retry, "second", "seconds") + ", then try again."
 	}
 	return remedies[m.Status]
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // estimateFrom is how many completed runs an estimate needs.
@@ -45,12 +46,12 @@ func estimateOf(recent []task.Run, limits task.Limits) *estimate {
 	low, mid, high := quartiles(times)
 	e.TypicalCost, e.TypicalTokens, e.TypicalTime = midCost, midTokens, mid
 	if highCost > 0 {
-		e.Cost = span(money(lowCost), money(highCost))
+		e.Cost = span(ui.Money(lowCost), ui.Money(highCost))
 	}
 	if highTokens > 0 {
-		e.Tokens = span(Tokens(lowTokens), Tokens(highTokens))
+		e.Tokens = span(ui.Tokens(lowTokens), ui.Tokens(highTokens))
 	}
-	e.Time = span(Dur(low), Dur(high))
+	e.Time = span(ui.Dur(low), ui.Dur(high))
 	e.OverTokens = limits.MaxTokens > 0 && highTokens > limits.MaxTokens
 	return e
 }
@@ -68,11 +69,11 @@ func (e *estimate) short() string {
 	case e == nil:
 		return ""
 	case e.TypicalCost > 0:
-		return "~" + money(e.TypicalCost)
+		return "~" + ui.Money(e.TypicalCost)
 	case e.TypicalTokens > 0:
-		return "~" + Tokens(e.TypicalTokens) + " tokens"
+		return "~" + ui.Tokens(e.TypicalTokens) + " tokens"
 	}
-	return "~" + Dur(e.TypicalTime)
+	return "~" + ui.Dur(e.TypicalTime)
 }
 
 // head is the figure shown large, and what it is.
@@ -95,7 +96,7 @@ func (e *estimate) rest() string {
 	if e.Cost != "" || e.Tokens != "" {
 		s += e.Time + ", "
 	}
-	s += "by the last " + Count(e.Runs, "completed run", "completed runs")
+	s += "by the last " + ui.Count(e.Runs, "completed run", "completed runs")
 	if e.Guessed {
 		s += ", some of them estimated too"
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // FilterModel is what the filter of a list of open tasks shows and offers.
@@ -44,7 +45,7 @@ func (f QueueFilter) chosen() []chosen {
 	add(f.Status != "", labelOf(StatusChoices, f.Status), func(g *QueueFilter) { g.Status = "" })
 	add(f.Priority != "", "Priority from "+f.Priority, func(g *QueueFilter) { g.Priority = "" })
 	add(f.Label != "", "Label "+f.Label, func(g *QueueFilter) { g.Label = "" })
-	add(f.CreatedBy != "", "By "+ActorLabel(f.CreatedBy), func(g *QueueFilter) { g.CreatedBy = "" })
+	add(f.CreatedBy != "", "By "+ui.ActorLabel(f.CreatedBy), func(g *QueueFilter) { g.CreatedBy = "" })
 	add(f.Blocked != "", labelOf(blockedChoices, f.Blocked), func(g *QueueFilter) { g.Blocked = "" })
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 func gzipped(t *testing.T, s string) int {
@@ -22,40 +23,23 @@ func gzipped(t *testing.T, s string) int {
 	return b.Len()
 }
 
-func TestDurationsReadAsPeopleSayThem(t *testing.T) {
-	for d, want := range map[time.Duration][2]string{
-		4200 * time.Millisecond: {"4s", "4.2s"}, 42 * time.Second: {"42s", "42s"}, 372 * time.Second: {"6m", "6m 12s"},
-		3*time.Hour + 5*time.Minute: {"3h", "3h 05m"}, 52 * time.Hour: {"2d", "2d 4h"}, -time.Second: {"0s", "0.0s"},
-	} {
-		if got := [2]string{Short(d), Dur(d)}; got != want {
-			t.Errorf("%v: got %v, want %v", d, got, want)
-		}
-	}
-	if got := Ago(now.Add(5*time.Minute), now); got != "in 5m" {
-		t.Errorf("future: %s", got)
-	}
-	if got := Tokens(48_100) + " " + Tokens(999) + " " + Tokens(2_000_000); got != "48.1k 999 2M" {
-		t.Errorf("tokens: %s", got)
-	}
-}
-
 func TestGlyphOfATask(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*task.Task)
-		want   Glyph
+		want   ui.Glyph
 	}{
-		"a draft is a dashed ring":                   {func(t *task.Task) { t.Status = task.Draft }, GlyphDraft},
-		"an active task is a ring":                   {nil, GlyphIdle},
-		"a claimed task is a pie":                    {claimed(time.Minute, 1, 2), GlyphWork},
-		"an open question waits":                     {func(t *task.Task) { t.QuestionID = 1 }, GlyphWait},
-		"a run that waits for approval waits":        {func(t *task.Task) { t.OpenRunPhase = task.PhaseApproval }, GlyphWait},
-		"a failure without a further run is a fault": {func(t *task.Task) { t.Failures = 1 }, GlyphFail},
-		"a failure with a further run is idle":       {func(t *task.Task) { t.Failures, t.OpenRunID = 1, 4 }, GlyphIdle},
-		"done is a check":                            {func(t *task.Task) { t.Status = task.Done }, GlyphDone},
-		"canceled is a crossed ring":                 {func(t *task.Task) { t.Status = task.Canceled }, GlyphCanceled},
+		"a draft is a dashed ring":                   {func(t *task.Task) { t.Status = task.Draft }, ui.GlyphDraft},
+		"an active task is a ring":                   {nil, ui.GlyphIdle},
+		"a claimed task is a pie":                    {claimed(time.Minute, 1, 2), ui.GlyphWork},
+		"an open question waits":                     {func(t *task.Task) { t.QuestionID = 1 }, ui.GlyphWait},
+		"a run that waits for approval waits":        {func(t *task.Task) { t.OpenRunPhase = task.PhaseApproval }, ui.GlyphWait},
+		"a failure without a further run is a fault": {func(t *task.Task) { t.Failures = 1 }, ui.GlyphFail},
+		"a failure with a further run is idle":       {func(t *task.Task) { t.Failures, t.OpenRunID = 1, 4 }, ui.GlyphIdle},
+		"done is a check":                            {func(t *task.Task) { t.Status = task.Done }, ui.GlyphDone},
+		"canceled is a crossed ring":                 {func(t *task.Task) { t.Status = task.Canceled }, ui.GlyphCanceled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := GlyphOf(sampleTask(1, "x", "coder", 0, tc.change)); got != tc.want {
+			if got := ui.GlyphOf(sampleTask(1, "x", "coder", 0, tc.change)); got != tc.want {
 				t.Errorf("got %s, want %s", got.Label(), tc.want.Label())
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // GanttBar is one line of a timeline. To 0 means that it continues.
@@ -117,13 +118,13 @@ func TaskBars(runs []*task.Run, subtasks []*task.Task, now task.Time) []GanttBar
 		}
 		what := RunSentence(r)
 		if r.EndedAt != 0 {
-			what += " after " + Dur(r.Duration(now))
+			what += " after " + ui.Dur(r.Duration(now))
 		}
 		list = append(list, GanttBar{"Run " + r.ID.String(), what, URL.Run(r.ID), outcomeFill(r.Status), r.StartedAt, r.EndedAt})
 	}
 	for _, t := range subtasks {
-		g := GlyphOf(t)
-		class := map[Glyph]string{GlyphDone: "fill-ok", GlyphFail: "fill-bad", GlyphWork: "fill-run", GlyphWait: "fill-warn"}[g]
+		g := ui.GlyphOf(t)
+		class := map[ui.Glyph]string{ui.GlyphDone: "fill-ok", ui.GlyphFail: "fill-bad", ui.GlyphWork: "fill-run", ui.GlyphWait: "fill-warn"}[g]
 		if class == "" {
 			class = "fill-off"
 		}

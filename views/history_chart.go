@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // chart draws the outcomes of a filter over time; each bar leads to its days.
@@ -22,9 +23,10 @@ func (m *HistoryModel) chart(now task.Time) Chart {
 		c.Rows = append(c.Rows, m.chartRow(t, end, now))
 		sum.Done, sum.Canceled, sum.Failed = sum.Done+t.Done, sum.Canceled+t.Canceled, sum.Failed+t.Failed
 	}
-	c.Words = "By " + m.Times.Unit + ": " + Count(sum.Done, "task done", "tasks done") + ", " + Count(sum.Canceled, "canceled", "canceled")
+	c.Words = "By " + m.Times.Unit + ": " + ui.Count(sum.Done, "task done", "tasks done") + ", " +
+		ui.Count(sum.Canceled, "canceled", "canceled")
 	if m.Times.Runs {
-		c.Words += ", " + Count(sum.Failed, "failed run", "failed runs")
+		c.Words += ", " + ui.Count(sum.Failed, "failed run", "failed runs")
 	}
 	if n := len(c.Rows); n > 0 {
 		c.Words += ", from " + c.Rows[0].Name + " on"
@@ -78,7 +80,7 @@ func hitPlace(id task.ID, h *task.Hit) (words, link string) {
 	case task.HitSummary:
 		return "in the summary", ""
 	case task.HitComment:
-		return "in a comment by " + ActorLabel(h.By), URL.Comment(id, h.Message)
+		return "in a comment by " + ui.ActorLabel(h.By), URL.Comment(id, h.Message)
 	case task.HitRun:
 		return "in the summary of run " + h.Run.String(), URL.Run(h.Run)
 	case task.HitTranscript:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // HistoryModel is the list of done and canceled tasks, newest first.
@@ -83,11 +84,11 @@ func (d historyDay) counts() string {
 	done := len(d.Tasks) - canceled
 	switch {
 	case canceled == 0:
-		return Count(done, "done", "done")
+		return ui.Count(done, "done", "done")
 	case done == 0:
-		return Count(canceled, "canceled", "canceled")
+		return ui.Count(canceled, "canceled", "canceled")
 	}
-	return Count(done, "done", "done") + ", " + Count(canceled, "canceled", "canceled")
+	return ui.Count(done, "done", "done") + ", " + ui.Count(canceled, "canceled", "canceled")
 }
 
 // older returns the link to the next page, or "".
@@ -115,7 +116,7 @@ func (q HistoryQuery) chips() []historyChip {
 		*field = ""
 		shown := value
 		if field == &q.CreatedBy {
-			shown = ActorLabel(value)
+			shown = ui.ActorLabel(value)
 		}
 		list = append(list, historyChip{label + shown, URL.History(q)})
 		*field = value

@@ -12,6 +12,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // evil is a text that breaks out of every place where it is not escaped.
@@ -112,7 +113,7 @@ func hostilePages() map[string]templ.Component {
 		"approvals held":     views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.Run.Held = &task.Held{By: evil, Reason: evil} })),
 		"approvals denied":   views.ApprovalsPage(c, poisoned(decided("denied"))),
 		"queues": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) {
-			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", views.GlyphFail
+			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", ui.GlyphFail
 		})),
 		"queues list": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Filter.View = "list" })),
 		"tasks":       views.TasksPage(c, poisoned[views.TasksModel]()),

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // InboxModel is the first page: what waits for a person, and what is under way.
@@ -113,10 +114,10 @@ func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
 	case c.Nav.Open == 0:
 		return "No open tasks.", "View history", URL.History(HistoryQuery{})
 	}
-	why = Count(c.Nav.Open, "task is open", "tasks are open") + ", " + Count(len(m.Running), "run is running", "runs are running") +
+	why = ui.Count(c.Nav.Open, "task is open", "tasks are open") + ", " + ui.Count(len(m.Running), "run is running", "runs are running") +
 		". Questions, approvals, failures and notices come here as soon as there are any."
 	if n := len(m.Snoozed); n > 0 {
-		why += " " + Count(n, "thing that you snoozed comes", "things that you snoozed come") + " back by itself."
+		why += " " + ui.Count(n, "thing that you snoozed comes", "things that you snoozed come") + " back by itself."
 	}
 	return why, "View queues", URL.Queues(QueueFilter{})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // InsightsModel is what happened over time.
@@ -90,7 +91,7 @@ func (m *InsightsModel) chart(title, words string, series []Series, of numbers) 
 
 func (m *InsightsModel) throughput() Chart {
 	t := &m.Total
-	words := Count(t.Created, "task", "tasks") + " created, " + strconv.Itoa(t.Done) + " done, " + strconv.Itoa(t.Canceled) + " canceled"
+	words := ui.Count(t.Created, "task", "tasks") + " created, " + strconv.Itoa(t.Done) + " done, " + strconv.Itoa(t.Canceled) + " canceled"
 	series := []Series{{"created", "fill-accent"}, {"done", "fill-ok"}, {"canceled", "fill-off"}}
 	c := m.chart("Tasks", words, series, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.Created), float64(t.Done), float64(t.Canceled)}
@@ -116,7 +117,7 @@ func (m *InsightsModel) depth() Chart {
 
 func (m *InsightsModel) outcomes() Chart {
 	t := &m.Total
-	words := Count(t.RunsCompleted, "run", "runs") + " completed, " + strconv.Itoa(t.RunsFailed) + " failed, " + strconv.Itoa(t.RunsCanceled) + " canceled"
+	words := ui.Count(t.RunsCompleted, "run", "runs") + " completed, " + strconv.Itoa(t.RunsFailed) + " failed, " + strconv.Itoa(t.RunsCanceled) + " canceled"
 	return m.chart("Runs", words, []Series{{"completed", "fill-ok"}, {"failed", "fill-bad"}, {"canceled", "fill-off"}}, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.RunsCompleted), float64(t.RunsFailed), float64(t.RunsCanceled)}
 	})
@@ -133,7 +134,7 @@ func (m *InsightsModel) durations() Chart {
 		}
 		return []float64{float64(t.P50Ms), float64(t.P95Ms)}
 	})
-	c.Unit = func(v float64) string { return Dur(time.Duration(v) * time.Millisecond) }
+	c.Unit = func(v float64) string { return ui.Dur(time.Duration(v) * time.Millisecond) }
 	if m.Cut {
 		c.Note = "There were very many runs: only the newest were measured."
 	}
@@ -142,17 +143,17 @@ func (m *InsightsModel) durations() Chart {
 
 func (m *InsightsModel) tokens() Chart {
 	t := &m.Total
-	c := m.chart("Tokens", m.about(Tokens(t.TokensIn)+" tokens read, "+Tokens(t.TokensOut)+" written"), []Series{{"in", "fill-accent"}, {"out", "fill-run"}}, func(t *task.InsightTime) []float64 {
+	c := m.chart("Tokens", m.about(ui.Tokens(t.TokensIn)+" tokens read, "+ui.Tokens(t.TokensOut)+" written"), []Series{{"in", "fill-accent"}, {"out", "fill-run"}}, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.TokensIn), float64(t.TokensOut)}
 	})
-	c.Unit = func(v float64) string { return Tokens(int(v)) }
+	c.Unit = func(v float64) string { return ui.Tokens(int(v)) }
 	m.mark(&c)
 	return c
 }
 
 func (m *InsightsModel) cost() Chart {
-	c := m.chart("Cost", m.about(money(m.Total.CostUSD)), []Series{{"US dollars", "fill-accent"}}, func(t *task.InsightTime) []float64 { return []float64{t.CostUSD} })
-	c.Unit = money
+	c := m.chart("Cost", m.about(ui.Money(m.Total.CostUSD)), []Series{{"US dollars", "fill-accent"}}, func(t *task.InsightTime) []float64 { return []float64{t.CostUSD} })
+	c.Unit = ui.Money
 	m.mark(&c)
 	return c
 }
@@ -181,7 +182,7 @@ func msText(ms int64) string {
 	if ms == 0 {
 		return "–"
 	}
-	return Dur(time.Duration(ms) * time.Millisecond)
+	return ui.Dur(time.Duration(ms) * time.Millisecond)
 }
 
 // success says how many of the ended runs were completed: "92%".

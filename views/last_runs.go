@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // stripBar is one bar of the strip of last runs, in the units of its picture.
@@ -81,7 +82,7 @@ func stripWords(runs []task.Run, now task.Time) string {
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
-		s += ", median " + Dur(took[len(took)/2])
+		s += ", median " + ui.Dur(took[len(took)/2])
 	}
 	return s
 }

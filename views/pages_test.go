@@ -11,6 +11,7 @@ import (
 	xhtml "golang.org/x/net/html"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // nodes returns every element of a page.
@@ -199,7 +200,7 @@ func TestTextByOthersIsEscaped(t *testing.T) {
 	q.Columns[1].Groups[0].Cards[0].Doing = evil
 	for name, comp := range map[string]string{
 		"task": htmlOf(t, TaskPage(c, m)), "queues": htmlOf(t, QueuesPage(c, q)), "move": htmlOf(t, MovePage(c, MoveModel{Task: m.Task, Comment: evil})),
-		"new": htmlOf(t, NewTaskPage(c, NewTaskModel{Title: evil, Steps: evil, Errors: FieldErrors{"title": evil}})), "login": htmlOf(t, LoginPage(c, LoginModel{Name: evil, Next: evil, Error: evil})),
+		"new": htmlOf(t, NewTaskPage(c, NewTaskModel{Title: evil, Steps: evil, Errors: ui.FieldErrors{"title": evil}})), "login": htmlOf(t, LoginPage(c, LoginModel{Name: evil, Next: evil, Error: evil})),
 	} {
 		t.Run(name+" shows hostile text as text", func(t *testing.T) {
 			for _, n := range nodes(t, comp) {

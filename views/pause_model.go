@@ -4,13 +4,14 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // PauseModel is the page that asks for a reason before a pause.
 type PauseModel struct {
 	Agent  string // "" for the whole server
 	Reason string // as typed
-	Errors FieldErrors
+	Errors ui.FieldErrors
 }
 
 // title says what the page does.
@@ -34,14 +35,14 @@ type StopModel struct {
 	Running []task.Run // they would end
 	Queued  int        // runs that would stay
 	Reason  string     // as typed
-	Errors  FieldErrors
+	Errors  ui.FieldErrors
 }
 
 func (m *StopModel) label() string {
 	if len(m.Running) == 0 {
 		return "Stop everything"
 	}
-	return "Stop " + Count(len(m.Running), "run", "runs") + " and pause"
+	return "Stop " + ui.Count(len(m.Running), "run", "runs") + " and pause"
 }
 
 // Pause is the page that asks for a reason, and where its form posts; the

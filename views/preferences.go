@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // Appearance is how a person wants their pages. The zero one is as the browser and
@@ -54,9 +55,9 @@ func (c Chrome) Clock(t task.Time) string { return c.local(t).Format("15:04") }
 // for titles.
 func (c Chrome) Exact(t task.Time) string {
 	if _, offset := c.local(t).Zone(); offset == 0 {
-		return Exact(t)
+		return ui.Exact(t)
 	}
-	return c.local(t).Format("2006-01-02 15:04:05") + " " + c.zone(t) + " (" + Exact(t) + ")"
+	return c.local(t).Format("2006-01-02 15:04:05") + " " + c.zone(t) + " (" + ui.Exact(t) + ")"
 }
 
 // When returns a moment to the minute in the person's time zone, with its day

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // QueuesModel is the board or the list of queues.
@@ -51,7 +52,7 @@ func (m QueuesModel) title() string {
 
 // CardGroup is one heading of a column and its cards.
 type CardGroup struct {
-	Glyph Glyph
+	Glyph ui.Glyph
 	Cards []Card
 	More  int // cards that are left out
 }
@@ -65,8 +66,20 @@ type Card struct {
 
 // groupLabels name the groups; groupStatus are the filters behind "n more".
 var (
-	groupLabels = map[Glyph]string{GlyphWork: "Working", GlyphWait: "Waiting for you", GlyphFail: "Failed", GlyphIdle: "Idle", GlyphDraft: "Drafts"}
-	groupStatus = map[Glyph]string{GlyphWork: "working", GlyphWait: "waiting", GlyphFail: "failed", GlyphIdle: "idle", GlyphDraft: "draft"}
+	groupLabels = map[ui.Glyph]string{
+		ui.GlyphWork:  "Working",
+		ui.GlyphWait:  "Waiting for you",
+		ui.GlyphFail:  "Failed",
+		ui.GlyphIdle:  "Idle",
+		ui.GlyphDraft: "Drafts",
+	}
+	groupStatus = map[ui.Glyph]string{
+		ui.GlyphWork:  "working",
+		ui.GlyphWait:  "waiting",
+		ui.GlyphFail:  "failed",
+		ui.GlyphIdle:  "idle",
+		ui.GlyphDraft: "draft",
+	}
 )
 
 // StatusChoices are the values that the status filters take, with labels.
@@ -75,7 +88,7 @@ var StatusChoices = [][2]string{
 }
 
 // size returns how many tasks of a glyph the column has, shown or not.
-func (col QueueColumn) size(g Glyph) int {
+func (col QueueColumn) size(g ui.Glyph) int {
 	for _, gr := range col.Groups {
 		if gr.Glyph == g {
 			return len(gr.Cards) + gr.More
@@ -101,9 +114,9 @@ func (col QueueColumn) line() (text string, showLast bool) {
 		s = "Can't run until its definition is fixed"
 	}
 	if col.Slots > 0 {
-		s = strconv.Itoa(col.Running) + " of " + Count(col.Slots, "slot", "slots")
+		s = strconv.Itoa(col.Running) + " of " + ui.Count(col.Slots, "slot", "slots")
 	}
-	if idle := col.size(GlyphIdle); idle > 0 {
+	if idle := col.size(ui.GlyphIdle); idle > 0 {
 		return s + ", " + strconv.Itoa(idle) + " idle", false
 	}
 	return s, col.LastRun != 0
@@ -118,7 +131,7 @@ func (f QueueFilter) with(view string) QueueFilter {
 func (f QueueFilter) list() bool { return f.View == "list" }
 
 // rest is the list behind "n more" of a column.
-func (f QueueFilter) rest(agent string, g Glyph) QueueFilter {
+func (f QueueFilter) rest(agent string, g ui.Glyph) QueueFilter {
 	f.View, f.Agent, f.Status, f.After = "list", agent, groupStatus[g], ""
 	return f
 }

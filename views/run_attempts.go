@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // cancelNote says what else ends with a run.
@@ -16,7 +17,7 @@ func cancelNote(m *RunModel) string {
 	}
 	s := "Its program is stopped. The task stays as it is."
 	if open > 0 {
-		s += " " + Count(open, "run that it delegated is", "runs that it delegated are") + " canceled too."
+		s += " " + ui.Count(open, "run that it delegated is", "runs that it delegated are") + " canceled too."
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // RunModel is the page of one run.
@@ -80,9 +81,9 @@ func limitBars(r *task.Run, turns int, now task.Time) []limitBar {
 	}
 	took := r.Worked(now)
 	tokens := r.Usage.TokensIn + r.Usage.TokensOut
-	add("Time", Dur(took), limitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
-	add("Tokens", tokensOf(r.Usage), Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
-	add("Cost", costOf(r.Usage), money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
+	add("Time", ui.Dur(took), ui.LimitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
+	add("Tokens", tokensOf(r.Usage), ui.Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
+	add("Cost", costOf(r.Usage), ui.Money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
 	add("Turns", strconv.Itoa(turns), strconv.Itoa(r.Limits.MaxTurns), float64(turns), float64(r.Limits.MaxTurns))
 	return list
 }
@@ -125,7 +126,7 @@ func runPill(r *task.Run, now task.Time) (class, words string) {
 		if r.Phase == task.PhasePermission {
 			return "warn", words
 		}
-		return "run", words + " " + Dur(r.Duration(now).Truncate(time.Second))
+		return "run", words + " " + ui.Dur(r.Duration(now).Truncate(time.Second))
 	case task.RunCompleted:
 		return "ok", "Completed"
 	case task.RunFailed:

@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // now is the moment at which the samples are looked at.
@@ -32,9 +33,9 @@ func sampleChrome(path string) Chrome {
 		User: "maya", Role: task.RoleAdmin, FormToken: "form-token", CanWrite: true, CanDecide: true, CanAdmin: true,
 		Now: now, Path: path, Nav: NavCounts{Inbox: 3, Approvals: 1, Queued: 17, Open: 23},
 		Agents: []NavAgent{
-			{ID: "planner", Count: 3, Glyph: GlyphWork},
-			{ID: "coder", Count: 6, Glyph: GlyphWork},
-			{ID: "reviewer", Count: 4, Glyph: GlyphWait},
+			{ID: "planner", Count: 3, Glyph: ui.GlyphWork},
+			{ID: "coder", Count: 6, Glyph: ui.GlyphWork},
+			{ID: "reviewer", Count: 4, Glyph: ui.GlyphWait},
 			{ID: "researcher"},
 			{ID: "docs-writer", Invalid: true},
 		},
@@ -167,10 +168,10 @@ func samplePages() []samplePage {
 	archived, draft := sampleTaskModel(), sampleTaskModel()
 	archived.Question, archived.Task = nil, sampleTask(12, "Old work", "coder", 0, func(t *task.Task) { t.Status, t.ArchivedAt, t.Summary = task.Done, ago(time.Hour), "It is done." })
 	draft.Task = sampleTask(13, "A plan", "coder", 0, func(t *task.Task) { t.Status = task.Draft })
-	draft.Notice, draft.Entries = "Task 13 changed.", TaskEntries{Comment: "typed", Errors: FieldErrors{"content": "must not be blank", "value": "is not a URL"}}
+	draft.Notice, draft.Entries = "Task 13 changed.", TaskEntries{Comment: "typed", Errors: ui.FieldErrors{"content": "must not be blank", "value": "is not a URL"}}
 	viewer := at("/tasks/142")
 	viewer.CanWrite, viewer.CanDecide, viewer.CanAdmin = false, false, false
-	errs := FieldErrors{"": "The task was not created.", "title": "must not be blank", "steps[1].title": "must be 1 to 60 characters, is 61", "to": "No agent of that name is defined", "comment": "must not be blank", "password2": "is not the same"}
+	errs := ui.FieldErrors{"": "The task was not created.", "title": "must not be blank", "steps[1].title": "must be 1 to 60 characters, is 61", "to": "No agent of that name is defined", "comment": "must not be blank", "password2": "is not the same"}
 	edit := EditOf(m.Task, sampleAgents)
 	edit.Changed, edit.Errors = "maya changed the title 2m ago.", errs
 	return []samplePage{
@@ -211,11 +212,11 @@ func samplePages() []samplePage {
 
 // groupCards makes the groups of a column, at most limit cards each.
 func groupCards(tasks []*task.Task, limit int, doing map[task.ID]string) (groups []CardGroup) {
-	for _, glyph := range []Glyph{GlyphWork, GlyphWait, GlyphFail, GlyphIdle, GlyphDraft} {
+	for _, glyph := range []ui.Glyph{ui.GlyphWork, ui.GlyphWait, ui.GlyphFail, ui.GlyphIdle, ui.GlyphDraft} {
 		g := CardGroup{Glyph: glyph}
 		for _, t := range tasks {
 			switch {
-			case GlyphOf(t) != glyph:
+			case ui.GlyphOf(t) != glyph:
 			case len(g.Cards) == limit:
 				g.More++
 			default:

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // specChange is one thing in which two specs differ: a short value, or a text
@@ -36,10 +37,10 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Network", onOff(a.Network), onOff(b.Network))
 	short("Environment", orElse(joinComma(a.Env), "nothing"), orElse(joinComma(b.Env), "nothing"))
 	short("Depth", strconv.Itoa(a.Depth), strconv.Itoa(b.Depth))
-	short("Time limit", limitSpan(a.Limits.TimeoutSeconds), limitSpan(b.Limits.TimeoutSeconds))
-	short("Idle limit", limitSpan(a.Limits.IdleTimeoutSeconds), limitSpan(b.Limits.IdleTimeoutSeconds))
-	short("Token limit", limitCount(a.Limits.MaxTokens), limitCount(b.Limits.MaxTokens))
-	short("Turn limit", limitCount(a.Limits.MaxTurns), limitCount(b.Limits.MaxTurns))
+	short("Time limit", ui.LimitSpan(a.Limits.TimeoutSeconds), ui.LimitSpan(b.Limits.TimeoutSeconds))
+	short("Idle limit", ui.LimitSpan(a.Limits.IdleTimeoutSeconds), ui.LimitSpan(b.Limits.IdleTimeoutSeconds))
+	short("Token limit", ui.LimitCount(a.Limits.MaxTokens), ui.LimitCount(b.Limits.MaxTokens))
+	short("Turn limit", ui.LimitCount(a.Limits.MaxTurns), ui.LimitCount(b.Limits.MaxTurns))
 	short("Cost limit", limitMoney(a.Limits.MaxCostUSD), limitMoney(b.Limits.MaxCostUSD))
 	if a.Boundary != "" { // it is another one in each prompt, which says nothing
 		a.Prompt = strings.ReplaceAll(a.Prompt, a.Boundary, b.Boundary)

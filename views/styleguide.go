@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // guide is what the styleguide shows its parts with.
@@ -16,7 +17,7 @@ type guide struct {
 func (g guide) id(s string) string { return "sg-" + g.theme + "-" + s }
 
 // guideGlyphs are all of the glyphs.
-var guideGlyphs = []Glyph{GlyphDraft, GlyphIdle, GlyphWork, GlyphWait, GlyphFail, GlyphDone, GlyphCanceled}
+var guideGlyphs = []ui.Glyph{ui.GlyphDraft, ui.GlyphIdle, ui.GlyphWork, ui.GlyphWait, ui.GlyphFail, ui.GlyphDone, ui.GlyphCanceled}
 
 // guidePills are the kinds of pills, each with a text.
 var guidePills = [][2]string{{"", "Plain"}, {"run", "Working"}, {"ok", "Completed"}, {"warn", "Needs you"}, {"bad", "Failed"}, {"accent", "New"}, {"tag", "label"}}

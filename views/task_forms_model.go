@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // AgentOption is an agent as a choice of owner.
@@ -18,7 +19,7 @@ type AgentOption struct {
 
 // label is the text of the option: name, queue length, validity.
 func (a AgentOption) label() string {
-	parts := []string{a.ID, Count(a.Queue, "task in its queue", "tasks in its queue")}
+	parts := []string{a.ID, ui.Count(a.Queue, "task in its queue", "tasks in its queue")}
 	if a.Invalid {
 		parts = append(parts, "✗ invalid definition: drafts only")
 	} else if a.PullOnly {
@@ -33,7 +34,7 @@ type MoveModel struct {
 	Agents  []AgentOption
 	To      string
 	Comment string
-	Errors  FieldErrors
+	Errors  ui.FieldErrors
 }
 
 // CancelModel is the page that asks before a task is canceled.
@@ -42,7 +43,7 @@ type CancelModel struct {
 	Subtasks []*task.Task // not archived, at any depth: they go with it; the first of them
 	Count    int          // how many they are
 	OpenRuns int          // runs that would be stopped
-	Errors   FieldErrors
+	Errors   ui.FieldErrors
 }
 
 // EditModel is the form that changes a task.
@@ -57,7 +58,7 @@ type EditModel struct {
 	Agents      []AgentOption
 	Changed     string // who changed what meanwhile, after a stale version; or ""
 	Preview     bool   // the description is to be seen as it will be
-	Errors      FieldErrors
+	Errors      ui.FieldErrors
 }
 
 // EditOf fills the form with a task as it is.
@@ -85,7 +86,7 @@ type NewTaskModel struct {
 	Preview     bool        // the description is to be seen as it will be
 	Agents      []AgentOption
 	Key         string // idempotency key; the same again after an error
-	Errors      FieldErrors
+	Errors      ui.FieldErrors
 }
 
 // TakeAlong is a link of an archived task that a follow-up may get too.
@@ -100,10 +101,10 @@ type StepModel struct {
 	Index   int // 0-based
 	Title   string
 	Details string
-	Errors  FieldErrors
+	Errors  ui.FieldErrors
 
 	Sub       SubtaskEntry
-	SubErrors FieldErrors
+	SubErrors ui.FieldErrors
 	Agents    []AgentOption
 	Kept      []Kept // what was typed to delegate a step that is delegated by now
 }
@@ -126,7 +127,7 @@ type LoginModel struct {
 type SetupModel struct {
 	Name   string
 	Token  string // of the one-time link
-	Errors FieldErrors
+	Errors ui.FieldErrors
 }
 
 // priorityHint explains the number.
@@ -136,7 +137,7 @@ func cancelLabel(subtasks int) string {
 	if subtasks == 0 {
 		return "Cancel this task"
 	}
-	return "Cancel this task and " + Count(subtasks, "subtask", "subtasks")
+	return "Cancel this task and " + ui.Count(subtasks, "subtask", "subtasks")
 }
 
 func ownerHint(t *task.Task) string {

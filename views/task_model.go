@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // TaskModel is one task's page.
@@ -63,7 +64,7 @@ type TaskEntries struct {
 	StepTitle            string
 	StepDetails          string
 	ResourceAt           int // the resource that is edited, from 1; 0: none
-	Errors               FieldErrors
+	Errors               ui.FieldErrors
 }
 
 // ActivityItem is one entry of a task's stream: exactly one of its pointers is set.
@@ -267,7 +268,7 @@ func besideKey(rel string) string {
 
 // stepEntry is what is in the form of a step: what was typed and what is
 // wrong with it, else the step as it is.
-func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad FieldErrors) {
+func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad ui.FieldErrors) {
 	if m.Entries.StepAt == i+1 {
 		return m.Entries.StepTitle, m.Entries.StepDetails, m.Entries.Errors
 	}
@@ -276,7 +277,7 @@ func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad Fie
 
 // resourceEntry is what is in the form of a resource: what was typed and
 // what is wrong with it, else the resource as it is.
-func (m TaskModel) resourceEntry(i int, r task.Resource) (task.Resource, FieldErrors) {
+func (m TaskModel) resourceEntry(i int, r task.Resource) (task.Resource, ui.FieldErrors) {
 	if m.Entries.ResourceAt == i+1 {
 		return m.Entries.Resource, m.Entries.Errors
 	}
@@ -301,5 +302,27 @@ func costText(u task.Usage) string {
 	if u.CostUSD == 0 {
 		return "–"
 	}
-	return approx(u.Estimated, money(u.CostUSD))
+	return approx(u.Estimated, ui.Money(u.CostUSD))
+}
+
+// writtenWords says who wrote title and description last, where that was not
+// the creator of the task.
+func writtenWords(title, description string) string {
+	label := func(actor string) string {
+		if actor == task.Importer {
+			return "an import"
+		}
+		return ui.ActorLabel(actor)
+	}
+	switch {
+	case title == "" && description == "":
+		return ""
+	case title == description:
+		return "Title and description by " + label(title)
+	case title == "":
+		return "Description by " + label(description)
+	case description == "":
+		return "Title by " + label(title)
+	}
+	return "Title by " + label(title) + ", description by " + label(description)
 }

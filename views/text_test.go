@@ -171,17 +171,6 @@ func TestCodeLinesMarkFindings(t *testing.T) {
 	}
 }
 
-func TestUnits(t *testing.T) {
-	for got, want := range map[string]string{
-		limitSpan(0): "none", limitSpan(900): "15m", limitSpan(7200): "2h", limitSpan(90): "90s", limitSpan(150): "2m 30s",
-		byteSize(512): "512 B", byteSize(5 << 20): "5.0 MB", byteSize(3 << 40): "3.0 TB", money(0.0042): "$0.0042", money(4.5): "$4.50",
-	} {
-		if got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
 func TestDelegationInWords(t *testing.T) {
 	for name, c := range map[string]struct{ changes, want string }{
 		"a step":              {`{"step":1,"subtask":"43","owner":"worker"}`, "delegated step 2 to worker as #43"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // Tile is one number above a page.
@@ -22,7 +23,7 @@ func (t *Tile) cell(i int) string {
 		return ""
 	}
 	if t.Money {
-		return USD(t.Spark.Values[i])
+		return ui.USD(t.Spark.Values[i])
 	}
 	return strconv.FormatFloat(t.Spark.Values[i], 'f', -1, 64)
 }
@@ -83,21 +84,21 @@ func (n *InboxNumbers) oldest(now task.Time) string {
 	if n.Oldest == 0 {
 		return ""
 	}
-	return "oldest " + Short(now.Sub(n.Oldest))
+	return "oldest " + ui.Short(now.Sub(n.Oldest))
 }
 
 // costTile is what today has cost, of what it may.
 func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.Time) Tile {
 	cost := byHour(rows, now, func(r *task.StatRow) float64 { return r.CostUSD })
 	t := Tile{
-		Name: "Cost today", Value: USD(today.CostUSD), Column: "Cost", Money: true,
-		Spark: Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + USD(sum(cost)), Values: cost, Fill: "fill-off"},
+		Name: "Cost today", Value: ui.USD(today.CostUSD), Column: "Cost", Money: true,
+		Spark: Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + ui.USD(sum(cost)), Values: cost, Fill: "fill-off"},
 	}
 	switch {
 	case most.MaxCostUSD > 0:
-		t.Small = "of " + USD(most.MaxCostUSD)
+		t.Small = "of " + ui.USD(most.MaxCostUSD)
 	case today.Tokens() > 0:
-		t.Small = Tokens(today.Tokens()) + " tokens"
+		t.Small = ui.Tokens(today.Tokens()) + " tokens"
 	}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // toolCall is what a line says of a tool call, read from data that an agent
@@ -90,7 +91,7 @@ func sizeWords(s string) string {
 	if n := strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1; n > 1 {
 		return fmt.Sprintf("%d lines", n)
 	}
-	return Count(len([]rune(s)), "character", "characters")
+	return ui.Count(len([]rune(s)), "character", "characters")
 }
 
 // toolIcon names the symbol of a tool.

@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // itemKind says how a message of a transcript is drawn.
@@ -56,12 +57,12 @@ func usageWords(m task.Message) string {
 	if json.Unmarshal(m.Data, &u) != nil || u == (task.Usage{}) {
 		return orElse(firstLine(m.Content), "Usage noted")
 	}
-	s := Tokens(u.TokensIn) + " tokens in" + cachedWords(u) + ", " + Tokens(u.TokensOut) + " out"
+	s := ui.Tokens(u.TokensIn) + " tokens in" + cachedWords(u) + ", " + ui.Tokens(u.TokensOut) + " out"
 	if u.ToolCalls > 0 {
-		s += ", " + Count(u.ToolCalls, "tool call", "tool calls")
+		s += ", " + ui.Count(u.ToolCalls, "tool call", "tool calls")
 	}
 	if u.CostUSD > 0 {
-		s += ", " + money(u.CostUSD)
+		s += ", " + ui.Money(u.CostUSD)
 	}
 	if u.Estimated {
 		s += " (estimated)"
@@ -74,7 +75,7 @@ func cachedWords(u task.Usage) string {
 	if u.TokensCached == 0 {
 		return ""
 	}
-	return " (" + Tokens(u.TokensCached) + " cached)"
+	return " (" + ui.Tokens(u.TokensCached) + " cached)"
 }
 
 // runStateAttrs tells style sheet and scripts which acts a run's state allows.

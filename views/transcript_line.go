@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // RunLineModel is one line of a transcript, whole.
@@ -91,10 +92,10 @@ func cutWords(p shown) string {
 // sizeOf says how long the whole text is.
 func sizeOf(l *task.TranscriptLine, text string) string {
 	if l.Cut() && strings.HasPrefix(text, l.Content) {
-		return Count(l.Size, "character", "characters")
+		return ui.Count(l.Size, "character", "characters")
 	}
 	if n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; n > 1 {
-		return Count(n, "line", "lines")
+		return ui.Count(n, "line", "lines")
 	}
-	return Count(utf8.RuneCountInString(text), "character", "characters")
+	return ui.Count(utf8.RuneCountInString(text), "character", "characters")
 }

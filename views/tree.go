@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // treeShown is how many subtasks the tree shows before it folds the rest.
@@ -38,13 +39,13 @@ func (f FamilyTree) folded() []*task.Task { return f.Subtasks[len(f.first()):] }
 func (f FamilyTree) said() string {
 	var parts []string
 	if n := len(f.Ancestors); n > 0 {
-		parts = append(parts, Count(n, "task above", "tasks above"))
+		parts = append(parts, ui.Count(n, "task above", "tasks above"))
 	}
 	if f.SiblingCount > 0 {
-		parts = append(parts, Count(f.SiblingCount, "sibling", "siblings"))
+		parts = append(parts, ui.Count(f.SiblingCount, "sibling", "siblings"))
 	}
 	if f.Total() > 0 {
-		s := Count(f.Total(), "subtask", "subtasks")
+		s := ui.Count(f.Total(), "subtask", "subtasks")
 		if f.Done > 0 {
 			s += ", " + strconv.Itoa(f.Done) + " done"
 		}

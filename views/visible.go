@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"taskyard/views/ui"
 )
 
 // Segment is a piece of a text: plain, or the name of one character that a
@@ -121,5 +123,5 @@ func HiddenCount(s string) int {
 
 // wordCount says how long a text is, in words.
 func wordCount(s string) string {
-	return Count(len(strings.Fields(s)), "word", "words")
+	return ui.Count(len(strings.Fields(s)), "word", "words")
 }

@@ -1,4 +1,4 @@
-package views
+package ui
 
 import (
 	"fmt"
@@ -82,28 +82,6 @@ func ActorLabel(actor string) string {
 	return strings.TrimPrefix(actor, "user:")
 }
 
-// writtenWords says who wrote title and description last, where that was not
-// the creator of the task.
-func writtenWords(title, description string) string {
-	label := func(actor string) string {
-		if actor == task.Importer {
-			return "an import"
-		}
-		return ActorLabel(actor)
-	}
-	switch {
-	case title == "" && description == "":
-		return ""
-	case title == description:
-		return "Title and description by " + label(title)
-	case title == "":
-		return "Description by " + label(description)
-	case description == "":
-		return "Title by " + label(title)
-	}
-	return "Title by " + label(title) + ", description by " + label(description)
-}
-
 // initials returns the one or two letters of an avatar.
 func initials(actor string) string {
 	out := ""
@@ -141,5 +119,5 @@ func avatarClass(actor, size string) string {
 	return class
 }
 
-// millis is a moment as data-now carries it.
-func millis(t task.Time) string { return strconv.FormatInt(int64(t), 10) }
+// Millis is a moment as data-now carries it.
+func Millis(t task.Time) string { return strconv.FormatInt(int64(t), 10) }

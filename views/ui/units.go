@@ -1,12 +1,12 @@
-package views
+package ui
 
 import (
 	"fmt"
 	"time"
 )
 
-// limitSpan writes a limit of seconds: "15m", "90s", "none" for 0.
-func limitSpan(seconds int) string {
+// LimitSpan writes a limit of seconds: "15m", "90s", "none" for 0.
+func LimitSpan(seconds int) string {
 	switch {
 	case seconds == 0:
 		return "none"
@@ -20,24 +20,24 @@ func limitSpan(seconds int) string {
 	return fmt.Sprintf("%dm %02ds", seconds/60, seconds%60)
 }
 
-// limitCount writes a limit of tokens or turns: "50k", "none" for 0.
-func limitCount(n int) string {
+// LimitCount writes a limit of tokens or turns: "50k", "none" for 0.
+func LimitCount(n int) string {
 	if n == 0 {
 		return "none"
 	}
 	return Tokens(n)
 }
 
-// money writes dollars: "$0.31"; four decimals below a cent.
-func money(usd float64) string {
+// Money writes dollars: "$0.31"; four decimals below a cent.
+func Money(usd float64) string {
 	if usd > 0 && usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)
 	}
 	return USD(usd)
 }
 
-// byteSize writes a size: "512 B", "4.2 MB".
-func byteSize(n int64) string {
+// ByteSize writes a size: "512 B", "4.2 MB".
+func ByteSize(n int64) string {
 	const unit = 1024
 	if n < unit {
 		return fmt.Sprintf("%d B", n)
@@ -50,9 +50,9 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%.1f %s", f, []string{"KB", "MB", "GB", "TB"}[i])
 }
 
-// took writes how long a job took; jobs often take less than a tenth of a
+// Took writes how long a job took; jobs often take less than a tenth of a
 // second.
-func took(d time.Duration) string {
+func Took(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%dms", max(d, 0).Milliseconds())
 	}

@@ -1,4 +1,4 @@
-package views
+package ui
 
 import (
 	"strconv"
@@ -102,9 +102,9 @@ func prioBars(p int) int {
 	return 1
 }
 
-// prioClass and barClass are plain strings: boards draw hundreds, and a list
+// priorityClass and barClass are plain strings: boards draw hundreds, and a list
 // of classes costs templ more than the rest of the mark.
-func prioClass(p int) string {
+func priorityClass(p int) string {
 	if p >= 9 {
 		return "priority urgent"
 	}

@@ -1,4 +1,4 @@
-package views
+package ui
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func StatusGlyph(g Glyph, done, total int) templ.Component {
 // Prio shows a priority as bars and number.
 func Prio(p int) templ.Component {
 	if p < -100 || p > 100 { // there are a million more
-		return prio(p)
+		return priority(p)
 	}
-	return mark(markKey{"prio", p}, func() templ.Component { return prio(p) })
+	return mark(markKey{"priority", p}, func() templ.Component { return priority(p) })
 }
