@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"runner/tools": {"task"},
 	"runner/tree":  {},
 	"views/ui":     {"task", "static"},
+	"views/chart":  {},
 }
 
 var everything = []string{"*"}

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/chart"
 	"taskyard/views/ui"
 )
 
 // chart draws the outcomes of a filter over time; each bar leads to its days.
-func (m *HistoryModel) chart(now task.Time) Chart {
-	c := Chart{
+func (m *HistoryModel) chart(now task.Time) chart.Data {
+	c := chart.Data{
 		Title: "Outcomes", Head: capital(m.Times.Unit),
 		Series: m.series(), Linked: true,
 	}
@@ -37,12 +38,12 @@ func (m *HistoryModel) chart(now task.Time) Chart {
 	return c
 }
 
-func (m *HistoryModel) chartRow(t task.HistoryTime, end, now task.Time) ChartRow {
+func (m *HistoryModel) chartRow(t task.HistoryTime, end, now task.Time) chart.Row {
 	zone := m.zone()
 	first, last := t.Start.Std().In(zone), end.Std().In(zone).AddDate(0, 0, -1)
 	q := m.Query
 	q.Before, q.From, q.To = "", first.Format(time.DateOnly), last.Format(time.DateOnly)
-	r := ChartRow{Short: first.Format("2 Jan"), Chosen: q.From == m.Query.From && q.To == m.Query.To}
+	r := chart.Row{Short: first.Format("2 Jan"), Chosen: q.From == m.Query.From && q.To == m.Query.To}
 	switch m.Times.Unit {
 	case task.UnitDay:
 		r.Name = dayLabel(first, now.Std().In(zone))
@@ -66,8 +67,12 @@ func (m *HistoryModel) chartRow(t task.HistoryTime, end, now task.Time) ChartRow
 	return r
 }
 
-func (m *HistoryModel) series() []Series {
-	list := []Series{{"done", "fill-ok"}, {"canceled", "fill-off"}, {"failed runs", "fill-bad"}}
+func (m *HistoryModel) series() []chart.Series {
+	list := []chart.Series{
+		{Name: "done", Class: "fill-ok"},
+		{Name: "canceled", Class: "fill-off"},
+		{Name: "failed runs", Class: "fill-bad"},
+	}
 	if !m.Times.Runs {
 		return list[:2]
 	}

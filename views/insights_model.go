@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/chart"
 	"taskyard/views/ui"
 )
 
@@ -69,8 +70,8 @@ func (m *InsightsModel) queued() bool {
 type numbers func(t *task.InsightTime) []float64
 
 // chart makes a chart of every moment; words tell what it shows.
-func (m *InsightsModel) chart(title, words string, series []Series, of numbers) Chart {
-	c := Chart{Title: title, Words: words + ", by hour, in " + m.rangeWords(), Head: "Hour", Series: series}
+func (m *InsightsModel) chart(title, words string, series []chart.Series, of numbers) chart.Data {
+	c := chart.Data{Title: title, Words: words + ", by hour, in " + m.rangeWords(), Head: "Hour", Series: series}
 	if m.Daily {
 		c.Words, c.Head = words+", by day, in "+m.rangeWords(), "Day"
 	}
@@ -80,7 +81,7 @@ func (m *InsightsModel) chart(title, words string, series []Series, of numbers) 
 	}
 	for i := range m.Times {
 		at := m.Times[i].Hour.Std().In(zone)
-		r := ChartRow{Name: at.Format("Mon 2 Jan, 15:04"), Short: at.Format("15:04"), Values: of(&m.Times[i])}
+		r := chart.Row{Name: at.Format("Mon 2 Jan, 15:04"), Short: at.Format("15:04"), Values: of(&m.Times[i])}
 		if m.Daily {
 			r.Name, r.Short = at.Format("Mon 2 Jan"), at.Format("2 Jan")
 		}
@@ -89,10 +90,14 @@ func (m *InsightsModel) chart(title, words string, series []Series, of numbers) 
 	return c
 }
 
-func (m *InsightsModel) throughput() Chart {
+func (m *InsightsModel) throughput() chart.Data {
 	t := &m.Total
 	words := ui.Count(t.Created, "task", "tasks") + " created, " + strconv.Itoa(t.Done) + " done, " + strconv.Itoa(t.Canceled) + " canceled"
-	series := []Series{{"created", "fill-accent"}, {"done", "fill-ok"}, {"canceled", "fill-off"}}
+	series := []chart.Series{
+		{Name: "created", Class: "fill-accent"},
+		{Name: "done", Class: "fill-ok"},
+		{Name: "canceled", Class: "fill-off"},
+	}
 	c := m.chart("Tasks", words, series, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.Created), float64(t.Done), float64(t.Canceled)}
 	})
@@ -100,9 +105,13 @@ func (m *InsightsModel) throughput() Chart {
 	return c
 }
 
-func (m *InsightsModel) depth() Chart {
+func (m *InsightsModel) depth() chart.Data {
 	none := []float64{math.NaN(), math.NaN(), math.NaN()}
-	c := m.chart("Queue", "Active tasks that are queued, worked on, or wait for a person", []Series{{"queued", "fill-accent"}, {"working", "fill-run"}, {"waiting for a person", "fill-warn"}}, func(t *task.InsightTime) []float64 {
+	c := m.chart("Queue", "Active tasks that are queued, worked on, or wait for a person", []chart.Series{
+		{Name: "queued", Class: "fill-accent"},
+		{Name: "working", Class: "fill-run"},
+		{Name: "waiting for a person", Class: "fill-warn"},
+	}, func(t *task.InsightTime) []float64 {
 		if t.Depth == nil {
 			return none
 		}
@@ -115,20 +124,27 @@ func (m *InsightsModel) depth() Chart {
 	return c
 }
 
-func (m *InsightsModel) outcomes() Chart {
+func (m *InsightsModel) outcomes() chart.Data {
 	t := &m.Total
 	words := ui.Count(t.RunsCompleted, "run", "runs") + " completed, " + strconv.Itoa(t.RunsFailed) + " failed, " + strconv.Itoa(t.RunsCanceled) + " canceled"
-	return m.chart("Runs", words, []Series{{"completed", "fill-ok"}, {"failed", "fill-bad"}, {"canceled", "fill-off"}}, func(t *task.InsightTime) []float64 {
+	return m.chart("Runs", words, []chart.Series{
+		{Name: "completed", Class: "fill-ok"},
+		{Name: "failed", Class: "fill-bad"},
+		{Name: "canceled", Class: "fill-off"},
+	}, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.RunsCompleted), float64(t.RunsFailed), float64(t.RunsCanceled)}
 	})
 }
 
-func (m *InsightsModel) durations() Chart {
+func (m *InsightsModel) durations() chart.Data {
 	words := "Completed runs: median " + msText(m.Total.P50Ms) + ", p95 " + msText(m.Total.P95Ms)
 	if m.Total.P50Ms == 0 {
 		words = "No run was completed"
 	}
-	c := m.chart("Durations", words, []Series{{"median", "fill-accent"}, {"p95", "fill-warn"}}, func(t *task.InsightTime) []float64 {
+	c := m.chart("Durations", words, []chart.Series{
+		{Name: "median", Class: "fill-accent"},
+		{Name: "p95", Class: "fill-warn"},
+	}, func(t *task.InsightTime) []float64 {
 		if t.RunsCompleted == 0 || t.P95Ms == 0 {
 			return []float64{math.NaN(), math.NaN()}
 		}
@@ -141,9 +157,12 @@ func (m *InsightsModel) durations() Chart {
 	return c
 }
 
-func (m *InsightsModel) tokens() Chart {
+func (m *InsightsModel) tokens() chart.Data {
 	t := &m.Total
-	c := m.chart("Tokens", m.about(ui.Tokens(t.TokensIn)+" tokens read, "+ui.Tokens(t.TokensOut)+" written"), []Series{{"in", "fill-accent"}, {"out", "fill-run"}}, func(t *task.InsightTime) []float64 {
+	c := m.chart("Tokens", m.about(ui.Tokens(t.TokensIn)+" tokens read, "+ui.Tokens(t.TokensOut)+" written"), []chart.Series{
+		{Name: "in", Class: "fill-accent"},
+		{Name: "out", Class: "fill-run"},
+	}, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.TokensIn), float64(t.TokensOut)}
 	})
 	c.Unit = func(v float64) string { return ui.Tokens(int(v)) }
@@ -151,15 +170,17 @@ func (m *InsightsModel) tokens() Chart {
 	return c
 }
 
-func (m *InsightsModel) cost() Chart {
-	c := m.chart("Cost", m.about(ui.Money(m.Total.CostUSD)), []Series{{"US dollars", "fill-accent"}}, func(t *task.InsightTime) []float64 { return []float64{t.CostUSD} })
+func (m *InsightsModel) cost() chart.Data {
+	c := m.chart("Cost", m.about(ui.Money(m.Total.CostUSD)), []chart.Series{
+		{Name: "US dollars", Class: "fill-accent"},
+	}, func(t *task.InsightTime) []float64 { return []float64{t.CostUSD} })
 	c.Unit = ui.Money
 	m.mark(&c)
 	return c
 }
 
 // mark marks the moments with estimated figures.
-func (m *InsightsModel) mark(c *Chart) {
+func (m *InsightsModel) mark(c *chart.Data) {
 	for i := range c.Rows {
 		c.Rows[i].About = m.Times[i].Estimated
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/chart"
 	"taskyard/views/ui"
 )
 
@@ -25,8 +26,8 @@ var guidePills = [][2]string{{"", "Plain"}, {"run", "Working"}, {"ok", "Complete
 // guideTools are tools of every danger.
 var guideTools = []ToolChip{{Name: "read", Granted: true}, {Name: "edit", Granted: true, Danger: 1}, {Name: "bash", Granted: true, Danger: 2}, {Name: "fetch"}}
 
-func (g guide) spark(line bool) Spark {
-	return Spark{Words: "Eight hours: 2, 5, 3, 8, 6, 9, 4 and 7", Values: []float64{2, 5, 3, 8, 6, 9, 4, 7}, Line: line}
+func (g guide) spark(line bool) chart.Spark {
+	return chart.Spark{Words: "Eight hours: 2, 5, 3, 8, 6, 9, 4 and 7", Values: []float64{2, 5, 3, 8, 6, 9, 4, 7}, Line: line}
 }
 
 // runs are the last runs of a sample, one of every outcome.

@@ -5,28 +5,9 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/chart"
 	"taskyard/views/ui"
 )
-
-// Tile is one number above a page.
-type Tile struct {
-	Name   string
-	Value  string
-	Small  string // beside it, or ""
-	Column string // what its picture shows by hour, as the head of a column
-	Money  bool   // the numbers are US dollars
-	Spark  Spark
-}
-
-func (t *Tile) cell(i int) string {
-	if i >= len(t.Spark.Values) {
-		return ""
-	}
-	if t.Money {
-		return ui.USD(t.Spark.Values[i])
-	}
-	return strconv.FormatFloat(t.Spark.Values[i], 'f', -1, 64)
-}
 
 // InboxNumbers are what the tiles of the inbox tell.
 type InboxNumbers struct {
@@ -59,7 +40,7 @@ func midnight(now task.Time, zone *time.Location) task.Time {
 
 // tiles are the tiles of the inbox and the names of the hours in their table,
 // the oldest first.
-func (n *InboxNumbers) tiles(now task.Time) (list []Tile, hours []string) {
+func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) {
 	doneToday, day := 0, midnight(now, n.zone())
 	for _, r := range n.Rows {
 		if r.Hour >= day {
@@ -72,10 +53,19 @@ func (n *InboxNumbers) tiles(now task.Time) (list []Tile, hours []string) {
 	for i := range task.DayHours {
 		hours = append(hours, (task.StatDay(now) + task.Time(i)*task.Hour).Std().In(n.zone()).Format("Mon 15:04"))
 	}
-	return []Tile{
-		{Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in", Spark: Spark{Words: daySum(asked, "came to wait for a person"), Values: asked}},
-		{Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended", Spark: Spark{Words: daySum(ended, "runs ended"), Values: ended, Line: true}},
-		{Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done", Spark: Spark{Words: daySum(done, "tasks were done"), Values: done, Fill: "fill-ok"}},
+	return []chart.Tile{
+		{
+			Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "Came in",
+			Spark: chart.Spark{Words: daySum(asked, "came to wait for a person"), Values: asked},
+		},
+		{
+			Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended",
+			Spark: chart.Spark{Words: daySum(ended, "runs ended"), Values: ended, Line: true},
+		},
+		{
+			Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done",
+			Spark: chart.Spark{Words: daySum(done, "tasks were done"), Values: done, Fill: "fill-ok"},
+		},
 		costTile(n.Rows, n.Today, n.Budget, now),
 	}, hours
 }
@@ -88,11 +78,11 @@ func (n *InboxNumbers) oldest(now task.Time) string {
 }
 
 // costTile is what today has cost, of what it may.
-func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.Time) Tile {
+func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.Time) chart.Tile {
 	cost := byHour(rows, now, func(r *task.StatRow) float64 { return r.CostUSD })
-	t := Tile{
+	t := chart.Tile{
 		Name: "Cost today", Value: ui.USD(today.CostUSD), Column: "Cost", Money: true,
-		Spark: Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + ui.USD(sum(cost)), Values: cost, Fill: "fill-off"},
+		Spark: chart.Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + ui.USD(sum(cost)), Values: cost, Fill: "fill-off"},
 	}
 	switch {
 	case most.MaxCostUSD > 0:

@@ -1,3 +1,5 @@
+// Package ui holds what all pages are made of: icons, glyphs, fields, and the
+// words for numbers and times. It knows no page.
 package ui
 
 import (

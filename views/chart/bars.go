@@ -1,4 +1,6 @@
-package views
+// Package chart draws numbers over time: bars, lines, sparklines and tiles,
+// each with the same numbers as a table.
+package chart
 
 import (
 	"math"
@@ -9,9 +11,9 @@ import (
 // colour.
 type Series struct{ Name, Class string }
 
-// ChartRow is one moment of a chart: what each series has there. NaN is what
+// Row is one moment of a chart: what each series has there. NaN is what
 // nobody measured.
-type ChartRow struct {
+type Row struct {
 	Name   string // as a sentence begins: "Monday, 2 March"
 	Short  string // below the chart: "2 Mar"
 	Values []float64
@@ -21,13 +23,13 @@ type ChartRow struct {
 	Chosen bool     // it is what the page shows
 }
 
-// Chart is a picture of numbers over time, the oldest first.
-type Chart struct {
+// Data is a picture of numbers over time, the oldest first.
+type Data struct {
 	Title  string
 	Words  string // what it shows, as a sentence
 	Head   string // of the column of moments: "Day"
 	Series []Series
-	Rows   []ChartRow
+	Rows   []Row
 	Linked bool // rows may have links
 	Beside bool // bars are beside each other, not on top
 	Note   string
@@ -42,11 +44,11 @@ const (
 	chartHeight = 100
 )
 
-func (c *Chart) viewBox() string {
+func (c *Data) viewBox() string {
 	return "0 0 " + strconv.Itoa(chartStep*max(len(c.Rows), 1)) + " " + strconv.Itoa(chartHeight)
 }
 
-func (c *Chart) write(v float64) string {
+func (c *Data) write(v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
@@ -57,7 +59,7 @@ func (c *Chart) write(v float64) string {
 }
 
 // cell writes a number in the table.
-func (c *Chart) cell(r *ChartRow, i int) string {
+func (c *Data) cell(r *Row, i int) string {
 	if r.About && r.Values[i] != 0 {
 		return "≈ " + c.write(r.Values[i])
 	}
@@ -65,7 +67,7 @@ func (c *Chart) cell(r *ChartRow, i int) string {
 }
 
 // top is the number at the upper edge of bars or, with lines, of each series.
-func (c *Chart) top(stacked bool) (top float64) {
+func (c *Data) top(stacked bool) (top float64) {
 	for _, r := range c.Rows {
 		sum := 0.0
 		for _, v := range r.Values {
@@ -84,7 +86,7 @@ func (c *Chart) top(stacked bool) (top float64) {
 }
 
 // total sums one series.
-func (c *Chart) total(i int) (sum float64) {
+func (c *Data) total(i int) (sum float64) {
 	for _, r := range c.Rows {
 		if !math.IsNaN(r.Values[i]) {
 			sum += r.Values[i]
@@ -94,7 +96,7 @@ func (c *Chart) total(i int) (sum float64) {
 }
 
 // sum writes what one series adds up to, where that means something.
-func (c *Chart) sum(i int) string {
+func (c *Data) sum(i int) string {
 	if c.lines {
 		return ""
 	}
@@ -102,7 +104,7 @@ func (c *Chart) sum(i int) string {
 }
 
 // scale writes the number at the upper edge.
-func (c *Chart) scale() string {
+func (c *Data) scale() string {
 	if top := c.top(!c.lines && !c.Beside); top > 0 {
 		return c.write(top)
 	}
@@ -110,7 +112,7 @@ func (c *Chart) scale() string {
 }
 
 // grid draws the upper edge, the middle and the ground.
-func (c *Chart) grid() string {
+func (c *Data) grid() string {
 	end := strconv.Itoa(chartStep * max(len(c.Rows), 1))
 	return "M0 4H" + end + "M0 52H" + end + "M0 99.5H" + end
 }
@@ -119,7 +121,7 @@ func (c *Chart) grid() string {
 type bar struct{ X, Y, W, H, Class, Link, Words string }
 
 // bars are the rectangles of one row; a number above 0 is never invisible.
-func (c *Chart) bars(row int) (list []bar) {
+func (c *Data) bars(row int) (list []bar) {
 	r := &c.Rows[row]
 	top := max(c.top(!c.Beside), 1e-9)
 	width, left := 8.0, float64(row*chartStep)+1
@@ -151,12 +153,12 @@ func (c *Chart) bars(row int) (list []bar) {
 }
 
 // back is the whole height of a row, to be pointed at.
-func (c *Chart) back(row int) bar {
+func (c *Data) back(row int) bar {
 	return bar{X: strconv.Itoa(row * chartStep), Y: "0", W: strconv.Itoa(chartStep), H: strconv.Itoa(chartHeight), Link: c.Rows[row].Link, Words: c.Rows[row].Name + ": all"}
 }
 
 // edges are the names below the chart: the first, the middle and the last.
-func (c *Chart) edges() []string {
+func (c *Data) edges() []string {
 	n := len(c.Rows)
 	switch {
 	case n == 0:

@@ -1,4 +1,4 @@
-package views
+package chart
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 
 // line is the path of one series; where nobody measured it has gaps, and a
 // moment alone is a short stroke.
-func (c *Chart) line(series int) string {
+func (c *Data) line(series int) string {
 	var b strings.Builder
 	top := max(c.top(false), 1e-9)
 	for i := range c.Rows {
@@ -30,7 +30,7 @@ func (c *Chart) line(series int) string {
 }
 
 // area closes the line of the first series below, part by part.
-func (c *Chart) area() string {
+func (c *Data) area() string {
 	var b strings.Builder
 	top := max(c.top(false), 1e-9)
 	for i := 0; i < len(c.Rows); i++ {
@@ -49,7 +49,7 @@ func (c *Chart) area() string {
 	return b.String()
 }
 
-func (c *Chart) point(row, series int, top float64) (x, y float64) {
+func (c *Data) point(row, series int, top float64) (x, y float64) {
 	return float64(row*chartStep) + chartStep/2, chartHeight - 2 - c.Rows[row].Values[series]/top*(chartHeight-6)
 }
 
