@@ -152,7 +152,7 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 // heard tells when the run shows signs of life by itself, for runners that
 // cannot see any.
 func (j *Jobs) heard(r runner.Runner, id task.ID) (<-chan struct{}, func()) {
-	if _, ok := r.(*runner.Webhook); !ok {
+	if !runner.IsRemote(r) {
 		return nil, func() {}
 	}
 	sub := j.opt.Service.Hub().Subscribe("run:" + id.String())

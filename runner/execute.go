@@ -9,10 +9,10 @@ import (
 )
 
 // Execute executes a run: it prepares the workspace, starts the runner, and
-// adds to the outcome what changed in the workspace. The run of an agent that
-// works elsewhere gets no workspace.
+// adds to the outcome what changed in the workspace. The run of a
+// Remote runner gets no workspace.
 func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, error) {
-	if _, elsewhere := r.(*Webhook); elsewhere {
+	if IsRemote(r) {
 		return r.Run(ctx, spec, sink)
 	}
 	if ctx.Err() != nil {

@@ -33,6 +33,19 @@ type Runner interface {
 	Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error)
 }
 
+// Remote is a Runner whose agent works on another machine: it gets no workspace
+// here, and its progress is seen only through Spec.Heard.
+type Remote interface {
+	Runner
+	Remote() bool
+}
+
+// IsRemote reports whether the agent of a runner works on another machine.
+func IsRemote(r Runner) bool {
+	remote, ok := r.(Remote)
+	return ok && remote.Remote()
+}
+
 // Probe is what is known of a runner on this machine.
 type Probe struct {
 	Kind          string

@@ -27,7 +27,10 @@ type Webhook struct {
 	Pause        func(failures int) time.Duration // before the next try; nil: 1 s, doubled each time
 }
 
-var _ Runner = (*Webhook)(nil)
+var _ Remote = (*Webhook)(nil)
+
+// Remote reports that the receiver works on another machine.
+func (w *Webhook) Remote() bool { return true }
 
 const (
 	webhookTries  = 5
