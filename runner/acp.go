@@ -17,6 +17,19 @@ type ACP struct {
 
 var _ Confiner = (*ACP)(nil)
 
+var acpKind = Kind{
+	Name: "acp",
+	New: func(s Settings) Runner {
+		return &ACP{Program: Program{Argv: s.Argv, Env: s.Env, Confine: s.Confine}, Bridge: s.Bridge, AcceptWeaker: s.AcceptWeaker}
+	},
+	Missing: missingProgram,
+	Capabilities: Probe{ // a probe finds out more about Shell
+		Tools:   "The agent is told its tools; it asks before a call only when it wants to.",
+		Shell:   "confined by landlock, where this machine has it",
+		Network: "open",
+	},
+}
+
 // Probe looks for the program and asks it for its version.
 func (a *ACP) Probe(ctx context.Context) Probe {
 	p := a.probe(ctx, "acp")

@@ -34,6 +34,28 @@ type Builtin struct {
 
 var _ Runner = (*Builtin)(nil)
 
+var builtinKind = Kind{
+	Name: "builtin", Models: true,
+	New: func(s Settings) Runner {
+		p := s.Provider
+		return &Builtin{
+			Provider: p.Name, Model: p.Model, Problem: cmp.Or(s.NoProvider, p.Problem), Models: p.Models, DefaultModel: p.DefaultModel,
+			Prices: p.Prices, AcceptWeaker: s.AcceptWeaker, Tools: OpenTools(s.AcceptWeaker), Shell: ShellLevel(s.AcceptWeaker),
+		}
+	},
+	Missing: func(s Settings) string { return s.NoProvider },
+	Fix: func(s Settings) string {
+		return "Add a section [providers.NAME] with api, base_url and api_key_env to taskyard.toml, " +
+			"or name one of several by provider in [runners." + s.Name + "], and start the server again."
+	},
+	Capabilities: Probe{
+		EnforcesTools: true,
+		Tools:         "Each call is checked against the agent's list when it is made.",
+		Shell:         "there is no shell",
+		Network:       "bash: closed, unless the definition says network: true; fetch: public addresses alone",
+	},
+}
+
 // Toolbox holds the tools of one run. Call is made one at a time.
 type Toolbox interface {
 	// Declared returns those of the named tools that there are.

@@ -30,6 +30,24 @@ type Claude struct {
 
 var _ Confiner = (*Claude)(nil)
 
+var claudeKind = Kind{
+	Name: "claude", Program: "claude",
+	New: func(s Settings) Runner {
+		c := &Claude{Argv: s.Argv, Env: s.Env, Confine: s.Confine, AcceptWeaker: s.AcceptWeaker}
+		if s.SecretEnv != "" {
+			c.Pass = []string{s.SecretEnv}
+		}
+		return c
+	},
+	Missing: missingProgram,
+	Capabilities: Probe{ // a probe finds out more about Shell and Network
+		EnforcesTools: true,
+		Tools:         "The program is given the agent's list by --tools and refuses all others.",
+		Shell:         "confined by landlock, where this machine has it",
+		Network:       "closed to commands, unless the definition says network: true",
+	},
+}
+
 // claudeEnv keeps the program from calls that no run needs.
 var claudeEnv = map[string]string{
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -58,7 +76,7 @@ func (c *Claude) Probe(ctx context.Context) Probe {
 
 func (c *Claude) argv() []string {
 	if len(c.Argv) == 0 {
-		return []string{"claude"}
+		return []string{claudeKind.Program}
 	}
 	return c.Argv
 }
@@ -206,13 +224,4 @@ func hasTool(tools []string, tool string) bool {
 		}
 	}
 	return false
-}
-
-// Missing says why the program cannot be started, or "". It is asked often: it
-// only looks for the file.
-func (c *Claude) Missing() string {
-	if _, err := lookPath(c.argv()); err != nil {
-		return err.Error()
-	}
-	return ""
 }

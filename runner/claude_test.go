@@ -328,7 +328,7 @@ func TestProbeOfClaude(t *testing.T) {
 	if p := c.Probe(t.Context()); p.Kind != "claude" || !p.Installed || p.Version != "9.9 --version" || !p.EnforcesTools || p.Problem != "" {
 		t.Errorf("%+v", p)
 	}
-	if why := (&Claude{Argv: []string{"no-such-program-at-all"}}).Missing(); !strings.Contains(why, "no-such-program-at-all") {
+	if why := claudeKind.Missing(Settings{Argv: []string{"no-such-program-at-all"}}); !strings.Contains(why, "no-such-program-at-all") {
 		t.Errorf("missing because %q", why)
 	}
 }

@@ -20,10 +20,24 @@ type Codex struct {
 
 var _ Confiner = (*Codex)(nil)
 
+var codexKind = Kind{
+	Name: "codex", Program: "codex",
+	New: func(s Settings) Runner {
+		return &Codex{Program: Program{Argv: s.Argv, Env: s.Env}, Network: s.Network, AcceptWeaker: s.AcceptWeaker}
+	},
+	Missing: missingProgram,
+	Capabilities: Probe{
+		Tools: "Codex has no list of tools; its sandbox is read-only, " +
+			"or lets agents with create, edit or bash write to their workspace.",
+		Shell:   "the sandbox of Codex",
+		Network: "closed to commands",
+	},
+}
+
 func (c *Codex) started() Program {
 	p := c.Program
 	if len(p.Argv) == 0 {
-		p.Argv = []string{"codex"}
+		p.Argv = []string{codexKind.Program}
 	}
 	return p
 }

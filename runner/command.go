@@ -28,6 +28,16 @@ type Command struct {
 
 var _ Runner = (*Command)(nil)
 
+var commandKind = Kind{
+	Name: "command",
+	New:  func(s Settings) Runner { return &Command{Argv: s.Argv, Env: s.Env} },
+	Capabilities: Probe{
+		Tools:   "The program is told the agent's tools and not held to them.",
+		Shell:   "not confined: it can do all that the account of the server can",
+		Network: "open",
+	},
+}
+
 // Probe looks for the program, and asks it for its version if it can.
 func (c *Command) Probe(ctx context.Context) Probe {
 	p := probeOf("command")

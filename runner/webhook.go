@@ -29,6 +29,17 @@ type Webhook struct {
 
 var _ Remote = (*Webhook)(nil)
 
+var webhookKind = Kind{
+	Name: "webhook", Place: Receiver,
+	New: func(s Settings) Runner {
+		return &Webhook{URL: s.URL, SecretEnv: s.SecretEnv, AllowPrivate: s.AllowPrivate, Callback: s.Callback}
+	},
+	Fix: func(Settings) string {
+		return "Put the secret into the environment of the server under the name in secret_env, and start it again."
+	},
+	Capabilities: Probe{Tools: "The receiver is told the agent's tools and not held to them.", Shell: elsewhere, Network: elsewhere},
+}
+
 // Remote reports that the receiver works on another machine.
 func (w *Webhook) Remote() bool { return true }
 

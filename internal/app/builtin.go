@@ -31,53 +31,50 @@ func providerOf(c *config.Config, name string) (provider, problem string) {
 	return names[0], ""
 }
 
-// builtinsOf makes the runners of kind builtin: those that are configured, and
-// the one that needs no configuration but that of a provider.
+// builtinsOf makes the runners that call the models of a provider: those that
+// are configured, and the one that needs no configuration but that of a
+// provider.
 func builtinsOf(c *config.Config, getenv func(string) string) (map[string]runner.Runner, error) {
 	list := map[string]runner.Runner{}
-	names := []string{builtinName}
-	for name, r := range c.Runners {
-		if r.Kind == "builtin" {
-			names = append(names, name)
-		}
-	}
+	names := append(slices.Collect(maps.Keys(c.Runners)), builtinName)
 	for _, name := range names {
-		r, configured := c.Runners[name]
+		kind := runnerKind(c, name)
 		provider, problem := providerOf(c, name)
-		if problem != "" || configured && r.Kind != "builtin" {
+		if problem != "" || !kind.Models {
 			continue // its agents are pull-only, or it is another kind
 		}
-		b, err := builtinOf(c.Providers[provider], getenv)
-		if err != nil {
+		settings := runnerSettings(c, name)
+		var err error
+		if settings.Provider, err = openProvider(c.Providers[provider], getenv); err != nil {
 			return nil, err
 		}
-		b.Provider, b.AcceptWeaker, b.Tools, b.Shell = provider, r.AcceptWeaker, runner.OpenTools(r.AcceptWeaker), runner.ShellLevel(r.AcceptWeaker)
-		list[name] = b
+		settings.Provider.Name = provider
+		list[name] = kind.New(settings)
 	}
 	return list, nil
 }
 
-func builtinOf(p config.Provider, getenv func(string) string) (*runner.Builtin, error) {
-	b := &runner.Builtin{Models: p.Models, DefaultModel: defaultModel(p), Prices: map[string]runner.Price{}}
+func openProvider(p config.Provider, getenv func(string) string) (runner.Provider, error) {
+	out := runner.Provider{Models: p.Models, DefaultModel: defaultModel(p), Prices: map[string]runner.Price{}}
 	for name, price := range p.PricePerMtok {
-		b.Prices[name] = runner.Price(price)
+		out.Prices[name] = runner.Price(price)
 	}
 	key := ""
 	if p.APIKeyEnv != "" {
 		if key = getenv(p.APIKeyEnv); key == "" {
-			b.Problem = "The variable " + p.APIKeyEnv + ", which is to hold the provider's key, is empty: set it and start the server again"
+			out.Problem = "The variable " + p.APIKeyEnv + ", which is to hold the provider's key, is empty: set it and start the server again"
 		}
 	}
 	var err error
-	b.Model, err = model.Open(model.Provider{API: p.API, BaseURL: p.BaseURL, Key: key})
-	return b, err
+	out.Model, err = model.Open(model.Provider{API: p.API, BaseURL: p.BaseURL, Key: key})
+	return out, err
 }
 
 // modelsOf tells the models that a runner has; nil where any will do, or
 // nobody here knows.
 func modelsOf(c *config.Config) func(runner string) []string {
 	return func(name string) []string {
-		if r, configured := c.Runners[name]; configured && r.Kind != builtinName {
+		if _, configured := c.Runners[name]; configured && !runnerKind(c, name).Models {
 			return nil
 		}
 		provider, problem := providerOf(c, name)
@@ -100,16 +97,16 @@ func defaultModel(p config.Provider) string {
 // definition says nothing.
 func runnerDefaults(c *config.Config) map[string]service.RunnerDefaults {
 	list := map[string]service.RunnerDefaults{}
-	add := func(name, kind, workspace string) {
+	add := func(name, workspace string) {
 		d := service.RunnerDefaults{Workspace: workspace}
-		if provider, problem := providerOf(c, name); kind == "builtin" && problem == "" {
+		if provider, problem := providerOf(c, name); runnerKind(c, name).Models && problem == "" {
 			d.Model = defaultModel(c.Providers[provider])
 		}
 		list[name] = d
 	}
-	add(builtinName, "builtin", "")
+	add(builtinName, "")
 	for name, r := range c.Runners {
-		add(name, r.Kind, r.Workspace)
+		add(name, r.Workspace)
 	}
 	return list
 }

@@ -30,7 +30,7 @@ func serviceConfig(c *config.Config, o Options) service.Config {
 func workersOf(c *config.Config) map[string][]string {
 	list := map[string][]string{}
 	for name, r := range c.Runners {
-		if r.Kind == "worker" {
+		if runnerKind(c, name).Place == runner.Worker {
 			list[name] = r.Labels
 		}
 	}
@@ -40,8 +40,8 @@ func workersOf(c *config.Config) map[string][]string {
 // webhooksOf lists the runners whose receivers report over the API.
 func webhooksOf(c *config.Config) map[string]bool {
 	list := map[string]bool{}
-	for name, r := range c.Runners {
-		list[name] = r.Kind == "webhook"
+	for name := range c.Runners {
+		list[name] = runnerKind(c, name).Place == runner.Receiver
 	}
 	return list
 }

@@ -12,13 +12,30 @@ import (
 	"taskyard/task"
 )
 
-// programOf is the command line of a runner; a kind that is one certain
-// program needs none.
-func programOf(r config.Runner) []string {
-	if len(r.Command) == 0 && (r.Kind == "codex" || r.Kind == "claude") {
-		return []string{r.Kind}
+// runnerKind is the kind of a runner. The built-in one needs no configuration.
+func runnerKind(c *config.Config, name string) runner.Kind {
+	r, configured := c.Runners[name]
+	if !configured && name == builtinName {
+		r.Kind = builtinName
 	}
-	return r.Command
+	kind, _ := runner.FindKind(r.Kind)
+	return kind
+}
+
+// runnerSettings is the configuration of a runner, but for its provider.
+func runnerSettings(c *config.Config, name string) runner.Settings {
+	r, kind := c.Runners[name], runnerKind(c, name)
+	s := runner.Settings{
+		Name: name, Argv: r.Command, Env: r.Env, AcceptWeaker: r.AcceptWeaker, Confine: confinementOf(c, r), Network: r.Network,
+		Bridge: mcpBridge(), URL: r.URL, SecretEnv: r.SecretEnv, AllowPrivate: r.AllowPrivate, Callback: c.PublicURL,
+	}
+	if len(s.Argv) == 0 && kind.Program != "" {
+		s.Argv = []string{kind.Program}
+	}
+	if kind.Models {
+		_, s.NoProvider = providerOf(c, name)
+	}
+	return s
 }
 
 // prober makes what looks at the configured runners, and at the built-in
@@ -43,43 +60,25 @@ func (in *Instance) prober() *runner.Prober {
 }
 
 func (in *Instance) sourceOf(name string) runner.Source {
-	r, configured := in.Config.Runners[name]
-	if !configured {
-		r.Kind = "builtin"
+	kind, settings := runnerKind(in.Config, name), runnerSettings(in.Config, name)
+	s := runner.Source{Name: name, Kind: kind.Name, Runner: in.runners[name]}
+	if s.Runner == nil && kind.New != nil {
+		s.Runner = kind.New(settings) // it has no provider, and says so
 	}
-	s := runner.Source{Name: name, Kind: r.Kind, Runner: in.runners[name]}
-	switch r.Kind {
-	case "builtin":
-		if s.Runner == nil {
-			_, problem := providerOf(in.Config, name)
-			s.Runner = &runner.Builtin{Problem: problem, Shell: runner.ShellLevel(r.AcceptWeaker)}
-			s.Remedy = "Add a section [providers.NAME] with api, base_url and api_key_env to taskyard.toml, or name one of several by provider in [runners." + name + "], and start the server again."
-		}
-	case "command", "codex", "acp", "claude":
-		s.Argv = programOf(r)
-	case "webhook":
-		s.Remedy = "Put the secret into the environment of the server under the name in secret_env, and start it again."
+	if kind.Fix != nil {
+		s.Remedy = kind.Fix(settings)
+	} else {
+		s.Argv = settings.Argv
 	}
 	return s
 }
 
-// Runners makes the runners that this program knows how to start.
+// Runners makes the runners that need no model provider.
 func Runners(c *config.Config) map[string]runner.Runner {
 	known := map[string]runner.Runner{}
-	for name, r := range c.Runners {
-		program := runner.Program{Argv: programOf(r), Env: r.Env}
-		switch r.Kind {
-		case "command":
-			known[name] = &runner.Command{Argv: r.Command, Env: r.Env}
-		case "webhook":
-			known[name] = &runner.Webhook{URL: r.URL, SecretEnv: r.SecretEnv, AllowPrivate: r.AllowPrivate, Callback: c.PublicURL}
-		case "codex":
-			known[name] = &runner.Codex{Program: program, Network: r.Network, AcceptWeaker: r.AcceptWeaker}
-		case "acp":
-			program.Confine = confinementOf(c, r)
-			known[name] = &runner.ACP{Program: program, Bridge: mcpBridge(), AcceptWeaker: r.AcceptWeaker}
-		case "claude":
-			known[name] = claudeOf(c, r)
+	for name := range c.Runners {
+		if kind := runnerKind(c, name); kind.New != nil && !kind.Models {
+			known[name] = kind.New(runnerSettings(c, name))
 		}
 	}
 	return known
@@ -87,32 +86,27 @@ func Runners(c *config.Config) map[string]runner.Runner {
 
 // AgentOptions returns what definitions of agents are checked against.
 func AgentOptions(c *config.Config) agentfile.Options {
-	kinds := map[string]string{"builtin": "builtin"}
+	kinds := map[string]string{builtinName: builtinName}
 	for name, r := range c.Runners {
 		kinds[name] = r.Kind
 	}
 	apart := func(name, s string) error {
-		if kinds[name] == "worker" || kinds[name] == "webhook" {
+		if runnerKind(c, name).Place != runner.Here {
 			return nil // it is a folder of another machine
 		}
 		return workspace.CheckApart(s, c.Data)
 	}
-	return agentfile.Options{Runners: kinds, DefaultRunner: "builtin", Models: modelsOf(c), Workspace: apart, PullOnly: func(name string) string {
-		switch kind := kinds[name]; kind {
-		case "command", "webhook", "worker":
+	pullOnly := func(name string) string {
+		kind, ok := runner.FindKind(kinds[name])
+		switch {
+		case !ok:
+			return "runners of kind " + kinds[name] + " are not part of this version"
+		case kind.Missing == nil:
 			return ""
-		case "codex", "acp":
-			return runner.Missing(programOf(c.Runners[name]))
-		case "builtin":
-			_, problem := providerOf(c, name)
-			return problem
-		case "claude":
-			// Looked for at each reading: it may be installed meanwhile.
-			return claudeOf(c, c.Runners[name]).Missing()
-		default:
-			return "runners of kind " + kind + " are not part of this version"
 		}
-	}}
+		return kind.Missing(runnerSettings(c, name)) // at each reading: its program may be installed meanwhile
+	}
+	return agentfile.Options{Runners: kinds, DefaultRunner: builtinName, Models: modelsOf(c), Workspace: apart, PullOnly: pullOnly}
 }
 
 // mcpBridge is the command line that makes this program an MCP server on its
@@ -135,7 +129,7 @@ func (in *Instance) weaker(name string, tools []string) string {
 // runner of the configuration, as sentences; "" when the runner holds it to
 // them, or is not known.
 func Weaker(cfg *config.Config, known map[string]runner.Runner, name string, tools []string) string {
-	if cfg.Runners[name].Kind == "worker" {
+	if runnerKind(cfg, name).Place == runner.Worker {
 		return "A worker on another machine starts it; what holds it to these tools is configured there."
 	}
 	c, ok := known[name].(runner.Confiner)
@@ -151,19 +145,7 @@ func Weaker(cfg *config.Config, known map[string]runner.Runner, name string, too
 
 // enforces lists what a run asks for, and what its runner enforces of it.
 func (in *Instance) enforces(plan task.Spec) []task.Enforcement {
-	if in.Config.Runners[plan.Runner].Kind == "worker" {
-		return runner.Enforces(nil, plan)
-	}
 	return runner.Enforces(in.runners[plan.Runner], plan)
-}
-
-// claudeOf makes the runner of a section of kind claude.
-func claudeOf(cfg *config.Config, r config.Runner) *runner.Claude {
-	c := &runner.Claude{Argv: r.Command, Env: r.Env, Confine: confinementOf(cfg, r), AcceptWeaker: r.AcceptWeaker}
-	if r.SecretEnv != "" {
-		c.Pass = []string{r.SecretEnv}
-	}
-	return c
 }
 
 // confinementOf says which files the program of a runner may change, and that
