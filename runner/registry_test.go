@@ -1,0 +1,31 @@
+package runner
+
+import "testing"
+
+func TestEveryKindIsWhatItsEntrySays(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds {
+		t.Run(k.Name, func(t *testing.T) {
+			t.Parallel()
+			if found, ok := FindKind(k.Name); !ok || found.Name != k.Name {
+				t.Errorf("FindKind(%q) = %q, %v", k.Name, found.Name, ok)
+			}
+			if (k.New == nil) != (k.Place == Worker) {
+				t.Fatal("only the runners of a worker have no constructor")
+			}
+			if k.New == nil {
+				return
+			}
+			r := k.New(Settings{Name: "test", Argv: []string{"no-such-program-at-all"}, NoProvider: "no provider"})
+			if p := r.Probe(t.Context()); p.Kind != k.Name || p.Installed || p.Problem == "" || p.Tools != k.Capabilities.Tools {
+				t.Errorf("the probe says %+v", p)
+			}
+			if got := IsRemote(r); got != (k.Place != Here) {
+				t.Errorf("IsRemote is %v", got)
+			}
+		})
+	}
+	if _, ok := FindKind("no-such-kind"); ok {
+		t.Error("an unknown kind was found")
+	}
+}
