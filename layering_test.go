@@ -66,7 +66,7 @@ var soleUsers = map[string][]string{
 	"github.com/go-co-op/gocron":      {"jobs"},
 	"github.com/modelcontextprotocol": {"internal/mcpserver"},
 	"github.com/a-h/templ":            {"views", "handlers"},
-	"github.com/knadh/koanf":          {"internal/config"},
+	"github.com/pelletier/go-toml":    {"internal/config"},
 	"github.com/nicholas-fedor":       {"internal/notify"},
 	"github.com/alecthomas/kong":      {"internal/cmd", "internal/client"},
 	"os/signal":                       {".", "internal/cmd", "runner", "bench"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/knadh/koanf/parsers/toml/v2"
+	"github.com/pelletier/go-toml/v2"
 
 	"taskyard/internal/config"
 )
@@ -18,7 +18,7 @@ import (
 func keysOf(t reflect.Type, prefix string, names map[string]bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name := f.Tag.Get("koanf")
+		name := f.Tag.Get("toml")
 		switch {
 		case name == "":
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct && f.Type.Elem() != reflect.TypeFor[config.Price]():
@@ -42,7 +42,7 @@ func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
 	for _, b := range blocksOf(t, "docs/operations.md") {
 		if b.language == "toml" && strings.Contains(b.text, "\n[scheduler]\n") {
 			var err error
-			if all, err = toml.Parser().Unmarshal([]byte(b.text)); err != nil {
+			if err = toml.Unmarshal([]byte(b.text), &all); err != nil {
 				t.Fatal(err)
 			}
 			sameAsDefault(t, b.text)

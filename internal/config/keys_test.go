@@ -14,7 +14,7 @@ func TestKeysAndFieldsAgree(t *testing.T) {
 	var walk func(prefix string, typ reflect.Type)
 	walk = func(prefix string, typ reflect.Type) {
 		for f := range typ.Fields() {
-			name := prefix + f.Tag.Get("koanf")
+			name := prefix + f.Tag.Get("toml")
 			switch {
 			case !f.IsExported():
 			case f.Type.Kind() == reflect.Struct:

@@ -6,9 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
-
-	"github.com/knadh/koanf/v2"
 )
 
 // FileName is the file that Load looks for in the data folder.
@@ -59,8 +58,7 @@ func Load(opts LoadOptions) (*Config, Sources, error) {
 	if err := errors.Join(l.errs...); err != nil {
 		return nil, nil, err
 	}
-	c, err := l.config()
-	return c, l.sources, err
+	return l.config(), l.sources, nil
 }
 
 // dataFolder tells where to look for the file before it can be read.
@@ -120,16 +118,43 @@ func sameFolder(a, b string) bool {
 }
 
 // config turns the values into the struct.
-func (l *loader) config() (*Config, error) {
-	k := koanf.New(".")
+func (l *loader) config() *Config {
+	c := &Config{values: l.values}
 	for name, v := range l.values {
-		if err := k.Set(name, v); err != nil {
-			return nil, err
+		assign(reflect.ValueOf(c).Elem(), name, reflect.ValueOf(v))
+	}
+	return c
+}
+
+// assign stores a checked value in the field that has its dotted name as tag,
+// directly or within structs and maps of structs. TestKeysAndFieldsAgree holds
+// that there is one.
+func assign(to reflect.Value, name string, v reflect.Value) {
+	own, rest, below := strings.Cut(name, ".")
+	var field reflect.Value
+	for f, value := range to.Fields() {
+		if f.Tag.Get("toml") == own {
+			field = value
 		}
 	}
-	c := &Config{values: l.values}
-	if err := k.Unmarshal("", c); err != nil {
-		return nil, err
+	switch {
+	case below && field.Kind() == reflect.Struct:
+		assign(field, rest, v)
+	case below: // a map: its structs cannot be changed in place
+		key, rest, _ := strings.Cut(rest, ".")
+		if field.IsNil() {
+			field.Set(reflect.MakeMap(field.Type()))
+		}
+		element := reflect.New(field.Type().Elem()).Elem()
+		if old := field.MapIndex(reflect.ValueOf(key)); old.IsValid() {
+			element.Set(old)
+		}
+		assign(element, rest, v)
+		field.SetMapIndex(reflect.ValueOf(key), element)
+	case field.Kind() == reflect.Pointer:
+		field.Set(reflect.New(field.Type().Elem()))
+		field.Elem().Set(v)
+	default:
+		field.Set(v)
 	}
-	return c, nil
 }

@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/toml/v2"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // toml reads the text of a file into the loader.
 func (l *loader) toml(path string, text []byte) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	tree, err := toml.Parser().Unmarshal(text)
-	if err != nil {
+	var tree map[string]any
+	if err := toml.Unmarshal(text, &tree); err != nil {
 		l.errs = append(l.errs, syntaxError(path, err))
 		return
 	}
