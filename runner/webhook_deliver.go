@@ -17,6 +17,7 @@ import (
 	"code.dny.dev/ssrf"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"taskyard/runner/model"
 	"taskyard/task"
 )
 
@@ -152,7 +153,7 @@ func (d *delivery) answered(res *http.Response, b []byte) answer {
 	case code < http.StatusBadRequest:
 		return d.permanently(task.PhaseError, upper(said)+", a redirect, which is not followed: give the address that it leads to")
 	case code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= http.StatusInternalServerError:
-		return answer{again: said, after: retryAfter(res.Header.Get("Retry-After"), time.Now())}
+		return answer{again: said, after: min(model.RetryAfter(res.Header, time.Now()), time.Hour)}
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return d.permanently(task.PhaseAuth, upper(said))
 	}
@@ -179,15 +180,4 @@ func (d *delivery) result(b []byte) answer {
 		out = d.proto.completed(res)
 	}
 	return answer{end: &out}
-}
-
-// retryAfter reads the header: seconds or a date; 0 when it is neither.
-func retryAfter(h string, now time.Time) time.Duration {
-	if n, err := strconv.Atoi(h); err == nil {
-		return time.Duration(min(max(n, 0), 3600)) * time.Second
-	}
-	if at, err := http.ParseTime(h); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }

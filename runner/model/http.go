@@ -69,7 +69,7 @@ func (e endpoint) stream(ctx context.Context, turn any, take func(data []byte) e
 	}
 	var failed *Error
 	if errors.As(err, &failed) {
-		failed.After = retryAfter(res.Header, time.Now())
+		failed.After = RetryAfter(res.Header, time.Now())
 	}
 	return err
 }
@@ -160,8 +160,9 @@ func decode(data []byte, v any) error {
 	return nil
 }
 
-// retryAfter reads when to ask again: seconds or a date.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+// RetryAfter returns how long the headers of an answer ask to wait, in seconds,
+// milliseconds or as a date; 0 when they do not.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		return time.Duration(ms * float64(time.Millisecond))
 	}

@@ -91,7 +91,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := http.Header{}
 			h.Set(tt.header, tt.value)
-			equal(t, "wait", retryAfter(h, now), tt.want)
+			equal(t, "wait", RetryAfter(h, now), tt.want)
 		})
 	}
 }
