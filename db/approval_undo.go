@@ -6,9 +6,9 @@ import (
 	"taskyard/task"
 )
 
-// HoldDecision notes a decision on a waiting run that takes effect later; nil
+// SetPendingDecision stores a decision on a waiting run that takes effect later; nil
 // takes it back. It reports whether the run still waited.
-func (tx *Tx) HoldDecision(r *task.Run, h *task.Held) (bool, error) {
+func (tx *Tx) SetPendingDecision(r *task.Run, h *task.Held) (bool, error) {
 	var text, until any
 	if h != nil {
 		text, until = asJSON(h), h.Until
@@ -17,18 +17,18 @@ func (tx *Tx) HoldDecision(r *task.Run, h *task.Held) (bool, error) {
 	return n == 1, err
 }
 
-// HeldDue returns waiting runs whose held decision takes effect by now.
-func (rx *Rx) HeldDue(limit int) ([]*task.Run, error) {
+// DueDecisions returns the waiting runs whose pending decision is due.
+func (rx *Rx) DueDecisions(limit int) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_held WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until <= ? ORDER BY r.held_until LIMIT ?", rx.Now, limit)
 }
 
-// HeldRuns returns the waiting runs whose decision may still be taken back.
-func (rx *Rx) HeldRuns(limit int) ([]*task.Run, error) {
+// PendingDecisions returns the waiting runs whose decision can still be undone.
+func (rx *Rx) PendingDecisions(limit int) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_held WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until > ? ORDER BY r.held_until LIMIT ?", rx.Now, limit)
 }
 
-// FirstHeld returns when the next held decision takes effect, or 0.
-func (rx *Rx) FirstHeld() (at task.Time, err error) {
+// FirstPendingDecision returns when the next pending decision takes effect, or 0.
+func (rx *Rx) FirstPendingDecision() (at task.Time, err error) {
 	err = rx.row("SELECT coalesce(min(held_until), 0) FROM runs INDEXED BY runs_held WHERE status = 'pending' AND phase = 'approval' AND held_until IS NOT NULL").Scan(&at)
 	return at, err
 }

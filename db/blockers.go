@@ -42,8 +42,8 @@ func (rx *Rx) Blockers(id task.ID) ([]*task.Task, error) {
 	return rx.tasks("SELECT "+taskCard+" FROM blockers b JOIN tasks t ON t.id = b.blocker_id WHERE b.task_id = ? ORDER BY b.blocker_id", id)
 }
 
-// Holding returns the blockers of a task that are not done, by id, bare.
-func (rx *Rx) Holding(id task.ID) ([]*task.Task, error) {
+// OpenBlockers returns the blockers of a task that are not done, by id, bare.
+func (rx *Rx) OpenBlockers(id task.ID) ([]*task.Task, error) {
 	return rx.tasks("SELECT "+taskBare+" FROM blockers b JOIN tasks t ON t.id = b.blocker_id WHERE b.task_id = ? AND t.status <> 'done' ORDER BY b.blocker_id", id)
 }
 

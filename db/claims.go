@@ -73,8 +73,8 @@ func (rx *Rx) Expired(limit int) ([]task.Task, error) {
 	})
 }
 
-// Held returns up to limit tasks of which an agent holds live claims, by id.
-func (rx *Rx) Held(agent string, limit int) ([]task.ID, error) {
+// ClaimedIDs returns up to limit tasks of which an agent holds live claims, by id.
+func (rx *Rx) ClaimedIDs(agent string, limit int) ([]task.ID, error) {
 	rows, err := rx.query("SELECT id FROM tasks WHERE archived_at IS NULL AND owner = ? AND claim_expires > ? ORDER BY id LIMIT ?", agent, rx.Now, limit)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }

@@ -31,7 +31,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 	for _, f := range []struct {
 		text string
 		to   any
-	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}, {ask, &r.Ask}, {held, &r.Held}} {
+	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}, {ask, &r.Ask}, {held, &r.PendingDecision}} {
 		if f.text == "" {
 			continue
 		}

@@ -21,20 +21,20 @@ func (rx *Rx) WokenSince(since task.Time, limit int) ([]Woken, error) {
 	})
 }
 
-// Held is a claimed task.
-type Held struct {
+// ClaimedTask is a claimed task.
+type ClaimedTask struct {
 	TaskID       task.ID
 	Title, Owner string
 	Claim        task.Claim
 	Running      task.ID // the run of this server or a worker that holds it, or 0
 }
 
-// HeldTasks returns the claimed tasks, the first to run out first.
-func (rx *Rx) HeldTasks(limit int) ([]Held, error) {
+// ClaimedTasks returns the claimed tasks, the first to run out first.
+func (rx *Rx) ClaimedTasks(limit int) ([]ClaimedTask, error) {
 	rows, err := rx.query(`SELECT t.id, t.title, t.owner, t.claim_holder, t.claim_seq, t.claim_since, t.claim_expires,
  coalesce((SELECT r.id FROM runs r WHERE r.id = t.run_id AND r.status = 'running'), 0)
  FROM tasks t INDEXED BY tasks_lease WHERE t.claim_expires IS NOT NULL ORDER BY t.claim_expires LIMIT ?`, limit)
-	return collect(rows, err, func(r rowScanner) (h Held, err error) {
+	return collect(rows, err, func(r rowScanner) (h ClaimedTask, err error) {
 		c := &h.Claim
 		return h, r.Scan(&h.TaskID, &h.Title, &h.Owner, &c.Holder, &c.ID, &c.Since, &c.ExpiresAt, &h.Running)
 	})

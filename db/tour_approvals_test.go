@@ -14,7 +14,7 @@ import (
 func heldDecisions(t *testing.T, s *service.Service, id task.ID) {
 	ctx := context.Background()
 	r := must[*task.Run](t)(s.ApproveRun(ctx, admin, id, service.Approve{Undo: time.Minute}))
-	must[[]*task.Run](t)(s.Held(ctx, admin))
+	must[[]*task.Run](t)(s.PendingDecisions(ctx, admin))
 	must[task.Decided](t)(s.UndoDecisions(ctx, admin, []task.ID{id}))
 	title := "Another one"
 	must[*task.Task](t)(s.UpdateTask(ctx, agent, r.TaskID, task.Patch{Title: &title}))

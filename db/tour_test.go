@@ -321,7 +321,7 @@ func rest(t *testing.T, d *db.DB) {
 		_ = must[int](t)(rx.OpenCount(""))
 		_ = must[string](t)(rx.Definition("x"))
 		_ = must[int](t)(rx.CheckChain())
-		_ = must[[]*task.Run](t)(rx.HeldDue(1))
+		_ = must[[]*task.Run](t)(rx.DueDecisions(1))
 		_ = must[[]*task.Run](t)(rx.ClosingDue(1))
 		return nil
 	}))

@@ -31,7 +31,7 @@ type AgentView struct {
 func (s *Server) viewOf(def task.Agent, load agentLoad, pauses task.Pauses) AgentView {
 	return AgentView{
 		Agent: def, TimeoutSeconds: int(def.Timeout.Seconds()), IdleTimeoutSeconds: int(def.IdleTimeout.Seconds()), Load: load,
-		Weaker: s.weaker(def.Runner, def.Tools), Pause: pauses.Of(def.ID),
+		Weaker: s.enforcementGap(def.Runner, def.Tools), Pause: pauses.Of(def.ID),
 	}
 }
 

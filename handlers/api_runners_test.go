@@ -23,7 +23,7 @@ func (k *knownRunners) Runners() []task.RunnerInfo {
 func TestRunnersAreTold(t *testing.T) {
 	t.Parallel()
 	known := &knownRunners{}
-	s := newSite(t, func(o *Options, _ *http.Server) { o.Runners, o.Weaker = known, weakerScript })
+	s := newSite(t, func(o *Options, _ *http.Server) { o.Runners, o.EnforcementGap = known, weakerScript })
 	type runnersBody struct{ Runners []task.RunnerInfo }
 	type agentBody struct {
 		ID         string

@@ -171,7 +171,7 @@ func (s *Server) toLogin(c echo.Context, p *Problem) {
 	case r.URL.Path != "/":
 		next = r.URL.RequestURI()
 	}
-	if len(keptOf(c, p)) > 0 {
+	if len(unsavedTextFor(c, p)) > 0 {
 		c.Set("back", views.URL.Login(next))
 		s.errorPage(c, p)
 		return

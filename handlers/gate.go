@@ -165,17 +165,17 @@ const (
 	writePiece = 64 << 10
 )
 
-// pacedWriter sends an answer piece by piece, so that a reader who stops
+// pieceWriter sends an answer piece by piece, so that a reader who stops
 // holds it for stallLimit and no longer.
-type pacedWriter struct {
+type pieceWriter struct {
 	http.ResponseWriter
 	sent int
 }
 
 // Unwrap is for http.ResponseController.
-func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *pieceWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *pacedWriter) Write(b []byte) (n int, err error) {
+func (w *pieceWriter) Write(b []byte) (n int, err error) {
 	if w.sent += len(b); w.sent <= writePiece {
 		return w.ResponseWriter.Write(b)
 	}
@@ -191,9 +191,9 @@ func (w *pacedWriter) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// paced has the answer of a request sent piece by piece.
-func paced(c echo.Context) {
-	c.Response().Writer = &pacedWriter{ResponseWriter: c.Response().Writer}
+// sendInPieces sends the answer to a request in pieces.
+func sendInPieces(c echo.Context) {
+	c.Response().Writer = &pieceWriter{ResponseWriter: c.Response().Writer}
 }
 
 // readsLists are the MCP tools whose answers need a share of the memory.

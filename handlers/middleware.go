@@ -103,7 +103,7 @@ func (s *Server) checked(c echo.Context, next echo.HandlerFunc) (err error) {
 			return err
 		}
 	}
-	paced(c)
+	sendInPieces(c)
 	return next(c)
 }
 

@@ -67,7 +67,7 @@ func (s *Server) editor(c echo.Context, ch views.Chrome, m views.AgentEditModel)
 		id = unnamed // told beside its field
 	}
 	def, err := s.svc.CheckAgent(a, id, m.Text)
-	m.Check = views.AgentCheck{Agent: def, Weaker: s.weaker(def.Runner, def.Tools), Runner: s.runner(a, def.Runner)}
+	m.Check = views.AgentCheck{Agent: def, EnforcementGap: s.enforcementGap(def.Runner, def.Tools), Runner: s.runner(a, def.Runner)}
 	if id == unnamed && def.Name == unnamed {
 		m.Check.Agent.Name = ""
 	}

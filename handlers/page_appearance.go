@@ -40,14 +40,14 @@ func (s *Server) preferences(c echo.Context) (task.Preferences, error) {
 // prefer puts what the person chose for themselves into the page.
 func prefer(ch *views.Chrome, p task.Preferences) {
 	ch.KeysOff = p[task.PrefKeys] == "off"
-	ch.Look = views.Appearance{Density: p[task.PrefDensity], Motion: p[task.PrefMotion], Zone: p[task.PrefZone]}
+	ch.Appearance = views.Appearance{Density: p[task.PrefDensity], Motion: p[task.PrefMotion], Zone: p[task.PrefZone]}
 	if z, ok := task.Zone(p[task.PrefZone]); ok {
 		ch.Zone = z
 	}
 }
 
 func (s *Server) appearancePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	f := views.AppearanceForm{Theme: ch.Theme, Density: ch.Look.Density, Zone: ch.Look.Zone, Motion: ch.Look.Motion}
+	f := views.AppearanceForm{Theme: ch.Theme, Density: ch.Appearance.Density, Zone: ch.Appearance.Zone, Motion: ch.Appearance.Motion}
 	return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: toldZone(c)}), nil
 }
 

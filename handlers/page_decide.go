@@ -108,7 +108,7 @@ func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.D
 	form.Late = e.Code == task.CodeRunDecided || e.Code == task.CodeRunEnded
 	form.Changed = e.Code == task.CodeRunChanged
 	if form.Late {
-		form.Kept = keptWords(c)
+		form.Unsaved = unsavedText(c)
 	}
 	if e.Kind == task.Invalid {
 		form.Errors = ui.FieldErrors{}

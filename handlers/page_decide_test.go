@@ -99,7 +99,7 @@ func TestAReviewerIsToldWhatIsWrongAndWhatChanged(t *testing.T) {
 func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
-	y.server.opt.Weaker = nil // the runner keeps to the list of tools
+	y.server.opt.EnforcementGap = nil // the runner keeps to the list of tools
 	b := y.maya()
 	one, two, writes := y.asked("reviewer", "Read one"), y.asked("reviewer", "Read two"), y.asked("coder", "Write")
 	value := func(r *task.Run) string { return r.ID.String() + ":" + r.Approval.Version }
@@ -117,7 +117,7 @@ func TestReadOnlyRunsAreApprovedTogether(t *testing.T) {
 		b.post("/approvals/approve", "run", value(one), "run", value(two)).leadsTo("/approvals").shows("2 runs approved.")
 	})
 	t.Run("a runner that enforces less is looked at by itself", func(t *testing.T) {
-		y.server.opt.Weaker = weakerScript
+		y.server.opt.EnforcementGap = weakerScript
 		r := y.asked("reviewer", "Read three")
 		b.get("/approvals").hides("may only read")
 		b.post("/approvals/approve", "run", value(r)).leadsTo("/approvals").shows("0 runs approved, 1 skipped")

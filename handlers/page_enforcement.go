@@ -2,13 +2,13 @@ package handlers
 
 import "taskyard/task"
 
-// weaker says what an agent with these tools could do beyond them under a
+// enforcementGap says what an agent with these tools could do beyond them under a
 // runner, as a sentence, or "".
-func (s *Server) weaker(runner string, tools []string) string {
-	if s.opt.Weaker == nil {
+func (s *Server) enforcementGap(runner string, tools []string) string {
+	if s.opt.EnforcementGap == nil {
 		return ""
 	}
-	return s.opt.Weaker(runner, tools)
+	return s.opt.EnforcementGap(runner, tools)
 }
 
 // enforcement is each tool and limit that a run asks for, and whether its
@@ -25,5 +25,5 @@ func (s *Server) unenforced(r *task.Run) string {
 	if r.Spec == nil {
 		return ""
 	}
-	return s.weaker(r.Spec.Runner, r.Spec.Tools)
+	return s.enforcementGap(r.Spec.Runner, r.Spec.Tools)
 }

@@ -126,7 +126,7 @@ func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	}
 	y.svc = service.New(d, agents, cfg)
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
-	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir), Weaker: weakerScript, Enforces: enforcedScript})
+	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir), EnforcementGap: weakerScript, Enforces: enforcedScript})
 	y.ok(err)
 	y.server = s
 	y.srv = httptest.NewServer(s)

@@ -137,7 +137,7 @@ func (s *Server) transcript(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, views.TranscriptItems(views.Look{Zone: s.zoneOf(c)}, list))
+	return s.render(c, http.StatusOK, views.TranscriptItems(views.TranscriptView{Zone: s.zoneOf(c)}, list))
 }
 
 // runLine shows one line of a transcript, whole.

@@ -19,7 +19,8 @@ func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component
 		return nil, err
 	}
 	m := views.SchedulerModel{
-		Held: heldRows(st), Wakes: wakeRows(st), WakeBudget: st.WakeBudget, Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
+		Claims: claimRows(st), Wakes: wakeRows(st),
+		WakeBudget: st.WakeBudget, Concurrency: s.opt.Rules.TickConcurrency, MaxParallel: s.opt.Rules.MaxParallel,
 		Ticks: tickRows(st), InFlight: values(st.Running), Queued: queuedRows(st), Skipped: skipRows(st),
 	}
 	if clock := s.opt.Scheduler; clock != nil {
@@ -48,10 +49,11 @@ func queuedRows(st service.SchedulerState) []views.QueuedRow {
 	return rows
 }
 
-func heldRows(st service.SchedulerState) []views.HeldRow {
-	rows := make([]views.HeldRow, len(st.Held))
-	for i, h := range st.Held {
-		rows[i] = views.HeldRow{Task: h.TaskID, Title: h.Title, Holder: h.Claim.Holder, Since: h.Claim.Since, Until: h.Claim.ExpiresAt, Run: h.Running}
+func claimRows(st service.SchedulerState) []views.ClaimRow {
+	rows := make([]views.ClaimRow, len(st.Claims))
+	for i, h := range st.Claims {
+		c := h.Claim
+		rows[i] = views.ClaimRow{Task: h.TaskID, Title: h.Title, Holder: c.Holder, Since: c.Since, Until: c.ExpiresAt, Run: h.Running}
 	}
 	return rows
 }

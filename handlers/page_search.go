@@ -32,7 +32,7 @@ func (s *Server) searchPage(c echo.Context, ch views.Chrome) (templ.Component, e
 		return nil, err
 	}
 	for _, a := range agents {
-		if words := strings.ToLower(a.ID + " " + a.Name); len(m.Agents) < foundAgents && holdsWords(words, m.Query) {
+		if words := strings.ToLower(a.ID + " " + a.Name); len(m.Agents) < foundAgents && containsWords(words, m.Query) {
 			m.Agents = append(m.Agents, a)
 		}
 	}
@@ -83,7 +83,7 @@ func searched(c echo.Context) string {
 	return strings.TrimSpace(string(r[:min(len(r), maxSearching)]))
 }
 
-func holdsWords(s, words string) bool {
+func containsWords(s, words string) bool {
 	for w := range strings.FieldsSeq(strings.ToLower(words)) {
 		if !strings.Contains(s, w) {
 			return false

@@ -120,7 +120,7 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said str
 	if e.Kind == task.Conflict { // the form that was sent may be gone
 		m.Errors, m.SubErrors = ui.ErrorsOf(e), nil
 		if m.Task.Steps[m.Index].TaskID != 0 && m.Sub.Owner != "" {
-			m.Kept = keptWords(c)
+			m.Unsaved = unsavedText(c)
 		}
 	}
 	return s.again(c, e, views.URL.StepEdit(m.Task.ID, m.Index), func(ch views.Chrome) (templ.Component, error) {

@@ -143,7 +143,7 @@ func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed view
 		} else {
 			m.Notice = e.Message
 			if typed.Errors == nil || m.Lacks(typed) {
-				m.Kept = keptWords(c)
+				m.Unsaved = unsavedText(c)
 			}
 		}
 		return views.TaskPage(ch, m), nil

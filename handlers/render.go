@@ -79,11 +79,11 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		ch.Scheduler = views.SchedulerLine{On: next != 0, NextTick: next}
 	}
 	if ch.CanDecide {
-		held, err := s.svc.Held(ctx, a)
+		held, err := s.svc.PendingDecisions(ctx, a)
 		if err != nil {
 			return ch, err
 		}
-		ch.Held = values(held)
+		ch.PendingDecisions = values(held)
 	}
 	// A live part that fetches itself again must not use up the sentence that
 	// the page after it is to show.
@@ -153,7 +153,7 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 
 func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
-	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: saidOf(p), RequestID: p.RequestID, Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p), Kept: keptOf(c, p)}
+	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: saidOf(p), RequestID: p.RequestID, Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p), Unsaved: unsavedTextFor(c, p)}
 	if m.Back, _ = c.Get("back").(string); m.Back == "" {
 		m.Back = ch.From
 	}

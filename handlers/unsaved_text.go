@@ -29,9 +29,9 @@ var prose = []struct{ name, label string }{
 	{"text", "Text"},
 }
 
-// keptWords are the words of a form that was refused, for a page that does
-// not show the form again.
-func keptWords(c echo.Context) (list []views.Kept) {
+// unsavedText is what was typed into a form that was refused, for a page that
+// does not show the form again.
+func unsavedText(c echo.Context) (list []views.UnsavedField) {
 	r := c.Request()
 	if r.Method != http.MethodPost || strings.HasSuffix(r.URL.Path, "/delete") {
 		return nil
@@ -41,16 +41,16 @@ func keptWords(c echo.Context) (list []views.Kept) {
 			continue // there it is the mark of what the reader saw
 		}
 		if v := text(c, f.name); strings.TrimSpace(v) != "" && r.PostForm.Has(f.name) {
-			list = append(list, views.Kept{Label: f.label, Text: v})
+			list = append(list, views.UnsavedField{Label: f.label, Text: v})
 		}
 	}
 	return list
 }
 
-// keptOf is keptWords unless the form may not be the reader's own.
-func keptOf(c echo.Context, p *Problem) []views.Kept {
+// unsavedTextFor is unsavedText unless the form may not be the reader's own.
+func unsavedTextFor(c echo.Context, p *Problem) []views.UnsavedField {
 	if task.Code(p.Code) == task.CodeCrossSite || p.Status == http.StatusMisdirectedRequest || p.Status == http.StatusRequestEntityTooLarge {
 		return nil
 	}
-	return keptWords(c)
+	return unsavedText(c)
 }

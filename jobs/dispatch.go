@@ -89,7 +89,7 @@ func (j *Jobs) launch(start *service.Start) {
 	j.opt.Service.RegisterStop(id, func(cause error) { cancel(stopCause(cause)) })
 	go func() {
 		defer j.flights.Done()
-		j.carryOut(ctx, cancel, start)
+		j.execute(ctx, cancel, start)
 		cancel(nil)
 		j.mu.Lock()
 		delete(j.busy, taskID)
@@ -103,7 +103,7 @@ func stopCause(cause error) error {
 		return runner.ErrTaskClosed
 	}
 	if errors.Is(cause, service.ErrStopDone) {
-		return runner.ErrUnheard
+		return runner.ErrLeaseLost
 	}
 	if errors.Is(cause, service.ErrStopReported) {
 		return fmt.Errorf("%w here: its receiver reported its end", runner.ErrCanceled)
@@ -111,8 +111,8 @@ func stopCause(cause error) error {
 	return runner.ErrCanceled
 }
 
-// carryOut runs one run to its end and writes how it ended.
-func (j *Jobs) carryOut(ctx context.Context, cancel context.CancelCauseFunc, start *service.Start) {
+// execute executes one run and records its outcome.
+func (j *Jobs) execute(ctx context.Context, cancel context.CancelCauseFunc, start *service.Start) {
 	log := j.log.With("run_id", start.Run.ID, "task_id", start.Run.TaskID, "agent", start.Run.Agent)
 	log.Info("run started", "cause", start.Run.Cause)
 	sink := newSink(j, start.Run, log)
@@ -129,14 +129,14 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	if r == nil {
 		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "no runner " + start.Spec.Runner + " is configured", Permanent: true}
 	}
-	heard, deaf := j.heard(r, start.Run.ID)
-	defer deaf()
+	heartbeats, stopListening := j.heartbeats(r, start.Run.ID)
+	defer stopListening()
 	origin, err := j.opt.Service.FirstTry(context.WithoutCancel(ctx), start.Run)
 	if err != nil {
 		j.log.Error("first try not known", "run_id", start.Run.ID, "error", err)
 	}
 	spec := runner.Spec{
-		Lease: start.Run.Lease, Heard: heard, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
+		Lease: start.Run.Lease, Heartbeats: heartbeats, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
 		Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets,
 	}
 	if start.Run.Session != "" {
@@ -149,9 +149,9 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	return out
 }
 
-// heard tells when the run shows signs of life by itself, for runners that
+// heartbeats returns a channel of the heartbeats of a run, for runners that
 // cannot see any.
-func (j *Jobs) heard(r runner.Runner, id task.ID) (<-chan struct{}, func()) {
+func (j *Jobs) heartbeats(r runner.Runner, id task.ID) (<-chan struct{}, func()) {
 	if !runner.IsRemote(r) {
 		return nil, func() {}
 	}

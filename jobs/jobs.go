@@ -127,7 +127,7 @@ func New(opt Options) (*Jobs, error) {
 	if j.clock, err = newClock(j.table(), opt.Location, j.note, opt.Log); err != nil {
 		return nil, err
 	}
-	j.clock.look = opt.Service.Look
+	j.clock.look = opt.Service.CheckClock
 	if opt.Now != nil {
 		j.clock.wall = func() time.Time { return opt.Now().Round(0) }
 	}

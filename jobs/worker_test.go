@@ -52,7 +52,7 @@ func TestAServerThatStoodStillGivesWorkersTheirTimeBack(t *testing.T) {
 		t.Fatalf("leased %v, %v", l, err)
 	}
 	y.start()
-	if err := y.svc.Look(t.Context()); err != nil {
+	if err := y.svc.CheckClock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	y.ahead.Store(int64(8 * time.Hour))

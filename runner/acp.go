@@ -37,8 +37,8 @@ func (a *ACP) Probe(ctx context.Context) Probe {
 	return p
 }
 
-// Weaker tells which tools such an agent has besides those of its definition.
-func (a *ACP) Weaker(tools []string) (string, bool) {
+// EnforcementGap names the tools that such an agent has besides those of its definition.
+func (a *ACP) EnforcementGap(tools []string) (string, bool) {
 	beyond := lacks(tools, "read", "create", "edit", "bash", "fetch")
 	if slices.Contains(tools, "bash") {
 		beyond = lacks(tools, "fetch")
@@ -59,8 +59,8 @@ func (a *ACP) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
 	if ctx.Err() != nil {
 		return canceled(context.Cause(ctx)), nil
 	}
-	if weaker, refused := a.Weaker(spec.Plan.Tools); refused {
-		return permanently(weaker + " " + acceptWeaker), nil
+	if gap, refused := a.EnforcementGap(spec.Plan.Tools); refused {
+		return permanently(gap + " " + acceptWeaker), nil
 	}
 	asking, stopAsking := context.WithCancel(ctx)
 	t := &acpTalk{spec: spec, bridge: a.Bridge, grace: a.Grace, sink: sink, asking: asking, stopAsking: stopAsking}

@@ -95,8 +95,8 @@ func (c *Claude) env() map[string]string {
 
 // Run starts the program and returns when its whole process tree is gone.
 func (c *Claude) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
-	if weaker, refused := c.Weaker(spec.Plan.Tools); refused {
-		return permanently(weaker + " " + acceptShell), nil
+	if gap, refused := c.EnforcementGap(spec.Plan.Tools); refused {
+		return permanently(gap + " " + acceptShell), nil
 	}
 	st := newStopper()
 	spec.Secrets = append(spec.Secrets[:len(spec.Secrets):len(spec.Secrets)], c.credentials(spec)...)
@@ -109,7 +109,7 @@ func (c *Claude) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error)
 		l.Grace = defaultGrace
 	}
 	var r *claudeReader
-	out, err := carryOut(ctx, l, spec, sink, st, func() (reader, program, error) {
+	out, err := runProgram(ctx, l, spec, sink, st, func() (reader, program, error) {
 		args, err := claudeArgs(spec)
 		if err == nil {
 			err = c.writeShell(spec)

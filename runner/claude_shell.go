@@ -23,9 +23,9 @@ var claudeSecrets = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUD
 // acceptShell is the hint of a refusal for an agent with bash.
 const acceptShell = `Set accept_weaker = true in the section of this runner to start it nevertheless, take bash from the agent's tools, or choose a runner of kind builtin, whose bash is confined.`
 
-// Weaker tells what bash can do here beyond the definition. The other tools
+// EnforcementGap says what bash can do here beyond the definition. The other tools
 // are held by the program: it offers no more than those that are listed.
-func (c *Claude) Weaker(tools []string) (string, bool) {
+func (c *Claude) EnforcementGap(tools []string) (string, bool) {
 	if !slices.Contains(tools, "bash") {
 		return "", false
 	}
@@ -43,8 +43,8 @@ func (c *Claude) Weaker(tools []string) (string, bool) {
 		return "Commands of its bash could also " + strings.Join(beyond, " and ") + ".", !c.AcceptWeaker
 	}
 	sentence := "Commands of its bash can read every file that the account of the server may read, but the data folder; they write in the workspace only."
-	if unheld := c.Confine.machine().Unheld(); unheld != "" {
-		sentence += " This machine: " + unheld + "."
+	if unenforced := c.Confine.machine().Unenforced(); unenforced != "" {
+		sentence += " This machine: " + unenforced + "."
 	}
 	return sentence, false
 }

@@ -51,10 +51,10 @@ func (c *Codex) Probe(ctx context.Context) Probe {
 	return p
 }
 
-// Weaker compares the tools with what the sandbox lets through: reading all
+// EnforcementGap compares the tools with what the sandbox lets through: reading all
 // files and running programs that change nothing, or, in the other one,
 // writing to the workspace too.
-func (c *Codex) Weaker(tools []string) (string, bool) {
+func (c *Codex) EnforcementGap(tools []string) (string, bool) {
 	var beyond []string
 	switch {
 	case slices.Contains(tools, "bash"): // whatever the sandbox permits, a command may do
@@ -85,8 +85,8 @@ func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) 
 	if ctx.Err() != nil {
 		return canceled(context.Cause(ctx)), nil
 	}
-	if weaker, refused := c.Weaker(spec.Plan.Tools); refused {
-		return permanently(weaker + " " + acceptWeaker), nil
+	if gap, refused := c.EnforcementGap(spec.Plan.Tools); refused {
+		return permanently(gap + " " + acceptWeaker), nil
 	}
 	if spec.Plan.Limits.MaxCostUSD > 0 && !c.AcceptWeaker {
 		return permanently("The limit of cost cannot be kept: Codex tells no cost. Give the agent max_tokens or max_turns instead of max_cost_usd, or set accept_weaker = true for this runner."), nil

@@ -216,7 +216,7 @@ func TestCodexRefusesWhatItsSandboxCannotHold(t *testing.T) {
 			c.AcceptWeaker = true
 			out, _ = playOut(t, c, spec)
 			wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-			if s, refused := c.Weaker(tt.tools); s == "" || refused {
+			if s, refused := c.EnforcementGap(tt.tools); s == "" || refused {
 				t.Errorf("%q, refused %v", s, refused)
 			}
 		})

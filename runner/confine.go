@@ -45,8 +45,8 @@ func (c Confinement) words(more string) string {
 		return "not confined (" + why + "): commands run as the account of the server"
 	}
 	text := fmt.Sprintf("landlock v%d: it writes in the workspace and the folders of its run only; %s", c.machine().Landlock, more)
-	if unheld := c.machine().Unheld(); unheld != "" {
-		text += "; " + unheld
+	if unenforced := c.machine().Unenforced(); unenforced != "" {
+		text += "; " + unenforced
 	}
 	return text
 }

@@ -158,7 +158,7 @@ func TestWeakerOfClaude(t *testing.T) {
 		{"one started by another is known", Claude{Argv: []string{"npx", "@anthropic-ai/claude-code"}, Confine: Confinement{On: true, kernel: whole}}, []string{"bash"}, "can read", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			says, refused := tt.claude.Weaker(tt.tools)
+			says, refused := tt.claude.EnforcementGap(tt.tools)
 			if !strings.Contains(says, tt.says) || (says == "") != (tt.says == "") || refused != tt.refused {
 				t.Errorf("%q, %v", says, refused)
 			}

@@ -2,22 +2,22 @@ package runner
 
 import "slices"
 
-// Confiner is a Runner that tells how far it holds an agent to its tools.
+// Confiner is a Runner that knows whether it enforces the tools of an agent.
 type Confiner interface {
 	Runner
-	// Weaker says, as sentences for people, what an agent with these tools
-	// could do here beyond them; "" when the runner holds it to them. refused
-	// tells that such an agent is not started for that reason.
-	Weaker(tools []string) (sentence string, refused bool)
+	// EnforcementGap describes, in sentences for people, what an agent with
+	// these tools could do here beyond them; "" if they are enforced. refused
+	// reports that such an agent is not started for that reason.
+	EnforcementGap(tools []string) (sentence string, refused bool)
 }
 
-// Weaker tells that a program is told its tools and not held to them.
-func (c *Command) Weaker([]string) (string, bool) {
+// EnforcementGap says that nothing holds a program to its tools.
+func (c *Command) EnforcementGap([]string) (string, bool) {
 	return "It starts a program, which is told these tools and not held to them: it can do all that the account of the server can.", false
 }
 
-// Weaker tells that a receiver is told its tools and not held to them.
-func (w *Webhook) Weaker([]string) (string, bool) {
+// EnforcementGap says that nothing holds a receiver to its tools.
+func (w *Webhook) EnforcementGap([]string) (string, bool) {
 	return "It hands the run to a receiver, which is told these tools and not held to them.", false
 }
 
@@ -29,7 +29,7 @@ func Missing(argv []string) string {
 	return ""
 }
 
-// acceptWeaker is the hint of every refusal for a weaker confinement.
+// acceptWeaker is the hint of every refusal because of an enforcement gap.
 const acceptWeaker = `Give the agent these tools, choose another runner, or set accept_weaker = true for this one.`
 
 // lacks returns those of names that are not among tools.

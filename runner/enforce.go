@@ -9,49 +9,51 @@ import (
 	"taskyard/task"
 )
 
-// level is how far one thing is held, and by what, or why not.
+// level is how far one thing is enforced, and by what, or why not.
 type level struct {
 	task.EnforcementLevel
 	how string
 }
 
-func isHeld(how string) level  { return level{task.Enforced, how} }
-func partly(how string) level  { return level{task.Partly, how} }
-func notHeld(how string) level { return level{task.NotEnforced, how} }
+func enforced(how string) level       { return level{task.Enforced, how} }
+func partlyEnforced(how string) level { return level{task.PartlyEnforced, how} }
+func notEnforced(how string) level    { return level{task.NotEnforced, how} }
 
-// heldIf is isHeld or notHeld.
-func heldIf(ok bool, how string) level {
+// enforcedIf is enforced or notEnforced.
+func enforcedIf(ok bool, how string) level {
 	if ok {
-		return isHeld(how)
+		return enforced(how)
 	}
-	return notHeld(how)
+	return notEnforced(how)
 }
 
 // every is the level of all tools alike.
 func every(l level) func(string) level { return func(string) level { return l } }
 
-// holding is how far a runner holds an agent with one spec on this machine.
-type holding struct {
+// enforcement is what a runner enforces of one spec on this machine.
+type enforcement struct {
 	tool                      func(name string) level // of one that is not allowed
 	files, network            level
 	time, tokens, turns, cost level
 }
 
-// holder is a Runner that knows how far it holds an agent.
-type holder interface{ holding(plan task.Spec) holding }
+// enforcer is a Runner that knows what it enforces.
+type enforcer interface {
+	enforcement(plan task.Spec) enforcement
+}
 
 // Enforces lists what a spec asks for, each tool and limit once, and whether
 // the runner enforces it. A nil runner works elsewhere, as a worker does: then
-// nothing is known to be held.
+// nothing is known to be enforced.
 func Enforces(r Runner, plan task.Spec) (list []task.Enforcement) {
-	h := elsewhereHolding
-	if x, ok := r.(holder); ok {
-		h = x.holding(plan)
+	h := elsewhereEnforcement
+	if x, ok := r.(enforcer); ok {
+		h = x.enforcement(plan)
 	}
 	for _, tool := range task.KnownTools {
 		l := h.tool(tool)
 		if tool == "task" { // who may delegate is looked at here, whatever the program is
-			l = isHeld("Taskyard refuses it")
+			l = enforced("Taskyard refuses it")
 		}
 		list = append(list, ofTool(tool, slices.Contains(plan.Tools, tool), l))
 	}
@@ -97,86 +99,88 @@ const (
 	receiverTold  = "the receiver is told, and does what it wants"
 )
 
-var elsewhereHolding = holding{
-	tool: every(partly(workerDecides)), files: partly(workerDecides), network: partly(workerDecides),
-	time: isHeld("the worker ends it, and its lease"), tokens: partly(workerDecides), turns: partly(workerDecides), cost: partly(workerDecides),
+var elsewhereEnforcement = enforcement{
+	tool: every(partlyEnforced(workerDecides)), files: partlyEnforced(workerDecides), network: partlyEnforced(workerDecides),
+	time: enforced("the worker ends it, and its lease"), tokens: partlyEnforced(workerDecides), turns: partlyEnforced(workerDecides), cost: partlyEnforced(workerDecides),
 }
 
-func (b *Builtin) holding(plan task.Spec) holding {
-	h := holding{
-		tool: every(isHeld("each call is checked when it is made")), files: isHeld("tools open files below the work folder alone"), network: isHeld("fetch reaches public addresses alone, and only where it is allowed"),
-		time: isHeld("the run is ended"), tokens: isHeld("counted with each reply of the model"), turns: isHeld("counted"), cost: isHeld("by the price table"),
+func (b *Builtin) enforcement(plan task.Spec) enforcement {
+	h := enforcement{
+		tool: every(enforced("each call is checked when it is made")), files: enforced("tools open files below the work folder alone"), network: enforced("fetch reaches public addresses alone, and only where it is allowed"),
+		time: enforced("the run is ended"), tokens: enforced("counted with each reply of the model"), turns: enforced("counted"), cost: enforced("by the price table"),
 	}
 	if slices.Contains(plan.Tools, "bash") && b.Shell != nil {
 		how := b.Shell()
 		closed, _, _ := strings.Cut(how, "; with network")
-		h.files, h.network = heldIf(!strings.HasPrefix(how, "bash: none"), how), heldIf(strings.Contains(closed, "no network") || strings.Contains(closed, "off"), how)
+		h.files, h.network = enforcedIf(!strings.HasPrefix(how, "bash: none"), how), enforcedIf(strings.Contains(closed, "no network") || strings.Contains(closed, "off"), how)
 	}
 	return h
 }
 
-func (c *Claude) holding(plan task.Spec) holding {
-	h := holding{
-		tool: every(isHeld("the program is given the list by --tools and refuses all others")), network: isHeld("commands have no network"),
-		time: isHeld(treeEnds), tokens: isHeld(reportsUse), turns: isHeld("by --max-turns"), cost: isHeld("by --max-budget-usd, and " + reportsUse),
+func (c *Claude) enforcement(plan task.Spec) enforcement {
+	h := enforcement{
+		tool: every(enforced("the program is given the list by --tools and refuses all others")), network: enforced("commands have no network"),
+		time: enforced(treeEnds), tokens: enforced(reportsUse),
+		turns: enforced("by --max-turns"), cost: enforced("by --max-budget-usd, and " + reportsUse),
 	}
 	h.files = c.Confine.files()
 	if slices.Contains(plan.Tools, "bash") && (!c.Confine.machine().Seccomp || !c.isClaude()) {
-		h.network = notHeld("this machine or program cannot close it to commands")
+		h.network = notEnforced("this machine or program cannot close it to commands")
 	}
 	return h
 }
 
-func (c *Codex) holding(plan task.Spec) holding {
+func (c *Codex) enforcement(plan task.Spec) enforcement {
 	mode := sandbox(plan.Tools)
 	reads := mode == "read-only"
-	return holding{
+	return enforcement{
 		tool: func(name string) level {
 			switch name {
 			case "create", "edit":
-				return heldIf(reads, "Codex has no list of tools; its sandbox is "+mode)
+				return enforcedIf(reads, "Codex has no list of tools; its sandbox is "+mode)
 			case "bash":
 				if reads {
-					return partly("commands run, and the sandbox lets them change nothing")
+					return partlyEnforced("commands run, and the sandbox lets them change nothing")
 				}
 			case "fetch":
-				return heldIf(!c.Network, "by the sandbox of Codex")
+				return enforcedIf(!c.Network, "by the sandbox of Codex")
 			}
-			return notHeld("Codex has no list of tools; its sandbox is " + mode)
+			return notEnforced("Codex has no list of tools; its sandbox is " + mode)
 		},
-		files: isHeld("by the sandbox of Codex"), network: heldIf(!c.Network, "by the sandbox of Codex"),
-		time: isHeld(treeEnds), tokens: isHeld(reportsUse), turns: isHeld("counted as it reports them"), cost: notHeld("Codex does not tell what it costs"),
+		files: enforced("by the sandbox of Codex"), network: enforcedIf(!c.Network, "by the sandbox of Codex"),
+		time: enforced(treeEnds), tokens: enforced(reportsUse), turns: enforced("counted as it reports them"), cost: notEnforced("Codex does not tell what it costs"),
 	}
 }
 
-func (a *ACP) holding(task.Spec) holding {
-	return holding{
-		tool: every(notHeld("the agent asks before a call only when it wants to")), files: a.Confine.files(), network: notHeld("its network is open"),
-		time: isHeld(treeEnds), tokens: partly("only if the program reports its use"), turns: notHeld("the protocol does not tell turns"), cost: partly("only if the program reports its cost"),
+func (a *ACP) enforcement(task.Spec) enforcement {
+	return enforcement{
+		tool:  every(notEnforced("the agent asks before a call only when it wants to")),
+		files: a.Confine.files(), network: notEnforced("its network is open"),
+		time: enforced(treeEnds), tokens: partlyEnforced("only if the program reports its use"), turns: notEnforced("the protocol does not tell turns"), cost: partlyEnforced("only if the program reports its cost"),
 	}
 }
 
-func (c *Command) holding(task.Spec) holding {
-	return holding{
-		tool: every(notHeld(ownAccount)), files: notHeld(ownAccount), network: notHeld(ownAccount),
-		time: isHeld(treeEnds), tokens: partly(reportsUse), turns: notHeld("the program does not tell its turns"), cost: partly(reportsUse),
+func (c *Command) enforcement(task.Spec) enforcement {
+	return enforcement{
+		tool: every(notEnforced(ownAccount)), files: notEnforced(ownAccount), network: notEnforced(ownAccount),
+		time: enforced(treeEnds), tokens: partlyEnforced(reportsUse), turns: notEnforced("the program does not tell its turns"), cost: partlyEnforced(reportsUse),
 	}
 }
 
-func (w *Webhook) holding(task.Spec) holding {
-	return holding{
-		tool: every(notHeld(receiverTold)), files: notHeld(receiverTold), network: notHeld(receiverTold),
-		time: partly("the run ends here and its token expires; the receiver may work on"), tokens: partly("known when it reports its result"), turns: notHeld(receiverTold), cost: partly("known when it reports its result"),
+func (w *Webhook) enforcement(task.Spec) enforcement {
+	return enforcement{
+		tool: every(notEnforced(receiverTold)), files: notEnforced(receiverTold), network: notEnforced(receiverTold),
+		time: partlyEnforced("the run ends here and its token expires; the receiver may work on"), tokens: partlyEnforced("known when it reports its result"), turns: notEnforced(receiverTold), cost: partlyEnforced("known when it reports its result"),
 	}
 }
 
 // files is how far a program is held to its work folder.
 func (c Confinement) files() level {
 	if ok, why := c.works(); !ok {
-		return notHeld("not confined (" + why + "): " + ownAccount)
+		return notEnforced("not confined (" + why + "): " + ownAccount)
 	}
-	if unheld := c.machine().Unheld(); unheld != "" {
-		return partly("landlock; " + unheld)
+	if unenforced := c.machine().Unenforced(); unenforced != "" {
+		return partlyEnforced("landlock; " + unenforced)
 	}
-	return isHeld("landlock; it can read what the account of the server can, but the data folder")
+	return enforced("landlock; it can read what the account of the server can, but the data folder")
 }

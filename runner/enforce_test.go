@@ -45,7 +45,7 @@ func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 					t.Errorf("%+v contradicts itself", e)
 				}
 			}
-			for _, e := range task.Unheld(list) {
+			for _, e := range task.Unenforced(list) {
 				not = append(not, e.What)
 			}
 			if !slices.Equal(not, tt.not) {

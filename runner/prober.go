@@ -198,7 +198,7 @@ func (p *Prober) probe(ctx context.Context, i int) {
 func infoOf(s Source, found Probe) task.RunnerInfo {
 	info := task.RunnerInfo{
 		Name: s.Name, Kind: s.Kind, Installed: found.Installed, Version: found.Version, Path: found.Path, Problem: found.Problem,
-		HoldsTools: found.EnforcesTools, Tools: found.Tools, Shell: found.Shell, Network: found.Network, Remedy: s.Remedy,
+		EnforcesTools: found.EnforcesTools, Tools: found.Tools, Shell: found.Shell, Network: found.Network, Remedy: s.Remedy,
 	}
 	if s.Runner == nil {
 		info.Installed = true // elsewhere

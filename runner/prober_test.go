@@ -119,7 +119,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 	})
 	t.Run("it is found once it is installed", func(t *testing.T) {
 		write("echo 1.0")
-		if r := looked(); r.State() != "ready" || r.Version != "1.0" || r.Path != program || r.Problem != "" || r.Remedy != "" || r.HoldsTools {
+		if r := looked(); r.State() != "ready" || r.Version != "1.0" || r.Path != program || r.Problem != "" || r.Remedy != "" || r.EnforcesTools {
 			t.Errorf("%+v", r)
 		}
 	})

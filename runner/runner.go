@@ -19,7 +19,7 @@ import (
 var (
 	ErrCanceled   = errors.New("canceled")
 	ErrTaskClosed = errors.New("the task was closed")
-	ErrUnheard    = errors.New("nobody takes what it does any more") // the program is not asked to stop, but made to
+	ErrLeaseLost  = errors.New("nobody takes what it does any more") // the program is not asked to stop, but made to
 	ErrShutdown   = errors.New("the server is stopping")
 )
 
@@ -70,7 +70,7 @@ type Spec struct {
 	Lease         int64           // tells the starts of one run apart
 	Session       string          // of an interrupted attempt, to continue from; "" for none
 	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
-	Heard         <-chan struct{} // the agent gave a sign of life over the API; nil: nobody tells
+	Heartbeats    <-chan struct{} // the agent used the API; nil: not known
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
 }
 
@@ -141,7 +141,7 @@ func permanently(reason string) Outcome {
 func canceled(cause error) Outcome {
 	o := Outcome{Status: task.RunCanceled, Phase: task.PhaseShutdown, Reason: ErrShutdown.Error()}
 	switch {
-	case errors.Is(cause, ErrCanceled), errors.Is(cause, ErrUnheard):
+	case errors.Is(cause, ErrCanceled), errors.Is(cause, ErrLeaseLost):
 		o.Phase, o.Reason = task.PhaseBy, cause.Error()
 	case errors.Is(cause, ErrTaskClosed):
 		o.Phase, o.Reason = task.PhaseTaskClosed, cause.Error()

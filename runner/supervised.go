@@ -29,11 +29,13 @@ type reader interface {
 	end(*Outcome)
 }
 
-// carryOut starts a program for a run and returns when its whole process tree
-// is gone. prepare is called when the folders of the run exist: it tells how
-// the program is spoken to; of the program it may set Input, and Argv to what
+// runProgram starts a program for a run and returns when its whole process tree
+// is gone. prepare is called when the folders of the run exist: it returns how
+// to talk to the program; of the program it may set Input, and Argv to what
 // follows the launch's.
-func carryOut(ctx context.Context, l launch, spec Spec, sink Sink, st *stopper, prepare func() (reader, program, error)) (Outcome, error) {
+func runProgram(
+	ctx context.Context, l launch, spec Spec, sink Sink, st *stopper, prepare func() (reader, program, error),
+) (Outcome, error) {
 	if ctx.Err() != nil {
 		return canceled(context.Cause(ctx)), nil
 	}

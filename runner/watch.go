@@ -36,9 +36,9 @@ func (s *stopper) why() *Outcome {
 	return s.first
 }
 
-// unheardGrace is the time between TERM and KILL for a program whose run is
+// leaseLostGrace is the time between TERM and KILL for a program whose run is
 // over.
-const unheardGrace = time.Second
+const leaseLostGrace = time.Second
 
 // watch stops the child when ctx ends, a limit of time is reached, or st is
 // asked to. It returns when the child is done or being stopped, and reports
@@ -62,8 +62,8 @@ func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock, in
 			c.stop(p.Grace)
 			return interrupted
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), ErrUnheard) {
-				interrupt, p.Grace = nil, min(p.Grace, unheardGrace)
+			if errors.Is(context.Cause(ctx), ErrLeaseLost) {
+				interrupt, p.Grace = nil, min(p.Grace, leaseLostGrace)
 			}
 			st.Stop(canceled(context.Cause(ctx)))
 			ctx = context.WithoutCancel(ctx)

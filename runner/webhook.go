@@ -74,14 +74,14 @@ func (w *Webhook) signer() (*standardwebhooks.Webhook, error) {
 	return s, nil
 }
 
-// letter is the body of the POST.
-type letter struct {
-	Type      string     `json:"type"` // run.started
-	Timestamp time.Time  `json:"timestamp"`
-	Data      letterData `json:"data"`
+// webhookBody is the body of the POST.
+type webhookBody struct {
+	Type      string      `json:"type"` // run.started
+	Timestamp time.Time   `json:"timestamp"`
+	Data      webhookData `json:"data"`
 }
 
-type letterData struct {
+type webhookData struct {
 	RunID        task.ID     `json:"runId"`
 	TaskID       task.ID     `json:"taskId"`
 	Attempt      int         `json:"attempt"`
@@ -96,12 +96,12 @@ type letterData struct {
 	Token        string      `json:"token"` // dies with the run
 }
 
-func (w *Webhook) letter(spec Spec) ([]byte, error) {
+func (w *Webhook) payload(spec Spec) ([]byte, error) {
 	address := w.Callback
 	if address == "" {
 		address = spec.URL
 	}
-	return json.Marshal(letter{Type: "run.started", Timestamp: time.Now().UTC(), Data: letterData{
+	return json.Marshal(webhookBody{Type: "run.started", Timestamp: time.Now().UTC(), Data: webhookData{
 		RunID: spec.RunID, TaskID: spec.TaskID, Attempt: spec.Attempt, Lease: spec.Lease, Agent: spec.Plan.Agent, Model: spec.Plan.Model,
 		Tools: spec.Plan.Tools, SystemPrompt: spec.Plan.SystemPrompt, Prompt: spec.Plan.Prompt, Limits: spec.Plan.Limits,
 		URL: address, Token: spec.Token,
@@ -122,7 +122,7 @@ func (w *Webhook) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 	if u, err := url.Parse(w.URL); err != nil || u.Host == "" {
 		return permanently("The address of the webhook cannot be read"), nil
 	}
-	body, err := w.letter(spec)
+	body, err := w.payload(spec)
 	if err != nil {
 		return failed(task.PhaseError, "The body of the webhook could not be made"), err
 	}
@@ -132,15 +132,15 @@ func (w *Webhook) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 	st := newStopper()
 	d := &delivery{w: w, signer: signer, body: body, spec: spec, proto: newProtocol(spec, sink, st), clock: newClock(time.Now())}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done, minded := make(chan struct{}), make(chan struct{})
+	done, watched := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(minded)
+		defer close(watched)
 		defer cancel()
-		mind(ctx, d, st, done)
+		watchDelivery(ctx, d, st, done)
 	}()
 	out, ended := d.deliver(inner)
 	close(done)
-	<-minded
+	<-watched
 	if why := st.why(); why != nil && !ended {
 		out = *why
 	}
@@ -149,10 +149,10 @@ func (w *Webhook) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 	return out, nil
 }
 
-// mind stops a delivery when ctx ends or a limit of time is reached. What the
+// watchDelivery stops a delivery when ctx ends or a limit of time is reached. What the
 // receiver reports over the API is progress.
-func mind(ctx context.Context, d *delivery, st *stopper, done <-chan struct{}) {
-	limits, heard := d.spec.Plan.Limits, d.spec.Heard
+func watchDelivery(ctx context.Context, d *delivery, st *stopper, done <-chan struct{}) {
+	limits, heartbeats := d.spec.Plan.Limits, d.spec.Heartbeats
 	wall, idle := timer(limits.Timeout(), limits.TimeoutSeconds), timer(limits.IdleTimeout(), limits.IdleTimeoutSeconds)
 	for {
 		select {
@@ -160,7 +160,7 @@ func mind(ctx context.Context, d *delivery, st *stopper, done <-chan struct{}) {
 			return
 		case <-st.asked:
 			return
-		case <-heard:
+		case <-heartbeats:
 			d.clock.progress()
 		case <-ctx.Done():
 			st.Stop(canceled(context.Cause(ctx)))

@@ -59,7 +59,7 @@ func TestWebhookIsSignedAndItsAnswerIsTheResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got letter
+	var got webhookBody
 	w := receiver(t, func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if err := secret.Verify(body, r.Header); err != nil {
@@ -256,14 +256,14 @@ func TestWebhookThatWorksOn(t *testing.T) {
 	t.Run("is over its wall time although it reports", func(t *testing.T) {
 		w, spec := receiver(t, accept), hookSpec(t)
 		spec.Plan.Limits = task.Limits{TimeoutSeconds: 1, IdleTimeoutSeconds: 1}
-		heard := make(chan struct{})
-		spec.Heard = heard
+		heartbeats := make(chan struct{})
+		spec.Heartbeats = heartbeats
 		stop := make(chan struct{})
 		defer close(stop)
 		go func() {
 			for {
 				select {
-				case heard <- struct{}{}:
+				case heartbeats <- struct{}{}:
 				case <-stop:
 					return
 				}

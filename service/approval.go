@@ -43,7 +43,7 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 			return nil, err
 		}
 		if in.Undo > 0 {
-			return tx.hold(r, task.Held{Decision: "approved", Scope: in.Scope, Limits: in.Limits}, in.Undo)
+			return tx.setPendingDecision(r, task.Held{Decision: "approved", Scope: in.Scope, Limits: in.Limits}, in.Undo)
 		}
 		return tx.approve(r, tk, limits, in)
 	})
@@ -92,7 +92,7 @@ func (tx *txn) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
 	if err != nil {
 		return nil, task.Agent{}, nil, err
 	}
-	if err := undecided(r, tx.Now); err != nil {
+	if err := checkUndecided(r, tx.Now); err != nil {
 		return nil, task.Agent{}, nil, err
 	}
 	tk, err := tx.Task(r.TaskID)
@@ -103,12 +103,12 @@ func (tx *txn) awaiting(id task.ID) (*task.Run, task.Agent, *task.Task, error) {
 	return r, def, tk, err
 }
 
-// undecided checks that a run waits for a decision that still may come.
-func undecided(r *task.Run, now task.Time) error {
+// checkUndecided checks that a run waits for a decision that still may come.
+func checkUndecided(r *task.Run, now task.Time) error {
 	if r.State() != (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
 		return decided(r)
 	}
-	if h := r.Held; h != nil {
+	if h := r.PendingDecision; h != nil {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s", r.ID, h.Decision, h.By, h.At, because(h.Reason))
 	}
 	if r.Approval.ExpiresAt <= now {
@@ -145,7 +145,7 @@ func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 		}
 	}
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
-	r.Approval, r.Held = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.cfg.ApprovalExpires), Why: why}, nil
+	r.Approval, r.PendingDecision = &task.Approval{Version: hashOf(spec), ExpiresAt: tx.Now.Add(tx.s.cfg.ApprovalExpires), Why: why}, nil
 	if ok, err := tx.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return orEnded(r, err)
 	}
@@ -179,7 +179,7 @@ func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approv
 		if err := tx.SetGrant(tk.ID, grantOf(*r.Spec, tk), tx.actor.Name, in.Limits); err != nil {
 			return nil, err
 		}
-		if err := tx.DropAllHands(tk.ID); err != nil {
+		if err := tx.DropAllContributions(tk.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -225,11 +225,11 @@ func (s *Service) DenyRunLater(ctx context.Context, a task.Actor, id task.ID, re
 		if err != nil {
 			return nil, err
 		}
-		if err := undecided(r, tx.Now); err != nil {
+		if err := checkUndecided(r, tx.Now); err != nil {
 			return nil, err
 		}
 		if undo > 0 {
-			return tx.hold(r, task.Held{Decision: "denied", Reason: strings.TrimSpace(reason)}, undo)
+			return tx.setPendingDecision(r, task.Held{Decision: "denied", Reason: strings.TrimSpace(reason)}, undo)
 		}
 		return tx.deny(r, strings.TrimSpace(reason))
 	})

@@ -17,12 +17,12 @@ func undoable(d time.Duration) error {
 	return nil
 }
 
-// hold notes a decision from which nothing follows before the time to take it
+// setPendingDecision notes a decision from which nothing follows before the time to take it
 // back is over. It is in the database alone, so a crash neither loses it
 // nor has it take effect early.
-func (tx *txn) hold(r *task.Run, h task.Held, undo time.Duration) (*task.Run, error) {
+func (tx *txn) setPendingDecision(r *task.Run, h task.Held, undo time.Duration) (*task.Run, error) {
 	h.By, h.At, h.Until = tx.actor.Name, tx.Now, tx.Now.Add(undo)
-	if ok, err := tx.HoldDecision(r, &h); err != nil || !ok {
+	if ok, err := tx.SetPendingDecision(r, &h); err != nil || !ok {
 		return nil, orEnded(r, err)
 	}
 	tx.queued = true // the dispatcher learns when to look again
@@ -79,7 +79,7 @@ func (tx *txn) undo(id task.ID) error {
 	if err != nil {
 		return err
 	}
-	h := r.Held
+	h := r.PendingDecision
 	switch {
 	case h == nil && waitsForReviewer(r):
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Nothing is decided on run %d: it waits for a reviewer", id)
@@ -90,31 +90,31 @@ func (tx *txn) undo(id task.ID) error {
 	case h.Until <= tx.Now:
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "The time to take the decision on run %d back was over at %s", id, h.Until)
 	}
-	return tx.unhold(r, changes{"decision": h.Decision})
+	return tx.dropPendingDecision(r, changes{"decision": h.Decision})
 }
 
 func waitsForReviewer(r *task.Run) bool {
 	return r.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
 }
 
-// unhold has a run wait for a reviewer again.
-func (tx *txn) unhold(r *task.Run, c changes) error {
-	if ok, err := tx.HoldDecision(r, nil); err != nil || !ok {
+// dropPendingDecision has a run wait for a reviewer again.
+func (tx *txn) dropPendingDecision(r *task.Run, c changes) error {
+	if ok, err := tx.SetPendingDecision(r, nil); err != nil || !ok {
 		return orEnded(r, err)
 	}
 	return tx.event(task.EvRunUndone, task.Event{TaskID: r.TaskID, RunID: r.ID, Agent: r.Agent}, c)
 }
 
-// settle lets held decisions take effect whose time has come, and returns when
+// settle lets pending decisions take effect whose time has come, and returns when
 // the next will be, 0 when there is none.
 func (s *Service) settle(ctx context.Context) (task.Time, error) {
 	for {
-		next, err := read(ctx, s, func(rx *db.Rx) (task.Time, error) { return rx.FirstHeld() })
+		next, err := read(ctx, s, func(rx *db.Rx) (task.Time, error) { return rx.FirstPendingDecision() })
 		if err != nil || next == 0 || next > s.Now() {
 			return next, err
 		}
 		err = change(ctx, s, task.SystemActor, func(tx *txn) error {
-			list, err := tx.HeldDue(maxDecided)
+			list, err := tx.DueDecisions(maxDecided)
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func (s *Service) settle(ctx context.Context) (task.Time, error) {
 
 // takeEffect does what a held decision says, in the name of who made it.
 func (tx *txn) takeEffect(r *task.Run) error {
-	h := *r.Held
+	h := *r.PendingDecision
 	tx.actor = task.Actor{Name: h.By, Role: task.RoleReviewer}
 	if h.Decision == "denied" {
 		_, err := tx.deny(r, h.Reason)
@@ -146,7 +146,7 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	def, err := tx.s.starter(r.Agent)
 	var e *task.Error
 	if errors.As(err, &e) { // nothing to start by now: whoever looks again sees why
-		return tx.unhold(r, changes{"decision": h.Decision, "why": e.Message})
+		return tx.dropPendingDecision(r, changes{"decision": h.Decision, "why": e.Message})
 	}
 	if err != nil {
 		return err
@@ -166,20 +166,20 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	return err
 }
 
-// Held returns the runs whose decision the caller may still take back. Error:
-// may not read.
-func (s *Service) Held(ctx context.Context, a task.Actor) ([]*task.Run, error) {
+// PendingDecisions returns the runs whose decision the caller can still undo.
+// Error: may not read.
+func (s *Service) PendingDecisions(ctx context.Context, a task.Actor) ([]*task.Run, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) {
-		list, err := rx.HeldRuns(maxDecided)
+		list, err := rx.PendingDecisions(maxDecided)
 		if err != nil {
 			return nil, err
 		}
 		own := list[:0]
 		for _, r := range list {
-			if r.Held.By == a.Name {
+			if r.PendingDecision.By == a.Name {
 				own = append(own, r)
 			}
 		}

@@ -42,7 +42,7 @@ func weakness(password string, about []string) string {
 		rest = strings.ReplaceAll(rest, w, "")
 	}
 	rest = withoutRepetition(rest)
-	if commonPasswords()[plain] || commonPasswords()[letters(plain)] || commonPasswords()[letters(rest)] {
+	if commonPasswords()[plain] || commonPasswords()[baseWord(plain)] || commonPasswords()[baseWord(rest)] {
 		return "is one of the passwords that are tried first"
 	}
 	if bits := passwordvalidator.GetEntropy(rest); bits < leastEntropy {
@@ -80,9 +80,9 @@ func withoutRepetition(s string) string {
 	return s
 }
 
-// letters is s without the digits and signs around it, and with letters for
+// baseWord is s without the digits and signs around it, and with letters for
 // the signs that commonly stand for them.
-func letters(s string) string {
+func baseWord(s string) string {
 	s = strings.TrimFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 	return strings.NewReplacer("@", "a", "4", "a", "0", "o", "1", "l", "3", "e", "5", "s", "$", "s", "7", "t").Replace(s)
 }

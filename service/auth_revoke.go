@@ -12,15 +12,15 @@ import (
 // errTokenEnded is what a caller gets whose token ended after it was read.
 var errTokenEnded = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "The token is unknown, expired or revoked")
 
-// heldCalls knows the calls and streams that last, by the token that they came
+// openCalls knows the calls and streams that last, by the token that they came
 // with: a revocation ends them at once.
-type heldCalls struct {
+type openCalls struct {
 	mu    sync.Mutex
 	calls map[task.ID]map[*context.CancelCauseFunc]struct{}
 }
 
 // add has end called when the token is revoked, until forget is called.
-func (h *heldCalls) add(token task.ID, end *context.CancelCauseFunc) (forget func()) {
+func (h *openCalls) add(token task.ID, end *context.CancelCauseFunc) (forget func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.calls == nil {
@@ -39,7 +39,7 @@ func (h *heldCalls) add(token task.ID, end *context.CancelCauseFunc) (forget fun
 	}
 }
 
-func (h *heldCalls) end(token task.ID) {
+func (h *openCalls) end(token task.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for end := range h.calls[token] {
@@ -55,7 +55,7 @@ func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context
 	if a.TokenID == 0 {
 		return ctx, func() { end(nil) }
 	}
-	forget := s.held.add(a.TokenID, &end)
+	forget := s.openCalls.add(a.TokenID, &end)
 	return ctx, func() { forget(); end(nil) }
 }
 

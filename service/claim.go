@@ -58,7 +58,7 @@ func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, ma
 				return AutoSignup{}, err
 			}
 		}
-		out.Held, err = tx.Held(agent, task.MaxReassign)
+		out.Held, err = tx.ClaimedIDs(agent, task.MaxReassign)
 		return out, err
 	})
 }
@@ -233,7 +233,7 @@ func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 	if err := tx.bindHandOver(tk); err != nil {
 		return err
 	}
-	if err := tx.brought(tk.ID, task.PartOwner); err != nil {
+	if err := tx.recordContribution(tk.ID, task.PartOwner); err != nil {
 		return err
 	}
 	if err := tx.closeRun(tk, "the task moved to "+to, false); err != nil {

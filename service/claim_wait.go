@@ -96,7 +96,7 @@ func (s *Service) tryFor(ctx context.Context, a task.Actor, agent string, count 
 	// With a key the caller can ask again for the answer it did not hear.
 	if err == nil && ctx.Err() != nil && idempotencyOf(ctx) == nil {
 		a.TokenID = 0 // it may be revoked by now
-		if err := s.giveBack(context.WithoutCancel(ctx), a, got); err != nil {
+		if err := s.returnClaims(context.WithoutCancel(ctx), a, got); err != nil {
 			return nil, err
 		}
 		return nil, context.Cause(ctx)
@@ -107,7 +107,7 @@ func (s *Service) tryFor(ctx context.Context, a task.Actor, agent string, count 
 	return got, err
 }
 
-func (s *Service) giveBack(ctx context.Context, a task.Actor, list []*task.Task) error {
+func (s *Service) returnClaims(ctx context.Context, a task.Actor, list []*task.Task) error {
 	return change(ctx, s, a, func(tx *txn) error {
 		for _, had := range list {
 			tk, err := tx.TaskBare(had.ID)

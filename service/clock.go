@@ -11,63 +11,63 @@ import (
 	"taskyard/task"
 )
 
-// looks tell how time went since the server last looked at its clock, which
+// clockState knows how time went since the server last looked at its clock, which
 // it does every second. A longer gap, or one backwards, means that the server
 // was down, stopped or suspended, that it could not write, or that the clock
 // was set: nobody could be heard meanwhile.
-type looks struct {
+type clockState struct {
 	mu     sync.Mutex
-	latest atomic.Pointer[look] // nil: nobody looks
-	stored task.Time            // the last look in the database
-	failed task.Time            // when caughtUp could not store one
+	latest atomic.Pointer[clockReading] // nil: nobody looks
+	stored task.Time                    // the last look in the database
+	failed task.Time                    // when caughtUp could not store one
 }
 
-// look is one look at the clock.
-type look struct {
+// clockReading is one reading of the clock.
+type clockReading struct {
 	at   task.Time
 	gaps time.Duration // all gaps until then together
 }
 
 // gap is how long nobody was heard between the look and a later moment; 0 when
 // the server ran all the while.
-func (l look) gap(now task.Time) time.Duration {
-	if gap := now.Sub(l.at); gap > longestLook || gap < -longestLook {
+func (l clockReading) gap(now task.Time) time.Duration {
+	if gap := now.Sub(l.at); gap > maxClockGap || gap < -maxClockGap {
 		return gap
 	}
 	return 0
 }
 
 const (
-	longestLook = 5 * time.Second // between two looks; more is a gap
-	lookAgain   = time.Second     // after one that failed
-	storeLooks  = 15 * time.Second
-	looksKey    = "clock" // of the settings: the last look and all gaps, in ms
+	maxClockGap     = 5 * time.Second // between two looks; more is a gap
+	clockRetry      = time.Second     // after one that failed
+	clockStoreEvery = 15 * time.Second
+	clockKey        = "clock" // of the settings: the last look and all gaps, in ms
 )
 
-// Look notes that the server runs, and after a gap moves what is due by as
+// CheckClock notes that the server runs, and after a gap moves what is due by as
 // much: leases and claims in both directions, so that their holders keep the
 // time that they had left; after a clock that was set back all other due
 // times, so that a retry due in 30 s stays due in 30 s. The first look of a
 // process compares with the last of the one before. Call it every second.
-func (s *Service) Look(ctx context.Context) error {
-	s.looks.mu.Lock()
-	defer s.looks.mu.Unlock()
-	return s.look(ctx)
+func (s *Service) CheckClock(ctx context.Context) error {
+	s.clockState.mu.Lock()
+	defer s.clockState.mu.Unlock()
+	return s.checkClock(ctx)
 }
 
-// look is Look; looks.mu is held.
-func (s *Service) look(ctx context.Context) error {
+// checkClock is CheckClock; clockState.mu is held.
+func (s *Service) checkClock(ctx context.Context) error {
 	now := s.Now()
-	if s.looks.latest.Load() == nil {
-		if err := s.recallLook(ctx, now); err != nil {
+	if s.clockState.latest.Load() == nil {
+		if err := s.restoreClock(ctx, now); err != nil {
 			return err
 		}
 	}
-	last := s.looks.latest.Load()
+	last := s.clockState.latest.Load()
 	gap := last.gap(now)
-	this := &look{now, last.gaps + gap}
-	if since := now.Sub(s.looks.stored); gap == 0 && since >= 0 && since < storeLooks {
-		s.looks.latest.Store(this)
+	this := &clockReading{now, last.gaps + gap}
+	if since := now.Sub(s.clockState.stored); gap == 0 && since >= 0 && since < clockStoreEvery {
+		s.clockState.latest.Store(this)
 		return nil
 	}
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
@@ -76,13 +76,13 @@ func (s *Service) look(ctx context.Context) error {
 				return err
 			}
 		}
-		return tx.SetSetting(looksKey, fmt.Sprintf("%d %d", now, this.gaps.Milliseconds()))
+		return tx.SetSetting(clockKey, fmt.Sprintf("%d %d", now, this.gaps.Milliseconds()))
 	})
 	if err != nil {
 		return err
 	}
-	s.looks.latest.Store(this)
-	s.looks.stored = now
+	s.clockState.latest.Store(this)
+	s.clockState.stored = now
 	if gap != 0 {
 		s.log.WarnContext(ctx, "the server was stopped or its clock was set: claims and leases are prolonged", "seconds", gap.Seconds())
 		s.hub.Publish([]string{"queues", "tasks", "runs", "scheduler", TopicOutbox})
@@ -91,19 +91,19 @@ func (s *Service) look(ctx context.Context) error {
 	return nil
 }
 
-// recallLook reads the last look of the process before this one.
-func (s *Service) recallLook(ctx context.Context, now task.Time) error {
-	text, err := read(ctx, s, func(rx *db.Rx) (string, error) { return rx.Setting(looksKey) })
+// restoreClock loads the last reading of the process before this one.
+func (s *Service) restoreClock(ctx context.Context, now task.Time) error {
+	text, err := read(ctx, s, func(rx *db.Rx) (string, error) { return rx.Setting(clockKey) })
 	if err != nil {
 		return err
 	}
 	last, gaps := int64(now), int64(0)
 	if text != "" {
 		if _, err := fmt.Sscanf(text, "%d %d", &last, &gaps); err != nil {
-			return fmt.Errorf("setting %s: %w", looksKey, err)
+			return fmt.Errorf("setting %s: %w", clockKey, err)
 		}
 	}
-	s.looks.latest.Store(&look{task.Time(last), time.Duration(gaps) * time.Millisecond})
+	s.clockState.latest.Store(&clockReading{task.Time(last), time.Duration(gaps) * time.Millisecond})
 	return nil
 }
 
@@ -111,16 +111,16 @@ func (s *Service) recallLook(ctx context.Context, now task.Time) error {
 // suspended server must not take leases for over when it wakes. While looks
 // cannot be stored, one caller tries and the others continue.
 func (s *Service) caughtUp(ctx context.Context) {
-	if last := s.looks.latest.Load(); last == nil || last.gap(s.Now()) == 0 {
+	if last := s.clockState.latest.Load(); last == nil || last.gap(s.Now()) == 0 {
 		return
 	}
-	s.looks.mu.Lock()
-	defer s.looks.mu.Unlock()
-	if since := s.Now().Sub(s.looks.failed); since >= 0 && since < lookAgain {
+	s.clockState.mu.Lock()
+	defer s.clockState.mu.Unlock()
+	if since := s.Now().Sub(s.clockState.failed); since >= 0 && since < clockRetry {
 		return
 	}
-	if err := s.look(ctx); err != nil && ctx.Err() == nil {
-		s.looks.failed = s.Now()
+	if err := s.checkClock(ctx); err != nil && ctx.Err() == nil {
+		s.clockState.failed = s.Now()
 		s.log.ErrorContext(ctx, "clock not looked at", "error", err)
 	}
 }
@@ -129,7 +129,7 @@ func (s *Service) caughtUp(ctx context.Context) {
 // Look, also over restarts: what counts idle time goes by it. A gap that no
 // look has met yet counts, too.
 func (s *Service) Awake() task.Time {
-	now, last := s.Now(), s.looks.latest.Load()
+	now, last := s.Now(), s.clockState.latest.Load()
 	if last == nil {
 		return now
 	}

@@ -17,7 +17,7 @@ import (
 // look is a turn of the watchdog.
 func (y *instance) look() {
 	y.t.Helper()
-	ok(y.t, y.s.Look(context.Background()))
+	ok(y.t, y.s.CheckClock(context.Background()))
 }
 
 // pass lets time go by with the server running.
@@ -73,7 +73,7 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		y.look()
 		equal(t, "released at once", released(y), 0)
 		equal(t, "lost at once", lost(y), 0)
-		if left := y.task(tk.ID).Claim.ExpiresAt.Sub(y.s.Now()); left < 40*time.Second || left > 40*time.Second+storeLooks {
+		if left := y.task(tk.ID).Claim.ExpiresAt.Sub(y.s.Now()); left < 40*time.Second || left > 40*time.Second+clockStoreEvery {
 			t.Errorf("%v are left of the claim", left)
 		}
 	})
@@ -83,7 +83,7 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		cancel()
 		for range 20 {
 			y.forward(5 * time.Second)
-			_ = y.s.Look(gone)
+			_ = y.s.CheckClock(gone)
 		}
 		equal(t, "released at once", released(y), 0)
 		equal(t, "lost at once", lost(y), 0)

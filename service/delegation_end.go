@@ -61,9 +61,9 @@ func (tx *txn) asksItself(parent, tk *task.Task) (bool, error) {
 	return tx.DelegatedBy(parent.OpenRunID, tk.ID)
 }
 
-// unheard reports whether something that a run delegated has ended without the
-// run's having been told: then one more run follows.
-func (tx *txn) unheard(r *task.Run) (bool, error) {
+// untoldDelegation reports whether a delegation of a run has ended without the
+// run being told: then one more run follows.
+func (tx *txn) untoldDelegation(r *task.Run) (bool, error) {
 	list, err := tx.EndedDelegations(r.ID)
 	if err != nil {
 		return false, err
@@ -71,7 +71,7 @@ func (tx *txn) unheard(r *task.Run) (bool, error) {
 	tx.s.mu.Lock()
 	defer tx.s.mu.Unlock()
 	for _, id := range list {
-		if !tx.s.heard[r.ID][id] {
+		if !tx.s.toldDelegations[r.ID][id] {
 			return true, nil
 		}
 	}

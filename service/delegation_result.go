@@ -68,10 +68,10 @@ func (s *Service) standing(ctx context.Context, a task.Actor, id task.ID) (task.
 	if err == nil && d.Ended() && a.RunID != 0 && a.RunID == asker {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.heard[asker] == nil {
-			s.heard[asker] = map[task.ID]bool{}
+		if s.toldDelegations[asker] == nil {
+			s.toldDelegations[asker] = map[task.ID]bool{}
 		}
-		s.heard[asker][d.TaskID] = true
+		s.toldDelegations[asker][d.TaskID] = true
 	}
 	return d, err
 }

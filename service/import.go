@@ -108,7 +108,7 @@ func (w *importer) tasks() error {
 		if err := w.ImportTask(&tk); err != nil {
 			return err
 		}
-		if err := w.hands(it, &tk); err != nil {
+		if err := w.contributions(it, &tk); err != nil {
 			return err
 		}
 		if err := w.thread(it, tk.ID, keep); err != nil {
@@ -122,18 +122,18 @@ func (w *importer) tasks() error {
 	return nil
 }
 
-// hands has the runs of a task wait for a person where its file does not tell
+// contributions makes the runs of a task wait for a person unless its file says
 // that a person consented to it.
-func (w *importer) hands(it *exchange.Item, tk *task.Task) error {
+func (w *importer) contributions(it *exchange.Item, tk *task.Task) error {
 	if it.Withheld {
-		if err := w.PutHand(tk.ID, task.Hand{Part: task.PartStarted, Actor: tk.Owner, At: w.Now}); err != nil {
+		if err := w.PutContribution(tk.ID, task.Contribution{Part: task.PartStarted, Actor: tk.Owner, At: w.Now}); err != nil {
 			return err
 		}
 	}
 	if task.IsUserName(tk.CreatedBy) || tk.CreatedBy == task.System {
 		return nil
 	}
-	return w.PutHand(tk.ID, task.Hand{Part: task.PartCreated, Actor: tk.CreatedBy, At: w.Now})
+	return w.PutContribution(tk.ID, task.Contribution{Part: task.PartCreated, Actor: tk.CreatedBy, At: w.Now})
 }
 
 // commentIDs reports whether the comments can keep their ids: each has one of

@@ -19,7 +19,7 @@ func (s *Service) AskPermission(ctx context.Context, run task.ID, lease int64, a
 		return nil, err
 	}
 	return mutate(ctx, s, task.SystemActor, func(tx *txn) (*task.Permission, error) {
-		r, err := tx.held(run, lease)
+		r, err := tx.leasedRun(run, lease)
 		if err != nil {
 			return nil, err
 		}

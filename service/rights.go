@@ -43,7 +43,7 @@ type verdict struct {
 // judge answers who brought a run about and with which rights. It sets what
 // bounds the run, and reports whether a person must approve it and why.
 func (tx *txn) judge(tk *task.Task, def task.Agent, r *task.Run) (v verdict, err error) {
-	hands, err := tx.Hands(tk.ID)
+	contributions, err := tx.Contributions(tk.ID)
 	if err != nil {
 		return v, err
 	}
@@ -52,14 +52,14 @@ func (tx *txn) judge(tk *task.Task, def task.Agent, r *task.Run) (v verdict, err
 		return v, err
 	}
 	if policy == task.ApproveNever {
-		v.why = tx.s.narrow(r, def, hands)
+		v.why = tx.s.narrow(r, def, contributions)
 		v.narrows = v.why != ""
 		return v, nil
 	}
 	have := task.Rights{Depth: r.Depth}
 	have.Tools, have.Limits = tx.s.rightsOf(def, r.Ask)
 	var why []string
-	for _, h := range hands {
+	for _, h := range contributions {
 		if reason := exceeds(have, h, def, r); reason != "" {
 			why = append(why, reason)
 		}
@@ -93,7 +93,7 @@ func (tx *txn) setBounds(id task.ID, r *task.Run, policy task.Policy) error {
 
 // exceeds says why what a hand brought about may not run without a person, ""
 // when it may.
-func exceeds(have task.Rights, h task.Hand, def task.Agent, r *task.Run) string {
+func exceeds(have task.Rights, h task.Contribution, def task.Agent, r *task.Run) string {
 	if !h.Agents() || itsOwn(h, def) {
 		return ""
 	}
@@ -112,20 +112,20 @@ func exceeds(have task.Rights, h task.Hand, def task.Agent, r *task.Run) string 
 }
 
 // itsOwn reports whether a text is the agent's own, written with all its rights.
-func itsOwn(h task.Hand, def task.Agent) bool {
+func itsOwn(h task.Contribution, def task.Agent) bool {
 	return h.Actor == def.ID && h.Whole && h.Part != task.PartCreated && h.Part != task.PartStarted && h.Part != task.PartOwner
 }
 
 // narrow takes away from a run what those lack who brought it about, and says
 // why, "" when nothing was taken away.
-func (s *Service) narrow(r *task.Run, def task.Agent, hands []task.Hand) string {
+func (s *Service) narrow(r *task.Run, def task.Agent, contributions []task.Contribution) string {
 	ask := task.Ask{Bounds: true}
 	if r.Ask != nil {
 		ask = *r.Ask
 	}
 	all := s.cfg.Policy != task.ApproveNever
 	var why []string
-	for _, h := range hands {
+	for _, h := range contributions {
 		made := h.Part == task.PartCreated
 		if !h.Agents() || h.Actor == def.ID && h.Whole || !all && !made || made && r.Delegated() {
 			continue
@@ -170,12 +170,12 @@ func (tx *txn) rights() (task.Rights, bool, error) {
 	return have, run.Ask == nil, nil
 }
 
-// brought notes that the caller brought about a part of a task. What a person
-// writes or chooses again replaces what agents did there.
-func (tx *txn) brought(id task.ID, part task.Part) error {
+// recordContribution records that the caller wrote a part of a task. What a
+// person writes or chooses again replaces what agents did there.
+func (tx *txn) recordContribution(id task.ID, part task.Part) error {
 	asks := part == task.PartCreated || part == task.PartStarted || part == task.PartOwner
 	if !tx.actor.IsAgent() && part != task.PartCreated && part != task.PartComment {
-		if err := tx.DropHands(id, part); err != nil {
+		if err := tx.DropContributions(id, part); err != nil {
 			return err
 		}
 	}
@@ -186,18 +186,18 @@ func (tx *txn) brought(id task.ID, part task.Part) error {
 	if err != nil {
 		return err
 	}
-	h := task.Hand{Part: part, Actor: tx.actor.Name, Whole: whole, Rights: have, At: tx.Now}
+	h := task.Contribution{Part: part, Actor: tx.actor.Name, Whole: whole, Rights: have, At: tx.Now}
 	if part == task.PartCreated {
-		return tx.PutHand(id, h) // the first of a new task
+		return tx.PutContribution(id, h) // the first of a new task
 	}
-	list, err := tx.Hands(id)
+	list, err := tx.Contributions(id)
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(list, func(o task.Hand) bool { return o.Part == part && o.Actor == h.Actor }); i >= 0 {
+	if i := slices.IndexFunc(list, func(o task.Contribution) bool { return o.Part == part && o.Actor == h.Actor }); i >= 0 {
 		h = list[i].Merge(h)
 	}
-	return tx.PutHand(id, h)
+	return tx.PutContribution(id, h)
 }
 
 // wrote is brought for a part of a part: what others wrote beside it stays.
@@ -205,13 +205,13 @@ func (tx *txn) wrote(id task.ID, part task.Part) error {
 	if !tx.actor.IsAgent() {
 		return nil
 	}
-	return tx.brought(id, part)
+	return tx.recordContribution(id, part)
 }
 
 // consented forgets what agents brought about of a task: a person has consented
 // to it as it is now.
 func (tx *txn) consented(id task.ID) error {
-	if err := tx.DropAllHands(id); err != nil {
+	if err := tx.DropAllContributions(id); err != nil {
 		return err
 	}
 	return tx.unbound(id)
@@ -249,7 +249,7 @@ func (tx *txn) spoke(tk *task.Task) error {
 	if ok, err := tx.reports(tk); err != nil || ok {
 		return err
 	}
-	return tx.brought(tk.ID, task.PartComment)
+	return tx.recordContribution(tk.ID, task.PartComment)
 }
 
 // treeBound settles what holds for the runs of a task that the caller's run
@@ -317,11 +317,11 @@ func (tx *txn) handedOut() error {
 func (tx *txn) mayApprove(r *task.Run) (sole bool, err error) {
 	own := r.AskedToken != 0 && r.AskedBy == tx.actor.Name
 	if !own {
-		hands, err := tx.Hands(r.TaskID)
+		contributions, err := tx.Contributions(r.TaskID)
 		if err != nil {
 			return false, err
 		}
-		own = slices.ContainsFunc(hands, func(h task.Hand) bool { return h.Actor == tx.actor.Name })
+		own = slices.ContainsFunc(contributions, func(h task.Contribution) bool { return h.Actor == tx.actor.Name })
 	}
 	if !own {
 		return false, nil

@@ -12,7 +12,7 @@ import (
 // 200 characters. The map is for reading alone.
 func (s *Service) activity(ctx context.Context) (map[task.ID]string, error) {
 	return s.activities.get(ctx, s, func(rx *db.Rx) (map[task.ID]string, error) {
-		list, err := rx.Doing()
+		list, err := rx.RunActivities()
 		m := make(map[task.ID]string, len(list))
 		for _, d := range list {
 			line, _, _ := strings.Cut(strings.TrimSpace(d.Text), "\n")

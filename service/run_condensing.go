@@ -10,7 +10,7 @@ import (
 // being made. Error: stale lease.
 func (s *Service) RunCondensing(ctx context.Context, id task.ID, lease int64) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		r, err := tx.held(id, lease)
+		r, err := tx.leasedRun(id, lease)
 		if err != nil {
 			return err
 		}

@@ -197,7 +197,7 @@ func (tx *txn) blocked(tk *task.Task, r *task.Run) (string, error) {
 	case tk.QuestionID != 0:
 		return "the task waits for an answer", nil
 	}
-	words, err := tx.heldUp(tk)
+	words, err := tx.blockedText(tk)
 	if words != "" {
 		words = "the task is " + words
 	}
@@ -278,7 +278,7 @@ func (s *Service) RegisterStop(run task.ID, cancel context.CancelCauseFunc) {
 func (s *Service) UnregisterStop(run task.ID) {
 	s.mu.Lock()
 	delete(s.stops, run)
-	delete(s.heard, run)
+	delete(s.toldDelegations, run)
 	s.mu.Unlock()
 	s.signal()
 }
@@ -299,7 +299,7 @@ func (s *Service) stopRun(run task.ID, cause error) {
 // lease, when somebody ended the run meanwhile.
 func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid int, start, boot string) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		r, err := tx.held(id, lease)
+		r, err := tx.leasedRun(id, lease)
 		if err != nil {
 			return err
 		}
@@ -314,8 +314,8 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 	})
 }
 
-// held returns a running run whose lease is the caller's.
-func (tx *txn) held(id task.ID, lease int64) (*task.Run, error) {
+// leasedRun returns a running run whose lease is the caller's.
+func (tx *txn) leasedRun(id task.ID, lease int64) (*task.Run, error) {
 	r, err := tx.Run(id)
 	if err != nil {
 		return nil, err
@@ -329,7 +329,7 @@ func (tx *txn) held(id task.ID, lease int64) (*task.Run, error) {
 // RunHeartbeat renews the lease of a run and the claim it holds.
 func (s *Service) RunHeartbeat(ctx context.Context, id task.ID, lease int64) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		r, err := tx.held(id, lease)
+		r, err := tx.leasedRun(id, lease)
 		if err != nil {
 			return err
 		}
@@ -353,7 +353,7 @@ func (tx *txn) beat(r *task.Run) error {
 func (s *Service) AppendTranscript(ctx context.Context, id task.ID, lease int64, lines []task.Message) error {
 	var r *task.Run
 	err := change(ctx, s, task.SystemActor, func(tx *txn) (err error) {
-		if r, err = tx.held(id, lease); err != nil {
+		if r, err = tx.leasedRun(id, lease); err != nil {
 			return err
 		}
 		return tx.appendLines(r, lines)

@@ -45,7 +45,7 @@ func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Fini
 func (s *Service) finishRun(ctx context.Context, id task.ID, lease int64, f Finished, may func(now *task.Run, at task.Time) error) error {
 	var run *task.Run
 	err := change(ctx, s, task.SystemActor, func(tx *txn) (err error) {
-		if run, err = tx.held(id, lease); err != nil {
+		if run, err = tx.leasedRun(id, lease); err != nil {
 			return err
 		}
 		if err := may(run, tx.Now); err != nil {
@@ -103,7 +103,7 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 		return err
 	}
 	if f.State.Status == task.RunCompleted && !r.FollowUp {
-		if r.FollowUp, err = tx.unheard(r); err != nil {
+		if r.FollowUp, err = tx.untoldDelegation(r); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // attempt does not count.
 func (s *Service) RequeueRun(ctx context.Context, id task.ID, lease int64) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		r, err := tx.held(id, lease)
+		r, err := tx.leasedRun(id, lease)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) erro
 // stale lease.
 func (s *Service) RunSession(ctx context.Context, id task.ID, lease int64, session, folder string) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		r, err := tx.held(id, lease)
+		r, err := tx.leasedRun(id, lease)
 		if err != nil || len(session) > task.MaxSession {
 			return err
 		}

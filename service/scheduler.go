@@ -25,7 +25,7 @@ type SchedulerState struct {
 	Why        map[task.ID]string // by queued run, why it has not started; "" when it is next
 	Woken      []db.Woken         // in the last hour
 	WakeBudget int                // wakes a task an hour; 0: there are no wakes
-	Held       []db.Held
+	Claims     []db.ClaimedTask
 }
 
 // Scheduler returns the last rounds, receipts, job records, open runs, wakes
@@ -60,7 +60,7 @@ func (s *Service) readScheduler(rx *db.Rx, st *SchedulerState) (err error) {
 	if st.Woken, err = rx.WokenSince(rx.Now.Add(-time.Hour), shownLines); err != nil {
 		return err
 	}
-	if st.Held, err = rx.HeldTasks(shownLines); err != nil {
+	if st.Claims, err = rx.ClaimedTasks(shownLines); err != nil {
 		return err
 	}
 	st.Why, err = s.queuedWhy(rx, st.Queued)

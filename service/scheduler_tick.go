@@ -62,7 +62,7 @@ func (tx *txn) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 	for _, tk := range list {
 		def, reason, detail := tx.skip(tk)
 		if reason == "blocked" {
-			if detail, err = tx.heldUp(tk); err != nil {
+			if detail, err = tx.blockedText(tk); err != nil {
 				return part, err
 			}
 		}

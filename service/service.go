@@ -120,15 +120,15 @@ type Service struct {
 	waits      claimWaiters
 	counters   counters
 	workers    workerRegistry
-	held       heldCalls
-	looks      looks
+	openCalls  openCalls
+	clockState clockState
 
-	mu          sync.Mutex
-	stops       map[task.ID]context.CancelCauseFunc  // running runs of this process
-	workerStops map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
-	heard       map[task.ID]map[task.ID]bool         // run → tasks whose end it was told
-	redactors   map[redactorKey]*task.Redactor       // see RunRedactor
-	wakeC       chan struct{}                        // a run may be startable
+	mu              sync.Mutex
+	stops           map[task.ID]context.CancelCauseFunc  // running runs of this process
+	workerStops     map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
+	toldDelegations map[task.ID]map[task.ID]bool         // run → tasks whose end it was told
+	redactors       map[redactorKey]*task.Redactor       // see RunRedactor
+	wakeC           chan struct{}                        // a run may be startable
 }
 
 // New makes the instance over an open database and an agents folder.
@@ -136,7 +136,7 @@ func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 	cfg.defaults()
 	return &Service{
 		db: d, agents: agents, cfg: cfg, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
-		stops: map[task.ID]context.CancelCauseFunc{}, heard: map[task.ID]map[task.ID]bool{}, wakeC: make(chan struct{}, 1),
+		stops: map[task.ID]context.CancelCauseFunc{}, toldDelegations: map[task.ID]map[task.ID]bool{}, wakeC: make(chan struct{}, 1),
 	}
 }
 
@@ -245,7 +245,7 @@ func (s *Service) committed(tx *txn) {
 		s.stopRun(o.run, o.cause)
 	}
 	for _, token := range tx.revoked {
-		s.held.end(token)
+		s.openCalls.end(token)
 	}
 	if len(tx.topics) > 0 {
 		s.hub.Publish(tx.topics)

@@ -103,7 +103,7 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	if err := tx.reach(id, 0); err != nil {
 		return 0, err
 	}
-	if err := tx.brought(id, task.PartCreated); err != nil {
+	if err := tx.recordContribution(id, task.PartCreated); err != nil {
 		return 0, err
 	}
 	if bound != nil {
@@ -334,7 +334,7 @@ func (tx *txn) patchFields(tk *task.Task, p task.Patch, wakes bool) error {
 			if diff[string(part)] == nil {
 				continue
 			}
-			if err := tx.brought(tk.ID, part); err != nil {
+			if err := tx.recordContribution(tk.ID, part); err != nil {
 				return err
 			}
 		}
@@ -388,7 +388,7 @@ func (tx *txn) start(tk *task.Task) error {
 	if err := tx.SetGrant(tk.ID, "", "", task.Limits{}); err != nil {
 		return err
 	}
-	if err := tx.brought(tk.ID, task.PartStarted); err != nil {
+	if err := tx.recordContribution(tk.ID, task.PartStarted); err != nil {
 		return err
 	}
 	if err := tx.event(task.EvTaskStarted, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {

@@ -78,7 +78,7 @@ func (tx *txn) mayDrop(tk *task.Task, set []task.ID) error {
 	if !tx.actor.IsAgent() || tk.BlockersCanceled == 0 {
 		return nil
 	}
-	list, err := tx.Holding(tk.ID)
+	list, err := tx.OpenBlockers(tk.ID)
 	if err != nil {
 		return err
 	}
@@ -222,20 +222,20 @@ func (tx *txn) loseBlocker(d *task.Task, by task.ID) error {
 
 // free refuses what a task that waits for others must not do.
 func (tx *txn) free(tk *task.Task) error {
-	words, err := tx.heldUp(tk)
+	words, err := tx.blockedText(tk)
 	if err != nil || words == "" {
 		return err
 	}
 	return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d is %s", tk.ID, words)
 }
 
-// heldUp says what a task waits for, such as "blocked by #40 and #41", and ""
+// blockedText says what a task waits for, such as "blocked by #40 and #41", and ""
 // when it waits for no task.
-func (tx *txn) heldUp(tk *task.Task) (string, error) {
+func (tx *txn) blockedText(tk *task.Task) (string, error) {
 	if tk.Blocked == 0 {
 		return "", nil
 	}
-	list, err := tx.Holding(tk.ID)
+	list, err := tx.OpenBlockers(tk.ID)
 	return "blocked by " + blockerNames(list), err
 }
 

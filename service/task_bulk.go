@@ -143,7 +143,7 @@ func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
 		if tk.Owner == b.To {
 			return nil, same(tk, "belongs to "+b.To)
 		}
-		return nil, tx.handTo(tk, b.To, b.Text, true)
+		return nil, tx.handOverByPerson(tk, b.To, b.Text, true)
 	case BulkPriority:
 		if tk.Priority == b.Priority {
 			return nil, same(tk, "has the priority "+task.ID(b.Priority).String())

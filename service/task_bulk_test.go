@@ -37,7 +37,7 @@ func TestBulk(t *testing.T) {
 		defer topics.Close()
 		d := must[BulkDone](t)(mutate(y.ctx(), y.s, oleg, func(tx *txn) (d BulkDone, err error) {
 			err = tx.attempt(func() error {
-				if err := tx.handTo(before, "reviewer", "half of it", false); err != nil {
+				if err := tx.handOverByPerson(before, "reviewer", "half of it", false); err != nil {
 					return err
 				}
 				return same(before, "is refused")

@@ -34,17 +34,17 @@ func (s *Service) HandOver(ctx context.Context, a task.Actor, h HandOver) (*task
 			return nil, err
 		}
 		if tk.Owner != h.From {
-			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s any more (currently assigned to: %s)%s", tk.ID, h.From, tk.Owner, tx.lastly(tk.ID, changed("owner")))
+			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s any more (currently assigned to: %s)%s", tk.ID, h.From, tk.Owner, tx.lastChange(tk.ID, changed("owner")))
 		}
-		if err := tx.handTo(tk, h.To, h.Comment, !h.Quiet); err != nil {
+		if err := tx.handOverByPerson(tk, h.To, h.Comment, !h.Quiet); err != nil {
 			return nil, err
 		}
 		return tx.Task(tk.ID)
 	})
 }
 
-// handTo hands a task over in the name of the person who does it.
-func (tx *txn) handTo(tk *task.Task, to, comment string, wakes bool) error {
+// handOverByPerson hands a task over in the name of the person who does it.
+func (tx *txn) handOverByPerson(tk *task.Task, to, comment string, wakes bool) error {
 	if err := tx.s.owner("newAgent", to, tk.Status); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, wa
 			return nil, err
 		}
 		if tk.Priority != was && tk.Priority != to {
-			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is %d by now, not %d%s", id, tk.Priority, was, tx.lastly(id, changed("priority")))
+			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is %d by now, not %d%s", id, tk.Priority, was, tx.lastChange(id, changed("priority")))
 			e.Task, err = tx.Task(id)
 			if err != nil {
 				return nil, err
@@ -92,7 +92,7 @@ func (tx *txn) still(id task.ID) (*task.Task, error) {
 		return tk, err
 	}
 	ended := func(e task.Event) bool { return e.Kind == task.EvTaskCompleted || e.Kind == task.EvTaskCanceled }
-	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up", id, tk.Status, tx.lastly(id, ended))
+	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up", id, tk.Status, tx.lastChange(id, ended))
 }
 
 // changed reports whether an event changed a field.
@@ -103,9 +103,9 @@ func changed(field string) func(task.Event) bool {
 	}
 }
 
-// lastly says who did the newest event of a sort, and when, to end a sentence
-// with; "" when the log does not tell.
-func (tx *txn) lastly(id task.ID, is func(task.Event) bool) string {
+// lastChange says who caused the newest event of a kind, and when, as the end
+// of a sentence; "" when the log does not tell.
+func (tx *txn) lastChange(id task.ID, is func(task.Event) bool) string {
 	list, err := tx.LastEvents(id, 100)
 	if err != nil {
 		return "" // the sentence is true without it

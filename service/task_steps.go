@@ -32,7 +32,7 @@ func (s *Service) ReplaceSteps(ctx context.Context, a task.Actor, id task.ID, st
 		if err := tx.ReplaceSteps(id, steps); err != nil {
 			return err
 		}
-		if err := tx.brought(id, task.PartSteps); err != nil {
+		if err := tx.recordContribution(id, task.PartSteps); err != nil {
 			return err
 		}
 		return tx.stepped(tk, task.EvStepsReplaced, changes{"steps": []int{len(tk.Steps), len(steps)}})

@@ -68,7 +68,7 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run) ([]task.Reason, 
 		return w.list, nil
 	}
 	// Each adds its reasons, if it has some; the first are the most decisive.
-	for _, look := range []func() error{w.paused, w.budget, w.waiting, w.held, w.blockers, w.agent, w.failures, w.ticks} {
+	for _, look := range []func() error{w.paused, w.budget, w.waiting, w.claimAndQuestion, w.blockers, w.agent, w.failures, w.ticks} {
 		if err := look(); err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func (w *diagnosis) waiting() error {
 		return nil
 	}
 	if r.Phase == task.PhaseApproval {
-		if h := r.Held; h != nil {
+		if h := r.PendingDecision; h != nil {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who may take that back until %s.", r.ID, h.Decision, called(h.By), w.clock(h.Until))
 		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.", r.ID, w.clock(r.Approval.ExpiresAt), because(r.Approval.Why))
@@ -136,8 +136,8 @@ func (w *diagnosis) waiting() error {
 	return nil
 }
 
-// held tells of a claim and of a question.
-func (w *diagnosis) held() error {
+// claimAndQuestion adds the claim and the open question.
+func (w *diagnosis) claimAndQuestion() error {
 	w.claim()
 	if w.k.QuestionID == 0 {
 		return nil
@@ -162,7 +162,7 @@ func (w *diagnosis) blockers() error {
 	if w.k.Blocked == 0 {
 		return nil
 	}
-	list, err := w.Holding(w.k.ID)
+	list, err := w.OpenBlockers(w.k.ID)
 	if err != nil {
 		return err
 	}

@@ -17,11 +17,11 @@ import (
 type workerRegistry struct {
 	mu    sync.Mutex
 	bell  chan struct{} // closed when a run may be startable
-	hands map[string]*hand
+	known map[string]*knownWorker
 }
 
-// hand is one worker: a token under one name.
-type hand struct {
+// knownWorker is one worker: a token under one name.
+type knownWorker struct {
 	token  task.ID
 	labels []string
 	runs   []string // runners; empty: any
@@ -29,11 +29,11 @@ type hand struct {
 }
 
 const (
-	maxHands  = 1000            // workers remembered
-	lateAfter = 2 * time.Minute // without a word a worker counts as away
+	maxKnownWorkers = 1000            // workers remembered
+	lateAfter       = 2 * time.Minute // without a word a worker counts as away
 )
 
-// ring has every waiting worker look again.
+// notifyAll has every waiting worker look again.
 func (c *workerRegistry) notifyAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,17 +55,17 @@ func (c *workerRegistry) listen() <-chan struct{} {
 func (c *workerRegistry) asked(a task.Actor, ask task.WorkerAsk, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.hands == nil || len(c.hands) >= maxHands {
-		c.hands = map[string]*hand{}
+	if c.known == nil || len(c.known) >= maxKnownWorkers {
+		c.known = map[string]*knownWorker{}
 	}
-	c.hands[a.TokenID.String()+" "+ask.Name] = &hand{a.TokenID, ask.Labels, ask.Runners, now}
+	c.known[a.TokenID.String()+" "+ask.Name] = &knownWorker{a.TokenID, ask.Labels, ask.Runners, now}
 }
 
 // lives notes a sign of life of those who use a token.
 func (c *workerRegistry) lives(token task.ID, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, h := range c.hands {
+	for _, h := range c.known {
 		if h.token == token {
 			h.at = now
 		}
@@ -76,7 +76,7 @@ func (c *workerRegistry) lives(token task.ID, now task.Time) {
 func (c *workerRegistry) last(runner string, labels []string) (at task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, h := range c.hands {
+	for _, h := range c.known {
 		if offers(h.labels, h.runs, runner, labels) {
 			at = max(at, h.at)
 		}
@@ -174,7 +174,7 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 			return nil, err
 		}
 		if start != nil {
-			return s.hand(ctx, a, start)
+			return s.deliver(ctx, a, start)
 		}
 		var soon <-chan time.Time
 		if later != 0 {
@@ -196,12 +196,12 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	}
 }
 
-// hand gives a started run to its worker, or back when that is gone.
-func (s *Service) hand(ctx context.Context, a task.Actor, start *Start) (*task.Leased, error) {
+// deliver gives a started run to its worker, or back when that is gone.
+func (s *Service) deliver(ctx context.Context, a task.Actor, start *Start) (*task.Leased, error) {
 	r := start.Run
 	if ctx.Err() != nil {
 		err := change(context.WithoutCancel(ctx), s, task.SystemActor, func(tx *txn) error {
-			now, err := tx.held(r.ID, r.Lease)
+			now, err := tx.leasedRun(r.ID, r.Lease)
 			if err != nil {
 				return err
 			}

@@ -1,14 +1,14 @@
 package task
 
-// EnforcementLevel says how far a runner holds an agent to what was asked for.
+// EnforcementLevel says how far a runner enforces what was asked for.
 type EnforcementLevel string
 
 // The enforcement levels.
 const (
-	Enforced    EnforcementLevel = "enforced"
-	Partly      EnforcementLevel = "partly"       // How says what is not held
-	NotEnforced EnforcementLevel = "not_enforced" // the agent is told, and may do otherwise
-	NotAsked    EnforcementLevel = "not_asked"    // there is nothing to hold it to: a tool that is allowed, a limit that is not set
+	Enforced       EnforcementLevel = "enforced"
+	PartlyEnforced EnforcementLevel = "partly"       // How says what is not enforced
+	NotEnforced    EnforcementLevel = "not_enforced" // the agent is told, and may do otherwise
+	NotAsked       EnforcementLevel = "not_asked"    // there is nothing to hold it to: a tool that is allowed, a limit that is not set
 )
 
 // Enforcement is one tool or limit: what was asked for, and whether the runner
@@ -20,10 +20,10 @@ type Enforcement struct {
 	How   string           `json:"how,omitempty" doc:"by what, or what is not held"`
 }
 
-// Unheld returns what is asked for and not, or not wholly, enforced.
-func Unheld(list []Enforcement) (out []Enforcement) {
+// Unenforced returns what is asked for and not, or only partly, enforced.
+func Unenforced(list []Enforcement) (out []Enforcement) {
 	for _, e := range list {
-		if e.Level == NotEnforced || e.Level == Partly {
+		if e.Level == NotEnforced || e.Level == PartlyEnforced {
 			out = append(out, e)
 		}
 	}

@@ -11,10 +11,10 @@ type RunnerInfo struct {
 	Problem   string `json:"problem,omitempty" doc:"why it cannot start anything, or what could not be found out"`
 	Remedy    string `json:"remedy,omitempty" doc:"what would fix the problem"`
 
-	HoldsTools bool   `json:"holdsTools" doc:"true: tools that an agent's definition does not list are refused; false: the agent is told its tools, no more"`
-	Tools      string `json:"tools" doc:"how, in a sentence"`
-	Shell      string `json:"shell" doc:"how commands of the agent are confined, in words"`
-	Network    string `json:"network" doc:"what of the network it can reach, in words"`
+	EnforcesTools bool   `json:"holdsTools" doc:"true: tools that an agent's definition does not list are refused; false: the agent is told its tools, no more"`
+	Tools         string `json:"tools" doc:"how, in a sentence"`
+	Shell         string `json:"shell" doc:"how commands of the agent are confined, in words"`
+	Network       string `json:"network" doc:"what of the network it can reach, in words"`
 
 	ProbedAt Time `json:"probedAt,omitzero" doc:"absent: not looked at yet"`
 	Probing  bool `json:"probing,omitzero" doc:"true: it is being looked at now"`

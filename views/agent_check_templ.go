@@ -154,7 +154,7 @@ func agentCheck(c Chrome, m *AgentEditModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if k.Weaker != "" {
+		if k.EnforcementGap != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"problem mt-8\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -168,9 +168,9 @@ func agentCheck(c Chrome, m *AgentEditModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var7 string
-			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(k.Weaker)
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(k.EnforcementGap)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/agent_check.templ`, Line: 44, Col: 21}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/agent_check.templ`, Line: 44, Col: 29}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {
@@ -180,7 +180,7 @@ func agentCheck(c Chrome, m *AgentEditModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if r := k.Runner; r != nil && r.HoldsTools && !a.PullOnly {
+		} else if r := k.Runner; r != nil && r.EnforcesTools && !a.PullOnly {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"muted small mt-8\">The runner enforces them.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -27,9 +27,9 @@ type AgentEditModel struct {
 
 // AgentCheck is what a text means as a definition.
 type AgentCheck struct {
-	Agent  task.Agent
-	Weaker string           // what it could do beyond its tools under its runner, or ""
-	Runner *task.RunnerInfo // nil: nothing is known of it
+	Agent          task.Agent
+	EnforcementGap string           // what it could do beyond its tools under its runner, or ""
+	Runner         *task.RunnerInfo // nil: nothing is known of it
 }
 
 // AgentConflict is a file that changed, or went, while somebody edited it.

@@ -23,7 +23,7 @@ func (r *AgentReport) rate() string {
 	return strconv.Itoa(100*r.Completed/judged) + "%"
 }
 
-// rateClass colours a rate that deserves a look.
+// rateClass colors a rate that deserves a look.
 func (r *AgentReport) rateClass() string {
 	if judged := r.Completed + r.Failed; judged >= 5 && 2*r.Completed < judged {
 		return "text-bad"

@@ -14,7 +14,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// ToolChips lists tools by danger: granted ones by colour, others struck out.
+// ToolChips lists tools by danger: granted ones by color, others struck out.
 func ToolChips(list []ToolChip) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -279,7 +279,7 @@ func Verdict(a *task.Agent, withWord bool) templ.Component {
 	})
 }
 
-// Strip draws the last runs as bars: height is duration, colour is outcome.
+// Strip draws the last runs as bars: height is duration, color is outcome.
 func Strip(runs []task.Run, now task.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

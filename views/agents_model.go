@@ -19,13 +19,13 @@ type AgentsModel struct {
 
 // AgentRow is one agent with the load of its queue.
 type AgentRow struct {
-	Agent   task.Agent
-	Queued  int // active tasks without a live claim
-	Working int // active tasks with one
-	Drafts  int // tasks that are not active yet
-	Report  AgentReport
-	Weaker  string           // what it could do beyond its tools under its runner, as a sentence, or ""
-	Runner  *task.RunnerInfo // nil: nothing is known of it
+	Agent          task.Agent
+	Queued         int // active tasks without a live claim
+	Working        int // active tasks with one
+	Drafts         int // tasks that are not active yet
+	Report         AgentReport
+	EnforcementGap string           // what it could do beyond its tools under its runner, as a sentence, or ""
+	Runner         *task.RunnerInfo // nil: nothing is known of it
 }
 
 // AgentModel is the page of one agent.

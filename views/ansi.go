@@ -10,7 +10,7 @@ import (
 
 // ansiStyle is how a terminal would draw letters, as far as it is drawn here.
 type ansiStyle struct {
-	fg, bg                        int // 0 for none, else 1 more than the number of the colour, 0 to 15
+	fg, bg                        int // 0 for none, else 1 more than the number of the color, 0 to 15
 	bold, faint, italic, under, x bool
 }
 
@@ -19,7 +19,7 @@ func (s ansiStyle) class() string {
 	if s.fg > 0 && s.bg == 0 {
 		list = append(list, "fg-"+strconv.Itoa(s.fg-1))
 	}
-	if s.bg > 0 { // the colour of letters on it is fixed, so that they can be read
+	if s.bg > 0 { // the color of letters on it is fixed, so that they can be read
 		list = append(list, "bg-"+strconv.Itoa(s.bg-1))
 	}
 	for _, f := range []struct {
@@ -33,7 +33,7 @@ func (s ansiStyle) class() string {
 	return strings.Join(list, " ")
 }
 
-// writeAnsi writes an untrusted text with its colours. Colours alone are taken
+// writeAnsi writes an untrusted text with its colors. Colors alone are taken
 // from it: what would move the cursor, hide or overwrite something is shown
 // for what it is, and a line that a program drew over is a line of its
 // own, so that nothing of the text is lost.
@@ -79,7 +79,7 @@ func writeStyled(w io.Writer, style ansiStyle, s string, text func(io.Writer, st
 	return err
 }
 
-// cutSGR reads the numbers of a sequence that sets colours. Erasing the rest
+// cutSGR reads the numbers of a sequence that sets colors. Erasing the rest
 // of a line, which programs send with each, changes nothing here and is read
 // as no number at all.
 func cutSGR(s string) (codes []int, rest string, ok bool) {
@@ -139,12 +139,12 @@ func (s ansiStyle) apply(codes []int) ansiStyle {
 		case c >= 100 && c <= 107:
 			s.bg = c - 91
 		case c == 38 || c == 48:
-			colour, used := extended(codes[i+1:])
-			if i += used; colour >= 0 {
+			color, used := extended(codes[i+1:])
+			if i += used; color >= 0 {
 				if c == 38 {
-					s.fg = colour + 1
+					s.fg = color + 1
 				} else {
-					s.bg = colour + 1
+					s.bg = color + 1
 				}
 			}
 		}
@@ -152,9 +152,9 @@ func (s ansiStyle) apply(codes []int) ansiStyle {
 	return s
 }
 
-// extended reads a colour of 256 or of 24 bits as the nearest of the sixteen,
+// extended reads a color of 256 or of 24 bits as the nearest of the sixteen,
 // and how many numbers it took; -1 for none.
-func extended(codes []int) (colour, used int) {
+func extended(codes []int) (color, used int) {
 	switch {
 	case len(codes) >= 2 && codes[0] == 5:
 		n := codes[1]
@@ -175,7 +175,7 @@ func extended(codes []int) (colour, used int) {
 	return -1, len(codes)
 }
 
-// nearest returns which of the sixteen colours is most like one of 24 bits.
+// nearest returns which of the sixteen colors is most like one of 24 bits.
 func nearest(r, g, b int) int {
 	most, least := max(r, g, b), min(r, g, b)
 	if most-least < 40 { // a grey

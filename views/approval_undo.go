@@ -21,14 +21,14 @@ func decisionWord(decision string) string {
 	return decision
 }
 
-// heldWords says what was decided just now.
-func heldWords(held []task.Run) string {
+// decisionText says what was decided just now.
+func decisionText(held []task.Run) string {
 	if len(held) == 1 {
-		return "Run " + held[0].ID.String() + " " + decisionWord(held[0].Held.Decision) + "."
+		return "Run " + held[0].ID.String() + " " + decisionWord(held[0].PendingDecision.Decision) + "."
 	}
 	n := map[string]int{}
 	for i := range held {
-		n[decisionWord(held[i].Held.Decision)]++
+		n[decisionWord(held[i].PendingDecision.Decision)]++
 	}
 	var parts []string
 	for _, w := range []string{"approved", "rejected"} {
@@ -39,8 +39,8 @@ func heldWords(held []task.Run) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// heldNext says what follows from a held decision when its time has come.
-func heldNext(h *task.Held) string {
+// decisionEffect says what a pending decision does when its time has come.
+func decisionEffect(h *task.Held) string {
 	if h.Decision == "denied" {
 		return "it is canceled"
 	}
@@ -50,10 +50,10 @@ func heldNext(h *task.Held) string {
 // lateWords says who decided before this reviewer, what and when.
 func lateWords(d *ApprovalDetail, now task.Time) string {
 	r := &d.Run
-	if p := d.permission(); p != nil && r.Held == nil {
+	if p := d.permission(); p != nil && r.PendingDecision == nil {
 		return p.Outcome() + "."
 	}
-	if h := r.Held; h != nil {
+	if h := r.PendingDecision; h != nil {
 		return ui.ActorLabel(h.By) + " " + decisionWord(h.Decision) + " this run " + ui.Ago(h.At, now) + "."
 	}
 	a := r.Approval

@@ -36,8 +36,8 @@ func heldToast(c Chrome) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if len(c.Held) > 0 {
-			last := c.Held[len(c.Held)-1].Held.Until
+		if len(c.PendingDecisions) > 0 {
+			last := c.PendingDecisions[len(c.PendingDecisions)-1].PendingDecision.Until
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"toast held\" data-until=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -64,9 +64,9 @@ func heldToast(c Chrome) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(heldWords(c.Held))
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(decisionText(c.PendingDecisions))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approval_undo.templ`, Line: 16, Col: 23}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approval_undo.templ`, Line: 16, Col: 38}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -89,7 +89,7 @@ func heldToast(c Chrome) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = heldUndo(c, c.Held).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = undoDecisionsForm(c, c.PendingDecisions).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -106,8 +106,8 @@ func heldToast(c Chrome) templ.Component {
 	})
 }
 
-// heldUndo takes decisions back.
-func heldUndo(c Chrome, held []task.Run) templ.Component {
+// undoDecisionsForm takes decisions back.
+func undoDecisionsForm(c Chrome, held []task.Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -198,7 +198,7 @@ func heldState(c Chrome, r *task.Run) templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		h := r.Held
+		h := r.PendingDecision
 		var templ_7745c5c3_Var9 = []any{"banner", templ.KV("ok", h.Decision == "approved"), templ.KV("bad", h.Decision != "approved")}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var9...)
 		if templ_7745c5c3_Err != nil {
@@ -251,9 +251,9 @@ func heldState(c Chrome, r *task.Run) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 string
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + heldNext(h) + " ")
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + decisionEffect(h) + " ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approval_undo.templ`, Line: 48, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/approval_undo.templ`, Line: 48, Col: 44}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {

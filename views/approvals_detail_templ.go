@@ -37,7 +37,7 @@ func decidedState(c Chrome, d *ApprovalDetail) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		a := d.Run.Approval
 		switch {
-		case d.Run.Held != nil:
+		case d.Run.PendingDecision != nil:
 			templ_7745c5c3_Err = heldState(c, &d.Run).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -66,7 +66,7 @@ type DecideForm struct {
 	MaxTokens      string
 	MaxTurns       string
 	MaxCost        string
-	Kept           []Kept // what was typed into a form that is not there any more
+	Unsaved        []UnsavedField // what was typed into a form that is not there any more
 }
 
 // limited reports whether a tighter limit was typed, which opens its disclosure.
@@ -88,7 +88,7 @@ func (d *ApprovalDetail) spec() task.Spec {
 
 // waits reports whether the run still waits for a decision.
 func (d *ApprovalDetail) waits() bool {
-	return d.Run.Held == nil && d.Run.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
+	return d.Run.PendingDecision == nil && d.Run.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
 }
 
 // changed reports whether the definition that serves now differs from the one

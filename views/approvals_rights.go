@@ -11,12 +11,12 @@ import (
 // rightsOf says in words what a run can do: what it asks for where its runner
 // holds it to that, else that it can do more. Danger is 4 where it can.
 func rightsOf(d *ApprovalDetail) Ability {
-	unheld := task.Unheld(d.Enforced)
-	if len(unheld) == 0 {
+	gaps := task.Unenforced(d.Enforced)
+	if len(gaps) == 0 {
 		return abilityOf(d.spec(), d.Agent)
 	}
-	names := make([]string, len(unheld))
-	for i, e := range unheld {
+	names := make([]string, len(gaps))
+	for i, e := range gaps {
 		names[i] = strings.ToLower(enforcedName(e.What))
 	}
 	return Ability{4, "This run could do more than it asks for.", " The runner " + orElse(d.spec().Runner, "of this agent") + " does not fully enforce: " + joinWords(names, "and") + "."}

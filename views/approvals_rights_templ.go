@@ -202,7 +202,7 @@ func enforcedMark(e task.Enforcement) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case task.Partly:
+		case task.PartlyEnforced:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<span class=\"pill warn\">partly</span> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -448,7 +448,7 @@ func decideProblem(c Chrome, d *ApprovalDetail) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = KeptWords(d.Form.Kept).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = UnsavedText(d.Form.Unsaved).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -15,30 +15,30 @@ import (
 // Chrome is what every page needs besides its own model: who looks, what the
 // navigation shows, and the page's own address.
 type Chrome struct {
-	User      string // bare name, such as maya; "" when nobody is signed in
-	Role      task.Role
-	FormToken string // goes into every form as _token
-	Nav       NavCounts
-	Agents    []NavAgent
-	Views     []task.SavedView // the person's own
-	Scheduler SchedulerLine
-	Pauses    task.Pauses // what is paused now
-	Fault     string      // why nothing can be stored, with what to do; "" when all is well
-	Prefs     task.Preferences
-	KeysOff   bool   // this person wants no single-key shortcuts
-	Theme     string // "light", "dark" or "" for the browser's wish
-	Look      Appearance
-	Zone      *time.Location // in which times are told; nil means UTC
-	Flash     Flash
-	Held      []task.Run // decisions of this person that may still be taken back
-	CanWrite  bool       // may create and change tasks
-	CanDecide bool       // may decide approvals
-	CanAdmin  bool       // may change agents, people, tokens, settings
-	Now       task.Time
-	Gen       uint64 // changes so far; the live stream compares it with its own
-	Path      string // path and query of this page; live parts refetch it
-	Plain     bool   // the request came unencrypted over a network
-	From      string // the page that asked for this one, where it said so; its form leads there
+	User             string // bare name, such as maya; "" when nobody is signed in
+	Role             task.Role
+	FormToken        string // goes into every form as _token
+	Nav              NavCounts
+	Agents           []NavAgent
+	Views            []task.SavedView // the person's own
+	Scheduler        SchedulerLine
+	Pauses           task.Pauses // what is paused now
+	Fault            string      // why nothing can be stored, with what to do; "" when all is well
+	Prefs            task.Preferences
+	KeysOff          bool   // this person wants no single-key shortcuts
+	Theme            string // "light", "dark" or "" for the browser's wish
+	Appearance       Appearance
+	Zone             *time.Location // in which times are told; nil means UTC
+	Flash            Flash
+	PendingDecisions []task.Run // decisions of this person that may still be taken back
+	CanWrite         bool       // may create and change tasks
+	CanDecide        bool       // may decide approvals
+	CanAdmin         bool       // may change agents, people, tokens, settings
+	Now              task.Time
+	Gen              uint64 // changes so far; the live stream compares it with its own
+	Path             string // path and query of this page; live parts refetch it
+	Plain            bool   // the request came unencrypted over a network
+	From             string // the page that asked for this one, where it said so; its form leads there
 }
 
 // NavCounts are the numbers of the navigation.

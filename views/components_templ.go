@@ -190,7 +190,7 @@ func Markdown(src string) templ.Component {
 	})
 }
 
-// RunPill is a run's state in words and colour.
+// RunPill is a run's state in words and color.
 func RunPill(c Chrome, r *task.Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -20,8 +20,8 @@ type ErrorModel struct {
 	Retry     int         // seconds to wait before that, or 0
 	May       []task.Role // who may do it, where a role is what is missing
 	Code      task.Code
-	Address   bool   // what is wrong is in the address, not in a form
-	Kept      []Kept // what the refused form held
+	Address   bool           // what is wrong is in the address, not in a form
+	Unsaved   []UnsavedField // what the refused form held
 }
 
 func (m ErrorModel) back() string {
@@ -74,7 +74,7 @@ var remedies = map[int]string{
 
 func (m ErrorModel) remedy() string {
 	switch {
-	case m.Status == http.StatusUnauthorized && len(m.Kept) > 0:
+	case m.Status == http.StatusUnauthorized && len(m.Unsaved) > 0:
 		return "Copy what you typed, then sign in again; you'll return to the previous page."
 	case m.Address:
 		return "A filter in the address is invalid; the link may be old."

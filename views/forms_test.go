@@ -137,7 +137,7 @@ func TestDecideBar(t *testing.T) {
 	model := func(whyNot string, phase task.Phase) views.ApprovalsModel {
 		return poisoned(func(m *views.ApprovalsModel) {
 			m.Selected.Run.ID, m.Selected.Run.Status, m.Selected.Run.Phase = 61, task.RunPending, phase
-			m.Selected.Run.Approval.Version, m.Selected.WhyNot, m.Selected.Run.Held = "v-1", whyNot, nil
+			m.Selected.Run.Approval.Version, m.Selected.WhyNot, m.Selected.Run.PendingDecision = "v-1", whyNot, nil
 		})
 	}
 	t.Run("a reviewer decides on the version that is shown", func(t *testing.T) {

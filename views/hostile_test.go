@@ -94,14 +94,14 @@ func hostilePages() map[string]templ.Component {
 		m.Selected.WhyNot, m.Selected.Run.Permission.Decision, m.Selected.Asked.Decision = "", "", task.PermissionDenied
 	}
 	waiting := func(m *views.ApprovalsModel) {
-		m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Held = nil, nil, nil
+		m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.PendingDecision = nil, nil, nil
 		m.Selected.Form.Late = false
 		m.Selected.Run.Status, m.Selected.Run.Phase = task.RunPending, task.PhaseApproval
 		m.Selected.WhyNot, m.Selected.Run.Approval.Decision = "", ""
 	}
 	decided := func(word string) func(*views.ApprovalsModel) {
 		return func(m *views.ApprovalsModel) {
-			m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Approval.Decision, m.Selected.Run.Held = nil, nil, word, nil
+			m.Selected.Run.Permission, m.Selected.Asked, m.Selected.Run.Approval.Decision, m.Selected.Run.PendingDecision = nil, nil, word, nil
 		}
 	}
 	list := map[string]templ.Component{
@@ -110,7 +110,7 @@ func hostilePages() map[string]templ.Component {
 		"approvals waiting":  views.ApprovalsPage(c, poisoned(waiting)),
 		"approvals not mine": views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.WhyNot = evil })),
 		"approvals approved": views.ApprovalsPage(c, poisoned(decided("approved"))),
-		"approvals held":     views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.Run.Held = &task.Held{By: evil, Reason: evil} })),
+		"approvals held":     views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.Run.PendingDecision = &task.Held{By: evil, Reason: evil} })),
 		"approvals denied":   views.ApprovalsPage(c, poisoned(decided("denied"))),
 		"queues": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) {
 			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", ui.GlyphFail
@@ -146,7 +146,7 @@ func hostilePages() map[string]templ.Component {
 	}
 	for _, s := range task.States {
 		list["run "+s.String()] = views.RunPage(c, poisoned(func(m *views.RunModel) {
-			m.Run.Status, m.Run.Phase, m.Expired, m.RetriedBy, m.Run.Held = s.Status, s.Phase, "", 0, nil
+			m.Run.Status, m.Run.Phase, m.Expired, m.RetriedBy, m.Run.PendingDecision = s.Status, s.Phase, "", 0, nil
 			m.Part.Lines = hostileLines()
 		}))
 	}
@@ -228,7 +228,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		})
 	}
 	t.Run("a live piece of a transcript lets nothing through", func(t *testing.T) {
-		for _, n := range elements(t, "<ol>"+render(t, views.TranscriptItems(views.Look{Query: "src"}, hostileLines()))+"</ol>") {
+		for _, n := range elements(t, "<ol>"+render(t, views.TranscriptItems(views.TranscriptView{Query: "src"}, hostileLines()))+"</ol>") {
 			if p := forbidden(n); p != "" {
 				t.Errorf("<%s> has %s", n.Data, p)
 			}

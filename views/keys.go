@@ -105,15 +105,15 @@ func (k Command) caps() []string {
 func Places(c Chrome, words string) []Command {
 	var list []Command
 	for _, k := range commands {
-		if k.Icon != "" && k.Href != "" && (k.Needs == nil || k.Needs(c)) && holdsAll(k.Label, words) {
+		if k.Icon != "" && k.Href != "" && (k.Needs == nil || k.Needs(c)) && containsAll(k.Label, words) {
 			list = append(list, k)
 		}
 	}
 	return list
 }
 
-// holdsAll reports whether a text holds every word, whatever its case.
-func holdsAll(s, words string) bool {
+// containsAll reports whether a text holds every word, whatever its case.
+func containsAll(s, words string) bool {
 	s = strings.ToLower(s)
 	for _, w := range strings.Fields(strings.ToLower(words)) {
 		if !strings.Contains(s, w) {

@@ -22,7 +22,7 @@ const (
 )
 
 // stripBars turns runs, newest first, into bars, oldest on the left. Height is
-// duration, compared with the longest; colour is outcome.
+// duration, compared with the longest; color is outcome.
 func stripBars(runs []task.Run, now task.Time) []stripBar {
 	runs = lastRuns(runs)
 	longest := time.Second

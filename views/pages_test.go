@@ -197,7 +197,7 @@ func TestTextByOthersIsEscaped(t *testing.T) {
 	q := sampleQueues("")
 	q.Filter.Query = evil
 	q.Columns[1].Groups[0].Cards[0].Task.Title = evil
-	q.Columns[1].Groups[0].Cards[0].Doing = evil
+	q.Columns[1].Groups[0].Cards[0].Activity = evil
 	for name, comp := range map[string]string{
 		"task": htmlOf(t, TaskPage(c, m)), "queues": htmlOf(t, QueuesPage(c, q)), "move": htmlOf(t, MovePage(c, MoveModel{Task: m.Task, Comment: evil})),
 		"new": htmlOf(t, NewTaskPage(c, NewTaskModel{Title: evil, Steps: evil, Errors: ui.FieldErrors{"title": evil}})), "login": htmlOf(t, LoginPage(c, LoginModel{Name: evil, Next: evil, Error: evil})),

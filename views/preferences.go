@@ -22,7 +22,7 @@ type Appearance struct {
 // scripts follow the person's wishes.
 func rootAttrs(c Chrome) templ.Attributes {
 	a := templ.Attributes{}
-	for name, v := range map[string]string{"data-density": c.Look.Density, "data-motion": c.Look.Motion} {
+	for name, v := range map[string]string{"data-density": c.Appearance.Density, "data-motion": c.Appearance.Motion} {
 		if v != "" {
 			a[name] = v
 		}

@@ -59,9 +59,9 @@ type CardGroup struct {
 
 // Card is one task on the board.
 type Card struct {
-	Task  *task.Task
-	Doing string // what its run does now, where known
-	Why   string // why it does not run, where a word is enough
+	Task     *task.Task
+	Activity string // what its run does now, where known
+	Why      string // why it does not run, where a word is enough
 }
 
 // groupLabels name the groups; groupStatus are the filters behind "n more".

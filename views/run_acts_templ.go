@@ -288,7 +288,7 @@ func runAsks(c Chrome, m *RunModel) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		r := &m.Run
 		if r.State() == (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
-			if r.Held != nil {
+			if r.PendingDecision != nil {
 				templ_7745c5c3_Err = heldState(c, r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -75,7 +75,7 @@ func shellWord(s string) string {
 }
 
 // diffLines shows the lines of a file: added and removed ones by their sign
-// and their colour.
+// and their color.
 func diffLines(f shownFile) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, `<pre class="code diff" tabindex="0" role="region" aria-label="Change of `+templ.EscapeString(visibleName(f.Path))+`">`)

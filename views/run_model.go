@@ -46,9 +46,9 @@ func (m *RunModel) firstID() task.ID {
 	return 0
 }
 
-// look is how the transcript is looked at.
-func (m *RunModel) look() Look {
-	l := Look{Query: m.Query.Text, At: m.Query.At, Zone: m.Zone}
+// transcriptView is how the transcript is shown.
+func (m *RunModel) transcriptView() TranscriptView {
+	l := TranscriptView{Query: m.Query.Text, At: m.Query.At, Zone: m.Zone}
 	if m.Part.HitID != 0 {
 		l.At = m.Part.HitID
 	}
@@ -107,11 +107,11 @@ func causeWords(c task.Cause) string {
 	return string(c)
 }
 
-// runPill says a run's state in words, with the class of its colour.
+// runPill says a run's state in words, with the class of its color.
 func runPill(r *task.Run, now task.Time) (class, words string) {
 	switch r.Status {
 	case task.RunPending:
-		if h := r.Held; h != nil {
+		if h := r.PendingDecision; h != nil {
 			return "", capital(decisionWord(h.Decision)) + " just now"
 		}
 		if r.Phase == task.PhaseApproval {

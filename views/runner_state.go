@@ -2,7 +2,7 @@ package views
 
 import "taskyard/task"
 
-// runnerState says by colour and word whether a runner can start anything.
+// runnerState says by color and word whether a runner can start anything.
 func runnerState(r *task.RunnerInfo) (class, words string) {
 	switch {
 	case r.Probing:

@@ -362,7 +362,7 @@ func runnerFacts(c Chrome, r *task.RunnerInfo) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if r.HoldsTools {
+		if r.EnforcesTools {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<b class=\"semibold text-ok\">Enforced.</b> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

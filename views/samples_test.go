@@ -220,7 +220,7 @@ func groupCards(tasks []*task.Task, limit int, doing map[task.ID]string) (groups
 			case len(g.Cards) == limit:
 				g.More++
 			default:
-				g.Cards = append(g.Cards, Card{Task: t, Doing: doing[t.ID]})
+				g.Cards = append(g.Cards, Card{Task: t, Activity: doing[t.ID]})
 			}
 		}
 		if len(g.Cards) > 0 {

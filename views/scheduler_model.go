@@ -22,7 +22,7 @@ type SchedulerModel struct {
 	InFlight    []task.Run
 	Queued      []QueuedRow // pending/queued, in order
 	Skipped     []SkipRow   // tasks that the last tick left alone
-	Held        []HeldRow   // claims, the first to run out first
+	Claims      []ClaimRow  // claims, the first to run out first
 	Wakes       []WakeRow   // of the last hour
 	WakeBudget  int         // wakes a task an hour; 0: nothing is woken
 }
@@ -33,8 +33,8 @@ type QueuedRow struct {
 	Why string // "": it is next
 }
 
-// HeldRow is a claimed task.
-type HeldRow struct {
+// ClaimRow is a claimed task.
+type ClaimRow struct {
 	Task         task.ID
 	Title        string
 	Holder       string
@@ -87,7 +87,7 @@ type TickRow struct {
 	Skipped int
 }
 
-// result says what a tick did, by colour and word; only the newest can be
+// result says what a tick did, by color and word; only the newest can be
 // under way still.
 func (t *TickRow) result(newest bool) (class, words string) {
 	switch {

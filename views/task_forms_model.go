@@ -106,7 +106,7 @@ type StepModel struct {
 	Sub       SubtaskEntry
 	SubErrors ui.FieldErrors
 	Agents    []AgentOption
-	Kept      []Kept // what was typed to delegate a step that is delegated by now
+	Unsaved   []UnsavedField // what was typed to delegate a step that is delegated by now
 }
 
 // SubtaskEntry is what a person typed to delegate a step.

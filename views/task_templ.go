@@ -105,7 +105,7 @@ func TaskPage(c Chrome, m TaskModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = KeptWords(m.Kept).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = UnsavedText(m.Unsaved).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -91,7 +91,7 @@ func TestTranscriptEntries(t *testing.T) {
 	})
 	t.Run("each item knows the last message that it shows", func(t *testing.T) {
 		var b strings.Builder
-		if err := TranscriptItems(Look{}, []task.TranscriptLine{msg(2, "tool_call"), msg(3, "tool_result")}).Render(t.Context(), &b); err != nil {
+		if err := TranscriptItems(TranscriptView{}, []task.TranscriptLine{msg(2, "tool_call"), msg(3, "tool_result")}).Render(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{`<li id="m2"`, `data-last="3"`, `<div id="m3">`} {

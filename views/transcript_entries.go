@@ -64,14 +64,14 @@ func (e entry) lastID() task.ID {
 
 // open reports whether the entry is unfolded at first: it failed, is asked for,
 // or holds what is searched.
-func (e entry) open(look Look) bool {
-	if e.failed() || e.Msg.ID == look.At || e.Result != nil && e.Result.ID == look.At {
+func (e entry) open(view TranscriptView) bool {
+	if e.failed() || e.Msg.ID == view.At || e.Result != nil && e.Result.ID == view.At {
 		return true
 	}
-	return look.Query != "" && (holds(&e.Msg, look.Query) || e.Result != nil && holds(e.Result, look.Query))
+	return view.Query != "" && (contains(&e.Msg, view.Query) || e.Result != nil && contains(e.Result, view.Query))
 }
 
-func holds(l *task.TranscriptLine, query string) bool {
+func contains(l *task.TranscriptLine, query string) bool {
 	return foldIndex(l.Content, query) >= 0 || foldIndex(string(l.Data), query) >= 0
 }
 

@@ -385,7 +385,7 @@ func hitLink(m *RunModel, id task.ID, icon, label string) templ.Component {
 	})
 }
 
-func toolEntry(look Look, e entry) templ.Component {
+func toolEntry(view TranscriptView, e entry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -429,7 +429,7 @@ func toolEntry(look Look, e entry) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if e.open(look) {
+		if e.open(view) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, " open")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -439,7 +439,7 @@ func toolEntry(look Look, e entry) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = itemHead(look, toolIcon(call.Tool), orElse(call.Tool, "Tool"), call.Hint, e.note()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = itemHead(view, toolIcon(call.Tool), orElse(call.Tool, "Tool"), call.Hint, e.note()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -448,12 +448,12 @@ func toolEntry(look Look, e entry) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if call.Args != "" {
-			templ_7745c5c3_Err = cutText(look, &e.Msg, "Arguments", "", call.Args).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = cutText(view, &e.Msg, "Arguments", "", call.Args).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if e.Msg.Content != "" && e.Msg.Content != call.Tool {
-			templ_7745c5c3_Err = lineText(look, &e.Msg, "Call", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lineText(view, &e.Msg, "Call", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -476,7 +476,7 @@ func toolEntry(look Look, e entry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = cutText(look, e.Result, "Answer of the tool", "term", orElse(e.Result.Content, "(nothing)")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = cutText(view, e.Result, "Answer of the tool", "term", orElse(e.Result.Content, "(nothing)")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -494,7 +494,7 @@ func toolEntry(look Look, e entry) templ.Component {
 }
 
 // lineText is the content of a line, long ones cut.
-func lineText(look Look, l *task.TranscriptLine, label, class string) templ.Component {
+func lineText(view TranscriptView, l *task.TranscriptLine, label, class string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -515,7 +515,7 @@ func lineText(look Look, l *task.TranscriptLine, label, class string) templ.Comp
 			templ_7745c5c3_Var23 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = cutText(look, l, label, class, l.Content).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = cutText(view, l, label, class, l.Content).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -524,7 +524,7 @@ func lineText(look Look, l *task.TranscriptLine, label, class string) templ.Comp
 }
 
 // cutText is a text of a line, cut with the way to all of it.
-func cutText(look Look, l *task.TranscriptLine, label, class, text string) templ.Component {
+func cutText(view TranscriptView, l *task.TranscriptLine, label, class, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -545,13 +545,13 @@ func cutText(look Look, l *task.TranscriptLine, label, class, text string) templ
 			templ_7745c5c3_Var24 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		p := shownPart(text, look.Query)
+		p := shownPart(text, view.Query)
 		if p.Before || p.After || l.Cut() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<div data-cut>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = plainOrPre(l.ID, label, class, p.Text, look.Query).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = plainOrPre(l.ID, label, class, p.Text, view.Query).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -573,7 +573,7 @@ func cutText(look Look, l *task.TranscriptLine, label, class, text string) templ
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var26 templ.SafeURL
-			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinURLErrs(URL.RunLine(l.RunID, l.ID, look.Query))
+			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinURLErrs(URL.RunLine(l.RunID, l.ID, view.Query))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/transcript_entries.templ`, Line: 99, Col: 65}
 			}
@@ -599,7 +599,7 @@ func cutText(look Look, l *task.TranscriptLine, label, class, text string) templ
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = plainOrPre(l.ID, label, class, text, look.Query).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = plainOrPre(l.ID, label, class, text, view.Query).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -631,7 +631,7 @@ func plainOrPre(id task.ID, label, class, text, q string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch {
 		case class == "log":
-			templ_7745c5c3_Err = Coloured(text, q).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Colored(text, q).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

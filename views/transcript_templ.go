@@ -181,7 +181,7 @@ func transcript(m *RunModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = TranscriptItems(m.look(), m.Part.Lines).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = TranscriptItems(m.transcriptView(), m.Part.Lines).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -247,7 +247,7 @@ func transcript(m *RunModel) templ.Component {
 
 // TranscriptItems are the list items of lines, as the page and its live stream
 // show them. Every text in them is untrusted: escaped, never markdown.
-func TranscriptItems(look Look, lines []task.TranscriptLine) templ.Component {
+func TranscriptItems(view TranscriptView, lines []task.TranscriptLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -269,7 +269,7 @@ func TranscriptItems(look Look, lines []task.TranscriptLine) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		for _, e := range entriesOf(lines) {
-			var templ_7745c5c3_Var10 = []any{"entry", "entry-" + itemKind(e.Msg.Message), templ.KV("hit", e.Msg.ID == look.At)}
+			var templ_7745c5c3_Var10 = []any{"entry", "entry-" + itemKind(e.Msg.Message), templ.KV("hit", e.Msg.ID == view.At)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var10...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -325,11 +325,11 @@ func TranscriptItems(look Look, lines []task.TranscriptLine) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = transcriptItem(look, e).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = transcriptItem(view, e).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = anchor(Chrome{Zone: look.Zone}, e.Msg.Message).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = anchor(Chrome{Zone: view.Zone}, e.Msg.Message).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -342,7 +342,7 @@ func TranscriptItems(look Look, lines []task.TranscriptLine) templ.Component {
 	})
 }
 
-func transcriptItem(look Look, e entry) templ.Component {
+func transcriptItem(view TranscriptView, e entry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -365,17 +365,17 @@ func transcriptItem(look Look, e entry) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch itemKind(e.Msg.Message) {
 		case "prompt":
-			templ_7745c5c3_Err = foldedText(look, e, "message-square", promptLabel(e.Msg.Message), wordCount(e.Msg.Content)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = foldedText(view, e, "message-square", promptLabel(e.Msg.Message), wordCount(e.Msg.Content)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "tool":
-			templ_7745c5c3_Err = toolEntry(look, e).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = toolEntry(view, e).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "answer":
-			templ_7745c5c3_Err = foldedText(look, e, "corner-down-right", "Result", e.note()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = foldedText(view, e, "corner-down-right", "Result", e.note()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -410,7 +410,7 @@ func transcriptItem(look Look, e entry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = lineText(look, &e.Msg, "Log", "log").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lineText(view, &e.Msg, "Log", "log").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -423,7 +423,7 @@ func transcriptItem(look Look, e entry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = itemHead(look, "triangle-alert", "Error", firstLine(e.Msg.Content), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = itemHead(view, "triangle-alert", "Error", firstLine(e.Msg.Content), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -431,7 +431,7 @@ func transcriptItem(look Look, e entry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = lineText(look, &e.Msg, "Error", "term").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lineText(view, &e.Msg, "Error", "term").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -452,7 +452,7 @@ func transcriptItem(look Look, e entry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = lineText(look, &e.Msg, "Result", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lineText(view, &e.Msg, "Result", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -465,7 +465,7 @@ func transcriptItem(look Look, e entry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = lineText(look, &e.Msg, "", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lineText(view, &e.Msg, "", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -478,7 +478,7 @@ func transcriptItem(look Look, e entry) templ.Component {
 	})
 }
 
-func foldedText(look Look, e entry, icon, label, note string) templ.Component {
+func foldedText(view TranscriptView, e entry, icon, label, note string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -521,7 +521,7 @@ func foldedText(look Look, e entry, icon, label, note string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if e.open(look) {
+		if e.open(view) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, " open")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -531,7 +531,7 @@ func foldedText(look Look, e entry, icon, label, note string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = itemHead(look, icon, label, firstLine(e.Msg.Content), note).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = itemHead(view, icon, label, firstLine(e.Msg.Content), note).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -539,7 +539,7 @@ func foldedText(look Look, e entry, icon, label, note string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = lineText(look, &e.Msg, label, termIf(e.Msg.Type == "tool_result")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = lineText(view, &e.Msg, label, termIf(e.Msg.Type == "tool_result")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -551,7 +551,7 @@ func foldedText(look Look, e entry, icon, label, note string) templ.Component {
 	})
 }
 
-func itemHead(look Look, icon, label, hint, note string) templ.Component {
+func itemHead(view TranscriptView, icon, label, hint, note string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -605,7 +605,7 @@ func itemHead(look Look, icon, label, hint, note string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Coloured(hint, look.Query).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Colored(hint, view.Query).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

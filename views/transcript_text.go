@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// Look is how a part of a transcript is looked at.
-type Look struct {
+// TranscriptView is how a part of a transcript is shown.
+type TranscriptView struct {
 	Query string         // its hits are marked
 	At    task.ID        // the line that is asked for
 	Zone  *time.Location // of the reader; nil is UTC
@@ -101,15 +101,15 @@ func Marked(s, query string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error { return writeMarked(w, s, query) })
 }
 
-// Coloured is Marked with the colours of a terminal.
-func Coloured(s, query string) templ.Component {
+// Colored is Marked, with the colors of a terminal.
+func Colored(s, query string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		return writeAnsi(w, s, func(w io.Writer, s string) error { return writeMarked(w, s, query) })
 	})
 }
 
 // pre shows an untrusted text to the letter in the letters of code; with the
-// class term it has the colours of a terminal.
+// class term it has the colors of a terminal.
 func pre(label, class, s, query string) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		// The parser drops the newline right after the tag, and only that one.
@@ -119,7 +119,7 @@ func pre(label, class, s, query string) templ.Component {
 			return err
 		}
 		if class == "term" {
-			err = Coloured(s, query).Render(ctx, w)
+			err = Colored(s, query).Render(ctx, w)
 		} else {
 			err = writeMarked(w, s, query)
 		}

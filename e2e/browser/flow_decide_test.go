@@ -21,8 +21,8 @@ import (
 func (y *instance) decided(id task.ID) string {
 	y.t.Helper()
 	r := some[*task.Run](y.t)(y.svc.Run(ctx, y.maya, id))
-	if r.Held != nil {
-		return r.Held.Decision
+	if r.PendingDecision != nil {
+		return r.PendingDecision.Decision
 	}
 	return r.Approval.Decision
 }
@@ -45,7 +45,7 @@ func TestDecideByKeysAlone(t *testing.T) {
 	b.loads(typed("\r"))
 	b.at("/approvals/" + two.ID.String())
 	b.see("Run 1 approved.")
-	equal(t, "seconds", some[*task.Run](t)(y.svc.Run(ctx, y.maya, one.ID)).Held.Limits.TimeoutSeconds, 60)
+	equal(t, "seconds", some[*task.Run](t)(y.svc.Run(ctx, y.maya, one.ID)).PendingDecision.Limits.TimeoutSeconds, 60)
 	b.loads(typed("z"))
 	b.at("/approvals/" + one.ID.String())
 	b.see("Undone")
@@ -55,7 +55,7 @@ func TestDecideByKeysAlone(t *testing.T) {
 	b.see("Run 1 approved.")
 	b.gone("Run 1 approved.") // when its time is over
 	y.until("it takes effect", func() bool {
-		return some[*task.Run](t)(y.svc.Run(ctx, y.maya, one.ID)).Held == nil
+		return some[*task.Run](t)(y.svc.Run(ctx, y.maya, one.ID)).PendingDecision == nil
 	})
 	y.stage.agent(t, one.TaskID).say("exit")
 }

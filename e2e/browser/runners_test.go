@@ -16,12 +16,12 @@ func (sampleRunners) Runners() []task.RunnerInfo {
 	at := task.TimeOf(time.Now().Add(-40 * time.Second))
 	return []task.RunnerInfo{
 		{
-			Name: "builtin", Kind: "builtin", Installed: true, Version: "provider local, model qwen3-coder", HoldsTools: true, Tools: "Each call is checked against the agent's list when it is made.",
+			Name: "builtin", Kind: "builtin", Installed: true, Version: "provider local, model qwen3-coder", EnforcesTools: true, Tools: "Each call is checked against the agent's list when it is made.",
 			Shell: "bash: landlock v7 + no network; with network: landlock v7, network open", Network: "bash: closed, unless the definition says network: true; fetch: public addresses alone", ProbedAt: at,
 		},
 		{
 			Name: "claude", Kind: "claude", Problem: "the program claude cannot be started: executable file not found in $PATH", Remedy: "Install it on this machine, or write its full path into command of [runners.claude]; the server looks for it in its PATH.",
-			HoldsTools: true, Tools: "The program is given the agent's list by --tools and refuses all others.", Shell: "not confined: commands run as the account of the server", Network: "open", ProbedAt: at,
+			EnforcesTools: true, Tools: "The program is given the agent's list by --tools and refuses all others.", Shell: "not confined: commands run as the account of the server", Network: "open", ProbedAt: at,
 		},
 		{
 			Name: "gemini", Kind: "acp", Installed: true, Problem: "it does not tell its version: It ran longer than its time limit of 10 s", Remedy: "Start it by hand with the account of the server and see what it says; agents may work all the same.",

@@ -180,12 +180,12 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	h, err := handlers.New(handlers.Options{
 		Demo: o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Version: o.Version, DataDir: in.Config.Data, Listen: ln.Addr(),
 		MCP:   mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Version}),
-		Rules: rulesOf(in.Config), Limits: limitsOf(in.Config), Weaker: in.weaker, Enforces: in.enforces, Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
+		Rules: rulesOf(in.Config), Limits: limitsOf(in.Config), EnforcementGap: in.enforcementGap, Enforces: in.enforces, Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
 	})
 	if err != nil {
 		return err
 	}
-	if err := in.Service.Look(ctx); err != nil { // before anybody acts on a lease
+	if err := in.Service.CheckClock(ctx); err != nil { // before anybody acts on a lease
 		in.opt.Log.Error("clock not looked at", "error", err)
 	}
 	in.revokeRemoved(ctx) // files may have been removed while no server ran
@@ -254,7 +254,7 @@ func (in *Instance) watch(ctx context.Context, hangup <-chan struct{}, probes *r
 	var all sync.WaitGroup
 	all.Go(func() { probes.Run(ctx) })
 	all.Go(func() { in.reread(ctx, hangup) })
-	all.Go(func() { giveBack(ctx) })
+	all.Go(func() { releaseMemory(ctx) })
 	all.Go(func() {
 		err := in.Agents.Watch(ctx, func(ids []string) {
 			in.Service.AgentsChanged(ids)

@@ -16,9 +16,9 @@ const (
 	memoryWorth = 8 << 20 // bytes beyond the last time
 )
 
-// giveBack returns memory of a burst to the system soon after it, until ctx
+// releaseMemory returns the memory of a burst to the system soon after it, until ctx
 // ends.
-func giveBack(ctx context.Context) {
+func releaseMemory(ctx context.Context) {
 	tick := time.NewTicker(memoryLook)
 	defer tick.Stop()
 	var kept, allocated uint64

@@ -119,16 +119,16 @@ func mcpBridge() []string {
 	return []string{self, "mcp"}
 }
 
-// weaker says what an agent with these tools could do beyond them under a
+// enforcementGap says what an agent with these tools could do beyond them under a
 // runner, as sentences; "" when the runner holds it to them, or is not ours.
-func (in *Instance) weaker(name string, tools []string) string {
-	return Weaker(in.Config, in.runners, name, tools)
+func (in *Instance) enforcementGap(name string, tools []string) string {
+	return EnforcementGap(in.Config, in.runners, name, tools)
 }
 
-// Weaker says what an agent with these tools could do beyond them under a
+// EnforcementGap says what an agent with these tools could do beyond them under a
 // runner of the configuration, as sentences; "" when the runner holds it to
 // them, or is not known.
-func Weaker(cfg *config.Config, known map[string]runner.Runner, name string, tools []string) string {
+func EnforcementGap(cfg *config.Config, known map[string]runner.Runner, name string, tools []string) string {
 	if runnerKind(cfg, name).Place == runner.Worker {
 		return "A worker on another machine starts it; what holds it to these tools is configured there."
 	}
@@ -136,7 +136,7 @@ func Weaker(cfg *config.Config, known map[string]runner.Runner, name string, too
 	if !ok {
 		return ""
 	}
-	sentence, refused := c.Weaker(tools)
+	sentence, refused := c.EnforcementGap(tools)
 	if refused {
 		sentence += " Therefore it is not started, unless accept_weaker = true is configured for this runner."
 	}

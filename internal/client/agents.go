@@ -18,10 +18,10 @@ type agentLine struct {
 	Load struct {
 		Queued, Working, Waiting, Failed, Drafts int
 	} `json:"load"`
-	Definition string           `json:"definition"`
-	Weaker     string           `json:"weaker"`
-	Pause      *task.Pause      `json:"pause"`
-	RunnerInfo *task.RunnerInfo `json:"runnerInfo"`
+	Definition     string           `json:"definition"`
+	EnforcementGap string           `json:"weaker"`
+	Pause          *task.Pause      `json:"pause"`
+	RunnerInfo     *task.RunnerInfo `json:"runnerInfo"`
 }
 
 // state is the verdict on an agent, and whether it is paused.
@@ -42,7 +42,7 @@ func (a *agentLine) started(runners []task.RunnerInfo) string {
 			return a.Runner + ": not ready"
 		}
 	}
-	if a.Weaker != "" {
+	if a.EnforcementGap != "" {
 		return a.Runner + ": tools not held"
 	}
 	return a.Runner
@@ -109,7 +109,7 @@ func (e *Env) showAgent(a *agentLine) {
 		e.say("Runner %s", clean(a.Runner))
 		e.showRunner(a.RunnerInfo)
 	}
-	fields(e.Stdout, "beyond its tools", a.Weaker)
+	fields(e.Stdout, "beyond its tools", a.EnforcementGap)
 	e.part("Problems", len(a.Problems))
 	for _, p := range a.Problems {
 		e.say("  %s", ProblemLine(p))

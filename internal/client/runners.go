@@ -32,7 +32,7 @@ func (c *RunnerList) Run(e *Env) error {
 // showRunner prints what is known of a runner.
 func (e *Env) showRunner(r *task.RunnerInfo) {
 	held := "not held: "
-	if r.HoldsTools {
+	if r.EnforcesTools {
 		held = "held: "
 	}
 	probed := "not yet"

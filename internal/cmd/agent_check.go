@@ -31,7 +31,7 @@ type verdict struct {
 	IdleTimeoutSeconds int    `json:"idleTimeoutSeconds"`
 	Kind               string `json:"runnerKind,omitempty"`
 	Held               bool   `json:"holdsTools"`
-	Weaker             string `json:"weaker,omitempty"`
+	EnforcementGap     string `json:"weaker,omitempty"`
 }
 
 var errInvalidAgent = errors.New("not every definition is valid")
@@ -124,7 +124,7 @@ func (ck *checker) check(e *Env, file string) (verdict, error) {
 	}
 	a := agentfile.Parse(strings.TrimSuffix(filepath.Base(file), ".md"), string(text), ck.opt)
 	v := verdict{File: file, Agent: a, Kind: ck.opt.Runners[a.Runner]}
-	if v.Weaker = app.Weaker(ck.cfg, ck.known, a.Runner, a.Tools); v.Weaker == "" && v.Kind != "" {
+	if v.EnforcementGap = app.EnforcementGap(ck.cfg, ck.known, a.Runner, a.Tools); v.EnforcementGap == "" && v.Kind != "" {
 		v.Held = true
 	}
 	v.TimeoutSeconds = seconds(a.Timeout, ck.cfg.Runs.Timeout)

@@ -28,7 +28,7 @@ func (v *verdict) explain(w io.Writer) {
 		held = "its runner refuses all others"
 	}
 	client.Fields(w,
-		"agent", v.ID, "what", v.Description, "tools", orNoneOf(v.Tools), "held", held, "beyond them", v.Weaker,
+		"agent", v.ID, "what", v.Description, "tools", orNoneOf(v.Tools), "held", held, "beyond them", v.EnforcementGap,
 		"never granted", strings.Join(v.UnknownTools, " "), "runner", v.runner(), "model", v.model(), "limits", v.limits(),
 		"a day", strings.Join(spending(v.MaxTokensPerDay, v.MaxCostUSDPerDay), ", "), "approval", string(v.Approval),
 		"may use", orNoneOf(v.Capabilities), "workspace", v.Workspace, "variables", strings.Join(v.Env, " "))

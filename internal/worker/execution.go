@@ -46,7 +46,7 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	})()
 	// Whichever report is refused first: nobody takes what the program does now.
 	defer context.AfterFunc(c.lost, func() {
-		stop(runner.ErrUnheard)
+		stop(runner.ErrLeaseLost)
 	})()
 	defer w.used.take(leased)()
 	c.log.Info("run started")
@@ -121,7 +121,7 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 			stop(fmt.Errorf("%w: the server does not take its reports any more: %w", runner.ErrCanceled, err))
 			return
 		case beat.Cancel && beat.Phase == task.PhaseEnded:
-			stop(runner.ErrUnheard)
+			stop(runner.ErrLeaseLost)
 			return
 		case beat.Cancel && beat.Phase == task.PhaseTaskClosed:
 			stop(runner.ErrTaskClosed)

@@ -17,9 +17,9 @@ func Machine() Kernel {
 // scopesSignals is the first version of landlock that confines signals.
 const scopesSignals = 6
 
-// Unheld says what of the server a program below landlock is not kept from
+// Unenforced says what of the server landlock does not keep a program from
 // here, "" when there is nothing.
-func (k Kernel) Unheld() string {
+func (k Kernel) Unenforced() string {
 	var list []string
 	if k.Landlock < scopesSignals {
 		list = append(list, "signals to programs of the account (Linux 6.12)")

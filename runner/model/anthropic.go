@@ -100,7 +100,7 @@ func (b *blocks) open(ev messagesEvent) (err error) {
 		return err
 	case "thinking", "redacted_thinking":
 		b.thought = &partThought{hidden: block.Data}
-		b.mind = append(b.mind, b.thought)
+		b.thinking = append(b.thinking, b.thought)
 		b.thought.text.WriteString(block.Thinking)
 		b.thought.signature.WriteString(block.Signature)
 		return b.grow(len(block.Data) + len(block.Thinking) + len(block.Signature))

@@ -8,11 +8,11 @@ import (
 
 // collector puts a reply together from its parts.
 type collector struct {
-	on    func(Delta)
-	text  strings.Builder
-	calls []*partCall
-	mind  []*partThought
-	size  int
+	on       func(Delta)
+	text     strings.Builder
+	calls    []*partCall
+	thinking []*partThought
+	size     int
 }
 
 type partCall struct {
@@ -71,7 +71,7 @@ func (c *collector) reply(stop Stop, u Usage) Reply {
 		}
 		r.Calls = append(r.Calls, Call{ID: p.id, Name: p.name, Args: json.RawMessage(args)})
 	}
-	for _, t := range c.mind {
+	for _, t := range c.thinking {
 		r.thoughts = append(r.thoughts, thought{t.text.String(), t.signature.String(), t.hidden})
 	}
 	return r

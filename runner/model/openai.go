@@ -107,10 +107,10 @@ func (c *chat) take(data []byte) error {
 }
 
 func (c *chat) think(text string) error {
-	if c.mind == nil {
-		c.mind = []*partThought{{}}
+	if c.thinking == nil {
+		c.thinking = []*partThought{{}}
 	}
-	c.mind[0].text.WriteString(text)
+	c.thinking[0].text.WriteString(text)
 	c.on(Delta{Thought: true})
 	return c.grow(len(text))
 }

@@ -30,12 +30,12 @@ func TestNothingEscapesFromBash(t *testing.T) {
 			must(t, err)
 			data, check := escape.Data(t)
 			b := newBox(t, func(o *Options) { o.kernel, o.ReadOnly = &tt.kernel, []string{filepath.Dir(self)} })
-			if unheld := b.Level(); unheld != Level(Options{kernel: &tt.kernel}) {
-				t.Error(unheld)
+			if unenforced := b.Level(); unenforced != Level(Options{kernel: &tt.kernel}) {
+				t.Error(unenforced)
 			}
 			out := bash(t, b, self+" "+escape.Arg+" "+strconv.Itoa(os.Getpid())+" "+data)
-			if tt.Landlock > 0 && tt.Unheld() != "" {
-				t.Skipf("%s: %s", tt.Unheld(), out)
+			if tt.Landlock > 0 && tt.Unenforced() != "" {
+				t.Skipf("%s: %s", tt.Unenforced(), out)
 			}
 			has(t, out, escape.Refused())
 			check()

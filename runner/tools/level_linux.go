@@ -48,16 +48,16 @@ func refusedShell(o Options) string { return choose(o).refusal }
 // refused.
 func Level(o Options) string {
 	c := choose(o)
-	level, unheld := "none", ""
+	level, unenforced := "none", ""
 	switch {
 	case c.refusal != "":
 		return "off"
 	case c.Landlock > 0:
-		level, unheld = fmt.Sprintf("landlock v%d", c.Landlock), c.Unheld()
+		level, unenforced = fmt.Sprintf("landlock v%d", c.Landlock), c.Unenforced()
 	case c.bwrap != "":
-		level, unheld = "bubblewrap", ""
+		level, unenforced = "bubblewrap", ""
 		if !c.Seccomp {
-			unheld = "not held: setuid bits and namespaces (seccomp)"
+			unenforced = "not held: setuid bits and namespaces (seccomp)"
 		}
 	}
 	switch {
@@ -66,8 +66,8 @@ func Level(o Options) string {
 	case !o.Network && (level != "none" || c.Seccomp):
 		level += " + no network"
 	}
-	if unheld != "" {
-		level += "; " + unheld
+	if unenforced != "" {
+		level += "; " + unenforced
 	}
 	return level
 }

@@ -235,11 +235,11 @@ func (t *tree) add(ctx context.Context, args ...string) error {
 	if _, err := t.git().run(ctx, nil, "read-tree", "--reset", "-u", t.repo.tip(ctx, t.state.Branch)); err != nil {
 		return err
 	}
-	return t.handIndex()
+	return t.copyIndex()
 }
 
-// handIndex gives the agent's Git the index that ours has.
-func (t *tree) handIndex() error {
+// copyIndex copies our Git's index to the agent's.
+func (t *tree) copyIndex() error {
 	b, err := os.ReadFile(filepath.Join(t.dir, "git", "index"))
 	if err != nil {
 		return err

@@ -53,5 +53,5 @@ func (c *Data) point(row, series int, top float64) (x, y float64) {
 	return float64(row*chartStep) + chartStep/2, chartHeight - 2 - c.Rows[row].Values[series]/top*(chartHeight-6)
 }
 
-// lineClass turns the class of a filled colour into that of a stroke.
+// lineClass turns the class of a filled color into that of a stroke.
 func lineClass(fill string) string { return "plot-line stroke-" + strings.TrimPrefix(fill, "fill-") }

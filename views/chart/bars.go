@@ -8,7 +8,7 @@ import (
 )
 
 // Series is one row of numbers of a chart: its name, and the class of its
-// colour.
+// color.
 type Series struct{ Name, Class string }
 
 // Row is one moment of a chart: what each series has there. NaN is what

@@ -445,7 +445,7 @@ func gridLines(c *Data) templ.Component {
 	})
 }
 
-// figure is what is around a picture: its name, what the colours
+// figure is what is around a picture: its name, what the colors
 // mean, the scale, and the numbers as a table behind a disclosure.
 func figure(c *Data) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

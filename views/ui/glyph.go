@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// Glyph is a state as it is drawn: by shape and by colour.
+// Glyph is a state as it is drawn: by shape and by color.
 type Glyph int
 
 // The glyphs.

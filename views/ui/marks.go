@@ -30,7 +30,7 @@ func mark(key markKey, draw func() templ.Component) templ.Component {
 	return c
 }
 
-// StatusGlyph draws a state by shape and colour and says it to screen readers.
+// StatusGlyph draws a state by shape and color and says it to screen readers.
 // done and total are steps; they fill the pie of GlyphWork.
 func StatusGlyph(g Glyph, done, total int) templ.Component {
 	if g == GlyphWork {

@@ -98,7 +98,7 @@ func initials(actor string) string {
 	return out
 }
 
-// hue returns the class of an avatar's colour, hue-1 to hue-6, by the name's hash.
+// hue returns the class of an avatar's color, hue-1 to hue-6, by the name's hash.
 func hue(actor string) string {
 	if actor == task.System {
 		return "hue-6"

@@ -6,11 +6,11 @@ import (
 	"taskyard/task"
 )
 
-// Hands returns what agents and tokens brought about of a task since a person
-// last consented to it, by part and actor.
-func (rx *Rx) Hands(id task.ID) ([]task.Hand, error) {
+// Contributions returns what agents and tokens contributed to a task since a
+// person last consented to it, by part and actor.
+func (rx *Rx) Contributions(id task.ID) ([]task.Contribution, error) {
 	rows, err := rx.query("SELECT part, actor, whole, rights, at FROM hands WHERE task_id = ? ORDER BY part, actor", id)
-	return collect(rows, err, func(r rowScanner) (h task.Hand, err error) {
+	return collect(rows, err, func(r rowScanner) (h task.Contribution, err error) {
 		var rights string
 		if err = r.Scan(&h.Part, &h.Actor, &h.Whole, &rights, &h.At); err == nil {
 			err = json.Unmarshal([]byte(rights), &h.Rights)
@@ -19,20 +19,20 @@ func (rx *Rx) Hands(id task.ID) ([]task.Hand, error) {
 	})
 }
 
-// PutHand writes what an actor brought about of a part of a task.
-func (tx *Tx) PutHand(id task.ID, h task.Hand) error {
+// PutContribution stores what an actor contributed to a part of a task.
+func (tx *Tx) PutContribution(id task.ID, h task.Contribution) error {
 	return tx.do(`INSERT INTO hands (task_id, part, actor, whole, rights, at) VALUES (?, ?, ?, ?, ?, ?)
  ON CONFLICT DO UPDATE SET whole = excluded.whole, rights = excluded.rights, at = excluded.at`,
 		id, h.Part, h.Actor, h.Whole, asJSON(h.Rights), h.At)
 }
 
-// DropHands forgets what was brought about of one part of a task.
-func (tx *Tx) DropHands(id task.ID, part task.Part) error {
+// DropContributions deletes the contributions to one part of a task.
+func (tx *Tx) DropContributions(id task.ID, part task.Part) error {
 	return tx.do("DELETE FROM hands WHERE task_id = ? AND part = ?", id, part)
 }
 
-// DropAllHands forgets all that was brought about of a task.
-func (tx *Tx) DropAllHands(id task.ID) error {
+// DropAllContributions deletes all contributions to a task.
+func (tx *Tx) DropAllContributions(id task.ID) error {
 	return tx.do("DELETE FROM hands WHERE task_id = ?", id)
 }
 

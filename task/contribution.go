@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Part is a part of a task that somebody brought about.
+// Part is a part of a task that somebody contributed.
 type Part string
 
 // The parts.
@@ -29,9 +29,10 @@ type Rights struct {
 	Depth  int      `json:"depth,omitzero"` // of its run below the first
 }
 
-// Hand is what an agent, or a program with the token of a person, brought
-// about of a task since a person last consented to it, and with which rights.
-type Hand struct {
+// Contribution is a part of a task that an agent, or a program with the token
+// of a person, wrote since a person last consented to the task, and the rights
+// it had then.
+type Contribution struct {
 	Part  Part
 	Actor string // agent, or "user:NAME" for a token
 	Whole bool   // with all the rights of the agent's definition
@@ -40,10 +41,10 @@ type Hand struct {
 }
 
 // Agents reports whether an agent did it.
-func (h *Hand) Agents() bool { return !IsUserName(h.Actor) }
+func (h *Contribution) Agents() bool { return !IsUserName(h.Actor) }
 
 // Merge returns h for two acts of one actor on one part: what both could do.
-func (h Hand) Merge(with Hand) Hand {
+func (h Contribution) Merge(with Contribution) Contribution {
 	h.Tools = slices.DeleteFunc(slices.Clone(h.Tools), func(t string) bool { return !slices.Contains(with.Tools, t) })
 	h.Limits, h.Depth, h.Whole = h.Limits.Within(with.Limits), max(h.Depth, with.Depth), h.Whole && with.Whole
 	h.At = max(h.At, with.At)
@@ -89,7 +90,7 @@ func andList(list []string) string {
 }
 
 // Says tells the act in a few words, to begin a reason with.
-func (h *Hand) Says() string {
+func (h *Contribution) Says() string {
 	who := strings.TrimPrefix(h.Actor, "user:")
 	switch h.Part {
 	case PartCreated:
@@ -104,10 +105,10 @@ func (h *Hand) Says() string {
 	return string(h.Part) + " changed by " + who
 }
 
-// Bound is what holds for the runs of a task that a run brought about: how
+// Bound is what holds for the runs of a task that a run created: how
 // deep they are, and in whose tree their tokens and cost count.
 type Bound struct {
-	TreeRun   ID // the run that brought the task about, or handed it over; 0: none
+	TreeRun   ID // the run that created the task, or handed it over; 0: none
 	ParentRun ID // the run that delegated it, or 0
 	Depth     int
 	Ask       *Ask // widest model, tools and limits; of a delegation, or else Bounds

@@ -20,7 +20,7 @@ func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 		r := &recorder{}
 		r.on = func(e Event) {
 			if strings.HasPrefix(e.Text, "Session") {
-				cancel(ErrUnheard)
+				cancel(ErrLeaseLost)
 			}
 		}
 		out := runWith(t, ctx, fake("say "+fakeInit, "stop"), claudeSpec(t), r)
@@ -36,7 +36,7 @@ func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		rec := &recorder{on: func(e Event) {
 			if e.Text == "I think." {
-				cancel(ErrUnheard)
+				cancel(ErrLeaseLost)
 			}
 		}}
 		begin := time.Now()
