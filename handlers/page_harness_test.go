@@ -110,6 +110,9 @@ var testAgents = map[string]string{
 	"bad":      "---\nname: bad\n---\nno description, no tools\n",
 }
 
+// testRules are those of the default configuration, without delegation.
+var testRules = Rules{MaxParallel: 4, TickConcurrency: 1}
+
 func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	t.Helper()
 	y := &pageSite{t: t, dir: t.TempDir(), pageClock: &pageClock{now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}}
@@ -126,7 +129,8 @@ func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	}
 	y.svc = service.New(d, agents, cfg)
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
-	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir), EnforcementGap: weakerScript, Enforces: enforcedScript})
+	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir),
+		Rules: testRules, EnforcementGap: weakerScript, Enforces: enforcedScript})
 	y.ok(err)
 	y.server = s
 	y.srv = httptest.NewServer(s)

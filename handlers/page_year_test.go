@@ -46,7 +46,7 @@ func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	y.svc = service.New(d, files, service.Config{Now: y.Now, Log: quiet, CheapPasswords: true, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }})
 	y.ok(y.svc.Index(context.Background()))
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
-	y.server, err = New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir)})
+	y.server, err = New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir), Rules: testRules})
 	y.ok(err)
 	y.srv = httptest.NewServer(y.server)
 	t.Cleanup(func() { y.svc.Hub().Close(); y.srv.Close() })

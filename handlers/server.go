@@ -49,25 +49,11 @@ type Options struct {
 	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
 }
 
-// Rules are the numbers of the configuration that pages tell. Zero means the
-// default of the service.
+// Rules are the numbers of the configuration that pages show.
 type Rules struct {
-	Attempts        int // failures in a row until a task is stuck; default 3
 	MaxDepth        int // of delegation; 0 forbids it
-	MaxParallel     int // runs in all; default 4
-	TickConcurrency int // runs of ticks at a time; default 1
-}
-
-func (r Rules) orDefaults() Rules {
-	for _, f := range []struct {
-		n *int
-		v int
-	}{{&r.Attempts, 3}, {&r.MaxParallel, 4}, {&r.TickConcurrency, 1}} {
-		if *f.n == 0 {
-			*f.n = f.v
-		}
-	}
-	return r
+	MaxParallel     int // runs in all
+	TickConcurrency int // runs of ticks at a time
 }
 
 // Server is the HTTP side of an instance.
@@ -98,7 +84,6 @@ func New(opt Options) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.Default()
 	}
-	opt.Rules = opt.Rules.orDefaults()
 	if opt.MCP == nil {
 		opt.MCP = http.NotFoundHandler()
 	}

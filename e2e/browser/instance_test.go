@@ -186,7 +186,7 @@ func (y *instance) serve(log *slog.Logger) {
 		Runners: map[string]runner.Runner{"script": ownRuns{&runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}, task.ID(instances.Add(1) * 1_000_000)}},
 	})
 	must(t, err)
-	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2}, Runners: sampleRunners{}, Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) }})
+	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2, MaxParallel: 4, TickConcurrency: 1}, Runners: sampleRunners{}, Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) }})
 	must(t, err)
 	srv := h.HTTP()
 	srv.Handler = y.forms.before(srv.Handler)

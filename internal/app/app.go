@@ -294,7 +294,7 @@ func (in *Instance) revokeRemoved(ctx context.Context) {
 // rulesOf tells the pages the numbers of the configuration.
 func rulesOf(c *config.Config) handlers.Rules {
 	return handlers.Rules{
-		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, Attempts: c.Runs.Attempts, MaxDepth: c.TaskTool.MaxDepth,
+		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, MaxDepth: c.TaskTool.MaxDepth,
 	}
 }
 
