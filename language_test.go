@@ -33,7 +33,10 @@ var phrases = []phrase{
 	{forms: []string{"mend", "mends", "mended", "mending"}, write: "fix"},
 	{forms: []string{"anew"}, write: "again, start over"},
 	{forms: []string{"bear", "bears"}, write: "has"},
-	{forms: []string{"stand", "stands", "stood"}, write: "is, appears, shows", allowed: []string{"stands for", "stand for", "stands in for", "stand in for", "stand-in"}},
+	{
+		forms: []string{"stand", "stands", "stood"}, write: "is, appears, shows",
+		allowed: []string{"stands for", "stand for", "stands in for", "stand in for", "stand-in"},
+	},
 	{forms: []string{"by way of"}, write: "through, indirectly"},
 	{forms: []string{"go on", "goes on", "going on", "gone on", "went on"}, write: "continue, resume, keep …ing"},
 	{forms: []string{"parted"}, write: "separated"},
@@ -81,7 +84,10 @@ func TestLanguage(t *testing.T) {
 func TestLanguageCatchesPlantedWordings(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, file, text, want string }{
-		{"a phrase in a comment, with its line", "runner/x.go", "package runner\n\n// f tells whether", `runner/x.go:3: "tells whether": write reports whether`},
+		{
+			"a phrase in a comment, with its line", "runner/x.go", "package runner\n\n// f tells whether",
+			`runner/x.go:3: "tells whether": write reports whether`,
+		},
 		{"in a name", "runner/x.go", "func newYardOf()", `runner/x.go:1: "yard": write server or instance`},
 		{"at the start of a text", "bench/x.md", "<p>Mend it.</p>", `bench/x.md:1: "mend": write fix`},
 		{"in a document", "docs/x.md", "It stands there.", `docs/x.md:1: "stands": write is`},
@@ -107,7 +113,8 @@ var cutByLength = []string{"more", "parts", "small", "lone", "kept", "look", "sa
 
 // fileName lists what is wrong with the name of a file of code.
 func fileName(file string) []string {
-	if ext := path.Ext(file); ext != ".go" && ext != ".templ" || strings.HasPrefix(file, "bench/") || strings.HasPrefix(file, "jobs/trials/") || strings.HasPrefix(file, "db/dbfill/") {
+	if ext := path.Ext(file); ext != ".go" && ext != ".templ" || strings.HasPrefix(file, "bench/") ||
+		strings.HasPrefix(file, "jobs/trials/") || strings.HasPrefix(file, "db/dbfill/") {
 		return nil // parts of a benchmark, and words to fill a database with, are what these are
 	}
 	base, _, _ := strings.Cut(path.Base(file), ".")
@@ -121,7 +128,10 @@ func fileName(file string) []string {
 
 func TestFileNamesCatchPlantedNames(t *testing.T) {
 	t.Parallel()
-	for file, wrong := range map[string]bool{"views/small.templ": true, "db/url_more.go": true, "e2e/client_words_test.go": true, "views/smallest.go": false, "docs/more.md": false, "bench/parts.go": false} {
+	for file, wrong := range map[string]bool{
+		"views/small.templ": true, "db/url_more.go": true, "e2e/client_words_test.go": true,
+		"views/smallest.go": false, "docs/more.md": false, "bench/parts.go": false,
+	} {
 		if got := len(fileName(file)) > 0; got != wrong {
 			t.Errorf("%s is refused: %t, want %t", file, got, wrong)
 		}

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const module = "taskyard"
@@ -39,9 +41,12 @@ var mayImport = map[string][]string{
 	"internal/mcpserver": {"task", "service"},
 	"internal/client":    {"task"},
 	"internal/worker":    {"task", "runner", "internal/client"},
-	"internal/app":       {"task", "db", "service", "views", "handlers", "jobs", "runner", "internal/agentfile", "internal/config", "internal/mcpserver", "internal/notify"},
-	"internal/cmd":       everything,
-	"internal/testkit":   everything,
+	"internal/app": {
+		"task", "db", "service", "views", "handlers", "jobs", "runner",
+		"internal/agentfile", "internal/config", "internal/mcpserver", "internal/notify",
+	},
+	"internal/cmd":     everything,
+	"internal/testkit": everything,
 
 	".":     {"internal/cmd", "runner"},
 	"e2e":   everything,
@@ -81,12 +86,25 @@ const (
 	maxTemplLines = 150
 )
 
+// Columns of a line, a tab counting one. What cannot be broken may be longer:
+// the tag of a field, and in a test a long literal.
+const (
+	maxGoColumns    = 140
+	maxTemplColumns = 160
+)
+
+var (
+	fieldTag    = regexp.MustCompile("`.*:\".*\"`")
+	longLiteral = regexp.MustCompile("`[^`]{80,}|\"([^\"\\\\]|\\\\.){80,}\"")
+)
+
 // source is what the rules check in one file.
 type source struct {
 	folder  string // slash-separated, "." for the root
 	name    string
 	imports []string
 	clock   []int // lines that read the time
+	wide    []int // lines that are too long
 	lines   int
 }
 
@@ -138,7 +156,10 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 		{"huma is only in handlers", "service/x.go", `import "github.com/danielgtaylor/huma/v2"`, "only handlers"},
 		{"scs is only in handlers", "db/x.go", `import "github.com/alexedwards/scs/v2"`, "only handlers"},
 		{"gocron is only in jobs", "service/x.go", `import "github.com/go-co-op/gocron/v2"`, "only jobs"},
-		{"the MCP SDK is only in internal/mcpserver", "handlers/x.go", `import "github.com/modelcontextprotocol/go-sdk/mcp"`, "only internal/mcpserver"},
+		{
+			"the MCP SDK is only in internal/mcpserver", "handlers/x.go",
+			`import "github.com/modelcontextprotocol/go-sdk/mcp"`, "only internal/mcpserver",
+		},
 		{"only runner starts processes", "handlers/x.go", `import "os/exec"`, "only runner, bench"},
 		{"templ is only in views and handlers", "service/x.go", `import "github.com/a-h/templ"`, "only views, handlers"},
 		{"service does not read the clock", "service/x.go", "import \"time\"\nvar x = time.Now()", "reads the time"},
@@ -147,6 +168,12 @@ func TestLayeringCatchesPlantedViolations(t *testing.T) {
 		{"tests are short", "db/x_test.go", long, "lines"},
 		{"templates are short", "views/x.templ", long[:maxTemplLines+1], "lines"},
 
+		{"lines are short", "db/x.go", "//" + strings.Repeat("x", maxGoColumns), "x.go:2: the line is too long"},
+		{"lines of templates are short", "views/x.templ", strings.Repeat("x", maxTemplColumns+1), "too long"},
+		{"lines of tests are short", "db/x_test.go", "//" + strings.Repeat("x", maxGoColumns), "too long"},
+
+		{"a literal of a test may be long", "db/x_test.go", "var x = `" + strings.Repeat("x", maxGoColumns) + "`", ""},
+		{"the tag of a field may be long", "db/x.go", "type x struct {\n\tF int `doc:\"" + strings.Repeat("x", maxGoColumns) + "\"`\n}", ""},
 		{"tests may import more", "service/x_test.go", `import "database/sql"`, ""},
 		{"tests may read the clock", "service/x_test.go", "import \"time\"\nvar x = time.Now()", ""},
 		{"a clock may be passed on", "service/x.go", "import \"time\"\nvar x = time.Now", ""},
@@ -176,6 +203,9 @@ func violations(s source) []string {
 	var out []string
 	if limit := maxLines(s); s.lines > limit {
 		out = append(out, fmt.Sprintf("%s has %d lines, at most %d are allowed: split it", s.path(), s.lines, limit))
+	}
+	for _, line := range s.wide {
+		out = append(out, fmt.Sprintf("%s:%d: the line is too long: break it", s.path(), line))
 	}
 	if s.test() {
 		return out
@@ -282,6 +312,7 @@ func skip(root, folder, name string) error {
 
 func parse(file string, text []byte) (source, error) {
 	s := source{folder: path.Dir(file), name: path.Base(file), lines: strings.Count(string(text), "\n")}
+	s.wide = wideLines(s, string(text))
 	if strings.HasSuffix(file, ".templ") {
 		return s, nil
 	}
@@ -306,6 +337,27 @@ func parse(file string, text []byte) (source, error) {
 		return true
 	})
 	return s, nil
+}
+
+func wideLines(s source, text string) (wide []int) {
+	if strings.HasSuffix(s.name, "_templ.go") {
+		return nil // generated
+	}
+	limit := maxGoColumns
+	if strings.HasSuffix(s.name, ".templ") {
+		limit = maxTemplColumns
+	}
+	n, quotes := 0, 0 // quotes: backquotes before the line; odd within a literal
+	for line := range strings.Lines(text) {
+		n++
+		literal := s.test() && (quotes%2 == 1 || longLiteral.MatchString(line))
+		quotes += strings.Count(line, "`")
+		if utf8.RuneCountInString(strings.TrimRight(line, "\n")) <= limit || fieldTag.MatchString(line) || literal {
+			continue
+		}
+		wide = append(wide, n)
+	}
+	return wide
 }
 
 func readsTime(call *ast.CallExpr) bool {

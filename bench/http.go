@@ -56,7 +56,8 @@ func newClient(host, token, agent string, inst *instance, ids int) *client {
 	c.emptyReq = request("GET", "/healthz", host, "")
 	c.claimReq = request("POST", "/api/agents/"+agent+"/signup", host, "", auth)
 	c.createReq = request("POST", "/api/tasks", host, fmt.Sprintf(createBody, description, agent), auth, "Content-Type: application/json")
-	c.mcpReq = request("POST", "/mcp", host, fmt.Sprintf(mcpBody, agent), auth, "Content-Type: application/json", "Accept: application/json, text/event-stream")
+	c.mcpReq = request("POST", "/mcp", host, fmt.Sprintf(mcpBody, agent), auth,
+		"Content-Type: application/json", "Accept: application/json, text/event-stream")
 	return c
 }
 

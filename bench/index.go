@@ -25,7 +25,8 @@ func measureIndexing(ctx context.Context, s *sheet, folder string, rounds int, d
 	}
 	create := func() (lap, error) {
 		return drive(64, d, func(_ int, n int64) error {
-			_, err := svc.CreateTask(ctx, task.SystemActor, task.New{Title: "a task of the bench", Description: texts[n%1000], Owner: "bench", NoStart: true})
+			_, err := svc.CreateTask(ctx, task.SystemActor,
+				task.New{Title: "a task of the bench", Description: texts[n%1000], Owner: "bench", NoStart: true})
 			return err
 		})
 	}

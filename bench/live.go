@@ -49,7 +49,8 @@ func (c *client) measureLive(s *sheet, token, cookie string, changes int) error 
 		return err
 	}
 	defer w.close()
-	req := request("POST", "/api/tasks/"+liveTask+"/comments", c.host, `{"content":"a change"}`, "Authorization: Bearer "+token, "Content-Type: application/json")
+	req := request("POST", "/api/tasks/"+liveTask+"/comments", c.host, `{"content":"a change"}`,
+		"Authorization: Bearer "+token, "Content-Type: application/json")
 	var l, drawn lap
 	for range changes {
 		begin := time.Now()

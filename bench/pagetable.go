@@ -140,7 +140,8 @@ func printPages(out io.Writer, list []*pageFigure) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "best\tmedian\tp95 (≤ %d ms)\tCPU\tkB\tkB gzip (≤ %d)\tn\t\t page\n", pageMillis, pageBytes/1000)
 	for _, f := range list {
-		fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t%.1f\t%.0f\t%.1f\t%d\t%s\t %s\n", f.Best, f.Median, f.P95, f.CPU, float64(f.Bytes)/1000, float64(f.Zipped)/1000, f.N, f.verdict(), f.Path)
+		fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t%.1f\t%.0f\t%.1f\t%d\t%s\t %s\n", f.Best, f.Median, f.P95, f.CPU,
+			float64(f.Bytes)/1000, float64(f.Zipped)/1000, f.N, f.verdict(), f.Path)
 	}
 	return t.Flush()
 }

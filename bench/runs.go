@@ -21,7 +21,8 @@ import (
 // nanoseconds since 1970.
 const stamp = "cat >/dev/null\ndate +%s%N\n"
 
-const stampAgent = "---\nname: stamp\ndescription: Says when it has its prompt.\ntools: read\nrunner: stamp\napproval: never\n---\nTell the time.\n"
+const stampAgent = "---\nname: stamp\ndescription: Says when it has its prompt.\ntools: " +
+	"read\nrunner: stamp\napproval: never\n---\nTell the time.\n"
 
 // measureDispatch lets runs start one after another: how long from the
 // creation of the run until its process has read the prompt.
@@ -73,7 +74,8 @@ func (inst *instance) dispatch(ctx context.Context, runs int) (l lap, err error)
 
 func (inst *instance) oneRun(w *wire, auth string) (time.Duration, error) {
 	var made struct{ ID string }
-	body, err := w.call(request("POST", "/api/tasks", inst.addr, `{"title":"tell the time","owner":"stamp"}`, auth, "Content-Type: application/json"))
+	body, err := w.call(request("POST", "/api/tasks", inst.addr, `{"title":"tell the time","owner":"stamp"}`,
+		auth, "Content-Type: application/json"))
 	if err == nil {
 		err = json.Unmarshal(body, &made)
 	}
@@ -113,7 +115,8 @@ func measureTick(ctx context.Context, s *sheet, folder string, tasks int) error 
 		if err != nil {
 			return err
 		}
-		svc, d, err := openService(ctx, dir, fmt.Sprintf("---\nname: bench\ndescription: Ticked.\ntools: read\nrunner: %s\napproval: never\n---\nWork.\n", kind.runner))
+		svc, d, err := openService(ctx, dir, fmt.Sprintf("---\nname: bench\ndescription: Ticked.\ntools: "+
+			"read\nrunner: %s\napproval: never\n---\nWork.\n", kind.runner))
 		if err != nil {
 			return err
 		}

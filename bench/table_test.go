@@ -146,7 +146,14 @@ func TestHTTPRows(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-sizes", "many"}, {"-sizes", "3"}, {"-rounds", "0"}, {"-seconds", "-1"}, {"-nope"}, {"-url", "example.org"}} {
+	for _, args := range [][]string{
+		{"-sizes", "many"},
+		{"-sizes", "3"},
+		{"-rounds", "0"},
+		{"-seconds", "-1"},
+		{"-nope"},
+		{"-url", "example.org"},
+	} {
 		t.Run("refused: "+strings.Join(args, " "), func(t *testing.T) {
 			if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
 				t.Error("no error")

@@ -52,7 +52,8 @@ func (b *bench) measureWaiting(ctx context.Context, inst *instance) error {
 			return err
 		}
 		defer wires[i].close()
-		if _, err := wires[i].conn.Write(request("POST", "/api/agents/"+queues[0]+"/signup", inst.addr, `{"waitSeconds":50}`, auth...)); err != nil {
+		if _, err := wires[i].conn.Write(request("POST", "/api/agents/"+queues[0]+"/signup",
+			inst.addr, "{\"waitSeconds\":50}", auth...)); err != nil {
 			return err
 		}
 	}

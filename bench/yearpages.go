@@ -15,11 +15,14 @@ import (
 // yearAgents own the tasks of an instance with a year of work. A worker that never comes
 // carries out their runs, so that the instance stays as it was filled.
 var yearAgents = []string{
-	"coder", "planner", "reviewer", "researcher", "tester", "writer", "translator", "designer", "releaser", "keeper", "support", "analyst", "auditor", "builder", "scout", "painter",
+	"coder", "planner", "reviewer", "researcher", "tester", "writer", "translator", "designer", "releaser",
+	"keeper", "support", "analyst", "auditor", "builder", "scout", "painter",
 }
 
 const (
-	farAgent  = "---\nname: %s\ndescription: Does the part of the work that is called %[1]s.\ntools: read, grep, edit, bash, task\nrunner: far\ntimeout: 15m\n---\nWork through the plan one step after the other. Run the tests before you say that something works.\n"
+	farAgent = "---\nname: %s\ndescription: Does the part of the work that is called %[1]s.\ntools: " +
+		"read, grep, edit, bash, task\nrunner: far\ntimeout: 15m\n---\nWork through the plan one step " +
+		"after the other. Run the tests before you say that something works.\n"
 	farConfig = "log_level = \"warn\"\n[scheduler]\ncron = \"0 5 1 1 *\"\n[backup]\ncron = \"0 5 1 1 *\"\n[runners.far]\nkind = \"worker\"\n"
 )
 
@@ -67,12 +70,17 @@ func (b *bench) newYearInstance(ctx context.Context) (*instance, dbfill.Marks, e
 func yearPages(m dbfill.Marks) []string {
 	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
 	return []string{
-		"/", "/?only=question", "/queues", "/queues?view=list", "/queues/coder", "/queues?q=limiter", "/queues?status=waiting", "/queues?status=failed&view=list",
-		"/tasks", "/tasks?sort=title", "/tasks?sort=-changed", "/tasks?status=waiting", "/tasks?agent=coder&priority=5", "/tasks?label=api-3", "/tasks?q=retry+policy", "/tasks?blocked=yes&sort=age", "/tasks/new",
-		at("/tasks/", m.Much, ""), at("/tasks/", m.Much, "/cancel"), at("/tasks/", m.Sub, ""), at("/tasks/", m.Open, ""), at("/tasks/", m.Asking, ""), at("/tasks/", m.Archived, ""),
-		"/approvals", at("/approvals/", m.Approval, ""), "/runs", "/runs?status=failed", "/runs?agent=coder&status=running", at("/runs?task=", m.Much, ""),
+		"/", "/?only=question", "/queues", "/queues?view=list", "/queues/coder", "/queues?q=limiter",
+		"/queues?status=waiting", "/queues?status=failed&view=list",
+		"/tasks", "/tasks?sort=title", "/tasks?sort=-changed", "/tasks?status=waiting", "/tasks?agent=coder&priority=5",
+		"/tasks?label=api-3", "/tasks?q=retry+policy", "/tasks?blocked=yes&sort=age", "/tasks/new",
+		at("/tasks/", m.Much, ""), at("/tasks/", m.Much, "/cancel"), at("/tasks/", m.Sub, ""),
+		at("/tasks/", m.Open, ""), at("/tasks/", m.Asking, ""), at("/tasks/", m.Archived, ""),
+		"/approvals", at("/approvals/", m.Approval, ""), "/runs", "/runs?status=failed",
+		"/runs?agent=coder&status=running", at("/runs?task=", m.Much, ""),
 		at("/runs/", m.LongRun, ""), at("/runs/", m.LongLive, ""), at("/runs/", m.FailedRun, ""), at("/runs/", m.LongRun, "/diff"),
-		"/history", "/history?agent=coder&status=canceled", "/history?q=quokka", "/history?q=the+rate+limiter", "/history?q=bucket&agent=writer", "/history?q=re",
+		"/history", "/history?agent=coder&status=canceled", "/history?q=quokka", "/history?q=the+rate+limiter",
+		"/history?q=bucket&agent=writer", "/history?q=re",
 		"/agents", "/agents/coder", "/agents/coder/edit", "/scheduler", "/views",
 		"/settings", "/settings/people", "/settings/tokens", "/settings/limits", "/settings/about", "/api/docs",
 	}
@@ -120,6 +128,7 @@ func (b *bench) onYear(ctx context.Context, inst *instance, fn func(*yearClient)
 
 // comment changes a task, so that nothing that is kept holds any more.
 func (c *yearClient) comment(id task.ID) error {
-	_, err := c.act.call(request("POST", "/api/tasks/"+id.String()+"/comments", c.host, `{"content":"a change"}`, c.auth, "Content-Type: application/json"))
+	_, err := c.act.call(request("POST", "/api/tasks/"+id.String()+"/comments", c.host,
+		`{"content":"a change"}`, c.auth, "Content-Type: application/json"))
 	return err
 }

@@ -19,23 +19,27 @@ func (tx *Tx) SetPendingDecision(r *task.Run, h *task.Held) (bool, error) {
 
 // DueDecisions returns the waiting runs whose pending decision is due.
 func (rx *Rx) DueDecisions(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_held WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until <= ? ORDER BY r.held_until LIMIT ?", rx.Now, limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_held WHERE r.status = 'pending' "+
+		"AND r.phase = 'approval' AND r.held_until <= ? ORDER BY r.held_until LIMIT ?", rx.Now, limit)
 }
 
 // PendingDecisions returns the waiting runs whose decision can still be undone.
 func (rx *Rx) PendingDecisions(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_held WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until > ? ORDER BY r.held_until LIMIT ?", rx.Now, limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_held WHERE r.status = 'pending' "+
+		"AND r.phase = 'approval' AND r.held_until > ? ORDER BY r.held_until LIMIT ?", rx.Now, limit)
 }
 
 // FirstPendingDecision returns when the next pending decision takes effect, or 0.
 func (rx *Rx) FirstPendingDecision() (at task.Time, err error) {
-	err = rx.row("SELECT coalesce(min(held_until), 0) FROM runs INDEXED BY runs_held WHERE status = 'pending' AND phase = 'approval' AND held_until IS NOT NULL").Scan(&at)
+	err = rx.row("SELECT coalesce(min(held_until), 0) FROM runs INDEXED BY runs_held WHERE status = 'pending' " +
+		"AND phase = 'approval' AND held_until IS NOT NULL").Scan(&at)
 	return at, err
 }
 
 // SaveSpec keeps what a run would have done before it was asked again.
 func (tx *Tx) SaveSpec(run task.ID, version string, spec *task.Spec) error {
-	return tx.do("INSERT INTO run_specs (run_id, version, spec, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", run, version, asJSON(spec), tx.Now)
+	return tx.do("INSERT INTO run_specs (run_id, version, spec, at) VALUES (?, ?, ?, ?) "+
+		"ON CONFLICT DO NOTHING", run, version, asJSON(spec), tx.Now)
 }
 
 // SavedSpec returns what SaveSpec kept under a version, or with "" the last

@@ -44,17 +44,20 @@ func (rx *Rx) Blockers(id task.ID) ([]*task.Task, error) {
 
 // OpenBlockers returns the blockers of a task that are not done, by id, bare.
 func (rx *Rx) OpenBlockers(id task.ID) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskBare+" FROM blockers b JOIN tasks t ON t.id = b.blocker_id WHERE b.task_id = ? AND t.status <> 'done' ORDER BY b.blocker_id", id)
+	return rx.tasks("SELECT "+taskBare+" FROM blockers b JOIN tasks t ON t.id = b.blocker_id "+
+		"WHERE b.task_id = ? AND t.status <> 'done' ORDER BY b.blocker_id", id)
 }
 
 // Blocks returns tasks that wait for a task or did, by id, as cards.
 func (rx *Rx) Blocks(id task.ID, limit int) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskCard+" FROM blockers b JOIN tasks t ON t.id = b.task_id WHERE b.blocker_id = ? ORDER BY b.task_id LIMIT ?", id, limit)
+	return rx.tasks("SELECT "+taskCard+" FROM blockers b JOIN tasks t ON t.id = b.task_id "+
+		"WHERE b.blocker_id = ? ORDER BY b.task_id LIMIT ?", id, limit)
 }
 
 // BlocksOpen returns the open tasks that wait for a task, by id, bare.
 func (rx *Rx) BlocksOpen(id task.ID) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskBare+" FROM blockers b JOIN tasks t ON t.id = b.task_id WHERE b.blocker_id = ? AND t.archived_at IS NULL ORDER BY b.task_id", id)
+	return rx.tasks("SELECT "+taskBare+" FROM blockers b JOIN tasks t ON t.id = b.task_id "+
+		"WHERE b.blocker_id = ? AND t.archived_at IS NULL ORDER BY b.task_id", id)
 }
 
 // BlocksCount counts the open tasks that wait for a task.
@@ -68,7 +71,8 @@ func (rx *Rx) BlocksCount(id task.ID) (int, error) {
 func (rx *Rx) Dependencies(id task.ID) (map[task.ID][]task.ID, error) {
 	rows, err := rx.query(`WITH RECURSIVE up (id) AS (
  SELECT id FROM tasks WHERE id = ?
- UNION SELECT b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id CROSS JOIN tasks k ON k.id = b.blocker_id WHERE k.archived_at IS NULL)
+ UNION SELECT b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id CROSS
+ JOIN tasks k ON k.id = b.blocker_id WHERE k.archived_at IS NULL)
  SELECT b.task_id, b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id ORDER BY b.task_id, b.blocker_id`, id)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,8 @@ import (
 )
 
 // outline are the columns that tell how a task is drawn, and no more.
-const outline = `t.id, t.status, t.priority, coalesce(t.claim_holder, ''), coalesce(t.claim_expires, 0), coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures,
+const outline = `t.id, t.status, t.priority, coalesce(t.claim_holder, ''), coalesce(t.claim_expires, 0),
+ coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures,
  coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled`
 
 // Outlines is OpenTasks in queue order with nothing but how each task is drawn:
@@ -23,7 +24,8 @@ func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	rows, err := r.query("SELECT "+outline+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
 	list, err := collect(rows, err, func(r rowScanner) (*task.Task, error) {
 		t, c := &task.Task{}, task.Claim{}
-		err := r.Scan(&t.ID, &t.Status, &t.Priority, &c.Holder, &c.ExpiresAt, &t.QuestionID, &t.OpenRunID, &t.Failures, &t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled)
+		err := r.Scan(&t.ID, &t.Status, &t.Priority, &c.Holder, &c.ExpiresAt, &t.QuestionID,
+			&t.OpenRunID, &t.Failures, &t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled)
 		if c.Holder != "" {
 			t.Claim = &c
 		}

@@ -10,13 +10,18 @@ import (
 var invariants = []struct{ what, sql string }{
 	{"a claim without an active task", "SELECT id FROM tasks WHERE claim_holder IS NOT NULL AND status <> 'active'"},
 	{"a claim whose holder is not the owner", "SELECT id FROM tasks WHERE claim_holder IS NOT NULL AND claim_holder <> owner"},
-	{"an archived task that still waits", "SELECT id FROM tasks WHERE archived_at IS NOT NULL AND (run_id IS NOT NULL OR question_id IS NOT NULL)"},
-	{"a gate without its open run", "SELECT t.id FROM tasks t WHERE t.run_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.task_id = t.id AND r.ended_at IS NULL)"},
-	{"an open run without its gate", "SELECT r.task_id FROM runs r JOIN tasks t ON t.id = r.task_id WHERE r.ended_at IS NULL AND t.archived_at IS NULL AND t.run_id IS NOT r.id"},
+	{"an archived task that still waits", "SELECT id FROM tasks WHERE archived_at IS NOT NULL " +
+		"AND (run_id IS NOT NULL OR question_id IS NOT NULL)"},
+	{"a gate without its open run", "SELECT t.id FROM tasks t WHERE t.run_id IS NOT NULL AND NOT EXISTS (SELECT 1 " +
+		"FROM runs r WHERE r.id = t.run_id AND r.task_id = t.id AND r.ended_at IS NULL)"},
+	{"an open run without its gate", "SELECT r.task_id FROM runs r JOIN tasks t ON t.id = r.task_id " +
+		"WHERE r.ended_at IS NULL AND t.archived_at IS NULL AND t.run_id IS NOT r.id"},
 	{"two open runs", "SELECT task_id FROM runs WHERE ended_at IS NULL GROUP BY task_id HAVING count(*) > 1"},
-	{"a step linked to a task of another parent", "SELECT s.task_id FROM steps s JOIN tasks t ON t.id = s.subtask_id WHERE t.parent_id IS NOT s.task_id"},
+	{"a step linked to a task of another parent", "SELECT s.task_id FROM steps s " +
+		"JOIN tasks t ON t.id = s.subtask_id WHERE t.parent_id IS NOT s.task_id"},
 	{"a wrong count of blockers", "SELECT id FROM tasks WHERE blocked <> CASE WHEN archived_at IS NULL THEN (" + waits + ") ELSE 0 END"},
-	{"a wrong count of canceled blockers", "SELECT id FROM tasks WHERE blockers_canceled <> CASE WHEN archived_at IS NULL THEN (" + waitsGone + ") ELSE 0 END"},
+	{"a wrong count of canceled blockers", "SELECT id FROM tasks WHERE blockers_canceled <> CASE WHEN archived_at IS NULL THEN (" +
+		waitsGone + ") ELSE 0 END"},
 	{"a gap in a plan", "SELECT task_id FROM steps GROUP BY task_id HAVING max(position) + 1 <> count(*)"},
 }
 
@@ -29,7 +34,8 @@ func (rx *Rx) CheckSearch() error {
 	}
 	var id task.ID
 	err = rx.row(`SELECT id FROM tasks t WHERE archived_at IS NOT NULL AND (SELECT max(id) FROM events WHERE task_id = t.id) <= ?
- AND NOT EXISTS (SELECT 1 FROM search_docsize WHERE docid = t.id) AND NOT EXISTS (SELECT 1 FROM search_parts_docsize WHERE docid = t.id << 32) LIMIT 1`, p.event).Scan(&id)
+ AND NOT EXISTS (SELECT 1 FROM search_docsize WHERE docid = t.id) AND NOT EXISTS (SELECT 1
+ FROM search_parts_docsize WHERE docid = t.id << 32) LIMIT 1`, p.event).Scan(&id)
 	if found, err := optional(err); err != nil || !found {
 		return err
 	}

@@ -11,13 +11,16 @@ import (
 
 // claimNext takes the first claimable task of an agent's queue: the partial
 // index tasks_claimable holds just these, in order. RETURNING knows no alias.
-var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2, claim_expires = ?3, version = version + 1, updated_at = ?2
- WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0
+var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2,
+ claim_expires = ?3, version = version + 1, updated_at = ?2
+ WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL
+ AND question_id IS NULL AND run_id IS NULL AND blocked = 0
  ORDER BY priority DESC, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
 
 // claimConsented passes over what agents brought about and no person consented
 // to, but for what the agent did itself.
-var claimConsented = strings.Replace(claimNext, "AND blocked = 0\n", "AND blocked = 0 AND NOT EXISTS (SELECT 1 FROM hands h WHERE h.task_id = tasks.id AND h.actor NOT LIKE 'user:%' AND (h.actor <> ?1 OR h.whole = 0))\n", 1)
+var claimConsented = strings.Replace(claimNext, "AND blocked = 0\n", "AND blocked = 0 AND NOT EXISTS (SELECT 1 FROM hands h "+
+	"WHERE h.task_id = tasks.id AND h.actor NOT LIKE 'user:%' AND (h.actor <> ?1 OR h.whole = 0))\n", 1)
 
 // ClaimNext claims the first free task of the agent's queue for lease and
 // returns it with relations, or nil when nothing is free.
@@ -43,13 +46,15 @@ func (tx *Tx) claimBy(q, agent string, lease time.Duration) (*task.Task, error) 
 
 // Claim claims one task for its owner.
 func (tx *Tx) Claim(id task.ID, holder string, lease time.Duration) error {
-	return tx.do(`UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?, claim_since = ?, claim_expires = ?, version = version + 1, updated_at = ? WHERE id = ?`,
+	return tx.do(`UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?, claim_since = ?,
+ claim_expires = ?, version = version + 1, updated_at = ? WHERE id = ?`,
 		holder, tx.Now, tx.Now.Add(lease), tx.Now, id)
 }
 
 // Release ends the task's claim.
 func (tx *Tx) Release(id task.ID) error {
-	return tx.do(`UPDATE tasks SET claim_holder = NULL, claim_since = NULL, claim_expires = NULL, version = version + 1, updated_at = ? WHERE id = ?`, tx.Now, id)
+	return tx.do(`UPDATE tasks SET claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
+ version = version + 1, updated_at = ? WHERE id = ?`, tx.Now, id)
 }
 
 // Renew lets the task's claim run for lease from now. It is no change of the
@@ -61,12 +66,14 @@ func (tx *Tx) Renew(id task.ID, lease time.Duration) error {
 // Transfer gives the task to another owner and ends its claim. Priority and
 // age stay.
 func (tx *Tx) Transfer(id task.ID, owner string) error {
-	return tx.do(`UPDATE tasks SET owner = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL, failures = 0, version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
+	return tx.do(`UPDATE tasks SET owner = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
+ failures = 0, version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
 }
 
 // Expired returns up to limit tasks whose claim has run out.
 func (rx *Rx) Expired(limit int) ([]task.Task, error) {
-	rows, err := rx.query("SELECT id, owner, claim_holder, claim_seq FROM tasks WHERE claim_expires IS NOT NULL AND claim_expires <= ? ORDER BY claim_expires LIMIT ?", rx.Now, limit)
+	rows, err := rx.query("SELECT id, owner, claim_holder, claim_seq FROM tasks WHERE claim_expires IS NOT NULL "+
+		"AND claim_expires <= ? ORDER BY claim_expires LIMIT ?", rx.Now, limit)
 	return collect(rows, err, func(r rowScanner) (t task.Task, err error) {
 		t.Claim = &task.Claim{}
 		return t, r.Scan(&t.ID, &t.Owner, &t.Claim.Holder, &t.Claim.ID)
@@ -75,7 +82,8 @@ func (rx *Rx) Expired(limit int) ([]task.Task, error) {
 
 // ClaimedIDs returns up to limit tasks of which an agent holds live claims, by id.
 func (rx *Rx) ClaimedIDs(agent string, limit int) ([]task.ID, error) {
-	rows, err := rx.query("SELECT id FROM tasks WHERE archived_at IS NULL AND owner = ? AND claim_expires > ? ORDER BY id LIMIT ?", agent, rx.Now, limit)
+	rows, err := rx.query("SELECT id FROM tasks WHERE archived_at IS NULL AND owner = ? "+
+		"AND claim_expires > ? ORDER BY id LIMIT ?", agent, rx.Now, limit)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
 

@@ -40,7 +40,8 @@ func (tx *Tx) DropAllContributions(id task.ID) error {
 func (rx *Rx) Bound(id task.ID) (*task.Bound, error) {
 	var b task.Bound
 	var ask string
-	ok, err := optional(rx.row("SELECT tree_run, parent_run, depth, ask FROM task_bounds WHERE task_id = ?", id).Scan(&b.TreeRun, &b.ParentRun, &b.Depth, &ask))
+	ok, err := optional(rx.row("SELECT tree_run, parent_run, depth, ask FROM task_bounds WHERE task_id = ?",
+		id).Scan(&b.TreeRun, &b.ParentRun, &b.Depth, &ask))
 	if !ok || err != nil {
 		return nil, err
 	}

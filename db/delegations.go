@@ -19,7 +19,8 @@ func (rx *Rx) DelegatedTask(taskID task.ID) (*task.Run, error) {
 
 // OpenChildren returns the waiting and running runs that a run delegated.
 func (rx *Rx) OpenChildren(run task.ID) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_parent WHERE r.parent_run = ? AND r.status IN ('pending', 'running') ORDER BY r.id", run)
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_parent WHERE r.parent_run = ? "+
+		"AND r.status IN ('pending', 'running') ORDER BY r.id", run)
 }
 
 // Children returns the runs that a run delegated, retries too, oldest first.
@@ -50,7 +51,8 @@ type Lent struct {
 // LentQueued returns the queued runs that may start now and were delegated by
 // a run that is running, in order.
 func (rx *Rx) LentQueued() ([]Lent, error) {
-	list, err := rx.runs("SELECT "+runCols+` FROM runs p INDEXED BY runs_running CROSS JOIN runs r INDEXED BY runs_parent ON r.parent_run = p.id
+	list, err := rx.runs("SELECT "+runCols+` FROM runs p INDEXED BY runs_running CROSS
+ JOIN runs r INDEXED BY runs_parent ON r.parent_run = p.id
  WHERE p.status = 'running' AND r.status = 'pending' AND r.phase = 'queued' AND r.not_before <= ? ORDER BY r.id`, rx.Now)
 	if err != nil {
 		return nil, err
@@ -70,7 +72,8 @@ func (rx *Rx) LentQueued() ([]Lent, error) {
 // that they delegated.
 func (rx *Rx) Active(agent string) (int, error) {
 	return rx.count(`SELECT count(*) FROM runs r INDEXED BY runs_running WHERE r.status = 'running' AND r.agent = ?
- AND NOT EXISTS (SELECT 1 FROM runs c INDEXED BY runs_parent WHERE c.parent_run = r.id AND c.status IN ('pending', 'running') AND c.phase <> 'approval')`, agent)
+ AND NOT EXISTS (SELECT 1 FROM runs c INDEXED BY runs_parent WHERE c.parent_run = r.id
+ AND c.status IN ('pending', 'running') AND c.phase <> 'approval')`, agent)
 }
 
 // TaskUse sums what the ended runs of a task used.
@@ -107,7 +110,8 @@ func (rx *Rx) use(q string, args ...any) (sum task.Usage, err error) {
 // and edit wrote, in order, at most 200. Lines that are not as they should be
 // are passed over: they are the program's own words.
 func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
-	rows, err := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? AND type IN ('usage', 'tool_call', 'tool_result') ORDER BY id", run)
+	rows, err := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? "+
+		"AND type IN ('usage', 'tool_call', 'tool_result') ORDER BY id", run)
 	lines, err := collect(rows, err, func(r rowScanner) (l [2]string, err error) { return l, r.Scan(&l[0], &l[1]) })
 	files = []string{}
 	called := map[string]string{} // path by the id of the call

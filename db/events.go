@@ -11,14 +11,18 @@ import (
 	"taskyard/task"
 )
 
-const eventCols = "id, at, actor, kind, coalesce(task_id, 0), coalesce(run_id, 0), agent, changes, coalesce(token_id, 0), request_id, address"
+const eventCols = "id, at, actor, kind, coalesce(task_id, 0), coalesce(run_id, 0), " +
+	"agent, changes, coalesce(token_id, 0), request_id, address"
 
 func scanEvent(r rowScanner) (task.Event, error) { return scanEventAnd(r) }
 
 // scanEventAnd reads eventCols and the columns after them.
 func scanEventAnd(r rowScanner, more ...any) (e task.Event, err error) {
 	var changes string
-	err = r.Scan(append([]any{&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent, &changes, &e.TokenID, &e.RequestID, &e.Address}, more...)...)
+	err = r.Scan(append([]any{
+		&e.ID, &e.At, &e.Actor, &e.Kind, &e.TaskID, &e.RunID, &e.Agent,
+		&changes, &e.TokenID, &e.RequestID, &e.Address,
+	}, more...)...)
 	if changes != "" {
 		e.Changes = json.RawMessage(changes)
 	}
@@ -34,7 +38,8 @@ func (tx *Tx) AddEvent(e task.Event) error {
 	}
 	e.At = tx.Now
 	sum := chain(prev, e)
-	err = tx.do("INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, token_id, request_id, address, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	err = tx.do("INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, token_id, request_id, address, hash) "+
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		e.At, e.Actor, e.Kind, nz(e.TaskID), nz(e.RunID), e.Agent, string(e.Changes), nz(e.TokenID), e.RequestID, e.Address, sum)
 	tx.w.tail = sum
 	return err
@@ -97,7 +102,8 @@ func (rx *Rx) Events(f task.EventFilter) ([]task.Event, error) {
 // AgentSaved returns the newest save or deletion of an agent's definition, or
 // nil.
 func (rx *Rx) AgentSaved(agent string) (*task.Event, error) {
-	list, err := rx.events("SELECT "+eventCols+" FROM events INDEXED BY events_definition WHERE agent = ? AND kind IN ('agent.saved', 'agent.deleted') ORDER BY id DESC LIMIT 1", agent)
+	list, err := rx.events("SELECT "+eventCols+" FROM events INDEXED BY events_definition WHERE agent = ? "+
+		"AND kind IN ('agent.saved', 'agent.deleted') ORDER BY id DESC LIMIT 1", agent)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}

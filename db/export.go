@@ -11,7 +11,8 @@ type Exported struct {
 // exportCols are the columns of a whole task with the count of its comments,
 // and one more.
 const exportCols = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList +
-	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', EXISTS (SELECT 1 FROM hands h WHERE h.task_id = t.id AND h.part <> 'created' AND h.actor NOT LIKE 'user:%')`
+	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', EXISTS (SELECT 1
+ FROM hands h WHERE h.task_id = t.id AND h.part <> 'created' AND h.actor NOT LIKE 'user:%')`
 
 // wider scans further columns behind those that a scan function knows.
 type wider struct {
@@ -28,7 +29,8 @@ func (rx *Rx) ExportOpen(fn func(Exported) error) error {
 
 // ExportHistory calls fn with every archived task, the first archived first.
 func (rx *Rx) ExportHistory(fn func(Exported) error) error {
-	return rx.export("SELECT "+exportCols+" FROM tasks t WHERE t.archived_at IS NOT NULL AND t.archived_at > 0 ORDER BY t.archived_at, t.id", fn)
+	return rx.export("SELECT "+exportCols+" FROM tasks t WHERE t.archived_at IS NOT NULL "+
+		"AND t.archived_at > 0 ORDER BY t.archived_at, t.id", fn)
 }
 
 // export walks row by row, so that memory does not grow with the instance. fn

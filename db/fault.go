@@ -94,7 +94,8 @@ func (d *DB) explain(err error) error {
 		d.note(causeDisk, e)
 		return e
 	case se.Code == sqlite3.ErrReadonly, se.SystemErrno == syscall.EROFS:
-		e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be written now: its file system is read-only (%s); reads continue. Mount it writable again", se.Error())
+		e := task.Errorf(task.Unavailable, task.CodeUnavailable,
+			"The database cannot be written now: its file system is read-only (%s); reads continue. Mount it writable again", se.Error())
 		d.note(causeDisk, e)
 		return e
 	case se.Code == sqlite3.ErrCantOpen:
@@ -102,7 +103,9 @@ func (d *DB) explain(err error) error {
 	case isDamage(se):
 		return d.damaged(se)
 	case se.Code == sqlite3.ErrIoErr && se.ExtendedCode != sqlite3.ErrIoErrNoMem:
-		e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The disk failed under the database (%s). Nothing is written until the server is restarted: look into the system's log, then restart it; if it does not start, restore a backup (%s)", se.Error(), howToRestore)
+		e := task.Errorf(task.Unavailable, task.CodeUnavailable,
+			"The disk failed under the database (%s). Nothing is written until the server is restarted: look into the system's "+
+				"log, then restart it; if it does not start, restore a backup (%s)", se.Error(), howToRestore)
 		d.note(causeSync, e)
 		return e
 	case se.Code == sqlite3.ErrBusy, se.Code == sqlite3.ErrLocked:
@@ -116,7 +119,8 @@ func (d *DB) explain(err error) error {
 const howToRestore = "stop the server, then taskyard restore FILE; scheduled backups are in the folder backups"
 
 func (d *DB) damaged(cause error) error {
-	e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database is damaged (%s). Nothing is written any more; restore a backup: %s", cause, howToRestore)
+	e := task.Errorf(task.Unavailable, task.CodeUnavailable,
+		"The database is damaged (%s). Nothing is written any more; restore a backup: %s", cause, howToRestore)
 	d.note(causeDamage, e)
 	return e
 }
@@ -142,19 +146,24 @@ func isFull(se sqlite3.Error) bool {
 // holds is not known.
 func uncertain(err error) bool {
 	var se sqlite3.Error
-	return errors.As(err, &se) && se.Code == sqlite3.ErrIoErr && se.ExtendedCode != sqlite3.ErrIoErrNoMem && !isFull(se) && se.SystemErrno != syscall.EROFS
+	return errors.As(err, &se) && se.Code == sqlite3.ErrIoErr && se.ExtendedCode != sqlite3.ErrIoErrNoMem &&
+		!isFull(se) && se.SystemErrno != syscall.EROFS
 }
 
 // errUnknown is the answer to a write of which nobody can say whether it was
 // stored.
 func errUnknown(why string) *task.Error {
-	return task.Errorf(task.Unavailable, task.CodeOutcomeUnknown, "Whether this was stored is unknown: %s. Look after the restart, or repeat the request with the same Idempotency-Key", why)
+	return task.Errorf(task.Unavailable, task.CodeOutcomeUnknown,
+		"Whether this was stored is unknown: %s. Look after the restart, or repeat the request with the same Idempotency-Key", why)
 }
 
 func gone(file string) *task.Error {
-	return task.Errorf(task.Unavailable, task.CodeUnavailable, "The file %s was deleted or replaced under the running server; nothing is written until the server is restarted", filepath.Base(file))
+	return task.Errorf(task.Unavailable, task.CodeUnavailable,
+		"The file %s was deleted or replaced under the running server; nothing is written until the server is restarted", filepath.Base(file))
 }
 
 func linked(path string, n uint64) *task.Error {
-	return task.Errorf(task.Unavailable, task.CodeUnavailable, "%s", fmt.Sprintf("The file %s has %d names (hard links): two servers on one file destroy it. Nothing is written until the other names are removed (find -samefile shows them)", filepath.Base(path), n))
+	return task.Errorf(task.Unavailable, task.CodeUnavailable, "%s",
+		fmt.Sprintf("The file %s has %d names (hard links): two servers on one file destroy it. Nothing is written "+
+			"until the other names are removed (find -samefile shows them)", filepath.Base(path), n))
 }

@@ -142,7 +142,8 @@ func TestSchemas(t *testing.T) {
 		old := filepath.Join(t.TempDir(), "old.db")
 		c := raw(t, old)
 		for _, q := range []string{
-			"CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))",
+			"CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, " +
+				"is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))",
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)",
 			"CREATE TABLE mine (a)", "INSERT INTO mine VALUES (42)",
 		} {

@@ -133,6 +133,7 @@ func headOf(ctx context.Context, path string) (h Head, err error) {
 		return h, err
 	}
 	defer c.Close()
-	err = c.QueryRowContext(ctx, "SELECT coalesce(max(id), 0), coalesce((SELECT lower(hex(hash)) FROM events ORDER BY id DESC LIMIT 1), '') FROM events").Scan(&h.Last, &h.Hash)
+	err = c.QueryRowContext(ctx, "SELECT coalesce(max(id), 0), coalesce((SELECT lower(hex(hash)) "+
+		"FROM events ORDER BY id DESC LIMIT 1), '') FROM events").Scan(&h.Last, &h.Hash)
 	return h, err
 }

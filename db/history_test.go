@@ -41,7 +41,10 @@ func archived(t testing.TB) (d *db.DB, done, open task.ID, run task.ID) {
 }
 
 func newRun(id task.ID) *task.Run {
-	return &task.Run{TaskID: id, Agent: "coder", Status: task.RunPending, Phase: task.PhaseQueued, Cause: task.CauseManual, AskedBy: "user:maya", Attempt: 1}
+	return &task.Run{
+		TaskID: id, Agent: "coder", Status: task.RunPending, Phase: task.PhaseQueued,
+		Cause: task.CauseManual, AskedBy: "user:maya", Attempt: 1,
+	}
 }
 
 func TestTheSchemaKeepsHistory(t *testing.T) {
@@ -55,33 +58,44 @@ func TestTheSchemaKeepsHistory(t *testing.T) {
 	const immutable = "history is immutable"
 	for _, col := range []string{
 		"title", "description", "owner", "status", "priority", "version", "summary", "updated_at", "archived_at", "claim_seq",
-		"claim_holder", "claim_since", "claim_expires", "question_id", "run_id", "failures", "grant_hash", "created_by", "created_at", "parent_id", "nesting", "channel",
+		"claim_holder", "claim_since", "claim_expires", "question_id", "run_id", "failures",
+		"grant_hash", "created_by", "created_at", "parent_id", "nesting", "channel",
 	} {
 		refuse(col+" of a done task is immutable", immutable, "UPDATE tasks SET "+col+" = "+col+" WHERE id = ?", done)
 	}
 	refuse("tasks are not deleted", "tasks are kept", "DELETE FROM tasks WHERE id = ?", done)
 	refuse("open tasks are not deleted", "tasks are kept", "DELETE FROM tasks WHERE id = ?", open)
-	refuse("tasks are not replaced", "tasks are kept", `INSERT OR REPLACE INTO tasks (id, title, owner, created_by, status, created_at, updated_at) VALUES (?, 'x', 'coder', 'x', 'active', 1, 1)`, done)
-	for col, v := range map[string]string{"created_by": "'zoe'", "created_at": "1", "parent_id": "1", "nesting": "3", "channel": "'x'", "id": "99"} {
+	refuse("tasks are not replaced", "tasks are kept", `INSERT OR REPLACE INTO tasks (id, title, owner, created_by,
+ status, created_at, updated_at) VALUES (?, 'x', 'coder', 'x', 'active', 1, 1)`, done)
+	for col, v := range map[string]string{
+		"created_by": "'zoe'", "created_at": "1",
+		"parent_id": "1", "nesting": "3", "channel": "'x'", "id": "99",
+	} {
 		refuse("the origin of a task ("+col+") is immutable", "origin of a task", "UPDATE tasks SET "+col+" = "+v+" WHERE id = ?", open)
 	}
 	refuse("no step is added to history", immutable, "INSERT INTO steps (task_id, position, title) VALUES (?, 1, 'x')", done)
 	refuse("no step of history is changed", immutable, "UPDATE steps SET done = 1 WHERE task_id = ?", done)
 	refuse("no step of history is deleted", immutable, "DELETE FROM steps WHERE task_id = ?", done)
 	refuse("no step of history is replaced", immutable, "INSERT OR REPLACE INTO steps (task_id, position, title) VALUES (?, 0, 'x')", done)
-	refuse("no resource is added to history", immutable, "INSERT INTO resources (task_id, position, type, value) VALUES (?, 1, 'file', '/b')", done)
+	refuse("no resource is added to history", immutable,
+		"INSERT INTO resources (task_id, position, type, value) VALUES (?, 1, 'file', '/b')", done)
 	refuse("no resource of history is changed", immutable, "UPDATE resources SET value = '/b' WHERE task_id = ?", done)
 	refuse("no resource of history is deleted", immutable, "DELETE FROM resources WHERE task_id = ?", done)
-	refuse("no comment is added to history", immutable, "INSERT INTO messages (task_id, kind, author, content, created_at) VALUES (?, 'comment', 'x', 'x', 1)", done)
-	refuse("no line is added to an ended run of history", immutable, "INSERT INTO messages (task_id, run_id, kind, author, content, created_at) VALUES (?, ?, 'run', 'x', 'x', 1)", done, run)
+	refuse("no comment is added to history", immutable,
+		"INSERT INTO messages (task_id, kind, author, content, created_at) VALUES (?, 'comment', 'x', 'x', 1)", done)
+	refuse("no line is added to an ended run of history", immutable,
+		"INSERT INTO messages (task_id, run_id, kind, author, content, created_at) VALUES (?, ?, 'run', 'x', 'x', 1)", done, run)
 	refuse("messages are immutable", "messages are immutable", "UPDATE messages SET content = 'x' WHERE task_id = ?", done)
 	refuse("comments are kept", "messages are kept", "DELETE FROM messages WHERE task_id = ? AND run_id IS NULL", done)
-	refuse("comments are not replaced", "messages are kept", "INSERT OR REPLACE INTO messages (id, task_id, kind, author, content, created_at) SELECT id, ?, 'comment', 'x', 'x', 1 FROM messages WHERE run_id IS NULL", open)
+	refuse("comments are not replaced", "messages are kept",
+		"INSERT OR REPLACE INTO messages (id, task_id, kind, author, content, created_at) SELECT id, ?, 'comment', 'x', 'x', 1 "+
+			"FROM messages WHERE run_id IS NULL", open)
 	refuse("an ended run is final", "final", "UPDATE runs SET summary = 'x' WHERE id = ?", run)
 	refuse("runs are kept", "runs are kept", "DELETE FROM runs WHERE id = ?", run)
 	refuse("the log is not updated", "append-only", "UPDATE events SET actor = 'x' WHERE id = 1")
 	refuse("the log is not deleted", "append-only", "DELETE FROM events WHERE id = 1")
-	refuse("the log is not replaced", "append-only", "INSERT OR REPLACE INTO events (id, at, actor, kind, hash) VALUES (1, 1, 'x', 'x', x'00')")
+	refuse("the log is not replaced", "append-only",
+		"INSERT OR REPLACE INTO events (id, at, actor, kind, hash) VALUES (1, 1, 'x', 'x', x'00')")
 	t.Run("transcripts of ended runs may be dropped by retention", func(t *testing.T) {
 		write(t, d, func(tx *db.Tx) error {
 			n, err := tx.DropTranscripts(tx.Now.Add(time.Hour), 10)
@@ -98,23 +112,27 @@ func TestTheSchemaKeepsItsInvariants(t *testing.T) {
 	write(t, d, func(tx *db.Tx) error { _, err := tx.InsertRun(newRun(a)); return err })
 	write(t, d, func(tx *db.Tx) error { return tx.LinkStep(a, 0, b) })
 	for name, q := range map[string]string{
-		"one open run a task":               "INSERT INTO runs (task_id, agent, status, phase, cause, asked_by, created_at) VALUES (1, 'x', 'running', 'starting', 'manual', 'x', 1)",
-		"one step a subtask":                "UPDATE steps SET subtask_id = 2 WHERE task_id = 2",
-		"a linked step stays":               "DELETE FROM steps WHERE task_id = 1",
-		"no claim on a draft":               "UPDATE tasks SET status = 'draft', claim_holder = 'x', claim_expires = 1 WHERE id = 2",
-		"a claim has an end":                "UPDATE tasks SET claim_holder = 'x' WHERE id = 2",
-		"history has a date":                "UPDATE tasks SET status = 'done' WHERE id = 2",
-		"history has no question":           "UPDATE tasks SET status = 'done', archived_at = 1, question_id = 1 WHERE id = 2",
-		"history has no run":                "UPDATE tasks SET status = 'done', archived_at = 1 WHERE id = 1",
-		"no fifth status":                   "UPDATE tasks SET status = 'open' WHERE id = 2",
-		"types are strict":                  "UPDATE tasks SET priority = 'high' WHERE id = 2",
-		"a description of 64 KiB":           "UPDATE tasks SET description = hex(zeroblob(32769)) WHERE id = 2",
-		"a description behind a NUL":        "UPDATE tasks SET description = 'a' || char(0) || hex(zeroblob(40000)) WHERE id = 2",
-		"a parent that exists":              "INSERT INTO tasks (title, owner, created_by, status, parent_id, created_at, updated_at) VALUES ('x', 'x', 'x', 'active', 99, 1, 1)",
-		"nesting of ten":                    "INSERT INTO tasks (title, owner, created_by, status, nesting, created_at, updated_at) VALUES ('x', 'x', 'x', 'active', 11, 1, 1)",
-		"an ended run has an end":           "UPDATE runs SET status = 'failed' WHERE id = 1",
-		"transcript lines belong to a run":  "INSERT INTO messages (task_id, kind, author, content, created_at) VALUES (1, 'run', 'x', 'x', 1)",
-		"comments do not belong to any run": "INSERT INTO messages (task_id, run_id, kind, author, content, created_at) VALUES (1, 1, 'comment', 'x', 'x', 1)",
+		"one open run a task": "INSERT INTO runs (task_id, agent, status, phase, cause, asked_by, created_at) " +
+			"VALUES (1, 'x', 'running', 'starting', 'manual', 'x', 1)",
+		"one step a subtask":         "UPDATE steps SET subtask_id = 2 WHERE task_id = 2",
+		"a linked step stays":        "DELETE FROM steps WHERE task_id = 1",
+		"no claim on a draft":        "UPDATE tasks SET status = 'draft', claim_holder = 'x', claim_expires = 1 WHERE id = 2",
+		"a claim has an end":         "UPDATE tasks SET claim_holder = 'x' WHERE id = 2",
+		"history has a date":         "UPDATE tasks SET status = 'done' WHERE id = 2",
+		"history has no question":    "UPDATE tasks SET status = 'done', archived_at = 1, question_id = 1 WHERE id = 2",
+		"history has no run":         "UPDATE tasks SET status = 'done', archived_at = 1 WHERE id = 1",
+		"no fifth status":            "UPDATE tasks SET status = 'open' WHERE id = 2",
+		"types are strict":           "UPDATE tasks SET priority = 'high' WHERE id = 2",
+		"a description of 64 KiB":    "UPDATE tasks SET description = hex(zeroblob(32769)) WHERE id = 2",
+		"a description behind a NUL": "UPDATE tasks SET description = 'a' || char(0) || hex(zeroblob(40000)) WHERE id = 2",
+		"a parent that exists": "INSERT INTO tasks (title, owner, created_by, status, parent_id, created_at, updated_at) " +
+			"VALUES ('x', 'x', 'x', 'active', 99, 1, 1)",
+		"nesting of ten": "INSERT INTO tasks (title, owner, created_by, status, nesting, created_at, updated_at) " +
+			"VALUES ('x', 'x', 'x', 'active', 11, 1, 1)",
+		"an ended run has an end":          "UPDATE runs SET status = 'failed' WHERE id = 1",
+		"transcript lines belong to a run": "INSERT INTO messages (task_id, kind, author, content, created_at) VALUES (1, 'run', 'x', 'x', 1)",
+		"comments do not belong to any run": "INSERT INTO messages (task_id, run_id, kind, author, content, created_at) " +
+			"VALUES (1, 1, 'comment', 'x', 'x', 1)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := d.Write(context.Background(), func(tx *db.Tx) error { return tx.Exec(q) }); err == nil {

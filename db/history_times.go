@@ -101,7 +101,8 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	w = &where{}
 	w.args = append(w.args, string(b))
 	matchWhere(w, f)
-	rows, err = r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value"+w.sql()+" ORDER BY j.key LIMIT ?", append(w.args, limit)...)
+	rows, err = r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value"+
+		w.sql()+" ORDER BY j.key LIMIT ?", append(w.args, limit)...)
 	found, err = collect(rows, err, scanArchived)
 	return found, cut, err
 }

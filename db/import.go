@@ -15,7 +15,8 @@ func (tx *Tx) ImportTask(k *task.Task) error {
 	if status.Archived() {
 		status = task.Active
 	}
-	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id, nesting, labels, blocked, blockers_canceled, created_at, updated_at, title_by, description_by)
+	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id,
+ nesting, labels, blocked, blockers_canceled, created_at, updated_at, title_by, description_by)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.ID, k.Title, k.Description, k.Owner, k.CreatedBy, status, k.Priority, k.Version, k.Channel, nz(k.ParentTaskID), k.Nesting,
 		strings.Join(k.Labels, " "), k.Blocked, k.BlockersCanceled, k.CreatedAt, k.UpdatedAt, k.TitleBy, k.TextBy)
@@ -68,13 +69,15 @@ func (tx *Tx) ImportArchive(k *task.Task) error {
 	if err := tx.countAt(k.ArchivedAt, k.Owner, string(k.Status)); err != nil {
 		return err
 	}
-	return tx.do("UPDATE tasks SET status = ?, summary = ?, archived_at = ?, blocked = 0, blockers_canceled = 0, grant_hash = NULL WHERE id = ?",
+	return tx.do("UPDATE tasks SET status = ?, summary = ?, archived_at = ?, blocked = 0, blockers_canceled = 0, grant_hash = NULL "+
+		"WHERE id = ?",
 		k.Status, summary, k.ArchivedAt, k.ID)
 }
 
 // RaiseTaskID lets the next new task have an id above last.
 func (tx *Tx) RaiseTaskID(last task.ID) error {
-	err := tx.do("INSERT INTO sqlite_sequence (name, seq) SELECT 'tasks', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'tasks')")
+	err := tx.do("INSERT INTO sqlite_sequence (name, seq) SELECT 'tasks', 0 " +
+		"WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'tasks')")
 	if err != nil {
 		return err
 	}

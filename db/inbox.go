@@ -5,8 +5,9 @@ import "taskyard/task"
 // What waits for a person. Each condition is that of a partial index, which
 // holds just these rows.
 const (
-	asked    = "t.question_id IS NOT NULL"
-	stuck    = "t.failures > 0 AND t.archived_at IS NULL AND t.failures >= ? AND t.status = 'active' AND t.run_id IS NULL AND t.claim_holder IS NULL"
+	asked = "t.question_id IS NOT NULL"
+	stuck = "t.failures > 0 AND t.archived_at IS NULL AND t.failures >= ? " +
+		"AND t.status = 'active' AND t.run_id IS NULL AND t.claim_holder IS NULL"
 	orphaned = "t.blockers_canceled > 0 AND t.archived_at IS NULL"
 	told     = "n.message_id > 0"
 
@@ -17,7 +18,8 @@ const (
 // awake leaves out what a person snoozed: the arguments are the person, the
 // moment and the kind, whose ref and mark are in the row.
 func awake(ref, mark string) string {
-	return " AND NOT EXISTS (SELECT 1 FROM snoozes z WHERE z.user_id = ? AND z.until > ? AND z.kind = ? AND z.ref = " + ref + " AND z.mark = " + mark + ")"
+	return " AND NOT EXISTS (SELECT 1 FROM snoozes z WHERE z.user_id = ? AND z.until > ? " +
+		"AND z.kind = ? AND z.ref = " + ref + " AND z.mark = " + mark + ")"
 }
 
 // Inbox reads what waits for a person, without what they snoozed. A task is
@@ -32,28 +34,33 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 	}{
 		{task.WaitQuestion, func(q task.InboxQuery, z []any) error {
 			b.Questions, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
- FROM tasks t JOIN messages m ON m.id = t.question_id WHERE `+asked+" AND t.question_id > ?"+awake("t.question_id", "0")+" ORDER BY t.question_id LIMIT ?",
+ FROM tasks t JOIN messages m ON m.id = t.question_id
+ WHERE `+asked+" AND t.question_id > ?"+awake("t.question_id", "0")+" ORDER BY t.question_id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitApproval, func(q task.InboxQuery, z []any) error {
 			b.Approvals, err = rx.runs("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval'
- AND (r.approval_expires, r.id) > (coalesce((SELECT approval_expires FROM runs WHERE id = ?1), 0), ?1)`+awake("r.id", "0")+" ORDER BY r.approval_expires, r.id LIMIT ?",
+ AND (r.approval_expires, r.id) > (coalesce((SELECT approval_expires FROM runs
+ WHERE id = ?1), 0), ?1)`+awake("r.id", "0")+" ORDER BY r.approval_expires, r.id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitPermission, func(q task.InboxQuery, z []any) error {
-			b.Permissions, err = rx.asking(`p.decision = '' AND (p.expires_at, p.run_id) > (coalesce((SELECT max(expires_at) FROM permissions WHERE run_id = ?1), 0), ?1)`+awake("p.run_id", "p.n"), args(q.After, z, q.Limit)...)
+			b.Permissions, err = rx.asking(`p.decision = '' AND (p.expires_at, p.run_id) > (coalesce((SELECT max(expires_at)
+ FROM permissions WHERE run_id = ?1), 0), ?1)`+awake("p.run_id", "p.n"), args(q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitStuck, func(q task.InboxQuery, z []any) error {
 			b.Stuck, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, 0, coalesce(r.id, 0), '', coalesce(r.reason, ''), t.updated_at
- FROM tasks t LEFT JOIN runs r ON r.id = `+unhappy+" WHERE "+stuck+" AND t.id > ?"+awake("t.id", "coalesce(r.id, 0)")+" ORDER BY t.id LIMIT ?",
+ FROM tasks t LEFT JOIN runs r ON r.id = `+unhappy+" WHERE "+stuck+" AND t.id > ?"+
+				awake("t.id", "coalesce(r.id, 0)")+" ORDER BY t.id LIMIT ?",
 				args(attempts, q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitLost, func(q task.InboxQuery, z []any) error {
-			b.BlockerCanceled, err = rx.inboxItems("SELECT t.id, t.title, t.owner, 0, 0, '', '', t.updated_at FROM tasks t WHERE "+orphaned+" AND t.id > ?"+awake("t.id", "t.blockers_canceled")+" ORDER BY t.id LIMIT ?",
+			b.BlockerCanceled, err = rx.inboxItems("SELECT t.id, t.title, t.owner, 0, 0, '', '', t.updated_at FROM tasks t WHERE "+
+				orphaned+" AND t.id > ?"+awake("t.id", "t.blockers_canceled")+" ORDER BY t.id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
 		}},
@@ -62,7 +69,8 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 				q.After = 1<<62 - 1 // the newest first
 			}
 			b.Notices, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
- FROM notices n JOIN messages m ON m.id = n.message_id JOIN tasks t ON t.id = n.task_id WHERE `+told+" AND n.message_id < ?"+awake("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
+ FROM notices n JOIN messages m ON m.id = n.message_id JOIN tasks t ON t.id = n.task_id
+ WHERE `+told+" AND n.message_id < ?"+awake("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
 		}},

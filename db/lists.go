@@ -43,7 +43,8 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 	if f.Sort != "" {
 		return r.sortedTasks(w, f, cols)
 	}
-	list, cut, err := r.tasksWithin("SELECT "+cols+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
+	list, cut, err := r.tasksWithin("SELECT "+cols+" FROM tasks t"+w.sql()+
+		" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
 	if err != nil || len(list) <= f.Limit && !cut {
 		return list, "", err
 	}

@@ -84,7 +84,8 @@ func (l *Lock) Bind() error {
 		}
 		if waited >= lockPatience/2 {
 			by := openedBy(l.path)
-			return errors.Join(fmt.Errorf("another taskyard serves %s by another path%s; stop it first or use another --data", l.path, by), f.Close())
+			return errors.Join(fmt.Errorf("another taskyard serves %s by another path%s; stop it first or use another --data",
+				l.path, by), f.Close())
 		}
 		time.Sleep(lockPause)
 	}

@@ -23,7 +23,8 @@ func (tx *Tx) InsertMessage(m task.Message) (task.ID, error) {
 	if len(m.Data) > 0 {
 		data = string(m.Data)
 	}
-	return tx.insert("INSERT INTO messages (task_id, run_id, kind, role, type, author, content, data, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	return tx.insert("INSERT INTO messages (task_id, run_id, kind, role, type, author, content, data, created_at) "+
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		m.TaskID, nz(m.RunID), m.Kind, m.Role, m.Type, m.Author, m.Content, data, tx.Now)
 }
 
@@ -36,7 +37,8 @@ func (rx *Rx) messagesWithin(q string, args ...any) ([]task.Message, error) {
 
 // Thread returns the comments of a task after an id, oldest first.
 func (rx *Rx) Thread(id, after task.ID, limit int) ([]task.Message, error) {
-	return rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", id, after, limit)
+	return rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE task_id = ? "+
+		"AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", id, after, limit)
 }
 
 // Message returns one message of a task.

@@ -40,7 +40,8 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 	}
 	switch {
 	case have > want:
-		return fmt.Errorf("the database %s has schema %d, this program knows up to %d: use a newer taskyard; nothing was changed", path, have, want)
+		return fmt.Errorf("the database %s has schema %d, this program knows up to %d: use a newer taskyard; nothing was changed",
+			path, have, want)
 	case have == want:
 		return nil
 	case !empty:

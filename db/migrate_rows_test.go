@@ -41,16 +41,19 @@ func TestTheAuthorsOfTextsAreReadFromTheLog(t *testing.T) {
 		return fmt.Sprintf("INSERT INTO tasks (id, title, owner, created_by, created_at, updated_at, "+rest, id, by)
 	}
 	event := func(id int, actor, kind, changes string) string {
-		return fmt.Sprintf("INSERT INTO events (at, actor, kind, task_id, changes, hash) VALUES (1, '%s', '%s', %d, '%s', x'00')", actor, kind, id, changes)
+		return fmt.Sprintf("INSERT INTO events (at, actor, kind, task_id, changes, hash) "+
+			"VALUES (1, '%s', '%s', %d, '%s', x'00')", actor, kind, id, changes)
 	}
 	path := atSchema(t, 4,
 		row(1, "user:maya", open),
 		event(1, "user:maya", "task.created", `{"title":"T"}`), event(1, "coder", "task.commented", ""),
 		row(2, "user:maya", open),
 		event(2, "reader", "task.updated", `{"title":["T","U"]}`), event(2, "coder", "task.updated", `{"title":["U","V"],"priority":[0,1]}`),
-		event(2, "reader", "task.updated", `{"description":["","D"]}`), event(2, "other", "task.updated", `{"priority":[1,2]}`), event(2, "other", "task.updated", ""),
+		event(2, "reader", "task.updated", `{"description":["","D"]}`),
+		event(2, "other", "task.updated", `{"priority":[1,2]}`), event(2, "other", "task.updated", ""),
 		row(3, "coder", open),
-		event(3, "reader", "task.updated", `{"title":["T","U"],"description":["","D"]}`), event(3, "coder", "task.updated", `{"title":["U","V"]}`),
+		event(3, "reader", "task.updated", `{"title":["T","U"],"description":["","D"]}`),
+		event(3, "coder", "task.updated", `{"title":["U","V"]}`),
 		row(4, "user:maya", open),
 		event(4, "import", "task.updated", `{"description":null}`), event(4, "reader", "task.completed", `{"title":["T","U"]}`),
 		row(5, "user:maya", archived),
@@ -67,7 +70,8 @@ func TestTheAuthorsOfTextsAreReadFromTheLog(t *testing.T) {
 		q := fmt.Sprintf("SELECT count(*) FROM tasks WHERE id = %d AND title_by = '%s' AND description_by = '%s'", id, want[0], want[1])
 		if count(t, d, q) != 1 {
 			var title, description string
-			ok(t, raw(t, path).QueryRowContext(t.Context(), "SELECT title_by, description_by FROM tasks WHERE id = ?", id).Scan(&title, &description))
+			ok(t, raw(t, path).QueryRowContext(t.Context(), "SELECT title_by, description_by "+
+				"FROM tasks WHERE id = ?", id).Scan(&title, &description))
 			t.Errorf("task %d: the title is by %q, the description by %q, want %q", id, title, description, want)
 		}
 	}

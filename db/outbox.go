@@ -14,7 +14,8 @@ func (tx *Tx) PutOut(target string, o task.Outgoing) error {
 
 // Outbox returns what a target is to be told now, the oldest first.
 func (rx *Rx) Outbox(target string, limit int) ([]task.Outgoing, error) {
-	rows, err := rx.query("SELECT id, kind, task_id, run_id, text, created_at, tries FROM outbox WHERE target = ? AND not_before <= ? ORDER BY not_before, id LIMIT ?", target, rx.Now, limit)
+	rows, err := rx.query("SELECT id, kind, task_id, run_id, text, created_at, tries FROM outbox WHERE target = ? "+
+		"AND not_before <= ? ORDER BY not_before, id LIMIT ?", target, rx.Now, limit)
 	return collect(rows, err, func(r rowScanner) (o task.Outgoing, err error) {
 		return o, r.Scan(&o.ID, &o.Kind, &o.TaskID, &o.RunID, &o.Text, &o.At, &o.Tries)
 	})

@@ -6,7 +6,8 @@ import (
 	"taskyard/task"
 )
 
-const permissionCols = "p.run_id, p.n, p.tool, p.input, p.reason, p.asked_at, p.expires_at, p.decision, p.scope, p.decided_by, coalesce(p.decided_at, 0), p.message"
+const permissionCols = "p.run_id, p.n, p.tool, p.input, p.reason, p.asked_at, p.expires_at, " +
+	"p.decision, p.scope, p.decided_by, coalesce(p.decided_at, 0), p.message"
 
 func scanPermission(s rowScanner) (*task.Permission, error) {
 	p := &task.Permission{}
@@ -29,7 +30,8 @@ func (rx *Rx) LastPermission(run task.ID) (*task.Permission, error) {
 // Granted returns the decision that lets a run call a tool until it ends, or
 // nil.
 func (rx *Rx) Granted(run task.ID, tool string) (*task.Permission, error) {
-	return rx.permission("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_granted WHERE p.run_id = ? AND p.tool = ? AND p.scope = 'run' ORDER BY p.n LIMIT 1", run, tool)
+	return rx.permission("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_granted "+
+		"WHERE p.run_id = ? AND p.tool = ? AND p.scope = 'run' ORDER BY p.n LIMIT 1", run, tool)
 }
 
 func (rx *Rx) permission(q string, args ...any) (*task.Permission, error) {
@@ -46,7 +48,8 @@ func (rx *Rx) Asking(limit int) ([]*task.Run, error) { return rx.asking("p.decis
 
 // asking is Asking by a condition; the last argument is the limit.
 func (rx *Rx) asking(cond string, args ...any) ([]*task.Run, error) {
-	rows, err := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE "+cond+" ORDER BY p.expires_at, p.run_id LIMIT ?", args...)
+	rows, err := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE "+
+		cond+" ORDER BY p.expires_at, p.run_id LIMIT ?", args...)
 	asked, err := collect(rows, err, scanPermission)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,8 @@ func (tx *Tx) InsertPermission(p *task.Permission) (int, error) {
 // DecidePermission writes a decision and adds the wait to the run's; false
 // when there was one already.
 func (tx *Tx) DecidePermission(p *task.Permission) (bool, error) {
-	n, err := tx.changed("UPDATE permissions SET decision = ?, scope = ?, decided_by = ?, decided_at = ?, message = ? WHERE run_id = ? AND n = ? AND decision = ''",
+	n, err := tx.changed("UPDATE permissions SET decision = ?, scope = ?, decided_by = ?, decided_at = ?, message = ? "+
+		"WHERE run_id = ? AND n = ? AND decision = ''",
 		p.Decision, p.Scope, p.By, tx.Now, p.Message, p.Run, p.N)
 	if err != nil || n != 1 {
 		return false, err

@@ -28,7 +28,8 @@ func resolve(path string) (string, error) {
 		return resolved, err
 	}
 	if target, err := os.Readlink(path); err == nil {
-		return "", fmt.Errorf("%s is a link to %s, which does not exist: bring the file back (is its volume mounted?), or remove the link", path, target)
+		return "", fmt.Errorf("%s is a link to %s, which does not exist: bring the file back (is its volume mounted?), or remove the link",
+			path, target)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	return filepath.Join(dir, filepath.Base(path)), err
@@ -48,7 +49,8 @@ func checkPlace(path string) error {
 	case err != nil:
 		return err
 	case fi.Mode().IsRegular() && links(fi) > 1:
-		return fmt.Errorf("%s has %d names (hard links)%s: two servers on one file destroy it; remove the other names (find them with find -samefile)", path, links(fi), openedBy(path))
+		return fmt.Errorf("%s has %d names (hard links)%s: two servers on one file destroy it; remove the "+
+			"other names (find them with find -samefile)", path, links(fi), openedBy(path))
 	case fi.Size() == 0:
 		return noLeftovers(path)
 	}
@@ -74,7 +76,8 @@ func noLeftovers(path string) error {
 }
 
 func leftover(path, file string) error {
-	return fmt.Errorf("%s is missing or empty, but %s is there: no new database is made beside it. Put the database back, restore a backup (taskyard restore FILE), or move %s away to start over", path, file, filepath.Base(file))
+	return fmt.Errorf("%s is missing or empty, but %s is there: no new database is made beside it. Put the database back, "+
+		"restore a backup (taskyard restore FILE), or move %s away to start over", path, file, filepath.Base(file))
 }
 
 func fileExists(path string) bool {

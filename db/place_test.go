@@ -23,7 +23,8 @@ func TestAnEmptyDatabaseIsNeverCreatedBesideLeftovers(t *testing.T) {
 		return err
 	}
 	for _, left := range []string{
-		name + "-wal", name + "-shm", name + "-journal", name + ".restoring", name + ".replaced", name + ".replaced-20260101T000000", name + ".rescued-20260101T000000",
+		name + "-wal", name + "-shm", name + "-journal", name + ".restoring", name + ".replaced",
+		name + ".replaced-20260101T000000", name + ".rescued-20260101T000000",
 		name + ".before-8", "backups/taskyard-20260101T000000.000.db", "backups/mine.db",
 	} {
 		t.Run(left, func(t *testing.T) {

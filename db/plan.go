@@ -26,7 +26,8 @@ func (tx *Tx) ArrangeSteps(id task.ID, was, now []task.Step) error {
 				return err
 			}
 		case was[i] != s:
-			if err := tx.do("UPDATE steps SET title = ?, details = ?, done = ?, subtask_id = ? WHERE task_id = ? AND position = ?", s.Title, s.Details, s.Done, nz(s.TaskID), id, i); err != nil {
+			if err := tx.do("UPDATE steps SET title = ?, details = ?, done = ?, subtask_id = ? WHERE task_id = ? AND position = ?",
+				s.Title, s.Details, s.Done, nz(s.TaskID), id, i); err != nil {
 				return err
 			}
 		}

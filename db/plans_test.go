@@ -22,13 +22,20 @@ import (
 
 // liveIndexes hold live rows alone, so that walking one costs what is open
 // now, never what is history.
-var liveIndexes = []string{"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running", "runs_queued", "runs_approval", "permissions_expiry", "tasks_question", "tasks_stuck", "tasks_blocker_canceled", "outbox_due", "tokens_agent", "runs_closing"}
+var liveIndexes = []string{
+	"tasks_open", "tasks_owner", "tasks_claimable", "tasks_lease", "runs_running",
+	"runs_queued", "runs_approval", "permissions_expiry", "tasks_question", "tasks_stuck",
+	"tasks_blocker_canceled", "outbox_due", "tokens_agent", "runs_closing",
+}
 
 // allowedScans names the statements that may walk more, with the reason.
 var allowedScans = []struct{ statement, scan, reason string }{
 	{"SELECT hash FROM events ORDER BY id DESC LIMIT 1", "SCAN events", "the last row alone"},
 	{"hash FROM events ORDER BY id", "SCAN events", "the check of the whole chain reads the whole log"},
-	{"FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500", "SCAN tokens", "the admin's list of tokens, newest first, ended by its LIMIT; tokens of runs are deleted with them"},
+	{
+		"FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500", "SCAN tokens",
+		"the admin's list of tokens, newest first, ended by its LIMIT; tokens of runs are deleted with them",
+	},
 	{"archived_at IS NULL AND 0", "SCAN t", "the condition is false beforehand: no row is read"},
 	{"FROM users", "SCAN users", "people are few"},
 	{"FROM jobs", "SCAN jobs", "one row a job"},
@@ -74,7 +81,8 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 	mu.Unlock()
 	used := map[string]bool{}
 	t.Run("in a new instance", func(t *testing.T) { checkPlans(t, dbtest.New(t).Path(), statements, used) })
-	t.Run("in an instance of a year, of whose tables there are statistics", func(t *testing.T) { checkPlans(t, oldInstance(t), statements, used) })
+	t.Run("in an instance of a year, of whose tables there are statistics",
+		func(t *testing.T) { checkPlans(t, oldInstance(t), statements, used) })
 	for _, a := range allowedScans {
 		if !used[a.statement] {
 			t.Errorf("the exception %q is not needed", a.statement)
@@ -89,7 +97,10 @@ func oldInstance(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	ok(t, dbtest.Open(t, path).Close())
-	_, err := dbfill.Year(t.Context(), path, dbfill.Size{Open: 1000, Archived: 5000, Approvals: 100, Subtasks: 200, Comments: 100, Lines: 100}, []string{"coder", "other", "third"}, time.Now())
+	_, err := dbfill.Year(t.Context(), path, dbfill.Size{
+		Open: 1000, Archived: 5000, Approvals: 100, Subtasks: 200,
+		Comments: 100, Lines: 100,
+	}, []string{"coder", "other", "third"}, time.Now())
 	ok(t, err)
 	_, err = raw(t, path).ExecContext(t.Context(), "ANALYZE")
 	ok(t, err)
@@ -121,7 +132,8 @@ func checkPlans(t *testing.T, path string, statements []string, used map[string]
 // worked on, failed or ask.
 func shortList(lines []string) bool {
 	return slices.ContainsFunc(lines, func(line string) bool {
-		return strings.HasPrefix(line, "SEARCH t USING INDEX tasks_lease ") || strings.HasPrefix(line, "SCAN t USING INDEX tasks_stuck") || strings.HasPrefix(line, "SEARCH t USING INDEX tasks_question ")
+		return strings.HasPrefix(line, "SEARCH t USING INDEX tasks_lease ") || strings.HasPrefix(line, "SCAN t USING INDEX tasks_stuck") ||
+			strings.HasPrefix(line, "SEARCH t USING INDEX tasks_question ")
 	})
 }
 
@@ -177,7 +189,8 @@ func complete(t *testing.T, statements []string) {
 	pieces := 0
 	for _, f := range files {
 		switch name := f.Name(); {
-		case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"), name == "restore.go", name == "revive.go", name == "head.go", name == "backup.go", name == "migrate.go", name == "check.go":
+		case !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"), name == "restore.go", name == "revive.go",
+			name == "head.go", name == "backup.go", name == "migrate.go", name == "check.go":
 			continue // files of their own, and checks that read everything
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, 0)

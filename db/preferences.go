@@ -25,5 +25,6 @@ func (tx *Tx) SetPreference(user task.ID, p task.Preference, value string) error
 	if value == "" {
 		return tx.do("DELETE FROM preferences WHERE user_id = ? AND name = ?", user, p)
 	}
-	return tx.do("INSERT INTO preferences (user_id, name, value) VALUES (?, ?, ?) ON CONFLICT (user_id, name) DO UPDATE SET value = excluded.value", user, p, value)
+	return tx.do("INSERT INTO preferences (user_id, name, value) VALUES (?, ?, ?) "+
+		"ON CONFLICT (user_id, name) DO UPDATE SET value = excluded.value", user, p, value)
 }

@@ -23,14 +23,16 @@ func (tx *Tx) NoteDepths(list map[string]task.Depth) error {
 }
 
 func (tx *Tx) noteDepth(hour int64, agent string, d task.Depth) error {
-	return tx.do("INSERT INTO depth_hours (hour, agent, queued, working, waiting) VALUES (?, ?, ?, ?, ?)", hour, agent, d.Queued, d.Working, d.Waiting)
+	return tx.do("INSERT INTO depth_hours (hour, agent, queued, working, waiting) VALUES (?, ?, ?, ?, ?)",
+		hour, agent, d.Queued, d.Working, d.Waiting)
 }
 
 // Depths returns the length of an agent's queue, or with "" of all, in each
 // hour in which somebody looked, in order.
 func (rx *Rx) Depths(agent string, from, to task.Time) (map[task.Time]task.Depth, error) {
 	rows, err := rx.query(`SELECT y.hour, coalesce(a.queued, 0), coalesce(a.working, 0), coalesce(a.waiting, 0)
- FROM depth_hours y LEFT JOIN depth_hours a ON a.hour = y.hour AND a.agent = ?1 WHERE y.hour >= ?2 AND y.hour < ?3 AND y.agent = ''`, agent, from, to)
+ FROM depth_hours y LEFT JOIN depth_hours a ON a.hour = y.hour AND a.agent = ?1
+ WHERE y.hour >= ?2 AND y.hour < ?3 AND y.agent = ''`, agent, from, to)
 	type row struct {
 		hour task.Time
 		task.Depth
@@ -61,7 +63,8 @@ type RunTook struct {
 // before another, the newest first; agent "" is all. The index alone answers.
 func (rx *Rx) RunTooks(agent string, from, to task.Time, limit int) ([]RunTook, error) {
 	rows, err := rx.query(`SELECT ended_at, agent, ended_at - started_at FROM runs INDEXED BY runs_ended
- WHERE ended_at IS NOT NULL AND ended_at >= ?1 AND ended_at < ?2 AND status = 'completed' AND started_at IS NOT NULL AND (?3 = '' OR agent = ?3) ORDER BY ended_at DESC LIMIT ?4`, from, to, agent, limit)
+ WHERE ended_at IS NOT NULL AND ended_at >= ?1 AND ended_at < ?2 AND status = 'completed' AND started_at IS NOT NULL
+ AND (?3 = '' OR agent = ?3) ORDER BY ended_at DESC LIMIT ?4`, from, to, agent, limit)
 	return collect(rows, err, func(r rowScanner) (t RunTook, err error) {
 		return t, r.Scan(&t.Ended, &t.Agent, &t.Millis)
 	})

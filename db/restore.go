@@ -108,7 +108,8 @@ func FinishRestore(path string, log *slog.Logger) error {
 		}
 		log.Warn("restore finished", "database", path, "former", kept)
 	case !fileExists(path):
-		return fmt.Errorf("a restore of %s was decided, but neither it nor %s is there: bring one of them back, or remove %s and restore a backup", path, from, notePath(path))
+		return fmt.Errorf("a restore of %s was decided, but neither it nor %s is there: bring one of "+
+			"them back, or remove %s and restore a backup", path, from, notePath(path))
 	}
 	if err := os.Remove(notePath(path)); err != nil {
 		return err

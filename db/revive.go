@@ -145,6 +145,7 @@ func noteRestored(ctx context.Context, tx *sql.Tx, now task.Time) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", restored, string(b))
+	_, err = tx.ExecContext(ctx, "INSERT INTO settings (key, value) VALUES (?, ?) "+
+		"ON CONFLICT DO UPDATE SET value = excluded.value", restored, string(b))
 	return err
 }

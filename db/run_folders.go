@@ -19,9 +19,11 @@ func (rx *Rx) OrphanedFolders(list []task.RunFolder, before task.Time) ([]task.R
 	if err != nil {
 		return nil, err
 	}
-	rows, err := rx.query(`SELECT j.key FROM json_each(?1) j CROSS JOIN runs r ON r.id = json_extract(j.value, '$[0]') CROSS JOIN tasks t ON t.id = r.task_id
+	rows, err := rx.query(`SELECT j.key FROM json_each(?1) j CROSS
+ JOIN runs r ON r.id = json_extract(j.value, '$[0]') CROSS JOIN tasks t ON t.id = r.task_id
  WHERE r.ended_at < ?2 AND CASE WHEN json_extract(j.value, '$[2]') THEN t.archived_at < ?2
- ELSE NOT EXISTS (SELECT 1 FROM runs o WHERE o.task_id = r.task_id AND o.folder = json_extract(j.value, '$[1]') AND coalesce(o.ended_at, ?2) >= ?2) END`, string(b), before)
+ ELSE NOT EXISTS (SELECT 1 FROM runs o WHERE o.task_id = r.task_id AND o.folder = json_extract(j.value, '$[1]')
+ AND coalesce(o.ended_at, ?2) >= ?2) END`, string(b), before)
 	return collect(rows, err, func(r rowScanner) (f task.RunFolder, err error) {
 		var i int
 		if err = r.Scan(&i); err == nil {

@@ -36,12 +36,14 @@ func (rx *Rx) runsEnded(f task.RunFilter, w *where) ([]*task.Run, error) {
 		to = 1<<62 - 1
 	}
 	w.add("r.ended_at >= ? AND r.ended_at < ?", f.From, to)
-	return rx.runsWithin("SELECT "+runCols+" FROM (SELECT r.id AS ended FROM runs r INDEXED BY runs_ended"+w.sql()+" ORDER BY 1 DESC LIMIT ?) CROSS JOIN runs r ON r.id = ended ORDER BY ended DESC", append(w.args, f.Limit)...)
+	return rx.runsWithin("SELECT "+runCols+" FROM (SELECT r.id AS ended FROM runs r INDEXED BY runs_ended"+w.sql()+
+		" ORDER BY 1 DESC LIMIT ?) CROSS JOIN runs r ON r.id = ended ORDER BY ended DESC", append(w.args, f.Limit)...)
 }
 
 // Waiting returns the runs that wait for a reviewer, the first to expire first.
 func (rx *Rx) Waiting(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until IS NULL ORDER BY r.approval_expires, r.id LIMIT ?", limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' "+
+		"AND r.held_until IS NULL ORDER BY r.approval_expires, r.id LIMIT ?", limit)
 }
 
 // WaitingCount tells how many runs wait for a reviewer.
@@ -51,7 +53,8 @@ func (rx *Rx) WaitingCount() (int, error) {
 
 // ExpiredApprovals returns runs whose approval nobody gave in time.
 func (rx *Rx) ExpiredApprovals(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until IS NULL AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'pending' AND r.phase = 'approval' AND r.held_until IS NULL "+
+		"AND r.approval_expires <= ? ORDER BY r.approval_expires LIMIT ?", rx.Now, limit)
 }
 
 // Running returns all running runs.
@@ -86,7 +89,8 @@ func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err er
 // NextQueued returns the agent's first queued run that may start now, or nil.
 // noTick leaves runs made by a tick aside.
 func (rx *Rx) NextQueued(agent string, noTick bool) (*task.Run, error) {
-	r, err := scanRun(rx.row("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending' AND r.phase = 'queued' AND r.agent = ? AND r.not_before <= ?
+	r, err := scanRun(rx.row("SELECT "+runCols+` FROM runs r WHERE r.status = 'pending'
+ AND r.phase = 'queued' AND r.agent = ? AND r.not_before <= ?
  AND (NOT ? OR r.cause <> 'tick') ORDER BY r.id LIMIT 1`, agent, rx.Now, noTick))
 	if ok, err := optional(err); !ok {
 		return nil, err
@@ -103,13 +107,15 @@ func (rx *Rx) Ahead(r *task.Run) (int, error) {
 
 // QueuedRuns returns queued runs in order.
 func (rx *Rx) QueuedRuns(limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_queued WHERE r.status = 'pending' AND r.phase = 'queued' ORDER BY r.agent, r.id LIMIT ?", limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_queued WHERE r.status = 'pending' "+
+		"AND r.phase = 'queued' ORDER BY r.agent, r.id LIMIT ?", limit)
 }
 
 // QueuedAgents returns the agents that have queued runs, and the earliest
 // moment to come before which a queued run may not start, 0 when there is none.
 func (rx *Rx) QueuedAgents() ([]string, task.Time, error) {
-	rows, err := rx.query("SELECT agent, coalesce(min(CASE WHEN not_before > ? THEN not_before END), 0) FROM runs WHERE status = 'pending' AND phase = 'queued' GROUP BY agent", rx.Now)
+	rows, err := rx.query("SELECT agent, coalesce(min(CASE WHEN not_before > ? THEN not_before END), 0) "+
+		"FROM runs WHERE status = 'pending' AND phase = 'queued' GROUP BY agent", rx.Now)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -138,7 +144,8 @@ func (rx *Rx) WakesSince(taskID task.ID, since task.Time) (int, error) {
 // AskedSince counts the runs of a task for which somebody asked since a
 // moment, and tells when the oldest of them was made.
 func (rx *Rx) AskedSince(taskID task.ID, by string, since task.Time) (n int, oldest task.Time, err error) {
-	err = rx.row("SELECT count(*), coalesce(min(created_at), 0) FROM runs WHERE task_id = ? AND created_at > ? AND cause IN ('manual', 'retry') AND asked_by = ?", taskID, since, by).Scan(&n, &oldest)
+	err = rx.row("SELECT count(*), coalesce(min(created_at), 0) FROM runs WHERE task_id = ? AND created_at > ? "+
+		"AND cause IN ('manual', 'retry') AND asked_by = ?", taskID, since, by).Scan(&n, &oldest)
 	return n, oldest, err
 }
 
@@ -149,11 +156,13 @@ func (rx *Rx) LeaseLost() ([]*task.Run, error) {
 
 // LastRuns returns the newest ended runs of an agent.
 func (rx *Rx) LastRuns(agent string, limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_agent WHERE r.agent = ? AND r.ended_at IS NOT NULL ORDER BY r.id DESC LIMIT ?", agent, limit)
+	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_agent WHERE r.agent = ? "+
+		"AND r.ended_at IS NOT NULL ORDER BY r.id DESC LIMIT ?", agent, limit)
 }
 
 // LastEnd returns when the newest ended run of an agent ended, or 0.
 func (rx *Rx) LastEnd(agent string) (at task.Time, err error) {
-	_, err = optional(rx.row("SELECT ended_at FROM runs INDEXED BY runs_agent WHERE agent = ? AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1", agent).Scan(&at))
+	_, err = optional(rx.row("SELECT ended_at FROM runs INDEXED BY runs_agent WHERE agent = ? "+
+		"AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1", agent).Scan(&at))
 	return at, err
 }

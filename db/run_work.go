@@ -9,7 +9,8 @@ func (tx *Tx) SetWork(run task.ID, w *task.Work) error {
 		return err
 	}
 	err := tx.do(`INSERT INTO run_work (run_id, total, note, repository, branch, folder) VALUES (?, ?, ?, ?, ?, ?)
- ON CONFLICT (run_id) DO UPDATE SET total = excluded.total, note = excluded.note, repository = excluded.repository, branch = excluded.branch, folder = excluded.folder`,
+ ON CONFLICT (run_id) DO UPDATE SET total = excluded.total, note = excluded.note,
+ repository = excluded.repository, branch = excluded.branch, folder = excluded.folder`,
 		run, w.Total, w.Note, w.Repository, w.Branch, w.Folder)
 	for i := 0; i < len(w.Files) && err == nil; i++ {
 		f := &w.Files[i]
@@ -23,7 +24,8 @@ func (tx *Tx) SetWork(run task.ID, w *task.Work) error {
 // lines of the files are left out unless asked for.
 func (rx *Rx) Work(run task.ID, lines bool) (*task.Work, error) {
 	w := &task.Work{}
-	err := rx.row("SELECT total, note, repository, branch, folder FROM run_work WHERE run_id = ?", run).Scan(&w.Total, &w.Note, &w.Repository, &w.Branch, &w.Folder)
+	err := rx.row("SELECT total, note, repository, branch, folder FROM run_work WHERE run_id = ?",
+		run).Scan(&w.Total, &w.Note, &w.Repository, &w.Branch, &w.Folder)
 	if ok, err := optional(err); !ok {
 		return nil, err
 	}
@@ -41,7 +43,8 @@ func (rx *Rx) Work(run task.ID, lines bool) (*task.Work, error) {
 // DropLines deletes the lines of up to limit files of runs that ended before a
 // moment, and returns of how many.
 func (tx *Tx) DropLines(endedBefore task.Time, limit int) (int64, error) {
-	return tx.changed(`UPDATE run_files SET diff = '', note = 'its lines are not kept any more' WHERE rowid IN (SELECT f.rowid FROM runs r JOIN run_files f INDEXED BY run_files_lines ON f.run_id = r.id
+	return tx.changed(`UPDATE run_files SET diff = '', note = 'its lines are not kept any more' WHERE rowid IN (SELECT f.rowid
+ FROM runs r JOIN run_files f INDEXED BY run_files_lines ON f.run_id = r.id
  WHERE f.diff <> '' AND r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?)`, endedBefore, limit)
 }
 

@@ -7,12 +7,17 @@ import (
 	"taskyard/task"
 )
 
-const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id), r.agent, r.status, r.phase, r.cause, r.asked_by, r.attempt,
- coalesce(r.retry_of, 0), r.depth, r.reason, r.summary, r.artifacts, r.usage, r.limits, r.model, r.definition_hash, coalesce(r.spec, ''), r.spec_hash,
- coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0), r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
- coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before, coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
+const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id),
+ r.agent, r.status, r.phase, r.cause, r.asked_by, r.attempt,
+ coalesce(r.retry_of, 0), r.depth, r.reason, r.summary, r.artifacts, r.usage, r.limits,
+ r.model, r.definition_hash, coalesce(r.spec, ''), r.spec_hash,
+ coalesce(r.approval_expires, 0), r.decision, r.decided_by, coalesce(r.decided_at, 0),
+ r.scope, r.decision_reason, r.follow_up, r.claim_id, r.lease,
+ coalesce(r.lease_expires, 0), r.pid, r.pid_start, r.boot_id, r.created_at, r.not_before,
+ coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
  coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited,
- r.worker, r.told, r.told_bytes, r.session, r.folder, coalesce(r.closing_at, 0), coalesce(r.tree_run, 0), r.asked_token, r.approval_why, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
+ r.worker, r.told, r.told_bytes, r.session, r.folder, coalesce(r.closing_at, 0), coalesce(r.tree_run, 0), r.asked_token,
+ r.approval_why, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
@@ -21,7 +26,8 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
-		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session, &r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held)
+		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session,
+		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held)
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +116,14 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
 		a = &task.Approval{}
 	}
 	expires, version = nz(a.ExpiresAt), a.Version
-	id, err := tx.insert(`INSERT INTO runs (task_id, agent, status, phase, cause, asked_by, attempt, retry_of, depth, limits, model, definition_hash,
- spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before, parent_run, ask, session, folder, tree_run, asked_token, approval_why) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	id, err := tx.insert(`INSERT INTO runs (task_id, agent, status, phase, cause, asked_by,
+ attempt, retry_of, depth, limits, model, definition_hash,
+ spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before,
+ parent_run, ask, session, folder, tree_run, asked_token, approval_why)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nz(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
-		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun), askJSON(r.Ask), r.Session, r.Folder, nz(r.TreeRun), r.AskedToken, a.Why)
+		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun),
+		askJSON(r.Ask), r.Session, r.Folder, nz(r.TreeRun), r.AskedToken, a.Why)
 	if err != nil {
 		return 0, err
 	}
@@ -136,9 +146,13 @@ func (tx *Tx) MoveRun(r *task.Run, next task.State) (bool, error) {
 // pending run, and moves it to phase.
 func (tx *Tx) SetApproval(r *task.Run, phase task.Phase) (bool, error) {
 	a := r.Approval
-	n, err := tx.changed(`UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?, approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?, decision_reason = ?, approval_why = ?,
+	n, err := tx.changed(`UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?,
+ approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?, decision_reason = ?, approval_why = ?,
  held = NULL, held_until = NULL`+guard,
-		append([]any{phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt), a.Decision, a.By, nz(a.At), a.Scope, a.Reason, a.Why}, guardArgs(r)...)...)
+		append([]any{
+			phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt),
+			a.Decision, a.By, nz(a.At), a.Scope, a.Reason, a.Why,
+		}, guardArgs(r)...)...)
 	return n == 1, err
 }
 
@@ -150,7 +164,8 @@ func (tx *Tx) SetGrant(taskID task.ID, hash, by string, limits task.Limits) erro
 // Grant returns what SetGrant noted; hash is "" where there is none.
 func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err error) {
 	var l string
-	err = rx.row("SELECT coalesce(grant_hash, ''), coalesce(grant_by, ''), coalesce(grant_limits, '{}') FROM tasks WHERE id = ?", taskID).Scan(&hash, &by, &l)
+	err = rx.row("SELECT coalesce(grant_hash, ''), coalesce(grant_by, ''), coalesce(grant_limits, '{}') "+
+		"FROM tasks WHERE id = ?", taskID).Scan(&hash, &by, &l)
 	if err == nil {
 		err = json.Unmarshal([]byte(l), &limits)
 	}
@@ -160,34 +175,42 @@ func (rx *Rx) Grant(taskID task.ID) (hash, by string, limits task.Limits, err er
 // StartRun moves a queued run to running/starting under a new lease and notes
 // the claim it holds.
 func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, error) {
-	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1, lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
+	n, err := tx.changed(`UPDATE runs SET status = 'running', phase = 'starting', lease = lease + 1,
+ lease_expires = ?, started_at = ?, heartbeat_at = ?, claim_id = ?,
  spec = ?, limits = ?, model = ?, definition_hash = ?, depth = ?, waited = 0, pid = 0, pid_start = '', boot_id = '',
  worker = ?, told = 0, told_bytes = 0, closing_at = NULL, ask = ?, tree_run = ?`+guard,
-		append([]any{tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model, r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nz(r.TreeRun)}, guardArgs(r)...)...)
+		append([]any{
+			tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model,
+			r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nz(r.TreeRun),
+		}, guardArgs(r)...)...)
 	return n == 1, err
 }
 
 // RequeueRun puts a running run back into the queue.
 func (tx *Tx) RequeueRun(r *task.Run) (bool, error) {
-	n, err := tx.changed(`UPDATE runs SET status = 'pending', phase = 'queued', lease_expires = NULL, started_at = NULL, heartbeat_at = NULL, claim_id = 0, pid = 0, pid_start = '', boot_id = ''`+guard, guardArgs(r)...)
+	n, err := tx.changed(`UPDATE runs SET status = 'pending', phase = 'queued', lease_expires = NULL, started_at = NULL,
+ heartbeat_at = NULL, claim_id = 0, pid = 0, pid_start = '', boot_id = ''`+guard, guardArgs(r)...)
 	return n == 1, err
 }
 
 // SetProcess notes the process of a running run.
 func (tx *Tx) SetProcess(id task.ID, lease int64, pid int, start, boot string) (bool, error) {
-	n, err := tx.changed("UPDATE runs SET pid = ?, pid_start = ?, boot_id = ? WHERE id = ? AND lease = ? AND status = 'running'", pid, start, boot, id, lease)
+	n, err := tx.changed("UPDATE runs SET pid = ?, pid_start = ?, boot_id = ? WHERE id = ? "+
+		"AND lease = ? AND status = 'running'", pid, start, boot, id, lease)
 	return n == 1, err
 }
 
 // SetSession notes the conversation of a running run, and its folder.
 func (tx *Tx) SetSession(id task.ID, lease int64, session, folder string) (bool, error) {
-	n, err := tx.changed("UPDATE runs SET session = ?, folder = ? WHERE id = ? AND lease = ? AND status = 'running'", session, folder, id, lease)
+	n, err := tx.changed("UPDATE runs SET session = ?, folder = ? WHERE id = ? "+
+		"AND lease = ? AND status = 'running'", session, folder, id, lease)
 	return n == 1, err
 }
 
 // BeatRun renews the lease of a running run and reports whether it still holds.
 func (tx *Tx) BeatRun(id task.ID, lease int64, d time.Duration) (bool, error) {
-	n, err := tx.changed("UPDATE runs SET lease_expires = ?, heartbeat_at = ? WHERE id = ? AND lease = ? AND status = 'running'", tx.Now.Add(d), tx.Now, id, lease)
+	n, err := tx.changed("UPDATE runs SET lease_expires = ?, heartbeat_at = ? WHERE id = ? "+
+		"AND lease = ? AND status = 'running'", tx.Now.Add(d), tx.Now, id, lease)
 	return n == 1, err
 }
 
@@ -197,7 +220,8 @@ func (tx *Tx) EndRun(r *task.Run, end task.State, reason, summary string, artifa
 	if artifacts == nil {
 		artifacts = []string{}
 	}
-	n, err := tx.changed("UPDATE runs SET status = ?, phase = ?, reason = ?, summary = ?, artifacts = ?, usage = ?, lease_expires = NULL, ended_at = ?"+guard,
+	n, err := tx.changed("UPDATE runs SET status = ?, phase = ?, reason = ?, summary = ?, "+
+		"artifacts = ?, usage = ?, lease_expires = NULL, ended_at = ?"+guard,
 		append([]any{end.Status, end.Phase, reason, summary, asJSON(artifacts), asJSON(usage), tx.Now}, guardArgs(r)...)...)
 	if err != nil || n != 1 {
 		return false, err
@@ -215,7 +239,8 @@ func (tx *Tx) EndRun(r *task.Run, end task.State, reason, summary string, artifa
 
 // SetDecision writes the decision beside the final state of a pending run.
 func (tx *Tx) SetDecision(id task.ID, decision, by, reason string) error {
-	return tx.do("UPDATE runs SET decision = ?, decided_by = ?, decided_at = ?, decision_reason = ? WHERE id = ? AND ended_at IS NULL", decision, by, tx.Now, reason, id)
+	return tx.do("UPDATE runs SET decision = ?, decided_by = ?, decided_at = ?, decision_reason = ? "+
+		"WHERE id = ? AND ended_at IS NULL", decision, by, tx.Now, reason, id)
 }
 
 // NoteFollowUp has one more run follow when this one ends.
@@ -235,7 +260,8 @@ func (tx *Tx) SetFailures(taskID task.ID, n int) error {
 
 // SaveDefinition keeps the text of a definition that runs.
 func (tx *Tx) SaveDefinition(hash, agent, text string) error {
-	return tx.do("INSERT INTO definitions (hash, agent, text, first_seen) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", hash, agent, text, tx.Now)
+	return tx.do("INSERT INTO definitions (hash, agent, text, first_seen) VALUES (?, ?, ?, ?) "+
+		"ON CONFLICT DO NOTHING", hash, agent, text, tx.Now)
 }
 
 // Definition returns the text that was kept under a hash.

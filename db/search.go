@@ -82,7 +82,8 @@ func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archived
 	w := &where{}
 	w.add("search MATCH ? AND s.docid < ?", terms, before)
 	matchWhere(w, f)
-	rows, err := r.query("SELECT t.id, t.archived_at, t.status FROM search s CROSS JOIN tasks t ON t.id = s.docid"+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, limit)...)
+	rows, err := r.query("SELECT t.id, t.archived_at, t.status FROM search s CROSS JOIN tasks t ON t.id = s.docid"+
+		w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, limit)...)
 	own, err := collect(rows, err, scanArchived)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,8 @@ func (rx *Rx) longMatches(f task.HistoryFilter, before int64, limit int) ([]arch
 	w := &where{}
 	from := wordsInParts(f.Query, before, w)
 	matchWhere(w, f)
-	rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM ("+from+") j CROSS JOIN tasks t ON t.id = j.task"+w.sql()+" ORDER BY j.task DESC LIMIT ?", append(w.args, limit)...)
+	rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM ("+from+") j CROSS JOIN tasks t ON t.id = j.task"+
+		w.sql()+" ORDER BY j.task DESC LIMIT ?", append(w.args, limit)...)
 	return collect(rows, err, scanArchived)
 }
 
@@ -137,7 +139,8 @@ func (rx *Rx) lineMatches(f task.HistoryFilter, terms string, before int64, limi
 		w := &where{}
 		w.add("search_lines MATCH ? AND l.docid < ?", terms, before<<32)
 		matchWhere(w, f)
-		rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM search_lines l CROSS JOIN tasks t ON t.id = l.docid >> 32"+w.sql()+" ORDER BY l.docid DESC LIMIT ?", append(w.args, batch)...)
+		rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM search_lines l CROSS JOIN tasks t ON t.id = l.docid >> 32"+
+			w.sql()+" ORDER BY l.docid DESC LIMIT ?", append(w.args, batch)...)
 		lines, err := collect(rows, err, scanArchived)
 		if err != nil {
 			return nil, err

@@ -23,7 +23,8 @@ func (rx *Rx) TextsOf(id task.ID) (list []task.HitText, err error) {
 		return nil, err
 	}
 	list = append(list, task.HitText{Place: task.HitDescription, Text: description}, task.HitText{Place: task.HitSummary, Text: summary})
-	rows, err := rx.query("SELECT id, author, content FROM messages WHERE task_id = ? AND run_id IS NULL ORDER BY id DESC LIMIT ?", id, hitComments)
+	rows, err := rx.query("SELECT id, author, content FROM messages WHERE task_id = ? "+
+		"AND run_id IS NULL ORDER BY id DESC LIMIT ?", id, hitComments)
 	comments, err := collect(rows, err, func(r rowScanner) (t task.HitText, err error) {
 		t.Place = task.HitComment
 		return t, r.Scan(&t.Message, &t.By, &t.Text)
@@ -51,7 +52,8 @@ func (rx *Rx) LinesOf(tasks []task.ID, q string) (map[task.ID]task.HitText, erro
 		return nil, nil
 	}
 	first, last := slices.Min(tasks), slices.Max(tasks)
-	rows, err := rx.query("SELECT docid FROM search_lines l WHERE search_lines MATCH ? AND docid >= ? AND docid < ? ORDER BY docid DESC LIMIT ?",
+	rows, err := rx.query("SELECT docid FROM search_lines l WHERE search_lines MATCH ? "+
+		"AND docid >= ? AND docid < ? ORDER BY docid DESC LIMIT ?",
 		terms, lineDoc(first, 0), lineDoc(last+1, 0), maxHitLines)
 	docs, err := collect(rows, err, func(r rowScanner) (doc int64, err error) { return doc, r.Scan(&doc) })
 	if err != nil {
@@ -64,7 +66,8 @@ func (rx *Rx) LinesOf(tasks []task.ID, q string) (map[task.ID]task.HitText, erro
 			continue
 		}
 		t := task.HitText{Place: task.HitTranscript}
-		err := rx.row("SELECT id, run_id, author, substr(content, 1, ?) FROM messages WHERE id = ?", lineChars, doc&(1<<32-1)).Scan(&t.Message, &t.Run, &t.By, &t.Text)
+		err := rx.row("SELECT id, run_id, author, substr(content, 1, ?) FROM messages WHERE id = ?",
+			lineChars, doc&(1<<32-1)).Scan(&t.Message, &t.Run, &t.By, &t.Text)
 		if ok, err := optional(err); err != nil {
 			return nil, err
 		} else if ok {

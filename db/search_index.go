@@ -167,7 +167,8 @@ type logLine struct {
 // read goes through the log until indexRows lines are seen or indexRead bytes
 // gathered.
 func (r *indexReader) read() error {
-	rows, err := r.query("SELECT id, coalesce(task_id, 0), coalesce(run_id, 0), kind FROM events WHERE id > ? ORDER BY id LIMIT ?", r.place.event, indexRows)
+	rows, err := r.query("SELECT id, coalesce(task_id, 0), coalesce(run_id, 0), kind FROM events "+
+		"WHERE id > ? ORDER BY id LIMIT ?", r.place.event, indexRows)
 	list, err := collect(rows, err, func(r rowScanner) (e logLine, err error) {
 		return e, r.Scan(&e.id, &e.task, &e.run, &e.kind)
 	})
@@ -210,7 +211,8 @@ func endsRun(kind string) bool {
 // agent's definition, so that they would match for every run.
 func (r *indexReader) run(id task.ID) error {
 	bytes := 0
-	rows, err := r.query("SELECT id, task_id, substr(content, 1, ?) FROM messages INDEXED BY messages_run WHERE run_id = ? AND type NOT IN ('prompt', 'usage') AND content <> '' ORDER BY id DESC", lineChars, id)
+	rows, err := r.query("SELECT id, task_id, substr(content, 1, ?) FROM messages INDEXED BY messages_run WHERE run_id = ? "+
+		"AND type NOT IN ('prompt', 'usage') AND content <> '' ORDER BY id DESC", lineChars, id)
 	err = each(rows, err, func(s rowScanner) (bool, error) {
 		var line, of task.ID
 		var text string
@@ -246,7 +248,8 @@ func (r *indexReader) archived(e logLine) (whole bool, err error) {
 		}
 	}
 	whole = true
-	rows, err := r.query("SELECT id, content FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", e.task, p.place.message, indexRows)
+	rows, err := r.query("SELECT id, content FROM messages WHERE task_id = ? AND run_id IS NULL "+
+		"AND id > ? ORDER BY id LIMIT ?", e.task, p.place.message, indexRows)
 	n := 0
 	err = each(rows, err, func(s rowScanner) (bool, error) {
 		if p.bytes >= indexRead {

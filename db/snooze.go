@@ -9,18 +9,22 @@ const stillWaits = `CASE z.kind
  WHEN 'approval' THEN EXISTS (SELECT 1 FROM runs r WHERE r.id = z.ref AND r.status = 'pending' AND r.phase = 'approval')
  WHEN 'permission' THEN EXISTS (SELECT 1 FROM permissions p WHERE p.run_id = z.ref AND p.n = z.mark AND p.decision = '')
  WHEN 'notice' THEN EXISTS (SELECT 1 FROM notices n WHERE n.message_id = z.ref)
- WHEN 'lost' THEN EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.ref AND t.blockers_canceled = z.mark AND t.blockers_canceled > 0 AND t.archived_at IS NULL)
- ELSE EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.ref AND t.failures > 0 AND t.archived_at IS NULL AND t.failures >= ?1 AND t.status = 'active'
+ WHEN 'lost' THEN EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.ref AND t.blockers_canceled = z.mark
+ AND t.blockers_canceled > 0 AND t.archived_at IS NULL)
+ ELSE EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.ref AND t.failures > 0
+ AND t.archived_at IS NULL AND t.failures >= ?1 AND t.status = 'active'
   AND t.run_id IS NULL AND t.claim_holder IS NULL AND coalesce(` + unhappy + `, 0) = z.mark) END`
 
 // marks finds what waits, by kind: its task, its mark, and when it expires.
 var marks = map[task.InboxKind]string{
-	task.WaitQuestion:   "SELECT t.id, 0, 0 FROM messages m JOIN tasks t ON t.id = m.task_id WHERE m.id = ?1 AND t.question_id = m.id",
-	task.WaitApproval:   "SELECT r.task_id, 0, r.approval_expires FROM runs r WHERE r.id = ?1 AND r.status = 'pending' AND r.phase = 'approval'",
-	task.WaitPermission: "SELECT r.task_id, p.n, p.expires_at FROM permissions p JOIN runs r ON r.id = p.run_id WHERE p.run_id = ?1 AND p.decision = ''",
-	task.WaitStuck:      "SELECT t.id, coalesce(" + unhappy + ", 0), 0 FROM tasks t WHERE t.id = ?1 AND t.failures > 0 AND t.archived_at IS NULL AND t.failures >= ?2 AND t.status = 'active' AND t.run_id IS NULL AND t.claim_holder IS NULL",
-	task.WaitLost:       "SELECT t.id, t.blockers_canceled, 0 FROM tasks t WHERE t.id = ?1 AND " + orphaned,
-	task.WaitNotice:     "SELECT n.task_id, 0, 0 FROM notices n WHERE n.message_id = ?1",
+	task.WaitQuestion: "SELECT t.id, 0, 0 FROM messages m JOIN tasks t ON t.id = m.task_id WHERE m.id = ?1 AND t.question_id = m.id",
+	task.WaitApproval: "SELECT r.task_id, 0, r.approval_expires FROM runs r WHERE r.id = ?1 AND r.status = 'pending' AND r.phase = 'approval'",
+	task.WaitPermission: "SELECT r.task_id, p.n, p.expires_at FROM permissions p " +
+		"JOIN runs r ON r.id = p.run_id WHERE p.run_id = ?1 AND p.decision = ''",
+	task.WaitStuck: "SELECT t.id, coalesce(" + unhappy + ", 0), 0 FROM tasks t WHERE t.id = ?1 AND t.failures > 0 " +
+		"AND t.archived_at IS NULL AND t.failures >= ?2 AND t.status = 'active' AND t.run_id IS NULL AND t.claim_holder IS NULL",
+	task.WaitLost:   "SELECT t.id, t.blockers_canceled, 0 FROM tasks t WHERE t.id = ?1 AND " + orphaned,
+	task.WaitNotice: "SELECT n.task_id, 0, 0 FROM notices n WHERE n.message_id = ?1",
 }
 
 // Waits finds something that waits for a person now; false when nothing does.
@@ -36,12 +40,14 @@ func (rx *Rx) Waits(z *task.Snooze, attempts int) (expires task.Time, ok bool, e
 
 // SetSnooze hides something from a person until a moment.
 func (tx *Tx) SetSnooze(user task.ID, z task.Snooze) error {
-	return tx.do("INSERT OR REPLACE INTO snoozes (user_id, kind, ref, mark, task_id, until) VALUES (?, ?, ?, ?, ?, ?)", user, z.Kind, z.Ref, z.Mark, z.TaskID, z.Until)
+	return tx.do("INSERT OR REPLACE INTO snoozes (user_id, kind, ref, mark, task_id, until) VALUES (?, ?, ?, ?, ?, ?)",
+		user, z.Kind, z.Ref, z.Mark, z.TaskID, z.Until)
 }
 
 // Snooze returns what a person snoozed; false when it is not snoozed.
 func (rx *Rx) Snooze(user task.ID, kind task.InboxKind, ref task.ID) (z task.Snooze, ok bool, err error) {
-	z, err = scanSnooze(rx.row("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id WHERE z.user_id = ? AND z.kind = ? AND z.ref = ?", user, kind, ref))
+	z, err = scanSnooze(rx.row("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
+		"WHERE z.user_id = ? AND z.kind = ? AND z.ref = ?", user, kind, ref))
 	ok, err = optional(err)
 	return z, ok, err
 }
@@ -60,14 +66,16 @@ func scanSnooze(s rowScanner) (z task.Snooze, err error) {
 // Snoozes returns what a person snoozed and what still waits, the first to
 // come back first.
 func (rx *Rx) Snoozes(user task.ID, attempts, limit int) ([]task.Snooze, error) {
-	rows, err := rx.query("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id WHERE z.user_id = ?2 AND z.until > ?3 AND "+stillWaits+" ORDER BY z.until, z.ref LIMIT ?4",
+	rows, err := rx.query("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
+		"WHERE z.user_id = ?2 AND z.until > ?3 AND "+stillWaits+" ORDER BY z.until, z.ref LIMIT ?4",
 		attempts, user, rx.Now, limit)
 	return collect(rows, err, scanSnooze)
 }
 
 // SnoozeCounts counts what a person snoozed and what still waits.
 func (rx *Rx) SnoozeCounts(user task.ID, attempts int) (n task.InboxTotals, err error) {
-	rows, err := rx.query("SELECT z.kind, count(*) FROM snoozes z WHERE z.user_id = ?2 AND z.until > ?3 AND "+stillWaits+" GROUP BY z.kind", attempts, user, rx.Now)
+	rows, err := rx.query("SELECT z.kind, count(*) FROM snoozes z WHERE z.user_id = ?2 AND z.until > ?3 AND "+
+		stillWaits+" GROUP BY z.kind", attempts, user, rx.Now)
 	if err != nil {
 		return n, err
 	}

@@ -39,12 +39,18 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 		args []any
 		add  func(l *AgentLoad, n int)
 	}{
-		{"SELECT owner, count(*) FROM tasks WHERE claim_expires > ? GROUP BY owner", []any{rx.Now}, func(l *AgentLoad, n int) { l.Working, l.Queued = n, l.Queued-n }},
+		{
+			"SELECT owner, count(*) FROM tasks WHERE claim_expires > ? GROUP BY owner",
+			[]any{rx.Now},
+			func(l *AgentLoad, n int) { l.Working, l.Queued = n, l.Queued-n },
+		},
 		{`SELECT owner, count(*) FROM (SELECT owner, id FROM tasks WHERE question_id IS NOT NULL AND status = 'active'
  UNION SELECT owner, id FROM tasks WHERE blockers_canceled > 0 AND archived_at IS NULL AND status = 'active'
  UNION SELECT agent, task_id FROM runs INDEXED BY runs_approval WHERE status = 'pending' AND phase = 'approval'
- UNION SELECT agent, task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission') GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting = n }},
-		{"SELECT owner, count(*) FROM tasks WHERE failures > 0 AND archived_at IS NULL AND status = 'active' AND run_id IS NULL GROUP BY owner", nil, func(l *AgentLoad, n int) { l.Failed = n }},
+ UNION SELECT agent, task_id FROM runs INDEXED BY runs_running WHERE status = 'running' AND phase = 'permission')
+ GROUP BY owner`, nil, func(l *AgentLoad, n int) { l.Waiting = n }},
+		{"SELECT owner, count(*) FROM tasks WHERE failures > 0 AND archived_at IS NULL AND status = 'active' " +
+			"AND run_id IS NULL GROUP BY owner", nil, func(l *AgentLoad, n int) { l.Failed = n }},
 	} {
 		if err := rx.addLoads(loads, c.q, c.args, c.add); err != nil {
 			return nil, err
@@ -89,7 +95,8 @@ func (rx *Rx) InFlight() ([]task.ID, error) {
 
 // ArchivedSince counts tasks that became history since a moment, by status.
 func (rx *Rx) ArchivedSince(since task.Time) (done, canceled int, err error) {
-	err = rx.row("SELECT coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0) FROM tasks WHERE archived_at IS NOT NULL AND archived_at >= ?", since).Scan(&done, &canceled)
+	err = rx.row("SELECT coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0) FROM tasks "+
+		"WHERE archived_at IS NOT NULL AND archived_at >= ?", since).Scan(&done, &canceled)
 	return done, canceled, err
 }
 
@@ -104,7 +111,8 @@ type Counts struct{ Tasks, Archived, Runs, Events int }
 
 // Counts counts rows by their highest ids, in constant time.
 func (rx *Rx) Counts() (c Counts, err error) {
-	err = rx.row(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0), (SELECT count(*) FROM tasks WHERE archived_at IS NOT NULL),
+	err = rx.row(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0),
+ (SELECT count(*) FROM tasks WHERE archived_at IS NOT NULL),
  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)`).
 		Scan(&c.Tasks, &c.Archived, &c.Runs, &c.Events)
 	return c, err

@@ -21,7 +21,8 @@ func hourOf(t task.Time) int64 { return int64(t - t%task.Hour) }
 func (tx *Tx) RollUp(from task.Time) error {
 	return tx.do(`INSERT OR REPLACE INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated)
  SELECT ended_at / ?1 * ?1 AS h, agent, model, 'run.' || status, count(*), sum(ended_at - coalesce(started_at, ended_at)),
-  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)), sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)),
+  sum(coalesce(json_extract(usage, '$.tokensIn'), 0)), sum(coalesce(json_extract(usage, '$.tokensOut'), 0)),
+ sum(coalesce(json_extract(usage, '$.costUsd'), 0.0)),
   max(coalesce(json_extract(usage, '$.estimated'), 0))
  FROM runs WHERE ended_at IS NOT NULL AND ended_at >= ?2 GROUP BY h, agent, model, status`, int64(task.Hour), hourOf(from))
 }
@@ -32,7 +33,8 @@ func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
 	if r.StartedAt != 0 {
 		millis = int64(tx.Now - r.StartedAt)
 	}
-	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
+	return tx.do(`INSERT INTO stats_hours (hour, agent, model, what, n, millis, tokens_in, tokens_out, cost_usd, estimated)
+ VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
  ON CONFLICT DO UPDATE SET n = n + 1, millis = millis + excluded.millis, tokens_in = tokens_in + excluded.tokens_in,
  tokens_out = tokens_out + excluded.tokens_out, cost_usd = cost_usd + excluded.cost_usd, estimated = max(estimated, excluded.estimated)`,
 		hourOf(tx.Now), r.Agent, r.Model, "run."+string(status), millis, u.TokensIn, u.TokensOut, u.CostUSD, u.Estimated)
@@ -43,12 +45,14 @@ func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
 func (tx *Tx) CountHour(agent, what string) error { return tx.countAt(tx.Now, agent, what) }
 
 func (tx *Tx) countAt(at task.Time, agent, what string) error {
-	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) VALUES (?, ?, '', ?, 1) ON CONFLICT DO UPDATE SET n = n + 1", hourOf(at), agent, what)
+	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) VALUES (?, ?, '', ?, 1) "+
+		"ON CONFLICT DO UPDATE SET n = n + 1", hourOf(at), agent, what)
 }
 
 // countArchived counts a task that becomes history now.
 func (tx *Tx) countArchived(id task.ID, status task.Status) error {
-	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) SELECT ?, owner, '', ?, 1 FROM tasks WHERE id = ? ON CONFLICT DO UPDATE SET n = n + 1",
+	return tx.do("INSERT INTO stats_hours (hour, agent, model, what, n) SELECT ?, owner, '', ?, 1 "+
+		"FROM tasks WHERE id = ? ON CONFLICT DO UPDATE SET n = n + 1",
 		hourOf(tx.Now), status, id)
 }
 
@@ -64,7 +68,8 @@ func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
 // statSums are the sums of a group of stats_hours, in the order of
 // scanStat.
 const statSums = ` sum(n * (what = 'created')), sum(n * (what = 'done')), sum(n * (what = 'canceled')), sum(n * (what = 'asked')),
- sum(n * (what = 'run.completed')), sum(n * (what = 'run.failed')), sum(n * (what = 'run.canceled')), sum(millis), sum(tokens_in), sum(tokens_out), sum(cost_usd), max(estimated)
+ sum(n * (what = 'run.completed')), sum(n * (what = 'run.failed')), sum(n * (what = 'run.canceled')),
+ sum(millis), sum(tokens_in), sum(tokens_out), sum(cost_usd), max(estimated)
  FROM stats_hours WHERE hour >= ?1 AND hour < ?2 AND (?3 = '' OR agent = ?3) AND (?4 = '' OR model = ?4)`
 
 // StatHours sums what happened in each hour in which anything did, in order.

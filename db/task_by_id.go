@@ -26,7 +26,8 @@ func (rx *Rx) BelowMany(ids []task.ID) (int, error) {
 	return rx.count(`WITH RECURSIVE down (id, n) AS (
  SELECT c.id, 1 FROM json_each(?1) j CROSS JOIN tasks c ON c.parent_id = j.value
  UNION SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
- SELECT count(DISTINCT t.id) FROM down CROSS JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL AND t.id NOT IN (SELECT value FROM json_each(?1))`, string(b))
+ SELECT count(DISTINCT t.id) FROM down CROSS JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL
+ AND t.id NOT IN (SELECT value FROM json_each(?1))`, string(b))
 }
 
 // numbers are ids as SQL compares them: JSON has them as strings.

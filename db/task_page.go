@@ -20,7 +20,8 @@ func upTo(id task.ID) task.ID {
 // LastMessages returns the newest entries of a thread after one id and before
 // another (0: no bound), oldest first.
 func (rx *Rx) LastMessages(id, after, before task.ID, limit int) ([]task.Message, error) {
-	list, err := rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL AND id > ? AND id < ? ORDER BY id DESC LIMIT ?", id, after, upTo(before), limit)
+	list, err := rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE task_id = ? AND run_id IS NULL "+
+		"AND id > ? AND id < ? ORDER BY id DESC LIMIT ?", id, after, upTo(before), limit)
 	slices.Reverse(list)
 	return list, err
 }
@@ -32,7 +33,8 @@ func (rx *Rx) LastEventsBut(id, after, before task.ID, skip []string, limit int)
 	if err != nil {
 		return nil, err
 	}
-	found, err := rx.eventsWithin("SELECT "+eventCols+" FROM events WHERE task_id = ? AND id > ? AND id < ? AND kind NOT IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?", id, after, upTo(before), string(list), limit)
+	found, err := rx.eventsWithin("SELECT "+eventCols+" FROM events WHERE task_id = ? AND id > ? AND id < ? "+
+		"AND kind NOT IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?", id, after, upTo(before), string(list), limit)
 	slices.Reverse(found)
 	return found, err
 }
@@ -40,7 +42,8 @@ func (rx *Rx) LastEventsBut(id, after, before task.ID, skip []string, limit int)
 // TaskRuns returns the newest runs of a task between two ids (0: no bound),
 // newest first.
 func (rx *Rx) TaskRuns(id, after, before task.ID, limit int) ([]*task.Run, error) {
-	return rx.runsWithin("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.id > ? AND r.id < ? ORDER BY r.id DESC LIMIT ?", id, after, upTo(before), limit)
+	return rx.runsWithin("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.id > ? "+
+		"AND r.id < ? ORDER BY r.id DESC LIMIT ?", id, after, upTo(before), limit)
 }
 
 // StreamCounts counts messages, runs, and events without the kinds in skip of
@@ -64,16 +67,19 @@ func (rx *Rx) Linked(id task.ID) ([]*task.Task, error) {
 
 // Subtasks returns subtasks of a task after an id: open ones, or archived ones.
 func (rx *Rx) Subtasks(id, after task.ID, open bool, limit int) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskCard+" FROM tasks t WHERE t.parent_id = ? AND t.id > ? AND (t.archived_at IS NULL) = ? ORDER BY t.id LIMIT ?", id, after, open, limit)
+	return rx.tasks("SELECT "+taskCard+" FROM tasks t WHERE t.parent_id = ? AND t.id > ? "+
+		"AND (t.archived_at IS NULL) = ? ORDER BY t.id LIMIT ?", id, after, open, limit)
 }
 
 // ChildCounts counts the subtasks of a task: open, done, canceled.
 func (rx *Rx) ChildCounts(id task.ID) (open, done, canceled int, err error) {
-	err = rx.row(`SELECT coalesce(sum(archived_at IS NULL), 0), coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0) FROM tasks WHERE parent_id = ?`, id).Scan(&open, &done, &canceled)
+	err = rx.row(`SELECT coalesce(sum(archived_at IS NULL), 0), coalesce(sum(status = 'done'), 0), coalesce(sum(status = 'canceled'), 0)
+ FROM tasks WHERE parent_id = ?`, id).Scan(&open, &done, &canceled)
 	return open, done, canceled, err
 }
 
-const sumUsage = `SELECT coalesce(sum(json_extract(r.usage, '$.toolCalls')), 0), coalesce(sum(json_extract(r.usage, '$.tokensIn')), 0), coalesce(sum(json_extract(r.usage, '$.tokensOut')), 0),
+const sumUsage = `SELECT coalesce(sum(json_extract(r.usage, '$.toolCalls')), 0),
+ coalesce(sum(json_extract(r.usage, '$.tokensIn')), 0), coalesce(sum(json_extract(r.usage, '$.tokensOut')), 0),
  coalesce(sum(json_extract(r.usage, '$.costUsd')), 0.0), coalesce(max(json_extract(r.usage, '$.estimated')), 0) `
 
 // UsageBelow sums what the runs of a task used, and with those of everything
@@ -96,14 +102,18 @@ func (rx *Rx) UsageBelow(id task.ID, limit int) (own, all task.Usage, err error)
 func (rx *Rx) Beside(t *task.Task, limit int) (prev, next task.ID, place int, err error) {
 	const at = "SELECT coalesce((SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority = ?2 AND id "
 	const other = "(SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority "
-	if err = rx.row(at+"< ?3 ORDER BY id DESC LIMIT 1), "+other+"> ?2 ORDER BY priority, id DESC LIMIT 1), 0)", t.Owner, t.Priority, t.ID).Scan(&prev); err != nil {
+	if err = rx.row(at+"< ?3 ORDER BY id DESC LIMIT 1), "+other+"> ?2 ORDER BY priority, id DESC LIMIT 1), 0)",
+		t.Owner, t.Priority, t.ID).Scan(&prev); err != nil {
 		return 0, 0, 0, err
 	}
-	if err = rx.row(at+"> ?3 ORDER BY id LIMIT 1), "+other+"< ?2 ORDER BY priority DESC, id LIMIT 1), 0)", t.Owner, t.Priority, t.ID).Scan(&next); err != nil {
+	if err = rx.row(at+"> ?3 ORDER BY id LIMIT 1), "+other+"< ?2 ORDER BY priority DESC, id LIMIT 1), 0)",
+		t.Owner, t.Priority, t.ID).Scan(&next); err != nil {
 		return 0, 0, 0, err
 	}
-	n, err := rx.count(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority > ?2
- UNION ALL SELECT 1 FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority = ?2 AND id < ?3 LIMIT ?4)`, t.Owner, t.Priority, t.ID, limit)
+	n, err := rx.count(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE owner = ?1
+ AND status = 'active' AND archived_at IS NULL AND priority > ?2
+ UNION ALL SELECT 1 FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL
+ AND priority = ?2 AND id < ?3 LIMIT ?4)`, t.Owner, t.Priority, t.ID, limit)
 	if n < limit {
 		place = n + 1
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 // What it means to wait for a person; with a live claim or without.
-const waitsForPeople = `(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r.phase IN ('approval', 'permission')))`
+const waitsForPeople = `(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR EXISTS (SELECT 1
+ FROM runs r WHERE r.id = t.run_id AND r.phase IN ('approval', 'permission')))`
 
 // shown keeps the active tasks that are drawn in one way; views.GlyphOf is the
 // same rule over a task.
@@ -54,7 +55,8 @@ func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Tas
 		dir = " DESC"
 	}
 	order := " ORDER BY " + sorts[f.Sort] + dir + ", +t.id" + dir
-	list, cut, err := rx.tasksWithin("WITH page (id) AS MATERIALIZED (SELECT t.id FROM tasks t"+w.sql()+order+" LIMIT ? OFFSET ?) SELECT "+cols+" FROM page JOIN tasks t ON t.id = page.id"+order,
+	list, cut, err := rx.tasksWithin("WITH page (id) AS MATERIALIZED (SELECT t.id FROM tasks t"+w.sql()+order+
+		" LIMIT ? OFFSET ?) SELECT "+cols+" FROM page JOIN tasks t ON t.id = page.id"+order,
 		append(w.args, f.Limit+1, skip)...)
 	if err != nil || len(list) <= f.Limit && !cut {
 		return list, "", err

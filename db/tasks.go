@@ -12,29 +12,37 @@ import (
 const (
 	taskCols = `t.id, t.title, t.owner, t.created_by, t.status, t.priority, t.version, t.channel,
  coalesce(t.parent_id, 0), t.nesting, t.claim_seq, coalesce(t.claim_holder, ''), coalesce(t.claim_since, 0), coalesce(t.claim_expires, 0),
- coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures, coalesce(t.summary, ''), t.created_at, t.updated_at, coalesce(t.archived_at, 0),
+ coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures, coalesce(t.summary, ''),
+ t.created_at, t.updated_at, coalesce(t.archived_at, 0),
  coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.labels, t.title_by, t.description_by`
-	stepsJSON     = `(SELECT json_group_array(json_array(title, details, done, coalesce(subtask_id, 0))) FROM (SELECT title, details, done, subtask_id FROM steps WHERE task_id = t.id ORDER BY position))`
-	resourcesJSON = `(SELECT json_group_array(json_array(type, value, label)) FROM (SELECT type, value, label FROM resources WHERE task_id = t.id ORDER BY position))`
+	stepsJSON = `(SELECT json_group_array(json_array(title, details, done, coalesce(subtask_id, 0)))
+ FROM (SELECT title, details, done, subtask_id FROM steps WHERE task_id = t.id ORDER BY position))`
+	resourcesJSON = `(SELECT json_group_array(json_array(type, value, label)) FROM (SELECT type, value, label
+ FROM resources WHERE task_id = t.id ORDER BY position))`
 	// The newest 500 comments that have at most 128 KiB together; their lengths
 	// are known before any text is read. Nearly every task has all of them in
 	// it: counting that first spares the window, which costs more than the rest
 	// of the task.
-	commentsJSON = `(CASE WHEN (SELECT count(*) <= 500 AND coalesce(sum(n), 0) <= 131072 FROM (SELECT octet_length(content) AS n ` + ofComments + ` LIMIT 501))
+	commentsJSON = `(CASE WHEN (SELECT count(*) <= 500 AND coalesce(sum(n), 0) <= 131072
+ FROM (SELECT octet_length(content) AS n ` + ofComments + ` LIMIT 501))
  THEN (SELECT ` + commentArray + ` FROM (SELECT id, author, kind, content, created_at, type ` + ofComments + ` ORDER BY id))
  ELSE (SELECT ` + commentArray + ` FROM (SELECT id, author, kind, content, created_at, type FROM messages WHERE id IN (
- SELECT id FROM (SELECT id, sum(n) OVER (ORDER BY id DESC) AS bytes FROM (SELECT id, octet_length(content) AS n ` + ofComments + ` ORDER BY id DESC LIMIT 500)) WHERE bytes <= 131072) ORDER BY id)) END)`
+ SELECT id FROM (SELECT id, sum(n) OVER (ORDER BY id DESC) AS bytes FROM (SELECT id, octet_length(content) AS n ` + ofComments + `
+ ORDER BY id DESC LIMIT 500)) WHERE bytes <= 131072) ORDER BY id)) END)`
 	commentArray = `json_group_array(json_array(id, author, kind, content, created_at, type = 'imported'))`
 	commentCount = `(SELECT count(*) ` + ofComments + `)`
 	ofComments   = `FROM messages WHERE task_id = t.id AND run_id IS NULL`
-	blockersList = `coalesce((SELECT group_concat(blocker_id) FROM (SELECT blocker_id FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
-	holdingList  = `CASE WHEN t.blocked > 0 THEN ` + blockersList + ` ELSE '' END` // cards show it while it matters
-	noCounts     = `, 0, 0, 0, ''`
-	counts       = `, (SELECT count(*) FROM steps WHERE task_id = t.id AND done = 1), (SELECT count(*) FROM steps WHERE task_id = t.id),
+	blockersList = `coalesce((SELECT group_concat(blocker_id) FROM (SELECT blocker_id
+ FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
+	holdingList = `CASE WHEN t.blocked > 0 THEN ` + blockersList + ` ELSE '' END` // cards show it while it matters
+	noCounts    = `, 0, 0, 0, ''`
+	counts      = `, (SELECT count(*) FROM steps WHERE task_id = t.id AND done = 1), (SELECT count(*) FROM steps WHERE task_id = t.id),
  (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL),
- CASE WHEN t.failures > 0 THEN coalesce((SELECT reason FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase = 'denied') ORDER BY id DESC LIMIT 1), '') ELSE '' END`
+ CASE WHEN t.failures > 0 THEN coalesce((SELECT reason FROM runs WHERE task_id = t.id
+ AND (status = 'failed' OR phase = 'denied') ORDER BY id DESC LIMIT 1), '') ELSE '' END`
 
-	taskFull  = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " + commentsJSON + ", " + blockersList + ", 0, 0, " + commentCount + ", ''"
+	taskFull = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " +
+		commentsJSON + ", " + blockersList + ", 0, 0, " + commentCount + ", ''"
 	taskWhole = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
 	taskBrief = taskCols + ", '', " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
 	taskCard  = taskCols + ", '', '', '', '', " + holdingList + counts
@@ -49,7 +57,8 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 		err := r.Scan(&t.ID, &t.Title, &t.Owner, &t.CreatedBy, &t.Status, &t.Priority, &t.Version, &t.Channel,
 			&t.ParentTaskID, &t.Nesting, &c.ID, &c.Holder, &c.Since, &c.ExpiresAt,
 			&t.QuestionID, &t.OpenRunID, &t.Failures, &t.Summary, &t.CreatedAt, &t.UpdatedAt, &t.ArchivedAt,
-			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.TitleBy, &t.TextBy, &t.Description, &steps, &resources, &comments, &blockers,
+			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.TitleBy, &t.TextBy,
+			&t.Description, &steps, &resources, &comments, &blockers,
 			&t.StepsDone, &t.StepsTotal, &t.CommentCount, &t.LastFailure)
 		if err != nil {
 			return nil, err
@@ -84,7 +93,10 @@ func relations(t *task.Task, steps, resources, comments string) error {
 	}
 	if comments != "" && err == nil {
 		t.Comments, err = rowsOf(comments, func(r *jsonRows) task.Comment {
-			return task.Comment{ID: task.ID(r.number()), Author: r.text(), Kind: task.MessageKind(r.text()), Content: r.text(), CreatedAt: task.Time(r.number()), Imported: r.number() == 1}
+			return task.Comment{
+				ID: task.ID(r.number()), Author: r.text(), Kind: task.MessageKind(r.text()),
+				Content: r.text(), CreatedAt: task.Time(r.number()), Imported: r.number() == 1,
+			}
 		})
 		t.Links = task.LinksOf(t.Resources)
 		if t.CommentCount > len(t.Comments) {
@@ -135,9 +147,11 @@ func (rx *Rx) tasksWithin(q string, args ...any) ([]*task.Task, bool, error) {
 // InsertTask writes a new task with its steps and resources and returns its
 // id. t.Nesting and t.ParentTaskID are taken as they are.
 func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
-	id, err := tx.insert(`INSERT INTO tasks (title, description, owner, created_by, status, priority, channel, parent_id, nesting, labels, created_at, updated_at)
+	id, err := tx.insert(`INSERT INTO tasks (title, description, owner, created_by, status,
+ priority, channel, parent_id, nesting, labels, created_at, updated_at)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel, nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), tx.Now, tx.Now)
+		t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel,
+		nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), tx.Now, tx.Now)
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +171,8 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 // UpdateTask writes title, description, who wrote them, priority, owner,
 // status and labels of an open task as they are in t.
 func (tx *Tx) UpdateTask(t *task.Task) error {
-	return tx.do("UPDATE tasks SET title = ?, description = ?, title_by = ?, description_by = ?, priority = ?, owner = ?, status = ?, labels = ?, version = version + 1, updated_at = ? WHERE id = ?",
+	return tx.do("UPDATE tasks SET title = ?, description = ?, title_by = ?, description_by = ?, priority = ?, "+
+		"owner = ?, status = ?, labels = ?, version = version + 1, updated_at = ? WHERE id = ?",
 		t.Title, t.Description, t.TitleBy, t.TextBy, t.Priority, t.Owner, t.Status, strings.Join(t.Labels, " "), tx.Now, t.ID)
 }
 
@@ -176,7 +191,8 @@ func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
 		return err
 	}
 	return tx.do(`UPDATE tasks SET status = ?, summary = ?, archived_at = ?, claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
- question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0, version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)
+ question_id = NULL, run_id = NULL, grant_hash = NULL, blocked = 0, blockers_canceled = 0,
+ version = version + 1, updated_at = ? WHERE id = ?`, status, s, tx.Now, tx.Now, id)
 }
 
 // SetQuestion opens (message id) or closes (0) the task's question.

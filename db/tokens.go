@@ -7,21 +7,25 @@ import (
 	"taskyard/task"
 )
 
-const tokenCols = "id, name, hint, scope, agent, created_by, created_at, coalesce(expires_at, 0), coalesce(used_at, 0), coalesce(revoked_at, 0), coalesce(run_id, 0), coalesce(user_id, 0)"
+const tokenCols = "id, name, hint, scope, agent, created_by, created_at, coalesce(expires_at, 0), " +
+	"coalesce(used_at, 0), coalesce(revoked_at, 0), coalesce(run_id, 0), coalesce(user_id, 0)"
 
 func scanToken(r rowScanner) (t task.Token, err error) {
-	return t, r.Scan(&t.ID, &t.Name, &t.Hint, &t.Scope, &t.Agent, &t.CreatedBy, &t.CreatedAt, &t.ExpiresAt, &t.UsedAt, &t.RevokedAt, &t.RunID, &t.UserID)
+	return t, r.Scan(&t.ID, &t.Name, &t.Hint, &t.Scope, &t.Agent, &t.CreatedBy, &t.CreatedAt,
+		&t.ExpiresAt, &t.UsedAt, &t.RevokedAt, &t.RunID, &t.UserID)
 }
 
 // InsertToken keeps a token under the SHA-256 of its secret.
 func (tx *Tx) InsertToken(t task.Token, hash []byte) (task.ID, error) {
-	return tx.insert("INSERT INTO tokens (hash, hint, name, scope, agent, user_id, run_id, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	return tx.insert("INSERT INTO tokens (hash, hint, name, scope, agent, user_id, run_id, created_by, created_at, expires_at) "+
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		hash, t.Hint, t.Name, t.Scope, t.Agent, nz(t.UserID), nz(t.RunID), t.CreatedBy, tx.Now, nz(t.ExpiresAt))
 }
 
 // TokenByHash returns a token that is neither revoked nor expired.
 func (rx *Rx) TokenByHash(hash []byte) (t task.Token, ok bool, err error) {
-	t, err = scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", hash, rx.Now))
+	t, err = scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE hash = ? AND revoked_at IS NULL "+
+		"AND (expires_at IS NULL OR expires_at > ?)", hash, rx.Now))
 	ok, err = optional(err)
 	return t, ok, err
 }
@@ -44,7 +48,8 @@ func (rx *Rx) TokenValid(id task.ID) (bool, error) {
 // AgentTokens returns the tokens of an agent that are not revoked, without
 // those of its runs.
 func (rx *Rx) AgentTokens(agent string) ([]task.Token, error) {
-	rows, err := rx.query("SELECT "+tokenCols+" FROM tokens WHERE agent = ? AND agent <> '' AND revoked_at IS NULL AND run_id IS NULL ORDER BY id", agent)
+	rows, err := rx.query("SELECT "+tokenCols+" FROM tokens WHERE agent = ? AND agent <> '' "+
+		"AND revoked_at IS NULL AND run_id IS NULL ORDER BY id", agent)
 	return collect(rows, err, scanToken)
 }
 
@@ -64,7 +69,8 @@ func (rx *Rx) Tokens() ([]task.Token, error) {
 // FreeTokenName revokes the expired tokens of a name, whatever its case, and
 // reports whether no other one holds. Tokens of runs do not count.
 func (tx *Tx) FreeTokenName(name string) (bool, error) {
-	err := tx.do("UPDATE tokens SET revoked_at = ?1 WHERE name = ?2 COLLATE NOCASE AND revoked_at IS NULL AND run_id IS NULL AND expires_at <= ?1", tx.Now, name)
+	err := tx.do("UPDATE tokens SET revoked_at = ?1 WHERE name = ?2 COLLATE NOCASE "+
+		"AND revoked_at IS NULL AND run_id IS NULL AND expires_at <= ?1", tx.Now, name)
 	if err != nil {
 		return false, err
 	}
@@ -113,12 +119,14 @@ func (tx *Tx) SetSetting(key, value string) error {
 // Answer returns the stored answer of an idempotent request and the hash of
 // the request that it answers.
 func (rx *Rx) Answer(caller, key string, since task.Time) (request []byte, answer string, ok bool, err error) {
-	err = rx.row("SELECT request, answer FROM idempotency WHERE caller = ? AND key = ? AND created_at > ?", caller, key, since).Scan(&request, &answer)
+	err = rx.row("SELECT request, answer FROM idempotency WHERE caller = ? AND key = ? AND created_at > ?",
+		caller, key, since).Scan(&request, &answer)
 	ok, err = optional(err)
 	return request, answer, ok, err
 }
 
 // SaveAnswer stores the answer of an idempotent request.
 func (tx *Tx) SaveAnswer(caller, key string, request []byte, answer string) error {
-	return tx.do("INSERT OR REPLACE INTO idempotency (caller, key, request, answer, created_at) VALUES (?, ?, ?, ?, ?)", caller, key, request, answer, tx.Now)
+	return tx.do("INSERT OR REPLACE INTO idempotency (caller, key, request, answer, created_at) "+
+		"VALUES (?, ?, ?, ?, ?)", caller, key, request, answer, tx.Now)
 }

@@ -18,7 +18,8 @@ func delegations(t *testing.T, s *service.Service) {
 		if st == nil {
 			break
 		}
-		ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseCrash}, Permanent: true}))
+		ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease,
+			service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseCrash}, Permanent: true}))
 	}
 	k := must[*task.Task](t)(s.CreateTask(ctx, admin, task.New{Title: "Delegate", Owner: "coder", Steps: []task.Step{{Title: "a"}}}))
 	parent, _, err := s.NextRun(ctx, nil)
@@ -27,7 +28,8 @@ func delegations(t *testing.T, s *service.Service) {
 		t.Fatalf("the run of task %d did not start", k.ID)
 	}
 	a := must[task.Actor](t)(s.Authenticate(ctx, parent.Token, ""))
-	ok(t, s.AppendTranscript(ctx, parent.Run.ID, parent.Run.Lease, []task.Message{{Type: "usage", Content: "x", Data: []byte(`{"tokensIn":1}`)}}))
+	ok(t, s.AppendTranscript(ctx, parent.Run.ID, parent.Run.Lease,
+		[]task.Message{{Type: "usage", Content: "x", Data: []byte(`{"tokensIn":1}`)}}))
 	made := must[*task.Task](t)(s.CreateTask(ctx, a, task.New{Title: "Beside it", Owner: "other", NoStart: true}))
 	must[task.Message](t)(s.Comment(ctx, a, made.ID, "this is for later"))
 	for _, k := range must[[]*task.Task](t)(s.Signup(ctx, a, a.Name, 1)) {
@@ -48,7 +50,8 @@ func delegations(t *testing.T, s *service.Service) {
 		t.Fatal("the delegated run did not start")
 	}
 	ok(t, s.RunWorking(ctx, child.Run.ID, child.Run.Lease, 1, "1", "b"))
-	ok(t, s.FinishRun(ctx, child.Run.ID, child.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
+	ok(t, s.FinishRun(ctx, child.Run.ID, child.Run.Lease,
+		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
 	must[task.Delegated](t)(s.DelegatedRun(ctx, a, first.RunID, time.Second))
 	if kids := must[[]*task.Run](t)(s.Children(ctx, admin, parent.Run.ID)); len(kids) != 1 {
 		t.Errorf("%d delegated runs, want 1", len(kids))
@@ -56,7 +59,8 @@ func delegations(t *testing.T, s *service.Service) {
 	second := must[task.Delegated](t)(s.Delegate(ctx, a, task.Delegation{Task: "Do more", AgentType: "other"}))
 	must[task.Delegated](t)(s.StopDelegated(ctx, a, second.RunID, "enough"))
 	ok(t, s.RunWorking(ctx, parent.Run.ID, parent.Run.Lease, 1, "1", "b"))
-	ok(t, s.FinishRun(ctx, parent.Run.ID, parent.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+	ok(t, s.FinishRun(ctx, parent.Run.ID, parent.Run.Lease,
+		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
 	asked := must[*task.Run](t)(s.RunNow(ctx, agent, k.ID))
 	must[*task.Run](t)(s.CancelRun(ctx, admin, asked.ID, ""))
 	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))

@@ -15,7 +15,8 @@ func taskPages(t *testing.T, s *service.Service, id, sub task.ID) {
 	for _, p := range []task.ID{id, sub} {
 		must[service.TaskPage](t)(s.TaskPage(ctx, admin, p))
 	}
-	must[service.Stream](t)(s.Stream(ctx, admin, id, service.StreamQuery{Messages: true, Events: true, Runs: true, SkipEvents: []string{task.EvCommented}, Limit: 5}))
+	must[service.Stream](t)(s.Stream(ctx, admin, id,
+		service.StreamQuery{Messages: true, Events: true, Runs: true, SkipEvents: []string{task.EvCommented}, Limit: 5}))
 	must[[]*task.Task](t)(s.Subtasks(ctx, admin, id, 0, true, 5))
 	must[[]*task.Task](t)(s.OpenBelow(ctx, admin, id))
 	seen := task.StepSeen{}

@@ -33,7 +33,11 @@ func tour(t *testing.T) {
 	ok(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte(text), 0o600))
 	agents, err := agentfile.Open(dir, agentfile.Options{Runners: map[string]string{"script": "command"}}, nil)
 	ok(t, err)
-	s := service.New(d, agents, service.Config{Wakes: true, EqualFailures: 5, Log: slog.New(slog.DiscardHandler), WakeBudget: 1, Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}}, Webhooks: map[string]bool{"script": true}})
+	s := service.New(d, agents, service.Config{
+		Wakes: true, EqualFailures: 5, Log: slog.New(slog.DiscardHandler),
+		WakeBudget: 1, Notify: []service.NotifyTarget{{Name: "ops", Kinds: []task.OutKind{task.OutQuestion}}},
+		Webhooks: map[string]bool{"script": true},
+	})
 	tasks(t, s)
 	runs(t, s)
 	delegations(t, s)
@@ -41,7 +45,10 @@ func tour(t *testing.T) {
 	people(t, s)
 	lists(t, s)
 	history(t, s)
-	ok(t, service.New(d, agents, service.Config{Log: slog.New(slog.DiscardHandler), KeepTranscripts: time.Nanosecond}).Sweep(context.Background()))
+	ok(t, service.New(d, agents, service.Config{
+		Log:             slog.New(slog.DiscardHandler),
+		KeepTranscripts: time.Nanosecond,
+	}).Sweep(context.Background()))
 	rest(t, d)
 	exports(t, s)
 	exports(t, service.New(dbtest.New(t), agents, service.Config{Log: slog.New(slog.DiscardHandler)}))
@@ -55,7 +62,10 @@ func exports(t *testing.T, s *service.Service) {
  {"id":"1","title":"a","owner":"coder","status":"active","steps":[{"title":"s","taskId":"2"}],"resources":[{"type":"file","value":"/a"}],"blockedBy":["3"],"waitingFor":"user",
   "comments":[{"id":"1","kind":"question","author":"coder","content":"?"}]},
  {"id":"2","title":"b","owner":"coder","status":"draft"}],"nextId":9}`)},
-		&exchange.Source{Name: "history.jsonl", Data: []byte(`{"id":"3","title":"c","owner":"coder","status":"done","archivedAt":"2026-01-01T00:00:00Z"}`)},
+		&exchange.Source{
+			Name: "history.jsonl",
+			Data: []byte(`{"id":"3","title":"c","owner":"coder","status":"done","archivedAt":"2026-01-01T00:00:00Z"}`),
+		},
 		&exchange.Source{Name: "todos.json", Data: []byte(`{"coder":["x"]}`)})
 	ready := must[*service.ReadyImport](t)(s.PrepareImport(admin, plan, service.ImportOptions{}))
 	must[service.Imported](t)(s.Import(ctx, admin, ready))
@@ -78,7 +88,10 @@ func create(t *testing.T, s *service.Service, a task.Actor, in task.New) *task.T
 
 func tasks(t *testing.T, s *service.Service) {
 	ctx := context.Background()
-	k := create(t, s, admin, task.New{NoStart: true, Steps: []task.Step{{Title: "a"}}, Resources: []task.Resource{{Type: "file", Value: "/a"}, {Type: "file", Value: "/b"}}})
+	k := create(t, s, admin, task.New{
+		NoStart: true, Steps: []task.Step{{Title: "a"}},
+		Resources: []task.Resource{{Type: "file", Value: "/a"}, {Type: "file", Value: "/b"}},
+	})
 	title, owner, working := "Better", "other", "working"
 	must[*task.Task](t)(s.UpdateTask(ctx, admin, k.ID, task.Patch{Title: &title}))
 	must[*task.Task](t)(s.ReplaceSteps(ctx, admin, k.ID, []task.Step{{Title: "a"}, {Title: "b"}}))

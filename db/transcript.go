@@ -7,7 +7,8 @@ import (
 )
 
 // lineCols are those of a message, with the beginning of its content alone.
-const lineCols = "id, task_id, coalesce(run_id, 0), kind, role, type, author, substr(content, 1, ?1), coalesce(data, ''), created_at, length(content)"
+const lineCols = "id, task_id, coalesce(run_id, 0), kind, role, type, author, substr(content, " +
+	"1, ?1), coalesce(data, ''), created_at, length(content)"
 
 func scanLine(r rowScanner) (l task.TranscriptLine, err error) {
 	var data string
@@ -24,7 +25,8 @@ const ofKind = ` AND CASE ?3 WHEN '' THEN 1
  WHEN 'tools' THEN type IN ('tool_call', 'tool_result')
  WHEN 'logs' THEN type IN ('prompt', 'log', 'usage', 'permission')
  ELSE type = 'error' OR type IN ('tool_call', 'tool_result') AND json_valid(data) AND (
-  coalesce(json_extract(data, '$.isError'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.is_error'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.error'), 0) NOT IN (0, '')
+  coalesce(json_extract(data, '$.isError'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.is_error'),
+ 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.error'), 0) NOT IN (0, '')
   OR coalesce(json_extract(data, '$.denied'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.refused'), 0) NOT IN (0, '')) END`
 
 func (rx *Rx) lines(q string, args ...any) ([]task.TranscriptLine, error) {
@@ -34,12 +36,14 @@ func (rx *Rx) lines(q string, args ...any) ([]task.TranscriptLine, error) {
 
 // LinesBefore returns lines of a run before an id, newest first.
 func (rx *Rx) LinesBefore(run task.ID, kind string, before task.ID, limit int) ([]task.TranscriptLine, error) {
-	return rx.lines("SELECT "+lineCols+" FROM messages INDEXED BY messages_run WHERE run_id = ?2 AND id < ?4"+ofKind+" ORDER BY id DESC LIMIT ?5", task.TranscriptCut, run, kind, before, limit)
+	return rx.lines("SELECT "+lineCols+" FROM messages INDEXED BY messages_run WHERE run_id = ?2 AND id < ?4"+
+		ofKind+" ORDER BY id DESC LIMIT ?5", task.TranscriptCut, run, kind, before, limit)
 }
 
 // LinesFrom returns lines of a run from an id on, oldest first.
 func (rx *Rx) LinesFrom(run task.ID, kind string, from task.ID, limit int) ([]task.TranscriptLine, error) {
-	return rx.lines("SELECT "+lineCols+" FROM messages INDEXED BY messages_run WHERE run_id = ?2 AND id >= ?4"+ofKind+" ORDER BY id LIMIT ?5", task.TranscriptCut, run, kind, from, limit)
+	return rx.lines("SELECT "+lineCols+" FROM messages INDEXED BY messages_run WHERE run_id = ?2 AND id >= ?4"+
+		ofKind+" ORDER BY id LIMIT ?5", task.TranscriptCut, run, kind, from, limit)
 }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
@@ -47,7 +51,8 @@ var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // LineHits returns the lines of a run that hold a text, oldest first. Letters
 // of ASCII match in either case.
 func (rx *Rx) LineHits(run task.ID, kind, text string) ([]task.ID, error) {
-	rows, err := rx.query("SELECT id FROM messages INDEXED BY messages_run WHERE ?1 > 0 AND run_id = ?2"+ofKind+` AND (content LIKE ?4 ESCAPE '\' OR data LIKE ?4 ESCAPE '\') ORDER BY id LIMIT ?5`,
+	rows, err := rx.query("SELECT id FROM messages INDEXED BY messages_run WHERE ?1 > 0 AND run_id = ?2"+ofKind+`
+ AND (content LIKE ?4 ESCAPE '\' OR data LIKE ?4 ESCAPE '\') ORDER BY id LIMIT ?5`,
 		1, run, kind, "%"+likeEscapes.Replace(text)+"%", task.MaxTranscriptHits)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
@@ -77,6 +82,7 @@ func (rx *Rx) UsageReports(run task.ID) (int, error) {
 // Attempts returns the runs of a task right before and right after one, 0
 // where there is none.
 func (rx *Rx) Attempts(r *task.Run) (prev, next task.ID, err error) {
-	err = rx.row("SELECT coalesce((SELECT max(id) FROM runs WHERE task_id = ?1 AND id < ?2), 0), coalesce((SELECT min(id) FROM runs WHERE task_id = ?1 AND id > ?2), 0)", r.TaskID, r.ID).Scan(&prev, &next)
+	err = rx.row("SELECT coalesce((SELECT max(id) FROM runs WHERE task_id = ?1 AND id < ?2), 0), coalesce((SELECT min(id) "+
+		"FROM runs WHERE task_id = ?1 AND id > ?2), 0)", r.TaskID, r.ID).Scan(&prev, &next)
 	return prev, next, err
 }

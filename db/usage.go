@@ -16,24 +16,30 @@ func (tx *Tx) SetUsage(r *task.Run, now task.Usage) error {
 // countUse adds to today's sums what a run used more than r.Usage.
 func (tx *Tx) countUse(r *task.Run, ended int, now task.Usage) error {
 	was := r.Usage
-	return tx.do(`INSERT INTO usage_days (day, agent, model, runs, tool_calls, tokens_in, tokens_out, cost_usd, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, tool_calls = tool_calls + excluded.tool_calls, tokens_in = tokens_in + excluded.tokens_in,
+	return tx.do(`INSERT INTO usage_days (day, agent, model, runs, tool_calls, tokens_in, tokens_out, cost_usd, estimated)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, tool_calls = tool_calls + excluded.tool_calls,
+ tokens_in = tokens_in + excluded.tokens_in,
  tokens_out = tokens_out + excluded.tokens_out, cost_usd = cost_usd + excluded.cost_usd, estimated = max(estimated, excluded.estimated)`,
-		task.DayOf(tx.Now), r.Agent, r.Model, ended, now.ToolCalls-was.ToolCalls, now.TokensIn-was.TokensIn, now.TokensOut-was.TokensOut, now.CostUSD-was.CostUSD, now.Estimated)
+		task.DayOf(tx.Now), r.Agent, r.Model, ended, now.ToolCalls-was.ToolCalls, now.TokensIn-was.TokensIn,
+		now.TokensOut-was.TokensOut, now.CostUSD-was.CostUSD, now.Estimated)
 }
 
 // UsedToday returns what an agent has used today, UTC, or with "" the whole
 // instance.
 func (rx *Rx) UsedToday(agent string) (u task.Usage, err error) {
-	err = rx.row(`SELECT coalesce(sum(tool_calls), 0), coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost_usd), 0.0), coalesce(max(estimated), 0)
- FROM usage_days WHERE day = ?1 AND (?2 = '' OR agent = ?2)`, task.DayOf(rx.Now), agent).Scan(&u.ToolCalls, &u.TokensIn, &u.TokensOut, &u.CostUSD, &u.Estimated)
+	err = rx.row(`SELECT coalesce(sum(tool_calls), 0), coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0),
+ coalesce(sum(cost_usd), 0.0), coalesce(max(estimated), 0)
+ FROM usage_days WHERE day = ?1 AND (?2 = '' OR agent = ?2)`, task.DayOf(rx.Now),
+		agent).Scan(&u.ToolCalls, &u.TokensIn, &u.TokensOut, &u.CostUSD, &u.Estimated)
 	return u, err
 }
 
 // Usage sums what was used from one day to before another, by day, agent or
 // model.
 func (rx *Rx) Usage(by string, from, to task.Time, limit int) ([]task.UsageRow, error) {
-	rows, err := rx.query(`SELECT CASE ?1 WHEN 'agent' THEN agent WHEN 'model' THEN model ELSE strftime('%Y-%m-%d', day / 1000, 'unixepoch') END AS k, '',
+	rows, err := rx.query(`SELECT CASE ?1 WHEN 'agent' THEN agent WHEN 'model' THEN model ELSE strftime('%Y-%m-%d',
+ day / 1000, 'unixepoch') END AS k, '',
  sum(runs), sum(tool_calls), sum(tokens_in), sum(tokens_out), sum(cost_usd), max(estimated)
  FROM usage_days WHERE day >= ?2 AND day < ?3 GROUP BY k
  ORDER BY CASE ?1 WHEN 'day' THEN k END, sum(cost_usd) DESC, sum(tokens_in + tokens_out) DESC, k LIMIT ?4`, by, from, to, limit)
@@ -43,7 +49,8 @@ func (rx *Rx) Usage(by string, from, to task.Time, limit int) ([]task.UsageRow, 
 // TaskUsage sums what the runs of each task used that ended from one moment to
 // before another.
 func (rx *Rx) TaskUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
-	rows, err := rx.query(`SELECT CAST(r.task_id AS TEXT), (SELECT title FROM tasks WHERE id = r.task_id), count(*), sum(coalesce(json_extract(r.usage, '$.toolCalls'), 0)),
+	rows, err := rx.query(`SELECT CAST(r.task_id AS TEXT), (SELECT title FROM tasks
+ WHERE id = r.task_id), count(*), sum(coalesce(json_extract(r.usage, '$.toolCalls'), 0)),
  sum(coalesce(json_extract(r.usage, '$.tokensIn'), 0)) AS i, sum(coalesce(json_extract(r.usage, '$.tokensOut'), 0)) AS o,
  sum(coalesce(json_extract(r.usage, '$.costUsd'), 0.0)) AS c, max(coalesce(json_extract(r.usage, '$.estimated'), 0))
  FROM runs r INDEXED BY runs_ended WHERE r.ended_at >= ?1 AND r.ended_at < ?2 AND r.started_at IS NOT NULL GROUP BY r.task_id
@@ -54,7 +61,8 @@ func (rx *Rx) TaskUsage(from, to task.Time, limit int) ([]task.UsageRow, error) 
 // RunUsage lists what each run used that ended from one moment to before
 // another, the costliest first.
 func (rx *Rx) RunUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
-	rows, err := rx.query(`SELECT CAST(r.id AS TEXT), (SELECT title FROM tasks WHERE id = r.task_id), 1, coalesce(json_extract(r.usage, '$.toolCalls'), 0),
+	rows, err := rx.query(`SELECT CAST(r.id AS TEXT), (SELECT title FROM tasks
+ WHERE id = r.task_id), 1, coalesce(json_extract(r.usage, '$.toolCalls'), 0),
  coalesce(json_extract(r.usage, '$.tokensIn'), 0) AS i, coalesce(json_extract(r.usage, '$.tokensOut'), 0) AS o,
  coalesce(json_extract(r.usage, '$.costUsd'), 0.0) AS c, coalesce(json_extract(r.usage, '$.estimated'), 0)
  FROM runs r INDEXED BY runs_ended WHERE r.ended_at >= ?1 AND r.ended_at < ?2 AND r.started_at IS NOT NULL

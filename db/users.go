@@ -83,7 +83,8 @@ const (
 
 // KnownAddress reports whether a person signed in from an address lately.
 func (rx *Rx) KnownAddress(user task.ID, address string) (bool, error) {
-	n, err := rx.count("SELECT count(*) FROM known_addresses WHERE user_id = ? AND address = ? AND seen_at > ?", user, address, rx.Now.Add(-knownAddressLife))
+	n, err := rx.count("SELECT count(*) FROM known_addresses WHERE user_id = ? AND address = ? AND seen_at > ?",
+		user, address, rx.Now.Add(-knownAddressLife))
 	return n > 0, err
 }
 
@@ -94,7 +95,8 @@ func (tx *Tx) RememberAddress(user task.ID, address string) error {
 		return err
 	}
 	return tx.do(`DELETE FROM known_addresses WHERE user_id = ?1 AND (seen_at <= ?2 OR address NOT IN (
- SELECT address FROM known_addresses WHERE user_id = ?1 ORDER BY seen_at DESC, address LIMIT ?3))`, user, tx.Now.Add(-knownAddressLife), maxKnownAddresses)
+ SELECT address FROM known_addresses WHERE user_id = ?1 ORDER BY seen_at DESC, address
+ LIMIT ?3))`, user, tx.Now.Add(-knownAddressLife), maxKnownAddresses)
 }
 
 // Session is a stored browser session, under the hash of its token.
@@ -125,7 +127,8 @@ func (tx *Tx) KeepSession(hash string, s Session) (bool, error) {
 
 // Sessions returns the sessions of a person that have not expired, at most 100.
 func (rx *Rx) Sessions(user task.ID) ([]Session, error) {
-	rows, err := rx.query("SELECT hash, data, expires_at FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY expires_at DESC LIMIT 100", user, rx.Now)
+	rows, err := rx.query("SELECT hash, data, expires_at FROM sessions WHERE user_id = ? "+
+		"AND expires_at > ? ORDER BY expires_at DESC LIMIT 100", user, rx.Now)
 	return collect(rows, err, func(r rowScanner) (s Session, err error) { return s, r.Scan(&s.Hash, &s.Data, &s.Expires) })
 }
 

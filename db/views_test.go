@@ -15,11 +15,17 @@ func TestTheViewsBearTheWordsOfTheExecutionModel(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		run, err := tx.InsertRun(&task.Run{TaskID: id, Agent: "coder", Status: task.RunPending, Phase: task.PhaseQueued, Cause: task.CauseManual, AskedBy: "user:maya", Attempt: 1})
+		run, err := tx.InsertRun(&task.Run{
+			TaskID: id, Agent: "coder", Status: task.RunPending,
+			Phase: task.PhaseQueued, Cause: task.CauseManual, AskedBy: "user:maya", Attempt: 1,
+		})
 		if err != nil {
 			return err
 		}
-		_, err = tx.InsertMessage(task.Message{TaskID: id, RunID: run, Kind: task.KindRun, Role: task.SpeakerAssistant, Type: "text", Author: "coder", Content: "found it"})
+		_, err = tx.InsertMessage(task.Message{
+			TaskID: id, RunID: run, Kind: task.KindRun,
+			Role: task.SpeakerAssistant, Type: "text", Author: "coder", Content: "found it",
+		})
 		return err
 	}))
 	var agent, about, status, role, content string

@@ -103,14 +103,16 @@ func (d *DB) rescue() {
 	d.writer.idle() // a batch that is under way is in it
 	to := d.path + ".rescued-" + d.now().UTC().Format("20060102T150405")
 	if err := d.copyOpen(context.Background(), to); err != nil {
-		d.log.Error("what the deleted files hold could not be saved; it is lost when the server ends", "path", d.path, "error", err, "again_in", rescueEvery.String())
+		d.log.Error("what the deleted files hold could not be saved; it is lost when the server ends",
+			"path", d.path, "error", err, "again_in", rescueEvery.String())
 		return
 	}
 	d.rescued.Store(true)
 	id, _, err := look(d.path)
 	what := "the next start puts it in place"
 	if err == nil && id != d.ident[0] {
-		what = "another file is in its place, which the next start serves; to have the saved one, stop the server, then taskyard restore " + filepath.Base(to)
+		what = "another file is in its place, which the next start serves; to have the saved one, stop the server, then taskyard restore " +
+			filepath.Base(to)
 	} else if err := writeRestoreNote(d.path, restoreNote{From: filepath.Base(to), Kept: keptName(d.path, d.now())}); err != nil {
 		d.log.Error("rescue not noted", "error", err)
 		what = "stop the server, then taskyard restore " + filepath.Base(to)

@@ -80,7 +80,11 @@ func TestGroupCommit(t *testing.T) {
 		}, "its own error"},
 		"an error before any write": {func(*db.Tx) error { return errOwn }, "its own error"},
 		"a panic":                   {func(tx *db.Tx) error { _ = insert("odd")(tx); panic("oh") }, "panic in a write: oh"},
-		"a broken constraint":       {func(tx *db.Tx) error { _ = insert("odd")(tx); return tx.Exec("INSERT INTO tasks (title) VALUES ('x')") }, "NOT NULL"},
+		"a broken constraint": {func(tx *db.Tx) error {
+			_ = insert("odd")(tx)
+			return tx.Exec("INSERT INTO tasks (title) " +
+				"VALUES ('x')")
+		}, "NOT NULL"},
 		"an error after a claim that found nothing": {func(tx *db.Tx) error {
 			_ = insert("odd")(tx)
 			k, err := tx.ClaimNext("nobody", time.Hour)

@@ -17,7 +17,10 @@ import (
 func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	ok(t, dbtest.Open(t, path).Close())
-	_, err := dbfill.Year(t.Context(), path, dbfill.Size{Open: 1500, Archived: 1000, Approvals: 150, Subtasks: 200, Comments: 10, Lines: 10}, []string{"coder", "planner", "tester"}, time.Now())
+	_, err := dbfill.Year(t.Context(), path, dbfill.Size{
+		Open: 1500, Archived: 1000, Approvals: 150, Subtasks: 200,
+		Comments: 10, Lines: 10,
+	}, []string{"coder", "planner", "tester"}, time.Now())
 	ok(t, err)
 	d := dbtest.Open(t, path)
 	ok(t, d.Read(context.Background(), func(rx *db.Rx) error {
@@ -32,7 +35,9 @@ func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
 			for i, k := range list {
 				want[k.Owner] = with(want[k.Owner], k)
 				o := outlines[i]
-				if o.ID != k.ID || o.Status != k.Status || o.WorkStatus != k.WorkStatus || o.WaitingFor != k.WaitingFor || o.Failures != k.Failures || o.OpenRunID != k.OpenRunID || o.OpenRunPhase != k.OpenRunPhase || o.BlockersCanceled != k.BlockersCanceled {
+				if o.ID != k.ID || o.Status != k.Status || o.WorkStatus != k.WorkStatus || o.WaitingFor != k.WaitingFor ||
+					o.Failures != k.Failures || o.OpenRunID != k.OpenRunID || o.OpenRunPhase != k.OpenRunPhase ||
+					o.BlockersCanceled != k.BlockersCanceled {
 					t.Fatalf("outline %+v of %+v", o, k)
 				}
 			}

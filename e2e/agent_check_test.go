@@ -53,7 +53,8 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 		if out, code := check(runner); code != exitRefused || !strings.Contains(out, "mine") {
 			t.Errorf("%d %s", code, out)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "taskyard.toml"), []byte("[runners.mine]\nkind = \"command\"\ncommand = [\"true\"]\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "taskyard.toml"),
+			[]byte("[runners.mine]\nkind = \"command\"\ncommand = [\"true\"]\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if out, code := check(runner); code != exitOK {
@@ -61,13 +62,15 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 		}
 	})
 	t.Run("it explains what the agent is, and what it may do under its runner", func(t *testing.T) {
-		full := file("full.md", "---\ndescription: Runs it all\ntools: Read, Bash(git:*), Task\nrunner: mine\nmodel: opus\nmodels: {low: haiku}\nmax_turns: 7\nmax_tokens: 900\nmax_cost_usd_per_day: 2\ntimeout: 90s\n---\nRun.\n")
+		full := file("full.md", "---\ndescription: Runs it all\ntools: Read, Bash(git:*), Task\nrunner: mine\nmodel: "+
+			"opus\nmodels: {low: haiku}\nmax_turns: 7\nmax_tokens: 900\nmax_cost_usd_per_day: 2\ntimeout: 90s\n---\nRun.\n")
 		out, code := check(full)
 		if code != exitOK {
 			t.Errorf("%d", code)
 		}
 		for _, want := range []string{
-			"agent          full", "what           Runs it all", "tools          read task", "beyond them    It starts a program, which is told these tools",
+			"agent          full", "what           Runs it all", "tools          read task",
+			"beyond them    It starts a program, which is told these tools",
 			"never granted  Bash(git:*)", "runner         mine, of kind command", "model          opus, low: haiku",
 			"limits         1m30s, 2m without progress, 7 turns, 900 tokens, 1 at a time", "a day          $2.00", "may use        tasks",
 		} {
@@ -94,7 +97,8 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, _, code := do(t, "", "agent", "check", other)
-		if code != exitOK || !strings.Contains(out, `⚠ line 4: whether the runner "mine" is configured is not known`) || !strings.Contains(out, "--data ./data") {
+		if code != exitOK || !strings.Contains(out, `⚠ line 4: whether the runner "mine" is configured is not known`) ||
+			!strings.Contains(out, "--data ./data") {
 			t.Errorf("%d %s", code, out)
 		}
 	})
@@ -106,7 +110,9 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 				TimeoutSeconds int
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != client.ExitRefused || len(doc.Agents) != 2 || doc.Agents[1].Problems[0].Line != 4 || !doc.Agents[0].PullOnly || doc.Agents[0].TimeoutSeconds != 300 || doc.Agents[0].Tools[0] != "read" {
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != client.ExitRefused ||
+			len(doc.Agents) != 2 || doc.Agents[1].Problems[0].Line != 4 || !doc.Agents[0].PullOnly ||
+			doc.Agents[0].TimeoutSeconds != 300 || doc.Agents[0].Tools[0] != "read" {
 			t.Errorf("%d %v %s", code, err, out)
 		}
 	})

@@ -37,36 +37,108 @@ func endings() []ending {
 	looking := oneCall("read", `{"path":"nothing.txt"}`)
 	return []ending{
 		{name: "a text", steps: []modeltest.Step{text}, state: "completed/ended", most: 2},
-		{name: "a text that comes whole and tells no use", steps: []modeltest.Step{{Text: "Looked at it.", NoUsage: true}}, state: "completed/ended"},
-		{name: "401", over: modeltest.Step{Status: 401, Message: "bad key"}, state: "failed/auth", reason: "the provider refused the key (401): bad key", most: 1},
-		{name: "403", over: modeltest.Step{Status: 403, Message: "not for you"}, state: "failed/auth", reason: "the provider refused the key (403)", most: 1},
-		{name: "404 for the model", over: modeltest.Step{Status: 404, Message: "no such model"}, state: "failed/error", reason: "no such model", most: 1},
-		{name: "400 for a prompt that is too long", over: modeltest.Step{Status: 400, Message: "prompt is too long"}, state: "failed/error", reason: "too long for the model", most: 1},
+		{
+			name:  "a text that comes whole and tells no use",
+			steps: []modeltest.Step{{Text: "Looked at it.", NoUsage: true}}, state: "completed/ended",
+		},
+		{
+			name: "401", over: modeltest.Step{Status: 401, Message: "bad key"}, state: "failed/auth",
+			reason: "the provider refused the key (401): bad key", most: 1,
+		},
+		{
+			name: "403", over: modeltest.Step{Status: 403, Message: "not for you"}, state: "failed/auth",
+			reason: "the provider refused the key (403)", most: 1,
+		},
+		{
+			name: "404 for the model", over: modeltest.Step{Status: 404, Message: "no such model"},
+			state: "failed/error", reason: "no such model", most: 1,
+		},
+		{
+			name: "400 for a prompt that is too long", over: modeltest.Step{Status: 400, Message: "prompt is too long"},
+			state: "failed/error", reason: "too long for the model", most: 1,
+		},
 		{name: "429 twice", steps: []modeltest.Step{busy, busy, text}, state: "completed/ended", most: 4},
 		{name: "429 without end", over: busy, state: "failed/error", reason: "too many requests for the provider (429)", most: 5},
-		{name: "429 for an hour", over: modeltest.Step{Status: 429, After: "3600"}, state: "failed/error", reason: "too many requests for the provider (429)", most: 1},
+		{
+			name: "429 for an hour", over: modeltest.Step{Status: 429, After: "3600"}, state: "failed/error",
+			reason: "too many requests for the provider (429)", most: 1,
+		},
 		{name: "500 twice", steps: []modeltest.Step{failing, failing, text}, state: "completed/ended", most: 4},
 		{name: "500 without end", over: failing, state: "failed/error", reason: "the provider failed (500)", most: 5},
 		{name: "overloaded", steps: []modeltest.Step{{Status: 529, After: "0.01"}, text}, state: "completed/ended"},
-		{name: "half a stream, cut once", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakCut}, text}, state: "completed/ended"},
-		{name: "half a stream, cut each time", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakCut}, state: "failed/error", reason: "the connection to the provider failed", most: 5},
-		{name: "half a stream, ended in order", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakEnd}, state: "failed/error", reason: "the connection to the provider failed", most: 5},
-		{name: "half a stream, then an error", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakError}, text}, state: "completed/ended"},
-		{name: "an answer that makes no sense", over: modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"}, state: "failed/protocol", reason: "makes no sense", most: 1},
+		{
+			name: "half a stream, cut once", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakCut}, text},
+			state: "completed/ended",
+		},
+		{
+			name: "half a stream, cut each time", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakCut},
+			state: "failed/error", reason: "the connection to the provider failed", most: 5,
+		},
+		{
+			name: "half a stream, ended in order", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakEnd},
+			state: "failed/error", reason: "the connection to the provider failed", most: 5,
+		},
+		{
+			name: "half a stream, then an error", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakError}, text},
+			state: "completed/ended",
+		},
+		{
+			name: "an answer that makes no sense", over: modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"},
+			state: "failed/protocol", reason: "makes no sense", most: 1,
+		},
 		{name: "an empty reply", over: modeltest.Step{Stop: "stop", Text: ""}, state: "failed/error", reason: "reply is empty", most: 1},
-		{name: "a refusal", over: modeltest.Step{Text: "I will not.", Stop: "refusal"}, state: "failed/error", reason: "The model refused to continue: I will not."},
-		{name: "replies that are cut each time", over: modeltest.Step{Text: "and so on", Stop: "length"}, state: "failed/error", reason: "3 replies in a row were cut", most: 3},
-		{name: "silence", agent: "hasty", over: modeltest.Step{Wait: never}, state: "failed/idle", reason: "The model said nothing for 1 s", most: 1},
-		{name: "1,000 equal calls", over: modeltest.Step{Calls: looking.Calls}, state: "failed/error", reason: "the same call of read brought the same result 6 times", most: 10},
-		{name: "calls without end", agent: "turner", over: modeltest.Step{}, state: "failed/turns", reason: "It took 3 turns of at most 3", most: 3},
-		{name: "more tokens than the limit", agent: "spender", over: modeltest.Step{Calls: looking.Calls, Usage: modeltest.Usage{In: 400, Out: 200}}, state: "failed/tokens", reason: "It used 1200 tokens of at most 1000", most: 2},
-		{name: "bash, asked for by an agent with read and list", steps: []modeltest.Step{oneCall("bash", `{"command":"id"}`), text}, state: "completed/ended", told: "agent coder may not use the tool bash: its tools are read, list"},
-		{name: "a tool that there is not", steps: []modeltest.Step{oneCall("launch", `{}`), text}, state: "completed/ended", told: "agent coder may not use the tool launch"},
-		{name: "arguments that are no JSON", steps: []modeltest.Step{oneCall("read", `{"path": "unfin`), text}, state: "completed/ended", told: "no JSON object"},
-		{name: "a path above the workspace", steps: []modeltest.Step{oneCall("read", `{"path":"../../../taskyard.db"}`), text}, state: "completed/ended", told: "outside the workspace"},
-		{name: "the processes of the machine", steps: []modeltest.Step{oneCall("read", `{"path":"/proc/self/environ"}`), text}, state: "completed/ended", told: "outside the workspace"},
-		{name: "a page of this very machine", agent: "fetcher", steps: []modeltest.Step{oneCall("fetch", `{"url":"http://127.0.0.1/"}`), text}, state: "completed/ended", told: "not public"},
-		{name: "a page of this machine, mapped", agent: "fetcher", steps: []modeltest.Step{oneCall("fetch", `{"url":"http://[::ffff:127.0.0.1]/"}`), text}, state: "completed/ended", told: "not public"},
+		{
+			name: "a refusal", over: modeltest.Step{Text: "I will not.", Stop: "refusal"},
+			state: "failed/error", reason: "The model refused to continue: I will not.",
+		},
+		{
+			name: "replies that are cut each time", over: modeltest.Step{Text: "and so on", Stop: "length"},
+			state: "failed/error", reason: "3 replies in a row were cut", most: 3,
+		},
+		{
+			name: "silence", agent: "hasty", over: modeltest.Step{Wait: never}, state: "failed/idle",
+			reason: "The model said nothing for 1 s", most: 1,
+		},
+		{
+			name: "1,000 equal calls", over: modeltest.Step{Calls: looking.Calls}, state: "failed/error",
+			reason: "the same call of read brought the same result 6 times", most: 10,
+		},
+		{
+			name: "calls without end", agent: "turner", over: modeltest.Step{}, state: "failed/turns",
+			reason: "It took 3 turns of at most 3", most: 3,
+		},
+		{name: "more tokens than the limit", agent: "spender", over: modeltest.Step{
+			Calls: looking.Calls,
+			Usage: modeltest.Usage{In: 400, Out: 200},
+		}, state: "failed/tokens", reason: "It used 1200 tokens of at most 1000", most: 2},
+		{
+			name: "bash, asked for by an agent with read and list", steps: []modeltest.Step{oneCall("bash", `{"command":"id"}`), text},
+			state: "completed/ended", told: "agent coder may not use the tool bash: its tools are read, list",
+		},
+		{
+			name: "a tool that there is not", steps: []modeltest.Step{oneCall("launch", `{}`), text},
+			state: "completed/ended", told: "agent coder may not use the tool launch",
+		},
+		{
+			name: "arguments that are no JSON", steps: []modeltest.Step{oneCall("read", `{"path": "unfin`), text},
+			state: "completed/ended", told: "no JSON object",
+		},
+		{
+			name: "a path above the workspace", steps: []modeltest.Step{oneCall("read", `{"path":"../../../taskyard.db"}`), text},
+			state: "completed/ended", told: "outside the workspace",
+		},
+		{
+			name: "the processes of the machine", steps: []modeltest.Step{oneCall("read", `{"path":"/proc/self/environ"}`), text},
+			state: "completed/ended", told: "outside the workspace",
+		},
+		{
+			name: "a page of this very machine", agent: "fetcher",
+			steps: []modeltest.Step{oneCall("fetch", `{"url":"http://127.0.0.1/"}`), text}, state: "completed/ended", told: "not public",
+		},
+		{
+			name: "a page of this machine, mapped", agent: "fetcher",
+			steps: []modeltest.Step{oneCall("fetch", `{"url":"http://[::ffff:127.0.0.1]/"}`), text}, state: "completed/ended", told: "not public",
+		},
 	}
 }
 
@@ -136,7 +208,8 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			for _, c := range endings() {
 				t.Run(c.name, func(t *testing.T) {
 					r := runOf(t, s, person, ids[c.name])
-					if got := r.State().String(); got != c.state || !strings.Contains(r.Reason, c.reason) || (r.Status == task.RunCompleted) != (r.Reason == "") {
+					if got := r.State().String(); got != c.state || !strings.Contains(r.Reason, c.reason) ||
+						(r.Status == task.RunCompleted) != (r.Reason == "") {
 						t.Errorf("it ended as %s: %q, want %s: %q", got, r.Reason, c.state, c.reason)
 					}
 					if r.Status == task.RunCompleted && r.Summary != "Looked at it." || r.Status != task.RunCompleted && r.Summary != "" {

@@ -50,7 +50,10 @@ func taskOf(r modeltest.Request) string {
 }
 
 func oneCall(name, args string, a ...any) modeltest.Step {
-	return modeltest.Step{Calls: []modeltest.Call{{Name: name, Args: fmt.Sprintf(args, a...)}}, Usage: modeltest.Usage{In: 1000, Out: 10, Cached: 500}}
+	return modeltest.Step{
+		Calls: []modeltest.Call{{Name: name, Args: fmt.Sprintf(args, a...)}},
+		Usage: modeltest.Usage{In: 1000, Out: 10, Cached: 500},
+	}
 }
 
 // runOf waits for the end of the only run of a task and returns it.
@@ -94,7 +97,8 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 			})
 			t.Run("its use and cost are told", func(t *testing.T) {
 				want := task.Usage{ToolCalls: 4, TokensIn: 4000, TokensOut: 40, TokensCached: 2000, CostUSD: 0.026}
-				if got := r.Usage; got.Tokens() != want.Tokens() || got.ToolCalls != 4 || got.TokensCached != 2000 || got.Estimated || fmt.Sprintf("%.6f", got.CostUSD) != "0.026000" {
+				if got := r.Usage; got.Tokens() != want.Tokens() || got.ToolCalls != 4 || got.TokensCached != 2000 ||
+					got.Estimated || fmt.Sprintf("%.6f", got.CostUSD) != "0.026000" {
 					t.Errorf("usage is %s", asJSON(got))
 				}
 			})
@@ -150,7 +154,8 @@ func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
 	if len(told) != 1 || !strings.Contains(told[0], "The answer is 42.") || !strings.Contains(told[0], `"success": true`) {
 		t.Errorf("it was told %q", told)
 	}
-	if got := s.rows("SELECT agent, depth, status, phase FROM runs ORDER BY id"); strings.Join(got, " ") != "boss|0|completed|ended coder|1|completed|ended" {
+	if got := s.rows("SELECT agent, depth, status, phase FROM runs ORDER BY id"); strings.Join(got,
+		" ") != "boss|0|completed|ended coder|1|completed|ended" {
 		t.Errorf("runs are %q", got)
 	}
 }
@@ -172,7 +177,8 @@ func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
 	eventually(t, patience, "the retry has ended", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", k.ID)[0] == "2"
 	})
-	if got := s.rows("SELECT status, phase, attempt, summary FROM runs ORDER BY id"); strings.Join(got, " ") != "failed|lost|1| completed|ended|2|Done after all." {
+	if got := s.rows("SELECT status, phase, attempt, summary FROM runs ORDER BY id"); strings.Join(got,
+		" ") != "failed|lost|1| completed|ended|2|Done after all." {
 		t.Errorf("runs are %q", got)
 	}
 }

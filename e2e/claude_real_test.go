@@ -15,7 +15,8 @@ func newClaudeServer(t *testing.T, o realSetup, steps ...modeltest.Step) *realSe
 	t.Helper()
 	program := realProgram(t, "claude", "npm install -g @anthropic-ai/claude-code")
 	m := modeltest.WithTools(t, steps...)
-	o.runner = fmt.Sprintf("kind = \"claude\"\ncommand = [%q]\n%s[runners.real.env]\nANTHROPIC_BASE_URL = %q\nANTHROPIC_API_KEY = \"sk-ant-of-the-test\"\n", program, o.runner, m.URL)
+	o.runner = fmt.Sprintf("kind = \"claude\"\ncommand = [%q]\n%s[runners.real.env]\nANTHROPIC_BASE_URL "+
+		"= %q\nANTHROPIC_API_KEY = \"sk-ant-of-the-test\"\n", program, o.runner, m.URL)
 	if !strings.Contains(o.definition, "tools:") {
 		o.definition += "tools: read, bash, create, edit\n"
 	}
@@ -79,7 +80,8 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 		y.want(y.ended(id), "completed|ended||I could not read it.")
 		y.want(strings.Join(y.results(), "\n"), "", "It was not permitted. A person denied this call: not that file")
 		y.want(y.told(), "", "Warning: calls were refused: Read")
-		if got := y.rows("SELECT tool, decision, decided_by, message FROM permissions"); len(got) != 1 || !strings.HasPrefix(got[0], "Read|denied|") || !strings.HasSuffix(got[0], "|not that file") {
+		if got := y.rows("SELECT tool, decision, decided_by, message FROM permissions"); len(got) != 1 ||
+			!strings.HasPrefix(got[0], "Read|denied|") || !strings.HasSuffix(got[0], "|not that file") {
 			t.Errorf("permissions %q", got)
 		}
 	})
@@ -94,7 +96,8 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 	t.Run("what it may not write it need not ask for", func(t *testing.T) {
 		t.Parallel()
 		file := outsideFile(t)
-		y := newClaudeServer(t, realSetup{}, doing("Write", map[string]any{"file_path": file + ".new", "content": "x"}), bashing("cd . && echo bad > "+file), saying("I could not."))
+		y := newClaudeServer(t, realSetup{}, doing("Write", map[string]any{"file_path": file + ".new", "content": "x"}),
+			bashing("cd . && echo bad > "+file), saying("I could not."))
 		id := y.begin()
 		y.decide(y.asks(), "allow", map[string]any{}) // of Bash, which asks by itself
 		y.want(y.ended(id), "completed|ended||I could not.")

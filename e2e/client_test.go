@@ -44,7 +44,10 @@ func (s *shell) with(t testing.TB, name, value string) *shell {
 func (s *shell) try(stdin string, args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
 	var out, errs lockedBuffer
-	e := &cmd.Env{Ctx: s.t.Context(), Getenv: func(k string) string { return s.env[k] }, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs}
+	e := &cmd.Env{
+		Ctx: s.t.Context(), Getenv: func(k string) string { return s.env[k] },
+		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs,
+	}
 	code = cmd.Run(e, args)
 	return out.String(), errs.String(), code
 }
@@ -81,11 +84,13 @@ func TestAnAgentWorksFromTheShell(t *testing.T) {
 	in := serveInside(t)
 	a, other := in.shellFor(t, "--agent", agentName), in.shellFor(t, "--agent", otherAgent)
 
-	if id := a.ok("Say `why`.\n", "task", "create", "Explain", "--description", "-", "--priority", "5", "--step", "Read, then think", "--quiet"); id != "1" {
+	if id := a.ok("Say `why`.\n", "task", "create", "Explain", "--description", "-", "--priority",
+		"5", "--step", "Read, then think", "--quiet"); id != "1" {
 		t.Fatalf("the id is %q", id)
 	}
 	a.ok("", "task", "create", "Later")
-	if k := a.read("1"); k.Owner != agentName || k.Description != "Say `why`." || k.Priority != 5 || len(k.Steps) != 1 || k.Steps[0].Title != "Read, then think" {
+	if k := a.read("1"); k.Owner != agentName || k.Description != "Say `why`." || k.Priority != 5 ||
+		len(k.Steps) != 1 || k.Steps[0].Title != "Read, then think" {
 		t.Errorf("created %s", asJSON(k))
 	}
 	if id := a.ok("", "task", "claim", "--quiet"); id != "1" {
@@ -96,7 +101,8 @@ func TestAnAgentWorksFromTheShell(t *testing.T) {
 	if k := a.read("1"); len(k.Steps) != 2 || !k.Steps[0].Done || !k.Steps[1].Done || k.Steps[1].Details != "hard" {
 		t.Errorf("the plan is %s", asJSON(k.Steps))
 	}
-	if id := a.ok("", "task", "subtask", "1", "0", "Look it up", "--owner", otherAgent, "--quiet"); id != "3" || other.read("3").ParentTaskID != 1 {
+	if id := a.ok("", "task", "subtask", "1", "0", "Look it up", "--owner", otherAgent, "--quiet"); id != "3" ||
+		other.read("3").ParentTaskID != 1 {
 		t.Errorf("subtask %q", id)
 	}
 	a.ok("", "task", "attach", "1", "https://example.org/", "--label", "place")
@@ -139,7 +145,8 @@ func TestACompletedTaskMayBringTheNext(t *testing.T) {
 	if k := a.read("2"); k.Status != task.Done {
 		t.Errorf("exit code 3 left it %s", k.Status)
 	}
-	if out := a.ok("", "task", "history", "--owner", agentName); !strings.Contains(out, "second") || strings.Index(out, "second") > strings.Index(out, "first") {
+	if out := a.ok("", "task", "history", "--owner", agentName); !strings.Contains(out, "second") ||
+		strings.Index(out, "second") > strings.Index(out, "first") {
 		t.Errorf("history:\n%s", out)
 	}
 }
@@ -266,7 +273,8 @@ command = ["sh", "-c", "cat >/dev/null; echo all is well"]
 	}
 	t.Run("an approved run is awaited to its end", func(t *testing.T) {
 		id := dispatch()
-		if out := p.ok("", "run", "show", id); !strings.Contains(out, "taskyard run approve "+id+" --version ") || !strings.Contains(out, "Echo.") {
+		if out := p.ok("", "run", "show", id); !strings.Contains(out, "taskyard run approve "+id+" --version ") ||
+			!strings.Contains(out, "Echo.") {
 			t.Errorf("a reviewer sees\n%s", out)
 		}
 		p.fails(client.ExitRefused, "run_changed", "run", "approve", id, "--version", "other")
@@ -317,7 +325,8 @@ func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
 	for _, path := range leaves(t) {
 		out := must(t, "", append(slices.Clone(path), "--help")...)
-		if name := strings.TrimSuffix(strings.TrimSuffix(strings.Join(path, " "), " list"), " start"); !strings.Contains(out, "\n    taskyard "+name) && !strings.Contains(out, "(taskyard "+name) && !strings.Contains(out, "| taskyard "+name) {
+		if name := strings.TrimSuffix(strings.TrimSuffix(strings.Join(path, " "), " list"), " start"); !strings.Contains(out,
+			"\n    taskyard "+name) && !strings.Contains(out, "(taskyard "+name) && !strings.Contains(out, "| taskyard "+name) {
 			t.Errorf("no example of %s:\n%s", name, out)
 		}
 	}

@@ -21,7 +21,8 @@ func TestTasksThatWaitForOthersFromTheShell(t *testing.T) {
 	if out := a.ok("", "task", "why", "2"); !strings.Contains(out, "1") {
 		t.Errorf("why: %s", out)
 	}
-	if out := a.ok("", "task", "show", "2"); !strings.Contains(out, "blocked by") || !strings.Contains(out, "api ui") || !strings.Contains(out, "\nWhy\n") {
+	if out := a.ok("", "task", "show", "2"); !strings.Contains(out, "blocked by") ||
+		!strings.Contains(out, "api ui") || !strings.Contains(out, "\nWhy\n") {
 		t.Errorf("show: %s", out)
 	}
 	if out := a.ok("", "task", "list", "--label", "ui"); strings.Contains(out, "first") || !strings.Contains(out, "second") {

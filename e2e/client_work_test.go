@@ -75,12 +75,14 @@ func TestPausesAndTheInboxFromTheShell(t *testing.T) {
 	a, p := in.shellFor(t, "--agent", agentName), in.shellFor(t, "--scope", "admin", "--name", "maya")
 	a.ok("", "task", "create", "x")
 	t.Run("pause, of an agent", func(t *testing.T) {
-		if out := p.ok("", "pause", agentName, "--reason", "lunch"); !strings.Contains(out, agentName+", by user:maya since ") || !strings.Contains(out, "lunch") {
+		if out := p.ok("", "pause", agentName, "--reason", "lunch"); !strings.Contains(out, agentName+", by user:maya since ") ||
+			!strings.Contains(out, "lunch") {
 			t.Error(out)
 		}
 		a.fails(client.ExitRefused, "lunch", "task", "claim")
 		a.fails(client.ExitRefused, "forbidden", "resume", agentName)
-		a.fails(client.ExitNothing, "no task is claimed: agent "+agentName+" is paused", "task", "complete", a.ok("", "task", "create", "y", "--quiet"), "--next")
+		a.fails(client.ExitNothing, "no task is claimed: agent "+agentName+" is paused", "task",
+			"complete", a.ok("", "task", "create", "y", "--quiet"), "--next")
 		p.ok("", "resume", agentName)
 	})
 	t.Run("stop everything, and resume", func(t *testing.T) {

@@ -38,7 +38,8 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 		if took := time.Since(done); took > 10*time.Second {
 			t.Errorf("that took %v, want 10 s at most", took)
 		}
-		if got := s.rows("SELECT status, phase, summary, reason FROM runs WHERE task_id = ?", id.String()); len(got) != 1 || got[0] != "completed|ended|All of it.|" {
+		if got := s.rows("SELECT status, phase, summary, reason FROM runs WHERE task_id = ?", id.String()); len(got) != 1 ||
+			got[0] != "completed|ended|All of it.|" {
 			t.Errorf("the runs are %v", got)
 		}
 	}

@@ -48,10 +48,12 @@ func TestRealCodexWorksOnATask(t *testing.T) {
 		t.Errorf("usage %s, want %s", got, want)
 	}
 	told, session := y.told(), y.rows("SELECT session FROM runs")[0]
-	y.want(told, "", `"threadId":"`+session+`"`, "tool_call|bash /", "tool_call|taskyard complete_task|", "from the agent", "text|I wrote notes.txt.")
+	y.want(told, "", `"threadId":"`+session+`"`, "tool_call|bash /", "tool_call|taskyard complete_task|",
+		"from the agent", "text|I wrote notes.txt.")
 	t.Run("its commands see no key, and the model is told none", func(t *testing.T) {
 		asked := strings.Join(y.results(), "\n")
-		if strings.Contains(asked, "sk-of-the-test") || strings.Contains(asked, "TASKYARD_TOKEN=") || strings.Contains(told, "sk-of-the-test") || !strings.Contains(told, "TASKYARD_AGENT=coder") {
+		if strings.Contains(asked, "sk-of-the-test") || strings.Contains(asked, "TASKYARD_TOKEN=") ||
+			strings.Contains(told, "sk-of-the-test") || !strings.Contains(told, "TASKYARD_AGENT=coder") {
 			t.Error("a secret is in what the model was sent or in the transcript, or its command saw nothing")
 		}
 	})

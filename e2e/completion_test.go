@@ -57,7 +57,10 @@ func TestWordsAreCompleted(t *testing.T) {
 		}
 	})
 	t.Run("without a server there are no names, and no words about it", func(t *testing.T) {
-		for name, s := range map[string]*shell{"away": a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)), "no token": a.with(t, "TASKYARD_TOKEN", "")} {
+		for name, s := range map[string]*shell{
+			"away":     a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)),
+			"no token": a.with(t, "TASKYARD_TOKEN", ""),
+		} {
 			if out, errs, code := s.try("", "complete-words", "--", "task", "claim", "--agent", ""); out != "" || errs != "" || code != exitOK {
 				t.Errorf("%s: %d %q %q", name, code, out, errs)
 			}
@@ -97,13 +100,16 @@ func TestShellsComplete(t *testing.T) {
 	t.Run("bash offers commands and agents", func(t *testing.T) {
 		const head = "source <(taskyard completion bash); "
 		const tail = `; _taskyard taskyard "${COMP_WORDS[COMP_CWORD]}" 2>/dev/null; printf '%s\n' "${COMPREPLY[@]}"`
-		if got := ask(t, "bash", head+`COMP_WORDS=(taskyard task "c"); COMP_CWORD=2`+tail); !slices.Equal(got, []string{"create", "claim", "complete", "cancel", "comment"}) {
+		if got := ask(t, "bash", head+`COMP_WORDS=(taskyard task "c"); COMP_CWORD=2`+tail); !slices.Equal(got,
+			[]string{"create", "claim", "complete", "cancel", "comment"}) {
 			t.Errorf("commands: %v", got)
 		}
-		if got := ask(t, "bash", head+`COMP_WORDS=(taskyard task claim --agent ""); COMP_CWORD=4`+tail); !slices.Equal(got, []string{otherAgent, agentName}) {
+		if got := ask(t, "bash", head+`COMP_WORDS=(taskyard task claim --agent ""); COMP_CWORD=4`+
+			tail); !slices.Equal(got, []string{otherAgent, agentName}) {
 			t.Errorf("agents: %v", got)
 		}
-		if got := ask(t, "bash", head+`cd "$HOME"; touch plan.md; COMP_WORDS=(taskyard task steps --file p); COMP_CWORD=4`+tail); !slices.Equal(got, []string{"plan.md"}) {
+		if got := ask(t, "bash", head+`cd "$HOME"; touch plan.md; COMP_WORDS=(taskyard task steps --file p); COMP_CWORD=4`+
+			tail); !slices.Equal(got, []string{"plan.md"}) {
 			t.Errorf("files: %v", got)
 		}
 	})

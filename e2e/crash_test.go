@@ -50,7 +50,8 @@ func newCrashServerWith(t *testing.T, goFile, text string) *crashServer {
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 5\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	c.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 5\n[runners.script]\nkind "+
+		"= \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	c.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 5\n---\nWait.\n")
 	c.start()
 	c.person = c.api(c.token("--scope", "operate"))
@@ -142,7 +143,8 @@ func TestKilledServerLeavesNoRunBehind(t *testing.T) {
 	})
 	t.Run("the transcript of a lost run stays", func(t *testing.T) {
 		for _, id := range lost {
-			if got := strings.Join(c.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'text' ORDER BY id", id), " "); got != "started spawned" {
+			if got := strings.Join(c.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'text' ORDER BY id", id),
+				" "); got != "started spawned" {
 				t.Errorf("transcript of run %s is %q", id, got)
 			}
 		}
@@ -231,7 +233,8 @@ func TestAddressInUseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
-	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused || !strings.Contains(errs, "is taken by another program") {
+	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused ||
+		!strings.Contains(errs, "is taken by another program") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }

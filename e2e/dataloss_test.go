@@ -33,7 +33,8 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 			if err := os.Symlink(elsewhere, link); err != nil {
 				t.Fatal(err)
 			}
-			s.file("agents/digger.md", "---\nname: digger\ndescription: For tests.\ntools: grep\nworkspace: "+filepath.Join(s.data, tt.workspace)+"\n---\nYou look.\n")
+			s.file("agents/digger.md", "---\nname: digger\ndescription: For tests.\ntools: grep\nworkspace: "+
+				filepath.Join(s.data, tt.workspace)+"\n---\nYou look.\n")
 			var digger task.Agent
 			eventually(t, patience, "the agent is known", func() bool {
 				return person.Do(t.Context(), "GET", "/api/agents/digger", nil, &digger) == nil
@@ -51,7 +52,8 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 				reason += p.Message
 			}
 			var k task.Task
-			if err := person.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "digger"}, &k); err == nil && digger.Status != task.AgentInvalid {
+			if err := person.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "digger"}, &k); err == nil &&
+				digger.Status != task.AgentInvalid {
 				reason = runOf(t, s, person, k.ID).Reason
 			}
 			if !strings.Contains(reason, "contains Taskyard's data folder") {

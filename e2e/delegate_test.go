@@ -23,7 +23,8 @@ func delegateMain() int {
 	to, told := os.Args[2], ""
 	fmt.Println("I ask " + to + ".")
 	var d task.Delegated
-	err := api.Do(context.Background(), "POST", "/api/delegate", map[string]any{"task": "Continue below " + os.Getenv("TASKYARD_AGENT"), "agentType": to, "waitSeconds": 1}, &d)
+	err := api.Do(context.Background(), "POST", "/api/delegate",
+		map[string]any{"task": "Continue below " + os.Getenv("TASKYARD_AGENT"), "agentType": to, "waitSeconds": 1}, &d)
 	for err == nil && !d.Ended() {
 		err = api.Do(context.Background(), "GET", "/api/delegate/"+d.RunID.String()+"?waitSeconds=50", nil, &d)
 	}
@@ -98,7 +99,8 @@ func TestRunsDelegateAsDeepAsTheyMay(t *testing.T) {
 	s, person := newDelegates(t, "lead")
 	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
 	got := s.outcome(k.ID)
-	if want := "completed|boss < lead < deep < refused: maximum sub-agent depth exceeded (depth 2, limit 2) (409 depth_exceeded)"; got != want {
+	if want := "completed|boss < lead < deep < refused: maximum sub-agent depth exceeded " +
+		"(depth 2, limit 2) (409 depth_exceeded)"; got != want {
 		t.Errorf("the result is %q, want %q", got, want)
 	}
 	t.Run("each works below the one that asked, with one place in all", func(t *testing.T) {
@@ -126,7 +128,8 @@ func TestADelegatedRunThatFailsIsAnAnswer(t *testing.T) {
 	s, person := newDelegates(t, "broken")
 	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
 	got := s.outcome(k.ID)
-	if !strings.HasPrefix(got, "completed|boss < it did not work: run 2 of agent broken failed (error) in attempt 1: ") || !strings.Contains(got, "3") {
+	if !strings.HasPrefix(got, "completed|boss < it did not work: run 2 of agent broken failed (error) in attempt 1: ") ||
+		!strings.Contains(got, "3") {
 		t.Errorf("the result is %q", got)
 	}
 }

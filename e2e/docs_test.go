@@ -86,7 +86,10 @@ func TestWhatTheDocsNameIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var code strings.Builder
-	for _, folder := range []string{"runner", "internal/app", "internal/cmd", "internal/worker", "internal/client", "internal/config", "internal/mcpserver"} {
+	for _, folder := range []string{
+		"runner", "internal/app", "internal/cmd", "internal/worker",
+		"internal/client", "internal/config", "internal/mcpserver",
+	} {
 		entries, _ := os.ReadDir(folder) // one that is not there holds no name
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {

@@ -29,12 +29,14 @@ func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	end := s.inject("fsync,fdatasync", "error=EIO:when=1")
 	r := refusedWrite(t, api, "Unknown")
 	end()
-	if r == nil || r.Status != http.StatusServiceUnavailable || r.Code != string(task.CodeOutcomeUnknown) || !strings.Contains(r.Detail, "unknown") {
+	if r == nil || r.Status != http.StatusServiceUnavailable || r.Code != string(task.CodeOutcomeUnknown) ||
+		!strings.Contains(r.Detail, "unknown") {
 		t.Errorf("the write whose sync failed: %+v, want 503 %s", r, task.CodeOutcomeUnknown)
 	}
 	// The disk is well again, but nobody knows what it holds.
 	for range 3 {
-		if r := refusedWrite(t, api, "Later"); r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "restart") || !strings.Contains(r.Detail, "restore") {
+		if r := refusedWrite(t, api, "Later"); r == nil || r.Status != http.StatusServiceUnavailable ||
+			!strings.Contains(r.Detail, "restart") || !strings.Contains(r.Detail, "restore") {
 			t.Errorf("a later write: %+v", r)
 		}
 	}
@@ -44,7 +46,8 @@ func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[2], nil); got.Title != "Task 2" {
 		t.Errorf("a read gave %q", got.Title)
 	}
-	if status, page := b.get(s.url() + "/"); status != http.StatusOK || !strings.Contains(page, "The server can't save changes") || !strings.Contains(page, "restore a backup") {
+	if status, page := b.get(s.url() + "/"); status != http.StatusOK || !strings.Contains(page, "The server can't save changes") ||
+		!strings.Contains(page, "restore a backup") {
 		t.Errorf("the page does not say it: %d", status)
 	}
 	s.kill()
@@ -128,7 +131,8 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 	s.start()
 	api := s.api(s.token("--scope", "operate"))
 	for range 60 {
-		call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Long", "owner": "general-purpose", "description": strings.Repeat("word ", 10_000)})
+		call[task.Task](t, api, "POST", "/api/tasks",
+			map[string]any{"title": "Long", "owner": "general-purpose", "description": strings.Repeat("word ", 10_000)})
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	if _, errs, code := s.command("", "backup", backup); code != exitOK {
@@ -164,10 +168,12 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 		}
 		return false
 	})
-	if r := refusedWrite(t, api, "Refused"); r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "taskyard restore") {
+	if r := refusedWrite(t, api, "Refused"); r == nil || r.Status != http.StatusServiceUnavailable ||
+		!strings.Contains(r.Detail, "taskyard restore") {
 		t.Errorf("a write: %+v", r)
 	}
-	if status, problems := s.readiness(); status != http.StatusServiceUnavailable || !strings.Contains(problems["database"], "taskyard restore") {
+	if status, problems := s.readiness(); status != http.StatusServiceUnavailable ||
+		!strings.Contains(problems["database"], "taskyard restore") {
 		t.Errorf("readyz: %d %v", status, problems)
 	}
 	s.kill()

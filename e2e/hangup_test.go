@@ -67,7 +67,8 @@ func TestASlowBodyDoesNotHoldUpAStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "POST /api/tasks HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", s.address, c.Token); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /api/tasks HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: "+
+		"application/json\r\nContent-Length: 1000\r\n\r\n{", s.address, c.Token); err != nil {
 		t.Fatal(err)
 	}
 	// Once an answer came on another connection, the slow request is being read.

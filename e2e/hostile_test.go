@@ -55,13 +55,31 @@ var (
 	}
 	hostileNames = []string{"nobody", "session", "forged", "read", "operate", "review", "admin", "admin", "act-as", "worker", "agent", "agent"}
 	hostileTexts = []string{
-		"", " ", "x", "ada", "system", "user:maya", "\x00", "\xff\xfe", "a\u0000b", "\u202e\u2066x\u200b", "<script>alert(1)</script>", "' OR 1=1 --", `"*" NEAR(a b, 9)`, "AND OR NOT (", "../../etc/passwd",
-		"%00%ff", "{{7*7}}", "{a,aa,aaa}{a,aa,aaa}{a,aa,aaa}{a,aa,aaa}{a,aa,aaa}", "(a+)+$", "9223372036854775807", "9223372036854775808", "-1", "0", "1e999", "NaN", "null", "true", "2026-01-01T00:00:00Z", "0000-00-00", "9999-12-31T23:59:59.999999999+23:59",
-		"* * * * *", "*/0 * * * *", "---\ntools: [\n", "---\nname: &a [*a]\n---\n", "http://[::1", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "http://127.0.0.1:1/", "ty_x", "Bearer", "\r\nX-Evil: 1", "a\u0085b\u2028c", "👩‍👩‍👧‍👦", "Z̵̧a̴̢l̶", "done", "active", "draft", "coder,ada", "1,2,3", "[]", "{}",
+		"", " ", "x", "ada", "system", "user:maya", "\x00", "\xff\xfe", "a\u0000b", "\u202e\u2066x\u200b",
+		"<script>alert(1)</script>", "' OR 1=1 --", `"*" NEAR(a b, 9)`, "AND OR NOT (", "../../etc/passwd",
+		"%00%ff", "{{7*7}}", "{a,aa,aaa}{a,aa,aaa}{a,aa,aaa}{a,aa,aaa}{a,aa,aaa}", "(a+)+$",
+		"9223372036854775807", "9223372036854775808", "-1", "0", "1e999", "NaN", "null", "true",
+		"2026-01-01T00:00:00Z", "0000-00-00", "9999-12-31T23:59:59.999999999+23:59",
+		"* * * * *", "*/0 * * * *", "---\ntools: [\n", "---\nname: &a [*a]\n---\n", "http://[::1", "javascript:alert(1)",
+		"data:text/html,x", "file:///etc/passwd", "http://127.0.0.1:1/", "ty_x", "Bearer", "\r\nX-Evil: 1", "a\u0085b\u2028c",
+		"👩‍👩‍👧‍👦", "Z̵̧a̴̢l̶", "done", "active", "draft", "coder,ada", "1,2,3", "[]", "{}",
 	}
-	hostileKeys    = []string{"title", "owner", "description", "steps", "labels", "comment", "content", "text", "name", "role", "password", "scope", "days", "limit", "after", "before", "q", "status", "sort", "view", "agent", "act", "id", "back", "next", "all", "from", "to", "by", "range", "key", "value", "version", "priority", "reason", "operation", "item", "zone", "theme", "token", "waitSeconds", "topics"}
-	hostileHeaders = []string{"If-Match", "If-None-Match", "Idempotency-Key", "Last-Event-ID", "Accept", "HX-Request", "HX-Target", "HX-Current-URL", "Content-Encoding", "Range", "Origin", "Referer", "Sec-Fetch-Site", "X-Forwarded-For", "X-Forwarded-Proto", "X-Request-Id", "X-HTTP-Method-Override", "Mcp-Session-Id", "Mcp-Protocol-Version", "Accept-Language", "Accept-Encoding", "User-Agent"}
-	hostileTypes   = []string{"application/json", "application/json", "application/json", "application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x", "application/json; charset=utf-7", "", "application/xml"}
+	hostileKeys = []string{
+		"title", "owner", "description", "steps", "labels", "comment", "content", "text", "name",
+		"role", "password", "scope", "days", "limit", "after", "before", "q", "status", "sort", "view", "agent",
+		"act", "id", "back", "next", "all", "from", "to", "by", "range", "key", "value", "version", "priority",
+		"reason", "operation", "item", "zone", "theme", "token", "waitSeconds", "topics",
+	}
+	hostileHeaders = []string{
+		"If-Match", "If-None-Match", "Idempotency-Key", "Last-Event-ID", "Accept", "HX-Request",
+		"HX-Target", "HX-Current-URL", "Content-Encoding", "Range", "Origin", "Referer", "Sec-Fetch-Site",
+		"X-Forwarded-For", "X-Forwarded-Proto", "X-Request-Id", "X-HTTP-Method-Override", "Mcp-Session-Id",
+		"Mcp-Protocol-Version", "Accept-Language", "Accept-Encoding", "User-Agent",
+	}
+	hostileTypes = []string{
+		"application/json", "application/json", "application/json", "application/x-www-form-urlencoded",
+		"text/plain", "multipart/form-data; boundary=x", "application/json; charset=utf-7", "", "application/xml",
+	}
 )
 
 const adaFile = "---\nname: ada\ndescription: Claims its work itself.\ntools: read, task\n---\nWork.\n"
@@ -86,7 +104,10 @@ func (a *assault) text(r *rand.Rand) string {
 func (a *assault) value(r *rand.Rand, depth int) string {
 	switch n := r.IntN(14); {
 	case n == 0:
-		return pick(r, []string{"null", "true", "false", "-0", "1e400", "1e-400", "0.1", "-1", "9223372036854775808", `"\ud800"`, "01", "NaN", "'x'", `"`})
+		return pick(r, []string{
+			"null", "true", "false", "-0", "1e400", "1e-400", "0.1", "-1",
+			"9223372036854775808", `"\ud800"`, "01", "NaN", "'x'", `"`,
+		})
 	case n < 4:
 		return strconv.Itoa(r.IntN(30) - 2)
 	case n < 6 && depth > 0:
@@ -277,7 +298,8 @@ func (a *assault) send(i int) {
 	defer res.Body.Close()
 	a.codes[res.StatusCode/100].Add(1)
 	got, _ := io.ReadAll(io.LimitReader(res.Body, 2<<20))
-	if res.StatusCode >= 500 && !strings.HasPrefix(req.URL.Path, "/readyz") || strings.Contains(strings.ToLower(string(got[:min(len(got), 4000)])), "internal error") && req.Method != "GET" {
+	if res.StatusCode >= 500 && !strings.HasPrefix(req.URL.Path, "/readyz") ||
+		strings.Contains(strings.ToLower(string(got[:min(len(got), 4000)])), "internal error") && req.Method != "GET" {
 		a.t.Errorf("%s: %d %.500s", said(), res.StatusCode, got)
 	}
 	if res.StatusCode == http.StatusUnauthorized && hostileScopes[caller] != nil {
@@ -311,7 +333,8 @@ func (a *assault) cpu() time.Duration {
 func newAssault(t *testing.T) *assault {
 	t.Helper()
 	a := &assault{server: newServer(t, "serve"), t: t, seed: rand.Uint64(), callers: map[string]string{}, client: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: 16}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 16},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	t.Cleanup(a.client.CloseIdleConnections)
 	if v := os.Getenv("HOSTILE_SEED"); v != "" {
@@ -320,7 +343,8 @@ func newAssault(t *testing.T) *assault {
 			t.Fatal(err)
 		}
 	}
-	a.file("taskyard.toml", "[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"cat >/dev/null; echo '{\\\"summary\\\":\\\"x\\\",\\\"success\\\":true}'\"]\n")
+	a.file("taskyard.toml", "[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"cat "+
+		">/dev/null; echo '{\\\"summary\\\":\\\"x\\\",\\\"success\\\":true}'\"]\n")
 	a.file("agents/ada.md", adaFile)
 	a.file("agents/bob.md", "---\nname: bob\ndescription: Is started.\ntools: read, bash\nrunner: script\napproval: always\n---\nWork.\n")
 	a.start()
@@ -329,11 +353,15 @@ func newAssault(t *testing.T) *assault {
 	}
 	admin := a.api(a.callers["admin"])
 	for i := range 6 {
-		k := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": fmt.Sprintf("Task %d", i), "owner": []string{"ada", "bob"}[i%2], "steps": []any{map[string]any{"title": "One"}}})
+		k := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{
+			"title": fmt.Sprintf("Task %d", i),
+			"owner": []string{"ada", "bob"}[i%2], "steps": []any{map[string]any{"title": "One"}},
+		})
 		call[map[string]any](t, admin, "POST", "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "A comment."})
 	}
 	b := newBrowser(t)
-	if status, _ := b.send(a.first, a.url()+"/setup", map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}); status != http.StatusSeeOther {
+	if status, _ := b.send(a.first, a.url()+"/setup",
+		map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}); status != http.StatusSeeOther {
 		t.Fatalf("the set-up form answers %d", status)
 	}
 	at, _ := url.Parse(a.url())
@@ -411,7 +439,8 @@ func TestHostileRequestsCostLittleAndBreakNothing(t *testing.T) {
 		now := a.cpu()
 		if cost := now - used; cost > mostCPU {
 			req, caller, _ := a.request(t.Context(), i)
-			t.Errorf("seed %d, request %d: %s: %s %.300s took %v of CPU, %d bytes of body", a.seed, i, caller, req.Method, req.URL, cost, req.ContentLength)
+			t.Errorf("seed %d, request %d: %s: %s %.300s took %v of CPU, %d bytes of body",
+				a.seed, i, caller, req.Method, req.URL, cost, req.ContentLength)
 		}
 		used, costliest = now, max(costliest, now-used)
 	}
@@ -430,7 +459,8 @@ func TestHostileRequestsCostLittleAndBreakNothing(t *testing.T) {
 	close(next)
 	wg.Wait()
 	most := memoryKiB(t, a.cmd.Process.Pid, "VmHWM:")
-	t.Logf("%d requests: %d without an answer, %d 2xx, %d 3xx, %d 4xx, %d 5xx; the costliest took %v of CPU; memory %d MiB before, %d MiB at most",
+	t.Logf("%d requests: %d without an answer, %d 2xx, %d 3xx, %d 4xx, %d 5xx; the "+
+		"costliest took %v of CPU; memory %d MiB before, %d MiB at most",
 		n, a.codes[0].Load(), a.codes[2].Load(), a.codes[3].Load(), a.codes[4].Load(), a.codes[5].Load(), costliest, before>>10, most>>10)
 	if most-before > mostHostile {
 		t.Errorf("the memory grew by %d MiB, want %d at most", (most-before)>>10, mostHostile>>10)

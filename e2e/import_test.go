@@ -44,11 +44,13 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
 	said := must(t, "", "import", "--data", data, "internal/exchange/testdata/first")
-	wants(t, said, "Tasks from taskyard: 3, of which 1 draft, 1 active, 1 done, 0 canceled.", "a step's title was cut", "Imported. Tasks: 3", "Every task has the id that it had.")
+	wants(t, said, "Tasks from taskyard: 3, of which 1 draft, 1 active, 1 done, 0 canceled.",
+		"a step's title was cut", "Imported. Tasks: 3", "Every task has the id that it had.")
 	wants(t, must(t, "", "check", "--data", data), "invariants: ok", "hash chain unbroken")
 
 	said = must(t, "", "export", "--data", data, out)
-	wants(t, said, filepath.Join(out, "tasks.json")+": 2 drafts and active tasks, next id 42", "history.jsonl: 1 done", "todo lists", "Agents are files already", "taskyard backup")
+	wants(t, said, filepath.Join(out, "tasks.json")+": 2 drafts and active tasks, next id 42",
+		"history.jsonl: 1 done", "todo lists", "Agents are files already", "taskyard backup")
 	tasks := read(t, filepath.Join(out, "tasks.json"))
 	wants(t, tasks, `"nextId":42`, `"taskId":"4"`)
 
@@ -78,7 +80,8 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	})
 	t.Run("a dry run knows the agents of a folder that holds no instance yet", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "data")
-		file(t, filepath.Join(other, "agents", "fixer.md"), "---\nname: fixer\ndescription: Fixes things.\ntools: read\nrunner: none\n---\nFix it.\n")
+		file(t, filepath.Join(other, "agents", "fixer.md"),
+			"---\nname: fixer\ndescription: Fixes things.\ntools: read\nrunner: none\n---\nFix it.\n")
 		wants(t, must(t, "", "import", "--data", other, "--dry-run", "--map", "general-purpose=fixer", out), "Dry run: nothing was written.")
 		if got, err := filepath.Glob(filepath.Join(other, "*")); err != nil || len(got) != 1 {
 			t.Errorf("in the data folder: %v, %v", got, err)
@@ -90,10 +93,12 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	})
 	t.Run("a single file takes its history beside it", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "data")
-		wants(t, must(t, "", "import", "--data", other, filepath.Join(out, "tasks.json"), "--history", filepath.Join(out, "history.jsonl")), "Tasks: 3")
+		wants(t, must(t, "", "import", "--data", other, filepath.Join(out, "tasks.json"),
+			"--history", filepath.Join(out, "history.jsonl")), "Tasks: 3")
 	})
 	t.Run("an instance that does not exist is not exported", func(t *testing.T) {
-		if _, errs, code := do(t, "", "export", "--data", filepath.Join(t.TempDir(), "none"), t.TempDir()); code != exitRefused || !strings.Contains(errs, "no database") {
+		if _, errs, code := do(t, "", "export", "--data", filepath.Join(t.TempDir(), "none"), t.TempDir()); code != exitRefused ||
+			!strings.Contains(errs, "no database") {
 			t.Errorf("%d: %s", code, errs)
 		}
 	})
@@ -111,7 +116,8 @@ func TestImportsThatAreRefused(t *testing.T) {
 	if err := os.Truncate(huge, 1<<30); err != nil {
 		t.Fatal(err)
 	}
-	owner := file(t, filepath.Join(dir, "owner.json"), `{"tasks":[{"id":"1","title":"a\u001b[2J","owner":"no\u001b[2Jbody","status":"active"}],"nextId":2}`)
+	owner := file(t, filepath.Join(dir, "owner.json"),
+		`{"tasks":[{"id":"1","title":"a\u001b[2J","owner":"no\u001b[2Jbody","status":"active"}],"nextId":2}`)
 	tests := []struct {
 		name string
 		args []string
@@ -149,7 +155,10 @@ func TestTasksOfOtherProgramsFromTheCommandLine(t *testing.T) {
 	} {
 		t.Run(from, func(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
-			args := []string{"import", "--data", data, "--from", from, "--map", "coder=code-focused", "--map", "ida=general-purpose", "--owner", "general-purpose", "internal/exchange/testdata/" + from}
+			args := []string{
+				"import", "--data", data, "--from", from, "--map", "coder=code-focused", "--map",
+				"ida=general-purpose", "--owner", "general-purpose", "internal/exchange/testdata/" + from,
+			}
 			wants(t, must(t, "", append(args, "--dry-run")...), append(want[:3:3], "Dry run")...)
 			wants(t, must(t, "", args...), want...)
 			wants(t, must(t, "", "check", "--data", data), "invariants: ok")
@@ -180,7 +189,8 @@ func TestImportWhileTheServerRuns(t *testing.T) {
 		}
 		many := file(t, filepath.Join(t.TempDir(), "issues.jsonl"), b.String())
 		args := []string{"import", "--data", in.data, "--from", "beads", "--owner", "code-focused", many}
-		if _, errs, code := do(t, "", args...); code != exitRefused || !strings.Contains(errs, "stopped instance") || !strings.Contains(errs, fmt.Sprintf("process %d", os.Getpid())) {
+		if _, errs, code := do(t, "", args...); code != exitRefused || !strings.Contains(errs, "stopped instance") ||
+			!strings.Contains(errs, fmt.Sprintf("process %d", os.Getpid())) {
 			t.Errorf("%d: %s", code, errs)
 		}
 		wants(t, must(t, "", append(args, "--dry-run")...), "Dry run")

@@ -135,7 +135,10 @@ func (h *history) explain(t *testing.T) {
 		}
 		unexplained++
 		if len(h.lost) > 0 {
-			h.ops = append(h.ops, porcupine.Operation{Input: act{Task: in.Task, Kind: doLostClaim}, Output: answer{}, Call: slices.Min(h.lost), Return: math.MaxInt64})
+			h.ops = append(h.ops, porcupine.Operation{
+				Input:  act{Task: in.Task, Kind: doLostClaim},
+				Output: answer{}, Call: slices.Min(h.lost), Return: math.MaxInt64,
+			})
 		}
 	}
 	if unexplained > len(h.lost) {
@@ -161,15 +164,37 @@ func TestClaimModel(t *testing.T) {
 		ops  []porcupine.Operation
 		want porcupine.CheckResult
 	}{
-		{"claim, release, claim, complete is in order", []porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, 4, doRelease, 1, yes), op(5, 6, doClaim, 0, got(2)), op(7, 8, doComplete, 2, yes)}, porcupine.Ok},
+		{"claim, release, claim, complete is in order", []porcupine.Operation{
+			op(1, 2, doClaim, 0, got(1)),
+			op(3, 4, doRelease, 1, yes), op(5, 6, doClaim, 0, got(2)), op(7, 8, doComplete, 2, yes),
+		}, porcupine.Ok},
 		{"two holders at once are not", []porcupine.Operation{op(1, 4, doClaim, 0, got(1)), op(2, 3, doClaim, 0, got(2))}, porcupine.Illegal},
 		{"one claim given to two is not", []porcupine.Operation{op(1, 4, doClaim, 0, got(1)), op(2, 3, doClaim, 0, got(1))}, porcupine.Illegal},
-		{"a claim of what is done is not", []porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, 4, doComplete, 1, yes), op(5, 6, doClaim, 0, got(2))}, porcupine.Illegal},
-		{"a release that nobody heard of may have happened", []porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, end, doRelease, 1, unknown), op(5, 6, doClaim, 0, got(2))}, porcupine.Ok},
-		{"or not", []porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, end, doRelease, 1, unknown), op(5, 6, doRead, 0, answer{Known: true, Claim: 1})}, porcupine.Ok},
-		{"a stale fence that is obeyed is not in order", []porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, 4, doRelease, 1, yes), op(5, 6, doClaim, 0, got(2)), op(7, 8, doComplete, 1, yes)}, porcupine.Illegal},
-		{"a fence that holds must not be refused", []porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, 4, doComplete, 1, no)}, porcupine.Illegal},
-		{"an acknowledged end that is gone later is not", []porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, 4, doComplete, 1, yes), op(5, 6, doRead, 0, answer{Known: true, Claim: 1})}, porcupine.Illegal},
+		{"a claim of what is done is not", []porcupine.Operation{
+			op(1, 2, doClaim, 0, got(1)),
+			op(3, 4, doComplete, 1, yes), op(5, 6, doClaim, 0, got(2)),
+		}, porcupine.Illegal},
+		{"a release that nobody heard of may have happened", []porcupine.Operation{
+			op(1, 2, doClaim, 0, got(1)),
+			op(3, end, doRelease, 1, unknown), op(5, 6, doClaim, 0, got(2)),
+		}, porcupine.Ok},
+		{"or not", []porcupine.Operation{
+			op(1, 2, doClaim, 0, got(1)), op(3, end, doRelease, 1, unknown),
+			op(5, 6, doRead, 0, answer{Known: true, Claim: 1}),
+		}, porcupine.Ok},
+		{"a stale fence that is obeyed is not in order", []porcupine.Operation{
+			op(1, 2, doClaim, 0, got(1)), op(3, 4, doRelease, 1, yes),
+			op(5, 6, doClaim, 0, got(2)), op(7, 8, doComplete, 1, yes),
+		}, porcupine.Illegal},
+		{
+			"a fence that holds must not be refused",
+			[]porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, 4, doComplete, 1, no)},
+			porcupine.Illegal,
+		},
+		{"an acknowledged end that is gone later is not", []porcupine.Operation{
+			op(1, 2, doClaim, 0, got(1)),
+			op(3, 4, doComplete, 1, yes), op(5, 6, doRead, 0, answer{Known: true, Claim: 1}),
+		}, porcupine.Illegal},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &history{ops: tt.ops}

@@ -208,7 +208,8 @@ func (w *worker) completeAndSignup(k *task.Task) *task.Task {
 	var out struct{ Completed, Task *task.Task }
 	for {
 		call := w.hist.now()
-		switch got := w.request("POST", "/api/agents/"+w.owner+"/complete-and-signup", map[string]any{"taskId": k.ID.String(), "claim": k.Claim.ID}, &out); got {
+		switch got := w.request("POST", "/api/agents/"+w.owner+"/complete-and-signup",
+			map[string]any{"taskId": k.ID.String(), "claim": k.Claim.ID}, &out); got {
 		case did:
 			w.hist.add(w.id, call, in, answer{Known: true, OK: true})
 			if out.Task != nil {
@@ -331,7 +332,8 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 	took := time.Since(begin)
 	l.readAll(t)
 	l.hist.explain(t)
-	t.Logf("%d acknowledged creates, %d requests, %d kills in %v (%.0f requests/s)", len(l.acked), l.ops.Load(), done, took.Round(time.Millisecond), float64(l.ops.Load())/took.Seconds())
+	t.Logf("%d acknowledged creates, %d requests, %d kills in %v (%.0f requests/s)", len(l.acked), l.ops.Load(),
+		done, took.Round(time.Millisecond), float64(l.ops.Load())/took.Seconds())
 	if done < kills*4/5 {
 		t.Errorf("only %d kills", done)
 	}

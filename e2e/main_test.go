@@ -26,7 +26,10 @@ import (
 func do(t testing.TB, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs lockedBuffer
-	e := &cmd.Env{Ctx: t.Context(), Getenv: func(string) string { return "" }, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Version: "dev"}
+	e := &cmd.Env{
+		Ctx: t.Context(), Getenv: func(string) string { return "" },
+		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Version: "dev",
+	}
 	code = cmd.Run(e, args)
 	return strings.TrimSpace(out.String()), strings.TrimSpace(errs.String()), code
 }
@@ -60,7 +63,8 @@ func serveInside(t *testing.T, files ...string) *inside {
 	var log lockedBuffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- cmd.Run(&cmd.Env{Ctx: ctx, Getenv: os.Getenv, Stdin: strings.NewReader(""), Stdout: w, Stderr: &log}, []string{"serve", "--data", in.data, "--listen", "127.0.0.1:0"})
+		ended <- cmd.Run(&cmd.Env{Ctx: ctx, Getenv: os.Getenv, Stdin: strings.NewReader(""), Stdout: w, Stderr: &log},
+			[]string{"serve", "--data", in.data, "--listen", "127.0.0.1:0"})
 		w.Close()
 	}()
 	lines := bufio.NewReader(r)
@@ -107,7 +111,10 @@ func newBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &browser{t, &http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &browser{t, &http.Client{
+		Jar: jar, Timeout: patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 func (b *browser) get(address string) (int, string) {
@@ -194,10 +201,12 @@ func TestFirstHourThroughRun(t *testing.T) {
 	})
 	t.Run("signing in takes name and password", func(t *testing.T) {
 		other := newBrowser(t)
-		if status, _ := other.send(in.url+"/login", in.url+"/login", map[string]string{"name": "maya", "password": "wrong wrong wrong"}); status != http.StatusUnauthorized {
+		if status, _ := other.send(in.url+"/login", in.url+"/login",
+			map[string]string{"name": "maya", "password": "wrong wrong wrong"}); status != http.StatusUnauthorized {
 			t.Errorf("a wrong password answers %d", status)
 		}
-		if status, to := other.send(in.url+"/login", in.url+"/login", map[string]string{"name": "maya", "password": goodPassword}); status != http.StatusSeeOther || to != "/" {
+		if status, to := other.send(in.url+"/login", in.url+"/login",
+			map[string]string{"name": "maya", "password": goodPassword}); status != http.StatusSeeOther || to != "/" {
 			t.Errorf("the right one answers %d to %q", status, to)
 		}
 		if status, _ := other.get(in.url + "/api/tasks"); status != http.StatusOK {
@@ -264,11 +273,19 @@ func TestPeopleByCommandLine(t *testing.T) {
 		{"a short password is refused", "short\n", []string{"user", "add", "--data", in.data, "kim"}, exitRefused, "password"},
 		{"no password is a wrong use", "", []string{"user", "add", "--data", in.data, "kim"}, exitUsage, "stdin"},
 		{"a name that is taken is refused", goodPassword, []string{"user", "add", "--data", in.data, "OMAR"}, exitRefused, "taken"},
-		{"an unknown role is refused", goodPassword, []string{"user", "add", "--data", in.data, "--role", "king", "kim"}, exitRefused, "viewer, operator, reviewer or admin"},
+		{
+			"an unknown role is refused", goodPassword,
+			[]string{"user", "add", "--data", in.data, "--role", "king", "kim"},
+			exitRefused, "viewer, operator, reviewer or admin",
+		},
 		{"an unknown person has no password", goodPassword, []string{"user", "passwd", "--data", in.data, "nobody"}, exitRefused, "nobody"},
 		{"a token needs somebody it speaks for", "", []string{"token", "create", "--data", in.data}, exitUsage, "--agent"},
 		{"a token for an unknown agent is refused", "", []string{"token", "create", "--data", in.data, "--agent", "zoe"}, exitRefused, "zoe"},
-		{"a token of an unknown scope is refused", "", []string{"token", "create", "--data", in.data, "--scope", "everything"}, exitRefused, "scope"},
+		{
+			"a token of an unknown scope is refused", "",
+			[]string{"token", "create", "--data", in.data, "--scope", "everything"},
+			exitRefused, "scope",
+		},
 		{"an unknown token cannot be revoked", "", []string{"token", "revoke", "--data", in.data, "nothing"}, exitRefused, "0 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -295,7 +312,8 @@ func TestBackupAndRestore(t *testing.T) {
 	if _, errs, code := do(t, "", "backup", "--data", in.data, file); code != exitRefused || !strings.Contains(errs, file) {
 		t.Errorf("a backup over a file: exit code %d, %s", code, errs)
 	}
-	if _, errs, code := do(t, "", "restore", "--data", in.data, file); code != exitRefused || !strings.Contains(errs, fmt.Sprintf("process %d", os.Getpid())) {
+	if _, errs, code := do(t, "", "restore", "--data", in.data, file); code != exitRefused ||
+		!strings.Contains(errs, fmt.Sprintf("process %d", os.Getpid())) {
 		t.Errorf("restore beside the running server: exit code %d, %s", code, errs)
 	}
 	checked := must(t, "", "check", "--data", in.data)
@@ -340,7 +358,8 @@ func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
 		kept := must(t, "", "token", "create", "--data", in.data, "--scope", "read", "--name", "kept")
 		gone := must(t, "", "token", "create", "--data", in.data, "--scope", "read", "--name", "gone")
 		must(t, goodPassword+"\n", "user", "add", "--data", in.data, "--role", "admin", "omar")
-		if status, _ := newBrowser(t).send(in.url+"/login", in.url+"/login", map[string]string{"name": "omar", "password": goodPassword}); status != http.StatusSeeOther {
+		if status, _ := newBrowser(t).send(in.url+"/login", in.url+"/login",
+			map[string]string{"name": "omar", "password": goodPassword}); status != http.StatusSeeOther {
 			t.Fatalf("signing in answers %d", status)
 		}
 		file := filepath.Join(t.TempDir(), "copy.db")
@@ -357,13 +376,17 @@ func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
 		if revive {
 			want = "count again, as --revive asks"
 		}
-		if !strings.Contains(said, "revoked since the backup: gone (ty_") || !strings.Contains(said, "1 tokens, 0 tokens of runs, 1 sessions: they "+want) || strings.Contains(said, "kept (") {
+		if !strings.Contains(said, "revoked since the backup: gone (ty_") ||
+			!strings.Contains(said, "1 tokens, 0 tokens of runs, 1 sessions: they "+want) || strings.Contains(said, "kept (") {
 			t.Errorf("revive %v: it says %q", revive, said)
 		}
 		s := newServer(t, "serve")
 		s.data = in.data
 		s.start()
-		for secret, status := range map[string]int{kept: http.StatusOK, gone: map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized}[revive]} {
+		for secret, status := range map[string]int{
+			kept: http.StatusOK,
+			gone: map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized}[revive],
+		} {
 			if got := statusOf(t, s.url()+"/api/tasks", secret); got != status {
 				t.Errorf("revive %v: token %s… answers %d, want %d", revive, secret[:6], got, status)
 			}
@@ -401,7 +424,8 @@ func TestACutLogIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		for _, q := range append([]string{"DROP TRIGGER events_delete", "DELETE FROM events WHERE id > (SELECT max(id) - 2 FROM events)"}, statements...) {
+		for _, q := range append([]string{"DROP TRIGGER events_delete", "DELETE FROM events WHERE id > (SELECT max(id) - 2 FROM events)"},
+			statements...) {
 			if _, err := d.ExecContext(t.Context(), q); err != nil {
 				t.Fatalf("%s: %v", q, err)
 			}
@@ -410,7 +434,8 @@ func TestACutLogIsNoticed(t *testing.T) {
 	}
 	t.Run("by the number that SQLite gave last", func(t *testing.T) {
 		data := cut(t)
-		if _, errs, code := do(t, "", "check", "--data", data); code != exitRefused || !strings.Contains(errs, "the end of the log is missing: lines ") {
+		if _, errs, code := do(t, "", "check", "--data", data); code != exitRefused ||
+			!strings.Contains(errs, "the end of the log is missing: lines ") {
 			t.Errorf("exit code %d, %s", code, errs)
 		}
 		again := newServer(t, "serve")
@@ -422,7 +447,8 @@ func TestACutLogIsNoticed(t *testing.T) {
 	})
 	hide := "UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM events) WHERE name = 'events'"
 	t.Run("by a backup, when the number was changed too", func(t *testing.T) {
-		if _, errs, code := do(t, "", "check", "--data", cut(t, hide)); code != exitRefused || !strings.Contains(errs, "the end was cut off") || !strings.Contains(errs, "taskyard-20260101") {
+		if _, errs, code := do(t, "", "check", "--data", cut(t, hide)); code != exitRefused ||
+			!strings.Contains(errs, "the end was cut off") || !strings.Contains(errs, "taskyard-20260101") {
 			t.Errorf("exit code %d, %s", code, errs)
 		}
 	})
@@ -430,7 +456,8 @@ func TestACutLogIsNoticed(t *testing.T) {
 		data := cut(t, hide)
 		remove(t, filepath.Join(data, "backups", filepath.Base(backup)))
 		must(t, "", "check", "--data", data) // nothing that it holds tells
-		if _, errs, code := do(t, "", "check", "--data", data, "--head", head); code != exitRefused || !strings.Contains(errs, "the end was cut off") {
+		if _, errs, code := do(t, "", "check", "--data", data, "--head", head); code != exitRefused ||
+			!strings.Contains(errs, "the end was cut off") {
 			t.Errorf("exit code %d, %s", code, errs)
 		}
 	})
@@ -470,10 +497,22 @@ func TestUseOfTheCommandLine(t *testing.T) {
 		{"a missing argument is a wrong use", []string{"backup"}, exitUsage, "", "file"},
 		{"an unknown key is told with file and line", []string{"serve", "--data", data}, exitUsage, "", conf + ":5"},
 		{"every command on the folder tells it", []string{"token", "create", "--data", data, "--scope", "read"}, exitUsage, "", "max_parralel"},
-		{"a bad value of a flag is told", []string{"serve", "--data", good, "--set", "runs.max_parallel=many"}, exitUsage, "", "runs.max_parallel"},
+		{
+			"a bad value of a flag is told",
+			[]string{"serve", "--data", good, "--set", "runs.max_parallel=many"},
+			exitUsage, "", "runs.max_parallel",
+		},
 		{"a missing configuration file is told", []string{"config", "--config", filepath.Join(good, "none.toml")}, exitUsage, "", "none.toml"},
-		{"config prints what holds and where it comes from", []string{"config", "--data", good, "--set", "runs.max_parallel=7"}, exitOK, "max_parallel", ""},
-		{"an address that cannot be listened on is refused", []string{"serve", "--data", filepath.Join(good, "x"), "--listen", "192.0.2.1:1"}, exitRefused, "", "192.0.2.1"},
+		{
+			"config prints what holds and where it comes from",
+			[]string{"config", "--data", good, "--set", "runs.max_parallel=7"},
+			exitOK, "max_parallel", "",
+		},
+		{
+			"an address that cannot be listened on is refused",
+			[]string{"serve", "--data", filepath.Join(good, "x"), "--listen", "192.0.2.1:1"},
+			exitRefused, "", "192.0.2.1",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, errs, code := do(t, "", tt.args...)

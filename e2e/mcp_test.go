@@ -52,9 +52,12 @@ func TestMCPBridge(t *testing.T) {
 			}
 		}
 		ask(hello, `"id":"a","result":{`)
-		ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`+"\n", `"name":"signup_for_task"`)
-		ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"signup_for_task","arguments":{"agent_name":"general-purpose"}}}`+"\n", "No idle tasks available in queue for agent: general-purpose")
-		ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}`+"\n", `unknown tool \"create_task\"`)
+		ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`+"\n", `"name":"signup_for_task"`)
+		ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"signup_for_task","arguments":{"agent_name":"general-purpose"}}}`+
+			"\n", "No idle tasks available in queue for agent: general-purpose")
+		ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}`+
+			"\n", `unknown tool \"create_task\"`)
 		ask(`{"jsonrpc":"2.0","id":4,"method":"no/method"}`+"\n", `"error"`)
 		ask(`{"jsonrpc":"2.0","id":5,"method":"ping"}`+"\n", `"id":5`)
 		stdin.Close()
@@ -64,7 +67,8 @@ func TestMCPBridge(t *testing.T) {
 	})
 	t.Run("what is piped in is answered before the end", func(t *testing.T) {
 		var out lockedBuffer
-		if _, code := bridge(t, strings.NewReader(hello+`{"jsonrpc":"2.0","id":7,"method":"ping"}`+"\n"), &out, environ); code != exitOK || strings.Count(out.String(), "\n") != 2 {
+		if _, code := bridge(t, strings.NewReader(hello+`{"jsonrpc":"2.0","id":7,"method":"ping"}`+"\n"), &out, environ); code != exitOK ||
+			strings.Count(out.String(), "\n") != 2 {
 			t.Errorf("exit code %d: %s", code, out.String())
 		}
 	})

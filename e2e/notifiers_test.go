@@ -45,7 +45,8 @@ func TestQuestionsReachPeopleOutside(t *testing.T) {
 	down.Store(false)
 	s.start()
 	m := <-got
-	if m["link"] != "http://"+s.address+"/tasks/"+k.ID.String() || !strings.Contains(m["message"], "#1 Choose the way: ") || !strings.Contains(m["message"], "North?") {
+	if m["link"] != "http://"+s.address+"/tasks/"+k.ID.String() || !strings.Contains(m["message"], "#1 Choose the way: ") ||
+		!strings.Contains(m["message"], "North?") {
 		t.Errorf("%q", m)
 	}
 	eventually(t, patience, "the outbox is empty", func() bool { return s.rows("SELECT count(*) FROM outbox")[0] == "0" })
@@ -63,7 +64,8 @@ func TestQuestionsReachPeopleOutside(t *testing.T) {
 	})
 	t.Run("or says why not, without the address", func(t *testing.T) {
 		down.Store(true)
-		if _, errs, code := s.command("", "notify", "test", "ops"); code != exitRefused || !strings.Contains(errs, "not sent to ops (generic)") || !strings.Contains(errs, "502") || strings.Contains(errs, "s3cret") {
+		if _, errs, code := s.command("", "notify", "test", "ops"); code != exitRefused ||
+			!strings.Contains(errs, "not sent to ops (generic)") || !strings.Contains(errs, "502") || strings.Contains(errs, "s3cret") {
 			t.Errorf("%d %q", code, errs)
 		}
 	})
@@ -78,7 +80,8 @@ func TestAServiceOutsideNeedsItsAddress(t *testing.T) {
 	t.Setenv("OPS_ADDRESS", "")
 	s := newServer(t, "serve")
 	s.file("taskyard.toml", "public_url = \"http://"+s.address+"\"\n[notify.ops]\nurl_env = \"OPS_ADDRESS\"\n")
-	if err := s.tryStart(); err == nil || !strings.Contains(s.log.String()+err.Error(), "notify.ops: the variable OPS_ADDRESS: there is no address") {
+	if err := s.tryStart(); err == nil || !strings.Contains(s.log.String()+err.Error(),
+		"notify.ops: the variable OPS_ADDRESS: there is no address") {
 		t.Errorf("%v\n%s", err, s.log)
 	}
 }

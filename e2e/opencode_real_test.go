@@ -16,7 +16,8 @@ func newOpencodeServer(t *testing.T, o realSetup, steps ...modeltest.Step) *real
 	program := realProgram(t, "opencode", "npm install -g opencode-ai")
 	m := modeltest.WithTools(t, steps...)
 	conf := fmt.Sprintf(`{"model":"scripted/test-model","small_model":"scripted/test-model","provider":{"scripted":{"npm":"@ai-sdk/openai-compatible","name":"Scripted","options":{"baseURL":"%s/v1","apiKey":"sk-of-the-test"},"models":{"test-model":{"name":"Test"}}}}}`, m.URL)
-	o.runner = fmt.Sprintf("kind = \"acp\"\ncommand = [%q, \"acp\"]\naccept_weaker = true\n%s[runners.real.env]\nOPENCODE_CONFIG_CONTENT = '%s'\nOPENCODE_DISABLE_AUTOUPDATE = \"1\"\nOPENCODE_DISABLE_MODELS_FETCH = \"1\"\n", program, o.runner, conf)
+	o.runner = fmt.Sprintf("kind = \"acp\"\ncommand = [%q, \"acp\"]\naccept_weaker = true\n%s[runners.real.env]\nOPENCODE_CONFIG_CONTENT "+
+		"= '%s'\nOPENCODE_DISABLE_AUTOUPDATE = \"1\"\nOPENCODE_DISABLE_MODELS_FETCH = \"1\"\n", program, o.runner, conf)
 	o.definition += "tools: read, bash, create, edit\n"
 	y := newRealServer(t, m, o)
 	return y

@@ -135,7 +135,8 @@ func recorder(t *testing.T) string {
 		t.Skip("no gcc to build the recorder of writes")
 	}
 	lib := filepath.Join(t.TempDir(), "recorder.so")
-	if out, err := exec.CommandContext(t.Context(), cc, "-shared", "-fPIC", "-O1", "-o", lib, "e2e/testdata/recorder.c", "-ldl", "-lpthread").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), cc, "-shared", "-fPIC", "-O1", "-o", lib,
+		"e2e/testdata/recorder.c", "-ldl", "-lpthread").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return lib
@@ -206,7 +207,8 @@ func TestNoAcknowledgedWriteIsLostInAPowerCut(t *testing.T) {
 			t.Fatalf("cut %d of %d, after record %d of %d", i+1, cuts, m, len(ops))
 		}
 	}
-	t.Logf("%d cuts among %d writes and syncs, %d of them syncs; %d acknowledged writes, looked up %d times", cuts, len(ops), syncs, len(acks), held)
+	t.Logf("%d cuts among %d writes and syncs, %d of them syncs; %d acknowledged writes, looked up %d times",
+		cuts, len(ops), syncs, len(acks), held)
 }
 
 func recordingSize(t *testing.T, path string) int64 {
@@ -239,7 +241,8 @@ func (s *server) busy(t *testing.T, token, recording string, tasks int) (acks []
 			for n := range todo {
 				var k task.Task
 				title := fmt.Sprintf("task %d", n)
-				if err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": title, "owner": "ada", "description": strings.Repeat("x", 8000)}, &k); err != nil {
+				if err := api.Do(t.Context(), "POST", "/api/tasks",
+					map[string]any{"title": title, "owner": "ada", "description": strings.Repeat("x", 8000)}, &k); err != nil {
 					t.Errorf("create: %v", err)
 					return
 				}
@@ -249,7 +252,8 @@ func (s *server) busy(t *testing.T, token, recording string, tasks int) (acks []
 					t.Errorf("sign up: %v", err)
 					return
 				}
-				if err := api.Do(t.Context(), "POST", "/api/tasks/"+got.Task.ID.String()+"/complete", map[string]any{"claim": got.Task.Claim.ID}, nil); err != nil {
+				if err := api.Do(t.Context(), "POST", "/api/tasks/"+got.Task.ID.String()+"/complete",
+					map[string]any{"claim": got.Task.Claim.ID}, nil); err != nil {
 					t.Errorf("complete: %v", err)
 					return
 				}

@@ -70,8 +70,10 @@ func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 	if o.private {
 		workspace = ""
 	}
-	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = %d\n[approval]\npolicy = \"never\"\n%s[runners.real]\n%s", max(1, o.attempts), o.conf, o.runner))
-	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\nrunner: real\nmodel: test-model\n"+workspace+o.definition+"---\nWork.\n")
+	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = %d\n[approval]\npolicy = \"never\"\n%s[runners.real]\n%s",
+		max(1, o.attempts), o.conf, o.runner))
+	y.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\nrunner: real\nmodel: test-model\n"+
+		workspace+o.definition+"---\nWork.\n")
 	y.start()
 	y.person = y.api(y.token("--scope", "review"))
 	return y
@@ -80,7 +82,8 @@ func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 // begin makes a task of coder, which starts a run at once.
 func (y *realServer) begin() task.ID {
 	y.t.Helper()
-	return call[task.Task](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"}).ID
+	return call[task.Task](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/tasks",
+		map[string]any{"title": "Write notes", "owner": "coder"}).ID
 }
 
 // ended waits for the end of the only run: "status|phase|reason|summary".
@@ -147,7 +150,8 @@ func (y *realServer) cancels(id task.ID) {
 	begin := time.Now()
 	call[task.Run](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/runs/1/cancel", map[string]any{"reason": "wrong way"})
 	y.want(y.ended(id), "canceled|by|")
-	eventually(y.t, 10*time.Second-time.Since(begin), "every process is gone 10 s after the cancel", func() bool { return len(y.processes(nil)) == 0 })
+	eventually(y.t, 10*time.Second-time.Since(begin), "every process is gone 10 s after the cancel",
+		func() bool { return len(y.processes(nil)) == 0 })
 }
 
 // file of the workspace.

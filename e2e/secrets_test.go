@@ -35,15 +35,19 @@ func TestABuiltinAgentCannotPostItsSecrets(t *testing.T) {
 		return oneCall("complete_task", `{"taskId":%q,"summary":%s}`, id, text)
 	})
 	s := newServer(t, "serve")
-	s.file("taskyard.toml", "[approval]\npolicy = \"never\"\n[providers.test]\napi = \"openai\"\nbase_url = \""+m.URL+"/v1\"\napi_key_env = \"TEST_MODEL_KEY\"\nmodels = [\"test-model\"]\n")
-	s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, create\nenv: [TEST_DEPLOY_LOGIN]\n---\nYou are terse.\n")
+	s.file("taskyard.toml", "[approval]\npolicy = \"never\"\n[providers.test]\napi = \"openai\"\nbase_url = \""+
+		m.URL+"/v1\"\napi_key_env = \"TEST_MODEL_KEY\"\nmodels = [\"test-model\"]\n")
+	s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, "+
+		"create\nenv: [TEST_DEPLOY_LOGIN]\n---\nYou are terse.\n")
 	s.start()
 	person := s.api(s.token("--scope", "operate"))
 	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Deploy", "owner": "coder"})
 	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted || !strings.Contains(r.Summary, task.Redacted) {
 		t.Fatalf("the run is %s", asJSON(r))
 	}
-	kept := strings.Join(append(s.rows("SELECT content || coalesce(data, '') FROM messages"), append(s.rows("SELECT details FROM steps"), append(s.rows("SELECT changes FROM events"), s.rows("SELECT coalesce(summary, '') FROM tasks")...)...)...), "\n")
+	kept := strings.Join(append(s.rows("SELECT content || coalesce(data, '') FROM messages"),
+		append(s.rows("SELECT details FROM steps"), append(s.rows("SELECT changes FROM events"),
+			s.rows("SELECT coalesce(summary, '') FROM tasks")...)...)...), "\n")
 	if strings.Contains(kept, "zebra") {
 		t.Errorf("the secret is kept:\n%s", kept)
 	}

@@ -29,7 +29,8 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 	if err := os.WriteFile(script, fmt.Appendf(nil, stubborn, goFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 3\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	s.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 3\n[runners.script]\nkind "+
+		"= \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	s.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 3\n---\nWait.\n")
 	s.start()
 	person := s.api(s.token("--scope", "operate"))
@@ -65,7 +66,8 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 	s.start()
 	refused := create() // its wake queues a run
 	var no *client.ResponseError
-	if err := person.Do(t.Context(), "POST", "/api/agents/worker/signup", nil, nil); !errors.As(err, &no) || no.Code != string(task.CodePaused) || !strings.Contains(no.Detail, "A key leaked.") {
+	if err := person.Do(t.Context(), "POST", "/api/agents/worker/signup", nil, nil); !errors.As(err, &no) ||
+		no.Code != string(task.CodePaused) || !strings.Contains(no.Detail, "A key leaked.") {
 		t.Errorf("a signup after the restart: %v", err)
 	}
 	if err := person.Do(t.Context(), "POST", "/api/tasks/"+refused.ID.String()+"/run", nil, nil); err == nil {
@@ -86,7 +88,8 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 	eventually(t, patience, "what was queued completes", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE status = 'completed'")[0] == "2"
 	})
-	if got := s.rows("SELECT count(*) FROM runs WHERE started_at IS NOT NULL AND started_at >= (SELECT at FROM events WHERE kind = 'yard.paused') AND started_at < (SELECT at FROM events WHERE kind = 'yard.resumed')")[0]; got != "0" {
+	if got := s.rows("SELECT count(*) FROM runs WHERE started_at IS NOT NULL AND started_at >= (SELECT at FROM events " +
+		"WHERE kind = 'yard.paused') AND started_at < (SELECT at FROM events WHERE kind = 'yard.resumed')")[0]; got != "0" {
 		t.Errorf("%s runs started during the pause", got)
 	}
 }

@@ -32,7 +32,8 @@ func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 	if err := os.WriteFile(script, fmt.Appendf(nil, stormScript, notes), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 6\nattempts = 10\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	s.file("taskyard.toml", fmt.Sprintf("[runs]\nmax_parallel = 6\nattempts = 10\n[runners.script]\nkind "+
+		"= \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	s.file("agents/worker.md", "---\nname: worker\ndescription: Works a moment.\ntools: read\nrunner: script\nmax_parallel: 6\n---\nWork.\n")
 	s.start()
 	person := s.api(s.token("--scope", "operate"))

@@ -47,7 +47,10 @@ func handingMain() int {
 // tool calls a tool of /mcp, which must succeed.
 func (s *server) tool(token, name string, args map[string]any) {
 	s.t.Helper()
-	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args}})
+	b, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": name, "arguments": args},
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -55,7 +58,10 @@ func (s *server) tool(token, name string, args map[string]any) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for k, v := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"} {
+	for k, v := range map[string]string{
+		"Authorization": "Bearer " + token, "Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18",
+	} {
 		req.Header.Set(k, v)
 	}
 	res, err := http.DefaultClient.Do(req)
@@ -63,7 +69,8 @@ func (s *server) tool(token, name string, args map[string]any) {
 		s.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK || bytes.Contains(text, []byte(`"isError":true`)) || bytes.Contains(text, []byte(`"error":{`)) {
+	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK ||
+		bytes.Contains(text, []byte(`"isError":true`)) || bytes.Contains(text, []byte(`"error":{`)) {
 		s.t.Fatalf("%s: %d %s %v", name, res.StatusCode, text, err)
 	}
 }
@@ -87,7 +94,8 @@ func newRightsServer(t *testing.T) *rightsServer {
 		t.Fatal(err)
 	}
 	script := filepath.Join(t.TempDir(), "note.sh")
-	if err := os.WriteFile(script, fmt.Appendf(nil, "echo \"$TASKYARD_AGENT $TASKYARD_TASK_ID\" >>%q\necho noted\n", y.done), 0o700); err != nil {
+	if err := os.WriteFile(script, fmt.Appendf(nil, "echo \"$TASKYARD_AGENT $TASKYARD_TASK_ID\" >>%q\necho noted\n", y.done),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	y.file("taskyard.toml", fmt.Sprintf(`[runners.note]
@@ -119,7 +127,8 @@ command = [%q, %q, "free"]
 // mine is a person's task of reader, which reader has claimed.
 func (y *rightsServer) mine() string {
 	y.t.Helper()
-	k := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "a person's", "owner": "reader", "steps": []map[string]any{{"title": "a"}}})
+	k := call[task.Task](y.t, y.person, "POST", "/api/tasks",
+		map[string]any{"title": "a person's", "owner": "reader", "steps": []map[string]any{{"title": "a"}}})
 	call[any](y.t, y.agent, "POST", "/api/agents/reader/signup", map[string]any{"maxConcurrent": 50})
 	return k.ID.String()
 }
@@ -240,7 +249,8 @@ func TestStory09(t *testing.T) {
 		inside[agent] = call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "hand it on", "owner": agent}).ID
 	}
 	run := func(id string) string {
-		return "SELECT r.status, r.phase, r.approval_why, coalesce(json_extract(r.spec, '$.tools'), '') FROM runs r WHERE r.task_id = " + id + " ORDER BY r.id DESC LIMIT 1"
+		return "SELECT r.status, r.phase, r.approval_why, coalesce(json_extract(r.spec, '$.tools'), '') FROM runs r WHERE r.task_id = " +
+			id + " ORDER BY r.id DESC LIMIT 1"
 	}
 	// waits checks that the run of a task waits, and that people are told why.
 	waits := func(t *testing.T, id, who, way string) {

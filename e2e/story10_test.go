@@ -39,7 +39,8 @@ func TestStory10(t *testing.T) {
 	// approved is a run of root that was approved while root is paused.
 	approved := func(t *testing.T, scope string) (k task.Task, run string) {
 		call[any](t, y.person, "POST", "/api/pause", map[string]any{"agent": "root", "reason": "wait"})
-		k = call[task.Task](t, y.agent, "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "root", "steps": []map[string]any{{"title": "a"}}})
+		k = call[task.Task](t, y.agent, "POST", "/api/tasks",
+			map[string]any{"title": "Do it", "owner": "root", "steps": []map[string]any{{"title": "a"}}})
 		run = y.rows("SELECT max(id) FROM runs WHERE task_id = ?", k.ID)[0]
 		r := call[task.Run](t, review, "GET", "/api/runs/"+run, nil)
 		call[any](t, review, "POST", "/api/runs/"+run+"/approve", map[string]any{"version": r.Approval.Version, "scope": scope})

@@ -107,7 +107,8 @@ func TestStory12(t *testing.T) {
 		t.Fatal(err)
 	}
 	y.term()
-	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = 1\n[runners.far]\nkind = \"worker\"\nlabels = [\"gpu\"]\n[runners.near]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	y.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = 1\n[runners.far]\nkind = \"worker\"\nlabels = "+
+		"[\"gpu\"]\n[runners.near]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	y.file("agents/near.md", "---\nname: near\ndescription: Works here.\ntools: read\nrunner: near\n---\nWork.\n")
 	y.file("agents/pull.md", "---\nname: pull\ndescription: Claims itself.\ntools: read\nrunner: none\n---\nWork.\n")
 	y.start()
@@ -145,7 +146,8 @@ func TestStory12(t *testing.T) {
 		revoke("run_id = (SELECT id FROM runs WHERE task_id = ?)", k.ID.String())
 		h.end(t)
 		eventually(t, patience, "its program is gone", func() bool { return len(y.processes(nil)) == 0 })
-		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?", k.ID.String())[0]; got != "canceled|by|its token was revoked" {
+		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
+			k.ID.String())[0]; got != "canceled|by|its token was revoked" {
 			t.Errorf("the run is %s", got)
 		}
 	})
@@ -158,7 +160,8 @@ func TestStory12(t *testing.T) {
 		if err := w.Wait(); err == nil {
 			t.Error("the worker ended as if nothing were wrong")
 		}
-		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?", k.ID.String())[0]; got != "failed|lost|the token of its worker was revoked" {
+		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
+			k.ID.String())[0]; got != "failed|lost|the token of its worker was revoked" {
 			t.Errorf("the run is %s", got)
 		}
 	})
@@ -177,7 +180,8 @@ func TestStory12(t *testing.T) {
 			return admin.Do(t.Context(), http.MethodGet, "/api/agents/pull", nil, nil) == nil
 		})
 		var no *client.ResponseError
-		if err := y.api(secret).Do(t.Context(), http.MethodGet, "/api/tasks", nil, nil); !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
+		if err := y.api(secret).Do(t.Context(), http.MethodGet, "/api/tasks", nil, nil); !errors.As(err, &no) ||
+			no.Status != http.StatusUnauthorized {
 			t.Errorf("with the old token: %v", err)
 		}
 	})

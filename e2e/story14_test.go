@@ -209,7 +209,8 @@ func TestStory14Operations(t *testing.T) {
 	t.Parallel()
 	needsStrace(t)
 	script := filepath.Join(t.TempDir(), "agent.sh")
-	if err := os.WriteFile(script, []byte("while [ ! -e \"$GO_FOLDER$TASKYARD_TASK_ID\" ]; do sleep 0.05; done\necho '{\"summary\":\"ended\",\"success\":true}'\n"), 0o700); err != nil {
+	if err := os.WriteFile(script, []byte("while [ ! -e \"$GO_FOLDER$TASKYARD_TASK_ID\" ]; do sleep 0.05; "+
+		"done\necho '{\"summary\":\"ended\",\"success\":true}'\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	type act struct {
@@ -264,7 +265,8 @@ func TestStory14Operations(t *testing.T) {
 				return a.reviewer.Do(a.t.Context(), "POST", "/api/runs/"+id+"/approve", map[string]any{}, nil)
 			},
 			state:  "SELECT decision, phase FROM runs WHERE id = ?",
-			before: func(s string) bool { return s == "|approval" }, after: func(s string) bool { return strings.HasPrefix(s, "approved|") && s != "approved|approval" },
+			before: func(s string) bool { return s == "|approval" },
+			after:  func(s string) bool { return strings.HasPrefix(s, "approved|") && s != "approved|approval" },
 		},
 		"the end of a run": {
 			policy: "never",
@@ -293,16 +295,20 @@ func TestStory14Operations(t *testing.T) {
 				return nil
 			},
 			state:  "SELECT status, phase, summary FROM runs WHERE id = ?",
-			before: func(s string) bool { return s == "failed|lost|" }, after: func(s string) bool { return strings.HasPrefix(s, "completed|") && strings.HasSuffix(s, "|ended") },
+			before: func(s string) bool { return s == "failed|lost|" },
+			after:  func(s string) bool { return strings.HasPrefix(s, "completed|") && strings.HasSuffix(s, "|ended") },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := &act{server: newServer(t, "serve"), goDir: t.TempDir() + "/"}
-			a.file("taskyard.toml", fmt.Sprintf("[approval]\npolicy = %q\n[runs]\nattempts = 1\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", op.policy, script, a.goDir))
-			a.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 5\n---\nWait.\n")
+			a.file("taskyard.toml", fmt.Sprintf("[approval]\npolicy = %q\n[runs]\nattempts = 1\n[runners.script]\nkind = "+
+				"\"command\"\ncommand = [\"/bin/sh\", %q]\nenv = { GO_FOLDER = %q }\n", op.policy, script, a.goDir))
+			a.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: "+
+				"read\nrunner: script\nmax_parallel: 5\n---\nWait.\n")
 			a.start()
-			a.person, a.reviewer, a.agent = a.api(a.token("--scope", "operate")), a.api(a.token("--scope", "review", "--name", "reviewer")), a.api(a.token("--agent", "general-purpose"))
+			a.person, a.reviewer, a.agent = a.api(a.token("--scope", "operate")),
+				a.api(a.token("--scope", "review", "--name", "reviewer")), a.api(a.token("--agent", "general-purpose"))
 			was := map[string]int{}
 			for n := range steps(1, 2, 3, 6, 200) {
 				id := op.prepare(a)

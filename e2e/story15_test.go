@@ -23,12 +23,18 @@ func (s *server) signedIn() *http.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c := &http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c := &http.Client{
+		Jar: jar, Timeout: patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	u, err := url.Parse(s.first)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	form := url.Values{"token": {u.Query().Get("token")}, "name": {"maya"}, "password": {"vorpal quince 84 lantern"}, "password2": {"vorpal quince 84 lantern"}}
+	form := url.Values{
+		"token": {u.Query().Get("token")}, "name": {"maya"},
+		"password": {"vorpal quince 84 lantern"}, "password2": {"vorpal quince 84 lantern"},
+	}
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url()+"/setup", strings.NewReader(form.Encode()))
 	if err != nil {
 		s.t.Fatal(err)
@@ -55,13 +61,17 @@ func TestStory15(t *testing.T) {
 	hourly := strconv.Itoa((time.Now().Minute()+30)%60) + " * * * *"
 	s := newServer(t, "serve", "--set", "scheduler.cron="+hourly)
 	ahead := clocked(t, s)
-	s.file("taskyard.toml", fmt.Sprintf("[runners.far]\nkind = \"worker\"\nlabels = [\"gpu\"]\n[runners.near]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	s.file("taskyard.toml", fmt.Sprintf("[runners.far]\nkind = \"worker\"\nlabels = "+
+		"[\"gpu\"]\n[runners.near]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	for name, runner := range map[string]string{"far": "far", "near": "near", "pull": "none"} {
 		s.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\ntools: read\nrunner: "+runner+"\n---\nWork.\n")
 	}
 	s.start()
 	browser := s.signedIn()
-	y := &workerServer{server: s, goFile: goFile, script: script, person: s.api(s.token("--scope", "operate")), secret: s.token("--scope", "worker", "--name", "machines")}
+	y := &workerServer{
+		server: s, goFile: goFile, script: script, person: s.api(s.token("--scope", "operate")),
+		secret: s.token("--scope", "worker", "--name", "machines"),
+	}
 	create := func(owner string) task.Task {
 		return call[task.Task](t, y.person, "POST", "/api/tasks", map[string]any{"title": "Work of " + owner, "owner": owner})
 	}
@@ -69,7 +79,8 @@ func TestStory15(t *testing.T) {
 	near, far, held := create("near"), create("far"), create("pull")
 	puller := s.api(s.token("--agent", "pull"))
 	var claim struct{ Tasks []task.Task }
-	if claim = call[struct{ Tasks []task.Task }](t, puller, "POST", "/api/agents/pull/signup", map[string]any{"count": 1}); len(claim.Tasks) != 1 || claim.Tasks[0].ID != held.ID {
+	if claim = call[struct{ Tasks []task.Task }](t, puller, "POST", "/api/agents/pull/signup",
+		map[string]any{"count": 1}); len(claim.Tasks) != 1 || claim.Tasks[0].ID != held.ID {
 		t.Fatalf("claimed %s", asJSON(claim))
 	}
 	y.await(near.ID, "running|working|1|1")
@@ -77,7 +88,8 @@ func TestStory15(t *testing.T) {
 	before := s.rows("SELECT claim_expires FROM tasks WHERE id = ?", held.ID.String())[0]
 
 	ahead(8 * time.Hour)
-	eventually(t, patience, "the ticks that were missed are made up for", func() bool { return s.rows("SELECT count(*) FROM ticks WHERE ended IS NOT NULL")[0] != "0" })
+	eventually(t, patience, "the ticks that were missed are made up for",
+		func() bool { return s.rows("SELECT count(*) FROM ticks WHERE ended IS NOT NULL")[0] != "0" })
 	page := func() int {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url()+"/queues", nil)

@@ -57,8 +57,10 @@ func TestStory16FullDisk(t *testing.T) {
 	s := newServer(t, "serve")
 	s.data = filepath.Join(disk, "data")
 	goFile, script := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "agent.sh")
-	put(t, script, fmt.Sprintf("while [ ! -e %q ]; do sleep 0.05; done\necho '{\"summary\":\"the file is there\",\"success\":true}'\n", goFile))
-	s.file("taskyard.toml", fmt.Sprintf("[approval]\npolicy = \"never\"\n[runs]\nmax_parallel = 3\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
+	put(t, script, fmt.Sprintf("while [ ! -e %q ]; do sleep 0.05; done\necho "+
+		"'{\"summary\":\"the file is there\",\"success\":true}'\n", goFile))
+	s.file("taskyard.toml", fmt.Sprintf("[approval]\npolicy = \"never\"\n[runs]\nmax_parallel = "+
+		"3\n[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 	s.file("agents/worker.md", "---\nname: worker\ndescription: Waits for a file.\ntools: read\nrunner: script\nmax_parallel: 3\n---\nWait.\n")
 	s.start()
 	api := s.api(s.token("--scope", "operate"))

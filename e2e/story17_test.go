@@ -186,7 +186,8 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		if err := os.Link(database, other); err != nil {
 			t.Skip(err)
 		}
-		if r := refusedWrite(t, api, "Two names"); r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "hard link") {
+		if r := refusedWrite(t, api, "Two names"); r == nil || r.Status != http.StatusServiceUnavailable ||
+			!strings.Contains(r.Detail, "hard link") {
 			t.Errorf("the first server's write: %+v", r)
 		}
 		eventually(t, patience, "the first server is not ready", func() bool {
@@ -205,7 +206,8 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		if err := os.Symlink("/nowhere/taskyard.db", filepath.Join(dir, "taskyard.db")); err != nil {
 			t.Fatal(err)
 		}
-		if _, errs, code := do(t, "", "serve", "--data", dir, "--listen", "127.0.0.1:0"); code != exitRefused || !strings.Contains(errs, "link to /nowhere/taskyard.db") {
+		if _, errs, code := do(t, "", "serve", "--data", dir, "--listen", "127.0.0.1:0"); code != exitRefused ||
+			!strings.Contains(errs, "link to /nowhere/taskyard.db") {
 			t.Errorf("exit code %d, %s", code, errs)
 		}
 	})

@@ -99,7 +99,8 @@ func TestStory18(t *testing.T) {
 	y := newWorkerServer(t)
 	way := newLine(t, y.address)
 	other := filepath.Join(t.TempDir(), "other.sh")
-	if err := os.WriteFile(other, []byte("cat >/dev/null\necho '{\"summary\":\"by the other worker\",\"success\":true}'\n"), 0o700); err != nil {
+	if err := os.WriteFile(other, []byte("cat >/dev/null\necho '{\"summary\":\"by the other worker\",\"success\":true}'\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	y.work("--labels", "gpu", "--url", way.url())

@@ -67,7 +67,10 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInst
 	}
 	must(open.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		queued := task.State{Status: task.RunPending, Phase: task.PhaseQueued}
-		r := &task.Run{TaskID: y.transcribed, Agent: "big", Status: queued.Status, Phase: queued.Phase, Cause: task.CauseManual, AskedBy: "system", Attempt: 1}
+		r := &task.Run{
+			TaskID: y.transcribed, Agent: "big", Status: queued.Status, Phase: queued.Phase,
+			Cause: task.CauseManual, AskedBy: "system", Attempt: 1,
+		}
 		if r.ID, err = tx.InsertRun(r); err != nil {
 			return err
 		}
@@ -90,7 +93,10 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInst
 		}
 	}
 	fill(comments, task.Message{TaskID: y.commented, Kind: task.KindComment, Author: "big", Content: strings.Repeat("long comment ", 2500)})
-	fill(lines, task.Message{TaskID: y.transcribed, RunID: y.run, Kind: task.KindRun, Role: task.SpeakerAssistant, Type: "text", Author: "big", Content: strings.Repeat("long line ", 3200)})
+	fill(lines, task.Message{
+		TaskID: y.transcribed, RunID: y.run, Kind: task.KindRun, Role: task.SpeakerAssistant,
+		Type: "text", Author: "big", Content: strings.Repeat("long line ", 3200),
+	})
 	must(open.Close())
 	return y
 }
@@ -194,13 +200,17 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 	t.Setenv("TEST_HOOK", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYq=")
 	s := newServer(t, "serve")
 	y := fillLarge(t, s, comments, lines, 2*n+10)
-	s.file("taskyard.toml", fmt.Sprintf("[runners.hook]\nkind = \"webhook\"\nurl = %q\nsecret_env = \"TEST_HOOK\"\nallow_private = true\n", hook.URL))
+	s.file("taskyard.toml", fmt.Sprintf("[runners.hook]\nkind = \"webhook\"\nurl = "+
+		"%q\nsecret_env = \"TEST_HOOK\"\nallow_private = true\n", hook.URL))
 	s.file("agents/hooked.md", "---\nname: hooked\ndescription: Works elsewhere.\ntools: read\nrunner: hook\n---\nWork.\n")
 	s.start()
 	person, small, big := s.token("--scope", "operate"), s.token("--agent", "small"), s.token("--agent", "big")
 	s.claims(t, small, 10)
 	base := s.claims(t, small, n)
-	paths := []string{"/api/tasks/" + y.commented.String(), "/api/tasks/" + y.commented.String() + "/comments?limit=500", "/api/runs/" + y.run.String() + "/messages?limit=500", "/api/agents/big/queue?full=true&limit=500"}
+	paths := []string{
+		"/api/tasks/" + y.commented.String(), "/api/tasks/" + y.commented.String() + "/comments?limit=500",
+		"/api/runs/" + y.run.String() + "/messages?limit=500", "/api/agents/big/queue?full=true&limit=500",
+	}
 	for _, p := range paths { // once each, so that caches are not counted
 		s.read(t, big, p)
 	}
@@ -254,10 +264,15 @@ func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 	s := newServer(t, "serve")
 	y := fillLarge(t, s, 300, 640, 10)
 	s.start()
-	tokens := []string{s.token("--scope", "operate", "--name", "one"), s.token("--scope", "operate", "--name", "two"), s.token("--agent", "big"), s.token("--scope", "admin", "--name", "admin")}
+	tokens := []string{
+		s.token("--scope", "operate", "--name", "one"), s.token("--scope", "operate", "--name", "two"),
+		s.token("--agent", "big"), s.token("--scope", "admin", "--name", "admin"),
+	}
 	gets := []string{
-		"/api/tasks?full=true&limit=500", "/api/agents/big/queue?limit=500&full=true", "/api/tasks/" + y.commented.String(), "/api/tasks/" + y.commented.String() + "/thread?limit=500",
-		"/api/runs/" + y.run.String() + "/messages?limit=500", "/api/events?limit=500", "/api/tasks/history?q=long", "/tasks/" + y.commented.String(), "/runs/" + y.run.String(), "/history.csv", "/history.json",
+		"/api/tasks?full=true&limit=500", "/api/agents/big/queue?limit=500&full=true", "/api/tasks/" +
+			y.commented.String(), "/api/tasks/" + y.commented.String() + "/thread?limit=500",
+		"/api/runs/" + y.run.String() + "/messages?limit=500", "/api/events?limit=500", "/api/tasks/history?q=long",
+		"/tasks/" + y.commented.String(), "/runs/" + y.run.String(), "/history.csv", "/history.json",
 	}
 	upload, err := json.Marshal(map[string]any{"title": "large", "owner": "big", "steps": func() (list []map[string]any) {
 		for range 15 {

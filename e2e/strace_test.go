@@ -35,13 +35,15 @@ func killedAt(t testing.TB, calls string, n int, args ...string) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", calls, n)
-	cmd := exec.CommandContext(ctx, "strace", append([]string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls, "-e", inject, binary(t)}, args...)...)
+	cmd := exec.CommandContext(ctx, "strace",
+		append([]string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls, "-e", inject, binary(t)}, args...)...)
 	cmd.Env = append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return false
 	}
-	if st, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && (st.Signaled() && st.Signal() == syscall.SIGKILL || st.ExitStatus() == 137) {
+	if st, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok &&
+		(st.Signaled() && st.Signal() == syscall.SIGKILL || st.ExitStatus() == 137) {
 		return true
 	}
 	t.Fatalf("%v at %d: %v: %s", args, n, err, out)
@@ -53,7 +55,8 @@ func killedAt(t testing.TB, calls string, n int, args ...string) bool {
 func (s *server) inject(calls, effect string) (end func()) {
 	s.t.Helper()
 	pid := s.cmd.Process.Pid
-	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+calls, "-e", "inject="+calls+":"+effect, "-p", fmt.Sprint(pid))
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "strace", "-f", "-qq", "-o", "/dev/null",
+		"-e", "trace="+calls, "-e", "inject="+calls+":"+effect, "-p", fmt.Sprint(pid))
 	if err := testkit.StartTied(cmd); err != nil {
 		s.t.Fatal(err)
 	}

@@ -33,7 +33,8 @@ func TestReceiverOfAWebhookReportsOverTheAPI(t *testing.T) {
 	}))
 	t.Cleanup(hook.Close)
 	s := newServer(t, "serve")
-	s.file("taskyard.toml", fmt.Sprintf("[runners.hook]\nkind = \"webhook\"\nurl = %q\nsecret_env = \"TEST_HOOK\"\nallow_private = true\n", hook.URL))
+	s.file("taskyard.toml", fmt.Sprintf("[runners.hook]\nkind = \"webhook\"\nurl = "+
+		"%q\nsecret_env = \"TEST_HOOK\"\nallow_private = true\n", hook.URL))
 	s.file("agents/hooked.md", "---\nname: hooked\ndescription: Works elsewhere.\ntools: read\nrunner: hook\n---\nWork.\n")
 	s.start()
 	person := s.api(s.token("--scope", "operate"))
@@ -59,7 +60,10 @@ func TestReceiverOfAWebhookReportsOverTheAPI(t *testing.T) {
 		}
 		call[map[string]any](t, c, "POST", "/api/worker/runs/"+d.RunID.String()+"/"+what, in)
 	}
-	report("events", map[string]any{"from": 1, "events": []map[string]any{{"type": "text", "text": "at work"}, {"type": "tool_call", "data": map[string]int{"n": 1}}}})
+	report("events", map[string]any{
+		"from":   1,
+		"events": []map[string]any{{"type": "text", "text": "at work"}, {"type": "tool_call", "data": map[string]int{"n": 1}}},
+	})
 	report("heartbeat", nil)
 	report("finish", map[string]any{"status": "completed", "summary": "done there"})
 	ends(d, "completed|ended|done there|")

@@ -47,10 +47,13 @@ func newWorktreeServer(t *testing.T) *worktreeServer {
 	if err := os.WriteFile(script, fmt.Appendf(nil, treeAgent, y.goFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	y.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\nworkspace = %q\n", script, "worktree:"+y.repo))
+	y.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\nworkspace = %q\n",
+		script, "worktree:"+y.repo))
 	y.file("agents/coder.md", "---\nname: coder\ndescription: Writes.\ntools: read, edit\nrunner: script\n---\nWork.\n")
-	y.file("agents/lost.md", "---\nname: lost\ndescription: Has no repository.\ntools: read, edit\nrunner: script\nworkspace: worktree:/nowhere/at/all\n---\nWork.\n")
-	y.file("agents/alone.md", "---\nname: alone\ndescription: Has a repository.\ntools: read, edit\nrunner: script\nworkspace: "+t.TempDir()+"\n---\nWork.\n")
+	y.file("agents/lost.md", "---\nname: lost\ndescription: Has no repository.\ntools: read, "+
+		"edit\nrunner: script\nworkspace: worktree:/nowhere/at/all\n---\nWork.\n")
+	y.file("agents/alone.md", "---\nname: alone\ndescription: Has a repository.\ntools: read, edit\nrunner: script\nworkspace: "+
+		t.TempDir()+"\n---\nWork.\n")
 	y.start()
 	y.person = y.api(y.token("--scope", "operate"))
 	return y
@@ -92,7 +95,8 @@ func (y *worktreeServer) await(k task.Task, state string) told {
 		return len(list) > 0
 	})
 	if state != "running/working" && !strings.HasSuffix(state, "error") {
-		eventually(y.t, patience, "its work is told", func() bool { return y.rows("SELECT count(*) FROM run_work WHERE run_id = ?", id)[0] == "1" })
+		eventually(y.t, patience, "its work is told",
+			func() bool { return y.rows("SELECT count(*) FROM run_work WHERE run_id = ?", id)[0] == "1" })
 	}
 	return call[told](y.t, y.person, "GET", "/api/runs/"+id, nil)
 }
@@ -136,7 +140,8 @@ func TestWhatARunChangedIsSeen(t *testing.T) {
 	})
 	r := y.await(y.ask("coder"), "completed/ended")
 	t.Run("in a worktree, with the branch that holds it", func(t *testing.T) {
-		if got := r.list(); got != "modified a.txt +1-1, added leak.txt +1-0, added notes.md +1-0" || r.Branch != "taskyard/run-"+r.ID.String() || r.Repository != y.repo {
+		if got := r.list(); got != "modified a.txt +1-1, added leak.txt +1-0, added notes.md +1-0" ||
+			r.Branch != "taskyard/run-"+r.ID.String() || r.Repository != y.repo {
 			t.Errorf("files %s, branch %q of %q", got, r.Branch, r.Repository)
 		}
 		if got := y.git("show", r.Branch+":notes.md"); got != "from run "+r.ID.String() {
@@ -162,12 +167,14 @@ func TestWhatARunChangedIsSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(text); !strings.Contains(got, "+secret [redacted]\n") || strings.Contains(got, "ty_") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/x-diff") {
+		if got := string(text); !strings.Contains(got, "+secret [redacted]\n") || strings.Contains(got, "ty_") ||
+			!strings.HasPrefix(res.Header.Get("Content-Type"), "text/x-diff") {
 			t.Errorf("%s\n%s", res.Header.Get("Content-Type"), got)
 		}
 	})
 	t.Run("nothing else in the repository is touched", func(t *testing.T) {
-		if got := y.git("status", "--porcelain") + y.git("worktree", "list", "--porcelain"); strings.Count(got, "worktree ") != 1 || !strings.HasPrefix(got, "worktree ") {
+		if got := y.git("status", "--porcelain") + y.git("worktree", "list", "--porcelain"); strings.Count(got, "worktree ") != 1 ||
+			!strings.HasPrefix(got, "worktree ") {
 			t.Errorf("%s", got)
 		}
 	})
@@ -201,7 +208,8 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 		y.wrote(second.ID)
 		y.letGo()
 		got := y.await(k, "completed/ended")
-		if got.ID != second.ID || got.list() != "modified a.txt +1-1, modified leak.txt +1-1, modified notes.md +1-0" || got.Branch != "taskyard/run-"+first.ID.String() {
+		if got.ID != second.ID || got.list() != "modified a.txt +1-1, modified leak.txt +1-1, modified notes.md +1-0" ||
+			got.Branch != "taskyard/run-"+first.ID.String() {
 			t.Errorf("run %d: files %s, branch %q", got.ID, got.list(), got.Branch)
 		}
 		want := fmt.Sprintf("Taskyard run %d\nTaskyard run %d\nfirst", second.ID, first.ID)
@@ -229,7 +237,8 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 func TestAWorkerTellsWhatARunChanged(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
-	if err := os.WriteFile(y.script, []byte("cat >/dev/null; printf 'one\\n' > a.txt; echo '{\"summary\":\"done\",\"success\":true}'"), 0o600); err != nil {
+	if err := os.WriteFile(y.script, []byte("cat >/dev/null; printf 'one\\n' > a.txt; echo '{\"summary\":\"done\",\"success\":true}'"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	y.work("--labels", "gpu")

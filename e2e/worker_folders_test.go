@@ -12,7 +12,10 @@ func TestAWorkerRemovesTheFoldersOfRunsThatEndedLongAgo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	long := time.Now().Add(-91 * 24 * time.Hour)
-	for name, at := range map[string]time.Time{"run-1-1/work": long, "run-2-1/work": time.Now(), "run-3-1/work": long, "tree-4/work": long, "tree-5/git": long, "notes/work": long} {
+	for name, at := range map[string]time.Time{
+		"run-1-1/work": long, "run-2-1/work": time.Now(),
+		"run-3-1/work": long, "tree-4/work": long, "tree-5/git": long, "notes/work": long,
+	} {
 		folder := filepath.Dir(filepath.Join(dir, name))
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)

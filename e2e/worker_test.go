@@ -251,8 +251,10 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	other := y.api(y.token("--scope", "worker", "--name", "stranger"))
 	check("another worker with the right lease", 409, "stale_lease", other, old, "heartbeat", nil)
 	check("a state that no runner may give", 422, "invalid_field", c, old, "finish", map[string]any{"status": "failed", "phase": "lost"})
-	check("a changed file without a name", 422, "invalid_field", c, old, "finish", map[string]any{"status": "completed", "work": map[string]any{"total": 1, "files": []any{map[string]any{"path": "", "change": "added"}}}})
-	check("fewer changed files than are named", 422, "invalid_field", c, old, "finish", map[string]any{"status": "completed", "work": map[string]any{"total": 0, "files": []any{map[string]any{"path": "a", "change": "added"}}}})
+	check("a changed file without a name", 422, "invalid_field", c, old, "finish",
+		map[string]any{"status": "completed", "work": map[string]any{"total": 1, "files": []any{map[string]any{"path": "", "change": "added"}}}})
+	check("fewer changed files than are named", 422, "invalid_field", c, old, "finish",
+		map[string]any{"status": "completed", "work": map[string]any{"total": 0, "files": []any{map[string]any{"path": "a", "change": "added"}}}})
 	check("back into the queue", 200, "", c, old, "finish", map[string]any{"status": "returned"})
 	check("and again", 200, "", c, old, "finish", map[string]any{"status": "returned"})
 	check("a heartbeat of a run that was given back", 409, "stale_lease", c, old, "heartbeat", nil)

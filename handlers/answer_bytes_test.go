@@ -18,7 +18,8 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 	ctx := context.Background()
 	details := strings.Repeat("<d>", 20_000)
 	for i := range 20 {
-		k, err := s.svc.CreateTask(ctx, task.SystemActor, task.New{Title: fmt.Sprint("large ", i), Owner: "pull", Description: strings.Repeat("x", 40_000)})
+		k, err := s.svc.CreateTask(ctx, task.SystemActor,
+			task.New{Title: fmt.Sprint("large ", i), Owner: "pull", Description: strings.Repeat("x", 40_000)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,11 +40,17 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 	}
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
 		for range 100 {
-			if _, err := tx.InsertMessage(task.Message{TaskID: one, Kind: task.KindComment, Author: "coder", Content: strings.Repeat("c", 30_000)}); err != nil {
+			if _, err := tx.InsertMessage(task.Message{
+				TaskID: one, Kind: task.KindComment,
+				Author: "coder", Content: strings.Repeat("c", 30_000),
+			}); err != nil {
 				return err
 			}
 		}
-		return tx.AddEvent(task.Event{Actor: "coder", Kind: task.EvTaskUpdated, TaskID: one, Changes: []byte(`{"description":["` + strings.Repeat("a", 60_000) + `"]}`)})
+		return tx.AddEvent(task.Event{
+			Actor: "coder", Kind: task.EvTaskUpdated, TaskID: one,
+			Changes: []byte(`{"description":["` + strings.Repeat("a", 60_000) + `"]}`),
+		})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,9 @@ func schemaName(t reflect.Type, hint string) string {
 
 func apiDescription() string {
 	var b strings.Builder
-	b.WriteString("Tasks, queues, claims, runs and approvals for agents and people.\n\nAn answer is at most 1 MiB. A list that would be longer ends early with `cutBySize` and continues from `next`; a task that is larger names in `cut` what is left out, and where it is read.\n\nErrors are `application/problem+json`; their `code` is one of:\n\n")
+	b.WriteString("Tasks, queues, claims, runs and approvals for agents and people.\n\nAn answer is at most 1 MiB. A list " +
+		"that would be longer ends early with `cutBySize` and continues from `next`; a task that is larger names in `cut` " +
+		"what is left out, and where it is read.\n\nErrors are `application/problem+json`; their `code` is one of:\n\n")
 	for _, c := range task.Codes {
 		b.WriteString("- `" + string(c.Code) + "`: " + c.Doc + "\n")
 	}

@@ -83,7 +83,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	first := post("operator", "/api/tasks", fine, "a").want(201)
 	again := post("operator", "/api/tasks", fine, "a").want(201)
 	t.Run("a repeat gets the first answer again", func(t *testing.T) {
-		if string(first.Body) != string(again.Body) || again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != first.Header.Get("ETag") {
+		if string(first.Body) != string(again.Body) || again.Header.Get("Location") != first.Header.Get("Location") ||
+			again.Header.Get("ETag") != first.Header.Get("ETag") {
 			t.Errorf("%s\n%s", first.Body, again.Body)
 		}
 		if first.Header.Get("Idempotency-Replayed") != "" || again.Header.Get("Idempotency-Replayed") != "true" {
@@ -134,7 +135,8 @@ func TestASessionCookieIsBoundToItsSite(t *testing.T) {
 	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", cookie, "Sec-Fetch-Site", "cross-site").problem(403, task.CodeCrossSite)
 	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", cookie, "Origin", "https://evil.example").problem(403, task.CodeCrossSite)
 	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", cookie).problem(403, task.CodeCrossSite)
-	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", "taskyard=forged", "Sec-Fetch-Site", "same-origin").problem(401, task.CodeUnauthorized)
+	s.do("nobody", "POST", "/api/tasks", fine, "Cookie", "taskyard=forged", "Sec-Fetch-Site",
+		"same-origin").problem(401, task.CodeUnauthorized)
 }
 
 // signIn makes an admin, signs them in as a browser does, and returns the
@@ -143,7 +145,8 @@ func (s *site) signIn(name string) string {
 	s.t.Helper()
 	const password = "correct horse battery"
 	s.do("admin", "POST", "/api/users", `{"name":"`+name+`","password":"`+password+`","role":"admin"}`).want(201)
-	a := s.do("nobody", "POST", "/login", "name="+name+"&password="+strings.ReplaceAll(password, " ", "+"), "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin").want(http.StatusSeeOther)
+	a := s.do("nobody", "POST", "/login", "name="+name+"&password="+strings.ReplaceAll(password, " ", "+"), "Content-Type",
+		"application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin").want(http.StatusSeeOther)
 	for _, k := range (&http.Response{Header: a.Header}).Cookies() {
 		if k.Name == "taskyard" {
 			return k.Name + "=" + k.Value

@@ -63,15 +63,25 @@ type saveAgentIn struct {
 
 func (s *Server) agentOperations() {
 	handle(s, op{Method: "GET", Path: "/api/agents", Need: task.Read, Tag: "Agents", Summary: "List the agents with their load"}, s.listAgents)
-	handle(s, op{Method: "GET", Path: "/api/agents/{id}", Need: task.Read, Tag: "Agents", Summary: "Read an agent: definition, verdict, problems, load"}, func(ctx context.Context, in *AgentPath) (*agentOut, error) {
+	handle(s, op{
+		Method: "GET", Path: "/api/agents/{id}", Need: task.Read, Tag: "Agents",
+		Summary: "Read an agent: definition, verdict, problems, load",
+	}, func(ctx context.Context, in *AgentPath) (*agentOut, error) {
 		def, err := s.svc.Agent(actorIn(ctx), in.ID)
 		if err != nil {
 			return nil, err
 		}
 		return s.agentAnswer(ctx, def)
 	})
-	handle(s, op{Method: "PUT", Path: "/api/agents/{id}", Need: task.Admin, Tag: "Agents", Summary: "Write the definition file of an agent", Desc: "Invalid text is saved only with `force`. Send `If-Match` to be told when the file changed meanwhile."}, s.saveAgent)
-	handle(s, op{Method: "DELETE", Path: "/api/agents/{id}", Need: task.Admin, Status: 204, Tag: "Agents", Summary: "Remove the definition file of an agent"}, func(ctx context.Context, in *AgentPath) (*struct{}, error) {
+	handle(s, op{
+		Method: "PUT", Path: "/api/agents/{id}", Need: task.Admin, Tag: "Agents",
+		Summary: "Write the definition file of an agent",
+		Desc:    "Invalid text is saved only with `force`. Send `If-Match` to be told when the file changed meanwhile.",
+	}, s.saveAgent)
+	handle(s, op{
+		Method: "DELETE", Path: "/api/agents/{id}", Need: task.Admin, Status: 204, Tag: "Agents",
+		Summary: "Remove the definition file of an agent",
+	}, func(ctx context.Context, in *AgentPath) (*struct{}, error) {
 		return nil, s.svc.DeleteAgent(ctx, actorIn(ctx), in.ID)
 	})
 	s.queueOperations()

@@ -45,7 +45,8 @@ func TestEventsNameTokenRequestAndForAdminsTheAddress(t *testing.T) {
 	answer := s.do("ci", "POST", "/api/tasks", fine).want(201)
 	e := s.last("admin", task.EvTaskCreated)
 	if e.TokenID != id || e.RequestID != answer.Header.Get("X-Request-Id") || e.Address != "127.0.0.1" {
-		t.Errorf("token %d, request %q, address %q; want %d, %q, 127.0.0.1", e.TokenID, e.RequestID, e.Address, id, answer.Header.Get("X-Request-Id"))
+		t.Errorf("token %d, request %q, address %q; want %d, %q, 127.0.0.1", e.TokenID,
+			e.RequestID, e.Address, id, answer.Header.Get("X-Request-Id"))
 	}
 	for _, caller := range []string{"viewer", "operator", "reviewer", "agent"} {
 		if e := s.last(caller, task.EvTaskCreated); e.Address != "" || e.TokenID != id {
@@ -125,7 +126,8 @@ func TestNamesOfTokensAreUniqueWhileTheyHold(t *testing.T) {
 	s := newSite(t)
 	const body = `{"name":"nightly","scope":"read"}`
 	var made struct{ ID task.ID }
-	if err := json.Unmarshal(s.do("admin", "POST", "/api/tokens", `{"name":"Nightly","scope":"read","days":1}`).want(201).Body, &made); err != nil {
+	if err := json.Unmarshal(s.do("admin", "POST", "/api/tokens", `{"name":"Nightly","scope":"read","days":1}`).want(201).Body,
+		&made); err != nil {
 		t.Fatal(err)
 	}
 	s.do("admin", "POST", "/api/tokens", body).problem(409, task.CodeNameTaken)

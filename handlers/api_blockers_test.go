@@ -15,10 +15,12 @@ func TestBlockedByOverJSON(t *testing.T) {
 	path := "/api/tasks/2"
 	t.Run("create tells what blocks it and its labels", func(t *testing.T) {
 		raw := decode[object](s.do("viewer", "GET", path, "").want(200))
-		if raw["waitingFor"] != "tasks" || len(raw["blockedBy"].([]any)) != 1 || raw["blockedBy"].([]any)[0] != "1" || raw["labels"].([]any)[0] != "api" {
+		if raw["waitingFor"] != "tasks" || len(raw["blockedBy"].([]any)) != 1 ||
+			raw["blockedBy"].([]any)[0] != "1" || raw["labels"].([]any)[0] != "api" {
 			t.Fatalf("%v", raw)
 		}
-		if raw := decode[object](s.do("viewer", "GET", "/api/tasks/1", "").want(200)); len(raw["blockedBy"].([]any))+len(raw["labels"].([]any)) > 0 {
+		if raw := decode[object](s.do("viewer", "GET", "/api/tasks/1", "").want(200)); len(raw["blockedBy"].([]any))+
+			len(raw["labels"].([]any)) > 0 {
 			t.Fatalf("empty lists where there is none: %v", raw)
 		}
 	})
@@ -31,7 +33,8 @@ func TestBlockedByOverJSON(t *testing.T) {
 	})
 	t.Run("bad input names its field", func(t *testing.T) {
 		for body, field := range map[string]string{
-			`{}`: "taskIds", `{"taskIds":null}`: "taskIds", `{"taskIds":7}`: "taskIds", `{"taskIds":["5a"]}`: "taskIds[0]", `{"taskIds":[0]}`: "taskIds[0]", `{"taskIds":[-1]}`: "taskIds[0]", `{"taskIds":[7.5]}`: "taskIds[0]",
+			`{}`: "taskIds", `{"taskIds":null}`: "taskIds", `{"taskIds":7}`: "taskIds", `{"taskIds":["5a"]}`: "taskIds[0]",
+			`{"taskIds":[0]}`: "taskIds[0]", `{"taskIds":[-1]}`: "taskIds[0]", `{"taskIds":[7.5]}`: "taskIds[0]",
 			`{"taskIds":[99]}`: "taskIds[0]", `{"taskIds":[],"colour":1}`: "colour",
 		} {
 			s.do("operator", "PUT", path+"/blocked-by", body).field(task.CodeInvalidField, field)

@@ -61,7 +61,10 @@ func bodySchema(doc *huma.OpenAPI, path, method string) *huma.Schema {
 	if item == nil {
 		return nil
 	}
-	for m, o := range map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete} {
+	for m, o := range map[string]*huma.Operation{
+		http.MethodPost: item.Post, http.MethodPut: item.Put,
+		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+	} {
 		if m == method && o != nil && o.RequestBody != nil && o.RequestBody.Content[jsonType] != nil {
 			return o.RequestBody.Content[jsonType].Schema
 		}

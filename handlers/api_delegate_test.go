@@ -54,7 +54,10 @@ func TestDelegatingOverHTTP(t *testing.T) {
 	s := newSite(t)
 	a := s.do("operator", "POST", "/api/delegate", `{"task":"Read it","agentType":"coder"}`).want(202)
 	t.Run("the answer has its fields, all of them and no other", func(t *testing.T) {
-		want := []string{"artifacts", "error", "filesModified", "phase", "runId", "status", "success", "summary", "taskId", "tokensUsed", "toolCalls"}
+		want := []string{
+			"artifacts", "error", "filesModified", "phase", "runId", "status",
+			"success", "summary", "taskId", "tokensUsed", "toolCalls",
+		}
 		if got := slices.Sorted(maps.Keys(decode[object](a))); !slices.Equal(got, want) {
 			t.Errorf("%v", got)
 		}
@@ -93,7 +96,8 @@ func TestDelegatingOverHTTP(t *testing.T) {
 	})
 	t.Run("description is another name of task", func(t *testing.T) {
 		s.do("operator", "POST", "/api/delegate", `{"description":"Read it","agentType":"coder"}`).want(202)
-		s.do("operator", "POST", "/api/delegate", `{"description":"Read it","task":"Read","agentType":"coder"}`).field(task.CodeInvalidField, "description")
+		s.do("operator", "POST", "/api/delegate",
+			`{"description":"Read it","task":"Read","agentType":"coder"}`).field(task.CodeInvalidField, "description")
 	})
 	t.Run("stop cancels it, once", func(t *testing.T) {
 		d := decode[delegatedBody](s.do("operator", "POST", "/api/delegate", `{"task":"Read it","agentType":"coder"}`).want(202))
@@ -135,7 +139,8 @@ func TestWrongDelegations(t *testing.T) {
 		{"another complexity", `{"task":"x","agentType":"coder","estimatedComplexity":"huge"}`, "estimatedComplexity", task.CodeInvalidField},
 		{"an unknown model", `{"task":"x","agentType":"coder","model":"gamma"}`, "model", task.CodeInvalidField},
 		{"a step out of range", `{"task":"x","agentType":"coder","taskId":` + id + `,"stepIndex":1}`, "stepIndex", task.CodeInvalidField},
-		{"a resource out of range", `{"task":"x","agentType":"coder","taskId":` + id + `,"resources":[0]}`, "resources[0]", task.CodeInvalidField},
+		{"a resource out of range", `{"task":"x","agentType":"coder","taskId":` + id +
+			`,"resources":[0]}`, "resources[0]", task.CodeInvalidField},
 		{"a step of nothing", `{"task":"x","agentType":"coder","stepIndex":0}`, "stepIndex", task.CodeInvalidField},
 		{"an unknown tool", `{"task":"x","agentType":"coder","tools":["sword"]}`, "tools", task.CodeInvalidField},
 		{"a wider tool", `{"task":"x","agentType":"coder","tools":["bash"]}`, "tools", task.CodeInvalidField},

@@ -49,7 +49,8 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 		}
 	}
 	for _, route := range s.routes() {
-		if strings.Contains(route, " /api/") && route != "GET /api/openapi.json" && route != "GET /api/docs" && !slices.Contains(described, route) {
+		if strings.Contains(route, " /api/") && route != "GET /api/openapi.json" &&
+			route != "GET /api/docs" && !slices.Contains(described, route) {
 			t.Errorf("%s is not described", route)
 		}
 	}

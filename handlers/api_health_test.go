@@ -92,10 +92,14 @@ func TestMetrics(t *testing.T) {
 	s.do("nobody", "BREW", "/nothing/here", "")
 	text := string(s.do("nobody", "GET", "/metrics", "").want(200).Body)
 	for _, line := range []string{
-		`taskyard_queue_tasks{agent="pull"} 1`, `taskyard_claims_live{agent="pull"} 1`, `taskyard_queue_oldest_seconds{agent="pull"} 0`, "taskyard_approvals_waiting 1",
-		`taskyard_runs_ended_24h{status="failed"} 0`, `taskyard_http_request_duration_seconds_count{method="GET",route="/api/tasks/:id",status="404"} 1`,
-		`taskyard_http_request_duration_seconds_count{method="POST",route="/api/tasks",status="201"} 3`, "taskyard_wal_bytes ", "taskyard_live_subscribers 0", "taskyard_commits_total ",
-		`taskyard_events_total{kind="task.claimed"} 1`, `taskyard_events_total{kind="task.created"} 3`, `taskyard_write_refusals_total{code="stale_claim"} 1`, "taskyard_disk_free_bytes ",
+		`taskyard_queue_tasks{agent="pull"} 1`, `taskyard_claims_live{agent="pull"} 1`,
+		`taskyard_queue_oldest_seconds{agent="pull"} 0`, "taskyard_approvals_waiting 1",
+		`taskyard_runs_ended_24h{status="failed"} 0`,
+		`taskyard_http_request_duration_seconds_count{method="GET",route="/api/tasks/:id",status="404"} 1`,
+		`taskyard_http_request_duration_seconds_count{method="POST",route="/api/tasks",status="201"} 3`,
+		"taskyard_wal_bytes ", "taskyard_live_subscribers 0", "taskyard_commits_total ",
+		`taskyard_events_total{kind="task.claimed"} 1`, `taskyard_events_total{kind="task.created"} 3`,
+		`taskyard_write_refusals_total{code="stale_claim"} 1`, "taskyard_disk_free_bytes ",
 		`taskyard_commit_duration_seconds_bucket{le="+Inf"}`, "taskyard_ready ", "go_goroutines ",
 	} {
 		if !strings.Contains(text, line) {

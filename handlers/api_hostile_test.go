@@ -9,12 +9,18 @@ import (
 )
 
 // hostileIDs stand in for every parameter of a path.
-var hostileIDs = []string{"1", "2", "0", "-1", "7a", "7.5", "9223372036854775807", "9223372036854775808", "%00", "%FF%FE", "%2e%2e%2f", "coder", "bad", "a%20b", "%F0%9F%92%A9", "%7B%7D", "';--"}
+var hostileIDs = []string{
+	"1", "2", "0", "-1", "7a", "7.5", "9223372036854775807", "9223372036854775808", "%00",
+	"%FF%FE", "%2e%2e%2f", "coder", "bad", "a%20b", "%F0%9F%92%A9", "%7B%7D", "';--",
+}
 
 var hostileQueries = []string{
-	"?limit=-1", "?limit=9999999999999999999999", "?limit=%00", "?after=%FF", "?after=9223372036854775807.9223372036854775807", "?after=-1", "?after=1.1",
-	"?before=9223372036854775807", "?before=1.1", "?q=%00", "?q=%22%22%22", "?q=%2A%20OR%20NEAR", "?q=%FF%FE", "?q=a%20AND%20(", "?owner=%00", "?status=%FF", "?from=0000-01-01T00:00:00Z",
-	"?from=9999-12-31T23:59:59Z&to=0001-01-01T00:00:00Z", "?since=0001-01-01T00:00:00Z&by=day", "?by=week", "?task=9223372036854775807", "?label=%00", "?label=a%20b", "?label=%25", "?full=%FF", "?a=%zz", "?;;=&&",
+	"?limit=-1", "?limit=9999999999999999999999", "?limit=%00", "?after=%FF",
+	"?after=9223372036854775807.9223372036854775807", "?after=-1", "?after=1.1",
+	"?before=9223372036854775807", "?before=1.1", "?q=%00", "?q=%22%22%22", "?q=%2A%20OR%20NEAR", "?q=%FF%FE",
+	"?q=a%20AND%20(", "?owner=%00", "?status=%FF", "?from=0000-01-01T00:00:00Z",
+	"?from=9999-12-31T23:59:59Z&to=0001-01-01T00:00:00Z", "?since=0001-01-01T00:00:00Z&by=day", "?by=week",
+	"?task=9223372036854775807", "?label=%00", "?label=a%20b", "?label=%25", "?full=%FF", "?a=%zz", "?;;=&&",
 	"?q=" + strings.Repeat("a%20", 500),
 }
 
@@ -22,22 +28,36 @@ var hostileQueries = []string{
 // with values that it must not take, and with values that it might.
 func hostileBodies() []string {
 	list := []string{
-		"", "{}", "[]", "null", "true", "7", `"x"`, "{", "}", "\x00", "\xff\xfe", `{"a":1}`, `{"":""}`, `{"title":"a\u0000"}`, `{"title":"x","Title":"y"}`, `{"a":1,"a":2}`,
+		"", "{}", "[]", "null", "true", "7", `"x"`, "{", "}", "\x00", "\xff\xfe", `{"a":1}`, `{"":""}`,
+		`{"title":"a\u0000"}`, `{"title":"x","Title":"y"}`, `{"a":1,"a":2}`,
 		strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40), `{"title":"` + strings.Repeat("x", 70<<10) + `","owner":"coder"}`,
-		`{"title":"x","owner":"coder"}`, `{"title":"x","owner":"bad"}`, `{"title":"\u202e\u0007","owner":"pull","status":"draft"}`, `{"title":"x","owner":"coder","steps":[null]}`,
+		`{"title":"x","owner":"coder"}`, `{"title":"x","owner":"bad"}`, `{"title":"\u202e\u0007","owner":"pull","status":"draft"}`,
+		`{"title":"x","owner":"coder","steps":[null]}`,
 		`{"title":"x","owner":"coder","resources":[{"type":"url","value":"http://[::1"}]}`,
-		`{"steps":[{"title":"a"}]}`, `{"done":true}`, `{"type":"file","value":"/etc/passwd"}`, `{"content":"c"}`, `{"message":"m","needsReply":true}`, `{"reason":"r"}`,
-		`{"text":"# x","force":true}`, `{"text":"\ud83d\ude00","force":true}`, `{"currentAgent":"coder","newAgent":"pull","comment":"c","claim":9223372036854775807}`,
-		`{"taskIds":[1,"2"],"newAgent":"pull","comment":"c"}`, `{"taskId":"1"}`, `{"count":50}`, `{"scope":"task","limits":{"timeoutSeconds":-1},"version":"x"}`,
-		`{"limits":{"maxCostUsd":1e308,"maxTokens":2147483648}}`, `{"name":"n","scope":"read","days":3651}`, `{"role":"admin","disabled":true,"password":"x"}`, `{"name":"é:/","password":"short","role":"king"}`,
-		`{"operation":"rpush","item":"\u202e\n\ud83d\ude00"}`, `{"operation":"list","after":"-9223372036854775808","limit":1}`, `{"operation":"list","after":"9223372036854775807"}`, `{"operation":"rpop"}`,
+		`{"steps":[{"title":"a"}]}`, `{"done":true}`, `{"type":"file","value":"/etc/passwd"}`,
+		`{"content":"c"}`, `{"message":"m","needsReply":true}`, `{"reason":"r"}`,
+		`{"text":"# x","force":true}`, `{"text":"\ud83d\ude00","force":true}`,
+		`{"currentAgent":"coder","newAgent":"pull","comment":"c","claim":9223372036854775807}`,
+		`{"taskIds":[1,"2"],"newAgent":"pull","comment":"c"}`, `{"taskId":"1"}`, `{"count":50}`,
+		`{"scope":"task","limits":{"timeoutSeconds":-1},"version":"x"}`,
+		`{"limits":{"maxCostUsd":1e308,"maxTokens":2147483648}}`, `{"name":"n","scope":"read","days":3651}`,
+		`{"role":"admin","disabled":true,"password":"x"}`, `{"name":"é:/","password":"short","role":"king"}`,
+		`{"operation":"rpush","item":"\u202e\n\ud83d\ude00"}`, `{"operation":"list","after":"-9223372036854775808","limit":1}`,
+		`{"operation":"list","after":"9223372036854775807"}`, `{"operation":"rpop"}`,
 		`{"waitSeconds":51}`, `{"waitSeconds":-9223372036854775808}`, `{"maxConcurrent":50}`, `{"maxConcurrent":1,"count":1}`,
-		`{"taskIds":[1]}`, `{"taskIds":[2,"2",9223372036854775807]}`, `{"labels":["a","a","A"]}`, `{"labels":["a"]}`, `{"title":"x","owner":"coder","blockedBy":["1",3]}`,
+		`{"taskIds":[1]}`, `{"taskIds":[2,"2",9223372036854775807]}`, `{"labels":["a","a","A"]}`,
+		`{"labels":["a"]}`, `{"title":"x","owner":"coder","blockedBy":["1",3]}`,
 		`{"task":"x","agentType":"coder","taskId":"1","stepIndex":2147483648,"resources":[-1,0,9999999],"tools":["task","\u202e"],"limits":{"maxTokens":1}}`,
-		`{"task":"x","agentType":"coder","taskId":9223372036854775807,"model":"\u0007","estimatedComplexity":"low"}`, `{"task":"x","agentType":"list","waitSeconds":50}`,
+		`{"task":"x","agentType":"coder","taskId":9223372036854775807,"model":"\u0007","estimatedComplexity":"low"}`,
+		`{"task":"x","agentType":"list","waitSeconds":50}`,
 		`{"status":"working"}`, `{"status":"idle"}`, `{"status":"complete"}`, `{"status":"draft"}`, `{"version":-1}`, `{"priority":1000001}`,
 	}
-	for _, field := range []string{"title", "owner", "description", "status", "priority", "steps", "resources", "labels", "blockedBy", "channel", "start", "version", "claim", "summary", "reason", "currentAgent", "taskIds", "taskId", "count", "limits", "text", "name", "days", "task", "agentType", "model", "estimatedComplexity", "stepIndex", "tools", "waitSeconds", "operation", "item", "after", "limit", "maxConcurrent"} {
+	for _, field := range []string{
+		"title", "owner", "description", "status", "priority", "steps", "resources", "labels",
+		"blockedBy", "channel", "start", "version", "claim", "summary", "reason", "currentAgent", "taskIds", "taskId",
+		"count", "limits", "text", "name", "days", "task", "agentType", "model", "estimatedComplexity", "stepIndex",
+		"tools", "waitSeconds", "operation", "item", "after", "limit", "maxConcurrent",
+	} {
 		for _, v := range []string{"null", `""`, "-1", "1e400", "1e300", "{}", "[[]]", `"\ud800"`, `"\\u0000"`} {
 			list = append(list, `{"`+field+`":`+v+`}`)
 		}

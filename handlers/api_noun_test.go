@@ -10,7 +10,10 @@ import (
 )
 
 func finishedWell(summary string) service.Finished {
-	return service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: summary, Usage: task.Usage{TokensIn: 5}}
+	return service.Finished{
+		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
+		Summary: summary, Usage: task.Usage{TokensIn: 5},
+	}
 }
 
 func TestThreads(t *testing.T) {
@@ -112,7 +115,8 @@ func TestUsersAndTokens(t *testing.T) {
 	if n := len(decode[struct{ Users []task.User }](s.do("admin", "GET", "/api/users", "").want(200)).Users); n != 1 {
 		t.Errorf("%d users", n)
 	}
-	made := decode[struct{ ID, Secret, Hint, Scope string }](s.do("admin", "POST", "/api/tokens", `{"name":"ci","agent":"coder","days":3}`).want(201))
+	made := decode[struct{ ID, Secret, Hint, Scope string }](s.do("admin", "POST",
+		"/api/tokens", `{"name":"ci","agent":"coder","days":3}`).want(201))
 	if !strings.HasPrefix(made.Secret, "ty_") || made.Scope != "agent:coder" {
 		t.Errorf("%+v", made)
 	}
@@ -167,7 +171,8 @@ func TestStatsCountByHourAndDay(t *testing.T) {
 	if last := hours.Times[24]; last.Depth == nil || last.Depth.Queued+last.Depth.Working != hours.Active {
 		t.Errorf("the queue of now is %+v", last.Depth)
 	}
-	if none := decode[stats](s.do("viewer", "GET", "/api/stats?agent=nobody", "").want(200)); none.Total != (task.StatRow{}) || len(none.ByAgent) != 0 {
+	if none := decode[stats](s.do("viewer", "GET", "/api/stats?agent=nobody", "").want(200)); none.Total != (task.StatRow{}) ||
+		len(none.ByAgent) != 0 {
 		t.Errorf("of nobody %+v", none)
 	}
 	if old := decode[stats](s.do("viewer", "GET", "/api/stats?since=1970-01-02T00:00:00Z&by=day", "").want(200)); len(old.Times) != 401 {

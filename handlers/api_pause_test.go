@@ -18,7 +18,8 @@ func TestPauseAndResumeOverHTTP(t *testing.T) {
 	s := newSite(t)
 	s.create("coder", `"start":false`)
 	got := decode[pausesBody](s.do("operator", "POST", "/api/pause", `{"agent":"coder","reason":"a bad key"}`).want(200))
-	if len(got.Pauses) != 1 || got.Pauses[0].Agent != "coder" || got.Pauses[0].By != "user:operator" || got.Pauses[0].Since != "2026-03-02T09:00:00.000Z" {
+	if len(got.Pauses) != 1 || got.Pauses[0].Agent != "coder" || got.Pauses[0].By != "user:operator" ||
+		got.Pauses[0].Since != "2026-03-02T09:00:00.000Z" {
 		t.Fatalf("%+v", got)
 	}
 	t.Run("a paused agent's signup says who, since when and why, and when to ask again", func(t *testing.T) {
@@ -50,7 +51,8 @@ func TestPauseAndResumeOverHTTP(t *testing.T) {
 		}
 	})
 	t.Run("agents read what is paused", func(t *testing.T) {
-		if got := decode[pausesBody](s.do("agent", "GET", "/api/pauses", "").want(200)); len(got.Pauses) != 1 || got.Pauses[0].Reason != "a bad key" {
+		if got := decode[pausesBody](s.do("agent", "GET", "/api/pauses", "").want(200)); len(got.Pauses) != 1 ||
+			got.Pauses[0].Reason != "a bad key" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -74,7 +76,10 @@ func TestPauseAndResumeOverHTTP(t *testing.T) {
 	})
 	t.Run("what is wrong is named", func(t *testing.T) {
 		for path, fields := range map[string]map[string]string{
-			"/api/pause":           {`{}`: "reason", `{"reason":" "}`: "reason", `{"reason":5}`: "reason", `{"reason":"x","agents":"coder"}`: "agents", `{"reason":"` + strings.Repeat("x", 64<<10+1) + `"}`: "reason"},
+			"/api/pause": {
+				`{}`: "reason", `{"reason":" "}`: "reason", `{"reason":5}`: "reason",
+				`{"reason":"x","agents":"coder"}`: "agents", `{"reason":"` + strings.Repeat("x", 64<<10+1) + `"}`: "reason",
+			},
 			"/api/stop-everything": {`{}`: "reason", `{"reason":""}`: "reason", `{"reason":"x","agent":"coder"}`: "agent"},
 			"/api/resume":          {`{"agent":7}`: "agent", `{"why":"x"}`: "why"},
 		} {
@@ -94,7 +99,8 @@ func TestTheInboxOverHTTP(t *testing.T) {
 	s := newSite(t)
 	id := s.create("coder", `"start":false`)
 	notice := decode[struct{ ID string }](s.do("agent", "POST", "/api/tasks/"+id+"/notify", `{"message":"half done"}`).want(201)).ID
-	question := decode[struct{ ID string }](s.do("agent", "POST", "/api/tasks/"+id+"/notify", `{"message":"left?","needsReply":true}`).want(201)).ID
+	question := decode[struct{ ID string }](s.do("agent", "POST", "/api/tasks/"+id+
+		"/notify", `{"message":"left?","needsReply":true}`).want(201)).ID
 	_, run := s.ask("reviewer")
 	type item struct{ TaskID, Title, Owner, MessageID, Author, Text string }
 	type inbox struct {
@@ -103,7 +109,8 @@ func TestTheInboxOverHTTP(t *testing.T) {
 		Totals                                     task.InboxTotals
 	}
 	got := decode[inbox](s.do("viewer", "GET", "/api/inbox", "").want(200))
-	if len(got.Questions) != 1 || got.Questions[0] != (item{id, "a task", "coder", question, "coder", "left?"}) || len(got.Notices) != 1 || got.Notices[0].MessageID != notice {
+	if len(got.Questions) != 1 || got.Questions[0] != (item{id, "a task", "coder", question, "coder", "left?"}) ||
+		len(got.Notices) != 1 || got.Notices[0].MessageID != notice {
 		t.Errorf("%+v", got)
 	}
 	if len(got.Approvals) != 1 || got.Approvals[0].ID != run.ID || got.Stuck == nil || got.BlockerCanceled == nil || got.Totals.All() != 3 {

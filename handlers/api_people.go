@@ -77,24 +77,38 @@ type idPath struct {
 }
 
 func (s *Server) peopleOperations() {
-	handle(s, op{Method: "GET", Path: "/api/users", Need: task.Admin, Tag: "People", Summary: "List people"}, func(ctx context.Context, _ *struct{}) (*usersOut, error) {
-		list, err := s.svc.Users(ctx, actorIn(ctx))
-		out := &usersOut{}
-		out.Body.Users = list
-		return out, err
-	})
+	handle(s, op{Method: "GET", Path: "/api/users", Need: task.Admin, Tag: "People", Summary: "List people"},
+		func(ctx context.Context, _ *struct{}) (*usersOut, error) {
+			list, err := s.svc.Users(ctx, actorIn(ctx))
+			out := &usersOut{}
+			out.Body.Users = list
+			return out, err
+		})
 	handle(s, op{Method: "POST", Path: "/api/users", Need: task.Admin, Status: 201, Tag: "People", Summary: "Add a person"}, s.addUser)
-	handle(s, op{Method: "PATCH", Path: "/api/users/{id}", Need: task.Admin, Tag: "People", Summary: "Change role or password of a person, or disable them", Desc: "Their sessions end."}, func(ctx context.Context, in *userPatchIn) (*userOut, error) {
-		return userAnswer(s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body)))
-	})
-	handle(s, op{Method: "GET", Path: "/api/tokens", Need: task.Admin, Tag: "Tokens", Summary: "List tokens; secrets are never told again"}, func(ctx context.Context, _ *struct{}) (*tokensOut, error) {
+	handle(s, op{
+		Method: "PATCH", Path: "/api/users/{id}", Need: task.Admin, Tag: "People",
+		Summary: "Change role or password of a person, or disable them", Desc: "Their sessions end.",
+	},
+		func(ctx context.Context, in *userPatchIn) (*userOut, error) {
+			return userAnswer(s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body)))
+		})
+	handle(s, op{
+		Method: "GET", Path: "/api/tokens", Need: task.Admin, Tag: "Tokens",
+		Summary: "List tokens; secrets are never told again",
+	}, func(ctx context.Context, _ *struct{}) (*tokensOut, error) {
 		list, err := s.svc.Tokens(ctx, actorIn(ctx))
 		out := &tokensOut{}
 		out.Body.Tokens = list
 		return out, err
 	})
-	handle(s, op{Method: "POST", Path: "/api/tokens", Need: task.Admin, Status: 201, Tag: "Tokens", Summary: "Make a token", Desc: "The secret is in this answer alone; an Idempotency-Key has no effect here, as the secret is not stored."}, s.makeToken)
-	handle(s, op{Method: "DELETE", Path: "/api/tokens/{id}", Need: task.Admin, Status: 204, Tag: "Tokens", Summary: "Revoke a token at once"}, func(ctx context.Context, in *idPath) (*struct{}, error) {
+	handle(s, op{
+		Method: "POST", Path: "/api/tokens", Need: task.Admin, Status: 201, Tag: "Tokens", Summary: "Make a token",
+		Desc: "The secret is in this answer alone; an Idempotency-Key has no effect here, as the secret is not stored.",
+	}, s.makeToken)
+	handle(s, op{
+		Method: "DELETE", Path: "/api/tokens/{id}", Need: task.Admin, Status: 204, Tag: "Tokens",
+		Summary: "Revoke a token at once",
+	}, func(ctx context.Context, in *idPath) (*struct{}, error) {
 		return nil, s.svc.RevokeToken(ctx, actorIn(ctx), in.ID.ID)
 	})
 }

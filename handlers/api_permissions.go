@@ -49,14 +49,23 @@ type denyPermissionIn struct {
 	}
 }
 
-const permissionDesc = "A run that asks is running/permission, and `permission` of GET /api/runs/{id} holds what it asks; its clocks are stopped. " +
+const permissionDesc = "A run that asks is running/permission, and `permission` of GET " +
+	"/api/runs/{id} holds what it asks; its clocks are stopped. " +
 	"Decided already: 409 `run_already_decided` with the outcome. No agent decides."
 
 func (s *Server) permissionOperations() {
-	handle(s, op{Method: "POST", Path: "/api/runs/{id}/permissions/{n}/allow", Need: task.Decide, Tag: "Approvals", Summary: "Let a running run make the tool call that it asks for", Desc: permissionDesc}, func(ctx context.Context, in *allowIn) (*runOut, error) {
-		return runAnswer(s.svc.AllowPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.body().Scope))
-	})
-	handle(s, op{Method: "POST", Path: "/api/runs/{id}/permissions/{n}/deny", Need: task.Decide, Tag: "Approvals", Summary: "Refuse the tool call that a running run asks for", Desc: permissionDesc}, func(ctx context.Context, in *denyPermissionIn) (*runOut, error) {
-		return runAnswer(s.svc.DenyPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.Body.Reason))
-	})
+	handle(s, op{
+		Method: "POST", Path: "/api/runs/{id}/permissions/{n}/allow", Need: task.Decide,
+		Tag: "Approvals", Summary: "Let a running run make the tool call that it asks for", Desc: permissionDesc,
+	},
+		func(ctx context.Context, in *allowIn) (*runOut, error) {
+			return runAnswer(s.svc.AllowPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.body().Scope))
+		})
+	handle(s, op{
+		Method: "POST", Path: "/api/runs/{id}/permissions/{n}/deny", Need: task.Decide,
+		Tag: "Approvals", Summary: "Refuse the tool call that a running run asks for", Desc: permissionDesc,
+	},
+		func(ctx context.Context, in *denyPermissionIn) (*runOut, error) {
+			return runAnswer(s.svc.DenyPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.Body.Reason))
+		})
 }

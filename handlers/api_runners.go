@@ -25,7 +25,8 @@ func (s *Server) runners(a task.Actor) []task.RunnerInfo {
 			list[i].Path = ""
 		}
 		if why := s.svc.NoWorkerReason(list[i].Name); why != "" {
-			list[i].Installed, list[i].Problem, list[i].Remedy = false, why, "Start one on a machine that may carry out its runs: taskyard worker --help tells how."
+			list[i].Installed, list[i].Problem, list[i].Remedy = false, why,
+				"Start one on a machine that may carry out its runs: taskyard worker --help tells how."
 		}
 	}
 	return list
@@ -55,13 +56,22 @@ func (s *Server) runnersAnswer(ctx context.Context) (*runnersOut, error) {
 }
 
 func (s *Server) runnerOperations() {
-	handle(s, op{Method: "GET", Path: "/api/runners", Need: task.Read, Tag: "Agents", Summary: "List the runners: what each can start, and what it holds an agent to", Desc: "They are looked at in the background: at the start, when a definition or a program changes, and when asked."}, func(ctx context.Context, _ *struct{}) (*runnersOut, error) {
-		return s.runnersAnswer(ctx)
-	})
-	handle(s, op{Method: "POST", Path: "/api/runners/probe", Need: task.Admin, Status: 202, Tag: "Agents", Summary: "Check all runners again", Desc: "Answers at once; `probing` is true for those that are being looked at."}, func(ctx context.Context, _ *struct{}) (*runnersOut, error) {
-		if s.opt.Runners != nil {
-			s.opt.Runners.Refresh()
-		}
-		return s.runnersAnswer(ctx)
-	})
+	handle(s, op{
+		Method: "GET", Path: "/api/runners", Need: task.Read, Tag: "Agents",
+		Summary: "List the runners: what each can start, and what it holds an agent to",
+		Desc:    "They are looked at in the background: at the start, when a definition or a program changes, and when asked.",
+	},
+		func(ctx context.Context, _ *struct{}) (*runnersOut, error) {
+			return s.runnersAnswer(ctx)
+		})
+	handle(s, op{
+		Method: "POST", Path: "/api/runners/probe", Need: task.Admin, Status: 202, Tag: "Agents",
+		Summary: "Check all runners again", Desc: "Answers at once; `probing` is true for those that are being looked at.",
+	},
+		func(ctx context.Context, _ *struct{}) (*runnersOut, error) {
+			if s.opt.Runners != nil {
+				s.opt.Runners.Refresh()
+			}
+			return s.runnersAnswer(ctx)
+		})
 }

@@ -16,7 +16,10 @@ func (k *knownRunners) Runners() []task.RunnerInfo {
 	const at = task.Time(1_772_442_000_000)
 	return []task.RunnerInfo{
 		{Name: "far", Kind: "worker", Installed: true, Tools: "Elsewhere.", ProbedAt: at},
-		{Name: "script", Kind: "command", Problem: "the program agent cannot be started", Remedy: "Install it.", Path: "/opt/secret/agent", Tools: "It is told its tools.", Shell: "not confined", Network: "open", ProbedAt: at, Probing: k.looks > 0},
+		{
+			Name: "script", Kind: "command", Problem: "the program agent cannot be started", Remedy: "Install it.",
+			Path: "/opt/secret/agent", Tools: "It is told its tools.", Shell: "not confined", Network: "open", ProbedAt: at, Probing: k.looks > 0,
+		},
 	}
 }
 
@@ -34,7 +37,8 @@ func TestRunnersAreTold(t *testing.T) {
 	t.Run("everybody who reads is told state, problem and remedy, and where it lies admins alone", func(t *testing.T) {
 		for caller, path := range map[string]string{"agent": "", "viewer": "", "admin": "/opt/secret/agent"} {
 			r := decode[runnersBody](s.do(caller, "GET", "/api/runners", "").want(200)).Runners
-			if len(r) != 2 || r[1].Name != "script" || r[1].Problem == "" || r[1].Remedy != "Install it." || r[1].Path != path || r[1].State() != "missing" {
+			if len(r) != 2 || r[1].Name != "script" || r[1].Problem == "" || r[1].Remedy != "Install it." ||
+				r[1].Path != path || r[1].State() != "missing" {
 				t.Errorf("%s is told %+v", caller, r)
 			}
 		}
@@ -80,7 +84,8 @@ func TestPagesTellWhatRunnersEnforce(t *testing.T) {
 	y.server.opt.Runners = known
 	maya, vera := y.maya(), y.person("vera", task.RoleViewer)
 	t.Run("the list of agents shows them with problem and remedy", func(t *testing.T) {
-		maya.get("/agents").is(200).shows("Not enforced.", "The program agent cannot be started", "Install it.", "/opt/secret/agent", "cannot start")
+		maya.get("/agents").is(200).shows("Not enforced.", "The program agent cannot be started",
+			"Install it.", "/opt/secret/agent", "cannot start")
 		vera.get("/agents").is(200).shows("Install it.").hides("/opt/secret/agent", "Check again")
 	})
 	t.Run("the page of an agent shows its own", func(t *testing.T) {
@@ -101,7 +106,8 @@ func TestBudgetsAreShown(t *testing.T) {
 	y := newPageSite(t)
 	y.server.opt.Limits = []Limit{{Key: "runs.timeout", Value: "5m", About: "time of a run"}}
 	maya := y.maya()
-	_, err := y.svc.SaveAgent(t.Context(), mayaActor, "spender", "---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)
+	_, err := y.svc.SaveAgent(t.Context(), mayaActor, "spender",
+		"---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)
 	y.ok(err)
 	k, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Spend", Owner: "spender", NoStart: true})
 	y.ok(err)
@@ -110,7 +116,8 @@ func TestBudgetsAreShown(t *testing.T) {
 	st, _, err := y.svc.NextRun(t.Context(), nil)
 	y.ok(err)
 	y.ok(y.svc.RunWorking(t.Context(), st.Run.ID, st.Run.Lease, 1, "1", "boot"))
-	y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":600,"costUsd":0.5,"estimated":true}`)}}))
+	y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease,
+		[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":600,"costUsd":0.5,"estimated":true}`)}}))
 	run := "/runs/" + st.Run.ID.String()
 	t.Run("estimated figures are marked wherever they are", func(t *testing.T) {
 		maya.get("/agents/spender").shows("≈ $0.50 of $2.00", "≈ 600 of 1k")
@@ -119,7 +126,8 @@ func TestBudgetsAreShown(t *testing.T) {
 		maya.get("/runs").shows("≈ 600")
 	})
 	t.Run("one that is used up says until when", func(t *testing.T) {
-		y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":400,"costUsd":0.1}`)}}))
+		y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease,
+			[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":400,"costUsd":0.1}`)}}))
 		maya.get("/agents/spender").shows("Budget of spender for today is used up: 1000 of 1000 tokens (in part estimated), until 00:00 UTC")
 	})
 	t.Run("exact figures are not", func(t *testing.T) {

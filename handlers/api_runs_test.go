@@ -36,15 +36,18 @@ func TestARunThatWaitsShowsExactlyWhatWillRun(t *testing.T) {
 		t.Fatalf("%+v", made)
 	}
 	r := decode[runBody](s.do("viewer", "GET", path, "").want(200))
-	if r.Spec == nil || !strings.Contains(r.Spec.Prompt, "a task") || r.Spec.SystemPrompt == "" || r.Approval.Version == "" || r.Limits.TimeoutSeconds == 0 {
+	if r.Spec == nil || !strings.Contains(r.Spec.Prompt, "a task") || r.Spec.SystemPrompt == "" ||
+		r.Approval.Version == "" || r.Limits.TimeoutSeconds == 0 {
 		t.Fatalf("%+v", r)
 	}
 	s.do("reviewer", "POST", path+"/approve", `{"version":"old"}`).problem(409, task.CodeRunChanged)
 	s.do("reviewer", "POST", path+"/approve", `{"scope":"ever"}`).field(task.CodeInvalidField, "scope")
 	s.do("reviewer", "POST", path+"/approve", `{"limits":{"timeoutSeconds":999999}}`).field(task.CodeInvalidField, "limits.timeoutSeconds")
 	s.do("agent", "POST", path+"/approve", "").problem(403, task.CodeForbidden)
-	a := decode[runBody](s.do("reviewer", "POST", path+"/approve", `{"version":"`+r.Approval.Version+`","limits":{"timeoutSeconds":7}}`).want(200))
-	if a.Phase != task.PhaseQueued || a.Approval.Decision != "approved" || a.Approval.By != "user:reviewer" || a.Limits.TimeoutSeconds != 7 || a.Spec != nil {
+	a := decode[runBody](s.do("reviewer", "POST", path+"/approve", `{"version":"`+
+		r.Approval.Version+`","limits":{"timeoutSeconds":7}}`).want(200))
+	if a.Phase != task.PhaseQueued || a.Approval.Decision != "approved" ||
+		a.Approval.By != "user:reviewer" || a.Limits.TimeoutSeconds != 7 || a.Spec != nil {
 		t.Fatalf("%+v", a)
 	}
 	p := s.do("reviewer", "POST", path+"/approve", "").problem(409, task.CodeRunDecided)
@@ -94,7 +97,8 @@ func TestRunsAreListedWithTheirTranscript(t *testing.T) {
 	if err != nil || start == nil {
 		t.Fatal(start, err)
 	}
-	if inFlight := decode[struct{ InFlight []string }](s.do("viewer", "GET", "/api/tasks", "")).InFlight; len(inFlight) != 1 || inFlight[0] != r.TaskID {
+	if inFlight := decode[struct{ InFlight []string }](s.do("viewer", "GET", "/api/tasks", "")).InFlight; len(inFlight) != 1 ||
+		inFlight[0] != r.TaskID {
 		t.Errorf("inFlight %v", inFlight)
 	}
 	if err := s.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 1, "", ""); err != nil {
@@ -104,7 +108,8 @@ func TestRunsAreListedWithTheirTranscript(t *testing.T) {
 	if err := s.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease, done); err != nil {
 		t.Fatal(err)
 	}
-	if r := decode[runBody](s.do("viewer", "GET", path, "").want(200)); r.Status != task.RunCompleted || r.Summary != "all good" || r.Usage.TokensIn != 5 {
+	if r := decode[runBody](s.do("viewer", "GET", path, "").want(200)); r.Status != task.RunCompleted ||
+		r.Summary != "all good" || r.Usage.TokensIn != 5 {
 		t.Errorf("%+v", r)
 	}
 	type lines struct {
@@ -118,7 +123,10 @@ func TestRunsAreListedWithTheirTranscript(t *testing.T) {
 	}
 	s.ask("coder")
 	s.ask("reviewer")
-	for query, want := range map[string]int{"": 3, "?agent=coder": 2, "?status=completed": 1, "?task=" + r.TaskID: 1, "?limit=1": 1, "?before=2": 1, "?agent=ghost": 0} {
+	for query, want := range map[string]int{
+		"": 3, "?agent=coder": 2, "?status=completed": 1,
+		"?task=" + r.TaskID: 1, "?limit=1": 1, "?before=2": 1, "?agent=ghost": 0,
+	} {
 		if n := len(decode[struct{ Runs []any }](s.do("viewer", "GET", "/api/runs"+query, "").want(200)).Runs); n != want {
 			t.Errorf("%s: %d runs, want %d", query, n, want)
 		}
@@ -138,20 +146,26 @@ func TestMoveReassignAndCompleteAndSignup(t *testing.T) {
 	}
 	s.do("pull", "POST", "/api/tasks/1/move", `{"currentAgent":"pull","newAgent":"coder","comment":"c"}`).problem(409, task.CodeNotWorking)
 	s.claim("pull", "pull")
-	s.do("pull", "POST", "/api/tasks/1/move", `{"currentAgent":"pull","newAgent":"coder","comment":" "}`).field(task.CodeInvalidField, "comment")
-	s.do("pull", "POST", "/api/tasks/1/move", `{"currentAgent":"pull","newAgent":"ghost","comment":"c"}`).field(task.CodeUnknownAgent, "newAgent")
-	moved := decode[struct{ Task task.Task }](s.do("pull", "POST", "/api/tasks/1/move", `{"currentAgent":"pull","newAgent":"coder","comment":"yours"}`).want(200)).Task
+	s.do("pull", "POST", "/api/tasks/1/move",
+		`{"currentAgent":"pull","newAgent":"coder","comment":" "}`).field(task.CodeInvalidField, "comment")
+	s.do("pull", "POST", "/api/tasks/1/move",
+		`{"currentAgent":"pull","newAgent":"ghost","comment":"c"}`).field(task.CodeUnknownAgent, "newAgent")
+	moved := decode[struct{ Task task.Task }](s.do("pull", "POST", "/api/tasks/1/move",
+		`{"currentAgent":"pull","newAgent":"coder","comment":"yours"}`).want(200)).Task
 	if moved.Owner != "coder" || moved.Claim != nil || moved.Comments[len(moved.Comments)-1].Content != "yours" {
 		t.Errorf("%+v", moved)
 	}
 	s.claim("pull", "pull")
-	next := decode[struct{ Completed, Task *task.Task }](s.do("pull", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":2,"summary":"s","claim":1}`).want(200))
+	next := decode[struct{ Completed, Task *task.Task }](s.do("pull", "POST",
+		"/api/agents/pull/complete-and-signup", `{"taskId":2,"summary":"s","claim":1}`).want(200))
 	if next.Completed.Status != task.Done || next.Task == nil || next.Task.ID != 3 {
 		t.Errorf("%+v", next)
 	}
 	s.do("pull", "POST", "/api/tasks/3/heartbeat", `{"claim":7}`).problem(409, task.CodeStaleClaim)
-	s.do("operator", "POST", "/api/agents/pull/reassign", `{"taskIds":["3","1"],"newAgent":"coder","comment":"c"}`).problem(409, task.CodeNotAssigned)
-	all := decode[struct{ Tasks []task.Task }](s.do("operator", "POST", "/api/agents/pull/reassign", `{"taskIds":["3"],"newAgent":"coder","comment":"c"}`).want(200)).Tasks
+	s.do("operator", "POST", "/api/agents/pull/reassign",
+		`{"taskIds":["3","1"],"newAgent":"coder","comment":"c"}`).problem(409, task.CodeNotAssigned)
+	all := decode[struct{ Tasks []task.Task }](s.do("operator", "POST", "/api/agents/pull/reassign",
+		`{"taskIds":["3"],"newAgent":"coder","comment":"c"}`).want(200)).Tasks
 	if len(all) != 1 || all[0].Owner != "coder" {
 		t.Errorf("%+v", all)
 	}

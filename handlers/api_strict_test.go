@@ -73,14 +73,20 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		code                            task.Code
 	}{
 		{"an unknown field", "POST", "/api/tasks", `{"title":"x","owner":"pull","colour":"red"}`, "colour", task.CodeInvalidField},
-		{"an unknown field further down", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{"title":"a","why":1}]}`, "steps[0].why", task.CodeInvalidField},
+		{
+			"an unknown field further down", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{"title":"a","why":1}]}`,
+			"steps[0].why", task.CodeInvalidField,
+		},
 		{"another case", "POST", "/api/tasks", `{"Title":"x","owner":"pull"}`, "Title", task.CodeInvalidField},
 		{"a missing title", "POST", "/api/tasks", `{"owner":"pull"}`, "title", task.CodeInvalidField},
 		{"a missing title of a step", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{}]}`, "steps[0].title", task.CodeInvalidField},
 		{"a word for a number", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":"high"}`, "priority", task.CodeInvalidField},
 		{"half a number", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":1.5}`, "priority", task.CodeInvalidField},
 		{"a number over all bounds", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":1e300}`, "priority", task.CodeInvalidField},
-		{"a number over 64 bits", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":99999999999999999999}`, "priority", task.CodeInvalidField},
+		{
+			"a number over 64 bits", "POST", "/api/tasks", `{"title":"x","owner":"pull","priority":99999999999999999999}`,
+			"priority", task.CodeInvalidField,
+		},
 		{"a status", "POST", "/api/tasks", `{"title":"x","owner":"pull","status":"done"}`, "status", task.CodeInvalidField},
 		{"null for what is needed", "POST", "/api/tasks", `{"title":null,"owner":"pull"}`, "title", task.CodeInvalidField},
 		{"null for a list", "PUT", "/api/tasks/1/steps", `{"steps":null}`, "steps", task.CodeInvalidField},
@@ -91,8 +97,14 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"createdAt", "PATCH", "/api/tasks/1", `{"createdAt":"2026-01-01T00:00:00Z"}`, "createdAt", task.CodeImmutableField},
 		{"id", "PATCH", "/api/tasks/1", `{"id":"2","title":"y"}`, "id", task.CodeImmutableField},
 		{"threadId", "PATCH", "/api/tasks/1", `{"threadId":"2"}`, "threadId", task.CodeImmutableField},
-		{"a bad id in a list", "POST", "/api/agents/pull/reassign", `{"taskIds":["5a"],"newAgent":"coder","comment":"c"}`, "taskIds[0]", task.CodeInvalidField},
-		{"an id over 64 bits", "POST", "/api/agents/pull/reassign", `{"taskIds":["99999999999999999999"],"newAgent":"coder","comment":"c"}`, "taskIds.0", task.CodeInvalidField},
+		{
+			"a bad id in a list", "POST", "/api/agents/pull/reassign", `{"taskIds":["5a"],"newAgent":"coder","comment":"c"}`,
+			"taskIds[0]", task.CodeInvalidField,
+		},
+		{
+			"an id over 64 bits", "POST", "/api/agents/pull/reassign",
+			`{"taskIds":["99999999999999999999"],"newAgent":"coder","comment":"c"}`, "taskIds.0", task.CodeInvalidField,
+		},
 		{"a negative id", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":-1}`, "taskId", task.CodeInvalidField},
 		{"half an id", "POST", "/api/agents/pull/complete-and-signup", `{"taskId":7.5}`, "taskId", task.CodeInvalidField},
 	} {
@@ -145,7 +157,10 @@ func TestLargeBodiesAreRefused(t *testing.T) {
 func TestOtherContentTypesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for _, ct := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "json", "x"} {
+	for _, ct := range []string{
+		"text/plain", "application/x-www-form-urlencoded",
+		"multipart/form-data; boundary=x", "application/xml", "json", "x",
+	} {
 		s.do("operator", "POST", "/api/tasks", fine, "Content-Type", ct).problem(415, task.CodeUnsupportedMedia)
 	}
 	req := s.request("operator", "POST", "/api/tasks", fine)

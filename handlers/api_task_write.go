@@ -68,7 +68,10 @@ type patchIn struct {
 
 func (s *Server) patchTask(ctx context.Context, in *patchIn) (*taskOut, error) {
 	b := in.Body
-	p := task.Patch{Title: b.Title, Description: b.Description, Priority: b.Priority, Owner: b.Owner, Status: b.Status, Labels: b.Labels, Version: b.Version}
+	p := task.Patch{
+		Title: b.Title, Description: b.Description, Priority: b.Priority,
+		Owner: b.Owner, Status: b.Status, Labels: b.Labels, Version: b.Version,
+	}
 	if in.IfMatch != "" {
 		v, err := etagVersion(in.IfMatch)
 		if err != nil {

@@ -10,7 +10,8 @@ import (
 func TestCreateAnswersTheTaskWithLocationAndETag(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	a := s.do("agent", "POST", "/api/tasks", `{"title":"x","owner":"pull","description":"d","steps":[{"title":"one"}],"resources":[{"type":"url","value":"https://example.org/","label":"l"}],"start":false}`).want(201)
+	a := s.do("agent", "POST", "/api/tasks",
+		`{"title":"x","owner":"pull","description":"d","steps":[{"title":"one"}],"resources":[{"type":"url","value":"https://example.org/","label":"l"}],"start":false}`).want(201)
 	k := decode[task.Task](a)
 	if a.Header.Get("Location") != "/api/tasks/"+k.ID.String() || a.Header.Get("ETag") != `"1"` {
 		t.Fatalf("headers %v", a.Header)
@@ -60,7 +61,8 @@ func TestTheListTellsTasksAgentsAndWhatIsInFlight(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]int{
-		"?owner=pull": 2, "?status=draft": 1, "?workStatus=working": 1, "?workStatus=idle": 1, "?q=task": 3, "?q=nothing": 0, "?parent=1": 0, "?owner=nobody": 0,
+		"?owner=pull": 2, "?status=draft": 1, "?workStatus=working": 1, "?workStatus=idle": 1,
+		"?q=task": 3, "?q=nothing": 0, "?parent=1": 0, "?owner=nobody": 0,
 	} {
 		if got := get(query); len(got.Tasks) != want {
 			t.Errorf("%s: %d tasks, want %d", query, len(got.Tasks), want)
@@ -71,7 +73,8 @@ func TestTheListTellsTasksAgentsAndWhatIsInFlight(t *testing.T) {
 		t.Errorf("pages: %+v then %+v", first, rest)
 	}
 	for query, field := range map[string]string{
-		"?limit=0": "limit", "?limit=501": "limit", "?limit=x": "limit", "?status=done": "status", "?after=zzz": "after", "?full=maybe": "full", "?parent=0": "parent", "?colour=red": "colour",
+		"?limit=0": "limit", "?limit=501": "limit", "?limit=x": "limit", "?status=done": "status", "?after=zzz": "after",
+		"?full=maybe": "full", "?parent=0": "parent", "?colour=red": "colour",
 	} {
 		s.do("viewer", "GET", "/api/tasks"+query, "").field(task.CodeInvalidField, field)
 	}
@@ -109,7 +112,10 @@ func TestHistoryIsNewestFirstAndPaged(t *testing.T) {
 	if n := len(get("?from=2026-03-02T09:00:01Z&to=2026-03-02T09:00:02Z").Tasks); n != 1 {
 		t.Errorf("%d in that second", n)
 	}
-	for query, field := range map[string]string{"?limit=201": "limit", "?limit=-1": "limit", "?status=active": "status", "?from=yesterday": "from", "?before=1": "before"} {
+	for query, field := range map[string]string{
+		"?limit=201": "limit", "?limit=-1": "limit",
+		"?status=active": "status", "?from=yesterday": "from", "?before=1": "before",
+	} {
 		s.do("viewer", "GET", "/api/tasks/history"+query, "").field(task.CodeInvalidField, field)
 	}
 }

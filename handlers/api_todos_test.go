@@ -93,7 +93,8 @@ func TestTodoListsOverHTTP(t *testing.T) {
 			}
 		}
 		for range 3 {
-			if a := todo("agent", "pull", `{"operation":"lpop"}`, "Idempotency-Key", "pop").want(200); !strings.Contains(string(a.Body), `"item":"x"`) {
+			if a := todo("agent", "pull", `{"operation":"lpop"}`, "Idempotency-Key",
+				"pop").want(200); !strings.Contains(string(a.Body), `"item":"x"`) {
 				t.Errorf("%s", a.Body)
 			}
 		}

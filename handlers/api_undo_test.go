@@ -35,7 +35,8 @@ func TestADecisionIsTakenBackOverTheAPI(t *testing.T) {
 	if _, _, err := s.svc.NextRun(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if r := decode[runBody](s.do("viewer", "GET", path, "").want(200)); r.Phase != task.PhaseDenied || r.Held != nil || r.TaskID != made.TaskID {
+	if r := decode[runBody](s.do("viewer", "GET", path, "").want(200)); r.Phase != task.PhaseDenied ||
+		r.Held != nil || r.TaskID != made.TaskID {
 		t.Fatalf("%+v", r)
 	}
 }

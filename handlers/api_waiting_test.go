@@ -24,7 +24,8 @@ func (s *site) hold(caller, agent, body string) net.Conn {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { c.Close() })
-	_, err = fmt.Fprintf(c, "POST /api/agents/%s/signup HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	_, err = fmt.Fprintf(c, "POST /api/agents/%s/signup HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: "+
+		"Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		agent, s.tokens[caller], len(body), body)
 	if err != nil {
 		s.t.Fatal(err)

@@ -89,14 +89,32 @@ type endOut struct {
 	}
 }
 
-const reportDoc = " For the worker that carries the run out, and for the receiver of a webhook with the token of the run. A lease that is over: 409 `stale_lease`."
+const reportDoc = " For the worker that carries the run out, and for the receiver of a webhook " +
+	"with the token of the run. A lease that is over: 409 `stale_lease`."
 
 func (s *Server) workerOperations() {
-	handle(s, op{Method: "POST", Path: "/api/worker/lease", Need: task.Carry, Tag: "Workers", Summary: "Take a run to carry out on this machine", Desc: "No run is a normal answer: `{\"run\":null}`. Needs a token of the scope worker."}, s.lease)
-	handle(s, op{Method: "POST", Path: "/api/worker/runs/{id}/working", Need: task.SignedIn, Tag: "Workers", Summary: "Report that the program has its prompt", Desc: "May be repeated." + reportDoc}, s.reportWorking)
-	handle(s, op{Method: "POST", Path: "/api/worker/runs/{id}/heartbeat", Need: task.SignedIn, Tag: "Workers", Summary: "Renew the lease of a run, and hear whether it continues", Desc: "`{\"cancel\":true}` with phase and reason: the run has ended; stop." + reportDoc}, s.reportAlive)
-	handle(s, op{Method: "POST", Path: "/api/worker/runs/{id}/events", Need: task.SignedIn, Tag: "Workers", Summary: "Add events to the transcript of a run", Desc: "Events are numbered, so a report may be repeated." + reportDoc}, s.reportEvents)
-	handle(s, op{Method: "POST", Path: "/api/worker/runs/{id}/finish", Need: task.SignedIn, Tag: "Workers", Summary: "Report how a run ended", Desc: "A worker may repeat it. The token of the run dies with the run." + reportDoc}, s.reportEnd)
+	handle(s, op{
+		Method: "POST", Path: "/api/worker/lease", Need: task.Carry, Tag: "Workers",
+		Summary: "Take a run to carry out on this machine",
+		Desc:    "No run is a normal answer: `{\"run\":null}`. Needs a token of the scope worker.",
+	}, s.lease)
+	handle(s, op{
+		Method: "POST", Path: "/api/worker/runs/{id}/working", Need: task.SignedIn, Tag: "Workers",
+		Summary: "Report that the program has its prompt", Desc: "May be repeated." + reportDoc,
+	}, s.reportWorking)
+	handle(s, op{
+		Method: "POST", Path: "/api/worker/runs/{id}/heartbeat", Need: task.SignedIn, Tag: "Workers",
+		Summary: "Renew the lease of a run, and hear whether it continues",
+		Desc:    "`{\"cancel\":true}` with phase and reason: the run has ended; stop." + reportDoc,
+	}, s.reportAlive)
+	handle(s, op{
+		Method: "POST", Path: "/api/worker/runs/{id}/events", Need: task.SignedIn, Tag: "Workers",
+		Summary: "Add events to the transcript of a run", Desc: "Events are numbered, so a report may be repeated." + reportDoc,
+	}, s.reportEvents)
+	handle(s, op{
+		Method: "POST", Path: "/api/worker/runs/{id}/finish", Need: task.SignedIn, Tag: "Workers",
+		Summary: "Report how a run ended", Desc: "A worker may repeat it. The token of the run dies with the run." + reportDoc,
+	}, s.reportEnd)
 }
 
 func (s *Server) lease(ctx context.Context, in *leaseIn) (*leaseOut, error) {

@@ -103,7 +103,8 @@ func (s *site) fill(b *testing.B, n int) {
 		go func() {
 			var err error
 			for i := w; i < n && err == nil; i += 64 {
-				_, err = s.svc.CreateTask(context.Background(), a, task.New{Title: "a task of the bench", Description: "some words to read", Owner: "pull", NoStart: true})
+				_, err = s.svc.CreateTask(context.Background(), a,
+					task.New{Title: "a task of the bench", Description: "some words to read", Owner: "pull", NoStart: true})
 			}
 			done <- err
 		}()

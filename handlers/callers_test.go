@@ -138,7 +138,8 @@ func (s *site) credentials() map[string]func(*http.Request) {
 	rita, reviewer := person("rita", task.RoleReviewer)
 	all["a reviewer who is signed in"] = reviewer
 	_, all["an admin who is signed in"] = person("anna", task.RoleAdmin)
-	made, err := s.svc.CreateToken(ctx, task.Actor{Name: "user:rita", Role: task.RoleAdmin, UserID: rita.ID}, service.NewToken{Name: "rita's own", Scope: "review", Own: true})
+	made, err := s.svc.CreateToken(ctx, task.Actor{Name: "user:rita", Role: task.RoleAdmin, UserID: rita.ID},
+		service.NewToken{Name: "rita's own", Scope: "review", Own: true})
 	ok(err)
 	all["a person's own token"] = bearer(made.Secret)
 
@@ -164,7 +165,8 @@ func (s *site) credentials() map[string]func(*http.Request) {
 // sessionOf gives a request a new session: some routes end the one they get.
 func (s *site) sessionOf(name string, r *http.Request) {
 	s.t.Helper()
-	rec := s.serveWith("nobody", "POST", "/login", fmt.Sprintf("name=%s&password=%s", name, strings.ReplaceAll(pagePassword, " ", "+")), func(r *http.Request) {
+	rec := s.serveWith("nobody", "POST", "/login", fmt.Sprintf("name=%s&password=%s", name,
+		strings.ReplaceAll(pagePassword, " ", "+")), func(r *http.Request) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	})

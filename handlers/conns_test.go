@@ -154,7 +154,8 @@ func TestWhatCountsAsOneAddress(t *testing.T) {
 	}
 	for address, want := range map[string]string{
 		"127.0.0.1": "", "127.8.0.1": "", "::1": "", "10.2.3.4": "", "fd00::7": "", "::ffff:10.2.3.4": "",
-		"192.0.2.7": "192.0.2.7/32", "::ffff:192.0.2.7": "192.0.2.7/32", "2001:db8:0:1:2::3": "2001:db8:0:1::/64", "2001:db8:0:1:ffff::4": "2001:db8:0:1::/64",
+		"192.0.2.7": "192.0.2.7/32", "::ffff:192.0.2.7": "192.0.2.7/32", "2001:db8:0:1:2::3": "2001:db8:0:1::/64",
+		"2001:db8:0:1:ffff::4": "2001:db8:0:1::/64",
 	} {
 		got := l.source(&net.TCPAddr{IP: net.ParseIP(address), Port: 1})
 		if text := strings.TrimPrefix(got.String(), "invalid Prefix"); text != want {

@@ -74,7 +74,10 @@ func (w *docsWriter) operation(o op, hop *huma.Operation) views.DocOp {
 		ID: hop.OperationID, Method: o.Method, Path: o.Path, Summary: o.Summary, Desc: o.Desc, Need: o.Need, Status: hop.DefaultStatus,
 	}
 	for _, p := range hop.Parameters {
-		d.Params = append(d.Params, views.DocField{Name: p.Name, In: p.In, Required: p.Required, Type: w.ref(p.Schema), Bounds: bounds(p.Schema), Doc: docOf(p.Schema)})
+		d.Params = append(d.Params, views.DocField{
+			Name: p.Name, In: p.In, Required: p.Required,
+			Type: w.ref(p.Schema), Bounds: bounds(p.Schema), Doc: docOf(p.Schema),
+		})
 	}
 	slices.SortStableFunc(d.Params, func(a, b views.DocField) int { return cmp.Compare(placeOf(a.In), placeOf(b.In)) })
 	var body *huma.Schema

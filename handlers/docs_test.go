@@ -114,7 +114,8 @@ func TestTheReferenceIsForEveryone(t *testing.T) {
 	s := newSite(t)
 	for _, caller := range []string{"nobody", "agent", "viewer", "admin"} {
 		rec := s.serve(caller, "GET", "/api/docs", "")
-		if rec.Code != http.StatusOK || rec.Header().Get("Content-Security-Policy") != policy || !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") {
+		if rec.Code != http.StatusOK || rec.Header().Get("Content-Security-Policy") != policy ||
+			!strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") {
 			t.Errorf("%s: %d %v", caller, rec.Code, rec.Header())
 		}
 		if strings.Contains(rec.Body.String(), `id="nav"`) {

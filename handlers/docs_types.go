@@ -57,7 +57,10 @@ func (w *docsWriter) fields(s *huma.Schema) []views.DocField {
 	var out []views.DocField
 	for _, name := range fieldNames(s) {
 		f := s.Properties[name]
-		out = append(out, views.DocField{Name: name, Required: slices.Contains(s.Required, name), Type: w.ref(f), Bounds: bounds(f), Doc: docOf(f)})
+		out = append(out, views.DocField{
+			Name: name, Required: slices.Contains(s.Required, name),
+			Type: w.ref(f), Bounds: bounds(f), Doc: docOf(f),
+		})
 	}
 	return out
 }

@@ -87,7 +87,8 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 	case errors.Is(err, context.Canceled):
 		p.Status, p.Code, p.Detail = http.StatusServiceUnavailable, string(task.CodeUnavailable), "The request was canceled"
 	default:
-		p.Status, p.Code, p.Detail = http.StatusInternalServerError, string(task.CodeInternal), "Internal error; the log tells more under this request id"
+		p.Status, p.Code, p.Detail = http.StatusInternalServerError, string(task.CodeInternal),
+			"Internal error; the log tells more under this request id"
 		s.log.ErrorContext(ctx, "internal error", "request_id", p.RequestID, "error", err)
 	}
 	p.Title = http.StatusText(p.Status)
@@ -97,7 +98,8 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 // ofError is the problem that a caller may read.
 func ofError(e *task.Error) *Problem {
 	return &Problem{
-		Status: statuses[e.Kind], Title: http.StatusText(statuses[e.Kind]), Code: string(e.Code), Detail: e.Message, Errors: e.AllFields(), More: e.More,
+		Status: statuses[e.Kind], Title: http.StatusText(statuses[e.Kind]), Code: string(e.Code),
+		Detail: e.Message, Errors: e.AllFields(), More: e.More,
 		Task: e.Task, Version: e.Version, retry: e.Retry,
 	}
 }

@@ -85,7 +85,8 @@ func (g *gate) acquire(ctx context.Context, p *part, bytes int64) error {
 }
 
 func errBusy() error {
-	e := task.Errorf(task.TooMany, task.CodeRateLimited, "Too many large requests and answers are under way. Read the answers that you asked for, then try again")
+	e := task.Errorf(task.TooMany, task.CodeRateLimited,
+		"Too many large requests and answers are under way. Read the answers that you asked for, then try again")
 	e.Retry = 2
 	return e
 }
@@ -153,7 +154,8 @@ const largeBody = 32 << 10
 // a stream, which writes piece by piece.
 func small(c echo.Context) bool {
 	switch c.Path() {
-	case "/healthz", "/readyz", "/metrics", "/static/*", "/live", "/login", "/login/link", "/setup", mcpPath, "/api/me", "/api/delegate/:id": // the last may wait
+	case "/healthz", "/readyz", "/metrics", "/static/*", "/live", "/login", "/login/link",
+		"/setup", mcpPath, "/api/me", "/api/delegate/:id": // the last may wait
 		return true
 	}
 	return c.Path() == "" || strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream")
@@ -197,7 +199,10 @@ func sendInPieces(c echo.Context) {
 }
 
 // readsLists are the MCP tools whose answers need a share of the memory.
-var readsLists = [][]byte{[]byte("get_my_queue"), []byte("list_tasks"), []byte("list_history"), []byte("get_task"), []byte("todo_list"), []byte("resources/read")}
+var readsLists = [][]byte{
+	[]byte("get_my_queue"), []byte("list_tasks"), []byte("list_history"),
+	[]byte("get_task"), []byte("todo_list"), []byte("resources/read"),
+}
 
 // admitMCP is admit for a call of a tool that reads lists, which its body tells.
 func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {

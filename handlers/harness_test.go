@@ -112,7 +112,8 @@ func newSite(t testing.TB, with ...func(*Options, *http.Server)) *site {
 	})
 	for name, n := range map[string]service.NewToken{
 		"agent": {Agent: "coder"}, "reviewer-agent": {Agent: "reviewer"}, "pull": {Agent: "pull"}, "mute": {Agent: "mute"},
-		"viewer": {Scope: "read"}, "operator": {Scope: "operate"}, "reviewer": {Scope: "review"}, "admin": {Scope: "admin"}, "worker": {Scope: "worker"},
+		"viewer": {Scope: "read"}, "operator": {Scope: "operate"}, "reviewer": {Scope: "review"},
+		"admin": {Scope: "admin"}, "worker": {Scope: "worker"},
 	} {
 		s.mint(name, n)
 	}
@@ -132,7 +133,8 @@ func (s *site) open(log *slog.Logger) {
 		}
 	}
 	d := dbtest.New(s.t, func(o *db.Options) { o.Now, o.Log = s.clock.Now, log })
-	folder, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, slog.New(slog.DiscardHandler))
+	folder, err := agentfile.Open(agents, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"},
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -75,7 +75,10 @@ func (s *Server) historyFile(c echo.Context, ext, media string, w tasksWriter) e
 type csvTasks struct{ *csv.Writer }
 
 func (w *csvTasks) begin() error {
-	return w.Write([]string{"id", "title", "status", "owner", "created_by", "labels", "priority", "created_at", "archived_at", "parent_id", "summary"})
+	return w.Write([]string{
+		"id", "title", "status", "owner", "created_by", "labels",
+		"priority", "created_at", "archived_at", "parent_id", "summary",
+	})
 }
 
 func (w *csvTasks) write(list []*task.Task) error {

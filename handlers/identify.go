@@ -102,7 +102,8 @@ func (s *Server) sameSite(c echo.Context) error {
 	return nil
 }
 
-var errCrossSite = task.Errorf(task.Forbidden, task.CodeCrossSite, "The request came from another site, or from a page that was open too long: reload the page and send it again")
+var errCrossSite = task.Errorf(task.Forbidden, task.CodeCrossSite,
+	"The request came from another site, or from a page that was open too long: reload the page and send it again")
 
 // formCookie is the name of the cookie that form tokens fit.
 func (s *Server) formCookie() string { return s.cookieName("taskyard_form") }
@@ -124,7 +125,10 @@ func (s *Server) formToken(c echo.Context) string {
 		nonce = k.Value
 	} else {
 		nonce = rand.Text()
-		c.SetCookie(&http.Cookie{Name: s.formCookie(), Value: nonce, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.secure()})
+		c.SetCookie(&http.Cookie{
+			Name: s.formCookie(), Value: nonce, Path: "/", HttpOnly: true,
+			SameSite: http.SameSiteStrictMode, Secure: s.secure(),
+		})
 	}
 	return s.sign(nonce)
 }

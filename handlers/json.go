@@ -25,7 +25,8 @@ var strictJSON = huma.Format{
 }
 
 // jsonOut fixes invalid UTF-8, which an error may repeat from a path.
-var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(fittedTask), json.MarshalToFunc(fittedMessage))))
+var jsonOut = json.JoinOptions(jsontext.EscapeForHTML(true), jsontext.AllowInvalidUTF8(true),
+	json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(fittedTask), json.MarshalToFunc(fittedMessage))))
 
 // fittedTask writes a task that is over the bytes of an answer in part.
 func fittedTask(e *jsontext.Encoder, t *task.Task) error {

@@ -29,9 +29,11 @@ func newMetrics(svc *service.Service, clock Scheduler, open *conns, log *slog.Lo
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 	}, []string{"method", "route", "status"})}
 	refused := prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "taskyard_connections_refused_total", Help: "Connections closed since the start because too many were open, from their address or in total.",
+		Name: "taskyard_connections_refused_total",
+		Help: "Connections closed since the start because too many were open, from their address or in total.",
 	}, func() float64 { return float64(open.refused.Load()) })
-	reg.MustRegister(m.requests, refused, instanceCollector{svc, log, clock}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(m.requests, refused, instanceCollector{svc, log, clock}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.page = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)})
 	return m
 }
@@ -88,7 +90,8 @@ var (
 	descDatabase  = desc("database_bytes", "Bytes of the database file.")
 	descStreams   = desc("live_subscribers", "Open live streams.")
 	descSignups   = desc("signups_waiting", "Signups that wait for a task.")
-	descRefusals  = desc("refusals_total", "Calls refused since the start: by permission, by relation, for their token, or as cross-site.", "reason")
+	descRefusals  = desc("refusals_total", "Calls refused since the start: by permission, "+
+		"by relation, for their token, or as cross-site.", "reason")
 	descQuotas    = desc("quota_refusals_total", "Calls refused since the start because a token or a person had used up a quota.", "quota")
 	descIndexed   = desc("search_indexed_ratio", "Share of the log that the search has seen.")
 	descBehind    = desc("search_behind", "Lines of the log that the search has yet to see.")
@@ -112,7 +115,8 @@ type instanceCollector struct {
 // Describe names every metric.
 func (y instanceCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec, descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind,
+		descQueued, descOldest, descClaims, descApprovals, descInFlight, descRuns, descCommits, descWrites, descCommitSec,
+		descWaiting, descWAL, descDatabase, descStreams, descSignups, descRefusals, descQuotas, descIndexed, descBehind,
 		descEvents, descRefused, descCommitLat, descKilled, descBackupAge, descTickAge, descFree, descReady,
 	} {
 		ch <- d

@@ -136,7 +136,9 @@ var fixedHeaders = map[string][]string{
 // its window, and it uses none of the browser's devices.
 var pageHeaders = map[string][]string{
 	"Cross-Origin-Opener-Policy": {"same-origin"},
-	"Permissions-Policy":         {"accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"},
+	"Permissions-Policy": {"accelerometer=(), camera=(), display-capture=(), geolocation=(), " +
+		"gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), " +
+		"screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"},
 }
 
 // overTLS is added where the server is reached over https: browsers then never
@@ -176,7 +178,8 @@ func (s *Server) host(c echo.Context) error {
 		host = host[1 : len(host)-1] // an IPv6 address without a port
 	}
 	if !s.hosts[strings.ToLower(host)] {
-		return task.Errorf(kindMisdirected, task.CodeMisdirected, "This server does not answer to the name %q: set public_url or allowed_hosts", clean(host))
+		return task.Errorf(kindMisdirected, task.CodeMisdirected,
+			"This server does not answer to the name %q: set public_url or allowed_hosts", clean(host))
 	}
 	return nil
 }
@@ -217,7 +220,8 @@ func (s *Server) readForm(c echo.Context) error {
 	case errors.As(err, &big):
 		return errTooLarge
 	case err != nil:
-		return task.Errorf(task.Malformed, task.CodeInvalidField, "The form could not be read: send each field once, in one of the two encodings that browsers use")
+		return task.Errorf(task.Malformed, task.CodeInvalidField,
+			"The form could not be read: send each field once, in one of the two encodings that browsers use")
 	}
 	return nil
 }

@@ -54,7 +54,10 @@ func (s *site) family(strangers bool) (f ownFamily) {
 		ok(err)
 		return k.ID
 	}
-	other := task.New{Title: secret, Description: secret, Owner: "coder", NoStart: true, Steps: steps(secret), Resources: []task.Resource{{Type: "url", Value: "https://example.org/" + secret}}, Labels: []string{"striped"}}
+	other := task.New{
+		Title: secret, Description: secret, Owner: "coder", NoStart: true, Steps: steps(secret),
+		Resources: []task.Resource{{Type: "url", Value: "https://example.org/" + secret}}, Labels: []string{"striped"},
+	}
 	link := []task.Resource{{Type: "url", Value: "https://example.org"}}
 	if strangers { // first, so that the numbers of their runs are none of the family
 		f.archived = made(s.svc.CreateTask(ctx, mayaActor, other))
@@ -64,11 +67,13 @@ func (s *site) family(strangers bool) (f ownFamily) {
 			start, _, err := s.svc.NextRun(ctx, nil)
 			ok(err)
 			ok(s.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 1, "1", "boot"))
-			ok(s.svc.AppendTranscript(ctx, start.Run.ID, start.Run.Lease, []task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: secret}}))
+			ok(s.svc.AppendTranscript(ctx, start.Run.ID, start.Run.Lease,
+				[]task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: secret}}))
 			return start.Run
 		}
 		r := run(f.archived)
-		ok(s.svc.FinishRun(ctx, r.ID, r.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: secret}))
+		ok(s.svc.FinishRun(ctx, r.ID, r.Lease,
+			service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: secret}))
 		f.held = r.ID
 		_, err := s.svc.CompleteTask(ctx, mayaActor, f.archived, secret, 0)
 		ok(err)
@@ -82,8 +87,10 @@ func (s *site) family(strangers bool) (f ownFamily) {
 		ok(err)
 	}
 	f.parent = made(s.svc.CreateTask(ctx, mayaActor, task.New{Title: "Parent", Owner: "coder", NoStart: true, Steps: steps("a", "b")}))
-	f.own = made(s.svc.CreateSubtask(ctx, mayaActor, f.parent, 0, task.New{Title: "Own", Owner: "own", NoStart: true, Steps: steps("a", "b"), Resources: link}))
-	f.child = made(s.svc.CreateSubtask(ctx, mayaActor, f.own, 0, task.New{Title: "Child", Owner: "coder", NoStart: true, Steps: steps("a"), Resources: link}))
+	f.own = made(s.svc.CreateSubtask(ctx, mayaActor, f.parent, 0,
+		task.New{Title: "Own", Owner: "own", NoStart: true, Steps: steps("a", "b"), Resources: link}))
+	f.child = made(s.svc.CreateSubtask(ctx, mayaActor, f.own, 0,
+		task.New{Title: "Child", Owner: "coder", NoStart: true, Steps: steps("a"), Resources: link}))
 	if strangers {
 		f.sibling = made(s.svc.CreateSubtask(ctx, mayaActor, f.parent, 1, other))
 	}
@@ -135,7 +142,8 @@ func TestAnAgentWithItsOwnTasksAloneIsToldOfNoOther(t *testing.T) {
 	told, cases := 0, 0
 	ask := func(caller, route string, id task.ID) (int, string) {
 		method, path, _ := strings.Cut(strings.TrimSpace(route), " ")
-		rec := s.serve(caller, method, filled(path, id.String(), "0"), ownBody(route, id), "Sec-Fetch-Site", "same-origin", "Accept", "application/json")
+		rec := s.serve(caller, method, filled(path, id.String(), "0"), ownBody(route, id),
+			"Sec-Fetch-Site", "same-origin", "Accept", "application/json")
 		return rec.Code, rec.Body.String()
 	}
 	routes := s.routes()
@@ -278,16 +286,21 @@ func TestListsOfAnAgentWithItsOwnTasksAlone(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	for _, path := range []string{"/api/events", "/api/stats", "/api/usage", "/api/inbox", "/live?topics=events", "/live?topics=task:" + f.stranger.String()} {
+	for _, path := range []string{
+		"/api/events", "/api/stats", "/api/usage", "/api/inbox",
+		"/live?topics=events", "/live?topics=task:" + f.stranger.String(),
+	} {
 		if a := s.do("own", "GET", path, ""); a.Status != 403 || !strings.Contains(string(a.Body), "tasks:own") {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
-	if a := s.do("own", "GET", "/api/events?after=0", "", "Accept", "text/event-stream"); a.Status != 403 || !strings.Contains(string(a.Body), "tasks:own") {
+	if a := s.do("own", "GET", "/api/events?after=0", "", "Accept", "text/event-stream"); a.Status != 403 ||
+		!strings.Contains(string(a.Body), "tasks:own") {
 		t.Errorf("the stream of events: %d %s", a.Status, a.Body)
 	}
 	for _, op := range []string{`"list"`, `"count"`, `"lpeek"`, `"rpop"`, `"rpush","item":"x"`} {
-		if a := s.do("own", "POST", "/api/agents/coder/todo", `{"operation":`+op+`}`); a.Status != 403 || !strings.Contains(string(a.Body), "tasks:own") {
+		if a := s.do("own", "POST", "/api/agents/coder/todo", `{"operation":`+op+`}`); a.Status != 403 ||
+			!strings.Contains(string(a.Body), "tasks:own") {
 			t.Errorf("another's todo list, %s: %d %s", op, a.Status, a.Body)
 		}
 	}

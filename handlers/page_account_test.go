@@ -60,7 +60,8 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 	t.Run("the set-up page keeps the name when the passwords differ", func(t *testing.T) {
 		b := y.browser()
 		b.get("/setup?token=" + link).is(200).shows(`value="` + link + `"`)
-		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2", "other").is(422).shows("is not the same as the first", `value="maya"`)
+		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2",
+			"other").is(422).shows("is not the same as the first", `value="maya"`)
 		b.post("/setup", "token", link, "name", "maya", "password", "short", "password2", "short").is(422).shows("must be at least 12 characters")
 	})
 	t.Run("the set-up link makes the first admin and is used up", func(t *testing.T) {
@@ -125,7 +126,8 @@ func TestSettingsOfOnesOwn(t *testing.T) {
 
 	t.Run("a wrong current password is told beside its field", func(t *testing.T) {
 		b.post("/settings/password", "current", "wrong", "password", fresh).is(422).shows("is not your current password", `id="current-err"`)
-		b.post("/settings/password", "current", pagePassword, "password", "short").is(422).shows("must be at least 12 characters", `id="password-err"`)
+		b.post("/settings/password", "current", pagePassword, "password",
+			"short").is(422).shows("must be at least 12 characters", `id="password-err"`)
 	})
 	t.Run("a new password ends the other sessions and keeps this one", func(t *testing.T) {
 		b.post("/settings/password", "current", pagePassword, "password", fresh).leadsTo("/settings").is(200).shows("Changed the password")
@@ -170,7 +172,8 @@ func TestPeople(t *testing.T) {
 		b.post("/settings/people", "name", "vera", "password", "short", "role", "viewer").is(422).
 			shows("must be at least 12 characters", `value="vera"`, `value="viewer" selected`)
 	})
-	b.post("/settings/people", "name", "vera", "password", pagePassword, "role", "viewer").leadsTo("/settings/people").shows("Added vera", `id="user-2"`)
+	b.post("/settings/people", "name", "vera", "password", pagePassword, "role",
+		"viewer").leadsTo("/settings/people").shows("Added vera", `id="user-2"`)
 	t.Run("a name is given once", func(t *testing.T) {
 		b.post("/settings/people", "name", "vera", "password", pagePassword, "role", "viewer").is(409).shows("the name vera is taken")
 	})
@@ -203,8 +206,10 @@ func TestTokensAreShownOnce(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days", "30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup",
-		"claude mcp add --transport http taskyard "+y.srv.URL+"/mcp --header", "&#34;url&#34;: &#34;"+y.srv.URL+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
+	a := b.post("/settings/tokens", "name", "laptop", "scope", "agent", "agent", "coder", "days",
+		"30").is(200).shows("laptop is ready", "TASKYARD_TOKEN=ty_", "$TASKYARD_URL/api/agents/coder/signup",
+		"claude mcp add --transport http taskyard "+y.srv.URL+"/mcp --header", "&#34;url&#34;: &#34;"+
+			y.srv.URL+"/mcp&#34;", "&#34;args&#34;: [&#34;mcp&#34;]")
 	if cc := a.header.Get("Cache-Control"); cc != "no-store" {
 		t.Errorf("Cache-Control is %q, want no-store", cc)
 	}

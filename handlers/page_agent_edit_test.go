@@ -32,11 +32,14 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 	before := y.onFile("coder")
 
 	t.Run("a page to edit shows what the file means", func(t *testing.T) {
-		b.get("/agents/coder/edit").is(200).shows("Valid", "writes code", "Of read, edit it is told, and not held to them.", `id="L4"`, `class="caution"`)
+		b.get("/agents/coder/edit").is(200).shows("Valid", "writes code",
+			"Of read, edit it is told, and not held to them.", `id="L4"`, `class="caution"`)
 	})
 	t.Run("each finding has its line, and the typed text stays", func(t *testing.T) {
-		p := b.post("/agents/new/check", "id", "coder", "hash", "h", "base", before, "text", "---\ndescription: x\ntools: read, telepathy\nrunner: nowhere\n---\nGo.\n")
-		p.is(200).shows("1 error and 1 warning", `data-line="3"`, `data-line="4"`, `<li id="L4" class="bad">`, "runner: nowhere", `name="hash" value="h"`)
+		p := b.post("/agents/new/check", "id", "coder", "hash", "h", "base", before, "text",
+			"---\ndescription: x\ntools: read, telepathy\nrunner: nowhere\n---\nGo.\n")
+		p.is(200).shows("1 error and 1 warning", `data-line="3"`, `data-line="4"`,
+			`<li id="L4" class="bad">`, "runner: nowhere", `name="hash" value="h"`)
 	})
 	t.Run("a new one is checked before it has a name", func(t *testing.T) {
 		b.post("/agents/new/check", "new", "1", "id", "", "text", goodAgent).is(200).shows("Valid", "writes prose").hides("new-agent")
@@ -44,7 +47,10 @@ func TestTheEditorChecksWithoutSaving(t *testing.T) {
 		b.post("/agents/new/check", "new", "1", "id", "coder", "text", goodAgent).is(200).shows("There is an agent coder already")
 	})
 	t.Run("anything is answered", func(t *testing.T) {
-		for _, s := range []string{"", "---\n", "\x00", "\xff\xfe", "---\n: [\n---\n", strings.Repeat("x", 300<<10), "</textarea><script>alert(1)</script>\u202e"} {
+		for _, s := range []string{
+			"", "---\n", "\x00", "\xff\xfe", "---\n: [\n---\n",
+			strings.Repeat("x", 300<<10), "</textarea><script>alert(1)</script>\u202e",
+		} {
 			b.post("/agents/new/check", "id", "coder", "text", s).is(200).hides("<script>alert")
 		}
 		b.post("/agents/new/check").is(200)
@@ -80,7 +86,8 @@ func TestNewAgentsBeginWithATemplate(t *testing.T) {
 		b.post("/agents", "id", "draft", "text", "nothing", "force", "1").leadsTo("/agents/draft").is(200).shows("Saved draft")
 	})
 	t.Run("a good one is there at once", func(t *testing.T) {
-		b.post("/agents", "id", "writer", "text", strings.ReplaceAll(goodAgent, "\n", "\r\n")).leadsTo("/agents/writer").is(200).shows("writes prose")
+		b.post("/agents", "id", "writer", "text",
+			strings.ReplaceAll(goodAgent, "\n", "\r\n")).leadsTo("/agents/writer").is(200).shows("writes prose")
 		if got := y.onFile("writer"); got != goodAgent {
 			t.Errorf("the file is %q", got)
 		}
@@ -99,7 +106,8 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 	t.Run("the second learns who changed what, and keeps the typed text", func(t *testing.T) {
 		other.post("/agents/coder", "hash", hash, "base", base, "text", theirs).leadsTo("/agents/coder")
 		p := b.post("/agents/coder", "hash", hash, "base", base, "text", mine).is(409)
-		p.shows("ada changed this file while you edited it", "Use mine", "Use theirs", `<del class="del">tools: read, edit</del>`, `<ins class="add">tools: read</ins>`,
+		p.shows("ada changed this file while you edited it", "Use mine", "Use theirs",
+			`<del class="del">tools: read, edit</del>`, `<ins class="add">tools: read</ins>`,
 			`<ins class="add">description: writes &lt;b&gt;good&lt;/b&gt; code</ins>`, "writes &lt;b&gt;good&lt;/b&gt; code")
 		if got := y.onFile("coder"); got != theirs {
 			t.Errorf("the file is %q", got)
@@ -111,7 +119,8 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 	t.Run("the conflict is found in a file that another program just wrote", func(t *testing.T) {
 		theirs = strings.Replace(theirs, "Do what", "Do all that", 1)
 		y.behind("coder", theirs)
-		p := b.post("/agents/coder", "hash", hash, "base", base, "text", mine).is(409).shows("outside of Taskyard", "Do all that").hides("ada changed")
+		p := b.post("/agents/coder", "hash", hash, "base", base, "text",
+			mine).is(409).shows("outside of Taskyard", "Do all that").hides("ada changed")
 		hash = p.field("/agents/coder", "hash")
 	})
 	t.Run("use mine replaces it", func(t *testing.T) {
@@ -135,7 +144,8 @@ func TestAnAgentThatWentWhileItWasEdited(t *testing.T) {
 	base := y.onFile("pull")
 	hash := b.get("/agents/pull/edit").field("/agents/pull", "hash")
 	b.post("/agents/pull/delete").leadsTo("/agents")
-	p := b.post("/agents/pull", "hash", hash, "base", base, "text", base).is(409).shows("maya deleted this file while you edited it", "Use mine: create it again", "claims itself")
+	p := b.post("/agents/pull", "hash", hash, "base", base, "text", base).is(409).shows("maya deleted this file while you edited it",
+		"Use mine: create it again", "claims itself")
 	if p.field("/agents", "id") != "pull" {
 		t.Error("the form does not create pull again")
 	}

@@ -42,7 +42,8 @@ func (s *Server) agentsPage(c echo.Context, ch views.Chrome) (templ.Component, e
 func (s *Server) agentRow(c echo.Context, a task.Agent, o service.Overview, r service.AgentReport) views.AgentRow {
 	l := o.Loads[a.ID]
 	return views.AgentRow{
-		Agent: a, Queued: l.Queued, Working: l.Working, Drafts: l.Drafts, EnforcementGap: s.enforcementGap(a.Runner, a.Tools), Runner: s.runner(actorOf(c), a.Runner),
+		Agent: a, Queued: l.Queued, Working: l.Working, Drafts: l.Drafts,
+		EnforcementGap: s.enforcementGap(a.Runner, a.Tools), Runner: s.runner(actorOf(c), a.Runner),
 		Report: views.AgentReport{Runs: r.Runs, Completed: r.Completed, Failed: r.Failed, CostUSD: r.CostUSD, Last: values(r.Last)},
 	}
 }

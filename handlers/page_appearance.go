@@ -53,7 +53,10 @@ func (s *Server) appearancePage(c echo.Context, ch views.Chrome) (templ.Componen
 
 // setAppearance keeps the theme in this browser and the rest with the person.
 func (s *Server) setAppearance(c echo.Context) error {
-	f := views.AppearanceForm{Theme: c.FormValue("theme"), Density: c.FormValue("density"), Zone: c.FormValue("zone"), Motion: c.FormValue("motion")}
+	f := views.AppearanceForm{
+		Theme: c.FormValue("theme"), Density: c.FormValue("density"),
+		Zone: c.FormValue("zone"), Motion: c.FormValue("motion"),
+	}
 	chosen := map[task.Preference]string{task.PrefDensity: f.Density, task.PrefZone: f.Zone, task.PrefMotion: f.Motion}
 	if e, ok := refusal(checkAppearance(f.Theme, chosen)); ok {
 		return s.again(c, e, views.URL.Settings("appearance"), func(ch views.Chrome) (templ.Component, error) {
@@ -65,7 +68,10 @@ func (s *Server) setAppearance(c echo.Context) error {
 			return withBack(c, err, views.URL.Settings("appearance"))
 		}
 	}
-	k := &http.Cookie{Name: themeCookie, Value: f.Theme, Path: "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), SameSite: http.SameSiteLaxMode, Secure: s.secure()}
+	k := &http.Cookie{
+		Name: themeCookie, Value: f.Theme, Path: "/", MaxAge: int((365 * 24 * time.Hour).Seconds()),
+		SameSite: http.SameSiteLaxMode, Secure: s.secure(),
+	}
 	if f.Theme == "" {
 		k.MaxAge = -1
 	}

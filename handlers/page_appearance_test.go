@@ -13,7 +13,8 @@ func TestAppearance(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	t.Run("theme, density and motion reach every page", func(t *testing.T) {
-		b.post("/settings/appearance", "theme", "dark", "density", "cozy", "motion", "less").leadsTo("/settings/appearance").shows("Saved the appearance", `value="cozy" checked`)
+		b.post("/settings/appearance", "theme", "dark", "density", "cozy", "motion",
+			"less").leadsTo("/settings/appearance").shows("Saved the appearance", `value="cozy" checked`)
 		b.get("/queues").shows(`data-theme="dark"`, `data-density="cozy"`, `data-motion="less"`)
 		b.post("/settings/appearance", "theme", "").leadsTo("/settings/appearance").shows(`data-theme=""`).hides("data-density", "data-motion")
 	})
@@ -45,7 +46,10 @@ func TestTimesAreToldInTheZoneOfThePerson(t *testing.T) {
 		b.get("/scheduler").shows("next tick 19:00")
 	})
 	t.Run("what is no zone is told beside the field, and not believed in a cookie", func(t *testing.T) {
-		for _, name := range []string{"Europe/Atlantis", "../../etc/passwd", "/etc/localtime", "Local", strings.Repeat("A", 70), "<b>", "\x00", "Europe/"} {
+		for _, name := range []string{
+			"Europe/Atlantis", "../../etc/passwd", "/etc/localtime",
+			"Local", strings.Repeat("A", 70), "<b>", "\x00", "Europe/",
+		} {
 			b.post("/settings/appearance", "zone", name).is(422).shows("is no time zone", `id="zone-err"`)
 			b.cookie("zone", url.PathEscape(name))
 			b.get("/scheduler").is(200).shows(here)

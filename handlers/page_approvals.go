@@ -46,7 +46,9 @@ func (s *Server) approvalPage(c echo.Context, ch views.Chrome) (templ.Component,
 	return s.approvals(c, ch, waiting, id, views.DecideForm{})
 }
 
-func (s *Server) approvals(c echo.Context, ch views.Chrome, waiting []*task.Run, id task.ID, form views.DecideForm) (templ.Component, error) {
+func (s *Server) approvals(c echo.Context, ch views.Chrome, waiting []*task.Run,
+	id task.ID, form views.DecideForm,
+) (templ.Component, error) {
 	d, err := s.approvalDetail(c, ch, id)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ func BenchmarkQueuesPage(b *testing.B) {
 	who := y.maya()
 	for i := range 1000 {
 		owner := []string{"pull", "planner"}[i%2]
-		_, err := y.svc.CreateTask(b.Context(), mayaActor, task.New{Title: fmt.Sprintf("A task of the board, number %d", i), Owner: owner, Priority: i % 10, NoStart: true})
+		_, err := y.svc.CreateTask(b.Context(), mayaActor,
+			task.New{Title: fmt.Sprintf("A task of the board, number %d", i), Owner: owner, Priority: i % 10, NoStart: true})
 		y.ok(err)
 	}
 	who.get("/queues")

@@ -17,7 +17,8 @@ func TestWhatBlocksATaskOnItsPage(t *testing.T) {
 	set := func(was, ids string) *seenPage { return b.post(at+"/blocked-by", "was", was, "taskIds", ids) }
 	t.Run("it is set by numbers, and both sides show it", func(t *testing.T) {
 		b.get(at).is(200).shows("Run now").hides("Blocked by", "Blocks")
-		set("", "#2, 1").leadsTo(at).shows("Edit blockers", "Blocked by", "#1 Design", "#2 Review", `It is blocked by <a class="semibold" href="/tasks/1">#1</a>, which must be done first.`, `value="1 2"`).hides("Run now")
+		set("", "#2, 1").leadsTo(at).shows("Edit blockers", "Blocked by", "#1 Design", "#2 Review",
+			`It is blocked by <a class="semibold" href="/tasks/1">#1</a>, which must be done first.`, `value="1 2"`).hides("Run now")
 		b.get("/tasks/1").shows("Blocks", "#3 Build")
 	})
 	t.Run("what is wrong keeps what was typed", func(t *testing.T) {
@@ -53,7 +54,8 @@ func TestLabelsOnThePages(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("labels[0] must be 1 to 32 characters", `value="Nope"`)
-	b.post("/tasks", "title", "One", "owner", "coder", "labels", "ui, api").leadsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
+	b.post("/tasks", "title", "One", "owner", "coder", "labels",
+		"ui, api").leadsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
 	y.create(mayaActor, task.New{Title: "Two", Owner: "coder"})
 	t.Run("lists are narrowed, and the chip takes it back", func(t *testing.T) {
 		for _, path := range []string{"/tasks", "/queues", "/queues?view=list"} {

@@ -44,7 +44,8 @@ func (s *Server) postMove(c echo.Context) error {
 		return s.done(c, views.URL.Task(t.ID), "#%d is %s’s again", t.ID, m.To)
 	}
 	if err == nil {
-		s.undoable(c, views.URL.TaskAct(t.ID, "move"), "from", m.To, "to", h.From, "comment", "Took the hand-over to "+m.To+" back.", "quiet", wasQuiet(t))
+		s.undoable(c, views.URL.TaskAct(t.ID, "move"), "from", m.To, "to", h.From, "comment",
+			"Took the hand-over to "+m.To+" back.", "quiet", wasQuiet(t))
 		return s.done(c, views.URL.Task(t.ID), "Moved #%d to %s", t.ID, m.To)
 	}
 	e, ok := refusal(err)

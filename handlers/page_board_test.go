@@ -53,8 +53,10 @@ func TestActsOnTheBoard(t *testing.T) {
 	}
 
 	t.Run("a hand-over leads to the same filtered board and can be taken back", func(t *testing.T) {
-		b.get(at+"/move?to=pull&back="+url.QueryEscape(home)).is(200).shows(`value="pull" selected`, `name="back" value="/queues?agent=coder&amp;q=work"`)
-		page := b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours", "back", home).leadsTo(home).shows("Moved #1 to pull", "data-undo")
+		b.get(at+"/move?to=pull&back="+url.QueryEscape(home)).is(200).shows(`value="pull" selected`,
+			`name="back" value="/queues?agent=coder&amp;q=work"`)
+		page := b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours", "back",
+			home).leadsTo(home).shows("Moved #1 to pull", "data-undo")
 		if now().Owner != "pull" {
 			t.Fatalf("owner is %s", now().Owner)
 		}
@@ -66,7 +68,8 @@ func TestActsOnTheBoard(t *testing.T) {
 	t.Run("who comes too late is told what changed and who did it", func(t *testing.T) {
 		b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours").is(303)
 		b.post(at+"/move", "from", "coder", "to", "planner", "comment", "kept words", "back", home).is(409).
-			shows("is not assigned to coder any more (currently assigned to: pull), by maya at 09:00 UTC", "kept words", `name="back" value="/queues`)
+			shows("is not assigned to coder any more (currently assigned to: pull), by maya at 09:00 UTC",
+				"kept words", `name="back" value="/queues`)
 		b.post(at+"/move", "from", "pull", "to", "coder", "comment", "back").is(303)
 	})
 	t.Run("a priority changes from what was seen, once for a form, and can be taken back", func(t *testing.T) {
@@ -79,7 +82,8 @@ func TestActsOnTheBoard(t *testing.T) {
 			t.Errorf("version %d after %d", now().Version, v)
 		}
 		page.undo(at + "/priority").leadsTo(home).shows("8 → 6").hides("data-undo>")
-		b.post(at+"/priority", "change", "5 4", "back", home).is(409).shows("The priority of task 1 is 6 by now, not 5, by maya", `href="/queues?agent=coder&amp;q=work"`)
+		b.post(at+"/priority", "change", "5 4", "back", home).is(409).shows("The priority of task 1 is 6 by now, not 5, by maya",
+			`href="/queues?agent=coder&amp;q=work"`)
 	})
 	t.Run("bad input is refused", func(t *testing.T) {
 		for _, change := range []string{"", "5", "a b", "6 1000001", "6 99999999999999999999", "6 7 8"} {
@@ -103,7 +107,8 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 	first := y.create(mayaActor, task.New{Owner: "coder", Title: "Alpha", Priority: 3, Labels: []string{"api"}, NoStart: true})
 	y.create(asAgent("planner"), task.New{Owner: "coder", Title: "Beta", Priority: 7, BlockedBy: []task.ID{first.ID}, NoStart: true})
 	for q, want := range map[string]string{
-		"priority=5": "Beta", "priority=-9&by=user%3Amaya": "Alpha", "by=planner": "Beta", "blocked=yes": "Beta", "blocked=no": "Alpha", "label=api": "Alpha", "status=idle&q=alp": "Alpha",
+		"priority=5": "Beta", "priority=-9&by=user%3Amaya": "Alpha", "by=planner": "Beta", "blocked=yes": "Beta",
+		"blocked=no": "Alpha", "label=api": "Alpha", "status=idle&q=alp": "Alpha",
 	} {
 		other := map[string]string{"Alpha": "Beta", "Beta": "Alpha"}[want]
 		for _, path := range []string{"/tasks?", "/queues?", "/queues?view=list&"} {
@@ -111,7 +116,10 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 		}
 	}
 	t.Run("wrong ones are refused", func(t *testing.T) {
-		for _, q := range []string{"priority=x", "blocked=maybe", "status=dancing", "sort=colour", "label=No+Label", "sort=title&after=-1", "after=x"} {
+		for _, q := range []string{
+			"priority=x", "blocked=maybe", "status=dancing", "sort=colour",
+			"label=No+Label", "sort=title&after=-1", "after=x",
+		} {
 			b.get("/tasks?" + q).is(422)
 		}
 	})
@@ -122,7 +130,8 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 		}
 	})
 	t.Run("a chip takes its choice back and keeps the rest", func(t *testing.T) {
-		b.get("/tasks?priority=5&by=planner&sort=title").shows(`href="/tasks?by=planner&amp;sort=title"`, `href="/tasks?priority=5&amp;sort=title"`)
+		b.get("/tasks?priority=5&by=planner&sort=title").shows(`href="/tasks?by=planner&amp;sort=title"`,
+			`href="/tasks?priority=5&amp;sort=title"`)
 	})
 }
 
@@ -149,7 +158,8 @@ func TestActsOnMany(t *testing.T) {
 		b.post("/tasks/bulk", "act", "nothing", "ids", "1").is(422)
 	})
 	t.Run("a wrong input keeps what was typed", func(t *testing.T) {
-		b.post("/tasks/bulk", "act", "move", "ids", "1 2", "to", "pull", "text", " ", "back", home).is(422).shows("must not be blank", `value="pull" selected`, `name="ids" value="1 2"`)
+		b.post("/tasks/bulk", "act", "move", "ids", "1 2", "to", "pull", "text", " ", "back",
+			home).is(422).shows("must not be blank", `value="pull" selected`, `name="ids" value="1 2"`)
 		b.post("/tasks/bulk", "act", "priority", "ids", "1", "priority", "many").is(422).shows("must be a whole number", `value="many"`)
 		b.post("/tasks/bulk", "act", "label", "ids", "1", "labels", "Not Good").is(422).shows("must be 1 to 32", `value="Not Good"`)
 	})
@@ -191,7 +201,10 @@ func TestABoardOfManyTasksIsSmall(t *testing.T) {
 	b := y.maya()
 	for i := range 1000 {
 		owner := []string{"coder", "planner", "reviewer", "pull"}[i%4]
-		y.create(mayaActor, task.New{Owner: owner, Title: fmt.Sprintf("A task of the board, about %x, number %d", i*7919, i), Priority: i % 11, Labels: []string{"label" + fmt.Sprint(i%13)}, NoStart: true})
+		y.create(mayaActor, task.New{
+			Owner: owner, Title: fmt.Sprintf("A task of the board, about %x, number %d", i*7919, i),
+			Priority: i % 11, Labels: []string{"label" + fmt.Sprint(i%13)}, NoStart: true,
+		})
 	}
 	for _, path := range []string{"/queues", "/queues?view=list", "/tasks", "/queues?q=board&priority=2"} {
 		var z bytes.Buffer

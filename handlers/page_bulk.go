@@ -97,7 +97,8 @@ func (s *Server) postBulk(c echo.Context) error {
 }
 
 var bulkDone = map[service.BulkAct]string{
-	service.BulkMove: "Moved %s to ", service.BulkPriority: "Set the priority of %s", service.BulkLabel: "Labeled %s", service.BulkUnlabel: "Took labels from %s",
+	service.BulkMove: "Moved %s to ", service.BulkPriority: "Set the priority of %s",
+	service.BulkLabel: "Labeled %s", service.BulkUnlabel: "Took labels from %s",
 	service.BulkStart: "Started %s", service.BulkComplete: "Completed %s", service.BulkCancel: "Canceled %s",
 }
 

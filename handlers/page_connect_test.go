@@ -14,8 +14,10 @@ func TestAnAgentIsConnected(t *testing.T) {
 	b := y.maya()
 	b.get("/agents/coder").is(200).shows("/agents/coder/connect")
 	b.get("/agents/coder/connect").is(200).shows("No tokens for coder")
-	a := b.post("/agents/coder/connect", "name", "laptop", "days", "30").is(200).shows("laptop is ready", "Claude Code", "Gemini CLI", "opencode",
-		"codex mcp add taskyard --url "+y.srv.URL+"/mcp --bearer-token-env-var TASKYARD_TOKEN", "&#34;httpUrl&#34;", "{env:TASKYARD_TOKEN}", "/api/agents/coder/signup")
+	a := b.post("/agents/coder/connect", "name", "laptop", "days", "30").is(200).shows("laptop is ready",
+		"Claude Code", "Gemini CLI", "opencode",
+		"codex mcp add taskyard --url "+y.srv.URL+"/mcp --bearer-token-env-var TASKYARD_TOKEN",
+		"&#34;httpUrl&#34;", "{env:TASKYARD_TOKEN}", "/api/agents/coder/signup")
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
 	secret := rest[:strings.IndexAny(rest, "<\n& ")]
 	who, err := y.svc.Authenticate(context.Background(), secret, "")

@@ -21,7 +21,8 @@ func (s *Server) approveRun(c echo.Context) error {
 	}
 	form := views.DecideForm{
 		Tried: "approval", ScopeTask: c.FormValue("scope") == string(task.ScopeTask), TimeoutSeconds: c.FormValue("timeoutSeconds"),
-		IdleSeconds: c.FormValue("idleTimeoutSeconds"), MaxTokens: c.FormValue("maxTokens"), MaxTurns: c.FormValue("maxTurns"), MaxCost: c.FormValue("maxCostUsd"),
+		IdleSeconds: c.FormValue("idleTimeoutSeconds"), MaxTokens: c.FormValue("maxTokens"),
+		MaxTurns: c.FormValue("maxTurns"), MaxCost: c.FormValue("maxCostUsd"),
 	}
 	in := service.Approve{Scope: task.ScopeOnce, Version: c.FormValue("version"), Undo: task.UndoWindow}
 	if form.ScopeTask {

@@ -96,7 +96,10 @@ func enforcedScript(plan task.Spec) (list []task.Enforcement) {
 	for _, tool := range plan.Tools {
 		list = append(list, task.Enforcement{What: tool, Asked: "allowed", Level: task.NotAsked})
 	}
-	return append(list, task.Enforcement{What: "bash", Asked: "not allowed", Level: task.NotEnforced, How: "the program is told, and not held to it"},
+	return append(list, task.Enforcement{
+		What: "bash", Asked: "not allowed",
+		Level: task.NotEnforced, How: "the program is told, and not held to it",
+	},
 		task.Enforcement{What: "timeout", Asked: "300 s", Level: task.Enforced, How: "its whole process tree is ended"})
 }
 
@@ -129,8 +132,10 @@ func newPageSite(t testing.TB, with ...func(*service.Config)) *pageSite {
 	}
 	y.svc = service.New(d, agents, cfg)
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
-	s, err := New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir),
-		Rules: testRules, EnforcementGap: weakerScript, Enforces: enforcedScript})
+	s, err := New(Options{
+		Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir),
+		Rules: testRules, EnforcementGap: weakerScript, Enforces: enforcedScript,
+	})
 	y.ok(err)
 	y.server = s
 	y.srv = httptest.NewServer(s)

@@ -25,7 +25,10 @@ const hiding = "\u200bzero\u202eover\u2066iso\u2069\U000E0041\U000E0062tag\ufeff
 const hidingLines = hiding + "\u2028line\u2029par\u0085nel\u009bcsi\x1b[2Jesc\x07bel\x7fdel\rcr"
 
 // seeds are the families that must be found, named, on the pages all together.
-var seeds = []string{"‹U+200B›", "‹U+202E›", "‹U+2066›", "‹U+E0041›", "‹U+FEFF›", "‹U+00AD›", "‹U+3164›", "‹U+061C›", "‹U+FE0F›", "‹U+2028›", "‹U+2029›", "‹U+0085›", "‹U+009B›", "‹U+001B›", "‹U+0007›", "‹U+007F›", "‹U+000D›"}
+var seeds = []string{
+	"‹U+200B›", "‹U+202E›", "‹U+2066›", "‹U+E0041›", "‹U+FEFF›", "‹U+00AD›", "‹U+3164›", "‹U+061C›",
+	"‹U+FE0F›", "‹U+2028›", "‹U+2029›", "‹U+0085›", "‹U+009B›", "‹U+001B›", "‹U+0007›", "‹U+007F›", "‹U+000D›",
+}
 
 // readAttr are the attributes that people see or hear.
 var readAttr = regexp.MustCompile(`^(title|alt|label|placeholder|content|data-text|aria-(label|description|valuetext|roledescription))$`)
@@ -54,16 +57,25 @@ func hiddenOn(t *testing.T, page string) string {
 func TestNothingHidesOnAnyPage(t *testing.T) {
 	y := newPageSite(t)
 	ctx := context.Background()
-	y.ok(os.WriteFile(filepath.Join(y.dir, "tricky.md"), []byte("---\nname: \"Tricky"+hiding+"\"\ndescription: \"does"+hiding+"\"\ntools: read, \"od"+hiding+"d\"\nrunner: script\napproval: always\nmodel: \"m"+hiding+"\"\n---\nPrompt "+hidingLines+"\n"), 0o600))
+	y.ok(os.WriteFile(filepath.Join(y.dir, "tricky.md"),
+		[]byte("---\nname: \"Tricky"+hiding+"\"\ndescription: \"does"+hiding+"\"\ntools: read, \"od"+hiding+
+			"d\"\nrunner: script\napproval: always\nmodel: \"m"+hiding+"\"\n---\nPrompt "+hidingLines+"\n"), 0o600))
 	b := y.maya()
 	b.post("/agents/reload").is(303)
 	files := y.create(mayaActor, task.New{Owner: "coder", Title: "Files " + hiding}).ID
-	run := y.runOf(files, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "sum " + hidingLines, Work: &task.Work{
-		Total: 1, Branch: "b" + hiding, Repository: "/r" + hiding, Note: "note " + hidingLines,
-		Files: []task.FileChange{{Path: "f" + hidingLines, Change: task.FileModified, Added: 1, Removed: 1, Note: hidingLines, Diff: "@@ -1 +1 @@\n-a" + hidingLines + "\n+b" + hidingLines + "\n"}},
-	}}, hidingLines)
+	run := y.runOf(files, service.Finished{
+		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
+		Summary: "sum " + hidingLines, Work: &task.Work{
+			Total: 1, Branch: "b" + hiding, Repository: "/r" + hiding, Note: "note " + hidingLines,
+			Files: []task.FileChange{{
+				Path: "f" + hidingLines, Change: task.FileModified, Added: 1, Removed: 1,
+				Note: hidingLines, Diff: "@@ -1 +1 @@\n-a" + hidingLines + "\n+b" + hidingLines + "\n",
+			}},
+		},
+	}, hidingLines)
 	m := y.sample(hiding)
-	more := y.create(mayaActor, task.New{Owner: "tricky", Title: "More " + hiding, Description: "# Markdown " + hidingLines + "\n\n[link](https://example.com \"t" + hiding + "\") `code" + hiding + "` &#x202e;&#8203;"}).ID
+	more := y.create(mayaActor, task.New{Owner: "tricky", Title: "More " + hiding, Description: "# Markdown " + hidingLines +
+		"\n\n[link](https://example.com \"t" + hiding + "\") `code" + hiding + "` &#x202e;&#8203;"}).ID
 	y.ok2(y.svc.Comment(ctx, mayaActor, more, "comment "+hidingLines))
 	y.ok2(y.svc.RunNow(ctx, mayaActor, more))
 	y.ok2(y.svc.SaveView(ctx, mayaActor, "view"+hiding, "/tasks?q="+url.QueryEscape(hiding)))
@@ -72,8 +84,11 @@ func TestNothingHidesOnAnyPage(t *testing.T) {
 	y.ok(y.svc.Index(ctx))
 	q := url.QueryEscape(hiding)
 	pages := append(append(m.pages(), m.writerPages()...), adminPages...)
-	pages = append(pages, "/tasks/"+more.String(), "/tasks/"+more.String()+"/edit", "/tasks/"+files.String(), "/runs/"+run.String(), "/runs/"+run.String()+"/transcript", "/agents/tricky", "/agents/tricky/edit", "/agents/tricky/pause", "/views", "/approvals?run="+more.String(),
-		"/search?q=zero", "/search?q="+q, "/history?q="+q, "/tasks?q="+q, "/queues?q="+q, "/tasks?label="+q, "/nothing/"+url.PathEscape(hiding), "/tasks/"+url.PathEscape(hiding), "/login?next="+q, "/tasks/new?owner="+q, "/styleguide", "/api/docs")
+	pages = append(pages, "/tasks/"+more.String(), "/tasks/"+more.String()+"/edit", "/tasks/"+files.String(),
+		"/runs/"+run.String(), "/runs/"+run.String()+"/transcript", "/agents/tricky", "/agents/tricky/edit",
+		"/agents/tricky/pause", "/views", "/approvals?run="+more.String(),
+		"/search?q=zero", "/search?q="+q, "/history?q="+q, "/tasks?q="+q, "/queues?q="+q, "/tasks?label="+q, "/nothing/"+
+			url.PathEscape(hiding), "/tasks/"+url.PathEscape(hiding), "/login?next="+q, "/tasks/new?owner="+q, "/styleguide", "/api/docs")
 	var all strings.Builder
 	for _, p := range pages {
 		a := b.get(p)
@@ -98,7 +113,10 @@ func TestNothingHidesOnAnyPage(t *testing.T) {
 		page.shows(`value="More `+hiding+`"`, `‹U+202E›`)
 	})
 	t.Run("the check finds what it looks for", func(t *testing.T) {
-		for _, s := range []string{"<p>a\u202eb</p>", "<title>\u200b</title>", "<option>\U000E0041</option>", `<a title="&#x202e;">x</a>`, "<svg><text>\u2066</text></svg>", `<button aria-label="&#8203;"></button>`} {
+		for _, s := range []string{
+			"<p>a\u202eb</p>", "<title>\u200b</title>", "<option>\U000E0041</option>",
+			`<a title="&#x202e;">x</a>`, "<svg><text>\u2066</text></svg>", `<button aria-label="&#8203;"></button>`,
+		} {
 			if hiddenOn(t, s) == "" {
 				t.Errorf("%q is not found", s)
 			}

@@ -25,7 +25,10 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 	}
 	zone := s.zoneOf(c)
 	p, err := s.svc.HistoryPage(ctx, a, f, zone)
-	return views.HistoryPage(ch, views.HistoryModel{Tasks: values(p.Tasks), Hits: p.Hits, Times: p.Times, Query: q, Zone: zone, Agents: agentIDs(agents), Next: p.Next, Indexing: p.Indexing}), err
+	return views.HistoryPage(ch, views.HistoryModel{
+		Tasks: values(p.Tasks), Hits: p.Hits, Times: p.Times, Query: q,
+		Zone: zone, Agents: agentIDs(agents), Next: p.Next, Indexing: p.Indexing,
+	}), err
 }
 
 // historyQuery reads the filter of the history: as the page writes it into
@@ -33,10 +36,12 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 func (s *Server) historyQuery(c echo.Context) (q views.HistoryQuery, f task.HistoryFilter, err error) {
 	q = views.HistoryQuery{
 		Agent: c.QueryParam("agent"), CreatedBy: s.actorNamed(c.QueryParam("by")), Label: strings.TrimSpace(c.QueryParam("label")),
-		Status: c.QueryParam("status"), Query: c.QueryParam("q"), From: c.QueryParam("from"), To: c.QueryParam("to"), Before: c.QueryParam("before"),
+		Status: c.QueryParam("status"), Query: c.QueryParam("q"), From: c.QueryParam("from"),
+		To: c.QueryParam("to"), Before: c.QueryParam("before"),
 	}
 	f = task.HistoryFilter{
-		Owner: q.Agent, CreatedBy: q.CreatedBy, Label: q.Label, Status: task.Status(q.Status), Query: q.Query, Before: q.Before, Limit: historyRows,
+		Owner: q.Agent, CreatedBy: q.CreatedBy, Label: q.Label, Status: task.Status(q.Status),
+		Query: q.Query, Before: q.Before, Limit: historyRows,
 	}
 	f.From, f.To, err = s.dayBounds(c, q.From, q.To)
 	return q, f, err

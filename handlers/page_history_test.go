@@ -26,7 +26,10 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Fix the gate", Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true})
+	k := y.create(mayaActor, task.New{
+		Owner: "coder", Title: "Fix the gate",
+		Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true,
+	})
 	_, err := y.svc.Comment(t.Context(), mayaActor, k.ID, "The hinge is bent.")
 	y.ok(err)
 	r, err := y.svc.RunNow(t.Context(), mayaActor, k.ID)
@@ -34,8 +37,10 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	st, _, err := y.svc.NextRun(t.Context(), nil)
 	y.ok(err)
 	y.ok(y.svc.RunWorking(t.Context(), r.ID, st.Run.Lease, 1, "1", "boot"))
-	y.ok(y.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease, []task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "A <script>chameleon</script> sits\u202e there."}}))
-	y.ok(y.svc.FinishRun(t.Context(), r.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+	y.ok(y.svc.AppendTranscript(t.Context(), r.ID, st.Run.Lease,
+		[]task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "A <script>chameleon</script> sits\u202e there."}}))
+	y.ok(y.svc.FinishRun(t.Context(), r.ID, st.Run.Lease,
+		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
 	_, err = y.svc.CompleteTask(t.Context(), mayaActor, k.ID, "", 0)
 	y.ok(err)
 	y.ok(y.svc.Index(t.Context()))
@@ -56,7 +61,8 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 	})
 	t.Run("in a run's transcript, with the way to its line", func(t *testing.T) {
 		id := lines[len(lines)-1].ID
-		b.get("/history?q=chameleon").shows("in run 1&#39;s transcript", fmt.Sprintf(`href="/runs/1?at=%d#m%d"`, id, id), "&lt;script&gt;<mark>chameleon</mark>&lt;/script&gt;").hides("<script>chameleon", "\u202e")
+		b.get("/history?q=chameleon").shows("in run 1&#39;s transcript", fmt.Sprintf(`href="/runs/1?at=%d#m%d"`, id, id),
+			"&lt;script&gt;<mark>chameleon</mark>&lt;/script&gt;").hides("<script>chameleon", "\u202e")
 		b.get("/runs/1").shows(fmt.Sprintf(`id="m%d"`, id))
 	})
 	t.Run("each can be followed up by those who may write", func(t *testing.T) {
@@ -64,13 +70,15 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 		y.person("vera", task.RoleViewer).get("/history").shows("Fix the gate").hides("follow=1")
 	})
 	t.Run("filters are addresses, with chips that take each back", func(t *testing.T) {
-		b.get("/history?by=maya&label=garden").shows("Fix the gate", "by maya", "label garden", `href="/history?label=garden"`, `href="/history?by=user%3Amaya"`)
+		b.get("/history?by=maya&label=garden").shows("Fix the gate", "by maya", "label garden",
+			`href="/history?label=garden"`, `href="/history?by=user%3Amaya"`)
 		b.get("/history?by=coder").shows("No results")
 		b.get("/history?label=kitchen").shows("No results")
 	})
 	t.Run("bars lead to their day and outcome, failed runs to the runs", func(t *testing.T) {
 		day := y.Now().In(time.Local).Format(time.DateOnly)
-		b.get("/history").shows(`href="/history?from=`+day+`&amp;to=`+day+`"`, "status=done&amp;to="+day, "1 task done, 0 canceled, 0 failed runs")
+		b.get("/history").shows(`href="/history?from=`+day+`&amp;to=`+day+`"`,
+			"status=done&amp;to="+day, "1 task done, 0 canceled, 0 failed runs")
 		b.get("/history?status=canceled").hides("failed runs")
 		b.get("/runs?status=completed&from="+day+"&to="+day).shows("Fix the gate", "ended from "+day)
 		b.get("/runs?from=2001-01-01&to=2001-01-02").shows("No results")
@@ -89,12 +97,14 @@ func TestHistoryIsSavedAsFiles(t *testing.T) {
 	}
 	t.Run("as CSV that no program takes for formulas", func(t *testing.T) {
 		a := b.get("/history.csv?agent=coder").is(200)
-		if got := a.header.Get("Content-Type") + " " + a.header.Get("Content-Disposition"); got != `text/csv; charset=utf-8 attachment; filename="history.csv"` {
+		if got := a.header.Get("Content-Type") + " " +
+			a.header.Get("Content-Disposition"); got != `text/csv; charset=utf-8 attachment; filename="history.csv"` {
 			t.Errorf("headers %s", got)
 		}
 		rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
 		y.ok(err)
-		if len(rows) != 6 || strings.Join(rows[0], ",") != "id,title,status,owner,created_by,labels,priority,created_at,archived_at,parent_id,summary" {
+		if len(rows) != 6 || strings.Join(rows[0],
+			",") != "id,title,status,owner,created_by,labels,priority,created_at,archived_at,parent_id,summary" {
 			t.Fatalf("%q", rows)
 		}
 		for i, want := range []string{"plain, with \"quotes\"\u00fc", "'@x", "'-1", "'+1", "'=1+2"} {
@@ -132,7 +142,8 @@ func TestInsightsOnPages(t *testing.T) {
 	y.sample("")
 	t.Run("charts have a sentence and their numbers", func(t *testing.T) {
 		for _, r := range []string{"24h", "7d", "30d", "90d"} {
-			b.get("/insights?range="+r).is(200).shows(`role="img" aria-label="`, "created,", "Show data", "By agent", "By model").hides("style=", "NaN")
+			b.get("/insights?range="+r).is(200).shows(`role="img" aria-label="`, "created,",
+				"Show data", "By agent", "By model").hides("style=", "NaN")
 		}
 		b.get("/insights?range=24h").shows("by hour, in the last 24 hours")
 		b.get("/insights").shows("by day, in the last 7 days")

@@ -16,7 +16,8 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 		return nil, err
 	}
 	zone := s.zoneOf(c)
-	p, err := s.svc.InboxPage(c.Request().Context(), actorOf(c), task.InboxQuery{Only: q.Only, After: q.After, Limit: views.InboxRows}, views.HoursSince(ch.Now, zone))
+	p, err := s.svc.InboxPage(c.Request().Context(), actorOf(c),
+		task.InboxQuery{Only: q.Only, After: q.After, Limit: views.InboxRows}, views.HoursSince(ch.Now, zone))
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +26,10 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	return views.InboxPage(ch, views.InboxModel{
 		Tour:  s.touring(ch),
 		Inbox: p.Inbox, Query: q, Next: p.Next, Snoozed: p.Snoozed, Running: p.Running, Recent: p.Recent,
-		Numbers: views.InboxNumbers{Rows: p.Hours, Zone: zone, Oldest: oldest(&p.Inbox), Waiting: p.Totals.All(), Running: len(p.Running), Today: p.Today, Budget: p.Budget},
+		Numbers: views.InboxNumbers{
+			Rows: p.Hours, Zone: zone, Oldest: oldest(&p.Inbox), Waiting: p.Totals.All(),
+			Running: len(p.Running), Today: p.Today, Budget: p.Budget,
+		},
 	}), nil
 }
 

@@ -25,12 +25,14 @@ func TestTheInboxPage(t *testing.T) {
 	y.ok(err)
 
 	t.Run("lists what waits, and counts it in the tab", func(t *testing.T) {
-		b.get("/").shows("<title>(3) Inbox", "Choose a colour", "<strong>green</strong>", "Half of it is done.", "/approvals/"+r.ID.String(), `hx-get="/"`)
+		b.get("/").shows("<title>(3) Inbox", "Choose a colour", "<strong>green</strong>",
+			"Half of it is done.", "/approvals/"+r.ID.String(), `hx-get="/"`)
 		b.get("/queues").shows("<title>(3) Queues")
 	})
 	t.Run("a question is answered in place", func(t *testing.T) {
 		a := b.get("/")
-		b.post("/tasks/"+k.ID.String()+"/reply", "content", "Blue.", "back", a.field("/tasks/"+k.ID.String()+"/reply", "back")).leadsTo("/").hides("Choose a colour").shows("Answered")
+		b.post("/tasks/"+k.ID.String()+"/reply", "content", "Blue.", "back",
+			a.field("/tasks/"+k.ID.String()+"/reply", "back")).leadsTo("/").hides("Choose a colour").shows("Answered")
 		got, err := y.svc.Task(context.Background(), mayaActor, k.ID)
 		y.ok(err)
 		if got.QuestionID != 0 || got.Comments[1].Content != "Blue." {
@@ -62,7 +64,8 @@ func TestPausePages(t *testing.T) {
 		b.get("/agents/coder").shows("/agents/coder/pause")
 		b.get("/agents/coder/pause").is(200).shows("Pause coder")
 		b.post("/agents/coder/pause", "reason", " \r\n ").is(422).shows("must not be blank")
-		b.post("/agents/coder/pause", "reason", "It broke\r\nthe build.").leadsTo("/agents/coder").shows("coder is paused", "the build.", "/agents/coder/resume").hides(`href="/agents/coder/pause"`)
+		b.post("/agents/coder/pause", "reason", "It broke\r\nthe build.").leadsTo("/agents/coder").shows("coder is paused",
+			"the build.", "/agents/coder/resume").hides(`href="/agents/coder/pause"`)
 		b.get("/queues").shows(">Paused<").hides("Taskyard is paused")
 		b.get("/tasks/"+k.ID.String()).shows("coder is paused by", "since 09:00 UTC")
 		b.post("/agents/coder/pause", "reason", "again").is(409).shows("is paused by user:maya")
@@ -80,7 +83,8 @@ func TestPausePages(t *testing.T) {
 		y.runOf(k.ID, service.Finished{}, "")
 		b.get("/scheduler/stop-everything").is(200).shows("1 run will be stopped", "Stop 1 run and pause", "Paused work")
 		b.post("/scheduler/stop-everything", "reason", "").is(422).shows("must not be blank")
-		b.post("/scheduler/stop-everything", "reason", "A leak.").leadsTo("/scheduler").shows("Stopped 1 run; Taskyard is paused", "Taskyard is paused", "A leak.", "No active runs")
+		b.post("/scheduler/stop-everything", "reason", "A leak.").leadsTo("/scheduler").shows("Stopped 1 run; Taskyard is paused",
+			"Taskyard is paused", "A leak.", "No active runs")
 		b.get("/tasks/new").shows("Taskyard is paused", "A leak.", "/scheduler/resume")
 		b.get("/").shows("Taskyard is paused")
 		viewer.get("/settings").shows("Taskyard is paused").hides("/scheduler/resume")

@@ -18,7 +18,10 @@ func TestActsOnAPlan(t *testing.T) {
 	k := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
 	at := "/tasks/" + k.ID.String()
 	t.Run("what is no act is told", func(t *testing.T) {
-		for _, act := range []string{"", "move", "move 1", "move x y", "move 0 -1", "delete", "delete 99999999999999999999", "explode 1", "move 0 1 mark more", "restore", "restore x"} {
+		for _, act := range []string{
+			"", "move", "move 1", "move x y", "move 0 -1", "delete",
+			"delete 99999999999999999999", "explode 1", "move 0 1 mark more", "restore", "restore x",
+		} {
 			b.post(at+"/plan", "act", act).is(422)
 		}
 		b.post(at+"/plan", "act", "move 0 9").is(422).shows("out of range")
@@ -37,11 +40,13 @@ func TestActsOnAPlan(t *testing.T) {
 	t.Run("who changed the plan meanwhile is told", func(t *testing.T) {
 		b.post(at+"/plan", "act", "delete 0 "+task.Mark("a")).is(409).shows("maya deleted step 1: a meanwhile.")
 		b.post(at+"/steps/0", "done", "true", "seen", "other").is(409).shows("has changed meanwhile")
-		b.post(at+"/steps/0", "title", "mine", "details", "kept words", "inline", "1", "text", "other").is(409).shows("kept words", `value="mine"`)
+		b.post(at+"/steps/0", "title", "mine", "details", "kept words", "inline", "1",
+			"text", "other").is(409).shows("kept words", `value="mine"`)
 	})
 	t.Run("a field that nobody knows is told, and one that changed", func(t *testing.T) {
 		b.post(at+"/edit", "field", "status", "status", "done").is(422)
-		b.post(at+"/edit", "field", "title", "title", "Mine", "was", task.Mark("Other")).is(409).shows(`value="Mine"`, "Somebody changed the title meanwhile.")
+		b.post(at+"/edit", "field", "title", "title", "Mine", "was", task.Mark("Other")).is(409).shows(`value="Mine"`,
+			"Somebody changed the title meanwhile.")
 		b.post(at+"/edit", "field", "priority", "priority", "high").is(422).shows(`value="high"`, "must be a whole number")
 		b.post(at+"/edit", "field", "title", "title", strings.Repeat("x", 201)).is(422).shows(`id="title-err"`)
 	})
@@ -61,7 +66,8 @@ func TestActsOnAPlan(t *testing.T) {
 		}
 		title := k.Title
 		edit("field", "description", "description", "one\r\n\r\n<b>two</b>").shows("Saved the description")
-		edit("field", "description", "description", "other").undo(at + "/edit").leadsTo(at).shows("The description of #1 is as it was").hides("data-undo>")
+		edit("field", "description", "description", "other").undo(at +
+			"/edit").leadsTo(at).shows("The description of #1 is as it was").hides("data-undo>")
 		had(title, "one\n\n<b>two</b>")
 		page := edit("field", "title", "title", "A slip")
 		b.post(at+"/edit", "field", "title", "title", "Better").is(303)
@@ -69,13 +75,17 @@ func TestActsOnAPlan(t *testing.T) {
 		edit("field", "title", "title", "Better").hides("data-undo>") // nothing changed
 		edit("field", "title", "title", title)
 		v := now().Version
-		edit("title", "Whole", "description", "d", "owner", "coder", "priority", "3", "labels", "x", "version", strconv.FormatInt(v, 10)).undo(at + "/edit").leadsTo(at).hides("data-undo>")
+		edit("title", "Whole", "description", "d", "owner", "coder", "priority", "3", "labels", "x", "version",
+			strconv.FormatInt(v, 10)).undo(at + "/edit").leadsTo(at).hides("data-undo>")
 		had(title, "one\n\n<b>two</b>")
 		edit("field", "description", "description", strings.Repeat("long ", 4000))
 		edit("field", "description", "description", "").hides("data-undo>") // more than a toast holds
 	})
 	t.Run("what the page is asked to show is checked", func(t *testing.T) {
-		for _, q := range []string{"tab=odd", "show=odd", "before=x", "before=1.2", "since=-1.2.3", "before=1.2.99999999999999999999", "tab=subtasks&after=x"} {
+		for _, q := range []string{
+			"tab=odd", "show=odd", "before=x", "before=1.2", "since=-1.2.3",
+			"before=1.2.99999999999999999999", "tab=subtasks&after=x",
+		} {
 			b.get(at + "?" + q).is(422)
 		}
 		b.get(at + "?step=odd&before=1.1.1").is(200)
@@ -83,7 +93,8 @@ func TestActsOnAPlan(t *testing.T) {
 	})
 	t.Run("a link is changed with its errors beside it", func(t *testing.T) {
 		b.post(at+"/resources", "type", "url", "value", "https://example.com/a")
-		b.post(at+"/resources/0", "had", "https://example.com/a", "value", "nonsense", "label", "L").is(422).shows(`id="value-0-err"`, `value="nonsense"`)
+		b.post(at+"/resources/0", "had", "https://example.com/a", "value", "nonsense", "label",
+			"L").is(422).shows(`id="value-0-err"`, `value="nonsense"`)
 		b.post(at+"/resources/0", "had", "https://example.com/b", "value", "/c").is(409).shows("have changed meanwhile", `value="/c"`)
 		b.post(at+"/resources/7", "value", "/c").is(422).shows("out of range")
 		b.post(at+"/resources/x", "value", "/c").is(404)

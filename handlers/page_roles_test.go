@@ -42,7 +42,10 @@ func TestPagesByRole(t *testing.T) {
 		}
 	})
 	t.Run("a viewer is offered no act on tasks, and has none", func(t *testing.T) {
-		own := []string{"/logout", "/settings/appearance", "/settings/keys", "/settings/password", "/settings/signout", "/settings/sessions/end", "/views"}
+		own := []string{
+			"/logout", "/settings/appearance", "/settings/keys", "/settings/password",
+			"/settings/signout", "/settings/sessions/end", "/views",
+		}
 		for _, p := range m.pages() {
 			_, forms := viewer.get(p).links()
 			for action, method := range forms {
@@ -52,7 +55,13 @@ func TestPagesByRole(t *testing.T) {
 			}
 		}
 		w := "/tasks/" + m.work.String()
-		for _, p := range []string{"/tasks", w + "/comments", w + "/steps", w + "/steps/0", w + "/run", w + "/blocked-by", w + "/complete", w + "/cancel", w + "/move", w + "/priority", "/tasks/bulk", w + "/edit", "/runs/1/cancel", "/runs/1/retry", "/runs/" + m.approval.String() + "/approve", "/agents", "/agents/coder/todo", "/agents/reload", "/scheduler/tick", "/scheduler/pause", "/scheduler/resume", "/scheduler/stop-everything", "/agents/coder/pause", "/agents/coder/resume", "/inbox/notices/1/acknowledge", "/settings/people", "/settings/tokens", "/scheduler/jobs/tick/run"} {
+		for _, p := range []string{
+			"/tasks", w + "/comments", w + "/steps", w + "/steps/0", w + "/run", w + "/blocked-by",
+			w + "/complete", w + "/cancel", w + "/move", w + "/priority", "/tasks/bulk", w + "/edit", "/runs/1/cancel",
+			"/runs/1/retry", "/runs/" + m.approval.String() + "/approve", "/agents", "/agents/coder/todo", "/agents/reload",
+			"/scheduler/tick", "/scheduler/pause", "/scheduler/resume", "/scheduler/stop-everything", "/agents/coder/pause",
+			"/agents/coder/resume", "/inbox/notices/1/acknowledge", "/settings/people", "/settings/tokens", "/scheduler/jobs/tick/run",
+		} {
 			viewer.post(p, "content", "x", "title", "x", "owner", "coder").is(403)
 			y.browser().post(p).is(303)
 		}
@@ -162,7 +171,11 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	m := y.sample(evil)
-	for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages, []string{"/queues?q=" + url.QueryEscape(evil), "/tasks?q=" + url.QueryEscape(evil), "/history?q=" + url.QueryEscape(evil), "/history?agent=" + url.QueryEscape(evil), "/runs?agent=" + url.QueryEscape(evil), "/login?next=" + url.QueryEscape("/"+evil)}) {
+	for _, p := range slices.Concat(m.pages()[1:], m.writerPages(), adminPages, []string{
+		"/queues?q=" + url.QueryEscape(evil),
+		"/tasks?q=" + url.QueryEscape(evil), "/history?q=" + url.QueryEscape(evil), "/history?agent=" + url.QueryEscape(evil),
+		"/runs?agent=" + url.QueryEscape(evil), "/login?next=" + url.QueryEscape("/"+evil),
+	}) {
 		a := b.get(p)
 		if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 			a.hides("<script>alert", "<img src=x", evil)
@@ -172,7 +185,8 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	}
 	b.get("/tasks/" + m.work.String()).shows(html.EscapeString("<script>alert"))
 	t.Run("neither in the answers to forms", func(t *testing.T) {
-		b.post("/tasks", "title", "", "description", evil, "owner", evil, "steps", evil, "links", evil, "priority", evil).is(422).hides("<script>alert", "<img src=x")
+		b.post("/tasks", "title", "", "description", evil, "owner", evil, "steps", evil, "links",
+			evil, "priority", evil).is(422).hides("<script>alert", "<img src=x")
 		b.post("/agents", "id", evil, "text", evil).is(422).hides("<script>alert", "<img src=x")
 		b.post("/settings/tokens", "name", evil, "scope", evil, "days", evil).is(422).hides("<script>alert", "<img src=x")
 		b.post("/settings/people", "name", evil, "role", evil, "password", evil).is(422).hides("<script>alert", "<img src=x")

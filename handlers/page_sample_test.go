@@ -21,12 +21,20 @@ func (y *pageSite) sample(mark string) (m sample) {
 	ctx := context.Background()
 	in := func(owner, title string, prio int) task.New {
 		return task.New{
-			Owner: owner, Title: title + mark, Priority: prio, Description: "What is wanted: " + mark, Steps: []task.Step{{Title: "Plan" + clip60(mark), Done: true}, {Title: "Write the code", Details: "Details " + mark}, {Title: "Check"}},
-			Resources: []task.Resource{{Type: "url", Value: "https://example.com/spec", Label: "Spec" + mark}, {Type: "file", Value: "/srv/" + mark}},
+			Owner: owner, Title: title + mark, Priority: prio, Description: "What is wanted: " + mark,
+			Steps: []task.Step{{Title: "Plan" + clip60(mark), Done: true}, {Title: "Write the code", Details: "Details " + mark}, {Title: "Check"}},
+			Resources: []task.Resource{
+				{Type: "url", Value: "https://example.com/spec", Label: "Spec" + mark},
+				{Type: "file", Value: "/srv/" + mark},
+			},
 		}
 	}
 	m.done = y.create(mayaActor, in("coder", "Ship the first version", 0)).ID
-	y.runOf(m.done, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "All of it works. " + mark, Artifacts: []string{"out/report-" + mark}, Usage: task.Usage{ToolCalls: 12, TokensIn: 42000, TokensOut: 6100, CostUSD: 0.31}}, mark)
+	y.runOf(m.done, service.Finished{
+		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
+		Summary: "All of it works. " + mark, Artifacts: []string{"out/report-" + mark},
+		Usage: task.Usage{ToolCalls: 12, TokensIn: 42000, TokensOut: 6100, CostUSD: 0.31},
+	}, mark)
 	y.ok2(y.svc.CompleteTask(ctx, mayaActor, m.done, "Shipped. "+mark, 0))
 	m.canceled = y.create(mayaActor, in("planner", "A plan nobody needs", 0)).ID
 	_, err := y.svc.CancelTask(ctx, mayaActor, m.canceled, "not wanted "+mark)
@@ -35,11 +43,15 @@ func (y *pageSite) sample(mark string) (m sample) {
 
 	m.stuck = y.create(mayaActor, in("coder", "Migrate the database", 4)).ID
 	for range 3 {
-		m.failed = y.runOf(m.stuck, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 1: " + mark, Permanent: true}, mark)
+		m.failed = y.runOf(m.stuck, service.Finished{
+			State:  task.State{Status: task.RunFailed, Phase: task.PhaseError},
+			Reason: "exit code 1: " + mark, Permanent: true,
+		}, mark)
 	}
 	m.draft = y.create(mayaActor, task.New{Owner: "bad", Title: "Think about it" + mark, Status: task.Draft}).ID
 	m.parent = y.create(mayaActor, in("planner", "Prepare the release", 8)).ID
-	sub, err := y.svc.CreateSubtask(ctx, asAgent("planner"), m.parent, 1, task.New{Owner: "coder", Title: "Write release notes" + mark, Priority: 3})
+	sub, err := y.svc.CreateSubtask(ctx, asAgent("planner"), m.parent, 1,
+		task.New{Owner: "coder", Title: "Write release notes" + mark, Priority: 3})
 	y.ok(err)
 	m.waits = sub.ID
 	r, err := y.svc.RunNow(ctx, mayaActor, m.waits)
@@ -49,7 +61,10 @@ func (y *pageSite) sample(mark string) (m sample) {
 	_, err = y.svc.Notify(ctx, asAgent("planner"), m.asked, "Blue or green? "+mark, true)
 	y.ok(err)
 	y.ok2(y.svc.Comment(ctx, mayaActor, m.stuck, "Please look at the **log**: "+mark))
-	m.ended = y.runOf(m.parent, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "Planned it in three steps. " + mark, Usage: task.Usage{ToolCalls: 4, TokensIn: 9000, TokensOut: 900}}, mark)
+	m.ended = y.runOf(m.parent, service.Finished{
+		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
+		Summary: "Planned it in three steps. " + mark, Usage: task.Usage{ToolCalls: 4, TokensIn: 9000, TokensOut: 900},
+	}, mark)
 	m.work = y.create(mayaActor, in("coder", "Add a dark mode to the settings page", 6)).ID
 	m.running = y.runOf(m.work, service.Finished{}, mark)
 	y.create(mayaActor, in("pull", "Answer the mail of a customer", 2))
@@ -94,10 +109,19 @@ func (y *pageSite) runOf(id task.ID, f service.Finished, mark string) task.ID {
 	}
 	y.ok(y.svc.AppendTranscript(ctx, r.ID, st.Run.Lease, []task.Message{
 		{Role: task.SpeakerAssistant, Type: "text", Content: "I read the settings first. " + mark},
-		{Role: task.SpeakerAssistant, Type: "tool_call", Content: "read", Data: data(map[string]any{"tool": "read", "args": map[string]string{"path": "settings.go" + mark}})},
+		{
+			Role: task.SpeakerAssistant, Type: "tool_call", Content: "read",
+			Data: data(map[string]any{"tool": "read", "args": map[string]string{"path": "settings.go" + mark}}),
+		},
 		{Role: task.SpeakerTool, Type: "tool_result", Content: "package settings\n\nfunc New() {}\n" + mark},
-		{Role: task.SpeakerAssistant, Type: "tool_call", Content: "bash", Data: data(map[string]any{"tool": "bash", "args": map[string]string{"command": "go test ./..."}})},
-		{Role: task.SpeakerTool, Type: "tool_result", Content: "refused: coder may not use bash", Data: data(map[string]any{"tool": "bash", "denied": true})},
+		{
+			Role: task.SpeakerAssistant, Type: "tool_call", Content: "bash",
+			Data: data(map[string]any{"tool": "bash", "args": map[string]string{"command": "go test ./..."}}),
+		},
+		{
+			Role: task.SpeakerTool, Type: "tool_result", Content: "refused: coder may not use bash",
+			Data: data(map[string]any{"tool": "bash", "denied": true}),
+		},
 		{Role: task.SpeakerAssistant, Type: "usage", Data: data(task.Usage{ToolCalls: 2, TokensIn: 9000, TokensOut: 800})},
 		{Role: task.SpeakerAssistant, Type: "log", Content: "stderr: warning " + mark},
 	}))
@@ -113,8 +137,11 @@ func (y *pageSite) runOf(id task.ID, f service.Finished, mark string) task.ID {
 func (m sample) pages() []string {
 	id := func(path string, id task.ID, rest string) string { return path + id.String() + rest }
 	list := []string{
-		"/", "/queues", "/queues?view=list", "/queues?agent=coder", "/queues?status=waiting", "/queues?q=release&view=list", "/tasks", "/tasks?status=failed&agent=coder",
-		"/approvals", id("/approvals/", m.approval, ""), "/runs", "/runs?status=failed&agent=coder", id("/runs?task=", m.stuck, ""), "/history", "/history?q=first&status=done", "/insights", "/insights?range=24h&agent=coder", "/agents", "/scheduler", "/settings", "/settings/about",
+		"/", "/queues", "/queues?view=list", "/queues?agent=coder", "/queues?status=waiting",
+		"/queues?q=release&view=list", "/tasks", "/tasks?status=failed&agent=coder",
+		"/approvals", id("/approvals/", m.approval, ""), "/runs", "/runs?status=failed&agent=coder",
+		id("/runs?task=", m.stuck, ""), "/history", "/history?q=first&status=done", "/insights",
+		"/insights?range=24h&agent=coder", "/agents", "/scheduler", "/settings", "/settings/about",
 		id("/runs/", m.running, "/transcript"), id("/runs/", m.running, "/transcript?after=1"),
 	}
 	for _, t := range []task.ID{m.work, m.asked, m.waits, m.stuck, m.draft, m.done, m.canceled, m.parent} {
@@ -132,7 +159,11 @@ func (m sample) pages() []string {
 // writerPages are for those who may change tasks, adminPages for admins.
 func (m sample) writerPages() []string {
 	t := "/tasks/" + m.parent.String()
-	return []string{"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(), t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit", "/scheduler/pause", "/scheduler/stop-everything", "/agents/coder/pause"}
+	return []string{
+		"/tasks/new", "/tasks/new?owner=coder", "/tasks/new?follow=" + m.done.String(),
+		t + "/edit", t + "/move", t + "/cancel", t + "/steps/0/edit", t + "/steps/1/edit",
+		"/scheduler/pause", "/scheduler/stop-everything", "/agents/coder/pause",
+	}
 }
 
 var adminPages = []string{"/agents/new", "/agents/coder/edit", "/agents/bad/edit", "/settings/people", "/settings/tokens"}

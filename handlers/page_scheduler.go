@@ -78,7 +78,10 @@ func skipRows(st service.SchedulerState) []views.SkipRow {
 func jobRows(jobs []task.JobInfo, st service.SchedulerState) []views.JobRow {
 	rows := make([]views.JobRow, len(jobs))
 	for i, j := range jobs {
-		rows[i] = views.JobRow{Name: j.Name, About: j.About, Running: j.Running, Schedule: j.Schedule, Next: j.Next, LastRun: j.LastAt, Took: j.Took, Error: j.Failure}
+		rows[i] = views.JobRow{
+			Name: j.Name, About: j.About, Running: j.Running, Schedule: j.Schedule,
+			Next: j.Next, LastRun: j.LastAt, Took: j.Took, Error: j.Failure,
+		}
 		if noted := st.Jobs[j.Name]; j.LastAt == 0 { // not since the start, but before
 			rows[i].LastRun, rows[i].Took, rows[i].Error = noted.LastAt, noted.Took, noted.Error
 		}

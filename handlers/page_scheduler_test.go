@@ -15,7 +15,8 @@ func TestTheSchedulerTellsWhatIsToCome(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	b.cookie("zone", "Europe/Berlin")
-	b.get("/scheduler").is(200).shows("Next ticks", " in CET", ">11:00</time>", ">15:00</time>", "hourly from 6:00 to 21:00").hides(">16:00</time>")
+	b.get("/scheduler").is(200).shows("Next ticks", " in CET", ">11:00</time>",
+		">15:00</time>", "hourly from 6:00 to 21:00").hides(">16:00</time>")
 }
 
 func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
@@ -75,7 +76,8 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		_, err := y.svc.Signup(ctx, asAgent("pull"), "pull", 1)
 		y.ok(err)
 		has(row(b.get("/scheduler"), "held-"+k.ID.String()), "/tasks/"+k.ID.String()+"/release")
-		b.post("/tasks/"+k.ID.String()+"/release", "back", "/scheduler").leadsTo("/scheduler").shows("Released the claim").hides("held-" + k.ID.String())
+		b.post("/tasks/"+k.ID.String()+"/release", "back",
+			"/scheduler").leadsTo("/scheduler").shows("Released the claim").hides("held-" + k.ID.String())
 	})
 	t.Run("a pause is the reason of all", func(t *testing.T) {
 		b.post("/agents/coder/pause", "reason", "no").is(303)
@@ -99,7 +101,8 @@ func TestTheSchedulerTellsOfWakes(t *testing.T) {
 			t.Fatal(err)
 		} else if start != nil {
 			y.ok(y.svc.RunWorking(ctx, start.Run.ID, start.Run.Lease, 4711, "1", "boot"))
-			y.ok(y.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
+			y.ok(y.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease,
+				service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
 		}
 		_, err := y.svc.Comment(ctx, mayaActor, k.ID, "Continue")
 		y.ok(err)

@@ -90,7 +90,12 @@ func (s *Server) aboutPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	ab, err := s.svc.About(c.Request().Context())
 	m := views.AboutModel{
 		Version: s.opt.Version, Schema: int(ab.SchemaVersion), DBBytes: ab.Bytes, StartedAt: task.TimeOf(s.started),
-		Counts: []views.Tally{{Name: "Tasks", N: ab.Counts.Tasks}, {Name: "In history", N: ab.Counts.Archived}, {Name: "Runs", N: ab.Counts.Runs}, {Name: "Events", N: ab.Counts.Events}},
+		Counts: []views.Tally{
+			{Name: "Tasks", N: ab.Counts.Tasks},
+			{Name: "In history", N: ab.Counts.Archived},
+			{Name: "Runs", N: ab.Counts.Runs},
+			{Name: "Events", N: ab.Counts.Events},
+		},
 	}
 	if ch.CanAdmin {
 		m.DataFolder = s.opt.DataDir

@@ -37,10 +37,12 @@ func TestSnoozeOnPages(t *testing.T) {
 	b.get("/").shows("Blue or green?", "Until tomorrow, 9:00", `name="ref" value="`+q.String()+`"`)
 
 	t.Run("hides it from the person, who is told until when and may undo it", func(t *testing.T) {
-		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+k.ID.String()+" until", "Snoozed (1)", "Choose a colour", "data-undo", "comes back by itself")
+		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+k.ID.String()+
+			" until", "Snoozed (1)", "Choose a colour", "data-undo", "comes back by itself")
 		b.get("/queues").shows("<title>Queues ·").hides("data-undo>")
 		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
-		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key", p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "waits for you again").hides("Snoozed (")
+		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key",
+			p.field("/inbox/wake", "_key")).leadsTo("/").shows("Blue or green?", "waits for you again").hides("Snoozed (")
 	})
 	t.Run("it comes back by itself", func(t *testing.T) {
 		snooze("for", "hour").leadsTo("/").hides("Blue or green?")
@@ -61,7 +63,13 @@ func TestSnoozeOnPages(t *testing.T) {
 		}
 	})
 	t.Run("nonsense is refused", func(t *testing.T) {
-		for _, in := range [][]string{{"for", "ever"}, {"for", "hour", "kind", "mood"}, {"for", "hour", "ref", "x"}, {"for", "hour", "ref", "-1"}, {}} {
+		for _, in := range [][]string{
+			{"for", "ever"},
+			{"for", "hour", "kind", "mood"},
+			{"for", "hour", "ref", "x"},
+			{"for", "hour", "ref", "-1"},
+			{},
+		} {
 			b.post("/inbox/snooze", append(in, "kind", "question", "ref", q.String())...).is(422)
 		}
 		b.post("/inbox/snooze", "kind", "question", "ref", "9999", "for", "hour").is(404).shows("does not wait any more")

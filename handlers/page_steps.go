@@ -55,7 +55,8 @@ func (s *Server) updateStep(c echo.Context) error {
 		return s.done(c, views.URL.Task(t.ID), "Step %d is %s", m.Index+1, doneWord(done))
 	}
 	m.Title, m.Details = c.FormValue("title"), text(c, "details")
-	_, err = s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Text: c.FormValue("text")}, task.StepPatch{Title: &m.Title, Details: &m.Details})
+	_, err = s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Text: c.FormValue("text")},
+		task.StepPatch{Title: &m.Title, Details: &m.Details})
 	if c.FormValue("inline") != "" {
 		return s.stepInline(c, m, err)
 	}
@@ -93,11 +94,15 @@ func (s *Server) createSubtask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m.Sub = views.SubtaskEntry{Title: c.FormValue("title"), Owner: c.FormValue("owner"), Description: text(c, "description"), Priority: c.FormValue("priority")}
+	m.Sub = views.SubtaskEntry{
+		Title: c.FormValue("title"), Owner: c.FormValue("owner"),
+		Description: text(c, "description"), Priority: c.FormValue("priority"),
+	}
 	prio, err := wholeNumber(c, "priority")
 	var sub *task.Task
 	if err == nil {
-		sub, err = s.svc.CreateSubtask(formContext(c), actorOf(c), t.ID, m.Index, task.New{Title: m.Sub.Title, Owner: m.Sub.Owner, Description: m.Sub.Description, Priority: prio})
+		sub, err = s.svc.CreateSubtask(formContext(c), actorOf(c), t.ID, m.Index,
+			task.New{Title: m.Sub.Title, Owner: m.Sub.Owner, Description: m.Sub.Description, Priority: prio})
 	}
 	said := ""
 	if err == nil {

@@ -26,7 +26,10 @@ func (s *Server) editTask(c echo.Context) error {
 	if field := c.FormValue("field"); field != "" {
 		return s.editField(c, t.ID, field)
 	}
-	m := views.EditModel{Task: t, Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority"), Labels: c.FormValue("labels")}
+	m := views.EditModel{
+		Task: t, Title: c.FormValue("title"), Description: text(c, "description"),
+		Owner: c.FormValue("owner"), Priority: c.FormValue("priority"), Labels: c.FormValue("labels"),
+	}
 	v, err := task.ParseID(c.FormValue("version"))
 	if err != nil {
 		v = task.ID(t.Version)
@@ -195,7 +198,8 @@ func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task
 		}
 		before, after = fieldTexts(page.Task, field, p)
 		if was != "" && was != task.Mark(before) && before != after {
-			return "", "", task.Errorf(task.Conflict, task.CodeStaleVersion, "%s What you typed is still there; saving again replaces it.", views.FieldChangedBy(page.Events, field))
+			return "", "", task.Errorf(task.Conflict, task.CodeStaleVersion,
+				"%s What you typed is still there; saving again replaces it.", views.FieldChangedBy(page.Events, field))
 		}
 		p.Version = page.Task.Version
 		if _, err = s.svc.UpdateTask(ctx, a, id, p); !task.IsCode(err, task.CodeStaleVersion) {

@@ -16,14 +16,17 @@ func TestCreateATaskByForm(t *testing.T) {
 		b.get("/tasks/new?owner=coder").is(200).shows(`value="coder" selected`, "0 tasks in its queue", "drafts only", "claims its work itself")
 	})
 	t.Run("what is wrong is told beside its field and nothing typed is lost", func(t *testing.T) {
-		b.post("/tasks", "title", "", "description", "line one\r\nline two", "owner", "ghost", "priority", "7", "steps", "first\r\n"+strings.Repeat("x", 61), "links", "ftp://x y", "status", "draft").
-			is(422).shows("must not be blank", "line one\nline two", `value="7"`, "first", "steps[1].title must be 1 to 60 characters, is 61", "resources[0].value must be an http, https or mailto URL", `value="draft" checked`)
+		b.post("/tasks", "title", "", "description", "line one\r\nline two", "owner", "ghost", "priority", "7",
+			"steps", "first\r\n"+strings.Repeat("x", 61), "links", "ftp://x y", "status", "draft").
+			is(422).shows("must not be blank", "line one\nline two", `value="7"`, "first", "steps[1].title must be 1 to 60 characters, is 61",
+			"resources[0].value must be an http, https or mailto URL", `value="draft" checked`)
 		b.post("/tasks", "title", "A title", "owner", "ghost").is(422).shows("unknown agent: ghost", `value="A title"`)
 		b.post("/tasks", "title", "A title", "owner", "coder", "priority", "high").is(422).shows("must be a whole number", `value="high"`)
 		b.post("/tasks", "title", "A title", "owner", "bad").is(422).shows("may own drafts only")
 	})
 	t.Run("a good one leads to its page", func(t *testing.T) {
-		b.post("/tasks", "title", "Build it", "description", "With *care*", "owner", "coder", "priority", "5", "steps", "Plan\r\n\r\nDo", "links", "https://example.com/x The spec\r\n/etc/hosts", "status", "active").
+		b.post("/tasks", "title", "Build it", "description", "With *care*", "owner", "coder", "priority", "5", "steps",
+			"Plan\r\n\r\nDo", "links", "https://example.com/x The spec\r\n/etc/hosts", "status", "active").
 			leadsTo("/tasks/1").is(200).shows("Created #1", "Build it", "<em>care</em>", "0 of 2", "The spec", "/etc/hosts")
 	})
 	t.Run("a draft waits", func(t *testing.T) {
@@ -75,7 +78,8 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at+"/steps/1", "title", "Do it well", "details", "with\r\ncare").leadsTo(at).shows("Do it well", "with\ncare")
 		b.post(at+"/steps/1", "title", strings.Repeat("y", 61), "details", "kept").is(422).shows("must be 1 to 60 characters", "kept")
 		b.post(at+"/steps", "title", "Check").leadsTo(at).shows("Check", "0 of 3")
-		b.post(at+"/steps", "title", strings.Repeat("z", 61)).is(422).shows("must be 1 to 60 characters", `id="step-err"`, strings.Repeat("z", 61))
+		b.post(at+"/steps", "title", strings.Repeat("z", 61)).is(422).shows("must be 1 to 60 characters",
+			`id="step-err"`, strings.Repeat("z", 61))
 	})
 	t.Run("a step that is not there is nothing", func(t *testing.T) {
 		for _, n := range []string{"9", "-1", "x"} {
@@ -85,7 +89,8 @@ func TestActsOnATask(t *testing.T) {
 	})
 	t.Run("a step is delegated", func(t *testing.T) {
 		b.post(at+"/steps/1/subtask", "title", "", "owner", "planner", "description", "kept too").is(422).shows("must not be blank", "kept too")
-		b.post(at+"/steps/1/subtask", "title", "Part", "owner", "planner", "priority", "2").leadsTo(at).shows("Delegated step 2 as #3", "Family", "/tasks/3")
+		b.post(at+"/steps/1/subtask", "title", "Part", "owner", "planner", "priority",
+			"2").leadsTo(at).shows("Delegated step 2 as #3", "Family", "/tasks/3")
 		b.post(at+"/steps/1/subtask", "title", "Part", "owner", "planner").is(409).shows("already has the subtask 3")
 		b.get("/tasks/3").is(200).shows("Subtask of")
 	})
@@ -100,8 +105,10 @@ func TestActsOnATask(t *testing.T) {
 		version := b.get(at+"/edit").is(200).field(at+"/edit", "version")
 		edit := []string{"title", "The better work", "description", "more\r\nwords", "owner", "coder", "priority", "3", "version", version}
 		b.post(at+"/edit", edit...).leadsTo(at).shows("Saved #1", "The better work", "more\nwords")
-		again := b.post(at+"/edit", "title", "Mine", "description", "d", "owner", "coder", "priority", "3", "version", version).is(409).shows("maya changed", "meanwhile", `value="Mine"`)
-		b.post(at+"/edit", "title", "Mine", "description", "d", "owner", "coder", "priority", "3", "version", again.field(at+"/edit", "version")).leadsTo(at).shows("Mine")
+		again := b.post(at+"/edit", "title", "Mine", "description", "d", "owner", "coder", "priority", "3",
+			"version", version).is(409).shows("maya changed", "meanwhile", `value="Mine"`)
+		b.post(at+"/edit", "title", "Mine", "description", "d", "owner", "coder", "priority", "3",
+			"version", again.field(at+"/edit", "version")).leadsTo(at).shows("Mine")
 		b.post(at+"/edit", "title", "", "description", "keep me", "owner", "coder", "priority", "3").is(422).shows("must not be blank", "keep me")
 	})
 	t.Run("an idle task moves with a comment", func(t *testing.T) {
@@ -109,7 +116,8 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at+"/move", "from", "coder", "to", "planner", "comment", "").is(422).shows("must not be blank", `value="planner" selected`)
 		b.post(at+"/move", "from", "coder", "to", "ghost", "comment", "c").is(422).shows("unknown agent", `id="to-err"`)
 		for range 2 {
-			b.post(at+"/move", "from", "coder", "to", "planner", "comment", "over to you", "_key", "M1").leadsTo(at).shows("over to you", "handed it over")
+			b.post(at+"/move", "from", "coder", "to", "planner", "comment", "over to you",
+				"_key", "M1").leadsTo(at).shows("over to you", "handed it over")
 		}
 		b.post(at+"/move", "from", "coder", "to", "pull", "comment", "late").is(409).shows("currently assigned to: planner", "late")
 	})
@@ -166,15 +174,25 @@ func TestWhatIsNotThere(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	for _, path := range []string{
-		"/tasks/99", "/tasks/x", "/tasks/0", "/tasks/5a", "/tasks/-1", "/tasks/99/edit", "/tasks/99/move", "/tasks/99/cancel", "/runs/99", "/runs/x",
-		"/runs/99/transcript", "/runs/99/transcript?after=1", "/approvals/99", "/agents/ghost", "/agents/ghost/edit", "/agents/..%2f..%2fetc", "/nothing", "/tasks/99999999999999999999",
+		"/tasks/99", "/tasks/x", "/tasks/0", "/tasks/5a", "/tasks/-1", "/tasks/99/edit",
+		"/tasks/99/move", "/tasks/99/cancel", "/runs/99", "/runs/x",
+		"/runs/99/transcript", "/runs/99/transcript?after=1", "/approvals/99", "/agents/ghost", "/agents/ghost/edit",
+		"/agents/..%2f..%2fetc", "/nothing", "/tasks/99999999999999999999",
 	} {
 		b.get(path).is(404).shows("<h1>", "Go back")
 	}
-	for _, path := range []string{"/tasks/99/run", "/tasks/99/comments", "/tasks/x/cancel", "/tasks/99/move", "/tasks/99/edit", "/runs/99/cancel", "/runs/99/retry", "/runs/99/approve", "/agents/ghost", "/agents/ghost/delete", "/scheduler/jobs/nope/run"} {
+	for _, path := range []string{
+		"/tasks/99/run", "/tasks/99/comments", "/tasks/x/cancel",
+		"/tasks/99/move", "/tasks/99/edit", "/runs/99/cancel", "/runs/99/retry", "/runs/99/approve",
+		"/agents/ghost", "/agents/ghost/delete", "/scheduler/jobs/nope/run",
+	} {
 		b.post(path, "content", "x", "comment", "x", "to", "coder", "title", "x", "text", "x", "owner", "coder").is(404)
 	}
-	for _, path := range []string{"/tasks?status=odd", "/queues?status=odd", "/tasks?after=x", "/history?from=yesterday", "/history?status=active", "/history?before=x", "/history?label=No+Label", "/history.csv?status=active", "/history.json?to=never", "/insights?range=3d", "/runs?from=x", "/runs?task=x", "/runs?before=x"} {
+	for _, path := range []string{
+		"/tasks?status=odd", "/queues?status=odd", "/tasks?after=x", "/history?from=yesterday",
+		"/history?status=active", "/history?before=x", "/history?label=No+Label", "/history.csv?status=active",
+		"/history.json?to=never", "/insights?range=3d", "/runs?from=x", "/runs?task=x", "/runs?before=x",
+	} {
 		b.get(path).is(422)
 	}
 	b.get("/queues?agent=ghost&q=%00").is(200)

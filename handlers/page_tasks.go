@@ -56,7 +56,8 @@ func (s *Server) createTask(c echo.Context) error {
 	ctx := formContext(c)
 	m := views.NewTaskModel{
 		Title: c.FormValue("title"), Description: text(c, "description"), Owner: c.FormValue("owner"), Priority: c.FormValue("priority"),
-		Labels: c.FormValue("labels"), BlockedBy: c.FormValue("blockedBy"), Steps: text(c, "steps"), Links: text(c, "links"), Draft: c.FormValue("status") == string(task.Draft), Key: c.FormValue("_key"),
+		Labels: c.FormValue("labels"), BlockedBy: c.FormValue("blockedBy"), Steps: text(c, "steps"), Links: text(c, "links"),
+		Draft: c.FormValue("status") == string(task.Draft), Key: c.FormValue("_key"),
 	}
 	if err := s.follow(c, &m, c.FormValue("follow")); err != nil {
 		return err
@@ -97,7 +98,8 @@ func (s *Server) newTask(c echo.Context, m *views.NewTaskModel, prio int) task.N
 		in.Status = task.Draft
 	}
 	if m.Follow != 0 {
-		in.Resources = append(in.Resources, task.Resource{Type: "url", Value: s.baseURL(c) + views.URL.Task(m.Follow), Label: "Follow-up of #" + m.Follow.String()})
+		in.Resources = append(in.Resources, task.Resource{Type: "url", Value: s.baseURL(c) +
+			views.URL.Task(m.Follow), Label: "Follow-up of #" + m.Follow.String()})
 		for _, t := range m.Take {
 			if t.On {
 				in.Resources = append(in.Resources, t.Resource)

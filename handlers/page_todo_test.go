@@ -35,7 +35,8 @@ func TestTheTodoListOnThePageOfAnAgent(t *testing.T) {
 		b.get(page).is(200).shows("List is empty", "Add at the end", "Pop first")
 	})
 	t.Run("a person adds at both ends", func(t *testing.T) {
-		b.post(act, "operation", "rpush", "item", "two").leadsTo(page).shows("Added to the todo list of coder", ">two<", "1 item", `data-live="todo:coder"`)
+		b.post(act, "operation", "rpush", "item", "two").leadsTo(page).shows("Added to the todo list of coder",
+			">two<", "1 item", `data-live="todo:coder"`)
 		b.post(act, "operation", "lpush", "item", " one ").leadsTo(page).shows("> one <", "2 items")
 		b.post(act, "operation", "rpush", "item", "two\r\nlines").leadsTo(page)
 		expect(" one |two|two\nlines")

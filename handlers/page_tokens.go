@@ -28,7 +28,10 @@ func (s *Server) tokens(c echo.Context, ch views.Chrome, m views.TokensModel) (t
 // createToken shows the secret in this very answer and nowhere else: it is
 // neither stored nor cached.
 func (s *Server) createToken(c echo.Context) error {
-	f := views.TokenForm{Name: c.FormValue("name"), Scope: c.FormValue("scope"), ActAs: c.FormValue("act_as") != "", Agent: c.FormValue("agent"), Days: c.FormValue("days")}
+	f := views.TokenForm{
+		Name: c.FormValue("name"), Scope: c.FormValue("scope"), ActAs: c.FormValue("act_as") != "",
+		Agent: c.FormValue("agent"), Days: c.FormValue("days"),
+	}
 	in := service.NewToken{Name: f.Name, Scope: f.Scope}
 	if f.Scope == "agent" {
 		if in.Scope, in.Agent = "", f.Agent; f.Agent == "" {

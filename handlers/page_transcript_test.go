@@ -71,7 +71,8 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 		}
 	})
 	t.Run("a search leads from hit to hit, whatever part they are in", func(t *testing.T) {
-		last := b.get(at+"?q=needle").is(200).shows("Line 2 of 2 that hold it", "<mark>NEEDLE</mark>", "Previous hit", "Show later lines").hides("Next hit", "data-stream")
+		last := b.get(at+"?q=needle").is(200).shows("Line 2 of 2 that hold it", "<mark>NEEDLE</mark>",
+			"Previous hit", "Show later lines").hides("Next hit", "data-stream")
 		hrefs, _ := last.links()
 		for _, h := range hrefs {
 			if strings.Contains(h, "q=needle") && strings.Contains(h, "at=") && !strings.Contains(h, "#m203") {
@@ -98,16 +99,25 @@ func TestATranscriptIsFilteredByKind(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	call := func(id, tool string) task.Message {
-		return task.Message{Role: task.SpeakerAssistant, Type: "tool_call", Content: tool, Data: json.RawMessage(`{"id":"` + id + `","tool":"` + tool + `","input":{"path":"` + tool + `.go"}}`)}
+		return task.Message{
+			Role: task.SpeakerAssistant, Type: "tool_call", Content: tool,
+			Data: json.RawMessage(`{"id":"` + id + `","tool":"` + tool + `","input":{"path":"` + tool + `.go"}}`),
+		}
 	}
 	answer := func(id, text, more string) task.Message {
 		return task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: text, Data: json.RawMessage(`{"id":"` + id + `"` + more + `}`)}
 	}
-	st := y.says(said("I begin."), call("a", "read"), call("b", "grep"), answer("b", "found it", ""), answer("a", "\x1b[31mno such file\x1b[0m", `,"isError":true`),
-		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "\x1b[33mwarning\x1b[0m: \x1b[2Jold"}, task.Message{Role: task.SpeakerSystem, Type: "log", Content: "Session 4f3a-99, version 2.1", Data: json.RawMessage(`{"session":"4f3a-99","version":"2.1"}`)})
+	st := y.says(said("I begin."), call("a", "read"), call("b", "grep"), answer("b", "found it", ""),
+		answer("a", "\x1b[31mno such file\x1b[0m", `,"isError":true`),
+		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "\x1b[33mwarning\x1b[0m: \x1b[2Jold"},
+		task.Message{
+			Role: task.SpeakerSystem, Type: "log", Content: "Session 4f3a-99, version 2.1",
+			Data: json.RawMessage(`{"session":"4f3a-99","version":"2.1"}`),
+		})
 	at := "/runs/" + st.Run.ID.String()
 	t.Run("a result is in the call that it belongs to, errors unfolded", func(t *testing.T) {
-		a := b.get(at).shows(`<details class="tool-call bad" open>`, `<div id="m7">`, `<span class="fg-1">no such file</span>`, `<span class="fg-3">warning</span>`, "‹U+001B›")
+		a := b.get(at).shows(`<details class="tool-call bad" open>`, `<div id="m7">`,
+			`<span class="fg-1">no such file</span>`, `<span class="fg-3">warning</span>`, "‹U+001B›")
 		if strings.Contains(a.body, "entry-answer") {
 			t.Error("a result is on its own")
 		}

@@ -15,7 +15,10 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Title: "Gone", Owner: "coder", Steps: []task.Step{{Title: "Do"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/a"}}})
+	k := y.create(mayaActor, task.New{
+		Title: "Gone", Owner: "coder", Steps: []task.Step{{Title: "Do"}},
+		Resources: []task.Resource{{Type: "url", Value: "https://example.com/a"}},
+	})
 	at := "/tasks/" + k.ID.String()
 	_, err := y.svc.CancelTask(context.Background(), mayaActor, k.ID, "not needed")
 	y.ok(err)
@@ -72,7 +75,8 @@ func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
 	at := "/tasks/" + k.ID.String()
 	lone := y.browser()
 	t.Run("it is shown with the way to sign in", func(t *testing.T) {
-		lone.post(at+"/comments", "content", typedText, "back", at).is(401).shows(typedText, "Sign in", "/login?next="+strings.ReplaceAll(at, "/", "%2F"))
+		lone.post(at+"/comments", "content", typedText, "back", at).is(401).shows(typedText,
+			"Sign in", "/login?next="+strings.ReplaceAll(at, "/", "%2F"))
 	})
 	t.Run("a form without words leads to the sign-in page", func(t *testing.T) {
 		lone.post(at+"/run", "back", at).is(303)

@@ -16,11 +16,15 @@ func TestWhatARunChangedOnItsPage(t *testing.T) {
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
 	run := y.runOf(k.ID, service.Finished{
 		State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "x",
-		Work: &task.Work{Total: 1, Branch: "taskyard/run-1", Repository: "/srv/repo", Files: []task.FileChange{{Path: "a\x1b\nb.go", Change: task.FileAdded, Added: 1, Diff: "@@ -0,0 +1 @@\n+<script>\n"}}},
+		Work: &task.Work{
+			Total: 1, Branch: "taskyard/run-1", Repository: "/srv/repo",
+			Files: []task.FileChange{{Path: "a\x1b\nb.go", Change: task.FileAdded, Added: 1, Diff: "@@ -0,0 +1 @@\n+<script>\n"}},
+		},
 	}, "mark")
 	at := "/runs/" + run.String()
 	t.Run("it is on the page, and follows without scripts", func(t *testing.T) {
-		b.get(at).is(200).shows("Changed files", "taskyard/run-1", "git -C /srv/repo merge taskyard/run-1", "+&lt;script&gt;", `href="`+at+`/diff"`)
+		b.get(at).is(200).shows("Changed files", "taskyard/run-1", "git -C /srv/repo merge taskyard/run-1",
+			"+&lt;script&gt;", `href="`+at+`/diff"`)
 	})
 	t.Run("the whole diff is plain text", func(t *testing.T) {
 		a := b.get(at + "/diff").is(200).shows("+<script>\n")

@@ -27,9 +27,12 @@ func TestDecisionsOnRuns(t *testing.T) {
 	at := "/runs/" + one.String()
 
 	t.Run("the first that waits is shown, whole", func(t *testing.T) {
-		b.get("/approvals").is(200).shows("2 waiting", "First of them", "Second of them", "Do what the task says.", "asks to run", `hx-get="/approvals/1"`).hides(`hx-get="/approvals"`)
-		b.get("/approvals/2").is(200).shows("Second of them", "This run could do more than it asks for.", "not enforced", "the program is told, and not held to it", "its whole process tree is ended").hides("It may not execute shell commands")
-		b.get("/api/runs/2").is(200).shows(`"enforcement":[{"what":"read","asked":"allowed","enforced":"not_asked"}`, `{"what":"bash","asked":"not allowed","enforced":"not_enforced","how":"the program is told, and not held to it"}`)
+		b.get("/approvals").is(200).shows("2 waiting", "First of them", "Second of them", "Do what the task says.",
+			"asks to run", `hx-get="/approvals/1"`).hides(`hx-get="/approvals"`)
+		b.get("/approvals/2").is(200).shows("Second of them", "This run could do more than it asks for.", "not enforced",
+			"the program is told, and not held to it", "its whole process tree is ended").hides("It may not execute shell commands")
+		b.get("/api/runs/2").is(200).shows(`"enforcement":[{"what":"read","asked":"allowed","enforced":"not_asked"}`,
+			`{"what":"bash","asked":"not allowed","enforced":"not_enforced","how":"the program is told, and not held to it"}`)
 		b.get("/queues").shows(`(2) Queues`, "Approve run")
 	})
 	t.Run("a rejection needs a reason", func(t *testing.T) {
@@ -37,14 +40,16 @@ func TestDecisionsOnRuns(t *testing.T) {
 	})
 	t.Run("limits can only be tightened, and what was typed stays", func(t *testing.T) {
 		b.post(at+"/approve", "version", version, "timeoutSeconds", "999999").is(422).shows("may only be tightened", `value="999999"`)
-		b.post(at+"/approve", "version", version, "maxTokens", "many", "scope", "task").is(422).shows("must be a whole number", `value="task" form="approve" checked`)
+		b.post(at+"/approve", "version", version, "maxTokens", "many", "scope",
+			"task").is(422).shows("must be a whole number", `value="task" form="approve" checked`)
 	})
 	t.Run("what was not looked at is not approved", func(t *testing.T) {
 		b.post(at+"/approve", "version", strings.Repeat("0", 64)).is(409).shows("has changed since you looked")
 	})
 	t.Run("an approval with limits lets it run, once for a form", func(t *testing.T) {
 		for range 2 {
-			b.post(at+"/approve", "version", version, "timeoutSeconds", "60", "_key", "A1").leadsTo("/approvals/2").shows("Run 1 approved.", "1 waiting", "Second of them", "/approvals/undo")
+			b.post(at+"/approve", "version", version, "timeoutSeconds", "60", "_key",
+				"A1").leadsTo("/approvals/2").shows("Run 1 approved.", "1 waiting", "Second of them", "/approvals/undo")
 		}
 		b.get("/approvals/1").shows("Approved by maya", "it is queued")
 		y.forward(task.UndoWindow)
@@ -70,7 +75,10 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
-	failed := y.runOf(k.ID, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 2", Permanent: true}, "mark")
+	failed := y.runOf(k.ID, service.Finished{
+		State:  task.State{Status: task.RunFailed, Phase: task.PhaseError},
+		Reason: "exit code 2", Permanent: true,
+	}, "mark")
 	at := "/runs/" + failed.String()
 
 	t.Run("a run shows its outcome and what was said", func(t *testing.T) {
@@ -154,7 +162,8 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		b.get("/agents/tester").is(404)
 	})
 	t.Run("a good one is written as it was typed", func(t *testing.T) {
-		b.post("/agents", "id", "tester", "text", strings.ReplaceAll(good, "\n", "\r\n")).leadsTo("/agents/tester").shows("Saved tester", "tests things")
+		b.post("/agents", "id", "tester", "text",
+			strings.ReplaceAll(good, "\n", "\r\n")).leadsTo("/agents/tester").shows("Saved tester", "tests things")
 		text, err := os.ReadFile(filepath.Join(y.dir, "tester.md"))
 		y.ok(err)
 		if string(text) != good {
@@ -167,7 +176,8 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		for range 2 { // the same form twice finds its own text
 			b.post("/agents/tester", "hash", hash, "text", good+"More.\n").leadsTo("/agents/tester").shows("More.")
 		}
-		stale := b.post("/agents/tester", "hash", hash, "text", good+"Mine.\n").is(409).shows("changed this file while you edited it", "The file as it is now", "More.", "Mine.")
+		stale := b.post("/agents/tester", "hash", hash, "text", good+"Mine.\n").is(409).shows("changed this file while you edited it",
+			"The file as it is now", "More.", "Mine.")
 		b.post("/agents/tester", "hash", stale.field("/agents/tester", "hash"), "text", good+"Mine.\n").leadsTo("/agents/tester").shows("Mine.")
 	})
 	t.Run("an invalid text is saved when that is insisted on", func(t *testing.T) {
@@ -193,7 +203,8 @@ func TestTheScheduler(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	y.sample("")
-	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only", "question open", "its runs failed or were denied", "context deadline exceeded")
+	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only",
+		"question open", "its runs failed or were denied", "context deadline exceeded")
 	b.post("/scheduler/tick").leadsTo("/scheduler").shows("Tick: ", "by maya")
 	b.post("/scheduler/jobs/backup/run").leadsTo("/scheduler").shows("Job backup runs now")
 	b.post("/scheduler/jobs/other/run").is(404).shows("No job has the name other", `href="/scheduler"`)

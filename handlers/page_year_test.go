@@ -43,10 +43,16 @@ func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 	d := open()
 	files, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	y.ok(err)
-	y.svc = service.New(d, files, service.Config{Now: y.Now, Log: quiet, CheapPasswords: true, Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) }})
+	y.svc = service.New(d, files, service.Config{
+		Now: y.Now, Log: quiet, CheapPasswords: true,
+		Ticks: func(after task.Time) task.Time { return after.Add(time.Hour) },
+	})
 	y.ok(y.svc.Index(context.Background()))
 	y.sched = &pageScheduler{next: y.svc.Now().Add(time.Hour)}
-	y.server, err = New(Options{Service: y.svc, Scheduler: y.sched, Log: quiet, Version: "test", DataDir: filepath.Dir(y.dir), Rules: testRules})
+	y.server, err = New(Options{
+		Service: y.svc, Scheduler: y.sched, Log: quiet,
+		Version: "test", DataDir: filepath.Dir(y.dir), Rules: testRules,
+	})
 	y.ok(err)
 	y.srv = httptest.NewServer(y.server)
 	t.Cleanup(func() { y.svc.Hub().Close(); y.srv.Close() })
@@ -59,9 +65,12 @@ func yearPages(m dbfill.Marks) []string {
 	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
 	return []string{
 		"/", "/?only=question", "/?only=notice", "/queues", "/queues?view=list", "/queues/agent-a", "/queues?q=limiter", "/queues?status=waiting",
-		"/tasks", "/tasks?sort=-changed", "/tasks?status=waiting", "/tasks?q=retry+policy", at("/tasks/", m.Much, ""), at("/tasks/", m.Much, "/cancel"), at("/tasks/", m.Much, "/edit"), at("/tasks/", m.Sub, ""), at("/tasks/", m.Archived, ""),
-		"/approvals", at("/approvals/", m.Approval, ""), "/runs", at("/runs?task=", m.Much, ""), at("/runs/", m.LongRun, ""), at("/runs/", m.LongLive, ""),
-		"/history", "/history?q=the+rate+limiter", "/agents", "/agents/agent-a", "/scheduler", "/views", "/settings", "/settings/people", "/settings/tokens", "/settings/limits", "/settings/about", "/api/docs",
+		"/tasks", "/tasks?sort=-changed", "/tasks?status=waiting", "/tasks?q=retry+policy", at("/tasks/", m.Much, ""),
+		at("/tasks/", m.Much, "/cancel"), at("/tasks/", m.Much, "/edit"), at("/tasks/", m.Sub, ""), at("/tasks/", m.Archived, ""),
+		"/approvals", at("/approvals/", m.Approval, ""), "/runs", at("/runs?task=", m.Much, ""),
+		at("/runs/", m.LongRun, ""), at("/runs/", m.LongLive, ""),
+		"/history", "/history?q=the+rate+limiter", "/agents", "/agents/agent-a", "/scheduler", "/views", "/settings",
+		"/settings/people", "/settings/tokens", "/settings/limits", "/settings/about", "/api/docs",
 	}
 }
 

@@ -47,7 +47,8 @@ func TestPermissionsOverJSON(t *testing.T) {
 	}
 	t.Run("a run tells what it asks", func(t *testing.T) {
 		r := decode[body](s.do("viewer", "GET", run, "").want(200))
-		if r.Phase != task.PhasePermission || r.Permission.Tool != "bash" || string(r.Permission.Input) != `{"command":"rm -r build"}` || r.Permission.ExpiresAt == 0 {
+		if r.Phase != task.PhasePermission || r.Permission.Tool != "bash" ||
+			string(r.Permission.Input) != `{"command":"rm -r build"}` || r.Permission.ExpiresAt == 0 {
 			t.Fatalf("%+v", r)
 		}
 		s.do("viewer", "GET", "/api/inbox", "").want(200)
@@ -70,10 +71,12 @@ func TestPermissionsOverJSON(t *testing.T) {
 	})
 	t.Run("allowed once, the outcome is told, and told again", func(t *testing.T) {
 		r := decode[body](s.do("reviewer", "POST", at+"allow", "").want(200))
-		if r.Phase != task.PhaseWorking || r.Permission.Decision != task.PermissionAllowed || r.Permission.Scope != task.ScopeOnce || r.Permission.By != "user:reviewer" {
+		if r.Phase != task.PhaseWorking || r.Permission.Decision != task.PermissionAllowed ||
+			r.Permission.Scope != task.ScopeOnce || r.Permission.By != "user:reviewer" {
 			t.Fatalf("%+v", r)
 		}
-		if p := s.do("reviewer", "POST", at+"deny", `{"reason":"no"}`).problem(409, task.CodeRunDecided); !strings.Contains(p.Detail, "allowed by user:reviewer") {
+		if p := s.do("reviewer", "POST", at+"deny", `{"reason":"no"}`).problem(409,
+			task.CodeRunDecided); !strings.Contains(p.Detail, "allowed by user:reviewer") {
 			t.Error(p.Detail)
 		}
 		if r := decode[body](s.do("viewer", "GET", run, "").want(200)); r.Permission != nil {
@@ -90,7 +93,8 @@ func TestPermissionsOnPages(t *testing.T) {
 	page := "/approvals/" + p.Run.String()
 	t.Run("it is where approvals are, to the letter", func(t *testing.T) {
 		for _, at := range []string{"/approvals", page} {
-			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run", `\u202e`, "Fix the build", "time limits on hold").hides("<b>x</b>")
+			b.get(at).is(200).shows("1 waiting", "Call bash", "Allow once", "Allow for this run",
+				`\u202e`, "Fix the build", "time limits on hold").hides("<b>x</b>")
 		}
 		b.get("/").shows("Permissions", "asks to call bash", page)
 		b.get("/runs/"+p.Run.String()).shows("This run asks to call", "Asks permission")
@@ -99,7 +103,8 @@ func TestPermissionsOnPages(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", " ").is(422).shows("is required")
 	})
 	t.Run("the decision leads back, and is on the page", func(t *testing.T) {
-		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", "use read").leadsTo("/approvals").shows("was denied", "No approvals waiting")
+		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason",
+			"use read").leadsTo("/approvals").shows("was denied", "No approvals waiting")
 		b.get(page).shows("Denied by maya", "use read")
 		b.post("/runs/"+p.Run.String()+"/permissions/1/allow", "scope", "run").is(409).shows("already denied")
 	})

@@ -55,7 +55,10 @@ func TestQuotasHoldOnEverySurface(t *testing.T) {
 	})
 	t.Run("refusals are counted", func(t *testing.T) {
 		b := string(s.do("admin", "GET", "/metrics", "").want(200).Body)
-		for _, line := range []string{`taskyard_quota_refusals_total{quota="notices"} 1`, `taskyard_quota_refusals_total{quota="streams"} 2`, `taskyard_quota_refusals_total{quota="bytes"} 0`} {
+		for _, line := range []string{
+			`taskyard_quota_refusals_total{quota="notices"} 1`,
+			`taskyard_quota_refusals_total{quota="streams"} 2`, `taskyard_quota_refusals_total{quota="bytes"} 0`,
+		} {
 			if !strings.Contains(b, line) {
 				t.Errorf("no line %s", line)
 			}
@@ -103,7 +106,8 @@ func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
 	var wait int
 	for _, script := range []string{"", "true"} {
 		b.header.Set("HX-Request", script)
-		p := b.post(path, "content", typedText).is(http.StatusTooManyRequests).shows(typedText, "The quota", "comments", "600 comments per minute", "free again in 1s")
+		p := b.post(path, "content", typedText).is(http.StatusTooManyRequests).shows(typedText,
+			"The quota", "comments", "600 comments per minute", "free again in 1s")
 		n, err := strconv.Atoi(p.header.Get("Retry-After"))
 		if wait = n; err != nil || n < 1 {
 			t.Errorf("Retry-After is %q", p.header.Get("Retry-After"))

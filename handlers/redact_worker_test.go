@@ -58,7 +58,10 @@ func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	send(worker.Secret, run+"/events", held(map[string]any{"from": 1, "events": lines}))
 	send(leased.Run.Token, "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "comment: " + said})
 	send(leased.Run.Token, "/api/tasks/"+k.ID.String()+"/notify", map[string]any{"message": "notice: " + said})
-	send(worker.Secret, run+"/finish", held(map[string]any{"status": "completed", "summary": "summary: " + said, "artifacts": []string{"zip-" + secret}}))
+	send(worker.Secret, run+"/finish", held(map[string]any{
+		"status":  "completed",
+		"summary": "summary: " + said, "artifacts": []string{"zip-" + secret},
+	}))
 
 	transcript, err := y.svc.Transcript(context.Background(), mayaActor, leased.Run.RunID, 0, 100)
 	y.ok(err)

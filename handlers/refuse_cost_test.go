@@ -39,10 +39,11 @@ func wrongBodies() map[string]string {
 	same := func(s string) func(int) string { return func(int) string { return s } }
 	names := filledTo(n, func(i int) string { return fmt.Sprintf(`"f%06d":1,`, i) })
 	return map[string]string{
-		"unknown fields":                `{` + names + `}`,
-		"unknown fields of a step":      `{"title":"x","owner":"pull","steps":[{` + names + `}]}`,
-		"unknown fields of many steps":  `{"title":"x","owner":"pull","steps":[` + filledTo(n, same(`{"a":1,"b":2},`)) + `]}`,
-		"fields that differ in case":    `{` + filledTo(n, func(i int) string { return fmt.Sprintf(`"%s":1,`, cased("abcdefghijklmnop", i)) }) + `}`,
+		"unknown fields":               `{` + names + `}`,
+		"unknown fields of a step":     `{"title":"x","owner":"pull","steps":[{` + names + `}]}`,
+		"unknown fields of many steps": `{"title":"x","owner":"pull","steps":[` + filledTo(n, same(`{"a":1,"b":2},`)) + `]}`,
+		"fields that differ in case": `{` +
+			filledTo(n, func(i int) string { return fmt.Sprintf(`"%s":1,`, cased("abcdefghijklmnop", i)) }) + `}`,
 		"one name again and again":      `{` + filledTo(n, same(`"title":"x",`)) + `}`,
 		"empty steps":                   `{"title":"x","owner":"pull","steps":[` + filledTo(n, same(`{},`)) + `]}`,
 		"labels":                        `{"title":"x","owner":"pull","labels":[` + filledTo(n, same(`"a",`)) + `]}`,
@@ -93,7 +94,10 @@ func cpuOf(fn func()) time.Duration {
 func TestABodyFullOfMistakesIsRefusedCheaply(t *testing.T) {
 	s := newSite(t)
 	s.create("coder", "")
-	routes := []string{"POST /api/tasks", "PATCH /api/tasks/:id", "PUT /api/tasks/:id/steps", "POST /api/agents/:id/reassign", "POST /api/worker/runs/:id/events", "PUT /api/agents/:id", "POST /api/tasks/:id/complete"}
+	routes := []string{
+		"POST /api/tasks", "PATCH /api/tasks/:id", "PUT /api/tasks/:id/steps", "POST /api/agents/:id/reassign",
+		"POST /api/worker/runs/:id/events", "PUT /api/agents/:id", "POST /api/tasks/:id/complete",
+	}
 	if thorough {
 		routes = s.routes()
 	}

@@ -19,7 +19,10 @@ func wrongForms() map[string][2]string {
 	plain := func(body string) [2]string { return [2]string{"application/x-www-form-urlencoded", body} }
 	one := func(c string) string {
 		var b strings.Builder
-		for _, f := range []string{"title", "description", "steps", "links", "labels", "ids", "text", "content", "item", "blockedBy", "run", "act"} {
+		for _, f := range []string{
+			"title", "description", "steps", "links", "labels",
+			"ids", "text", "content", "item", "blockedBy", "run", "act",
+		} {
 			b.WriteString(f + "=" + strings.Repeat(c, n/12/len(c)) + "&")
 		}
 		return b.String()
@@ -52,7 +55,10 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 	b := y.maya()
 	y.create(mayaActor, task.New{Owner: "coder"})
 	cookies := b.client.Jar.Cookies(mustURL(t, y.srv.URL))
-	paths := []string{"/tasks", "/tasks/bulk", "/tasks/1/steps", "/tasks/1/blocked-by", "/tasks/1/resources", "/tasks/1/edit", "/tasks/1/comments", "/agents/new/check", "/agents", "/approvals/approve", "/agents/coder/todo", "/inbox/snooze", "/login"}
+	paths := []string{
+		"/tasks", "/tasks/bulk", "/tasks/1/steps", "/tasks/1/blocked-by", "/tasks/1/resources", "/tasks/1/edit",
+		"/tasks/1/comments", "/agents/new/check", "/agents", "/approvals/approve", "/agents/coder/todo", "/inbox/snooze", "/login",
+	}
 	if thorough {
 		paths = nil
 		for route := range y.server.perms {

@@ -97,7 +97,8 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	a := actorOf(c)
 	ch := views.Chrome{
-		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(), Gen: s.svc.Hub().Generation(), Path: c.Request().URL.RequestURI(),
+		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(),
+		Gen: s.svc.Hub().Generation(), Path: c.Request().URL.RequestURI(),
 		CanWrite: a.May(task.Person), CanDecide: a.May(task.Decide), CanAdmin: a.May(task.Admin),
 	}
 	if err := s.svc.Fault(); err != nil && a.Role != task.RoleNone {
@@ -115,7 +116,10 @@ func navAgents(agents []task.Agent, o service.Overview) []views.NavAgent {
 	list := make([]views.NavAgent, len(agents))
 	for i, a := range agents {
 		l := o.Loads[a.ID]
-		list[i] = views.NavAgent{ID: a.ID, Count: l.Queued + l.Working, Invalid: a.Status == task.AgentInvalid, Glyph: loadGlyph(l.Working, l.Waiting, l.Failed)}
+		list[i] = views.NavAgent{
+			ID: a.ID, Count: l.Queued + l.Working, Invalid: a.Status == task.AgentInvalid,
+			Glyph: loadGlyph(l.Working, l.Waiting, l.Failed),
+		}
 	}
 	return list
 }
@@ -153,7 +157,10 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 
 func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
-	m := views.ErrorModel{Status: p.Status, Title: p.Title, Message: saidOf(p), RequestID: p.RequestID, Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p), Unsaved: unsavedTextFor(c, p)}
+	m := views.ErrorModel{
+		Status: p.Status, Title: p.Title, Message: saidOf(p), RequestID: p.RequestID,
+		Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p), Unsaved: unsavedTextFor(c, p),
+	}
 	if m.Back, _ = c.Get("back").(string); m.Back == "" {
 		m.Back = ch.From
 	}

@@ -48,7 +48,8 @@ func TestCookiesAreBoundToTheHostOverHTTPS(t *testing.T) {
 	s.do("admin", "POST", "/api/users", `{"name":"vera","password":"`+pagePassword+`","role":"viewer"}`, "Host", "tasks.example").want(201)
 	res := s.do("nobody", "GET", "/login", "", "Host", "tasks.example").want(200)
 	cookies := res.Header.Values("Set-Cookie")
-	res = s.do("nobody", "POST", "/login", "name=vera&password="+strings.ReplaceAll(pagePassword, " ", "+"), "Host", "tasks.example", "Origin", siteURL, "Content-Type", "application/x-www-form-urlencoded").want(303)
+	res = s.do("nobody", "POST", "/login", "name=vera&password="+strings.ReplaceAll(pagePassword, " ", "+"), "Host",
+		"tasks.example", "Origin", siteURL, "Content-Type", "application/x-www-form-urlencoded").want(303)
 	cookies = append(cookies, res.Header.Values("Set-Cookie")...)
 	names := map[string]bool{}
 	for _, line := range cookies {
@@ -90,7 +91,10 @@ func TestWhoSignsInIsWarnedOfAnOpenConnection(t *testing.T) {
 
 func TestMetricsAreClosedBehindProxies(t *testing.T) {
 	t.Parallel()
-	for _, header := range []string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded", "Via", "X-Real-IP", "CF-Connecting-IP"} {
+	for _, header := range []string{
+		"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host",
+		"Forwarded", "Via", "X-Real-IP", "CF-Connecting-IP",
+	} {
 		s := newSite(t)
 		s.do("nobody", "GET", "/metrics", "").want(200)
 		s.do("nobody", "GET", "/metrics", "", header, "192.0.2.7").want(401)

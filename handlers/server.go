@@ -106,7 +106,10 @@ func New(opt Options) (*Server, error) {
 	if s.echo.IPExtractor, err = ipExtractor(opt.TrustedProxies); err != nil {
 		return nil, err
 	}
-	s.checks = []func(echo.Context) error{s.host, s.limitBody, s.identify, s.quota, s.admit, s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard}
+	s.checks = []func(echo.Context) error{
+		s.host, s.limitBody, s.identify, s.quota, s.admit,
+		s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard,
+	}
 	s.echo.Use(s.around)
 	s.routes()
 	return s, nil
@@ -121,7 +124,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 32 << 10, ConnState: s.conns.state, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 32 << 10, ConnState: s.conns.state,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }
 

@@ -40,7 +40,10 @@ func (s *Server) newSessions() *scs.SessionManager {
 	m.Lifetime = sessionLife
 	// scs's own idle timeout writes at every request; ours does not.
 	m.IdleTimeout = 0
-	m.Cookie = scs.SessionCookie{Name: s.cookieName("taskyard"), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Persist: true, Secure: s.secure()}
+	m.Cookie = scs.SessionCookie{
+		Name: s.cookieName("taskyard"), Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, Persist: true, Secure: s.secure(),
+	}
 	return m
 }
 

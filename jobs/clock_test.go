@@ -266,7 +266,8 @@ func TestJobsAreToldOf(t *testing.T) {
 		if infos[0] != want {
 			t.Errorf("told %+v, want %+v", infos[0], want)
 		}
-		if got, want := infos[1].Next, task.TimeOf(time.Date(2000, 1, 1, 3, 30, 0, 0, time.UTC)); got != want || infos[1].Schedule != "30 3 * * *" {
+		if got, want := infos[1].Next, task.TimeOf(time.Date(2000, 1, 1, 3, 30, 0, 0, time.UTC)); got != want ||
+			infos[1].Schedule != "30 3 * * *" {
 			t.Errorf("nightly is told as %+v, want next %v", infos[1], want)
 		}
 		if _, err := b.find("nothing"); kindOf(err) != task.NotFound {

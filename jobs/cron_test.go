@@ -47,7 +47,10 @@ func floating(t time.Time) time.Time {
 
 func TestCronOnDaysOfClockChanges(t *testing.T) {
 	t.Parallel()
-	lines := []string{"0 * * * *", "30 2 * * *", "0 3 * * *", "30 0 * * *", "30 23 * * *", "45 1 * * *", "15 2 * * *", "0 6-21 * * *", "*/20 * * * *"}
+	lines := []string{
+		"0 * * * *", "30 2 * * *", "0 3 * * *", "30 0 * * *", "30 23 * * *",
+		"45 1 * * *", "15 2 * * *", "0 6-21 * * *", "*/20 * * * *",
+	}
 	for _, day := range []struct{ zone, date, what string }{
 		{"Europe/Berlin", "2026-03-29", "gap from 2 to 3"},
 		{"Europe/Berlin", "2026-10-25", "overlap from 2 to 3"},
@@ -127,7 +130,10 @@ func TestCronLines(t *testing.T) {
 }
 
 func FuzzCron(f *testing.F) {
-	for _, line := range []string{"0 6-21 * * *", "*/20 2 29 2 *", "@daily", "@every 1s", "CRON_TZ=Europe/Berlin 0 2 * * *", "TZ= 1", "60 * * * *", ""} {
+	for _, line := range []string{
+		"0 6-21 * * *", "*/20 2 29 2 *", "@daily", "@every 1s",
+		"CRON_TZ=Europe/Berlin 0 2 * * *", "TZ= 1", "60 * * * *", "",
+	} {
 		f.Add(line, int64(1_774_742_400))
 	}
 	loc, err := time.LoadLocation("Europe/Berlin")

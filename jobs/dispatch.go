@@ -127,7 +127,8 @@ func (j *Jobs) execute(ctx context.Context, cancel context.CancelCauseFunc, star
 func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) runner.Outcome {
 	r := j.opt.Runners[start.Spec.Runner]
 	if r == nil {
-		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "no runner " + start.Spec.Runner + " is configured", Permanent: true}
+		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "no runner " +
+			start.Spec.Runner + " is configured", Permanent: true}
 	}
 	heartbeats, stopListening := j.heartbeats(r, start.Run.ID)
 	defer stopListening()
@@ -136,7 +137,8 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 		j.log.Error("first try not known", "run_id", start.Run.ID, "error", err)
 	}
 	spec := runner.Spec{
-		Lease: start.Run.Lease, Heartbeats: heartbeats, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID, Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
+		Lease: start.Run.Lease, Heartbeats: heartbeats, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID,
+		Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
 		Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets,
 	}
 	if start.Run.Session != "" {

@@ -58,7 +58,10 @@ func (y *instance) left(what string, want ...string) {
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=M", "-c", "user.email=m@example.org", "commit", "-q", "--allow-empty", "-m", "first"}} {
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"-c", "user.name=M", "-c", "user.email=m@example.org", "commit", "-q", "--allow-empty", "-m", "first"},
+	} {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -110,7 +110,10 @@ func newInstance(t *testing.T, s setup) *instance {
 			t.Fatal(err)
 		}
 	}
-	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{"hand": "command", "none": "none", "lost": "command"}, DefaultRunner: "hand"}, quiet)
+	agents, err := agentfile.Open(y.dir, agentfile.Options{Runners: map[string]string{
+		"hand": "command",
+		"none": "none", "lost": "command",
+	}, DefaultRunner: "hand"}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,10 @@ func (y *instance) landStopped(f *flight, done chan struct{}) {
 
 // stoppedBy is the outcome of a flight that its context stopped.
 func stoppedBy(f *flight) runner.Outcome {
-	phase := map[error]task.Phase{runner.ErrCanceled: task.PhaseBy, runner.ErrTaskClosed: task.PhaseTaskClosed, runner.ErrShutdown: task.PhaseShutdown}[context.Cause(f.ctx)]
+	phase := map[error]task.Phase{
+		runner.ErrCanceled: task.PhaseBy, runner.ErrTaskClosed: task.PhaseTaskClosed,
+		runner.ErrShutdown: task.PhaseShutdown,
+	}[context.Cause(f.ctx)]
 	return runner.Outcome{Status: task.RunCanceled, Phase: phase, Reason: context.Cause(f.ctx).Error()}
 }
 

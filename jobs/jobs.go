@@ -73,7 +73,10 @@ func (j *Jobs) table() []job {
 		list = append([]job{{name: "tick", about: "queues a run for each task that may run", cron: j.opt.Cron, run: j.tick("cron")}}, list...)
 	}
 	if j.opt.Backup.Cron != "" {
-		list = append(list, job{name: task.JobBackup, about: "writes a checked copy of the database", cron: j.opt.Backup.Cron, keep: true, run: j.backup})
+		list = append(list, job{
+			name: task.JobBackup, about: "writes a checked copy of the database",
+			cron: j.opt.Backup.Cron, keep: true, run: j.backup,
+		})
 	}
 	return list
 }

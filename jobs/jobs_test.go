@@ -58,7 +58,8 @@ func TestSinkKeepsOrder(t *testing.T) {
 	for _, m := range all {
 		speakers[m.Type] = m.Role
 	}
-	if speakers[runner.EventText] != task.SpeakerAssistant || speakers[runner.EventToolResult] != task.SpeakerTool || speakers[runner.EventLog] != task.SpeakerSystem {
+	if speakers[runner.EventText] != task.SpeakerAssistant || speakers[runner.EventToolResult] != task.SpeakerTool ||
+		speakers[runner.EventLog] != task.SpeakerSystem {
 		t.Errorf("speakers are %v", speakers)
 	}
 }

@@ -110,7 +110,8 @@ func TestAQuestionIsToldOutsideWithALinkToIt(t *testing.T) {
 	y, o, _ := newOutside(t, nil)
 	k := y.ask("North?")
 	s := o.heard(t, nil)
-	if s.title != "Taskyard: an agent asks" || !strings.Contains(s.text, "coder asks: North?") || s.link != "https://tasks.example/tasks/"+k.ID.String() {
+	if s.title != "Taskyard: an agent asks" || !strings.Contains(s.text, "coder asks: North?") ||
+		s.link != "https://tasks.example/tasks/"+k.ID.String() {
 		t.Errorf("%+v", s)
 	}
 	y.emptied()
@@ -125,7 +126,8 @@ func TestWhatComesMeanwhileGoesOutAsOneMessage(t *testing.T) {
 	}
 	o.answer <- nil
 	s := o.heard(t, nil)
-	if s.title != "Taskyard: 14 things wait for you" || strings.Count(s.text, "another?") != 10 || !strings.HasSuffix(s.text, "\nand 4 more") || s.link != "https://tasks.example/" {
+	if s.title != "Taskyard: 14 things wait for you" || strings.Count(s.text, "another?") != 10 ||
+		!strings.HasSuffix(s.text, "\nand 4 more") || s.link != "https://tasks.example/" {
 		t.Errorf("%+v", s)
 	}
 	y.emptied()

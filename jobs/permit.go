@@ -21,7 +21,8 @@ func (s *sink) Permit(ctx context.Context, req runner.PermissionRequest) (runner
 		return runner.PermissionAnswer{}, context.Cause(ctx)
 	}
 	if s.unanswered {
-		return runner.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so nobody is asked again in this run, and this one is denied"}, nil
+		return runner.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so " +
+			"nobody is asked again in this run, and this one is denied"}, nil
 	}
 	s.flush() // what led to the call comes before it
 	svc := s.j.opt.Service

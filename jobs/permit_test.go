@@ -89,7 +89,8 @@ func TestARunThatIsCanceledWhileItAsksIsNotAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := <-got
-	if p.err == nil || p.answer.Allow || !errors.Is(p.err, runner.ErrCanceled) && !task.IsCode(p.err, task.CodeRunEnded) && !errors.Is(p.err, context.Canceled) {
+	if p.err == nil || p.answer.Allow || !errors.Is(p.err, runner.ErrCanceled) &&
+		!task.IsCode(p.err, task.CodeRunEnded) && !errors.Is(p.err, context.Canceled) {
 		t.Fatalf("%+v", p)
 	}
 	f.land(stoppedBy(f))

@@ -43,7 +43,8 @@ func (j *Jobs) Vitals() task.Vitals {
 		due = nextOf(j.opt.Backup.Cron, j.opt.Location, due)
 	}
 	if !due.IsZero() && now.After(due.Add(backupGrace)) {
-		v.Late[task.JobBackup] = "two scheduled backups in a row are missing, the last of " + due.Format(time.RFC3339) + "; the page Scheduler says why"
+		v.Late[task.JobBackup] = "two scheduled backups in a row are missing, the last of " +
+			due.Format(time.RFC3339) + "; the page Scheduler says why"
 	}
 	return v
 }

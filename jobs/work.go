@@ -47,5 +47,8 @@ func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 		j.log.Error("first try not known", "run_id", r.ID, "error", err)
 		return nil
 	}
-	return runner.Salvage(ctx, runner.Spec{RunID: r.ID, Origin: origin, Lease: r.Lease, Plan: *r.Spec, Dir: j.dirOf(r), Secrets: j.opt.Secrets})
+	return runner.Salvage(ctx, runner.Spec{
+		RunID: r.ID, Origin: origin, Lease: r.Lease,
+		Plan: *r.Spec, Dir: j.dirOf(r), Secrets: j.opt.Secrets,
+	})
 }

@@ -38,7 +38,8 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	if err != nil || again == nil || again.TaskID != k.ID || again.RunID == l.RunID || again.Attempt != 2 {
 		t.Fatalf("leased %+v, %v", again, err)
 	}
-	if err := y.svc.ReportEnd(t.Context(), gpuBox, l.RunID, hold, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}); !task.IsCode(err, task.CodeStaleLease) {
+	if err := y.svc.ReportEnd(t.Context(), gpuBox, l.RunID, hold,
+		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}); !task.IsCode(err, task.CodeStaleLease) {
 		t.Errorf("the end of the lost run: %v", err)
 	}
 }

@@ -79,7 +79,8 @@ func acpAgent(args []string) {
 				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"Internal error","data":{"details":"boom"}}}`, m.ID)
 			case "garbage":
 				say("Loading…\n{not json\n[1]\n{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":7}")
-				say(`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}`)
+				say(`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n" +
+					`{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}`)
 				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Fine."}}`)
 				finish("end_turn")
 			case "flood":
@@ -97,7 +98,8 @@ func acpAgent(args []string) {
 			case "leak": // its secrets, in chunks; then, with "error", as one
 				q := func(s string) string { b, _ := json.Marshal(s); return string(b) }
 				token, login := os.Getenv("TASKYARD_TOKEN"), os.Getenv("TEST_DEPLOY_LOGIN")
-				update(`{"sessionUpdate":"tool_call","toolCallId":"c1","title":%s,"kind":"read","status":"pending","rawInput":{"x":%s}}`, q(login), q(token+login))
+				update(`{"sessionUpdate":"tool_call","toolCallId":"c1","title":%s,"kind":"read","status":"pending","rawInput":{"x":%s}}`,
+					q(login), q(token+login))
 				update(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":%s}}]}`, q(login+token))
 				for _, kind := range []string{"agent_thought_chunk", "agent_message_chunk"} {
 					for _, piece := range []string{"it is " + login[:9], login[9:] + token[:5], token[5:]} {
@@ -138,10 +140,13 @@ func acpAgent(args []string) {
 		case "": // an answer: to what it asked
 			if how == "ask" {
 				var a struct {
-					Outcome struct{ Outcome, OptionId string }
+					Outcome struct {
+						Outcome  string
+						OptionID string `json:"optionId"`
+					}
 				}
 				_ = json.Unmarshal(m.Result, &a)
-				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"answer %s %s"}}`, a.Outcome.Outcome, a.Outcome.OptionId)
+				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"answer %s %s"}}`, a.Outcome.Outcome, a.Outcome.OptionID)
 				finish("end_turn")
 			}
 		}

@@ -52,7 +52,8 @@ func (t *acpTalk) permission(id, params json.RawMessage, line []byte) {
 	case listed || kind == acp.ToolKindThink || !known && ourTool.MatchString(title):
 		t.decide(id, &r, true)
 	case known:
-		t.event(EventPermission, "Denied: "+title+". The agent "+t.spec.Plan.Agent+" may use "+strings.Join(t.spec.Plan.Tools, ", ")+".", map[string]any{"kind": kind, "allowed": false}, line)
+		t.event(EventPermission, "Denied: "+title+". The agent "+t.spec.Plan.Agent+" may use "+
+			strings.Join(t.spec.Plan.Tools, ", ")+".", map[string]any{"kind": kind, "allowed": false}, line)
 		t.decide(id, &r, false)
 	default:
 		t.askPeople(id, &r, title, line)
@@ -77,7 +78,8 @@ func (t *acpTalk) callOf(r *acp.RequestPermissionRequest) (title string, kind ac
 func (t *acpTalk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, line []byte) {
 	input, err := json.Marshal(r.ToolCall.RawInput)
 	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {
-		t.event(EventPermission, "Denied: "+title+" cannot be shown to people, or too many calls wait for them.", map[string]any{"allowed": false}, line)
+		t.event(EventPermission, "Denied: "+title+" cannot be shown to people, or too many calls wait for them.",
+			map[string]any{"allowed": false}, line)
 		t.decide(id, r, false)
 		return
 	}

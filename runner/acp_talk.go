@@ -110,7 +110,8 @@ func (t *acpTalk) initialized(raw json.RawMessage) {
 		return
 	}
 	if r.ProtocolVersion != acp.ProtocolVersionNumber {
-		t.giveUp(permanentProtocol(fmt.Sprintf("It speaks version %d of the Agent Client Protocol, not %d", r.ProtocolVersion, acp.ProtocolVersionNumber)))
+		t.giveUp(permanentProtocol(fmt.Sprintf("It speaks version %d of the Agent Client Protocol, not %d",
+			r.ProtocolVersion, acp.ProtocolVersionNumber)))
 		return
 	}
 	if r.AgentInfo != nil {
@@ -122,7 +123,10 @@ func (t *acpTalk) initialized(raw json.RawMessage) {
 // open asks for a session. An agent that first wants to be told how to sign in
 // is told to use its key, once.
 func (t *acpTalk) open(r acp.InitializeResponse, first bool) {
-	t.request(acp.AgentMethodSessionNew, acp.NewSessionRequest{Cwd: t.work, McpServers: t.servers(r.AgentCapabilities.McpCapabilities)}, t.opened)
+	t.request(acp.AgentMethodSessionNew, acp.NewSessionRequest{
+		Cwd:        t.work,
+		McpServers: t.servers(r.AgentCapabilities.McpCapabilities),
+	}, t.opened)
 	method := keyMethod(r.AuthMethods)
 	if !first || method == "" {
 		return
@@ -163,7 +167,8 @@ func (t *acpTalk) choose(model string, offered []acp.ModelInfo) {
 	var names []string
 	for _, m := range offered {
 		if string(m.ModelId) == model {
-			t.request(acp.AgentMethodSessionSetModel, acp.UnstableSetSessionModelRequest{SessionId: t.session, ModelId: acp.UnstableModelId(model)}, t.prompt)
+			t.request(acp.AgentMethodSessionSetModel,
+				acp.UnstableSetSessionModelRequest{SessionId: t.session, ModelId: acp.UnstableModelId(model)}, t.prompt)
 			return
 		}
 		names = append(names, string(m.ModelId))
@@ -173,7 +178,8 @@ func (t *acpTalk) choose(model string, offered []acp.ModelInfo) {
 
 func (t *acpTalk) prompt(json.RawMessage) {
 	text := strings.TrimSuffix(prompt(t.spec.Plan), "\n")
-	t.request(acp.AgentMethodSessionPrompt, acp.PromptRequest{SessionId: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}, t.prompted)
+	t.request(acp.AgentMethodSessionPrompt,
+		acp.PromptRequest{SessionId: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}, t.prompted)
 }
 
 // prompted is the end of the turn, and of the conversation.

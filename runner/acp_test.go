@@ -17,7 +17,10 @@ import (
 
 // acpPlays is an agent of this binary that speaks the protocol.
 func acpPlays(how ...string) *ACP {
-	return &ACP{Program: Program{Argv: append([]string{os.Args[0], agentArg, "acp"}, how...), Grace: 300 * time.Millisecond}, AcceptWeaker: true}
+	return &ACP{
+		Program:      Program{Argv: append([]string{os.Args[0], agentArg, "acp"}, how...), Grace: 300 * time.Millisecond},
+		AcceptWeaker: true,
+	}
 }
 
 func TestOutcomeOfAnACPAgent(t *testing.T) {
@@ -101,7 +104,8 @@ func TestAnACPAgentWithoutHTTPGetsTheBridge(t *testing.T) {
 	a.Bridge = []string{"/usr/bin/taskyard", "mcp"}
 	out, _ := playOut(t, a, spec)
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-	if heard := heardBy(t, spec); !strings.Contains(heard, `"command":"/usr/bin/taskyard"`) || !strings.Contains(heard, `"args":["mcp"]`) || strings.Contains(heard, `"url":`) {
+	if heard := heardBy(t, spec); !strings.Contains(heard, `"command":"/usr/bin/taskyard"`) ||
+		!strings.Contains(heard, `"args":["mcp"]`) || strings.Contains(heard, `"url":`) {
 		t.Errorf("heard\n%s", heard)
 	}
 }

@@ -115,7 +115,9 @@ func (t *acpTalk) flush(more bool) {
 }
 
 // call tells a tool call when it is first heard of and its result once.
-func (t *acpTalk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus, in, out any, content []acp.ToolCallContent, line []byte) {
+func (t *acpTalk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus,
+	in, out any, content []acp.ToolCallContent, line []byte,
+) {
 	t.flush(false)
 	t.texts.cut = true
 	name, key := "", acp.ToolCallId(cutChars(string(id), maxName))

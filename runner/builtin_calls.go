@@ -35,7 +35,8 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *Outcome {
 		m.Results = append(m.Results, model.Result{CallID: c.ID, Text: cutResult(a.Text), IsError: a.IsError})
 		waited := delegation[c.Name] && time.Since(begin) >= time.Second // waiting is no going round in circles
 		if !waited && s.guard.again(c, a.Text) {
-			out := failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought the same result %d times in %d calls", cutBytes(c.Name, 100), maxSame, lastCalls))
+			out := failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought "+
+				"the same result %d times in %d calls", cutBytes(c.Name, 100), maxSame, lastCalls))
 			return &out
 		}
 	}
@@ -83,7 +84,10 @@ func (s *modelLoop) tellCall(c model.Call) {
 			Path string `json:"path"`
 		}
 		_ = json.Unmarshal(input, &where) // an input without a path has none
-		data = s.data(map[string]any{"id": cutBytes(c.ID, 200), "tool": name, "input": map[string]any{"path": cutBytes(where.Path, 4000), "cut": true, "bytes": len(input)}})
+		data = s.data(map[string]any{
+			"id": cutBytes(c.ID, 200), "tool": name,
+			"input": map[string]any{"path": cutBytes(where.Path, 4000), "cut": true, "bytes": len(input)},
+		})
 	}
 	s.out.Event(Event{Type: EventToolCall, Text: name, Data: data}, raw)
 }

@@ -152,7 +152,10 @@ func (srv *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	srv.mu.Lock()
-	srv.asked = append(srv.asked, strings.TrimSpace(strings.Join([]string{r.Header.Get("Authorization"), r.URL.RawQuery, q.Method, q.Params.Name, string(q.Params.Arguments)}, " ")))
+	srv.asked = append(srv.asked, strings.TrimSpace(strings.Join([]string{
+		r.Header.Get("Authorization"),
+		r.URL.RawQuery, q.Method, q.Params.Name, string(q.Params.Arguments),
+	}, " ")))
 	srv.mu.Unlock()
 	res := srv.page
 	if q.Method == "tools/call" {

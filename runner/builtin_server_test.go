@@ -15,7 +15,8 @@ import (
 func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
 	t.Parallel()
 	srv, url := newFakeServer(t)
-	l := newLoop(t, "openai", calls("add_comment", `{"taskId":7,"content":"hm"}`), calls("complete_task", `{"taskId":7,"summary":"The gate is built."}`))
+	l := newLoop(t, "openai", calls("add_comment", `{"taskId":7,"content":"hm"}`),
+		calls("complete_task", `{"taskId":7,"summary":"The gate is built."}`))
 	spec := newBuiltinSpec(t)
 	spec.URL = url
 	out, r := l.play(t, spec)
@@ -66,7 +67,11 @@ func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
 func TestAServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("fails the run, when it does not tell its tools", func(t *testing.T) {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "closed", http.StatusServiceUnavailable) }))
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request,
+		) {
+			http.Error(w, "closed", http.StatusServiceUnavailable)
+		}))
 		t.Cleanup(srv.Close)
 		l, spec := newLoop(t, "openai"), newBuiltinSpec(t)
 		spec.URL = srv.URL
@@ -76,7 +81,8 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	t.Run("is told to the model, when it does not take a call", func(t *testing.T) {
 		srv, url := newFakeServer(t)
 		srv.reply["complete_task"] = "broken"
-		l, spec := newLoop(t, "openai", calls("complete_task", `{"taskId":7}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."}), newBuiltinSpec(t)
+		l, spec := newLoop(t, "openai", calls("complete_task", `{"taskId":7}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."}),
+			newBuiltinSpec(t)
 		spec.URL = url
 		out, r := l.play(t, spec)
 		wantState(t, out, task.RunCompleted, task.PhaseEnded, "")

@@ -22,7 +22,8 @@ const (
 // What the model is told besides its prompts.
 const (
 	goOn    = "Your reply was cut off at the length limit. Continue exactly where it ended."
-	closing = "Summarize this work in 2–3 sentences for readers who will see nothing else: what you found, which files you changed, what is blocking you. Write only the summary."
+	closing = "Summarize this work in 2–3 sentences for readers who will see nothing else: what you " +
+		"found, which files you changed, what is blocking you. Write only the summary."
 )
 
 // modelLoop is one run of the built-in agent.

@@ -19,8 +19,14 @@ func TestTheBuiltinAgentWorksWithItsTools(t *testing.T) {
 	for _, api := range []string{"openai", "anthropic"} {
 		t.Run(api, func(t *testing.T) {
 			l := newLoop(t, api,
-				modeltest.Step{Text: "I write it.", Calls: []modeltest.Call{{Name: "create", Args: `{"path":"notes.md","content":"hello"}`}}, Usage: modeltest.Usage{In: 100, Out: 20}},
-				modeltest.Step{Calls: []modeltest.Call{{Name: "read", Args: `{"path":"notes.md"}`}}, Usage: modeltest.Usage{In: 150, Out: 10, Cached: 100}},
+				modeltest.Step{
+					Text: "I write it.", Calls: []modeltest.Call{{Name: "create", Args: `{"path":"notes.md","content":"hello"}`}},
+					Usage: modeltest.Usage{In: 100, Out: 20},
+				},
+				modeltest.Step{
+					Calls: []modeltest.Call{{Name: "read", Args: `{"path":"notes.md"}`}},
+					Usage: modeltest.Usage{In: 150, Out: 10, Cached: 100},
+				},
 				modeltest.Step{Text: "All is written.", Usage: modeltest.Usage{In: 200, Out: 5}},
 				modeltest.Step{Text: " Wrote notes.md. Nothing blocks. ", Usage: modeltest.Usage{In: 250, Out: 15}},
 			)
@@ -76,28 +82,122 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 	}{
 		{"with an empty reply", []modeltest.Step{{}}, task.Limits{}, task.RunFailed, task.PhaseError, "reply is empty", false},
 		{"with a reply of blanks", []modeltest.Step{{Text: " \n "}}, task.Limits{}, task.RunFailed, task.PhaseError, "reply is empty", false},
-		{"with a refusal", []modeltest.Step{{Text: "I will not.", Stop: "refusal"}}, task.Limits{}, task.RunFailed, task.PhaseError, "The model refused to continue: I will not.", false},
-		{"with a key that is refused", []modeltest.Step{{Status: 401, Message: "bad key"}}, task.Limits{}, task.RunFailed, task.PhaseAuth, "the provider refused the key (401): bad key", true},
-		{"with a model that is unknown", []modeltest.Step{{Status: 404, Message: "no such model"}}, task.Limits{}, task.RunFailed, task.PhaseError, "no such model", true},
-		{"with a prompt that is too long", []modeltest.Step{{Status: 400, Message: "prompt is too long"}}, task.Limits{}, task.RunFailed, task.PhaseError, "too long for the model", true},
-		{"with a conversation that grew too long", []modeltest.Step{calls("read", `{"path":"x"}`), {Status: 400, Message: "prompt is too long"}}, task.Limits{}, task.RunFailed, task.PhaseError, "too long for the model", false},
-		{"with a provider that wants an hour", []modeltest.Step{{Status: 429, After: "3600"}}, task.Limits{}, task.RunFailed, task.PhaseError, "too many requests for the provider (429)", false},
-		{"with an answer that makes no sense", []modeltest.Step{{Raw: "event: message_start\ndata: {nonsense\n\n"}}, task.Limits{}, task.RunFailed, task.PhaseProtocol, "makes no sense", false},
+		{
+			"with a refusal",
+			[]modeltest.Step{{Text: "I will not.", Stop: "refusal"}},
+			task.Limits{},
+			task.RunFailed,
+			task.PhaseError, "The model refused to continue: I will not.", false,
+		},
+		{
+			"with a key that is refused",
+			[]modeltest.Step{{Status: 401, Message: "bad key"}},
+			task.Limits{},
+			task.RunFailed, task.PhaseAuth, "the provider refused the key (401): bad key", true,
+		},
+		{
+			"with a model that is unknown",
+			[]modeltest.Step{{Status: 404, Message: "no such model"}},
+			task.Limits{},
+			task.RunFailed, task.PhaseError, "no such model", true,
+		},
+		{
+			"with a prompt that is too long",
+			[]modeltest.Step{{Status: 400, Message: "prompt is too long"}},
+			task.Limits{},
+			task.RunFailed, task.PhaseError, "too long for the model", true,
+		},
+		{"with a conversation that grew too long", []modeltest.Step{
+			calls("read", `{"path":"x"}`),
+			{Status: 400, Message: "prompt is too long"},
+		}, task.Limits{}, task.RunFailed, task.PhaseError, "too long for the model", false},
+		{
+			"with a provider that wants an hour",
+			[]modeltest.Step{{Status: 429, After: "3600"}},
+			task.Limits{},
+			task.RunFailed, task.PhaseError, "too many requests for the provider (429)", false,
+		},
+		{
+			"with an answer that makes no sense",
+			[]modeltest.Step{{Raw: "event: message_start\ndata: {nonsense\n\n"}},
+			task.Limits{},
+			task.RunFailed, task.PhaseProtocol, "makes no sense", false,
+		},
 		{"with a reply without end", []modeltest.Step{{Flood: 8 << 20}}, task.Limits{}, task.RunFailed, task.PhaseProtocol, "longer than", false},
-		{"with replies that are cut again and again", []modeltest.Step{{Text: "and so on", Stop: "length", Times: 9}}, task.Limits{}, task.RunFailed, task.PhaseError, "3 replies in a row were cut", false},
-		{"with a reply that is cut before it began", []modeltest.Step{{Stop: "length"}}, task.Limits{}, task.RunFailed, task.PhaseError, "cut before it said anything", false},
-		{"at its limit of turns", []modeltest.Step{calls("read", `{"path":"a"}`), calls("read", `{"path":"b"}`), text}, task.Limits{MaxTurns: 2}, task.RunFailed, task.PhaseTurns, "It took 2 turns of at most 2", false},
-		{"at its limit of tokens", []modeltest.Step{calls("read", `{"path":"a"}`), calls("read", `{"path":"b"}`), text}, task.Limits{MaxTokens: 25}, task.RunFailed, task.PhaseTokens, "It used 30 tokens of at most 25", false},
-		{"at its limit of cost", []modeltest.Step{calls("read", `{"path":"a"}`), calls("read", `{"path":"b"}`), text}, task.Limits{MaxCostUSD: 0.25}, task.RunFailed, task.PhaseCost, "It cost 0.3000 USD of at most 0.2500", false},
-		{"at its limit of time", []modeltest.Step{{Wait: make(chan struct{})}}, task.Limits{TimeoutSeconds: 1, IdleTimeoutSeconds: 5}, task.RunFailed, task.PhaseTimeout, "longer than its time limit of 1 s", false},
-		{"when the model says nothing", []modeltest.Step{{Wait: make(chan struct{})}}, task.Limits{TimeoutSeconds: 9, IdleTimeoutSeconds: 1}, task.RunFailed, task.PhaseIdle, "said nothing for 1 s", false},
-		{"in circles", []modeltest.Step{{Calls: calls("read", `{"path":"x"}`).Calls, Times: 1000}}, task.Limits{}, task.RunFailed, task.PhaseError, "the same call of read brought the same result 6 times", false},
-		{"well, when a stream broke off once", []modeltest.Step{{Text: "half of it", Break: modeltest.BreakCut}, text, text}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
-		{"well, when the provider was busy", []modeltest.Step{{Status: 429, After: "0.01"}, {Status: 529}, text, text}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
+		{
+			"with replies that are cut again and again",
+			[]modeltest.Step{{Text: "and so on", Stop: "length", Times: 9}},
+			task.Limits{},
+			task.RunFailed, task.PhaseError, "3 replies in a row were cut", false,
+		},
+		{
+			"with a reply that is cut before it began",
+			[]modeltest.Step{{Stop: "length"}},
+			task.Limits{},
+			task.RunFailed, task.PhaseError, "cut before it said anything", false,
+		},
+		{
+			"at its limit of turns",
+			[]modeltest.Step{calls("read", `{"path":"a"}`), calls("read", `{"path":"b"}`), text},
+			task.Limits{MaxTurns: 2},
+			task.RunFailed, task.PhaseTurns, "It took 2 turns of at most 2", false,
+		},
+		{
+			"at its limit of tokens",
+			[]modeltest.Step{calls("read", `{"path":"a"}`), calls("read", `{"path":"b"}`), text},
+			task.Limits{MaxTokens: 25},
+			task.RunFailed, task.PhaseTokens, "It used 30 tokens of at most 25", false,
+		},
+		{
+			"at its limit of cost",
+			[]modeltest.Step{calls("read", `{"path":"a"}`), calls("read", `{"path":"b"}`), text},
+			task.Limits{MaxCostUSD: 0.25},
+			task.RunFailed, task.PhaseCost, "It cost 0.3000 USD of at most 0.2500", false,
+		},
+		{
+			"at its limit of time",
+			[]modeltest.Step{{Wait: make(chan struct{})}},
+			task.Limits{TimeoutSeconds: 1, IdleTimeoutSeconds: 5},
+			task.RunFailed, task.PhaseTimeout, "longer than its time limit of 1 s", false,
+		},
+		{
+			"when the model says nothing",
+			[]modeltest.Step{{Wait: make(chan struct{})}},
+			task.Limits{TimeoutSeconds: 9, IdleTimeoutSeconds: 1},
+			task.RunFailed, task.PhaseIdle, "said nothing for 1 s", false,
+		},
+		{
+			"in circles",
+			[]modeltest.Step{{Calls: calls("read", `{"path":"x"}`).Calls, Times: 1000}},
+			task.Limits{},
+			task.RunFailed, task.PhaseError, "the same call of read brought the same result 6 times", false,
+		},
+		{
+			"well, when a stream broke off once",
+			[]modeltest.Step{{Text: "half of it", Break: modeltest.BreakCut}, text, text},
+			task.Limits{},
+			task.RunCompleted, task.PhaseEnded, "", false,
+		},
+		{
+			"well, when the provider was busy",
+			[]modeltest.Step{{Status: 429, After: "0.01"}, {Status: 529}, text, text},
+			task.Limits{},
+			task.RunCompleted, task.PhaseEnded, "", false,
+		},
 		{"well, without a closing summary", []modeltest.Step{text, {Status: 400}}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
 		{"well, when the summary is empty", []modeltest.Step{text, {}}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
-		{"well, when nothing is left for a summary", []modeltest.Step{text}, task.Limits{MaxTurns: 1}, task.RunCompleted, task.PhaseEnded, "", false},
-		{"well, with a reply in two parts", []modeltest.Step{{Text: "Do", Stop: "length"}, text, text}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
+		{
+			"well, when nothing is left for a summary",
+			[]modeltest.Step{text},
+			task.Limits{MaxTurns: 1},
+			task.RunCompleted, task.PhaseEnded, "", false,
+		},
+		{
+			"well, with a reply in two parts",
+			[]modeltest.Step{{Text: "Do", Stop: "length"}, text, text},
+			task.Limits{},
+			task.RunCompleted, task.PhaseEnded, "", false,
+		},
 	}
 	for _, api := range []string{"openai", "anthropic"} {
 		for _, tt := range tests {
@@ -163,7 +263,10 @@ func TestSecretsAreToldToNobody(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-of-the-provider"
 	l := newLoop(t, "anthropic",
-		modeltest.Step{Text: "The key is " + secret + ".", Calls: []modeltest.Call{{Name: "create", Args: `{"path":"key.txt","content":"` + secret + `"}`}}},
+		modeltest.Step{
+			Text:  "The key is " + secret + ".",
+			Calls: []modeltest.Call{{Name: "create", Args: `{"path":"key.txt","content":"` + secret + `"}`}},
+		},
 		calls("read", `{"path":"key.txt"}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "I found " + secret},
 	)
 	spec := newBuiltinSpec(t)
@@ -202,8 +305,14 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 		reason string
 	}{
 		{"without a model", func(b *Builtin, _ *Spec) { b.DefaultModel = "" }, task.PhaseError, "No model is named"},
-		{"with a model that the provider has not", func(b *Builtin, s *Spec) { b.Models, s.Plan.Model = []string{"a", "b"}, "c" }, task.PhaseError, "its models are a, b"},
-		{"with a limit of cost and no price", func(_ *Builtin, s *Spec) { s.Plan.Limits.MaxCostUSD = 1 }, task.PhaseError, "has no price of test-model"},
+		{
+			"with a model that the provider has not", func(b *Builtin, s *Spec) { b.Models, s.Plan.Model = []string{"a", "b"}, "c" },
+			task.PhaseError, "its models are a, b",
+		},
+		{
+			"with a limit of cost and no price", func(_ *Builtin, s *Spec) { s.Plan.Limits.MaxCostUSD = 1 },
+			task.PhaseError, "has no price of test-model",
+		},
 		{"without a key", func(b *Builtin, _ *Spec) { b.Problem = "KEY is empty" }, task.PhaseAuth, "KEY is empty"},
 		{"without their workspace", func(_ *Builtin, s *Spec) { s.Plan.Workspace = "/nowhere/at/all" }, task.PhaseError, "does not exist"},
 	}
@@ -221,7 +330,8 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 }
 
 func TestAFloodOfRepliesTakesLittleMemory(t *testing.T) {
-	l := newLoop(t, "anthropic", modeltest.Step{Flood: 1 << 20, Calls: []modeltest.Call{{Name: "read", Args: `{"path":"x"}`}}, Times: 3}, modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
+	l := newLoop(t, "anthropic", modeltest.Step{Flood: 1 << 20, Calls: []modeltest.Call{{Name: "read", Args: `{"path":"x"}`}}, Times: 3},
+		modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -83,7 +83,10 @@ func resolved(schema json.RawMessage) *jsonschema.Resolved {
 func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
 	u := t.of[c.Name]
 	if u == nil {
-		return Answer{Text: fmt.Sprintf("agent %s may not use the tool %s: its tools are %s", t.agent, cutBytes(c.Name, 100), t.names()), IsError: true, Denied: true}, nil
+		return Answer{
+			Text:    fmt.Sprintf("agent %s may not use the tool %s: its tools are %s", t.agent, cutBytes(c.Name, 100), t.names()),
+			IsError: true, Denied: true,
+		}, nil
 	}
 	if err := fits(u.schema, c.Args); err != nil {
 		return Answer{Text: fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err), IsError: true}, nil

@@ -52,12 +52,18 @@ func (s *modelLoop) progress(d model.Delta) {
 
 // use adds what a turn used, and tells it.
 func (s *modelLoop) use(u model.Usage) {
-	add := task.Usage{TokensIn: addCount(0, float64(u.In)), TokensCached: addCount(0, float64(u.Cached)), TokensOut: addCount(0, float64(u.Out)), Estimated: u.Estimated}
+	add := task.Usage{
+		TokensIn: addCount(0, float64(u.In)), TokensCached: addCount(0, float64(u.Cached)),
+		TokensOut: addCount(0, float64(u.Out)), Estimated: u.Estimated,
+	}
 	if p, ok := s.b.Prices[s.model]; ok {
 		add.CostUSD = p.of(u)
 	}
 	s.usage = s.usage.Plus(add)
-	data := s.data(map[string]any{"tokensIn": add.TokensIn, "tokensCached": add.TokensCached, "tokensOut": add.TokensOut, "costUsd": add.CostUSD, "estimated": u.Estimated})
+	data := s.data(map[string]any{
+		"tokensIn": add.TokensIn, "tokensCached": add.TokensCached,
+		"tokensOut": add.TokensOut, "costUsd": add.CostUSD, "estimated": u.Estimated,
+	})
 	s.out.Event(Event{Type: EventUsage, Data: data}, data)
 }
 

@@ -69,7 +69,10 @@ const serverPrefix = "mcp__taskyard__"
 // Probe asks the program for its version.
 func (c *Claude) Probe(ctx context.Context) Probe {
 	argv := c.argv()
-	ask := &Command{Argv: argv, Env: c.env(), VersionArgs: append(argv[1:len(argv):len(argv)], "--version"), Grace: c.Grace, Shim: c.Shim, confine: c.Confine}
+	ask := &Command{
+		Argv: argv, Env: c.env(), VersionArgs: append(argv[1:len(argv):len(argv)], "--version"),
+		Grace: c.Grace, Shim: c.Shim, confine: c.Confine,
+	}
 	p := ask.Probe(ctx)
 	return c.confinement(p.as(probeOf("claude")))
 }

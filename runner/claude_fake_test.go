@@ -51,12 +51,14 @@ func fakeClaude(steps []string) {
 			var n int
 			_, _ = fmt.Sscan(rest, &n)
 			for i := range n {
-				fmt.Printf(`{"type":"control_request","request_id":"r%d","request":{"subtype":"can_use_tool","tool_name":"Read","input":{"x":%q}}}`+"\n", i, strings.Repeat("x", 4096))
+				fmt.Printf(`{"type":"control_request","request_id":"r%d","request":{"subtype":"can_use_tool","tool_name":"Read","input":{"x":%q}}}`+
+					"\n", i, strings.Repeat("x", 4096))
 			}
 		case "long": // a request of n bytes
 			var n int
 			_, _ = fmt.Sscan(rest, &n)
-			fmt.Printf(`{"type":"control_request","request_id":"big","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"x":%q}}}`+"\n", strings.Repeat("x", n))
+			fmt.Printf(`{"type":"control_request","request_id":"big","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"x":%q}}}`+
+				"\n", strings.Repeat("x", n))
 		case "hang":
 			select {}
 		case "exit":
@@ -77,7 +79,8 @@ func tell(text string) {
 
 // request is a line that asks for permission.
 func request(tool, input, more string) string {
-	return `say {"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"` + tool + `","input":` + input + more + `}}`
+	return `say {"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"` +
+		tool + `","input":` + input + more + `}}`
 }
 
 // fake is the runner with a scripted program.

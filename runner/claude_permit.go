@@ -68,7 +68,8 @@ func (r *claudeReader) barred(req *claudeRequest) string {
 	if !filepath.IsAbs(args.Path) || within(r.writable, args.Path) {
 		return ""
 	}
-	return "A run of this agent writes nothing outside its workspace, and nobody can permit it: " + args.Path + ". The configuration of its runner names further folders in writable."
+	return "A run of this agent writes nothing outside its workspace, and nobody can permit it: " +
+		args.Path + ". The configuration of its runner names further folders in writable."
 }
 
 // ask has a person decide, with the clocks paused.

@@ -21,7 +21,8 @@ const (
 var claudeSecrets = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
 
 // acceptShell is the hint of a refusal for an agent with bash.
-const acceptShell = `Set accept_weaker = true in the section of this runner to start it nevertheless, take bash from the agent's tools, or choose a runner of kind builtin, whose bash is confined.`
+const acceptShell = "Set accept_weaker = true in the section of this runner to start it nevertheless, take bash from the agent's " +
+	"tools, or choose a runner of kind builtin, whose bash is confined."
 
 // EnforcementGap says what bash can do here beyond the definition. The other tools
 // are held by the program: it offers no more than those that are listed.
@@ -42,7 +43,8 @@ func (c *Claude) EnforcementGap(tools []string) (string, bool) {
 	if len(beyond) > 0 {
 		return "Commands of its bash could also " + strings.Join(beyond, " and ") + ".", !c.AcceptWeaker
 	}
-	sentence := "Commands of its bash can read every file that the account of the server may read, but the data folder; they write in the workspace only."
+	sentence := "Commands of its bash can read every file that the account of the server " +
+		"may read, but the data folder; they write in the workspace only."
 	if unenforced := c.Confine.machine().Unenforced(); unenforced != "" {
 		sentence += " This machine: " + unenforced + "."
 	}

@@ -34,22 +34,76 @@ func TestOutcomeOfClaude(t *testing.T) {
 		reason    string
 		permanent bool
 	}{
-		{"a success with a result completes", []string{"say " + fakeInit, "say " + fakeDone, "eof"}, task.RunCompleted, task.PhaseEnded, "", false},
-		{"a success that is an error fails", []string{result(`"subtype":"success","is_error":true,"result":"it broke"`), "eof", "exit 1"}, task.RunFailed, task.PhaseError, "it broke", false},
-		{"exit 0 without a result breaks the protocol", []string{"say " + fakeInit}, task.RunFailed, task.PhaseProtocol, "without a result", false},
+		{
+			"a success with a result completes",
+			[]string{"say " + fakeInit, "say " + fakeDone, "eof"},
+			task.RunCompleted, task.PhaseEnded, "", false,
+		},
+		{
+			"a success that is an error fails",
+			[]string{result(`"subtype":"success","is_error":true,"result":"it broke"`), "eof", "exit 1"},
+			task.RunFailed, task.PhaseError, "it broke", false,
+		},
+		{
+			"exit 0 without a result breaks the protocol",
+			[]string{"say " + fakeInit},
+			task.RunFailed, task.PhaseProtocol, "without a result", false,
+		},
 		{"exit 2 without a result fails", []string{"say " + fakeInit, "exit 2"}, task.RunFailed, task.PhaseError, "exit code 2", false},
-		{"exit 1 after a success fails", []string{"say " + fakeDone, "eof", "exit 1"}, task.RunFailed, task.PhaseError, "exit code 1 after its result", false},
-		{"a result that does not say whether it is an error breaks the protocol", []string{result(`"subtype":"success","result":"x"`), "eof"}, task.RunFailed, task.PhaseProtocol, "malformed", false},
-		{"a result of another shape breaks the protocol", []string{result(`"subtype":5,"is_error":"no"`), "eof"}, task.RunFailed, task.PhaseProtocol, "malformed", false},
-		{"an empty result fails", []string{result(`"subtype":"success","is_error":false,"result":" "`), "eof"}, task.RunFailed, task.PhaseError, "without a result", false},
-		{"too many turns", []string{result(`"subtype":"error_max_turns","is_error":true,"num_turns":3`), "eof", "exit 1"}, task.RunFailed, task.PhaseTurns, "3 turns", false},
-		{"too much money", []string{result(`"subtype":"error_max_budget_usd","is_error":true,"total_cost_usd":0.5`), "eof", "exit 1"}, task.RunFailed, task.PhaseCost, "0.5", false},
+		{
+			"exit 1 after a success fails",
+			[]string{"say " + fakeDone, "eof", "exit 1"},
+			task.RunFailed, task.PhaseError, "exit code 1 after its result", false,
+		},
+		{
+			"a result that does not say whether it is an error breaks the protocol",
+			[]string{result(`"subtype":"success","result":"x"`), "eof"},
+			task.RunFailed, task.PhaseProtocol, "malformed", false,
+		},
+		{
+			"a result of another shape breaks the protocol",
+			[]string{result(`"subtype":5,"is_error":"no"`), "eof"},
+			task.RunFailed, task.PhaseProtocol, "malformed", false,
+		},
+		{
+			"an empty result fails",
+			[]string{result(`"subtype":"success","is_error":false,"result":" "`), "eof"},
+			task.RunFailed, task.PhaseError, "without a result", false,
+		},
+		{
+			"too many turns",
+			[]string{result(`"subtype":"error_max_turns","is_error":true,"num_turns":3`), "eof", "exit 1"},
+			task.RunFailed, task.PhaseTurns, "3 turns", false,
+		},
+		{
+			"too much money",
+			[]string{result(`"subtype":"error_max_budget_usd","is_error":true,"total_cost_usd":0.5`), "eof", "exit 1"},
+			task.RunFailed, task.PhaseCost, "0.5", false,
+		},
 		{"a full context", []string{result(`"subtype":"success","is_error":true,"api_error_status":400,"terminal_reason":"prompt_too_long","result":"Prompt is too long"`), "eof", "exit 1"}, task.RunFailed, task.PhaseError, "context of the model is full", false},
-		{"a rate limit", []string{result(`"subtype":"success","is_error":true,"api_error_status":429,"result":"slow"`), "eof", "exit 1"}, task.RunFailed, task.PhaseError, "rate limit", false},
-		{"an unknown model is permanent", []string{result(`"subtype":"success","is_error":true,"api_error_status":404,"result":"nope"`), "eof", "exit 1"}, task.RunFailed, task.PhaseError, "model is not known", true},
-		{"no credentials are permanent", []string{result(`"subtype":"success","is_error":true,"result":"Not logged in · Please run /login"`), "eof", "exit 1"}, task.RunFailed, task.PhaseAuth, "ANTHROPIC_API_KEY", true},
-		{"refused credentials stop the retries", []string{`say {"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":401,"error":"authentication_failed"}`, "stop"}, task.RunFailed, task.PhaseAuth, "401", true},
-		{"a tool that is not listed is not offered", []string{`say ` + strings.Replace(fakeInit, `"Read"`, `"Read","Write"`, 1), "stop"}, task.RunFailed, task.PhaseProtocol, "offers the tool Write", true},
+		{
+			"a rate limit",
+			[]string{result(`"subtype":"success","is_error":true,"api_error_status":429,"result":"slow"`), "eof", "exit 1"},
+			task.RunFailed, task.PhaseError, "rate limit", false,
+		},
+		{"an unknown model is permanent", []string{
+			result(`"subtype":"success","is_error":true,"api_error_status":404,"result":"nope"`),
+			"eof", "exit 1",
+		}, task.RunFailed, task.PhaseError, "model is not known", true},
+		{"no credentials are permanent", []string{
+			result(`"subtype":"success","is_error":true,"result":"Not logged in · Please run /login"`),
+			"eof", "exit 1",
+		}, task.RunFailed, task.PhaseAuth, "ANTHROPIC_API_KEY", true},
+		{
+			"refused credentials stop the retries",
+			[]string{`say {"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":401,"error":"authentication_failed"}`, "stop"},
+			task.RunFailed, task.PhaseAuth, "401", true,
+		},
+		{
+			"a tool that is not listed is not offered",
+			[]string{`say ` + strings.Replace(fakeInit, `"Read"`, `"Read","Write"`, 1), "stop"},
+			task.RunFailed, task.PhaseProtocol, "offers the tool Write", true,
+		},
 		{"text that is no protocol is no result", []string{"say All done."}, task.RunFailed, task.PhaseProtocol, "without a result", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,13 +155,17 @@ func TestClaudeGetsItsWorkAndNoSecretOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	spec := claudeSpec(t)
 	spec.Plan.Limits.MaxTurns, spec.Plan.Limits.MaxCostUSD = 3, 1.5
-	out, r := run(t, fake("prompt", "argv", "file "+filepath.Join(spec.Dir, "system-prompt.md"), "file "+filepath.Join(spec.Dir, "mcp.json"), "say "+fakeDone, "eof"), spec)
+	out, r := run(t, fake("prompt", "argv", "file "+filepath.Join(spec.Dir, "system-prompt.md"),
+		"file "+filepath.Join(spec.Dir, "mcp.json"), "say "+fakeDone, "eof"), spec)
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	said := r.texts(EventText)
 	if want := `{"message":{"content":[{"text":"Do the work.","type":"text"}],"role":"user"},"type":"user"}`; said[0] != want {
 		t.Errorf("prompt %s", said[0])
 	}
-	for _, want := range []string{"|--tools|Read,Bash|", "|--strict-mcp-config|", "|--model=small|", "|--max-turns|3|", "|--max-budget-usd|1.5"} {
+	for _, want := range []string{
+		"|--tools|Read,Bash|", "|--strict-mcp-config|",
+		"|--model=small|", "|--max-turns|3|", "|--max-budget-usd|1.5",
+	} {
 		if !strings.Contains(said[1], want) {
 			t.Errorf("no %s in %s", want, said[1])
 		}
@@ -160,15 +218,27 @@ func TestPermissionsOfClaude(t *testing.T) {
 		asked      int
 		warned     bool
 	}{
-		{"a listed tool is allowed, its input unchanged", request("Bash", `{"command":"echo ty_token-of-this-run <x>"}`, ""), nil, `"behavior":"allow","updatedInput":{"command":"echo [redacted] `, 0, false},
+		{
+			"a listed tool is allowed, its input unchanged", request("Bash", `{"command":"echo ty_token-of-this-run <x>"}`, ""),
+			nil, `"behavior":"allow","updatedInput":{"command":"echo [redacted] `, 0, false,
+		},
 		{"a tool of the server is allowed", request("mcp__taskyard__complete_task", `{}`, ""), nil, `"allow"`, 0, false},
-		{"another tool is refused with the whitelist", request("Write", `{}`, ""), yes, `not on the whitelist of agent coder. Allowed tools: Read, Bash, mcp__taskyard__*`, 0, true},
-		{"a path outside is refused when nobody can be asked", request("Read", `{"file_path":"/etc/x"}`, outside), nil, `Path is outside. Allowed tools`, 0, true},
+		{
+			"another tool is refused with the whitelist", request("Write", `{}`, ""), yes,
+			`not on the whitelist of agent coder. Allowed tools: Read, Bash, mcp__taskyard__*`, 0, true,
+		},
+		{
+			"a path outside is refused when nobody can be asked", request("Read", `{"file_path":"/etc/x"}`, outside),
+			nil, `Path is outside. Allowed tools`, 0, true,
+		},
 		{"a person may permit it", request("Read", `{"file_path":"/etc/x"}`, outside), yes, `"allow"`, 1, false},
 		{"a person may refuse it", request("Read", `{"file_path":"/etc/x"}`, outside), no, `Not that file.`, 1, true},
 		{"an answer that fails refuses", request("Read", `{"file_path":"/etc/x"}`, outside), broken, `nobody could decide: no database`, 1, true},
 		{"a blocked path outside is asked for", request("Bash", `{}`, `,"blocked_path":"/etc/x"`), yes, `"allow"`, 1, false},
-		{"another question is answered by an error", `say {"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback"}}`, nil, `"subtype":"error"`, 0, false},
+		{
+			"another question is answered by an error", `say {"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback"}}`,
+			nil, `"subtype":"error"`, 0, false,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +251,8 @@ func TestPermissionsOfClaude(t *testing.T) {
 			out := runWith(t, t.Context(), fake("say "+fakeInit, tt.line, "read", "say "+fakeDone, "eof"), claudeSpec(t), sink)
 			wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			said := r.texts(EventText)
-			if len(said) != 1 || !strings.Contains(said[0], tt.want) || !strings.Contains(said[0], `"request_id":"r1"`) || !json.Valid([]byte(said[0])) {
+			if len(said) != 1 || !strings.Contains(said[0], tt.want) ||
+				!strings.Contains(said[0], `"request_id":"r1"`) || !json.Valid([]byte(said[0])) {
 				t.Errorf("the answer was %q, want %s", said, tt.want)
 			}
 			if len(p.asked) != tt.asked {
@@ -218,7 +289,8 @@ func TestClocksStandWhileAPermissionWaits(t *testing.T) {
 			return PermissionAnswer{Allow: true}, nil
 		}
 	}}
-	out := runWith(t, t.Context(), fake("say "+fakeInit, request("Read", `{}`, `,"decision_reason_type":"workingDir"`), "read", "say "+fakeDone, "eof"), spec, p)
+	out := runWith(t, t.Context(), fake("say "+fakeInit, request("Read", `{}`, `,"decision_reason_type":"workingDir"`),
+		"read", "say "+fakeDone, "eof"), spec, p)
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if took := time.Since(begin); took < 9*time.Second {
 		t.Errorf("took %v", took)
@@ -271,7 +343,8 @@ func TestStopsOfClaude(t *testing.T) {
 		t.Parallel()
 		spec := claudeSpec(t)
 		spec.Plan.Limits.MaxTokens = 100
-		out, _ := run(t, fake(`say {"type":"assistant","message":{"id":"a","usage":{"input_tokens":99,"output_tokens":2},"content":[]}}`, "stop"), spec)
+		out, _ := run(t, fake(`say {"type":"assistant","message":{"id":"a","usage":{"input_tokens":99,"output_tokens":2},"content":[]}}`,
+			"stop"), spec)
 		wantState(t, out, task.RunFailed, task.PhaseTokens, "101 tokens of at most 100")
 	})
 }

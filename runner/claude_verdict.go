@@ -23,7 +23,8 @@ func (r *claudeReader) system(l *claudeLine) {
 		if l.ErrorStatus == 401 || l.ErrorStatus == 403 || isAuth(word) {
 			r.st.Stop(r.unauthorized(fmt.Sprintf("the model answers %d %s", l.ErrorStatus, word)))
 		}
-		r.say(EventLog, fmt.Sprintf("The model answers %d %s; attempt %d of %d follows in %.1f s", l.ErrorStatus, word, l.Attempt, l.MaxRetries, l.Delay/1000), nil)
+		r.say(EventLog, fmt.Sprintf("The model answers %d %s; attempt %d of %d follows in %.1f s",
+			l.ErrorStatus, word, l.Attempt, l.MaxRetries, l.Delay/1000), nil)
 	case "compact_boundary":
 		r.lines++
 		r.say(EventLog, "The program shortened its context.", nil)
@@ -38,7 +39,8 @@ func (r *claudeReader) begin(l *claudeLine) {
 			keeper.Session(r.session)
 		}
 	}
-	r.say(EventLog, fmt.Sprintf("Session %s, model %s, version %s", l.Session, l.Model, l.Version), map[string]any{"session": l.Session, "version": l.Version, "tools": l.Tools})
+	r.say(EventLog, fmt.Sprintf("Session %s, model %s, version %s", l.Session, l.Model, l.Version),
+		map[string]any{"session": l.Session, "version": l.Version, "tools": l.Tools})
 	for _, s := range l.Servers {
 		if s.Name == "taskyard" && s.Status == "failed" {
 			r.say(EventLog, "The program cannot reach the server over MCP.", nil)
@@ -46,7 +48,8 @@ func (r *claudeReader) begin(l *claudeLine) {
 	}
 	for _, tool := range l.Tools {
 		if !r.offered(tool) {
-			o := failed(task.PhaseProtocol, "It offers the tool "+tool+", which is not on the whitelist ("+r.allowed()+"): this program does not keep to --tools")
+			o := failed(task.PhaseProtocol, "It offers the tool "+tool+", which is not on the whitelist ("+
+				r.allowed()+"): this program does not keep to --tools")
 			o.Permanent = true
 			r.st.Stop(o)
 			return
@@ -154,7 +157,8 @@ func notSignedIn(text string) bool {
 }
 
 func (r *claudeReader) unauthorized(text string) Outcome {
-	o := failed(task.PhaseAuth, "The credentials are missing or refused: "+text+". Give the runner ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN.")
+	o := failed(task.PhaseAuth, "The credentials are missing or refused: "+text+
+		". Give the runner ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN.")
 	o.Permanent = true
 	return o
 }

@@ -22,8 +22,14 @@ func TestClock(t *testing.T) {
 		ran, idle time.Duration
 	}{
 		{"progress ends an idle time", func(*clock) bool { time.Sleep(2 * time.Second); return true }, 4 * time.Second, time.Second},
-		{"what is no progress is left out of it", func(*clock) bool { time.Sleep(2 * time.Second); return false }, 4 * time.Second, 2 * time.Second},
-		{"a permission is left out of both", func(c *clock) bool { c.pause(func() { time.Sleep(2 * time.Second) }); return false }, 2 * time.Second, 2 * time.Second},
+		{
+			"what is no progress is left out of it", func(*clock) bool { time.Sleep(2 * time.Second); return false },
+			4 * time.Second, 2 * time.Second,
+		},
+		{
+			"a permission is left out of both", func(c *clock) bool { c.pause(func() { time.Sleep(2 * time.Second) }); return false },
+			2 * time.Second, 2 * time.Second,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

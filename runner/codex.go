@@ -66,7 +66,8 @@ func (c *Codex) EnforcementGap(tools []string) (string, bool) {
 	if len(beyond) == 0 {
 		return "", false
 	}
-	return "Codex has no list of tools, only the sandbox " + sandbox(tools) + ": the agent could also use " + strings.Join(beyond, ", ") + ".", !c.AcceptWeaker
+	return "Codex has no list of tools, only the sandbox " + sandbox(tools) +
+		": the agent could also use " + strings.Join(beyond, ", ") + ".", !c.AcceptWeaker
 }
 
 // sandbox is the mode in which the commands of the model run.
@@ -89,7 +90,8 @@ func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) 
 		return permanently(gap + " " + acceptWeaker), nil
 	}
 	if spec.Plan.Limits.MaxCostUSD > 0 && !c.AcceptWeaker {
-		return permanently("The limit of cost cannot be kept: Codex tells no cost. Give the agent max_tokens or max_turns instead of max_cost_usd, or set accept_weaker = true for this runner."), nil
+		return permanently("The limit of cost cannot be kept: Codex tells no cost. Give the agent max_tokens or " +
+			"max_turns instead of max_cost_usd, or set accept_weaker = true for this runner."), nil
 	}
 	vars := c.variables(filepath.Join(spec.Dir, "home", codexFolder), spec)
 	var talk *codexTalk

@@ -18,7 +18,8 @@ const codexThread = "01a1b2c3-0000-7000-8000-0123456789ab"
 func TestCodexTellsItsThread(t *testing.T) {
 	t.Parallel()
 	keeper := &keeping{recorder: &recorder{}}
-	out := runWith(t, t.Context(), codexSays(lines(strings.Replace(codexBegin, "01a1", codexThread, 1), codexDone, codexEnd)), codexSpec(t), keeper)
+	out := runWith(t, t.Context(), codexSays(lines(strings.Replace(codexBegin, "01a1", codexThread, 1), codexDone, codexEnd)),
+		codexSpec(t), keeper)
 	wantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if out.Session != codexThread || !slices.Equal(keeper.sessions, []string{codexThread}) {
 		t.Errorf("session %q, told %q", out.Session, keeper.sessions)
@@ -52,7 +53,8 @@ func TestCodexGoesOnFromAThread(t *testing.T) {
 			spec.Former, spec.Session = t.TempDir(), codexThread
 			file := filepath.Join(spec.Former, "home/.codex", rollout)
 			settings := filepath.Join(spec.Former, "home/.codex/config.toml")
-			if os.MkdirAll(filepath.Dir(file), 0o700) != nil || os.WriteFile(file, []byte("history"), 0o600) != nil || os.WriteFile(settings, nil, 0o600) != nil {
+			if os.MkdirAll(filepath.Dir(file), 0o700) != nil || os.WriteFile(file, []byte("history"), 0o600) != nil ||
+				os.WriteFile(settings, nil, 0o600) != nil {
 				t.Fatal("cannot write")
 			}
 			tt.spoil(&spec, file)
@@ -74,7 +76,8 @@ func TestCodexIsRefusedALimitOfCost(t *testing.T) {
 	spec.Plan.Limits.MaxCostUSD = 1
 	c := codexSays(lines(codexBegin, codexDone, codexEnd))
 	out, _ := playOut(t, c, spec)
-	wantState(t, out, task.RunFailed, task.PhaseError, "Give the agent max_tokens or max_turns instead of max_cost_usd, or set accept_weaker = true")
+	wantState(t, out, task.RunFailed, task.PhaseError,
+		"Give the agent max_tokens or max_turns instead of max_cost_usd, or set accept_weaker = true")
 	if !out.Permanent {
 		t.Error("it is tried again")
 	}

@@ -139,7 +139,8 @@ func (p *protocol) event(typ, text string, data any, line []byte) {
 
 var (
 	reconnecting = regexp.MustCompile(`(?i)^reconnecting\b`)
-	unauthorized = regexp.MustCompile(`(?i)\b40[13] (unauthorized|forbidden)|incorrect api key|invalid_api_key|invalid api key|missing environment variable|not logged in|codex login|authentication required|token (has )?expired`)
+	unauthorized = regexp.MustCompile(`(?i)\b40[13] (unauthorized|forbidden)|incorrect api key|invalid_api_key|invalid api ` +
+		`key|missing environment variable|not logged in|codex login|authentication required|token (has )?expired`)
 )
 
 // complaint handles an error line and reports whether it only says that Codex
@@ -188,7 +189,10 @@ func (t *codexTalk) verdict(r report) Outcome {
 	case strings.TrimSpace(t.last) == "":
 		return failed(task.PhaseError, "It ended without a result")
 	}
-	return Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: cutChars(strings.TrimSpace(t.last), task.MaxSummaryRun), Artifacts: t.artifacts}
+	return Outcome{
+		Status: task.RunCompleted, Phase: task.PhaseEnded,
+		Summary: cutChars(strings.TrimSpace(t.last), task.MaxSummaryRun), Artifacts: t.artifacts,
+	}
 }
 
 func orElse(s, other string) string {

@@ -58,19 +58,44 @@ func TestOutcomeOfCodex(t *testing.T) {
 		permanent    bool
 	}{
 		{"a complete turn completes", lines(codexBegin, codexDone, codexEnd), task.RunCompleted, task.PhaseEnded, "", false},
-		{"connecting again in between does not matter", lines(codexBegin, codexAgain, codexDone, codexEnd), task.RunCompleted, task.PhaseEnded, "", false},
-		{"exit 0 before the end of the turn breaks the protocol", lines(codexBegin, codexDone), task.RunFailed, task.PhaseProtocol, "turn is complete", false},
+		{
+			"connecting again in between does not matter", lines(codexBegin, codexAgain, codexDone, codexEnd),
+			task.RunCompleted, task.PhaseEnded, "", false,
+		},
+		{
+			"exit 0 before the end of the turn breaks the protocol", lines(codexBegin, codexDone),
+			task.RunFailed, task.PhaseProtocol, "turn is complete", false,
+		},
 		{"exit 0 without a word breaks the protocol", "exit 0", task.RunFailed, task.PhaseProtocol, "turn is complete", false},
-		{"a complete turn with exit 1 fails", lines(codexBegin, codexDone, codexEnd) + "exit 1", task.RunFailed, task.PhaseError, "exit code 1", false},
+		{"a complete turn with exit 1 fails", lines(codexBegin, codexDone, codexEnd) +
+			"exit 1", task.RunFailed, task.PhaseError, "exit code 1", false},
 		{"a complete turn without a message fails", lines(codexBegin, codexEnd), task.RunFailed, task.PhaseError, "without a result", false},
-		{"a failed turn fails with its reason", lines(codexBegin, `{"type":"turn.failed","error":{"message":"high demand"}}`) + "exit 1", task.RunFailed, task.PhaseError, "high demand", false},
-		{"a failed turn with exit 0 fails too", lines(codexBegin, `{"type":"turn.failed","error":{"message":"high demand"}}`), task.RunFailed, task.PhaseError, "high demand", false},
+		{"a failed turn fails with its reason", lines(codexBegin, `{"type":"turn.failed","error":{"message":"high demand"}}`) +
+			"exit 1", task.RunFailed, task.PhaseError, "high demand", false},
+		{
+			"a failed turn with exit 0 fails too", lines(codexBegin, `{"type":"turn.failed","error":{"message":"high demand"}}`),
+			task.RunFailed, task.PhaseError, "high demand", false,
+		},
 		{"a refused key is not tried again", lines(codexBegin, codex401) + "exit 1", task.RunFailed, task.PhaseAuth, "Incorrect API key", true},
-		{"a refused key ends the attempts to connect", lines(codexBegin, `{"type":"error","message":"Reconnecting... 1/5 (unexpected status 401 Unauthorized)"}`) + "sleep 600", task.RunFailed, task.PhaseAuth, "401", true},
-		{"a missing key on stderr is one of credentials", "cat >/dev/null; echo 'Missing environment variable: X.' >&2; exit 1", task.RunFailed, task.PhaseAuth, "Missing environment variable", true},
-		{"exit 2 quotes stderr", "cat >/dev/null; echo 'unexpected argument' >&2; exit 2", task.RunFailed, task.PhaseError, "exit code 2: unexpected argument", false},
+		{
+			"a refused key ends the attempts to connect",
+			lines(codexBegin, `{"type":"error","message":"Reconnecting... 1/5 (unexpected status 401 Unauthorized)"}`) +
+				"sleep 600", task.RunFailed, task.PhaseAuth, "401", true,
+		},
+		{
+			"a missing key on stderr is one of credentials", "cat >/dev/null; echo 'Missing environment variable: X.' >&2; exit 1",
+			task.RunFailed, task.PhaseAuth, "Missing environment variable", true,
+		},
+		{
+			"exit 2 quotes stderr", "cat >/dev/null; echo 'unexpected argument' >&2; exit 2",
+			task.RunFailed, task.PhaseError, "exit code 2: unexpected argument", false,
+		},
 		{"a signal is a crash", lines(codexBegin, codexDone, codexEnd) + "kill -SEGV $$", task.RunFailed, task.PhaseCrash, "signal 11", false},
-		{"lines of another kind and half lines do not matter", lines(codexBegin, "WARNING", "[1]", `{"type":7}`, `{"type":"new.event"}`, `{"type":"item.completed"}`, codexDone, codexEnd) + `printf '{"type":"ite'`, task.RunCompleted, task.PhaseEnded, "", false},
+		{
+			"lines of another kind and half lines do not matter",
+			lines(codexBegin, "WARNING", "[1]", `{"type":7}`, `{"type":"new.event"}`, `{"type":"item.completed"}`, codexDone, codexEnd) +
+				`printf '{"type":"ite'`, task.RunCompleted, task.PhaseEnded, "", false,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -148,9 +173,21 @@ func TestCodexGetsItsSandboxAndNoSecret(t *testing.T) {
 		network  bool
 		has, not []string
 	}{
-		{"reading tools get the sandbox that only reads", []string{"read", "grep"}, true, []string{"read-only", `web_search="disabled"`}, []string{"network_access"}},
+		{
+			"reading tools get the sandbox that only reads",
+			[]string{"read", "grep"},
+			true,
+			[]string{"read-only", `web_search="disabled"`},
+			[]string{"network_access"},
+		},
 		{"fetch leaves the search of the web alone", []string{"read", "fetch"}, false, []string{"read-only"}, []string{"web_search"}},
-		{"bash gets the sandbox that writes, without network", []string{"bash"}, false, []string{"workspace-write", "sandbox_workspace_write.network_access=false"}, nil},
+		{
+			"bash gets the sandbox that writes, without network",
+			[]string{"bash"},
+			false,
+			[]string{"workspace-write", "sandbox_workspace_write.network_access=false"},
+			nil,
+		},
 		{"the network is a matter of configuration", []string{"bash"}, true, []string{"sandbox_workspace_write.network_access=true"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -168,7 +205,8 @@ func TestCodexGetsItsSandboxAndNoSecret(t *testing.T) {
 				return string(b)
 			}
 			args := read("args")
-			for _, want := range append(tt.has, "exec\n--json\n--skip-git-repo-check\n-s\n", `mcp_servers.taskyard.url="http://127.0.0.1:1/mcp"`, `bearer_token_env_var="TASKYARD_TOKEN"`, "-m\nsmall\n-\n") {
+			for _, want := range append(tt.has, "exec\n--json\n--skip-git-repo-check\n-s\n", `mcp_servers.taskyard.url="http://127.0.0.1:1/mcp"`,
+				`bearer_token_env_var="TASKYARD_TOKEN"`, "-m\nsmall\n-\n") {
 				if !strings.Contains(args, want) {
 					t.Errorf("no %q in\n%s", want, args)
 				}
@@ -178,7 +216,8 @@ func TestCodexGetsItsSandboxAndNoSecret(t *testing.T) {
 					t.Errorf("%q in\n%s", not, args)
 				}
 			}
-			if env := read("env"); !strings.Contains(env, "CODEX_HOME="+spec.Dir+"/home/.codex\n") || !strings.Contains(env, "CODEX_API_KEY=sk-handed-on\n") {
+			if env := read("env"); !strings.Contains(env, "CODEX_HOME="+spec.Dir+"/home/.codex\n") ||
+				!strings.Contains(env, "CODEX_API_KEY=sk-handed-on\n") {
 				t.Errorf("environment\n%s", env)
 			}
 			if p := read("prompt"); p != "You are terse.\n\nDo the work.\n" {

@@ -107,9 +107,10 @@ func lookPath(argv []string) (string, error) {
 // Run starts the program and returns when its whole process tree is gone.
 func (c *Command) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) {
 	st := newStopper()
-	return runProgram(ctx, launch{Argv: c.Argv, Env: c.Env, Grace: c.grace(), Shim: c.Shim, Confine: c.confine}, spec, sink, st, func() (reader, program, error) {
-		return newProtocol(spec, sink, st), program{Input: prompt(spec.Plan)}, nil
-	})
+	return runProgram(ctx, launch{Argv: c.Argv, Env: c.Env, Grace: c.grace(), Shim: c.Shim, Confine: c.confine},
+		spec, sink, st, func() (reader, program, error) {
+			return newProtocol(spec, sink, st), program{Input: prompt(spec.Plan)}, nil
+		})
 }
 
 // prompt is what the program reads: system prompt, blank line, prompt.

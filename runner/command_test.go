@@ -25,18 +25,42 @@ func TestOutcomeOfACommand(t *testing.T) {
 		{"exit 0 without output fails", "exit 0", task.RunFailed, task.PhaseError, "ended without a result", ""},
 		{"exit 0 with blank output fails", "echo; echo '  '", task.RunFailed, task.PhaseError, "ended without a result", ""},
 		{"exit 0 with stderr alone fails", "echo oops >&2", task.RunFailed, task.PhaseError, "ended without a result", ""},
-		{"exit 3 fails with the end of stderr", "echo fine; echo 'disk on fire' >&2; exit 3", task.RunFailed, task.PhaseError, "exit code 3: disk on fire", ""},
-		{"exit 3 quotes stdout when stderr is empty", "echo 'disk on fire'; exit 3", task.RunFailed, task.PhaseError, "exit code 3: disk on fire", ""},
-		{"exit 3 wins over a claim of success", `echo '{"success":true,"summary":"done"}'; exit 3`, task.RunFailed, task.PhaseError, "exit code 3", ""},
+		{
+			"exit 3 fails with the end of stderr", "echo fine; echo 'disk on fire' >&2; exit 3",
+			task.RunFailed, task.PhaseError, "exit code 3: disk on fire", "",
+		},
+		{
+			"exit 3 quotes stdout when stderr is empty", "echo 'disk on fire'; exit 3",
+			task.RunFailed, task.PhaseError, "exit code 3: disk on fire", "",
+		},
+		{
+			"exit 3 wins over a claim of success", `echo '{"success":true,"summary":"done"}'; exit 3`,
+			task.RunFailed, task.PhaseError, "exit code 3", "",
+		},
 		{"a signal of its own is a crash", "echo hello; kill -SEGV $$", task.RunFailed, task.PhaseCrash, "signal 11", ""},
 		{"TERM from elsewhere is a crash", "echo hello; kill -TERM $$", task.RunFailed, task.PhaseCrash, "signal 15", ""},
-		{"a last line of JSON is the result", `echo working; echo '{"summary":" all done ","success":true}'; echo`, task.RunCompleted, task.PhaseEnded, "", "all done"},
+		{
+			"a last line of JSON is the result", `echo working; echo '{"summary":" all done ","success":true}'; echo`,
+			task.RunCompleted, task.PhaseEnded, "", "all done",
+		},
 		{"a last line without line end is the result", `printf '{"summary":"all done"}'`, task.RunCompleted, task.PhaseEnded, "", "all done"},
-		{"a JSON line that is not the last is text", `echo '{"summary":"early"}'; echo late`, task.RunCompleted, task.PhaseEnded, "", "{\"summary\":\"early\"}\nlate"},
+		{
+			"a JSON line that is not the last is text", `echo '{"summary":"early"}'; echo late`,
+			task.RunCompleted, task.PhaseEnded, "", "{\"summary\":\"early\"}\nlate",
+		},
 		{"JSON of another kind is text", `echo '{"name":"x"}'`, task.RunCompleted, task.PhaseEnded, "", `{"name":"x"}`},
-		{"success false fails with its summary", `echo trying; echo '{"success":false,"summary":"no access"}'`, task.RunFailed, task.PhaseError, "no access", ""},
-		{"success false without summary quotes the text", `echo 'cannot see it'; echo '{"success":false}'`, task.RunFailed, task.PhaseError, "cannot see it", ""},
-		{"success that is no boolean breaks the protocol", `echo '{"success":"false","summary":"x"}'`, task.RunFailed, task.PhaseProtocol, "malformed", ""},
+		{
+			"success false fails with its summary", `echo trying; echo '{"success":false,"summary":"no access"}'`,
+			task.RunFailed, task.PhaseError, "no access", "",
+		},
+		{
+			"success false without summary quotes the text", `echo 'cannot see it'; echo '{"success":false}'`,
+			task.RunFailed, task.PhaseError, "cannot see it", "",
+		},
+		{
+			"success that is no boolean breaks the protocol", `echo '{"success":"false","summary":"x"}'`,
+			task.RunFailed, task.PhaseProtocol, "malformed", "",
+		},
 		{"an empty summary is no result", `echo '{"summary":""}'`, task.RunFailed, task.PhaseError, "ended without a result", ""},
 		{"stdin that is never read does not hang", "exec 0<&-; echo fine", task.RunCompleted, task.PhaseEnded, "", "fine"},
 	} {

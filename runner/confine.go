@@ -74,7 +74,10 @@ func (c Confinement) rules(spec Spec, work string, configured map[string]string)
 		_, err := os.Stat(path)
 		return !filepath.IsAbs(path) || err != nil
 	})
-	rules := &confine.Rules{Version: c.machine().Landlock, Writable: list, Devices: confine.Devices, Seccomp: c.machine().Seccomp, Attributes: c.machine().Attributes}
+	rules := &confine.Rules{
+		Version: c.machine().Landlock, Writable: list, Devices: confine.Devices,
+		Seccomp: c.machine().Seccomp, Attributes: c.machine().Attributes,
+	}
 	for _, dir := range c.Hidden {
 		if _, err := os.Stat(dir); err == nil {
 			rules.Hidden = append(rules.Hidden, dir)

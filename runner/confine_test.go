@@ -44,7 +44,8 @@ func TestAConfinedProgramWritesInItsFoldersOnly(t *testing.T) {
 	spec := newSpec(t)
 	log := filepath.Join(spec.Dir, "tmp", "log")
 	_, _ = run(t, confinedSh(c, `exec 2>`+log+` >&2; set -x
-echo a > in && mv in moved && cat moved > $HOME/b && cat $HOME/b > $TMPDIR/c && echo `+`to-null > /dev/null && touch `+further+`/d && echo inside=yes
+echo a > in && mv in moved && cat moved > $HOME/b && cat $HOME/b > $TMPDIR/c && echo `+
+		`to-null > /dev/null && touch `+further+`/d && echo inside=yes
 for f in `+mine+` `+outside+`/new `+spec.Dir+`/mcp.json /etc/taskyard-test; do (echo bad > $f) && echo wrote=$f; done
 setsid sh -c 'echo bad > `+mine+`' && echo wrote=child
 rm `+mine+` && echo removed; mv moved `+outside+` && echo moved-out; ln `+mine+` linked && echo linked; mkdir `+outside+`/sub && echo made
@@ -54,7 +55,10 @@ cat /proc/`+pid(os.Getpid())+`/environ > /dev/null && echo spies
 :`), spec)
 	text := readText(t, log)
 	for _, line := range strings.Split(text, "\n") {
-		if word, _, _ := strings.Cut(line, "="); slices.Contains([]string{"wrote", "removed", "moved-out", "linked", "made", "signals", "spies"}, word) {
+		if word, _, _ := strings.Cut(line, "="); slices.Contains([]string{
+			"wrote", "removed",
+			"moved-out", "linked", "made", "signals", "spies",
+		}, word) {
 			t.Errorf("it could: %s", line)
 		}
 	}
@@ -109,7 +113,8 @@ func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 	}
 	defer ln.Close()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	command := `echo "$FORGE_TOKEN,$ANTHROPIC_API_KEY,$TASKYARD_TOKEN,$PLAIN"; (echo > /dev/tcp/127.0.0.1/` + port + `) && echo connected; cat /proc/$PPID/environ | tr '\0' '\n' | grep SECRET; echo x > here; exit 7`
+	command := `echo "$FORGE_TOKEN,$ANTHROPIC_API_KEY,$TASKYARD_TOKEN,$PLAIN"; (echo > /dev/tcp/127.0.0.1/` + port +
+		`) && echo connected; cat /proc/$PPID/environ | tr '\0' '\n' | grep SECRET; echo x > here; exit 7`
 	for _, network := range []bool{false, true} {
 		spec := newSpec(t)
 		spec.Plan.Tools, spec.Plan.Network, spec.Plan.Env = []string{"bash"}, network, []string{"FORGE_TOKEN", "ANTHROPIC_API_KEY"}
@@ -124,7 +129,10 @@ func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 		// A parent between, with a secret, as the program is one.
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `"$0" "$1"; echo code $?`, filepath.Join(spec.Dir, shellName), command)
 		cmd.Dir = work
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "FORGE_TOKEN=forge", "ANTHROPIC_API_KEY=sk", "TASKYARD_TOKEN=ty", "PLAIN=plain", "MY_SECRET=hidden"}
+		cmd.Env = []string{
+			"PATH=" + os.Getenv("PATH"), "FORGE_TOKEN=forge", "ANTHROPIC_API_KEY=sk",
+			"TASKYARD_TOKEN=ty", "PLAIN=plain", "MY_SECRET=hidden",
+		}
 		out, err := cmd.CombinedOutput()
 		text := string(out)
 		if err != nil || !strings.HasPrefix(text, "forge,,,plain\n") || !strings.HasSuffix(text, "code 7\n") || strings.Contains(text, "hidden") {
@@ -151,11 +159,29 @@ func TestWeakerOfClaude(t *testing.T) {
 	}{
 		{"without bash the program holds the agent to its tools", Claude{}, []string{"read", "edit"}, "", false},
 		{"bash is held, but reads", Claude{Confine: Confinement{On: true, kernel: whole}}, []string{"bash"}, "can read every file", false},
-		{"confine = false is refused", Claude{Confine: Confinement{kernel: whole}}, []string{"bash"}, "write wherever the account of the server may (confine = false).", true},
+		{
+			"confine = false is refused",
+			Claude{Confine: Confinement{kernel: whole}},
+			[]string{"bash"},
+			"write wherever the account of the server may (confine = false).", true,
+		},
 		{"and accepted", Claude{Confine: Confinement{kernel: whole}, AcceptWeaker: true}, []string{"bash"}, "confine = false", false},
-		{"an old kernel is refused", Claude{Confine: Confinement{On: true, kernel: &confine.Kernel{Landlock: 2}}}, []string{"bash"}, "Linux 6.2) and use the network", true},
-		{"a program of another name may not heed the shell", Claude{Argv: []string{"/opt/qwen"}, Confine: Confinement{On: true, kernel: whole}}, []string{"bash"}, "/opt/qwen is not known to heed", true},
-		{"one started by another is known", Claude{Argv: []string{"npx", "@anthropic-ai/claude-code"}, Confine: Confinement{On: true, kernel: whole}}, []string{"bash"}, "can read", false},
+		{
+			"an old kernel is refused",
+			Claude{Confine: Confinement{On: true, kernel: &confine.Kernel{Landlock: 2}}},
+			[]string{"bash"},
+			"Linux 6.2) and use the network", true,
+		},
+		{
+			"a program of another name may not heed the shell",
+			Claude{Argv: []string{"/opt/qwen"}, Confine: Confinement{On: true, kernel: whole}},
+			[]string{"bash"},
+			"/opt/qwen is not known to heed", true,
+		},
+		{"one started by another is known", Claude{
+			Argv:    []string{"npx", "@anthropic-ai/claude-code"},
+			Confine: Confinement{On: true, kernel: whole},
+		}, []string{"bash"}, "can read", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			says, refused := tt.claude.EnforcementGap(tt.tools)

@@ -45,7 +45,8 @@ func (e *emitter) begin(ev Event, raw []byte) bool {
 	cost := len(ev.Text) + len(ev.Data) + eventCost
 	if !e.over && e.spent+cost > maxRun-4*maxEvent {
 		e.over = true
-		e.note(fmt.Sprintf("This run has said more than %d MiB. What follows is in the file %s of the run's folder, up to %d MiB; what is more is discarded.", maxRun>>20, overflowName, maxOverflow>>20))
+		e.note(fmt.Sprintf("This run has said more than %d MiB. What follows is in the file %s of the run's folder, "+
+			"up to %d MiB; what is more is discarded.", maxRun>>20, overflowName, maxOverflow>>20))
 	}
 	if e.over {
 		e.Overflow(raw)

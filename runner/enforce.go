@@ -66,7 +66,10 @@ func Enforces(r Runner, plan task.Spec) (list []task.Enforcement) {
 	if plan.Network {
 		network, h.network = "open", level{task.NotAsked, ""}
 	}
-	list = append(list, task.Enforcement{What: "files", Asked: "writes in its work folder only", Level: h.files.EnforcementLevel, How: h.files.how},
+	list = append(list, task.Enforcement{
+		What: "files", Asked: "writes in its work folder only",
+		Level: h.files.EnforcementLevel, How: h.files.how,
+	},
 		task.Enforcement{What: "network", Asked: network, Level: h.network.EnforcementLevel, How: h.network.how})
 	limit := func(what string, set bool, asked string, l level) {
 		if !set {
@@ -101,18 +104,22 @@ const (
 
 var elsewhereEnforcement = enforcement{
 	tool: every(partlyEnforced(workerDecides)), files: partlyEnforced(workerDecides), network: partlyEnforced(workerDecides),
-	time: enforced("the worker ends it, and its lease"), tokens: partlyEnforced(workerDecides), turns: partlyEnforced(workerDecides), cost: partlyEnforced(workerDecides),
+	time: enforced("the worker ends it, and its lease"), tokens: partlyEnforced(workerDecides),
+	turns: partlyEnforced(workerDecides), cost: partlyEnforced(workerDecides),
 }
 
 func (b *Builtin) enforcement(plan task.Spec) enforcement {
 	h := enforcement{
-		tool: every(enforced("each call is checked when it is made")), files: enforced("tools open files below the work folder alone"), network: enforced("fetch reaches public addresses alone, and only where it is allowed"),
-		time: enforced("the run is ended"), tokens: enforced("counted with each reply of the model"), turns: enforced("counted"), cost: enforced("by the price table"),
+		tool: every(enforced("each call is checked when it is made")), files: enforced("tools open files below the work folder alone"),
+		network: enforced("fetch reaches public addresses alone, and only where it is allowed"),
+		time:    enforced("the run is ended"), tokens: enforced("counted with each reply of the model"),
+		turns: enforced("counted"), cost: enforced("by the price table"),
 	}
 	if slices.Contains(plan.Tools, "bash") && b.Shell != nil {
 		how := b.Shell()
 		closed, _, _ := strings.Cut(how, "; with network")
-		h.files, h.network = enforcedIf(!strings.HasPrefix(how, "bash: none"), how), enforcedIf(strings.Contains(closed, "no network") || strings.Contains(closed, "off"), how)
+		h.files, h.network = enforcedIf(!strings.HasPrefix(how, "bash: none"), how),
+			enforcedIf(strings.Contains(closed, "no network") || strings.Contains(closed, "off"), how)
 	}
 	return h
 }
@@ -148,7 +155,8 @@ func (c *Codex) enforcement(plan task.Spec) enforcement {
 			return notEnforced("Codex has no list of tools; its sandbox is " + mode)
 		},
 		files: enforced("by the sandbox of Codex"), network: enforcedIf(!c.Network, "by the sandbox of Codex"),
-		time: enforced(treeEnds), tokens: enforced(reportsUse), turns: enforced("counted as it reports them"), cost: notEnforced("Codex does not tell what it costs"),
+		time: enforced(treeEnds), tokens: enforced(reportsUse), turns: enforced("counted as it reports them"),
+		cost: notEnforced("Codex does not tell what it costs"),
 	}
 }
 
@@ -156,21 +164,25 @@ func (a *ACP) enforcement(task.Spec) enforcement {
 	return enforcement{
 		tool:  every(notEnforced("the agent asks before a call only when it wants to")),
 		files: a.Confine.files(), network: notEnforced("its network is open"),
-		time: enforced(treeEnds), tokens: partlyEnforced("only if the program reports its use"), turns: notEnforced("the protocol does not tell turns"), cost: partlyEnforced("only if the program reports its cost"),
+		time: enforced(treeEnds), tokens: partlyEnforced("only if the program reports its use"),
+		turns: notEnforced("the protocol does not tell turns"), cost: partlyEnforced("only if the program reports its cost"),
 	}
 }
 
 func (c *Command) enforcement(task.Spec) enforcement {
 	return enforcement{
 		tool: every(notEnforced(ownAccount)), files: notEnforced(ownAccount), network: notEnforced(ownAccount),
-		time: enforced(treeEnds), tokens: partlyEnforced(reportsUse), turns: notEnforced("the program does not tell its turns"), cost: partlyEnforced(reportsUse),
+		time: enforced(treeEnds), tokens: partlyEnforced(reportsUse),
+		turns: notEnforced("the program does not tell its turns"), cost: partlyEnforced(reportsUse),
 	}
 }
 
 func (w *Webhook) enforcement(task.Spec) enforcement {
 	return enforcement{
 		tool: every(notEnforced(receiverTold)), files: notEnforced(receiverTold), network: notEnforced(receiverTold),
-		time: partlyEnforced("the run ends here and its token expires; the receiver may work on"), tokens: partlyEnforced("known when it reports its result"), turns: notEnforced(receiverTold), cost: partlyEnforced("known when it reports its result"),
+		time:   partlyEnforced("the run ends here and its token expires; the receiver may work on"),
+		tokens: partlyEnforced("known when it reports its result"), turns: notEnforced(receiverTold),
+		cost: partlyEnforced("known when it reports its result"),
 	}
 }
 

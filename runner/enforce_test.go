@@ -28,10 +28,22 @@ func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 		{"claude, confined", &Claude{Confine: on}, plan, nil},
 		{"claude, not confined", &Claude{Confine: off}, plan, []string{"files"}},
 		{"codex that may read", &Codex{}, plan, []string{"list", "glob", "grep", "bash", "maxCostUsd"}},
-		{"an agent of the ACP", &ACP{Program: Program{Confine: on}}, plan, []string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "network", "maxTokens", "maxTurns", "maxCostUsd"}},
-		{"a program", &Command{}, plan, []string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "files", "network", "maxTokens", "maxTurns", "maxCostUsd"}},
-		{"a receiver", &Webhook{}, plan, []string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "files", "network", "timeout", "maxTokens", "maxTurns", "maxCostUsd"}},
-		{"a worker", nil, plan, []string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "files", "network", "maxTokens", "maxTurns", "maxCostUsd"}},
+		{
+			"an agent of the ACP", &ACP{Program: Program{Confine: on}}, plan,
+			[]string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "network", "maxTokens", "maxTurns", "maxCostUsd"},
+		},
+		{"a program", &Command{}, plan, []string{
+			"list", "glob", "grep", "fetch", "create", "edit",
+			"bash", "files", "network", "maxTokens", "maxTurns", "maxCostUsd",
+		}},
+		{"a receiver", &Webhook{}, plan, []string{
+			"list", "glob", "grep", "fetch", "create", "edit", "bash",
+			"files", "network", "timeout", "maxTokens", "maxTurns", "maxCostUsd",
+		}},
+		{"a worker", nil, plan, []string{
+			"list", "glob", "grep", "fetch", "create", "edit",
+			"bash", "files", "network", "maxTokens", "maxTurns", "maxCostUsd",
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			list := Enforces(tt.runner, tt.plan)
@@ -51,7 +63,8 @@ func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 			if !slices.Equal(not, tt.not) {
 				t.Errorf("not enforced: %v, want %v", not, tt.not)
 			}
-			for _, name := range append(append([]string{"files", "network", "timeout", "idleTimeout", "maxTokens", "maxTurns", "maxCostUsd"}, task.KnownTools...), tt.plan.Tools...) {
+			for _, name := range append(append([]string{"files", "network", "timeout", "idleTimeout", "maxTokens", "maxTurns", "maxCostUsd"},
+				task.KnownTools...), tt.plan.Tools...) {
 				if !slices.Contains(what, name) {
 					t.Errorf("nothing is told of %s", name)
 				}

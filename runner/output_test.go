@@ -22,7 +22,8 @@ func checkEvents(t *testing.T, r *recorder) {
 		t.Errorf("the sink got %d bytes", r.bytes)
 	}
 	for _, e := range r.events {
-		if len(e.Text)+len(e.Data) > maxEvent || !utf8.ValidString(e.Text) || strings.ContainsRune(e.Text, 0) || len(e.Data) > 0 && !json.Valid(e.Data) {
+		if len(e.Text)+len(e.Data) > maxEvent || !utf8.ValidString(e.Text) ||
+			strings.ContainsRune(e.Text, 0) || len(e.Data) > 0 && !json.Valid(e.Data) {
 			t.Fatalf("bad %s event of %d bytes, data %.80s", e.Type, len(e.Text), e.Data)
 		}
 	}
@@ -162,7 +163,8 @@ echo oops >&2`), newSpec(t))
 	if out.Summary != "looks good\n"+`{"type":"strange","text":"not an event"}` {
 		t.Errorf("summary %q", out.Summary)
 	}
-	if e := r.events[slices.IndexFunc(r.events, func(e Event) bool { return e.Type == EventToolCall })]; e.Text != "read a" || string(e.Data) != `{"path":"a"}` {
+	if e := r.events[slices.IndexFunc(r.events, func(e Event) bool { return e.Type == EventToolCall })]; e.Text != "read a" ||
+		string(e.Data) != `{"path":"a"}` {
 		t.Errorf("event %+v", e)
 	}
 	if got := r.texts(EventLog); !slices.Equal(got, []string{"oops"}) {
@@ -211,7 +213,8 @@ echo '{"summary":"it is qu\"ote/secret","success":true,"artifacts":["ty_token-of
 			t.Errorf("%q is in %s, %v", secret, all, err)
 		}
 	}
-	if out.Summary != "it is [redacted]" || !slices.Contains(r.texts(EventText), "token [redacted]!") || !slices.Contains(r.texts(EventText), "[redacted] in two parts") {
+	if out.Summary != "it is [redacted]" || !slices.Contains(r.texts(EventText), "token [redacted]!") ||
+		!slices.Contains(r.texts(EventText), "[redacted] in two parts") {
 		t.Errorf("summary %q, text %q", out.Summary, r.texts(EventText))
 	}
 }

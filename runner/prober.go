@@ -48,7 +48,10 @@ type probed struct {
 // NewProber makes a prober; Run lets it look. tell, if not nil, is called
 // after each change of what is known, on the prober's goroutines.
 func NewProber(sources []Source, tell func()) *Prober {
-	p := &Prober{sources: sources, tell: tell, kicked: make(chan struct{}, 1), slots: make(chan struct{}, probesOnce), known: make([]probed, len(sources))}
+	p := &Prober{
+		sources: sources, tell: tell, kicked: make(chan struct{}, 1),
+		slots: make(chan struct{}, probesOnce), known: make([]probed, len(sources)),
+	}
 	for i, s := range sources {
 		p.known[i].info = infoOf(s, probeOf(s.Kind))
 	}
@@ -209,7 +212,8 @@ func infoOf(s Source, found Probe) task.RunnerInfo {
 	case info.Installed && info.Remedy == "":
 		info.Remedy = "Start it by hand with the account of the server and see what it says; agents may work all the same."
 	case info.Remedy == "" && s.Argv != nil:
-		info.Remedy = "Install it on this machine, or write its full path into command of [runners." + s.Name + "]; the server looks for it in its PATH."
+		info.Remedy = "Install it on this machine, or write its full path into command of [runners." +
+			s.Name + "]; the server looks for it in its PATH."
 	}
 	return info
 }

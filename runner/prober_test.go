@@ -101,7 +101,10 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 		}
 	}
 	argv := []string{program}
-	p := NewProber([]Source{{Name: "mine", Kind: "acp", Argv: argv, Runner: &ACP{Program: Program{Argv: argv, Grace: 300 * time.Millisecond}}}}, nil)
+	p := NewProber([]Source{{
+		Name: "mine", Kind: "acp", Argv: argv,
+		Runner: &ACP{Program: Program{Argv: argv, Grace: 300 * time.Millisecond}},
+	}}, nil)
 	// looked makes the looks that Run makes by itself after some time.
 	looked := func() task.RunnerInfo {
 		t.Helper()
@@ -119,7 +122,8 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 	})
 	t.Run("it is found once it is installed", func(t *testing.T) {
 		write("echo 1.0")
-		if r := looked(); r.State() != "ready" || r.Version != "1.0" || r.Path != program || r.Problem != "" || r.Remedy != "" || r.EnforcesTools {
+		if r := looked(); r.State() != "ready" || r.Version != "1.0" || r.Path != program ||
+			r.Problem != "" || r.Remedy != "" || r.EnforcesTools {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -30,7 +30,10 @@ func leaks(t *testing.T, all ...any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, form := range []string{"zebra-crossing", "token-of-this", base64.RawStdEncoding.EncodeToString([]byte(login)), hex.EncodeToString([]byte(login))} {
+	for _, form := range []string{
+		"zebra-crossing", "token-of-this",
+		base64.RawStdEncoding.EncodeToString([]byte(login)), hex.EncodeToString([]byte(login)),
+	} {
 		if bytes.Contains(b, []byte(form)) {
 			return form
 		}
@@ -63,7 +66,8 @@ func TestNoRunnerTellsASecret(t *testing.T) {
 		run  func(t *testing.T) (Outcome, *recorder)
 	}{
 		{"command", func(t *testing.T) (Outcome, *recorder) {
-			return playOut(t, sh(says+"cat <<'EOF'\n"+`{"summary":`+jsonText(both)+`,"success":true,"artifacts":[`+jsonText(both)+`]}`+"\nEOF"), spec(t))
+			return playOut(t, sh(says+"cat <<'EOF'\n"+`{"summary":`+jsonText(both)+
+				`,"success":true,"artifacts":[`+jsonText(both)+`]}`+"\nEOF"), spec(t))
 		}},
 		{"command that fails", func(t *testing.T) (Outcome, *recorder) { return playOut(t, sh(says+"exit 3"), spec(t)) }},
 		{"worker, which carries out the same runners", func(t *testing.T) (Outcome, *recorder) {
@@ -81,21 +85,26 @@ func TestNoRunnerTellsASecret(t *testing.T) {
 			s := claudeSpec(t)
 			s.Plan.Env = []string{loginName}
 			return playOut(t, fake("say "+fakeInit,
-				`say {"type":"assistant","message":{"id":"a","content":[{"type":"text","text":`+jsonText(both)+`},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":`+jsonText(both)+`}}]}}`,
-				`say {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":`+jsonText(both)+`}]}]}}`,
+				`say {"type":"assistant","message":{"id":"a","content":[{"type":"text","text":`+jsonText(both)+
+					`},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":`+jsonText(both)+`}}]}}`,
+				`say {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":`+
+					jsonText(both)+`}]}]}}`,
 				"say "+strings.Replace(fakeDone, `" All done. "`, jsonText(both), 1), "eof"), s)
 		}},
 		{"claude that fails", func(t *testing.T) (Outcome, *recorder) {
 			s := claudeSpec(t)
 			s.Plan.Env = []string{loginName}
-			return playOut(t, fake("say "+fakeInit, `say {"type":"result","subtype":"error_during_execution","is_error":true,"result":`+jsonText(both)+`,"errors":[`+jsonText(both)+`]}`, "exit 1"), s)
+			return playOut(t, fake("say "+fakeInit, `say {"type":"result","subtype":"error_during_execution","is_error":true,"result":`+
+				jsonText(both)+`,"errors":[`+jsonText(both)+`]}`, "exit 1"), s)
 		}},
 		{"codex", func(t *testing.T) (Outcome, *recorder) {
 			s := readingSpec(t)
 			s.Plan.Env = []string{loginName}
 			return playOut(t, codexSays(lines(codexBegin,
-				`{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":`+jsonText(both)+`,"aggregated_output":`+jsonText(both)+`,"exit_code":3,"status":"failed"}}`,
-				`{"type":"item.completed","item":{"id":"i3","type":"file_change","changes":[{"path":`+jsonText(both)+`,"kind":"add"}],"status":"completed"}}`,
+				`{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":`+jsonText(both)+
+					`,"aggregated_output":`+jsonText(both)+`,"exit_code":3,"status":"failed"}}`,
+				`{"type":"item.completed","item":{"id":"i3","type":"file_change","changes":[{"path":`+
+					jsonText(both)+`,"kind":"add"}],"status":"completed"}}`,
 				`{"type":"item.completed","item":{"id":"i9","type":"agent_message","text":`+jsonText(both)+`}}`, codexEnd)), s)
 		}},
 		{"codex that fails", func(t *testing.T) (Outcome, *recorder) {
@@ -107,8 +116,12 @@ func TestNoRunnerTellsASecret(t *testing.T) {
 		{"acp that fails", func(t *testing.T) (Outcome, *recorder) { return playOut(t, acpPlays("leak", "error"), spec(t)) }},
 		{"built-in", func(t *testing.T) (Outcome, *recorder) {
 			l := newLoop(t, "anthropic",
-				modeltest.Step{Text: "It is " + both, Calls: []modeltest.Call{{Name: "create", Args: `{"path":"key.txt","content":` + jsonText(both) + `}`}}},
-				calls("read", `{"path":"key.txt"}`), calls("read", `{"path":`+jsonText(both)+`}`), modeltest.Step{Text: both}, modeltest.Step{Text: "I found " + both},
+				modeltest.Step{
+					Text:  "It is " + both,
+					Calls: []modeltest.Call{{Name: "create", Args: `{"path":"key.txt","content":` + jsonText(both) + `}`}},
+				},
+				calls("read", `{"path":"key.txt"}`), calls("read", `{"path":`+jsonText(both)+`}`),
+				modeltest.Step{Text: both}, modeltest.Step{Text: "I found " + both},
 			)
 			s := newBuiltinSpec(t)
 			s.Plan.Env = []string{loginName}

@@ -5,6 +5,7 @@ import "taskyard/runner/model"
 // Place is where the agents of a kind of runner work.
 type Place int
 
+// The places.
 const (
 	Here     Place = iota // on this machine
 	Receiver              // behind the address that gets the run

@@ -42,7 +42,10 @@ func TestWhatIsRememberedOfAProgramIsBounded(t *testing.T) {
 		a := &acpTalk{protocol: newProtocol(Spec{Dir: t.TempDir()}, &recorder{}, newStopper()), tools: map[acp.ToolCallId]*acpTool{}}
 		defer a.out.Close()
 		for n := range lines {
-			b, err := json.Marshal(map[string]any{"sessionId": "s", "update": map[string]any{"sessionUpdate": "tool_call", "toolCallId": long(n), "title": long(n), "kind": long(n)}})
+			b, err := json.Marshal(map[string]any{
+				"sessionId": "s",
+				"update":    map[string]any{"sessionUpdate": "tool_call", "toolCallId": long(n), "title": long(n), "kind": long(n)},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,8 +45,9 @@ func (s session) run(ctx context.Context, spec Spec, sink Sink) (Outcome, error)
 		grace = defaultGrace
 	}
 	st := newStopper()
-	return runProgram(ctx, launch{Argv: s.program.Argv, Env: vars, Grace: grace, Shim: s.program.Shim, Confine: s.program.Confine}, spec, sink, st, func() (reader, program, error) {
-		args, err := s.args()
-		return s.speak(newProtocol(spec, sink, st), workOf(spec)), program{Argv: args, Input: s.input}, err
-	})
+	return runProgram(ctx, launch{Argv: s.program.Argv, Env: vars, Grace: grace, Shim: s.program.Shim, Confine: s.program.Confine},
+		spec, sink, st, func() (reader, program, error) {
+			args, err := s.args()
+			return s.speak(newProtocol(spec, sink, st), workOf(spec)), program{Argv: args, Input: s.input}, err
+		})
 }

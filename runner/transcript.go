@@ -86,7 +86,8 @@ func (p *transcript) line(typ string, kind lineKind, b []byte) string {
 		}
 	}
 	if !fits || kind == longLine {
-		ev.Text = cutBytes(ev.Text, maxEvent-noteRoom) + "\n[cut: the line is too long for the transcript; the rest is in the file " + overflowName + "]"
+		ev.Text = cutBytes(ev.Text, maxEvent-noteRoom) +
+			"\n[cut: the line is too long for the transcript; the rest is in the file " + overflowName + "]"
 	}
 	if kind == partialLine || kind == longLine {
 		p.out.begin(ev, b)

@@ -192,10 +192,26 @@ func TestLimitsEndARun(t *testing.T) {
 		phase        task.Phase
 		reason       string
 	}{
-		{"a program that runs too long", "while :; do echo more; sleep 0.1; done", task.Limits{TimeoutSeconds: 1, IdleTimeoutSeconds: 30}, task.PhaseTimeout, "time limit of 1 s"},
-		{"a program that is silent too long", "echo one; sleep 600", task.Limits{TimeoutSeconds: 50, IdleTimeoutSeconds: 1}, task.PhaseIdle, "nothing for 1 s"},
-		{"a program that uses too many tokens", `echo '{"type":"usage","data":{"tokensIn":90,"tokensOut":20}}'; sleep 600`, task.Limits{MaxTokens: 100}, task.PhaseTokens, "110 tokens of at most 100"},
-		{"a program that costs too much", `echo '{"type":"usage","data":{"costUsd":0.5}}'; sleep 600`, task.Limits{MaxCostUSD: 0.25}, task.PhaseCost, "0.5000 USD"},
+		{
+			"a program that runs too long", "while :; do echo more; sleep 0.1; done",
+			task.Limits{TimeoutSeconds: 1, IdleTimeoutSeconds: 30},
+			task.PhaseTimeout, "time limit of 1 s",
+		},
+		{
+			"a program that is silent too long", "echo one; sleep 600",
+			task.Limits{TimeoutSeconds: 50, IdleTimeoutSeconds: 1},
+			task.PhaseIdle, "nothing for 1 s",
+		},
+		{
+			"a program that uses too many tokens", `echo '{"type":"usage","data":{"tokensIn":90,"tokensOut":20}}'; sleep 600`,
+			task.Limits{MaxTokens: 100},
+			task.PhaseTokens, "110 tokens of at most 100",
+		},
+		{
+			"a program that costs too much", `echo '{"type":"usage","data":{"costUsd":0.5}}'; sleep 600`,
+			task.Limits{MaxCostUSD: 0.25},
+			task.PhaseCost, "0.5000 USD",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

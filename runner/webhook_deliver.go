@@ -73,7 +73,8 @@ func (d *delivery) deliver(ctx context.Context) (out Outcome, ended bool) {
 			return d.failed(task.PhaseError, fmt.Sprintf("No answer after %d tries: %s", webhookTries, a.again)), true
 		}
 		wait := min(max(d.w.pause(failures), a.after), webhookPause)
-		d.proto.out.note(d.proto.red.Text(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.", failures+1, a.again, wait.Round(100*time.Millisecond))))
+		d.proto.out.note(d.proto.red.Text(fmt.Sprintf("Try %d failed: %s. The next one follows in %v.",
+			failures+1, a.again, wait.Round(100*time.Millisecond))))
 		d.clock.grant(wait) // it is we who wait
 		select {
 		case <-ctx.Done():
@@ -127,7 +128,9 @@ func (d *delivery) post(ctx context.Context, hc *http.Client) answer {
 func (d *delivery) unreached(err error) answer {
 	for _, no := range []error{ssrf.ErrProhibitedIP, ssrf.ErrProhibitedNetwork, ssrf.ErrProhibitedPort, ssrf.ErrInvalidHostPort} {
 		if errors.Is(err, no) {
-			return d.permanently(task.PhaseError, "The webhook leads to a loopback, private or reserved address, which is refused: give a public one, or set allow_private = true for this runner")
+			return d.permanently(task.PhaseError,
+				"The webhook leads to a loopback, private or reserved address, which is refused: "+
+					"give a public one, or set allow_private = true for this runner")
 		}
 	}
 	var u *url.Error
@@ -171,7 +174,8 @@ func (d *delivery) result(b []byte) answer {
 	var out Outcome
 	switch {
 	case res == nil:
-		return d.permanently(task.PhaseProtocol, "The receiver answered 200 without a result (summary, success, artifacts): answer 202 to work on")
+		return d.permanently(task.PhaseProtocol,
+			"The receiver answered 200 without a result (summary, success, artifacts): answer 202 to work on")
 	case res.malformed:
 		out = failed(task.PhaseProtocol, "Its result is malformed: success must be true or false")
 	case res.success != nil && !*res.success:

@@ -30,7 +30,10 @@ func receiver(t *testing.T, h http.HandlerFunc) *Webhook {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	return &Webhook{URL: srv.URL + "/hook", SecretEnv: hookSecretName, AllowPrivate: true, Pause: func(int) time.Duration { return time.Millisecond }}
+	return &Webhook{
+		URL: srv.URL + "/hook", SecretEnv: hookSecretName, AllowPrivate: true,
+		Pause: func(int) time.Duration { return time.Millisecond },
+	}
 }
 
 func hook(t *testing.T, ctx context.Context, w *Webhook, spec Spec) (Outcome, *recorder) {
@@ -85,7 +88,8 @@ func TestWebhookIsSignedAndItsAnswerIsTheResult(t *testing.T) {
 	if out.Summary != "made it with [redacted]" || len(out.Artifacts) != 1 || out.Usage.Tokens() != 7 {
 		t.Errorf("outcome %+v", out)
 	}
-	if d := got.Data; got.Type != "run.started" || d.RunID != 5 || d.TaskID != 7 || d.Prompt != "Do the work." || d.URL != w.Callback || d.Token != "ty_token-of-this-run" || d.Limits.TimeoutSeconds != 50 {
+	if d := got.Data; got.Type != "run.started" || d.RunID != 5 || d.TaskID != 7 || d.Prompt != "Do the work." ||
+		d.URL != w.Callback || d.Token != "ty_token-of-this-run" || d.Limits.TimeoutSeconds != 50 {
 		t.Errorf("body %+v", got)
 	}
 	for _, e := range rec.events {
@@ -104,7 +108,10 @@ func TestWebhookAnswers(t *testing.T) {
 		reason     string
 		permanent  bool
 	}{
-		{"a failure that the receiver admits may be tried again", `{"success":false,"summary":"no disk"}`, 200, task.PhaseError, "no disk", false},
+		{
+			"a failure that the receiver admits may be tried again", `{"success":false,"summary":"no disk"}`,
+			200, task.PhaseError, "no disk", false,
+		},
 		{"200 without a result breaks the protocol", `{}`, 200, task.PhaseProtocol, "without a result", true},
 		{"200 without JSON breaks the protocol", `fine`, 200, task.PhaseProtocol, "one JSON object", true},
 		{"success that is no truth value breaks the protocol", `{"success":"yes"}`, 200, task.PhaseProtocol, "true or false", false},
@@ -203,7 +210,10 @@ func TestWebhookGuardsItsAddresses(t *testing.T) {
 		fmt.Fprint(rw, `{"summary":"ok"}`)
 	})
 	port := inner.URL[strings.LastIndexByte(inner.URL, ':'):]
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0", "10.0.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "[64:ff9b::7f00:1]"} {
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0",
+		"10.0.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "[64:ff9b::7f00:1]",
+	} {
 		t.Run("refuses "+host, func(t *testing.T) {
 			w := receiver(t, nil)
 			w.URL, w.AllowPrivate = "http://"+host+port, false
@@ -227,7 +237,10 @@ func TestWebhookGuardsItsAddresses(t *testing.T) {
 }
 
 func TestWebhookWithoutASecretSendsNothing(t *testing.T) {
-	for name, secret := range map[string]string{"unset": "", "short": "whsec_AAAA", "not base64": "whsec_???????????????????????????????????????"} {
+	for name, secret := range map[string]string{
+		"unset": "", "short": "whsec_AAAA",
+		"not base64": "whsec_???????????????????????????????????????",
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := receiver(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") })
 			t.Setenv(hookSecretName, secret)

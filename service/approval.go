@@ -109,10 +109,12 @@ func checkUndecided(r *task.Run, now task.Time) error {
 		return decided(r)
 	}
 	if h := r.PendingDecision; h != nil {
-		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s", r.ID, h.Decision, h.By, h.At, because(h.Reason))
+		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s",
+			r.ID, h.Decision, h.By, h.At, because(h.Reason))
 	}
 	if r.Approval.ExpiresAt <= now {
-		return task.Errorf(task.Conflict, task.CodeRunDecided, "The approval of run %d expired at %s: nobody decided in time", r.ID, r.Approval.ExpiresAt)
+		return task.Errorf(task.Conflict, task.CodeRunDecided,
+			"The approval of run %d expired at %s: nobody decided in time", r.ID, r.Approval.ExpiresAt)
 	}
 	return nil
 }
@@ -125,7 +127,8 @@ func decided(r *task.Run) error {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d does not wait for approval: it is %s", r.ID, r.State())
 	}
 	a := r.Approval
-	return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s", r.ID, a.Decision, a.By, a.At, because(a.Reason))
+	return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s",
+		r.ID, a.Decision, a.By, a.At, because(a.Reason))
 }
 
 // because leads over to a reason, where there is one.

@@ -84,7 +84,8 @@ func (tx *txn) undo(id task.ID) error {
 	case h == nil && waitsForReviewer(r):
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Nothing is decided on run %d: it waits for a reviewer", id)
 	case h == nil:
-		return task.Errorf(task.Conflict, task.CodeRunDecided, "The decision on run %d has taken effect: it is %s and cannot be taken back", id, r.State())
+		return task.Errorf(task.Conflict, task.CodeRunDecided,
+			"The decision on run %d has taken effect: it is %s and cannot be taken back", id, r.State())
 	case h.By != tx.actor.Name:
 		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may take that back", h.By, id)
 	case h.Until <= tx.Now:

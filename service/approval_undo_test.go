@@ -175,7 +175,15 @@ func TestApproveMany(t *testing.T) {
 	_, writes := y.waits()
 	y.approve(gone.ID, task.ScopeOnce)
 	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, changed.TaskID, task.Patch{Title: ptr("Other")}))
-	list := []Reviewed{{a.ID, a.Approval.Version}, {gone.ID, gone.Approval.Version}, {changed.ID, changed.Approval.Version}, {writes.ID, writes.Approval.Version}, {b.ID, ""}, {b.ID, "old"}, {99, "x"}}
+	list := []Reviewed{
+		{a.ID, a.Approval.Version},
+		{gone.ID, gone.Approval.Version},
+		{changed.ID, changed.Approval.Version},
+		{writes.ID, writes.Approval.Version},
+		{b.ID, ""},
+		{b.ID, "old"},
+		{99, "x"},
+	}
 	d := must[task.Decided](t)(y.s.ApproveMany(y.ctx(), rita, list, undo))
 	equal(t, "done", len(d.Done), 1)
 	equal(t, "run", d.Done[0], a.ID)

@@ -42,9 +42,10 @@ func newAuthState(cheap bool) *authState {
 		cost = cheapParams
 	}
 	return &authState{
-		cost:     cost,
-		hashing:  make(chan struct{}, 2),
-		decoy:    fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$c29tZXNhbHRzb21lc2FsdA$G1oQ7X3pO1wLTvb2Wc0mKxk0gq3Xn5b2M7oTqf9uJ0k", cost.Memory, cost.Iterations, cost.Parallelism),
+		cost:    cost,
+		hashing: make(chan struct{}, 2),
+		decoy: fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=%d$c29tZXNhbHRzb21lc2FsdA$G1oQ7X3pO1wLTvb2Wc0mKxk0gq3Xn5b2M7oTqf9uJ0k",
+			cost.Memory, cost.Iterations, cost.Parallelism),
 		throttle: newThrottle(), refusals: newRefusals(), used: map[task.ID]task.Time{},
 	}
 }
@@ -279,7 +280,8 @@ func linkUser(stored, secret string, now task.Time) (task.ID, bool) {
 	return id, subtle.ConstantTimeCompare([]byte(parts[0]), []byte(hex.EncodeToString(sum[:]))) == 1
 }
 
-var errLink = task.Errorf(task.Forbidden, task.CodeForbidden, "The link is used up or older than an hour; restart the server to get a new one")
+var errLink = task.Errorf(task.Forbidden, task.CodeForbidden,
+	"The link is used up or older than an hour; restart the server to get a new one")
 
 // SetupValid reports whether the set-up link still holds. Errors: set-up done,
 // link used up.
@@ -320,26 +322,27 @@ func (s *Service) FirstAdmin(ctx context.Context, secret, name, password string)
 
 // UseSignInLink signs a person in once. caller has the address and the request.
 func (s *Service) UseSignInLink(ctx context.Context, secret string, caller task.Actor) (task.User, error) {
-	return mutate(ctx, s, task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: caller.Addr, RequestID: caller.RequestID}, func(tx *txn) (task.User, error) {
-		stored, err := tx.Setting(signInKey)
-		if err != nil {
-			return task.User{}, err
-		}
-		id, ok := linkUser(stored, secret, tx.Now)
-		if !ok || id == 0 {
-			return task.User{}, errLink
-		}
-		u, ok, err := tx.User(id)
-		if err != nil || !ok || u.DisabledAt != 0 {
-			return task.User{}, errLink
-		}
-		if err := tx.SetSetting(signInKey, ""); err != nil {
-			return task.User{}, err
-		}
-		if err := tx.signedIn(id, caller.Addr); err != nil {
-			return task.User{}, err
-		}
-		tx.actor.Name = task.UserActorName(u.Name)
-		return u, tx.event(task.EvSignedIn, task.Event{}, changes{"by": "link"})
-	})
+	return mutate(ctx, s, task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: caller.Addr, RequestID: caller.RequestID},
+		func(tx *txn) (task.User, error) {
+			stored, err := tx.Setting(signInKey)
+			if err != nil {
+				return task.User{}, err
+			}
+			id, ok := linkUser(stored, secret, tx.Now)
+			if !ok || id == 0 {
+				return task.User{}, errLink
+			}
+			u, ok, err := tx.User(id)
+			if err != nil || !ok || u.DisabledAt != 0 {
+				return task.User{}, errLink
+			}
+			if err := tx.SetSetting(signInKey, ""); err != nil {
+				return task.User{}, err
+			}
+			if err := tx.signedIn(id, caller.Addr); err != nil {
+				return task.User{}, err
+			}
+			tx.actor.Name = task.UserActorName(u.Name)
+			return u, tx.event(task.EvSignedIn, task.Event{}, changes{"by": "link"})
+		})
 }

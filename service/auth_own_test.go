@@ -16,7 +16,10 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 	own := agentActor("own")
 	tk := y.create(maya, "coder", noStart)
 	run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
-	open := map[string]bool{"list": true, "history": true, "queue": true, "runs": true, "agents": true, "create": true} // what they show has tests of its own
+	open := map[string]bool{
+		"list": true, "history": true, "queue": true, "runs": true,
+		"agents": true, "create": true,
+	} // what they show has tests of its own
 	for name, c := range y.calls(tk, run) {
 		if !own.May(c.perm) {
 			continue

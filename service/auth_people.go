@@ -19,7 +19,9 @@ func (s *Service) AddUser(ctx context.Context, a task.Actor, name, password stri
 	return s.addUser(ctx, a, name, password, role, func(*txn) error { return nil })
 }
 
-func (s *Service) addUser(ctx context.Context, a task.Actor, name, password string, role task.Role, first func(*txn) error) (task.User, error) {
+func (s *Service) addUser(ctx context.Context, a task.Actor, name, password string,
+	role task.Role, first func(*txn) error,
+) (task.User, error) {
 	var p task.Problems
 	checkUser(&p, name, password)
 	checkRole(&p, role)

@@ -89,7 +89,8 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 					continue
 				}
 				t.Run(name, func(t *testing.T) {
-					if err := call(); !task.IsCode(err, task.CodeForbidden) && !task.IsCode(err, task.CodeNotAssigned) && !task.IsCode(err, task.CodeNotWorking) {
+					if err := call(); !task.IsCode(err, task.CodeForbidden) && !task.IsCode(err, task.CodeNotAssigned) &&
+						!task.IsCode(err, task.CodeNotWorking) {
 						t.Errorf("got %v", err)
 					}
 				})

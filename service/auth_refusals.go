@@ -101,7 +101,8 @@ func (s *Service) refuse(ctx context.Context, a task.Actor, action, reason strin
 	if a.Name == "" {
 		a.Name = task.System // nobody, who has an address alone
 	}
-	err := change(WithIdempotency(context.WithoutCancel(ctx), nil), s, a, func(tx *txn) error { return tx.event(task.EvRefused, task.Event{}, what) })
+	err := change(WithIdempotency(context.WithoutCancel(ctx), nil), s, a,
+		func(tx *txn) error { return tx.event(task.EvRefused, task.Event{}, what) })
 	if err != nil {
 		s.log.Error("refusal not recorded", "error", err)
 	}

@@ -52,7 +52,8 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		refused(t, err, task.CodeUnauthorized)
 		u := must[task.User](t)(y.s.AddUser(ctx, maya, "nora", "some hats and gloves", task.RoleOperator))
 		nora := task.Actor{Name: "user:nora", Role: task.RoleOperator, UserID: u.ID}
-		tok := must[MadeToken](t)(y.s.CreateToken(ctx, task.Actor{Name: nora.Name, Role: task.RoleAdmin, UserID: u.ID}, NewToken{Name: "n", Scope: "operate", Own: true}))
+		tok := must[MadeToken](t)(y.s.CreateToken(ctx, task.Actor{Name: nora.Name, Role: task.RoleAdmin, UserID: u.ID},
+			NewToken{Name: "n", Scope: "operate", Own: true}))
 		a = must[task.Actor](t)(y.s.Authenticate(ctx, tok.Secret, ""))
 		off := true
 		must[task.User](t)(y.s.UpdateUser(ctx, maya, u.ID, UserChange{Disabled: &off}))

@@ -86,7 +86,8 @@ func changeable(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	if err != nil || open == nil || open.Status != task.RunRunning || open.ID == a.RunID {
 		return err
 	}
-	return task.Errorf(task.Conflict, task.CodeRunOpen, "Run %d works on task %d: no other run may change the task until it ends", open.ID, tk.ID)
+	return task.Errorf(task.Conflict, task.CodeRunOpen,
+		"Run %d works on task %d: no other run may change the task until it ends", open.ID, tk.ID)
 }
 
 // related checks that an agent has to do with a task: as owner, creator, or
@@ -109,7 +110,8 @@ func related(rx *db.Rx, a task.Actor, tk *task.Task) error {
 			return nil
 		}
 	}
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, tk.ID)
+	return task.Errorf(task.Forbidden, task.CodeForbidden,
+		"agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, tk.ID)
 }
 
 // inReach checks that a task is in the reach of a run: its own task while its
@@ -121,7 +123,8 @@ func inReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	}
 	if run.TaskID == tk.ID {
 		if tk.Owner != a.Name {
-			return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may not change task %d any more: it belongs to %s by now", run.ID, tk.ID, tk.Owner)
+			return task.Errorf(task.Forbidden, task.CodeForbidden,
+				"run %d may not change task %d any more: it belongs to %s by now", run.ID, tk.ID, tk.Owner)
 		}
 		return nil
 	}
@@ -139,7 +142,9 @@ func inReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	if ok, err := rx.Reaches(run.ID, tk.ID, claim); err != nil || ok {
 		return err
 	}
-	return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d may change its own task %d, those below it, those it created and those it claimed; task %d is none of these", run.ID, run.TaskID, tk.ID)
+	return task.Errorf(task.Forbidden, task.CodeForbidden,
+		"run %d may change its own task %d, those below it, those it created and those it claimed; task %d is none of these",
+		run.ID, run.TaskID, tk.ID)
 }
 
 // relation is how one task relates to another.

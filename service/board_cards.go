@@ -87,7 +87,9 @@ const maxKnown = 2000
 
 // get returns the cards of ids as of generation gen, reading those that are
 // not kept.
-func (c *knownCards) get(gen uint64, now task.Time, ids []task.ID, look func([]task.ID) ([]*task.Task, error)) (map[task.ID]*task.Task, error) {
+func (c *knownCards) get(gen uint64, now task.Time, ids []task.ID,
+	look func([]task.ID) ([]*task.Task, error),
+) (map[task.ID]*task.Task, error) {
 	found, missing := make(map[task.ID]*task.Task, len(ids)), []task.ID(nil)
 	c.mu.Lock()
 	if gen > c.gen || now.Sub(c.since) >= cardLife || now < c.since || len(c.cards) >= maxKnown {

@@ -56,7 +56,8 @@ func TestTheBoard(t *testing.T) {
 	}
 	t.Run("has a column per agent, those with open tasks first", func(t *testing.T) {
 		b := board(task.TaskFilter{})
-		if b.Open != 31 || b.Waiting != 31 || b.OldestAt == 0 || len(b.Columns) != len(b.Agents) || b.Columns[0].Agent != "coder" || b.Columns[1].Agent != "planner" {
+		if b.Open != 31 || b.Waiting != 31 || b.OldestAt == 0 || len(b.Columns) != len(b.Agents) ||
+			b.Columns[0].Agent != "coder" || b.Columns[1].Agent != "planner" {
 			t.Errorf("the board is %+v", b)
 		}
 	})

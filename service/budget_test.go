@@ -44,7 +44,8 @@ func TestARunningRunShowsItsUse(t *testing.T) {
 	})
 	t.Run("an estimate gives way to what the runner says at the end, and is marked before", func(t *testing.T) {
 		st := y.atWork("coder")
-		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":999,"estimated":true}`)}}))
+		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease,
+			[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":999,"estimated":true}`)}}))
 		equal(t, "estimated", y.run(st.Run.ID).Usage.Estimated, true)
 		f := completed("done")
 		f.Usage = task.Usage{TokensIn: 500}
@@ -53,7 +54,8 @@ func TestARunningRunShowsItsUse(t *testing.T) {
 	})
 	t.Run("what a program makes up adds nothing", func(t *testing.T) {
 		st := y.atWork("coder")
-		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":-5,"costUsd":-1}`)}, {Type: "usage", Data: []byte(`"x"`)}}))
+		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease,
+			[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":-5,"costUsd":-1}`)}, {Type: "usage", Data: []byte(`"x"`)}}))
 		equal(t, "use", y.run(st.Run.ID).Usage, task.Usage{})
 	})
 }
@@ -169,7 +171,8 @@ func TestUsageBySomething(t *testing.T) {
 	y.uses(b, 20, 2)
 	y.finish(a, completed("done"))
 	for by, want := range map[string]string{
-		"day": "2026-03-02:30", "agent": "reviewer:20 coder:10", "model": ":30", "task": a.Run.TaskID.String() + ":10", "run": a.Run.ID.String() + ":10",
+		"day": "2026-03-02:30", "agent": "reviewer:20 coder:10", "model": ":30",
+		"task": a.Run.TaskID.String() + ":10", "run": a.Run.ID.String() + ":10",
 	} {
 		t.Run("by "+by, func(t *testing.T) {
 			var got []string

@@ -117,7 +117,8 @@ func (tx *txn) room(agent string) (int, error) {
 	}
 	held, err := tx.Claims(agent)
 	if err == nil && held >= def.MaxClaims {
-		err = task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims): complete, move or release one first", agent, held, def.MaxClaims)
+		err = task.Errorf(task.Conflict, task.CodeMaxClaims,
+			"agent %s holds %d of %d claims (max_claims): complete, move or release one first", agent, held, def.MaxClaims)
 	}
 	return def.MaxClaims - held, err
 }
@@ -146,7 +147,8 @@ func (tx *txn) release(tk *task.Task, how string) error {
 		return err
 	}
 	tx.inboxIf(tk.Failures > 0)
-	return tx.event(task.EvTaskReleased, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder, "how": how})
+	return tx.event(task.EvTaskReleased, task.Event{TaskID: tk.ID, Agent: tk.Owner},
+		changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder, "how": how})
 }
 
 // Move is what a caller says of a hand-over.
@@ -340,7 +342,9 @@ type CompletedAndNext struct {
 
 // CompleteAndSignup completes one task of an agent and claims its next, in
 // one transaction.
-func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent string, id task.ID, summary string, claim int64) (CompletedAndNext, error) {
+func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent string,
+	id task.ID, summary string, claim int64,
+) (CompletedAndNext, error) {
 	if err := s.mayClaim(a, agent); err != nil {
 		return CompletedAndNext{}, err
 	}
@@ -424,10 +428,12 @@ func (s *Service) ReleaseExpired(ctx context.Context) (int, error) {
 			if err := tx.Release(tk.ID); err != nil {
 				return 0, err
 			}
-			if err := tx.comment(tk.ID, task.KindSystem, task.System, "The claim of "+tk.Claim.Holder+" expired without a sign of life; the task is free again."); err != nil {
+			if err := tx.comment(tk.ID, task.KindSystem, task.System, "The claim of "+tk.Claim.Holder+
+				" expired without a sign of life; the task is free again."); err != nil {
 				return 0, err
 			}
-			if err := tx.event(task.EvClaimExpired, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder}); err != nil {
+			if err := tx.event(task.EvClaimExpired, task.Event{TaskID: tk.ID, Agent: tk.Owner},
+				changes{"claim": tk.Claim.ID, "holder": tk.Claim.Holder}); err != nil {
 				return 0, err
 			}
 		}

@@ -131,9 +131,12 @@ func (s *Service) WaitingSignups() int { return int(s.waits.n.Load()) }
 // neverFrees are the events after which no further task can be claimed. All
 // others let one waiting signup of the agent look.
 var neverFrees = map[string]bool{
-	task.EvTaskClaimed: true, task.EvCommented: true, task.EvNotified: true, task.EvAsked: true, task.EvStepsReplaced: true, task.EvStepUpdated: true,
-	task.EvStepAdded: true, task.EvStepRemoved: true, task.EvStepMoved: true, task.EvStepLinked: true, task.EvStepUnlinked: true, task.EvResourceEdited: true,
-	task.EvResourceAdded: true, task.EvResourceGone: true, task.EvTodoPushed: true, task.EvTodoPopped: true, task.EvRunCreated: true, task.EvRunStarted: true,
+	task.EvTaskClaimed: true, task.EvCommented: true, task.EvNotified: true, task.EvAsked: true,
+	task.EvStepsReplaced: true, task.EvStepUpdated: true,
+	task.EvStepAdded: true, task.EvStepRemoved: true, task.EvStepMoved: true, task.EvStepLinked: true,
+	task.EvStepUnlinked: true, task.EvResourceEdited: true,
+	task.EvResourceAdded: true, task.EvResourceGone: true, task.EvTodoPushed: true,
+	task.EvTodoPopped: true, task.EvRunCreated: true, task.EvRunStarted: true,
 	task.EvAgentPaused: true, task.EvInstancePaused: true,
 }
 

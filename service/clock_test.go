@@ -157,7 +157,8 @@ func TestALookThatFailsHoldsNobodyUp(t *testing.T) {
 	d, err := sql.Open("sqlite3", "file:"+y.db.Path()+"?_busy_timeout=5000")
 	ok(t, err)
 	defer d.Close()
-	_, err = d.ExecContext(t.Context(), "CREATE TRIGGER broken BEFORE INSERT ON settings WHEN new.key = 'clock' BEGIN SELECT raise(ABORT, 'no look today'); END")
+	_, err = d.ExecContext(t.Context(), "CREATE TRIGGER broken BEFORE INSERT ON settings WHEN "+
+		"new.key = 'clock' BEGIN SELECT raise(ABORT, 'no look today'); END")
 	ok(t, err)
 	y.forward(time.Minute)
 	for range 5 {

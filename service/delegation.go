@@ -56,7 +56,8 @@ func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation)
 		return task.Delegated{}, err
 	}
 	if !Replayed(ctx) {
-		s.log.InfoContext(ctx, "task delegated", "run_id", id, "agent", def.ID, "asked_by", a.Name, "parent_run", a.RunID, "task", clip(d.Task, 200), "model", d.Model)
+		s.log.InfoContext(ctx, "task delegated", "run_id", id, "agent", def.ID, "asked_by", a.Name,
+			"parent_run", a.RunID, "task", clip(d.Task, 200), "model", d.Model)
 	}
 	return s.follow(ctx, a, id, d.Wait)
 }

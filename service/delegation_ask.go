@@ -39,7 +39,8 @@ func (s *Service) modelFor(def task.Agent, callers string, d task.Delegation) (s
 		return "", nil
 	}
 	if !tool.ModelOverride {
-		return "", task.FieldErrorf("model", "must be left out: this server lets no caller choose a model (task_tool.allow_model_override = false)")
+		return "", task.FieldErrorf("model", "must be left out: this server lets no caller "+
+			"choose a model (task_tool.allow_model_override = false)")
 	}
 	known := modelsOf(def, callers, tool)
 	switch {

@@ -30,7 +30,8 @@ func TestAChildHasNoToolThatItsParentLacks(t *testing.T) {
 		must[task.Delegated](t)(y.s.StopDelegated(y.ctx(), child, d.RunID, ""))
 	})
 	t.Run("asking for a wider one is refused by name", func(t *testing.T) {
-		y.refuses(child, task.Delegation{AgentType: "hand", Tools: []string{"read", "bash"}}, task.CodeInvalidField, "tools", "bash is wider than your own tools (read, edit, task)")
+		y.refuses(child, task.Delegation{AgentType: "hand", Tools: []string{"read", "bash"}}, task.CodeInvalidField,
+			"tools", "bash is wider than your own tools (read, edit, task)")
 	})
 	t.Run("so is one that the agent does not have", func(t *testing.T) {
 		y.refuses(child, task.Delegation{AgentType: "hand", Tools: []string{"edit"}}, task.CodeInvalidField, "hand does not have edit")
@@ -54,7 +55,8 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 		y.forward(50 * time.Second)
 		use(y, st, 200, 50, 0.5)
 		d := y.delegate(own, task.Delegation{})
-		equal(t, "limits", fmt.Sprintf("%+v", y.run(d.RunID).Limits), fmt.Sprintf("%+v", task.Limits{TimeoutSeconds: 150, IdleTimeoutSeconds: 120, MaxTokens: 750, MaxCostUSD: 1.5}))
+		equal(t, "limits", fmt.Sprintf("%+v", y.run(d.RunID).Limits),
+			fmt.Sprintf("%+v", task.Limits{TimeoutSeconds: 150, IdleTimeoutSeconds: 120, MaxTokens: 750, MaxCostUSD: 1.5}))
 	})
 	t.Run("so is what earlier children used", func(t *testing.T) {
 		y := delegating(t)
@@ -76,7 +78,8 @@ func TestTheLimitsOfAChildAreWhatIsLeftOfItsParent(t *testing.T) {
 	t.Run("asking for more is refused by name, for less is granted", func(t *testing.T) {
 		y := delegating(t)
 		_, _, own := y.inRun("boss")
-		y.refuses(own, task.Delegation{Limits: task.Limits{MaxTokens: 1001, TimeoutSeconds: 201}}, task.CodeInvalidField, "limits.maxTokens", "at most 1000", "limits.timeoutSeconds", "at most 200")
+		y.refuses(own, task.Delegation{Limits: task.Limits{MaxTokens: 1001, TimeoutSeconds: 201}}, task.CodeInvalidField,
+			"limits.maxTokens", "at most 1000", "limits.timeoutSeconds", "at most 200")
 		d := y.delegate(own, task.Delegation{Limits: task.Limits{MaxTokens: 10, MaxTurns: 3}})
 		st := y.start()
 		equal(t, "run", st.Run.ID, d.RunID)
@@ -138,7 +141,10 @@ func TestADelegatedRunIsAskedForOneThing(t *testing.T) {
 	_, _, own := y.inRun("boss")
 	y.delegate(own, task.Delegation{Task: "Find the cause of the crash.", AgentType: "lead"})
 	prompt := y.start().Spec.Prompt
-	for _, words := range []string{" task, by agent boss]]\nFind the cause of the crash.\n[[", "<Task>", "created by: agent boss", "Your tools: read, edit, task.", "2 or 3 sentences"} {
+	for _, words := range []string{
+		" task, by agent boss]]\nFind the cause of the crash.\n[[", "<Task>",
+		"created by: agent boss", "Your tools: read, edit, task.", "2 or 3 sentences",
+	} {
 		if !strings.Contains(prompt, words) {
 			t.Errorf("the prompt lacks %q:\n%s", words, prompt)
 		}

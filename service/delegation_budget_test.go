@@ -71,7 +71,8 @@ func TestATreeUsesNoMoreThanItsRootMay(t *testing.T) {
 		equal(t, "leaf at the limit", state(y, leaf), "running/working")
 		y.uses(leaf, 1, 0)
 		equal(t, "leaf", state(y, leaf), "failed/tokens")
-		equal(t, "reason", y.run(leaf.Run.ID).Reason, "Run 1, by which it was delegated, was given a limit for all of that. It used 1001 tokens of at most 1000")
+		equal(t, "reason", y.run(leaf.Run.ID).Reason,
+			"Run 1, by which it was delegated, was given a limit for all of that. It used 1001 tokens of at most 1000")
 	})
 	t.Run("a grandchild is given no more than the root has left", func(t *testing.T) {
 		y, root, mid, _ := tree(t)

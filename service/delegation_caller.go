@@ -32,7 +32,8 @@ func (tx *txn) caller(d task.Delegation) (*caller, error) {
 		return nil, err
 	}
 	if tx.actor.IsAgent() && !slices.Contains(c.tools, "task") {
-		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not delegate here: the tools it was given are %s", tx.actor.Name, toolList(c.tools))
+		return nil, task.Errorf(task.Forbidden, task.CodeForbidden,
+			"agent %s may not delegate here: the tools it was given are %s", tx.actor.Name, toolList(c.tools))
 	}
 	if limit := tx.s.cfg.TaskTool.MaxDepth; c.depth >= limit {
 		return nil, depthExceeded(c.depth, limit)
@@ -135,12 +136,14 @@ func (tx *txn) leftOf(r *task.Run) (task.Limits, error) {
 	used := r.Usage.Plus(below)
 	if l.MaxTokens > 0 {
 		if l.MaxTokens -= used.Tokens(); l.MaxTokens <= 0 {
-			return l, task.FieldErrorf("limits.maxTokens", "run %d has no tokens left to give: %d of %d are used", r.ID, used.Tokens(), r.Limits.MaxTokens)
+			return l, task.FieldErrorf("limits.maxTokens", "run %d has no tokens left to give: %d of %d are used",
+				r.ID, used.Tokens(), r.Limits.MaxTokens)
 		}
 	}
 	if l.MaxCostUSD > 0 {
 		if l.MaxCostUSD -= used.CostUSD; l.MaxCostUSD <= 0 {
-			return l, task.FieldErrorf("limits.maxCostUsd", "run %d has no money left to give: %.4f of %.4f USD are used", r.ID, used.CostUSD, r.Limits.MaxCostUSD)
+			return l, task.FieldErrorf("limits.maxCostUsd", "run %d has no money left to give: %.4f of %.4f USD are used",
+				r.ID, used.CostUSD, r.Limits.MaxCostUSD)
 		}
 	}
 	return l, nil
@@ -156,7 +159,9 @@ func (tx *txn) checkDelegationRate() error {
 	if err != nil || n < limit {
 		return err
 	}
-	e := task.Errorf(task.TooMany, task.CodeRateLimited, "agent %s has delegated, created and handed over %d times within an hour, and may %d times (task_tool.max_per_hour)", tx.actor.Name, n, limit)
+	e := task.Errorf(task.TooMany, task.CodeRateLimited,
+		"agent %s has delegated, created and handed over %d times within an hour, and may %d times (task_tool.max_per_hour)",
+		tx.actor.Name, n, limit)
 	e.Retry = tx.waitHour(oldest)
 	return e
 }

@@ -125,6 +125,7 @@ func (s *Service) logLines(ctx context.Context, r *task.Run, lines []task.Messag
 			}
 			text += "…"
 		}
-		s.log.InfoContext(ctx, "delegated run says", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "role", m.Role, "type", m.Type, "text", text, "data", string(m.Data))
+		s.log.InfoContext(ctx, "delegated run says", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent,
+			"role", m.Role, "type", m.Type, "text", text, "data", string(m.Data))
 	}
 }

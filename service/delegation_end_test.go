@@ -317,7 +317,8 @@ func TestWhatTheLogTellsOfDelegation(t *testing.T) {
 		y.delegate(own, task.Delegation{Task: "Look here"})
 		st := y.start()
 		for _, s := range []*Start{parent, st} {
-			ok(t, y.s.AppendTranscript(y.ctx(), s.Run.ID, s.Run.Lease, []task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "line of " + s.Run.Agent}}))
+			ok(t, y.s.AppendTranscript(y.ctx(), s.Run.ID, s.Run.Lease,
+				[]task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "line of " + s.Run.Agent}}))
 		}
 		y.finish(st, completed("ok"))
 		for words, want := range map[string]bool{

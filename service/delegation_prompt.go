@@ -8,12 +8,13 @@ import (
 )
 
 // focusedPrompt is what a delegated run is asked in place of the work prompt.
-const focusedPrompt = `You work for %s, who gave you this one task and waits for the result. You start with a context of your own: you know of the rest of the work only what is written here.
-
-- Do this task and nothing beyond it. Do not ask back for what you can find out.
-- Your tools: %s. Others are refused.
-- If something stops you, say what failed and why; that is a result too.
-- End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. %s reads that alone, at most about 2,000 tokens of it, not what you say before.`
+const focusedPrompt = "You work for %s, who gave you this one task and waits for the result. You start with a context of your own: " +
+	"you know of the rest of the work only what is written here.\n\n" +
+	"- Do this task and nothing beyond it. Do not ask back for what you can find out.\n" +
+	"- Your tools: %s. Others are refused.\n" +
+	"- If something stops you, say what failed and why; that is a result too.\n" +
+	"- End with your result in 2 or 3 sentences: what you found or did, the files you changed, what is left or blocked. " +
+	"%s reads that alone, at most about 2,000 tokens of it, not what you say before."
 
 // delegated puts the task that was given away first.
 func (w *partWriter) delegated(tk *task.Task, tools []string) {

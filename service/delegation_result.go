@@ -94,7 +94,8 @@ func (s *Service) delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *t
 		return nil, nil, err
 	}
 	if err := related(rx, a, tk); err != nil {
-		return nil, nil, task.Errorf(task.Forbidden, task.CodeForbidden, "run %d was delegated by %s: only that agent, the owners of the tasks above and people may follow and stop it", id, tk.CreatedBy)
+		return nil, nil, task.Errorf(task.Forbidden, task.CodeForbidden,
+			"run %d was delegated by %s: only that agent, the owners of the tasks above and people may follow and stop it", id, tk.CreatedBy)
 	}
 	last, err := rx.DelegatedTask(r.TaskID)
 	return last, tk, err

@@ -67,7 +67,11 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 	y := delegating(t)
 	tk, st, own := y.inRun("boss", steps("a", "b"), func(in *task.New) {
 		in.Priority = 7
-		in.Resources = []task.Resource{{Type: "file", Value: "/a"}, {Type: "url", Value: "https://example.com", Label: "the page"}, {Type: "file", Value: "/c"}}
+		in.Resources = []task.Resource{
+			{Type: "file", Value: "/a"},
+			{Type: "url", Value: "https://example.com", Label: "the page"},
+			{Type: "file", Value: "/c"},
+		}
 	})
 	d := y.delegate(own, task.Delegation{Task: "Read the page\nand tell what it says.", StepIndex: ptr(1), Resources: []int{2, 1}})
 	sub, run := y.task(d.TaskID), y.run(d.RunID)
@@ -81,7 +85,8 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 	})
 	t.Run("it is linked to the step", func(t *testing.T) { equal(t, "step", y.task(tk.ID).Steps[1].TaskID, d.TaskID) })
 	t.Run("it has the resources by reference, in the asked order", func(t *testing.T) {
-		equal(t, "resources", fmt.Sprint(sub.Resources), fmt.Sprint([]task.Resource{{Type: "file", Value: "/c"}, {Type: "url", Value: "https://example.com", Label: "the page"}}))
+		equal(t, "resources", fmt.Sprint(sub.Resources),
+			fmt.Sprint([]task.Resource{{Type: "file", Value: "/c"}, {Type: "url", Value: "https://example.com", Label: "the page"}}))
 	})
 	t.Run("its run names the run that asked", func(t *testing.T) {
 		equal(t, "cause", run.Cause, task.CauseDelegate)
@@ -91,7 +96,11 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		equal(t, "depth", run.Depth, 1)
 	})
 	t.Run("the answer is its state", func(t *testing.T) {
-		equal(t, "answer", fmt.Sprintf("%+v", d), fmt.Sprintf("%+v", task.Delegated{RunID: d.RunID, TaskID: d.TaskID, Status: task.RunPending, Phase: task.PhaseQueued, FilesModified: []string{}, Artifacts: []string{}}))
+		equal(t, "answer", fmt.Sprintf("%+v", d),
+			fmt.Sprintf("%+v", task.Delegated{
+				RunID: d.RunID, TaskID: d.TaskID, Status: task.RunPending,
+				Phase: task.PhaseQueued, FilesModified: []string{}, Artifacts: []string{},
+			}))
 	})
 	t.Run("its end completes the task, and success tells so", func(t *testing.T) {
 		child := y.start()
@@ -128,11 +137,15 @@ func TestWhatADelegationMustSay(t *testing.T) {
 		code  task.Code
 		words []string
 	}{
-		"a task":                   {task.Delegation{Task: " \n"}, task.CodeInvalidField, []string{"task: is required"}},
-		"a known agent":            {task.Delegation{AgentType: "nobody"}, task.CodeUnknownAgent, []string{"nobody", "known agents", "hand"}},
-		"an agent that serves":     {task.Delegation{AgentType: "bad"}, task.CodeInvalidAgent, []string{"bad"}},
-		"an agent that starts":     {task.Delegation{AgentType: "pull"}, task.CodePullOnly, []string{"claims its work itself"}},
-		"a complexity of three":    {task.Delegation{Complexity: "huge"}, task.CodeInvalidField, []string{"estimatedComplexity", "low, medium, high"}},
+		"a task":               {task.Delegation{Task: " \n"}, task.CodeInvalidField, []string{"task: is required"}},
+		"a known agent":        {task.Delegation{AgentType: "nobody"}, task.CodeUnknownAgent, []string{"nobody", "known agents", "hand"}},
+		"an agent that serves": {task.Delegation{AgentType: "bad"}, task.CodeInvalidAgent, []string{"bad"}},
+		"an agent that starts": {task.Delegation{AgentType: "pull"}, task.CodePullOnly, []string{"claims its work itself"}},
+		"a complexity of three": {
+			task.Delegation{Complexity: "huge"},
+			task.CodeInvalidField,
+			[]string{"estimatedComplexity", "low, medium, high"},
+		},
 		"a step that is there":     {task.Delegation{StepIndex: ptr(1)}, task.CodeInvalidField, []string{"stepIndex", "steps 0 to 0"}},
 		"no negative step":         {task.Delegation{StepIndex: ptr(-1)}, task.CodeInvalidField, []string{"stepIndex"}},
 		"resources that are there": {task.Delegation{Resources: []int{0}}, task.CodeInvalidField, []string{"resources[0]", "has no resources"}},

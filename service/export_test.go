@@ -57,7 +57,8 @@ func (y *instance) whole() {
 func lived(t *testing.T) *instance {
 	y := newInstance(t)
 	y.imported(filesOf(`{"id":"2","title":"Labelled","owner":"coder","status":"active","labels":["web","api"],"blockedBy":["5"]},
- {"id":"5","title":"First","owner":"coder","status":"active"}`, "", `{"coder":["one","two \"quoted\"\n"],"reviewer":["ü"]}`), ImportOptions{})
+ {"id":"5","title":"First","owner":"coder","status":"active"}`, "", `{"coder":["one","two \"quoted\"\n"],"reviewer":["ü"]}`),
+		ImportOptions{})
 	parent := y.create(maya, "planner", steps("a", "b"), func(in *task.New) {
 		in.Description = "<b>&\u2028 text"
 		in.Resources = []task.Resource{{Type: "url", Value: "https://example.com/?a=1&b=2", Label: "Link"}, {Type: "file", Value: "/etc/hosts"}}
@@ -101,7 +102,10 @@ func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
 	equal(t, "counts", second.n, first.n)
 	equal(t, "open", first.n.Open, 6)
 	equal(t, "archived", first.n.Archived, 3)
-	for _, words := range []string{`"labels":["api","web"]`, `"blockedBy":["5"]`, `"waitingFor":"user"`, `"consent":"withheld"`, `"content":"comment 249"`, "<b>&"} {
+	for _, words := range []string{
+		`"labels":["api","web"]`, `"blockedBy":["5"]`, `"waitingFor":"user"`,
+		`"consent":"withheld"`, `"content":"comment 249"`, "<b>&",
+	} {
 		if !strings.Contains(first.tasks, words) {
 			t.Errorf("tasks.json lacks %s", words)
 		}
@@ -123,7 +127,8 @@ func TestHistoryIsExportedOldestFirst(t *testing.T) {
 	y := lived(t)
 	lines := strings.Split(strings.TrimSpace(y.export().history), "\n")
 	equal(t, "lines", len(lines), 3)
-	if !strings.Contains(lines[0], `"summary":"It works."`) || !strings.Contains(lines[0], `"content":"nearly"`) || !strings.Contains(lines[2], `"status":"canceled"`) {
+	if !strings.Contains(lines[0], `"summary":"It works."`) || !strings.Contains(lines[0], `"content":"nearly"`) ||
+		!strings.Contains(lines[2], `"status":"canceled"`) {
 		t.Errorf("got %s", lines)
 	}
 }

@@ -127,7 +127,10 @@ func (y *instance) service(with ...func(*Config)) *Service {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	cfg := Config{Now: y.Now, Log: quiet, CheapPasswords: true, EqualFailures: 5, Backoff: func(n int) time.Duration { return 30 * time.Second << n }}
+	cfg := Config{
+		Now: y.Now, Log: quiet, CheapPasswords: true, EqualFailures: 5,
+		Backoff: func(n int) time.Duration { return 30 * time.Second << n },
+	}
 	for _, w := range with {
 		w(&cfg)
 	}

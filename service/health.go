@@ -64,7 +64,8 @@ func (s *Service) Unwell(ctx context.Context) map[string]string {
 		found["disk"] = "only " + task.ID(free>>20).String() + " MiB are free on the disk of the database; free some space (32 MiB at least)"
 	}
 	if have, want, err := s.db.Schema(ctx); err == nil && have != want {
-		found["schema"] = "another program changed the schema of the database from " + task.ID(want).String() + " to " + task.ID(have).String() + "; start the taskyard that belongs to it"
+		found["schema"] = "another program changed the schema of the database from " + task.ID(want).String() +
+			" to " + task.ID(have).String() + "; start the taskyard that belongs to it"
 	}
 	return found
 }

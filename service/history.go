@@ -161,7 +161,9 @@ func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, erro
 // of the last 30 days; a short time lies amid the days around it. Tasks that
 // are narrowed by text, creator or label are counted one by one, the newest
 // alone where they are very many.
-func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.HistoryFilter, zone *time.Location) (out task.HistoryTimes, err error) {
+func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.HistoryFilter,
+	zone *time.Location,
+) (out task.HistoryTimes, err error) {
 	if err := s.historyAllowed(a, f); err != nil {
 		return out, err
 	}
@@ -170,7 +172,9 @@ func (s *Service) HistoryTimes(ctx context.Context, a task.Actor, f task.History
 
 // historyTimes is HistoryTimes of a list that was counted already, if it is
 // not nil.
-func (s *Service) historyTimes(ctx context.Context, f task.HistoryFilter, zone *time.Location, list []task.HistoryTime) (out task.HistoryTimes, err error) {
+func (s *Service) historyTimes(ctx context.Context, f task.HistoryFilter, zone *time.Location,
+	list []task.HistoryTime,
+) (out task.HistoryTimes, err error) {
 	var starts []task.Time
 	starts, out.Unit = task.Calendar(historySpan(f, s.Now(), zone))
 	for _, at := range starts[:len(starts)-1] {

@@ -40,7 +40,8 @@ func replay(tx *txn, i *Idempotency, out any) (bool, error) {
 		return false, err
 	}
 	if !bytes.Equal(req, i.Request) {
-		return false, task.Errorf(task.Invalid, task.CodeIdempotencyReuse, "The Idempotency-Key was already used for another request; use a new key")
+		return false, task.Errorf(task.Invalid, task.CodeIdempotencyReuse,
+			"The Idempotency-Key was already used for another request; use a new key")
 	}
 	i.Replayed = true
 	return true, json.Unmarshal([]byte(answer), out)

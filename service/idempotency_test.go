@@ -79,7 +79,8 @@ func TestIdempotency(t *testing.T) {
 		ctx, _ := y.keyed("user:maya", "k4", "token")
 		a := must[MadeToken](t)(y.s.CreateToken(ctx, maya, NewToken{Name: "x", Scope: "read"}))
 		ctx, _ = y.keyed("user:maya", "k4", "token")
-		if b, err := y.s.CreateToken(ctx, maya, NewToken{Name: "x", Scope: "read"}); !task.IsCode(err, task.CodeNameTaken) || b.Secret == a.Secret {
+		if b, err := y.s.CreateToken(ctx, maya, NewToken{Name: "x", Scope: "read"}); !task.IsCode(err, task.CodeNameTaken) ||
+			b.Secret == a.Secret {
 			t.Fatalf("asked again: %v", err)
 		}
 	})

@@ -225,7 +225,8 @@ func (w *importer) todos() error {
 			return err
 		}
 		if n := ends.Count() + len(l.Items); n > w.s.cfg.TodoLimit {
-			return task.Errorf(task.TooMany, task.CodeQueueFull, "The todo list of %s would hold %d items, more than %d: nothing was written", l.Agent, n, w.s.cfg.TodoLimit)
+			return task.Errorf(task.TooMany, task.CodeQueueFull,
+				"The todo list of %s would hold %d items, more than %d: nothing was written", l.Agent, n, w.s.cfg.TodoLimit)
 		}
 		if err := w.ImportTodos(l.Agent, l.Items); err != nil {
 			return err

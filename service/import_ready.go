@@ -161,6 +161,7 @@ func (o *owners) tell() {
 			o.p.Report.Bad("owner", "tasks without one: %d (first: %s); give --owner AGENT (%s)", c.N, c.First, known)
 			continue
 		}
-		o.p.Report.Bad("owner", "unknown agent %q, tasks: %d (first: %s); give --map '%s=AGENT' or --owner AGENT (%s)", name, c.N, c.First, name, known)
+		o.p.Report.Bad("owner", "unknown agent %q, tasks: %d (first: %s); give --map '%s=AGENT' or --owner AGENT (%s)",
+			name, c.N, c.First, name, known)
 	}
 }

@@ -38,7 +38,8 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 		equal(t, "creator", below.CreatedBy, "planner")
 		equal(t, "step", above.Steps[1].TaskID, below.ID)
 		equal(t, "parent", below.ParentTaskID, above.ID)
-		equal(t, "comment", fmt.Sprintln(below.Comments[0].ID, below.Comments[0].Content, below.Comments[0].CreatedAt), "9 hello 2026-01-02T05:00:00.000Z\n")
+		equal(t, "comment", fmt.Sprintln(below.Comments[0].ID, below.Comments[0].Content, below.Comments[0].CreatedAt),
+			"9 hello 2026-01-02T05:00:00.000Z\n")
 		equal(t, "archived", old.ArchivedAt.String(), "2025-01-04T03:04:05.678Z")
 		equal(t, "summary", old.Summary, "Was good.")
 	})
@@ -125,7 +126,9 @@ func TestOwnersOfImportedTasks(t *testing.T) {
 	t.Run("all unknown ones are named at once, with what helps", func(t *testing.T) {
 		y := newInstance(t)
 		_, err := y.s.PrepareImport(maya, filesOf(tasks, past, ""), ImportOptions{})
-		e := refused(t, err, task.CodeInvalidField, `unknown agent "zoe", tasks: 1`, `unknown agent "yan", tasks: 2 (first: tasks.json: tasks[1])`, "tasks without one: 1", "--map 'zoe=AGENT'", "known agents: bad, code-focused, coder")
+		e := refused(t, err, task.CodeInvalidField, `unknown agent "zoe", tasks: 1`,
+			`unknown agent "yan", tasks: 2 (first: tasks.json: tasks[1])`, "tasks without one: 1",
+			"--map 'zoe=AGENT'", "known agents: bad, code-focused, coder")
 		equal(t, "problems", len(e.Fields), 3)
 	})
 	t.Run("names are mapped, in authors too, and the rest gets the named owner", func(t *testing.T) {
@@ -193,7 +196,8 @@ func TestImportedTasksOfAgentsNeedApproval(t *testing.T) {
 	y := newInstance(t, wakes)
 	y.imported(filesOf(`{"id":"1","title":"by a person","owner":"coder","createdBy":"user:maya","status":"active"},
  {"id":"2","title":"by an agent","owner":"coder","createdBy":"planner","status":"active"},
- {"id":"4","title":"started by an agent","owner":"coder","createdBy":"user:maya","consent":"withheld","status":"active"}`, "", ""), ImportOptions{})
+ {"id":"4","title":"started by an agent","owner":"coder","createdBy":"user:maya","consent":"withheld","status":"active"}`, "", ""),
+		ImportOptions{})
 	for id, want := range map[task.ID]task.Phase{1: task.PhaseQueued, 2: task.PhaseApproval, 4: task.PhaseApproval} {
 		run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, id))
 		equal(t, "phase of task "+id.String(), run.Phase, want)
@@ -233,7 +237,8 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 			}
 		}
 		y.s.agents.Reload()
-		y.imported(exchange.Beads(exchange.Source{Name: "issues.jsonl", Data: []byte(`{"id":"a","title":"t","created_by":"Coder"}`)}), ImportOptions{})
+		y.imported(exchange.Beads(exchange.Source{Name: "issues.jsonl", Data: []byte(`{"id":"a","title":"t","created_by":"Coder"}`)}),
+			ImportOptions{})
 		equal(t, "owner", y.task(1).Owner, "coder")
 		equal(t, "creator, an agent by its name", y.task(1).CreatedBy, "coder")
 	})

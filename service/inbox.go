@@ -148,7 +148,9 @@ func (tx *txn) inboxIf(changes bool) {
 
 // inboxKinds are the events that always change what waits for a person.
 var inboxKinds = map[string]bool{
-	task.EvAsked: true, task.EvAnswered: true, task.EvNotified: true, task.EvAcknowledged: true, task.EvUnacknowledged: true, task.EvTaskStuck: true, task.EvTaskCanceled: true,
-	task.EvRunHeld: true, task.EvRunUndone: true, task.EvRunApproved: true, task.EvRunDenied: true, task.EvRunExpired: true, task.EvRunVoided: true,
+	task.EvAsked: true, task.EvAnswered: true, task.EvNotified: true, task.EvAcknowledged: true,
+	task.EvUnacknowledged: true, task.EvTaskStuck: true, task.EvTaskCanceled: true,
+	task.EvRunHeld: true, task.EvRunUndone: true, task.EvRunApproved: true,
+	task.EvRunDenied: true, task.EvRunExpired: true, task.EvRunVoided: true,
 	task.EvPermitAsked: true, task.EvPermitAllowed: true, task.EvPermitDenied: true, task.EvPermitExpired: true,
 }

@@ -26,7 +26,10 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		must[task.Message](t)(y.s.Notify(y.ctx(), coder, later.ID, "right?", true))
 		q := y.inbox().Questions
 		equal(t, "questions", len(q), 2)
-		want := task.InboxItem{TaskID: first.ID, Title: "Which way?", Owner: "coder", MessageID: y.task(first.ID).QuestionID, Author: "coder", Text: "left?", At: y.s.Now()}
+		want := task.InboxItem{
+			TaskID: first.ID, Title: "Which way?", Owner: "coder",
+			MessageID: y.task(first.ID).QuestionID, Author: "coder", Text: "left?", At: y.s.Now(),
+		}
 		equal(t, "the oldest question", q[0], want)
 		must[task.Message](t)(y.s.Reply(y.ctx(), maya, first.ID, "yes"))
 		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, later.ID, "", 0))

@@ -296,7 +296,8 @@ func (k *mTask) prompt() string {
 
 func (m *model) approve(r *mRun, scope task.Scope) task.Code {
 	switch {
-	case r.state != waiting && r.state.Status.Final() && !r.approved && !slices.Contains([]task.Phase{task.PhaseDenied, task.PhaseExpired}, r.state.Phase):
+	case r.state != waiting && r.state.Status.Final() && !r.approved &&
+		!slices.Contains([]task.Phase{task.PhaseDenied, task.PhaseExpired}, r.state.Phase):
 		return task.CodeRunEnded
 	case r.state != waiting, r.expires <= m.now:
 		return task.CodeRunDecided

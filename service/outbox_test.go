@@ -70,7 +70,8 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 	first := y.outgoing("ops")
 	equal(t, "lines", len(first), 1)
 	t.Run("as one short line", func(t *testing.T) {
-		if s := first[0].Text; strings.ContainsAny(s, "\r\n\x07\u202e") || len([]rune(s)) > 301 || !strings.HasPrefix(s, "#1 Hostile title: coder says: one Bcc: all") {
+		if s := first[0].Text; strings.ContainsAny(s, "\r\n\x07\u202e") || len([]rune(s)) > 301 ||
+			!strings.HasPrefix(s, "#1 Hostile title: coder says: one Bcc: all") {
 			t.Errorf("%q", s)
 		}
 	})

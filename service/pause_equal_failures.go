@@ -25,7 +25,8 @@ func (tx *txn) pauseFailing(r *task.Run, phase task.Phase) error {
 		return err
 	}
 	for _, l := range last {
-		if l.Status != task.RunFailed || l.Phase != last[0].Phase || l.Reason != last[0].Reason || l.DefinitionHash != last[0].DefinitionHash || l.EndedAt.String() <= resumed {
+		if l.Status != task.RunFailed || l.Phase != last[0].Phase || l.Reason != last[0].Reason ||
+			l.DefinitionHash != last[0].DefinitionHash || l.EndedAt.String() <= resumed {
 			return nil
 		}
 	}
@@ -34,5 +35,6 @@ func (tx *txn) pauseFailing(r *task.Run, phase task.Phase) error {
 		return err
 	}
 	why := task.Pause{Reason: last[0].Reason} // the run's page has the whole of it
-	return tx.pause(r.Agent, strconv.Itoa(n)+" runs in a row failed in the same way, the last of them run "+last[0].ID.String()+": "+why.Brief())
+	return tx.pause(r.Agent, strconv.Itoa(n)+" runs in a row failed in the same way, the last of them run "+
+		last[0].ID.String()+": "+why.Brief())
 }

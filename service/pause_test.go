@@ -300,7 +300,8 @@ func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
 		}
 	}
 	events := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
-	if last := events[len(events)-1]; last.Kind != task.EvInstanceStopped || strings.Count(string(last.Changes), `"`+below.RunID.String()+`"`) != 1 {
+	if last := events[len(events)-1]; last.Kind != task.EvInstanceStopped ||
+		strings.Count(string(last.Changes), `"`+below.RunID.String()+`"`) != 1 {
 		t.Errorf("the last event is %s %s", last.Kind, last.Changes)
 	}
 }

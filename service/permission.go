@@ -120,10 +120,13 @@ func (s *Service) DenyPermission(ctx context.Context, a task.Actor, run task.ID,
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return s.decidePermission(ctx, a, run, n, func(p *task.Permission) { p.Decision, p.Message = task.PermissionDenied, strings.TrimSpace(reason) })
+	return s.decidePermission(ctx, a, run, n,
+		func(p *task.Permission) { p.Decision, p.Message = task.PermissionDenied, strings.TrimSpace(reason) })
 }
 
-func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.ID, n int, decide func(*task.Permission)) (*task.Run, error) {
+func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.ID,
+	n int, decide func(*task.Permission),
+) (*task.Run, error) {
 	if err := s.allowed(a, task.Decide); err != nil {
 		return nil, err
 	}
@@ -141,7 +144,8 @@ func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.I
 		case !p.Waits():
 			return nil, task.Errorf(task.Conflict, task.CodeRunDecided, "%s", p.Outcome())
 		case p.ExpiresAt <= tx.Now:
-			return nil, task.Errorf(task.Conflict, task.CodeRunDecided, "Permission %d of run %d expired at %s: nobody decided in time", n, run, p.ExpiresAt)
+			return nil, task.Errorf(task.Conflict, task.CodeRunDecided,
+				"Permission %d of run %d expired at %s: nobody decided in time", n, run, p.ExpiresAt)
 		}
 		decide(p)
 		if err := tx.settlePermission(r, p); err != nil {

@@ -14,7 +14,8 @@ import (
 // asks has a started run ask for a call of a tool.
 func (y *instance) asks(st *Start, tool string) *task.Permission {
 	y.t.Helper()
-	return must[*task.Permission](y.t)(y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease, task.Permission{Tool: tool, Input: json.RawMessage(`{"command":"ls"}`), Reason: "to look"}))
+	return must[*task.Permission](y.t)(y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease,
+		task.Permission{Tool: tool, Input: json.RawMessage(`{"command":"ls"}`), Reason: "to look"}))
 }
 
 // atWork starts the run of a new task of an agent.

@@ -48,7 +48,8 @@ func (tx *txn) notFlooded(owner string) error {
 	if err != nil || !full {
 		return err
 	}
-	e := task.Errorf(task.TooMany, task.CodeQueueFull, "The queue of %s holds %d open tasks: wait until some are done", owner, tx.s.cfg.QueueLimit)
+	e := task.Errorf(task.TooMany, task.CodeQueueFull, "The queue of %s holds %d open tasks: wait until some are done",
+		owner, tx.s.cfg.QueueLimit)
 	e.Retry = 60
 	return e
 }

@@ -149,7 +149,8 @@ func quotaError(k quotaKey, over float64) error {
 	if k.user != 0 {
 		who = "one person"
 	}
-	e := task.Errorf(task.TooMany, task.CodeQuotaExceeded, "The quota %q of %s is used up: %.0f %s %s at most", lim.name, who, lim.most, lim.words, quotaSpans[lim.per])
+	e := task.Errorf(task.TooMany, task.CodeQuotaExceeded, "The quota %q of %s is used up: %.0f %s %s at most",
+		lim.name, who, lim.most, lim.words, quotaSpans[lim.per])
 	if lim.per == 0 {
 		e.Retry = 5
 		e.Message += "; end one of them, or try again in 5 s"

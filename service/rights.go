@@ -328,7 +328,8 @@ func (tx *txn) mayApprove(r *task.Run) (sole bool, err error) {
 	}
 	n, err := tx.OtherReviewers(strings.TrimPrefix(tx.actor.Name, "user:"))
 	if err == nil && n > 0 {
-		err = task.Errorf(task.Forbidden, task.CodeForbidden, "%s asked for run %d by a token: another reviewer must approve it", called(tx.actor.Name), r.ID)
+		err = task.Errorf(task.Forbidden, task.CodeForbidden,
+			"%s asked for run %d by a token: another reviewer must approve it", called(tx.actor.Name), r.ID)
 	}
 	return err == nil, err
 }

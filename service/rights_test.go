@@ -28,11 +28,14 @@ var ways = map[string]struct {
 	do  func(y *instance, a task.Actor, to string) task.ID
 }{
 	"create": {"created by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID { return y.create(a, to).ID }},
-	"create and start": {"created by reader, who lacks bash; started by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
-		tk := y.create(a, to, draft)
-		must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Status: ptr("active")}))
-		return tk.ID
-	}},
+	"create and start": {
+		"created by reader, who lacks bash; started by reader, who lacks bash",
+		func(y *instance, a task.Actor, to string) task.ID {
+			tk := y.create(a, to, draft)
+			must[*task.Task](y.t)(y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Status: ptr("active")}))
+			return tk.ID
+		},
+	},
 	"subtask": {"created by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.subtask(a, y.own(a, steps("a")), 0, to).ID
 	}},
@@ -219,7 +222,8 @@ func TestWithoutApprovalsTheTreeCountsOnEveryWay(t *testing.T) {
 	t.Run("depth, tools, tokens and cost of what a run makes", func(t *testing.T) {
 		for _, way := range giving {
 			y, st, own := start(t)
-			ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "usage", Data: []byte(`{"tokensIn":400,"costUsd":0.5}`)}}))
+			ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease,
+				[]task.Message{{Type: "usage", Data: []byte(`{"tokensIn":400,"costUsd":0.5}`)}}))
 			id := ways[way].do(y, own, "root")
 			r := y.start()
 			equal(t, way+": task", r.Run.TaskID, id)

@@ -60,7 +60,8 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 	})
 	t.Run("so that the agent to whom it handed over may begin", func(t *testing.T) {
 		y, st := begin(t, wakes)
-		must[*task.Task](t)(y.s.MoveTask(ctx, y.actor(st), Move{TaskID: st.Run.TaskID, CurrentAgent: "coder", NewAgent: "reviewer", Comment: "yours"}))
+		must[*task.Task](t)(y.s.MoveTask(ctx, y.actor(st),
+			Move{TaskID: st.Run.TaskID, CurrentAgent: "coder", NewAgent: "reviewer", Comment: "yours"}))
 		y.forward(lastWords)
 		next, _, err := y.s.NextRun(ctx, nil)
 		ok(t, err)

@@ -378,7 +378,10 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	if err := tx.freesForOwner(r); err != nil {
 		return err
 	}
-	kind := map[task.RunStatus]string{task.RunCompleted: task.EvRunCompleted, task.RunFailed: task.EvRunFailed, task.RunCanceled: task.EvRunCanceled}[to.Status]
+	kind := map[task.RunStatus]string{
+		task.RunCompleted: task.EvRunCompleted,
+		task.RunFailed:    task.EvRunFailed, task.RunCanceled: task.EvRunCanceled,
+	}[to.Status]
 	c := changes{"state": []string{r.State().String(), to.String()}}
 	if e.reason != "" {
 		c["reason"] = e.reason

@@ -34,7 +34,9 @@ func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, t
 	return start, earlier(later, earlier(held, closing)), err
 }
 
-func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool, takes func(task.Agent) bool) (*Start, task.Time, error) {
+func (s *Service) nextRun(ctx context.Context, worker task.Actor, busy map[task.ID]bool,
+	takes func(task.Agent) bool,
+) (*Start, task.Time, error) {
 	secret := newSecret()
 	var later task.Time
 	start, err := mutate(ctx, s, task.SystemActor, func(tx *txn) (start *Start, err error) {

@@ -133,7 +133,8 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 		return err
 	}
 	if n >= tx.s.cfg.Attempts {
-		if err := tx.event(task.EvTaskStuck, task.Event{TaskID: tk.ID, RunID: r.ID, Agent: tk.Owner}, changes{"failures": n, "reason": f.Reason}); err != nil {
+		if err := tx.event(task.EvTaskStuck, task.Event{TaskID: tk.ID, RunID: r.ID, Agent: tk.Owner},
+			changes{"failures": n, "reason": f.Reason}); err != nil {
 			return err
 		}
 		if err := tx.enqueueNotification(task.OutFailure, tk.ID, tk.Title, tk.Owner, r.ID, r.Agent+" failed: "+f.Reason); err != nil {

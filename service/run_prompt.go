@@ -71,7 +71,8 @@ func holds(tk *task.Task, word string) bool {
 
 // task describes a task to the agent that runs on it.
 func (w *partWriter) task(tk *task.Task) {
-	fmt.Fprintf(w, "<Task>\nid: %d\nstatus: %s\nowner: %s\ncreated by: %s\npriority: %d\n", tk.ID, tk.Status, tk.Owner, authorLabel(tk.CreatedBy), tk.Priority)
+	fmt.Fprintf(w, "<Task>\nid: %d\nstatus: %s\nowner: %s\ncreated by: %s\npriority: %d\n",
+		tk.ID, tk.Status, tk.Owner, authorLabel(tk.CreatedBy), tk.Priority)
 	if tk.ParentTaskID != 0 {
 		fmt.Fprintf(w, "subtask of: %d\n", tk.ParentTaskID)
 	}

@@ -24,7 +24,9 @@ func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
 		}
 	case a.RunID == id && tx.s.receives(r):
 	default:
-		return nil, task.Errorf(task.Forbidden, task.CodeForbidden, "%s (%s) may not report on run %d: only the worker that carries it out may, or the receiver of its webhook with the token of the run", a.Name, a.Role, id)
+		return nil, task.Errorf(task.Forbidden, task.CodeForbidden,
+			"%s (%s) may not report on run %d: only the worker that carries it out may, or the "+
+				"receiver of its webhook with the token of the run", a.Name, a.Role, id)
 	}
 	if r.Lease != h.Lease || r.Attempt != h.Attempt {
 		return nil, staleLease(r)
@@ -80,7 +82,8 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 	told, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.listenForStop(id, cancel)()
-	if r, err := read(ctx, s, func(rx *db.Rx) (*task.Run, error) { return rx.Run(id) }); err != nil || r.Status != task.RunRunning || r.Lease != h.Lease {
+	if r, err := read(ctx, s, func(rx *db.Rx) (*task.Run, error) { return rx.Run(id) }); err != nil ||
+		r.Status != task.RunRunning || r.Lease != h.Lease {
 		return s.alive(ctx, a, id, h) // it was stopped before anybody listened
 	}
 	over := time.NewTimer(min(wait, task.MaxWait))
@@ -143,7 +146,9 @@ func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) (fo
 // first one, counted from 1 at each start of the run: those that came before
 // are passed over, so a report may be repeated. It returns the number of the
 // next event. Errors: may not report, stale lease, a gap, too much.
-func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h task.Hold, from int64, lines []task.Message) (next int64, err error) {
+func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h task.Hold,
+	from int64, lines []task.Message,
+) (next int64, err error) {
 	var r *task.Run
 	var news []task.Message // lines itself stays whole: a write may be run again
 	next, err = mutate(WithIdempotency(ctx, nil), s, a, func(tx *txn) (int64, error) {
@@ -162,7 +167,8 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 			size += len(l.Content) + len(l.Data) + 64
 		}
 		if r.ToldBytes+int64(size) > task.MaxReported {
-			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d bytes are told already, and %d are all it holds", r.ToldBytes, task.MaxReported)
+			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d bytes are told already, and %d are all it holds",
+				r.ToldBytes, task.MaxReported)
 		}
 		if err := tx.AddTold(id, len(news), size); err != nil {
 			return 0, err
@@ -191,7 +197,9 @@ func (s *Service) ReportBack(ctx context.Context, a task.Actor, id task.ID, h ta
 	return s.reportEnd(ctx, a, id, h, back, func(tx *txn, r *task.Run) error { return tx.requeue(r, "the worker stopped") }, Finished{})
 }
 
-func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold, to task.State, end func(*txn, *task.Run) error, f Finished) error {
+func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold,
+	to task.State, end func(*txn, *task.Run) error, f Finished,
+) error {
 	var r *task.Run
 	done := false
 	err := change(WithIdempotency(ctx, nil), s, a, func(tx *txn) (err error) {

@@ -20,7 +20,8 @@ func (tx *txn) checkRetryAllowed(tk *task.Task) error {
 	if err != nil || n < tx.s.cfg.WakeBudget {
 		return err
 	}
-	e := task.Errorf(task.TooMany, task.CodeRateLimited, "Agent %s has asked %d times within an hour for a run of task %d: wait, or ask a person", tx.actor.Name, n, tk.ID)
+	e := task.Errorf(task.TooMany, task.CodeRateLimited,
+		"Agent %s has asked %d times within an hour for a run of task %d: wait, or ask a person", tx.actor.Name, n, tk.ID)
 	e.Retry = tx.waitHour(oldest)
 	return e
 }

@@ -19,7 +19,8 @@ var runTable = map[string]string{
 }
 
 const (
-	failures = "failed/error failed/timeout failed/idle failed/tokens failed/cost failed/turns failed/crash failed/protocol failed/auth failed/lost "
+	failures = "failed/error failed/timeout failed/idle failed/tokens failed/cost " +
+		"failed/turns failed/crash failed/protocol failed/auth failed/lost "
 	canceled = "canceled/by canceled/task_closed canceled/shutdown"
 )
 

@@ -20,7 +20,9 @@ const (
 
 // TranscriptPart returns a part of a run's transcript that fits a page.
 // Errors: unknown run, unknown kind.
-func (s *Service) TranscriptPart(ctx context.Context, a task.Actor, run task.ID, q task.TranscriptQuery) (p task.TranscriptPart, err error) {
+func (s *Service) TranscriptPart(ctx context.Context, a task.Actor, run task.ID,
+	q task.TranscriptQuery,
+) (p task.TranscriptPart, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return p, err
 	}
@@ -80,12 +82,14 @@ func readPart(rx *db.Rx, run task.ID, q task.TranscriptQuery, p *task.Transcript
 		} else {
 			p.Later = true
 		}
-		lines, more, err := collectLines(partLines, partShown, before, func(from task.ID, n int) ([]task.TranscriptLine, error) { return rx.LinesBefore(run, q.Kind, from, n) })
+		lines, more, err := collectLines(partLines, partShown, before,
+			func(from task.ID, n int) ([]task.TranscriptLine, error) { return rx.LinesBefore(run, q.Kind, from, n) })
 		slices.Reverse(lines)
 		p.Lines, p.Earlier = lines, more
 		return err
 	}
-	above, more, err := collectLines(partAbove, partShown/4, at, func(from task.ID, n int) ([]task.TranscriptLine, error) { return rx.LinesBefore(run, q.Kind, from, n) })
+	above, more, err := collectLines(partAbove, partShown/4, at,
+		func(from task.ID, n int) ([]task.TranscriptLine, error) { return rx.LinesBefore(run, q.Kind, from, n) })
 	if err != nil {
 		return err
 	}
@@ -104,7 +108,9 @@ func readPart(rx *db.Rx, run task.ID, q task.TranscriptQuery, p *task.Transcript
 // collectLines reads on until as many lines or bytes are there as fit, at
 // least one line, and reports whether there are more. next gets the id of the
 // last line that was read.
-func collectLines(fit, shown int, from task.ID, next func(task.ID, int) ([]task.TranscriptLine, error)) (out []task.TranscriptLine, more bool, err error) {
+func collectLines(fit, shown int, from task.ID,
+	next func(task.ID, int) ([]task.TranscriptLine, error),
+) (out []task.TranscriptLine, more bool, err error) {
 	const step = 50
 	for {
 		list, err := next(from, step)
@@ -156,7 +162,9 @@ func aboutProgram(rx *db.Rx, r *task.Run, p *task.TranscriptPart) error {
 
 // TranscriptAfter returns up to limit lines of a run after an id, oldest first,
 // as a page shows them: as many as make a part of it. Errors: unknown run, unknown kind.
-func (s *Service) TranscriptAfter(ctx context.Context, a task.Actor, run task.ID, kind string, after task.ID, limit int) ([]task.TranscriptLine, error) {
+func (s *Service) TranscriptAfter(ctx context.Context, a task.Actor, run task.ID, kind string,
+	after task.ID, limit int,
+) ([]task.TranscriptLine, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}

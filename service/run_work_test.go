@@ -27,7 +27,8 @@ func TestWhatARunLeftIsKept(t *testing.T) {
 	f.Work = someWork()
 	y.finish(st, f)
 	t.Run("it is with the run, with its lines only when asked for", func(t *testing.T) {
-		whole, brief := must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, true)), must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, false))
+		whole, brief := must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, true)),
+			must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, false))
 		equal(t, "work", fmt.Sprintf("%+v", *whole), fmt.Sprintf("%+v", *someWork()))
 		equal(t, "lines", brief.Files[0].Diff, "")
 	})
@@ -97,7 +98,8 @@ func TestTheFilesOfADelegationAreTheSupervisors(t *testing.T) {
 	_, _, own := y.inRun("boss")
 	d := y.delegate(own, task.Delegation{})
 	child := y.start()
-	ok(t, y.s.AppendTranscript(y.ctx(), child.Run.ID, child.Run.Lease, []task.Message{{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","input":{"path":"said.go"}}`)}}))
+	ok(t, y.s.AppendTranscript(y.ctx(), child.Run.ID, child.Run.Lease,
+		[]task.Message{{Type: "tool_call", Content: "edit", Data: []byte(`{"tool":"edit","input":{"path":"said.go"}}`)}}))
 	equal(t, "files while it runs", fmt.Sprint(y.delegated(own, d.RunID).FilesModified), "[said.go]")
 	f := completed("ok")
 	f.Work = someWork()

@@ -43,7 +43,8 @@ func (s *Service) SaveView(ctx context.Context, a task.Actor, name, path string)
 		if err != nil {
 			return v, err
 		}
-		return task.SavedView{ID: id, Name: name, Path: path, CreatedAt: tx.Now}, tx.event(task.EvViewSaved, task.Event{}, changes{"view": id, "name": name, "path": path})
+		return task.SavedView{ID: id, Name: name, Path: path, CreatedAt: tx.Now},
+			tx.event(task.EvViewSaved, task.Event{}, changes{"view": id, "name": name, "path": path})
 	})
 }
 

@@ -50,7 +50,8 @@ func TestSavedViews(t *testing.T) {
 				kinds = append(kinds, e.Kind+" by "+e.Actor)
 			}
 		}
-		equal(t, "events", strings.Join(kinds, ", "), "view.saved by user:vera, view.saved by user:vera, view.renamed by user:vera, view.deleted by user:vera")
+		equal(t, "events", strings.Join(kinds, ", "),
+			"view.saved by user:vera, view.saved by user:vera, view.renamed by user:vera, view.deleted by user:vera")
 	})
 	t.Run("are at most 50 a person", func(t *testing.T) {
 		for i := 1; i < task.MaxSavedViews; i++ {

@@ -53,7 +53,8 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart, title("Fix the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
 	must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "The hinge is bent."))
-	st := y.ran(tk.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."}, said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
+	st := y.ran(tk.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."},
+		said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
 	other := y.create(maya, "coder", noStart, title("Water the flowers"))
 	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "No grease was used.", 0))
 	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "It is silent now.", 0))
@@ -64,7 +65,8 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 		h := y.hit("grease chameleon")
 		equal(t, "place", h.Place, task.HitTranscript)
 		equal(t, "run", h.Run, st.Run.ID)
-		equal(t, "line", h.Message, lines[slices.IndexFunc(lines, func(m task.Message) bool { return strings.Contains(m.Content, "chameleon") })].ID)
+		equal(t, "line", h.Message, lines[slices.IndexFunc(lines,
+			func(m task.Message) bool { return strings.Contains(m.Content, "chameleon") })].ID)
 		equal(t, "text", plain(h.Text), "Found the [grease] in the shed, and a [chameleon].")
 	})
 	t.Run("words of several lines are no match", func(t *testing.T) {
@@ -154,7 +156,8 @@ func TestHistoryIsNarrowed(t *testing.T) {
 	y := newInstance(t)
 	var made []*task.Task
 	for i, by := range []task.Actor{maya, oleg, coder} {
-		tk := y.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)), func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })
+		tk := y.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)),
+			func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })
 		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		made = append(made, tk)
 		y.forward(time.Hour)

@@ -80,7 +80,10 @@ func TestHostileSearchesNeverFail(t *testing.T) {
 		ask(t, q)
 	}
 	rapid.Check(t, func(rt *rapid.T) { ask(rt, rapid.String().Draw(rt, "query")) })
-	for _, cursor := range []string{".", "1", "1.", "a.b", "1.1.1", "9223372036854775808.1", "-1.-1", "9223372036854775807.9223372036854775807", "-9223372036854775808.0"} {
+	for _, cursor := range []string{
+		".", "1", "1.", "a.b", "1.1.1", "9223372036854775808.1", "-1.-1",
+		"9223372036854775807.9223372036854775807", "-9223372036854775808.0",
+	} {
 		for name, err := range map[string]error{
 			"open":    second(y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Limit: 5, After: cursor})),
 			"history": second(y.s.History(y.ctx(), maya, task.HistoryFilter{Limit: 5, Before: cursor})),

@@ -24,7 +24,9 @@ func (s *Service) StatGroups(ctx context.Context, a task.Actor, f task.StatFilte
 	return s.stats(ctx, a, f, (*db.Rx).StatGroups)
 }
 
-func (s *Service) stats(ctx context.Context, a task.Actor, f task.StatFilter, sum func(*db.Rx, task.StatFilter) ([]task.StatRow, error)) ([]task.StatRow, error) {
+func (s *Service) stats(ctx context.Context, a task.Actor, f task.StatFilter,
+	sum func(*db.Rx, task.StatFilter) ([]task.StatRow, error),
+) ([]task.StatRow, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}

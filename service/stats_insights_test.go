@@ -47,7 +47,10 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 	})
 	t.Run("of 30 days, of what is asked for, or of more around a single day", func(t *testing.T) {
 		day := func(n int) task.Time { return task.TimeOf(time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC)) }
-		for want, f := range map[int]task.HistoryFilter{30: {}, 60: {From: day(2)}, 61: {From: day(1), To: day(300)}, 20: {From: day(1), To: day(21)}} {
+		for want, f := range map[int]task.HistoryFilter{
+			30: {}, 60: {From: day(2)},
+			61: {From: day(1), To: day(300)}, 20: {From: day(1), To: day(21)},
+		} {
 			out := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, f, time.UTC))
 			if f.From != 0 && f.To == 0 || f.To == day(300) {
 				want = len(out.Times) // until today

@@ -74,10 +74,12 @@ func (tx *txn) mayCreate() error {
 		return err
 	}
 	if run.Delegated() {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "run %d was delegated: it makes no tasks but by delegating (POST /api/delegate), so that depth, tools and limits hold", run.ID)
+		return task.Errorf(task.Forbidden, task.CodeForbidden,
+			"run %d was delegated: it makes no tasks but by delegating (POST /api/delegate), so that depth, tools and limits hold", run.ID)
 	}
 	if def, ok := tx.s.agents.Agent(tx.actor.Name); !ok || !def.HasTool("task") {
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "agent %s may not create tasks inside a run: its definition does not list the tool task", tx.actor.Name)
+		return task.Errorf(task.Forbidden, task.CodeForbidden,
+			"agent %s may not create tasks inside a run: its definition does not list the tool task", tx.actor.Name)
 	}
 	return nil
 }
@@ -93,7 +95,8 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	}
 	tk := &task.Task{
 		Title: in.Title, Description: in.Description, Owner: in.Owner, CreatedBy: tx.actor.Name, Status: in.Status,
-		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting, Steps: in.Steps, Resources: in.Resources, Labels: in.Labels,
+		Priority: in.Priority, Channel: in.Channel, ParentTaskID: parent, Nesting: nesting,
+		Steps: in.Steps, Resources: in.Resources, Labels: in.Labels,
 	}
 	id, err := tx.InsertTask(tk)
 	if err != nil {
@@ -208,7 +211,8 @@ func stale(rx *db.Rx, tk *task.Task, had int64) error {
 	if err != nil {
 		return err
 	}
-	e := task.Errorf(task.Conflict, task.CodeStaleVersion, "Task %d is at version %d by now, not %d: read it again and merge", tk.ID, tk.Version, had)
+	e := task.Errorf(task.Conflict, task.CodeStaleVersion,
+		"Task %d is at version %d by now, not %d: read it again and merge", tk.ID, tk.Version, had)
 	e.Task = now
 	return e
 }
@@ -391,7 +395,8 @@ func (tx *txn) start(tk *task.Task) error {
 	if err := tx.recordContribution(tk.ID, task.PartStarted); err != nil {
 		return err
 	}
-	if err := tx.event(task.EvTaskStarted, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
+	if err := tx.event(task.EvTaskStarted, task.Event{TaskID: tk.ID, Agent: tk.Owner},
+		changes{"status": []task.Status{task.Draft, task.Active}}); err != nil {
 		return err
 	}
 	return tx.wake(tk, "started")

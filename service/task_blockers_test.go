@@ -385,7 +385,8 @@ func TestLabels(t *testing.T) {
 	for _, bad := range []string{"", "A", "a b", "é", "a_b", strings.Repeat("a", 33)} {
 		t.Run("refused: "+bad, func(t *testing.T) {
 			refused(t, second(set("ok", bad)), task.CodeInvalidField, "labels[1]")
-			refused(t, second(y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder", Labels: []string{bad}})), task.CodeInvalidField, "labels[0]")
+			refused(t, second(y.s.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder", Labels: []string{bad}})),
+				task.CodeInvalidField, "labels[0]")
 		})
 	}
 	t.Run("lists are narrowed by a whole label", func(t *testing.T) {

@@ -92,7 +92,8 @@ func TestBulk(t *testing.T) {
 		}
 		for field, b := range map[string]Bulk{
 			"id": {Act: BulkStart, IDs: many}, "act": {Act: "delete"}, "comment": {Act: BulkMove, To: "pull", Text: " "},
-			"priority": {Act: BulkPriority, Priority: task.MaxPriority + 1}, "labels": {Act: BulkLabel}, "labels[0]": {Act: BulkLabel, Labels: []string{"Not good"}},
+			"priority": {Act: BulkPriority, Priority: task.MaxPriority + 1}, "labels": {Act: BulkLabel},
+			"labels[0]": {Act: BulkLabel, Labels: []string{"Not good"}},
 		} {
 			if b.IDs == nil {
 				b.IDs = []task.ID{tk.ID}

@@ -90,5 +90,6 @@ func (tx *txn) cancelOne(tk *task.Task, reason string) error {
 	if err := tx.Archive(tk.ID, task.Canceled, reason); err != nil {
 		return err
 	}
-	return tx.event(task.EvTaskCanceled, task.Event{TaskID: tk.ID, Agent: tk.Owner}, changes{"status": []task.Status{tk.Status, task.Canceled}, "reason": reason})
+	return tx.event(task.EvTaskCanceled, task.Event{TaskID: tk.ID, Agent: tk.Owner},
+		changes{"status": []task.Status{tk.Status, task.Canceled}, "reason": reason})
 }

@@ -34,7 +34,8 @@ func (s *Service) HandOver(ctx context.Context, a task.Actor, h HandOver) (*task
 			return nil, err
 		}
 		if tk.Owner != h.From {
-			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s any more (currently assigned to: %s)%s", tk.ID, h.From, tk.Owner, tx.lastChange(tk.ID, changed("owner")))
+			return nil, task.Errorf(task.Conflict, task.CodeNotAssigned, "Task %d is not assigned to %s any more (currently assigned to: %s)%s",
+				tk.ID, h.From, tk.Owner, tx.lastChange(tk.ID, changed("owner")))
 		}
 		if err := tx.handOverByPerson(tk, h.To, h.Comment, !h.Quiet); err != nil {
 			return nil, err
@@ -71,7 +72,8 @@ func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, wa
 			return nil, err
 		}
 		if tk.Priority != was && tk.Priority != to {
-			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is %d by now, not %d%s", id, tk.Priority, was, tx.lastChange(id, changed("priority")))
+			e := task.Errorf(task.Conflict, task.CodeStaleVersion, "The priority of task %d is %d by now, not %d%s",
+				id, tk.Priority, was, tx.lastChange(id, changed("priority")))
 			e.Task, err = tx.Task(id)
 			if err != nil {
 				return nil, err
@@ -92,7 +94,8 @@ func (tx *txn) still(id task.ID) (*task.Task, error) {
 		return tk, err
 	}
 	ended := func(e task.Event) bool { return e.Kind == task.EvTaskCompleted || e.Kind == task.EvTaskCanceled }
-	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up", id, tk.Status, tx.lastChange(id, ended))
+	return nil, task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s%s. History never changes; create a follow-up",
+		id, tk.Status, tx.lastChange(id, ended))
 }
 
 // changed reports whether an event changed a field.

@@ -67,13 +67,20 @@ func TestRefusedMovesSayWhy(t *testing.T) {
 		code     task.Code
 		message  string
 	}{
-		"unknown task":  {99999, "coder", "pull", task.CodeTaskNotFound, "Task not found: 99999"},
-		"another owner": {tk.ID, "pull", "coder", task.CodeNotAssigned, "Task " + id(tk) + " is not assigned to pull (currently assigned to: coder)"},
-		"done":          {done.ID, "coder", "pull", task.CodeArchived, "Task " + id(done) + " is complete and cannot be transferred (current status: complete)"},
-		"canceled":      {canceled.ID, "coder", "pull", task.CodeArchived, "Task " + id(canceled) + " is canceled and cannot be transferred (current status: canceled)"},
-		"idle":          {idle.ID, "coder", "pull", task.CodeNotWorking, "Task " + id(idle) + " is not in working status (current status: idle)"},
-		"draft":         {draft.ID, "coder", "pull", task.CodeNotWorking, "Task " + id(draft) + " is not in working status (current status: draft)"},
-		"unknown agent": {tk.ID, "coder", "zoe", task.CodeUnknownAgent, "unknown agent: zoe (known agents: bad, code-focused, coder, general-purpose, mute, planner, pull, reviewer)"},
+		"unknown task": {99999, "coder", "pull", task.CodeTaskNotFound, "Task not found: 99999"},
+		"another owner": {tk.ID, "pull", "coder", task.CodeNotAssigned, "Task " + id(tk) +
+			" is not assigned to pull (currently assigned to: coder)"},
+		"done": {done.ID, "coder", "pull", task.CodeArchived, "Task " + id(done) +
+			" is complete and cannot be transferred (current status: complete)"},
+		"canceled": {canceled.ID, "coder", "pull", task.CodeArchived, "Task " + id(canceled) +
+			" is canceled and cannot be transferred (current status: canceled)"},
+		"idle": {idle.ID, "coder", "pull", task.CodeNotWorking, "Task " + id(idle) + " is not in working status (current status: idle)"},
+		"draft": {draft.ID, "coder", "pull", task.CodeNotWorking, "Task " +
+			id(draft) + " is not in working status (current status: draft)"},
+		"unknown agent": {
+			tk.ID, "coder", "zoe", task.CodeUnknownAgent,
+			"unknown agent: zoe (known agents: bad, code-focused, coder, general-purpose, mute, planner, pull, reviewer)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := y.lastEvent()

@@ -9,7 +9,9 @@ import (
 
 // replan is the shape of changes of a plan's order: fn gets the steps as they
 // are and returns how they shall be, with the event that tells it.
-func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID, fn func(*txn, *task.Task) (now []task.Step, kind string, c changes, err error)) (*task.Task, error) {
+func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID,
+	fn func(*txn, *task.Task) (now []task.Step, kind string, c changes, err error),
+) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
@@ -42,7 +44,9 @@ func seenStep(tk *task.Task, at int, seen task.StepSeen) (task.Step, error) {
 
 // EditStep is UpdateStep by a caller who read the step before: when it is not
 // what seen says any more, nothing is written. Errors: as UpdateStep, stale.
-func (s *Service) EditStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen, p task.StepPatch) (*task.Task, error) {
+func (s *Service) EditStep(ctx context.Context, a task.Actor, id task.ID, at int,
+	seen task.StepSeen, p task.StepPatch,
+) (*task.Task, error) {
 	return s.updateStep(ctx, a, id, at, seen, p)
 }
 
@@ -118,7 +122,8 @@ func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.
 			i--
 		}
 		if i < 0 || list[i].ID != event || list[i].Kind != task.EvStepRemoved {
-			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStaleVersion, "The plan of task %d has changed since: the step cannot be put back, add it again", id)
+			return nil, "", nil, task.Errorf(task.Conflict, task.CodeStaleVersion,
+				"The plan of task %d has changed since: the step cannot be put back, add it again", id)
 		}
 		c := list[i].PlanChange()
 		at := min(c.Step, len(tk.Steps))

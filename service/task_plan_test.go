@@ -123,7 +123,8 @@ func TestAPlanIsRearranged(t *testing.T) {
 	})
 	t.Run("a link is changed while it is what was read", func(t *testing.T) {
 		must[*task.Task](t)(y.s.AddResource(ctx, oleg, tk.ID, task.Resource{Type: "url", Value: "https://example.com/a"}))
-		got := must[*task.Task](t)(y.s.UpdateResource(ctx, oleg, tk.ID, 0, "https://example.com/a", task.Resource{Type: "file", Value: "/b", Label: "B"}))
+		got := must[*task.Task](t)(y.s.UpdateResource(ctx, oleg, tk.ID, 0, "https://example.com/a",
+			task.Resource{Type: "file", Value: "/b", Label: "B"}))
 		if got.Resources[0] != (task.Resource{Type: "file", Value: "/b", Label: "B"}) {
 			t.Fatalf("%v", got.Resources)
 		}

@@ -103,7 +103,9 @@ func (s *Service) UpdateStep(ctx context.Context, a task.Actor, id task.ID, at i
 	return s.updateStep(ctx, a, id, at, task.StepSeen{}, p)
 }
 
-func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen, p task.StepPatch) (*task.Task, error) {
+func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at int,
+	seen task.StepSeen, p task.StepPatch,
+) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
@@ -277,7 +279,8 @@ func (tx *txn) mayHaveSubtask(parent task.ID) (*task.Task, error) {
 		return nil, archived(tk)
 	}
 	if tk.Nesting >= task.MaxNesting {
-		return nil, task.Errorf(task.Conflict, task.CodeNestingLimit, "Task %d is nested %d deep; subtasks nest at most %d deep", parent, tk.Nesting, task.MaxNesting)
+		return nil, task.Errorf(task.Conflict, task.CodeNestingLimit,
+			"Task %d is nested %d deep; subtasks nest at most %d deep", parent, tk.Nesting, task.MaxNesting)
 	}
 	return tk, nil
 }

@@ -42,7 +42,8 @@ func TestSteps(t *testing.T) {
 		_, err := y.s.ReplaceSteps(y.ctx(), coder, tk.ID, nil)
 		e := refused(t, err, task.CodeStepLinked, "update_step", sub.ID.String())
 		equal(t, "kind", e.Kind, task.Conflict)
-		now := must[*task.Task](t)(y.s.UpdateStep(y.ctx(), coder, tk.ID, 1, task.StepPatch{Title: ptr("B"), Details: ptr("more"), Done: ptr(true)}))
+		now := must[*task.Task](t)(y.s.UpdateStep(y.ctx(), coder, tk.ID, 1,
+			task.StepPatch{Title: ptr("B"), Details: ptr("more"), Done: ptr(true)}))
 		equal(t, "step", now.Steps[1], task.Step{Title: "B", Details: "more", Done: true, TaskID: sub.ID})
 		must[*task.Task](t)(y.s.AddStep(y.ctx(), coder, tk.ID, task.Step{Title: "c"}))
 	})
@@ -139,7 +140,12 @@ func TestResources(t *testing.T) {
 	}
 	t.Run("URLs and absolute paths are taken, in order", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart)
-		for _, r := range [][2]string{{"url", "https://example.org/a?b=c"}, {"url", "http://[::1]:80/"}, {"url", "mailto:a@example.org"}, {"file", "/etc/hosts"}} {
+		for _, r := range [][2]string{
+			{"url", "https://example.org/a?b=c"},
+			{"url", "http://[::1]:80/"},
+			{"url", "mailto:a@example.org"},
+			{"file", "/etc/hosts"},
+		} {
 			must[*task.Task](t)(add(t, tk.ID, r[0], r[1]))
 		}
 		now := y.task(tk.ID)
@@ -149,7 +155,16 @@ func TestResources(t *testing.T) {
 	})
 	t.Run("other schemes, relative paths and other types are refused", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart)
-		for _, r := range [][2]string{{"url", "ftp://x/"}, {"url", "javascript:alert(1)"}, {"url", "https:///x"}, {"url", "x"}, {"file", "a"}, {"file", "../a"}, {"dir", "/a"}, {"", "/a"}} {
+		for _, r := range [][2]string{
+			{"url", "ftp://x/"},
+			{"url", "javascript:alert(1)"},
+			{"url", "https:///x"},
+			{"url", "x"},
+			{"file", "a"},
+			{"file", "../a"},
+			{"dir", "/a"},
+			{"", "/a"},
+		} {
 			_, err := add(t, tk.ID, r[0], r[1])
 			refused(t, err, task.CodeInvalidField)
 		}

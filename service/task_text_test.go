@@ -69,7 +69,8 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 		}},
 		"import": {"steps", func() error {
 			details := `"` + strings.Repeat("d", 60000) + `"`
-			data := `{"tasks":[{"id":"1","title":"t","owner":"coder","steps":[` + strings.TrimSuffix(strings.Repeat(`{"title":"s","details":`+details+`},`, 18), ",") + `]}]}`
+			data := `{"tasks":[{"id":"1","title":"t","owner":"coder","steps":[` +
+				strings.TrimSuffix(strings.Repeat(`{"title":"s","details":`+details+`},`, 18), ",") + `]}]}`
 			return exchange.Taskyard(exchange.Source{Name: "tasks.json", Data: []byte(data)}, nil, nil).Report.Err()
 		}},
 	} {
@@ -104,5 +105,6 @@ func TestALargerTaskOfEarlierIsReadAndShortened(t *testing.T) {
 	_, err := y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &long})
 	refused(t, err, task.CodeInvalidField, "1048576")
 	must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), maya, tk.ID, longPlan(99, 50000)))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya,
+		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
 }

@@ -112,7 +112,8 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 		if needsReply {
 			kind, ev = task.KindQuestion, task.EvAsked
 			if tk.QuestionID != 0 {
-				return task.Message{}, task.Errorf(task.Conflict, task.CodeQuestionOpen, "A question is already open on task %d; wait for the answer", id)
+				return task.Message{}, task.Errorf(task.Conflict, task.CodeQuestionOpen,
+					"A question is already open on task %d; wait for the answer", id)
 			}
 			if tk.Status != task.Active {
 				return task.Message{}, task.Errorf(task.Conflict, task.CodeTaskNotActive, "Task %d is a draft: start it before asking", id)

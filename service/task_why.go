@@ -59,7 +59,8 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run) ([]task.Reason, 
 		return w.list, w.blockers()
 	case open != nil && open.Status == task.RunRunning:
 		if p := open.Permission; p != nil {
-			w.add(task.WhyPermission, task.Reason{Run: open.ID, Until: p.ExpiresAt}, "Run %d waits until %s for a reviewer to let it call %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
+			w.add(task.WhyPermission, task.Reason{Run: open.ID, Until: p.ExpiresAt},
+				"Run %d waits until %s for a reviewer to let it call %s.", open.ID, w.clock(p.ExpiresAt), p.Tool)
 			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is on hold meanwhile, and so is its time limit.", open.ID)
 		} else {
 			w.add(task.WhyRunning, task.Reason{Run: open.ID}, "Run %d is %s.", open.ID, open.Phase)
@@ -109,9 +110,11 @@ func (w *diagnosis) waiting() error {
 	}
 	if r.Phase == task.PhaseApproval {
 		if h := r.PendingDecision; h != nil {
-			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who may take that back until %s.", r.ID, h.Decision, called(h.By), w.clock(h.Until))
+			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who may take that back until %s.",
+				r.ID, h.Decision, called(h.By), w.clock(h.Until))
 		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
-			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.", r.ID, w.clock(r.Approval.ExpiresAt), because(r.Approval.Why))
+			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.",
+				r.ID, w.clock(r.Approval.ExpiresAt), because(r.Approval.Why))
 		} else {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID}, "Run %d waits for a reviewer's approval.", r.ID)
 		}
@@ -125,7 +128,8 @@ func (w *diagnosis) waiting() error {
 	case alone != "":
 		w.add(task.WhyNoWorker, task.Reason{Run: r.ID}, "Run %d is queued: %s.", r.ID, alone)
 	case r.NotBefore > w.Now:
-		w.add(task.WhyQueued, task.Reason{Run: r.ID, Until: r.NotBefore}, "Run %d is queued and starts no sooner than %s.", r.ID, w.clock(r.NotBefore))
+		w.add(task.WhyQueued, task.Reason{Run: r.ID, Until: r.NotBefore},
+			"Run %d is queued and starts no sooner than %s.", r.ID, w.clock(r.NotBefore))
 	case n == 1:
 		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued behind 1 run of %s.", r.ID, r.Agent)
 	case n > 1:
@@ -146,13 +150,15 @@ func (w *diagnosis) claimAndQuestion() error {
 	if err != nil {
 		return err
 	}
-	w.add(task.WhyQuestion, task.Reason{}, "A question to people is open since %s: no run and no signup before the answer.", w.clock(q.CreatedAt))
+	w.add(task.WhyQuestion, task.Reason{}, "A question to people is open since %s: no run and no signup before the answer.",
+		w.clock(q.CreatedAt))
 	return nil
 }
 
 func (w *diagnosis) claim() {
 	if c := w.k.Claim; c != nil {
-		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each sign of life.", called(c.Holder), w.clock(c.ExpiresAt))
+		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each sign of life.",
+			called(c.Holder), w.clock(c.ExpiresAt))
 	}
 }
 
@@ -168,7 +174,8 @@ func (w *diagnosis) blockers() error {
 	}
 	for _, b := range list {
 		if b.Status == task.Canceled {
-			w.add(task.WhyBlockerCanceled, task.Reason{Task: b.ID}, "Its blocker #%d was canceled: a person decides whether it continues without.", b.ID)
+			w.add(task.WhyBlockerCanceled, task.Reason{Task: b.ID},
+				"Its blocker #%d was canceled: a person decides whether it continues without.", b.ID)
 		}
 	}
 	for _, b := range list {
@@ -191,7 +198,8 @@ func (w *diagnosis) owner() {
 	case !ok:
 		w.add(task.WhyOwnerMissing, task.Reason{}, "Its owner %s is not defined any more: move it to another agent.", w.k.Owner)
 	case !def.Serving:
-		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): fix it, or move the task.", w.k.Owner, firstProblem(def))
+		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): fix it, or move the task.",
+			w.k.Owner, firstProblem(def))
 	case def.PullOnly && w.k.Status == task.Active && w.k.Claim == nil:
 		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.k.Owner, def.PullReason)
 	}

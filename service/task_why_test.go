@@ -131,7 +131,8 @@ func TestWhyWithoutAClock(t *testing.T) {
 	y.why(t, y.create(maya, "coder").ID, task.WhyNoTick)
 	tk, r := y.waits()
 	list := y.why(t, tk.ID, task.WhyApproval)
-	equal(t, "message", list[0].Message, "Run "+r.ID.String()+" waits until 2026-03-03 09:00 UTC for a reviewer's approval: created by planner, who lacks edit.")
+	equal(t, "message", list[0].Message, "Run "+r.ID.String()+
+		" waits until 2026-03-03 09:00 UTC for a reviewer's approval: created by planner, who lacks edit.")
 	must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, r.ID, "not now"))
 	list = y.why(t, tk.ID, task.WhyStuck, task.WhyFailed)
 	equal(t, "message", list[1].Message, "Run "+r.ID.String()+" was denied: not now")

@@ -56,7 +56,8 @@ func TestTodoAnswers(t *testing.T) {
 func TestTodoItemsAreKeptToTheLetter(t *testing.T) {
 	y := newInstance(t)
 	items := []string{
-		`"quotes" 'and' \back\slashes`, "two\nlines\r\nand a\ttab", "😀 👩‍👩‍👧 é", " space around ", "same", "same", "{}", "null", "-- '; DROP TABLE todos", "<b>&amp;</b>",
+		`"quotes" 'and' \back\slashes`, "two\nlines\r\nand a\ttab", "😀 👩‍👩‍👧 é", " space around ",
+		"same", "same", "{}", "null", "-- '; DROP TABLE todos", "<b>&amp;</b>",
 		strings.Repeat("😀", task.MaxTodoItem), "\u202e\u0007",
 	}
 	for _, item := range items {
@@ -366,7 +367,12 @@ func BenchmarkTodo(b *testing.B) {
 			return nil
 		}))
 	}
-	for _, pair := range [][2]task.TodoOp{{task.TodoLPush, task.TodoLPop}, {task.TodoRPush, task.TodoRPop}, {task.TodoLPush, task.TodoRPop}, {task.TodoRPush, task.TodoLPop}} {
+	for _, pair := range [][2]task.TodoOp{
+		{task.TodoLPush, task.TodoLPop},
+		{task.TodoRPush, task.TodoRPop},
+		{task.TodoLPush, task.TodoRPop},
+		{task.TodoRPush, task.TodoLPop},
+	} {
 		for i, op := range pair {
 			b.Run(fmt.Sprintf("%s of %s and %s", op, pair[0], pair[1]), func(b *testing.B) {
 				took := map[int64][]time.Duration{}

@@ -218,6 +218,7 @@ func (s *Service) deliver(ctx context.Context, a task.Actor, start *Start) (*tas
 	}
 	s.log.InfoContext(ctx, "run leased", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "worker", a.Name)
 	return &task.Leased{
-		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec, Token: start.Token, Origin: origin, Seconds: int(s.cfg.RunLease.Seconds()),
+		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec,
+		Token: start.Token, Origin: origin, Seconds: int(s.cfg.RunLease.Seconds()),
 	}, nil
 }

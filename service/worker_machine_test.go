@@ -45,7 +45,10 @@ func TestWithWakesTheInvariantsHold(t *testing.T) {
 func drive(t *testing.T, rt *rapid.T, exact bool) {
 	y := newInstance(t, func(c *Config) { c.Wakes, c.EqualFailures = !exact, 0 })
 	y.t = rapidTB{t, rt}
-	s := &machine{instance: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{}, ended: map[task.ID]task.State{}, waiters: map[string]*waiter{}}
+	s := &machine{
+		instance: y, m: &model{now: y.s.Now()}, exact: exact, versions: map[task.ID]int64{},
+		ended: map[task.ID]task.State{}, waiters: map[string]*waiter{},
+	}
 	for i, owner := range modelOwners { // something to act on, also in short sequences
 		s.add(&mTask{id: task.ID(i + 1), owner: owner, byAgent: i%2 == 0, status: task.Active})
 	}
@@ -114,7 +117,10 @@ func (s *machine) doCreate(rt *rapid.T) {
 	if len(s.m.tasks) > 8 {
 		rt.Skip("enough")
 	}
-	k := &mTask{id: task.ID(len(s.m.tasks) + 1), owner: rapid.SampledFrom(modelOwners).Draw(rt, "owner"), byAgent: rapid.Bool().Draw(rt, "by an agent")}
+	k := &mTask{
+		id: task.ID(len(s.m.tasks) + 1), owner: rapid.SampledFrom(modelOwners).Draw(rt, "owner"),
+		byAgent: rapid.Bool().Draw(rt, "by an agent"),
+	}
 	k.status = rapid.SampledFrom([]task.Status{task.Active, task.Active, task.Draft}).Draw(rt, "status")
 	s.add(k)
 }
@@ -133,7 +139,8 @@ func (s *machine) add(k *mTask) {
 func (s *machine) doSubtask(rt *rapid.T) {
 	p := s.pick(rt)
 	owner := rapid.SampledFrom(modelOwners).Draw(rt, "owner")
-	got, err := s.s.CreateSubtask(s.ctx(), maya, p.id, 0, task.New{Title: "part", Owner: owner, Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
+	got, err := s.s.CreateSubtask(s.ctx(), maya, p.id, 0,
+		task.New{Title: "part", Owner: owner, Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
 	var want task.Code
 	switch {
 	case p.status.Archived():
@@ -307,7 +314,10 @@ func (s *machine) doBeat(rt *rapid.T) {
 }
 
 func (s *machine) doWait(rt *rapid.T) {
-	d := rapid.SampledFrom([]time.Duration{time.Second, 31 * time.Second, 2 * time.Minute, time.Hour, 2 * time.Hour, 13 * time.Hour}).Draw(rt, "time")
+	d := rapid.SampledFrom([]time.Duration{
+		time.Second, 31 * time.Second, 2 * time.Minute,
+		time.Hour, 2 * time.Hour, 13 * time.Hour,
+	}).Draw(rt, "time")
 	s.forward(d)
 	s.m.now = s.s.Now()
 }

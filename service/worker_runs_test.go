@@ -25,7 +25,10 @@ func (s *machine) sync() {
 	list := must[[]*task.Run](s.t)(s.s.Runs(s.ctx(), maya, task.RunFilter{Limit: 200}))
 	for i := len(list) - 1; i >= 0; i-- {
 		r := list[i]
-		s.m.runs = append(s.m.runs, &mRun{id: r.ID, task: s.m.tasks[r.TaskID-1], agent: r.Agent, state: r.State(), lease: r.Lease, beats: r.LeaseExpires})
+		s.m.runs = append(s.m.runs, &mRun{
+			id: r.ID, task: s.m.tasks[r.TaskID-1], agent: r.Agent,
+			state: r.State(), lease: r.Lease, beats: r.LeaseExpires,
+		})
 	}
 }
 

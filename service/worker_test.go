@@ -34,7 +34,8 @@ func TestRunsForWorkers(t *testing.T) {
 			t.Fatal("it was leased to a worker without the label")
 		}
 		got := y.lease("linux", "gpu")
-		if got == nil || got.RunID != r.ID || got.Lease != 1 || got.Attempt != 1 || got.Spec.Agent != "coder" || got.Token == "" || got.Seconds != 60 {
+		if got == nil || got.RunID != r.ID || got.Lease != 1 || got.Attempt != 1 ||
+			got.Spec.Agent != "coder" || got.Token == "" || got.Seconds != 60 {
 			t.Fatalf("leased %+v", got)
 		}
 		if y.lease("gpu") != nil {
@@ -180,7 +181,8 @@ func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
 		refused(t, err, task.CodeInvalidField, "cannot be combined")
 	}
 	admin := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "ada", "correct horse battery", task.RoleAdmin))
-	made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID}, NewToken{Name: "ada-box", Scope: "worker", Own: true}))
+	made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID},
+		NewToken{Name: "ada-box", Scope: "worker", Own: true}))
 	a := must[task.Actor](t)(y.s.Authenticate(y.ctx(), made.Secret, ""))
 	equal(t, "role", a.Role, task.RoleWorker)
 	equal(t, "name", a.Name, "worker:ada-box")

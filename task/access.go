@@ -95,7 +95,8 @@ func (a Actor) Lacks(p Perm) *Error {
 	if last > 0 {
 		who, have = []string{strings.Join(who[:last], ", "), who[last]}, " have"
 	}
-	e := Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it needs the permission %q, which %s%s", a.Name, a.Role, p, strings.Join(who, " and "), have)
+	e := Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it needs the permission %q, which %s%s",
+		a.Name, a.Role, p, strings.Join(who, " and "), have)
 	e.Perm = p
 	return e
 }
@@ -133,7 +134,10 @@ type Token struct {
 }
 
 // Scopes lists the scopes of tokens that are no agent's, and the role of each.
-var Scopes = map[string]Role{"read": RoleViewer, "operate": RoleOperator, "review": RoleReviewer, "admin": RoleAdmin, ScopeWorker: RoleWorker}
+var Scopes = map[string]Role{
+	"read": RoleViewer, "operate": RoleOperator,
+	"review": RoleReviewer, "admin": RoleAdmin, ScopeWorker: RoleWorker,
+}
 
 // ScopeWorker is the scope of workers. It goes with no other.
 const ScopeWorker = "worker"

@@ -120,8 +120,10 @@ var Codes = []struct {
 	{CodeStepLinked, "The step has a subtask: one subtask a step, and a plan with linked steps is changed step by step."},
 	{CodeNestingLimit, "Subtasks nest at most 10 deep."},
 	{CodeMaxClaims, "The agent holds as many claims as its definition allows (max_claims)."},
-	{CodeTaskGated, "The task waits: a question is open, a run of it is waiting or running, or a task that must be done first is not. The message names it."},
-	{CodeDependencyCycle, "The task would wait for itself, directly or through others. The message shows the path; leave one of its tasks out."},
+	{CodeTaskGated, "The task waits: a question is open, a run of it is waiting or running, " +
+		"or a task that must be done first is not. The message names it."},
+	{CodeDependencyCycle, "The task would wait for itself, directly or through others. " +
+		"The message shows the path; leave one of its tasks out."},
 	{CodeQuestionOpen, "A question to people is already open on this task. Wait for the answer."},
 	{CodeNoQuestion, "No question is open on this task. Comment instead."},
 	{CodeTaskNotActive, "Only active tasks run. Start the draft first."},
@@ -129,7 +131,8 @@ var Codes = []struct {
 	{CodePullOnly, "The agent is not started by Taskyard: it claims its work itself. The message gives the reason."},
 	{CodeDepthExceeded, "The caller's run is as deep below the first one as delegation goes (task_tool.max_depth). Do the work in this run."},
 	{CodeDelegationOff, "Delegation is switched off on this server (task_tool.enabled). Do the work in this run."},
-	{CodePaused, "The server or the agent is paused: nothing starts and nobody signs up until a person resumes it. The message says who, since when and why."},
+	{CodePaused, "The server or the agent is paused: nothing starts and nobody signs up until " +
+		"a person resumes it. The message says who, since when and why."},
 	{CodeNotPaused, "There is nothing to resume: neither is the server paused, nor the agent that was named."},
 	{CodeRunDecided, "Somebody already decided on this run, or on the permission that it asked for. The message says who, what and when."},
 	{CodeExpiresSoon, "What waits expires in a moment, so it cannot be put off. Decide now."},
@@ -145,10 +148,12 @@ var Codes = []struct {
 	{CodeIdempotencyReuse, "The Idempotency-Key was used with another request. Use a new key for a new request."},
 	{CodeRateLimited, "Too many requests of this kind. Wait for the seconds in Retry-After."},
 	{CodeQueueFull, "The agent's queue or todo list is full. Wait for the seconds in Retry-After."},
-	{CodeQuotaExceeded, "The token, or the person behind it, has used up a quota. The message names it and its limit; wait for the seconds in Retry-After."},
+	{CodeQuotaExceeded, "The token, or the person behind it, has used up a quota. The message " +
+		"names it and its limit; wait for the seconds in Retry-After."},
 	{CodeUnavailable, "The server cannot do this now: it is starting, stopping, or its database is not writable. Try again."},
 	{CodeDiskFull, "The server's disk is full. Nothing was written; reads continue."},
-	{CodeOutcomeUnknown, "The disk or a file failed while this was written: it may be stored or not. Look once the server is restarted; repeating with the same Idempotency-Key is safe."},
+	{CodeOutcomeUnknown, "The disk or a file failed while this was written: it may be stored or not. Look " +
+		"once the server is restarted; repeating with the same Idempotency-Key is safe."},
 	{CodeInternal, "Our fault. Tell the request id to whoever runs the server; the log has the rest."},
 }
 

@@ -120,7 +120,8 @@ func EventNouns(r Role) []string {
 
 // planKinds are the events that change the order or the links of a plan.
 var planKinds = map[string]bool{
-	EvStepAdded: true, EvStepRemoved: true, EvStepMoved: true, EvStepLinked: true, EvStepUnlinked: true, EvStepsReplaced: true, EvSubtaskCreated: true,
+	EvStepAdded: true, EvStepRemoved: true, EvStepMoved: true, EvStepLinked: true,
+	EvStepUnlinked: true, EvStepsReplaced: true, EvSubtaskCreated: true,
 }
 
 // ArrangesPlan reports whether an event of this kind changes the order or the

@@ -46,7 +46,8 @@ func TestWordsOfASearchAreMarked(t *testing.T) {
 func TestExcerptsShowWhereMostWordsStand(t *testing.T) {
 	text := strings.Repeat("one limit here. ", 40) + "The rate\n\n\tlimit is 60." + strings.Repeat(" And so on.", 40)
 	list, words := task.NewMatcher("rate limit").Excerpt(text, 80)
-	if got := marked(list); words != 2 || !strings.Contains(got, "The [rate] [limit] is 60.") || !strings.HasPrefix(got, "… ") || !strings.HasSuffix(got, " …") {
+	if got := marked(list); words != 2 || !strings.Contains(got, "The [rate] [limit] is 60.") ||
+		!strings.HasPrefix(got, "… ") || !strings.HasSuffix(got, " …") {
 		t.Errorf("%d words in %q", words, got)
 	}
 	if list, words := task.NewMatcher("nowhere").Excerpt(text, 80); len(list) != 0 || words != 0 {

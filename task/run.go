@@ -48,7 +48,10 @@ const (
 )
 
 // Failures lists the phases of failed.
-var Failures = []Phase{PhaseError, PhaseTimeout, PhaseIdle, PhaseTokens, PhaseCost, PhaseTurns, PhaseCrash, PhaseProtocol, PhasePermission, PhaseAuth, PhaseLost}
+var Failures = []Phase{
+	PhaseError, PhaseTimeout, PhaseIdle, PhaseTokens, PhaseCost, PhaseTurns,
+	PhaseCrash, PhaseProtocol, PhasePermission, PhaseAuth, PhaseLost,
+}
 
 // Cancels lists the phases of canceled.
 var Cancels = []Phase{PhaseBy, PhaseDenied, PhaseExpired, PhaseTaskClosed, PhaseShutdown}
@@ -95,7 +98,8 @@ func (s State) CanMove(next State) bool {
 		return next == State{RunRunning, PhaseStarting} ||
 			next == State{RunPending, PhaseApproval} || // the approval became void
 			next.Status == RunCanceled && contains([]Phase{PhaseBy, PhaseTaskClosed, PhaseShutdown}, next.Phase)
-	case State{RunRunning, PhaseStarting}, State{RunRunning, PhaseWorking}, State{RunRunning, PhasePermission}, State{RunRunning, PhaseCondensing}:
+	case State{RunRunning, PhaseStarting}, State{RunRunning, PhaseWorking},
+		State{RunRunning, PhasePermission}, State{RunRunning, PhaseCondensing}:
 		return s.canMoveRunning(next)
 	}
 	return false
@@ -199,7 +203,8 @@ type Usage struct {
 // Plus returns both uses together.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
-		ToolCalls: u.ToolCalls + v.ToolCalls, TokensIn: u.TokensIn + v.TokensIn, TokensOut: u.TokensOut + v.TokensOut, CostUSD: u.CostUSD + v.CostUSD,
+		ToolCalls: u.ToolCalls + v.ToolCalls, TokensIn: u.TokensIn + v.TokensIn,
+		TokensOut: u.TokensOut + v.TokensOut, CostUSD: u.CostUSD + v.CostUSD,
 		TokensCached: u.TokensCached + v.TokensCached, Estimated: u.Estimated || v.Estimated,
 	}
 }

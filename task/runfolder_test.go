@@ -9,8 +9,10 @@ func TestFoldersOfRunsAreKnownByTheirNamesAlone(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"", "run", "run-", "run-1", "run-1-", "run--1-1", "run-1--1", "run-01-1", "run-1-01", "run-0-1", "run-1-0", "run-1-1-1", "run-1-1 ", "run-1-1.bak",
-		"Run-1-1", "1-1", "-1-1", "tree-", "tree-0", "tree-1-1", "tree-01", "tree-99999999999999999999", ".removing", "..", "run-+1-1", "run-1-1/", "tree-run-1-1",
+		"", "run", "run-", "run-1", "run-1-", "run--1-1", "run-1--1", "run-01-1", "run-1-01",
+		"run-0-1", "run-1-0", "run-1-1-1", "run-1-1 ", "run-1-1.bak",
+		"Run-1-1", "1-1", "-1-1", "tree-", "tree-0", "tree-1-1", "tree-01", "tree-99999999999999999999",
+		".removing", "..", "run-+1-1", "run-1-1/", "tree-run-1-1",
 	} {
 		if f, ok := ParseRunFolder(name); ok {
 			t.Errorf("%q is read as %+v", name, f)

@@ -33,7 +33,8 @@ func (s Status) MoveErr(id ID, next Status) error {
 		return nil
 	}
 	if s.Archived() {
-		return Errorf(Conflict, CodeArchived, "Task %d is %s and cannot become %s: done and canceled tasks are history; create a follow-up", id, s, next)
+		return Errorf(Conflict, CodeArchived, "Task %d is %s and cannot become %s: done and canceled tasks are history; create a follow-up",
+			id, s, next)
 	}
 	if s == next {
 		return Errorf(Conflict, CodeTransition, "Task %d is already %s", id, s)

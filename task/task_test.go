@@ -62,7 +62,8 @@ func TestStatusWordsOfBothVocabularies(t *testing.T) {
 			t.Error(w, s, got, err)
 		}
 	}
-	if _, _, err := ParseStatus("open"); err == nil || !strings.Contains(err.Error(), "draft, active, done, canceled, idle, working, complete") {
+	if _, _, err := ParseStatus("open"); err == nil ||
+		!strings.Contains(err.Error(), "draft, active, done, canceled, idle, working, complete") {
 		t.Error(err)
 	}
 }

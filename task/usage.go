@@ -39,7 +39,10 @@ func ToldUse(typ string, data []byte) Usage {
 			Estimated    bool    `json:"estimated"`
 		}
 		if json.Unmarshal(data, &d) == nil {
-			return Usage{TokensIn: bounded(d.TokensIn), TokensOut: bounded(d.TokensOut), TokensCached: bounded(d.TokensCached), CostUSD: min(max(d.CostUSD, 0), 1e9), Estimated: d.Estimated}
+			return Usage{
+				TokensIn: bounded(d.TokensIn), TokensOut: bounded(d.TokensOut), TokensCached: bounded(d.TokensCached),
+				CostUSD: min(max(d.CostUSD, 0), 1e9), Estimated: d.Estimated,
+			}
 		}
 	}
 	return Usage{}

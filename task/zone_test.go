@@ -11,7 +11,10 @@ func TestZonesAreFoundByName(t *testing.T) {
 			t.Errorf("UTC is %v", z)
 		}
 	}
-	for _, name := range []string{"", "Local", "../../etc/passwd", "/etc/localtime", "Mars/Phobos", strings.Repeat("a", 99), "Europe/", "<b>", "a\x00", "A/B/C/D"} {
+	for _, name := range []string{
+		"", "Local", "../../etc/passwd", "/etc/localtime", "Mars/Phobos",
+		strings.Repeat("a", 99), "Europe/", "<b>", "a\x00", "A/B/C/D",
+	} {
 		if z, ok := Zone(name); ok {
 			t.Errorf("%q is %v", name, z)
 		}

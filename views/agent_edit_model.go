@@ -166,9 +166,11 @@ func grantedChips(tools []string) (list []ToolChip) {
 	return list
 }
 
-func promptLines(prompt string) int {
-	if prompt == "" {
-		return 0
+// promptSize says how long a prompt is.
+func promptSize(prompt string) string {
+	lines := 0
+	if prompt != "" {
+		lines = strings.Count(strings.TrimRight(prompt, "\n"), "\n") + 1
 	}
-	return strings.Count(strings.TrimRight(prompt, "\n"), "\n") + 1
+	return ui.Count(lines, "line", "lines") + ", about " + ui.Tokens(len(prompt)/4) + " tokens"
 }

@@ -25,11 +25,24 @@ func TestAnsiColours(t *testing.T) {
 		{"styles end one by one", esc + "1;3mx" + esc + "22my", `<span class="term-bold term-italic">x</span><span class="term-italic">y</span>`},
 		{"erasing to the end of a line says nothing", "a" + esc + "Kb", "ab"},
 		{"a line drawn over is a line of its own", "10%\r20%\r\nend", "10%\n20%\nend"},
-		{"other sequences are shown for what they are", "a" + esc + "2Jb", `a<span class="nonprint" title="A character that does not print">‹U+001B›</span>[2Jb`},
-		{"links of terminals are no links", "\x1b]8;;http://x\x07y", `<span class="nonprint" title="A character that does not print">‹U+001B›</span>]8;;http://x<span class="nonprint" title="A character that does not print">‹U+0007›</span>y`},
-		{"a sequence without an end is shown", "a" + esc + "31", `a<span class="nonprint" title="A character that does not print">‹U+001B›</span>[31`},
-		{"numbers without bounds are no colour", esc + "38;5;999mx" + esc + "99999999999999999999my", "x" + `<span class="nonprint" title="A character that does not print">‹U+001B›</span>[99999999999999999999my`},
-		{"an override between colours is named", esc + "31ma\u202eb", `<span class="fg-1">a<span class="nonprint" title="A character that does not print">‹U+202E›</span>b</span>`},
+		{
+			"other sequences are shown for what they are", "a" + esc + "2Jb",
+			`a<span class="nonprint" title="A character that does not print">‹U+001B›</span>[2Jb`,
+		},
+		{
+			"links of terminals are no links", "\x1b]8;;http://x\x07y",
+			`<span class="nonprint" title="A character that does not print">‹U+001B›</span>]8;;http://x<span class="nonprint" title="A character that does not print">‹U+0007›</span>y`,
+		},
+		{
+			"a sequence without an end is shown", "a" + esc + "31",
+			`a<span class="nonprint" title="A character that does not print">‹U+001B›</span>[31`,
+		},
+		{"numbers without bounds are no colour", esc + "38;5;999mx" + esc + "99999999999999999999my", "x" +
+			`<span class="nonprint" title="A character that does not print">‹U+001B›</span>[99999999999999999999my`},
+		{
+			"an override between colours is named", esc + "31ma\u202eb",
+			`<span class="fg-1">a<span class="nonprint" title="A character that does not print">‹U+202E›</span>b</span>`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := ansi(tt.in); got != tt.want {

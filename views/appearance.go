@@ -28,13 +28,19 @@ func zoneHint(c Chrome, browser string) string {
 
 // commonZones are offered; any name of the time zone database is taken.
 var commonZones = []string{
-	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi", "America/Anchorage", "America/Argentina/Buenos_Aires", "America/Bogota",
-	"America/Chicago", "America/Denver", "America/Halifax", "America/Lima", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Phoenix",
-	"America/Santiago", "America/Sao_Paulo", "America/St_Johns", "America/Toronto", "America/Vancouver", "Asia/Bangkok", "Asia/Dhaka", "Asia/Dubai",
-	"Asia/Hong_Kong", "Asia/Jakarta", "Asia/Jerusalem", "Asia/Karachi", "Asia/Kathmandu", "Asia/Kolkata", "Asia/Manila", "Asia/Riyadh", "Asia/Seoul",
+	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi",
+	"America/Anchorage", "America/Argentina/Buenos_Aires", "America/Bogota",
+	"America/Chicago", "America/Denver", "America/Halifax", "America/Lima", "America/Los_Angeles",
+	"America/Mexico_City", "America/New_York", "America/Phoenix",
+	"America/Santiago", "America/Sao_Paulo", "America/St_Johns", "America/Toronto",
+	"America/Vancouver", "Asia/Bangkok", "Asia/Dhaka", "Asia/Dubai",
+	"Asia/Hong_Kong", "Asia/Jakarta", "Asia/Jerusalem", "Asia/Karachi", "Asia/Kathmandu",
+	"Asia/Kolkata", "Asia/Manila", "Asia/Riyadh", "Asia/Seoul",
 	"Asia/Shanghai", "Asia/Singapore", "Asia/Taipei", "Asia/Tashkent", "Asia/Tehran", "Asia/Tokyo", "Atlantic/Azores", "Atlantic/Reykjavik",
-	"Australia/Adelaide", "Australia/Brisbane", "Australia/Perth", "Australia/Sydney", "Europe/Amsterdam", "Europe/Athens", "Europe/Berlin", "Europe/Brussels",
-	"Europe/Bucharest", "Europe/Dublin", "Europe/Helsinki", "Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon", "Europe/London", "Europe/Madrid",
+	"Australia/Adelaide", "Australia/Brisbane", "Australia/Perth", "Australia/Sydney",
+	"Europe/Amsterdam", "Europe/Athens", "Europe/Berlin", "Europe/Brussels",
+	"Europe/Bucharest", "Europe/Dublin", "Europe/Helsinki", "Europe/Istanbul",
+	"Europe/Kyiv", "Europe/Lisbon", "Europe/London", "Europe/Madrid",
 	"Europe/Paris", "Europe/Prague", "Europe/Rome", "Europe/Stockholm", "Europe/Vienna", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
 	"Pacific/Honolulu",
 }

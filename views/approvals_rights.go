@@ -19,12 +19,14 @@ func rightsOf(d *ApprovalDetail) Ability {
 	for i, e := range gaps {
 		names[i] = strings.ToLower(enforcedName(e.What))
 	}
-	return Ability{4, "This run could do more than it asks for.", " The runner " + orElse(d.spec().Runner, "of this agent") + " does not fully enforce: " + joinWords(names, "and") + "."}
+	return Ability{4, "This run could do more than it asks for.", " The runner " + orElse(d.spec().Runner, "of this agent") +
+		" does not fully enforce: " + joinWords(names, "and") + "."}
 }
 
 // enforcedNames are the things that are no tools.
 var enforcedNames = map[string]string{
-	"files": "Files", "network": "Network", "timeout": "Time limit", "idleTimeout": "Idle limit", "maxTokens": "Token limit", "maxTurns": "Turn limit", "maxCostUsd": "Cost limit",
+	"files": "Files", "network": "Network", "timeout": "Time limit", "idleTimeout": "Idle limit",
+	"maxTokens": "Token limit", "maxTurns": "Turn limit", "maxCostUsd": "Cost limit",
 }
 
 func enforcedName(what string) string { return orElse(enforcedNames[what], what) }

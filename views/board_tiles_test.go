@@ -28,7 +28,11 @@ func TestTilesOfTheBoard(t *testing.T) {
 		what string
 		from int
 		list []float64
-	}{{"tasks done", 1, []float64{0, 2, 0}}, {"queues keep their length until somebody looks", 0, []float64{0, 7, 7, 7}}, {"durations continue until the next run", 1, []float64{0, 2000, 2000}}} {
+	}{
+		{"tasks done", 1, []float64{0, 2, 0}},
+		{"queues keep their length until somebody looks", 0, []float64{0, 7, 7, 7}},
+		{"durations continue until the next run", 1, []float64{0, 2000, 2000}},
+	} {
 		if got := tiles[i].Spark.Values; len(got) != task.DayHours || !slices.Equal(got[want.from:want.from+len(want.list)], want.list) {
 			t.Errorf("%s: %v", want.what, got)
 		}

@@ -59,10 +59,11 @@ func (m ErrorModel) title() string {
 
 // remedies say what to do, where the status alone tells it.
 var remedies = map[int]string{
-	http.StatusBadRequest:            "Go back and fix it; your input is still there.",
-	http.StatusUnauthorized:          "Sign in again; you'll return to this page.",
-	http.StatusForbidden:             "Ask an admin of this server.",
-	http.StatusNotFound:              "Check the address; the page may have been deleted. Closed tasks keep their address and are in the history.",
+	http.StatusBadRequest:   "Go back and fix it; your input is still there.",
+	http.StatusUnauthorized: "Sign in again; you'll return to this page.",
+	http.StatusForbidden:    "Ask an admin of this server.",
+	http.StatusNotFound: "Check the address; the page may have been deleted. " +
+		"Closed tasks keep their address and are in the history.",
 	http.StatusConflict:              "Review the current state, then decide again.",
 	http.StatusRequestEntityTooLarge: "Send less at a time. Put long text in a file and link to it.",
 	http.StatusUnprocessableEntity:   "Go back and fix it; your input is still there.",

@@ -142,7 +142,10 @@ func TestDecideBar(t *testing.T) {
 	}
 	t.Run("a reviewer decides on the version that is shown", func(t *testing.T) {
 		page := render(t, views.ApprovalsPage(c, model("", task.PhaseApproval)))
-		for _, want := range []string{`action="/runs/61/approve"`, `action="/runs/61/deny"`, `name="version" value="v-1"`, "data-approve", "data-reject", `name="scope" value="task" form="approve"`} {
+		for _, want := range []string{
+			`action="/runs/61/approve"`, `action="/runs/61/deny"`, `name="version" value="v-1"`,
+			"data-approve", "data-reject", `name="scope" value="task" form="approve"`,
+		} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s is missing", want)
 			}
@@ -150,7 +153,8 @@ func TestDecideBar(t *testing.T) {
 	})
 	t.Run("who may not decide reads why and gets no form", func(t *testing.T) {
 		page := render(t, views.ApprovalsPage(c, model("You asked for this run yourself.", task.PhaseApproval)))
-		if !strings.Contains(page, "You asked for this run yourself.") || strings.Contains(page, "/runs/61/approve") || strings.Contains(page, "/runs/61/deny") {
+		if !strings.Contains(page, "You asked for this run yourself.") ||
+			strings.Contains(page, "/runs/61/approve") || strings.Contains(page, "/runs/61/deny") {
 			t.Error("the reason is missing, or a decision is offered")
 		}
 	})

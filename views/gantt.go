@@ -88,7 +88,10 @@ func GanttOf(c Chrome, bars []GanttBar) Gantt {
 	g.Said = "Timeline: " + strings.Join(words, "; ")
 	for i := range 4 {
 		at := from.Add(time.Duration(i) * to.Sub(from) / 3)
-		g.Ticks = append(g.Ticks, ganttTick{ganttX(x(at)), []string{"start", "middle", "middle", "end"}[i], ganttClock(c.local(at), to.Sub(from))})
+		g.Ticks = append(g.Ticks, ganttTick{
+			ganttX(x(at)), []string{"start", "middle", "middle", "end"}[i],
+			ganttClock(c.local(at), to.Sub(from)),
+		})
 	}
 	return g
 }
@@ -128,7 +131,8 @@ func TaskBars(runs []*task.Run, subtasks []*task.Task, now task.Time) []GanttBar
 		if class == "" {
 			class = "fill-off"
 		}
-		list = append(list, GanttBar{"#" + t.ID.String(), strings.ToLower(g.Label()) + ": " + t.Title, URL.Task(t.ID), class, t.CreatedAt, t.ArchivedAt})
+		list = append(list, GanttBar{"#" + t.ID.String(), strings.ToLower(g.Label()) + ": " +
+			t.Title, URL.Task(t.ID), class, t.CreatedAt, t.ArchivedAt})
 	}
 	return list
 }

@@ -10,11 +10,15 @@ import (
 
 func sampleInbox() InboxModel {
 	item := func(id task.ID, text string) task.InboxItem {
-		return task.InboxItem{TaskID: id, Title: "Task " + id.String(), Owner: "coder", MessageID: 100 + id, RunID: 7, Author: "coder", Text: text, At: ago(time.Hour)}
+		return task.InboxItem{TaskID: id, Title: "Task " + id.String(), Owner: "coder", MessageID: 100 +
+			id, RunID: 7, Author: "coder", Text: text, At: ago(time.Hour)}
 	}
 	return InboxModel{Inbox: task.Inbox{
-		Questions:       []task.InboxItem{item(1, "Blue or **green**?"), item(2, strings.Repeat("long ", 500))},
-		Approvals:       []*task.Run{{ID: 7, TaskID: 3, TaskTitle: "Ship it", Agent: "coder", AskedBy: "planner", Approval: &task.Approval{ExpiresAt: now.Add(time.Hour)}}},
+		Questions: []task.InboxItem{item(1, "Blue or **green**?"), item(2, strings.Repeat("long ", 500))},
+		Approvals: []*task.Run{{
+			ID: 7, TaskID: 3, TaskTitle: "Ship it", Agent: "coder",
+			AskedBy: "planner", Approval: &task.Approval{ExpiresAt: now.Add(time.Hour)},
+		}},
 		Stuck:           []task.InboxItem{item(4, "exit code 3\nmore")},
 		BlockerCanceled: []task.InboxItem{item(5, "")},
 		Notices:         []task.InboxItem{item(6, "It is half done.")},
@@ -71,16 +75,27 @@ func TestAnEmptyInboxSaysWhy(t *testing.T) {
 
 func TestAPauseStandsOnEveryPage(t *testing.T) {
 	c := sampleChrome("/")
-	c.Pauses = task.Pauses{{By: "user:jonas", Reason: "The key leaked.", Since: ago(5 * time.Minute)}, {Agent: "coder", By: task.System, Reason: "It failed.", Since: ago(time.Minute)}}
-	for i, page := range []string{htmlOf(t, InboxPage(c, InboxModel{})), htmlOf(t, AgentsPage(c, AgentsModel{})), htmlOf(t, NewTaskPage(c, NewTaskModel{}))} {
-		for _, want := range []string{"Taskyard is paused", "jonas", "5m ago", "The key leaked.", `action="/scheduler/resume"`, "Paused: nothing starts"} {
+	c.Pauses = task.Pauses{
+		{By: "user:jonas", Reason: "The key leaked.", Since: ago(5 * time.Minute)},
+		{Agent: "coder", By: task.System, Reason: "It failed.", Since: ago(time.Minute)},
+	}
+	for i, page := range []string{
+		htmlOf(t, InboxPage(c, InboxModel{})),
+		htmlOf(t, AgentsPage(c, AgentsModel{})), htmlOf(t, NewTaskPage(c, NewTaskModel{})),
+	} {
+		for _, want := range []string{
+			"Taskyard is paused", "jonas", "5m ago", "The key leaked.",
+			`action="/scheduler/resume"`, "Paused: nothing starts",
+		} {
 			if !strings.Contains(page, want) {
 				t.Errorf("page %d: %q is missing", i, want)
 			}
 		}
 	}
 	t.Run("an agent's own pause is on its page and its queue", func(t *testing.T) {
-		if page := htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})); !strings.Contains(page, "coder is paused") || !strings.Contains(page, "by Taskyard") || !strings.Contains(page, `action="/agents/coder/resume"`) || strings.Contains(page, "Pause…") {
+		if page := htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})); !strings.Contains(page,
+			"coder is paused") || !strings.Contains(page, "by Taskyard") ||
+			!strings.Contains(page, `action="/agents/coder/resume"`) || strings.Contains(page, "Pause…") {
 			t.Error("the agent's page does not tell it")
 		}
 		m := QueuesModel{Columns: []QueueColumn{{Agent: "coder"}, {Agent: "planner"}}}
@@ -91,7 +106,10 @@ func TestAPauseStandsOnEveryPage(t *testing.T) {
 	t.Run("who may not change it gets no button", func(t *testing.T) {
 		c := c
 		c.CanWrite = false
-		for _, page := range []string{htmlOf(t, SchedulerPage(c, SchedulerModel{})), htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}}))} {
+		for _, page := range []string{
+			htmlOf(t, SchedulerPage(c, SchedulerModel{})),
+			htmlOf(t, AgentPage(c, AgentModel{AgentRow: AgentRow{Agent: task.Agent{ID: "coder"}}})),
+		} {
 			for _, act := range []string{"/resume", "/pause", "stop-everything"} {
 				if strings.Contains(page, act) {
 					t.Error("a viewer is offered " + act)

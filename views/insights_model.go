@@ -126,7 +126,8 @@ func (m *InsightsModel) depth() chart.Data {
 
 func (m *InsightsModel) outcomes() chart.Data {
 	t := &m.Total
-	words := ui.Count(t.RunsCompleted, "run", "runs") + " completed, " + strconv.Itoa(t.RunsFailed) + " failed, " + strconv.Itoa(t.RunsCanceled) + " canceled"
+	words := ui.Count(t.RunsCompleted, "run", "runs") + " completed, " + strconv.Itoa(t.RunsFailed) +
+		" failed, " + strconv.Itoa(t.RunsCanceled) + " canceled"
 	return m.chart("Runs", words, []chart.Series{
 		{Name: "completed", Class: "fill-ok"},
 		{Name: "failed", Class: "fill-bad"},

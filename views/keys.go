@@ -35,7 +35,10 @@ var commands = []Command{
 	{Keys: "a", Label: "Approve, answer or look", Group: "Tasks", Icon: "check", Press: "[data-approve]"},
 	{Keys: "r", Label: "Reject", Group: "Tasks", Icon: "x", Press: "[data-reject]"},
 
-	{Keys: "c", Label: "New task", Group: "Everywhere", Icon: "plus", Press: "[data-new-task]", Href: URL.NewTask(""), Needs: func(c Chrome) bool { return c.CanWrite }},
+	{
+		Keys: "c", Label: "New task", Group: "Everywhere", Icon: "plus", Press: "[data-new-task]",
+		Href: URL.NewTask(""), Needs: func(c Chrome) bool { return c.CanWrite },
+	},
 	{Keys: "z", Label: "Undo", Group: "Everywhere", Icon: "rotate-ccw", Press: "[data-undo-decision], [data-undo], [data-plan-undo]"},
 	{Keys: "/", Label: "Search", Group: "Everywhere", Do: "search", Open: true},
 	{Shown: "Ctrl K", Label: "Palette: search, jump, act", Group: "Everywhere"},

@@ -174,7 +174,8 @@ func LabelsField(value, problem string) templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.TextField("labels", "Labels (optional)", value, "Separate with spaces; a–z, 0–9, -. Up to 20.", problem, templ.Attributes{"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.TextField("labels", "Labels (optional)", value, "Separate with spaces; a–z, 0–9, -. Up to 20.", problem,
+			templ.Attributes{"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -26,7 +26,8 @@ type refParser struct{}
 func (refParser) Trigger() []byte { return []byte{'#', '@'} }
 
 func (refParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
-	if before := block.PrecendingCharacter(); pc.IsInLinkLabel() || unicode.IsLetter(before) || unicode.IsDigit(before) || before == '/' || before == '_' {
+	if before := block.PrecendingCharacter(); pc.IsInLinkLabel() || unicode.IsLetter(before) ||
+		unicode.IsDigit(before) || before == '/' || before == '_' {
 		return nil
 	}
 	line, segment := block.PeekLine()

@@ -8,16 +8,23 @@ import (
 
 func TestMarkdown(t *testing.T) {
 	for name, tc := range map[string]struct{ src, want string }{
-		"a task number is a link":               {"see #12, please", `<p>see <a href="/tasks/12" class="ref">#12</a>, please</p>`},
-		"an agent is a link":                    {"ask @code-x.", `<p>ask <a href="/agents/code-x" class="mention">@code-x</a>.</p>`},
-		"a number in a word is no link":         {"a#12 and #12b", `<p>a#12 and #12b</p>`},
-		"a reference in code is text":           {"`#12`", `<p><code>#12</code></p>`},
-		"raw HTML is shown as text":             {"a <b>x</b>", `<p>a &lt;b&gt;x&lt;/b&gt;</p>`},
-		"an image becomes a link":               {"![cat](https://x.test/c.png)", `<p><a href="https://x.test/c.png" rel="nofollow noreferrer">cat</a></p>`},
-		"a javascript address is dropped":       {"[x](javascript:alert(1))", `<p>x</p>`},
-		"a heading does not join the page's":    {"# Big", `<p class="md-heading">Big</p>`},
-		"a task list shows boxes as text":       {"- [x] a\n- [ ] b", "<ul>\n<li>☑ a</li>\n<li>☐ b</li>\n</ul>"},
-		"a table keeps alignment without style": {"|a|\n|:-:|\n|b|", "<table>\n<thead>\n<tr>\n<th align=\"center\">a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td align=\"center\">b</td>\n</tr>\n</tbody>\n</table>"},
+		"a task number is a link":       {"see #12, please", `<p>see <a href="/tasks/12" class="ref">#12</a>, please</p>`},
+		"an agent is a link":            {"ask @code-x.", `<p>ask <a href="/agents/code-x" class="mention">@code-x</a>.</p>`},
+		"a number in a word is no link": {"a#12 and #12b", `<p>a#12 and #12b</p>`},
+		"a reference in code is text":   {"`#12`", `<p><code>#12</code></p>`},
+		"raw HTML is shown as text":     {"a <b>x</b>", `<p>a &lt;b&gt;x&lt;/b&gt;</p>`},
+		"an image becomes a link": {
+			"![cat](https://x.test/c.png)",
+			`<p><a href="https://x.test/c.png" rel="nofollow noreferrer">cat</a></p>`,
+		},
+		"a javascript address is dropped":    {"[x](javascript:alert(1))", `<p>x</p>`},
+		"a heading does not join the page's": {"# Big", `<p class="md-heading">Big</p>`},
+		"a task list shows boxes as text":    {"- [x] a\n- [ ] b", "<ul>\n<li>☑ a</li>\n<li>☐ b</li>\n</ul>"},
+		"a table keeps alignment without style": {
+			"|a|\n|:-:|\n|b|",
+			"<table>\n<thead>\n<tr>\n<th align=\"center\">a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td " +
+				"align=\"center\">b</td>\n</tr>\n</tbody>\n</table>",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := strings.TrimSpace(RenderMarkdown(tc.src)); got != tc.want {
@@ -37,7 +44,8 @@ func TestMarkdownBombsBecomePlainText(t *testing.T) {
 		"2,001 brackets":              strings.Repeat("[", 2001),
 		"a table of too many cells":   row + strings.Repeat("|-", 200) + "|\n" + strings.Repeat("|\n", 5000),
 		"a table inside a quote":      "> " + row + "> " + strings.Repeat("|-", 200) + "|\n" + strings.Repeat("> |\n", 5000),
-		"a table below text":          "intro\n" + strings.Repeat("a|", 400) + "\n" + strings.Repeat("-|", 400) + "\n" + strings.Repeat("x\n", 4000),
+		"a table below text": "intro\n" + strings.Repeat("a|", 400) + "\n" +
+			strings.Repeat("-|", 400) + "\n" + strings.Repeat("x\n", 4000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin := time.Now()
@@ -56,7 +64,8 @@ func TestMarkdownOfOrdinaryTextsIsParsed(t *testing.T) {
 	for name, src := range map[string]string{
 		"a list of six levels": "- a\n  - b\n    - c\n      - d\n        - e\n          - f",
 		"deeply indented code": "```\n" + strings.Repeat(" ", 90) + "x := 1\n```",
-		"a table of 20 by 20":  strings.Repeat("|a", 20) + "|\n" + strings.Repeat("|-", 20) + "|\n" + strings.Repeat(strings.Repeat("|b", 20)+"|\n", 20),
+		"a table of 20 by 20": strings.Repeat("|a", 20) + "|\n" + strings.Repeat("|-", 20) +
+			"|\n" + strings.Repeat(strings.Repeat("|b", 20)+"|\n", 20),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := RenderMarkdown(src); strings.HasPrefix(got, `<p class="plain">`) {

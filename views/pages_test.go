@@ -187,10 +187,14 @@ func TestLivePartsNameThemselves(t *testing.T) {
 func TestTextByOthersIsEscaped(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)>"'&<script>alert(2)</script>`
 	m := sampleTaskModel()
-	m.Task.Title, m.Task.Description, m.Task.Summary, m.Task.LastFailure = evil, evil+"\n\n[x](javascript:alert(1))\n\n![i](http://evil.test/i.png)", evil, evil
+	m.Task.Title, m.Task.Description, m.Task.Summary, m.Task.LastFailure = evil, evil+
+		"\n\n[x](javascript:alert(1))\n\n![i](http://evil.test/i.png)", evil, evil
 	m.Task.Steps[0].Title, m.Task.Steps[0].Details, m.Notice, m.Why = evil, evil, evil, []task.Reason{{Code: task.WhyPaused, Message: evil}}
 	m.Task.Labels, m.Blockers, m.Blocks = []string{evil}, []*task.Task{m.Task}, []*task.Task{m.Task}
-	m.Task.Resources = []task.Resource{{Type: "url", Value: "javascript:alert(1)", Label: evil}, {Type: "file", Value: "/" + evil, Label: evil}}
+	m.Task.Resources = []task.Resource{
+		{Type: "url", Value: "javascript:alert(1)", Label: evil},
+		{Type: "file", Value: "/" + evil, Label: evil},
+	}
 	m.Runs[0].Summary, m.Runs[0].Reason, m.Question.Content, m.Question.Author, m.Entries.Comment = evil, evil, evil, evil, evil
 	c := sampleChrome("/tasks/142")
 	c.User, c.Flash.Text, c.Theme = evil, evil, evil
@@ -199,8 +203,10 @@ func TestTextByOthersIsEscaped(t *testing.T) {
 	q.Columns[1].Groups[0].Cards[0].Task.Title = evil
 	q.Columns[1].Groups[0].Cards[0].Activity = evil
 	for name, comp := range map[string]string{
-		"task": htmlOf(t, TaskPage(c, m)), "queues": htmlOf(t, QueuesPage(c, q)), "move": htmlOf(t, MovePage(c, MoveModel{Task: m.Task, Comment: evil})),
-		"new": htmlOf(t, NewTaskPage(c, NewTaskModel{Title: evil, Steps: evil, Errors: ui.FieldErrors{"title": evil}})), "login": htmlOf(t, LoginPage(c, LoginModel{Name: evil, Next: evil, Error: evil})),
+		"task": htmlOf(t, TaskPage(c, m)), "queues": htmlOf(t, QueuesPage(c, q)),
+		"move":  htmlOf(t, MovePage(c, MoveModel{Task: m.Task, Comment: evil})),
+		"new":   htmlOf(t, NewTaskPage(c, NewTaskModel{Title: evil, Steps: evil, Errors: ui.FieldErrors{"title": evil}})),
+		"login": htmlOf(t, LoginPage(c, LoginModel{Name: evil, Next: evil, Error: evil})),
 	} {
 		t.Run(name+" shows hostile text as text", func(t *testing.T) {
 			for _, n := range nodes(t, comp) {
@@ -221,9 +227,13 @@ func TestTextByOthersIsEscaped(t *testing.T) {
 func TestViewersSeeNoForms(t *testing.T) {
 	c := sampleChrome("/tasks/142")
 	c.CanWrite = false
-	for name, comp := range map[string]string{"task": htmlOf(t, TaskPage(c, sampleTaskModel())), "queues": htmlOf(t, QueuesPage(c, sampleQueues(""))), "inbox": htmlOf(t, InboxPage(c, sampleInbox()))} {
+	for name, comp := range map[string]string{
+		"task":   htmlOf(t, TaskPage(c, sampleTaskModel())),
+		"queues": htmlOf(t, QueuesPage(c, sampleQueues(""))), "inbox": htmlOf(t, InboxPage(c, sampleInbox())),
+	} {
 		for _, n := range nodes(t, comp) {
-			if action, _ := attr(n, "action"); n.DataAtom == atom.Form && action != URL.Logout() && action != "/tasks" && action != "/queues" && action != URL.Views() && action != "/search" {
+			if action, _ := attr(n, "action"); n.DataAtom == atom.Form && action != URL.Logout() && action != "/tasks" &&
+				action != "/queues" && action != URL.Views() && action != "/search" {
 				t.Errorf("%s: form to %s", name, action)
 			}
 		}
@@ -232,7 +242,8 @@ func TestViewersSeeNoForms(t *testing.T) {
 
 func TestTitlesSayWhatThePageIs(t *testing.T) {
 	c := sampleChrome("/tasks/142")
-	if got := htmlOf(t, TaskPage(c, sampleTaskModel())); !strings.Contains(got, "<title>(3) #142 Add rate limiting to the public API · Taskyard</title>") {
+	if got := htmlOf(t, TaskPage(c, sampleTaskModel())); !strings.Contains(got,
+		"<title>(3) #142 Add rate limiting to the public API · Taskyard</title>") {
 		t.Error("wrong title: ", regexp.MustCompile(`<title>.*?</title>`).FindString(got))
 	}
 	c.Nav.Inbox = 0
@@ -246,7 +257,8 @@ func TestBoardOfManyTasksStaysSmall(t *testing.T) {
 	for a := range 10 {
 		var tasks []*task.Task
 		for i := range 100 {
-			tasks = append(tasks, sampleTask(task.ID(a*100+i+1), fmt.Sprintf("Task %d of many, with a title of usual length", i), "coder", i%10, nil))
+			tasks = append(tasks, sampleTask(task.ID(a*100+i+1),
+				fmt.Sprintf("Task %d of many, with a title of usual length", i), "coder", i%10, nil))
 		}
 		m.Columns = append(m.Columns, QueueColumn{Agent: fmt.Sprintf("agent-%d", a), Slots: 1, Groups: groupCards(tasks, 8, nil)})
 	}

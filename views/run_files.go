@@ -78,7 +78,8 @@ func shellWord(s string) string {
 // and their color.
 func diffLines(f shownFile) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		_, err := io.WriteString(w, `<pre class="code diff" tabindex="0" role="region" aria-label="Change of `+templ.EscapeString(visibleName(f.Path))+`">`)
+		_, err := io.WriteString(w, "<pre class=\"code diff\" tabindex=\"0\" role=\"region\" aria-label=\"Change of "+
+			templ.EscapeString(visibleName(f.Path))+"\">")
 		for line := range strings.Lines(f.Diff) {
 			if err == nil {
 				err = writeDiffLine(w, strings.TrimSuffix(line, "\n"))

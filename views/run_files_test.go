@@ -33,12 +33,17 @@ func TestChangedFilesOfARun(t *testing.T) {
 	}{
 		{"nothing is there when nobody looked", nil, nil, []string{"Changed files"}},
 		{"no changes are said to be none", &task.Work{}, []string{"Changed files", "No files changed."}, []string{"Raw diff"}},
-		{"what could not be compared is not said to be unchanged", &task.Work{Note: "More than 50,000 files"}, []string{"More than 50,000 files"}, []string{"No files changed"}},
+		{
+			"what could not be compared is not said to be unchanged", &task.Work{Note: "More than 50,000 files"},
+			[]string{"More than 50,000 files"},
+			[]string{"No files changed"},
+		},
 		{
 			"lines are marked by sign and class, escaped, with what hides marked",
 			&task.Work{Total: 1, Files: []task.FileChange{file("a\n<b>\u202e.go", "@@ -1 +1 @@\n-old<i>\n+new\u202e\r\n \n")}},
 			[]string{
-				`<span class="hunk">@@ -1 +1 @@</span>`, `<span class="del">-old&lt;i&gt;</span>`, `<span class="add">+new<span class="nonprint"`, "‹U+000D›", "<span> </span>",
+				`<span class="hunk">@@ -1 +1 @@</span>`, `<span class="del">-old&lt;i&gt;</span>`,
+				`<span class="add">+new<span class="nonprint"`, "‹U+000D›", "<span> </span>",
 				"a‹U+000A›&lt;b&gt;", `href="/runs/7/diff"`, `aria-label="Change of a‹U+000A›&lt;b&gt;‹U+202E›.go"`,
 			},
 			[]string{"<i>", "<b>\u202e", "\u202e"},
@@ -49,11 +54,23 @@ func TestChangedFilesOfARun(t *testing.T) {
 			[]string{"taskyard/run-7", `git -C &#39;/srv/it&#39;\&#39;&#39;s here&#39; merge taskyard/run-7`},
 			nil,
 		},
-		{"files that are not named are counted", &task.Work{Total: 5, Files: []task.FileChange{file("a", "")}}, []string{"4 more files are not named"}, nil},
-		{"long diffs are cut", &task.Work{Total: 1, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1500))}}, []string{"500 more lines are in the raw diff"}, nil},
+		{
+			"files that are not named are counted", &task.Work{Total: 5, Files: []task.FileChange{file("a", "")}},
+			[]string{"4 more files are not named"},
+			nil,
+		},
+		{
+			"long diffs are cut", &task.Work{Total: 1, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1500))}},
+			[]string{"500 more lines are in the raw diff"},
+			nil,
+		},
 		{
 			"so are many of them",
-			&task.Work{Total: 6, Files: []task.FileChange{file("a", strings.Repeat("+x\n", 1000)), file("b", strings.Repeat("+x\n", 1000)), file("c", strings.Repeat("+x\n", 1000)), file("d", strings.Repeat("+x\n", 990)), file("e", strings.Repeat("+x\n", 12)), file("f", "+last\n")}},
+			&task.Work{Total: 6, Files: []task.FileChange{
+				file("a", strings.Repeat("+x\n", 1000)),
+				file("b", strings.Repeat("+x\n", 1000)), file("c", strings.Repeat("+x\n", 1000)), file("d", strings.Repeat("+x\n", 990)),
+				file("e", strings.Repeat("+x\n", 12)), file("f", "+last\n"),
+			}},
 			[]string{"2 more lines are", "its lines are in the raw diff"},
 			[]string{"+last"},
 		},

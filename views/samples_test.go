@@ -74,11 +74,13 @@ func sampleQueues(view string) QueuesModel {
 		sampleTask(160, "Think about sharding", "coder", 0, func(t *task.Task) { t.Status = task.Draft }),
 	}
 	reviewer := []*task.Task{
-		sampleTask(144, "Review retry policy: is 5 attempts acceptable?", "reviewer", 8, func(t *task.Task) { t.QuestionID = 9; t.CommentCount = 3 }),
+		sampleTask(144, "Review retry policy: is 5 attempts acceptable?", "reviewer", 8,
+			func(t *task.Task) { t.QuestionID = 9; t.CommentCount = 3 }),
 		sampleTask(151, "Run integration tests for the limiter", "reviewer", 8, func(t *task.Task) {
 			t.OpenRunID, t.OpenRunPhase, t.ParentTaskID = 7, task.PhaseApproval, 142
 		}),
-		sampleTask(148, "Lint pass over internal/web", "reviewer", 3, func(t *task.Task) { t.Failures, t.LastFailure = 1, "Stopped: token limit 200k reached" }),
+		sampleTask(148, "Lint pass over internal/web", "reviewer", 3,
+			func(t *task.Task) { t.Failures, t.LastFailure = 1, "Stopped: token limit 200k reached" }),
 		sampleTask(155, "Security pass over token handling", "reviewer", 6, func(t *task.Task) {
 			t.Labels, t.BlockedBy, t.Blocked, t.BlockersCanceled = []string{"security"}, []task.ID{140, 142}, 2, 1
 		}),
@@ -89,8 +91,15 @@ func sampleQueues(view string) QueuesModel {
 	}
 	doing := map[task.ID]string{142: "go test ./internal/limit/...", 139: "Checking subtask #142 before step 5"}
 	return QueuesModel{
-		Filter: QueueFilter{View: view}, Bar: FilterModel{Filter: QueueFilter{View: view}, Agents: []string{"coder", "planner", "researcher", "reviewer"}, Sum: "17 open, 4 agents"}, OpenTasks: 17,
-		Stats: &QueueStats{Done24h: 31, Waiting: 13, Oldest: 3*time.Hour + 12*time.Minute, MedianRun: 246 * time.Second, Rows: []task.StatRow{{Hour: task.StatDay(now), RunsCompleted: 42, RunsFailed: 2, Done: 31, Millis: 44 * 246000, CostUSD: 4.12}}, Today: task.Usage{CostUSD: 4.12}, Budget: task.Budget{MaxCostUSD: 15}},
+		Filter: QueueFilter{View: view}, Bar: FilterModel{
+			Filter: QueueFilter{View: view},
+			Agents: []string{"coder", "planner", "researcher", "reviewer"}, Sum: "17 open, 4 agents",
+		}, OpenTasks: 17,
+		Stats: &QueueStats{
+			Done24h: 31, Waiting: 13, Oldest: 3*time.Hour + 12*time.Minute, MedianRun: 246 * time.Second,
+			Rows:  []task.StatRow{{Hour: task.StatDay(now), RunsCompleted: 42, RunsFailed: 2, Done: 31, Millis: 44 * 246000, CostUSD: 4.12}},
+			Today: task.Usage{CostUSD: 4.12}, Budget: task.Budget{MaxCostUSD: 15},
+		},
 		Columns: []QueueColumn{
 			{Agent: "planner", Running: 1, Slots: 1, Groups: groupCards(planner, 3, doing)},
 			{Agent: "coder", Running: 2, Slots: 2, Groups: groupCards(coder, 2, doing)},
@@ -105,8 +114,10 @@ func sampleTaskModel() TaskModel {
 	t := sampleTask(142, "Add rate limiting to the public API", "coder", 9, claimed(6*time.Minute, 0, 0))
 	t.CreatedBy, t.ParentTaskID = "planner", 139
 	t.Labels, t.BlockedBy, t.Blocked = []string{"api", "security"}, []task.ID{149, 151}, 1
-	t.Description = "Anonymous callers can exhaust the worker pool. Put a token bucket in front of `/api/*`, keyed by API token and falling back to IP.\n\n" +
-		"- Default 60 requests per minute, burst 20, both configurable\n- Answer 429 with `Retry-After` and a problem+json body, see #139 and ask @researcher\n- No change for `/healthz`"
+	t.Description = "Anonymous callers can exhaust the worker pool. Put a token bucket in " +
+		"front of `/api/*`, keyed by API token and falling back to IP.\n\n" +
+		"- Default 60 requests per minute, burst 20, both configurable\n- Answer 429 with `Retry-After` and " +
+		"a problem+json body, see #139 and ask @researcher\n- No change for `/healthz`"
 	t.Steps = []task.Step{
 		{Title: "Pick a limiter algorithm", Done: true, TaskID: 149},
 		{Title: "Middleware with a per-token bucket", Done: true},
@@ -123,26 +134,57 @@ func sampleTaskModel() TaskModel {
 	done := sampleTask(149, "Pick a limiter algorithm", "researcher", 5, func(t *task.Task) { t.Status = task.Done })
 	waits := sampleTask(151, "Integration tests for limiter", "reviewer", 5, func(t *task.Task) { t.OpenRunPhase = task.PhaseApproval })
 	runs := []*task.Run{
-		{ID: 33, TaskID: 142, Agent: "coder", Status: task.RunRunning, Phase: task.PhaseWorking, CreatedAt: ago(7 * time.Minute), StartedAt: ago(372 * time.Second), Usage: task.Usage{ToolCalls: 11, TokensIn: 40100, TokensOut: 8000, CostUSD: 0.31}},
-		{ID: 31, TaskID: 142, Agent: "coder", Status: task.RunCompleted, Phase: task.PhaseEnded, CreatedAt: ago(40 * time.Minute), StartedAt: ago(40 * time.Minute), EndedAt: ago(30 * time.Minute), Summary: "Buckets are created lazily.\nAdding a fake clock instead of sleeping."},
-		{ID: 30, TaskID: 142, Agent: "coder", Status: task.RunFailed, Phase: task.PhaseError, CreatedAt: ago(47 * time.Minute), StartedAt: ago(47 * time.Minute), EndedAt: ago(45 * time.Minute), Reason: "tool bash is not allowed for coder"},
+		{
+			ID: 33, TaskID: 142, Agent: "coder", Status: task.RunRunning, Phase: task.PhaseWorking, CreatedAt: ago(7 * time.Minute),
+			StartedAt: ago(372 * time.Second), Usage: task.Usage{ToolCalls: 11, TokensIn: 40100, TokensOut: 8000, CostUSD: 0.31},
+		},
+		{
+			ID: 31, TaskID: 142, Agent: "coder", Status: task.RunCompleted, Phase: task.PhaseEnded,
+			CreatedAt: ago(40 * time.Minute), StartedAt: ago(40 * time.Minute), EndedAt: ago(30 * time.Minute),
+			Summary: "Buckets are created lazily.\nAdding a fake clock instead of sleeping.",
+		},
+		{
+			ID: 30, TaskID: 142, Agent: "coder", Status: task.RunFailed, Phase: task.PhaseError, CreatedAt: ago(47 * time.Minute),
+			StartedAt: ago(47 * time.Minute), EndedAt: ago(45 * time.Minute), Reason: "tool bash is not allowed for coder",
+		},
 	}
-	question := &task.Message{ID: 5, TaskID: 142, Kind: task.KindQuestion, Author: "coder", Content: "May I raise the default burst to **40**?", CreatedAt: ago(3 * time.Minute)}
+	question := &task.Message{
+		ID: 5, TaskID: 142, Kind: task.KindQuestion, Author: "coder",
+		Content: "May I raise the default burst to **40**?", CreatedAt: ago(3 * time.Minute),
+	}
 	messages := []*task.Message{
-		{ID: 1, TaskID: 142, Kind: task.KindHandoff, Author: "researcher", CreatedAt: ago(58 * time.Minute), Content: "Token bucket beats a sliding window here: constant memory per key and a natural burst. Use `golang.org/x/time/rate`; evict idle buckets after 10 minutes."},
+		{
+			ID: 1, TaskID: 142, Kind: task.KindHandoff, Author: "researcher", CreatedAt: ago(58 * time.Minute),
+			Content: "Token bucket beats a sliding window here: constant memory per key and a natural " +
+				"burst. Use `golang.org/x/time/rate`; evict idle buckets after 10 minutes.",
+		},
 		{ID: 2, TaskID: 142, Kind: task.KindComment, Author: "user:maya", CreatedAt: ago(20 * time.Minute), Content: "Keep the defaults *low*."},
 		question,
 	}
 	events := []*task.Event{
 		{ID: 1, At: ago(2 * time.Hour), Actor: "planner", Kind: task.EvTaskCreated, TaskID: 142},
-		{ID: 2, At: ago(50 * time.Minute), Actor: "user:maya", Kind: task.EvTaskUpdated, TaskID: 142, Changes: json.RawMessage(`{"priority":[5,9],"title":["a","b"]}`)},
+		{
+			ID: 2, At: ago(50 * time.Minute), Actor: "user:maya", Kind: task.EvTaskUpdated, TaskID: 142,
+			Changes: json.RawMessage(`{"priority":[5,9],"title":["a","b"]}`),
+		},
 		{ID: 3, At: ago(20 * time.Minute), Actor: "user:maya", Kind: task.EvCommented, TaskID: 142},
 	}
 	return TaskModel{
-		Task: t, Subtasks: map[task.ID]*task.Task{149: done, 151: waits}, Activity: Stream(messages, events, runs), Question: question, Runs: runs,
-		Family: FamilyTree{Ancestors: []*task.Task{parent}, Self: t, Siblings: []*task.Task{sampleTask(140, "Idempotency keys", "coder", 3, nil)}, SiblingCount: 1, Subtasks: []*task.Task{done, waits}, Open: 1, Done: 1}, Why: []task.Reason{{Code: task.WhyRunning, Message: "Run 33 is working.", Run: 33}, {Code: task.WhyBlocked, Message: "It is blocked by #151, which must be done first.", Task: 151}},
+		Task: t, Subtasks: map[task.ID]*task.Task{149: done, 151: waits},
+		Activity: Stream(messages, events, runs), Question: question, Runs: runs,
+		Family: FamilyTree{
+			Ancestors: []*task.Task{parent}, Self: t,
+			Siblings: []*task.Task{sampleTask(140, "Idempotency keys", "coder", 3, nil)}, SiblingCount: 1, Subtasks: []*task.Task{done, waits},
+			Open: 1, Done: 1,
+		}, Why: []task.Reason{
+			{Code: task.WhyRunning, Message: "Run 33 is working.", Run: 33},
+			{Code: task.WhyBlocked, Message: "It is blocked by #151, which must be done first.", Task: 151},
+		},
 		Blockers: []*task.Task{done, waits}, Blocks: []*task.Task{parent},
-		Usage: task.Usage{TokensIn: 100000, TokensOut: 21000, CostUSD: 0.58}, FamilyUsage: task.Usage{TokensIn: 300000, CostUSD: 1.2, Estimated: true}, Agents: sampleAgents, Key: "KEY", Prev: 141, Next: 147, Place: "2 of 6",
+		Usage: task.Usage{TokensIn: 100000, TokensOut: 21000, CostUSD: 0.58}, FamilyUsage: task.Usage{
+			TokensIn: 300000, CostUSD: 1.2,
+			Estimated: true,
+		}, Agents: sampleAgents, Key: "KEY", Prev: 141, Next: 147, Place: "2 of 6",
 	}
 }
 
@@ -160,53 +202,90 @@ func samplePages() []samplePage {
 	m := sampleTaskModel()
 	at := sampleChrome
 	flash := at("/tasks")
-	flash.Flash, flash.Theme = Flash{Text: "#152 moved to reviewer", Undo: &Undo{Action: "/tasks/152/move", Fields: [][2]string{{"to", "coder"}}}}, "dark"
+	flash.Flash, flash.Theme = Flash{
+		Text: "#152 moved to reviewer",
+		Undo: &Undo{Action: "/tasks/152/move", Fields: [][2]string{{"to", "coder"}}},
+	}, "dark"
 	flash.Views = []task.SavedView{{ID: 1, Name: "Mine", Path: "/tasks?by=user%3Amaya"}}
 	skipped := at("/tasks")
 	skipped.Flash = Flash{Text: "Moved 2 tasks; 1 skipped", Skipped: []string{"#7: Task 7 is done"}}
 	skipped.From = "/tasks?agent=coder"
 	archived, draft := sampleTaskModel(), sampleTaskModel()
-	archived.Question, archived.Task = nil, sampleTask(12, "Old work", "coder", 0, func(t *task.Task) { t.Status, t.ArchivedAt, t.Summary = task.Done, ago(time.Hour), "It is done." })
+	archived.Question, archived.Task = nil,
+		sampleTask(12, "Old work", "coder", 0,
+			func(t *task.Task) { t.Status, t.ArchivedAt, t.Summary = task.Done, ago(time.Hour), "It is done." })
 	draft.Task = sampleTask(13, "A plan", "coder", 0, func(t *task.Task) { t.Status = task.Draft })
-	draft.Notice, draft.Entries = "Task 13 changed.", TaskEntries{Comment: "typed", Errors: ui.FieldErrors{"content": "must not be blank", "value": "is not a URL"}}
+	draft.Notice, draft.Entries = "Task 13 changed.",
+		TaskEntries{Comment: "typed", Errors: ui.FieldErrors{"content": "must not be blank", "value": "is not a URL"}}
 	viewer := at("/tasks/142")
 	viewer.CanWrite, viewer.CanDecide, viewer.CanAdmin = false, false, false
-	errs := ui.FieldErrors{"": "The task was not created.", "title": "must not be blank", "steps[1].title": "must be 1 to 60 characters, is 61", "to": "No agent of that name is defined", "comment": "must not be blank", "password2": "is not the same"}
+	errs := ui.FieldErrors{
+		"": "The task was not created.", "title": "must not be blank",
+		"steps[1].title": "must be 1 to 60 characters, is 61", "to": "No agent of that name is defined",
+		"comment": "must not be blank", "password2": "is not the same",
+	}
 	edit := EditOf(m.Task, sampleAgents)
 	edit.Changed, edit.Errors = "maya changed the title 2m ago.", errs
 	return []samplePage{
 		{"queues", QueuesPage(at("/queues"), sampleQueues(""))},
 		{"queues-list", QueuesPage(at("/queues?view=list"), sampleQueues("list"))},
 		{"queues-empty", QueuesPage(at("/queues"), QueuesModel{})},
-		{"queues-nothing", QueuesPage(at("/queues?q=x"), QueuesModel{Filter: QueueFilter{Query: "x", Agent: "coder", Status: "idle"}, Bar: FilterModel{Filter: QueueFilter{Query: "x", Agent: "coder", Status: "idle", Priority: "4", CreatedBy: "user:jo", Blocked: "no", Label: "api"}}})},
+		{"queues-nothing", QueuesPage(at("/queues?q=x"),
+			QueuesModel{
+				Filter: QueueFilter{Query: "x", Agent: "coder", Status: "idle"},
+				Bar: FilterModel{Filter: QueueFilter{
+					Query: "x", Agent: "coder", Status: "idle",
+					Priority: "4", CreatedBy: "user:jo", Blocked: "no", Label: "api",
+				}},
+			})},
 		{"task", TaskPage(at("/tasks/142"), m)},
 		{"task-archived", TaskPage(at("/tasks/12"), archived)},
 		{"task-draft", TaskPage(at("/tasks/13"), draft)},
 		{"task-viewer", TaskPage(viewer, m)},
-		{"tasks", TasksPage(flash, TasksModel{Tasks: sampleQueues("").Tasks, Next: "9:1", Bar: FilterModel{List: true, Agents: []string{"coder"}}, Total: 300})},
+		{"tasks", TasksPage(flash, TasksModel{
+			Tasks: sampleQueues("").Tasks, Next: "9:1",
+			Bar: FilterModel{List: true, Agents: []string{"coder"}}, Total: 300,
+		})},
 		{"tasks-empty", TasksPage(at("/tasks"), TasksModel{})},
 		{"move", MovePage(at("/tasks/142/move"), MoveModel{Task: m.Task, Agents: sampleAgents, To: "reviewer", Errors: errs})},
 		{"tasks-skipped", TasksPage(skipped, TasksModel{Filter: QueueFilter{Sort: "-title", After: "100"}, Tasks: sampleQueues("").Tasks})},
 		{"views", ViewsPage(flash, ViewsModel{Views: flash.Views, Of: 1, Name: "typed", Error: "you have a view of this name already"})},
 		{"views-none", ViewsPage(at("/views"), ViewsModel{})},
-		{"bulk-move", BulkPage(skipped, BulkModel{Act: "move", IDs: []task.ID{142, 12, 13}, Tasks: []*task.Task{m.Task}, Back: "/tasks", Agents: sampleAgents, Errors: errs})},
-		{"bulk-priority", BulkPage(at("/tasks/bulk"), BulkModel{Act: "priority", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
+		{"bulk-move", BulkPage(skipped, BulkModel{
+			Act: "move", IDs: []task.ID{142, 12, 13},
+			Tasks: []*task.Task{m.Task}, Back: "/tasks", Agents: sampleAgents, Errors: errs,
+		})},
+		{"bulk-priority", BulkPage(at("/tasks/bulk"),
+			BulkModel{Act: "priority", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
 		{"bulk-label", BulkPage(at("/tasks/bulk"), BulkModel{Act: "label", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
-		{"bulk-cancel", BulkPage(at("/tasks/bulk"), BulkModel{Act: "cancel", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Below: 2, Back: "/tasks"})},
-		{"bulk-complete", BulkPage(at("/tasks/bulk"), BulkModel{Act: "complete", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
-		{"cancel", CancelPage(at("/tasks/142/cancel"), CancelModel{Task: m.Task, Subtasks: []*task.Task{m.Subtasks[151], m.Subtasks[149]}, Count: 2, OpenRuns: 1})},
+		{"bulk-cancel", BulkPage(at("/tasks/bulk"),
+			BulkModel{Act: "cancel", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Below: 2, Back: "/tasks"})},
+		{"bulk-complete", BulkPage(at("/tasks/bulk"),
+			BulkModel{Act: "complete", IDs: []task.ID{142}, Tasks: []*task.Task{m.Task}, Back: "/tasks"})},
+		{"cancel", CancelPage(at("/tasks/142/cancel"),
+			CancelModel{Task: m.Task, Subtasks: []*task.Task{m.Subtasks[151], m.Subtasks[149]}, Count: 2, OpenRuns: 1})},
 		{"edit", EditPage(at("/tasks/142/edit"), edit)},
-		{"step", StepPage(at("/tasks/142/steps/3/edit"), StepModel{Task: m.Task, Index: 3, Title: m.Task.Steps[3].Title, Agents: sampleAgents, Sub: SubtaskEntry{Title: m.Task.Steps[3].Title}})},
+		{"step", StepPage(at("/tasks/142/steps/3/edit"), StepModel{
+			Task: m.Task, Index: 3, Title: m.Task.Steps[3].Title,
+			Agents: sampleAgents, Sub: SubtaskEntry{Title: m.Task.Steps[3].Title},
+		})},
 		{"step-linked", StepPage(at("/tasks/142/steps/0/edit"), StepModel{Task: m.Task, Title: "Pick"})},
-		{"new", NewTaskPage(at("/tasks/new"), NewTaskModel{Priority: "0", Agents: sampleAgents, Owner: "coder", Steps: "One\nTwo", Follow: 12, FollowTitle: "Old work", Errors: errs, Key: "kept-key"})},
+		{"new", NewTaskPage(at("/tasks/new"), NewTaskModel{
+			Priority: "0", Agents: sampleAgents, Owner: "coder",
+			Steps: "One\nTwo", Follow: 12, FollowTitle: "Old work", Errors: errs, Key: "kept-key",
+		})},
 		{"new-empty", NewTaskPage(at("/tasks/new"), NewTaskModel{})},
 		{"inbox", InboxPage(at("/"), sampleInbox())},
 		{"inbox-empty", InboxPage(at("/"), InboxModel{})},
 		{"pause", PausePage(at("/scheduler/pause"), PauseModel{Reason: "typed", Errors: errs})},
 		{"stop", StopPage(at("/scheduler/stop-everything"), StopModel{Queued: 2, Errors: errs})},
-		{"login", LoginPage(Chrome{Now: now, FormToken: "form-token"}, LoginModel{Name: "maya", Next: "/queues", Error: "Name or password is wrong."})},
+		{"login", LoginPage(Chrome{Now: now, FormToken: "form-token"},
+			LoginModel{Name: "maya", Next: "/queues", Error: "Name or password is wrong."})},
 		{"setup", SetupPage(Chrome{Now: now, FormToken: "form-token"}, SetupModel{Token: "secret", Errors: errs})},
-		{"error", ErrorPage(Chrome{Now: now}, ErrorModel{Status: 404, Title: "Task not found", Message: "There is no task 99.", RequestID: "req" + strconv.Itoa(7)})},
+		{"error", ErrorPage(Chrome{Now: now}, ErrorModel{
+			Status: 404, Title: "Task not found",
+			Message: "There is no task 99.", RequestID: "req" + strconv.Itoa(7),
+		})},
 	}
 }
 

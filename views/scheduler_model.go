@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // SchedulerModel is the page of the clock: ticks, jobs, and what waits.
@@ -140,4 +141,10 @@ func skipGroups(rows []SkipRow) []skipGroup {
 		list[i].Rows = append(list[i].Rows, r)
 	}
 	return list
+}
+
+// noWakes says what wakes tasks, where none was woken.
+func noWakes(budget int) string {
+	return "None. Answers, comments and closed subtasks wake a task's owner, at most " +
+		ui.Count(budget, "time", "times") + " per task, per hour."
 }

@@ -44,7 +44,8 @@ type TaskModel struct {
 
 // Lacks reports whether the form of the entries is not on the page any more.
 func (m TaskModel) Lacks(e TaskEntries) bool {
-	return m.Task.Status.Archived() || e.Reply != "" && m.Question == nil || e.StepAt > len(m.Task.Steps) || e.ResourceAt > len(m.Task.Resources)
+	return m.Task.Status.Archived() || e.Reply != "" && m.Question == nil ||
+		e.StepAt > len(m.Task.Steps) || e.ResourceAt > len(m.Task.Resources)
 }
 
 // ActivityCounts are the lengths of a task's stream; 1,000 stands for more.

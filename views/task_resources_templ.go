@@ -285,7 +285,8 @@ func addResourceForm(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField("label", "Label (optional)", m.Entries.Resource.Label, "", m.Entries.Errors["label"], templ.Attributes{"maxlength": "200", "autocomplete": "off"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField("label", "Label (optional)", m.Entries.Resource.Label, "", m.Entries.Errors["label"],
+				templ.Attributes{"maxlength": "200", "autocomplete": "off"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

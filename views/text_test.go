@@ -16,13 +16,50 @@ func TestAbilityInWords(t *testing.T) {
 		agent *task.Agent
 		want  string
 	}{
-		{"readers only read", []string{"read", "grep"}, nil, "This run may only read what lies in its workspace. It may not execute shell commands, write files, read web pages or create further tasks."},
-		{"a shell comes first and says its network", []string{"read", "bash", "create"}, &task.Agent{}, "This run may execute shell commands in its work folder and write files. Its shell has no network. It may not create further tasks."},
-		{"a shell with network says so", []string{"bash"}, &task.Agent{Network: true}, "This run may execute shell commands in its work folder and write files. Its shell may reach the network. It may not create further tasks."},
-		{"a shell alone is never said to be without the web", []string{"bash"}, nil, "This run may execute shell commands in its work folder and write files. It may not create further tasks."},
-		{"fetch reaches out", []string{"fetch"}, nil, "This run may read web pages. It may not execute shell commands, write files or create further tasks."},
-		{"an unknown tool counts as the worst", []string{"launch"}, nil, "This run may execute shell commands in its work folder and write files. It may not create further tasks."},
-		{"delegation is named", []string{"edit", "task"}, nil, "This run may write files in its work folder and create further tasks. It may not execute shell commands or read web pages."},
+		{
+			"readers only read",
+			[]string{"read", "grep"},
+			nil,
+			"This run may only read what lies in its workspace. It may not execute shell " +
+				"commands, write files, read web pages or create further tasks.",
+		},
+		{
+			"a shell comes first and says its network",
+			[]string{"read", "bash", "create"},
+			&task.Agent{},
+			"This run may execute shell commands in its work folder and write files. Its shell has no network. It may not create further tasks.",
+		},
+		{
+			"a shell with network says so",
+			[]string{"bash"},
+			&task.Agent{Network: true},
+			"This run may execute shell commands in its work folder and write files. Its shell " +
+				"may reach the network. It may not create further tasks.",
+		},
+		{
+			"a shell alone is never said to be without the web",
+			[]string{"bash"},
+			nil,
+			"This run may execute shell commands in its work folder and write files. It may not create further tasks.",
+		},
+		{
+			"fetch reaches out",
+			[]string{"fetch"},
+			nil,
+			"This run may read web pages. It may not execute shell commands, write files or create further tasks.",
+		},
+		{
+			"an unknown tool counts as the worst",
+			[]string{"launch"},
+			nil,
+			"This run may execute shell commands in its work folder and write files. It may not create further tasks.",
+		},
+		{
+			"delegation is named",
+			[]string{"edit", "task"},
+			nil,
+			"This run may write files in its work folder and create further tasks. It may not execute shell commands or read web pages.",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -91,7 +128,10 @@ func TestTranscriptEntries(t *testing.T) {
 	})
 	t.Run("each item knows the last message that it shows", func(t *testing.T) {
 		var b strings.Builder
-		if err := TranscriptItems(TranscriptView{}, []task.TranscriptLine{msg(2, "tool_call"), msg(3, "tool_result")}).Render(t.Context(), &b); err != nil {
+		if err := TranscriptItems(TranscriptView{}, []task.TranscriptLine{
+			msg(2, "tool_call"),
+			msg(3, "tool_result"),
+		}).Render(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{`<li id="m2"`, `data-last="3"`, `<div id="m3">`} {
@@ -108,7 +148,10 @@ func TestReadToolCall(t *testing.T) {
 		want                toolCall
 	}{
 		{"arguments as an object", "", `{"tool":"read","args":{"path":"a.go"}}`, toolCall{"read", "a.go", "{\n  \"path\": \"a.go\"\n}", false}},
-		{"arguments as a string of JSON", "", `{"name":"bash","arguments":"{\"command\":\"ls\\nrm\"}"}`, toolCall{"bash", "ls", "{\n  \"command\": \"ls\\nrm\"\n}", false}},
+		{
+			"arguments as a string of JSON", "", `{"name":"bash","arguments":"{\"command\":\"ls\\nrm\"}"}`,
+			toolCall{"bash", "ls", "{\n  \"command\": \"ls\\nrm\"\n}", false},
+		},
 		{"arguments that are no JSON", "", `{"name":"x","input":"plain words"}`, toolCall{"x", "plain words", "plain words", false}},
 		{"a refusal", "", `{"tool":"fetch","isError":true}`, toolCall{"fetch", "", "", true}},
 		{"no data at all", "grep\nfoo", ``, toolCall{"grep", "", "", false}},
@@ -142,7 +185,8 @@ func TestHistoryByDay(t *testing.T) {
 		for _, d := range m.days(at("2026-11-20T12:00:00Z")) {
 			got = append(got, d.Label+": "+d.counts())
 		}
-		if want := "Today, 20 November: 1 done, 1 canceled|Yesterday, 19 November: 1 done|Wednesday, 31 December 2025: 1 done"; strings.Join(got, "|") != want {
+		if want := "Today, 20 November: 1 done, 1 canceled|Yesterday, 19 November: 1 done|Wednesday, " +
+			"31 December 2025: 1 done"; strings.Join(got, "|") != want {
 			t.Errorf("got %s", strings.Join(got, "|"))
 		}
 	})
@@ -156,10 +200,14 @@ func TestHistoryByDay(t *testing.T) {
 
 func TestLimitBarsShowWhatIsLimited(t *testing.T) {
 	at := task.Time(1_795_185_082_000)
-	r := task.Run{StartedAt: at.Add(-5 * time.Minute), EndedAt: at, Usage: task.Usage{TokensIn: 900, TokensOut: 300}, Limits: task.Limits{TimeoutSeconds: 900, MaxTokens: 1000}}
+	r := task.Run{
+		StartedAt: at.Add(-5 * time.Minute), EndedAt: at, Usage: task.Usage{TokensIn: 900, TokensOut: 300},
+		Limits: task.Limits{TimeoutSeconds: 900, MaxTokens: 1000},
+	}
 	r.Limits.MaxTurns, r.Usage.Estimated = 8, true
 	bars := limitBars(&r, 7, at)
-	if len(bars) != 3 || bars[0].Hot || !bars[1].Hot || bars[1].Value != bars[1].Full || bars[1].Used != "≈ 1.2k" || bars[2].Name != "Turns" || bars[2].Used != "7" || !bars[2].Hot {
+	if len(bars) != 3 || bars[0].Hot || !bars[1].Hot || bars[1].Value != bars[1].Full || bars[1].Used != "≈ 1.2k" ||
+		bars[2].Name != "Turns" || bars[2].Used != "7" || !bars[2].Hot {
 		t.Errorf("bars %+v", bars)
 	}
 }

@@ -82,7 +82,8 @@ func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.
 	cost := byHour(rows, now, func(r *task.StatRow) float64 { return r.CostUSD })
 	t := chart.Tile{
 		Name: "Cost today", Value: ui.USD(today.CostUSD), Column: "Cost", Money: true,
-		Spark: chart.Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " + ui.USD(sum(cost)), Values: cost, Fill: "fill-off"},
+		Spark: chart.Spark{Words: "Cost of runs that ended, by hour over the last 24 hours: " +
+			ui.USD(sum(cost)), Values: cost, Fill: "fill-off"},
 	}
 	switch {
 	case most.MaxCostUSD > 0:

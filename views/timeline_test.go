@@ -33,7 +33,10 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 		}
 	})
 	t.Run("a sentence says it, and a table", func(t *testing.T) {
-		for _, want := range []string{`role="img" aria-label="Timeline: `, "Run 30 failed: the program ended with an error after 2m 00s", "Run 33 is working", "<caption class=\"sr-only\">Timeline</caption>", `href="/runs/31"`} {
+		for _, want := range []string{
+			`role="img" aria-label="Timeline: `, "Run 30 failed: the program ended with an error after 2m 00s",
+			"Run 33 is working", "<caption class=\"sr-only\">Timeline</caption>", `href="/runs/31"`,
+		} {
 			if !strings.Contains(html, want) {
 				t.Errorf("no %q in %s", want, html)
 			}
@@ -42,7 +45,10 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 	t.Run("a run that has not begun is no bar, many are cut", func(t *testing.T) {
 		var runs []*task.Run
 		for i := range 30 {
-			runs = append(runs, &task.Run{ID: task.ID(i + 1), Status: task.RunCompleted, Phase: task.PhaseEnded, StartedAt: ago(time.Duration(40-i) * time.Hour), EndedAt: ago(time.Duration(40-i)*time.Hour - time.Minute)})
+			runs = append(runs, &task.Run{
+				ID: task.ID(i + 1), Status: task.RunCompleted, Phase: task.PhaseEnded,
+				StartedAt: ago(time.Duration(40-i) * time.Hour), EndedAt: ago(time.Duration(40-i)*time.Hour - time.Minute),
+			})
 		}
 		runs = append(runs, &task.Run{ID: 99, Status: task.RunPending, Phase: task.PhaseQueued})
 		g := GanttOf(Chrome{Now: now}, TaskBars(runs, nil, now))
@@ -68,13 +74,19 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 }
 
 func TestATreeIsBounded(t *testing.T) {
-	f := FamilyTree{Ancestors: []*task.Task{sampleTask(1, "Root", "coder", 0, nil)}, Self: sampleTask(2, "Self", "coder", 0, nil), SiblingCount: 70, Open: 940, Done: 50, Canceled: 10}
+	f := FamilyTree{
+		Ancestors: []*task.Task{sampleTask(1, "Root", "coder", 0, nil)},
+		Self:      sampleTask(2, "Self", "coder", 0, nil), SiblingCount: 70, Open: 940, Done: 50, Canceled: 10,
+	}
 	for i := range 60 {
 		f.Subtasks = append(f.Subtasks, sampleTask(task.ID(100+i), "Part", "coder", 0, nil))
 		f.Siblings = append(f.Siblings, sampleTask(task.ID(300+i), "Beside", "coder", 0, nil))
 	}
 	html := htmlOf(t, Tree(f, "/all"))
-	for _, want := range []string{`aria-label="Family: 1 task above; 70 siblings; 1000 subtasks, 50 done, 10 canceled"`, `<a class="link" href="/all">All 1000 subtasks</a>`, "52 more", `href="/tasks/1?tab=subtasks"`, "10 more"} {
+	for _, want := range []string{
+		`aria-label="Family: 1 task above; 70 siblings; 1000 subtasks, 50 done, 10 canceled"`,
+		`<a class="link" href="/all">All 1000 subtasks</a>`, "52 more", `href="/tasks/1?tab=subtasks"`, "10 more",
+	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q", want)
 		}
@@ -96,13 +108,19 @@ func TestAChangeOfThePlanIsTakenBack(t *testing.T) {
 		events []task.Event
 		want   string
 	}{
-		"a deletion is":                          {[]task.Event{removed}, "restore 7"},
-		"after a tick and a comment it still is": {[]task.Event{removed, ev(8, task.EvStepUpdated, "coder", 0, `{"step":1}`), ev(9, task.EvCommented, "coder", 0, "")}, "restore 7"},
-		"a move goes the other way":              {[]task.Event{ev(1, task.EvStepMoved, "user:maya", 0, `{"from":3,"to":1,"title":"x"}`)}, "move 1 3 " + task.Mark("x")},
-		"not after another change of the plan":   {[]task.Event{removed, ev(8, task.EvStepAdded, "user:maya", 0, `{"step":0}`)}, ""},
-		"not what somebody else did":             {[]task.Event{ev(7, task.EvStepRemoved, "user:jonas", 0, `{}`)}, ""},
-		"not after minutes":                      {[]task.Event{ev(7, task.EvStepRemoved, "user:maya", 3*time.Minute, `{}`)}, ""},
-		"nothing is nothing":                     {nil, ""},
+		"a deletion is": {[]task.Event{removed}, "restore 7"},
+		"after a tick and a comment it still is": {[]task.Event{
+			removed, ev(8, task.EvStepUpdated, "coder", 0, `{"step":1}`),
+			ev(9, task.EvCommented, "coder", 0, ""),
+		}, "restore 7"},
+		"a move goes the other way": {
+			[]task.Event{ev(1, task.EvStepMoved, "user:maya", 0, `{"from":3,"to":1,"title":"x"}`)},
+			"move 1 3 " + task.Mark("x"),
+		},
+		"not after another change of the plan": {[]task.Event{removed, ev(8, task.EvStepAdded, "user:maya", 0, `{"step":0}`)}, ""},
+		"not what somebody else did":           {[]task.Event{ev(7, task.EvStepRemoved, "user:jonas", 0, `{}`)}, ""},
+		"not after minutes":                    {[]task.Event{ev(7, task.EvStepRemoved, "user:maya", 3*time.Minute, `{}`)}, ""},
+		"nothing is nothing":                   {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

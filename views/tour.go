@@ -20,8 +20,14 @@ type tourStep struct {
 // tour is what to try in the demo; n is what waits in the inbox.
 func tour(n *task.InboxTotals) []tourStep {
 	return []tourStep{
-		{"Approve a run", "The planner hands a step of the release notes to the builder, who may not start before you say so.", URL.Approvals(), *n.Of(task.WaitApproval)},
-		{"Answer a question", "The reviewer of “" + TourQuestion + "” asks how many attempts are right, and finishes when you answer.", URL.InboxOf(InboxQuery{Only: task.WaitQuestion}), *n.Of(task.WaitQuestion)},
+		{
+			"Approve a run", "The planner hands a step of the release notes to the builder, who may not start before you say so.",
+			URL.Approvals(), *n.Of(task.WaitApproval),
+		},
+		{
+			"Answer a question", "The reviewer of “" + TourQuestion + "” asks how many attempts are right, and finishes when you answer.",
+			URL.InboxOf(InboxQuery{Only: task.WaitQuestion}), *n.Of(task.WaitQuestion),
+		},
 		{"See a hand-over", "The builder gives “" + TourHandover + "” to the reviewer, with a comment.", URL.Search(TourHandover), 0},
 		{"Start a draft", "“" + TourDraft + "” waits until somebody starts it.", URL.Search(TourDraft), 0},
 	}

@@ -29,7 +29,8 @@ func entriesOf(lines []task.TranscriptLine) []entry {
 		}
 		id := callID(l.Message)
 		at, ok := calls[id]
-		if n := len(list) - 1; id == "" && n >= 0 && list[n].Msg.Type == "tool_call" && list[n].Result == nil && callID(list[n].Msg.Message) == "" {
+		if n := len(list) - 1; id == "" && n >= 0 && list[n].Msg.Type == "tool_call" &&
+			list[n].Result == nil && callID(list[n].Msg.Message) == "" {
 			at, ok = n, true
 		}
 		if !ok {
@@ -104,4 +105,10 @@ func (u urls) TranscriptStream(run task.ID, kind string) string {
 }
 
 // kindTabs are the choices of what to show of a transcript.
-var kindTabs = []struct{ Kind, Name string }{{"", "All"}, {"said", "Messages"}, {"tools", "Tool calls"}, {"logs", "Logs"}, {"errors", "Errors"}}
+var kindTabs = []struct{ Kind, Name string }{
+	{"", "All"},
+	{"said", "Messages"},
+	{"tools", "Tool calls"},
+	{"logs", "Logs"},
+	{"errors", "Errors"},
+}

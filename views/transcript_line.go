@@ -48,7 +48,10 @@ func (m *RunModel) stream() templ.Attributes {
 	if m.Part.Later {
 		return nil
 	}
-	return templ.Attributes{"data-stream": URL.TranscriptStream(m.Run.ID, m.Query.Kind), "data-after": m.lastID().String(), "data-live": TopicRun(m.Run.ID)}
+	return templ.Attributes{
+		"data-stream": URL.TranscriptStream(m.Run.ID, m.Query.Kind),
+		"data-after":  m.lastID().String(), "data-live": TopicRun(m.Run.ID),
+	}
 }
 
 // callAttrs tell scripts which call an item is, or answers: its result may

@@ -19,7 +19,8 @@ type RunQuery struct {
 
 // Runs is the list of runs, filtered.
 func (urls) Runs(q RunQuery) string {
-	return query("/runs", "status", q.Status, "agent", q.Agent, "task", idOrNone(q.Task), "from", q.From, "to", q.To, "before", idOrNone(q.Before))
+	return query("/runs", "status", q.Status, "agent", q.Agent, "task", idOrNone(q.Task),
+		"from", q.From, "to", q.To, "before", idOrNone(q.Before))
 }
 
 func idOrNone(id task.ID) string {

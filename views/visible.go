@@ -82,7 +82,8 @@ func pictures(r rune) bool {
 // joining reports whether a character is of a script that is written with the
 // two joiners between its letters, as Persian and Hindi are.
 func joining(r rune) bool {
-	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
+	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari,
+		unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
 		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer)
 }
 
@@ -107,7 +108,8 @@ func hidden(r rune) bool {
 	case r < 0xad:
 		return false
 	}
-	return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) &&
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // HiddenCount returns how many characters of s VisibleText marks.

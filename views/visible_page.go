@@ -133,7 +133,8 @@ func (m *hiddenMarker) start(name string, closed bool, raw string) {
 
 var (
 	// The start of the match is not a letter, so that data-title is not title.
-	shownAttrs  = regexp.MustCompile(`[\s](?:title|alt|label|placeholder|content|aria-label|aria-description|aria-valuetext|aria-roledescription|data-text)="[^"]*"`)
+	shownAttrs = regexp.MustCompile(`[\s](?:title|alt|label|placeholder|content|aria-label|aria-description|aria-valuetext|` +
+		`aria-roledescription|data-text)="[^"]*"`)
 	fieldValue  = regexp.MustCompile(`\svalue="([^"]*)"`)
 	unseenField = regexp.MustCompile(`\stype="(?:hidden|checkbox|radio|submit|button)"`)
 )

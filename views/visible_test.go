@@ -32,7 +32,10 @@ func TestVisibleText(t *testing.T) {
 		{"a byte that is no UTF-8 is named", "a\xffb", "a[‹0xFF›]b"},
 		{"a lone carriage return is named, the line end of Windows is not", "a\r\nb\r", "a\r\nb[‹U+000D›]"},
 		{"an emoji of several characters stays whole", "👨\u200d👩\u200d👧 ❤\ufe0f 1\ufe0f\u20e3", "👨\u200d👩\u200d👧 ❤\ufe0f 1\ufe0f\u20e3"},
-		{"variation selectors after letters, and in a row, are named", "a\ufe0f❤\ufe0f\ufe00\U000E0100", "a[‹U+FE0F›]❤\ufe0f[‹U+FE00›][‹U+E0100›]"},
+		{
+			"variation selectors after letters, and in a row, are named", "a\ufe0f❤\ufe0f\ufe00\U000E0100",
+			"a[‹U+FE0F›]❤\ufe0f[‹U+FE00›][‹U+E0100›]",
+		},
 		{"joiners within Persian and Hindi words stay", "می\u200cخواهم क्\u200dष", "می\u200cخواهم क्\u200dष"},
 		{"joiners elsewhere are named", "ad\u200cmin pay\u200dpal", "ad[‹U+200C›]min pay[‹U+200D›]pal"},
 		{"a byte order mark is named", "\ufeffa", "[‹U+FEFF›]a"},

@@ -129,7 +129,8 @@ func parameters(s Size, agents []string, now time.Time) []string {
 	})
 	list := []string{
 		"CREATE TEMP TABLE phrase (kind TEXT, i INTEGER, text TEXT)",
-		fmt.Sprintf("CREATE TEMP TABLE size AS SELECT %d AS now, %d AS open, %d AS archived, %d AS approvals, %d AS subtasks, %d AS comments, %d AS lines, %s AS spec",
+		fmt.Sprintf("CREATE TEMP TABLE size AS SELECT %d AS now, %d AS open, %d AS archived, %d AS "+
+			"approvals, %d AS subtasks, %d AS comments, %d AS lines, %s AS spec",
 			now.UnixMilli(), s.Open, s.Archived, s.Approvals, s.Subtasks, s.Comments, s.Lines, quote(string(spec))),
 	}
 	for kind, words := range map[string][]string{"agent": agents, "person": people} {
@@ -146,8 +147,10 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 func marks(ctx context.Context, d *sql.DB, s Size) (m Marks, err error) {
 	m.Much = task.ID(s.Archived + s.Open + 1)
 	m.Sub, m.Archived = m.Much+1, task.ID(s.Archived-s.Archived%10)
-	err = d.QueryRowContext(ctx, `SELECT (SELECT max(id) FROM tasks WHERE archived_at IS NULL AND status = 'active' AND run_id IS NULL AND id < ?1), (SELECT max(id) FROM tasks WHERE question_id IS NOT NULL),
- (SELECT max(id) FROM runs WHERE phase = 'approval'), (SELECT max(id) FROM runs WHERE task_id = ?1), (SELECT max(id) FROM runs WHERE status = 'running'), (SELECT max(id) FROM runs WHERE status = 'failed')`, m.Much).
+	err = d.QueryRowContext(ctx, `SELECT (SELECT max(id) FROM tasks WHERE archived_at IS NULL AND status = 'active'
+ AND run_id IS NULL AND id < ?1), (SELECT max(id) FROM tasks WHERE question_id IS NOT NULL),
+ (SELECT max(id) FROM runs WHERE phase = 'approval'), (SELECT max(id) FROM runs WHERE task_id = ?1), (SELECT max(id)
+ FROM runs WHERE status = 'running'), (SELECT max(id) FROM runs WHERE status = 'failed')`, m.Much).
 		Scan(&m.Open, &m.Asking, &m.Approval, &m.LongRun, &m.LongLive, &m.FailedRun)
 	return m, err
 }

@@ -19,7 +19,10 @@ func TestYearIsAnInstanceThatReadsAsOne(t *testing.T) {
 	}
 	ok(t, open().Close())
 	begin := time.Now()
-	m, err := dbfill.Year(t.Context(), path, dbfill.Size{Open: 1000, Archived: 2000, Approvals: 100, Subtasks: 300, Comments: 300, Lines: 1200}, []string{"coder", "planner"}, time.Now())
+	m, err := dbfill.Year(t.Context(), path, dbfill.Size{
+		Open: 1000, Archived: 2000, Approvals: 100,
+		Subtasks: 300, Comments: 300, Lines: 1200,
+	}, []string{"coder", "planner"}, time.Now())
 	ok(t, err)
 	t.Logf("filled in %s: %+v", time.Since(begin), m)
 	d := open()

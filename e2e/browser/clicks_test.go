@@ -48,14 +48,21 @@ const prepare = `(async what => {
 // clickable are pages that together have every button.
 func (s *sample) clickable() []string {
 	return []string{
-		"/", "/queues", "/tasks", "/views", path(s.limiter, ""), path(s.ship, ""), path(s.question, ""), path(s.failed, ""), path(s.lonely, ""), path(s.big, ""), path(s.waits, ""), "/tasks/new", path(s.lonely, "/move"), path(s.limiter, "/edit"),
-		path(s.lonely, "/cancel"), path(s.ship, "/steps/3/edit"), "/tasks/bulk?act=cancel&id=" + s.lonely.String() + "&back=/tasks", "/approvals/" + s.approval.String(), "/approvals/" + s.running.String(), "/runs/" + s.running.String(), "/runs/" + s.broken.String(),
-		"/agents", "/agents/coder", "/agents/coder/edit", "/agents/new", "/agents/coder/pause", "/scheduler", "/scheduler/pause", "/scheduler/stop-everything", "/settings", "/settings/people", "/settings/tokens",
+		"/", "/queues", "/tasks", "/views", path(s.limiter, ""), path(s.ship, ""), path(s.question, ""), path(s.failed, ""),
+		path(s.lonely, ""), path(s.big, ""), path(s.waits, ""), "/tasks/new", path(s.lonely, "/move"), path(s.limiter, "/edit"),
+		path(s.lonely, "/cancel"), path(s.ship, "/steps/3/edit"), "/tasks/bulk?act=cancel&id=" +
+			s.lonely.String() + "&back=/tasks", "/approvals/" + s.approval.String(), "/approvals/" +
+			s.running.String(), "/runs/" + s.running.String(), "/runs/" + s.broken.String(),
+		"/agents", "/agents/coder", "/agents/coder/edit", "/agents/new", "/agents/coder/pause", "/scheduler", "/scheduler/pause",
+		"/scheduler/stop-everything", "/settings", "/settings/people", "/settings/tokens",
 	}
 }
 
 // ending are acts after which the tab is signed out.
-var ending = []string{"/logout", "/settings/signout", "/settings/sessions/end", "/settings/password", "/settings/people/N/disable", "/settings/people/N/role"}
+var ending = []string{
+	"/logout", "/settings/signout", "/settings/sessions/end", "/settings/password",
+	"/settings/people/N/disable", "/settings/people/N/role",
+}
 
 func TestThreeClicksOfAnyButtonAreOneAct(t *testing.T) {
 	t.Parallel()
@@ -154,7 +161,8 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 	b.wait(`document.readyState === "complete" && !document.querySelector(".htmx-request")`)
 	b.rest(150)
 	if len(sent) == 0 {
-		t.Errorf("%s on %s: nothing is sent: %s", what, page, eval[string](b, `[...window.clicked?.form?.elements ?? []].filter(f => !f.checkValidity()).map(f => f.outerHTML.slice(0, 120)).join()`))
+		t.Errorf("%s on %s: nothing is sent: %s", what, page,
+			eval[string](b, `[...window.clicked?.form?.elements ?? []].filter(f => !f.checkValidity()).map(f => f.outerHTML.slice(0, 120)).join()`))
 		return true
 	}
 	if sent = append(sent, b.faults.sent()...); len(sent) != 1 {
@@ -180,7 +188,8 @@ func (b *tab) rest(ms int) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
-		_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf("new Promise(done => setTimeout(() => done(true), %d))", ms), chromedp.EvalAwaitPromise))
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf("new Promise(done => setTimeout(() => done(true), %d))", ms),
+			chromedp.EvalAwaitPromise))
 		if err == nil {
 			return
 		}

@@ -82,7 +82,8 @@ func (f *faults) hear(ev any) {
 		f.add("exception: %s", (&chromedp.ExceptionError{ExceptionDetails: ev.ExceptionDetails}).Error())
 	case *log.EventEntryAdded:
 		// Whether a font is used in time depends on the machine alone.
-		if e := ev.Entry; (e.Level == "error" || e.Level == "warning") && !strings.Contains(e.Text, "was preloaded using link preload but not used within a few seconds") {
+		if e := ev.Entry; (e.Level == "error" || e.Level == "warning") &&
+			!strings.Contains(e.Text, "was preloaded using link preload but not used within a few seconds") {
 			f.add("log %s %s: %s %s", e.Source, e.Level, e.Text, e.URL)
 		}
 	case *page.EventJavascriptDialogOpening:

@@ -36,7 +36,8 @@ func (b *tab) lift(what string, to spot) {
 		return mouse(input.DispatchMouseEventTypeMousePressed, at)
 	}))
 	b.do(mouse(input.DispatchMouseEventTypeMouseMoved, spot{p.X + 10, p.Y + 10}),
-		mouse(input.DispatchMouseEventTypeMouseMoved, spot{(p.X + to.X) / 2, (p.Y + to.Y) / 2}), mouse(input.DispatchMouseEventTypeMouseMoved, to))
+		mouse(input.DispatchMouseEventTypeMouseMoved, spot{(p.X + to.X) / 2, (p.Y + to.Y) / 2}),
+		mouse(input.DispatchMouseEventTypeMouseMoved, to))
 	b.wait(`document.body.dataset.dragging`)
 }
 
@@ -113,7 +114,8 @@ func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 	b.letGo(to)
 	b.see("1 → 6")
 	y.until("d is above b", func() bool { return y.priority(ids["d"]) == 6 })
-	b.wait(`[...document.querySelectorAll(".task-card")].map(c => c.id.slice(2)).join() === "` + strings.Join([]string{ids["a"].String(), ids["d"].String(), ids["b"].String(), ids["c"].String()}, ",") + `"`)
+	b.wait(`[...document.querySelectorAll(".task-card")].map(c => c.id.slice(2)).join() === "` +
+		strings.Join([]string{ids["a"].String(), ids["d"].String(), ids["b"].String(), ids["c"].String()}, ",") + `"`)
 	equal(t, "address", eval[string](b, `location.pathname`), "/queues")
 
 	b.keys("z")

@@ -30,7 +30,8 @@ func (y *instance) decided(id task.ID) string {
 func TestDecideByKeysAlone(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
+	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID),
+		y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
 	b := y.tab()
 	b.open("/approvals")
 	b.wait(`document.querySelector(".approval[aria-current]").textContent.includes("Restart")`)
@@ -150,7 +151,10 @@ func newGate(t testing.TB, server string) *gate {
 	t.Helper()
 	u, err := url.Parse(server)
 	must(t, err)
-	g := &gate{t: t, addr: "127.0.0.1:0", to: &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}}
+	g := &gate{t: t, addr: "127.0.0.1:0", to: &httputil.ReverseProxy{
+		FlushInterval: -1,
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
+	}}
 	g.to.ErrorLog = log.New(io.Discard, "", 0)
 	g.open()
 	t.Cleanup(g.shut)
@@ -205,7 +209,8 @@ func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
 	agent.say("Line after.")
 	b.see("Line after.")
 	lines := eval[string](b, `[...document.querySelectorAll("#transcript .say")].map(e => e.innerText.trim()).join(" ")`)
-	equal(t, "lines", lines, "Line before. Line 0 while away. Line 1 while away. Line 2 while away. Line 3 while away. Line 4 while away. Line after.")
+	equal(t, "lines", lines, "Line before. Line 0 while away. Line 1 while away. Line 2 "+
+		"while away. Line 3 while away. Line 4 while away. Line after.")
 	equal(t, "page was loaded again", eval[float64](b, `performance.timeOrigin`) != loaded, false)
 	agent.say("exit")
 }

@@ -13,7 +13,8 @@ func TestTheReferenceIsSearched(t *testing.T) {
 	b.wait(`document.activeElement?.id === "docs-find"`)
 	b.insert("post signup")
 	b.wait(`(` + shown + `) === "op-post-agents-id-signup op-post-agents-id-complete-and-signup"`)
-	equal(t, "groups in the contents", eval[int](b, `[...document.querySelectorAll(".docs-toc [data-docs-group]")].filter(e => e.checkVisibility()).length`), 1)
+	equal(t, "groups in the contents", eval[int](b,
+		`[...document.querySelectorAll(".docs-toc [data-docs-group]")].filter(e => e.checkVisibility()).length`), 1)
 	b.wait(`document.querySelector("#said").textContent === "2 operations"`)
 	b.fill("#docs-find", " ")
 	b.wait(`(` + shown + `) === ` + quote(all))

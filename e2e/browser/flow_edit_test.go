@@ -141,7 +141,10 @@ func TestLinksAreEditedInTheirTab(t *testing.T) {
 func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	first := y.create(task.New{Title: "First", Priority: 5, Labels: []string{"api"}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/keep"}, {Type: "url", Value: "https://example.com/leave"}}})
+	first := y.create(task.New{
+		Title: "First", Priority: 5, Labels: []string{"api"},
+		Resources: []task.Resource{{Type: "url", Value: "https://example.com/keep"}, {Type: "url", Value: "https://example.com/leave"}},
+	})
 	second := y.create(task.New{Title: "Second", Priority: 5})
 	b := y.tab()
 	b.open(path(first.ID, ""))

@@ -40,7 +40,8 @@ func TestAnAgentIsEditedByMouse(t *testing.T) {
 	b.wait(marked("3", "warn"))
 	equal(t, "numbered lines", eval[int](b, `document.querySelectorAll(".editor-lines li").length`), 7)
 	b.click("[data-line-link='4']")
-	equal(t, "the line that is chosen", eval[string](b, `(e => e.value.slice(e.selectionStart, e.selectionEnd))(document.querySelector("#text"))`), "runner: nowhere")
+	equal(t, "the line that is chosen", eval[string](b,
+		`(e => e.value.slice(e.selectionStart, e.selectionEnd))(document.querySelector("#text"))`), "runner: nowhere")
 	mine := "---\ndescription: Looks around well.\ntools: read, edit\nrunner: none\n---\nLook.\n"
 	b.fill("#text", mine)
 	b.wait(`document.querySelector("#check").innerText.includes("Looks around well.") && document.querySelector("#check .tools .caution")?.innerText.includes("edit")`)
@@ -121,7 +122,9 @@ func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 	y := newInstance(t)
 	b := y.tab()
 	b.open("/agents/coder/edit")
-	long := "---\ndescription: x\ntools: read\nrunner: none\n---\n" + strings.Repeat("A long line that wraps where the window ends. ", 40) + "\n\tTabs\tand\ttabs\n" + strings.Repeat("line\n", 60) + "ünïcödé 漢字 "
+	long := "---\ndescription: x\ntools: read\nrunner: none\n---\n" +
+		strings.Repeat("A long line that wraps where the window ends. ", 40) +
+		"\n\tTabs\tand\ttabs\n" + strings.Repeat("line\n", 60) + "ünïcödé 漢字 "
 	for _, width := range []int64{1280, 390} {
 		b.size(width, 900)
 		b.fill("#text", long)

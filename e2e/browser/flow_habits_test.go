@@ -67,7 +67,14 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 	for _, step := range []struct {
 		chord string
 		path  string
-	}{{"back", path(k.ID, "/move")}, {"back", path(k.ID, "")}, {"back", "/queues"}, {"forward", path(k.ID, "")}, {"forward", path(k.ID, "/move")}, {"forward", path(k.ID, "")}} {
+	}{
+		{"back", path(k.ID, "/move")},
+		{"back", path(k.ID, "")},
+		{"back", "/queues"},
+		{"forward", path(k.ID, "")},
+		{"forward", path(k.ID, "/move")},
+		{"forward", path(k.ID, "")},
+	} {
 		eval[chromedp.Void](b, `setTimeout(() => history.`+step.chord+`())`) // the answer comes before the page goes
 		b.at(step.path)
 		b.wait(`document.readyState === "complete" && document.querySelector("main .bar") && document.querySelector("#nav")`)
@@ -116,9 +123,13 @@ const unreached = `[...document.querySelectorAll("a[href], button, input:not([ty
 func TestTabReachesEverythingVisibly(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Tab through me", Steps: []task.Step{{Title: "One"}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com"}}})
+	k := y.create(task.New{
+		Title: "Tab through me", Steps: []task.Step{{Title: "One"}},
+		Resources: []task.Resource{{Type: "url", Value: "https://example.com"}},
+	})
 	r := y.ask(y.create(task.New{Title: "Decide", Owner: "keeper"}).ID)
-	some[task.Message](t)(y.svc.Notify(ctx, task.Actor{Name: "scout", Role: task.RoleAgent}, y.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", true))
+	some[task.Message](t)(y.svc.Notify(ctx, task.Actor{Name: "scout", Role: task.RoleAgent},
+		y.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", true))
 	b := y.tab()
 	for _, p := range []string{"/", "/queues", path(k.ID, ""), "/approvals/" + r.ID.String(), "/tasks/new", "/agents/coder", "/settings"} {
 		b.open(p)

@@ -14,7 +14,8 @@ import (
 func (b *tab) chord(key string) {
 	b.t.Helper()
 	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
-		p := input.DispatchKeyEventParams{Type: kind, Modifiers: 2, Key: key, Code: "Key" + string(key[0]-32), WindowsVirtualKeyCode: int64(key[0] - 32)}
+		p := input.DispatchKeyEventParams{Type: kind, Modifiers: 2, Key: key, Code: "Key" +
+			string(key[0]-32), WindowsVirtualKeyCode: int64(key[0] - 32)}
 		if _, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, p); err != nil {
 			b.fatalf("%v", err)
 		}
@@ -134,7 +135,10 @@ func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 	y.create(task.New{Title: "First of all", Priority: 9})
 	b := y.tab()
 	t.Run("g and a letter lead to a page", func(t *testing.T) {
-		for keys, path := range map[string]string{"gi": "/", "ga": "/approvals", "gq": "/queues", "gt": "/tasks", "gh": "/history", "gs": "/scheduler"} {
+		for keys, path := range map[string]string{
+			"gi": "/", "ga": "/approvals", "gq": "/queues",
+			"gt": "/tasks", "gh": "/history", "gs": "/scheduler",
+		} {
 			b.loads(typed(keys))
 			b.at(path)
 		}
@@ -142,7 +146,8 @@ func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 	t.Run("the help names every key of the table", func(t *testing.T) {
 		b.keys("?")
 		b.wait(`document.querySelector("#keys").open`)
-		equal(t, "keys without a cap", eval[int](b, `[...document.querySelectorAll("#keys [data-keys]:not([data-keys=''])")].filter(l => !l.querySelector("kbd")).length`), 0)
+		equal(t, "keys without a cap", eval[int](b,
+			`[...document.querySelectorAll("#keys [data-keys]:not([data-keys=''])")].filter(l => !l.querySelector("kbd")).length`), 0)
 		b.keys("c")
 		b.keys(kb.Escape)
 		b.wait(`!document.querySelector("#keys").open`)

@@ -49,7 +49,8 @@ func TestAnswersThatComeLate(t *testing.T) {
 		was := b.text("#act-dialog h2")
 		eval[chromedp.Void](b, `(window.letGo(), new Promise(done => setTimeout(done, 100)))`)
 		equal(t, "dialog", b.text("#act-dialog h2"), was)
-		equal(t, "form", eval[bool](b, `document.querySelector("#act-dialog form").getAttribute("action").startsWith(`+quote(path(two.ID, "/"))+`)`), true)
+		equal(t, "form", eval[bool](b, `document.querySelector("#act-dialog form").getAttribute("action").startsWith(`+
+			quote(path(two.ID, "/"))+`)`), true)
 	})
 	t.Run("the board shows what every act has done, in whatever order they are answered", func(t *testing.T) {
 		b.open("/queues")

@@ -26,7 +26,8 @@ func TestANewTaskIsMadeInADialog(t *testing.T) {
 			b.wait(shown)
 			equal(t, "title on "+p, b.value("#new-title"), "Half a title")
 		}
-		equal(t, "ids that appear twice", eval[string](b, `[...document.querySelectorAll("#new-task [id]")].map(e => e.id).filter(id => document.querySelectorAll("#" + id).length > 1).join()`), "")
+		equal(t, "ids that appear twice", eval[string](b,
+			`[...document.querySelectorAll("#new-task [id]")].map(e => e.id).filter(id => document.querySelectorAll("#" + id).length > 1).join()`), "")
 	})
 	t.Run("the description shows as it will look, again and again", func(t *testing.T) {
 		for _, word := range []string{"one", "two"} {

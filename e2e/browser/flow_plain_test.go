@@ -5,8 +5,10 @@ import "testing"
 // plainPaths are pages with controls of their own.
 func (s *sample) plainPaths() []string {
 	return []string{
-		"/", "/queues", "/tasks", path(s.limiter, ""), path(s.question, ""), "/approvals/" + s.approval.String(), "/approvals/" + s.running.String(),
-		"/runs/" + s.running.String(), "/history", "/insights", "/agents/coder", "/agents/coder/edit", "/scheduler", "/settings/tokens", "/settings/appearance", "/api/docs",
+		"/", "/queues", "/tasks", path(s.limiter, ""), path(s.question, ""), "/approvals/" +
+			s.approval.String(), "/approvals/" + s.running.String(),
+		"/runs/" + s.running.String(), "/history", "/insights", "/agents/coder", "/agents/coder/edit",
+		"/scheduler", "/settings/tokens", "/settings/appearance", "/api/docs",
 	}
 }
 

@@ -163,7 +163,8 @@ func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
 	y := newInstance(t)
 	b := y.tab().preload(playNotifications)
 	hide := func(hidden string) {
-		eval[chromedp.Void](b, `void (Object.defineProperty(document, "hidden", {configurable: true, get: () => `+hidden+`}), document.dispatchEvent(new Event("visibilitychange")))`)
+		eval[chromedp.Void](b, `void (Object.defineProperty(document, "hidden", {configurable: true, get: () => `+
+			hidden+`}), document.dispatchEvent(new Event("visibilitychange")))`)
 	}
 	listening := func() { // the lock is held, and its stream is open
 		b.wait(`navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`)
@@ -171,7 +172,8 @@ func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
 	}
 	b.open("/settings")
 	hide("true")
-	equal(t, "asked before anybody wished it", eval[bool](b, `navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`), false)
+	equal(t, "asked before anybody wished it",
+		eval[bool](b, `navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`), false)
 	hide("false")
 	b.click("button|Turn on in this browser")
 	b.see("Turn off in this browser")
@@ -185,5 +187,6 @@ func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
 	b.click("button|Turn off in this browser")
 	b.see("Turn on in this browser")
 	hide("true")
-	equal(t, "listening when it is off", eval[bool](b, `navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`), false)
+	equal(t, "listening when it is off", eval[bool](b,
+		`navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`), false)
 }

@@ -19,7 +19,10 @@ func newTaskByForm(b *tab) {
 	b.fill("#links", "https://example.com/gate The gate")
 	b.expect("422")
 	b.press("button|Create task")
-	for sel, want := range map[string]string{"#title": "Fix the gate", "#description": "It squeaks.", "#owner": "coder", "#priority": "7", "#links": "https://example.com/gate The gate"} {
+	for sel, want := range map[string]string{
+		"#title": "Fix the gate", "#description": "It squeaks.",
+		"#owner": "coder", "#priority": "7", "#links": "https://example.com/gate The gate",
+	} {
 		equal(b.t, sel, b.value(sel), want)
 	}
 	b.fill("#steps", "Look at it\nOil it")
@@ -116,13 +119,18 @@ func TestHostileTextsAreTexts(t *testing.T) {
 	hostile := `<script>alert(1)</script><img src=x onerror=alert(2)>` + "\u202egnp.exe\u202c"
 	k := y.create(task.New{
 		Title: hostile, Description: hostile + "\n\n[click](javascript:alert(3)) <svg onload=alert(4)> ![x](https://example.com/x.png)",
-		Steps: []task.Step{{Title: `"><img src=x onerror=alert(5)>`}}, Resources: []task.Resource{{Type: "url", Value: "https://example.com/?<script>", Label: hostile}},
+		Steps:     []task.Step{{Title: `"><img src=x onerror=alert(5)>`}},
+		Resources: []task.Resource{{Type: "url", Value: "https://example.com/?<script>", Label: hostile}},
 	})
 	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, hostile+" <javascript:alert(6)> [a](data:text/html,<script>alert(7)</script>)"))
 	b := y.tab()
-	for _, p := range []string{"/queues", "/queues?view=list", "/tasks", path(k.ID, ""), path(k.ID, "/edit"), path(k.ID, "/move"), path(k.ID, "/steps/0/edit"), path(k.ID, "/cancel"), "/tasks?q=%3Cscript%3Ealert(1)%3C/script%3E"} {
+	for _, p := range []string{
+		"/queues", "/queues?view=list", "/tasks", path(k.ID, ""), path(k.ID, "/edit"), path(k.ID, "/move"),
+		path(k.ID, "/steps/0/edit"), path(k.ID, "/cancel"), "/tasks?q=%3Cscript%3Ealert(1)%3C/script%3E",
+	} {
 		b.open(p)
-		equal(t, "planted elements of "+p, eval[int](b, `document.querySelectorAll("[onerror],[onload],main script:not([src]),main img,a[href^='javascript'],a[href^='data']").length`), 0)
+		equal(t, "planted elements of "+p, eval[int](b,
+			`document.querySelectorAll("[onerror],[onload],main script:not([src]),main img,a[href^='javascript'],a[href^='data']").length`), 0)
 	}
 	b.open(path(k.ID, ""))
 	b.see("<script>alert(1)</script>")

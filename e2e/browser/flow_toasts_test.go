@@ -177,7 +177,8 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 	})
 	t.Run("a browser without a network says so", func(t *testing.T) {
 		offline := func(on bool) {
-			if _, err := chromedp.Call(b.ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}); err != nil {
+			if _, err := chromedp.Call(b.ctx, network.OverrideNetworkState,
+				network.OverrideNetworkStateParams{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -72,7 +72,8 @@ func TestAHeldKeyApprovesWhatIsShownAndNothingElse(t *testing.T) {
 
 func TestWhatJustCameIntoViewIsNotDecidedOn(t *testing.T) {
 	y := newInstance(t)
-	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
+	one, two := y.ask(y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID),
+		y.ask(y.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
 	b := y.tab()
 	// As a double click does whose second half meets the next page.
 	b.preload(`addEventListener("DOMContentLoaded", () => { document.querySelector("#approve button")?.click(); document.querySelector("[data-bulk-approve] button")?.click(); })`)

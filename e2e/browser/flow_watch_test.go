@@ -22,7 +22,8 @@ func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
 func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	first, second := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}), y.create(task.New{Title: "Rotate the keys", Owner: "keeper"})
+	first, second := y.create(task.New{Title: "Restart the mail server", Owner: "keeper"}),
+		y.create(task.New{Title: "Rotate the keys", Owner: "keeper"})
 	r, next := y.ask(first.ID), y.ask(second.ID)
 	b := y.tab()
 	b.open("/approvals/" + r.ID.String())
@@ -45,7 +46,8 @@ func TestFilteredPagesAreQuiet(t *testing.T) {
 	b := s.tab()
 	for _, p := range []string{
 		"/", "/queues?agent=coder", "/queues?status=waiting", "/queues?q=release&view=list", "/tasks?status=failed&agent=coder", "/approvals",
-		"/runs?status=failed&agent=coder", "/runs?task=" + s.failed.String(), "/history?q=first&status=done", "/tasks/new?owner=coder", "/tasks/new?follow=" + s.canceled.String(),
+		"/runs?status=failed&agent=coder", "/runs?task=" + s.failed.String(), "/history?q=first&status=done",
+		"/tasks/new?owner=coder", "/tasks/new?follow=" + s.canceled.String(),
 		path(s.ship, "/steps/0/edit"), "/agents/translator/edit",
 	} {
 		b.open(p)

@@ -39,7 +39,8 @@ func newHostileInstance(t testing.TB) *hostileInstance {
 	for i := range 5 {
 		words, _ := json.Marshal(cut(strings.Join(corpus[i*13:(i+1)*13], " "), 900))
 		name, _ := json.Marshal(cut(corpus[i*3], 60))
-		agents["hostile-"+strconv.Itoa(i)] = "---\nname: " + string(name) + "\ndescription: " + string(words) + "\ntools: read, edit, bash\nrunner: script\nmodel: " + string(name) + "\n---\n" + everything + "\n"
+		agents["hostile-"+strconv.Itoa(i)] = "---\nname: " + string(name) + "\ndescription: " + string(words) +
+			"\ntools: read, edit, bash\nrunner: script\nmodel: " + string(name) + "\n---\n" + everything + "\n"
 	}
 	agents["broken"] = "---\nname: " + corpus[0] + "\ntools: " + corpus[13] + "\nrunner: " + corpus[18] + "\n---\n" + everything
 	agents["careful"] = "---\ndescription: Asks first.\ntools: read\nrunner: script\napproval: always\n---\n" + everything + "\n"
@@ -58,21 +59,31 @@ func newHostileInstance(t testing.TB) *hostileInstance {
 func (h *hostileInstance) work(t testing.TB, i int, s string) {
 	t.Helper()
 	owner := "hostile-" + strconv.Itoa(i%5)
-	k := h.create(task.New{Title: cut(s, 200), Owner: owner, Description: s, Steps: []task.Step{{Title: cut(s, 60), Details: s}}, Resources: []task.Resource{
-		{Type: "url", Value: "https://example.com/?" + url.QueryEscape(s), Label: cut(s, 200)}, {Type: "file", Value: "/srv/" + strings.ReplaceAll(cut(s, 200), "/", "∕"), Label: cut(s, 200)},
-	}})
+	k := h.create(task.New{
+		Title: cut(s, 200), Owner: owner, Description: s,
+		Steps: []task.Step{{Title: cut(s, 60), Details: s}}, Resources: []task.Resource{
+			{Type: "url", Value: "https://example.com/?" + url.QueryEscape(s), Label: cut(s, 200)},
+			{Type: "file", Value: "/srv/" + strings.ReplaceAll(cut(s, 200), "/", "∕"), Label: cut(s, 200)},
+		},
+	})
 	some[task.Message](t)(h.svc.Comment(ctx, h.maya, k.ID, s))
 	run := h.claim(k.ID)
 	call, _ := json.Marshal(map[string]any{"tool": s, "id": s, "input": map[string]string{s: s}})
-	run.lines(task.Message{Role: task.SpeakerAssistant, Type: "text", Content: s}, task.Message{Role: task.SpeakerAssistant, Type: "tool_call", Content: s, Data: call},
-		task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: s, Data: call}, task.Message{Role: task.SpeakerSystem, Type: "log", Content: s})
+	run.lines(task.Message{Role: task.SpeakerAssistant, Type: "text", Content: s},
+		task.Message{Role: task.SpeakerAssistant, Type: "tool_call", Content: s, Data: call},
+		task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: s, Data: call},
+		task.Message{Role: task.SpeakerSystem, Type: "log", Content: s})
 	if i%2 == 0 {
 		some[task.Message](t)(h.svc.Notify(ctx, run.agent, k.ID, s, true))
 	}
-	end := service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: s, Artifacts: []string{s}, Work: &task.Work{
-		Repository: "/srv/" + s, Branch: cut(s, 80), Note: s, Total: 2,
-		Files: []task.FileChange{{Path: s, Change: task.FileModified, Added: 1, Removed: 1, Diff: "@@ -1 +1 @@ " + cut(s, 200) + "\n-" + cut(s, 200) + "\n+" + cut(s, 200) + "\n"}, {Path: "b/" + s, Change: task.FileAdded, Note: s}},
-	}}
+	end := service.Finished{
+		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
+		Summary: s, Artifacts: []string{s}, Work: &task.Work{
+			Repository: "/srv/" + s, Branch: cut(s, 80), Note: s, Total: 2,
+			Files: []task.FileChange{{Path: s, Change: task.FileModified, Added: 1, Removed: 1, Diff: "@@ -1 +1 @@ " + cut(s, 200) +
+				"\n-" + cut(s, 200) + "\n+" + cut(s, 200) + "\n"}, {Path: "b/" + s, Change: task.FileAdded, Note: s}},
+		},
+	}
 	if i%3 == 0 {
 		end.State, end.Reason, end.Permanent = task.State{Status: task.RunFailed, Phase: task.PhaseTokens}, s, true
 	}
@@ -103,12 +114,17 @@ func (h *hostileInstance) around(t testing.TB) {
 	moved := h.create(task.New{Title: "Handed over", Owner: "hostile-2"}).ID
 	some[*task.Task](t)(h.svc.HandOver(ctx, h.maya, service.HandOver{TaskID: moved, From: "hostile-2", To: "hostile-3", Comment: all}))
 	h.pages = []string{
-		"/", "/?only=question", "/?only=stuck", "/queues", "/queues?view=list", "/tasks", "/tasks?sort=title", "/approvals", "/approvals/" + waits.String(), "/runs/" + denied.String(), "/runs", "/runs?status=failed",
-		"/history", "/agents", "/agents/hostile-0", "/agents/hostile-0/edit", "/agents/hostile-1", "/agents/broken", "/scheduler", "/settings", "/settings/tokens", "/settings/people", "/settings/about",
-		"/views", "/tasks/new", path(h.tasks[0], "/edit"), path(h.tasks[0], "/move"), path(h.tasks[0], "/cancel"), path(h.tasks[0], "/steps/0/edit"), path(moved, ""),
+		"/", "/?only=question", "/?only=stuck", "/queues", "/queues?view=list", "/tasks", "/tasks?sort=title", "/approvals",
+		"/approvals/" + waits.String(), "/runs/" + denied.String(), "/runs", "/runs?status=failed",
+		"/history", "/agents", "/agents/hostile-0", "/agents/hostile-0/edit", "/agents/hostile-1", "/agents/broken",
+		"/scheduler", "/settings", "/settings/tokens", "/settings/people", "/settings/about",
+		"/views", "/tasks/new", path(h.tasks[0], "/edit"), path(h.tasks[0], "/move"),
+		path(h.tasks[0], "/cancel"), path(h.tasks[0], "/steps/0/edit"), path(moved, ""),
 		"/tasks/bulk?act=cancel&id=" + h.tasks[0].String() + "&id=" + h.tasks[1].String() + "&back=/tasks",
-		"/queues?q=" + url.QueryEscape(all), "/history?q=" + url.QueryEscape(all), "/search?q=" + url.QueryEscape(all), "/tasks/" + url.PathEscape(corpus[0]), "/agents/" + url.PathEscape(corpus[13]),
-		"/tasks?label=" + url.QueryEscape(corpus[1]) + "&agent=" + url.QueryEscape(corpus[14]), "/login?next=" + url.QueryEscape("javascript:alert(1)"), "/tasks/new?owner=" + url.QueryEscape(corpus[1]),
+		"/queues?q=" + url.QueryEscape(all), "/history?q=" + url.QueryEscape(all), "/search?q=" + url.QueryEscape(all),
+		"/tasks/" + url.PathEscape(corpus[0]), "/agents/" + url.PathEscape(corpus[13]),
+		"/tasks?label=" + url.QueryEscape(corpus[1]) + "&agent=" + url.QueryEscape(corpus[14]), "/login?next=" +
+			url.QueryEscape("javascript:alert(1)"), "/tasks/new?owner=" + url.QueryEscape(corpus[1]),
 	}
 }
 
@@ -138,8 +154,12 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 	t.Run("the check finds what it looks for", func(t *testing.T) {
 		b := h.tab()
 		b.expect("Content Security Policy", "violation of s")
-		for _, s := range []string{`<p onclick=x></p>`, `<x></x>`, `<a href=" javascript:x">x</a>`, `<i style="top:0">x</i>`, `<form action=//evil.example></form>`} {
-			found := eval[string](b, `(() => { document.body.insertAdjacentHTML("beforeend", `+quote(s)+`); const found = `+injected+`; document.body.lastElementChild.remove(); return found; })()`)
+		for _, s := range []string{
+			`<p onclick=x></p>`, `<x></x>`, `<a href=" javascript:x">x</a>`,
+			`<i style="top:0">x</i>`, `<form action=//evil.example></form>`,
+		} {
+			found := eval[string](b, `(() => { document.body.insertAdjacentHTML("beforeend", `+quote(s)+`); const found = `+
+				injected+`; document.body.lastElementChild.remove(); return found; })()`)
 			if found == "" {
 				t.Errorf("%s is not found", s)
 			}

@@ -148,7 +148,10 @@ func openInstance(t testing.TB, agents map[string]string, with ...func(*service.
 	d := dbtest.New(t, func(o *db.Options) { o.Now, o.Log = y.clock.now, quiet })
 	files, err := agentfile.Open(folder, agentfile.Options{Runners: map[string]string{"script": "command"}, DefaultRunner: "script"}, quiet)
 	must(t, err)
-	cfg := service.Config{Now: y.clock.now, Log: quiet, CheapPasswords: true, MaxParallel: 8, RunLease: time.Hour, IdleTimeout: 15 * time.Minute} // runs of the sample give no signs of life, however long a test takes
+	cfg := service.Config{
+		Now: y.clock.now, Log: quiet, CheapPasswords: true, MaxParallel: 8, RunLease: time.Hour,
+		IdleTimeout: 15 * time.Minute,
+	} // runs of the sample give no signs of life, however long a test takes
 	for _, w := range with {
 		w(&cfg)
 	}
@@ -183,10 +186,17 @@ func (y *instance) serve(log *slog.Logger) {
 	y.url = "http://" + ln.Addr().String()
 	turn, err := jobs.New(jobs.Options{
 		Service: y.svc, URL: y.url, RunsDir: filepath.Join(y.dir, "runs"), Enabled: true, Cron: "0 5 1 1 *", Location: time.UTC, Log: log,
-		Runners: map[string]runner.Runner{"script": ownRuns{&runner.Command{Argv: []string{exe, agentArg}, Env: map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second}, task.ID(instances.Add(1) * 1_000_000)}},
+		Runners: map[string]runner.Runner{"script": ownRuns{&runner.Command{
+			Argv: []string{exe, agentArg},
+			Env:  map[string]string{agentAddr: y.stage.ln.Addr().String()}, Grace: time.Second,
+		}, task.ID(instances.Add(1) * 1_000_000)}},
 	})
 	must(t, err)
-	h, err := handlers.New(handlers.Options{Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir, Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2, MaxParallel: 4, TickConcurrency: 1}, Runners: sampleRunners{}, Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) }})
+	h, err := handlers.New(handlers.Options{
+		Service: y.svc, Scheduler: turn, Log: log, Version: "test", DataDir: y.dir,
+		Listen: ln.Addr(), Rules: handlers.Rules{MaxDepth: 2, MaxParallel: 4, TickConcurrency: 1}, Runners: sampleRunners{},
+		Limits: sampleLimits, Enforces: func(p task.Spec) []task.Enforcement { return runner.Enforces(&runner.Command{}, p) },
+	})
 	must(t, err)
 	srv := h.HTTP()
 	srv.Handler = y.forms.before(srv.Handler)

@@ -132,7 +132,8 @@ func (s *sample) pages() []shown {
 		{"agent-edit-checked", "/agents/translator/edit", nil},
 		{"agent-edit-conflict", "/agents/planner/edit", func(b *tab) {
 			b.expect("409")
-			b.fill("#text", "---\ndescription: Plans the work, and reports every evening.\ntools: read, list, grep, task\nrunner: script\ntimeout: 20m\n---\nYou are the planner. Turn a goal into a few short steps.\n")
+			b.fill("#text", "---\ndescription: Plans the work, and reports every evening.\ntools: read, list, grep, task\nrunner: "+
+				"script\ntimeout: 20m\n---\nYou are the planner. Turn a goal into a few short steps.\n")
 			s.behind("planner", s.onFile("planner")+"Ask before you drop anything.\n") // another text at each visit
 			b.press("button|Save")
 			b.see("changed this file")

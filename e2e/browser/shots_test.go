@@ -46,7 +46,8 @@ func TestShots(t *testing.T) {
 // acted are the states with a picture that somebody must bring about.
 var acted = []string{
 	"agent-edit-conflict", "agent-edit-problems", "approvals-reject", "bulk", "error-404", "keys", "list-picked", "new-task-errors",
-	"history-more", "palette", "palette-found", "queues-menu", "queues-move", "queues-picked", "queues-toast", "task-fields", "task-timeline", "tokens-fresh",
+	"history-more", "palette", "palette-found", "queues-menu", "queues-move", "queues-picked",
+	"queues-toast", "task-fields", "task-timeline", "tokens-fresh",
 }
 
 // pictured leaves the pages that have a picture, or those that PAGES names.

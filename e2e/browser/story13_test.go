@@ -77,7 +77,8 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		equal(t, "decisions", n, 1)
 	})
 	t.Run("who has just been led to the next request does not decide on it", func(t *testing.T) {
-		first, next := y.ask(y.create(task.New{Title: "Restart the web server", Owner: "keeper"}).ID), y.ask(y.create(task.New{Title: "Delete the backups", Owner: "keeper"}).ID)
+		first, next := y.ask(y.create(task.New{Title: "Restart the web server", Owner: "keeper"}).ID),
+			y.ask(y.create(task.New{Title: "Delete the backups", Owner: "keeper"}).ID)
 		b := y.tab()
 		b.open("/approvals/" + first.ID.String())
 		b.looked()

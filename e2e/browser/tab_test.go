@@ -34,7 +34,10 @@ type tab struct {
 func newTab(t testing.TB, base string) *tab {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(chrome.context(t), chromedp.WithNewBrowserContext())
-	b := &tab{t: t, ctx: ctx, base: base, faults: &faults{urls: map[network.RequestID]string{}, posted: make(chan struct{}, 1)}, scripted: true}
+	b := &tab{
+		t: t, ctx: ctx, base: base, faults: &faults{urls: map[network.RequestID]string{}, posted: make(chan struct{}, 1)},
+		scripted: true,
+	}
 	t.Cleanup(stop)
 	if err := chromedp.Do(ctx); err != nil { // without a limit: the tab lives as long as this context
 		t.Fatal(err)
@@ -47,11 +50,13 @@ func newTab(t testing.TB, base string) *tab {
 			t.Errorf("the browser complains: %s", f)
 		}
 	})
-	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: tellViolations}); err != nil {
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: tellViolations}); err != nil {
 		t.Fatal(err)
 	}
 	// Tests run beside each other: to each its tab is the one in use.
-	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled,
+		emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.size(1280, 900)
@@ -69,7 +74,8 @@ func (b *tab) expect(parts ...string) {
 func (b *tab) withoutScripts() *tab {
 	b.t.Helper()
 	b.scripted = false
-	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		b.t.Fatal(err)
 	}
 	return b
@@ -118,7 +124,8 @@ func (b *tab) loads(a chromedp.Action[chromedp.Void]) {
 // theme shows the page in a theme, and waits until it is drawn.
 func (b *tab) theme(name string) {
 	b.t.Helper()
-	eval[chromedp.Void](b, `new Promise(done => { document.documentElement.dataset.theme = `+quote(name)+`; requestAnimationFrame(() => requestAnimationFrame(done)); })`)
+	eval[chromedp.Void](b, `new Promise(done => { document.documentElement.dataset.theme = `+
+		quote(name)+`; requestAnimationFrame(() => requestAnimationFrame(done)); })`)
 }
 
 // eval returns the value of a JavaScript expression.
@@ -146,7 +153,8 @@ func (b *tab) wait(js string) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
-		_, err := chromedp.Run(ctx, chromedp.Poll[chromedp.Void]("!!("+js+")", chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+		_, err := chromedp.Run(ctx, chromedp.Poll[chromedp.Void]("!!("+js+")",
+			chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
 		if err == nil {
 			return
 		}
@@ -275,7 +283,8 @@ func typed(keys string) chromedp.Action[chromedp.Void] {
 // choose picks an option of a select by its value, as the keyboard does.
 func (b *tab) choose(sel, value string) {
 	b.t.Helper()
-	if !eval[bool](b, `(() => { const e = document.querySelector(`+quote(sel)+`); e.value = `+quote(value)+`; e.dispatchEvent(new Event("change", {bubbles: true})); return e.value === `+quote(value)+`; })()`) {
+	if !eval[bool](b, `(() => { const e = document.querySelector(`+quote(sel)+`); e.value = `+quote(value)+
+		`; e.dispatchEvent(new Event("change", {bubbles: true})); return e.value === `+quote(value)+`; })()`) {
 		b.fatalf("%s has no option %q", sel, value)
 	}
 }
@@ -302,7 +311,8 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 // preload runs a script before those of every further page.
 func (b *tab) preload(js string) *tab {
 	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: js}); err != nil {
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: js}); err != nil {
 		b.t.Fatal(err)
 	}
 	return b

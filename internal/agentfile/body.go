@@ -36,14 +36,16 @@ func (p *parser) body(doc document) {
 func (p *parser) prompt(o outline) {
 	s := o.find(secPrompt)
 	if s == nil {
-		p.fatal(1, "Add a section `## System Prompt` at the end, with the agent's instructions", "the prompt is missing: there is no section `## System Prompt`")
+		p.fatal(1, "Add a section `## System Prompt` at the end, with the agent's instructions",
+			"the prompt is missing: there is no section `## System Prompt`")
 		return
 	}
 	if p.a.Prompt = s.text(); p.a.Prompt == "" {
 		p.fatal(s.line, "Write the agent's instructions below the heading", "the prompt is empty")
 	}
 	if p.front && o.intro > 0 {
-		p.warn(o.intro, "Move it below `## System Prompt`, or remove that heading so that the whole body is the prompt", "this text is above the first section and is not part of the prompt")
+		p.warn(o.intro, "Move it below `## System Prompt`, or remove that heading so that the whole body is the prompt",
+			"this text is above the first section and is not part of the prompt")
 	}
 	p.swallowed(s)
 }
@@ -54,7 +56,8 @@ func (p *parser) swallowed(prompt *section) {
 		name := key(l.name)
 		missing := name == secDescription && p.a.Description == "" || name == secTools && p.seen["tools"] == 0
 		if i < 200 && missing {
-			p.warn(l.line, "Move this section above `## System Prompt`", "%s belongs to the system prompt, which reaches to the end of the file", quote("## "+l.name))
+			p.warn(l.line, "Move this section above `## System Prompt`",
+				"%s belongs to the system prompt, which reaches to the end of the file", quote("## "+l.name))
 		}
 	}
 }

@@ -25,12 +25,19 @@ var foreignHints = map[string]string{
 	"all":     "Here each tool is named: " + strings.Join(task.KnownTools, ", "),
 	"inherit": "Here each tool is named: " + strings.Join(task.KnownTools, ", "),
 
-	"bashoutput": "Commands run to their end here: `bash` is enough", "killshell": "Commands run to their end here: `bash` is enough", "killbash": "Commands run to their end here: `bash` is enough",
-	"todowrite": "It is never granted, and not needed: Taskyard's own steps and todo lists are there for every agent with the capability tasks", "todoread": "It is never granted, and not needed: Taskyard's own steps and todo lists are there for every agent with the capability tasks",
-	"askuserquestion": "It is never granted, and not needed: an agent with the capability tasks asks people by notify_user", "ask_user": "It is never granted, and not needed: an agent with the capability tasks asks people by notify_user",
-	"websearch": "It is never granted; `fetch` reads pages whose address is known", "google_web_search": "It is never granted; `fetch` reads pages whose address is known",
-	"notebookedit": "It is never granted; `edit` changes text files",
-	"skill":        "It is never granted: write what the agent must know into its prompt", "slashcommand": "It is never granted: write what the agent must know into its prompt",
+	"bashoutput": "Commands run to their end here: `bash` is enough", "killshell": "Commands run to their end here: `bash` is enough",
+	"killbash": "Commands run to their end here: `bash` is enough",
+	"todowrite": "It is never granted, and not needed: Taskyard's own steps and todo lists are there for " +
+		"every agent with the capability tasks",
+	"todoread": "It is never granted, and not needed: Taskyard's own steps and " +
+		"todo lists are there for every agent with the capability tasks",
+	"askuserquestion":   "It is never granted, and not needed: an agent with the capability tasks asks people by notify_user",
+	"ask_user":          "It is never granted, and not needed: an agent with the capability tasks asks people by notify_user",
+	"websearch":         "It is never granted; `fetch` reads pages whose address is known",
+	"google_web_search": "It is never granted; `fetch` reads pages whose address is known",
+	"notebookedit":      "It is never granted; `edit` changes text files",
+	"skill":             "It is never granted: write what the agent must know into its prompt",
+	"slashcommand":      "It is never granted: write what the agent must know into its prompt",
 }
 
 // foreignHint says why a tool that others know is not granted, or "".
@@ -48,15 +55,17 @@ func foreignHint(text string) string {
 // keyHints say what to use here instead of keys that mean something
 // elsewhere and nothing here. Some of them hold an agent back there.
 var keyHints = map[string]string{
-	"permission_mode": "Here the list of tools alone decides, and approval (always, delegated, never) says which runs a person must approve. A mode plan means: leave create, edit and bash out of tools",
-	"hooks":           "They are not run: what a hook forbids there is not forbidden here. Leave the tool out, or let approval: always have a person look",
-	"skills":          "They are not loaded: write what the agent must know into its prompt",
-	"mcp_servers":     "No MCP server but Taskyard's own is given to agents",
-	"isolation":       "Each run has a folder of its own, unless workspace names one",
-	"timeout_mins":    "Write `timeout: 5m`",
-	"steps":           "Write `max_turns`",
-	"prompt":          "The text below the front matter is the prompt",
-	"disable":         "Take the file out of the folder, or pause the agent",
+	"permission_mode": "Here the list of tools alone decides, and approval (always, delegated, never) says which " +
+		"runs a person must approve. A mode plan means: leave create, edit and bash out of tools",
+	"hooks": "They are not run: what a hook forbids there is not forbidden here. " +
+		"Leave the tool out, or let approval: always have a person look",
+	"skills":       "They are not loaded: write what the agent must know into its prompt",
+	"mcp_servers":  "No MCP server but Taskyard's own is given to agents",
+	"isolation":    "Each run has a folder of its own, unless workspace names one",
+	"timeout_mins": "Write `timeout: 5m`",
+	"steps":        "Write `max_turns`",
+	"prompt":       "The text below the front matter is the prompt",
+	"disable":      "Take the file out of the folder, or pause the agent",
 }
 
 // aliases are further names of our keys.
@@ -84,7 +93,8 @@ func (p *parser) toolItems(f field) ([]item, bool) {
 		}
 	}
 	if len(items) == 0 && len(m.Values) > 0 {
-		p.fatal(f.line, "There all other tools are allowed; here each is named. Write `tools: "+strings.Join(p.others(), ", ")+"`, or fewer", "tools are forbidden here, and none is allowed")
+		p.fatal(f.line, "There all other tools are allowed; here each is named. Write `tools: "+
+			strings.Join(p.others(), ", ")+"`, or fewer", "tools are forbidden here, and none is allowed")
 		return nil, false
 	}
 	return items, true
@@ -98,7 +108,8 @@ func (p *parser) disallow(text string) {
 
 // others are the harmless tools that are not disallowed.
 func (p *parser) others() []string {
-	return slices.DeleteFunc([]string{"read", "list", "glob", "grep", "fetch"}, func(t string) bool { return slices.Contains(p.disallowed, t) })
+	return slices.DeleteFunc([]string{"read", "list", "glob", "grep", "fetch"},
+		func(t string) bool { return slices.Contains(p.disallowed, t) })
 }
 
 // setPermission takes opencode's permissions as far as they forbid: what is
@@ -117,7 +128,8 @@ func (p *parser) setPermission(f field) {
 			p.disallow(name)
 		default: // ask, or patterns
 			p.disallow(name)
-			p.warn(line, "Name it in tools, and remove it here, to grant the whole tool without asking", "the tool %s is allowed only in part or after asking, which cannot be kept: it is not granted", quote(name))
+			p.warn(line, "Name it in tools, and remove it here, to grant the whole tool without asking",
+				"the tool %s is allowed only in part or after asking, which cannot be kept: it is not granted", quote(name))
 		}
 	}
 }
@@ -143,12 +155,15 @@ func (p *parser) settleModel() {
 	case slices.Contains(modelAliases, name) && slices.Contains([]string{"builtin", "codex", "acp"}, kind):
 		p.a.Model = onlyOne(models, name)
 		if p.a.Model != "" {
-			p.warn(line, "Write the name itself to be rid of this warning", "the model %s is a short name of Claude Code; %s is used", quote(name), quote(p.a.Model))
+			p.warn(line, "Write the name itself to be rid of this warning",
+				"the model %s is a short name of Claude Code; %s is used", quote(name), quote(p.a.Model))
 			return
 		}
-		p.warn(line, "The "+has, "the model %s is a short name of Claude Code that the runner %s does not know; it is ignored", quote(name), p.a.Runner)
+		p.warn(line, "The "+has, "the model %s is a short name of Claude Code that the runner %s does not know; it is ignored",
+			quote(name), p.a.Runner)
 	case len(models) > 0:
-		p.warn(line, "Its models are "+strings.Join(models[:min(len(models), 10)], ", "), "the runner %s has no model %s: its runs will be refused", p.a.Runner, quote(name))
+		p.warn(line, "Its models are "+strings.Join(models[:min(len(models), 10)], ", "),
+			"the runner %s has no model %s: its runs will be refused", p.a.Runner, quote(name))
 	}
 }
 

@@ -30,28 +30,41 @@ func TestFilesOfOtherProgramsWork(t *testing.T) {
 		problems   []string // "line! part of the message | part of the hint"; ! where it is fatal
 	}{
 		{"debugger.md", "an ordinary sub-agent of Claude Code is valid", "valid", "read edit bash grep glob", "", nil},
-		{"frontend-developer.md", "a description that is no strict YAML, with examples, is taken", "warning", "create read edit bash grep glob", "", []string{
-			`3 the description is not strict YAML | quotes`, `4 the key "color" means nothing here | does no harm`,
-		}},
+		{
+			"frontend-developer.md", "a description that is no strict YAML, with examples, is taken",
+			"warning", "create read edit bash grep glob", "",
+			[]string{
+				`3 the description is not strict YAML | quotes`, `4 the key "color" means nothing here | does no harm`,
+			},
+		},
 		{"test-runner.md", "no list of tools means every tool there, and nothing here", "invalid", "", "", []string{
-			"1! the list of allowed tools is missing | Coding agents take that for: every tool. Here each is named: add a line `tools: read, list, glob, grep, fetch`",
+			"1! the list of allowed tools is missing | Coding agents take that for: every tool. Here " +
+				"each is named: add a line `tools: read, list, glob, grep, fetch`",
 		}},
-		{"committer.md", "a tool of which a part is allowed is not widened to the whole; of two models neither is guessed", "warning", "read", "", []string{
-			`4 only the part "(git add:*)" of bash is allowed, which cannot be enforced: the tool is not granted | grant the whole tool`,
-			`4 only the part "(git commit:*)"`, `4 only the part "(git status)"`,
-			`5 the model "haiku" is a short name of Claude Code that the runner builtin does not know | uses its own default model. Name one that it has: claude-sonnet-4-5, claude-haiku-4-5`,
-		}},
-		{"docs-researcher.md", "foreign servers and tools are left out, each with what to use instead; a short name of one model is that model", "warning", "read fetch", "claude-sonnet-4-5", []string{
-			`4 the tool "WebSearch" is unknown | fetch`, `4 the tool "mcp__context7__resolve-library-id" is unknown | no MCP servers but Taskyard's own`,
+		{
+			"committer.md", "a tool of which a part is allowed is not widened to the whole; of two models neither is guessed",
+			"warning", "read", "",
+			[]string{
+				`4 only the part "(git add:*)" of bash is allowed, which cannot be enforced: the tool is not granted | grant the whole tool`,
+				`4 only the part "(git commit:*)"`, `4 only the part "(git status)"`,
+				`5 the model "haiku" is a short name of Claude Code that the runner builtin does not know | uses its own default model. Name one that it has: claude-sonnet-4-5, claude-haiku-4-5`,
+			},
+		},
+		{"docs-researcher.md", "foreign servers and tools are left out, each with what to use instead; a short name " +
+			"of one model is that model", "warning", "read fetch", "claude-sonnet-4-5", []string{
+			`4 the tool "WebSearch" is unknown | fetch`,
+			`4 the tool "mcp__context7__resolve-library-id" is unknown | no MCP servers but Taskyard's own`,
 			`4 the tool "mcp__context7__get-library-docs"`, `4 the tool "TodoWrite" is unknown | not needed`,
 			`5 the model "sonnet" is a short name of Claude Code; "claude-sonnet-4-5" is used`, `6 the key "color"`,
 		}},
 		{"coordinator.md", "keys that hold an agent back there say what does so here", "warning", "read task", "", []string{
-			`5 only the part "(worker, researcher)" of task`, `9 the key "permissionMode" means nothing here | A mode plan means: leave create, edit and bash out`,
+			`5 only the part "(worker, researcher)" of task`,
+			`9 the key "permissionMode" means nothing here | A mode plan means: leave create, edit and bash out`,
 			`11 the key "skills" | into its prompt`, `13 the key "memory"`,
 		}},
 		{"db-reader.md", "hooks and servers are not taken, and that is told", "warning", "bash", "", []string{
-			`5 the key "permissionMode" | the list of tools alone decides`, `6 the key "hooks" | what a hook forbids there is not forbidden here`, `12 the key "mcpServers" | No MCP server`,
+			`5 the key "permissionMode" | the list of tools alone decides`,
+			`6 the key "hooks" | what a hook forbids there is not forbidden here`, `12 the key "mcpServers" | No MCP server`,
 		}},
 		{"review.md", "opencode's list of forbidden tools grants none", "invalid", "", "anthropic/claude-sonnet-4-20250514", []string{
 			`3 the key "mode"`, `4 the runner builtin has no model "anthropic/claude-sonnet-4-20250514": its runs will be refused | Its models are claude-sonnet-4-5`,
@@ -65,10 +78,18 @@ func TestFilesOfOtherProgramsWork(t *testing.T) {
 			`12 the key "temperature"`, "14 the key \"timeout_mins\" means nothing here | Write `timeout: 5m`",
 		}},
 		{"spaces.md", "tools separated by spaces are split", "warning", "read grep glob", "", []string{`7 the key "allowed" is unknown`}},
-		{"everything.md", "all tools are never granted by one sign", "warning", "", "", []string{`4 the tool "*" is unknown | Here each tool is named: read, list`}},
-		{"skill.md", "a BOM, line ends of Windows and allowed-tools are understood", "warning", "read grep", "", []string{`5 the key "license"`, `6 the key "metadata"`}},
+		{
+			"everything.md", "all tools are never granted by one sign", "warning", "", "",
+			[]string{`4 the tool "*" is unknown | Here each tool is named: read, list`},
+		},
+		{
+			"skill.md", "a BOM, line ends of Windows and allowed-tools are understood", "warning",
+			"read grep", "",
+			[]string{`5 the key "license"`, `6 the key "metadata"`},
+		},
 		{"plain.md", "a prompt alone is told what it lacks", "invalid", "", "", []string{
-			"1! the description is missing", "1! the list of allowed tools is missing | ## Allowed Tools", "1! the prompt is missing | ## System Prompt",
+			"1! the description is missing", "1! the list of allowed tools is missing | ## Allowed Tools",
+			"1! the prompt is missing | ## System Prompt",
 		}},
 	}
 	for _, tt := range tests {

@@ -106,14 +106,16 @@ func (p *parser) setRunner(f field) {
 	}
 	if p.opt.AnyRunner {
 		p.a.Runner = s
-		p.warn(f.line, "Name the data folder, such as --data ./data, to have it checked", "whether the runner %s is configured is not known", quote(s))
+		p.warn(f.line, "Name the data folder, such as --data ./data, to have it checked",
+			"whether the runner %s is configured is not known", quote(s))
 		return
 	}
 	names := append(slices.Sorted(maps.Keys(p.opt.Runners)), RunnerNone)
 	if !slices.Contains(names, p.opt.defaultRunner()) {
 		names = append(names, p.opt.defaultRunner())
 	}
-	hint := "Configured runners are " + strings.Join(names, ", ") + "; a new one is a section [runners.NAME] of taskyard.toml, read when the server starts"
+	hint := "Configured runners are " + strings.Join(names, ", ") +
+		"; a new one is a section [runners.NAME] of taskyard.toml, read when the server starts"
 	if near := nearest(s, names); near != "" {
 		hint = "Did you mean `" + near + "`? " + hint
 	}
@@ -173,7 +175,8 @@ func (p *parser) setCapabilities(f field) {
 	p.a.Capabilities = []string{}
 	for _, it := range items {
 		if !slices.Contains(task.Capabilities, it.text) {
-			p.warn(it.line, "The capabilities are tasks, or tasks:own for its own tasks and their families alone", "the capability %s is unknown and is not granted", quote(it.text))
+			p.warn(it.line, "The capabilities are tasks, or tasks:own for its own tasks and their families alone",
+				"the capability %s is unknown and is not granted", quote(it.text))
 		} else if !p.a.Can(it.text) {
 			p.a.Capabilities = append(p.a.Capabilities, it.text)
 		}
@@ -186,7 +189,8 @@ func (p *parser) setWorkspace(f field) {
 		return
 	}
 	if err := task.CheckWorkspace(s); err != nil {
-		p.fatal(f.line, "Leave the key out for a private folder of each run; /absolute/path for one folder; worktree:/absolute/path of a Git repository for a worktree of each run", "workspace: %s", err)
+		p.fatal(f.line, "Leave the key out for a private folder of each run; /absolute/path for one folder; "+
+			"worktree:/absolute/path of a Git repository for a worktree of each run", "workspace: %s", err)
 		return
 	}
 	p.a.Workspace = s
@@ -213,7 +217,8 @@ func (p *parser) setEnv(f field) {
 	for _, it := range items {
 		if !envName.MatchString(it.text) {
 			// The text is not shown: it may be a secret.
-			p.fatal(it.line, "Write names alone, such as GITHUB_TOKEN; the values come from the server's environment", "env holds something that is not the name of a variable")
+			p.fatal(it.line, "Write names alone, such as GITHUB_TOKEN; the values come from the server's environment",
+				"env holds something that is not the name of a variable")
 		} else if !slices.Contains(p.a.Env, it.text) {
 			p.a.Env = append(p.a.Env, it.text)
 		}
@@ -245,7 +250,8 @@ func (p *parser) checkWorkspace() {
 		return
 	}
 	if err := p.opt.Workspace(p.a.Runner, p.a.Workspace); err != nil {
-		p.fatal(p.seen["workspace"], "Leave the key out for a private folder of each run, or name a folder that is neither inside nor above the data folder", "workspace: %s", err)
+		p.fatal(p.seen["workspace"], "Leave the key out for a private folder of each run, or name a folder "+
+			"that is neither inside nor above the data folder", "workspace: %s", err)
 	}
 }
 
@@ -263,7 +269,8 @@ func (p *parser) noTools() {
 		p.missing("tools", "## Allowed Tools", "the list of allowed tools is missing")
 		return
 	}
-	p.fatal(0, "Coding agents take that for: every tool. Here each is named: add a line `tools: "+strings.Join(p.others(), ", ")+"` to the front matter, and what else it needs of create, edit, bash and task", "the list of allowed tools is missing")
+	p.fatal(0, "Coding agents take that for: every tool. Here each is named: add a line `tools: "+strings.Join(p.others(), ", ")+
+		"` to the front matter, and what else it needs of create, edit, bash and task", "the list of allowed tools is missing")
 }
 
 // missing notes what neither notation gives, at its empty key or section if

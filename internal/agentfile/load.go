@@ -32,7 +32,8 @@ func listFolder(dir string) (files, problems []string, err error) {
 		}
 		switch {
 		case !task.ValidAgentID(strings.TrimSuffix(name, ext)):
-			problems = append(problems, fmt.Sprintf("%q cannot name an agent: use 1 to 63 of a-z, 0-9 and -, then .md, beginning with a letter or digit", name))
+			problems = append(problems, fmt.Sprintf("%q cannot name an agent: use 1 to 63 of a-z, "+
+				"0-9 and -, then .md, beginning with a letter or digit", name))
 		case task.ReservedAgentID(strings.TrimSuffix(name, ext)):
 			problems = append(problems, fmt.Sprintf("%q cannot name an agent: the name is that of a page; give the file another", name))
 		case !e.Type().IsRegular():

@@ -84,9 +84,11 @@ func TestHeadingNotation(t *testing.T) {
 		"a byte order mark does not matter":  "\uFEFF" + headings,
 		"blank lines do not matter":          "\n\n" + strings.ReplaceAll(headings, "\n\n", "\n\n\n"),
 		"no blank lines do not matter":       strings.ReplaceAll(headings, "\n\n", "\n"),
-		"the case of headings does not matter": strings.NewReplacer("Allowed Tools", "ALLOWED tools", "## Description", "##   description:", "System Prompt", "system  prompt ##").
+		"the case of headings does not matter": strings.NewReplacer("Allowed Tools", "ALLOWED tools",
+			"## Description", "##   description:", "System Prompt", "system  prompt ##").
 			Replace(headings),
-		"section order does not matter":                "# Code Helper\n## Allowed Tools\n* `read`\n* **list**\n## Description\nHelps with code.\n## System Prompt\nYou help.",
+		"section order does not matter": "# Code Helper\n## Allowed Tools\n* `read`\n* " +
+			"**list**\n## Description\nHelps with code.\n## System Prompt\nYou help.",
 		"tools may be on one line":                     strings.Replace(headings, "- read\n- list", "read, list", 1),
 		"tools may be numbered":                        strings.Replace(headings, "- read\n- list", "1. Read\n2) LS", 1),
 		"a block of extra keys at the top is read too": "---\nmax_turns: 5\n---\n" + headings,

@@ -37,27 +37,57 @@ func TestProblems(t *testing.T) {
 		{"an empty prompt is fatal", cut("You help.\n", ""), 12, true, "prompt is empty", "instructions"},
 		{"an empty file is fatal", "", 1, true, "prompt is missing", "## System Prompt"},
 		{"a section twice is fatal", cut("## System", "## Description\n\nx\n\n## System"), 12, true, "appears twice, first on line 3", "Merge"},
-		{"an unknown section is a warning", cut("## System", "## Descripton\n\nx\n\n## System"), 12, false, "is unknown and is ignored", "`## Description`"},
-		{"a key as a section is a warning that says where it belongs", cut("## System", "## Max Turns\n\n5\n\n## System"), 12, false, "is unknown", "`max_turns: …`"},
+		{
+			"an unknown section is a warning", cut("## System", "## Descripton\n\nx\n\n## System"),
+			12, false, "is unknown and is ignored", "`## Description`",
+		},
+		{
+			"a key as a section is a warning that says where it belongs", cut("## System", "## Max Turns\n\n5\n\n## System"),
+			12, false, "is unknown", "`max_turns: …`",
+		},
 		{"an unknown tool is a warning", cut("- list", "- lst"), 10, false, `tool "lst" is unknown`, "`list`"},
 		{"prose among the tools is a warning", cut("- list", "and whatever you need"), 10, false, "no list item", "- read"},
 		{"a fenced tool is a warning", cut("- list", "```\n- bash\n```"), 11, false, "code fence", "without"},
 		{"disallowing a tool that is not allowed is fine", front("disallowedTools: edit"), 0, false, "", ""},
 
 		{"front matter without description is fatal", "---\ntools: read\n---\nYou help.", 1, true, "description is missing", "`description: …`"},
-		{"front matter with an empty description is fatal", "---\ntools: read\ndescription:\n---\nYou help.", 3, true, "description is missing", "Write it there"},
-		{"front matter with a name alone is told in its own notation", "---\nname: x\n---\nYou help.", 1, true, "description is missing", "front matter"},
-		{"front matter without tools is fatal", "---\ndescription: d\n---\nYou help.", 1, true, "tools is missing", "every tool. Here each is named: add a line `tools: read, list, glob, grep, fetch`"},
-		{"front matter with no tool is fatal", "---\ndescription: d\ntools: []\n---\nYou help.", 3, true, "list of tools is empty", "at least one"},
-		{"front matter with a null tool list is fatal", "---\ndescription: d\ntools:\n---\nYou help.", 3, true, "list of tools is empty", "at least one"},
+		{
+			"front matter with an empty description is fatal", "---\ntools: read\ndescription:\n---\nYou help.",
+			3, true, "description is missing", "Write it there",
+		},
+		{
+			"front matter with a name alone is told in its own notation", "---\nname: x\n---\nYou help.",
+			1, true, "description is missing", "front matter",
+		},
+		{
+			"front matter without tools is fatal", "---\ndescription: d\n---\nYou help.", 1, true, "tools is missing",
+			"every tool. Here each is named: add a line `tools: read, list, glob, grep, fetch`",
+		},
+		{
+			"front matter with no tool is fatal", "---\ndescription: d\ntools: []\n---\nYou help.",
+			3, true, "list of tools is empty", "at least one",
+		},
+		{
+			"front matter with a null tool list is fatal", "---\ndescription: d\ntools:\n---\nYou help.",
+			3, true, "list of tools is empty", "at least one",
+		},
 		{"front matter without a body is fatal", "---\ndescription: d\ntools: read\n---\n\n", 4, true, "prompt is missing", "below the closing"},
 		{"tools that are all disallowed are fatal", front("disallowedTools: Read, Write"), 4, true, "every allowed tool is disallowed", "Allow"},
-		{"a pattern behind a tool is a warning", "---\ndescription: d\ntools: Bash(git add:*, git log:*), Read\n---\nYou help.", 3, false, "cannot be enforced: the tool is not granted", "`bash`"},
-		{"a pattern in a list names its own line", "---\ndescription: d\ntools:\n  - Read\n  - Bash(git:*)\n---\nYou help.", 5, false, "cannot be enforced: the tool is not granted", "`bash`"},
+		{
+			"a pattern behind a tool is a warning", "---\ndescription: d\ntools: Bash(git add:*, git log:*), Read\n---\nYou help.",
+			3, false, "cannot be enforced: the tool is not granted", "`bash`",
+		},
+		{
+			"a pattern in a list names its own line", "---\ndescription: d\ntools:\n  - Read\n  - Bash(git:*)\n---\nYou help.",
+			5, false, "cannot be enforced: the tool is not granted", "`bash`",
+		},
 
 		{"a workspace that is no absolute path is fatal", front("workspace: src"), 4, true, "not an absolute path", "worktree:/absolute/path"},
 		{"a worktree without a repository is fatal", front("workspace: worktree"), 4, true, "needs its repository", "worktree:/absolute/path"},
-		{"a worktree of a relative path is fatal", front("workspace: worktree:src"), 4, true, "not the absolute path of a repository", "worktree:/absolute/path"},
+		{
+			"a worktree of a relative path is fatal", front("workspace: worktree:src"), 4, true,
+			"not the absolute path of a repository", "worktree:/absolute/path",
+		},
 		{"a worktree of a repository is fine", front("workspace: worktree:/srv/repo"), 0, false, "", ""},
 
 		{"front matter that is not closed is fatal", "---\ndescription: d\n", 1, true, "not closed", "three dashes"},
@@ -88,7 +118,10 @@ func TestProblems(t *testing.T) {
 		{"a bad approval policy is fatal", front("approval: sometimes"), 4, true, "approval policy", "delegated"},
 		{"a bad network value is fatal", front("network: maybe"), 4, true, "true or false", "true or false"},
 		{"an unknown capability is a warning", front("capabilities: [tasks, admin]"), 4, false, `capability "admin"`, "tasks:own"},
-		{"a value among the names of env is fatal", front("env:", "  - HOME", "  - TOKEN=geheim"), 6, true, "not the name of a variable", "names alone"},
+		{
+			"a value among the names of env is fatal", front("env:", "  - HOME", "  - TOKEN=geheim"),
+			6, true, "not the name of a variable", "names alone",
+		},
 		{"an unknown level of models is a warning", front("models:", "  huge: x"), 5, false, `level "huge"`, "low, medium"},
 		{"models that are no map are fatal", front("models: big"), 4, true, "must map", "low"},
 

@@ -64,7 +64,8 @@ func (p *parser) grant(it item) {
 	case name == "":
 		p.unknownTool(it)
 	case pattern != "":
-		p.warn(it.line, "Write `"+name+"` to grant the whole tool", "only the part %s of %s is allowed, which cannot be enforced: the tool is not granted", quote(pattern), name)
+		p.warn(it.line, "Write `"+name+"` to grant the whole tool",
+			"only the part %s of %s is allowed, which cannot be enforced: the tool is not granted", quote(pattern), name)
 		p.notGranted(it)
 	case !slices.Contains(p.a.Tools, name):
 		p.a.Tools = append(p.a.Tools, name)
@@ -96,7 +97,8 @@ func (p *parser) withhold() {
 	}
 	p.a.Tools = slices.DeleteFunc(p.a.Tools, func(t string) bool { return slices.Contains(p.disallowed, t) })
 	if len(p.a.Tools) == 0 {
-		p.fatal(p.seen["disallowed_tools"], "Allow at least one tool that is not forbidden here", "every allowed tool is disallowed, so the list of tools is empty")
+		p.fatal(p.seen["disallowed_tools"], "Allow at least one tool that is not forbidden here",
+			"every allowed tool is disallowed, so the list of tools is empty")
 	}
 }
 

@@ -153,7 +153,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 			return ln, err
 		}
 		if waited >= patience {
-			return nil, fmt.Errorf("%s is taken by another program: stop it, or give another address with --listen (port 0 takes a free one)", address)
+			return nil, fmt.Errorf("%s is taken by another program: stop it, or give another "+
+				"address with --listen (port 0 takes a free one)", address)
 		}
 		select {
 		case <-time.After(pause):
@@ -180,7 +181,8 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	h, err := handlers.New(handlers.Options{
 		Demo: o.Demo, Service: in.Service, Scheduler: clock, Log: in.opt.Log, Version: o.Version, DataDir: in.Config.Data, Listen: ln.Addr(),
 		MCP:   mcpserver.New(mcpserver.Options{Service: in.Service, Log: in.opt.Log, Version: o.Version}),
-		Rules: rulesOf(in.Config), Limits: limitsOf(in.Config), EnforcementGap: in.enforcementGap, Enforces: in.enforces, Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
+		Rules: rulesOf(in.Config), Limits: limitsOf(in.Config), EnforcementGap: in.enforcementGap, Enforces: in.enforces,
+		Runners: probes, PublicURL: in.Config.PublicURL, AllowedHosts: in.Config.AllowedHosts, TrustedProxies: in.Config.TrustedProxies,
 	})
 	if err != nil {
 		return err
@@ -205,7 +207,8 @@ func (in *Instance) serveOn(ctx context.Context, ln net.Listener, o ServeOptions
 	}
 	fmt.Fprintln(o.Stdout, first)
 	if inTheClear(in.Config.PublicURL, ln.Addr()) {
-		in.opt.Log.Warn("passwords and tokens travel unencrypted: put a proxy with TLS before this address and set public_url to its https:// address, or listen on 127.0.0.1", "address", ln.Addr().String())
+		in.opt.Log.Warn("passwords and tokens travel unencrypted: put a proxy with TLS before this address and set "+
+			"public_url to its https:// address, or listen on 127.0.0.1", "address", ln.Addr().String())
 	}
 	in.opt.Log.Info("serving", "address", ln.Addr().String(), "data", in.Config.Data, "version", o.Version)
 	select {
@@ -346,7 +349,8 @@ func (in *Instance) newJobs(url string) (*jobs.Jobs, error) {
 	return jobs.New(jobs.Options{
 		Copied: id.Copied, Recovered: id.settle,
 		Notify: outlets, PublicURL: in.Config.PublicURL,
-		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: secretsOf(in.Config, in.opt.Getenv), URL: url, RunsDir: filepath.Join(data, instance.RunsName),
+		Service: in.Service, Now: in.opt.Now, Runners: in.runners, Secrets: secretsOf(in.Config, in.opt.Getenv),
+		URL: url, RunsDir: filepath.Join(data, instance.RunsName),
 		Enabled: in.Config.Scheduler.Enabled, Cron: in.Config.Scheduler.Cron, Location: loc, Log: in.opt.Log,
 		Backup: jobs.Backup{Cron: in.Config.Backup.Cron, Dir: BackupDir(data), Keep: in.Config.Backup.Keep},
 	})

@@ -26,7 +26,8 @@ func providerOf(c *config.Config, name string) (provider, problem string) {
 	case len(names) == 0:
 		return "", "no model provider is configured; it claims its tasks with a token"
 	case len(names) > 1:
-		return "", fmt.Sprintf("several model providers are configured: say by provider in [runners.%s] which one it uses: %s", name, strings.Join(names, ", "))
+		return "", fmt.Sprintf("several model providers are configured: say by provider in [runners.%s] which one it uses: %s",
+			name, strings.Join(names, ", "))
 	}
 	return names[0], ""
 }

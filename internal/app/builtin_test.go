@@ -22,7 +22,10 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 	}{
 		{"none is configured", nil, nil, "", "no model provider is configured; it claims its tasks with a token"},
 		{"the only one", one, nil, "builtin a m ok", ""},
-		{"several, and none is chosen", two, nil, "", "several model providers are configured: say by provider in [runners.builtin] which one it uses: a, b"},
+		{
+			"several, and none is chosen", two, nil, "",
+			"several model providers are configured: say by provider in [runners.builtin] which one it uses: a, b",
+		},
 		{"one that is chosen", two, map[string]config.Runner{"builtin": {Kind: "builtin", Provider: "b"}}, "builtin b big The variable KEY", ""},
 		{"a runner of another name", two, map[string]config.Runner{"x": {Kind: "builtin", Provider: "a"}}, "x a  ok", "several model"},
 		{"the name is another kind's", one, map[string]config.Runner{"builtin": {Kind: "command"}}, "", ""},
@@ -52,7 +55,10 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 		})
 	}
 	t.Run("the plan names what a runner uses", func(t *testing.T) {
-		c := &config.Config{Providers: one, Runners: map[string]config.Runner{"x": {Kind: "builtin", Workspace: "/w"}, "y": {Kind: "command", Workspace: "/v"}}}
+		c := &config.Config{Providers: one, Runners: map[string]config.Runner{
+			"x": {Kind: "builtin", Workspace: "/w"},
+			"y": {Kind: "command", Workspace: "/v"},
+		}}
 		b, err := json.Marshal(runnerDefaults(c))
 		if want := `{"builtin":{"Model":"m","Workspace":""},"x":{"Model":"m","Workspace":"/w"},"y":{"Model":"","Workspace":"/v"}}`; err != nil || string(b) != want {
 			t.Errorf("defaults are %s, %v", b, err)

@@ -14,11 +14,14 @@ import (
 // serviceConfig returns the rules of the configuration.
 func serviceConfig(c *config.Config, o Options) service.Config {
 	return service.Config{
-		Now: o.Now, Log: o.Log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout, Attempts: c.Runs.Attempts, EqualFailures: c.Runs.EqualFailures,
+		Now: o.Now, Log: o.Log, Lease: c.Claims.Lease, RunTimeout: c.Runs.Timeout, IdleTimeout: c.Runs.IdleTimeout,
+		Attempts: c.Runs.Attempts, EqualFailures: c.Runs.EqualFailures,
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, WakeBudget: c.Scheduler.WakeBudgetPerHour,
-		Wakes: c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0, Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
+		Wakes:  c.Scheduler.Enabled && c.Scheduler.WakeBudgetPerHour > 0,
+		Policy: task.Policy(c.Approval.Policy), ApprovalExpires: c.Approval.Expires,
 		Budget:  task.Budget{MaxCostUSD: c.Budget.MaxCostUSDPerDay, MaxTokens: c.Budget.MaxTokensPerDay},
-		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c), KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
+		Workers: workersOf(c), Webhooks: webhooksOf(c), TaskTool: taskTool(c),
+		KeepTranscripts: c.Runs.KeepTranscripts, Runners: runnerDefaults(c),
 		Notify: notifyTargets(c),
 		Secrets: func(names []string) []string {
 			return append(secretsOf(c, o.Getenv), runner.SecretsNamed(names)...)

@@ -27,10 +27,16 @@ func limitsOf(c *config.Config) []handlers.Limit {
 		{Key: "budget.max_tokens_per_day", Value: orNone(c.Budget.MaxTokensPerDay), About: "tokens of the whole instance per day"},
 		{Key: "task_tool.enabled", Value: onOff[c.TaskTool.Enabled], About: "agents may delegate"},
 		{Key: "task_tool.max_depth", Value: strconv.Itoa(c.TaskTool.MaxDepth), About: "depth of delegation"},
-		{Key: "task_tool.default_timeout_seconds", Value: FormatDuration(time.Duration(c.TaskTool.DefaultTimeoutSeconds) * time.Second), About: "time of a delegated run"},
+		{
+			Key: "task_tool.default_timeout_seconds", Value: FormatDuration(time.Duration(c.TaskTool.DefaultTimeoutSeconds) * time.Second),
+			About: "time of a delegated run",
+		},
 		{Key: "task_tool.max_tokens", Value: strconv.Itoa(c.TaskTool.MaxTokens), About: "tokens of a delegated run"},
 		{Key: "task_tool.max_per_hour", Value: strconv.Itoa(c.TaskTool.MaxPerHour), About: "delegations of an agent within an hour"},
-		{Key: "task_tool.allow_model_override", Value: onOff[c.TaskTool.AllowModelOverride], About: "agents may name the model of what they delegate"},
+		{
+			Key: "task_tool.allow_model_override", Value: onOff[c.TaskTool.AllowModelOverride],
+			About: "agents may name the model of what they delegate",
+		},
 	}
 }
 

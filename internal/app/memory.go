@@ -42,7 +42,11 @@ func releaseMemory(ctx context.Context) {
 // heldMemory returns the bytes that Go holds of the system, and those that it
 // has allocated since the start.
 func heldMemory() (held, allocated uint64) {
-	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	s := []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/gc/heap/allocs:bytes"},
+	}
 	metrics.Read(s)
 	return s[0].Value.Uint64() - s[1].Value.Uint64(), s[2].Value.Uint64()
 }

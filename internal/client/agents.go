@@ -104,7 +104,8 @@ func (e *Env) showAgent(a *agentLine) {
 		"status", string(a.Status), "paused", pauseWords(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
 		"tools", strings.Join(a.Tools, " "), "unknown tools", strings.Join(a.UnknownTools, " "),
 		"approval", string(a.Approval), "workspace", a.Workspace,
-		"load", counted(a.Load.Queued, "queued")+", "+counted(a.Load.Working, "working")+", "+counted(a.Load.Waiting, "waiting")+", "+counted(a.Load.Failed, "failed"))
+		"load", counted(a.Load.Queued, "queued")+", "+counted(a.Load.Working, "working")+", "+
+			counted(a.Load.Waiting, "waiting")+", "+counted(a.Load.Failed, "failed"))
 	if a.RunnerInfo != nil {
 		e.say("Runner %s", clean(a.Runner))
 		e.showRunner(a.RunnerInfo)

@@ -33,7 +33,8 @@ func TestClientSends(t *testing.T) {
 	if err := c.Do(t.Context(), "POST", "/api/tasks", map[string]string{"title": "x"}, &out); err != nil || out.ID != "7" {
 		t.Fatalf("got %+v, %v", out, err)
 	}
-	if last.Header.Get("Authorization") != "Bearer ty_secret" || last.Header.Get("Content-Type") != "application/json" || last.URL.Path != "/api/tasks" || *sent != `{"title":"x"}` {
+	if last.Header.Get("Authorization") != "Bearer ty_secret" || last.Header.Get("Content-Type") != "application/json" ||
+		last.URL.Path != "/api/tasks" || *sent != `{"title":"x"}` {
 		t.Errorf("sent %s %v %s", last.URL.Path, last.Header, *sent)
 	}
 	if err := c.Do(t.Context(), "GET", "/api/tasks/7", nil, nil); err != nil || last.Header.Get("Content-Type") != "" || *sent != "" {
@@ -51,18 +52,24 @@ func TestClientRefusals(t *testing.T) {
 		text   string
 	}{
 		{
-			"a problem body tells code and detail", 409, `{"status":409,"title":"Conflict","code":"task_not_working","detail":"Task 7 is not in working status","requestId":"x"}`,
+			"a problem body tells code and detail", 409,
+			`{"status":409,"title":"Conflict","code":"task_not_working","detail":"Task 7 is not in working status","requestId":"x"}`,
 			"task_not_working", "Task 7 is not in working status (409 task_not_working)",
 		},
 		{
-			"fields that are not in the detail are listed below it", 422, `{"status":422,"code":"unknown_agent","detail":"unknown agent: zoe","errors":[{"field":"owner","message":"unknown agent: zoe"},{"field":"title","message":"is too long"}]}`,
+			"fields that are not in the detail are listed below it", 422,
+			`{"status":422,"code":"unknown_agent","detail":"unknown agent: zoe","errors":[{"field":"owner","message":"unknown agent: zoe"},{"field":"title","message":"is too long"}]}`,
 			"unknown_agent", "unknown agent: zoe (422 unknown_agent)\n  field: owner\n  title: is too long",
 		},
 		{
-			"fields that it tells are not told twice", 422, `{"status":422,"code":"invalid_field","detail":"title: must not be blank","errors":[{"field":"title","message":"must not be blank"}]}`,
+			"fields that it tells are not told twice", 422,
+			`{"status":422,"code":"invalid_field","detail":"title: must not be blank","errors":[{"field":"title","message":"must not be blank"}]}`,
 			"invalid_field", "title: must not be blank (422 invalid_field)",
 		},
-		{"an internal error tells its request", 500, `{"status":500,"code":"internal","detail":"Internal error","requestId":"R7"}`, "internal", "Internal error (500 internal)\n  request R7"},
+		{
+			"an internal error tells its request", 500, `{"status":500,"code":"internal","detail":"Internal error","requestId":"R7"}`,
+			"internal", "Internal error (500 internal)\n  request R7",
+		},
 		{"a body that is no problem leaves the status", 418, "<html>teapot</html>", "", "I'm a teapot (418)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -46,7 +46,8 @@ func (c *DelegateStart) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	body := payload{"task": text}.text("agentType", c.Agent).text("model", c.Model).text("estimatedComplexity", c.Complexity).list("tools", c.Tool)
+	body := payload{"task": text}.text("agentType", c.Agent).text("model",
+		c.Model).text("estimatedComplexity", c.Complexity).list("tools", c.Tool)
 	put(body, "stepIndex", c.Step)
 	if len(c.Resource) > 0 {
 		body["resources"] = c.Resource

@@ -85,7 +85,10 @@ func (p *paper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func newTask(id task.ID, title, owner string) *task.Task {
-	return &task.Task{ID: id, ThreadID: id, Title: title, Owner: owner, CreatedBy: "user:demo", Status: task.Active, Steps: []task.Step{}, Resources: []task.Resource{}, CreatedAt: 1, UpdatedAt: 1}
+	return &task.Task{
+		ID: id, ThreadID: id, Title: title, Owner: owner, CreatedBy: "user:demo", Status: task.Active,
+		Steps: []task.Step{}, Resources: []task.Resource{}, CreatedAt: 1, UpdatedAt: 1,
+	}
 }
 
 // play runs the agent once on task 7 and returns what it printed last.
@@ -97,7 +100,8 @@ func (p *paper) play(agent string) (summary string, lines []map[string]any, err 
 	var out, errs bytes.Buffer
 	p.acts = nil
 	err = DemoAgent(p.t.Context(), DemoOptions{
-		Getenv: func(k string) string { return vars[k] }, Stdin: strings.NewReader("You are it.\n\n<Task>\nid: 7\n</Task>\n"), Stdout: &out, Stderr: &errs, Fast: true,
+		Getenv: func(k string) string { return vars[k] }, Stdin: strings.NewReader("You are it.\n\n<Task>\nid: 7\n</Task>\n"),
+		Stdout: &out, Stderr: &errs, Fast: true,
 	})
 	for _, text := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 		var line map[string]any
@@ -181,7 +185,8 @@ func TestDemoAgents(t *testing.T) {
 			t.Errorf("acts %v, %v", p.acts, err)
 		}
 		p.tasks["7"].Comments = []task.Comment{{ID: 1, Author: "user:demo", Kind: task.KindAnswer, Content: "Five are fine.", CreatedAt: 1}}
-		if summary, _, err := p.play("reviewer"); err != nil || !strings.HasSuffix(summary, "Five are fine.") || p.tasks["7"].Status != task.Done {
+		if summary, _, err := p.play("reviewer"); err != nil || !strings.HasSuffix(summary, "Five are fine.") ||
+			p.tasks["7"].Status != task.Done {
 			t.Errorf("%q, %s, %v", summary, p.tasks["7"].Status, err)
 		}
 	})
@@ -190,12 +195,16 @@ func TestDemoAgents(t *testing.T) {
 		p.deny = "PUT steps"
 		_, lines, err := p.play("builder")
 		last := lines[len(lines)-1]
-		if err == nil || !strings.Contains(err.Error(), "run_ended") || last["type"] != "tool_result" || !strings.Contains(fmt.Sprint(last["text"]), "not any more") {
+		if err == nil || !strings.Contains(err.Error(), "run_ended") || last["type"] != "tool_result" ||
+			!strings.Contains(fmt.Sprint(last["text"]), "not any more") {
 			t.Errorf("%v, last line %v", err, last)
 		}
 	})
 	t.Run("started by hand it says so", func(t *testing.T) {
-		err := DemoAgent(t.Context(), DemoOptions{Getenv: func(string) string { return "" }, Stdin: strings.NewReader("hello"), Stdout: &bytes.Buffer{}})
+		err := DemoAgent(t.Context(), DemoOptions{
+			Getenv: func(string) string { return "" },
+			Stdin:  strings.NewReader("hello"), Stdout: &bytes.Buffer{},
+		})
 		if err == nil || !strings.Contains(err.Error(), "not by hand") {
 			t.Errorf("%v", err)
 		}

@@ -28,11 +28,15 @@ func (a *demoAgent) playPlanner() (string, error) {
 		if err := a.tick(0, "Going through the merged pull requests since the last release."); err != nil {
 			return "", err
 		}
-		if err := a.call("add_resource", "POST", a.path("/resources"), task.Resource{Type: "url", Value: "https://example.com/changelog", Label: "Merged changes"}, nil); err != nil {
+		if err := a.call("add_resource", "POST", a.path("/resources"),
+			task.Resource{Type: "url", Value: "https://example.com/changelog", Label: "Merged changes"}, nil); err != nil {
 			return "", err
 		}
 		a.say("Writing is the builder's work. Delegating step 2.")
-		sub := map[string]any{"title": "Write the release notes page", "owner": "builder", "priority": 7, "description": "Turn the **merged changes** into one page: what is new, what is fixed, what to do when upgrading."}
+		sub := map[string]any{
+			"title": "Write the release notes page", "owner": "builder", "priority": 7,
+			"description": "Turn the **merged changes** into one page: what is new, what is fixed, what to do when upgrading.",
+		}
 		if err := a.call("create_subtask", "POST", a.path("/steps/1/subtask"), sub, nil); err != nil {
 			return "", err
 		}
@@ -82,7 +86,10 @@ func (a *demoAgent) playBuilder() (string, error) {
 		}
 		if guide && i == len(a.task.Steps)-1 {
 			a.say("The draft is done. Somebody else should proofread it.")
-			in := map[string]any{"currentAgent": a.name, "newAgent": "reviewer", "comment": "The draft is complete. Please proof-read the part about restoring, then finish."}
+			in := map[string]any{
+				"currentAgent": a.name, "newAgent": "reviewer",
+				"comment": "The draft is complete. Please proof-read the part about restoring, then finish.",
+			}
 			return "Handed over to the reviewer for proof-reading.", a.call("move_task", "POST", a.path("/move"), in, nil)
 		}
 		if err := a.tick(i, s.Title+"."); err != nil {
@@ -119,6 +126,9 @@ func (a *demoAgent) playReviewer() (string, error) {
 		return a.complete("Retry policy reviewed. Decision by a person: " + answer)
 	}
 	a.say("The policy retries 5 times within an hour. Whether that is acceptable is not mine to decide.")
-	in := map[string]any{"message": "The retry policy makes **5 attempts within an hour**. Is that acceptable, or should it stop earlier?", "needsReply": true}
+	in := map[string]any{
+		"message":    "The retry policy makes **5 attempts within an hour**. Is that acceptable, or should it stop earlier?",
+		"needsReply": true,
+	}
 	return "Asked a person about the number of attempts.", a.call("notify_user", "POST", a.path("/notify"), in, nil)
 }

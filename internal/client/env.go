@@ -80,7 +80,8 @@ func (e *Env) Token() (string, error) {
 		token = strings.TrimSpace(string(b))
 	}
 	if token == "" {
-		return "", usagef("set TASKYARD_TOKEN or TASKYARD_TOKEN_FILE; create a token on the Settings page, or with: taskyard token create --data DIR --agent NAME")
+		return "", usagef("set TASKYARD_TOKEN or TASKYARD_TOKEN_FILE; create a token on the " +
+			"Settings page, or with: taskyard token create --data DIR --agent NAME")
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", usagef("TASKYARD_TOKEN contains more than one token")

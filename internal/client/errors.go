@@ -98,7 +98,8 @@ func (r *ResponseError) Error() string {
 	}
 	switch {
 	case r.Status == http.StatusUnauthorized:
-		lines = append(lines, "  TASKYARD_TOKEN must hold a token that is not expired or revoked; make one on the page Settings, or with: taskyard token create --data DIR --agent NAME")
+		lines = append(lines, "  TASKYARD_TOKEN must hold a token that is not expired or revoked; make one "+
+			"on the page Settings, or with: taskyard token create --data DIR --agent NAME")
 	case r.Code == string(task.CodeNotFound) && strings.HasPrefix(r.Detail, nothingThere):
 		lines = append(lines, "  the server does not know this command; it may be older than this program")
 	case r.RetryAfter > 0:

@@ -100,7 +100,8 @@ func (e *Env) follow(after string) error {
 func passing(err error) bool {
 	var gone *UnreachableError
 	var r *ResponseError
-	return errors.As(err, &gone) || errors.As(err, &r) && (r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests)
+	return errors.As(err, &gone) || errors.As(err, &r) &&
+		(r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests)
 }
 
 // unprintable is the failure of our own output: no reason to connect again.

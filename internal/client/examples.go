@@ -10,9 +10,10 @@ const textNote = "Shells execute text in backticks, even inside double quotes: p
 
 // examples teach each command, by its path. What is not indented is a remark.
 var examples = map[string]string{
-	"": `Client commands take the server's address from TASKYARD_URL (default http://127.0.0.1:8080) and the token from TASKYARD_TOKEN, or from the file in TASKYARD_TOKEN_FILE. TASKYARD_AGENT and TASKYARD_TASK_ID are the default agent and task; Taskyard sets them in its runs.
-
-Exit codes: 0 success, 1 refused, 2 usage error, 3 nothing to claim, 4 server not reachable.`,
+	"": "Client commands take the server's address from TASKYARD_URL (default http://127.0.0.1:8080) and the token from " +
+		"TASKYARD_TOKEN, or from the file in TASKYARD_TOKEN_FILE. TASKYARD_AGENT and TASKYARD_TASK_ID are the default agent " +
+		"and task; Taskyard sets them in its runs.\n\n" +
+		"Exit codes: 0 success, 1 refused, 2 usage error, 3 nothing to claim, 4 server not reachable.",
 
 	"worker": `
     taskyard worker --url https://tasks.example.org --labels gpu,linux --exec "python3 agent.py"
@@ -128,10 +129,11 @@ Exit code 3: the list is empty.`,
 	"agent runners": `
     taskyard agent runners
     taskyard agent runners --probe`,
-	"agent check": `
-    taskyard agent check agents/*.md
-    taskyard agent check -q --data ./data coder.md
-Exit code 1: a definition is invalid. Runners come from the instance that --data names, or the one whose agents folder contains the first file, or ./data.`,
+	"agent check": "\n" +
+		"    taskyard agent check agents/*.md\n" +
+		"    taskyard agent check -q --data ./data coder.md\n" +
+		"Exit code 1: a definition is invalid. Runners come from the instance that --data names, or the one whose agents " +
+		"folder contains the first file, or ./data.",
 
 	"run list": `
     taskyard run list --status failed --agent coder`,

@@ -178,6 +178,7 @@ func (e *Env) tellCut(raw []byte) {
 		fmt.Fprintf(e.Stderr, "the list ends early, as an answer has at most 1 MiB; continue from the cursor %s\n", clean(a.Next))
 	}
 	if len(a.Cut) > 0 {
-		fmt.Fprintf(e.Stderr, "task %d is too large for one answer; shortened: %s. GET /api/tasks/%d/comments has all comments, /api/tasks/%d/steps/N all of a step\n", a.ID, clean(strings.Join(a.Cut, ", ")), a.ID, a.ID)
+		fmt.Fprintf(e.Stderr, "task %d is too large for one answer; shortened: %s. GET /api/tasks/%d/comments has all comments, "+
+			"/api/tasks/%d/steps/N all of a step\n", a.ID, clean(strings.Join(a.Cut, ", ")), a.ID, a.ID)
 	}
 }

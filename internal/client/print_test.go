@@ -28,7 +28,10 @@ func onPaper(t *testing.T, answers map[string]string) (*Env, *bytes.Buffer) {
 	t.Cleanup(web.Close)
 	var out bytes.Buffer
 	env := map[string]string{"TASKYARD_URL": web.URL, "TASKYARD_TOKEN": "ty_x"}
-	return &Env{Ctx: t.Context(), Getenv: func(k string) string { return env[k] }, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}, &out
+	return &Env{
+		Ctx: t.Context(), Getenv: func(k string) string { return env[k] },
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+	}, &out
 }
 
 // golden compares a text with a file of testdata.
@@ -67,15 +70,18 @@ func TestWhatPeopleReadIsGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := `{"tasks":[` + fullTask + `,{"id":"7","title":` + string(evil) + `,"owner":"general-purpose","status":"draft","priority":-1,"steps":[],"resources":[]},
+	list := `{"tasks":[` + fullTask + `,{"id":"7","title":` + string(evil) +
+		`,"owner":"general-purpose","status":"draft","priority":-1,"steps":[],"resources":[]},
 {"id":"1007","title":"Runs","owner":"x","status":"active","workStatus":"idle","priority":10}],"inFlight":["1007"],"next":"abc"}`
 	answers := map[string]string{
 		"GET /api/tasks": list, "GET /api/tasks/42": fullTask,
 		"GET /api/tasks/42/why": `{"reasons":[{"code":"question_open","message":"A question is open since 12:06."}]}`,
-		"GET /api/agents":       `{"agents":[{"id":"coder","description":` + string(evil) + `,"status":"warning","runner":"command","load":{"queued":3,"working":1}}]}`,
+		"GET /api/agents": `{"agents":[{"id":"coder","description":` + string(evil) +
+			`,"status":"warning","runner":"command","load":{"queued":3,"working":1}}]}`,
 		"GET /api/runs/7": `{"id":"7","taskId":"42","taskTitle":"Fix","agent":"coder","status":"pending","phase":"approval","cause":"manual","askedBy":"user:maya","artifacts":[],
 "createdAt":"2026-01-31T11:00:00.000Z","usage":{},"approval":{"version":"v1","expiresAt":"2026-02-01T11:00:00.000Z"},
-"spec":{"runner":"demo","tools":["read","bash"],"systemPrompt":"You code.","prompt":"<Task>\n` + strings.Trim(string(evil), `"`) + `\n</Task>","limits":{"timeoutSeconds":300}},
+"spec":{"runner":"demo","tools":["read","bash"],"systemPrompt":"You code.","prompt":"<Task>\n` +
+			strings.Trim(string(evil), `"`) + `\n</Task>","limits":{"timeoutSeconds":300}},
 "enforcement":[{"what":"read","asked":"allowed","enforced":"not_asked"},{"what":"edit","asked":"not allowed","enforced":"not_enforced","how":` + string(evil) + `},{"what":"timeout","asked":"300 s","enforced":"enforced","how":"its whole process tree is ended"}]}`,
 	}
 	for _, c := range []struct {

@@ -104,7 +104,8 @@ func TestALostConnectionIsTriedOnceMore(t *testing.T) {
 		web := httptest.NewServer(l)
 		defer web.Close()
 		c := &Client{URL: web.URL}
-		if err := errors.Join(c.Do(t.Context(), "POST", "/x", nil, nil), c.Do(t.Context(), "POST", "/x", nil, nil)); err != nil || l.seen()[0] == l.seen()[1] {
+		if err := errors.Join(c.Do(t.Context(), "POST", "/x", nil, nil), c.Do(t.Context(), "POST", "/x", nil, nil)); err != nil ||
+			l.seen()[0] == l.seen()[1] {
 			t.Errorf("%v, %v", l.seen(), err)
 		}
 	})

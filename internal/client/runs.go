@@ -172,7 +172,8 @@ func (c *RunLog) Run(e *Env) error {
 			e.say("%s %s %s", at(m.CreatedAt), clean(string(m.Role)), clean(m.Type))
 			indented(e.Stdout, "  ", m.Content)
 			if m.ContentCut > 0 {
-				fmt.Fprintf(e.Stderr, "line %d is cut, %d bytes are left out: GET /api/runs/%s/messages/%d?from=%d reads on\n", m.ID, m.ContentCut, id, m.ID, len(m.Content))
+				fmt.Fprintf(e.Stderr, "line %d is cut, %d bytes are left out: GET /api/runs/%s/messages/%d?from=%d reads on\n",
+					m.ID, m.ContentCut, id, m.ID, len(m.Content))
 			}
 		}
 		e.more("--after", p.Next)

@@ -38,7 +38,8 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 	fields(e.Stdout,
 		"status", statusLine(t), "owner", t.Owner, "priority", strconv.Itoa(t.Priority),
 		"labels", strings.Join(t.Labels, " "), "parent", hash(t.ParentTaskID), "blocked by", hashes(t.BlockedBy),
-		"created", at(t.CreatedAt)+" by "+t.CreatedBy, "title by", t.TitleBy, "description by", t.TextBy, "changed", at(t.UpdatedAt)+", version "+strconv.FormatInt(t.Version, 10),
+		"created", at(t.CreatedAt)+" by "+t.CreatedBy, "title by", t.TitleBy, "description by", t.TextBy,
+		"changed", at(t.UpdatedAt)+", version "+strconv.FormatInt(t.Version, 10),
 		"archived", at(t.ArchivedAt))
 	e.part("Why", len(why))
 	for _, r := range why {

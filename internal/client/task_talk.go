@@ -22,7 +22,8 @@ type TaskAsk struct{ TaskText }
 
 // Run opens a question.
 func (c *TaskAsk) Run(e *Env) error {
-	return e.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text, "needsReply": true} }, "asked people on")
+	return e.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text, "needsReply": true} },
+		"asked people on")
 }
 
 // TaskNotify tells people something.

@@ -28,7 +28,10 @@ func (c *UsageReport) Run(e *Env) error {
 		for _, r := range append(out.Rows, out.Total) {
 			rows = append(rows, usageCells(r))
 		}
-		e.table([]string{map[string]string{"day": "DAY", "agent": "AGENT", "model": "MODEL", "task": "TASK", "run": "RUN"}[c.By], "RUNS", "CALLS", "TOKENS IN", "OUT", "COST", "TITLE"}, rows)
+		e.table([]string{
+			map[string]string{"day": "DAY", "agent": "AGENT", "model": "MODEL", "task": "TASK", "run": "RUN"}[c.By],
+			"RUNS", "CALLS", "TOKENS IN", "OUT", "COST", "TITLE",
+		}, rows)
 		if len(out.Budgets) > 0 {
 			e.say("\nBudgets of today, until 00:00 UTC:")
 		}
@@ -44,7 +47,10 @@ func usageCells(r task.UsageRow) []string {
 	if key == "" {
 		key = "(none)"
 	}
-	return []string{key, strconv.Itoa(r.Runs), strconv.Itoa(r.ToolCalls), mark + strconv.Itoa(r.TokensIn), mark + strconv.Itoa(r.TokensOut), mark + usd(r.CostUSD), r.Title}
+	return []string{
+		key, strconv.Itoa(r.Runs), strconv.Itoa(r.ToolCalls), mark + strconv.Itoa(r.TokensIn),
+		mark + strconv.Itoa(r.TokensOut), mark + usd(r.CostUSD), r.Title,
+	}
 }
 
 // approx marks figures that are in part estimated.

@@ -109,7 +109,8 @@ func (c *restoreCmd) Run(e *Env) error {
 // tell says which rights the backup brings back that were ended since.
 func (c *restoreCmd) tell(out io.Writer, v db.Revived) {
 	if !v.Compared {
-		fmt.Fprintln(out, "there was no former database to compare with: tokens that were revoked since the backup are valid again; look through them with taskyard token revoke")
+		fmt.Fprintln(out, "there was no former database to compare with: tokens that were revoked since "+
+			"the backup are valid again; look through them with taskyard token revoke")
 		if v.Sessions > 0 && !c.Revive {
 			fmt.Fprintf(out, "the %d sessions of the backup are ended: people sign in again\n", v.Sessions)
 		}

@@ -75,9 +75,11 @@ func Run(e *Env, args []string) int {
 	e.Stdin = client.Until(e.Ctx, e.Stdin)
 	ce, out := clientEnv(e), &printed{to: e.Stdout}
 	e.Stdout, ce.Stdout = out, out
-	parser, err := kong.New(&cmds, kong.Name("taskyard"), kong.Description("A task server for people and AI agents: queues, claims, runs with approval, one file, one binary."),
+	parser, err := kong.New(&cmds, kong.Name("taskyard"),
+		kong.Description("A task server for people and AI agents: queues, claims, runs with approval, one file, one binary."),
 		kong.UsageOnError(), kong.Writers(e.Stdout, e.Stderr), kong.Exit(func(code int) { exited = code }),
-		kong.Bind(e, ce), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.ExplicitGroups(Groups), kong.PostBuild(withExamples))
+		kong.Bind(e, ce), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.ExplicitGroups(Groups), kong.PostBuild(withExamples))
 	if err != nil {
 		fmt.Fprintln(e.Stderr, "taskyard:", err)
 		return exitUsage

@@ -86,7 +86,8 @@ func (c *demoCmd) prepare() error {
 			return err
 		}
 		if err == nil && string(b) != text {
-			return fmt.Errorf("%s is there already and no file of a demo: give another folder with --data, or serve that one with: taskyard serve --data %s", filepath.Join(c.Data, name), c.Data)
+			return fmt.Errorf("%s is there already and no file of a demo: give another folder with --data, or "+
+				"serve that one with: taskyard serve --data %s", filepath.Join(c.Data, name), c.Data)
 		}
 	}
 	if err := errors.Join(app.MakeData(c.Data), os.MkdirAll(filepath.Join(c.Data, "agents"), 0o700)); err != nil {
@@ -157,11 +158,20 @@ func demoLink(ctx context.Context, in *app.Instance, base string) (string, error
 func fillDemo(ctx context.Context, in *app.Instance, u task.User) error {
 	me := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID}
 	for _, n := range []task.New{
-		{Title: "Ship the release notes", Owner: "planner", Priority: 8, Description: "Everything merged since the last release, on one page.\n\n- what is new\n- what is fixed\n- what to do when upgrading"},
-		{Title: "Fix the flaky claim test", Owner: "builder", Priority: 9, Description: "`TestClaim` fails about once in fifty runs under the race detector."},
+		{
+			Title: "Ship the release notes", Owner: "planner", Priority: 8,
+			Description: "Everything merged since the last release, on one page.\n\n- what is new\n- what is fixed\n- what to do when upgrading",
+		},
+		{
+			Title: "Fix the flaky claim test", Owner: "builder", Priority: 9,
+			Description: "`TestClaim` fails about once in fifty runs under the race detector.",
+		},
 		{Title: views.TourQuestion, Owner: "reviewer", Priority: 6, Description: "Is the number of attempts right?"},
 		{Title: views.TourHandover, Owner: "builder", Priority: 4, Description: "How to back up, and how to restore: two commands each."},
-		{Title: "Survey libraries for server-sent events", Owner: "general-purpose", Priority: 2, Description: "This agent has no model here, so it claims its work itself: with a token, over JSON."},
+		{
+			Title: "Survey libraries for server-sent events", Owner: "general-purpose", Priority: 2,
+			Description: "This agent has no model here, so it claims its work itself: with a token, over JSON.",
+		},
 		{Title: views.TourDraft, Owner: "planner", Status: task.Draft, Priority: 3, Description: "A draft: start it when you like."},
 	} {
 		if _, err := in.Service.CreateTask(ctx, me, n); err != nil {

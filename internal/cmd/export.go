@@ -61,7 +61,8 @@ func exportTo(ctx context.Context, in *app.Instance, out io.Writer, dir string, 
 	fmt.Fprintf(out, "%s: %d drafts and active tasks, next id %d\n", files[0].path, n.Open, n.NextID)
 	fmt.Fprintf(out, "%s: %d done and canceled tasks\n", files[1].path, n.Archived)
 	fmt.Fprintf(out, "%s: %d items in %d todo lists\n", files[2].path, n.Items, n.Lists)
-	fmt.Fprintf(out, "%d comments are in their tasks. Agents are files already: copy %s.\n", n.Comments, filepath.Join(in.Config.Data, "agents"))
+	fmt.Fprintf(out, "%d comments are in their tasks. Agents are files already: copy %s.\n",
+		n.Comments, filepath.Join(in.Config.Data, "agents"))
 	fmt.Fprintln(out, "Runs, transcripts, the log, people and tokens are not exported: taskyard backup holds them.")
 	return nil
 }

@@ -166,7 +166,8 @@ func (c *importCmd) into(ctx context.Context, out io.Writer, in *app.Instance, p
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. Nobody was woken: the next tick takes what is active.\n", len(got.IDs), got.Comments, got.Items)
+	fmt.Fprintf(out, "Imported. Tasks: %d, comments: %d, items of todo lists: %d. Nobody was woken: the next tick takes what is active.\n",
+		len(got.IDs), got.Comments, got.Items)
 	printIDs(out, got)
 	return nil
 }

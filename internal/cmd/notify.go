@@ -40,7 +40,8 @@ func (c *notifyTestCmd) Run(e *Env) error {
 	}
 	ctx, cancel := context.WithTimeout(e.Ctx, testLimit)
 	defer cancel()
-	if err := t.Send(ctx, notify.Message{Title: "Taskyard: a test", Text: "This is a test of " + c.Name + ". The link leads to the inbox.", Link: cfg.PublicURL + "/"}); err != nil {
+	if err := t.Send(ctx, notify.Message{Title: "Taskyard: a test", Text: "This is a test of " + c.Name +
+		". The link leads to the inbox.", Link: cfg.PublicURL + "/"}); err != nil {
 		return fmt.Errorf("not sent to %s (%s): %w", c.Name, t.Kind(), err)
 	}
 	fmt.Fprintf(e.Stdout, "sent to %s (%s)\n", c.Name, t.Kind())

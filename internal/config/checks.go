@@ -39,7 +39,8 @@ func workspace(s string) error {
 		return err
 	}
 	if path, _ := strings.CutPrefix(s, "worktree:"); !filepath.IsAbs(path) {
-		return fmt.Errorf(`%q is not a workspace: give the absolute path of a folder such as "/srv/work", or "worktree:/srv/repository" for a Git worktree of each run`, s)
+		return fmt.Errorf("%q is not a workspace: give the absolute path of a folder such as \"/srv/work\", or \"worktree:/srv/repository\" "+
+			"for a Git worktree of each run", s)
 	}
 	return nil
 }

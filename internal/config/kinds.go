@@ -175,7 +175,8 @@ var prices = kind{read: func(v any) (any, error) {
 	for model, item := range table {
 		list, _ := item.([]any)
 		if len(list) != 2 && len(list) != 3 {
-			return nil, fmt.Errorf("the price of %q is not two or three numbers: give US dollars for a million tokens in, out and, if you like, read from the cache such as [2.5, 10.0, 0.25]", model)
+			return nil, fmt.Errorf("the price of %q is not two or three numbers: give US dollars for a million tokens "+
+				"in, out and, if you like, read from the cache such as [2.5, 10.0, 0.25]", model)
 		}
 		numbers := make([]float64, len(list))
 		for i, v := range list {

@@ -107,7 +107,8 @@ func (l *loader) file(path, data string) {
 	}
 	l.toml(path, text)
 	if d, ok := l.values["data"].(string); !named && ok && !sameFolder(d, data) && l.sources["data"] != fromDefault {
-		l.errs = append(l.errs, fmt.Errorf("%s: data: %q is not the folder that this file lies in: give the folder with --data, or this file with --config", l.sources["data"], d))
+		l.errs = append(l.errs, fmt.Errorf("%s: data: %q is not the folder that this file lies in: give "+
+			"the folder with --data, or this file with --config", l.sources["data"], d))
 	}
 }
 

@@ -40,12 +40,13 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	c, sources := mustLoad(t, "", nil, nil)
 	checks := map[string]bool{
-		"listen is on loopback":             c.Listen == "127.0.0.1:8080",
-		"data is ./data":                    c.Data == "./data",
-		"ticks come hourly by day":          c.Scheduler.Cron == "0 6-21 * * *" && c.Scheduler.Enabled,
-		"the zone is local":                 c.Scheduler.Timezone == "Local",
-		"one run of a tick at a time":       c.Scheduler.Concurrency == 1 && c.Scheduler.WakeBudgetPerHour == 12,
-		"runs are bounded":                  c.Runs.MaxParallel == 4 && c.Runs.Timeout == 5*time.Minute && c.Runs.IdleTimeout == 2*time.Minute && c.Runs.Attempts == 3,
+		"listen is on loopback":       c.Listen == "127.0.0.1:8080",
+		"data is ./data":              c.Data == "./data",
+		"ticks come hourly by day":    c.Scheduler.Cron == "0 6-21 * * *" && c.Scheduler.Enabled,
+		"the zone is local":           c.Scheduler.Timezone == "Local",
+		"one run of a tick at a time": c.Scheduler.Concurrency == 1 && c.Scheduler.WakeBudgetPerHour == 12,
+		"runs are bounded": c.Runs.MaxParallel == 4 && c.Runs.Timeout == 5*time.Minute &&
+			c.Runs.IdleTimeout == 2*time.Minute && c.Runs.Attempts == 3,
 		"transcripts stay 90 days":          c.Runs.KeepTranscripts == 90*24*time.Hour,
 		"claims hold two hours":             c.Claims.Lease == 2*time.Hour,
 		"delegated runs wait for people":    c.Approval.Policy == "delegated" && c.Approval.Expires == 24*time.Hour,
@@ -146,7 +147,10 @@ network = true
 [runners.coder.env]
 "LANG" = "C"
 `
-	c, _ := mustLoad(t, file, []string{"TASKYARD_RUNNERS_CODER_WORKSPACE=/w", `TASKYARD_RUNNERS_CODER_COMMAND=["a,b", "c"]`, "TASKYARD_RUNNERS_OTHER_KIND=builtin"}, nil)
+	c, _ := mustLoad(t, file, []string{
+		"TASKYARD_RUNNERS_CODER_WORKSPACE=/w",
+		`TASKYARD_RUNNERS_CODER_COMMAND=["a,b", "c"]`, "TASKYARD_RUNNERS_OTHER_KIND=builtin",
+	}, nil)
 	t.Run("providers are read", func(t *testing.T) {
 		p := c.Providers["local"]
 		if p.API != "openai" || p.DefaultModel != "gpt-4.1" || len(p.Models) != 2 || p.PricePerMtok["gpt-4.1"] != (Price{2, 8.5, 2}) {

@@ -58,7 +58,8 @@ func TestPrint(t *testing.T) {
 		}
 	})
 	t.Run("values that look like secrets are hidden", func(t *testing.T) {
-		_, out := show(t, "[runners.x]\nkind = \"builtin\"\nenv = { MY_API_KEY = \"s3cret\", github_token = \"s3cret\", DB_PASSWORD = \"s3cret\", LANG = \"C\" }\n", nil)
+		_, out := show(t, "[runners.x]\nkind = \"builtin\"\nenv = { MY_API_KEY = \"s3cret\", "+
+			"github_token = \"s3cret\", DB_PASSWORD = \"s3cret\", LANG = \"C\" }\n", nil)
 		if strings.Contains(out, "s3cret") || strings.Count(out, `"***"`) != 3 || !strings.Contains(out, `"LANG" = "C"`) {
 			t.Error(out)
 		}

@@ -15,17 +15,38 @@ func TestRefusedInFiles(t *testing.T) {
 		want       []string
 	}{
 		{"broken TOML names its line", "\nlisten = \n", []string{"test.toml:2:"}},
-		{"an unknown key names its line and the valid keys", "[scheduler]\n# x\ncrn = \"\"\n", []string{`test.toml:3: unknown key "scheduler.crn": valid in [scheduler] are enabled, cron, timezone`}},
-		{"an unknown section names the sections", "[sheduler]\ncron = \"\"\n", []string{`test.toml:1: unknown key "sheduler": valid are listen,`, "[scheduler]"}},
-		{"an unknown key of a runner names the keys of runners", "[runners.a]\nkind = \"builtin\"\nargs = []\n", []string{`test.toml:3: unknown key "runners.a.args": valid in [runners.a] are kind, command, env`}},
+		{
+			"an unknown key names its line and the valid keys", "[scheduler]\n# x\ncrn = \"\"\n",
+			[]string{`test.toml:3: unknown key "scheduler.crn": valid in [scheduler] are enabled, cron, timezone`},
+		},
+		{
+			"an unknown section names the sections", "[sheduler]\ncron = \"\"\n",
+			[]string{`test.toml:1: unknown key "sheduler": valid are listen,`, "[scheduler]"},
+		},
+		{
+			"an unknown key of a runner names the keys of runners", "[runners.a]\nkind = \"builtin\"\nargs = []\n",
+			[]string{`test.toml:3: unknown key "runners.a.args": valid in [runners.a] are kind, command, env`},
+		},
 		{"a key of another case is unknown", "Listen = \"\"\n", []string{`unknown key "Listen"`}},
 		{"a section written as a value", "runs = 3\n", []string{"test.toml:1: runs: is a section: write [runs]"}},
-		{"every error is told", "listen = 3\nlog_level = \"loud\"\n", []string{"test.toml:1: listen: 3 is not text", `test.toml:2: log_level: "loud" is not valid: valid are debug, info, warn, error`}},
-		{"a number as text", "[runs]\nattempts = \"3\"\n", []string{`test.toml:2: runs.attempts: "3" is not valid: give a whole number from 1 to 10`}},
-		{"a row of failures below zero", "[runs]\nequal_failures = -1\n", []string{"test.toml:2: runs.equal_failures: -1 is not valid: give a whole number from 0 to 100"}},
+		{"every error is told", "listen = 3\nlog_level = \"loud\"\n", []string{
+			"test.toml:1: listen: 3 is not text",
+			`test.toml:2: log_level: "loud" is not valid: valid are debug, info, warn, error`,
+		}},
+		{
+			"a number as text", "[runs]\nattempts = \"3\"\n",
+			[]string{`test.toml:2: runs.attempts: "3" is not valid: give a whole number from 1 to 10`},
+		},
+		{
+			"a row of failures below zero", "[runs]\nequal_failures = -1\n",
+			[]string{"test.toml:2: runs.equal_failures: -1 is not valid: give a whole number from 0 to 100"},
+		},
 		{"a number out of range", "[backup]\nkeep = 0\n", []string{"0 is not valid: give a whole number from 1 to 1000"}},
 		{"a fraction", "[backup]\nkeep = 1.5\n", []string{"1.5 is not valid: give a whole number"}},
-		{"a budget below zero", "[budget]\nmax_cost_usd_per_day = -1\n", []string{"test.toml:2: budget.max_cost_usd_per_day: -1 is not valid: give an amount in US dollars from 0"}},
+		{
+			"a budget below zero", "[budget]\nmax_cost_usd_per_day = -1\n",
+			[]string{"test.toml:2: budget.max_cost_usd_per_day: -1 is not valid: give an amount in US dollars from 0"},
+		},
 		{"a budget as text", "[budget]\nmax_cost_usd_per_day = \"5\"\n", []string{"give an amount in US dollars"}},
 		{"a fraction of tokens", "[budget]\nmax_tokens_per_day = 0.5\n", []string{"give a whole number from 0"}},
 		{"a bool as text", "[task_tool]\nenabled = \"yes\"\n", []string{"valid are true, false"}},
@@ -50,26 +71,62 @@ func TestRefusedInFiles(t *testing.T) {
 		{"an unknown policy", "[approval]\npolicy = \"maybe\"\n", []string{"valid are always, delegated, never"}},
 		{"a provider of an unknown api", "[providers.x]\napi = \"gpt\"\n", []string{"valid are openai, anthropic"}},
 		{"a provider without api", "[providers.x]\n", []string{"test.toml:1: providers.x.api: is missing"}},
-		{"a default model that is not among the models", "[providers.x]\napi = \"openai\"\nmodels = [\"a\"]\ndefault_model = \"b\"\n", []string{`test.toml:4: providers.x.default_model: "b" is not among models: valid are a`}},
-		{"a base URL with a password", "[providers.x]\napi = \"openai\"\nbase_url = \"http://u:hunter2@h/\"\n", []string{"must not hold a user or password"}},
-		{"a price that is one number", "[providers.x]\napi = \"openai\"\nprice_per_mtok = { a = 1 }\n", []string{`the price of "a" is not two or three numbers`}},
+		{
+			"a default model that is not among the models", "[providers.x]\napi = \"openai\"\nmodels = [\"a\"]\ndefault_model = \"b\"\n",
+			[]string{`test.toml:4: providers.x.default_model: "b" is not among models: valid are a`},
+		},
+		{
+			"a base URL with a password", "[providers.x]\napi = \"openai\"\nbase_url = \"http://u:hunter2@h/\"\n",
+			[]string{"must not hold a user or password"},
+		},
+		{
+			"a price that is one number", "[providers.x]\napi = \"openai\"\nprice_per_mtok = { a = 1 }\n",
+			[]string{`the price of "a" is not two or three numbers`},
+		},
 		{"a price below zero", "[providers.x]\napi = \"openai\"\nprice_per_mtok = { a = [-1, 2] }\n", []string{"give numbers from 0"}},
-		{"an unknown runner kind", "[runners.x]\nkind = \"shell\"\n", []string{"valid are command, builtin, claude, codex, acp, webhook, worker"}},
+		{
+			"an unknown runner kind", "[runners.x]\nkind = \"shell\"\n",
+			[]string{"valid are command, builtin, claude, codex, acp, webhook, worker"},
+		},
 		{"a runner without kind", "\n[runners.x]\nworkspace = \"/w\"\n", []string{"test.toml:2: runners.x.kind: is missing"}},
-		{"a command runner without command", "[runners.x]\nkind = \"command\"\n", []string{"test.toml:1: runners.x.command: is missing: a runner of kind command needs it"}},
+		{
+			"a command runner without command", "[runners.x]\nkind = \"command\"\n",
+			[]string{"test.toml:1: runners.x.command: is missing: a runner of kind command needs it"},
+		},
 		{"an empty command", "[runners.x]\nkind = \"codex\"\ncommand = []\n", []string{"test.toml:3: runners.x.command: must not be empty"}},
-		{"a confinement that is neither on nor off", "[runners.x]\nkind = \"claude\"\nconfine = \"some\"\n", []string{"test.toml:3: runners.x.confine"}},
-		{"a writable folder that is not absolute", "[runners.x]\nkind = \"claude\"\nwritable = [\"cache\"]\n", []string{"test.toml:3: runners.x.writable", "absolute"}},
-		{"a network that is neither on nor off", "[runners.x]\nkind = \"codex\"\nnetwork = \"some\"\n", []string{"test.toml:3: runners.x.network"}},
+		{
+			"a confinement that is neither on nor off", "[runners.x]\nkind = \"claude\"\nconfine = \"some\"\n",
+			[]string{"test.toml:3: runners.x.confine"},
+		},
+		{
+			"a writable folder that is not absolute", "[runners.x]\nkind = \"claude\"\nwritable = [\"cache\"]\n",
+			[]string{"test.toml:3: runners.x.writable", "absolute"},
+		},
+		{
+			"a network that is neither on nor off", "[runners.x]\nkind = \"codex\"\nnetwork = \"some\"\n",
+			[]string{"test.toml:3: runners.x.network"},
+		},
 		{"an acp runner without command", "[runners.x]\nkind = \"acp\"\n", []string{"runners.x.command: is missing"}},
-		{"a webhook runner without secret", "[runners.x]\nkind = \"webhook\"\nurl = \"https://example.org\"\n", []string{"runners.x.secret_env: is missing"}},
-		{"a workspace that is no absolute path", "[runners.x]\nkind = \"builtin\"\nworkspace = \"src\"\n", []string{"test.toml:3: runners.x.workspace", "absolute path of a folder"}},
+		{
+			"a webhook runner without secret", "[runners.x]\nkind = \"webhook\"\nurl = \"https://example.org\"\n",
+			[]string{"runners.x.secret_env: is missing"},
+		},
+		{
+			"a workspace that is no absolute path", "[runners.x]\nkind = \"builtin\"\nworkspace = \"src\"\n",
+			[]string{"test.toml:3: runners.x.workspace", "absolute path of a folder"},
+		},
 		{"a worktree without a repository", "[runners.x]\nkind = \"builtin\"\nworkspace = \"worktree\"\n", []string{"worktree:/srv/repository"}},
 		{"a label with a blank", "[runners.x]\nkind = \"worker\"\nlabels = [\"a b\"]\n", []string{"is not a label"}},
 		{"a webhook runner without url", "[runners.x]\nkind = \"webhook\"\n", []string{"runners.x.url: is missing"}},
-		{"a runner of a provider that is not there", "[runners.x]\nkind = \"builtin\"\nprovider = \"y\"\n", []string{"there is no [providers.y]"}},
+		{
+			"a runner of a provider that is not there", "[runners.x]\nkind = \"builtin\"\nprovider = \"y\"\n",
+			[]string{"there is no [providers.y]"},
+		},
 		{"a runner with the name none", "[runners.none]\nkind = \"builtin\"\n", []string{"the name none is taken"}},
-		{"a runner with a bad name", "[runners.\"a b\"]\nkind = \"builtin\"\n", []string{`test.toml:1: [runners.a b]: "a b" is not a valid name`}},
+		{
+			"a runner with a bad name", "[runners.\"a b\"]\nkind = \"builtin\"\n",
+			[]string{`test.toml:1: [runners.a b]: "a b" is not a valid name`},
+		},
 		{"an env value that is no text", "[runners.x]\nkind = \"builtin\"\nenv = { A = 1 }\n", []string{"the value of A is not text"}},
 		{"an env name with a space", "[runners.x]\nkind = \"builtin\"\nenv = { \"A B\" = \"\" }\n", []string{"is not the name of a variable"}},
 	}
@@ -98,11 +155,20 @@ func TestRefusedInVariablesAndFlags(t *testing.T) {
 	}{
 		{"an unknown variable", []string{"TASKYARD_SCHEDULER_CRN=x"}, nil, "TASKYARD_SCHEDULER_CRN: unknown variable"},
 		{"a variable in small letters inside", []string{"TASKYARD_RUNNERS_a_KIND=builtin"}, nil, "unknown variable"},
-		{"a bad value of a variable", []string{"TASKYARD_RUNS_ATTEMPTS=many"}, nil, `TASKYARD_RUNS_ATTEMPTS: runs.attempts: "many" is not valid: give a whole number from 1 to 10`},
+		{
+			"a bad value of a variable",
+			[]string{"TASKYARD_RUNS_ATTEMPTS=many"},
+			nil,
+			`TASKYARD_RUNS_ATTEMPTS: runs.attempts: "many" is not valid: give a whole number from 1 to 10`,
+		},
 		{"a bool that is none", []string{"TASKYARD_SCHEDULER_ENABLED=1"}, nil, "valid are true, false"},
 		{"a table in a variable", []string{"TASKYARD_RUNNERS_X_ENV=A=B"}, nil, "runners.x.env is a table: set it in taskyard.toml"},
 		{"a rule between keys names the variable", []string{"TASKYARD_RUNNERS_NONE_KIND=builtin"}, nil, "the name none is taken"},
-		{"an unknown flag", nil, map[string]string{"runs.atempts": "1"}, `flag --set runs.atempts: unknown key "runs.atempts": valid in [runs] are max_parallel`},
+		{
+			"an unknown flag", nil,
+			map[string]string{"runs.atempts": "1"},
+			`flag --set runs.atempts: unknown key "runs.atempts": valid in [runs] are max_parallel`,
+		},
 		{"a bad value of a flag", nil, map[string]string{"listen": "x"}, "flag --listen: listen:"},
 	}
 	for _, tt := range tests {
@@ -118,7 +184,8 @@ func TestRefusedInVariablesAndFlags(t *testing.T) {
 func TestAKeyPastedForAVariableNameIsNotShown(t *testing.T) {
 	t.Parallel()
 	_, _, err := load(t, "[providers.x]\napi = \"openai\"\napi_key_env = \"sk-proj-abc\"\n", nil, nil)
-	if err == nil || strings.Contains(err.Error(), "sk-proj") || !strings.Contains(err.Error(), "test.toml:3: providers.x.api_key_env: is not the name of a variable") {
+	if err == nil || strings.Contains(err.Error(), "sk-proj") ||
+		!strings.Contains(err.Error(), "test.toml:3: providers.x.api_key_env: is not the name of a variable") {
 		t.Error(err)
 	}
 }
@@ -145,12 +212,14 @@ func TestFoldersOfRunnersThatMayNotBeAreRefused(t *testing.T) {
 		return nil
 	}
 	path := filepath.Join(t.TempDir(), "test.toml")
-	text := "[runners.a]\nkind = \"acp\"\ncommand = [\"x\"]\nworkspace = \"/\"\nwritable = [\"/srv\", \"/etc\"]\nenv = { HOME = \"/etc\", OTHER = \"/etc\" }\n[runners.b]\nkind = \"worker\"\nworkspace = \"/\"\n"
+	text := "[runners.a]\nkind = \"acp\"\ncommand = [\"x\"]\nworkspace = \"/\"\nwritable = [\"/srv\", \"/etc\"]\nenv " +
+		"= { HOME = \"/etc\", OTHER = \"/etc\" }\n[runners.b]\nkind = \"worker\"\nworkspace = \"/\"\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err := Load(LoadOptions{File: path, Workspace: refuse, Flags: map[string]string{"data": "/srv/data"}})
-	if want := path + ":4: runners.a.workspace: / contains /srv/data\n" + path + ":5: runners.a.writable: /etc contains /srv/data\n" + path + ":6: runners.a.env.HOME: /etc contains /srv/data"; err == nil || err.Error() != want {
+	if want := path + ":4: runners.a.workspace: / contains /srv/data\n" + path + ":5: runners.a.writable: /etc contains /srv/data\n" +
+		path + ":6: runners.a.env.HOME: /etc contains /srv/data"; err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }

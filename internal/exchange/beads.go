@@ -125,7 +125,11 @@ func (p *Plan) beadText(it *Item, f *fields) {
 	r := &p.Report
 	var d text
 	d.add(f.text("description"))
-	for _, s := range []struct{ field, title string }{{"design", "Design"}, {"acceptance_criteria", "Acceptance criteria"}, {"notes", "Notes"}} {
+	for _, s := range []struct{ field, title string }{
+		{"design", "Design"},
+		{"acceptance_criteria", "Acceptance criteria"},
+		{"notes", "Notes"},
+	} {
 		if d.section(s.title, f.text(s.field)) {
 			r.maps("beads." + s.field + " → a section of the description")
 		}

@@ -244,7 +244,10 @@ func (f *fields) time(name string) task.Time {
 }
 
 // timeLayouts are the forms of a moment, all read as UTC unless they say more.
-var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
+var timeLayouts = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04",
+	"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02",
+}
 
 func parseTime(s string) (task.Time, error) {
 	for _, layout := range timeLayouts {

@@ -100,7 +100,8 @@ func (l *loader) file(folder fs.FS, name string) (Source, error) {
 }
 
 func (l *loader) tooBig(name string) error {
-	return fmt.Errorf("%s: one import takes at most %d MiB and %d tasks, since it is one transaction; use backup and restore to move a whole instance", name, MaxBytes>>20, MaxTasks)
+	return fmt.Errorf("%s: one import takes at most %d MiB and %d tasks, since it is one transaction; "+
+		"use backup and restore to move a whole instance", name, MaxBytes>>20, MaxTasks)
 }
 
 func (l *loader) optional(folder fs.FS, name string) (*Source, error) {

@@ -98,6 +98,9 @@ func FuzzTaskMaster(f *testing.F) {
 func FuzzBacklog(f *testing.F) {
 	seed(f, "testdata/backlog/backlog/*/*.md", "testdata/backlog/backlog/archive/tasks/*.md")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		holds(t, Backlog([]Source{{"tasks/a.md", b}, {"tasks/b.md", []byte("---\nid: b\ntitle: b\ndependencies: [a]\nparent_task_id: a\n---\n")}}))
+		holds(t, Backlog([]Source{
+			{"tasks/a.md", b},
+			{"tasks/b.md", []byte("---\nid: b\ntitle: b\ndependencies: [a]\nparent_task_id: a\n---\n")},
+		}))
 	})
 }

@@ -71,7 +71,8 @@ func yamlMap(front string) (m map[string]any, err error) {
 	for i, l := range list {
 		inner := strings.TrimLeft(l, " ")
 		marks := len(inner) - len(strings.TrimLeft(inner, "-? \t"))
-		if marks > 16 || len(l)-len(inner) > 60 || strings.Count(l, "[")+strings.Count(l, "{") > maxOpen || strings.ContainsAny(l, "&*") && aliased.MatchString(l) {
+		if marks > 16 || len(l)-len(inner) > 60 || strings.Count(l, "[")+strings.Count(l, "{") > maxOpen ||
+			strings.ContainsAny(l, "&*") && aliased.MatchString(l) {
 			return nil, fmt.Errorf("has a front matter that is nested too deeply (line %d)", i+2)
 		}
 		list[i] = quoteNames(l)

@@ -202,7 +202,10 @@ func (p *Plan) parts(it *Item, f *fields) {
 }
 
 func (p *Plan) comment(s *fields) task.Comment {
-	c := task.Comment{Author: s.text("author"), Kind: task.MessageKind(s.text("kind")), Content: s.text("content"), CreatedAt: s.time("createdAt"), Imported: s.flag("imported")}
+	c := task.Comment{
+		Author: s.text("author"), Kind: task.MessageKind(s.text("kind")), Content: s.text("content"),
+		CreatedAt: s.time("createdAt"), Imported: s.flag("imported"),
+	}
 	if ref := s.ref("id"); ref != "" {
 		id, err := task.ParseID(ref)
 		if err != nil || id > maxID {
@@ -235,7 +238,8 @@ func (p *Plan) readTodos(s Source) {
 		for i, item := range l.Items {
 			var bad task.Problems
 			where := fmt.Sprintf("%s[%d]", f.at(agent), i)
-			if bad.CheckText(where, item, task.MaxTodoItem*utf8.UTFMax); utf8.RuneCountInString(item) > task.MaxTodoItem || item == "" || bad.Err() != nil {
+			if bad.CheckText(where, item, task.MaxTodoItem*utf8.UTFMax); utf8.RuneCountInString(item) > task.MaxTodoItem ||
+				item == "" || bad.Err() != nil {
 				p.Report.Bad(where, "must be 1 to %d characters of UTF-8 without NUL", task.MaxTodoItem)
 			}
 		}

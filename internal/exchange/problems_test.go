@@ -34,43 +34,86 @@ func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
 		{"a counter that is none", `{"tasks":[],"nextId":-3}`, "", "tasks.json: nextId", "positive whole number"},
 		{"a task that is no object", `{"tasks":[7],"nextId":3}`, "", "tasks.json: tasks[0]", "must be a JSON object, is a number"},
 		{"a title that is a number", one(`"id":"1","title":7,"status":"active"`), "", "tasks.json: tasks[0].title", "must be text, is a number"},
-		{"done that is text", one(ok + `,"steps":[{"title":"a","done":"yes"}]`), "", "tasks.json: tasks[0].steps[0].done", "must be true or false"},
+		{
+			"done that is text", one(ok + `,"steps":[{"title":"a","done":"yes"}]`), "",
+			"tasks.json: tasks[0].steps[0].done", "must be true or false",
+		},
 		{"steps that are text", one(ok + `,"steps":"a"`), "", "tasks.json: tasks[0].steps", "must be a list"},
 		{"a priority that is half", one(ok + `,"priority":1.5`), "", "tasks.json: tasks[0].priority", "whole number"},
 		{"a priority out of bounds", one(ok + `,"priority":10000000`), "", "tasks.json: tasks[0].priority", "between"},
 		{"an id that is none", one(`"id":"5a","title":"a","status":"active"`), "", "tasks.json: tasks[0].id", "positive whole number"},
-		{"an id that is too large", one(`"id":"9223372036854775807","title":"a","status":"active"`), "", "tasks.json: tasks[0].id", "positive whole number"},
-		{"a time that is none", `{"tasks":[{"id":"1","title":"a","owner":"c","status":"active","createdAt":"yesterday"}]}`, "", "tasks.json: tasks[0].createdAt", "must be a time"},
-		{"a time before all time", `{"tasks":[{"id":"1","title":"a","owner":"c","status":"active","createdAt":"0001-01-01T00:00:00Z"}]}`, "", "tasks.json: tasks[0].createdAt", "between 1971"},
-		{"a status that is none", one(`"id":"1","title":"a","status":"paused"`), "", "tasks.json: tasks[0].status", "draft, active, done or canceled"},
+		{
+			"an id that is too large", one(`"id":"9223372036854775807","title":"a","status":"active"`),
+			"", "tasks.json: tasks[0].id", "positive whole number",
+		},
+		{
+			"a time that is none", `{"tasks":[{"id":"1","title":"a","owner":"c","status":"active","createdAt":"yesterday"}]}`,
+			"", "tasks.json: tasks[0].createdAt", "must be a time",
+		},
+		{
+			"a time before all time", `{"tasks":[{"id":"1","title":"a","owner":"c","status":"active","createdAt":"0001-01-01T00:00:00Z"}]}`,
+			"", "tasks.json: tasks[0].createdAt", "between 1971",
+		},
+		{
+			"a status that is none", one(`"id":"1","title":"a","status":"paused"`), "",
+			"tasks.json: tasks[0].status", "draft, active, done or canceled",
+		},
 		{"history among the tasks", one(`"id":"1","title":"a","status":"done"`), "", "tasks.json: tasks[0].status", "history.jsonl"},
 		{"open tasks in history", one(), "{" + whole + "," + ok + "}", "history.jsonl line 1.status", "done or canceled"},
-		{"a line of history that is cut off", one(), "{" + whole + `,"id":"1","title":"a","status":"done"}` + "\n{\"id\":\"2\",\"ti", "history.jsonl line 2", "unexpected EOF"},
+		{"a line of history that is cut off", one(), "{" + whole + `,"id":"1","title":"a","status":"done"}` +
+			"\n{\"id\":\"2\",\"ti", "history.jsonl line 2", "unexpected EOF"},
 		{"two tasks on a line of history", one(), `{"id":"1"}{"id":"2"}`, "history.jsonl line 1", "after its end"},
 		{"an id twice", one(ok, ok), "", "tasks.json: tasks[1].id", "tasks.json: tasks[0]"},
-		{"an id twice over the files", one(ok), "{" + whole + `,"id":1,"title":"a","status":"done"}`, "history.jsonl line 1.id", "tasks.json: tasks[0]"},
-		{"a step that leads nowhere", one(ok + `,"steps":[{"title":"a","done":false,"taskId":"7"}]`), "", "tasks.json: tasks[0].steps[0].taskId", `task "7"`},
+		{
+			"an id twice over the files", one(ok), "{" + whole + `,"id":1,"title":"a","status":"done"}`,
+			"history.jsonl line 1.id", "tasks.json: tasks[0]",
+		},
+		{
+			"a step that leads nowhere", one(ok + `,"steps":[{"title":"a","done":false,"taskId":"7"}]`),
+			"", "tasks.json: tasks[0].steps[0].taskId", `task "7"`,
+		},
 		{"a parent that is not there", one(ok + `,"parentTaskId":"7"`), "", "tasks.json: tasks[0].parentTaskId", `task "7"`},
 		{"a blocker that is not there", one(ok + `,"blockedBy":["7"]`), "", "tasks.json: tasks[0].blockedBy[0]", `task "7"`},
 		{"a task that waits for itself", one(ok + `,"blockedBy":["1"]`), "", "tasks.json: tasks[0].blockedBy[0]", "wait for itself"},
 		{
-			"a circle of blockers", one(ok+`,"blockedBy":["2"]`, `"id":"2","title":"a","status":"active","blockedBy":["3"]`, `"id":"3","title":"a","status":"active","blockedBy":["1"]`),
+			"a circle of blockers", one(ok+`,"blockedBy":["2"]`, `"id":"2","title":"a","status":"active","blockedBy":["3"]`,
+				`"id":"3","title":"a","status":"active","blockedBy":["1"]`),
 			"", "tasks.json: tasks[2].blockedBy", "1 waits for 2 waits for 3 waits for 1",
 		},
-		{"a task above itself", one(ok+`,"parentTaskId":"2"`, `"id":"2","title":"a","status":"active","parentTaskId":"1"`), "", "tasks.json: tasks[0].parentTaskId", "its own ancestor"},
 		{
-			"a subtask of two", one(ok+`,"steps":[{"title":"a","taskId":"3"}]`, `"id":"2","title":"a","status":"active","steps":[{"title":"a","taskId":"3"}]`, `"id":"3","title":"a","status":"active"`),
+			"a task above itself", one(ok+`,"parentTaskId":"2"`, `"id":"2","title":"a","status":"active","parentTaskId":"1"`),
+			"", "tasks.json: tasks[0].parentTaskId", "its own ancestor",
+		},
+		{
+			"a subtask of two", one(ok+`,"steps":[{"title":"a","taskId":"3"}]`,
+				`"id":"2","title":"a","status":"active","steps":[{"title":"a","taskId":"3"}]`, `"id":"3","title":"a","status":"active"`),
 			"", "tasks.json: tasks[1].steps[0].taskId", "subtask of",
 		},
-		{"two steps for one subtask", one(ok+`,"steps":[{"title":"a","taskId":"3"},{"title":"b","taskId":"3"}]`, `"id":"3","title":"a","status":"active"`), "", "tasks.json: tasks[0].steps[1].taskId", "one step a subtask"},
+		{"two steps for one subtask", one(ok+`,"steps":[{"title":"a","taskId":"3"},{"title":"b","taskId":"3"}]`,
+			`"id":"3","title":"a","status":"active"`), "", "tasks.json: tasks[0].steps[1].taskId", "one step a subtask"},
 		{"a blank title", one(`"id":"1","title":" ","status":"active"`), "", "tasks.json: tasks[0].title", "blank"},
 		{"a title with NUL", one(`"id":"1","title":"a\u0000b","status":"active"`), "", "tasks.json: tasks[0].title", "NUL"},
-		{"a description that is too long", one(ok + `,"description":"` + strings.Repeat("x", task.MaxText+1) + `"`), "", "tasks.json: tasks[0].description", "65536 bytes"},
-		{"a comment that is too long", one(ok + `,"comments":[{"author":"coder","content":"` + strings.Repeat("x", task.MaxText+1) + `"}]`), "", "tasks.json: tasks[0].comments[0].content", "65536 bytes"},
-		{"a kind of comment that is none", one(ok + `,"comments":[{"author":"coder","content":"x","kind":"run"}]`), "", "tasks.json: tasks[0].comments[0].kind", "must be comment"},
+		{
+			"a description that is too long", one(ok + `,"description":"` + strings.Repeat("x", task.MaxText+1) + `"`),
+			"", "tasks.json: tasks[0].description", "65536 bytes",
+		},
+		{
+			"a comment that is too long", one(ok + `,"comments":[{"author":"coder","content":"` + strings.Repeat("x", task.MaxText+1) + `"}]`),
+			"", "tasks.json: tasks[0].comments[0].content", "65536 bytes",
+		},
+		{
+			"a kind of comment that is none", one(ok + `,"comments":[{"author":"coder","content":"x","kind":"run"}]`),
+			"", "tasks.json: tasks[0].comments[0].kind", "must be comment",
+		},
 		{"a comment of nobody", one(ok + `,"comments":[{"content":"x"}]`), "", "tasks.json: tasks[0].comments[0].author", "blank"},
-		{"too many steps", one(ok + `,"steps":[` + strings.Repeat(`{"title":"a"},`, task.MaxSteps) + `{"title":"a"}]`), "", "tasks.json: tasks[0].steps", "at most 200"},
-		{"a resource that is no link", one(ok + `,"resources":[{"type":"url","value":"javascript:x"}]`), "", "tasks.json: tasks[0].resources[0].value", "http"},
+		{
+			"too many steps", one(ok + `,"steps":[` + strings.Repeat(`{"title":"a"},`, task.MaxSteps) + `{"title":"a"}]`),
+			"", "tasks.json: tasks[0].steps", "at most 200",
+		},
+		{
+			"a resource that is no link", one(ok + `,"resources":[{"type":"url","value":"javascript:x"}]`),
+			"", "tasks.json: tasks[0].resources[0].value", "http",
+		},
 		{"a label with a space", one(ok + `,"labels":["a b"]`), "", "tasks.json: tasks[0].labels[0]", "a-z"},
 	}
 	for _, tt := range tests {
@@ -103,7 +146,11 @@ func TestProblemsOfOtherFormats(t *testing.T) {
 	}{
 		{"a bead without id", bead(`{"title":"a"}`), "issues.jsonl line 1.id", "missing"},
 		{"a bead that is no object", bead(`[]`), "issues.jsonl line 1", "must be a JSON object"},
-		{"beads that block each other", bead(`{"id":"a","title":"a","dependencies":[{"depends_on_id":"b","type":"blocks"}]}` + "\n" + `{"id":"b","title":"b","dependencies":[{"depends_on_id":"a","type":"blocks"}]}`), "issues.jsonl line 2.blockedBy", "a waits for b waits for a"},
+		{
+			"beads that block each other", bead(`{"id":"a","title":"a","dependencies":[{"depends_on_id":"b","type":"blocks"}]}` +
+				"\n" + `{"id":"b","title":"b","dependencies":[{"depends_on_id":"a","type":"blocks"}]}`),
+			"issues.jsonl line 2.blockedBy", "a waits for b waits for a",
+		},
 		{"a bead without title", bead(`{"id":"a"}`), "issues.jsonl line 1.title", "blank"},
 		{"the database itself in place of its export", bead("SQLite format 3\x00"), "issues.jsonl line 1", "must be a JSON object"},
 		{"no JSON for Task Master", master("x"), "tasks.json", "must be a JSON object"},
@@ -131,7 +178,8 @@ func TestBlockersAreBounded(t *testing.T) {
 		tasks = append(tasks, fmt.Sprintf(`"id":%d,"title":"a","status":"active","blockedBy":[1]`, i+2))
 		refs = append(refs, fmt.Sprint(i+2))
 	}
-	tasks = append(tasks, `"id":1,"title":"a","status":"active"`, `"id":9999,"title":"a","status":"active","blockedBy":[`+strings.Join(refs[:task.MaxBlockers+1], ",")+`]`)
+	tasks = append(tasks, `"id":1,"title":"a","status":"active"`, `"id":9999,"title":"a","status":"active","blockedBy":[`+
+		strings.Join(refs[:task.MaxBlockers+1], ",")+`]`)
 	p := Taskyard(Source{"tasks.json", []byte(one(tasks...))}, nil, nil)
 	wantProblem(t, p, "tasks.json: tasks[500].blockedBy", "500 open tasks wait for task \"1\"")
 	wantProblem(t, p, "tasks.json: tasks[503].blockedBy", "at most 100 tasks, is 101")

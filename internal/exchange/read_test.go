@@ -86,7 +86,8 @@ func TestBeads(t *testing.T) {
 	same(t, "link", epic.Task.Resources[0].Value, "https://example.com/issues/9")
 	same(t, "comment", epic.Task.Comments[0].Content, "Looks right to me.")
 	same(t, "description", epic.Task.Description, "Everything that moves a team over.\n\n## Design\n\nOne plan, one transaction.\n\n"+
-		"## Acceptance criteria\n\n- nothing is lost\n\n## Notes\n\nAsk Ida first.\n\nEstimated minutes: 90\nAssignee: coder\nImported from beads: yd-a1b2")
+		"## Acceptance criteria\n\n- nothing is lost\n\n## Notes\n\nAsk Ida first.\n\nEstimated "+
+		"minutes: 90\nAssignee: coder\nImported from beads: yd-a1b2")
 	child := at(t, p, "yd-c3")
 	same(t, "child's status", child.Task.Status, task.Done)
 	same(t, "summary", child.Task.Summary, "Merged in time.")
@@ -140,11 +141,15 @@ func TestBacklog(t *testing.T) {
 	same(t, "blockers, whatever their case", strings.Join(k.BlockedBy, " "), "task-6")
 	same(t, "labels", strings.Join(k.Task.Labels, " "), "help-wanted web")
 	same(t, "created", k.Task.CreatedAt.String(), "2026-03-14T19:55:00.000Z")
-	same(t, "steps", fmt.Sprint(k.Task.Steps), "[{Every task is there  true 0 0} {Every word is there  false 0 0} {Tests pass Definition of Done false 0 0} {Read the files  false 0 0}]")
+	same(t, "steps", fmt.Sprint(k.Task.Steps),
+		"[{Every task is there  true 0 0} {Every word is there  false 0 0} {Tests pass "+
+			"Definition of Done false 0 0} {Read the files  false 0 0}]")
 	same(t, "subtask", k.Subtasks[3], "task-7.1")
-	same(t, "comment", fmt.Sprint(k.Task.Comments[0].Author, " ", k.Task.Comments[0].Content, " ", k.Task.Comments[0].CreatedAt), "user:ida Mind the dates. 2026-03-14T20:00:00.000Z")
-	same(t, "description", k.Task.Description, "Bring every task over.\n\n```\n## not a heading\n```\n\n## Implementation Plan\n\n1. Read\n2. Write\n\n"+
-		"references: docs/move.md\nmilestone: m-1\nAssignee: @coder\nAssignee: @ida\nImported from Backlog.md: TASK-7")
+	same(t, "comment", fmt.Sprint(k.Task.Comments[0].Author, " ", k.Task.Comments[0].Content, " ", k.Task.Comments[0].CreatedAt),
+		"user:ida Mind the dates. 2026-03-14T20:00:00.000Z")
+	same(t, "description", k.Task.Description,
+		"Bring every task over.\n\n```\n## not a heading\n```\n\n## Implementation Plan\n\n1. Read\n2. Write\n\n"+
+			"references: docs/move.md\nmilestone: m-1\nAssignee: @coder\nAssignee: @ida\nImported from Backlog.md: TASK-7")
 	same(t, "text without headings", strings.HasPrefix(at(t, p, "task-7.1").Task.Description, "No headings at all."), true)
 	same(t, "a date without quotes", at(t, p, "task-7.1").Task.CreatedAt.String(), "2026-03-14T00:00:00.000Z")
 	same(t, "completed", at(t, p, "task-6").Task.Status, task.Done)

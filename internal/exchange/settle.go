@@ -50,7 +50,8 @@ func (p *Plan) links(it *Item) {
 		case sub.Parent == "":
 			sub.Parent = it.Ref // the format of the first hour says it at the step alone
 		case sub.Parent != it.Ref:
-			p.Report.Bad(where, "leads to task %s, which is a subtask of %s already: a task has one parent and one step", clip(ref), clip(sub.Parent))
+			p.Report.Bad(where, "leads to task %s, which is a subtask of %s already: a task has one parent and one step",
+				clip(ref), clip(sub.Parent))
 		}
 	}
 	if it.Parent != "" && p.byRef[it.Parent] == nil {
@@ -157,7 +158,8 @@ func (p *Plan) waiting() {
 		}
 		for _, ref := range it.BlockedBy {
 			if count[ref]++; count[ref] == task.MaxBlocks+1 {
-				p.Report.Bad(it.Where+".blockedBy", "is one too many: %d open tasks wait for task %s already, the most that may", task.MaxBlocks, clip(ref))
+				p.Report.Bad(it.Where+".blockedBy", "is one too many: %d open tasks wait for task %s already, the most that may",
+					task.MaxBlocks, clip(ref))
 			}
 		}
 	}

@@ -94,7 +94,11 @@ func (p *Plan) taskMaster(tag string, f *fields) *Item {
 }
 
 func (p *Plan) sections(d *text, f *fields) {
-	for _, s := range []struct{ field, title string }{{"details", "Details"}, {"testStrategy", "Test strategy"}, {"acceptanceCriteria", "Acceptance criteria"}} {
+	for _, s := range []struct{ field, title string }{
+		{"details", "Details"},
+		{"testStrategy", "Test strategy"},
+		{"acceptanceCriteria", "Acceptance criteria"},
+	} {
 		if d.section(s.title, f.text(s.field)) {
 			p.Report.maps("taskmaster." + s.field + " → a section of the description or the step's details")
 		}

@@ -19,7 +19,10 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 		steps[i] = task.Step{Title: "s", Details: strings.Repeat(`"quoted" `, 7000)}
 	}
 	for range 20 {
-		if _, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: "large", Owner: "coder", Steps: steps, Description: strings.Repeat("\n", 60_000), NoStart: true}); err != nil {
+		if _, err := ts.svc.CreateTask(context.Background(), maya, task.New{
+			Title: "large", Owner: "coder",
+			Steps: steps, Description: strings.Repeat("\n", 60_000), NoStart: true,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

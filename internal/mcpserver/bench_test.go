@@ -17,7 +17,8 @@ func (ts *testServer) fill(b *testing.B, n int) {
 		go func() {
 			var err error
 			for i := w; i < n && err == nil; i += 64 {
-				_, err = ts.svc.CreateTask(context.Background(), maya, task.New{Title: "a task of the bench", Description: "some words to read", Owner: "coder", NoStart: true})
+				_, err = ts.svc.CreateTask(context.Background(), maya,
+					task.New{Title: "a task of the bench", Description: "some words to read", Owner: "coder", NoStart: true})
 			}
 			done <- err
 		}()

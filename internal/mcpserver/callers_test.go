@@ -29,7 +29,10 @@ var callers = []string{"coder", "own", "mute", "run", "viewer", "operator", "rev
 func TestEveryToolIsDecidedForEveryCaller(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
-	for name, n := range map[string]service.NewToken{"reviewing": {Scope: "review"}, "admin": {Scope: "admin"}, "act-as": {Scope: "operate act-as"}, "worker": {Scope: "worker"}} {
+	for name, n := range map[string]service.NewToken{
+		"reviewing": {Scope: "review"}, "admin": {Scope: "admin"},
+		"act-as": {Scope: "operate act-as"}, "worker": {Scope: "worker"},
+	} {
 		n.Name = name
 		made, err := ts.svc.CreateToken(context.Background(), task.SystemActor, n)
 		if err != nil {
@@ -110,7 +113,10 @@ func (ts *testServer) tools(caller string) (names []string) {
 func (ts *testServer) turnedAway(caller, tool string, a args) bool {
 	ts.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: ts.url + "/mcp", HTTPClient: &http.Client{Transport: withToken{ts.tokens[caller], ts.http.Transport}}, MaxRetries: -1}, nil)
+	s, err := c.Connect(context.Background(), &mcp.StreamableClientTransport{
+		Endpoint:   ts.url + "/mcp",
+		HTTPClient: &http.Client{Transport: withToken{ts.tokens[caller], ts.http.Transport}}, MaxRetries: -1,
+	}, nil)
 	if err != nil {
 		return true
 	}
@@ -120,7 +126,8 @@ func (ts *testServer) turnedAway(caller, tool string, a args) bool {
 		return true
 	}
 	text := textOf(res)
-	return res.IsError && (strings.Contains(text, "needs the permission") || strings.Contains(text, "does not have the capability") || strings.Contains(text, "capabilities: tasks:own"))
+	return res.IsError && (strings.Contains(text, "needs the permission") || strings.Contains(text, "does not have the capability") ||
+		strings.Contains(text, "capabilities: tasks:own"))
 }
 
 // runToken starts a run of an agent and returns its token.

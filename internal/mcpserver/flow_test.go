@@ -43,7 +43,10 @@ func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
 
 	text, _ := a.ok("signup_for_task", args{"agent_name": "coder"})
 	starts(t, text, "Task #"+id+" claimed and set to working status\n\n{\n  \"id\"")
-	text, _ = a.ok("move_task", args{"task_id": id, "current_agent": "coder", "new_agent": "reviewer", "comment": "  please look at the hinges "})
+	text, _ = a.ok("move_task", args{
+		"task_id": id, "current_agent": "coder",
+		"new_agent": "reviewer", "comment": "  please look at the hinges ",
+	})
 	starts(t, text, "Task #"+id+" transferred from coder to reviewer\n\n{")
 	k := taskIn(t, text)
 	wants(t, "owner", k.Owner, "reviewer")
@@ -72,13 +75,17 @@ func TestAPauseLetsFinishedWorkIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := a.ok("complete_and_signup", args{"task_id": id, "agent_name": "coder"})
-	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder is paused by user:maya since 2026-03-02T09:00:00.000Z: wrong color\n\n{")
+	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder is paused by "+
+		"user:maya since 2026-03-02T09:00:00.000Z: wrong color\n\n{")
 }
 
 func TestAChainKeepsItsCommentsInOrder(t *testing.T) {
 	ts := newTestServer(t)
 	id := ts.task("coder", "Pass it on").String()
-	clients := map[string]*client{"coder": ts.connect("coder", "/mcp"), "reviewer": ts.connect("reviewer", "/mcp"), "mute": ts.connect("operator", "/mcp")}
+	clients := map[string]*client{
+		"coder":    ts.connect("coder", "/mcp"),
+		"reviewer": ts.connect("reviewer", "/mcp"), "mute": ts.connect("operator", "/mcp"),
+	}
 	chain := []string{"coder", "reviewer", "mute", "coder", "reviewer"}
 	var want []string
 	for i, from := range chain[:len(chain)-1] {

@@ -16,7 +16,11 @@ var script = []struct {
 	args         args
 }{
 	{"coder", "signup_for_task", args{"agent_name": "coder"}},
-	{"coder", "create_task", args{"title": "Fix the roof", "description": "It leaks <here> & there.", "priority": 5, "steps": []any{args{"title": "Look"}, args{"title": "Fix", "details": "with tar", "done": false}}, "resources": []any{args{"type": "url", "value": "https://example.org/roof", "label": "photo"}}}},
+	{"coder", "create_task", args{
+		"title": "Fix the roof", "description": "It leaks <here> & there.", "priority": 5,
+		"steps":     []any{args{"title": "Look"}, args{"title": "Fix", "details": "with tar", "done": false}},
+		"resources": []any{args{"type": "url", "value": "https://example.org/roof", "label": "photo"}},
+	}},
 	{"coder", "create_task", args{"title": "Paint it", "status": "draft", "start": false}},
 	{"operator", "create_task", args{"title": "For review", "owner": "reviewer"}},
 	{"coder", "list_tasks", args{}},
@@ -96,7 +100,8 @@ func TestEveryTextIsAsWritten(t *testing.T) {
 		used[s.tool] = true
 		res := sessions[s.caller].call(s.tool, s.args)
 		structured := oneLine(t, res.StructuredContent)
-		fmt.Fprintf(&out, "=== %s: %s %s\n%s\n--- isError %v, structured %s\n\n", s.caller, s.tool, oneLine(t, s.args), textOf(res), res.IsError, structured)
+		fmt.Fprintf(&out, "=== %s: %s %s\n%s\n--- isError %v, structured %s\n\n", s.caller,
+			s.tool, oneLine(t, s.args), textOf(res), res.IsError, structured)
 		saysTheSame(t, s.tool, textOf(res), res.IsError, res.StructuredContent)
 	}
 	golden(t, "texts.golden", out.Bytes())

@@ -11,12 +11,17 @@ import (
 var guide string
 
 // instructions are read at the start of every session: the shortest way in.
-const instructions = "Taskyard holds your work. signup_for_task claims your next task; plan it with update_steps, mark steps with update_step, " +
+const instructions = "Taskyard holds your work. signup_for_task claims your next task; " +
+	"plan it with update_steps, mark steps with update_step, " +
 	"ask people with notify_user, hand over with move_task, finish with complete_task. The prompt work-guide tells more."
 
 func (h *handler) addGuide(s *mcp.Server) {
 	const doc = "How to claim, plan, hand over, delegate, ask and finish"
-	s.AddPrompt(&mcp.Prompt{Name: "work-guide", Title: "Work guide", Description: doc}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		return &mcp.GetPromptResult{Description: doc, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: guide}}}}, nil
-	})
+	s.AddPrompt(&mcp.Prompt{Name: "work-guide", Title: "Work guide", Description: doc},
+		func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{
+				Description: doc,
+				Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: guide}}},
+			}, nil
+		})
 }

@@ -85,7 +85,8 @@ func newTestServer(t testing.TB, with ...func(*service.Config, *http.Server)) *t
 		srv.Close()
 	})
 	for name, n := range map[string]service.NewToken{
-		"coder": {Agent: "coder"}, "reviewer": {Agent: "reviewer"}, "mute": {Agent: "mute"}, "viewer": {Scope: "read"}, "operator": {Scope: "operate"},
+		"coder": {Agent: "coder"}, "reviewer": {Agent: "reviewer"}, "mute": {Agent: "mute"},
+		"viewer": {Scope: "read"}, "operator": {Scope: "operate"},
 	} {
 		n.Name = name
 		made, err := ts.svc.CreateToken(context.Background(), task.SystemActor, n)

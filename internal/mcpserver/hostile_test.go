@@ -24,20 +24,30 @@ func TestHostileMessagesHarmNobody(t *testing.T) {
 	}
 	bodies := []string{
 		"", " ", "null", "true", "5", `""`, "{}", "[]", "[[]]", "[null]", "[{}]", `{"jsonrpc":"2.0"}`, "\x00", "\xff\xfe", "\xef\xbb\xbf{}",
-		`{"jsonrpc":"1.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":null}`, `{"jsonrpc":"2.0","id":1,"method":5}`,
-		`{"jsonrpc":"2.0","id":1,"method":"ping\u0000"}`, `{"jsonrpc":"2.0","id":1e999,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":1e300,"message":5}}`,
+		`{"jsonrpc":"1.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":1,"method":null}`, `{"jsonrpc":"2.0","id":1,"method":5}`,
+		`{"jsonrpc":"2.0","id":1,"method":"ping\u0000"}`, `{"jsonrpc":"2.0","id":1e999,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":1e300,"message":5}}`,
 		`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"todo_count"}}`, `{"jsonrpc":"2.0","method":"notifications/nothing"}`,
-		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`, `{"jsonrpc":"2.0","method":"notifications/cancelled"}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`, `{"jsonrpc":"2.0","method":"notifications/cancelled"}`,
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":[],"progress":"x"}}`,
-		strings.Repeat("[", 1<<19), strings.Repeat(`{"a":`, 1<<17), "[" + strings.Repeat("[],", 300_000) + "[]]", strings.Repeat("9", 1<<20), `"` + strings.Repeat("\\", 1<<20-2),
+		strings.Repeat("[", 1<<19), strings.Repeat(`{"a":`, 1<<17), "[" + strings.Repeat("[],", 300_000) +
+			"[]]", strings.Repeat("9", 1<<20), `"` + strings.Repeat("\\", 1<<20-2),
 	}
 	for _, method := range []string{
-		"initialize", "ping", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list", "resources/subscribe", "resources/unsubscribe",
-		"completion/complete", "logging/setLevel", "server/discover", "roots/list", "sampling/createMessage", "elicitation/create", "tasks/get", "", "rpc.discover",
+		"initialize", "ping", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list",
+		"resources/read", "resources/templates/list", "resources/subscribe", "resources/unsubscribe",
+		"completion/complete", "logging/setLevel", "server/discover", "roots/list", "sampling/createMessage",
+		"elicitation/create", "tasks/get", "", "rpc.discover",
 	} {
 		for _, params := range []string{
-			"null", "[]", "5", "{}", `{"name":null}`, `{"name":5}`, `{"name":"` + strings.Repeat("x", 10_000) + `"}`, `{"name":"get_task","arguments":5}`, `{"name":"work-guide","arguments":{"x":5}}`, `{"uri":5}`, `{"uri":"ik://system/agents/%00/tasks.json"}`, `{"uri":"ik://system/agents/../../tasks.json"}`,
-			`{"uri":"` + strings.Repeat("ik://", 2000) + `"}`, `{"cursor":"AAAA"}`, `{"cursor":"\u0000"}`, `{"_meta":null}`, `{"_meta":{"progressToken":{}}}`, `{"ref":null,"argument":null}`, `{"ref":{"type":"x"}}`, `{"level":"x"}`, `{"protocolVersion":5}`, `{"protocolVersion":"9999-99-99"}`,
+			"null", "[]", "5", "{}", `{"name":null}`, `{"name":5}`, `{"name":"` + strings.Repeat("x", 10_000) + `"}`,
+			`{"name":"get_task","arguments":5}`, `{"name":"work-guide","arguments":{"x":5}}`, `{"uri":5}`,
+			`{"uri":"ik://system/agents/%00/tasks.json"}`, `{"uri":"ik://system/agents/../../tasks.json"}`,
+			`{"uri":"` + strings.Repeat("ik://", 2000) + `"}`, `{"cursor":"AAAA"}`, `{"cursor":"\u0000"}`,
+			`{"_meta":null}`, `{"_meta":{"progressToken":{}}}`, `{"ref":null,"argument":null}`, `{"ref":{"type":"x"}}`,
+			`{"level":"x"}`, `{"protocolVersion":5}`, `{"protocolVersion":"9999-99-99"}`,
 		} {
 			bodies = append(bodies, message(method, params))
 		}
@@ -71,16 +81,27 @@ func TestHostileArgumentsAreRefused(t *testing.T) {
 	bad := func(int) string { return `"x"` }
 	for _, c := range []struct{ name, tool, arguments, want string }{
 		{"33 levels", "create_task", `{"title":"x","labels":` + nest(32) + `}`, "deeper than 32 levels"},
-		{"32 levels are deep, and wrong for another reason", "create_task", `{"title":"x","labels":` + nest(31) + `}`, "labels[0]: must be a string"},
-		{"braces in a text are no levels", "create_task", `{"title":"x","labels":["\"` + strings.Repeat("[{", 40) + `"],"owner":5}`, "owner: must be a string"},
-		{"80,000 members", "create_task", "{" + many(80_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + "}", "more than 64 members"},
-		{"80,000 members of a step", "update_steps", `{"taskId":1,"steps":[{` + many(80_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + "}]}", "steps[0]: The arguments are not acceptable JSON: an object has more than 64 members"},
+		{"32 levels are deep, and wrong for another reason", "create_task", `{"title":"x","labels":` +
+			nest(31) + `}`, "labels[0]: must be a string"},
+		{"braces in a text are no levels", "create_task", `{"title":"x","labels":["\"` +
+			strings.Repeat("[{", 40) + `"],"owner":5}`, "owner: must be a string"},
+		{"80,000 members", "create_task", "{" + many(80_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) +
+			"}", "more than 64 members"},
+		{
+			"80,000 members of a step", "update_steps", `{"taskId":1,"steps":[{` +
+				many(80_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + "}]}",
+			"steps[0]: The arguments are not acceptable JSON: an object has more than 64 members",
+		},
 		{"200,000 wrong ids", "set_blocked_by", `{"taskId":1,"taskIds":[` + many(200_000, bad) + "]}", "taskIds: must have at most 1000 items"},
 		{"1,000 wrong ids", "set_blocked_by", `{"taskId":1,"taskIds":[` + many(1000, bad) + "]}", "and 980 more"},
-		{"1,000 wrong labels", "create_task", `{"title":"x","labels":[` + many(1000, func(int) string { return `"\u0000"` }) + "]}", "and 980 more"},
-		{"1,000 wrong steps", "update_steps", `{"taskId":1,"steps":[` + many(1000, func(int) string { return `{"a":1,"b":2}` }) + "]}", "and 2,980 more"},
-		{"300,000 wrong indexes", "task", `{"task":"x","resources":[` + many(300_000, func(int) string { return "-1" }) + "]}", "resources: must have at most 1000 items"},
-		{"a number of 100,000 digits", "signup_for_task", `{"agent_name":"coder","wait_seconds":` + strings.Repeat("9", 100_000) + "}", "wait_seconds: must be a whole number"},
+		{"1,000 wrong labels", "create_task", `{"title":"x","labels":[` +
+			many(1000, func(int) string { return `"\u0000"` }) + "]}", "and 980 more"},
+		{"1,000 wrong steps", "update_steps", `{"taskId":1,"steps":[` +
+			many(1000, func(int) string { return `{"a":1,"b":2}` }) + "]}", "and 2,980 more"},
+		{"300,000 wrong indexes", "task", `{"task":"x","resources":[` + many(300_000, func(int) string { return "-1" }) +
+			"]}", "resources: must have at most 1000 items"},
+		{"a number of 100,000 digits", "signup_for_task", `{"agent_name":"coder","wait_seconds":` +
+			strings.Repeat("9", 100_000) + "}", "wait_seconds: must be a whole number"},
 		{"a number over every float", "signup_for_task", `{"agent_name":"coder","wait_seconds":1e999}`, "wait_seconds: must be a whole number"},
 		{"a number over every count", "update_step", `{"taskId":1,"stepIndex":9223372036854775808}`, "stepIndex: must be a whole number"},
 		{"the largest count", "update_step", `{"taskId":1,"stepIndex":9223372036854775807,"done":true}`, "tep"},
@@ -192,7 +213,8 @@ func TestABatchIsEachOfItsMessages(t *testing.T) {
 	t.Parallel()
 	ts := newTestServer(t)
 	ts.task("coder", "one")
-	batch := "[" + rpc(1, "get_task", `{"taskId":1}`) + "," + rpc(2, "get_task", `{"taskId":7}`) + "," + rpc(3, "nothing", `{}`) + "," + ping[:len(ping)-1] + `,"id":4}]`
+	batch := "[" + rpc(1, "get_task", `{"taskId":1}`) + "," + rpc(2, "get_task", `{"taskId":7}`) +
+		"," + rpc(3, "nothing", `{}`) + "," + ping[:len(ping)-1] + `,"id":4}]`
 	batch = strings.Replace(batch, `"id":1,"method":"ping","id":4`, `"id":4,"method":"ping"`, 1)
 	_, got, _ := ts.answer("coder", "/mcp", batch, oldHeaders("2025-03-26"))
 	list, ok := readJSON(t, got).([]any)

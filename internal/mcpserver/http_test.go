@@ -70,9 +70,17 @@ func TestTheDoor(t *testing.T) {
 		{"a person's token is enough", "viewer", "/mcp", ping, nil, 200, `"result":{}`},
 		{"nobody comes in", "", "/mcp", ping, nil, 401, "unauthorized"},
 		{"a bad token is refused", "", "/mcp", ping, []func(*http.Request){header("Authorization", "Bearer ty_nonsense")}, 401, "unauthorized"},
-		{"a session cookie counts for nothing", "", "/mcp", ping, []func(*http.Request){header("Cookie", ts.cookie()), header("Sec-Fetch-Site", "same-origin")}, 401, "unauthorized"},
+		{
+			"a session cookie counts for nothing", "", "/mcp", ping,
+			[]func(*http.Request){header("Cookie", ts.cookie()), header("Sec-Fetch-Site", "same-origin")},
+			401, "unauthorized",
+		},
 		{"another name for our address is refused", "coder", "/mcp", ping, []func(*http.Request){host("evil.example")}, 421, "misdirected"},
-		{"a page of another site is refused, token or not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "http://evil.example")}, 403, "cross_site"},
+		{
+			"a page of another site is refused, token or not", "coder", "/mcp", ping,
+			[]func(*http.Request){header("Origin", "http://evil.example")},
+			403, "cross_site",
+		},
 		{"a page of no site is refused", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "null")}, 403, "cross_site"},
 		{"a page of our own is not", "coder", "/mcp", ping, []func(*http.Request){header("Origin", ts.url)}, 200, `"result":{}`},
 		{"another port is another site", "coder", "/mcp", ping, []func(*http.Request){header("Origin", "http://127.0.0.1:1")}, 403, "cross_site"},
@@ -80,11 +88,15 @@ func TestTheDoor(t *testing.T) {
 		{"no JSON", "coder", "/mcp", "{", nil, 400, ""},
 		{"too much JSON", "coder", "/mcp", ping + strings.Repeat(" ", 1<<20), nil, 413, "1048576"},
 		{"too many messages at once", "coder", "/mcp", "[" + strings.Repeat(ping+",", 20) + ping + "]", nil, 400, "at most 20"},
-		{"some messages at once, as the first protocols allow", "coder", "/mcp", "[" + ping + "," + strings.Replace(ping, "1", "2", 1) + "]", nil, 200, ""},
+		{"some messages at once, as the first protocols allow", "coder", "/mcp", "[" + ping +
+			"," + strings.Replace(ping, "1", "2", 1) + "]", nil, 200, ""},
 		{"another content type", "coder", "/mcp", ping, []func(*http.Request){header("Content-Type", "text/plain")}, 415, ""},
 		{"repeated arguments", "coder", "/mcp", rpc(1, "get_task", `{"taskId":1,"taskId":2}`), nil, 200, `duplicate`},
 		{"arguments that are no object", "coder", "/mcp", rpc(1, "get_task", `[1]`), nil, 200, `must be one object`},
-		{"no arguments at all", "coder", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"todo_count"}}`, nil, 200, `"ok":true`},
+		{
+			"no arguments at all", "coder", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"todo_count"}}`,
+			nil, 200, `"ok":true`,
+		},
 		{"reading is not offered", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "GET" }}, 405, ""},
 		{"nor is ending", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "DELETE" }}, 405, ""},
 	} {
@@ -137,7 +149,8 @@ func TestAClaimIsShort(t *testing.T) {
 	ts := newTestServer(t)
 	plain, long := ts.task("coder", "A plain task of the usual kind"), ts.task("reviewer", "A long thread")
 	for i := range 100 {
-		if _, err := ts.svc.Comment(context.Background(), task.Actor{Name: "coder", Role: task.RoleAgent}, long, fmt.Sprintf("Comment %d: still at it, the tar is warm.", i)); err != nil {
+		if _, err := ts.svc.Comment(context.Background(), task.Actor{Name: "coder", Role: task.RoleAgent},
+			long, fmt.Sprintf("Comment %d: still at it, the tar is warm.", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +163,8 @@ func TestAClaimIsShort(t *testing.T) {
 	if len(text) >= 4096 {
 		t.Errorf("the text of a claim with a long thread has %d bytes: %s", len(text), text)
 	}
-	if n := strings.Count(text, "still at it"); n != 10 || !strings.Contains(text, "Comment 99") || !strings.Contains(text, "get_task with comments_after 0 reads from the first") {
+	if n := strings.Count(text, "still at it"); n != 10 || !strings.Contains(text, "Comment 99") ||
+		!strings.Contains(text, "get_task with comments_after 0 reads from the first") {
 		t.Errorf("%d comments: %s", n, text)
 	}
 	reviewer := ts.connect("reviewer", "/mcp")

@@ -77,7 +77,10 @@ func TestIDsAreStringsAndNumbersToo(t *testing.T) {
 		if s != n || strings.Contains(s, "must be an id") {
 			t.Errorf("%s: \"5\" and 5 differ:\n%s\n%s", at, s, n)
 		}
-		for _, bad := range []string{`"5a"`, `""`, `" 5"`, `"05"`, `5.0`, `5e0`, `-5`, `true`, `null`, `{}`, `[5]`, `99999999999999999999`, `"99999999999999999999"`, `"5\u0000"`} {
+		for _, bad := range []string{
+			`"5a"`, `""`, `" 5"`, `"05"`, `5.0`, `5e0`, `-5`, `true`, `null`,
+			`{}`, `[5]`, `99999999999999999999`, `"99999999999999999999"`, `"5\u0000"`,
+		} {
 			if _, got, _ := strs.answer("coder", "/mcp", rpc(1, tool, fmt.Sprintf(form, bad))); !strings.Contains(got, "must be an id") {
 				t.Errorf("%s takes %s: %s", at, bad, got)
 			}

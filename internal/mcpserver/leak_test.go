@@ -15,7 +15,8 @@ func TestNothingStaysOfACall(t *testing.T) {
 	ts.task("coder", "one")
 	call := func(n int) {
 		for range n {
-			if status, body, _ := ts.answer("coder", "/mcp", rpc(1, "get_task", `{"taskId":1}`)); status != http.StatusOK || strings.Contains(body, `"isError":true`) {
+			if status, body, _ := ts.answer("coder", "/mcp", rpc(1, "get_task", `{"taskId":1}`)); status != http.StatusOK ||
+				strings.Contains(body, `"isError":true`) {
 				t.Fatalf("%d %s", status, body)
 			}
 		}

@@ -36,7 +36,10 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 	ts := newTestServer(t)
 	ts.keeper()
 	ctx := t.Context()
-	other := task.New{Title: secret, Description: secret, Owner: "reviewer", NoStart: true, Steps: []task.Step{{Title: secret}}, Resources: []task.Resource{{Type: "file", Value: "/" + secret}}}
+	other := task.New{
+		Title: secret, Description: secret, Owner: "reviewer", NoStart: true, Steps: []task.Step{{Title: secret}},
+		Resources: []task.Resource{{Type: "file", Value: "/" + secret}},
+	}
 	stranger, err := ts.svc.CreateTask(ctx, maya, other)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +54,8 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 	if _, err := ts.svc.Todo(ctx, maya, "reviewer", "rpush", secret); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ts.svc.Delegate(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, task.Delegation{Task: secret, AgentType: "hand"}); err != nil {
+	if _, err := ts.svc.Delegate(ctx, task.Actor{Name: "coder", Role: task.RoleAgent},
+		task.Delegation{Task: secret, AgentType: "hand"}); err != nil {
 		t.Fatal(err)
 	}
 	own := ts.connect("own", "/mcp")
@@ -132,7 +136,8 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 		for tool, a := range map[string]args{
 			"get_task": {"taskId": id, "why": true}, "add_comment": {"taskId": id, "content": "x"}, "update_task": {"taskId": id, "priority": 3},
 			"update_steps": {"taskId": id, "steps": []any{args{"title": "One"}}}, "set_blocked_by": {"taskId": id, "taskIds": []any{}},
-			"list_tasks": {}, "list_history": {}, "get_my_queue": {"agent_name": "own"}, "todo_rpush": {"item": "x"}, "notify_user": {"taskId": id, "message": "x"},
+			"list_tasks": {}, "list_history": {}, "get_my_queue": {"agent_name": "own"},
+			"todo_rpush": {"item": "x"}, "notify_user": {"taskId": id, "message": "x"},
 		} {
 			if text, _ := own.ok(tool, a); strings.Contains(text, secret) {
 				t.Errorf("%s tells: %s", tool, text)
@@ -141,7 +146,12 @@ func TestNoToolTellsOfAnothersTasks(t *testing.T) {
 		for _, c := range []struct {
 			tool string
 			args args
-		}{{"list_tasks", args{"owner": "reviewer"}}, {"list_tasks", args{"q": secret}}, {"get_my_queue", args{"agent_name": "reviewer"}}, {"list_history", args{"owner": "reviewer"}}} {
+		}{
+			{"list_tasks", args{"owner": "reviewer"}},
+			{"list_tasks", args{"q": secret}},
+			{"get_my_queue", args{"agent_name": "reviewer"}},
+			{"list_history", args{"owner": "reviewer"}},
+		} {
 			if text := textOf(own.call(c.tool, c.args)); strings.Contains(strings.ReplaceAll(text, `"q":"`+secret, ""), secret) {
 				t.Errorf("%s %v tells: %s", c.tool, c.args, text)
 			}

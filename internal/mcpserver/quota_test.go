@@ -54,7 +54,8 @@ func TestQuotasAreToldToAgents(t *testing.T) {
 		body := rpc(1, "add_comment", `{"taskId":`+id.String()+`,"content":"`+strings.Repeat("x", 700_000)+`"}`)
 		status, text, h := ts.answer("coder", "/mcp", body)
 		wait, err := strconv.Atoi(h.Get("Retry-After"))
-		if status != http.StatusTooManyRequests || err != nil || wait < 1 || !strings.Contains(text, string(task.CodeQuotaExceeded)) || !strings.Contains(text, "bytes sent per day") {
+		if status != http.StatusTooManyRequests || err != nil || wait < 1 || !strings.Contains(text, string(task.CodeQuotaExceeded)) ||
+			!strings.Contains(text, "bytes sent per day") {
 			t.Errorf("%d, Retry-After %q: %s", status, h.Get("Retry-After"), text)
 		}
 	})

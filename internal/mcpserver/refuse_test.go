@@ -43,13 +43,25 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"signup_for_task", args{"agent_name": "coder", "agentName": "coder"}, "is given twice"},
 		{"signup_for_task", args{"Agent_Name": "coder"}, "Agent_Name: is not a known argument"},
 		{"move_task", args{}, "Error moving task: task_id: is required (task); current_agent: is required (you)"},
-		{"move_task", args{"task_id": "5a", "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, `task_id: must be an id: a positive whole number such as 5 or "5"`},
+		{
+			"move_task",
+			args{"task_id": "5a", "current_agent": "coder", "new_agent": "reviewer", "comment": "x"},
+			`task_id: must be an id: a positive whole number such as 5 or "5"`,
+		},
 		{"move_task", args{"task_id": 0, "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, "task_id: must be an id"},
 		{"move_task", args{"task_id": 7.5, "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, "task_id: must be an id"},
 		{"move_task", args{"task_id": -1, "current_agent": "coder", "new_agent": "reviewer", "comment": "x"}, "task_id: must be an id"},
 		{"move_task", args{"task_id": 1, "current_agent": "coder", "new_agent": "reviewer", "comment": "\n "}, "comment: must not be blank"},
-		{"move_task", args{"task_id": 1, "current_agent": "coder", "new_agent": "reviewer", "comment": long}, "comment: must be at most 65536 bytes"},
-		{"move_task", args{"task_id": 1, "current_agent": "reviewer", "new_agent": "coder", "comment": "x"}, "agent coder may not act as reviewer"},
+		{
+			"move_task",
+			args{"task_id": 1, "current_agent": "coder", "new_agent": "reviewer", "comment": long},
+			"comment: must be at most 65536 bytes",
+		},
+		{
+			"move_task",
+			args{"task_id": 1, "current_agent": "reviewer", "new_agent": "coder", "comment": "x"},
+			"agent coder may not act as reviewer",
+		},
 		{"move_task", args{"task_id": 1, "current_agent": "coder", "new_agent": "zoe", "comment": "x"}, "unknown agent: zoe (known agents: "},
 		{"batch_signup_for_tasks", args{"agent_name": "coder"}, "count: is required"},
 		{"batch_signup_for_tasks", args{"agent_name": "coder", "count": 0}, "count: must be 1 to 50"},
@@ -75,10 +87,22 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"create_task", args{"title": "x", "status": "done"}, "status: must be one of draft, active"},
 		{"create_task", args{"title": "x", "priority": 1_000_001}, "priority: must be -1000000 to 1000000"},
 		{"create_task", args{"title": "x", "createdBy": "maya"}, "createdBy: never changes; leave it out"},
-		{"create_task", args{"title": "x", "steps": []any{args{"title": "y", "taskId": 2}}}, "steps[0].taskId: is written by create_subtask alone"},
+		{
+			"create_task",
+			args{"title": "x", "steps": []any{args{"title": "y", "taskId": 2}}},
+			"steps[0].taskId: is written by create_subtask alone",
+		},
 		{"create_task", args{"title": "x", "steps": []any{"y"}}, "steps[0]: must be an object"},
-		{"create_task", args{"title": "x", "steps": []any{args{"title": strings.Repeat("é", 61)}}}, "steps[0].title: must be 1 to 60 characters, is 61"},
-		{"create_task", args{"title": "x", "resources": []any{args{"type": "url", "value": "ftp://x"}}}, "resources[0].value: must be an http, https or mailto URL"},
+		{
+			"create_task",
+			args{"title": "x", "steps": []any{args{"title": strings.Repeat("é", 61)}}},
+			"steps[0].title: must be 1 to 60 characters, is 61",
+		},
+		{
+			"create_task",
+			args{"title": "x", "resources": []any{args{"type": "url", "value": "ftp://x"}}},
+			"resources[0].value: must be an http, https or mailto URL",
+		},
 		{"get_task", args{"taskId": 99}, "Task not found: 99"},
 		{"get_task", args{"taskId": 1, "comments_after": -1}, "comments_after: must be an id"},
 		{"update_task", args{"taskId": 1, "status": "sleeping"}, "status: must be one of"},
@@ -126,7 +150,11 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"task", args{"task": " "}, "task: is required: say what is to be done"},
 		{"task", args{"task": "x", "agent_type": "zoe"}, "unknown agent: zoe"},
 		{"task", args{"task": "x", "agent_type": "reviewer"}, "reviewer"},
-		{"task", args{"task": "x", "agent_type": "hand", "estimated_complexity": "huge"}, "estimated_complexity: must be one of low, medium, high"},
+		{
+			"task",
+			args{"task": "x", "agent_type": "hand", "estimated_complexity": "huge"},
+			"estimated_complexity: must be one of low, medium, high",
+		},
 		{"task", args{"task": "x", "agent_type": "hand", "taskId": 3}, "only the owner of task 3"},
 		{"task", args{"task": "x", "agent_type": "hand", "taskId": 1, "stepIndex": 4}, "stepIndex: step 4 is out of range"},
 		{"task", args{"task": "x", "agent_type": "hand", "taskId": 1, "resources": []any{2}}, "resource"},
@@ -277,7 +305,8 @@ func TestTheTodoListIsAResource(t *testing.T) {
 		}
 	}
 	templates, err := coder.ListResourceTemplates(t.Context(), nil)
-	if err != nil || len(templates.ResourceTemplates) != 1 || templates.ResourceTemplates[0].URITemplate != "ik://system/agents/{agent_id}/tasks.json" {
+	if err != nil || len(templates.ResourceTemplates) != 1 ||
+		templates.ResourceTemplates[0].URITemplate != "ik://system/agents/{agent_id}/tasks.json" {
 		t.Errorf("%+v %v", templates, err)
 	}
 }

@@ -74,7 +74,8 @@ func (h *handler) todoItems(ctx context.Context, agent string) (items []string, 
 }
 
 func todoCut(agent string, n int, after string) string {
-	return fmt.Sprintf("cut: these are the first %d items, as an answer has at most 256 KiB; read on with todo_list, agent_id %q, after %q", n, agent, after)
+	return fmt.Sprintf("cut: these are the first %d items, as an answer has at most 256 KiB; "+
+		"read on with todo_list, agent_id %q, after %q", n, agent, after)
 }
 
 // unread is why a resource cannot be read, as an error of the protocol: there

@@ -77,8 +77,10 @@ func TestScanning(t *testing.T) {
 		depth   int
 		numbers bool
 	}{
-		``: {0, true}, `5`: {0, true}, `[{"a":[]}]`: {3, true}, `"[["`: {0, true}, `"\"[["`: {0, true}, `["\\",[]]`: {2, true}, `[true,false,null,"1e5"]`: {1, true},
-		`[][][]`: {1, true}, `123456789012345`: {0, true}, `1234567890123456`: {0, false}, `-1.5`: {0, true}, `1e5`: {0, false}, `[1E5]`: {1, false}, `"\`: {0, true}, `"`: {0, true}, `]]`: {0, true},
+		``: {0, true}, `5`: {0, true}, `[{"a":[]}]`: {3, true}, `"[["`: {0, true}, `"\"[["`: {0, true},
+		`["\\",[]]`: {2, true}, `[true,false,null,"1e5"]`: {1, true},
+		`[][][]`: {1, true}, `123456789012345`: {0, true}, `1234567890123456`: {0, false}, `-1.5`: {0, true},
+		`1e5`: {0, false}, `[1E5]`: {1, false}, `"\`: {0, true}, `"`: {0, true}, `]]`: {0, true},
 	} {
 		if depth, numbers := scan([]byte(raw)); depth != want.depth || numbers != want.numbers {
 			t.Errorf("%s: %d %v", raw, depth, numbers)

@@ -14,9 +14,11 @@ var delegateTools = []tool{
 	{
 		name: "task", doc: "Delegate to a sub-agent and get its short result; or list the agents; or do a todo operation", run: delegateOrTodo,
 		args: []arg{
-			text("task", "what to do"), text("description", "the same as task"), text("agent_type", "who does it, default general-purpose; list: list the agents"),
+			text("task", "what to do"), text("description", "the same as task"),
+			text("agent_type", "who does it, default general-purpose; list: list the agents"),
 			text("model", "default: the agent's"), choice("estimated_complexity", "chooses a model", task.Complexities...),
-			count("wait_seconds", "wait for the result", 0, maxWait), id("taskId", "parent, default your run's task"), count("stepIndex", "its step, 0-based", 0, 0),
+			count("wait_seconds", "wait for the result", 0, maxWait), id("taskId", "parent, default your run's task"),
+			count("stepIndex", "its step, 0-based", 0, 0),
 			list("resources", isIndexes, "its resources to hand on"),
 			text("agent_id", "todo: whose list"), choice("operation", "todo", todoNames()...), text("item", "todo: to push"),
 		},
@@ -38,8 +40,12 @@ func todoNames() []string {
 }
 
 // forms is the one error of a call of task that is of no form, or of several.
-var forms = &task.Error{Kind: task.Invalid, Code: task.CodeInvalidField, Message: "task takes one of three forms: to delegate, task (or description) with agent_type, model, estimated_complexity, " +
-	"wait_seconds, taskId, stepIndex, resources; to list the agents, agent_type \"list\" alone; for a todo list, agent_id and operation (" + strings.Join(todoNames(), ", ") + ") with item to push"}
+var forms = &task.Error{
+	Kind: task.Invalid, Code: task.CodeInvalidField,
+	Message: "task takes one of three forms: to delegate, task (or description) with agent_type, model, estimated_complexity, " +
+		"wait_seconds, taskId, stepIndex, resources; to list the agents, agent_type \"list\" alone; for a todo list, " +
+		"agent_id and operation (" + strings.Join(todoNames(), ", ") + ") with item to push",
+}
 
 // delegateOrTodo finds out which of its three forms a call of task has.
 func delegateOrTodo(c *call) (answer, error) {
@@ -83,7 +89,8 @@ func delegate(c *call) (answer, error) {
 		what = c.text("description")
 	}
 	return delegated(c.svc.Delegate(c.ctx, c.actor, task.Delegation{
-		ParentTask: c.id("taskId"), Task: what, AgentType: c.text("agent_type"), Model: c.text("model"), Complexity: c.text("estimated_complexity"),
+		ParentTask: c.id("taskId"), Task: what, AgentType: c.text("agent_type"),
+		Model: c.text("model"), Complexity: c.text("estimated_complexity"),
 		StepIndex: pointer[int](c.values, "stepIndex"), Resources: value[[]int](c.values, "resources"), Wait: seconds(c.count("wait_seconds", 0)),
 	}))
 }

@@ -22,7 +22,10 @@ var queueTools = []tool{
 	},
 	{
 		name: "move_task", core: true, doc: "Hand your working task to another agent, who finds it idle", fails: failsMove, run: move,
-		args: []arg{id("task_id", "task").must(), text("current_agent", "you").must(), text("new_agent", "new owner").must(), text("comment", "what they must know").must()},
+		args: []arg{
+			id("task_id", "task").must(), text("current_agent", "you").must(),
+			text("new_agent", "new owner").must(), text("comment", "what they must know").must(),
+		},
 	},
 	{
 		name: "batch_signup_for_tasks", doc: "Claim several tasks of your queue", fails: failsSignup, run: batchSignup,
@@ -34,11 +37,17 @@ var queueTools = []tool{
 	},
 	{
 		name: "complete_and_signup", doc: "Complete a task and claim your next", fails: failsSignup, run: completeAndSignup,
-		args: []arg{id("task_id", "task to complete").must(), text("agent_name", "you").must(), text("summary", "what was done"), count("claim", "id of your claim", 1, 0)},
+		args: []arg{
+			id("task_id", "task to complete").must(), text("agent_name", "you").must(),
+			text("summary", "what was done"), count("claim", "id of your claim", 1, 0),
+		},
 	},
 	{
 		name: "reassign_multiple_tasks", doc: "Hand several of your tasks to another agent, all or none", fails: failsMove, run: reassign,
-		args: []arg{list("task_ids", isIDs, "your tasks").must(), text("new_agent", "new owner").must(), text("comment", "what they must know").must(), text("current_agent", "default you")},
+		args: []arg{
+			list("task_ids", isIDs, "your tasks").must(), text("new_agent", "new owner").must(),
+			text("comment", "what they must know").must(), text("current_agent", "default you"),
+		},
 	},
 	{
 		name: "get_my_queue", reads: true, doc: "List your active tasks in order", run: myQueue,
@@ -141,7 +150,8 @@ func autoSignup(c *call) (answer, error) {
 
 func move(c *call) (answer, error) {
 	who, to := c.text("current_agent"), c.text("new_agent")
-	t, err := c.svc.MoveTask(c.ctx, c.actor, service.Move{TaskID: c.id("task_id"), CurrentAgent: who, NewAgent: to, Comment: c.text("comment")})
+	t, err := c.svc.MoveTask(c.ctx, c.actor,
+		service.Move{TaskID: c.id("task_id"), CurrentAgent: who, NewAgent: to, Comment: c.text("comment")})
 	if err != nil {
 		return answer{}, err
 	}
@@ -171,7 +181,10 @@ func completeAndSignup(c *call) (answer, error) {
 	case done.Paused != "":
 		next = "No task claimed: " + done.Paused
 	}
-	return answer{line: "Task #" + done.Completed.ID.String() + " completed\n" + next, structured: completedAndNext{view(done.Completed), view(done.Task), done.Paused}}, nil
+	return answer{
+		line:       "Task #" + done.Completed.ID.String() + " completed\n" + next,
+		structured: completedAndNext{view(done.Completed), view(done.Task), done.Paused},
+	}, nil
 }
 
 func reassign(c *call) (answer, error) {

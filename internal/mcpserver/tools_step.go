@@ -20,7 +20,10 @@ var stepTools = []tool{
 	},
 	{
 		name: "create_subtask", core: true, doc: "Delegate a step of your task as a task of its own", run: createSubtask,
-		args: []arg{taskID, stepIndex, text("title", "1-200 characters").must(), text("owner", "agent, default you"), text("description", "Markdown"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority)},
+		args: []arg{
+			taskID, stepIndex, text("title", "1-200 characters").must(), text("owner", "agent, default you"),
+			text("description", "Markdown"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
+		},
 	},
 	{
 		name: "add_resource", doc: "Attach a URL or file to a task", run: addResource,
@@ -49,7 +52,8 @@ func createSubtask(c *call) (answer, error) {
 }
 
 func addResource(c *call) (answer, error) {
-	return taskAnswer(c.svc.AddResource(c.ctx, c.actor, c.id("taskId"), task.Resource{Type: c.text("type"), Value: c.text("value"), Label: c.text("label")}))
+	return taskAnswer(c.svc.AddResource(c.ctx, c.actor, c.id("taskId"),
+		task.Resource{Type: c.text("type"), Value: c.text("value"), Label: c.text("label")}))
 }
 
 func removeResource(c *call) (answer, error) {

@@ -11,19 +11,24 @@ var taskTools = []tool{
 			text("title", "1-200 characters").must(), text("description", "Markdown"), text("owner", "agent, default you"),
 			choice("status", "default active", "draft", "active"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
 			list("steps", isSteps, "plan"), list("resources", isResources, "context"),
-			list("labels", isTexts, "a-z, 0-9, -"), list("blockedBy", isIDs, "tasks to be done first"), text("channel", "default web"), flag("start", "false: wake nobody"),
+			list("labels", isTexts, "a-z, 0-9, -"), list("blockedBy", isIDs, "tasks to be done first"),
+			text("channel", "default web"), flag("start", "false: wake nobody"),
 		},
 	},
 	{
 		name: "get_task", core: true, reads: true, doc: "Read any task with its latest comments", run: getTask,
-		args: []arg{id("taskId", "task").must(), flag("why", "tell what it waits for"), cursor("comments_after", "read older comments after this id, 0 for all"), count("stepIndex", "with this step's details whole", 0, 0)},
+		args: []arg{
+			id("taskId", "task").must(), flag("why", "tell what it waits for"),
+			cursor("comments_after", "read older comments after this id, 0 for all"), count("stepIndex", "with this step's details whole", 0, 0),
+		},
 	},
 	{
 		name: "update_task", core: true, doc: "Change fields or status of a task", run: updateTask,
 		args: []arg{
 			id("taskId", "task").must(), text("title", "1-200 characters"), text("description", "Markdown"), text("owner", "agent"),
 			choice("status", "next state", "draft", "active", "done", "canceled", "idle", "working", "complete"),
-			count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority), list("labels", isTexts, "all of them"), count("version", "as you read it", 1, 0),
+			count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
+			list("labels", isTexts, "all of them"), count("version", "as you read it", 1, 0),
 		},
 	},
 	{
@@ -41,7 +46,8 @@ var taskTools = []tool{
 	{
 		name: "list_tasks", reads: true, doc: "List your draft and active tasks", run: listTasks,
 		args: append([]arg{
-			text("owner", "for people: agent"), choice("status", "only these", "draft", "active"), choice("workStatus", "only these", "idle", "working"),
+			text("owner", "for people: agent"), choice("status", "only these", "draft", "active"),
+			choice("workStatus", "only these", "idle", "working"),
 			text("q", "words"), text("label", "only with it"), id("parent", "only its subtasks"),
 		}, paging...),
 	},
@@ -49,7 +55,8 @@ var taskTools = []tool{
 		name: "list_history", reads: true, doc: "List done and canceled tasks, newest first", run: listHistory,
 		args: []arg{
 			text("owner", "agent"), choice("status", "only these", "done", "canceled"), text("q", "full text"),
-			text("from", "archived since, RFC 3339"), text("to", "archived before"), count("limit", "default 20", 1, 200), text("before", "cursor next"),
+			text("from", "archived since, RFC 3339"), text("to", "archived before"),
+			count("limit", "default 20", 1, 200), text("before", "cursor next"),
 		},
 	},
 }
@@ -68,7 +75,8 @@ func createTask(c *call) (answer, error) {
 	in := task.New{
 		Title: c.text("title"), Description: c.text("description"), Owner: c.text("owner"), Status: task.Status(c.text("status")),
 		Priority: c.count("priority", 0), Steps: value[[]task.Step](c.values, "steps"), Resources: value[[]task.Resource](c.values, "resources"),
-		Labels: value[[]string](c.values, "labels"), BlockedBy: c.ids("blockedBy"), Channel: c.text("channel"), NoStart: c.has("start") && !c.yes("start"),
+		Labels: value[[]string](c.values, "labels"), BlockedBy: c.ids("blockedBy"),
+		Channel: c.text("channel"), NoStart: c.has("start") && !c.yes("start"),
 	}
 	if !c.has("owner") && c.actor.IsAgent() {
 		in.Owner = c.actor.Name
@@ -106,8 +114,9 @@ func getTask(c *call) (answer, error) {
 
 func updateTask(c *call) (answer, error) {
 	return taskAnswer(c.svc.UpdateTask(c.ctx, c.actor, c.id("taskId"), task.Patch{
-		Title: pointer[string](c.values, "title"), Description: pointer[string](c.values, "description"), Priority: pointer[int](c.values, "priority"),
-		Owner: pointer[string](c.values, "owner"), Status: pointer[string](c.values, "status"), Version: int64(c.count("version", 0)),
+		Title: pointer[string](c.values, "title"), Description: pointer[string](c.values, "description"),
+		Priority: pointer[int](c.values, "priority"),
+		Owner:    pointer[string](c.values, "owner"), Status: pointer[string](c.values, "status"), Version: int64(c.count("version", 0)),
 		Labels: pointer[[]string](c.values, "labels"),
 	}))
 }
@@ -138,14 +147,16 @@ func listTasks(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return c.page(c.svc.OpenTasks(c.ctx, c.actor, task.TaskFilter{
-		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")), Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"),
+		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
+		Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"),
 		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.yes("full"),
 	}))
 }
 
 func listHistory(c *call) (answer, error) {
 	f := task.HistoryFilter{
-		Owner: c.text("owner"), Status: task.Status(c.text("status")), Query: c.text("q"), Limit: c.count("limit", historyLimit), Before: c.text("before"),
+		Owner: c.text("owner"), Status: task.Status(c.text("status")), Query: c.text("q"),
+		Limit: c.count("limit", historyLimit), Before: c.text("before"),
 	}
 	for name, at := range map[string]*task.Time{"from": &f.From, "to": &f.To} {
 		if !c.has(name) {

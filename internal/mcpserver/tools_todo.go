@@ -25,7 +25,10 @@ func todoTool(op task.TodoOp, doc string) tool {
 		t.args = append(t.args, count("limit", "default 100", 1, task.MaxTodoPage), text("after", "cursor next"))
 	}
 	t.run = func(c *call) (answer, error) {
-		return todo(c, task.TodoCall{Op: op, Item: pointer[string](c.values, "item"), After: c.text("after"), Limit: c.count("limit", todoLimit(op))})
+		return todo(c, task.TodoCall{
+			Op: op, Item: pointer[string](c.values, "item"),
+			After: c.text("after"), Limit: c.count("limit", todoLimit(op)),
+		})
 	}
 	return t
 }

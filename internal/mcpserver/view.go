@@ -101,7 +101,10 @@ func thread(t *task.Task, page []task.Message) *taskView {
 		if size > pageBytes && len(t.Comments) > 0 {
 			break
 		}
-		t.Comments = append(t.Comments, task.Comment{ID: m.ID, Author: m.Author, Kind: m.Kind, Content: m.Content, CreatedAt: m.CreatedAt, Imported: m.Type == "imported"})
+		t.Comments = append(t.Comments, task.Comment{
+			ID: m.ID, Author: m.Author, Kind: m.Kind,
+			Content: m.Content, CreatedAt: m.CreatedAt, Imported: m.Type == "imported",
+		})
 	}
 	if n := len(t.Comments); n > 0 && (n < len(page) || n == pageComments) {
 		v.Next = t.Comments[n-1].ID.String()

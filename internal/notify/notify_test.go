@@ -72,7 +72,8 @@ func TestAWebhookGetsTextAndLink(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b map[string]string
-		if err := json.Unmarshal([]byte((<-got).body), &b); err != nil || b["title"] != message.Title || b["link"] != message.Link || !strings.HasPrefix(b["message"], message.Text) {
+		if err := json.Unmarshal([]byte((<-got).body), &b); err != nil || b["title"] != message.Title ||
+			b["link"] != message.Link || !strings.HasPrefix(b["message"], message.Text) {
 			t.Errorf("%v, %v", b, err)
 		}
 	})
@@ -85,14 +86,16 @@ func TestNtfyGetsTitleAndClick(t *testing.T) {
 	}
 	r := <-got
 	user, password, _ := (&http.Request{Header: r.header}).BasicAuth()
-	if r.path != "/alerts" || r.header.Get("Title") != message.Title || r.header.Get("Click") != message.Link || !strings.HasPrefix(r.body, message.Text) || user != "ops" || password != "hunter2" {
+	if r.path != "/alerts" || r.header.Get("Title") != message.Title || r.header.Get("Click") != message.Link ||
+		!strings.HasPrefix(r.body, message.Text) || user != "ops" || password != "hunter2" {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestMailGoesToASink(t *testing.T) {
 	host, mails := mailSink(t)
-	if err := send(t, open(t, "smtp://"+host+"/?from=tasks@example.org&to=ops@example.org&starttls=no&encryption=None&auth=None")); err != nil {
+	if err := send(t, open(t, "smtp://"+host+
+		"/?from=tasks@example.org&to=ops@example.org&starttls=no&encryption=None&auth=None")); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -66,7 +66,10 @@ func (c *execution) outcome(ctx context.Context, lines runner.Sink) runner.Outco
 	l := c.run
 	r := c.w.runner(l.Spec.Runner)
 	if r == nil {
-		return runner.Outcome{Status: task.RunFailed, Phase: task.PhaseError, Reason: "the worker has no runner " + l.Spec.Runner, Permanent: true}
+		return runner.Outcome{
+			Status: task.RunFailed, Phase: task.PhaseError,
+			Reason: "the worker has no runner " + l.Spec.Runner, Permanent: true,
+		}
 	}
 	out, err := runner.Execute(ctx, r, runner.Spec{
 		RunID: l.RunID, Origin: l.Origin, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, URL: c.w.client.URL, Token: l.Token,

@@ -67,7 +67,8 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 	for name, p := range parts {
 		runners[name] = &runner.Command{Argv: append([]string{os.Args[0], agentArg}, p.args...), Grace: p.grace}
 		kinds[name] = "command"
-		text := "---\nname: " + name + "\ndescription: misbehaves\ntools: read\nmax_parallel: 20\nrunner: " + name + "\n" + p.limits + "\n---\nWork.\n"
+		text := "---\nname: " + name + "\ndescription: misbehaves\ntools: read\nmax_parallel: 20\nrunner: " +
+			name + "\n" + p.limits + "\n---\nWork.\n"
 		if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

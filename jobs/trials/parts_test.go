@@ -27,8 +27,16 @@ func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
 		state, reason string
 		wantSaid      string
 	}{
-		{"silence ends by the idle limit", "hang", part{limits: "idle_timeout: 1s", args: []string{"hang"}}, "failed/idle", "It said nothing for 1 s", "ready"},
-		{"deafness to TERM ends by KILL", "deaf", part{limits: "timeout: 1s", args: []string{"deaf"}}, "failed/timeout", "It ran longer than its time limit of 1 s", "ready"},
+		{
+			"silence ends by the idle limit", "hang",
+			part{limits: "idle_timeout: 1s", args: []string{"hang"}},
+			"failed/idle", "It said nothing for 1 s", "ready",
+		},
+		{
+			"deafness to TERM ends by KILL", "deaf",
+			part{limits: "timeout: 1s", args: []string{"deaf"}},
+			"failed/timeout", "It ran longer than its time limit of 1 s", "ready",
+		},
 		{"a grandchild that holds stdout is ended", "grandchild", part{args: []string{"grandchild"}}, "completed/ended", "", "1 in all"},
 		{"a grandchild in another session is ended", "setsid", part{args: []string{"setsid"}}, "completed/ended", "", "1 in all"},
 		{"a daemon without environment is ended", "daemon", part{args: []string{"daemon"}}, "completed/ended", "", "1 in all"},
@@ -36,7 +44,12 @@ func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
 		{"a line without end is taken", "line", part{args: []string{"line", line}}, "completed/ended", "", "the line is too long"},
 		{"output that is no text is made text", "garbage", part{args: []string{"garbage"}}, "completed/ended", "", "a\uFFFDb\uFFFDc"},
 		{"exit 0 without a result is a failure", "nothing", part{args: []string{"nothing"}}, "failed/error", "It ended without a result", ""},
-		{"a flood of processes is ended", "bomb", part{args: []string{"bomb"}}, "failed/error", "It had more than 2048 processes at one time", ""},
+		{
+			"a flood of processes is ended", "bomb",
+			part{args: []string{"bomb"}},
+			"failed/error",
+			"It had more than 2048 processes at one time", "",
+		},
 	}
 	agents := map[string]part{}
 	for _, tt := range parts {

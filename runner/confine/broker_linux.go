@@ -323,7 +323,8 @@ func readPath(pid uint32, at uint64) (string, unix.Errno) {
 
 func readMemory(pid uint32, at uint64, size int) ([]byte, unix.Errno) {
 	b := make([]byte, size)
-	n, err := unix.ProcessVMReadv(int(pid), []unix.Iovec{{Base: &b[0], Len: uint64(size)}}, []unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
+	n, err := unix.ProcessVMReadv(int(pid), []unix.Iovec{{Base: &b[0], Len: uint64(size)}},
+		[]unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
 	switch {
 	case err != nil:
 		return nil, errnoOf(err)

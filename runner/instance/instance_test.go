@@ -63,7 +63,14 @@ func TestAFileOfAnInstanceIsNeverOpened(t *testing.T) {
 	for _, tt := range []struct {
 		root *os.Root
 		name string
-	}{{root, "link"}, {root, "symlink"}, {above, "data/taskyard.db"}, {above, "data/agents/coder.md"}, {above, "data/agents"}, {above, "data"}} {
+	}{
+		{root, "link"},
+		{root, "symlink"},
+		{above, "data/taskyard.db"},
+		{above, "data/agents/coder.md"},
+		{above, "data/agents"},
+		{above, "data"},
+	} {
 		if f, _, err := Open(tt.root, tt.name, true, anything); !errors.Is(err, ErrProtected) {
 			t.Errorf("%s: %v, %v", tt.name, f, err)
 		}
@@ -91,7 +98,10 @@ func TestOpenFollowsLinksWithinItsFolderOnly(t *testing.T) {
 	work := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(work, "a", "b"), 0o700))
 	must(t, os.WriteFile(filepath.Join(work, "a", "file"), []byte("here"), 0o600))
-	for name, target := range map[string]string{"dir": "a/b", "one": "two", "two": "dir/../file", "out": "../x", "abs": "/etc/passwd", "round": "round"} {
+	for name, target := range map[string]string{
+		"dir": "a/b", "one": "two", "two": "dir/../file",
+		"out": "../x", "abs": "/etc/passwd", "round": "round",
+	} {
 		must(t, os.Symlink(target, filepath.Join(work, name)))
 	}
 	root, err := os.OpenRoot(work)

@@ -34,9 +34,12 @@ type Error struct {
 
 func (e *Error) Error() string {
 	words := map[Kind]string{
-		KindAuth: "the provider refused the key", KindQuota: "nothing is left on the provider's account", KindRequest: "the provider does not take the request",
-		KindContext: "the conversation is too long for the model", KindRate: "too many requests for the provider", KindOverload: "the provider is overloaded",
-		KindServer: "the provider failed", KindConnection: "the connection to the provider failed", KindProtocol: "the provider's answer makes no sense",
+		KindAuth: "the provider refused the key", KindQuota: "nothing is left on the provider's account",
+		KindRequest: "the provider does not take the request",
+		KindContext: "the conversation is too long for the model", KindRate: "too many requests for the provider",
+		KindOverload: "the provider is overloaded",
+		KindServer:   "the provider failed", KindConnection: "the connection to the provider failed",
+		KindProtocol: "the provider's answer makes no sense",
 	}[e.Kind]
 	if e.Status != 0 {
 		words += fmt.Sprintf(" (%d)", e.Status)
@@ -74,7 +77,8 @@ func kindOf(status int, words, message string) Kind {
 		return KindContext
 	case holds(words, "insufficient_quota", "billing") || status == http.StatusPaymentRequired:
 		return KindQuota
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || holds(words, "authentication", "permission", "invalid_api_key"):
+	case status == http.StatusUnauthorized || status == http.StatusForbidden ||
+		holds(words, "authentication", "permission", "invalid_api_key"):
 		return KindAuth
 	case status == http.StatusTooManyRequests || holds(words, "rate_limit"):
 		return KindRate
@@ -90,7 +94,8 @@ func kindOf(status int, words, message string) Kind {
 
 // tooLong knows the words of providers that have no code for it.
 func tooLong(message string) bool {
-	return holds(message, "maximum context length", "prompt is too long", "context length", "context window", "context size", "exceed context limit", "too many tokens")
+	return holds(message, "maximum context length", "prompt is too long", "context length",
+		"context window", "context size", "exceed context limit", "too many tokens")
 }
 
 func holds(s string, parts ...string) bool {

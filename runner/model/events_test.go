@@ -17,7 +17,11 @@ func TestEventsAreReadFromAStream(t *testing.T) {
 		want       []string
 		err        error
 	}{
-		{"names, ids and comments are passed over", "event: a\nid: 1\nretry: 5\n: comment\ndata: one\n\ndata: two\n\n", []string{"one", "two"}, io.EOF},
+		{
+			"names, ids and comments are passed over", "event: a\nid: 1\nretry: 5\n: comment\ndata: one\n\ndata: two\n\n",
+			[]string{"one", "two"},
+			io.EOF,
+		},
 		{"without the blank after the colon", "data:one\n\n", []string{"one"}, io.EOF},
 		{"lines that end in CR LF", "data: one\r\n\r\ndata: two\r\n\r\n", []string{"one", "two"}, io.EOF},
 		{"data on two lines", "data: one\ndata: two\n\n", []string{"one\ntwo"}, io.EOF},

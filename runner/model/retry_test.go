@@ -33,9 +33,21 @@ func TestTurnsAreAskedForAgain(t *testing.T) {
 		ok         bool
 		least, max time.Duration
 	}{
-		{"after what may pass, with growing waits", []error{overload, &Error{Kind: KindServer}, &Error{Kind: KindConnection}}, 4, true, 2600 * time.Millisecond, 4400 * time.Millisecond},
-		{"five times at most", []error{overload, overload, overload, overload, overload}, 5, false, 5600 * time.Millisecond, 9400 * time.Millisecond},
-		{"no sooner than the provider says", []error{&Error{Kind: KindRate, After: 20 * time.Second}}, 2, true, 20 * time.Second, 22 * time.Second},
+		{
+			"after what may pass, with growing waits",
+			[]error{overload, &Error{Kind: KindServer}, &Error{Kind: KindConnection}},
+			4, true, 2600 * time.Millisecond, 4400 * time.Millisecond,
+		},
+		{
+			"five times at most",
+			[]error{overload, overload, overload, overload, overload},
+			5, false, 5600 * time.Millisecond, 9400 * time.Millisecond,
+		},
+		{
+			"no sooner than the provider says",
+			[]error{&Error{Kind: KindRate, After: 20 * time.Second}},
+			2, true, 20 * time.Second, 22 * time.Second,
+		},
 		{"not when the provider says too much", []error{&Error{Kind: KindRate, After: time.Hour}}, 1, false, 0, 0},
 		{"not after a refused key", []error{&Error{Kind: KindAuth}}, 1, false, 0, 0},
 		{"not after what it does not know", []error{errors.New("strange")}, 1, false, 0, 0},

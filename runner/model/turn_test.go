@@ -43,11 +43,17 @@ func TestAConversationWithToolsGoesBackAsItWas(t *testing.T) {
 		)
 		req := hello
 		req.System = "You are terse."
-		req.Tools = []Tool{{Name: "read", Description: "Read a file", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)}}
+		req.Tools = []Tool{{
+			Name: "read", Description: "Read a file",
+			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`),
+		}}
 		r, _ := turn(t, m, req)
 		equal(t, "calls", asJSON(t, r.Calls), `[{"ID":"a","Name":"read","Args":{"path":"main.go"}},{"ID":"b","Name":"list","Args":{}}]`)
 		req.Messages = append(req.Messages, r.Message(), Message{
-			Role: User, Text: "Continue.", Results: []Result{{CallID: "a", Text: "package main"}, {CallID: "b", Text: "no such folder", IsError: true}},
+			Role: User, Text: "Continue.", Results: []Result{
+				{CallID: "a", Text: "package main"},
+				{CallID: "b", Text: "no such folder", IsError: true},
+			},
 		})
 		req.NoCalls, req.MaxTokens = true, 77
 		turn(t, m, req)
@@ -129,7 +135,11 @@ func TestErrorsAreTold(t *testing.T) {
 		{"a request that took too long", modeltest.Step{Status: 408}, KindServer, true},
 		{"an unknown model", modeltest.Step{Status: 404, Kind: "not_found_error", Message: "no such model"}, KindRequest, false},
 		{"a long conversation, by its code", modeltest.Step{Status: 400, Kind: "context_length_exceeded"}, KindContext, false},
-		{"a long conversation, in words", modeltest.Step{Status: 400, Message: "prompt is too long: 210000 tokens > 200000 maximum"}, KindContext, false},
+		{
+			"a long conversation, in words",
+			modeltest.Step{Status: 400, Message: "prompt is too long: 210000 tokens > 200000 maximum"},
+			KindContext, false,
+		},
 		{"a request that is too large", modeltest.Step{Status: 413}, KindContext, false},
 		{"a connection that is cut", modeltest.Step{Text: "a beginning", Break: modeltest.BreakCut}, KindConnection, true},
 		{"a stream without its end", modeltest.Step{Text: "a beginning", Break: modeltest.BreakEnd}, KindConnection, true},
@@ -137,7 +147,11 @@ func TestErrorsAreTold(t *testing.T) {
 		{"a stream that is no JSON", modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"}, KindProtocol, false},
 		{"a reply without end", modeltest.Step{Flood: MaxReply + 1}, KindProtocol, false},
 		{"a line without end", modeltest.Step{Raw: "event: x\ndata: " + strings.Repeat("x", maxEvent+1)}, KindProtocol, false},
-		{"lines that are no events, without end", modeltest.Step{Raw: strings.Repeat(strings.Repeat("x", 1000)+"\n\n", 100)}, KindProtocol, false},
+		{
+			"lines that are no events, without end",
+			modeltest.Step{Raw: strings.Repeat(strings.Repeat("x", 1000)+"\n\n", 100)},
+			KindProtocol, false,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

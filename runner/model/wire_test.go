@@ -46,13 +46,19 @@ func TestRequestsOnTheWire(t *testing.T) {
 var everything = Request{
 	Model: "test-model", System: "You are terse.", NoCalls: true, MaxTokens: 77,
 	Tools: []Tool{
-		{Name: "read", Description: "Read a file", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)},
+		{
+			Name: "read", Description: "Read a file",
+			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`),
+		},
 		{Name: "now", Description: "Tell the time", Schema: json.RawMessage(`{"type":"object"}`)},
 	},
 	Messages: []Message{
 		{Role: User, Text: "Hello <b>&</b>"},
 		{
-			Role: Assistant, Text: "I look.", Calls: []Call{{ID: "a", Name: "read", Args: json.RawMessage(`{"path":"main.go"}`)}, {ID: "b", Name: "now"}},
+			Role: Assistant, Text: "I look.", Calls: []Call{
+				{ID: "a", Name: "read", Args: json.RawMessage(`{"path":"main.go"}`)},
+				{ID: "b", Name: "now"},
+			},
 			thoughts: []thought{{text: "hm", signature: "sig"}, {signature: "without text"}, {hidden: "opaque"}},
 		},
 		{Role: User, Results: []Result{{CallID: "a", Text: "package main"}, {CallID: "b", IsError: true}}},

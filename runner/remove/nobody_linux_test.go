@@ -60,7 +60,8 @@ func TestWhatCannotBeRemovedIsTold(t *testing.T) {
 	root := open(t, dir)
 	for range 2 {
 		err := remove.All(t.Context(), root, "one", "two")
-		if err == nil || !strings.HasPrefix(err.Error(), "2 files or folders could not be removed, the first: ") || !strings.Contains(err.Error(), "permission denied") {
+		if err == nil || !strings.HasPrefix(err.Error(), "2 files or folders could not be removed, the first: ") ||
+			!strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("error %v", err)
 		}
 		same(t, "what is left", names(t, dir), ".removing")

@@ -135,7 +135,10 @@ func TestNoLinkIsFollowed(t *testing.T) {
 	t.Run("not one within", func(t *testing.T) {
 		dir := t.TempDir()
 		ok(t, os.MkdirAll(dir+"/run/sub", 0o700))
-		for i, to := range []string{outside, outside + "/precious", outside + "/precious/file", "..", "../..", ".", "/", "nowhere", "../../other"} {
+		for i, to := range []string{
+			outside, outside + "/precious", outside + "/precious/file",
+			"..", "../..", ".", "/", "nowhere", "../../other",
+		} {
 			ok(t, os.Symlink(to, fmt.Sprintf("%s/run/sub/link%d", dir, i)))
 		}
 		write(t, dir+"/other/file", 0o600)

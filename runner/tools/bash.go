@@ -14,7 +14,10 @@ const (
 	maxOutput       = 30_000   // characters that are shown, of the beginning and of the end
 )
 
-const bashAbout = "Run a command with bash in the workspace; each call starts fresh there. Returns stdout and stderr together, at most 30,000 characters of beginning and end. The timeout is 120 s by default, at most 600 s; then, and at its end, all its processes are killed, those in the background too. It reaches the workspace, its own HOME and TMPDIR, and reads the system's programs; the network only when the agent may."
+const bashAbout = "Run a command with bash in the workspace; each call starts fresh there. Returns stdout and stderr " +
+	"together, at most 30,000 characters of beginning and end. The timeout is 120 s by default, at most 600 s; then, " +
+	"and at its end, all its processes are killed, those in the background too. It reaches the workspace, its own " +
+	"HOME and TMPDIR, and reads the system's programs; the network only when the agent may."
 
 type bashArgs struct {
 	Command string `json:"command"`

@@ -49,7 +49,8 @@ func TestOnlyGrantedToolsAreDeclared(t *testing.T) {
 			Properties map[string]any
 			Required   []string
 		}
-		if err := json.Unmarshal(tool.Schema, &schema); err != nil || schema.Type != "object" || len(schema.Properties) == 0 || tool.Description == "" {
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil || schema.Type != "object" ||
+			len(schema.Properties) == 0 || tool.Description == "" {
 			t.Errorf("%s: %s %v", tool.Name, tool.Schema, err)
 		}
 	}
@@ -86,7 +87,8 @@ func TestArgumentsAreCheckedAndTheFieldIsNamed(t *testing.T) {
 		})
 	}
 	t.Run("a whole number may be written as a fraction", func(t *testing.T) {
-		if r := b.Call(t.Context(), "read", json.RawMessage(`{"path":"f","limit":5.0}`)); strings.Contains(r.Text, "internal") || r.IsError && !strings.Contains(r.Text, "limit: want a whole number") {
+		if r := b.Call(t.Context(), "read", json.RawMessage(`{"path":"f","limit":5.0}`)); strings.Contains(r.Text, "internal") ||
+			r.IsError && !strings.Contains(r.Text, "limit: want a whole number") {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -14,7 +14,8 @@ import (
 // maxWrite bounds a file that a tool writes, in bytes.
 const maxWrite = 1 << 20
 
-const createAbout = "Create a new file of the workspace, of 1 MiB at most, with its parent folders. It never overwrites: use edit to change a file."
+const createAbout = "Create a new file of the workspace, of 1 MiB at most, with its " +
+	"parent folders. It never overwrites: use edit to change a file."
 
 type createArgs struct {
 	Path    string `json:"path"`
@@ -30,7 +31,8 @@ func (b *Box) create(_ context.Context, a createArgs) (Result, error) {
 	case name == "." || strings.HasSuffix(a.Path, "/"):
 		return Result{}, errors.New("path: it names a folder, not a file")
 	case len(a.Content) > maxWrite:
-		return Result{}, fmt.Errorf("content: it is %s bytes long, at most %s are allowed: write it in parts, or with bash", count(len(a.Content)), count(maxWrite))
+		return Result{}, fmt.Errorf("content: it is %s bytes long, at most %s are allowed: write it in parts, or with bash",
+			count(len(a.Content)), count(maxWrite))
 	}
 	dir, err := b.folder(filepath.Dir(name))
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-const editAbout = "Change a text file of the workspace: replaces old_text, which must occur exactly once, with new_text. Read the file first; when it changed since, read it again. 1 MiB at most."
+const editAbout = "Change a text file of the workspace: replaces old_text, which must occur exactly once, with " +
+	"new_text. Read the file first; when it changed since, read it again. 1 MiB at most."
 
 type editArgs struct {
 	Path string `json:"path"`
@@ -99,7 +100,8 @@ func replaceOnce(name, content, old, updated string) (changed string, line int, 
 	case n == 0:
 		return "", 0, fmt.Errorf("old_text: not found in %s: copy it exactly, with its spaces and tabs, without the line numbers", name)
 	case n > 1 || strings.Contains(content[strings.Index(content, old)+1:], old):
-		return "", 0, fmt.Errorf("old_text: found more than once in %s (lines %s): include more of the lines around it", name, placesOf(content, old))
+		return "", 0, fmt.Errorf("old_text: found more than once in %s (lines %s): include more of the lines around it",
+			name, placesOf(content, old))
 	}
 	at := strings.Index(content, old)
 	changed = content[:at] + updated + content[at+len(old):]

@@ -44,7 +44,10 @@ func become(j job) error {
 		}
 	}
 	if j.Landlock > 0 {
-		rules := confine.Rules{Version: j.Landlock, Writable: j.Writable, Readable: j.Readable, Devices: confine.Devices, ReadsFew: true, NoNetwork: !j.Network}
+		rules := confine.Rules{
+			Version: j.Landlock, Writable: j.Writable, Readable: j.Readable,
+			Devices: confine.Devices, ReadsFew: true, NoNetwork: !j.Network,
+		}
 		if err := rules.Enter(); err != nil {
 			return fmt.Errorf("landlock: %w", err)
 		}

@@ -167,8 +167,16 @@ func TestGrep(t *testing.T) {
 		{"hits have file and line", args{"pattern": "^needle$"}, "a.go:7:needle\nsub/b.txt:2:needle\n" + skipped},
 		{"case may be ignored", args{"pattern": "needle", "ignore_case": true, "path": "a.go"}, "a.go:3:Needle here\na.go:7:needle\n"},
 		{"context is marked", args{"pattern": "Needle", "context": 1, "path": "a.go"}, "a.go-2-two\na.go:3:Needle here\na.go-4-four\n"},
-		{"contexts that meet are one", args{"pattern": "(?i)needle", "context": 2, "path": "a.go"}, "a.go-1-one\na.go-2-two\na.go:3:Needle here\na.go-4-four\na.go-5-five\na.go-6-six\na.go:7:needle\n"},
-		{"contexts that do not are separated", args{"pattern": "one|needle", "context": 1, "path": "a.go"}, "a.go:1:one\na.go-2-two\n--\na.go-6-six\na.go:7:needle\n"},
+		{
+			"contexts that meet are one",
+			args{"pattern": "(?i)needle", "context": 2, "path": "a.go"},
+			"a.go-1-one\na.go-2-two\na.go:3:Needle here\na.go-4-four\na.go-5-five\na.go-6-six\na.go:7:needle\n",
+		},
+		{
+			"contexts that do not are separated",
+			args{"pattern": "one|needle", "context": 1, "path": "a.go"},
+			"a.go:1:one\na.go-2-two\n--\na.go-6-six\na.go:7:needle\n",
+		},
 		{"files are chosen by name", args{"pattern": "needle", "glob": "*.txt"}, "sub/b.txt:2:needle\n"},
 		{"or by path", args{"pattern": "needle", "glob": "sub/**"}, "sub/b.txt:2:needle\n"},
 		{"nothing is told", args{"pattern": "absent", "path": "a.go"}, "nothing matches\n"},
@@ -181,8 +189,12 @@ func TestGrep(t *testing.T) {
 	}
 	t.Run("100 hits are the most, the rest comes by offset", func(t *testing.T) {
 		file(t, b, "many/f", strings.Repeat("hit\n", 103))
-		has(t, ok(t, b, "grep", args{"pattern": "hit", "path": "many"}), "many/f:100:hit\n[hits 1 to 100, there are more; continue with offset=101")
-		if got := ok(t, b, "grep", args{"pattern": "hit", "path": "many", "offset": 101}); got != "many/f:101:hit\nmany/f:102:hit\nmany/f:103:hit\n" {
+		has(t, ok(t, b, "grep", args{"pattern": "hit", "path": "many"}),
+			"many/f:100:hit\n[hits 1 to 100, there are more; continue with offset=101")
+		if got := ok(t, b, "grep", args{
+			"pattern": "hit", "path": "many",
+			"offset": 101,
+		}); got != "many/f:101:hit\nmany/f:102:hit\nmany/f:103:hit\n" {
 			t.Errorf("the rest is %q", got)
 		}
 		file(t, b, "exact/f", strings.Repeat("hit\n", 100))

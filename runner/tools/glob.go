@@ -13,7 +13,8 @@ import (
 // maxGlob bounds the files of one answer.
 const maxGlob = 200
 
-const globAbout = "Find files of the workspace by name: * within a folder, ** across folders, {a,b}, [a-z]. Sorted, 200 at most; offset shows the rest. .git is passed over."
+const globAbout = "Find files of the workspace by name: * within a folder, ** across folders, {a,b}, " +
+	"[a-z]. Sorted, 200 at most; offset shows the rest. .git is passed over."
 
 type globArgs struct {
 	Pattern string `json:"pattern"`
@@ -53,7 +54,8 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 	case found <= from:
 		return Result{}, fmt.Errorf("offset: %s match", plural(found, "file"))
 	case found > from+maxGlob:
-		fmt.Fprintf(&out, "[files %s to %s of %s; continue with offset=%d, or narrow the pattern]\n", count(from+1), count(from+maxGlob), count(found), from+maxGlob+1)
+		fmt.Fprintf(&out, "[files %s to %s of %s; continue with offset=%d, or narrow the pattern]\n",
+			count(from+1), count(from+maxGlob), count(found), from+maxGlob+1)
 	}
 	return Result{Text: out.String() + cutShort(whole)}, nil
 }
@@ -63,7 +65,8 @@ func cutShort(whole bool) string {
 	if whole {
 		return ""
 	}
-	return fmt.Sprintf("[not all was looked at: %s files and %d folders below each other at most; give path to look in one folder]\n", count(maxWalk), maxDepth)
+	return fmt.Sprintf("[not all was looked at: %s files and %d folders below each other at most; give path to look in one folder]\n",
+		count(maxWalk), maxDepth)
 }
 
 // matcher returns the test of a name below the workspace, which ends with ctx.

@@ -19,7 +19,8 @@ const (
 	maxGrepChars = 200_000  // of one answer
 )
 
-const grepAbout = "Search the text files of the workspace by regular expression (RE2): path:line:text, context lines as path-line-text. 100 hits at most; offset shows the rest. Binary files, links and .git are passed over."
+const grepAbout = "Search the text files of the workspace by regular expression (RE2): path:line:text, context lines " +
+	"as path-line-text. 100 hits at most; offset shows the rest. Binary files, links and .git are passed over."
 
 type grepArgs struct {
 	Pattern    string `json:"pattern"`
@@ -201,7 +202,8 @@ func (s *search) result(whole bool) (Result, error) {
 	case s.hits <= s.from:
 		return Result{}, fmt.Errorf("offset: there are %s", plural(s.hits, "hit"))
 	case s.full:
-		fmt.Fprintf(&s.out, "[hits %s to %s, there are more; continue with offset=%d, or narrow the pattern]\n", count(s.from+1), count(s.hits), s.hits+1)
+		fmt.Fprintf(&s.out, "[hits %s to %s, there are more; continue with offset=%d, or narrow the pattern]\n",
+			count(s.from+1), count(s.hits), s.hits+1)
 	}
 	if s.cut {
 		fmt.Fprintf(&s.out, "[lines are cut at %d characters; read shows them whole]\n", maxGrepLine)

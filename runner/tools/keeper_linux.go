@@ -105,7 +105,8 @@ func (k *keeper) start() error {
 	if err != nil {
 		return err
 	}
-	k.command, err = tree.Start("/proc/self/exe", []string{"taskyard", ToolShellArg, enterArg}, []uintptr{null.Fd(), 1, 2, jobR.Fd(), failW.Fd(), uintptr(pair[1])})
+	k.command, err = tree.Start("/proc/self/exe", []string{"taskyard", ToolShellArg, enterArg},
+		[]uintptr{null.Fd(), 1, 2, jobR.Fd(), failW.Fd(), uintptr(pair[1])})
 	closeFiles([]*os.File{jobR, failW, null})
 	_ = unix.Close(pair[1])
 	defer func() { _ = unix.Close(pair[0]) }()

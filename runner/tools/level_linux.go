@@ -37,7 +37,8 @@ func choose(o Options) choice {
 	case o.AcceptUnconfinedShell:
 		return choice{kernel: kernel{Kernel: confine.Kernel{Seccomp: k.Seccomp}}}
 	}
-	return choice{refusal: "bash is off: it cannot be confined here (that takes landlock of Linux 6.2 or newer, or bubblewrap), and the configuration does not accept it unconfined"}
+	return choice{refusal: "bash is off: it cannot be confined here (that takes landlock of Linux 6.2 or " +
+		"newer, or bubblewrap), and the configuration does not accept it unconfined"}
 }
 
 // refusedShell tells why bash does not run here, or "".

@@ -26,18 +26,41 @@ func TestTheLevelSaysWhatIsEnforced(t *testing.T) {
 	}{
 		{"landlock is the best", Options{kernel: full}, "landlock v7 + no network"},
 		{"the network may be open", Options{kernel: full, Network: true}, "landlock v7, network open"},
-		{"an old landlock does with a filter", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 3, Seccomp: true, Attributes: true}}}, "landlock v3 + no network; " + noSignals},
-		{"it does without when the network is open", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 3}}, Network: true}, "landlock v3, network open; " + noSignals + "; " + noSeccomp},
+		{
+			"an old landlock does with a filter",
+			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 3, Seccomp: true, Attributes: true}}},
+			"landlock v3 + no network; " + noSignals,
+		},
+		{
+			"it does without when the network is open",
+			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 3}}, Network: true},
+			"landlock v3, network open; " + noSignals + "; " + noSeccomp,
+		},
 		{"without a filter it cannot close the network", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 4}}}, "off"},
-		{"a new one can", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 10, Seccomp: true}}}, "landlock v10 + no network; not held: modes and times of the account's files, the data folder's among them (seccomp notifications)"},
-		{"one that lets files be emptied will not do", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 2, Seccomp: true, Attributes: true}}}, "off"},
-		{"bubblewrap is next", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 2}, bwrap: "/bin/bwrap"}}, "bubblewrap + no network; " + noIDs},
+		{
+			"a new one can",
+			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 10, Seccomp: true}}},
+			"landlock v10 + no network; not held: modes and times of the account's files, the data folder's among them (seccomp notifications)",
+		},
+		{
+			"one that lets files be emptied will not do",
+			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 2, Seccomp: true, Attributes: true}}},
+			"off",
+		},
+		{
+			"bubblewrap is next",
+			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 2}, bwrap: "/bin/bwrap"}},
+			"bubblewrap + no network; " + noIDs,
+		},
 		{"with a network", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Network: true}, "bubblewrap, network open; " + noIDs},
 		{"it can be asked for", Options{kernel: full, Shell: ShellBubblewrap}, "bubblewrap + no network"},
 		{"what is asked for and missing is not replaced", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Shell: ShellLandlock}, "off"},
 		{"nothing is refused", Options{kernel: &kernel{}}, "off"},
 		{"unless an admin accepts it", Options{kernel: &kernel{}, AcceptUnconfinedShell: true}, "none"},
-		{"the network is closed even then", Options{kernel: &kernel{Kernel: confine.Kernel{Seccomp: true, Attributes: true}}, AcceptUnconfinedShell: true}, "none + no network"},
+		{"the network is closed even then", Options{
+			kernel:                &kernel{Kernel: confine.Kernel{Seccomp: true, Attributes: true}},
+			AcceptUnconfinedShell: true,
+		}, "none + no network"},
 		{"accepting takes nothing away", Options{kernel: full, AcceptUnconfinedShell: true}, "landlock v7 + no network"},
 		{"off is off", Options{kernel: full, Shell: ShellOff, AcceptUnconfinedShell: true}, "off"},
 	} {
@@ -71,7 +94,8 @@ func TestAnOlderLandlockConfinesToo(t *testing.T) {
 	b := newBox(t, func(o *Options) {
 		o.kernel = &kernel{Kernel: confine.Kernel{Landlock: 3, Seccomp: true, Attributes: true}}
 	})
-	has(t, bash(t, b, "cat "+outside+"; echo x > made && cat made; echo > /dev/tcp/127.0.0.1/80"), "Permission denied", "x\n", "tcp/127.0.0.1/80: ")
+	has(t, bash(t, b, "cat "+outside+"; echo x > made && cat made; echo > /dev/tcp/127.0.0.1/80"),
+		"Permission denied", "x\n", "tcp/127.0.0.1/80: ")
 }
 
 // TestBubblewrap needs the program: BWRAP names it where it is not installed.
@@ -85,7 +109,8 @@ func TestBubblewrapConfines(t *testing.T) {
 	}
 	outside := secret(t)
 	b := newBox(t, func(o *Options) { o.kernel = &kernel{bwrap: path} })
-	out := bash(t, b, daemon+"cat "+outside+"; echo x > made && cat made; echo y > $HOME/f && cat $HOME/f; touch /usr/x; echo > /dev/tcp/127.0.0.1/80; ls /proc | grep -c '^[0-9]'")
+	out := bash(t, b, daemon+"cat "+outside+
+		"; echo x > made && cat made; echo y > $HOME/f && cat $HOME/f; touch /usr/x; echo > /dev/tcp/127.0.0.1/80; ls /proc | grep -c '^[0-9]'")
 	has(t, out, "No such file", "x\ny\n", "Read-only file system", "/dev/tcp/127.0.0.1/80: ")
 	if strings.Contains(out, "top secret") {
 		t.Errorf("got %s", out)

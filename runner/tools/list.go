@@ -18,7 +18,8 @@ const (
 	maxFolder  = 100_000 // entries of a folder that are looked at at all
 )
 
-const listAbout = "List a folder of the workspace, sorted by name: folders end with /, files have their size in bytes, links their target. 1,000 entries at most; offset shows the rest."
+const listAbout = "List a folder of the workspace, sorted by name: folders end with /, files have their " +
+	"size in bytes, links their target. 1,000 entries at most; offset shows the rest."
 
 type listArgs struct {
 	Path   string `json:"path"`
@@ -50,7 +51,8 @@ func (b *Box) list(ctx context.Context, a listArgs) (Result, error) {
 		fmt.Fprintf(&out, "[entries %s to %s of %s; continue with offset=%d]\n", count(from+1), count(end), count(len(entries)), end+1)
 	}
 	if !whole {
-		fmt.Fprintf(&out, "[the folder has more than %s entries and only these were looked at; find others with glob in its folders, or by name with read]\n", count(maxFolder))
+		fmt.Fprintf(&out, "[the folder has more than %s entries and only these were looked at; find "+
+			"others with glob in its folders, or by name with read]\n", count(maxFolder))
 	}
 	return Result{Text: out.String()}, nil
 }

@@ -110,7 +110,8 @@ func (b *Box) refuseFile(name string, info fs.FileInfo) error {
 	case id.device != b.device:
 		return fmt.Errorf("%s lies on another file system than the workspace: it is refused", name)
 	case id.links > 1:
-		return fmt.Errorf("%s has %s names (hard links), and the others may lie outside the workspace: it is refused", name, count(int64(id.links)))
+		return fmt.Errorf("%s has %s names (hard links), and the others may lie outside the workspace: it is refused",
+			name, count(int64(id.links)))
 	}
 	return nil
 }

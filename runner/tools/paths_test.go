@@ -25,7 +25,8 @@ func TestNoToolLeavesTheWorkspace(t *testing.T) {
 	file(t, b, "sub/in.txt", "inside\n")
 	root := b.opts.Root
 	for link, target := range map[string]string{
-		"out": outside, "outdir": filepath.Dir(outside), "up": "../../..", "sub/loop": "loop", "proc": "/proc/self", "dots": "sub/../../" + filepath.Base(root) + "/../x",
+		"out": outside, "outdir": filepath.Dir(outside), "up": "../../..", "sub/loop": "loop",
+		"proc": "/proc/self", "dots": "sub/../../" + filepath.Base(root) + "/../x",
 	} {
 		must(t, os.Symlink(target, filepath.Join(root, link)))
 	}
@@ -87,7 +88,10 @@ func TestNoToolLeavesTheWorkspace(t *testing.T) {
 
 // only keeps the arguments that a tool knows.
 func (a args) only(tool string) args {
-	known := map[string]string{"list": "path", "glob": "path pattern", "grep": "path pattern", "create": "path content", "edit": "path old_text new_text"}
+	known := map[string]string{
+		"list": "path", "glob": "path pattern", "grep": "path pattern",
+		"create": "path content", "edit": "path old_text new_text",
+	}
 	out := args{}
 	for name, v := range a {
 		if strings.Contains(" "+known[tool]+" ", " "+name+" ") {
@@ -186,7 +190,10 @@ func TestALinkSwappedInARaceLeadsNowhere(t *testing.T) {
 
 // FuzzPath gives any path to the tools of a workspace that is full of traps.
 func FuzzPath(f *testing.F) {
-	for _, s := range []string{"a.txt", "../x", "/etc/passwd", "out", "outdir/secret", "a/../../x", "\x00", "a//./b/", ".", "", "hard", "link/../..", strings.Repeat("../", 50) + "etc/passwd"} {
+	for _, s := range []string{
+		"a.txt", "../x", "/etc/passwd", "out", "outdir/secret", "a/../../x", "\x00",
+		"a//./b/", ".", "", "hard", "link/../..", strings.Repeat("../", 50) + "etc/passwd",
+	} {
 		f.Add(s)
 	}
 	b := newBox(f)

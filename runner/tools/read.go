@@ -19,7 +19,8 @@ const (
 	maxReadSize  = 16 << 20 // bytes of a file
 )
 
-const readAbout = "Read a text file of the workspace, with line numbers: 500 lines unless told, 2,000 at most. Lines are cut at 2,000 characters; column shows the rest. Binary files are refused."
+const readAbout = "Read a text file of the workspace, with line numbers: 500 lines unless told, 2,000 at most. " +
+	"Lines are cut at 2,000 characters; column shows the rest. Binary files are refused."
 
 type readArgs struct {
 	Path   string `json:"path"`
@@ -48,7 +49,8 @@ func (b *Box) read(ctx context.Context, a readArgs) (Result, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if info.Size() > maxReadSize {
-		return Result{}, fmt.Errorf("%s is %s bytes long, at most %s can be read: look for what you need with grep or bash", name, count(info.Size()), count(maxReadSize))
+		return Result{}, fmt.Errorf("%s is %s bytes long, at most %s can be read: look for what you need with grep or bash",
+			name, count(info.Size()), count(maxReadSize))
 	}
 	p := &page{from: max(a.Offset, 1), limit: a.Limit, column: max(a.Column, 1)}
 	if p.limit == 0 {
@@ -99,7 +101,8 @@ func (p *page) result(name string) (Result, error) {
 	}
 	last := p.from + p.shown - 1
 	if p.cutLine > 0 {
-		fmt.Fprintf(&p.out, "[lines are cut at 2,000 characters, line %d first; continue with offset=%d limit=1 column=%d]\n", p.cutLine, p.cutLine, p.cutColumn)
+		fmt.Fprintf(&p.out, "[lines are cut at 2,000 characters, line %d first; continue with offset=%d limit=1 column=%d]\n",
+			p.cutLine, p.cutLine, p.cutColumn)
 	}
 	if last < p.lines {
 		fmt.Fprintf(&p.out, "[lines %s to %s of %s; continue with offset=%d]\n", count(p.from), count(last), count(p.lines), last+1)

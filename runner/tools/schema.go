@@ -85,7 +85,10 @@ func find(name string) *tool {
 // declare makes a tool whose arguments are checked by schema and then read
 // into A.
 func declare[A any](name, about string, run func(*Box, context.Context, A) (Result, error), props fields, required ...string) tool {
-	schema := &jsonschema.Schema{Type: "object", Properties: props, Required: required, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	schema := &jsonschema.Schema{
+		Type: "object", Properties: props, Required: required,
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
 	resolved, err := schema.Resolve(nil)
 	raw, err2 := json.Marshal(schema)
 	if err := errors.Join(err, err2); err != nil {

@@ -123,7 +123,8 @@ func pathWithin(path string, readable []string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
 		resolved, err := filepath.EvalSymlinks(dir)
-		if err == nil && filepath.IsAbs(dir) && slices.ContainsFunc(readable, func(r string) bool { return resolved == r || strings.HasPrefix(resolved, r+"/") }) {
+		if err == nil && filepath.IsAbs(dir) &&
+			slices.ContainsFunc(readable, func(r string) bool { return resolved == r || strings.HasPrefix(resolved, r+"/") }) {
 			kept = append(kept, dir)
 		}
 	}

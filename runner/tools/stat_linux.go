@@ -10,5 +10,8 @@ func identityOf(info fs.FileInfo) identity {
 	if !ok {
 		return identity{}
 	}
-	return identity{device: uint64(st.Dev), inode: st.Ino, links: uint64(st.Nlink), changed: st.Ctim.Nano()} //nolint:unconvert // their types differ between machines
+	return identity{
+		device: uint64(st.Dev), inode: st.Ino, links: uint64(st.Nlink), //nolint:unconvert // their types differ between machines
+		changed: st.Ctim.Nano(),
+	}
 }

@@ -134,9 +134,15 @@ func (b *Box) Call(ctx context.Context, name string, args json.RawMessage) Resul
 	t := find(name)
 	switch {
 	case t == nil:
-		return Result{Text: fmt.Sprintf("there is no tool %q: the tools of agent %s are %s", cut(name, 100), b.opts.Agent, b.granted()), IsError: true, Denied: true}
+		return Result{
+			Text:    fmt.Sprintf("there is no tool %q: the tools of agent %s are %s", cut(name, 100), b.opts.Agent, b.granted()),
+			IsError: true, Denied: true,
+		}
 	case !slices.Contains(b.opts.Granted, name):
-		return Result{Text: fmt.Sprintf("agent %s may not use %s: its tools are %s", b.opts.Agent, name, b.granted()), IsError: true, Denied: true}
+		return Result{
+			Text:    fmt.Sprintf("agent %s may not use %s: its tools are %s", b.opts.Agent, name, b.granted()),
+			IsError: true, Denied: true,
+		}
 	}
 	r, err := t.run(ctx, b, args)
 	if err != nil {

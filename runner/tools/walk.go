@@ -22,7 +22,8 @@ const searchTime = 30 * time.Second
 var (
 	// errEnough ends a walk early, without an error.
 	errEnough  = errors.New("enough")
-	errTooLong = fmt.Errorf("the search took longer than %v: search one folder with path, or fewer files with a narrower pattern or glob", searchTime)
+	errTooLong = fmt.Errorf("the search took longer than %v: search one folder with path, or fewer files with a narrower pattern or glob",
+		searchTime)
 )
 
 // timed bounds the time of a search.

@@ -48,8 +48,11 @@ func confined() {
 	if err := Alone(); err != nil {
 		fmt.Println(err)
 	}
-	_ = unix.Exec("/bin/sh", []string{"sh", "-c", `ulimit -f; ulimit -n; ulimit -t; ulimit -c; cat /proc/self/oom_score_adj; grep NoNewPrivs /proc/self/status
-kill -0 $PPID && echo reaches its parent; cat /proc/$PPID/environ >/dev/null && echo reads its parent; nice`}, os.Environ())
+	_ = unix.Exec("/bin/sh", []string{
+		"sh", "-c",
+		`ulimit -f; ulimit -n; ulimit -t; ulimit -c; cat /proc/self/oom_score_adj; grep NoNewPrivs /proc/self/status
+kill -0 $PPID && echo reaches its parent; cat /proc/$PPID/environ >/dev/null && echo reads its parent; nice`,
+	}, os.Environ())
 	restore()
 }
 

@@ -20,12 +20,14 @@ import (
 func TestAFolderIsComparedBeforeAndAfter(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, map[string]string{
-		"keep.txt": "same\n", "edit.txt": "one\ntwo\nthree\n", "gone.txt": "bye\n", "bin": "a\x00b", "touched": "as it was\n", "deep/er/x.go": "package x\n",
+		"keep.txt": "same\n", "edit.txt": "one\ntwo\nthree\n", "gone.txt": "bye\n", "bin": "a\x00b",
+		"touched": "as it was\n", "deep/er/x.go": "package x\n",
 		".git/config": "old", "node_modules/a/b.js": "old", "run.sh": "echo\n",
 	})
 	w := after(t, folder, func() {
 		write(t, folder, map[string]string{
-			"edit.txt": "one\n2\nthree\n", "new.txt": "hello\n", "bin": "a\x00c", "touched": "as it was\n", "deep/er/x.go": "package y\n", "empty": "",
+			"edit.txt": "one\n2\nthree\n", "new.txt": "hello\n", "bin": "a\x00c",
+			"touched": "as it was\n", "deep/er/x.go": "package y\n", "empty": "",
 			".git/config": "new", "node_modules/a/b.js": "new",
 		})
 		ok(t, os.Remove(filepath.Join(folder, "gone.txt")))
@@ -128,10 +130,14 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 		}
 	})
 	t.Run("lines contain no secrets and no control characters", func(t *testing.T) {
-		s := open(t, Options{Run: 1, Origin: 1, Dir: t.TempDir(), Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }})
+		s := open(t, Options{
+			Run: 1, Origin: 1, Dir: t.TempDir(),
+			Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") },
+		})
 		write(t, s.folder, map[string]string{"a-hunter2": "key=hunter2\r\n\x1b[2Jgone\xff\n"})
 		w := s.Close(t.Context())
-		same(t, "the patch", w.Patch(), "diff --git a/a-[redacted] b/a-[redacted]\n--- /dev/null\n+++ b/a-[redacted]\n@@ -0,0 +1,2 @@\n+key=[redacted]\r\n+^[[2Jgone\uFFFD")
+		same(t, "the patch", w.Patch(), "diff --git a/a-[redacted] b/a-[redacted]\n--- /dev/null\n+++ "+
+			"b/a-[redacted]\n@@ -0,0 +1,2 @@\n+key=[redacted]\r\n+^[[2Jgone\uFFFD")
 	})
 }
 
@@ -202,7 +208,8 @@ func TestRunsThatShareAFolder(t *testing.T) {
 	first := open(t, Options{Run: 1, Lease: 1, Workspace: folder, Dir: t.TempDir()})
 	second := open(t, Options{Run: 2, Lease: 2, Workspace: folder, Dir: t.TempDir()})
 	a, b := first.Close(t.Context()), second.Close(t.Context())
-	if !strings.Contains(a.Note, "Another run worked") || !strings.Contains(b.Note, "Another run worked") || !strings.Contains(b.Note, "was restarted") || strings.Contains(a.Note, "restarted") {
+	if !strings.Contains(a.Note, "Another run worked") || !strings.Contains(b.Note, "Another run worked") ||
+		!strings.Contains(b.Note, "was restarted") || strings.Contains(a.Note, "restarted") {
 		t.Errorf("notes %q and %q", a.Note, b.Note)
 	}
 	if w := after(t, folder, func() {}); w.Note != "" {

@@ -64,7 +64,8 @@ func (g git) command(ctx context.Context, args []string) *exec.Cmd {
 	cmd.Dir, cmd.WaitDelay = g.dir, 5*time.Second
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C", "LC_ALL=C",
-		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_LITERAL_PATHSPECS=1", "GIT_ASKPASS=", "SSH_ASKPASS=",
+		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1",
+		"GIT_LITERAL_PATHSPECS=1", "GIT_ASKPASS=", "SSH_ASKPASS=",
 	}, g.env...)
 	return cmd
 }

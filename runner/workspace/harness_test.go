@@ -34,7 +34,8 @@ func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Maya", "GIT_AUTHOR_EMAIL=m@example.org", "GIT_COMMITTER_NAME=Maya", "GIT_COMMITTER_EMAIL=m@example.org")
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Maya", "GIT_AUTHOR_EMAIL=m@example.org",
+		"GIT_COMMITTER_NAME=Maya", "GIT_COMMITTER_EMAIL=m@example.org")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -45,7 +45,8 @@ func openRepository(ctx context.Context, path string) (*repository, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && strings.Contains(err.Error(), "dubious ownership"):
-		return refuse("it belongs to another account than the server's; to trust it all the same: git config --global --add safe.directory %s", path)
+		return refuse("it belongs to another account than the server's; to trust it all "+
+			"the same: git config --global --add safe.directory %s", path)
 	case err != nil:
 		return refuse("it is not a Git repository that can be read (%s)", reason(err))
 	case bare == "true":

@@ -66,7 +66,8 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case locked(err):
-		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: the repository is locked (%s). If no Git works in it, delete that file", path, reason(err))}
+		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: the repository is locked "+
+			"(%s). If no Git works in it, delete that file", path, reason(err))}
 	case errors.As(err, &no):
 		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: no worktree could be made (%s)", path, reason(err))}
 	}
@@ -310,7 +311,8 @@ func (t *tree) git() git {
 		"GIT_DIR=" + own, "GIT_WORK_TREE=" + t.work(), "GIT_INDEX_FILE=" + filepath.Join(own, "index"),
 		"GIT_OBJECT_DIRECTORY=" + filepath.Join(t.repo.common, "objects"),
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=Taskyard", "GIT_AUTHOR_EMAIL=taskyard@localhost", "GIT_COMMITTER_NAME=Taskyard", "GIT_COMMITTER_EMAIL=taskyard@localhost",
+		"GIT_AUTHOR_NAME=Taskyard", "GIT_AUTHOR_EMAIL=taskyard@localhost",
+		"GIT_COMMITTER_NAME=Taskyard", "GIT_COMMITTER_EMAIL=taskyard@localhost",
 	}
 	return g
 }

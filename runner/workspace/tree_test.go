@@ -27,7 +27,8 @@ func newSite(t *testing.T, files map[string]string) *site {
 }
 
 func (s *site) options(run, origin, lease task.ID) Options {
-	return Options{Run: run, Origin: origin, Lease: int64(lease), Agent: "coder", Workspace: "worktree:" + s.repo, Dir: filepath.Join(s.runs, "run-"+run.String()+"-"+lease.String())}
+	return Options{Run: run, Origin: origin, Lease: int64(lease), Agent: "coder", Workspace: "worktree:" +
+		s.repo, Dir: filepath.Join(s.runs, "run-"+run.String()+"-"+lease.String())}
 }
 
 func (s *site) open(run, origin, lease task.ID) *Space {
@@ -57,7 +58,10 @@ func TestARunHasAWorktreeOfItsOwn(t *testing.T) {
 		same(t, "status", gitIn(t, w.Folder(), "status", "--porcelain"), "")
 		same(t, "head", gitIn(t, w.Folder(), "rev-parse", "HEAD"), head)
 	})
-	write(t, w.Folder(), map[string]string{"a.txt": "one\nmore\n", "new/d.txt": "four\n", "noise.log": "x", "-rf": "x\n", "new\nline": "x\n", "rtl\u202etxt.exe": "x\n"})
+	write(t, w.Folder(), map[string]string{
+		"a.txt": "one\nmore\n", "new/d.txt": "four\n",
+		"noise.log": "x", "-rf": "x\n", "new\nline": "x\n", "rtl\u202etxt.exe": "x\n",
+	})
 	ok(t, os.Remove(filepath.Join(w.Folder(), "b.txt")))
 	got := w.Close(t.Context())
 	t.Run("what changed is told", func(t *testing.T) {
@@ -69,7 +73,8 @@ func TestARunHasAWorktreeOfItsOwn(t *testing.T) {
 	})
 	t.Run("what was not committed is a commit of Taskyard on the branch", func(t *testing.T) {
 		same(t, "log", s.git("log", "--format=%an %s", "taskyard/run-7"), "Taskyard Taskyard run 7\nMaya first")
-		same(t, "files", s.git("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "-z", "taskyard/run-7"), "-rf\x00.gitignore\x00a.txt\x00new\nline\x00new/d.txt\x00rtl\u202etxt.exe\x00sub/c.txt\x00")
+		same(t, "files", s.git("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "-z", "taskyard/run-7"),
+			"-rf\x00.gitignore\x00a.txt\x00new\nline\x00new/d.txt\x00rtl\u202etxt.exe\x00sub/c.txt\x00")
 	})
 	t.Run("the repository itself is as it was, and the folder is gone", func(t *testing.T) {
 		same(t, "status", s.git("status", "--porcelain"), "")
@@ -114,7 +119,8 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 		gitIn(t, w.Folder(), "commit", "-q", "-m", "that way")
 		got := w.Close(t.Context())
 		same(t, "branch", got.Branch, "taskyard/run-3-2")
-		same(t, "logs", s.git("log", "--format=%s", "taskyard/run-3")+"|"+s.git("log", "--format=%s", "taskyard/run-3-2"), "this way\nfirst|that way")
+		same(t, "logs", s.git("log", "--format=%s", "taskyard/run-3")+"|"+
+			s.git("log", "--format=%s", "taskyard/run-3-2"), "this way\nfirst|that way")
 	})
 	t.Run("a run that changes nothing leaves no branch", func(t *testing.T) {
 		got := s.open(4, 4, 1).Close(t.Context())
@@ -242,7 +248,11 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 	evil := filepath.Join(t.TempDir(), "evil")
 	ok(t, os.WriteFile(evil, []byte("#!/bin/sh\necho \"$0 $@\" >> "+mark+"\ncat\n"), 0o755))
 	arm := func(dir string) {
-		for _, name := range []string{"core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "diff.external", "diff.evil.textconv", "diff.evil.command", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "gpg.program", "core.askPass", "credential.helper"} {
+		for _, name := range []string{
+			"core.fsmonitor", "core.sshCommand", "core.pager", "core.editor",
+			"diff.external", "diff.evil.textconv", "diff.evil.command", "filter.evil.clean", "filter.evil.smudge",
+			"filter.evil.process", "gpg.program", "core.askPass", "credential.helper",
+		} {
 			gitIn(t, dir, "config", name, evil)
 		}
 		gitIn(t, dir, "config", "commit.gpgSign", "true")
@@ -277,7 +287,8 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 	same(t, "the list", told(got), "modified a.txt\nadded new.txt")
 	t.Run("an ordinary Git would have run it", func(t *testing.T) {
 		// A hook of a commit is run whatever Git thinks of files and times.
-		cmd := exec.Command("git", "-C", s.repo, "-c", "user.name=Maya", "-c", "user.email=m@example.org", "commit", "-q", "--allow-empty", "-m", "trapped")
+		cmd := exec.Command("git", "-C", s.repo, "-c", "user.name=Maya", "-c", "user.email=m@example.org",
+			"commit", "-q", "--allow-empty", "-m", "trapped")
 		out, _ := cmd.CombinedOutput() // some traps make it fail
 		if _, err := os.Stat(mark); err != nil {
 			t.Errorf("the traps do not work: %v\n%s", err, out)

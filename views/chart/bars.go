@@ -154,7 +154,10 @@ func (c *Data) bars(row int) (list []bar) {
 
 // back is the whole height of a row, to be pointed at.
 func (c *Data) back(row int) bar {
-	return bar{X: strconv.Itoa(row * chartStep), Y: "0", W: strconv.Itoa(chartStep), H: strconv.Itoa(chartHeight), Link: c.Rows[row].Link, Words: c.Rows[row].Name + ": all"}
+	return bar{
+		X: strconv.Itoa(row * chartStep), Y: "0", W: strconv.Itoa(chartStep), H: strconv.Itoa(chartHeight),
+		Link: c.Rows[row].Link, Words: c.Rows[row].Name + ": all",
+	}
 }
 
 // edges are the names below the chart: the first, the middle and the last.

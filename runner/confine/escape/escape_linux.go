@@ -83,7 +83,8 @@ var attempts = []struct {
 	{"trace it", func(t target) error { return call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(t.pid)) }},
 	{"read its memory", func(t target) error {
 		var b [8]byte
-		_, err := unix.ProcessVMReadv(t.pid, []unix.Iovec{{Base: &b[0], Len: 8}}, []unix.RemoteIovec{{Base: uintptr(unsafe.Pointer(&attemptsAddress)), Len: 8}}, 0)
+		_, err := unix.ProcessVMReadv(t.pid, []unix.Iovec{{Base: &b[0], Len: 8}},
+			[]unix.RemoteIovec{{Base: uintptr(unsafe.Pointer(&attemptsAddress)), Len: 8}}, 0)
 		return err
 	}},
 	{"take a file of it", func(t target) error {
@@ -279,7 +280,8 @@ func AsNobody(t *testing.T) {
 		binary := filepath.Join(dir, "bin", "test")
 		text, err := os.ReadFile("/proc/self/exe")
 		if err == nil {
-			err = errors.Join(os.Mkdir(filepath.Dir(binary), 0o755), os.Chmod(filepath.Dir(binary), 0o755), os.WriteFile(binary, text, 0o755), os.Chmod(binary, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o777),
+			err = errors.Join(os.Mkdir(filepath.Dir(binary), 0o755), os.Chmod(filepath.Dir(binary), 0o755),
+				os.WriteFile(binary, text, 0o755), os.Chmod(binary, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o777),
 				os.Chmod(filepath.Join(dir, "tmp"), 0o777), os.Chmod(dir, 0o755))
 		}
 		if err != nil {

@@ -3,7 +3,10 @@ package modeltest
 import "encoding/json"
 
 func messageUsage(u Usage) object {
-	return object{"input_tokens": u.In - u.Cached, "cache_creation_input_tokens": 0, "cache_read_input_tokens": u.Cached, "output_tokens": u.Out}
+	return object{
+		"input_tokens": u.In - u.Cached, "cache_creation_input_tokens": 0,
+		"cache_read_input_tokens": u.Cached, "output_tokens": u.Out,
+	}
 }
 
 func messageStop(r reply) string {
@@ -71,6 +74,9 @@ func streamMessage(r reply, out *sse) {
 			}
 		})
 	}
-	out.event("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": messageStop(r), "stop_sequence": nil}, "usage": messageUsage(r.usage)})
+	out.event("message_delta", object{
+		"type":  "message_delta",
+		"delta": object{"stop_reason": messageStop(r), "stop_sequence": nil}, "usage": messageUsage(r.usage),
+	})
 	out.event("message_stop", object{"type": "message_stop"})
 }

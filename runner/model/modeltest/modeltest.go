@@ -149,7 +149,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/" && (r.Method == http.MethodHead || r.Method == http.MethodGet):
 		w.WriteHeader(http.StatusOK)
 	default:
-		writeJSON(w, http.StatusNotFound, object{"type": "error", "error": object{"type": "not_found_error", "message": "nothing is at " + r.URL.Path}})
+		writeJSON(w, http.StatusNotFound, object{
+			"type":  "error",
+			"error": object{"type": "not_found_error", "message": "nothing is at " + r.URL.Path},
+		})
 	}
 }
 
@@ -223,7 +226,10 @@ func (s *Server) models(codex bool) object {
 
 // modelOf describes a model in the words of both companies.
 func modelOf(id string) object {
-	return object{"id": id, "type": "model", "display_name": id, "created_at": "2025-01-01T00:00:00Z", "object": "model", "created": 1735689600, "owned_by": "modeltest"}
+	return object{
+		"id": id, "type": "model", "display_name": id, "created_at": "2025-01-01T00:00:00Z",
+		"object": "model", "created": 1735689600, "owned_by": "modeltest",
+	}
 }
 
 func refuse(w http.ResponseWriter, api string, step Step) {

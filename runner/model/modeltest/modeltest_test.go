@@ -113,7 +113,8 @@ func TestWholeReplies(t *testing.T) {
 }
 
 func TestResponsesAreStreamed(t *testing.T) {
-	s := modeltest.New(t, step, modeltest.Step{Text: "a beginning", Break: modeltest.BreakCut}, modeltest.Step{Text: "a beginning", Break: modeltest.BreakEnd})
+	s := modeltest.New(t, step, modeltest.Step{Text: "a beginning", Break: modeltest.BreakCut},
+		modeltest.Step{Text: "a beginning", Break: modeltest.BreakEnd})
 	read := func(t *testing.T) (text, args string, kinds []string, err error) {
 		t.Helper()
 		lines := bufio.NewScanner(ask(t, s, "POST", "/v1/responses", `{"model":"m","input":"Hi","stream":true}`))
@@ -138,7 +139,8 @@ func TestResponsesAreStreamed(t *testing.T) {
 	}
 	t.Run("whole", func(t *testing.T) {
 		text, args, kinds, err := read(t)
-		if text != step.Text || args != step.Calls[0].Args || kinds[0] != "response.created" || kinds[len(kinds)-1] != "response.completed" || err != nil {
+		if text != step.Text || args != step.Calls[0].Args || kinds[0] != "response.created" ||
+			kinds[len(kinds)-1] != "response.completed" || err != nil {
 			t.Errorf("it told %q and %q in %v, %v", text, args, kinds, err)
 		}
 	})
