@@ -41,6 +41,9 @@ var phrases = []phrase{
 	{forms: []string{"go on", "goes on", "going on", "gone on", "went on"}, write: "continue, resume, keep …ing"},
 	{forms: []string{"parted"}, write: "separated"},
 	{forms: []string{"put away", "puts away", "putting away"}, write: "dismiss"},
+	{forms: []string{"sign of life", "signs of life"}, write: "heartbeat"},
+	{forms: []string{"carry out", "carries out", "carried out", "carrying out"}, write: "execute, run"},
+	{forms: []string{"colour", "colours", "coloured"}, write: "color"},
 	{forms: []string{"yard"}, within: true, write: "server or instance", allowed: yardNames},
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // yearAgents own the tasks of an instance with a year of work. A worker that never comes
-// carries out their runs, so that the instance stays as it was filled.
+// executes their runs, so that the instance stays as it was filled.
 var yearAgents = []string{
 	"coder", "planner", "reviewer", "researcher", "tester", "writer", "translator", "designer", "releaser",
 	"keeper", "support", "analyst", "auditor", "builder", "scout", "painter",

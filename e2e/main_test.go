@@ -492,7 +492,7 @@ func TestUseOfTheCommandLine(t *testing.T) {
 	}{
 		{"version prints the version", []string{"version"}, exitOK, "taskyard dev", ""},
 		{"help is no error", []string{"--help"}, exitOK, "demo", ""},
-		{"an unknown flag is a wrong use", []string{"serve", "--colour"}, exitUsage, "", "--colour"},
+		{"an unknown flag is a wrong use", []string{"serve", "--color"}, exitUsage, "", "--color"},
 		{"an unknown command is a wrong use", []string{"dance"}, exitUsage, "", "dance"},
 		{"a missing argument is a wrong use", []string{"backup"}, exitUsage, "", "file"},
 		{"an unknown key is told with file and line", []string{"serve", "--data", data}, exitUsage, "", conf + ":5"},

@@ -76,7 +76,7 @@ func (s *server) tool(token, name string, args map[string]any) {
 }
 
 // rightsServer is a server with reader, who may read and hand work on, and two
-// agents with a shell, whose programs note the tasks that they carried out:
+// agents with a shell, whose programs note the tasks that they executed:
 // root, and free, whose runs wait for nobody.
 type rightsServer struct {
 	*server

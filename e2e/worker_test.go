@@ -19,7 +19,7 @@ import (
 	"taskyard/task"
 )
 
-// workerServer is a server whose agent far is carried out by workers with the
+// workerServer is a server whose agent far is executed by workers with the
 // label gpu, and what its tests share.
 type workerServer struct {
 	*server

@@ -35,7 +35,7 @@ func TestBlockedByOverJSON(t *testing.T) {
 		for body, field := range map[string]string{
 			`{}`: "taskIds", `{"taskIds":null}`: "taskIds", `{"taskIds":7}`: "taskIds", `{"taskIds":["5a"]}`: "taskIds[0]",
 			`{"taskIds":[0]}`: "taskIds[0]", `{"taskIds":[-1]}`: "taskIds[0]", `{"taskIds":[7.5]}`: "taskIds[0]",
-			`{"taskIds":[99]}`: "taskIds[0]", `{"taskIds":[],"colour":1}`: "colour",
+			`{"taskIds":[99]}`: "taskIds[0]", `{"taskIds":[],"color":1}`: "color",
 		} {
 			s.do("operator", "PUT", path+"/blocked-by", body).field(task.CodeInvalidField, field)
 		}

@@ -26,7 +26,7 @@ func (s *Server) runners(a task.Actor) []task.RunnerInfo {
 		}
 		if why := s.svc.NoWorkerReason(list[i].Name); why != "" {
 			list[i].Installed, list[i].Problem, list[i].Remedy = false, why,
-				"Start one on a machine that may carry out its runs: taskyard worker --help tells how."
+				"Start one on a machine that may execute its runs: taskyard worker --help tells how."
 		}
 	}
 	return list

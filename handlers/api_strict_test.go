@@ -72,7 +72,7 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		name, method, path, body, field string
 		code                            task.Code
 	}{
-		{"an unknown field", "POST", "/api/tasks", `{"title":"x","owner":"pull","colour":"red"}`, "colour", task.CodeInvalidField},
+		{"an unknown field", "POST", "/api/tasks", `{"title":"x","owner":"pull","color":"red"}`, "color", task.CodeInvalidField},
 		{
 			"an unknown field further down", "POST", "/api/tasks", `{"title":"x","owner":"pull","steps":[{"title":"a","why":1}]}`,
 			"steps[0].why", task.CodeInvalidField,
@@ -113,7 +113,7 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		})
 	}
 	t.Run("all at once", func(t *testing.T) {
-		p := s.do("operator", "POST", "/api/tasks", `{"priority":"high","steps":3,"colour":1}`).problem(422, task.CodeInvalidField)
+		p := s.do("operator", "POST", "/api/tasks", `{"priority":"high","steps":3,"color":1}`).problem(422, task.CodeInvalidField)
 		if len(p.Errors) != 5 {
 			t.Errorf("%+v", p.Errors)
 		}

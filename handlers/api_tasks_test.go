@@ -74,7 +74,7 @@ func TestTheListTellsTasksAgentsAndWhatIsInFlight(t *testing.T) {
 	}
 	for query, field := range map[string]string{
 		"?limit=0": "limit", "?limit=501": "limit", "?limit=x": "limit", "?status=done": "status", "?after=zzz": "after",
-		"?full=maybe": "full", "?parent=0": "parent", "?colour=red": "colour",
+		"?full=maybe": "full", "?parent=0": "parent", "?color=red": "color",
 	} {
 		s.do("viewer", "GET", "/api/tasks"+query, "").field(task.CodeInvalidField, field)
 	}
@@ -162,7 +162,7 @@ func TestActsThatTakeABodyAlsoWorkWithoutOne(t *testing.T) {
 		s.do("operator", "POST", "/api/tasks/"+s.create("pull", "")+"/cancel", body).want(200)
 	}
 	for _, act := range []string{"complete", "cancel", "run", "release", "heartbeat"} {
-		s.do("operator", "POST", "/api/tasks/1/"+act, `{"colour":1}`).field(task.CodeInvalidField, "colour")
+		s.do("operator", "POST", "/api/tasks/1/"+act, `{"color":1}`).field(task.CodeInvalidField, "color")
 		s.do("operator", "POST", "/api/tasks/1/"+act, `[]`).problem(400, task.CodeInvalidJSON)
 	}
 }

@@ -11,7 +11,7 @@ import (
 type leaseBody struct {
 	Name        string   `json:"name,omitempty" doc:"of the machine, at most 100 characters"`
 	Labels      []string `json:"labels,omitempty" doc:"what the worker offers; a runner's labels must all be among them"`
-	Runners     []string `json:"runners,omitempty" doc:"the runners it can carry out; default any"`
+	Runners     []string `json:"runners,omitempty" doc:"the runners it can execute; default any"`
 	WaitSeconds int      `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"when there is no run, wait so long for one"`
 }
 
@@ -89,13 +89,13 @@ type endOut struct {
 	}
 }
 
-const reportDoc = " For the worker that carries the run out, and for the receiver of a webhook " +
+const reportDoc = " For the worker that executes the run, and for the receiver of a webhook " +
 	"with the token of the run. A lease that is over: 409 `stale_lease`."
 
 func (s *Server) workerOperations() {
 	handle(s, op{
 		Method: "POST", Path: "/api/worker/lease", Need: task.Carry, Tag: "Workers",
-		Summary: "Take a run to carry out on this machine",
+		Summary: "Take a run to execute on this machine",
 		Desc:    "No run is a normal answer: `{\"run\":null}`. Needs a token of the scope worker.",
 	}, s.lease)
 	handle(s, op{

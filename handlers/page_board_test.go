@@ -117,7 +117,7 @@ func TestFiltersNarrowSortAndStay(t *testing.T) {
 	}
 	t.Run("wrong ones are refused", func(t *testing.T) {
 		for _, q := range []string{
-			"priority=x", "blocked=maybe", "status=dancing", "sort=colour",
+			"priority=x", "blocked=maybe", "status=dancing", "sort=color",
 			"label=No+Label", "sort=title&after=-1", "after=x",
 		} {
 			b.get("/tasks?" + q).is(422)

@@ -19,20 +19,20 @@ func TestTheInboxPage(t *testing.T) {
 		y.ok(err)
 		return k, m.ID
 	}
-	k, _ := ask("Choose a colour", "Blue or **green**?", true)
+	k, _ := ask("Choose a color", "Blue or **green**?", true)
 	_, notice := ask("Write it down", "Half of it is done.", false)
 	r, err := y.svc.RunNow(context.Background(), mayaActor, y.create(mayaActor, task.New{Owner: "reviewer", Title: "Delete it all"}).ID)
 	y.ok(err)
 
 	t.Run("lists what waits, and counts it in the tab", func(t *testing.T) {
-		b.get("/").shows("<title>(3) Inbox", "Choose a colour", "<strong>green</strong>",
+		b.get("/").shows("<title>(3) Inbox", "Choose a color", "<strong>green</strong>",
 			"Half of it is done.", "/approvals/"+r.ID.String(), `hx-get="/"`)
 		b.get("/queues").shows("<title>(3) Queues")
 	})
 	t.Run("a question is answered in place", func(t *testing.T) {
 		a := b.get("/")
 		b.post("/tasks/"+k.ID.String()+"/reply", "content", "Blue.", "back",
-			a.field("/tasks/"+k.ID.String()+"/reply", "back")).leadsTo("/").hides("Choose a colour").shows("Answered")
+			a.field("/tasks/"+k.ID.String()+"/reply", "back")).leadsTo("/").hides("Choose a color").shows("Answered")
 		got, err := y.svc.Task(context.Background(), mayaActor, k.ID)
 		y.ok(err)
 		if got.QuestionID != 0 || got.Comments[1].Content != "Blue." {

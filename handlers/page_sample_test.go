@@ -57,7 +57,7 @@ func (y *pageSite) sample(mark string) (m sample) {
 	r, err := y.svc.RunNow(ctx, mayaActor, m.waits)
 	y.ok(err)
 	m.approval = r.ID
-	m.asked = y.create(mayaActor, in("planner", "Choose a colour", 1)).ID
+	m.asked = y.create(mayaActor, in("planner", "Choose a color", 1)).ID
 	_, err = y.svc.Notify(ctx, asAgent("planner"), m.asked, "Blue or green? "+mark, true)
 	y.ok(err)
 	y.ok2(y.svc.Comment(ctx, mayaActor, m.stuck, "Please look at the **log**: "+mark))

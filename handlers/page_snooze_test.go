@@ -30,7 +30,7 @@ func TestSnoozeOnPages(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b, oleg := y.maya(), y.person("oleg", task.RoleOperator)
-	k, q := y.asks("Choose a colour", "Blue or green?")
+	k, q := y.asks("Choose a color", "Blue or green?")
 	snooze := func(pairs ...string) *seenPage {
 		return b.post("/inbox/snooze", append([]string{"kind", "question", "ref", q.String(), "back", "/"}, pairs...)...)
 	}
@@ -38,7 +38,7 @@ func TestSnoozeOnPages(t *testing.T) {
 
 	t.Run("hides it from the person, who is told until when and may undo it", func(t *testing.T) {
 		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+k.ID.String()+
-			" until", "Snoozed (1)", "Choose a colour", "data-undo", "comes back by itself")
+			" until", "Snoozed (1)", "Choose a color", "data-undo", "comes back by itself")
 		b.get("/queues").shows("<title>Queues ·").hides("data-undo>")
 		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
 		b.post("/inbox/wake", "kind", "question", "ref", q.String(), "_key",

@@ -137,9 +137,9 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at + "/release").is(409).shows("not in working status")
 	})
 	t.Run("a question is answered", func(t *testing.T) {
-		_, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Which colour?", true)
+		_, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Which color?", true)
 		y.ok(err)
-		b.get(at).shows("Which colour?", "Waits for an answer", "A question to people is open")
+		b.get(at).shows("Which color?", "Waits for an answer", "A question to people is open")
 		b.post(at+"/reply", "content", " ").is(422).shows(`id="reply-text-err"`)
 		b.post(at+"/reply", "content", "Blue").leadsTo(at).shows("Answered", "Blue").hides("Waits for an answer")
 		b.post(at+"/reply", "content", "Red").is(409).shows("No question is open")

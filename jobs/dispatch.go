@@ -72,14 +72,14 @@ func (j *Jobs) startOne() (started bool, later time.Duration) {
 	return false, min(max(at.Sub(j.opt.Service.Now()), time.Millisecond), maxSleep)
 }
 
-// inFlight returns the tasks whose run this process carries out.
+// inFlight returns the tasks whose run this process executes.
 func (j *Jobs) inFlight() map[task.ID]bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return maps.Clone(j.busy)
 }
 
-// launch carries out a run that counts as a flight already.
+// launch executes a run that counts as a flight already.
 func (j *Jobs) launch(start *service.Start) {
 	id, taskID := start.Run.ID, start.Run.TaskID
 	ctx, cancel := context.WithCancelCause(j.runCtx)

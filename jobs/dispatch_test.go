@@ -188,7 +188,7 @@ func TestLeaseOfARun(t *testing.T) {
 		f.complete()
 		y.awaitRun(f.RunID, "completed/ended")
 	})
-	t.Run("a jump of the wall clock does not cost a run that this server carries out", func(t *testing.T) {
+	t.Run("a jump of the wall clock does not cost a run that this server executes", func(t *testing.T) {
 		t.Parallel()
 		y := newInstance(t, setup{cfg: service.Config{RunLease: time.Millisecond}, jobs: func(o *Options) { o.Beat = time.Hour }})
 		y.create("coder")
@@ -228,7 +228,7 @@ func TestLeaseOfARun(t *testing.T) {
 		}
 		retry.complete()
 	})
-	t.Run("a run that nobody carries out is reaped and tried again", func(t *testing.T) {
+	t.Run("a run that nobody executes is reaped and tried again", func(t *testing.T) {
 		t.Parallel()
 		y := newInstance(t, setup{cfg: service.Config{RunLease: time.Millisecond}, stopped: true})
 		y.create("coder")

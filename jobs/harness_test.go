@@ -26,7 +26,7 @@ const patience = 30 * time.Second // the machine may be busy
 
 var maya = task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: 1}
 
-// flight is a run that the test carries out by hand, in the place of an agent
+// flight is a run that the test executes by hand, in the place of an agent
 // program.
 type flight struct {
 	runner.Spec

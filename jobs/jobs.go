@@ -63,7 +63,7 @@ func (j *Jobs) table() []job {
 		{name: "claims", about: "releases claims whose lease ran out", every: 5 * time.Second, run: count(svc.ReleaseExpired)},
 		{name: "approvals", about: "ends approvals that nobody gave in time", every: 15 * time.Second, run: count(svc.ExpireApprovals)},
 		{name: "snoozes", about: "shows again what people snoozed, when its time is over", every: 5 * time.Second, run: count(svc.WakeSnoozed)},
-		{name: "reaper", about: "ends runs whose runner gave no sign of life", every: reapEvery, run: j.reap},
+		{name: "reaper", about: "ends runs whose runner sent no heartbeat", every: reapEvery, run: j.reap},
 		{name: "tokens", about: "notes when tokens were last used", every: time.Minute, run: svc.FlushTokenUse},
 		{name: "statistics", about: "sums up runs by hour", every: 5 * time.Minute, run: svc.RollUp},
 		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},

@@ -21,8 +21,8 @@ func (j *Jobs) tick(cause string) func(context.Context) error {
 	}
 }
 
-// reap ends runs whose lease is over because nobody carries them out. Those
-// that this process carries out have a supervisor; their lease is over only
+// reap ends runs whose lease is over because nobody executes them. Those
+// that this process executes have a supervisor; their lease is over only
 // when it could not be renewed, and the next heartbeat renews it.
 func (j *Jobs) reap(ctx context.Context) error {
 	list, err := j.opt.Service.LeaseLost(ctx)
@@ -34,7 +34,7 @@ func (j *Jobs) reap(ctx context.Context) error {
 		if busy[r.TaskID] {
 			continue
 		}
-		if err := j.lose(ctx, r, "its runner gave no sign of life", j.opt.Service.LoseLate); err != nil {
+		if err := j.lose(ctx, r, "its runner sent no heartbeat", j.opt.Service.LoseLate); err != nil {
 			return err
 		}
 	}

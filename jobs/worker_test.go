@@ -11,7 +11,7 @@ import (
 var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 
 // TestRunsOfWorkersAreLeftToTheirLease starts a server again over a run that a
-// worker carries out.
+// worker executes.
 func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}, RunLease: 300 * time.Millisecond}, stopped: true})

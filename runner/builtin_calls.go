@@ -15,7 +15,7 @@ import (
 
 const maxResult = 256 << 10 // bytes of a result that a model is given
 
-// callAll carries out the calls of a reply, one after another, and puts their
+// callAll executes the calls of a reply, one after another, and puts their
 // results into the conversation.
 func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *Outcome {
 	m := model.Message{Role: model.User}
@@ -48,7 +48,7 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *Outcome {
 	return nil
 }
 
-// call carries out one call. A panic of a tool is its failure, not ours.
+// call executes one call. A panic of a tool is its failure, not ours.
 func (s *modelLoop) call(ctx context.Context, c model.Call) (a Answer) {
 	defer func() {
 		if p := recover(); p != nil {

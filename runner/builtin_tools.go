@@ -32,7 +32,7 @@ type toolset struct {
 
 // usable is a tool that the run may use.
 type usable struct {
-	schema     *jsonschema.Resolved // nil: who carries it out checks by itself
+	schema     *jsonschema.Resolved // nil: who executes it checks by itself
 	fromServer bool
 }
 
@@ -78,7 +78,7 @@ func resolved(schema json.RawMessage) *jsonschema.Resolved {
 	return r
 }
 
-// call carries out a call that is allowed and whose arguments fit. Where the
+// call executes a call that is allowed and whose arguments fit. Where the
 // server answered with a task, it is returned too.
 func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
 	u := t.of[c.Name]

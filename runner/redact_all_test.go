@@ -70,7 +70,7 @@ func TestNoRunnerTellsASecret(t *testing.T) {
 				`,"success":true,"artifacts":[`+jsonText(both)+`]}`+"\nEOF"), spec(t))
 		}},
 		{"command that fails", func(t *testing.T) (Outcome, *recorder) { return playOut(t, sh(says+"exit 3"), spec(t)) }},
-		{"worker, which carries out the same runners", func(t *testing.T) (Outcome, *recorder) {
+		{"worker, which executes the same runners", func(t *testing.T) (Outcome, *recorder) {
 			rec := &recorder{}
 			out, err := Execute(t.Context(), sh(says+`echo "$TEST_DEPLOY_LOGIN" > left.txt; echo done`), spec(t), rec)
 			if err != nil {

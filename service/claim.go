@@ -429,7 +429,7 @@ func (s *Service) ReleaseExpired(ctx context.Context) (int, error) {
 				return 0, err
 			}
 			if err := tx.comment(tk.ID, task.KindSystem, task.System, "The claim of "+tk.Claim.Holder+
-				" expired without a sign of life; the task is free again."); err != nil {
+				" expired without a heartbeat; the task is free again."); err != nil {
 				return 0, err
 			}
 			if err := tx.event(task.EvClaimExpired, task.Event{TaskID: tk.ID, Agent: tk.Owner},

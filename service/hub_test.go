@@ -140,7 +140,7 @@ func TestLeasesInRealTime(t *testing.T) {
 			_, err := y.s.Heartbeat(y.ctx(), coder, tk.ID, claim.ID)
 			return err
 		}
-		for range 6 { // an hour of work, one sign of life every nine minutes
+		for range 6 { // an hour of work, one heartbeat every nine minutes
 			time.Sleep(9 * time.Minute)
 			ok(t, beat())
 			equal(t, "released", must[int](t)(y.s.ReleaseExpired(y.ctx())), 0)

@@ -83,9 +83,9 @@ func TestARunThatIsHeardOfAgainIsNotLost(t *testing.T) {
 	late := must[[]*task.Run](t)(y.s.LeaseLost(y.ctx()))
 	equal(t, "late", len(late), 1)
 	must[task.Beat](t)(y.s.ReportAlive(y.ctx(), gpuBox, l.RunID, hold, 0))
-	refused(t, y.s.LoseLate(y.ctx(), late[0], "no sign of life"), task.CodeStaleLease, "renewed")
+	refused(t, y.s.LoseLate(y.ctx(), late[0], "no heartbeat"), task.CodeStaleLease, "renewed")
 	equal(t, "state", y.run(l.RunID).Status, task.RunRunning)
 	y.forward(2 * time.Minute)
-	ok(t, y.s.LoseLate(y.ctx(), late[0], "no sign of life"))
+	ok(t, y.s.LoseLate(y.ctx(), late[0], "no heartbeat"))
 	equal(t, "state", y.run(l.RunID).State().String(), "failed/lost")
 }

@@ -62,7 +62,7 @@ func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error
 }
 
 // LoseLate is LoseRun for a run whose lease ran out. Errors: stale lease, also
-// when the run has given a sign of life since it was looked at.
+// when the run has sent a heartbeat since it was looked at.
 func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) error {
 	return s.finishRun(ctx, r.ID, r.Lease, lost(reason), func(now *task.Run, at task.Time) error {
 		if now.LeaseExpires > at {

@@ -9,7 +9,7 @@ import (
 )
 
 // reported returns the run that a report is about. Workers report on the runs
-// that they carry out, receivers of webhooks on the run of their token; the
+// that they execute, receivers of webhooks on the run of their token; the
 // fence keeps out those whose lease is over. Errors: neither of them, stale
 // lease.
 func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
@@ -25,7 +25,7 @@ func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
 	case a.RunID == id && tx.s.receives(r):
 	default:
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden,
-			"%s (%s) may not report on run %d: only the worker that carries it out may, or the "+
+			"%s (%s) may not report on run %d: only the worker that executes it may, or the "+
 				"receiver of its webhook with the token of the run", a.Name, a.Role, id)
 	}
 	if r.Lease != h.Lease || r.Attempt != h.Attempt {

@@ -49,7 +49,7 @@ type Config struct {
 	Runners   map[string]RunnerDefaults // by name; may be nil
 	TokenLife time.Duration             // default 90 days
 	Backoff   func(attempt int) time.Duration
-	Workers   map[string][]string             // runners whose runs workers carry out, with the labels that a worker must offer
+	Workers   map[string][]string             // runners whose runs workers execute, with the labels that a worker must offer
 	Webhooks  map[string]bool                 // runners whose receivers report over the API
 	Notify    []NotifyTarget                  // services outside that are told what waits
 	Secrets   func(names []string) []string   // the server's own, and the values of the variables that a definition names; nil: none are known

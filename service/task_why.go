@@ -157,7 +157,7 @@ func (w *diagnosis) claimAndQuestion() error {
 
 func (w *diagnosis) claim() {
 	if c := w.k.Claim; c != nil {
-		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each sign of life.",
+		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each heartbeat.",
 			called(c.Holder), w.clock(c.ExpiresAt))
 	}
 }

@@ -54,7 +54,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		first(t, y.in(task.Canceled).ID, "It is canceled: history never runs again; create a follow-up.", task.WhyArchived)
 	})
 	t.Run("claimed", func(t *testing.T) {
-		first(t, y.working(pull).ID, "pull works on it until 11:00 UTC, or longer with each sign of life.", task.WhyClaimed)
+		first(t, y.working(pull).ID, "pull works on it until 11:00 UTC, or longer with each heartbeat.", task.WhyClaimed)
 	})
 	t.Run("pull-only", func(t *testing.T) {
 		first(t, fresh("pull"), "pull claims its work itself; Taskyard does not start it: its definition says `runner: none`", task.WhyPullOnly)

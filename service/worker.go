@@ -61,7 +61,7 @@ func (c *workerRegistry) asked(a task.Actor, ask task.WorkerAsk, now task.Time) 
 	c.known[a.TokenID.String()+" "+ask.Name] = &knownWorker{a.TokenID, ask.Labels, ask.Runners, now}
 }
 
-// lives notes a sign of life of those who use a token.
+// lives notes a heartbeat of those who use a token.
 func (c *workerRegistry) lives(token task.ID, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *workerRegistry) last(runner string, labels []string) (at task.Time) {
 	return at
 }
 
-// offers reports whether a worker may carry out runs of a runner.
+// offers reports whether a worker may execute runs of a runner.
 func offers(has, runners []string, runner string, labels []string) bool {
 	if len(runners) > 0 && !slices.Contains(runners, runner) {
 		return false
@@ -92,13 +92,13 @@ func offers(has, runners []string, runner string, labels []string) bool {
 	return !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(has, l) })
 }
 
-// forWorkers reports whether workers carry out the runs of an agent.
+// forWorkers reports whether workers execute the runs of an agent.
 func (s *Service) forWorkers(def task.Agent) bool {
 	_, ok := s.cfg.Workers[def.Runner]
 	return ok
 }
 
-// noWorkerReason tells why no worker carries out the runs of an agent, or "" when
+// noWorkerReason tells why no worker executes the runs of an agent, or "" when
 // one may.
 func (s *Service) noWorkerReason(agent string, now task.Time) string {
 	def, ok := s.agents.Agent(agent)
@@ -108,7 +108,7 @@ func (s *Service) noWorkerReason(agent string, now task.Time) string {
 	return s.noWorkerReasonForRunner(def.Runner, now)
 }
 
-// NoWorkerReason tells why no worker carries out the runs of a runner, or ""
+// NoWorkerReason tells why no worker executes the runs of a runner, or ""
 // when one may, or it needs none.
 func (s *Service) NoWorkerReason(name string) string { return s.noWorkerReasonForRunner(name, s.Now()) }
 
@@ -148,7 +148,7 @@ func checkAsk(ask task.WorkerAsk) error {
 	return p.Err()
 }
 
-// LeaseRun claims the next queued run that a worker may carry out, or returns
+// LeaseRun claims the next queued run that a worker may execute, or returns
 // nil when none came in the time that it waits. A worker that is gone by then
 // leaves the run in the queue. Errors: not a worker, invalid fields.
 func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk) (*task.Leased, error) {

@@ -14,7 +14,7 @@ const (
 	RoleOperator Role = "operator"
 	RoleReviewer Role = "reviewer"
 	RoleAdmin    Role = "admin"
-	RoleWorker   Role = "worker" // a program that carries out runs on another machine; separate too
+	RoleWorker   Role = "worker" // a program that executes runs on another machine; separate too
 )
 
 // PeopleRoles lists the roles that a person may have.
@@ -33,7 +33,7 @@ const (
 	Person   Perm = "person" // write, but never an agent
 	Decide   Perm = "decide" // approvals
 	Admin    Perm = "admin"  // agents, users, tokens, settings
-	Carry    Perm = "carry"  // take runs and carry them out; nothing else of the instance
+	Carry    Perm = "carry"  // take runs and execute them; nothing else of the instance
 )
 
 // Perms lists every permission.

@@ -294,7 +294,7 @@ type Run struct {
 	PIDStart     string `json:"-"` // start time of the process, in kernel ticks
 	BootID       string `json:"-"`
 	ClosingAt    Time   `json:"-"` // when it ends that has closed its own task; 0: it has not
-	Worker       ID     `json:"-"` // token of the worker that carries it out; 0: this server does
+	Worker       ID     `json:"-"` // token of the worker that executes it; 0: this server does
 	Told         int64  `json:"-"` // events told over the API at this start
 	ToldBytes    int64  `json:"-"` // and their bytes
 	Session      string `json:"-"` // the conversation of its program, to continue after a cut; at most MaxSession bytes

@@ -18,11 +18,11 @@ const (
 type WorkerAsk struct {
 	Name    string   // of the machine, for people; may be ""
 	Labels  []string // what it offers
-	Runners []string // those it can carry out; empty: any
+	Runners []string // those it can execute; empty: any
 	Wait    time.Duration
 }
 
-// Leased is a run that a worker is to carry out.
+// Leased is a run that a worker is to execute.
 type Leased struct {
 	RunID   ID     `json:"runId"`
 	TaskID  ID     `json:"taskId"`

@@ -34,7 +34,7 @@ func TestPreferencesTakeWhatTheyMean(t *testing.T) {
 		{PrefDensity, "tight", false},
 		{PrefMotion, "less", true},
 		{PrefMotion, "more", false},
-		{"colour", "red", false},
+		{"color", "red", false},
 	} {
 		if err := c.p.Check(c.value); (err == nil) != c.ok {
 			t.Errorf("%s %q: %v", c.p, c.value, err)

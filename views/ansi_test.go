@@ -11,15 +11,15 @@ func ansi(s string) string {
 	return string(MarkHidden([]byte(b.String())))
 }
 
-func TestAnsiColours(t *testing.T) {
+func TestAnsiColors(t *testing.T) {
 	const esc = "\x1b["
 	for _, tt := range []struct{ name, in, want string }{
 		{"plain text stays", "a <b> c", "a &lt;b&gt; c"},
-		{"a colour ends with a reset", esc + "32mok" + esc + "0m done", `<span class="fg-2">ok</span> done`},
+		{"a color ends with a reset", esc + "32mok" + esc + "0m done", `<span class="fg-2">ok</span> done`},
 		{"an empty sequence is a reset", esc + "1;31mbad" + esc + "mok", `<span class="fg-1 term-bold">bad</span>ok`},
-		{"bright colours are colours 8 to 15", esc + "91mx", `<span class="fg-9">x</span>`},
+		{"bright colors are colors 8 to 15", esc + "91mx", `<span class="fg-9">x</span>`},
 		{"a background decides on its letters", esc + "31;42mx", `<span class="bg-2">x</span>`},
-		{"256 colours become the nearest of sixteen", esc + "38;5;196mx", `<span class="fg-9">x</span>`},
+		{"256 colors become the nearest of sixteen", esc + "38;5;196mx", `<span class="fg-9">x</span>`},
 		{"24 bits too", esc + "38;2;0;120;0mx", `<span class="fg-2">x</span>`},
 		{"colons part numbers as well", esc + "38:5:4mx", `<span class="fg-4">x</span>`},
 		{"styles end one by one", esc + "1;3mx" + esc + "22my", `<span class="term-bold term-italic">x</span><span class="term-italic">y</span>`},
@@ -37,10 +37,10 @@ func TestAnsiColours(t *testing.T) {
 			"a sequence without an end is shown", "a" + esc + "31",
 			`a<span class="nonprint" title="A character that does not print">‹U+001B›</span>[31`,
 		},
-		{"numbers without bounds are no colour", esc + "38;5;999mx" + esc + "99999999999999999999my", "x" +
+		{"numbers without bounds are no color", esc + "38;5;999mx" + esc + "99999999999999999999my", "x" +
 			`<span class="nonprint" title="A character that does not print">‹U+001B›</span>[99999999999999999999my`},
 		{
-			"an override between colours is named", esc + "31ma\u202eb",
+			"an override between colors is named", esc + "31ma\u202eb",
 			`<span class="fg-1">a<span class="nonprint" title="A character that does not print">‹U+202E›</span>b</span>`,
 		},
 	} {

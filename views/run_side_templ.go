@@ -365,7 +365,7 @@ func approvedBy(c Chrome, a *task.Approval) templ.Component {
 	})
 }
 
-// runnerRows say what carried the run out, as far as it told.
+// runnerRows say what executed the run, as far as it told.
 func runnerRows(m *RunModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

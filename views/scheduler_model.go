@@ -58,7 +58,7 @@ func (m *SchedulerModel) late(r *task.Run, now task.Time) bool {
 	return now.Sub(r.HeartbeatAt) > lateBeat
 }
 
-// processWords says where a run is carried out.
+// processWords says where a run is executed.
 func processWords(r *task.Run) string {
 	switch {
 	case r.Worker != 0:

@@ -92,7 +92,7 @@ var tokenScopes = []struct{ Value, Label string }{
 	{"operate", "Operate: creates and changes tasks"},
 	{"review", "Review: decides approvals too"},
 	{"admin", "Admin: everything"},
-	{task.ScopeWorker, "Worker: carries out runs on another machine, sees nothing else"},
+	{task.ScopeWorker, "Worker: executes runs on another machine, sees nothing else"},
 }
 
 // tokenState says whether a token works: "active", "expired" or "revoked".

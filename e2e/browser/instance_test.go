@@ -151,7 +151,7 @@ func openInstance(t testing.TB, agents map[string]string, with ...func(*service.
 	cfg := service.Config{
 		Now: y.clock.now, Log: quiet, CheapPasswords: true, MaxParallel: 8, RunLease: time.Hour,
 		IdleTimeout: 15 * time.Minute,
-	} // runs of the sample give no signs of life, however long a test takes
+	} // runs of the sample send no heartbeats, however long a test takes
 	for _, w := range with {
 		w(&cfg)
 	}

@@ -46,12 +46,12 @@ func (f *Folder) Templates() []task.AgentTemplate {
 // under it begins with.
 var kindTemplates = map[string]struct{ about, tools string }{
 	"builtin": {"Taskyard's own loop over a model of a provider.", "read, list, grep, glob, create, edit"},
-	"claude":  {"Claude Code carries out its runs.", "read, list, grep, glob, create, edit, bash"},
-	"codex":   {"Codex carries out its runs.", "read, list, grep, glob, create, edit, bash"},
-	"acp":     {"A program that speaks the Agent Client Protocol carries out its runs.", "read, list, grep, glob, create, edit, bash"},
-	"command": {"A program of yours carries out its runs.", "read, list, grep, glob"},
-	"webhook": {"A receiver that is called over HTTP carries out its runs.", "read, list, grep, glob"},
-	"worker":  {"Workers on other machines carry out its runs.", "read, list, grep, glob, create, edit, bash"},
+	"claude":  {"Claude Code executes its runs.", "read, list, grep, glob, create, edit, bash"},
+	"codex":   {"Codex executes its runs.", "read, list, grep, glob, create, edit, bash"},
+	"acp":     {"A program that speaks the Agent Client Protocol executes its runs.", "read, list, grep, glob, create, edit, bash"},
+	"command": {"A program of yours executes its runs.", "read, list, grep, glob"},
+	"webhook": {"A receiver that is called over HTTP executes its runs.", "read, list, grep, glob"},
+	"worker":  {"Workers on other machines execute its runs.", "read, list, grep, glob, create, edit, bash"},
 }
 
 func runnerTemplate(name, kind string) task.AgentTemplate {

@@ -29,7 +29,7 @@ func serviceConfig(c *config.Config, o Options) service.Config {
 	}
 }
 
-// workersOf lists the runners that workers carry out, with their labels.
+// workersOf lists the runners that workers execute, with their labels.
 func workersOf(c *config.Config) map[string][]string {
 	list := map[string][]string{}
 	for name, r := range c.Runners {

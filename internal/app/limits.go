@@ -20,7 +20,7 @@ func limitsOf(c *config.Config) []handlers.Limit {
 		{Key: "runs.equal_failures", Value: orNever(c.Runs.EqualFailures), About: "equal failures in a row that pause an agent"},
 		{Key: "scheduler.concurrency", Value: strconv.Itoa(c.Scheduler.Concurrency), About: "runs of one tick at a time"},
 		{Key: "scheduler.wake_budget_per_hour", Value: strconv.Itoa(c.Scheduler.WakeBudgetPerHour), About: "wakes of a task within an hour"},
-		{Key: "claims.lease", Value: FormatDuration(c.Claims.Lease), About: "time that a claim holds without a sign of life"},
+		{Key: "claims.lease", Value: FormatDuration(c.Claims.Lease), About: "time that a claim holds without a heartbeat"},
 		{Key: "approval.policy", Value: c.Approval.Policy, About: "runs that a person must approve"},
 		{Key: "approval.expires", Value: FormatDuration(c.Approval.Expires), About: "time to decide before a run is denied"},
 		{Key: "budget.max_cost_usd_per_day", Value: FormatCost(c.Budget.MaxCostUSDPerDay), About: "cost of the whole instance per day"},

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package trials lets the real dispatcher carry out programs that misbehave:
+// Package trials lets the real dispatcher execute programs that misbehave:
 // jobs, service, database, runner and shim as in the server.
 package trials
 
