@@ -44,6 +44,10 @@ var phrases = []phrase{
 	{forms: []string{"sign of life", "signs of life"}, write: "heartbeat"},
 	{forms: []string{"carry out", "carries out", "carried out", "carrying out"}, write: "execute, run"},
 	{forms: []string{"colour", "colours", "coloured"}, write: "color"},
+	{
+		forms: []string{"take back", "takes back", "taken back", "taking back", "take it back", "takes it back", "take that back"},
+		write: "undo, cancel",
+	},
 	{forms: []string{"yard"}, within: true, write: "server or instance", allowed: yardNames},
 }
 

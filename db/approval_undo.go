@@ -7,7 +7,7 @@ import (
 )
 
 // SetPendingDecision stores a decision on a waiting run that takes effect later; nil
-// takes it back. It reports whether the run still waited.
+// undoes it. It reports whether the run still waited.
 func (tx *Tx) SetPendingDecision(r *task.Run, h *task.Held) (bool, error) {
 	var text, until any
 	if h != nil {

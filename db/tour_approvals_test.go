@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// heldDecisions decides on a waiting run and takes it back, twice; what it
+// heldDecisions decides on a waiting run and undoes it, twice; what it
 // would do changes meanwhile.
 func heldDecisions(t *testing.T, s *service.Service, id task.ID) {
 	ctx := context.Background()

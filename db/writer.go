@@ -102,7 +102,7 @@ func newWriter(d *DB, c *conn) *writer {
 // transaction, and returns when that is committed and synced. An error of fn
 // undoes fn alone. fn may be called more than once; it does SQL through tx and
 // nothing else: no waiting, no other I/O, no Write or Read. A context that
-// ends while fn is queued takes it back; afterwards it has no effect.
+// ends while fn is queued cancels it; afterwards it has no effect.
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	if err := d.refusal(); err != nil {
 		return err

@@ -81,9 +81,9 @@ type approveBody struct {
 	UndoWindow
 }
 
-// UndoWindow is how long a decision may be taken back.
+// UndoWindow is how long a decision can be undone.
 type UndoWindow struct {
-	UndoSeconds int `json:"undoSeconds,omitzero" minimum:"0" maximum:"60" doc:"how long the decision may be taken back; it takes effect only then. Default 0: at once"`
+	UndoSeconds int `json:"undoSeconds,omitzero" minimum:"0" maximum:"60" doc:"how long the decision can be undone; it takes effect only then. Default 0: at once"`
 }
 
 func (u UndoWindow) window() time.Duration { return time.Duration(u.UndoSeconds) * time.Second }
@@ -161,7 +161,7 @@ func (s *Server) runOperations() {
 	})
 	handle(s, op{
 		Method: "POST", Path: "/api/runs/{id}/undo", Need: task.Decide, Tag: "Approvals",
-		Summary: "Take back your decision on a run, before it takes effect",
+		Summary: "Undo your decision on a run, before it takes effect",
 		Desc:    "While `held` is in the run. Afterwards: 409 `run_already_decided`.",
 	}, s.undoRun)
 	handle(s, op{Method: "POST", Path: "/api/runs/{id}/cancel", Need: task.Write, Tag: "Runs", Summary: "End an open run"},

@@ -57,7 +57,7 @@ func TestLabelsOnThePages(t *testing.T) {
 	b.post("/tasks", "title", "One", "owner", "coder", "labels",
 		"ui, api").leadsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
 	y.create(mayaActor, task.New{Title: "Two", Owner: "coder"})
-	t.Run("lists are narrowed, and the chip takes it back", func(t *testing.T) {
+	t.Run("lists are narrowed, and the chip undoes it", func(t *testing.T) {
 		for _, path := range []string{"/tasks", "/queues", "/queues?view=list"} {
 			b.get(path).shows("One", "Two", `pill tag">api`)
 		}

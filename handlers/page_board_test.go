@@ -52,7 +52,7 @@ func TestActsOnTheBoard(t *testing.T) {
 		return got
 	}
 
-	t.Run("a hand-over leads to the same filtered board and can be taken back", func(t *testing.T) {
+	t.Run("a hand-over leads to the same filtered board and can be undone", func(t *testing.T) {
 		b.get(at+"/move?to=pull&back="+url.QueryEscape(home)).is(200).shows(`value="pull" selected`,
 			`name="back" value="/queues?agent=coder&amp;q=work"`)
 		page := b.post(at+"/move", "from", "coder", "to", "pull", "comment", "yours", "back",
@@ -72,7 +72,7 @@ func TestActsOnTheBoard(t *testing.T) {
 				"kept words", `name="back" value="/queues`)
 		b.post(at+"/move", "from", "pull", "to", "coder", "comment", "back").is(303)
 	})
-	t.Run("a priority changes from what was seen, once for a form, and can be taken back", func(t *testing.T) {
+	t.Run("a priority changes from what was seen, once for a form, and can be undone", func(t *testing.T) {
 		for range 2 {
 			b.post(at+"/priority", "change", "5 6", "_key", "P", "back", home).leadsTo(home).shows("Priority of #1: 5 → 6")
 		}

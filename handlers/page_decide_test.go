@@ -39,7 +39,7 @@ func TestADecisionIsTakenBackOnThePage(t *testing.T) {
 		rita.get("/approvals/1").hides("/approvals/undo").shows("Approved by maya")
 		rita.post("/approvals/undo", "run", "1").is(403)
 	})
-	t.Run("taken back, the run waits again", func(t *testing.T) {
+	t.Run("undone, the run waits again", func(t *testing.T) {
 		b.post("/approvals/undo", "run", "1").leadsTo("/approvals/1").shows("Undone", "data-approve", "1 waiting")
 		y.forward(task.UndoWindow)
 		y.settle()

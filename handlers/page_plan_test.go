@@ -50,7 +50,7 @@ func TestActsOnAPlan(t *testing.T) {
 		b.post(at+"/edit", "field", "priority", "priority", "high").is(422).shows(`value="high"`, "must be a whole number")
 		b.post(at+"/edit", "field", "title", "title", strings.Repeat("x", 201)).is(422).shows(`id="title-err"`)
 	})
-	t.Run("an edit is taken back, unless somebody else edits meanwhile", func(t *testing.T) {
+	t.Run("an edit is undone, unless somebody else edits meanwhile", func(t *testing.T) {
 		edit := func(pairs ...string) *seenPage { return b.post(at+"/edit", pairs...).leadsTo(at) }
 		now := func() *task.Task {
 			t.Helper()

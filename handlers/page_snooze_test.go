@@ -82,7 +82,7 @@ func TestSnoozeOnPages(t *testing.T) {
 	t.Run("a viewer is offered nothing", func(t *testing.T) {
 		y.person("vera", task.RoleViewer).get("/").is(200).shows("Blue or green?").hides("/inbox/snooze")
 	})
-	t.Run("an acknowledgment can be taken back", func(t *testing.T) {
+	t.Run("an acknowledgment can be undone", func(t *testing.T) {
 		m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Half of it is done.", false)
 		y.ok(err)
 		at := "/inbox/notices/" + m.ID.String()

@@ -6,7 +6,7 @@ import (
 	"taskyard/views"
 )
 
-// doneWith is done for an act that the next page offers to take back.
+// doneWith is done for an act that the next page offers to undo.
 func (s *Server) doneWith(c echo.Context, to string, u *views.Undo, format string, args ...any) error {
 	if !byScript(c) {
 		s.flashMore(c, more{Undo: u})

@@ -15,7 +15,7 @@ type Approve struct {
 	Limits  task.Limits // tighter than the run's; zero fields stay
 	Version string      // the hash that was looked at; "" means the present one
 
-	Undo time.Duration // how long it may be taken back before it takes effect; at most task.MaxUndoWindow
+	Undo time.Duration // how long it can be undone before it takes effect; at most task.MaxUndoWindow
 }
 
 // ApproveRun lets a waiting run run, exactly as it was shown. Errors: not a
@@ -207,7 +207,7 @@ func (s *Service) DenyRun(ctx context.Context, a task.Actor, id task.ID, reason 
 	return s.DenyRunLater(ctx, a, id, reason, 0)
 }
 
-// DenyRunLater is DenyRun that may be taken back for as long as undo says, and
+// DenyRunLater is DenyRun that can be undone for as long as undo says, and
 // takes effect only then. Errors: as DenyRun, too long a time.
 func (s *Service) DenyRunLater(ctx context.Context, a task.Actor, id task.ID, reason string, undo time.Duration) (*task.Run, error) {
 	if err := s.allowed(a, task.Decide); err != nil {

@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// undoable checks how long a decision may be taken back.
+// undoable checks how long a decision can be undone.
 func undoable(d time.Duration) error {
 	if d < 0 || d > task.MaxUndoWindow {
 		return task.FieldErrorf("undoSeconds", "must be 0 to %d", int(task.MaxUndoWindow/time.Second))
@@ -36,7 +36,7 @@ func (tx *txn) setPendingDecision(r *task.Run, h task.Held, undo time.Duration) 
 	return tx.Run(r.ID)
 }
 
-// UndoDecisions takes back decisions of the caller that have not taken effect.
+// UndoDecisions undoes decisions of the caller that have not taken effect.
 // Those that have, or are somebody else's, are skipped. Errors: not a
 // reviewer; of a single run why it was skipped.
 func (s *Service) UndoDecisions(ctx context.Context, a task.Actor, ids []task.ID) (task.Decided, error) {
@@ -85,9 +85,9 @@ func (tx *txn) undo(id task.ID) error {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Nothing is decided on run %d: it waits for a reviewer", id)
 	case h == nil:
 		return task.Errorf(task.Conflict, task.CodeRunDecided,
-			"The decision on run %d has taken effect: it is %s and cannot be taken back", id, r.State())
+			"The decision on run %d has taken effect: it is %s and cannot be undone", id, r.State())
 	case h.By != tx.actor.Name:
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may take that back", h.By, id)
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may undo that", h.By, id)
 	case h.Until <= tx.Now:
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "The time to take the decision on run %d back was over at %s", id, h.Until)
 	}

@@ -9,7 +9,7 @@ import (
 
 const undo = task.UndoWindow
 
-// held approves a waiting run so that it may be taken back.
+// held approves a waiting run so that it can be undone.
 func (y *instance) held(id task.ID) *task.Run {
 	y.t.Helper()
 	return must[*task.Run](y.t)(y.s.ApproveRun(y.ctx(), rita, id, Approve{Undo: undo}))
@@ -49,7 +49,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		equal(t, "started", y.later(time.Second) == nil, true)
 		equal(t, "started run", y.later(undo).Run.ID, r.ID)
 	})
-	t.Run("taken back, it waits as before", func(t *testing.T) {
+	t.Run("undone, it waits as before", func(t *testing.T) {
 		y := newInstance(t)
 		_, r := y.waits()
 		y.held(r.ID)
@@ -77,7 +77,7 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		equal(t, "reason", now.Approval.Reason, "not so")
 		equal(t, "failures", y.task(tk.ID).Failures, 3)
 	})
-	t.Run("a scope that was taken back leaves no grant", func(t *testing.T) {
+	t.Run("a scope that was undone leaves no grant", func(t *testing.T) {
 		y := newInstance(t)
 		tk, r := y.waits()
 		must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Undo: undo, Scope: task.ScopeTask, Limits: task.Limits{MaxTurns: 3}}))
@@ -129,7 +129,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 		_, err = y.s.DenyRun(y.ctx(), maya, r.ID, "no")
 		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
 	})
-	t.Run("who decided takes it back, and nobody else", func(t *testing.T) {
+	t.Run("who decided undoes it, and nobody else", func(t *testing.T) {
 		for _, a := range []task.Actor{coder, oleg, maya} {
 			_, err := y.s.UndoDecisions(y.ctx(), a, one)
 			refused(t, err, task.CodeForbidden)
@@ -151,7 +151,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 		_, err = y.s.UndoDecisions(y.ctx(), rita, one)
 		refused(t, err, task.CodeRunDecided, "has taken effect")
 	})
-	t.Run("what is not decided cannot be taken back", func(t *testing.T) {
+	t.Run("what is not decided cannot be undone", func(t *testing.T) {
 		_, r := y.waits()
 		_, err := y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID})
 		refused(t, err, task.CodeRunDecided, "waits for a reviewer")

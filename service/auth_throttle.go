@@ -114,7 +114,7 @@ func (t *throttle) try(now task.Time, keys ...throttleKey) (wait time.Duration) 
 	return 0
 }
 
-// untry takes back what try counted, of a try that neither failed nor was good.
+// untry undoes what try counted, of a try that neither failed nor was good.
 func (t *throttle) untry(keys ...throttleKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

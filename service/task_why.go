@@ -110,7 +110,7 @@ func (w *diagnosis) waiting() error {
 	}
 	if r.Phase == task.PhaseApproval {
 		if h := r.PendingDecision; h != nil {
-			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who may take that back until %s.",
+			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who can undo that until %s.",
 				r.ID, h.Decision, called(h.By), w.clock(h.Until))
 		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.",

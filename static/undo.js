@@ -1,4 +1,4 @@
-// What was decided just now may be taken back until data-until: z presses the button, and the toast goes when it is over.
+// What was decided just now can be undone until data-until: z presses the button, and the toast goes when it is over.
 (() => {
   const offset = Number(document.documentElement.dataset.now || Date.now()) - Date.now();
   const toast = document.querySelector(".toast[data-until]");

@@ -273,7 +273,7 @@ type Run struct {
 	ParentRunTask   ID          `json:"parentRunTask,omitzero" doc:"the task of that run"`
 	DefinitionHash  string      `json:"definitionHash,omitempty"`
 	Approval        *Approval   `json:"approval,omitempty"`
-	PendingDecision *Held       `json:"held,omitempty" doc:"a decision that may still be taken back, and takes effect at its until"`
+	PendingDecision *Held       `json:"held,omitempty" doc:"a decision that can still be undone, and takes effect at its until"`
 	Permission      *Permission `json:"permission,omitempty" doc:"what it asks before a tool call, while it waits"`
 	WaitedMs        int64       `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its clocks were stopped"`
 	FollowUp        bool        `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// UndoWindow is how long a decision made on a page may be taken back.
+// UndoWindow is how long a decision made on a page can be undone.
 const UndoWindow = 5 * time.Second
 
 // MaxUndoWindow bounds the window that a caller may ask for.
 const MaxUndoWindow = time.Minute
 
 // Held is a decision on a run that nothing has followed from yet: it takes
-// effect at Until, and until then whoever made it may take it back.
+// effect at Until, and until then whoever made it may undo it.
 type Held struct {
 	Decision string `json:"decision" enum:"approved,denied"`
 	By       string `json:"by"`

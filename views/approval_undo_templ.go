@@ -14,7 +14,7 @@ import (
 )
 
 // heldToast tells on every page which decisions of this person may still be
-// taken back. Scripts take it away when their time is over.
+// undone. Scripts take it away when their time is over.
 func heldToast(c Chrome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

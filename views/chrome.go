@@ -30,7 +30,7 @@ type Chrome struct {
 	Appearance       Appearance
 	Zone             *time.Location // in which times are told; nil means UTC
 	Flash            Flash
-	PendingDecisions []task.Run // decisions of this person that may still be taken back
+	PendingDecisions []task.Run // decisions of this person that can still be undone
 	CanWrite         bool       // may create and change tasks
 	CanDecide        bool       // may decide approvals
 	CanAdmin         bool       // may change agents, people, tokens, settings

@@ -21,16 +21,16 @@ func planText(e *task.Event) string {
 	return n + ": " + c.Title
 }
 
-// PlanUndo is the last change of a plan, as long as it can be taken back.
+// PlanUndo is the last change of a plan, as long as it can be undone.
 type PlanUndo struct {
 	Text string // what was done, a sentence
-	Act  string // the act of the plan's form that takes it back
+	Act  string // the act of the plan's form that undoes it
 }
 
-// undoFor is how long a change of the plan is offered to be taken back.
+// undoFor is how long the undo of a change of the plan is offered.
 const undoFor = 2 * 60 * 1000 // milliseconds
 
-// UndoOf returns how the newest change of a task's plan is taken back, if the
+// UndoOf returns how the newest change of a task's plan is undone, if the
 // actor made it a short while ago; events are oldest first.
 func UndoOf(events []task.Event, actor string, now task.Time) *PlanUndo {
 	for i := len(events) - 1; i >= 0; i-- {

@@ -31,7 +31,7 @@ type TaskModel struct {
 	FamilyUsage task.Usage     // with those of everything below it
 	Notice      string         // what went wrong with the last act: stale, refused
 	Unsaved     []UnsavedField // what was typed into a form that is not there any more
-	Undo        *PlanUndo      // the last change of the plan, while it can be taken back
+	Undo        *PlanUndo      // the last change of the plan, while it can be undone
 	Prev, Next  task.ID        // neighbours in the owner's queue, or 0
 	Place       string         // "2 of 6", or ""
 	Agents      []AgentOption  // whom it may be handed to

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "taskyard/task"
 
-// undoForm takes back what the last act did. Key: z.
+// undoForm undoes what the last act did. Key: z.
 func undoForm(c Chrome, u *Undo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// decided returns what is decided on a run, also while it may be taken back.
+// decided returns what is decided on a run, also while it can be undone.
 func (y *instance) decided(id task.ID) string {
 	y.t.Helper()
 	r := some[*task.Run](y.t)(y.svc.Run(ctx, y.maya, id))

@@ -28,7 +28,7 @@ func (y *instance) events(id task.ID, kind string) (n int) {
 	return n
 }
 
-// snoozeAndWake puts a question off, takes that back, and does it again.
+// snoozeAndWake puts a question off, undoes that, and does it again.
 func snoozeAndWake(y *instance, b *tab) {
 	y.t.Helper()
 	k, _ := y.asked("Choose the way", "North or south?")
@@ -102,7 +102,7 @@ func TestTheInboxByKeyboard(t *testing.T) {
 	at(first.Title) // the next row has the focus
 	b.loads(typed("z"))
 	b.see("The well is dry.")
-	equal(t, "taken back", y.events(second.ID, task.EvUnacknowledged), 1)
+	equal(t, "undone", y.events(second.ID, task.EvUnacknowledged), 1)
 	b.keys("kkkjj")
 	at(first.Title)
 	b.keys("b")

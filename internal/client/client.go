@@ -69,7 +69,7 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 		}
 	}
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err() // taken back: no fault of the server
+		err = ctx.Err() // canceled: no fault of the server
 	}
 	return b, err
 }

@@ -124,7 +124,7 @@ func TestClientRefusals(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a call that is taken back ends", func(t *testing.T) {
+	t.Run("a call that is canceled ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		c, _, _ := answering(t, 200, "", "")

@@ -265,7 +265,7 @@ func TestManyHangUpAtOnce(t *testing.T) {
 		}
 		mine := ctx
 		if i%4 == 0 {
-			mine = t.Context() // takes it back
+			mine = t.Context() // cancels it
 		}
 		go func() {
 			res, err := ts.post(mine, "coder", "/mcp", body, with...)

@@ -66,7 +66,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // whileThere returns a context that ends with the tool call, and when its
-// caller hangs up or takes it back.
+// caller hangs up or cancels it.
 func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, ok := ctx.Value(requestKey{}).(context.Context)

@@ -206,19 +206,19 @@ func TestASignupWaits(t *testing.T) {
 		ts.noneWaits(t)
 		ts.unclaimed(t, ts.task("coder", "nobody's"))
 	})
-	t.Run("until its caller takes it back, and then claims nothing", func(t *testing.T) {
+	t.Run("until its caller cancels it, and then claims nothing", func(t *testing.T) {
 		ts := newTestServer(t)
 		got := ts.waiting(t.Context(), "coder", 4)
 		status, _, _ := ts.answer("coder", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`)
 		if status != http.StatusAccepted {
 			t.Errorf("%d", status)
 		}
-		if w := <-got; w.err != nil || !strings.Contains(w.body, "taken back") {
+		if w := <-got; w.err != nil || !strings.Contains(w.body, "canceled by the client") {
 			t.Errorf("%+v", w)
 		}
 		ts.unclaimed(t, ts.task("coder", "nobody's"))
 	})
-	t.Run("and nobody else takes it back", func(t *testing.T) {
+	t.Run("and nobody else cancels it", func(t *testing.T) {
 		ts := newTestServer(t)
 		got := ts.waiting(t.Context(), "coder", 5)
 		ts.answer("reviewer", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)

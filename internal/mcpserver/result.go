@@ -93,7 +93,7 @@ func (h *handler) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 			r.Task = view(e.Task)
 		}
 	case errors.Is(err, context.Canceled):
-		r.Code, r.Message = task.CodeUnavailable, "The call was taken back"
+		r.Code, r.Message = task.CodeUnavailable, "The call was canceled by the client"
 	default:
 		h.log.Error("internal error", "tool", t.name, "error", err)
 	}
