@@ -3,121 +3,59 @@ package views
 import (
 	"context"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
+	"github.com/aymanbagabas/go-udiff"
 
 	"taskyard/views/ui"
 )
 
-// diffLine is one line of a comparison: kept (' '), taken away ('-'), added
-// ('+'), or a mark that lines which did not change are left out ('@').
+// diffLine is one line of a comparison: unchanged (' '), removed ('-'), added
+// ('+'), or the count of unchanged lines that are left out ('@').
 type diffLine struct {
 	Kind byte
 	Text string
 }
 
-const (
-	diffContext = 2         // lines around a change
-	diffCells   = 4_000_000 // bound of the table; longer changes are shown as a whole
-)
+const diffContext = 2 // unchanged lines around a change
 
 // compareLines compares two texts line by line; nil when they are the same.
-func compareLines(before, after string) []diffLine {
-	if before == after {
-		return nil
+func compareLines(before, after string) (list []diffLine) {
+	before, after = endLine(before), endLine(after)
+	diff, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), diffContext)
+	if err != nil {
+		panic(err) // the edits are of this text
 	}
-	a, b := splitLines(before), splitLines(after)
-	head := 0
-	for head < len(a) && head < len(b) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	var list []diffLine
-	add := func(kind byte, lines []string) {
-		for _, l := range lines {
-			list = append(list, diffLine{kind, l})
+	next := 1 // the first line of before that list does not hold; counted from 1
+	fold := func(until int) {
+		if n := until - next; n > 0 {
+			list = append(list, diffLine{'@', ui.Count(n, "line as before", "lines as before")})
 		}
 	}
-	add(' ', a[:head])
-	list = append(list, diffMiddle(a[head:len(a)-tail], b[head:len(b)-tail])...)
-	add(' ', a[len(a)-tail:])
-	return foldDiff(list)
-}
-
-func splitLines(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.Split(s, "\n")
-}
-
-// diffMiddle finds the longest common lines of two short texts.
-func diffMiddle(a, b []string) (list []diffLine) {
-	if len(a)*len(b) > diffCells {
-		for _, l := range a {
-			list = append(list, diffLine{'-', l})
-		}
-		for _, l := range b {
-			list = append(list, diffLine{'+', l})
-		}
-		return list
-	}
-	width := len(b) + 1
-	common := make([]int32, (len(a)+1)*width)
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i*width+j] = common[(i+1)*width+j+1] + 1
-			} else {
-				common[i*width+j] = max(common[(i+1)*width+j], common[i*width+j+1])
+	for _, h := range diff.Hunks {
+		fold(h.FromLine)
+		next = h.FromLine
+		for _, l := range h.Lines {
+			kind := map[udiff.OpKind]byte{udiff.Equal: ' ', udiff.Delete: '-', udiff.Insert: '+'}[l.Kind]
+			list = append(list, diffLine{kind, strings.TrimSuffix(l.Content, "\n")})
+			if kind != '+' {
+				next++
 			}
 		}
 	}
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			list = append(list, diffLine{' ', a[i]})
-			i, j = i+1, j+1
-		case i < len(a) && (j == len(b) || common[(i+1)*width+j] >= common[i*width+j+1]):
-			list = append(list, diffLine{'-', a[i]})
-			i++
-		default:
-			list = append(list, diffLine{'+', b[j]})
-			j++
-		}
+	if list != nil {
+		fold(strings.Count(before, "\n") + 1)
 	}
 	return list
 }
 
-// foldDiff leaves out what lies far from any change.
-func foldDiff(list []diffLine) (out []diffLine) {
-	near := make([]bool, len(list))
-	for i, l := range list {
-		if l.Kind != ' ' {
-			for k := max(0, i-diffContext); k <= min(len(list)-1, i+diffContext); k++ {
-				near[k] = true
-			}
-		}
+// endLine ends the last line too, as every other one.
+func endLine(s string) string {
+	if s == "" {
+		return ""
 	}
-	for i, l := range list {
-		switch {
-		case near[i]:
-			out = append(out, l)
-		case i == 0 || near[i-1]:
-			n := len(list) - i
-			if at := slices.Index(near[i:], true); at >= 0 {
-				n = at
-			}
-			out = append(out, diffLine{'@', ui.Count(n, "line as before", "lines as before")})
-		}
-	}
-	return out
+	return s + "\n"
 }
 
 // diffBlock shows a comparison. The texts are untrusted; it is written here

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -17,9 +18,9 @@ func TestCompareLines(t *testing.T) {
 	long := strings.Repeat("x\n", 40)
 	for _, tt := range []struct{ name, before, after, want string }{
 		{"equal texts have no difference", "a\nb", "a\nb", ""},
-		{"a changed line is taken away and added", "a\nb\nc", "a\nB\nc", " a|-b|+B| c|"},
+		{"a changed line is removed and added", "a\nb\nc", "a\nB\nc", " a|-b|+B| c|"},
 		{"a line is added at the end", "a", "a\nb", " a|+b|"},
-		{"a line is taken away at the start", "a\nb", "b", "-a| b|"},
+		{"a line is removed at the start", "a\nb", "b", "-a| b|"},
 		{"everything is new where nothing was", "", "a\nb", "+a|+b|"},
 		{"what lies far from a change is left out", long + "a", long + "b", "@38 lines as before| x| x|-a|+b|"},
 		{"common lines are kept between changes", "1\n2\n3\n4", "0\n2\n3\n5", "-1|+0| 2| 3|-4|+5|"},
@@ -30,7 +31,7 @@ func TestCompareLines(t *testing.T) {
 			}
 		})
 	}
-	t.Run("texts too long to compare are shown as a whole", func(t *testing.T) {
+	t.Run("long texts without a common line are shown whole", func(t *testing.T) {
 		a, b := strings.Repeat("a\n", 3000), strings.Repeat("b\n", 3000)
 		if got := compareLines(a, b); len(got) != 6001 {
 			t.Errorf("%d lines, want 6001", len(got))
@@ -40,24 +41,37 @@ func TestCompareLines(t *testing.T) {
 
 func FuzzDiffLosesNothing(f *testing.F) {
 	f.Add("a\nb\nc", "b\nc\nd")
+	f.Add("1\n2\n3\n4\n5\n6\n7\n8\n9", "0\n2\n3\n4\n5\n6\n7\n8\n10")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if strings.Count(a, "\n") > 50 || strings.Count(b, "\n") > 50 {
+		if a == b {
 			return
 		}
-		var before, after []string
-		for _, l := range diffMiddle(splitLines(a), splitLines(b)) {
+		var before, after string
+		rest := strings.SplitAfter(endLine(a), "\n")
+		for _, l := range compareLines(a, b) {
+			n, folded := 1, ""
+			if l.Kind == '@' {
+				if _, err := fmt.Sscan(l.Text, &n); err != nil {
+					t.Fatal(err)
+				}
+				folded = strings.Join(rest[:n], "")
+				before, after = before+folded, after+folded
+			}
+			if l.Kind == ' ' || l.Kind == '-' {
+				before += l.Text + "\n"
+			}
+			if l.Kind == ' ' || l.Kind == '+' {
+				after += l.Text + "\n"
+			}
 			if l.Kind != '+' {
-				before = append(before, l.Text)
-			}
-			if l.Kind != '-' {
-				after = append(after, l.Text)
+				rest = rest[n:]
 			}
 		}
-		if got := strings.Join(before, "\n"); got != a {
-			t.Errorf("before %q, want %q", got, a)
+		if before != endLine(a) {
+			t.Errorf("before %q, want %q", before, a)
 		}
-		if got := strings.Join(after, "\n"); got != b {
-			t.Errorf("after %q, want %q", got, b)
+		if after != endLine(b) {
+			t.Errorf("after %q, want %q", after, b)
 		}
 	})
 }
