@@ -120,7 +120,7 @@ func (c *client) openStream(cookie string) (*wire, error) {
 	return w, nil
 }
 
-// listen tells when each message came, until the stream ends.
+// listen sends when each message came, until the stream ends.
 func listen(w *wire, heard chan<- time.Time) {
 	for {
 		line, err := w.r.ReadSlice('\n')

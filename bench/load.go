@@ -86,7 +86,7 @@ func drive(callers int, d time.Duration, op func(caller int, n int64) error) (la
 	l.ops = len(l.took)
 	for _, err := range failed {
 		if err != nil {
-			return l, err // one tells enough: the others failed alike
+			return l, err // one is enough: the others failed alike
 		}
 	}
 	return l, nil

@@ -53,7 +53,7 @@ func partNames() []string {
 	return names
 }
 
-// say tells how far the run is.
+// say prints how far the run is.
 func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(b.stderr, "%4.0f s  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }

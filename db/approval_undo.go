@@ -8,7 +8,7 @@ import (
 
 // SetPendingDecision stores a decision on a waiting run that takes effect later; nil
 // undoes it. It reports whether the run still waited.
-func (tx *Tx) SetPendingDecision(r *task.Run, h *task.Held) (bool, error) {
+func (tx *Tx) SetPendingDecision(r *task.Run, h *task.PendingDecision) (bool, error) {
 	var text, until any
 	if h != nil {
 		text, until = asJSON(h), h.Until

@@ -133,7 +133,7 @@ func collect[T any](rows *rows, err error, scan func(rowScanner) (T, error)) ([]
 	return list, rows.Err()
 }
 
-// within is collect of a list whose end a cursor tells: it stops before the
+// within is collect of a list whose end a cursor marks: it stops before the
 // row that is over the budget of the answer. cut reports whether it did.
 func within[T interface{ JSONBytes() int }](rx *Rx, rows *rows, err error, scan func(rowScanner) (T, error)) (list []T, cut bool, _ error) {
 	if err != nil {

@@ -105,7 +105,7 @@ func (rx *Rx) use(q string, args ...any) (sum task.Usage, err error) {
 	return sum, err
 }
 
-// Told is what the transcript of a run tells of its doing: the use so far,
+// Told is what the transcript of a run reports of its work: the use so far,
 // which nothing else knows before the end, and the files that its tools create
 // and edit wrote, in order, at most 200. Lines that are not as they should be
 // are passed over: they are the program's own words.

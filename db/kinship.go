@@ -12,7 +12,7 @@ const (
 	Within         // it owns the task or one above it
 )
 
-// Kinship tells how a task relates to an agent, to which the task at counts as
+// Kinship returns how a task relates to an agent, to which the task at counts as
 // one that it owns; 0 is none. A task that there is not is no kin.
 func (rx *Rx) Kinship(agent string, at, id task.ID) (Kinship, error) {
 	n, err := rx.count(`WITH RECURSIVE up (id, n) AS (

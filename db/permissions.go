@@ -66,7 +66,7 @@ func (rx *Rx) asking(cond string, args ...any) ([]*task.Run, error) {
 	return list, nil
 }
 
-// AskingCount tells how many runs wait for a permission.
+// AskingCount returns how many runs wait for a permission.
 func (rx *Rx) AskingCount() (int, error) {
 	return rx.count("SELECT count(*) FROM permissions p INDEXED BY permissions_expiry WHERE p.decision = ''")
 }

@@ -56,7 +56,7 @@ func readRights(ctx context.Context, c *sql.DB, now task.Time) (r rights, err er
 
 // withdraw ends, in the backup at staged, the rights that ended since in the
 // database at present: tokens that are no longer valid there and sessions that
-// it does not have. With keep it only tells which. It also notes where the log
+// it does not have. With keep it only reports which. It also notes where the log
 // was cut, which check asks for.
 func withdraw(ctx context.Context, staged, present string, now task.Time, keep bool) (v Revived, err error) {
 	c, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: staged}).EscapedPath()+"?_journal_mode=DELETE&_synchronous=FULL&_txlock=immediate")

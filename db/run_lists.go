@@ -46,7 +46,7 @@ func (rx *Rx) Waiting(limit int) ([]*task.Run, error) {
 		"AND r.held_until IS NULL ORDER BY r.approval_expires, r.id LIMIT ?", limit)
 }
 
-// WaitingCount tells how many runs wait for a reviewer.
+// WaitingCount returns how many runs wait for a reviewer.
 func (rx *Rx) WaitingCount() (int, error) {
 	return rx.count("SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'approval' AND held_until IS NULL")
 }
@@ -142,7 +142,7 @@ func (rx *Rx) WakesSince(taskID task.ID, since task.Time) (int, error) {
 }
 
 // AskedSince counts the runs of a task for which somebody asked since a
-// moment, and tells when the oldest of them was made.
+// moment, and when the oldest of them was made.
 func (rx *Rx) AskedSince(taskID task.ID, by string, since task.Time) (n int, oldest task.Time, err error) {
 	err = rx.row("SELECT count(*), coalesce(min(created_at), 0) FROM runs WHERE task_id = ? AND created_at > ? "+
 		"AND cause IN ('manual', 'retry') AND asked_by = ?", taskID, since, by).Scan(&n, &oldest)

@@ -62,7 +62,7 @@ func (p indexPlace) String() string {
 	return fmt.Sprint(int64(p.event), int64(p.task), int64(p.message), int64(p.part))
 }
 
-// IndexState tells how many lines of the log the search has seen, and how many
+// IndexState is how many lines of the log the search has seen, and how many
 // it has yet to see.
 type IndexState struct{ Done, Behind int }
 
@@ -74,7 +74,7 @@ func (s IndexState) Percent() int {
 	return min(99, int(100*int64(s.Done)/int64(s.Done+s.Behind)))
 }
 
-// IndexState tells how far the search has come.
+// IndexState returns how far the search has come.
 func (rx *Rx) IndexState() (s IndexState, err error) {
 	p, err := rx.indexPlace()
 	if err != nil {
@@ -226,9 +226,9 @@ func (r *indexReader) run(id task.ID) error {
 }
 
 // archived adds the texts of a task, if it is archived and e is the last line
-// of the log that tells of it: title, description, summary, summaries of runs
+// of the log that reports it: title, description, summary, summaries of runs
 // and comments. whole is false when there are more comments than are read at
-// once; the place then tells where to continue.
+// once; the place then says where to continue.
 func (r *indexReader) archived(e logLine) (whole bool, err error) {
 	p := parts{place: r.place}
 	if p.place.part == 0 || p.place.task != e.task {

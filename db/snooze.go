@@ -2,7 +2,7 @@ package db
 
 import "taskyard/task"
 
-// stillWaits tells of a snooze z whether what it hides still waits, for the same
+// stillWaits is whether what a snooze z hides still waits, for the same
 // cause. ?1 is the number of failures at which a task is stuck.
 const stillWaits = `CASE z.kind
  WHEN 'question' THEN EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.task_id AND t.question_id = z.ref)

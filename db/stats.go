@@ -106,7 +106,7 @@ func (rx *Rx) RunTimes(limit int) ([]int64, error) {
 	return collect(rows, err, func(r rowScanner) (ms int64, err error) { return ms, r.Scan(&ms) })
 }
 
-// Counts tells how much the database holds.
+// Counts is how much the database holds.
 type Counts struct{ Tasks, Archived, Runs, Events int }
 
 // Counts counts rows by their highest ids, in constant time.

@@ -38,15 +38,15 @@ func (rx *Rx) Users() ([]task.User, error) {
 	return collect(rows, err, scanUser)
 }
 
-// UserCount tells how many people there are.
+// UserCount returns how many people there are.
 func (rx *Rx) UserCount() (int, error) { return rx.count("SELECT count(*) FROM users") }
 
-// AdminCount tells how many admins can sign in.
+// AdminCount returns how many admins can sign in.
 func (rx *Rx) AdminCount() (int, error) {
 	return rx.count("SELECT count(*) FROM users WHERE role = 'admin' AND disabled_at IS NULL")
 }
 
-// OtherReviewers tells how many people but one may decide on approvals.
+// OtherReviewers returns how many people but one may decide on approvals.
 func (rx *Rx) OtherReviewers(name string) (int, error) {
 	return rx.count("SELECT count(*) FROM users WHERE role IN ('reviewer', 'admin') AND disabled_at IS NULL AND name <> ?", name)
 }

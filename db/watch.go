@@ -15,7 +15,7 @@ const (
 	rescueEvery = 10 * time.Second // between attempts that failed
 )
 
-// inode tells a file from every other.
+// inode identifies a file.
 type inode struct{ dev, ino uint64 }
 
 // watched are the files that a running server has open, and must find at their

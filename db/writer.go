@@ -48,7 +48,7 @@ func (tx *Tx) do(q string, args ...any) error {
 	return err
 }
 
-// changed is exec that tells how many rows it touched.
+// changed is exec that returns how many rows it changed.
 func (tx *Tx) changed(q string, args ...any) (int64, error) {
 	res, err := tx.exec(q, args...)
 	if err != nil {
@@ -318,7 +318,7 @@ var commitBounds = [...]time.Duration{
 	50 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second,
 }
 
-// Metrics tells what the writer did since the start.
+// Metrics is what the writer did since the start.
 type Metrics struct {
 	Batches, Writes int64
 	CommitTime      time.Duration // summed

@@ -83,7 +83,7 @@ func (s *Server) checkShape(schema *huma.Schema, body []byte) error {
 	return w.bad.Err()
 }
 
-// shapeWalk counts what is wrong with a body, as far as a schema tells by
+// shapeWalk counts what is wrong with a body, as far as a schema says by
 // names and numbers of things.
 type shapeWalk struct {
 	schemas huma.Registry

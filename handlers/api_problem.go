@@ -95,8 +95,8 @@ func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds) {
 		}
 	case message == validation.MsgUnexpectedProperty:
 		name := field[strings.LastIndexByte(field, '.')+1:]
-		if twin := known.twin(d.Value, name); twin != "" {
-			malformed("The body is not acceptable JSON: it has both " + name + " and " + twin)
+		if other := known.otherCase(d.Value, name); other != "" {
+			malformed("The body is not acceptable JSON: it has both " + name + " and " + other)
 			return
 		}
 		if immutable[name] && p.Status == http.StatusUnprocessableEntity {
@@ -126,9 +126,9 @@ type nameFolds struct {
 	first  map[string][]string
 }
 
-// twin returns another name of the object that differs from name in case
+// otherCase returns another name of the object that differs from name in case
 // alone, or "".
-func (f *nameFolds) twin(object any, name string) string {
+func (f *nameFolds) otherCase(object any, name string) string {
 	m, ok := object.(map[string]any)
 	if !ok {
 		return ""

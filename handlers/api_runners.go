@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// Runners tells what is known of the runners of this server. It never waits
+// Runners is what is known of the runners of this server. It never waits
 // for a program.
 type Runners interface {
 	Runners() []task.RunnerInfo

@@ -15,7 +15,7 @@ type runBody struct {
 	RetryOf, Summary string
 	Limits           task.Limits
 	Approval         *task.Approval
-	Held             *task.Held
+	Held             *task.PendingDecision
 	Spec             *task.Spec
 	Usage            task.Usage
 }

@@ -84,7 +84,7 @@ type listTasksIn struct {
 	Full       bool            `query:"full" doc:"true: with descriptions"`
 }
 
-// agentLine tells in short how busy an agent is.
+// agentLine is how busy an agent is.
 type agentLine struct {
 	ID      string           `json:"id"`
 	Status  task.AgentStatus `json:"status" enum:"valid,warning,invalid"`

@@ -102,7 +102,7 @@ func placeOf(in string) int { return strings.Index("path query header", in) }
 
 func statusKey(status int) string { return task.ID(status).String() }
 
-// answer tells the types that an answer may be of, or, where it is the wrapper
+// answer returns the types that an answer may be of, or, where it is the wrapper
 // of one operation, its fields.
 func (w *docsWriter) answer(s *huma.Schema) ([]views.DocRef, []views.DocField) {
 	if strings.HasSuffix(refName(s), "Body") {

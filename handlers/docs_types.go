@@ -112,7 +112,7 @@ func (w *docsWriter) ref(s *huma.Schema) views.DocRef {
 	return views.DocRef{Name: s.Type}
 }
 
-// bounds tells the limits of a value in words, or "".
+// bounds returns the limits of a value in words, or "".
 func bounds(s *huma.Schema) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

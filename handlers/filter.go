@@ -75,8 +75,8 @@ func (s *Server) listed(c echo.Context, f views.QueueFilter) ([]*task.Task, stri
 	return p.Tasks, p.Next, n, err
 }
 
-// homeward reads the filter that the address of a list holds.
-func homeward(back string) views.QueueFilter {
+// filterFromAddress reads the filter that the address of a list holds.
+func filterFromAddress(back string) views.QueueFilter {
 	u, err := url.Parse(back)
 	if err != nil {
 		return views.QueueFilter{}

@@ -121,7 +121,7 @@ func stepLines(s string) []task.Step {
 	return list
 }
 
-// linkLines reads resources, one a line: an address or an absolute path, then
+// linkLines reads resources, one per line: an address or an absolute path, then
 // a label.
 func linkLines(s string) []task.Resource {
 	var list []task.Resource

@@ -204,7 +204,7 @@ var readsLists = [][]byte{
 	[]byte("get_task"), []byte("todo_list"), []byte("resources/read"),
 }
 
-// admitMCP is admit for a call of a tool that reads lists, which its body tells.
+// admitMCP is admit for a call of a tool that reads lists, which its body says.
 func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
 	r := c.Request()
 	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > largeBody {

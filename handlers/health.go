@@ -66,7 +66,7 @@ func (s *Server) problems(ctx context.Context) map[string]string {
 	if s.opt.Scheduler != nil && !s.opt.Scheduler.Alive() {
 		found["scheduler"] = "has not turned for too long"
 	}
-	maps.Copy(found, s.svc.Unwell(ctx))
+	maps.Copy(found, s.svc.HealthProblems(ctx))
 	if s.opt.Scheduler != nil {
 		maps.Copy(found, s.opt.Scheduler.Vitals().Late)
 	}
@@ -97,7 +97,7 @@ func (s *Server) probe(ctx context.Context) string {
 		return "a write took longer than " + probeLimit.String()
 	}
 	s.log.Error("probe failed", "error", err)
-	return "internal error; the log tells more"
+	return "internal error; the log has more"
 }
 
 // mayMeasure reports whether the caller may read the metrics: with a token, or

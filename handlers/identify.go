@@ -91,7 +91,7 @@ func (s *Server) sameSite(c echo.Context) error {
 		return nil // no browser sends this by itself
 	}
 	if actorOf(c).Role == task.RoleNone && isAPI(r.URL.Path) {
-		return nil // nobody: there is no cookie to ride on, and authorize tells so
+		return nil // nobody: there is no cookie to ride on, and authorize says so
 	}
 	if err := s.origin.Check(r); err != nil {
 		return errCrossSite

@@ -62,7 +62,7 @@ func readJSON(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	var sem *json.SemanticError
 	if errors.As(err, &sem) {
-		return misfit(sem)
+		return typeMismatch(sem)
 	}
 	if err != nil {
 		return malformed(err.Error())
@@ -70,8 +70,8 @@ func readJSON(data []byte, v any) error {
 	return nil
 }
 
-// misfit names the field whose value does not fit its type.
-func misfit(e *json.SemanticError) error {
+// typeMismatch names the field whose value does not fit its type.
+func typeMismatch(e *json.SemanticError) error {
 	field := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
 	if field == "" {
 		return malformed("it must be one object")

@@ -144,7 +144,7 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	sub := s.svc.Hub().Subscribe("events")
 	defer sub.Close()
 	st := s.stream(c)
-	// The id tells where the stream begins, for those who lose it before the
+	// The id says where the stream begins, for those who lose it before the
 	// first line comes.
 	if st.send(fmt.Sprintf("retry: 1000\nid: %d\n\n", after)) != nil {
 		return nil

@@ -177,7 +177,7 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 	return s.again(c, e, editorPath(&m), func(ch views.Chrome) (templ.Component, error) { return s.editor(c, ch, m) })
 }
 
-// conflict tells what became of the file meanwhile; saving once more is then
+// conflict shows what became of the file meanwhile; saving once more is then
 // meant.
 func (s *Server) conflict(c echo.Context, m *views.AgentEditModel) error {
 	ctx, a := c.Request().Context(), actorOf(c)

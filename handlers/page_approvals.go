@@ -128,7 +128,7 @@ func (s *Server) approvalDetail(c echo.Context, ch views.Chrome, id task.ID) (*v
 	return d, s.parentOf(c, t, d)
 }
 
-// parentOf tells of which step of which task the run's task is a part.
+// parentOf returns which step of which task the run's task is a part.
 func (s *Server) parentOf(c echo.Context, t *task.Task, d *views.ApprovalDetail) (err error) {
 	if t.ParentTaskID == 0 {
 		return nil

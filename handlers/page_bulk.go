@@ -34,7 +34,7 @@ func (s *Server) picked(c echo.Context, back string) ([]task.ID, error) {
 	if c.QueryParam("all") == "" {
 		return idWords("id", strings.Join(c.QueryParams()["id"], " "))
 	}
-	f, err := taskFilter(homeward(back))
+	f, err := taskFilter(filterFromAddress(back))
 	if err != nil {
 		return nil, err
 	}

@@ -159,7 +159,7 @@ func (s *Server) approveMany(c echo.Context) error {
 	return s.done(c, views.URL.Approvals(), "%s", skippedWords(len(d.Done), "approved", d.Skipped))
 }
 
-// skippedWords tells what an act on many runs left alone; "" for nothing.
+// skippedWords returns what an act on many runs left alone; "" for nothing.
 func skippedWords(done int, what string, list []task.Skipped) string {
 	if len(list) == 0 {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"taskyard/views"
 )
 
-// InsightsBody is what GET /api/stats tells besides counts.
+// InsightsBody is what GET /api/stats returns besides counts.
 type InsightsBody struct {
 	Times  []task.InsightTime  `json:"times" doc:"every hour or day (UTC) since then, those without anything too; at most 400 days"`
 	Groups []task.InsightGroup `json:"byAgent" doc:"tasks by owner, and runs, the costliest first"`

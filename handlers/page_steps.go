@@ -113,7 +113,7 @@ func (s *Server) createSubtask(c echo.Context) error {
 }
 
 // stepDone answers a form of the step's page: back to the task, or the page
-// again with what m tells about the form that was sent.
+// again with what m says about the form that was sent.
 func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said string) error {
 	if err == nil {
 		return s.done(c, views.URL.Task(m.Task.ID), "%s", said)

@@ -23,7 +23,7 @@ func resourceEntries(c echo.Context) views.TaskEntries {
 	return views.TaskEntries{Resource: resourceOf(c), Errors: ui.FieldErrors{}}
 }
 
-// editResource changes one link or file; which of both it is, its form tells.
+// editResource changes one link or file; the form says which of the two it is.
 func (s *Server) editResource(c echo.Context) error {
 	id, err := idParam(c, "id")
 	if err != nil {

@@ -47,7 +47,7 @@ func (s *Server) follow(c echo.Context, m *views.NewTaskModel, id string) error 
 	}
 	m.Follow, m.FollowTitle = old.ID, old.Title
 	for _, r := range old.Resources {
-		m.Take = append(m.Take, views.TakeAlong{Resource: r, On: true})
+		m.Take = append(m.Take, views.FollowUpLink{Resource: r, On: true})
 	}
 	return s.prefill(c, m, old)
 }

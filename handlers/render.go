@@ -158,7 +158,7 @@ func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component,
 func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
 	m := views.ErrorModel{
-		Status: p.Status, Title: p.Title, Message: saidOf(p), RequestID: p.RequestID,
+		Status: p.Status, Title: p.Title, Message: problemMessage(p), RequestID: p.RequestID,
 		Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p), Unsaved: unsavedTextFor(c, p),
 	}
 	if m.Back, _ = c.Get("back").(string); m.Back == "" {
@@ -175,8 +175,8 @@ func (s *Server) errorPage(c echo.Context, p *Problem) {
 	}
 }
 
-// saidOf is what a problem says where no field is there to say it beside.
-func saidOf(p *Problem) string {
+// problemMessage is what a problem says where no field is there to say it beside.
+func problemMessage(p *Problem) string {
 	if len(p.Errors) != 1 || p.Errors[0].Message != p.Detail || p.Detail == "" || unicode.IsUpper([]rune(p.Detail)[0]) {
 		return p.Detail
 	}

@@ -45,7 +45,7 @@ type Options struct {
 	Enforces       func(task.Spec) []task.Enforcement         // what a runner enforces of a spec; nil: nothing is known
 	EnforcementGap func(runner string, tools []string) string // what an agent could do beyond its tools, or ""; nil: never anything
 	Runners        Runners                                    // what is known of the runners; nil: pages tell nothing of them
-	Demo           bool                                       // an instance to look around in: the inbox tells what to try
+	Demo           bool                                       // an instance to look around in: the inbox says what to try
 	MCP            http.Handler                               // serves /mcp to callers with a token; nil: nothing is there
 }
 

@@ -15,7 +15,7 @@ import (
 	"taskyard/views"
 )
 
-// servicePage is what the service tells of a task's page.
+// servicePage is what the service returns for a task's page.
 type servicePage = service.TaskPage
 
 const (
@@ -83,7 +83,7 @@ func (s *Server) activity(c echo.Context, m *views.TaskModel) error {
 	return nil
 }
 
-// marks tells before which ids the entries lie that are not shown, and after
+// marks returns before which ids the entries lie that are not shown, and after
 // which ids all shown ones do.
 func marks(cut, shown []views.ActivityItem, q service.StreamQuery) (older, since task.StreamMark) {
 	first, last := task.StreamMark{Message: math.MaxInt64, Event: math.MaxInt64, Run: math.MaxInt64}, q.After
@@ -165,7 +165,7 @@ func byID(list []*task.Task) []*task.Task {
 // place says where a task is in its queue: "2 of 6".
 func place(n, total int) string { return fmt.Sprintf("%d of %d", n, max(total, n)) }
 
-// changedBy tells who changed a task last, and what.
+// changedBy returns who changed a task last, and what.
 func changedBy(p service.TaskPage) string {
 	if len(p.Events) == 0 {
 		return "The task has changed meanwhile."

@@ -77,7 +77,7 @@ func (c *clock) start(ctx context.Context) error {
 }
 
 // build makes gocron's schedule from the table; c.mu is held. That no job runs
-// beside itself is once's doing: gocron's singleton mode tells its scheduler
+// beside itself is once's doing: gocron's singleton mode notifies its scheduler
 // of a run's start and of its rescheduling from two goroutines, and a firing
 // whose start is heard of first is scheduled again for the same moment.
 func (c *clock) build(ctx context.Context) error {

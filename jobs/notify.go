@@ -13,7 +13,7 @@ import (
 // Outlet is a service outside that is told what waits.
 type Outlet struct {
 	Name string // as configured
-	// Send tells it; an error means that it may not have it. Its text goes
+	// Send sends it; an error means that it may not have it. Its text goes
 	// into the log.
 	Send func(ctx context.Context, title, text, link string) error
 }
@@ -100,8 +100,8 @@ func (j *Jobs) pause(d time.Duration) {
 
 // outTitles are ASCII, as headers like it.
 var outTitles = map[task.OutKind]string{
-	task.OutQuestion: "an agent asks", task.OutApproval: "a run waits for approval", task.OutFailure: "a task failed",
-	task.OutBlocked: "a task is blocked", task.OutNotice: "an agent tells",
+	task.OutQuestion: "a question from an agent", task.OutApproval: "a run waits for approval", task.OutFailure: "a task failed",
+	task.OutBlocked: "a task is blocked", task.OutNotice: "a message from an agent",
 }
 
 // message sums lines up: one leads to its own decision, several to the inbox.

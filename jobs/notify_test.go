@@ -110,7 +110,7 @@ func TestAQuestionIsToldOutsideWithALinkToIt(t *testing.T) {
 	y, o, _ := newOutside(t, nil)
 	k := y.ask("North?")
 	s := o.heard(t, nil)
-	if s.title != "Taskyard: an agent asks" || !strings.Contains(s.text, "coder asks: North?") ||
+	if s.title != "Taskyard: a question from an agent" || !strings.Contains(s.text, "coder asks: North?") ||
 		s.link != "https://tasks.example/tasks/"+k.ID.String() {
 		t.Errorf("%+v", s)
 	}

@@ -17,7 +17,7 @@ const (
 	flushAt    = 50 // lines
 )
 
-// sink takes what a run tells and writes it to the store in batches. A store
+// sink takes what a run reports and writes it to the store in batches. A store
 // that is slow slows the program.
 type sink struct {
 	j   *Jobs

@@ -24,7 +24,7 @@ func folderOf(r *task.Run) string {
 }
 
 // recordWork writes what a run left whose end somebody else wrote, such as a
-// person who canceled it. A run that was started again meanwhile tells itself.
+// person who canceled it. A run that was started again meanwhile reports itself.
 func (j *Jobs) recordWork(ctx context.Context, r *task.Run, w *task.Work) error {
 	if w == nil {
 		return nil
@@ -36,7 +36,7 @@ func (j *Jobs) recordWork(ctx context.Context, r *task.Run, w *task.Work) error 
 	return err
 }
 
-// salvage keeps what a run of a former server left in its worktree, and tells
+// salvage keeps what a run of a former server left in its worktree, and reports
 // what that is. Those of workers lie elsewhere.
 func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 	if r.Worker != 0 || r.Spec == nil {

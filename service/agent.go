@@ -102,11 +102,11 @@ func (s *Service) ReloadAgents(a task.Actor) error {
 	return nil
 }
 
-// StrayFiles tells, a sentence each, what lies in the agents folder and makes
+// StrayFiles says, a sentence each, what lies in the agents folder and makes
 // no agent. The slice is shared: do not change it.
 func (s *Service) StrayFiles() []string { return s.agents.Problems() }
 
-// AgentsChanged tells pages and dispatcher that definitions changed on disk.
+// AgentsChanged notifies pages and dispatcher that definitions changed on disk.
 func (s *Service) AgentsChanged(ids []string) {
 	topics := []string{"agents", "queues"}
 	for _, id := range ids {

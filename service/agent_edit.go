@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-// CheckAgent tells what a definition would be, and what is wrong with it; it
+// CheckAgent returns what a definition would be, and what is wrong with it; it
 // writes nothing. Error: not an admin.
 func (s *Service) CheckAgent(a task.Actor, id, text string) (task.Agent, error) {
 	if err := s.allowed(a, task.Admin); err != nil {

@@ -43,7 +43,7 @@ func (s *Service) ApproveRun(ctx context.Context, a task.Actor, id task.ID, in A
 			return nil, err
 		}
 		if in.Undo > 0 {
-			return tx.setPendingDecision(r, task.Held{Decision: "approved", Scope: in.Scope, Limits: in.Limits}, in.Undo)
+			return tx.setPendingDecision(r, task.PendingDecision{Decision: "approved", Scope: in.Scope, Limits: in.Limits}, in.Undo)
 		}
 		return tx.approve(r, tk, limits, in)
 	})
@@ -232,7 +232,7 @@ func (s *Service) DenyRunLater(ctx context.Context, a task.Actor, id task.ID, re
 			return nil, err
 		}
 		if undo > 0 {
-			return tx.setPendingDecision(r, task.Held{Decision: "denied", Reason: strings.TrimSpace(reason)}, undo)
+			return tx.setPendingDecision(r, task.PendingDecision{Decision: "denied", Reason: strings.TrimSpace(reason)}, undo)
 		}
 		return tx.deny(r, strings.TrimSpace(reason))
 	})
@@ -249,7 +249,7 @@ func (tx *txn) deny(r *task.Run, reason string) (*task.Run, error) {
 	return tx.Run(r.ID)
 }
 
-// refuse ends a waiting run by a decision, tells the thread, and the owner of
+// refuse ends a waiting run by a decision, notifies the thread, and the owner of
 // the task above.
 func (tx *txn) refuse(r *task.Run, decision string, phase task.Phase, reason string) error {
 	if err := tx.SetDecision(r.ID, decision, tx.actor.Name, reason); err != nil {

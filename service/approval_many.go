@@ -52,7 +52,7 @@ func (tx *txn) approveOne(l Reviewed, undo time.Duration) error {
 	case !task.ReadOnly(r.Spec.Tools):
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d may do more than read: look at it by itself", l.Run)
 	case undo > 0:
-		_, err = tx.setPendingDecision(r, task.Held{Decision: "approved", Scope: in.Scope}, undo)
+		_, err = tx.setPendingDecision(r, task.PendingDecision{Decision: "approved", Scope: in.Scope}, undo)
 	default:
 		_, err = tx.approve(r, tk, limits, in)
 	}

@@ -34,7 +34,7 @@ func checkPassword(p *task.Problems, password string, about ...string) {
 	}
 }
 
-// weakness tells why a password is easily guessed, or "".
+// weakness returns why a password is easily guessed, or "".
 func weakness(password string, about []string) string {
 	plain := strings.ToLower(password)
 	rest := plain

@@ -156,7 +156,7 @@ const (
 	below
 )
 
-// relationOf tells how a task relates to another one.
+// relationOf returns how a task relates to another one.
 func relationOf(rx *db.Rx, of, id task.ID) (relation, error) {
 	for _, way := range []struct {
 		from, to task.ID

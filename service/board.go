@@ -199,7 +199,7 @@ func (r *boardReader) fill(a *task.Agent, groups []BoardGroup) error {
 }
 
 // reason says in a few words why an idle task does not run, where the card
-// alone tells; its own page knows more.
+// alone says; its own page knows more.
 func (r *boardReader) reason(a *task.Agent, tk *task.Task) string {
 	if tk.Status != task.Active || tk.Claim != nil || tk.WaitingFor != "" {
 		return ""

@@ -125,7 +125,7 @@ func (s *Service) returnClaims(ctx context.Context, a task.Actor, list []*task.T
 	})
 }
 
-// WaitingSignups tells how many signups wait now.
+// WaitingSignups returns how many signups wait now.
 func (s *Service) WaitingSignups() int { return int(s.waits.n.Load()) }
 
 // neverFrees are the events after which no further task can be claimed. All

@@ -500,7 +500,7 @@ func TestAutoSignup(t *testing.T) {
 
 var errDry = errors.New("only a look")
 
-// freeNow tells what signups would claim now.
+// freeNow returns what signups would claim now.
 func (y *instance) freeNow(agents []string) map[string][]task.ID {
 	y.t.Helper()
 	free := map[string][]task.ID{}

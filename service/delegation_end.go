@@ -52,9 +52,9 @@ func (tx *txn) completeDelegated(r *task.Run, tk *task.Task, summary string) err
 	return tx.complete(tk, summary)
 }
 
-// asksItself reports whether the running run of a parent task delegated the
+// runDelegated reports whether the running run of a parent task delegated the
 // subtask: it hears of the end by waiting, or else after its own end.
-func (tx *txn) asksItself(parent, tk *task.Task) (bool, error) {
+func (tx *txn) runDelegated(parent, tk *task.Task) (bool, error) {
 	if parent.OpenRunID == 0 {
 		return false, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"taskyard/task"
 )
 
-// states tells the present states of runs, in words.
+// states returns the present states of runs, in words.
 func (y *instance) state(run task.ID) string { return y.run(run).State().String() }
 
 func TestADelegationThatFailsIsAnAnswer(t *testing.T) {

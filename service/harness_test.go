@@ -47,7 +47,7 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-// questions tells how often somebody asked for the time.
+// questions returns how often somebody asked for the time.
 func (c *clock) questions() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

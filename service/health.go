@@ -56,9 +56,9 @@ func (s *Service) Counters() (events map[string]int64, refused map[task.Code]int
 // a write-ahead log and a few large writes.
 const minFree = 32 << 20 // bytes
 
-// Unwell names what keeps the store from working, or soon will: "disk" and
+// HealthProblems names what keeps the store from working, or soon will: "disk" and
 // "schema", each with a sentence. It writes nothing.
-func (s *Service) Unwell(ctx context.Context) map[string]string {
+func (s *Service) HealthProblems(ctx context.Context) map[string]string {
 	found := map[string]string{}
 	if free, err := s.db.Free(); err == nil && free < minFree {
 		found["disk"] = "only " + task.ID(free>>20).String() + " MiB are free on the disk of the database; free some space (32 MiB at least)"

@@ -83,7 +83,7 @@ type HistoryPage struct {
 	Times task.HistoryTimes    // see Service.HistoryTimes
 }
 
-// HistoryPage returns archived tasks as History does, tells where a search
+// HistoryPage returns archived tasks as History does, with where a search
 // matched them, and counts them as HistoryTimes does. Errors: those of History.
 func (s *Service) HistoryPage(ctx context.Context, a task.Actor, f task.HistoryFilter, zone *time.Location) (p HistoryPage, err error) {
 	if p.Page, err = s.History(ctx, a, f); err != nil {
@@ -100,7 +100,7 @@ func (s *Service) HistoryPage(ctx context.Context, a task.Actor, f task.HistoryF
 	return p, err
 }
 
-// Hits tells where a search matched each of some tasks that it found.
+// Hits returns where a search matched each of some tasks that it found.
 func (s *Service) Hits(ctx context.Context, a task.Actor, q string, tasks []*task.Task) (map[task.ID]task.Hit, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func hitsOf(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit, erro
 }
 
 // HistoryTimes counts the tasks of a filter by days of a zone, or by weeks,
-// months or years where there are too many days. Without from and to it tells
+// months or years where there are too many days. Without from and to it returns
 // of the last 30 days; a short time lies amid the days around it. Tasks that
 // are narrowed by text, creator or label are counted one by one, the newest
 // alone where they are very many.
@@ -227,7 +227,7 @@ func (s *Service) countHistory(rx *db.Rx, f task.HistoryFilter, out *task.Histor
 	return rx.HistoryHours(f.Owner, f.From, f.To, span.Milliseconds())
 }
 
-// historySpan is what a chart of a filter tells of, as Calendar takes it.
+// historySpan is what a chart of a filter shows, as Calendar takes it.
 func historySpan(f task.HistoryFilter, now task.Time, zone *time.Location) (from, to task.Time, _ *time.Location, limit int) {
 	const day = 24 * time.Hour
 	tomorrow := task.TimeOf(task.Midnight(now, zone).AddDate(0, 0, 1))

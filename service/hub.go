@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// Hub tells subscribers which topics changed. Topics are names such as
+// Hub notifies subscribers which topics changed. Topics are names such as
 // task:42, run:7, queue:coder, todo:coder, queues, tasks, runs, approvals,
 // agents, scheduler, inbox, instance, views, events. Nothing is polled: one broadcast
 // follows each commit.
@@ -73,7 +73,7 @@ func (h *Hub) Generation() uint64 {
 	return h.gen
 }
 
-// Subscribers tells how many subscriptions are open.
+// Subscribers returns how many subscriptions are open.
 func (h *Hub) Subscribers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// Imported tells what an import wrote.
+// Imported is what an import wrote.
 type Imported struct {
 	Kept     bool // the tasks have the ids of the files
 	IDs      []ImportedID

@@ -86,10 +86,10 @@ func (o *owners) own(it *exchange.Item) {
 		return
 	case o.opt.Owner != "":
 		t.Owner = o.opt.Owner
-		o.p.Report.Note(it.Where, "%s → owner %s", whose(named), t.Owner)
+		o.p.Report.Note(it.Where, "%s → owner %s", ownerPhrase(named), t.Owner)
 	case o.p.Foreign() && o.alone != "":
 		t.Owner = o.alone
-		o.p.Report.Note(it.Where, "%s → owner %s, the only agent", whose(named), t.Owner)
+		o.p.Report.Note(it.Where, "%s → owner %s, the only agent", ownerPhrase(named), t.Owner)
 	default:
 		if o.unknown[named] == nil {
 			o.unknown[named] = &exchange.Count{What: named, First: it.Where}
@@ -106,7 +106,7 @@ func (o *owners) own(it *exchange.Item) {
 	}
 }
 
-func whose(name string) string {
+func ownerPhrase(name string) string {
 	if name == "" {
 		return "tasks of nobody"
 	}

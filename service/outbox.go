@@ -49,13 +49,13 @@ func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent s
 // notifyWord is enqueueNotification for a question or a notice.
 func (tx *txn) notifyWord(tk *task.Task, kind task.MessageKind, text string) error {
 	if kind == task.KindQuestion {
-		return tx.enqueueNotification(task.OutQuestion, tk.ID, tk.Title, tk.Owner, 0, spoken(tx.actor.Name)+" asks: "+text)
+		return tx.enqueueNotification(task.OutQuestion, tk.ID, tk.Title, tk.Owner, 0, displayName(tx.actor.Name)+" asks: "+text)
 	}
-	return tx.enqueueNotification(task.OutNotice, tk.ID, tk.Title, tk.Owner, 0, spoken(tx.actor.Name)+" says: "+text)
+	return tx.enqueueNotification(task.OutNotice, tk.ID, tk.Title, tk.Owner, 0, displayName(tx.actor.Name)+" says: "+text)
 }
 
-// spoken is an actor's name for people.
-func spoken(actor string) string {
+// displayName is an actor's name for people.
+func displayName(actor string) string {
 	if actor == task.System {
 		return "Taskyard"
 	}
@@ -126,9 +126,9 @@ func (s *Service) NotTold(ctx context.Context, list []task.Outgoing, wait func(t
 	})
 }
 
-// dropStrangers empties the outbox of services that are not configured any
+// dropRemovedTargets empties the outbox of services that are not configured any
 // more.
-func (tx *txn) dropStrangers() error {
+func (tx *txn) dropRemovedTargets() error {
 	names, err := tx.OutboxTargets()
 	if err != nil {
 		return err

@@ -145,7 +145,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		y.resume("")
 		y.start()
 	})
-	t.Run("a resume tells the dispatcher", func(t *testing.T) {
+	t.Run("a resume notifies the dispatcher", func(t *testing.T) {
 		y := newInstance(t, noApprove)
 		y.pause("")
 		y.wokenAnyway()

@@ -10,7 +10,7 @@ import (
 // keptRedactors bounds how many runs' redactors are kept in memory.
 const keptRedactors = 1000
 
-// redactorKey tells the starts of a run apart by their tokens.
+// redactorKey distinguishes the starts of a run by their tokens.
 type redactorKey struct {
 	run   task.ID
 	token string

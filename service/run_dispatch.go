@@ -134,7 +134,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 	return best, later, nil
 }
 
-// unpaused leaves out the agents that are paused; a resume tells the
+// unpaused leaves out the agents that are paused; a resume notifies the
 // dispatcher to look again.
 func (tx *txn) unpaused(agents []string) (list []string, err error) {
 	for _, id := range agents {

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-// checkRetryAllowed tells why an agent may not have a task run now although nothing is
+// checkRetryAllowed returns why an agent may not have a task run now although nothing is
 // in the way. Runs that agents ask for are bounded as wakes are: else two
 // tasks whose runs start each other would continue without a person.
 func (tx *txn) checkRetryAllowed(tk *task.Task) error {

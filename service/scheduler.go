@@ -76,7 +76,7 @@ type places struct {
 	before        map[string]int    // queued runs of the agent seen so far
 }
 
-// queuedWhy tells of each queued run, in a few words, why it has not started.
+// queuedWhy returns for each queued run, in a few words, why it has not started.
 func (s *Service) queuedWhy(rx *db.Rx, queued []*task.Run) (map[task.ID]string, error) {
 	why := make(map[task.ID]string, len(queued))
 	p := places{budgets: map[string]string{}, before: map[string]int{}}

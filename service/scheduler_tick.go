@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// TickResult tells what one round of the scheduler did.
+// TickResult is what one round of the scheduler did.
 type TickResult struct {
 	ID              task.ID
 	Queued, Skipped int
@@ -93,7 +93,7 @@ func (tx *txn) tickChunk(id task.ID, cursor string) (part tickPart, err error) {
 	return part, nil
 }
 
-// skip tells why a tick leaves a task alone, in a word and a sentence.
+// skip returns why a tick leaves a task alone, in a word and a sentence.
 func (tx *txn) skip(tk *task.Task) (def task.Agent, reason, detail string) {
 	def, ok := tx.s.agents.Agent(tk.Owner)
 	switch {
@@ -154,7 +154,7 @@ func (s *Service) RollUp(ctx context.Context) error {
 // runs that ended longer ago than they are kept.
 func (s *Service) Sweep(ctx context.Context) error {
 	err := change(ctx, s, task.SystemActor, func(tx *txn) error {
-		if err := tx.dropStrangers(); err != nil {
+		if err := tx.dropRemovedTargets(); err != nil {
 			return err
 		}
 		if err := tx.DropDepths(tx.Now.Add(-maxStatDays * 24 * time.Hour)); err != nil {

@@ -58,7 +58,7 @@ func (s *Service) leaveTime(ctx context.Context, start time.Time) error {
 // said to be indexing: fewer are indexed within a moment.
 const indexBehind = 5000
 
-// IndexState tells how far the search has come.
+// IndexState returns how far the search has come.
 func (s *Service) IndexState(ctx context.Context) (db.IndexState, error) {
 	return read(ctx, s, (*db.Rx).IndexState)
 }

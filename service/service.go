@@ -140,7 +140,7 @@ func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 	}
 }
 
-// Hub tells which topics changed, after each commit.
+// Hub returns which topics changed, after each commit.
 func (s *Service) Hub() *Hub { return s.hub }
 
 // Now is the present moment by the configured clock.
@@ -192,7 +192,7 @@ type changes map[string]any
 
 // mutate is the one way to write: it runs fn in a transaction, in which the
 // caller's token must still be valid, stores or
-// replays the answer of an idempotent request with it, and tells the hub and
+// replays the answer of an idempotent request with it, and notifies the hub and
 // the dispatcher after the commit.
 func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) (T, error)) (T, error) {
 	var out T
@@ -258,7 +258,7 @@ func (s *Service) committed(tx *txn) {
 	}
 }
 
-// signal tells the dispatcher that a run may be startable.
+// signal notifies the dispatcher that a run may be startable.
 func (s *Service) signal() {
 	s.workers.notifyAll()
 	select {

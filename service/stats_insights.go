@@ -26,7 +26,7 @@ func depthOf(l db.AgentLoad) task.Depth {
 	return task.Depth{Queued: l.Queued, Working: l.Working, Waiting: l.Waiting}
 }
 
-// Insights tells what happened until now: tasks, runs, what they took and
+// Insights returns what happened until now: tasks, runs, what they took and
 // used, and how long the queues were. It goes back 400 days at most. Error:
 // may not read.
 func (s *Service) Insights(ctx context.Context, a task.Actor, f task.InsightFilter) (out task.Insights, err error) {

@@ -34,7 +34,7 @@ func (s *Service) CreateTask(ctx context.Context, a task.Actor, in task.New) (*t
 	})
 }
 
-// checkNew fills defaults and tells every wrong field at once.
+// checkNew fills defaults and reports every wrong field at once.
 func (s *Service) checkNew(in *task.New) error {
 	if in.Status == "" {
 		in.Status = task.Active
@@ -217,7 +217,7 @@ func stale(rx *db.Rx, tk *task.Task, had int64) error {
 	return e
 }
 
-// checkPatch tells every wrong field at once, and puts labels in order.
+// checkPatch reports every wrong field at once, and puts labels in order.
 func checkPatch(p *task.Patch) error {
 	var bad task.Problems
 	if p.Title != nil {
@@ -493,7 +493,7 @@ func (tx *txn) wakeParent(tk *task.Task, what string) error {
 		return err
 	}
 	tx.topics = append(tx.topics, "task:"+p.ID.String())
-	if own, err := tx.asksItself(p, tk); err != nil || own {
+	if own, err := tx.runDelegated(p, tk); err != nil || own {
 		return err
 	}
 	return tx.wake(p, "subtask "+tk.ID.String()+" "+what)

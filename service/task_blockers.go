@@ -178,7 +178,7 @@ func circle(edges map[task.ID][]task.ID, start task.ID) []task.ID {
 	return nil
 }
 
-// blockerEnded tells the open tasks that wait for an archived one. The last
+// blockerEnded updates the open tasks that wait for an archived one. The last
 // blocker that is done wakes the owner; a canceled one leaves its task
 // blocked, in the inbox.
 func (tx *txn) blockerEnded(tk *task.Task, status task.Status) error {

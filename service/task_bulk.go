@@ -39,7 +39,7 @@ type BulkSkip struct {
 	Reason string  `json:"reason"`
 }
 
-// BulkDone tells what became of an act on many tasks.
+// BulkDone is what became of an act on many tasks.
 type BulkDone struct {
 	Done    []task.ID  `json:"done"`
 	Along   int        `json:"along"` // subtasks that were canceled with them

@@ -8,7 +8,7 @@ import (
 )
 
 // replan is the shape of changes of a plan's order: fn gets the steps as they
-// are and returns how they shall be, with the event that tells it.
+// are and returns how they shall be, with the event that records it.
 func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID,
 	fn func(*txn, *task.Task) (now []task.Step, kind string, c changes, err error),
 ) (*task.Task, error) {

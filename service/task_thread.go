@@ -90,7 +90,7 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 	})
 }
 
-// Notify tells people something, or asks them with needsReply: an open
+// Notify sends people a message, or asks them with needsReply: an open
 // question keeps signups, ticks and wakes off the task until a person
 // replies. A notice waits in the inbox until a person acknowledges it. Errors: blank, archived, not active, a question is open already.
 func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text string, needsReply bool) (task.Message, error) {

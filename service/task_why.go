@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// Why tells why a task is or is not running, the most decisive reason first.
+// Why returns why a task is or is not running, the most decisive reason first.
 // Error: unknown id.
 func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []task.Reason, err error) {
 	if err := s.allowedOwn(a, task.Read); err != nil {
@@ -92,7 +92,7 @@ func (w *diagnosis) paused() error {
 	return nil
 }
 
-// budget tells that nothing of the owner starts before tomorrow.
+// budget reports that nothing of the owner starts before tomorrow.
 func (w *diagnosis) budget() error {
 	b, err := w.s.overBudget(w.Rx, w.k.Owner)
 	if err != nil || b == nil || w.k.Claim != nil {
@@ -102,7 +102,7 @@ func (w *diagnosis) budget() error {
 	return nil
 }
 
-// waiting tells of a run that is made but has not started.
+// waiting reports a run that was created but has not started.
 func (w *diagnosis) waiting() error {
 	r := w.open
 	if r == nil {
@@ -191,7 +191,7 @@ func (w *diagnosis) agent() error {
 	return nil
 }
 
-// owner tells why the owner cannot be started.
+// owner reports why the owner cannot be started.
 func (w *diagnosis) owner() {
 	def, ok := w.s.agents.Agent(w.k.Owner)
 	switch {
@@ -241,7 +241,7 @@ func (w *diagnosis) lastFailure() (*task.Run, error) {
 	return nil, err
 }
 
-// ticks tells when the scheduler comes by, when nothing else speaks against
+// ticks reports when the scheduler's next tick is, when nothing else speaks against
 // a run.
 func (w *diagnosis) ticks() error {
 	for _, r := range w.list {

@@ -98,7 +98,7 @@ func (s *Service) forWorkers(def task.Agent) bool {
 	return ok
 }
 
-// noWorkerReason tells why no worker executes the runs of an agent, or "" when
+// noWorkerReason returns why no worker executes the runs of an agent, or "" when
 // one may.
 func (s *Service) noWorkerReason(agent string, now task.Time) string {
 	def, ok := s.agents.Agent(agent)
@@ -108,7 +108,7 @@ func (s *Service) noWorkerReason(agent string, now task.Time) string {
 	return s.noWorkerReasonForRunner(def.Runner, now)
 }
 
-// NoWorkerReason tells why no worker executes the runs of a runner, or ""
+// NoWorkerReason returns why no worker executes the runs of a runner, or ""
 // when one may, or it needs none.
 func (s *Service) NoWorkerReason(name string) string { return s.noWorkerReasonForRunner(name, s.Now()) }
 

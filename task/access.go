@@ -83,7 +83,7 @@ func (a Actor) IsAgent() bool { return a.Role == RoleAgent }
 // May reports whether the caller has the permission.
 func (a Actor) May(p Perm) bool { return a.Role.May(p) }
 
-// Lacks refuses the caller what needs the permission, and tells who may.
+// Lacks refuses the caller what needs the permission, and says who may.
 func (a Actor) Lacks(p Perm) *Error {
 	var who []string
 	for _, r := range []Role{RoleAgent, RoleWorker, RoleViewer, RoleOperator, RoleReviewer, RoleAdmin} {

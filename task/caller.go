@@ -4,7 +4,7 @@ import "context"
 
 type callerKey struct{}
 
-// WithActor tells what lies below a surface, such as an http.Handler of
+// WithActor passes the actor to what lies below a surface, such as an http.Handler of
 // another package, who calls.
 func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, callerKey{}, a)

@@ -89,7 +89,7 @@ func andList(list []string) string {
 	return strings.Join(list, "")
 }
 
-// Says tells the act in a few words, to begin a reason with.
+// Says describes the act in a few words, to begin a reason with.
 func (h *Contribution) Says() string {
 	who := strings.TrimPrefix(h.Actor, "user:")
 	switch h.Part {

@@ -128,7 +128,7 @@ var planKinds = map[string]bool{
 // links of a plan: places of steps named by older events may be others now.
 func ArrangesPlan(kind string) bool { return planKinds[kind] }
 
-// PlanChange is what an event tells of a plan; indexes are 0-based.
+// PlanChange is what an event says of a plan; indexes are 0-based.
 type PlanChange struct {
 	Step    int    `json:"step"`
 	From    int    `json:"from"`
@@ -139,7 +139,7 @@ type PlanChange struct {
 	Subtask ID     `json:"subtask"`
 }
 
-// PlanChange reads what the event tells of a plan; nothing where it tells none.
+// PlanChange reads what the event says of a plan; nothing where it says nothing.
 func (e *Event) PlanChange() (c PlanChange) {
 	_ = json.Unmarshal(e.Changes, &c) // what does not fit stays empty
 	return c

@@ -31,7 +31,7 @@ type InboxQuery struct {
 type Snooze struct {
 	Kind   InboxKind `json:"kind"`
 	Ref    ID        `json:"ref" doc:"the question's or notice's message, the run, or the task"`
-	Mark   ID        `json:"-"` // tells this cause from the next
+	Mark   ID        `json:"-"` // distinguishes this cause from the next
 	TaskID ID        `json:"taskId"`
 	Title  string    `json:"title" doc:"of the task"`
 	Owner  string    `json:"owner"`

@@ -9,7 +9,7 @@ type MessageKind string
 const (
 	KindComment  MessageKind = "comment"
 	KindHandoff  MessageKind = "handoff"  // written by move
-	KindNotice   MessageKind = "notice"   // an agent tells people something
+	KindNotice   MessageKind = "notice"   // an agent's message to people
 	KindQuestion MessageKind = "question" // an agent asks people
 	KindAnswer   MessageKind = "answer"   // a person answers
 	KindSystem   MessageKind = "system"   // Taskyard itself

@@ -9,7 +9,7 @@ const (
 	OutApproval OutKind = "approval" // a run waits for a decision, before it starts or before a tool call
 	OutFailure  OutKind = "failure"  // a task failed and nothing tries it again
 	OutBlocked  OutKind = "blocked"  // a task waits for one that was canceled
-	OutNotice   OutKind = "notice"   // an agent tells something
+	OutNotice   OutKind = "notice"   // an agent's message to people
 )
 
 // Outgoing is one line to tell outside.

@@ -252,36 +252,36 @@ type Spec struct {
 
 // Run is one attempt of an agent on a task, started by Taskyard.
 type Run struct {
-	ID              ID          `json:"id"`
-	TaskID          ID          `json:"taskId"`
-	TaskTitle       string      `json:"taskTitle,omitempty"`
-	Agent           string      `json:"agent"`
-	Status          RunStatus   `json:"status" enum:"pending,running,completed,failed,canceled"`
-	Phase           Phase       `json:"phase"`
-	Cause           Cause       `json:"cause" enum:"tick,wake,manual,retry,follow_up,delegate"`
-	AskedBy         string      `json:"askedBy"`
-	Attempt         int         `json:"attempt"`
-	RetryOf         ID          `json:"retryOf,omitzero"`
-	Reason          string      `json:"reason,omitempty" doc:"why it ended so, for people"`
-	Summary         string      `json:"summary,omitempty"`
-	Artifacts       []string    `json:"artifacts"`
-	Usage           Usage       `json:"usage"`
-	Limits          Limits      `json:"limits"`
-	Model           string      `json:"model,omitempty"`
-	Depth           int         `json:"depth"`
-	ParentRun       ID          `json:"parentRun,omitzero" doc:"the run that delegated this one"`
-	ParentRunTask   ID          `json:"parentRunTask,omitzero" doc:"the task of that run"`
-	DefinitionHash  string      `json:"definitionHash,omitempty"`
-	Approval        *Approval   `json:"approval,omitempty"`
-	PendingDecision *Held       `json:"held,omitempty" doc:"a decision that can still be undone, and takes effect at its until"`
-	Permission      *Permission `json:"permission,omitempty" doc:"what it asks before a tool call, while it waits"`
-	WaitedMs        int64       `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its clocks were stopped"`
-	FollowUp        bool        `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`
-	CreatedAt       Time        `json:"createdAt"`
-	NotBefore       Time        `json:"notBefore,omitzero"`
-	StartedAt       Time        `json:"startedAt,omitzero"`
-	EndedAt         Time        `json:"endedAt,omitzero"`
-	HeartbeatAt     Time        `json:"heartbeatAt,omitzero"`
+	ID              ID               `json:"id"`
+	TaskID          ID               `json:"taskId"`
+	TaskTitle       string           `json:"taskTitle,omitempty"`
+	Agent           string           `json:"agent"`
+	Status          RunStatus        `json:"status" enum:"pending,running,completed,failed,canceled"`
+	Phase           Phase            `json:"phase"`
+	Cause           Cause            `json:"cause" enum:"tick,wake,manual,retry,follow_up,delegate"`
+	AskedBy         string           `json:"askedBy"`
+	Attempt         int              `json:"attempt"`
+	RetryOf         ID               `json:"retryOf,omitzero"`
+	Reason          string           `json:"reason,omitempty" doc:"why it ended so, for people"`
+	Summary         string           `json:"summary,omitempty"`
+	Artifacts       []string         `json:"artifacts"`
+	Usage           Usage            `json:"usage"`
+	Limits          Limits           `json:"limits"`
+	Model           string           `json:"model,omitempty"`
+	Depth           int              `json:"depth"`
+	ParentRun       ID               `json:"parentRun,omitzero" doc:"the run that delegated this one"`
+	ParentRunTask   ID               `json:"parentRunTask,omitzero" doc:"the task of that run"`
+	DefinitionHash  string           `json:"definitionHash,omitempty"`
+	Approval        *Approval        `json:"approval,omitempty"`
+	PendingDecision *PendingDecision `json:"held,omitempty" doc:"a decision that can still be undone, and takes effect at its until"`
+	Permission      *Permission      `json:"permission,omitempty" doc:"what it asks before a tool call, while it waits"`
+	WaitedMs        int64            `json:"waitedMs,omitzero" doc:"how long it waited for permissions; its clocks were stopped"`
+	FollowUp        bool             `json:"followUp,omitzero" doc:"a wake met this open run; one more run follows"`
+	CreatedAt       Time             `json:"createdAt"`
+	NotBefore       Time             `json:"notBefore,omitzero"`
+	StartedAt       Time             `json:"startedAt,omitzero"`
+	EndedAt         Time             `json:"endedAt,omitzero"`
+	HeartbeatAt     Time             `json:"heartbeatAt,omitzero"`
 
 	Lease        int64  `json:"-"` // fences the runner's writes; grows with each start
 	LeaseExpires Time   `json:"-"`

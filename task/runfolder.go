@@ -23,7 +23,7 @@ func TreeFolder(origin ID) RunFolder {
 	return RunFolder{Name: fmt.Sprintf("tree-%d", origin), Run: origin, Tree: true}
 }
 
-// ParseRunFolder tells what a name stands for; ok is false when it is none
+// ParseRunFolder returns what a name stands for; ok is false when it is none
 // that Taskyard gives.
 func ParseRunFolder(name string) (f RunFolder, ok bool) {
 	if digits, tree := strings.CutPrefix(name, "tree-"); tree {

@@ -53,7 +53,7 @@ type TodoCall struct {
 	Limit int     // for list alone: 1 to MaxTodoPage; 0 means MaxTodoPage
 }
 
-// Check tells every wrong field of a call at once.
+// Check reports every wrong field of a call at once.
 func (c TodoCall) Check() error {
 	var p Problems
 	if !contains(TodoOps, c.Op) {

@@ -11,9 +11,9 @@ const UndoWindow = 5 * time.Second
 // MaxUndoWindow bounds the window that a caller may ask for.
 const MaxUndoWindow = time.Minute
 
-// Held is a decision on a run that nothing has followed from yet: it takes
+// PendingDecision is a decision on a run that nothing has followed from yet: it takes
 // effect at Until, and until then whoever made it may undo it.
-type Held struct {
+type PendingDecision struct {
 	Decision string `json:"decision" enum:"approved,denied"`
 	By       string `json:"by"`
 	At       Time   `json:"at"`

@@ -50,7 +50,7 @@ func ToldUse(typ string, data []byte) Usage {
 
 func bounded(n float64) int { return int(min(max(n, 0), 1e12)) }
 
-// Over tells which limit of a run its use is over, in a sentence; "" when none.
+// Over returns which limit of a run its use is over, in a sentence; "" when none.
 func (l Limits) Over(u Usage) (Phase, string) {
 	switch {
 	case l.MaxTokens > 0 && u.Tokens() > l.MaxTokens:

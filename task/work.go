@@ -124,7 +124,7 @@ func WorktreeOf(workspace string) (repository string, ok bool) {
 	return strings.CutPrefix(workspace, worktreeWord+":")
 }
 
-// CheckWorkspace tells why a text is no workspace, or nil: "" for a private
+// CheckWorkspace returns why a text is no workspace, or nil: "" for a private
 // folder, the absolute path of a folder, or worktree: and that of a Git
 // repository. Whether it exists is seen when a run starts.
 func CheckWorkspace(s string) error {

@@ -63,7 +63,7 @@ func (m *AgentEditModel) title() string {
 }
 
 // maxBase is the longest file, in bytes, that goes along with the form: it
-// tells what changed meanwhile, and both must fit into one request.
+// shows what changed meanwhile, and both must fit into one request.
 const maxBase = 64 << 10
 
 func (m *AgentEditModel) base() string {
@@ -143,7 +143,7 @@ func fileDiff(before, after string) []diffLine {
 	return compareLines(before, after)
 }
 
-// diffCounts tells how many lines a comparison adds and removes.
+// diffCounts returns how many lines a comparison adds and removes.
 func diffCounts(list []diffLine) (added, removed int) {
 	for _, l := range list {
 		switch l.Kind {

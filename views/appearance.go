@@ -23,7 +23,7 @@ func zoneHint(c Chrome, browser string) string {
 	if browser != "" {
 		return "Empty: that of the browser, " + browser + ". " + now
 	}
-	return "Such as Europe/Berlin. Empty: that of the browser, where it tells one, else that of the server. " + now
+	return "Such as Europe/Berlin. Empty: that of the browser, where it reports one, else that of the server. " + now
 }
 
 // commonZones are offered; any name of the time zone database is taken.

@@ -40,7 +40,7 @@ func decisionText(held []task.Run) string {
 }
 
 // decisionEffect says what a pending decision does when its time has come.
-func decisionEffect(h *task.Held) string {
+func decisionEffect(h *task.PendingDecision) string {
 	if h.Decision == "denied" {
 		return "it is canceled"
 	}

@@ -13,7 +13,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// heldToast tells on every page which decisions of this person may still be
+// heldToast shows on every page which decisions of this person may still be
 // undone. Scripts take it away when their time is over.
 func heldToast(c Chrome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -75,7 +75,7 @@ func (f DecideForm) limited() bool {
 }
 
 // spec returns what will run; a run without a frozen spec shows what its
-// record tells.
+// record says.
 func (d *ApprovalDetail) spec() task.Spec {
 	if d.Run.Spec != nil {
 		return *d.Run.Spec

@@ -244,7 +244,7 @@ func taskLink(t *task.Task) templ.Component {
 }
 
 // blockersForm sets what must be done first. What is typed stays through live
-// changes; was tells on which set it was made.
+// changes; was says on which set it was made.
 func blockersForm(c Chrome, m TaskModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -337,7 +337,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 	})
 }
 
-// whySection tells why the task is or is not running; the task or run that a
+// whySection explains why the task is or is not running; the task or run that a
 // reason names is a link.
 func whySection(m TaskModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -57,7 +57,7 @@ func (m ErrorModel) title() string {
 	return m.Title
 }
 
-// remedies say what to do, where the status alone tells it.
+// remedies say what to do, where the status alone says it.
 var remedies = map[int]string{
 	http.StatusBadRequest:   "Go back and fix it; your input is still there.",
 	http.StatusUnauthorized: "Sign in again; you'll return to this page.",

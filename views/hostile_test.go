@@ -111,7 +111,9 @@ func hostilePages() map[string]templ.Component {
 		"approvals not mine": views.ApprovalsPage(c, poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.WhyNot = evil })),
 		"approvals approved": views.ApprovalsPage(c, poisoned(decided("approved"))),
 		"approvals held": views.ApprovalsPage(c,
-			poisoned(waiting, func(m *views.ApprovalsModel) { m.Selected.Run.PendingDecision = &task.Held{By: evil, Reason: evil} })),
+			poisoned(waiting, func(m *views.ApprovalsModel) {
+				m.Selected.Run.PendingDecision = &task.PendingDecision{By: evil, Reason: evil}
+			})),
 		"approvals denied": views.ApprovalsPage(c, poisoned(decided("denied"))),
 		"queues": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) {
 			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", ui.GlyphFail

@@ -15,7 +15,7 @@ import (
 	"taskyard/views/ui"
 )
 
-// InsightsPage tells what happened over time, for everyone who may read.
+// InsightsPage shows what happened over time, for everyone who may read.
 func InsightsPage(c Chrome, m InsightsModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -82,7 +82,7 @@ func commandsOf(c Chrome, group string) []Command {
 	return list
 }
 
-// kinds tells the palette what a command is: a place, an act on the page, or
+// kinds names for the palette what a command is: a place, an act on the page, or
 // neither.
 func (k Command) kind() string {
 	switch {

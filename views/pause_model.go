@@ -80,7 +80,7 @@ func pausedAgents(ps task.Pauses) (list []task.Pause) {
 	return list
 }
 
-// frame gives the attributes of the part of every page that tells of the server
+// frame gives the attributes of the part of every page that reports on the server
 // as a whole. Other live parts bring it with them, so it asks by itself only
 // where there is none.
 func frame(c Chrome) templ.Attributes {

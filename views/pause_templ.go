@@ -115,7 +115,7 @@ func pauseBanner(c Chrome) templ.Component {
 	})
 }
 
-// pauseNote tells of a pause and lets those who may end it.
+// pauseNote shows a pause and lets those who may end it.
 func pauseNote(c Chrome, p *task.Pause) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

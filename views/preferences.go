@@ -73,7 +73,7 @@ func (c Chrome) When(t task.Time) string {
 	return at.Format("Mon 2 Jan, 15:04")
 }
 
-// nextTick tells of the clock in the width of the navigation.
+// nextTick describes the schedule in the width of the navigation.
 func (c Chrome) nextTick() string {
 	at := c.Scheduler.NextTick
 	if c.dateOf(at) == c.dateOf(c.Now) {

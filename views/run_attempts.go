@@ -23,7 +23,7 @@ func cancelNote(m *RunModel) string {
 }
 
 // specOfRun is what a run did or will do; one that has not started and needed
-// no approval tells little of it.
+// no approval says little of it.
 func specOfRun(r *task.Run) task.Spec {
 	if r.Spec != nil {
 		return *r.Spec

@@ -394,7 +394,7 @@ func runChips(q RunQuery) templ.Component {
 	})
 }
 
-// runTable lists runs, one a line.
+// runTable lists runs, one per line.
 func runTable(c Chrome, runs []task.Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -77,20 +77,20 @@ type NewTaskModel struct {
 	Priority    string // as typed
 	Labels      string // as typed
 	BlockedBy   string // as typed
-	Steps       string // one a line
-	Links       string // one a line: an address or absolute path, then a label
+	Steps       string // one per line
+	Links       string // one per line: an address or absolute path, then a label
 	Draft       bool
 	Follow      task.ID // the archived task that it follows, or 0
 	FollowTitle string
-	Take        []TakeAlong // links of the task that it follows
-	Preview     bool        // the description is to be seen as it will be
+	Take        []FollowUpLink // links of the task that it follows
+	Preview     bool           // the description is to be seen as it will be
 	Agents      []AgentOption
 	Key         string // idempotency key; the same again after an error
 	Errors      ui.FieldErrors
 }
 
-// TakeAlong is a link of an archived task that a follow-up may get too.
-type TakeAlong struct {
+// FollowUpLink is a link of an archived task that a follow-up may get too.
+type FollowUpLink struct {
 	Resource task.Resource
 	On       bool
 }

@@ -84,7 +84,7 @@ var told = map[string]bool{
 
 // Stream merges messages, events and runs into one stream, oldest first; of one
 // moment the events come first.
-// Transcript lines and events that a message or a run tells anyway are left out.
+// Transcript lines and events that a message or a run shows anyway are left out.
 func Stream(messages []*task.Message, events []*task.Event, runs []*task.Run) []ActivityItem {
 	var out []ActivityItem
 	for _, e := range events {
@@ -111,7 +111,7 @@ func taskTopic(id task.ID) string { return "task:" + id.String() }
 var taskParts = []string{"task-bar", "task-tabs", "feed", "reply", "task-side"}
 
 // Told are the kinds of events that the stream leaves out, since a message or
-// a run tells them.
+// a run shows them.
 func Told() []string { return slices.Sorted(maps.Keys(told)) }
 
 // key is the idempotency key of one form of this page.
@@ -205,7 +205,7 @@ func messageVerb(k task.MessageKind) string {
 	case task.KindHandoff:
 		return "handed it over"
 	case task.KindNotice:
-		return "tells people"
+		return "sent a message"
 	case task.KindQuestion:
 		return "asks"
 	case task.KindAnswer:

@@ -43,7 +43,7 @@ func readToolCall(m task.Message) toolCall {
 	return c
 }
 
-// indentArgs returns arguments as indented JSON, and the one that tells most.
+// indentArgs returns arguments as indented JSON, and the one that says most.
 func indentArgs(raw json.RawMessage) (args, hint string) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil { // arguments as a string of JSON

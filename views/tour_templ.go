@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "taskyard/views/ui"
 
-// tourCard tells on the inbox of the demo what to try.
+// tourCard shows on the inbox of the demo what to try.
 func tourCard(c Chrome, m InboxModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

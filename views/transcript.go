@@ -78,7 +78,7 @@ func cachedWords(u task.Usage) string {
 	return " (" + ui.Tokens(u.TokensCached) + " cached)"
 }
 
-// runStateAttrs tells style sheet and scripts which acts a run's state allows.
+// runStateAttrs is for style sheet and scripts: which acts a run's state allows.
 func runStateAttrs(r *task.Run) templ.Attributes {
 	switch {
 	case !r.Status.Final():

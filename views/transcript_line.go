@@ -43,7 +43,7 @@ func (m *RunLineModel) title() string {
 	return "What the agent said"
 }
 
-// stream tells scripts where the transcript continues, where its end is shown.
+// stream is for scripts: where the transcript continues, where its end is shown.
 func (m *RunModel) stream() templ.Attributes {
 	if m.Part.Later {
 		return nil

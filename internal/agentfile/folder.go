@@ -86,7 +86,7 @@ func (f *Folder) Agent(id string) (task.Agent, bool) {
 	return task.Agent{}, false
 }
 
-// Problems tells of files that make no agent: wrong names, symbolic links,
+// Problems returns files that make no agent: wrong names, symbolic links,
 // folders. The slice is shared: do not change it.
 func (f *Folder) Problems() []string { return f.snap.Load().problems }
 

@@ -138,7 +138,7 @@ func (p *parser) setPermission(f field) {
 var modelAliases = []string{"sonnet", "opus", "haiku", "default", "best", "opusplan"}
 
 // settleModel replaces a short name of a model that the agent's runner does
-// not understand, and tells of a model that it does not have.
+// not understand, and reports a model that it does not have.
 func (p *parser) settleModel() {
 	name, line := p.a.Model, p.seen["model"]
 	kind := p.opt.Runners[p.a.Runner]

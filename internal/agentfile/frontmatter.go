@@ -51,7 +51,7 @@ func (p *parser) frontMatter(doc document) bool {
 	return true
 }
 
-// yamlError tells what is wrong on which line of the YAML.
+// yamlError is what is wrong on which line of the YAML.
 type yamlError struct {
 	line    int
 	message string

@@ -262,7 +262,7 @@ func pullReason(runner string, opt Options) string {
 	return opt.PullOnly(runner)
 }
 
-// noTools tells what a missing list means. Coding agents give such a sub-agent
+// noTools reports what a missing list means. Coding agents give such a sub-agent
 // every tool; here that is never what nobody said.
 func (p *parser) noTools() {
 	if p.headings {

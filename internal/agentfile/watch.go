@@ -15,7 +15,7 @@ import (
 const maxDelay = 5 * debounce
 
 // Watch reads the folder again whenever a file changes, until ctx ends, and
-// then returns nil. It tells onChange (if not nil) the ids that came, changed
+// then returns nil. It calls onChange (if not nil) with the ids that came, changed
 // or went, also by Save, Delete and Reload; the snapshot is new by then.
 // onChange runs on Watch's goroutine and may call the folder. Without file
 // events the folder is read once a second. Run at most one Watch at a time.

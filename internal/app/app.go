@@ -246,7 +246,7 @@ func (in *Instance) checkTail(ctx context.Context) {
 		return err
 	})
 	if err != nil {
-		in.opt.Log.Error("the log of events is not whole; taskyard check tells more", "error", err)
+		in.opt.Log.Error("the log of events is not whole; taskyard check says more", "error", err)
 	}
 }
 
@@ -294,7 +294,7 @@ func (in *Instance) revokeRemoved(ctx context.Context) {
 	}
 }
 
-// rulesOf tells the pages the numbers of the configuration.
+// rulesOf returns the numbers of the configuration that pages show.
 func rulesOf(c *config.Config) handlers.Rules {
 	return handlers.Rules{
 		MaxParallel: c.Runs.MaxParallel, TickConcurrency: c.Scheduler.Concurrency, MaxDepth: c.TaskTool.MaxDepth,

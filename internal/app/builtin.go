@@ -71,7 +71,7 @@ func openProvider(p config.Provider, getenv func(string) string) (runner.Provide
 	return out, err
 }
 
-// modelsOf tells the models that a runner has; nil where any will do, or
+// modelsOf returns the models that a runner has; nil where any will do, or
 // nobody here knows.
 func modelsOf(c *config.Config) func(runner string) []string {
 	return func(name string) []string {
@@ -94,7 +94,7 @@ func defaultModel(p config.Provider) string {
 	return p.DefaultModel
 }
 
-// runnerDefaults tells the service what runners use where an agent's
+// runnerDefaults returns what runners use where an agent's
 // definition says nothing.
 func runnerDefaults(c *config.Config) map[string]service.RunnerDefaults {
 	list := map[string]service.RunnerDefaults{}

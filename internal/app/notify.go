@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// notifyTargets tells the rules which services outside are told what.
+// notifyTargets returns which external services are notified of what.
 func notifyTargets(c *config.Config) []service.NotifyTarget {
 	var list []service.NotifyTarget
 	for _, name := range slices.Sorted(maps.Keys(c.Notify)) {

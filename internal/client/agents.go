@@ -12,7 +12,7 @@ import (
 // AgentList lists the agents.
 type AgentList struct{}
 
-// agentLine is what the server tells of an agent.
+// agentLine is what the server returns of an agent.
 type agentLine struct {
 	task.Agent
 	Load struct {

@@ -20,7 +20,7 @@ type DemoOptions struct {
 }
 
 // demoAgent plays one run: it reads its task, acts over the JSON endpoints,
-// and tells what it does in the line protocol of the command runner.
+// and reports what it does in the line protocol of the command runner.
 type demoAgent struct {
 	DemoOptions
 	ctx  context.Context

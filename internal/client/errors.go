@@ -53,7 +53,7 @@ func (u *UsageError) Error() string { return u.Message }
 
 func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
-// UnreachableError tells that no server answered.
+// UnreachableError means that no server answered.
 type UnreachableError struct {
 	URL     string
 	Err     error
@@ -85,7 +85,7 @@ type ResponseError struct {
 // thing that is missing it says what is.
 const nothingThere = "There is nothing at this path"
 
-// Error is the message with its fields, one a line, and the remedy where the
+// Error is the message with its fields, one per line, and the remedy where the
 // server cannot know it.
 func (r *ResponseError) Error() string {
 	lines := []string{fmt.Sprintf("%s (%s)", r.Detail, strings.TrimSpace(fmt.Sprint(r.Status, " ", r.Code)))}

@@ -2,7 +2,7 @@ package client
 
 import "taskyard/task"
 
-// WhoAmI tells whom the token speaks for.
+// WhoAmI shows whose token it is.
 type WhoAmI struct {
 	JSON JSONFlag `name:"json" help:"Print the server's JSON answer."`
 }

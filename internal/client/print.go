@@ -108,7 +108,7 @@ func (e *Env) answer(raw []byte, people func()) error {
 	return err
 }
 
-// Fields prints names and values, one a line; empty values are left out.
+// Fields prints names and values, one per line; empty values are left out.
 func Fields(out io.Writer, pairs ...string) { fields(out, pairs...) }
 
 func fields(out io.Writer, pairs ...string) {
@@ -152,7 +152,7 @@ func hashes(ids []task.ID) string {
 	return strings.Join(list, " ")
 }
 
-// more tells how to get the rest of a list.
+// more prints how to get the rest of a list.
 func (e *Env) more(flag, next string) {
 	if next != "" && !e.JSON {
 		fmt.Fprintf(e.Stderr, "there are more: %s %s\n", flag, clean(next))

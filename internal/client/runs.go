@@ -230,7 +230,7 @@ func (e *Env) ended(raw []byte, r *shownRun) error {
 	return nil
 }
 
-// WaitError tells that what was waited for did not come about.
+// WaitError means that what was waited for did not happen.
 type WaitError struct{ Message string }
 
 func (f *WaitError) Error() string { return f.Message }

@@ -271,7 +271,7 @@ func (c *TaskRun) Run(e *Env) error {
 	return e.answer(raw, func() { e.sayRun(&out.Run, c.Quiet.Quiet) })
 }
 
-// sayRun tells in a line what became of a run.
+// sayRun prints in a line what became of a run.
 func (e *Env) sayRun(r *task.Run, quiet bool) {
 	if quiet {
 		e.say("%s", r.ID)

@@ -26,7 +26,7 @@ func (c *TaskAsk) Run(e *Env) error {
 		"asked people on")
 }
 
-// TaskNotify tells people something.
+// TaskNotify sends people a message.
 type TaskNotify struct{ TaskText }
 
 // Run adds a notice.

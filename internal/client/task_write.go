@@ -114,7 +114,7 @@ func resourceOf(value, label string) map[string]any {
 	return payload{"type": kind, "value": value}.text("label", label)
 }
 
-// sayTask tells in a line what became of a task.
+// sayTask prints in a line what became of a task.
 func (e *Env) sayTask(what string, t *task.Task, quiet bool) {
 	if quiet {
 		e.say("%s", t.ID)

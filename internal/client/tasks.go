@@ -167,7 +167,7 @@ func (c *TaskHistory) Run(e *Env) error {
 	})
 }
 
-// TaskWhy tells why a task does or does not run.
+// TaskWhy explains why a task does or does not run.
 type TaskWhy struct{ OneTask }
 
 // Run prints the reasons, the most decisive first.

@@ -88,7 +88,7 @@ type TodoList struct {
 	After string `help:"Continue after an earlier page." placeholder:"CURSOR"`
 }
 
-// Run prints the items, one a line.
+// Run prints the items, one per line.
 func (c *TodoList) Run(e *Env, list *Todos) error {
 	body := payload{"operation": "list"}.text("after", c.After)
 	if c.Limit != 0 {

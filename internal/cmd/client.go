@@ -62,7 +62,7 @@ func withExamples(k *kong.Kong) error {
 	})
 }
 
-// misused tells what is wrong with a command line, and where to read more. The
+// misused returns what is wrong with a command line, and where to read more. The
 // default command takes no arguments: a first word that is left over was to be
 // a command.
 func misused(e *Env, args []string, err error) int {

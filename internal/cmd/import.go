@@ -186,7 +186,7 @@ func printIDs(out io.Writer, got service.Imported) {
 	}
 }
 
-// printReport tells what becomes what, what is left out, and every problem.
+// printReport prints what becomes what, what is left out, and every problem.
 func printReport(out io.Writer, p *exchange.Plan) {
 	fmt.Fprintf(out, "Tasks from %s: %d, of which %d draft, %d active, %d done, %d canceled.\n", p.From, len(p.Items),
 		p.ByStatus(task.Draft), p.ByStatus(task.Active), p.ByStatus(task.Done), p.ByStatus(task.Canceled))

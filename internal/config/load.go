@@ -24,7 +24,7 @@ type LoadOptions struct {
 	Workspace func(workspace, data string) error
 }
 
-// Sources tells by dotted key where a value came from: "default",
+// Sources says by dotted key where a value came from: "default",
 // "data/taskyard.toml:12", "TASKYARD_LISTEN", "flag --listen" or "flag --set runs.attempts".
 type Sources map[string]string
 
@@ -61,7 +61,7 @@ func Load(opts LoadOptions) (*Config, Sources, error) {
 	return l.config(), l.sources, nil
 }
 
-// dataFolder tells where to look for the file before it can be read.
+// dataFolder returns where to look for the file before it can be read.
 func dataFolder(opts LoadOptions) string {
 	if d := opts.Flags["data"]; d != "" {
 		return d

@@ -102,7 +102,7 @@ func (r *Report) count(list *Counts, what, where string) {
 	*list = append(*list, Count{what, where, 1})
 }
 
-// Report tells what an import does with each field, what it leaves out, and
+// Report says what an import does with each field, what it leaves out, and
 // what forbids it.
 type Report struct {
 	Maps     Counts

@@ -189,7 +189,7 @@ func (b *bridge) note(res *jsonrpc.Response) {
 	}
 }
 
-// RoundTrip sends the token, and tells why the server refuses a request.
+// RoundTrip sends the token, and reports why the server refuses a request.
 func (b *bridge) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.opt.Token)

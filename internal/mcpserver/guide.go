@@ -13,7 +13,7 @@ var guide string
 // instructions are read at the start of every session: the shortest way in.
 const instructions = "Taskyard holds your work. signup_for_task claims your next task; " +
 	"plan it with update_steps, mark steps with update_step, " +
-	"ask people with notify_user, hand over with move_task, finish with complete_task. The prompt work-guide tells more."
+	"ask people with notify_user, hand over with move_task, finish with complete_task. The prompt work-guide says more."
 
 func (h *handler) addGuide(s *mcp.Server) {
 	const doc = "How to claim, plan, hand over, delegate, ask and finish"

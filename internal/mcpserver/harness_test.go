@@ -190,7 +190,7 @@ func (ts *testServer) task(owner, title string) task.ID {
 	return t.ID
 }
 
-// events tells how many lines the log has, but for refusals.
+// events returns how many lines the log has, but for refusals.
 func (ts *testServer) events() (n int) {
 	ts.t.Helper()
 	list, err := ts.svc.Events(context.Background(), task.SystemActor, task.EventFilter{Limit: 500})

@@ -22,7 +22,7 @@ const (
 type requestKey struct{}
 
 // ServeHTTP answers one request. It reads the body, lets long waits have
-// their time, and tells the tools when the caller hangs up.
+// their time, and notifies the tools when the caller hangs up.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p := profile(r.URL.Query().Get("profile")); p {
 	case profileFull, profileCore:

@@ -78,7 +78,7 @@ type refusal struct {
 }
 
 // failure is the result of a call that was refused, or that failed through
-// our fault: then only the log tells why. words are the arguments by whose names
+// our fault: then only the log says why. words are the arguments by whose names
 // the error's fields go; nil leaves them.
 func (h *handler) failure(t tool, words []arg, err error) *mcp.CallToolResult {
 	r := refusal{Code: task.CodeInternal, Message: internalWords}

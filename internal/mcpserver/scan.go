@@ -3,7 +3,7 @@ package mcpserver
 // maxDepth is how deep the JSON of a call may nest, as everywhere in Taskyard.
 const maxDepth = 32
 
-// scan tells how deep JSON nests, and whether each of its numbers is so short
+// scan returns how deep JSON nests, and whether each of its numbers is so short
 // that every reader takes it for the same. It reads what is no JSON too, and
 // then means nothing.
 func scan(raw []byte) (deepest int, numbers bool) {

@@ -61,7 +61,7 @@ func concat(lists ...[]tool) []tool {
 	return all
 }
 
-// declared is what tools/list tells of the tool.
+// declared is what tools/list says of the tool.
 func (t tool) declared() *mcp.Tool {
 	d := &mcp.Tool{Name: t.name, Description: t.doc, InputSchema: schemaOf(t.args)}
 	if t.reads {

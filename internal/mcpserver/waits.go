@@ -37,7 +37,7 @@ func (w *waits) note(a task.Actor, body []byte, hangUp context.CancelFunc) (forg
 	msg, err := jsonrpc.DecodeMessage(body)
 	req, ok := msg.(*jsonrpc.Request)
 	switch {
-	case err != nil || !ok: // the SDK tells the caller
+	case err != nil || !ok: // the SDK answers the caller
 	case req.IsCall():
 		return w.add(waitKey{a.TokenID, req.ID}, hangUp)
 	case takesBack && req.Method == cancelled:

@@ -1,4 +1,4 @@
-// Package notify tells services outside what waits: webhooks, ntfy, Slack and
+// Package notify tells external services what waits: webhooks, ntfy, Slack and
 // mail. Only addresses that were configured are reached, and no error of it
 // holds an address or a part of one that is secret.
 package notify
@@ -91,7 +91,7 @@ func (t *Target) client() (types.Service, error) {
 	return s, s.Initialize(&u, log.New(io.Discard, "", 0)) // what the library logs may hold the address
 }
 
-// Send tells a message. The library knows no context: when ctx ends, Send
+// Send sends a message. The library knows no context: when ctx ends, Send
 // returns, and until the message under way has ended, too, the next is
 // refused.
 func (t *Target) Send(ctx context.Context, m Message) error {

@@ -20,7 +20,11 @@ func TestMain(m *testing.M) {
 
 const patience = 20 * time.Second
 
-var message = Message{Title: "Taskyard: an agent asks", Text: "#12 Choose: coder asks: north?", Link: "https://tasks.example/tasks/12"}
+var message = Message{
+	Title: "Taskyard: a question from an agent",
+	Text:  "#12 Choose: coder asks: north?",
+	Link:  "https://tasks.example/tasks/12",
+}
 
 // received is a request as a sink got it.
 type received struct {

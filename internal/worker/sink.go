@@ -15,7 +15,7 @@ const (
 	waitEvents = 2000      // kept while the server is away; more slow the program
 )
 
-// sink sends what a run tells, in numbered batches. A batch is sent
+// sink sends what a run reports, in numbered batches. A batch is sent
 // until it is taken, and the server passes over what it has.
 type sink struct {
 	c *execution
@@ -38,7 +38,7 @@ func newSink(c *execution) *sink {
 	return s
 }
 
-// Started tells that the program runs; an error stops it.
+// Started reports that the program runs; an error stops it.
 func (s *sink) Started(runner.Process) error {
 	return s.c.report(s.c.lost, "working", s.c.hold(), nil)
 }
