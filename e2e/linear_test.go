@@ -22,6 +22,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -307,7 +308,10 @@ func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
 }
 
 func TestClaimsAreLinearizableUnderKill(t *testing.T) {
-	kills, tasks := 12, int64(3_000)
+	kills, tasks := 3, int64(600)
+	if testkit.Long() {
+		kills, tasks = 12, 3_000
+	}
 	if thorough() {
 		kills, tasks = max(kills, trials), max(tasks, 100*int64(trials))
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -148,7 +149,10 @@ func recorder(t *testing.T) string {
 // opens, is whole, and holds each write that was acknowledged before.
 func TestNoAcknowledgedWriteIsLostInAPowerCut(t *testing.T) {
 	t.Parallel()
-	cuts, tasks := 10, 200
+	cuts, tasks := 4, 100
+	if testkit.Long() {
+		cuts, tasks = 10, 200
+	}
 	if thorough() {
 		cuts, tasks = trials, 1000
 	}

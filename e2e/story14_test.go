@@ -13,6 +13,7 @@ import (
 
 	"taskyard/internal/app"
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -20,12 +21,12 @@ import (
 // complete, approve, the end of a run, backup, restore and migration. After a
 // restart the outcome is the old or the new one.
 
-// steps are the system calls at which something is killed: a few, or with
-// TASKYARD_TRIALS as many as there are.
+// steps are the system calls at which something is killed: a few, every third
+// of these in the short form, or with TASKYARD_TRIALS as many as there are.
 func steps(few ...int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		if os.Getenv("TASKYARD_TRIALS") == "" {
-			slices.Values(few)(yield)
+			slices.Values(testkit.EveryNth(3, few))(yield)
 			return
 		}
 		for n := 1; n < 1000 && yield(n); n++ {

@@ -3,6 +3,7 @@
 # others), tests with the race detector. `make check` and .ci/run call it; run it from anywhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export CI=true # the long form of the tests, and none that drives a browser skips
 
 step() { printf '== %s (after %d s)\n' "$*" "$SECONDS"; }
 sums() { find . -name '*_templ.go' -exec sha256sum {} + | sort -k 2; }

