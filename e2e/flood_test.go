@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -55,7 +56,7 @@ const (
 // floodSizes are the bytes of the output and of the line without end: in the
 // short form more than mostGrowth, so that a server that kept them is noticed.
 func floodSizes() (output, line string) {
-	if thorough() {
+	if testkit.Thorough {
 		return "1000000000", "200000000"
 	}
 	return "100000000", "100000000"

@@ -44,9 +44,6 @@ const patience = 60 * time.Second
 // times; 0 asks for the short forms.
 var trials int
 
-// thorough reports whether the long forms are asked for.
-func thorough() bool { return trials > 0 }
-
 // readTrials reads TASKYARD_TRIALS and removes it: the server refuses a
 // variable of its prefix that it does not know.
 func readTrials() {

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -425,7 +426,7 @@ func (a *assault) learn(token string) {
 // set HOSTILE_SEED.
 func TestHostileRequestsCostLittleAndBreakNothing(t *testing.T) {
 	n := 700
-	if thorough() {
+	if testkit.Thorough {
 		n = trials
 	}
 	a := newAssault(t)

@@ -312,7 +312,7 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 	if testkit.Long() {
 		kills, tasks = 12, 3_000
 	}
-	if thorough() {
+	if testkit.Thorough {
 		kills, tasks = max(kills, trials), max(tasks, 100*int64(trials))
 	}
 	k := &killer{server: newServer(t, "serve")}

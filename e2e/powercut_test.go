@@ -153,7 +153,7 @@ func TestNoAcknowledgedWriteIsLostInAPowerCut(t *testing.T) {
 	if testkit.Long() {
 		cuts, tasks = 10, 200
 	}
-	if thorough() {
+	if testkit.Thorough {
 		cuts, tasks = trials, 1000
 	}
 	seed := rand.Uint64()

@@ -28,7 +28,7 @@ func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 	if testkit.Long() {
 		kills = 5
 	}
-	if thorough() {
+	if testkit.Thorough {
 		kills = max(kills, trials)
 	}
 	s, notes := newServer(t, "serve"), t.TempDir()

@@ -25,7 +25,7 @@ import (
 // of these in the short form, or with TASKYARD_TRIALS as many as there are.
 func steps(few ...int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
-		if os.Getenv("TASKYARD_TRIALS") == "" {
+		if !testkit.Thorough {
 			slices.Values(testkit.EveryNth(3, few))(yield)
 			return
 		}

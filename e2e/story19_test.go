@@ -22,6 +22,7 @@ import (
 	"taskyard/db"
 	"taskyard/internal/app"
 	"taskyard/internal/config"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -191,7 +192,7 @@ func (s *server) growth(t *testing.T, fn func()) (most int) {
 // any of that, measured right before, is added 20 times.
 func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 	comments, lines, n := 200, 640, 300
-	if thorough() {
+	if testkit.Thorough {
 		comments, lines, n = 2000, 6400, 2000
 	}
 	hang := make(chan struct{})
@@ -258,7 +259,7 @@ func wait(ctx context.Context, d time.Duration) {
 // much as they can at the same time, of which 48 read no answer.
 func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 	rounds := 4
-	if thorough() {
+	if testkit.Thorough {
 		rounds = 60
 	}
 	s := newServer(t, "serve")

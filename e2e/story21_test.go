@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"taskyard/internal/testkit"
 	"testing"
 	"time"
 )
@@ -48,7 +49,7 @@ func knock(t *testing.T, base, token, method, path string, in any) (status int, 
 func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	t.Parallel()
 	rounds, most := 60, time.Second
-	if thorough() {
+	if testkit.Thorough {
 		rounds, most = 3000, 250*time.Millisecond
 	}
 	s := newServer(t, "serve")

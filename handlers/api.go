@@ -58,19 +58,32 @@ func apiDescription() string {
 // bodyTimeout bounds how long a caller may take to send a body.
 const bodyTimeout = 30 * time.Second
 
-// op describes one JSON operation.
-type op struct {
-	Method, Path string
-	Need         task.Perm
+// apiDoc is what the reference says of an endpoint.
+type apiDoc struct {
 	Status       int // on success; 0 means 200
 	Tag, Summary string
 	Desc         string
-	Stream       echo.HandlerFunc // instead, for callers that accept text/event-stream
 }
 
-// handle registers an operation: its permission goes into the one table, its
-// types into the OpenAPI document, its errors through problemOf.
-func handle[I, O any](s *Server, o op, fn func(context.Context, *I) (*O, error)) {
+// op is one endpoint of the JSON API.
+type op struct {
+	Method, Path string
+	Need         task.Perm
+	apiDoc
+}
+
+// handle registers an endpoint, "METHOD /path": its permission goes into the
+// one table, its types and its apiDocs into the OpenAPI document, its errors
+// through problemOf.
+func handle[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error)) {
+	handleStream(s, endpoint, need, fn, nil)
+}
+
+// handleStream is handle for an endpoint that answers callers who accept
+// text/event-stream with a stream.
+func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error), stream echo.HandlerFunc) {
+	method, path, _ := strings.Cut(endpoint, " ")
+	o := op{Method: method, Path: path, Need: need, apiDoc: apiDocs[endpoint]}
 	if o.Status == 0 {
 		o.Status = http.StatusOK
 	}
@@ -84,8 +97,8 @@ func handle[I, O any](s *Server, o op, fn func(context.Context, *I) (*O, error))
 	if o.Need == task.Everyone {
 		hop.Security = []map[string][]string{}
 	}
-	if o.Stream != nil {
-		hop.Middlewares = huma.Middlewares{s.streamed(o.Stream)}
+	if stream != nil {
+		hop.Middlewares = huma.Middlewares{s.streamed(stream)}
 	}
 	if o.Method != http.MethodGet {
 		hop.Middlewares = append(hop.Middlewares, s.bounded(o.Path, o.Method))

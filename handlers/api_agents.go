@@ -61,33 +61,19 @@ type saveAgentIn struct {
 	}
 }
 
-func (s *Server) agentOperations() {
-	handle(s, op{Method: "GET", Path: "/api/agents", Need: task.Read, Tag: "Agents", Summary: "List the agents with their load"}, s.listAgents)
-	handle(s, op{
-		Method: "GET", Path: "/api/agents/{id}", Need: task.Read, Tag: "Agents",
-		Summary: "Read an agent: definition, verdict, problems, load",
-	}, func(ctx context.Context, in *AgentPath) (*agentOut, error) {
-		def, err := s.svc.Agent(actorIn(ctx), in.ID)
-		if err != nil {
-			return nil, err
-		}
-		return s.agentAnswer(ctx, def)
-	})
-	handle(s, op{
-		Method: "PUT", Path: "/api/agents/{id}", Need: task.Admin, Tag: "Agents",
-		Summary: "Write the definition file of an agent",
-		Desc:    "Invalid text is saved only with `force`. Send `If-Match` to be told when the file changed meanwhile.",
-	}, s.saveAgent)
-	handle(s, op{
-		Method: "DELETE", Path: "/api/agents/{id}", Need: task.Admin, Status: 204, Tag: "Agents",
-		Summary: "Remove the definition file of an agent",
-	}, func(ctx context.Context, in *AgentPath) (*struct{}, error) {
-		return nil, s.svc.DeleteAgent(ctx, actorIn(ctx), in.ID)
-	})
-	s.queueOperations()
+func (s *Server) apiAgent(ctx context.Context, in *AgentPath) (*agentOut, error) {
+	def, err := s.svc.Agent(actorIn(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.agentAnswer(ctx, def)
 }
 
-func (s *Server) listAgents(ctx context.Context, _ *struct{}) (*agentsOut, error) {
+func (s *Server) apiDeleteAgent(ctx context.Context, in *AgentPath) (*struct{}, error) {
+	return nil, s.svc.DeleteAgent(ctx, actorIn(ctx), in.ID)
+}
+
+func (s *Server) apiAgents(ctx context.Context, _ *struct{}) (*agentsOut, error) {
 	a := actorIn(ctx)
 	list, err := s.svc.Agents(a)
 	if err != nil {
@@ -128,7 +114,7 @@ func (s *Server) agentAnswer(ctx context.Context, def task.Agent) (*agentOut, er
 	return out, nil
 }
 
-func (s *Server) saveAgent(ctx context.Context, in *saveAgentIn) (*agentOut, error) {
+func (s *Server) apiSaveAgent(ctx context.Context, in *saveAgentIn) (*agentOut, error) {
 	hash := in.IfMatch
 	if n := len(hash); n >= 2 && hash[0] == '"' && hash[n-1] == '"' {
 		hash = hash[1 : n-1]

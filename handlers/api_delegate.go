@@ -96,36 +96,19 @@ type followIn struct {
 	WaitSeconds int `query:"waitSeconds" minimum:"0" maximum:"50" doc:"wait so long for the end"`
 }
 
-func (s *Server) delegateOperations() {
-	handle(s, op{
-		Method: "POST", Path: "/api/delegate", Need: task.Write, Status: 202, Tag: "Delegation", Summary: "Give work to another agent",
-		Desc: "Makes a subtask of the caller's task, owned by the agent, and its run. 200 when that ended within `waitSeconds`, " +
-			"else 202 with the status so far; a run that failed is an answer with `success: false`. " +
-			"Inside a run the task is that of the run. Elsewhere it is `taskId`, which the " +
-			"caller must own, and without one the new task has no parent. " +
-			"The run has no tool and no limit that the caller's run does not have.",
-	}, s.delegate)
-	handle(s, op{
-		Method: "GET", Path: "/api/delegate/{id}", Need: task.Read, Tag: "Delegation",
-		Summary: "See the state of a delegation, or wait for its end",
-		Desc: "By the id of any of its runs. 200 when it has ended, else 202. For the " +
-			"agent that asked, owners of the tasks above, and people.",
-	}, func(ctx context.Context, in *followIn) (*delegatedOut, error) {
-		wait := seconds(in.WaitSeconds)
-		if wait > 0 {
-			s.allow(ctx, wait)
-		}
-		return delegatedAnswer(s.svc.DelegatedRun(ctx, actorIn(ctx), in.ID.ID, wait))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/delegate/{id}/stop", Need: task.Write, Tag: "Delegation", Summary: "Give a delegation up",
-		Desc: "Cancels its task and all below it; their processes are stopped.",
-	}, func(ctx context.Context, in *cancelRunIn) (*delegatedOut, error) {
-		return delegatedAnswer(s.svc.StopDelegated(ctx, actorIn(ctx), in.ID.ID, in.body().Reason))
-	})
+func (s *Server) apiDelegation(ctx context.Context, in *followIn) (*delegatedOut, error) {
+	wait := seconds(in.WaitSeconds)
+	if wait > 0 {
+		s.allow(ctx, wait)
+	}
+	return delegatedAnswer(s.svc.DelegatedRun(ctx, actorIn(ctx), in.ID.ID, wait))
 }
 
-func (s *Server) delegate(ctx context.Context, in *delegateIn) (*delegateOut, error) {
+func (s *Server) apiStopDelegation(ctx context.Context, in *cancelRunIn) (*delegatedOut, error) {
+	return delegatedAnswer(s.svc.StopDelegated(ctx, actorIn(ctx), in.ID.ID, in.body().Reason))
+}
+
+func (s *Server) apiDelegate(ctx context.Context, in *delegateIn) (*delegateOut, error) {
 	if in.Body.AgentType == task.ListAgents {
 		list, err := s.svc.AgentTypes(actorIn(ctx))
 		return &delegateOut{http.StatusOK, delegateBody{agents: &agentTypes{list}}}, err

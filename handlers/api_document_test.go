@@ -48,6 +48,9 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 			}
 		}
 	}
+	if len(described) != len(apiDocs) {
+		t.Errorf("%d endpoints, %d texts about endpoints", len(described), len(apiDocs))
+	}
 	for _, route := range s.routes() {
 		if strings.Contains(route, " /api/") && route != "GET /api/openapi.json" &&
 			route != "GET /api/docs" && !slices.Contains(described, route) {

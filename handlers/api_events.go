@@ -60,19 +60,8 @@ type statsOut struct {
 	}
 }
 
-func (s *Server) eventOperations() {
-	handle(s, op{
-		Method: "GET", Path: "/api/events", Need: task.Read, Tag: "Events", Summary: "Read the log, oldest first, or follow it",
-		Desc: "Events about people, their sign-ins, tokens and addresses are for admins, and left out for others. With " +
-			"`Accept: text/event-stream` a live stream: from `Last-Event-ID` or `after` on, else from now on.", Stream: s.followEvents,
-	},
-		func(ctx context.Context, in *eventsIn) (*eventsOut, error) {
-			return s.eventsAnswer(ctx, task.EventFilter{After: in.After.ID, Limit: in.Limit})
-		})
-	handle(s, op{
-		Method: "GET", Path: "/api/stats", Need: task.Read, Tag: "Events",
-		Summary: "Counts, queue depths, run outcomes, durations, tokens and cost by hour or day",
-	}, s.stats)
+func (s *Server) apiEvents(ctx context.Context, in *eventsIn) (*eventsOut, error) {
+	return s.eventsAnswer(ctx, task.EventFilter{After: in.After.ID, Limit: in.Limit})
 }
 
 func (s *Server) eventsAnswer(ctx context.Context, f task.EventFilter) (*eventsOut, error) {
@@ -104,7 +93,7 @@ func (s *Server) followEvents(c echo.Context) error {
 
 const day = 24 * time.Hour
 
-func (s *Server) stats(ctx context.Context, in *statsIn) (*statsOut, error) {
+func (s *Server) apiStats(ctx context.Context, in *statsIn) (*statsOut, error) {
 	since := in.Since.Time
 	switch {
 	case since != 0:

@@ -106,7 +106,7 @@ func TestNoInputMakesAnInternalError(t *testing.T) {
 			}
 		}
 		for r, role := range allowed {
-			turn := func(i int) bool { return thorough || i%len(allowed) == r } // each input once, the roles in turn
+			turn := func(i int) bool { return testkit.Thorough || i%len(allowed) == r } // each input once, the roles in turn
 			for i, id := range hostileIDs {
 				if turn(i) {
 					check(role, method, filled(path, id, id), "")

@@ -162,7 +162,7 @@ func TestTheGrantsAreThoseOfTheProduct(t *testing.T) {
 		{task.Person, "operator reviewer admin"},
 		{task.Decide, "reviewer admin"},
 		{task.Admin, "admin"},
-		{task.Carry, "worker"},
+		{task.Execute, "worker"},
 		{"unheard of", ""},
 	} {
 		may := []string{}

@@ -18,11 +18,8 @@ type meOut struct {
 	}
 }
 
-func (s *Server) meOperations() {
-	handle(s, op{Method: "GET", Path: "/api/me", Need: task.SignedIn, Tag: "People", Summary: "Tell who the token or session speaks for"},
-		func(ctx context.Context, _ *struct{}) (*meOut, error) {
-			return meAnswer(actorIn(ctx)), nil
-		})
+func (s *Server) apiMe(ctx context.Context, _ *struct{}) (*meOut, error) {
+	return meAnswer(actorIn(ctx)), nil
 }
 
 func meAnswer(a task.Actor) *meOut {

@@ -51,33 +51,20 @@ const pauseDesc = "Nothing of it is dispatched and nobody signs up (409 `paused`
 	"ticks skip it, wakes queue runs that start at the resume. " +
 	"Running runs, claims, comments and completing continue. It survives restarts. What is paused already is a 409."
 
-func (s *Server) pauseOperations() {
-	handle(s, op{
-		Method: "GET", Path: "/api/pauses", Need: task.Read, Tag: "Pause",
-		Summary: "List what is paused, by whom, since when and why",
-	}, func(ctx context.Context, _ *struct{}) (*pausesOut, error) {
-		return pausesAnswer(s.svc.Pauses(ctx, actorIn(ctx)))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/pause", Need: task.Person, Tag: "Pause", Summary: "Pause the whole server or one agent",
-		Desc: pauseDesc,
-	}, func(ctx context.Context, in *pauseIn) (*pausesOut, error) {
-		return pausesAnswer(s.svc.Pause(ctx, actorIn(ctx), in.Body.Agent, in.Body.Reason))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/resume", Need: task.Person, Tag: "Pause",
-		Summary: "End the pause of the whole server or of one agent",
-	}, func(ctx context.Context, in *resumeIn) (*pausesOut, error) {
-		b := in.body()
-		return pausesAnswer(s.svc.Resume(ctx, actorIn(ctx), b.Agent, b.Reason))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/stop-everything", Need: task.Person, Tag: "Pause",
-		Summary: "Pause the whole server and end every running run",
-		Desc: "The runs are canceled at once, their processes are gone within 10 s. Runs that are queued or wait for " +
-			"approval stay, and start after a resume at the soonest.",
-	}, func(ctx context.Context, in *stopIn) (*stoppedOut, error) {
-		out, err := s.svc.StopEverything(ctx, actorIn(ctx), in.Body.Reason)
-		return &stoppedOut{out}, err
-	})
+func (s *Server) apiPauses(ctx context.Context, _ *struct{}) (*pausesOut, error) {
+	return pausesAnswer(s.svc.Pauses(ctx, actorIn(ctx)))
+}
+
+func (s *Server) apiPause(ctx context.Context, in *pauseIn) (*pausesOut, error) {
+	return pausesAnswer(s.svc.Pause(ctx, actorIn(ctx), in.Body.Agent, in.Body.Reason))
+}
+
+func (s *Server) apiResume(ctx context.Context, in *resumeIn) (*pausesOut, error) {
+	b := in.body()
+	return pausesAnswer(s.svc.Resume(ctx, actorIn(ctx), b.Agent, b.Reason))
+}
+
+func (s *Server) apiStopEverything(ctx context.Context, in *stopIn) (*stoppedOut, error) {
+	out, err := s.svc.StopEverything(ctx, actorIn(ctx), in.Body.Reason)
+	return &stoppedOut{out}, err
 }

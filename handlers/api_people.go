@@ -76,44 +76,29 @@ type idPath struct {
 	ID pathID `path:"id"`
 }
 
-func (s *Server) peopleOperations() {
-	handle(s, op{Method: "GET", Path: "/api/users", Need: task.Admin, Tag: "People", Summary: "List people"},
-		func(ctx context.Context, _ *struct{}) (*usersOut, error) {
-			list, err := s.svc.Users(ctx, actorIn(ctx))
-			out := &usersOut{}
-			out.Body.Users = list
-			return out, err
-		})
-	handle(s, op{Method: "POST", Path: "/api/users", Need: task.Admin, Status: 201, Tag: "People", Summary: "Add a person"}, s.addUser)
-	handle(s, op{
-		Method: "PATCH", Path: "/api/users/{id}", Need: task.Admin, Tag: "People",
-		Summary: "Change role or password of a person, or disable them", Desc: "Their sessions end.",
-	},
-		func(ctx context.Context, in *userPatchIn) (*userOut, error) {
-			return userAnswer(s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body)))
-		})
-	handle(s, op{
-		Method: "GET", Path: "/api/tokens", Need: task.Admin, Tag: "Tokens",
-		Summary: "List tokens; secrets are never told again",
-	}, func(ctx context.Context, _ *struct{}) (*tokensOut, error) {
-		list, err := s.svc.Tokens(ctx, actorIn(ctx))
-		out := &tokensOut{}
-		out.Body.Tokens = list
-		return out, err
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/tokens", Need: task.Admin, Status: 201, Tag: "Tokens", Summary: "Make a token",
-		Desc: "The secret is in this answer alone; an Idempotency-Key has no effect here, as the secret is not stored.",
-	}, s.makeToken)
-	handle(s, op{
-		Method: "DELETE", Path: "/api/tokens/{id}", Need: task.Admin, Status: 204, Tag: "Tokens",
-		Summary: "Revoke a token at once",
-	}, func(ctx context.Context, in *idPath) (*struct{}, error) {
-		return nil, s.svc.RevokeToken(ctx, actorIn(ctx), in.ID.ID)
-	})
+func (s *Server) apiUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
+	list, err := s.svc.Users(ctx, actorIn(ctx))
+	out := &usersOut{}
+	out.Body.Users = list
+	return out, err
 }
 
-func (s *Server) addUser(ctx context.Context, in *newUserIn) (*newUserOut, error) {
+func (s *Server) apiUpdateUser(ctx context.Context, in *userPatchIn) (*userOut, error) {
+	return userAnswer(s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body)))
+}
+
+func (s *Server) apiTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
+	list, err := s.svc.Tokens(ctx, actorIn(ctx))
+	out := &tokensOut{}
+	out.Body.Tokens = list
+	return out, err
+}
+
+func (s *Server) apiRevokeToken(ctx context.Context, in *idPath) (*struct{}, error) {
+	return nil, s.svc.RevokeToken(ctx, actorIn(ctx), in.ID.ID)
+}
+
+func (s *Server) apiAddUser(ctx context.Context, in *newUserIn) (*newUserOut, error) {
 	// The key's record would hold a plain hash of a body with a password. A
 	// repeat is refused anyway: the name is taken.
 	ctx = service.WithIdempotency(ctx, nil)
@@ -124,7 +109,7 @@ func (s *Server) addUser(ctx context.Context, in *newUserIn) (*newUserOut, error
 	return &newUserOut{"/api/users/" + u.ID.String(), u}, nil
 }
 
-func (s *Server) makeToken(ctx context.Context, in *newTokenIn) (*newTokenOut, error) {
+func (s *Server) apiCreateToken(ctx context.Context, in *newTokenIn) (*newTokenOut, error) {
 	made, err := s.svc.CreateToken(ctx, actorIn(ctx), service.NewToken(in.Body))
 	if err != nil {
 		return nil, err

@@ -53,19 +53,10 @@ const permissionDesc = "A run that asks is running/permission, and `permission` 
 	"/api/runs/{id} holds what it asks; its clocks are stopped. " +
 	"Decided already: 409 `run_already_decided` with the outcome. No agent decides."
 
-func (s *Server) permissionOperations() {
-	handle(s, op{
-		Method: "POST", Path: "/api/runs/{id}/permissions/{n}/allow", Need: task.Decide,
-		Tag: "Approvals", Summary: "Let a running run make the tool call that it asks for", Desc: permissionDesc,
-	},
-		func(ctx context.Context, in *allowIn) (*runOut, error) {
-			return runAnswer(s.svc.AllowPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.body().Scope))
-		})
-	handle(s, op{
-		Method: "POST", Path: "/api/runs/{id}/permissions/{n}/deny", Need: task.Decide,
-		Tag: "Approvals", Summary: "Refuse the tool call that a running run asks for", Desc: permissionDesc,
-	},
-		func(ctx context.Context, in *denyPermissionIn) (*runOut, error) {
-			return runAnswer(s.svc.DenyPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.Body.Reason))
-		})
+func (s *Server) apiAllowPermission(ctx context.Context, in *allowIn) (*runOut, error) {
+	return runAnswer(s.svc.AllowPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.body().Scope))
+}
+
+func (s *Server) apiDenyPermission(ctx context.Context, in *denyPermissionIn) (*runOut, error) {
+	return runAnswer(s.svc.DenyPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.Body.Reason))
 }

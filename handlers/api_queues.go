@@ -72,34 +72,12 @@ type reassignedOut struct {
 	}
 }
 
-func (s *Server) queueOperations() {
-	handle(s, op{
-		Method: "GET", Path: "/api/agents/{id}/queue", Need: task.Read, Tag: "Queues",
-		Summary: "List the active tasks of an agent in order",
-	}, func(ctx context.Context, in *queueIn) (*pageOut, error) {
-		p, err := s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After)
-		return pageAnswer(ctx, p, err)
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/agents/{id}/signup", Need: task.Claiming, Tag: "Queues",
-		Summary: "Claim the first free task of a queue",
-		Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. With `waitSeconds` the " +
-			"call is held until a task comes free or the time is over; callers are served in the order in which they came, " +
-			"and one that is gone claims nothing. `maxConcurrent` goes with neither of the others. While the agent or the " +
-			"server is paused: 409 `paused`, with Retry-After; who waits already waits on.",
-	}, s.signup)
-	handle(s, op{
-		Method: "POST", Path: "/api/agents/{id}/complete-and-signup", Need: task.Claiming, Tag: "Queues",
-		Summary: "Complete one task and claim the next",
-		Desc:    "While the agent or the server is paused it completes alone: `task` is null, and `paused` says why.",
-	}, s.completeAndSignup)
-	handle(s, op{
-		Method: "POST", Path: "/api/agents/{id}/reassign", Need: task.Claiming, Tag: "Queues",
-		Summary: "Hand several tasks to another agent, all or none",
-	}, s.reassign)
+func (s *Server) apiQueue(ctx context.Context, in *queueIn) (*pageOut, error) {
+	p, err := s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After)
+	return pageAnswer(ctx, p, err)
 }
 
-func (s *Server) signup(ctx context.Context, in *signupIn) (*signupOut, error) {
+func (s *Server) apiSignup(ctx context.Context, in *signupIn) (*signupOut, error) {
 	b, out := in.body(), &signupOut{}
 	if b.MaxConcurrent > 0 {
 		if b.Count > 0 || b.WaitSeconds > 0 {
@@ -131,7 +109,7 @@ func (s *Server) signup(ctx context.Context, in *signupIn) (*signupOut, error) {
 	return out, nil
 }
 
-func (s *Server) completeAndSignup(ctx context.Context, in *finishIn) (*finishOut, error) {
+func (s *Server) apiCompleteAndSignup(ctx context.Context, in *finishIn) (*finishOut, error) {
 	b := in.Body
 	done, err := s.svc.CompleteAndSignup(ctx, actorIn(ctx), in.ID, task.ID(b.TaskID), b.Summary, b.Claim)
 	if err != nil {
@@ -145,7 +123,7 @@ func (s *Server) completeAndSignup(ctx context.Context, in *finishIn) (*finishOu
 	return out, nil
 }
 
-func (s *Server) reassign(ctx context.Context, in *reassignIn) (*reassignedOut, error) {
+func (s *Server) apiReassign(ctx context.Context, in *reassignIn) (*reassignedOut, error) {
 	b := in.Body
 	list, err := s.svc.Reassign(ctx, actorIn(ctx), in.ID, ids(b.TaskIDs), b.NewAgent, b.Comment)
 	if err != nil {

@@ -55,23 +55,13 @@ func (s *Server) runnersAnswer(ctx context.Context) (*runnersOut, error) {
 	return out, nil
 }
 
-func (s *Server) runnerOperations() {
-	handle(s, op{
-		Method: "GET", Path: "/api/runners", Need: task.Read, Tag: "Agents",
-		Summary: "List the runners: what each can start, and what it holds an agent to",
-		Desc:    "They are looked at in the background: at the start, when a definition or a program changes, and when asked.",
-	},
-		func(ctx context.Context, _ *struct{}) (*runnersOut, error) {
-			return s.runnersAnswer(ctx)
-		})
-	handle(s, op{
-		Method: "POST", Path: "/api/runners/probe", Need: task.Admin, Status: 202, Tag: "Agents",
-		Summary: "Check all runners again", Desc: "Answers at once; `probing` is true for those that are being looked at.",
-	},
-		func(ctx context.Context, _ *struct{}) (*runnersOut, error) {
-			if s.opt.Runners != nil {
-				s.opt.Runners.Refresh()
-			}
-			return s.runnersAnswer(ctx)
-		})
+func (s *Server) apiRunners(ctx context.Context, _ *struct{}) (*runnersOut, error) {
+	return s.runnersAnswer(ctx)
+}
+
+func (s *Server) apiProbeRunners(ctx context.Context, _ *struct{}) (*runnersOut, error) {
+	if s.opt.Runners != nil {
+		s.opt.Runners.Refresh()
+	}
+	return s.runnersAnswer(ctx)
 }

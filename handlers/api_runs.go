@@ -111,73 +111,42 @@ type retryIn struct {
 	optional[nothing]
 }
 
-func (s *Server) runOperations() {
-	handle(s, op{Method: "GET", Path: "/api/runs", Need: task.Read, Tag: "Runs", Summary: "List runs, newest first"},
-		func(ctx context.Context, in *runsIn) (*runsOut, error) {
-			return s.runsAnswer(ctx, task.RunFilter{Status: in.Status, Agent: in.Agent, TaskID: in.Task.ID, Limit: in.Limit, Before: in.Before.ID})
-		})
-	handle(s, op{
-		Method: "GET", Path: "/api/runs/{id}", Need: task.Read, Tag: "Runs",
-		Summary: "Read a run with result, limits, usage, approval and changed files",
-	}, func(ctx context.Context, in *RunPath) (*runOut, error) {
-		out, err := runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
-		if err == nil && out.Body.Spec != nil {
-			out.Body.Enforced = s.enforcement(out.Body.Spec)
-		}
-		return s.withWork(ctx, out, err)
-	})
-	handle(s, op{
-		Method: "GET", Path: "/api/runs/{id}/diff", Need: task.Read, Tag: "Runs",
-		Summary: "Read what a run changed as a unified diff",
-		Desc: "Text, at most about 256 KiB of lines; what is left out is said in lines that begin with " +
-			"`#`. Empty until the run has ended, and when nothing changed.",
-	}, s.runDiff)
-	handle(s, op{
-		Method: "GET", Path: "/api/runs/{id}/messages", Need: task.Read, Tag: "Runs",
-		Summary: "Read the transcript of a run, oldest first",
-	}, func(ctx context.Context, in *transcriptIn) (*messagesOut, error) {
-		list, err := s.svc.Transcript(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
-		return messagesAnswer(ctx, list, in.Limit, err)
-	})
-	handle(s, op{
-		Method: "GET", Path: "/api/runs/{id}/messages/{message}", Need: task.Read, Tag: "Runs",
-		Summary: "Read one line of a transcript",
-		Desc: "A line that is too long for one answer tells in `contentCut` how many bytes of its content are " +
-			"left out; add those that were read up to `from` and ask again.",
-	}, s.transcriptLine)
-	handle(s, op{
-		Method: "POST", Path: "/api/runs/{id}/approve", Need: task.Decide, Tag: "Approvals",
-		Summary: "Let a waiting run run, exactly as it was shown",
-	}, func(ctx context.Context, in *approveIn) (*runOut, error) {
-		b := in.body()
-		return runAnswer(s.svc.ApproveRun(ctx, actorIn(ctx), in.ID.ID,
-			service.Approve{Scope: b.Scope, Limits: b.Limits, Version: b.Version, Undo: b.window()}))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/runs/{id}/deny", Need: task.Decide, Tag: "Approvals",
-		Summary: "Refuse a waiting run for good",
-	}, func(ctx context.Context, in *denyIn) (*runOut, error) {
-		return runAnswer(s.svc.DenyRunLater(ctx, actorIn(ctx), in.ID.ID, in.Body.Reason, in.Body.window()))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/runs/{id}/undo", Need: task.Decide, Tag: "Approvals",
-		Summary: "Undo your decision on a run, before it takes effect",
-		Desc:    "While `held` is in the run. Afterwards: 409 `run_already_decided`.",
-	}, s.undoRun)
-	handle(s, op{Method: "POST", Path: "/api/runs/{id}/cancel", Need: task.Write, Tag: "Runs", Summary: "End an open run"},
-		func(ctx context.Context, in *cancelRunIn) (*runOut, error) {
-			return runAnswer(s.svc.CancelRun(ctx, actorIn(ctx), in.ID.ID, in.body().Reason))
-		})
-	handle(s, op{
-		Method: "POST", Path: "/api/runs/{id}/retry", Need: task.Write, Tag: "Runs",
-		Summary: "Run the task of an ended run again", Desc: "Answers the new run, which names the old one.",
-	},
-		func(ctx context.Context, in *retryIn) (*runOut, error) {
-			return runAnswer(s.svc.RetryRun(ctx, actorIn(ctx), in.ID.ID))
-		})
+func (s *Server) apiRuns(ctx context.Context, in *runsIn) (*runsOut, error) {
+	return s.runsAnswer(ctx, task.RunFilter{Status: in.Status, Agent: in.Agent, TaskID: in.Task.ID, Limit: in.Limit, Before: in.Before.ID})
 }
 
-func (s *Server) transcriptLine(ctx context.Context, in *lineIn) (*messageOut, error) {
+func (s *Server) apiRun(ctx context.Context, in *RunPath) (*runOut, error) {
+	out, err := runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
+	if err == nil && out.Body.Spec != nil {
+		out.Body.Enforced = s.enforcement(out.Body.Spec)
+	}
+	return s.withWork(ctx, out, err)
+}
+
+func (s *Server) apiTranscript(ctx context.Context, in *transcriptIn) (*messagesOut, error) {
+	list, err := s.svc.Transcript(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
+	return messagesAnswer(ctx, list, in.Limit, err)
+}
+
+func (s *Server) apiApproveRun(ctx context.Context, in *approveIn) (*runOut, error) {
+	b := in.body()
+	return runAnswer(s.svc.ApproveRun(ctx, actorIn(ctx), in.ID.ID,
+		service.Approve{Scope: b.Scope, Limits: b.Limits, Version: b.Version, Undo: b.window()}))
+}
+
+func (s *Server) apiDenyRun(ctx context.Context, in *denyIn) (*runOut, error) {
+	return runAnswer(s.svc.DenyRunLater(ctx, actorIn(ctx), in.ID.ID, in.Body.Reason, in.Body.window()))
+}
+
+func (s *Server) apiCancelRun(ctx context.Context, in *cancelRunIn) (*runOut, error) {
+	return runAnswer(s.svc.CancelRun(ctx, actorIn(ctx), in.ID.ID, in.body().Reason))
+}
+
+func (s *Server) apiRetryRun(ctx context.Context, in *retryIn) (*runOut, error) {
+	return runAnswer(s.svc.RetryRun(ctx, actorIn(ctx), in.ID.ID))
+}
+
+func (s *Server) apiTranscriptLine(ctx context.Context, in *lineIn) (*messageOut, error) {
 	m, err := s.svc.TranscriptLine(ctx, actorIn(ctx), in.ID.ID, in.Message.ID)
 	if err != nil {
 		return nil, err
@@ -189,14 +158,14 @@ func (s *Server) transcriptLine(ctx context.Context, in *lineIn) (*messageOut, e
 	return &messageOut{*m}, nil
 }
 
-func (s *Server) undoRun(ctx context.Context, in *retryIn) (*runOut, error) {
+func (s *Server) apiUndoDecision(ctx context.Context, in *retryIn) (*runOut, error) {
 	if _, err := s.svc.UndoDecisions(ctx, actorIn(ctx), []task.ID{in.ID.ID}); err != nil {
 		return nil, err
 	}
 	return runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
 }
 
-func (s *Server) taskRuns(ctx context.Context, in *taskRunsIn) (*runsOut, error) {
+func (s *Server) apiTaskRuns(ctx context.Context, in *taskRunsIn) (*runsOut, error) {
 	return s.runsAnswer(ctx, task.RunFilter{TaskID: in.ID.ID, Limit: in.Limit, Before: in.Before.ID})
 }
 

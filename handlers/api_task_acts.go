@@ -69,41 +69,19 @@ type bareIn struct {
 	optional[nothing]
 }
 
-// taskActs are the operations that stand for an act on a task.
-func (s *Server) taskActs() {
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/complete", Need: task.Write, Tag: "Tasks",
-		Summary: "Complete a task: it becomes history",
-	}, func(ctx context.Context, in *completeIn) (*taskOut, error) {
-		return taskAnswer(s.svc.CompleteTask(ctx, actorIn(ctx), in.ID.ID, in.body().Summary, in.body().Claim))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/cancel", Need: task.Write, Tag: "Tasks",
-		Summary: "Cancel a task and every open subtask below it",
-	}, s.cancelTask)
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/run", Need: task.Write, Status: 202, Tag: "Runs",
-		Summary: "Dispatch a run of a task now", Desc: "Answers at once; follow the run by its id.",
-	}, s.runTask)
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/move", Need: task.Claiming, Tag: "Queues",
-		Summary: "Hand a working task to another agent",
-	}, s.moveTask)
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/release", Need: task.Claiming, Tag: "Queues",
-		Summary: "Release the claim of a task",
-	}, func(ctx context.Context, in *claimIn) (*taskOut, error) {
-		return taskAnswer(s.svc.ReleaseClaim(ctx, actorIn(ctx), in.ID.ID, in.body().Claim))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/heartbeat", Need: task.Claiming, Tag: "Queues",
-		Summary: "Renew the claim of a task",
-	}, func(ctx context.Context, in *claimIn) (*taskOut, error) {
-		return taskAnswer(s.svc.Heartbeat(ctx, actorIn(ctx), in.ID.ID, in.body().Claim))
-	})
+func (s *Server) apiCompleteTask(ctx context.Context, in *completeIn) (*taskOut, error) {
+	return taskAnswer(s.svc.CompleteTask(ctx, actorIn(ctx), in.ID.ID, in.body().Summary, in.body().Claim))
 }
 
-func (s *Server) cancelTask(ctx context.Context, in *reasonIn) (*canceledOut, error) {
+func (s *Server) apiReleaseClaim(ctx context.Context, in *claimIn) (*taskOut, error) {
+	return taskAnswer(s.svc.ReleaseClaim(ctx, actorIn(ctx), in.ID.ID, in.body().Claim))
+}
+
+func (s *Server) apiHeartbeat(ctx context.Context, in *claimIn) (*taskOut, error) {
+	return taskAnswer(s.svc.Heartbeat(ctx, actorIn(ctx), in.ID.ID, in.body().Claim))
+}
+
+func (s *Server) apiCancelTask(ctx context.Context, in *reasonIn) (*canceledOut, error) {
 	c, err := s.svc.CancelTask(ctx, actorIn(ctx), in.ID.ID, in.body().Reason)
 	if err != nil {
 		return nil, err
@@ -113,7 +91,7 @@ func (s *Server) cancelTask(ctx context.Context, in *reasonIn) (*canceledOut, er
 	return out, nil
 }
 
-func (s *Server) runTask(ctx context.Context, in *bareIn) (*runAnswerOut, error) {
+func (s *Server) apiRunTask(ctx context.Context, in *bareIn) (*runAnswerOut, error) {
 	r, err := s.svc.RunNow(ctx, actorIn(ctx), in.ID.ID)
 	if err != nil {
 		return nil, err
@@ -123,7 +101,7 @@ func (s *Server) runTask(ctx context.Context, in *bareIn) (*runAnswerOut, error)
 	return out, nil
 }
 
-func (s *Server) moveTask(ctx context.Context, in *moveIn) (*movedOut, error) {
+func (s *Server) apiMoveTask(ctx context.Context, in *moveIn) (*movedOut, error) {
 	b := in.Body
 	t, err := s.svc.MoveTask(ctx, actorIn(ctx),
 		service.Move{TaskID: in.ID.ID, CurrentAgent: b.CurrentAgent, NewAgent: b.NewAgent, Comment: b.Comment, Claim: b.Claim})

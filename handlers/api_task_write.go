@@ -66,7 +66,7 @@ type patchIn struct {
 	}
 }
 
-func (s *Server) patchTask(ctx context.Context, in *patchIn) (*taskOut, error) {
+func (s *Server) apiUpdateTask(ctx context.Context, in *patchIn) (*taskOut, error) {
 	b := in.Body
 	p := task.Patch{
 		Title: b.Title, Description: b.Description, Priority: b.Priority,

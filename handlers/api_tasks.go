@@ -41,35 +41,12 @@ func createdAnswer(t *task.Task, err error) (*createdOut, error) {
 	return &createdOut{"/api/tasks/" + t.ID.String(), etag(t), t}, nil
 }
 
-func (s *Server) taskOperations() {
-	handle(s, op{
-		Method: "GET", Path: "/api/tasks", Need: task.Read, Tag: "Tasks",
-		Summary: "List draft and active tasks of all agents",
-		Desc:    "In queue order: higher priority first, then older. Also tells how busy each agent is and which tasks have a running run.",
-	},
-		s.listTasks)
-	handle(s, op{Method: "POST", Path: "/api/tasks", Need: task.Write, Status: 201, Tag: "Tasks", Summary: "Create a task"},
-		func(ctx context.Context, in *struct{ Body newTaskBody }) (*createdOut, error) {
-			return createdAnswer(s.svc.CreateTask(ctx, actorIn(ctx), in.Body.task()))
-		})
-	handle(s, op{
-		Method: "GET", Path: "/api/tasks/history", Need: task.Read, Tag: "Tasks",
-		Summary: "List done and canceled tasks, newest first",
-	}, s.history)
-	handle(s, op{
-		Method: "GET", Path: "/api/tasks/{id}", Need: task.Read, Tag: "Tasks",
-		Summary: "Read any task, open or archived, with relations",
-	}, func(ctx context.Context, in *TaskPath) (*taskOut, error) {
-		return taskAnswer(s.svc.Task(ctx, actorIn(ctx), in.ID.ID))
-	})
-	handle(s, op{
-		Method: "PATCH", Path: "/api/tasks/{id}", Need: task.Write, Tag: "Tasks", Summary: "Change fields or status of a task",
-		Desc: "Send `version`, or `If-Match`, to be told when somebody else was faster.",
-	}, s.patchTask)
-	s.taskActs()
-	s.blockerOperations()
-	s.stepOperations()
-	s.threadOperations()
+func (s *Server) apiCreateTask(ctx context.Context, in *struct{ Body newTaskBody }) (*createdOut, error) {
+	return createdAnswer(s.svc.CreateTask(ctx, actorIn(ctx), in.Body.task()))
+}
+
+func (s *Server) apiTask(ctx context.Context, in *TaskPath) (*taskOut, error) {
+	return taskAnswer(s.svc.Task(ctx, actorIn(ctx), in.ID.ID))
 }
 
 type listTasksIn struct {
@@ -102,7 +79,7 @@ type tasksOut struct {
 	}
 }
 
-func (s *Server) listTasks(ctx context.Context, in *listTasksIn) (*tasksOut, error) {
+func (s *Server) apiTasks(ctx context.Context, in *listTasksIn) (*tasksOut, error) {
 	a := actorIn(ctx)
 	p, err := s.svc.OpenTasks(ctx, a, task.TaskFilter{
 		Owner: in.Owner, Status: in.Status, WorkStatus: in.WorkStatus, Query: in.Query, Parent: in.Parent.ID,
@@ -161,7 +138,7 @@ func pageAnswer(ctx context.Context, p service.Page, err error) (*pageOut, error
 	return out, nil
 }
 
-func (s *Server) history(ctx context.Context, in *historyIn) (*pageOut, error) {
+func (s *Server) apiHistory(ctx context.Context, in *historyIn) (*pageOut, error) {
 	p, err := s.svc.History(ctx, actorIn(ctx), task.HistoryFilter{
 		Owner: in.Owner, CreatedBy: in.CreatedBy, Label: in.Label, Status: in.Status, Query: in.Query,
 		From: in.From.Time, To: in.To.Time, Limit: in.Limit, Before: in.Before,

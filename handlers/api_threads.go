@@ -67,51 +67,28 @@ func messagesAnswer(ctx context.Context, list []task.Message, limit int, err err
 
 func messageID(m task.Message) task.ID { return m.ID }
 
-func (s *Server) threadOperations() {
-	handle(s, op{
-		Method: "GET", Path: "/api/tasks/{id}/comments", Need: task.Read, Tag: "Threads",
-		Summary: "Read the comments of a task, oldest first",
-	}, s.comments)
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/comments", Need: task.Write, Status: 201,
-		Tag: "Threads", Summary: "Comment on a task", Desc: "A person's comment wakes the owner of an active task.",
-	},
-		func(ctx context.Context, in *contentIn) (*messageOut, error) {
-			return messageAnswer(s.svc.Comment(ctx, actorIn(ctx), in.ID.ID, in.Body.Content))
-		})
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/notify", Need: task.Write, Status: 201, Tag: "Threads",
-		Summary: "Tell people something, or ask them",
-	}, func(ctx context.Context, in *notifyIn) (*messageOut, error) {
-		return messageAnswer(s.svc.Notify(ctx, actorIn(ctx), in.ID.ID, in.Body.Message, in.Body.NeedsReply))
-	})
-	handle(s, op{
-		Method: "POST", Path: "/api/tasks/{id}/reply", Need: task.Person, Status: 201, Tag: "Threads",
-		Summary: "Answer the open question of a task",
-	}, func(ctx context.Context, in *contentIn) (*messageOut, error) {
-		return messageAnswer(s.svc.Reply(ctx, actorIn(ctx), in.ID.ID, in.Body.Content))
-	})
-	handle(s, op{
-		Method: "GET", Path: "/api/tasks/{id}/thread", Need: task.Read, Tag: "Threads",
-		Summary: "Read the messages of a task, oldest first", Desc: "Transcripts of runs are at /api/runs/{id}/messages.",
-	},
-		func(ctx context.Context, in *afterIn) (*messagesOut, error) {
-			list, err := s.svc.Thread(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
-			return messagesAnswer(ctx, list, in.Limit, err)
-		})
-	handle(s, op{
-		Method: "GET", Path: "/api/tasks/{id}/runs", Need: task.Read, Tag: "Runs",
-		Summary: "List the runs of a task, newest first",
-	}, s.taskRuns)
-	handle(s, op{
-		Method: "GET", Path: "/api/tasks/{id}/events", Need: task.Read, Tag: "Events",
-		Summary: "Read the log of a task, oldest first",
-	}, func(ctx context.Context, in *afterIn) (*eventsOut, error) {
-		return s.eventsAnswer(ctx, task.EventFilter{TaskID: in.ID.ID, After: in.After.ID, Limit: in.Limit})
-	})
+func (s *Server) apiComment(ctx context.Context, in *contentIn) (*messageOut, error) {
+	return messageAnswer(s.svc.Comment(ctx, actorIn(ctx), in.ID.ID, in.Body.Content))
 }
 
-func (s *Server) comments(ctx context.Context, in *afterIn) (*commentsOut, error) {
+func (s *Server) apiNotify(ctx context.Context, in *notifyIn) (*messageOut, error) {
+	return messageAnswer(s.svc.Notify(ctx, actorIn(ctx), in.ID.ID, in.Body.Message, in.Body.NeedsReply))
+}
+
+func (s *Server) apiReply(ctx context.Context, in *contentIn) (*messageOut, error) {
+	return messageAnswer(s.svc.Reply(ctx, actorIn(ctx), in.ID.ID, in.Body.Content))
+}
+
+func (s *Server) apiThread(ctx context.Context, in *afterIn) (*messagesOut, error) {
+	list, err := s.svc.Thread(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
+	return messagesAnswer(ctx, list, in.Limit, err)
+}
+
+func (s *Server) apiTaskEvents(ctx context.Context, in *afterIn) (*eventsOut, error) {
+	return s.eventsAnswer(ctx, task.EventFilter{TaskID: in.ID.ID, After: in.After.ID, Limit: in.Limit})
+}
+
+func (s *Server) apiComments(ctx context.Context, in *afterIn) (*commentsOut, error) {
 	list, err := s.svc.Thread(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
 	if err != nil {
 		return nil, err

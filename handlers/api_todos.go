@@ -20,17 +20,7 @@ type todoOut struct {
 	Body task.TodoAnswer
 }
 
-func (s *Server) todoOperations() {
-	handle(s, op{
-		Method: "POST", Path: "/api/agents/{id}/todo", Need: task.Read, Tag: "Todo lists", Summary: "Push, pop or read an agent's todo list",
-		Desc: "A deque of plain strings for each agent, which every agent and person may use; viewers may read. Push and " +
-			"count answer `{\"ok\":true,\"count\":3}`, pop and peek `{\"ok\":true,\"item\":\"…\"}`, " +
-			"list `{\"ok\":true,\"items\":[…]}` front to back. Nothing to pop or peek at is a normal answer: `{\"ok\":false}`. " +
-			"A list that does not fit into one answer (1000 items, about 1 MiB) comes with `count` and the cursor `next`.",
-	}, s.todo)
-}
-
-func (s *Server) todo(ctx context.Context, in *todoIn) (*todoOut, error) {
+func (s *Server) apiTodo(ctx context.Context, in *todoIn) (*todoOut, error) {
 	b := in.Body
 	a, err := s.svc.TodoCall(ctx, actorIn(ctx), in.ID,
 		task.TodoCall{Op: task.TodoOp(b.Operation), Item: b.Item, After: b.After, Limit: b.Limit})

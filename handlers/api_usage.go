@@ -16,15 +16,7 @@ type usageOut struct {
 	Body task.UsageReport
 }
 
-func (s *Server) usageOperations() {
-	handle(s, op{
-		Method: "GET", Path: "/api/usage", Need: task.Read, Tag: "Runs",
-		Summary: "Sum up tool calls, tokens and cost by day, agent, model, task or run",
-		Desc: "Days, agents and models count use as it is told, in whole days (UTC); tasks and runs count what ended within the time. " +
-			"The use of one run is in `usage` of GET /api/runs/{id}, while it runs too. `budgets` are those of today.",
-	},
-		func(ctx context.Context, in *usageIn) (*usageOut, error) {
-			out, err := s.svc.Usage(ctx, actorIn(ctx), in.By, in.From.Time, in.To.Time)
-			return &usageOut{out}, err
-		})
+func (s *Server) apiUsage(ctx context.Context, in *usageIn) (*usageOut, error) {
+	out, err := s.svc.Usage(ctx, actorIn(ctx), in.By, in.From.Time, in.To.Time)
+	return &usageOut{out}, err
 }

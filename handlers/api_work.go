@@ -66,8 +66,8 @@ type diffOut struct {
 	Body               []byte
 }
 
-// runDiff answers the whole diff of a run as text.
-func (s *Server) runDiff(ctx context.Context, in *RunPath) (*diffOut, error) {
+// apiRunDiff answers the whole diff of a run as text.
+func (s *Server) apiRunDiff(ctx context.Context, in *RunPath) (*diffOut, error) {
 	w, err := s.svc.Work(ctx, actorIn(ctx), in.ID.ID, true)
 	if err != nil {
 		return nil, err

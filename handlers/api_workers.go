@@ -92,32 +92,7 @@ type endOut struct {
 const reportDoc = " For the worker that executes the run, and for the receiver of a webhook " +
 	"with the token of the run. A lease that is over: 409 `stale_lease`."
 
-func (s *Server) workerOperations() {
-	handle(s, op{
-		Method: "POST", Path: "/api/worker/lease", Need: task.Carry, Tag: "Workers",
-		Summary: "Take a run to execute on this machine",
-		Desc:    "No run is a normal answer: `{\"run\":null}`. Needs a token of the scope worker.",
-	}, s.lease)
-	handle(s, op{
-		Method: "POST", Path: "/api/worker/runs/{id}/working", Need: task.SignedIn, Tag: "Workers",
-		Summary: "Report that the program has its prompt", Desc: "May be repeated." + reportDoc,
-	}, s.reportWorking)
-	handle(s, op{
-		Method: "POST", Path: "/api/worker/runs/{id}/heartbeat", Need: task.SignedIn, Tag: "Workers",
-		Summary: "Renew the lease of a run, and hear whether it continues",
-		Desc:    "`{\"cancel\":true}` with phase and reason: the run has ended; stop." + reportDoc,
-	}, s.reportAlive)
-	handle(s, op{
-		Method: "POST", Path: "/api/worker/runs/{id}/events", Need: task.SignedIn, Tag: "Workers",
-		Summary: "Add events to the transcript of a run", Desc: "Events are numbered, so a report may be repeated." + reportDoc,
-	}, s.reportEvents)
-	handle(s, op{
-		Method: "POST", Path: "/api/worker/runs/{id}/finish", Need: task.SignedIn, Tag: "Workers",
-		Summary: "Report how a run ended", Desc: "A worker may repeat it. The token of the run dies with the run." + reportDoc,
-	}, s.reportEnd)
-}
-
-func (s *Server) lease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
+func (s *Server) apiLease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
 	b, out := in.body(), &leaseOut{}
 	wait := seconds(b.WaitSeconds)
 	if wait > 0 {
@@ -128,7 +103,7 @@ func (s *Server) lease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
 	return out, err
 }
 
-func (s *Server) reportWorking(ctx context.Context, in *holdIn) (*endOut, error) {
+func (s *Server) apiReportWorking(ctx context.Context, in *holdIn) (*endOut, error) {
 	return reported(s.svc.ReportWorking(ctx, actorIn(ctx), in.ID.ID, in.Body))
 }
 
@@ -138,7 +113,7 @@ func reported(err error) (*endOut, error) {
 	return out, err
 }
 
-func (s *Server) reportAlive(ctx context.Context, in *beatIn) (*beatOut, error) {
+func (s *Server) apiReportHeartbeat(ctx context.Context, in *beatIn) (*beatOut, error) {
 	wait := seconds(in.Body.WaitSeconds)
 	if wait > 0 {
 		s.allow(ctx, wait)
@@ -147,7 +122,7 @@ func (s *Server) reportAlive(ctx context.Context, in *beatIn) (*beatOut, error) 
 	return &beatOut{Body: beat}, err
 }
 
-func (s *Server) reportEvents(ctx context.Context, in *linesIn) (*linesOut, error) {
+func (s *Server) apiReportEvents(ctx context.Context, in *linesIn) (*linesOut, error) {
 	var p task.Problems
 	lines := make([]task.Message, len(in.Body.Events))
 	for i, e := range in.Body.Events {
@@ -173,7 +148,7 @@ func (s *Server) reportEvents(ctx context.Context, in *linesIn) (*linesOut, erro
 	return out, err
 }
 
-func (s *Server) reportEnd(ctx context.Context, in *endIn) (*endOut, error) {
+func (s *Server) apiReportEnd(ctx context.Context, in *endIn) (*endOut, error) {
 	b := in.Body
 	f := service.Finished{
 		Reason: b.Reason, Summary: b.Summary, Artifacts: b.Artifacts, Permanent: b.Permanent, Work: b.Work.work(),

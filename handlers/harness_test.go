@@ -71,10 +71,6 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// thorough asks for the long forms: what the short ones try with a few, these
-// try with all.
-var thorough = os.Getenv("TASKYARD_TRIALS") != ""
-
 // siteRoles are the callers of the matrix; each but nobody has a token of its
 // name. The agent is coder.
 var siteRoles = []string{"nobody", "agent", "viewer", "operator", "reviewer", "admin", "worker"}

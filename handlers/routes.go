@@ -9,24 +9,10 @@ import (
 	"taskyard/task"
 )
 
-// routes names every route of the pages, with what it needs. The JSON
-// operations are in the api_*.go files, registered by newAPI's operations.
+// routes names every route of the pages, with what it needs. apiRoutes names
+// those of the JSON API.
 func (s *Server) routes() {
-	s.api = s.newAPI()
-	s.taskOperations()
-	s.agentOperations()
-	s.todoOperations()
-	s.runOperations()
-	s.permissionOperations()
-	s.usageOperations()
-	s.runnerOperations()
-	s.delegateOperations()
-	s.workerOperations()
-	s.eventOperations()
-	s.pauseOperations()
-	s.inboxOperations()
-	s.peopleOperations()
-	s.meOperations()
+	s.apiRoutes()
 
 	page := s.page
 	act := s.taskAct

@@ -18,7 +18,7 @@ func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
 		return nil, err
 	}
 	switch a := tx.actor; {
-	case a.May(task.Carry) && a.TokenID != 0:
+	case a.May(task.Execute) && a.TokenID != 0:
 		if r.Worker != a.TokenID {
 			return nil, staleLease(r)
 		}
@@ -74,7 +74,7 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.Hold, wait time.Duration) (task.Beat, error) {
 	ctx = WithIdempotency(ctx, nil)
 	beat, err := s.alive(ctx, a, id, h)
-	if err != nil || beat.Cancel || !a.May(task.Carry) || wait <= 0 {
+	if err != nil || beat.Cancel || !a.May(task.Execute) || wait <= 0 {
 		return beat, err
 	}
 	// Only who holds the run may listen: anybody else would take the place of
@@ -102,7 +102,7 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 }
 
 func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Hold) (task.Beat, error) {
-	if a.May(task.Carry) {
+	if a.May(task.Execute) {
 		s.workers.lives(a.TokenID, s.Now())
 	}
 	return mutate(ctx, s, a, func(tx *txn) (task.Beat, error) {
@@ -190,7 +190,7 @@ func (s *Service) ReportEnd(ctx context.Context, a task.Actor, id task.ID, h tas
 // ReportBack puts a run back into the queue: its worker stops. Its attempt does
 // not count. Errors: as ReportEnd.
 func (s *Service) ReportBack(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {
-	if !a.May(task.Carry) {
+	if !a.May(task.Execute) {
 		return task.FieldErrorf("status", "must be completed or failed: only workers give runs back")
 	}
 	back := task.State{Status: task.RunPending, Phase: task.PhaseQueued}

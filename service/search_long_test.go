@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"taskyard/db"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -133,7 +133,7 @@ func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
 	y := newInstance(t)
 	y.s.cfg.Now = time.Now // pauses are real
 	comments, most := 60, 150*time.Millisecond
-	if os.Getenv("TASKYARD_TRIALS") != "" {
+	if testkit.Thorough {
 		comments, most = 500, 20*time.Millisecond
 	}
 	tk := y.create(maya, "coder", noStart)

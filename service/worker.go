@@ -152,7 +152,7 @@ func checkAsk(ask task.WorkerAsk) error {
 // nil when none came in the time that it waits. A worker that is gone by then
 // leaves the run in the queue. Errors: not a worker, invalid fields.
 func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk) (*task.Leased, error) {
-	if err := need(a, task.Carry); err != nil {
+	if err := need(a, task.Execute); err != nil {
 		return nil, err
 	}
 	if err := checkAsk(ask); err != nil {

@@ -27,23 +27,23 @@ type Perm string
 const (
 	Everyone Perm = "everyone" // no sign-in: health, sign-in page, static files
 	SignedIn Perm = "signed-in"
-	Read     Perm = "read"   // all tasks, runs, agents, events
-	Write    Perm = "write"  // create and change tasks; agents further bounded by relation
-	Claiming Perm = "claim"  // sign up, move, heartbeat: agents as themselves, people for any
-	Person   Perm = "person" // write, but never an agent
-	Decide   Perm = "decide" // approvals
-	Admin    Perm = "admin"  // agents, users, tokens, settings
-	Carry    Perm = "carry"  // take runs and execute them; nothing else of the instance
+	Read     Perm = "read"    // all tasks, runs, agents, events
+	Write    Perm = "write"   // create and change tasks; agents further bounded by relation
+	Claiming Perm = "claim"   // sign up, move, heartbeat: agents as themselves, people for any
+	Person   Perm = "person"  // write, but never an agent
+	Decide   Perm = "decide"  // approvals
+	Admin    Perm = "admin"   // agents, users, tokens, settings
+	Execute  Perm = "execute" // take runs and execute them; nothing else of the instance
 )
 
 // Perms lists every permission.
-var Perms = []Perm{Everyone, SignedIn, Read, Write, Claiming, Person, Decide, Admin, Carry}
+var Perms = []Perm{Everyone, SignedIn, Read, Write, Claiming, Person, Decide, Admin, Execute}
 
 // grants is the one authorization table: role × permission. Unknown means no.
 var grants = map[Role]map[Perm]bool{
 	RoleNone:     {Everyone: true},
 	RoleAgent:    {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true},
-	RoleWorker:   {Everyone: true, SignedIn: true, Carry: true},
+	RoleWorker:   {Everyone: true, SignedIn: true, Execute: true},
 	RoleViewer:   {Everyone: true, SignedIn: true, Read: true},
 	RoleOperator: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true},
 	RoleReviewer: {Everyone: true, SignedIn: true, Read: true, Write: true, Claiming: true, Person: true, Decide: true},

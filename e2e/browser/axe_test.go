@@ -97,7 +97,7 @@ var looks = []look{{"light", 1280}, {"dark", 390}, {"dark", 1280}, {"light", 390
 // seen are the looks at the page of an index: one, another from page to page,
 // or all of them in the long form.
 func seen(i int) []look {
-	if thorough {
+	if testkit.Thorough {
 		return looks
 	}
 	i %= len(looks)

@@ -137,7 +137,7 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 	pages := h.pages
 	for i := range corpus {
 		each := []string{path(h.tasks[i], ""), "/runs/" + h.runs[i].String(), "/search?q=" + url.QueryEscape(corpus[i])}
-		if !thorough { // the pages that list all hold each text too
+		if !testkit.Thorough { // the pages that list all hold each text too
 			if i%2 == 1 {
 				continue
 			}

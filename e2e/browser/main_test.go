@@ -12,10 +12,6 @@ import (
 // agentArg makes this binary the agent of a run.
 const agentArg = "scripted-agent"
 
-// thorough asks for the long forms: what the short ones show of a few, these
-// show of all.
-var thorough = os.Getenv("TASKYARD_TRIALS") != ""
-
 // atOnce is how many tests run beside each other on a machine of two cores:
 // they wait for Chromium more than they compute.
 const atOnce = 3

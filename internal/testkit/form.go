@@ -4,13 +4,13 @@ import "os"
 
 // Long reports whether the tests run in their long form, as in CI and in
 // `make check`: every page, button and input of a sweep, and more kills. It is
-// asked for by CI=true. TASKYARD_TRIALS=n asks for n trials of each storm
-// beside it.
-func Long() bool { return os.Getenv("CI") == "true" || trials }
+// asked for by CI=true, and part of the thorough form.
+func Long() bool { return os.Getenv("CI") == "true" || Thorough }
 
-// trials is read before a test program removes the variable from the
-// environment of the servers that it starts.
-var trials = os.Getenv("TASKYARD_TRIALS") != ""
+// Thorough reports whether trials are asked for with TASKYARD_TRIALS. It is
+// read before a test program removes the variable from the environment of the
+// servers that it starts.
+var Thorough = os.Getenv("TASKYARD_TRIALS") != ""
 
 // EveryNth returns the whole list in the long form, else every nth of its
 // items, beginning with the first.

@@ -3,12 +3,12 @@
 package trials
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -18,7 +18,7 @@ const quick = 300 * time.Millisecond
 func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
 	// More than the transcript holds; in the long form more than its file holds too.
 	flood, line, said := "30000000", "30000000", "This run has said more than 16 MiB."
-	if os.Getenv("TASKYARD_TRIALS") != "" {
+	if testkit.Thorough {
 		flood, line, said = "1000000000", "200000000", "bytes of output were discarded"
 	}
 	parts := []struct {

@@ -1,0 +1,366 @@
+package handlers
+
+import "net/http"
+
+// apiDocs is what the reference says of each endpoint.
+var apiDocs = map[string]apiDoc{
+	"GET /api/tasks": {
+		Tag:     "Tasks",
+		Summary: "List draft and active tasks of all agents",
+		Desc:    "In queue order: higher priority first, then older. Also tells how busy each agent is and which tasks have a running run.",
+	},
+	"POST /api/tasks": {
+		Status:  http.StatusCreated,
+		Tag:     "Tasks",
+		Summary: "Create a task",
+	},
+	"GET /api/tasks/history": {
+		Tag:     "Tasks",
+		Summary: "List done and canceled tasks, newest first",
+	},
+	"GET /api/tasks/{id}": {
+		Tag:     "Tasks",
+		Summary: "Read any task, open or archived, with relations",
+	},
+	"PATCH /api/tasks/{id}": {
+		Tag:     "Tasks",
+		Summary: "Change fields or status of a task",
+		Desc:    "Send `version`, or `If-Match`, to be told when somebody else was faster.",
+	},
+	"POST /api/tasks/{id}/complete": {
+		Tag:     "Tasks",
+		Summary: "Complete a task: it becomes history",
+	},
+	"POST /api/tasks/{id}/cancel": {
+		Tag:     "Tasks",
+		Summary: "Cancel a task and every open subtask below it",
+	},
+	"POST /api/tasks/{id}/run": {
+		Status:  http.StatusAccepted,
+		Tag:     "Runs",
+		Summary: "Dispatch a run of a task now",
+		Desc:    "Answers at once; follow the run by its id.",
+	},
+	"POST /api/tasks/{id}/move": {
+		Tag:     "Queues",
+		Summary: "Hand a working task to another agent",
+	},
+	"POST /api/tasks/{id}/release": {
+		Tag:     "Queues",
+		Summary: "Release the claim of a task",
+	},
+	"POST /api/tasks/{id}/heartbeat": {
+		Tag:     "Queues",
+		Summary: "Renew the claim of a task",
+	},
+	"PUT /api/tasks/{id}/blocked-by": {
+		Tag:     "Tasks",
+		Summary: "Set the tasks that must be done before this one",
+		Desc: "A blocked task is in no signup, tick or wake. When the last blocker is done, the owner " +
+			"wakes. A canceled blocker keeps the task blocked until a person leaves it out; an agent may not.",
+	},
+	"GET /api/tasks/{id}/why": {
+		Tag:     "Tasks",
+		Summary: "Tell why a task is or is not running",
+	},
+	"GET /api/tasks/{id}/steps/{index}": {
+		Tag:     "Steps",
+		Summary: "Read one step, whole",
+		Desc:    "For steps whose details an answer left out in part (`detailsCut`).",
+	},
+	"PUT /api/tasks/{id}/steps": {
+		Tag:     "Steps",
+		Summary: "Replace the whole plan of a task",
+		Desc:    "Only while no step is linked to a subtask; then change steps one by one.",
+	},
+	"PATCH /api/tasks/{id}/steps/{index}": {
+		Tag:     "Steps",
+		Summary: "Change one step",
+	},
+	"POST /api/tasks/{id}/steps/{index}/subtask": {
+		Status:  http.StatusCreated,
+		Tag:     "Steps",
+		Summary: "Create a subtask for a step",
+	},
+	"POST /api/tasks/{id}/resources": {
+		Status:  http.StatusCreated,
+		Tag:     "Tasks",
+		Summary: "Attach a URL or file",
+	},
+	"DELETE /api/tasks/{id}/resources/{index}": {
+		Tag:     "Tasks",
+		Summary: "Take off a resource",
+	},
+	"GET /api/tasks/{id}/comments": {
+		Tag:     "Threads",
+		Summary: "Read the comments of a task, oldest first",
+	},
+	"POST /api/tasks/{id}/comments": {
+		Status:  http.StatusCreated,
+		Tag:     "Threads",
+		Summary: "Comment on a task",
+		Desc:    "A person's comment wakes the owner of an active task.",
+	},
+	"POST /api/tasks/{id}/notify": {
+		Status:  http.StatusCreated,
+		Tag:     "Threads",
+		Summary: "Tell people something, or ask them",
+	},
+	"POST /api/tasks/{id}/reply": {
+		Status:  http.StatusCreated,
+		Tag:     "Threads",
+		Summary: "Answer the open question of a task",
+	},
+	"GET /api/tasks/{id}/thread": {
+		Tag:     "Threads",
+		Summary: "Read the messages of a task, oldest first",
+		Desc:    "Transcripts of runs are at /api/runs/{id}/messages.",
+	},
+	"GET /api/tasks/{id}/runs": {
+		Tag:     "Runs",
+		Summary: "List the runs of a task, newest first",
+	},
+	"GET /api/tasks/{id}/events": {
+		Tag:     "Events",
+		Summary: "Read the log of a task, oldest first",
+	},
+	"GET /api/agents": {
+		Tag:     "Agents",
+		Summary: "List the agents with their load",
+	},
+	"GET /api/agents/{id}": {
+		Tag:     "Agents",
+		Summary: "Read an agent: definition, verdict, problems, load",
+	},
+	"PUT /api/agents/{id}": {
+		Tag:     "Agents",
+		Summary: "Write the definition file of an agent",
+		Desc:    "Invalid text is saved only with `force`. Send `If-Match` to be told when the file changed meanwhile.",
+	},
+	"DELETE /api/agents/{id}": {
+		Status:  http.StatusNoContent,
+		Tag:     "Agents",
+		Summary: "Remove the definition file of an agent",
+	},
+	"GET /api/agents/{id}/queue": {
+		Tag:     "Queues",
+		Summary: "List the active tasks of an agent in order",
+	},
+	"POST /api/agents/{id}/signup": {
+		Tag:     "Queues",
+		Summary: "Claim the first free task of a queue",
+		Desc: "Nothing free is a normal answer: `{\"task\":null}`, or with count `{\"tasks\":[]}`. With `waitSeconds` the " +
+			"call is held until a task comes free or the time is over; callers are served in the order in which they came, " +
+			"and one that is gone claims nothing. `maxConcurrent` goes with neither of the others. While the agent or the " +
+			"server is paused: 409 `paused`, with Retry-After; who waits already waits on.",
+	},
+	"POST /api/agents/{id}/complete-and-signup": {
+		Tag:     "Queues",
+		Summary: "Complete one task and claim the next",
+		Desc:    "While the agent or the server is paused it completes alone: `task` is null, and `paused` says why.",
+	},
+	"POST /api/agents/{id}/reassign": {
+		Tag:     "Queues",
+		Summary: "Hand several tasks to another agent, all or none",
+	},
+	"POST /api/agents/{id}/todo": {
+		Tag:     "Todo lists",
+		Summary: "Push, pop or read an agent's todo list",
+		Desc: "A deque of plain strings for each agent, which every agent and person may use; viewers may read. Push and " +
+			"count answer `{\"ok\":true,\"count\":3}`, pop and peek `{\"ok\":true,\"item\":\"…\"}`, " +
+			"list `{\"ok\":true,\"items\":[…]}` front to back. Nothing to pop or peek at is a normal answer: `{\"ok\":false}`. " +
+			"A list that does not fit into one answer (1000 items, about 1 MiB) comes with `count` and the cursor `next`.",
+	},
+	"GET /api/runs": {
+		Tag:     "Runs",
+		Summary: "List runs, newest first",
+	},
+	"GET /api/runs/{id}": {
+		Tag:     "Runs",
+		Summary: "Read a run with result, limits, usage, approval and changed files",
+	},
+	"GET /api/runs/{id}/diff": {
+		Tag:     "Runs",
+		Summary: "Read what a run changed as a unified diff",
+		Desc: "Text, at most about 256 KiB of lines; what is left out is said in lines that begin with " +
+			"`#`. Empty until the run has ended, and when nothing changed.",
+	},
+	"GET /api/runs/{id}/messages": {
+		Tag:     "Runs",
+		Summary: "Read the transcript of a run, oldest first",
+	},
+	"GET /api/runs/{id}/messages/{message}": {
+		Tag:     "Runs",
+		Summary: "Read one line of a transcript",
+		Desc: "A line that is too long for one answer tells in `contentCut` how many bytes of its content are " +
+			"left out; add those that were read up to `from` and ask again.",
+	},
+	"POST /api/runs/{id}/approve": {
+		Tag:     "Approvals",
+		Summary: "Let a waiting run run, exactly as it was shown",
+	},
+	"POST /api/runs/{id}/deny": {
+		Tag:     "Approvals",
+		Summary: "Refuse a waiting run for good",
+	},
+	"POST /api/runs/{id}/undo": {
+		Tag:     "Approvals",
+		Summary: "Undo your decision on a run, before it takes effect",
+		Desc:    "While `held` is in the run. Afterwards: 409 `run_already_decided`.",
+	},
+	"POST /api/runs/{id}/cancel": {
+		Tag:     "Runs",
+		Summary: "End an open run",
+	},
+	"POST /api/runs/{id}/retry": {
+		Tag:     "Runs",
+		Summary: "Run the task of an ended run again",
+		Desc:    "Answers the new run, which names the old one.",
+	},
+	"POST /api/runs/{id}/permissions/{n}/allow": {
+		Tag:     "Approvals",
+		Summary: "Let a running run make the tool call that it asks for",
+		Desc:    permissionDesc,
+	},
+	"POST /api/runs/{id}/permissions/{n}/deny": {
+		Tag:     "Approvals",
+		Summary: "Refuse the tool call that a running run asks for",
+		Desc:    permissionDesc,
+	},
+	"GET /api/usage": {
+		Tag:     "Runs",
+		Summary: "Sum up tool calls, tokens and cost by day, agent, model, task or run",
+		Desc: "Days, agents and models count use as it is told, in whole days (UTC); tasks and runs count what ended within the time. " +
+			"The use of one run is in `usage` of GET /api/runs/{id}, while it runs too. `budgets` are those of today.",
+	},
+	"GET /api/runners": {
+		Tag:     "Agents",
+		Summary: "List the runners: what each can start, and what it holds an agent to",
+		Desc:    "They are looked at in the background: at the start, when a definition or a program changes, and when asked.",
+	},
+	"POST /api/runners/probe": {
+		Status:  http.StatusAccepted,
+		Tag:     "Agents",
+		Summary: "Check all runners again",
+		Desc:    "Answers at once; `probing` is true for those that are being looked at.",
+	},
+	"POST /api/delegate": {
+		Status:  http.StatusAccepted,
+		Tag:     "Delegation",
+		Summary: "Give work to another agent",
+		Desc: "Makes a subtask of the caller's task, owned by the agent, and its run. 200 when that ended within `waitSeconds`, " +
+			"else 202 with the status so far; a run that failed is an answer with `success: false`. " +
+			"Inside a run the task is that of the run. Elsewhere it is `taskId`, which the " +
+			"caller must own, and without one the new task has no parent. " +
+			"The run has no tool and no limit that the caller's run does not have.",
+	},
+	"GET /api/delegate/{id}": {
+		Tag:     "Delegation",
+		Summary: "See the state of a delegation, or wait for its end",
+		Desc: "By the id of any of its runs. 200 when it has ended, else 202. For the " +
+			"agent that asked, owners of the tasks above, and people.",
+	},
+	"POST /api/delegate/{id}/stop": {
+		Tag:     "Delegation",
+		Summary: "Give a delegation up",
+		Desc:    "Cancels its task and all below it; their processes are stopped.",
+	},
+	"POST /api/worker/lease": {
+		Tag:     "Workers",
+		Summary: "Take a run to execute on this machine",
+		Desc:    "No run is a normal answer: `{\"run\":null}`. Needs a token of the scope worker.",
+	},
+	"POST /api/worker/runs/{id}/working": {
+		Tag:     "Workers",
+		Summary: "Report that the program has its prompt",
+		Desc:    "May be repeated." + reportDoc,
+	},
+	"POST /api/worker/runs/{id}/heartbeat": {
+		Tag:     "Workers",
+		Summary: "Renew the lease of a run, and hear whether it continues",
+		Desc:    "`{\"cancel\":true}` with phase and reason: the run has ended; stop." + reportDoc,
+	},
+	"POST /api/worker/runs/{id}/events": {
+		Tag:     "Workers",
+		Summary: "Add events to the transcript of a run",
+		Desc:    "Events are numbered, so a report may be repeated." + reportDoc,
+	},
+	"POST /api/worker/runs/{id}/finish": {
+		Tag:     "Workers",
+		Summary: "Report how a run ended",
+		Desc:    "A worker may repeat it. The token of the run dies with the run." + reportDoc,
+	},
+	"GET /api/events": {
+		Tag:     "Events",
+		Summary: "Read the log, oldest first, or follow it",
+		Desc: "Events about people, their sign-ins, tokens and addresses are for admins, and left out for others. With " +
+			"`Accept: text/event-stream` a live stream: from `Last-Event-ID` or `after` on, else from now on.",
+	},
+	"GET /api/stats": {
+		Tag:     "Events",
+		Summary: "Counts, queue depths, run outcomes, durations, tokens and cost by hour or day",
+	},
+	"GET /api/pauses": {
+		Tag:     "Pause",
+		Summary: "List what is paused, by whom, since when and why",
+	},
+	"POST /api/pause": {
+		Tag:     "Pause",
+		Summary: "Pause the whole server or one agent",
+		Desc:    pauseDesc,
+	},
+	"POST /api/resume": {
+		Tag:     "Pause",
+		Summary: "End the pause of the whole server or of one agent",
+	},
+	"POST /api/stop-everything": {
+		Tag:     "Pause",
+		Summary: "Pause the whole server and end every running run",
+		Desc: "The runs are canceled at once, their processes are gone within 10 s. Runs that are queued or wait for " +
+			"approval stay, and start after a resume at the soonest.",
+	},
+	"GET /api/inbox": {
+		Tag:     "Inbox",
+		Summary: "Read what waits for a person",
+		Desc: "At most 50 entries of each kind; `totals` counts them all. What a person snoozed on the page is left " +
+			"out for their own tokens.",
+	},
+	"POST /api/inbox/notices/{id}/acknowledge": {
+		Tag:     "Inbox",
+		Summary: "Take a notice out of the inbox",
+		Desc:    "The id is the notice's messageId. Acknowledging twice is no error.",
+	},
+	"GET /api/users": {
+		Tag:     "People",
+		Summary: "List people",
+	},
+	"POST /api/users": {
+		Status:  http.StatusCreated,
+		Tag:     "People",
+		Summary: "Add a person",
+	},
+	"PATCH /api/users/{id}": {
+		Tag:     "People",
+		Summary: "Change role or password of a person, or disable them",
+		Desc:    "Their sessions end.",
+	},
+	"GET /api/tokens": {
+		Tag:     "Tokens",
+		Summary: "List tokens; secrets are never told again",
+	},
+	"POST /api/tokens": {
+		Status:  http.StatusCreated,
+		Tag:     "Tokens",
+		Summary: "Make a token",
+		Desc:    "The secret is in this answer alone; an Idempotency-Key has no effect here, as the secret is not stored.",
+	},
+	"DELETE /api/tokens/{id}": {
+		Status:  http.StatusNoContent,
+		Tag:     "Tokens",
+		Summary: "Revoke a token at once",
+	},
+	"GET /api/me": {
+		Tag:     "People",
+		Summary: "Tell who the token or session speaks for",
+	},
+}
