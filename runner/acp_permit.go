@@ -101,8 +101,8 @@ func (t *acpTalk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest,
 	})
 }
 
-// tellDecisions tells what people decided meanwhile.
-func (t *acpTalk) tellDecisions() {
+// reportDecisions reports what people decided meanwhile.
+func (t *acpTalk) reportDecisions() {
 	t.mu.Lock()
 	list := t.decided
 	t.decided = nil

@@ -62,12 +62,12 @@ func (t *acpTalk) Attach(l link) {
 }
 
 func (t *acpTalk) Output(s stream, b []byte) bool {
-	t.tellDecisions()
+	t.reportDecisions()
 	return t.protocol.Output(s, b)
 }
 
 func (t *acpTalk) Quiet(s stream) {
-	t.tellDecisions()
+	t.reportDecisions()
 	if s == stdout {
 		t.flush(true)
 	}

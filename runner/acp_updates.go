@@ -88,7 +88,7 @@ func (t *acpTalk) say(text []byte) {
 	t.texts.said.add(string(text))
 }
 
-// flush tells the text that waits; more says that it may continue.
+// flush reports the text that waits; more says that it may continue.
 func (t *acpTalk) flush(more bool) {
 	if !more && t.texts.red != nil {
 		t.say(t.texts.red.Close())
@@ -114,7 +114,7 @@ func (t *acpTalk) flush(more bool) {
 	}
 }
 
-// call tells a tool call when it is first heard of and its result once.
+// call reports a tool call when it is first heard of, and its result once.
 func (t *acpTalk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus,
 	in, out any, content []acp.ToolCallContent, line []byte,
 ) {

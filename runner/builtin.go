@@ -27,7 +27,7 @@ type Builtin struct {
 	// Tools opens the tools for files and programs in the working folder of a
 	// run; nil: there are none. Its error blames the workspace.
 	Tools func(spec Spec, work string) (Toolbox, error)
-	// Shell tells how bash is confined on this machine, in words; nil: there is
+	// Shell describes how bash is confined on this machine; nil: there is
 	// no bash.
 	Shell func() string
 }
@@ -84,7 +84,7 @@ func (p Price) of(u model.Usage) float64 {
 	return (plain*p.In + float64(u.Cached)*p.Cached + float64(u.Stored)*p.In*storing + float64(u.Out)*p.Out) / 1e6
 }
 
-// Probe tells which provider it is. It asks nobody.
+// Probe returns which provider it is. It asks nobody.
 func (b *Builtin) Probe(context.Context) Probe {
 	v := ""
 	if b.Provider != "" {
@@ -101,7 +101,7 @@ func (b *Builtin) Probe(context.Context) Probe {
 	return p
 }
 
-// refuse tells why a plan cannot be run, or "".
+// refuse returns why a plan cannot be run, or "".
 func (b *Builtin) refuse(plan task.Spec, name string) string {
 	_, priced := b.Prices[name]
 	switch {

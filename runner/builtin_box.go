@@ -24,7 +24,7 @@ func OpenTools(unconfined bool) func(spec Spec, work string) (Toolbox, error) {
 	}
 }
 
-// ShellLevel returns what tells how bash is confined on this machine, for
+// ShellLevel returns what describes how bash is confined on this machine, for
 // agents with and without network. With unconfined, it runs without a
 // confinement rather than not at all.
 func ShellLevel(unconfined bool) func() string {

@@ -25,12 +25,12 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *Outcome {
 			return &out
 		}
 		s.usage.ToolCalls++
-		s.tellCall(c)
+		s.reportCall(c)
 		begin := time.Now()
 		var a Answer
 		s.clock.during(func() bool { a = s.call(ctx, c); return true })
 		a.Text = clean(s.red.Text(a.Text))
-		s.tellResult(c, a)
+		s.reportResult(c, a)
 		s.changed(a.Files)
 		m.Results = append(m.Results, model.Result{CallID: c.ID, Text: cutResult(a.Text), IsError: a.IsError})
 		waited := delegation[c.Name] && time.Since(begin) >= time.Second // waiting is no going round in circles
@@ -70,8 +70,8 @@ func cutResult(text string) string {
 	return cutBytes(text, maxResult) + fmt.Sprintf("\n[cut: these are %d of %d bytes; ask for less at a time]", maxResult, len(text))
 }
 
-// tellCall tells what is about to be called.
-func (s *modelLoop) tellCall(c model.Call) {
+// reportCall reports what is about to be called.
+func (s *modelLoop) reportCall(c model.Call) {
 	input := cleanJSON(json.RawMessage(s.red.Text(string(c.Args))), s.red)
 	if !json.Valid(input) {
 		input = s.data(clean(s.red.Text(string(c.Args))))
@@ -92,8 +92,8 @@ func (s *modelLoop) tellCall(c model.Call) {
 	s.out.Event(Event{Type: EventToolCall, Text: name, Data: data}, raw)
 }
 
-// tellResult tells what came of the call.
-func (s *modelLoop) tellResult(c model.Call, a Answer) {
+// reportResult reports what came of the call.
+func (s *modelLoop) reportResult(c model.Call, a Answer) {
 	d := map[string]any{"id": cutBytes(c.ID, 200), "tool": clean(cutBytes(c.Name, 200))}
 	if a.IsError {
 		d["error"] = true

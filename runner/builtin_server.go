@@ -66,7 +66,7 @@ func (s *serverTools) list(ctx context.Context, profile string) (list []model.To
 	return list, err
 }
 
-// told is what an answer tells of a task, as far as it matters here.
+// told is what an answer says of a task, as far as it matters here.
 type told struct {
 	ID      task.ID
 	Status  task.Status

@@ -88,7 +88,7 @@ func (s *modelLoop) run(ctx context.Context) Outcome {
 	}
 }
 
-// over tells which limit is reached before the next call of the model.
+// over returns which limit is reached before the next call of the model.
 func (s *modelLoop) over() *Outcome {
 	var out Outcome
 	switch l := s.spec.Plan.Limits; {

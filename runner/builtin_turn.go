@@ -11,7 +11,7 @@ import (
 	"taskyard/task"
 )
 
-// turn asks the model once and tells the reply as it comes in.
+// turn asks the model once and reports the reply as it comes in.
 func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
 	out := &speech{s: s, red: s.red.Fresh()}
 	r, err := s.b.Model.Turn(ctx, s.request(), func(d model.Delta) {
@@ -50,7 +50,7 @@ func (s *modelLoop) progress(d model.Delta) {
 	s.clock.progress()
 }
 
-// use adds what a turn used, and tells it.
+// use adds what a turn used, and reports it.
 func (s *modelLoop) use(u model.Usage) {
 	add := task.Usage{
 		TokensIn: addCount(0, float64(u.In)), TokensCached: addCount(0, float64(u.Cached)),
@@ -122,7 +122,7 @@ func (p *speech) tell(text, rest string) {
 	p.since = time.Now()
 }
 
-// end tells what is left; what comes after it is a new reply.
+// end reports what is left; what comes after it is a new reply.
 func (p *speech) end() {
 	p.buf.Write(p.red.Close())
 	p.tell(p.buf.String(), "")

@@ -39,7 +39,7 @@ type child struct {
 	lifeline       *os.File
 	status         *os.File
 	cmd            *exec.Cmd
-	buried         func()        // to be called when the shim was waited for
+	reaped         func()        // to be called when the shim was waited for
 	done           chan struct{} // closed when the shim has ended; then report holds
 	report         report        // not Ended: the shim died without a word
 	stopping       sync.Once
@@ -99,7 +99,7 @@ func startChild(p program) (*child, error) {
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // a Ctrl-C at the server's terminal is not for agents
 	}
 	var err error
-	c.buried, err = tree.Begin(c.cmd)
+	c.reaped, err = tree.Begin(c.cmd)
 	closeAll(all.theirs)
 	if err != nil {
 		closeAll(all.ours)
@@ -140,7 +140,7 @@ func (c *child) begin() (err error) {
 	c.force()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
-	c.buried()
+	c.reaped()
 	c.close()
 	return err
 }
@@ -157,7 +157,7 @@ func (c *child) await(lines *json.Decoder) {
 		_ = c.cmd.Process.Kill()
 	}
 	_ = c.cmd.Wait()
-	c.buried()
+	c.reaped()
 }
 
 // stop asks the shim to end the tree, by KILL after the grace at the latest,

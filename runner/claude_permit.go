@@ -96,7 +96,7 @@ func (r *claudeReader) ask(l *claudeLine, concern string) {
 	}
 }
 
-// refuse tells the agent why it may not, and what it may.
+// refuse answers the agent why it may not, and what it may.
 func (r *claudeReader) refuse(l *claudeLine, why string) {
 	r.noteDenied(l.Request.Tool)
 	r.say(EventPermission, brief(l.Request.Tool, l.Request.Input)+": refused. "+why, map[string]any{"allowed": false, "tool": l.Request.Tool})

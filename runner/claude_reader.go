@@ -215,7 +215,7 @@ func (r *claudeReader) noteDenied(tool string) {
 	}
 }
 
-// refused tells the tools whose calls were refused, with how many.
+// refused returns the tools whose calls were refused, with how many.
 func refused(denied map[string]int) string {
 	list := []string{}
 	for name, n := range denied {

@@ -90,7 +90,7 @@ func (c *Codex) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error) 
 		return permanently(gap + " " + acceptWeaker), nil
 	}
 	if spec.Plan.Limits.MaxCostUSD > 0 && !c.AcceptWeaker {
-		return permanently("The limit of cost cannot be kept: Codex tells no cost. Give the agent max_tokens or " +
+		return permanently("The limit of cost cannot be kept: Codex reports no cost. Give the agent max_tokens or " +
 			"max_turns instead of max_cost_usd, or set accept_weaker = true for this runner."), nil
 	}
 	vars := c.variables(filepath.Join(spec.Dir, "home", codexFolder), spec)

@@ -53,7 +53,7 @@ func (t *codexTalk) item(it *codexItem, done bool, line []byte) {
 	}
 }
 
-// tool tells a call when it begins and its result when it ends. Some items
+// tool reports a call when it begins and its result when it ends. Some items
 // are told only at their end.
 func (t *codexTalk) tool(it *codexItem, done bool, line []byte) {
 	if !done || it.Type == "file_change" || it.Type == "web_search" {

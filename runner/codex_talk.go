@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// maxArtifacts bounds the changed files that a run tells.
+// maxArtifacts bounds the changed files that a run reports.
 const maxArtifacts = 100
 
 // codexTalk reads the lines of `codex exec --json`.
@@ -99,7 +99,7 @@ func (t *codexTalk) begun(thread string) {
 	}
 }
 
-// countTurn counts the turns of the model, of which Codex tells nothing: one
+// countTurn counts the turns of the model, of which Codex reports nothing: one
 // begins with the first thing that it does after a call has ended. Several
 // calls at once, which Codex makes one after another, count as so many.
 func (t *codexTalk) countTurn(it *codexItem, done bool) {
@@ -180,8 +180,8 @@ func (t *codexTalk) verdict(r report) Outcome {
 		return failed(task.PhaseError, "Its turn failed: "+t.failure)
 	case r.Code != 0 && why != "":
 		return failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d: %s", r.Code, why))
-	case r.Code != 0 && unauthorized.MatchString(t.cried.String(reasonTail)):
-		return refusedCredentials(t.cried.String(reasonTail))
+	case r.Code != 0 && unauthorized.MatchString(t.errorTail.String(reasonTail)):
+		return refusedCredentials(t.errorTail.String(reasonTail))
 	case r.Code != 0:
 		return failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d", r.Code)+t.lastWords())
 	case !t.over:

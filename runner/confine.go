@@ -56,8 +56,8 @@ func (c Confinement) words(more string) string {
 var ownFolders = []string{"HOME", "TMPDIR", "CLAUDE_CONFIG_DIR"}
 
 // rules are for a run in the folder work; nil where nothing is held. The folder
-// of the run itself is not writable, only those in it: what tells the program
-// its tools lies there.
+// of the run itself is not writable, only those in it: what points the program
+// to its tools lies there.
 func (c Confinement) rules(spec Spec, work string, configured map[string]string) *confine.Rules {
 	if ok, _ := c.works(); !ok {
 		return nil

@@ -57,7 +57,7 @@ func (e *emitter) begin(ev Event, raw []byte) bool {
 	return true
 }
 
-// note tells the reader about the transcript itself; there is always room.
+// note informs the reader about the transcript itself; there is always room.
 func (e *emitter) note(text string) {
 	e.sink.Event(Event{Type: EventLog, Text: cutBytes(clean(text), maxEvent)})
 }

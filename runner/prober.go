@@ -80,7 +80,7 @@ func (p *Prober) Refresh() {
 	p.kick()
 }
 
-// Changed tells that definitions changed: runners that were not looked at just
+// Changed notifies that definitions changed: runners that were not looked at just
 // now are looked at again. It does not wait.
 func (p *Prober) Changed() { p.kick() }
 
@@ -134,7 +134,7 @@ func (p *Prober) moved(i int) bool {
 	return now != p.known[i].file
 }
 
-// fileOf tells one state of a program's file from another; "" is none.
+// fileOf identifies the state of a program's file; "" is none.
 func fileOf(argv []string) string {
 	path, err := lookPath(argv)
 	if err != nil {

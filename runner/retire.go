@@ -17,7 +17,7 @@ const retireBatch = 500
 
 // Retire removes those of the folders of runs below dir that expired names,
 // and returns how many. A worktree in which files are left stays: they may be
-// on no branch. Whatever else lies in dir is left alone. The error tells of
+// on no branch. Whatever else lies in dir is left alone. The error names
 // what could not be removed; it is tried again by the next call.
 func Retire(ctx context.Context, dir string, expired func([]task.RunFolder) ([]task.RunFolder, error)) (int, error) {
 	root, err := os.OpenRoot(dir)

@@ -67,7 +67,7 @@ type Spec struct {
 	Plan          task.Spec       // what was frozen
 	URL, Token    string          // the server's address and the run's token
 	Dir           string          // private folder of this run, absolute: HOME, TMPDIR and overflow output go below it
-	Lease         int64           // tells the starts of one run apart
+	Lease         int64           // distinguishes the starts of one run
 	Session       string          // of an interrupted attempt, to continue from; "" for none
 	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
 	Heartbeats    <-chan struct{} // the agent used the API; nil: not known
@@ -94,7 +94,7 @@ type Event struct {
 	Data json.RawMessage // one JSON value, or nil
 }
 
-// Sink takes what a run tells. Its methods are called one at a time. They may
+// Sink takes what a run reports. Its methods are called one at a time. They may
 // block: that slows the program, and Run does not return before they do.
 type Sink interface {
 	// Started is called once, when the process exists and its prompt is being

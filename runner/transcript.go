@@ -23,7 +23,7 @@ type transcript struct {
 	limits task.Limits
 	st     *stopper
 	said   tail // the end of the text
-	cried  tail // the end of stderr
+	errorTail  tail // the end of stderr
 	usage  task.Usage
 }
 
@@ -31,7 +31,7 @@ func newTranscript(spec Spec, sink Sink, st *stopper) transcript {
 	red := newRedactor(spec)
 	p := transcript{
 		out: &emitter{sink: sink, dir: spec.Dir}, red: red, limits: spec.Plan.Limits, st: st,
-		said: tail{limit: 4 * task.MaxSummaryRun}, cried: tail{limit: 4 * task.MaxReason},
+		said: tail{limit: 4 * task.MaxSummaryRun}, errorTail: tail{limit: 4 * task.MaxReason},
 	}
 	for s := range p.streams {
 		p.streams[s].red = red.Fresh()
@@ -61,9 +61,9 @@ func (p *transcript) stderrLine(kind lineKind, b []byte) {
 		p.rest(kind, b)
 	default:
 		text := p.line(EventLog, kind, b)
-		p.cried.add(text)
+		p.errorTail.add(text)
 		if kind == wholeLine {
-			p.cried.add("\n")
+			p.errorTail.add("\n")
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (p *transcript) emit(ev Event, line []byte) {
 
 // lastWords quotes the end of stderr, or of stdout when stderr is empty.
 func (p *transcript) lastWords() string {
-	words := p.cried.String(reasonTail)
+	words := p.errorTail.String(reasonTail)
 	if words == "" {
 		words = p.said.String(reasonTail)
 	}

@@ -172,7 +172,7 @@ func (b *Broker) change(n *notification) unix.Errno {
 }
 
 // inside reports whether an open file lies below one of the folders. A program
-// can move nothing into them from outside, so its name tells.
+// can move nothing into them from outside, so its name says it.
 func (b *Broker) inside(fd int) bool {
 	name, err := nameOf(fd)
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 // the database. They come and go, so they are looked at every time.
 var suffixes = []string{"", "-wal", "-shm", "-journal", ".lock"}
 
-// key tells files apart.
+// key identifies a file.
 type key struct{ device, inode uint64 }
 
 func keyOf(info fs.FileInfo) (key, bool) {

@@ -118,8 +118,8 @@ func eachEvent(ctx context.Context, body io.Reader, take func([]byte) error) err
 	}
 }
 
-// providerError returns the error that a body or an event tells in the form
-// that both APIs have, nil where it tells none. status is that of HTTP; 0 when
+// providerError returns the error that a body or an event holds, in the form
+// that both APIs have, nil where it holds none. status is that of HTTP; 0 when
 // the reply had begun.
 func providerError(status int, body []byte) *Error {
 	if !bytes.Contains(body, []byte(`"error"`)) {

@@ -22,7 +22,7 @@ const batch = 500
 
 // All removes the named things of root with all that lies below them, and what
 // an earlier call left. Each is gone from its place at once or not at all. The
-// error tells how many could not be removed, and why the first could not; the
+// error says how many could not be removed, and why the first could not; the
 // others are gone all the same. No program may work in them any more.
 func All(ctx context.Context, root *os.Root, names ...string) error {
 	r := &remover{ctx: ctx, mark: rand.Text()}

@@ -108,7 +108,7 @@ func (b *Box) fetch(ctx context.Context, a fetchArgs) (Result, error) {
 	return fetched(resp, body, max(a.Offset, 1))
 }
 
-// fetchError tells what went wrong, without the address that a name of the
+// fetchError returns what went wrong, without the address that a name of the
 // own network leads to.
 func fetchError(ctx context.Context, err error) error {
 	var wrong *url.Error

@@ -60,7 +60,7 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 	return Result{Text: out.String() + cutShort(whole)}, nil
 }
 
-// cutShort tells of a walk that did not come to its end.
+// cutShort describes a walk that did not come to its end.
 func cutShort(whole bool) string {
 	if whole {
 		return ""

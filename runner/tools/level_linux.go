@@ -41,10 +41,10 @@ func choose(o Options) choice {
 		"newer, or bubblewrap), and the configuration does not accept it unconfined"}
 }
 
-// refusedShell tells why bash does not run here, or "".
+// refusedShell returns why bash does not run here, or "".
 func refusedShell(o Options) string { return choose(o).refusal }
 
-// Level tells how bash is confined with these options, for people: "landlock
+// Level returns how bash is confined with these options, for people: "landlock
 // v7 + no network", "bubblewrap, network open", "none", or "off" where bash is
 // refused.
 func Level(o Options) string {
@@ -73,7 +73,7 @@ func Level(o Options) string {
 	return level
 }
 
-// Level tells how bash is confined in this box.
+// Level returns how bash is confined in this box.
 func (b *Box) Level() string { return Level(b.opts) }
 
 // machine asks this machine once.
@@ -94,11 +94,11 @@ func workingBubblewrap() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	probe := exec.CommandContext(ctx, path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "true")
-	buried, err := tree.Begin(probe)
+	reaped, err := tree.Begin(probe)
 	if err != nil {
 		return ""
 	}
-	defer buried()
+	defer reaped()
 	if probe.Wait() != nil {
 		return ""
 	}

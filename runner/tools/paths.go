@@ -15,7 +15,7 @@ import (
 // maxPath bounds a path, in bytes.
 const maxPath = 4096
 
-// identity tells files apart, and when one was last touched.
+// identity is a file, and when one was last touched.
 type identity struct {
 	device, inode, links uint64
 	changed              int64 // nanoseconds; contents or attributes
@@ -99,7 +99,7 @@ func (b *Box) open(dir *os.Root, base, name string, follow bool, refuse func(str
 	return f, info, nil
 }
 
-// refuseFile tells why a file is not to be touched, or nil.
+// refuseFile returns why a file is not to be touched, or nil.
 func (b *Box) refuseFile(name string, info fs.FileInfo) error {
 	id := identityOf(info)
 	switch {

@@ -39,7 +39,7 @@ type job struct {
 	Mark      string   `json:"mark"`      // NAME=value in the environment of its processes, of this command alone
 }
 
-// ending is what a keeper tells at the end, as JSON on file descriptor 4.
+// ending is what a keeper reports at the end, as JSON on file descriptor 4.
 type ending struct {
 	StartError string `json:"startError,omitempty"`
 	Code       int    `json:"code"`

@@ -178,7 +178,7 @@ func (b *Box) keep(ctx context.Context, j job, env []string, out *output) (end e
 		Path: path, Args: args, Env: env, Dir: j.Dir, Stdout: p[1], Stderr: p[1], ExtraFiles: []*os.File{p[2], p[5]},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	buried, err := tree.Begin(cmd)
+	reaped, err := tree.Begin(cmd)
 	closeFiles([]*os.File{p[1], p[2], p[5]})
 	if err != nil {
 		closeFiles([]*os.File{output, job, report})
@@ -190,7 +190,7 @@ func (b *Box) keep(ctx context.Context, j job, env []string, out *output) (end e
 		_, _ = io.Copy(out, output)
 	}()
 	end, err = attend(ctx, cmd, job, report, j)
-	buried()
+	reaped()
 	_ = output.SetReadDeadline(time.Now().Add(time.Second)) // what survived may hold it open
 	<-read
 	closeFiles([]*os.File{output, report})

@@ -4,10 +4,10 @@ package tools
 
 import "context"
 
-// refusedShell tells why bash does not run here.
+// refusedShell returns why bash does not run here.
 func refusedShell(Options) string { return "bash is off: it is confined on Linux only" }
 
-// Level tells how bash is confined.
+// Level returns how bash is confined.
 func Level(Options) string { return "none" }
 
 // ToolShellMain is for Linux; elsewhere there is no keeper.
@@ -17,5 +17,5 @@ func (b *Box) shell(context.Context, bashArgs) (Result, error) {
 	return Result{}, errStopped
 }
 
-// Level tells how bash is confined in this box.
+// Level returns how bash is confined in this box.
 func (b *Box) Level() string { return Level(b.opts) }

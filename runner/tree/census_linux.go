@@ -31,7 +31,7 @@ type Census struct {
 // MostMemory is how much a tree may hold: three quarters of the machine's.
 func MostMemory() uint64 { return memory() / 4 * 3 }
 
-// Look tells which limit is passed, "" for none. It is cheap to call often.
+// Look returns which limit is passed, "" for none. It is cheap to call often.
 func (c *Census) Look() (over string) {
 	var info unix.Sysinfo_t
 	_ = unix.Sysinfo(&info)

@@ -16,7 +16,7 @@ import (
 // Proc is one line of the process table.
 type Proc struct {
 	PID, Parent int
-	Start       string // kernel ticks since boot; tells a reused pid apart
+	Start       string // kernel ticks since boot; distinguishes a reused pid
 	Dead        bool   // a zombie: it runs no more and waits for its parent
 }
 
@@ -96,7 +96,7 @@ func hasMarks(pid int, marks []string, until time.Time) bool {
 }
 
 // environ is what a process was started with. One whose first thread has ended
-// tells it by another. One that is becoming another program has none for a
+// says it by another. One that is becoming another program has none for a
 // moment, and is looked at again until then.
 func environ(proc string, until time.Time) []byte {
 	settled := false

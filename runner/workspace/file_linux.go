@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// identityOf tells files apart, and when one was last touched: unlike the time
+// identityOf returns what file it is, and when it was last touched: unlike the time
 // of its contents, that of its attributes cannot be set back.
 func identityOf(info fs.FileInfo) (device, inode uint64, touched int64) {
 	st, ok := info.Sys().(*syscall.Stat_t)

@@ -82,11 +82,11 @@ func (g git) stream(ctx context.Context, in io.Reader, read func(io.Reader) erro
 	if err != nil {
 		return err
 	}
-	buried, err := processes.Begin(cmd)
+	reaped, err := processes.Begin(cmd)
 	if err != nil {
 		return err
 	}
-	defer buried()
+	defer reaped()
 	readErr := read(out)
 	if readErr != nil {
 		stop() // what it still has to say is of no use

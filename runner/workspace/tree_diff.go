@@ -168,7 +168,7 @@ func readBlob(in *bufio.Reader, into blobs) error {
 }
 
 // Salvage keeps what a run left in its worktree whose server ended under it,
-// and tells what that is; nil when there is nothing of it.
+// and returns what that is; nil when there is nothing of it.
 func Salvage(ctx context.Context, o Options) *task.Work {
 	path, ok := task.WorktreeOf(o.Workspace)
 	if !ok {

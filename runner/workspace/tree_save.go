@@ -30,7 +30,7 @@ type unsavedError string
 func (e unsavedError) Error() string { return string(e) }
 
 // finish puts the work on the branch, removes the folder when nothing in it
-// would be lost, and tells what changed since the run began.
+// would be lost, and reports what changed since the run began.
 func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 	ctx, stop := context.WithTimeout(ctx, maxSaving)
 	defer stop()
@@ -207,7 +207,7 @@ func (s *staging) take(name string) error {
 	return nil
 }
 
-// leftover tells why the folder must stay although its files are on the
+// leftover returns why the folder must stay although its files are on the
 // branch: it holds repositories of its own, whose commits are nowhere else.
 func (t *tree) leftover(ctx context.Context) error {
 	var inner string

@@ -44,7 +44,7 @@ func thousands(n int) string {
 
 // walker looks at every entry below a folder but other folders. Links are not
 // followed, other file systems not entered, and what cannot be read is passed
-// over. Folders deeper than maxDepth are, too; deep tells so.
+// over. Folders deeper than maxDepth are, too; deep says so.
 type walker struct {
 	ctx    context.Context
 	left   int

@@ -1,4 +1,4 @@
-// Package workspace prepares the folder in which a run works, and tells
+// Package workspace prepares the folder in which a run works, and reports
 // afterwards what changed in it. It does not ask the agent: it compares the
 // folder before and after. All that lies there is hostile: no link is
 // followed, nothing but plain files is opened, and no program that a
@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Run       task.ID
 	Origin    task.ID // the first of the runs that this one tries again; itself when it is none
-	Lease     int64   // tells the starts of one run apart; 1 is the first
+	Lease     int64   // distinguishes the starts of one run; 1 is the first
 	Agent     string
 	Workspace string // as planned: see task.CheckWorkspace
 	Dir       string // private folder of this start, absolute; its work folder is the workspace where none is planned
@@ -100,7 +100,7 @@ func (s *Space) Suspend() {
 	}
 }
 
-// Close tells what changed. The work in a worktree is put on its branch, and
+// Close returns what changed. The work in a worktree is put on its branch, and
 // its folder is removed when nothing in it would be lost. Nothing may run in
 // the workspace any more.
 func (s *Space) Close(ctx context.Context) *task.Work {

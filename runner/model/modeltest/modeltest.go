@@ -55,7 +55,7 @@ type Call struct {
 	Namespace string // of responses, where a program groups its tools; "" for none
 }
 
-// Usage is what a reply tells of its use. In counts the cached tokens too.
+// Usage is what a reply reports of its use. In counts the cached tokens too.
 type Usage struct{ In, Out, Cached int }
 
 // Server plays a script. Its requests may come from any program.
