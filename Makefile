@@ -4,14 +4,14 @@
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: ## All that CI checks: generated files, golangci-lint, tests with race detector
+check: ## All that CI checks: generated files, golangci-lint, the whole tests with race detector
 	tools/check.sh
 
 format: ## Format Go and templ files
 	tools/lint.sh fmt
 	go tool templ fmt .
 
-test: ## Run the tests
+test: ## Run the short form of the tests
 	go test ./...
 
 generate: ## Make the Go files of the templ files

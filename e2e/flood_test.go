@@ -53,13 +53,17 @@ const (
 	mostAnswer = 2 * time.Second
 )
 
-// floodSizes are the bytes of the output and of the line without end: in the
-// short form more than mostGrowth, so that a server that kept them is noticed.
+// floodSizes are the bytes of the output and of the line without end: always
+// more than mostGrowth, so that a server that kept them is noticed.
 func floodSizes() (output, line string) {
-	if testkit.Thorough {
+	switch {
+	case testkit.Thorough():
 		return "1000000000", "200000000"
+	case testkit.Whole():
+		return "100000000", "100000000"
+	default:
+		return "75000000", "75000000"
 	}
-	return "100000000", "100000000"
 }
 
 // It is not parallel: it measures.
@@ -74,6 +78,9 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 		{"output without end", "lines", fmt.Sprintf("exec %q %s lines %s", self, floodArg, output), "completed|ended"},
 		{"a line without end", "line", fmt.Sprintf("exec %q %s line %s", self, floodArg, line), "completed|ended"},
 		{"processes without end", "bomb", "while :; do sleep 600 & done", "failed|error"},
+	}
+	if !testkit.Whole() {
+		floods = floods[:3] // processes without end are a test of jobs/trials too, and take their time
 	}
 	s, config := newServer(t, "serve"), "[runs]\nattempts = 1\n"
 	for _, f := range floods {

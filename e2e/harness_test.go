@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,24 +39,7 @@ const (
 // patience bounds every wait: the machine may be busy.
 const patience = 60 * time.Second
 
-// trials is how often the long forms of tests try what short ones try a few
-// times; 0 asks for the short forms.
-var trials int
-
-// readTrials reads TASKYARD_TRIALS and removes it: the server refuses a
-// variable of its prefix that it does not know.
-func readTrials() {
-	if v := os.Getenv("TASKYARD_TRIALS"); v != "" {
-		var err error
-		if trials, err = strconv.Atoi(v); err != nil {
-			panic(err)
-		}
-		_ = os.Unsetenv("TASKYARD_TRIALS")
-	}
-}
-
 func TestMain(m *testing.M) {
-	readTrials()
 	// A server in this process starts its helpers from this very binary.
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
 		testkit.EndHelper(code)

@@ -425,9 +425,12 @@ func (a *assault) learn(token string) {
 // each is known; the second half from eight callers at once. To repeat one,
 // set HOSTILE_SEED.
 func TestHostileRequestsCostLittleAndBreakNothing(t *testing.T) {
-	n := 700
-	if testkit.Thorough {
-		n = trials
+	n := 300
+	switch {
+	case testkit.Thorough():
+		n = testkit.Trials()
+	case testkit.Whole():
+		n = 700
 	}
 	a := newAssault(t)
 	warm := min(100, n/4)

@@ -308,12 +308,9 @@ func (k *killer) rampage(l *load, kills int, opsInAll int64) (done int) {
 }
 
 func TestClaimsAreLinearizableUnderKill(t *testing.T) {
-	kills, tasks := 3, int64(600)
-	if testkit.Long() {
-		kills, tasks = 12, 3_000
-	}
-	if testkit.Thorough {
-		kills, tasks = max(kills, trials), max(tasks, 100*int64(trials))
+	kills, tasks := 4, int64(1_000)
+	if testkit.Whole() {
+		kills, tasks = max(12, testkit.Trials()), max(3_000, 100*int64(testkit.Trials()))
 	}
 	k := &killer{server: newServer(t, "serve")}
 	owners := []string{"ada", "bob", "cleo"}

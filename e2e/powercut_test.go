@@ -150,11 +150,11 @@ func recorder(t *testing.T) string {
 func TestNoAcknowledgedWriteIsLostInAPowerCut(t *testing.T) {
 	t.Parallel()
 	cuts, tasks := 4, 100
-	if testkit.Long() {
+	switch {
+	case testkit.Thorough():
+		cuts, tasks = testkit.Trials(), 1000
+	case testkit.Whole():
 		cuts, tasks = 10, 200
-	}
-	if testkit.Thorough {
-		cuts, tasks = trials, 1000
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

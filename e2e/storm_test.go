@@ -24,12 +24,9 @@ echo '{"summary":"through","success":true}'
 
 func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 	t.Parallel()
-	kills := 3 // one of them a stop
-	if testkit.Long() {
-		kills = 5
-	}
-	if testkit.Thorough {
-		kills = max(kills, trials)
+	kills := 3
+	if testkit.Whole() {
+		kills = max(5, testkit.Trials())
 	}
 	s, notes := newServer(t, "serve"), t.TempDir()
 	script := filepath.Join(notes, "agent.sh")

@@ -21,12 +21,12 @@ import (
 // complete, approve, the end of a run, backup, restore and migration. After a
 // restart the outcome is the old or the new one.
 
-// steps are the system calls at which something is killed: a few, every third
-// of these in the short form, or with TASKYARD_TRIALS as many as there are.
+// steps are the system calls at which something is killed: a third of a few, a
+// few, or in the thorough form as many as there are.
 func steps(few ...int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
-		if !testkit.Thorough {
-			slices.Values(testkit.EveryNth(3, few))(yield)
+		if !testkit.Thorough() {
+			slices.Values(testkit.Few(3, few))(yield)
 			return
 		}
 		for n := 1; n < 1000 && yield(n); n++ {

@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"taskyard/internal/testkit"
 	"testing"
 	"time"
+
+	"taskyard/internal/testkit"
 )
 
 // knock sends one request with a token and returns its answer.
@@ -49,7 +50,7 @@ func knock(t *testing.T, base, token, method, path string, in any) (status int, 
 func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	t.Parallel()
 	rounds, most := 60, time.Second
-	if testkit.Thorough {
+	if testkit.Thorough() {
 		rounds, most = 3000, 250*time.Millisecond
 	}
 	s := newServer(t, "serve")

@@ -127,13 +127,13 @@ func TestASearchThatIsBehindSaysSo(t *testing.T) {
 }
 
 // TestClaimsStayQuickWhileTheSearchIndexes claims and completes tasks while a
-// task with long comments is commented, archived and indexed. The long form
+// task with long comments is commented, archived and indexed. The thorough form
 // holds the goal; the short one leaves room for a busy machine.
 func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
 	y := newInstance(t)
 	y.s.cfg.Now = time.Now // pauses are real
 	comments, most := 60, 150*time.Millisecond
-	if testkit.Thorough {
+	if testkit.Thorough() {
 		comments, most = 500, 20*time.Millisecond
 	}
 	tk := y.create(maya, "coder", noStart)

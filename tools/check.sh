@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs every check: generated files, golangci-lint (format, vet, staticcheck and
-# others), tests with the race detector. `make check` and .ci/run call it; run it from anywhere.
+# others), the whole form of the tests with the race detector. `make check` and
+# .ci/run call it; run it from anywhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export CI=true # the long form of the tests, and none that drives a browser skips
 
 step() { printf '== %s (after %d s)\n' "$*" "$SECONDS"; }
 sums() { find . -name '*_templ.go' -exec sha256sum {} + | sort -k 2; }
@@ -22,4 +22,4 @@ tools/lint.sh run ./...
 step "go test ./... with the race detector"
 # Without the second that the detector sleeps at the end of every process:
 # tests start hundreds.
-GORACE=atexit_sleep_ms=0 go test -race -shuffle=on -timeout 20m ./...
+GORACE=atexit_sleep_ms=0 TASKYARD_TRIALS=${TASKYARD_TRIALS:-whole} go test -race -shuffle=on -timeout 20m ./...

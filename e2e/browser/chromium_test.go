@@ -66,6 +66,7 @@ func (c *chromium) start() {
 		opts = append(opts, chromedp.Flag(name, true))
 	}
 	opts = append(opts, chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("password-store", "basic"))
+	opts = append(opts, chromedp.Flag("force-prefers-reduced-motion", true)) // a pulsing dot is painted 60 times a second in each open tab
 	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, stop := chromedp.NewContext(alloc)
 	c.ctx, c.stop = ctx, func() { stop(); stopAlloc() }

@@ -1,26 +1,71 @@
 package testkit
 
-import "os"
+import (
+	"fmt"
+	"os"
+	"strconv"
+)
 
-// Long reports whether the tests run in their long form, as in CI and in
-// `make check`: every page, button and input of a sweep, and more kills. It is
-// asked for by CI=true, and part of the thorough form.
-func Long() bool { return os.Getenv("CI") == "true" || Thorough }
+// formKey selects the form of the tests that find more the longer they run:
+// the short one when it is unset, "whole", or a number of trials for the
+// thorough one.
+const formKey = "TASKYARD_TRIALS"
 
-// Thorough reports whether trials are asked for with TASKYARD_TRIALS. It is
-// read before a test program removes the variable from the environment of the
-// servers that it starts.
-var Thorough = os.Getenv("TASKYARD_TRIALS") != ""
+type testForm struct {
+	whole  bool
+	trials int
+}
 
-// EveryNth returns the whole list in the long form, else every nth of its
-// items, beginning with the first.
-func EveryNth[T any](n int, list []T) []T {
-	if Long() {
+// form is the selected form. The variable is removed from the environment: the
+// server refuses one of its prefix that it does not know.
+var form = func() testForm {
+	f, err := parseForm(os.Getenv(formKey))
+	if err != nil {
+		panic(err)
+	}
+	_ = os.Unsetenv(formKey)
+	return f
+}()
+
+func parseForm(v string) (testForm, error) {
+	if v == "" || v == "whole" {
+		return testForm{whole: v != ""}, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return testForm{}, fmt.Errorf("%s is %q: write whole, or a number of trials", formKey, v)
+	}
+	return testForm{whole: true, trials: n}, nil
+}
+
+// Whole reports whether tests try all cases, as in `make check` and CI, and not
+// only a few. The thorough form is whole too.
+func Whole() bool {
+	_ = os.Getenv(formKey) // read during the tests, it invalidates their cached result
+	return form.whole
+}
+
+// Trials returns how often the thorough form tries what the whole form tries a
+// few times; 0 in the other forms.
+func Trials() int {
+	_ = os.Getenv(formKey) // as in Whole
+	return form.trials
+}
+
+// Thorough reports whether tests try as much as Trials says.
+func Thorough() bool { return Trials() > 0 }
+
+// Few returns every nth element of a list, from the first on; in the whole form
+// all of them.
+func Few[T any](n int, list []T) []T { return few(Whole(), n, list) }
+
+func few[T any](whole bool, n int, list []T) []T {
+	if whole {
 		return list
 	}
-	var few []T
+	var some []T
 	for i := 0; i < len(list); i += n {
-		few = append(few, list[i])
+		some = append(some, list[i])
 	}
-	return few
+	return some
 }

@@ -16,9 +16,9 @@ import (
 const quick = 300 * time.Millisecond
 
 func TestEveryMisbehaviourHasItsEndAndLeavesNothing(t *testing.T) {
-	// More than the transcript holds; in the long form more than its file holds too.
+	// More than the transcript holds; in the thorough form more than its file holds too.
 	flood, line, said := "30000000", "30000000", "This run has said more than 16 MiB."
-	if testkit.Thorough {
+	if testkit.Thorough() {
 		flood, line, said = "1000000000", "200000000", "bytes of output were discarded"
 	}
 	parts := []struct {

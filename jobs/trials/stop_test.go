@@ -7,30 +7,25 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
 // mostStop is the promise: from the stop to the empty tree.
 const mostStop = 10 * time.Second
 
-// trials is how many stops are tried: one of each kind, or what TASKYARD_TRIALS
-// says.
-func trials(t *testing.T) int {
-	t.Helper()
-	n, err := strconv.Atoi(os.Getenv("TASKYARD_TRIALS"))
-	if os.Getenv("TASKYARD_TRIALS") == "" {
-		return 7
+// trials is how many stops are tried: one of each kind, or as many as the
+// thorough form is asked for.
+func trials() int {
+	if testkit.Thorough() {
+		return testkit.Trials()
 	}
-	if err != nil {
-		t.Fatalf("TASKYARD_TRIALS: %v", err)
-	}
-	return n
+	return 7
 }
 
 func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
@@ -64,7 +59,7 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 			}
 		})
 	}
-	for i := range trials(t) {
+	for i := range trials() {
 		next <- i
 	}
 	close(next)
