@@ -120,7 +120,7 @@ func TestTwoEditorsOfOneAgent(t *testing.T) {
 		theirs = strings.Replace(theirs, "Do what", "Do all that", 1)
 		y.behind("coder", theirs)
 		p := b.post("/agents/coder", "hash", hash, "base", base, "text",
-			mine).is(409).shows("outside of Taskyard", "Do all that").hides("ada changed")
+			mine).is(409).shows("Another program changed this file while you edited it", "Do all that").hides("ada changed")
 		hash = p.field("/agents/coder", "hash")
 	})
 	t.Run("use mine replaces it", func(t *testing.T) {

@@ -139,13 +139,13 @@ func TestActsOnATask(t *testing.T) {
 	t.Run("a question is answered", func(t *testing.T) {
 		_, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Which color?", true)
 		y.ok(err)
-		b.get(at).shows("Which color?", "Waits for an answer", "A question to people is open")
+		b.get(at).shows("Which color?", "Waits for an answer", "A question has waited for an answer")
 		b.post(at+"/reply", "content", " ").is(422).shows(`id="reply-text-err"`)
 		b.post(at+"/reply", "content", "Blue").leadsTo(at).shows("Answered", "Blue").hides("Waits for an answer")
 		b.post(at+"/reply", "content", "Red").is(409).shows("No question is open")
 	})
 	t.Run("a run is asked for, and stopped from where it was seen", func(t *testing.T) {
-		b.post(at+"/run").leadsTo(at).shows("Run 1 is queued", "starts when a place is free")
+		b.post(at+"/run").leadsTo(at).shows("Run 1 is queued", "starts when a slot is free")
 		b.post(at + "/run").is(409).shows("is in flight")
 		b.post("/runs/1/cancel", "back", at).leadsTo(at).shows("Run 1 was stopped")
 		b.post("/runs/1/cancel", "back", at).is(409).shows("has ended", `href="`+at+`"`)

@@ -129,13 +129,13 @@ func (w *diagnosis) waiting() error {
 		w.add(task.WhyNoWorker, task.Reason{Run: r.ID}, "Run %d is queued: %s.", r.ID, alone)
 	case r.NotBefore > w.Now:
 		w.add(task.WhyQueued, task.Reason{Run: r.ID, Until: r.NotBefore},
-			"Run %d is queued and starts no sooner than %s.", r.ID, w.clock(r.NotBefore))
+			"Run %d is queued and will not start before %s.", r.ID, w.clock(r.NotBefore))
 	case n == 1:
 		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued behind 1 run of %s.", r.ID, r.Agent)
 	case n > 1:
 		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued behind %d runs of %s.", r.ID, n, r.Agent)
 	default:
-		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued: it starts when a place is free.", r.ID)
+		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued: it starts when a slot is free.", r.ID)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (w *diagnosis) claimAndQuestion() error {
 	if err != nil {
 		return err
 	}
-	w.add(task.WhyQuestion, task.Reason{}, "A question to people is open since %s: no run and no signup before the answer.",
+	w.add(task.WhyQuestion, task.Reason{}, "A question has waited for an answer since %s: until then no run starts and no agent can claim it.",
 		w.clock(q.CreatedAt))
 	return nil
 }

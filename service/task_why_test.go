@@ -62,7 +62,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	t.Run("question", func(t *testing.T) {
 		k := fresh("coder")
 		must[task.Message](t)(y.s.Notify(y.ctx(), coder, k, "?", true))
-		first(t, k, "A question to people is open since 09:00 UTC: no run and no signup before the answer.", task.WhyQuestion)
+		first(t, k, "A question has waited for an answer since 09:00 UTC: until then no run starts and no agent can claim it.", task.WhyQuestion)
 	})
 	t.Run("blocked, canceled blockers first", func(t *testing.T) {
 		a, b := fresh("pull"), fresh("pull")
@@ -80,7 +80,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 			r := first(t, runs[i].TaskID, "Run "+id+" is queued"+words, task.WhyQueued)
 			equal(t, "run", r.Run, runs[i].ID)
 		}
-		ask(0, ": it starts when a place is free.")
+		ask(0, ": it starts when a slot is free.")
 		ask(1, " behind 1 run of reviewer.")
 		ask(2, " behind 2 runs of reviewer.")
 		st := y.start()

@@ -162,7 +162,7 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", "x"))
 	y.lease("gpu")
 	must[task.Pauses](t)(y.s.Resume(y.ctx(), maya, "coder", "x"))
-	wants(task.WhyQueued, "it starts when a place is free")
+	wants(task.WhyQueued, "it starts when a slot is free")
 	y.forward(12 * time.Minute)
 	wants(task.WhyNoWorker, "has asked for 12 min")
 	st := must[SchedulerState](t)(y.s.Scheduler(y.ctx(), vera))

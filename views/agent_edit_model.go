@@ -43,7 +43,7 @@ type AgentConflict struct {
 // who names the one who changed the file.
 func (k *AgentConflict) who() string {
 	if k.By == "" {
-		return "Somebody, or another program, outside of Taskyard"
+		return "Another program"
 	}
 	return ui.ActorLabel(k.By)
 }

@@ -83,7 +83,7 @@ var permWords = map[task.Perm]string{
 	task.Claiming: "Sign up, move, heartbeat. An agent as itself, a person for any agent.",
 	task.Person:   "Change, but never as an agent.",
 	task.Decide:   "Decide approvals. Never an agent.",
-	task.Execute:    "Take runs and execute them, with a token of the scope worker.",
+	task.Execute:  "Take runs and execute them, with a token of the scope worker.",
 	task.Admin:    "Agents, people, tokens, settings.",
 }
 
