@@ -20,11 +20,11 @@ type transcript struct {
 		red   *redactor
 		lines lineBuffer
 	}
-	limits task.Limits
-	st     *stopper
-	said   tail // the end of the text
-	errorTail  tail // the end of stderr
-	usage  task.Usage
+	limits    task.Limits
+	st        *stopper
+	said      tail // the end of the text
+	errorTail tail // the end of stderr
+	usage     task.Usage
 }
 
 func newTranscript(spec Spec, sink Sink, st *stopper) transcript {
