@@ -55,7 +55,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 			s := newSample(t)
 			b := withAxe(s.tab())
 			b.expect("404")
-			for i, p := range testkit.Few(5, only(s.pages())) {
+			for i, p := range testkit.Few(8, only(s.pages())) {
 				if i%parts == part {
 					examine(t, b, p, seen(i/parts+part))
 				}

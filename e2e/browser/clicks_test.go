@@ -107,7 +107,7 @@ func (s *sample) thriceEach(t *testing.T, pressed map[string]bool, where map[str
 				}
 			}
 		}
-		few := testkit.Few(5, slices.Sorted(maps.Keys(where)))
+		few := testkit.Few(6, slices.Sorted(maps.Keys(where)))
 		maps.DeleteFunc(where, func(what, _ string) bool { return !slices.Contains(few, what) })
 	}
 	var todo []string

@@ -3,6 +3,7 @@ package browser
 import (
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -44,12 +45,12 @@ func TestFilteredPagesAreQuiet(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := s.tab()
-	for _, p := range []string{
+	for _, p := range testkit.Few(3, []string{
 		"/", "/queues?agent=coder", "/queues?status=waiting", "/queues?q=release&view=list", "/tasks?status=failed&agent=coder", "/approvals",
 		"/runs?status=failed&agent=coder", "/runs?task=" + s.failed.String(), "/history?q=first&status=done",
 		"/tasks/new?owner=coder", "/tasks/new?follow=" + s.canceled.String(),
 		path(s.ship, "/steps/0/edit"), "/agents/translator/edit",
-	} {
+	}) {
 		b.open(p)
 		b.wait(`document.readyState === "complete" && document.querySelector("main h1")`)
 	}
