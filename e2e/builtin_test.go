@@ -10,6 +10,7 @@ import (
 
 	"taskyard/internal/client"
 	"taskyard/internal/config"
+	"taskyard/internal/testkit"
 	"taskyard/runner/model/modeltest"
 	"taskyard/task"
 )
@@ -59,7 +60,7 @@ func oneCall(name, args string, a ...any) modeltest.Step {
 // runOf waits for the end of the only run of a task and returns it.
 func runOf(t *testing.T, s *server, c *client.Client, id task.ID) task.Run {
 	t.Helper()
-	eventually(t, patience, "the run of task "+id.String()+" ends", func() bool {
+	testkit.Eventually(t, "the run of task "+id.String()+" ends", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", id)[0] == "1"
 	})
 	return call[task.Run](t, c, "GET", "/api/runs/"+s.rows("SELECT min(id) FROM runs WHERE task_id = ?", id)[0], nil)
@@ -171,10 +172,10 @@ func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
 	})
 	s, person := newBuiltinServer(t, "anthropic", m)
 	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Survive", "owner": "coder"})
-	eventually(t, patience, "the model is asked", func() bool { return len(m.Turns()) == 1 })
+	testkit.Eventually(t, "the model is asked", func() bool { return len(m.Turns()) == 1 })
 	s.kill()
 	s.start()
-	eventually(t, patience, "the retry has ended", func() bool {
+	testkit.Eventually(t, "the retry has ended", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", k.ID)[0] == "2"
 	})
 	if got := s.rows("SELECT status, phase, attempt, summary FROM runs ORDER BY id"); strings.Join(got,
@@ -188,7 +189,7 @@ func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
 	m := modeltest.New(t, modeltest.Step{Text: "Done.", Times: 2})
 	s, person := newBuiltinServer(t, "openai", m)
 	s.file("agents/plain.md", "---\nname: plain\ndescription: For tests.\ntools: read\ncapabilities: [other]\n---\nWork.\n")
-	eventually(t, patience, "the agent is there", func() bool {
+	testkit.Eventually(t, "the agent is there", func() bool {
 		return person.Do(t.Context(), "GET", "/api/agents/plain", nil, nil) == nil
 	})
 	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "plain"})

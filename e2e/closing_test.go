@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/model/modeltest"
 	"taskyard/task"
 )
@@ -27,14 +28,14 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 	check := func(t *testing.T, s *server, id task.ID, programs func() int) {
 		t.Helper()
 		var done time.Time
-		eventually(t, patience, "the agent completes its task", func() bool {
+		testkit.Eventually(t, "the agent completes its task", func() bool {
 			done = time.Now()
 			return s.rows("SELECT status FROM tasks WHERE id = ?", id.String())[0] == "done"
 		})
-		eventually(t, patience, "the run ends", func() bool {
+		testkit.Eventually(t, "the run ends", func() bool {
 			return s.rows("SELECT ended_at IS NOT NULL FROM runs WHERE task_id = ?", id.String())[0] == "1"
 		})
-		eventually(t, patience, "its programs are gone", func() bool { return programs() == 0 })
+		testkit.Eventually(t, "its programs are gone", func() bool { return programs() == 0 })
 		if took := time.Since(done); took > 10*time.Second {
 			t.Errorf("that took %v, want 10 s at most", took)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -73,7 +74,7 @@ func (c *crashServer) go5() (runs []string) {
 // of their children since they started.
 func (c *crashServer) awaitSpawned(cond string) {
 	c.t.Helper()
-	eventually(c.t, patience, "five runs with children where "+cond, func() bool {
+	testkit.Eventually(c.t, "five runs with children where "+cond, func() bool {
 		n := c.rows(`SELECT count(*) FROM runs r WHERE status = 'running' AND phase = 'working' AND ` + cond + `
  AND EXISTS (SELECT 1 FROM messages m WHERE m.run_id = r.id AND m.content = 'spawned' AND m.created_at >= r.started_at)`)
 		return n[0] == "5"
@@ -86,7 +87,7 @@ func (c *crashServer) finish() {
 	if err := os.WriteFile(c.goFile, nil, 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	eventually(c.t, patience, "all runs end", func() bool {
+	testkit.Eventually(c.t, "all runs end", func() bool {
 		return c.rows("SELECT count(*) FROM runs WHERE status IN ('pending', 'running')")[0] == "0"
 	})
 	want := "5"
@@ -254,7 +255,7 @@ func TestDeletedDatabaseIsNoticed(t *testing.T) {
 		err := api.Do(t.Context(), method, path, in, nil)
 		return errors.As(err, &r) && r.Status == http.StatusServiceUnavailable
 	}
-	eventually(t, patience, "writes are refused", func() bool {
+	testkit.Eventually(t, "writes are refused", func() bool {
 		return refused("POST", "/api/tasks", map[string]any{"title": "Lost", "owner": "general-purpose"})
 	})
 	if got := call[task.Task](t, api, "GET", "/api/tasks/"+made.ID.String(), nil); got.Title != "Here" {

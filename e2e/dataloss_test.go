@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/runner/model/modeltest"
 	"taskyard/task"
 )
@@ -36,7 +37,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 			s.file("agents/digger.md", "---\nname: digger\ndescription: For tests.\ntools: grep\nworkspace: "+
 				filepath.Join(s.data, tt.workspace)+"\n---\nYou look.\n")
 			var digger task.Agent
-			eventually(t, patience, "the agent is known", func() bool {
+			testkit.Eventually(t, "the agent is known", func() bool {
 				return person.Do(t.Context(), "GET", "/api/agents/digger", nil, &digger) == nil
 			})
 			if tt.later != "" {
@@ -71,7 +72,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 func lostWrites(t *testing.T, s *server, c *client.Client) (lost int) {
 	t.Helper()
 	s.file("agents/idle.md", "---\nname: idle\ndescription: For tests.\ntools: read\nrunner: none\n---\nYou wait.\n")
-	eventually(t, patience, "the agent is known", func() bool {
+	testkit.Eventually(t, "the agent is known", func() bool {
 		return c.Do(t.Context(), "GET", "/api/agents/idle", nil, nil) == nil
 	})
 	s.token("--scope", "read")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -88,7 +89,7 @@ func newDelegates(t *testing.T, boss string) (*server, *client.Client) {
 // outcome waits for the end of the task's run and tells its summary.
 func (s *server) outcome(id task.ID) string {
 	s.t.Helper()
-	eventually(s.t, patience, "the run of task "+id.String()+" ends", func() bool {
+	testkit.Eventually(s.t, "the run of task "+id.String()+" ends", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", id)[0] == "1"
 	})
 	return s.rows("SELECT status, summary FROM runs WHERE task_id = ?", id)[0]
@@ -138,7 +139,7 @@ func TestACanceledRunLeavesNoDelegatedProcess(t *testing.T) {
 	t.Parallel()
 	s, person := newDelegates(t, "holder")
 	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
-	eventually(t, patience, "the run at depth 2 has spawned its children", func() bool {
+	testkit.Eventually(t, "the run at depth 2 has spawned its children", func() bool {
 		return s.rows("SELECT count(*) FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'hold' AND m.content = 'spawned'")[0] == "1"
 	})
 	if n := len(s.processes([]string{"3"})); n < 4 {
@@ -149,7 +150,7 @@ func TestACanceledRunLeavesNoDelegatedProcess(t *testing.T) {
 	if want := "canceled|by canceled|task_closed canceled|task_closed"; got != want {
 		t.Errorf("runs are %q", got)
 	}
-	eventually(t, patience, "every process is gone", func() bool { return len(s.processes(nil)) == 0 })
+	testkit.Eventually(t, "every process is gone", func() bool { return len(s.processes(nil)) == 0 })
 	t.Run("their tasks are canceled and name the run", func(t *testing.T) {
 		for _, row := range s.rows("SELECT status, summary FROM tasks WHERE id > ?", k.ID) {
 			if !strings.HasPrefix(row, "canceled|run ") || !strings.Contains(row, ", which delegated it, was canceled: ") {
@@ -169,12 +170,12 @@ func TestALostRunTakesWhatItDelegatedAlong(t *testing.T) {
 	t.Parallel()
 	s, person := newDelegates(t, "hold")
 	call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
-	eventually(t, patience, "the delegated run works", func() bool {
+	testkit.Eventually(t, "the delegated run works", func() bool {
 		return s.rows("SELECT count(*) FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'hold' AND m.content = 'spawned'")[0] == "1"
 	})
 	s.kill()
 	s.start()
-	eventually(t, patience, "no run is open and no process left", func() bool {
+	testkit.Eventually(t, "no run is open and no process left", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0" && len(s.processes(nil)) == 0
 	})
 	got := strings.Join(s.rows("SELECT status, phase FROM runs ORDER BY id"), " ")

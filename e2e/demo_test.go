@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -52,7 +53,7 @@ func (d *demoServer) titled(title string) *task.Task {
 // completes waits until a task is done.
 func (d *demoServer) completes(id task.ID) {
 	d.t.Helper()
-	eventually(d.t, patience, "task "+id.String()+" completes", func() bool { return d.task(id).Status == task.Done })
+	testkit.Eventually(d.t, "task "+id.String()+" completes", func() bool { return d.task(id).Status == task.Done })
 }
 
 func TestDemo(t *testing.T) {
@@ -62,7 +63,7 @@ func TestDemo(t *testing.T) {
 	d := &demoServer{server: s, api: s.api(s.token("--scope", "admin"))}
 
 	begin := time.Now()
-	eventually(t, patience, "one run waits for approval, one question is open, one task was handed over, one is done", func() bool {
+	testkit.Eventually(t, "one run waits for approval, one question is open, one task was handed over, one is done", func() bool {
 		asked := slices.ContainsFunc(d.open(), func(k *task.Task) bool { return k.WaitingFor == task.WaitsUser })
 		moved := d.titled("Write the backup guide")
 		return len(d.waiting()) == 1 && asked && moved != nil && moved.Owner == "reviewer" && len(d.history()) >= 1
@@ -101,7 +102,7 @@ func TestDemo(t *testing.T) {
 	})
 	t.Run("in the end only what nobody may start is open, and no run failed", func(t *testing.T) {
 		d := d.on(t)
-		eventually(t, patience, "two tasks are left and nothing runs", func() bool {
+		testkit.Eventually(t, "two tasks are left and nothing runs", func() bool {
 			return len(d.open()) == 2 && d.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
 		})
 		for _, k := range d.open() {

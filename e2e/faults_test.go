@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -23,7 +24,7 @@ func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	api := s.api(s.token("--scope", "operate"))
 	ids := s.makeTasks(api, 3)
 	// Until then a write of the search's own may be the one whose sync fails.
-	eventually(t, patience, "the search has seen the whole log", func() bool {
+	testkit.Eventually(t, "the search has seen the whole log", func() bool {
 		return s.rows("SELECT (SELECT value FROM settings WHERE key = 'search_event') = (SELECT max(id) FROM events)")[0] == "1"
 	})
 	end := s.inject("fsync,fdatasync", "error=EIO:when=1")
@@ -109,7 +110,7 @@ func heals(t *testing.T, errno string, wantStatus int, says string) bool {
 	}
 	end()
 	unanswered := func() bool { return strings.Contains(s.log.String(), "function not implemented") }
-	eventually(t, patience, "the server is ready again by itself", func() bool {
+	testkit.Eventually(t, "the server is ready again by itself", func() bool {
 		status, _ := s.readiness()
 		return status == http.StatusOK || unanswered()
 	})
@@ -158,7 +159,7 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, "the damage is noticed", func() bool {
+	testkit.Eventually(t, "the damage is noticed", func() bool {
 		for id := range 60 {
 			err := api.Do(t.Context(), "GET", "/api/tasks/"+task.ID(id+1).String(), nil, nil)
 			var r *client.ResponseError

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner"
 	"taskyard/runner/tree"
 )
@@ -117,7 +118,7 @@ func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
 		if left := c.of(lost); len(left) > 0 {
 			t.Errorf("round %d: %d processes of the old tree are alive when the server serves: %v", round, len(left), left)
 		}
-		eventually(t, patience, "every old run is resolved", func() bool {
+		testkit.Eventually(t, "every old run is resolved", func() bool {
 			return c.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL AND id IN (" + strings.Join(lost, ",") + ")")[0] == "0"
 		})
 		took := time.Since(begin)
@@ -147,7 +148,7 @@ func TestProcessesWhoseShimIsKilledAreEndedWhateverTheyHide(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, patience, "every old run is resolved", func() bool {
+	testkit.Eventually(t, "every old run is resolved", func() bool {
 		return c.rows("SELECT count(*) FROM runs WHERE status = 'failed' AND phase = 'crash'")[0] == "5"
 	})
 	if left := c.of(runs); len(left) > 0 {

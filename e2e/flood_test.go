@@ -103,7 +103,7 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 			}
 			answers := s.pulse()
 			k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Flood", "owner": f.agent})
-			eventually(t, 3*time.Minute, "the run has ended", func() bool {
+			testkit.EventuallyWithin(t, 3*time.Minute, "the run has ended", func() bool {
 				return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND task_id = ?", k.ID.String())[0] == "1"
 			})
 			took := answers()

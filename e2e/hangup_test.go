@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"taskyard/internal/testkit"
 )
 
 func TestAServerOutlivesItsTerminal(t *testing.T) {
@@ -31,7 +33,7 @@ func TestAServerOutlivesItsTerminal(t *testing.T) {
 	hangup()
 	s.file("agents/late.md", "---\nname: late\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
 	hangup()
-	eventually(t, patience, "it knows the new agent", func() bool {
+	testkit.Eventually(t, "it knows the new agent", func() bool {
 		select {
 		case <-s.ended:
 			t.Fatalf("it ended: %v", s.cmd.ProcessState)

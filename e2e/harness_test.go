@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	if err := os.Chdir(".."); err != nil { // paths are those of the repository
 		panic(err)
 	}
-	testkit.RunBeside(4) // they wait for other processes
+	testkit.RunBeside(6) // they wait for other processes
 	code := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
@@ -114,7 +114,7 @@ func newServer(t testing.TB, args ...string) *server {
 	t.Cleanup(func() {
 		s.kill()
 		// Without their server the shims end what they watch over.
-		eventually(t, patience, "every process of the instance has ended", func() bool { return len(s.processes(nil)) == 0 })
+		testkit.Eventually(t, "every process of the instance has ended", func() bool { return len(s.processes(nil)) == 0 })
 		if t.Failed() {
 			t.Logf("log of the server:\n%s", s.log.tail(6000))
 		}
@@ -365,21 +365,6 @@ func has(list []string, v string) bool {
 		}
 	}
 	return false
-}
-
-// eventually polls until ok, for what nobody tells of.
-func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(25 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(limit)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
 }
 
 // lockedBuffer keeps what a process writes.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -49,7 +50,7 @@ func TestQuestionsReachPeopleOutside(t *testing.T) {
 		!strings.Contains(m["message"], "North?") {
 		t.Errorf("%q", m)
 	}
-	eventually(t, patience, "the outbox is empty", func() bool { return s.rows("SELECT count(*) FROM outbox")[0] == "0" })
+	testkit.Eventually(t, "the outbox is empty", func() bool { return s.rows("SELECT count(*) FROM outbox")[0] == "0" })
 	if strings.Contains(s.log.String(), "s3cret") {
 		t.Error("the log holds the address")
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/runner/model/modeltest"
 	"taskyard/task"
 )
@@ -119,7 +120,7 @@ func (y *realServer) told() string {
 func (y *realServer) asks() task.Run {
 	y.t.Helper()
 	var r task.Run
-	eventually(y.t, patience, "the run asks", func() bool {
+	testkit.Eventually(y.t, "the run asks", func() bool {
 		r = call[task.Run](y.t, y.person, "GET", "/api/runs/1", nil)
 		if r.Status.Final() {
 			y.t.Fatalf("it ended as %s: %s", r.State(), r.Reason)
@@ -138,7 +139,7 @@ func (y *realServer) decide(r task.Run, how string, in map[string]any) {
 // exists waits for a file of the workspace.
 func (y *realServer) exists(name string) {
 	y.t.Helper()
-	eventually(y.t, patience, name+" is there", func() bool {
+	testkit.Eventually(y.t, name+" is there", func() bool {
 		_, err := os.Stat(filepath.Join(y.work, name))
 		return err == nil
 	})
@@ -150,7 +151,7 @@ func (y *realServer) cancels(id task.ID) {
 	begin := time.Now()
 	call[task.Run](y.t, y.api(y.token("--scope", "operate")), "POST", "/api/runs/1/cancel", map[string]any{"reason": "wrong way"})
 	y.want(y.ended(id), "canceled|by|")
-	eventually(y.t, 10*time.Second-time.Since(begin), "every process is gone 10 s after the cancel",
+	testkit.EventuallyWithin(y.t, 10*time.Second-time.Since(begin), "every process is gone 10 s after the cancel",
 		func() bool { return len(y.processes(nil)) == 0 })
 }
 
@@ -194,7 +195,7 @@ func (y *realServer) results() (list []string) {
 func (y *realServer) resume(cut string, answers int) {
 	y.t.Helper()
 	y.begin()
-	eventually(y.t, patience, "the command of the last answer runs", func() bool {
+	testkit.Eventually(y.t, "the command of the last answer runs", func() bool {
 		found, _ := filepath.Glob(filepath.Join(y.data, "runs", "*", "work", "notes.txt"))
 		if len(found) != 1 || len(y.model.Turns()) < answers {
 			return false
@@ -214,7 +215,7 @@ func (y *realServer) resume(cut string, answers int) {
 		y.kill()
 	}
 	y.start()
-	eventually(y.t, patience, "the run ends", func() bool {
+	testkit.Eventually(y.t, "the run ends", func() bool {
 		return y.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
 	})
 	for _, got := range y.rows("SELECT session, folder FROM runs") {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -40,7 +41,7 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 	for range 4 { // three run, one waits
 		create()
 	}
-	eventually(t, patience, "three runs with children", func() bool {
+	testkit.Eventually(t, "three runs with children", func() bool {
 		return s.rows("SELECT count(DISTINCT run_id) FROM messages WHERE content = 'spawned'")[0] == "3"
 	})
 
@@ -55,7 +56,7 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 			t.Errorf("run %s is %s", id, got)
 		}
 	}
-	eventually(t, patience, "no process is left", func() bool { return len(s.processes(nil)) == 0 })
+	testkit.Eventually(t, "no process is left", func() bool { return len(s.processes(nil)) == 0 })
 	took := time.Since(begin)
 	t.Logf("the last process was gone after %v", took)
 	if took > 10*time.Second {
@@ -85,7 +86,7 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	call[map[string]any](t, person, "POST", "/api/resume", map[string]string{"reason": "A new key is in place."})
-	eventually(t, patience, "what was queued completes", func() bool {
+	testkit.Eventually(t, "what was queued completes", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE status = 'completed'")[0] == "2"
 	})
 	if got := s.rows("SELECT count(*) FROM runs WHERE started_at IS NOT NULL AND started_at >= (SELECT at FROM events " +

@@ -61,7 +61,7 @@ func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, max(patience, time.Duration(kills)*2*time.Second), "all runs end", func() bool {
+	testkit.EventuallyWithin(t, max(patience, time.Duration(kills)*2*time.Second), "all runs end", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL AND not_before <= (unixepoch() + 1) * 1000")[0] == "0"
 	})
 	if met, err := os.ReadFile(filepath.Join(notes, "met")); err == nil {

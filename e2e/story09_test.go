@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -254,7 +255,7 @@ func TestStory09(t *testing.T) {
 	}
 	// waits checks that the run of a task waits, and that people are told why.
 	waits := func(t *testing.T, id, who, way string) {
-		eventually(t, patience, "a run of task "+id, func() bool {
+		testkit.Eventually(t, "a run of task "+id, func() bool {
 			row := y.rows(run(id))
 			return len(row) == 1 && strings.HasPrefix(row[0], "pending|approval|")
 		})
@@ -264,7 +265,7 @@ func TestStory09(t *testing.T) {
 	}
 	// lesser checks that the run of a task had no shell.
 	lesser := func(t *testing.T, id, way string) {
-		eventually(t, patience, "the end of the run of task "+id, func() bool {
+		testkit.Eventually(t, "the end of the run of task "+id, func() bool {
 			row := y.rows(run(id))
 			return len(row) == 1 && strings.HasPrefix(row[0], "completed|")
 		})
@@ -274,7 +275,7 @@ func TestStory09(t *testing.T) {
 	}
 	t.Run("inside a run", func(t *testing.T) {
 		for agent, id := range inside {
-			eventually(t, patience, "the run of "+agent, func() bool {
+			testkit.Eventually(t, "the run of "+agent, func() bool {
 				return y.rows("SELECT count(*) FROM runs WHERE agent = ? AND ended_at IS NOT NULL", agent)[0] == "1"
 			})
 			if got := y.rows("SELECT status, summary FROM runs WHERE agent = ?", agent)[0]; got != "completed|handed over" {
@@ -314,6 +315,6 @@ func TestStory09(t *testing.T) {
 			t.Errorf("the run is %s", asJSON(got))
 		}
 		call[any](t, y.person, "POST", "/api/runs/"+r+"/approve", map[string]any{"version": got.Approval.Version})
-		eventually(t, patience, "it runs", func() bool { return slices.Contains(strings.Split(y.executed(), "\n"), "root "+id) })
+		testkit.Eventually(t, "it runs", func() bool { return slices.Contains(strings.Split(y.executed(), "\n"), "root "+id) })
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -49,7 +50,7 @@ func TestStory10(t *testing.T) {
 	resume := func(t *testing.T) { call[any](t, y.person, "POST", "/api/resume", map[string]any{"agent": "root"}) }
 	// asked checks that a run waits again, and shows the page that says so.
 	asked := func(t *testing.T, run string, words ...string) {
-		eventually(t, patience, "run "+run+" waits again", func() bool {
+		testkit.Eventually(t, "run "+run+" waits again", func() bool {
 			return y.rows("SELECT status, phase, decision FROM runs WHERE id = ?", run)[0] == "pending|approval|"
 		})
 		if strings.Contains(y.executed(), "root "+y.rows("SELECT task_id FROM runs WHERE id = ?", run)[0]+"\n") {
@@ -77,7 +78,7 @@ func TestStory10(t *testing.T) {
 		},
 		"the definition": func(t *testing.T, _ string) {
 			y.file("agents/root.md", "---\nname: root\ndescription: For tests.\ntools: read, bash\nrunner: note\n---\nWork!\n")
-			eventually(t, patience, "the new definition is read", func() bool {
+			testkit.Eventually(t, "the new definition is read", func() bool {
 				return strings.Contains(y.page(person, "/agents/root"), "Work!")
 			})
 		},
@@ -99,7 +100,7 @@ func TestStory10(t *testing.T) {
 	t.Run("unchanged, it runs as it was approved", func(t *testing.T) {
 		k, run := approved(t, "once")
 		resume(t)
-		eventually(t, patience, "it ends", func() bool { return y.rows("SELECT status FROM runs WHERE id = ?", run)[0] == "completed" })
+		testkit.Eventually(t, "it ends", func() bool { return y.rows("SELECT status FROM runs WHERE id = ?", run)[0] == "completed" })
 		if !strings.Contains(y.executed(), "root "+k.ID.String()+"\n") {
 			t.Errorf("there ran %q", y.executed())
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/model/modeltest"
 	"taskyard/task"
 )
@@ -66,10 +67,10 @@ func TestStory11AWebPageForgesNothing(t *testing.T) {
 		"title": "Read the prices",
 		"owner": "reader", "description": "Read page.html and tell the prices.",
 	})
-	eventually(t, patience, "a run of coder is made", func() bool {
+	testkit.Eventually(t, "a run of coder is made", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE agent = 'coder'")[0] == "1"
 	})
-	eventually(t, patience, "the run of reader ends", func() bool {
+	testkit.Eventually(t, "the run of reader ends", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE agent = 'reader' AND ended_at IS NOT NULL")[0] == "1"
 	})
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -47,7 +48,7 @@ func holdOpen(t *testing.T, s *server, token, agent string) heldOpen {
 	go func() {
 		h.call <- c.Do(ctx, http.MethodPost, "/api/agents/"+agent+"/signup", map[string]any{"waitSeconds": 50}, nil)
 	}()
-	eventually(t, patience, "the signup waits", func() bool { return s.metric(token, "taskyard_signups_waiting") == "1" })
+	testkit.Eventually(t, "the signup waits", func() bool { return s.metric(token, "taskyard_signups_waiting") == "1" })
 	return h
 }
 
@@ -137,7 +138,7 @@ func TestStory12(t *testing.T) {
 	t.Run("that of a run", func(t *testing.T) {
 		k := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Do it here", "owner": "near"})
 		var token string
-		eventually(t, patience, "the agent works", func() bool {
+		testkit.Eventually(t, "the agent works", func() bool {
 			b, err := os.ReadFile(kept)
 			token = string(b)
 			return err == nil
@@ -145,7 +146,7 @@ func TestStory12(t *testing.T) {
 		h := holdOpen(t, y.server, token, "near")
 		revoke("run_id = (SELECT id FROM runs WHERE task_id = ?)", k.ID.String())
 		h.end(t)
-		eventually(t, patience, "its program is gone", func() bool { return len(y.processes(nil)) == 0 })
+		testkit.Eventually(t, "its program is gone", func() bool { return len(y.processes(nil)) == 0 })
 		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
 			k.ID.String())[0]; got != "canceled|by|its token was revoked" {
 			t.Errorf("the run is %s", got)
@@ -154,9 +155,9 @@ func TestStory12(t *testing.T) {
 	t.Run("that of a worker", func(t *testing.T) {
 		w := y.work("--labels", "gpu", "--parallel", "2") // one executes, one waits for a run
 		k := y.create()
-		eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
+		testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
 		revoke("name = 'machines'")
-		eventually(t, patience, "its programs are gone", func() bool { return y.programs() == 0 })
+		testkit.Eventually(t, "its programs are gone", func() bool { return y.programs() == 0 })
 		if err := w.Wait(); err == nil {
 			t.Error("the worker ended as if nothing were wrong")
 		}
@@ -176,7 +177,7 @@ func TestStory12(t *testing.T) {
 		}
 		h.end(t)
 		y.file("agents/pull.md", "---\nname: pull\ndescription: A new one.\ntools: read\nrunner: none\n---\nWork.\n")
-		eventually(t, patience, "the new agent is known", func() bool {
+		testkit.Eventually(t, "the new agent is known", func() bool {
 			return admin.Do(t.Context(), http.MethodGet, "/api/agents/pull", nil, nil) == nil
 		})
 		var no *client.ResponseError

@@ -253,7 +253,7 @@ func TestStory14Operations(t *testing.T) {
 			policy: "always",
 			prepare: func(a *act) (run string) {
 				made := call[task.Task](a.t, a.person, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
-				eventually(a.t, patience, "a run waits for approval", func() bool {
+				testkit.Eventually(a.t, "a run waits for approval", func() bool {
 					rows := a.rows("SELECT id FROM runs WHERE task_id = ? AND phase = 'approval'", made.ID.String())
 					if len(rows) == 1 {
 						run = rows[0]
@@ -273,7 +273,7 @@ func TestStory14Operations(t *testing.T) {
 			policy: "never",
 			prepare: func(a *act) (run string) {
 				made := call[task.Task](a.t, a.person, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
-				eventually(a.t, patience, "the run runs", func() bool {
+				testkit.Eventually(a.t, "the run runs", func() bool {
 					rows := a.rows("SELECT id FROM runs WHERE task_id = ? AND status = 'running' AND phase = 'working'", made.ID.String())
 					if len(rows) == 1 {
 						run = rows[0]
@@ -285,7 +285,7 @@ func TestStory14Operations(t *testing.T) {
 			do: func(a *act, run string) error {
 				id := a.rows("SELECT task_id FROM runs WHERE id = ?", run)[0]
 				put(a.t.(*testing.T), filepath.Join(a.goDir, id), "")
-				eventually(a.t, patience, "the run ended or the server was killed", func() bool {
+				testkit.Eventually(a.t, "the run ended or the server was killed", func() bool {
 					select {
 					case <-a.ended:
 						return true

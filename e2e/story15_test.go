@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -88,7 +89,7 @@ func TestStory15(t *testing.T) {
 	before := s.rows("SELECT claim_expires FROM tasks WHERE id = ?", held.ID.String())[0]
 
 	ahead(8 * time.Hour)
-	eventually(t, patience, "the ticks that were missed are made up for",
+	testkit.Eventually(t, "the ticks that were missed are made up for",
 		func() bool { return s.rows("SELECT count(*) FROM ticks WHERE ended IS NOT NULL")[0] != "0" })
 	page := func() int {
 		t.Helper()

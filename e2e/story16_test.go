@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -67,7 +68,7 @@ func TestStory16FullDisk(t *testing.T) {
 	for range 3 {
 		call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Run", "owner": "worker"})
 	}
-	eventually(t, patience, "three runs work", func() bool {
+	testkit.Eventually(t, "three runs work", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE phase = 'working'")[0] == "3"
 	})
 
@@ -108,7 +109,7 @@ func TestStory16FullDisk(t *testing.T) {
 	put(t, goFile, "") // the runs end on a full disk
 	// A log that starts again at its beginning gives room for a few writes, so
 	// the database may be writable at the moment of one look.
-	eventually(t, patience, "the server says that the database cannot be written", func() bool {
+	testkit.Eventually(t, "the server says that the database cannot be written", func() bool {
 		status, problems := s.readiness()
 		if status != 503 {
 			t.Errorf("readyz on a full disk: %d %v", status, problems)
@@ -119,15 +120,15 @@ func TestStory16FullDisk(t *testing.T) {
 
 	close(stop)
 	load.Wait()
-	eventually(t, patience, "the agents' programs are gone", func() bool { return len(s.processes([]string{"1", "2", "3"})) == 0 })
+	testkit.Eventually(t, "the agents' programs are gone", func() bool { return len(s.processes([]string{"1", "2", "3"})) == 0 })
 	end := time.Now().Add(2 * time.Second)
-	eventually(t, patience, "two seconds pass on the full disk", func() bool { return time.Now().After(end) })
+	testkit.Eventually(t, "two seconds pass on the full disk", func() bool { return time.Now().After(end) })
 	remove(t, ballast)
-	eventually(t, patience, "the server is ready by itself", func() bool {
+	testkit.Eventually(t, "the server is ready by itself", func() bool {
 		status, _ := s.readiness()
 		return status == 200 || status == 503 && s.onlySmall()
 	})
-	eventually(t, patience, "every run has ended", func() bool {
+	testkit.Eventually(t, "every run has ended", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
 	})
 	if got := s.rows("SELECT DISTINCT status, summary FROM runs ORDER BY id"); len(got) != 1 || got[0] != "completed|the file is there" {
@@ -143,7 +144,7 @@ func TestStory16FullDisk(t *testing.T) {
 		t.Errorf("a write after a restart on a full disk: %+v", r)
 	}
 	remove(t, ballast)
-	eventually(t, patience, "writes work again", func() bool { return refusedWrite(t, api, "Again") == nil })
+	testkit.Eventually(t, "writes work again", func() bool { return refusedWrite(t, api, "Again") == nil })
 	there := map[string]bool{}
 	for _, title := range s.rows("SELECT title FROM tasks") {
 		there[title] = true
@@ -204,7 +205,7 @@ func TestStory16StartOnAFullDisk(t *testing.T) {
 					continue
 				}
 				remove(t, ballast)
-				eventually(t, patience, "writes work again without a restart", func() bool { return refusedWrite(t, api, "Again") == nil })
+				testkit.Eventually(t, "writes work again without a restart", func() bool { return refusedWrite(t, api, "Again") == nil })
 			}
 			if said, errs, code := s.command("", "check"); code != exitOK {
 				t.Errorf("check: %s %s", said, errs)

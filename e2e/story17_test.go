@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -91,7 +92,7 @@ func TestStory17FilesDeletedUnderTheServer(t *testing.T) {
 			if r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "deleted or replaced") {
 				t.Errorf("a write afterwards: %+v, want 503 and the reason", r)
 			}
-			eventually(t, patience, "/readyz says 503 and where the data are", func() bool {
+			testkit.Eventually(t, "/readyz says 503 and where the data are", func() bool {
 				status, problems := s.readiness()
 				return status == http.StatusServiceUnavailable && strings.Contains(problems["database"], "rescued")
 			})
@@ -190,7 +191,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 			!strings.Contains(r.Detail, "hard link") {
 			t.Errorf("the first server's write: %+v", r)
 		}
-		eventually(t, patience, "the first server is not ready", func() bool {
+		testkit.Eventually(t, "the first server is not ready", func() bool {
 			status, problems := s.readiness()
 			return status == http.StatusServiceUnavailable && strings.Contains(problems["database"], "hard link")
 		})
@@ -199,7 +200,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 			t.Errorf("a command on the file: exit code %d, %s", code, errs)
 		}
 		remove(t, other)
-		eventually(t, patience, "the first server writes again", func() bool { return refusedWrite(t, api, "One name") == nil })
+		testkit.Eventually(t, "the first server writes again", func() bool { return refusedWrite(t, api, "One name") == nil })
 	})
 	t.Run("a link to nothing is told, and no database is made", func(t *testing.T) {
 		dir := folder(t)
@@ -214,7 +215,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 	if said, errs, code := s.command("", "check"); code != exitOK {
 		t.Errorf("check: %s %s", said, errs)
 	}
-	eventually(t, patience, "the server is ready", func() bool {
+	testkit.Eventually(t, "the server is ready", func() bool {
 		status, _ := s.readiness()
 		return status == http.StatusOK
 	})

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // line is a connection to a server that a test cuts and restores.
@@ -106,12 +108,12 @@ func TestStory18(t *testing.T) {
 	y.work("--labels", "gpu", "--url", way.url())
 	k := y.create()
 	y.await(k.ID, "running|working|1|1")
-	eventually(t, patience, "the agent and its child run", func() bool { return programsOf(way.url()) >= 3 })
+	testkit.Eventually(t, "the agent and its child run", func() bool { return programsOf(way.url()) >= 3 })
 
 	way.set(true)
 	y.leaseOver()
 	admin := y.token("--scope", "admin")
-	eventually(t, patience, "the run is lost", func() bool {
+	testkit.Eventually(t, "the run is lost", func() bool {
 		y.runJob(admin, "reaper")
 		return y.rows("SELECT status || phase FROM runs WHERE task_id = ? ORDER BY id", k.ID.String())[0] == "failedlost"
 	})
@@ -124,7 +126,7 @@ func TestStory18(t *testing.T) {
 
 	y.letGo() // its program ends with a result, too
 	way.set(false)
-	eventually(t, patience, "the program of the first worker is gone", func() bool { return programsOf(way.url()) == 0 })
+	testkit.Eventually(t, "the program of the first worker is gone", func() bool { return programsOf(way.url()) == 0 })
 	y.await(k.ID, "failed|lost|1|1", "completed|ended|2|1")
 	if got := y.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC", k.ID.String())[0]; got != "by the other worker" {
 		t.Errorf("the result is %q", got)

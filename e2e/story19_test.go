@@ -179,7 +179,9 @@ func (s *server) growth(t *testing.T, fn func()) (most int) {
 	fn()
 	most = memoryKiB(t, pid, "VmHWM:") - before
 	ended := time.Now()
-	eventually(t, 30*time.Second, "the memory is given back", func() bool { return memoryKiB(t, pid, "VmRSS:") < before+staysKiB })
+	testkit.EventuallyWithin(t, 30*time.Second, "the memory is given back", func() bool {
+		return memoryKiB(t, pid, "VmRSS:") < before+staysKiB
+	})
 	t.Logf("memory: %d MiB before, %d MiB more at most, given back after %v", before>>10, most>>10, time.Since(ended).Round(time.Second))
 	return most
 }

@@ -129,7 +129,7 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	if inbox := act(person, "GET", "/api/inbox", nil); !bytes.Contains(inbox, []byte("Which of both?")) {
 		t.Error("the question of the calm agent is not in the inbox")
 	}
-	eventually(t, patience, "the flood meets its limits", func() bool {
+	testkit.Eventually(t, "the flood meets its limits", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return answers["notify 429"] > 0 && answers["comments 429"] > 0

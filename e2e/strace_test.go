@@ -62,7 +62,7 @@ func (s *server) inject(calls, effect string) (end func()) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	eventually(s.t, 20*time.Second, "strace watches every thread", func() bool { return traced(pid) })
+	testkit.EventuallyWithin(s.t, 20*time.Second, "strace watches every thread", func() bool { return traced(pid) })
 	return func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {

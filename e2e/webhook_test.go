@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -46,7 +47,7 @@ func TestReceiverOfAWebhookReportsOverTheAPI(t *testing.T) {
 	}
 	ends := func(d data, want string) {
 		t.Helper()
-		eventually(t, patience, "run "+d.RunID.String()+" is "+want, func() bool {
+		testkit.Eventually(t, "run "+d.RunID.String()+" is "+want, func() bool {
 			return s.rows("SELECT status || '|' || phase || '|' || summary || '|' || reason FROM runs WHERE id = ?", d.RunID.String())[0] == want
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -87,7 +88,7 @@ type told struct {
 func (y *worktreeServer) await(k task.Task, state string) told {
 	y.t.Helper()
 	var id string
-	eventually(y.t, patience, "a run is "+state, func() bool {
+	testkit.Eventually(y.t, "a run is "+state, func() bool {
 		list := y.rows("SELECT id FROM runs WHERE task_id = ? AND status || '/' || phase = ? ORDER BY id DESC", k.ID, state)
 		if len(list) > 0 {
 			id = list[0]
@@ -95,7 +96,7 @@ func (y *worktreeServer) await(k task.Task, state string) told {
 		return len(list) > 0
 	})
 	if state != "running/working" && !strings.HasSuffix(state, "error") {
-		eventually(y.t, patience, "its work is told",
+		testkit.Eventually(y.t, "its work is told",
 			func() bool { return y.rows("SELECT count(*) FROM run_work WHERE run_id = ?", id)[0] == "1" })
 	}
 	return call[told](y.t, y.person, "GET", "/api/runs/"+id, nil)
@@ -104,7 +105,7 @@ func (y *worktreeServer) await(k task.Task, state string) told {
 // wrote waits until a running run has written.
 func (y *worktreeServer) wrote(id task.ID) {
 	y.t.Helper()
-	eventually(y.t, patience, "the agent wrote", func() bool {
+	testkit.Eventually(y.t, "the agent wrote", func() bool {
 		return y.rows("SELECT count(*) FROM messages WHERE run_id = ? AND content = 'wrote'", id)[0] != "0"
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"taskyard/internal/testkit"
 )
 
 func TestAWorkerRemovesTheFoldersOfRunsThatEndedLongAgo(t *testing.T) {
@@ -37,5 +39,5 @@ func TestAWorkerRemovesTheFoldersOfRunsThatEndedLongAgo(t *testing.T) {
 	}
 	y := newWorkerServer(t)
 	y.work("--labels", "gpu", "--dir", dir)
-	eventually(t, patience, "what is old is gone", func() bool { return left() == "notes run-2-1 tree-4" })
+	testkit.Eventually(t, "what is old is gone", func() bool { return left() == "notes run-2-1 tree-4" })
 }

@@ -67,7 +67,7 @@ func (y *workerServer) work(args ...string) *exec.Cmd {
 		if y.t.Failed() {
 			y.t.Logf("log of the worker:\n%s", log.tail(4000))
 		}
-		eventually(y.t, patience, "no program of the agent is left", func() bool { return y.programs() == 0 })
+		testkit.Eventually(y.t, "no program of the agent is left", func() bool { return y.programs() == 0 })
 	})
 	return cmd
 }
@@ -98,7 +98,7 @@ func (y *workerServer) runs(id task.ID) []string {
 
 func (y *workerServer) await(id task.ID, want ...string) {
 	y.t.Helper()
-	eventually(y.t, patience, fmt.Sprintf("the runs of task %d are %v", id, want), func() bool {
+	testkit.Eventually(y.t, fmt.Sprintf("the runs of task %d are %v", id, want), func() bool {
 		return strings.Join(y.runs(id), " ") == strings.Join(want, " ")
 	})
 }
@@ -118,7 +118,7 @@ func TestWorkerCarriesOutRuns(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
 	k := y.create()
-	eventually(t, patience, "somebody says that there is no worker", func() bool {
+	testkit.Eventually(t, "somebody says that there is no worker", func() bool {
 		return strings.Contains(y.why(k.ID), "no worker for the runner far with the labels gpu has asked since the server started")
 	})
 	y.work("--labels", "linux")
@@ -152,11 +152,11 @@ func TestCancelStopsTheProgramsOfAWorker(t *testing.T) {
 	y := newWorkerServer(t)
 	y.work("--labels", "gpu")
 	k := y.create()
-	eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
+	testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
 	run := y.rows("SELECT id FROM runs")[0]
 	begin := time.Now()
 	call[task.Run](t, y.person, "POST", "/api/runs/"+run+"/cancel", map[string]string{"reason": "Not now."})
-	eventually(t, patience, "no program is left", func() bool { return y.programs() == 0 })
+	testkit.Eventually(t, "no program is left", func() bool { return y.programs() == 0 })
 	if took := time.Since(begin); took > 8*time.Second {
 		t.Errorf("that took %v: the heartbeat was not answered at once", took)
 	}
@@ -285,12 +285,12 @@ func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
 	y := newWorkerServer(t)
 	first := y.work("--labels", "gpu")
 	k := y.create()
-	eventually(t, patience, "the agent and its child run", func() bool { return y.programs() >= 3 })
+	testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
 	y.await(k.ID, "running|working|1|1")
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, "its programs end with it", func() bool { return y.programs() == 0 })
+	testkit.Eventually(t, "its programs end with it", func() bool { return y.programs() == 0 })
 	y.await(k.ID, "running|working|1|1")
 	y.leaseOver()
 	y.letGo()

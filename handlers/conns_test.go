@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"taskyard/internal/testkit"
 )
 
 // connSite serves a site with its real HTTP limits, few connections, and
@@ -67,15 +69,6 @@ func asks(t *testing.T, ip, address string) bool {
 	return strings.HasPrefix(string(b), "HTTP/1.1 200 ")
 }
 
-func eventuallyTrue(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
-
 func TestSilentConnectionsLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	patient := func(h *http.Server) { h.ReadHeaderTimeout = 10 * time.Minute } // silence lasts as long as the test
@@ -86,7 +79,7 @@ func TestSilentConnectionsLeaveRoomForOthers(t *testing.T) {
 		for range 500 {
 			silent = append(silent, dialFrom(t, "127.0.0.2", address))
 		}
-		eventuallyTrue(t, "200 of 500 are refused", func() bool { return s.srv.conns.refused.Load() == 200 })
+		testkit.Eventually(t, "200 of 500 are refused", func() bool { return s.srv.conns.refused.Load() == 200 })
 		if asks(t, "127.0.0.2", address) {
 			t.Error("one more of the same address is answered")
 		}
@@ -101,7 +94,7 @@ func TestSilentConnectionsLeaveRoomForOthers(t *testing.T) {
 		for _, c := range silent {
 			_ = c.Close()
 		}
-		eventuallyTrue(t, "the address is answered after it closed the others", func() bool { return asks(t, "127.0.0.2", address) })
+		testkit.Eventually(t, "the address is answered after it closed the others", func() bool { return asks(t, "127.0.0.2", address) })
 	})
 	t.Run("a trusted address speaks for many, up to the total", func(t *testing.T) {
 		t.Parallel()
@@ -116,14 +109,14 @@ func TestSilentConnectionsLeaveRoomForOthers(t *testing.T) {
 		for range 60 {
 			silent = append(silent, dialFrom(t, "127.0.0.1", address))
 		}
-		eventuallyTrue(t, "those over the total are refused", func() bool { return s.srv.conns.refused.Load() >= 10 })
+		testkit.Eventually(t, "those over the total are refused", func() bool { return s.srv.conns.refused.Load() >= 10 })
 		if asks(t, "127.0.0.1", address) {
 			t.Error("one more than the total is answered")
 		}
 		for _, c := range silent {
 			_ = c.Close()
 		}
-		eventuallyTrue(t, "the count falls as connections end", func() bool { return asks(t, "127.0.0.1", address) })
+		testkit.Eventually(t, "the count falls as connections end", func() bool { return asks(t, "127.0.0.1", address) })
 	})
 	t.Run("silence ends a connection, before the first request and after it", func(t *testing.T) {
 		t.Parallel()

@@ -204,18 +204,3 @@ func (ts *testServer) events() (n int) {
 	}
 	return n
 }
-
-// eventually looks until something is so.
-func eventually(t testing.TB, what string, so func() bool) {
-	t.Helper()
-	look, over := time.NewTicker(time.Millisecond), time.NewTimer(20*time.Second)
-	defer look.Stop()
-	defer over.Stop()
-	for !so() {
-		select {
-		case <-look.C:
-		case <-over.C:
-			t.Fatalf("never: %s", what)
-		}
-	}
-}

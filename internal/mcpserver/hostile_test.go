@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -275,7 +276,7 @@ func TestManyHangUpAtOnce(t *testing.T) {
 			left <- err
 		}()
 	}
-	eventually(t, "all wait", func() bool { return ts.svc.WaitingSignups() == callers })
+	testkit.Eventually(t, "all wait", func() bool { return ts.svc.WaitingSignups() == callers })
 	go hangUp()
 	for i := 0; i < callers; i += 4 {
 		ts.answer("coder", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i))
@@ -313,5 +314,5 @@ func TestAListenerIsGoneWithItsCaller(t *testing.T) {
 		t.Errorf("nobody listens")
 	}
 	hangUp()
-	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before+2 })
+	testkit.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before+2 })
 }

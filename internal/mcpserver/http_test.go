@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -250,13 +251,13 @@ func (ts *testServer) waiting(ctx context.Context, caller string, id int) <-chan
 		b, err := io.ReadAll(bufio.NewReader(res.Body))
 		got <- waited{string(b), err}
 	}()
-	eventually(ts.t, "a signup waits", func() bool { return ts.svc.WaitingSignups() > before })
+	testkit.Eventually(ts.t, "a signup waits", func() bool { return ts.svc.WaitingSignups() > before })
 	return got
 }
 
 func (ts *testServer) noneWaits(t *testing.T) {
 	t.Helper()
-	eventually(t, "nobody waits", func() bool { return ts.svc.WaitingSignups() == 0 })
+	testkit.Eventually(t, "nobody waits", func() bool { return ts.svc.WaitingSignups() == 0 })
 }
 
 func (ts *testServer) unclaimed(t *testing.T, id task.ID) {

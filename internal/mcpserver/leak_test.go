@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // TestNothingStaysOfACall makes 1,000 calls, each of which the SDK serves as
@@ -31,7 +33,7 @@ func TestNothingStaysOfACall(t *testing.T) {
 	call(50) // connections, statements and pools are made once
 	goroutines, bytes := runtime.NumGoroutine(), heap()
 	call(1000)
-	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= goroutines+2 })
+	testkit.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= goroutines+2 })
 	if grown := int64(heap()) - int64(bytes); grown > 2<<20 {
 		t.Errorf("1,000 calls leave %d bytes", grown)
 	} else {
