@@ -56,7 +56,11 @@ func TestMain(m *testing.M) {
 	if err := os.Chdir(".."); err != nil { // paths are those of the repository
 		panic(err)
 	}
-	testkit.RunBeside(6) // they wait for other processes
+	atOnce := 6 // they wait for other processes
+	if testkit.Whole() {
+		atOnce = 4 // some hold the server to times
+	}
+	testkit.RunBeside(atOnce)
 	code := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
