@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -137,7 +138,39 @@ func TestWrongIdsInThePathAreNamed(t *testing.T) {
 	s.do("viewer", "GET", "/api/tasks/77", "").problem(404, task.CodeTaskNotFound)
 	s.do("viewer", "GET", "/api/runs/77", "").problem(404, task.CodeRunNotFound)
 	s.do("viewer", "GET", "/api/agents/ghost", "").problem(404, task.CodeAgentNotFound)
+	s.do("viewer", "GET", "/api/agents/ghost/queue", "").problem(404, task.CodeAgentNotFound)
+	for path, body := range map[string]string{
+		"signup": "{}", "complete-and-signup": `{"taskId":"1"}`, "todo": `{"operation":"count"}`,
+		"reassign": `{"taskIds":["1"],"newAgent":"coder","comment":"x"}`,
+	} {
+		s.do("operator", "POST", "/api/agents/ghost/"+path, body).problem(404, task.CodeAgentNotFound)
+	}
 	s.do("admin", "DELETE", "/api/tokens/77", "").problem(404, task.CodeNotFound)
+}
+
+func TestNoErrorIsLoggedForACallerWhoIsGone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for _, path := range []string{"/nothing", "/tasks/77", "/tasks", "/api/tasks/77", "/api/tasks"} {
+		s.serveWith("viewer", "GET", path, "", func(r *http.Request) { *r = *r.WithContext(gone) })
+	}
+	if log := s.log.String(); strings.Contains(log, "level=ERROR") {
+		t.Error(log)
+	}
+}
+
+func TestAPatchThatChangesNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.create("coder", "")
+	for _, body := range []string{"{}", `{"version":1}`, `{"title":null}`} {
+		p := s.do("operator", "PATCH", "/api/tasks/1", body).problem(422, task.CodeInvalidField)
+		if !strings.Contains(p.Detail, "title, description") {
+			t.Errorf("%s: %s", body, p.Detail)
+		}
+	}
 }
 
 func TestLargeBodiesAreRefused(t *testing.T) {

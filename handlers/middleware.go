@@ -112,10 +112,11 @@ func (s *Server) logged(c echo.Context, k *call, took time.Duration) {
 	s.metrics.observe(c, took)
 	level := slog.LevelDebug
 	status := c.Response().Status
-	if status >= 500 {
+	ctx := c.Request().Context()
+	if gone := ctx.Err() != nil && status == http.StatusServiceUnavailable; status >= 500 && !gone {
 		level = slog.LevelError
 	}
-	if ctx := c.Request().Context(); s.log.Enabled(ctx, level) {
+	if s.log.Enabled(ctx, level) {
 		s.log.LogAttrs(ctx, level, "request", slog.String("request_id", k.id), slog.String("method", c.Request().Method),
 			slog.String("route", c.Path()), slog.Int("status", status), slog.String("actor", k.actor.Name), slog.Duration("took", took))
 	}

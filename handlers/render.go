@@ -170,7 +170,7 @@ func (s *Server) errorPage(c echo.Context, p *Problem) {
 	if r := c.Request(); r.Method == http.MethodGet && (p.Status >= 500 || p.Status == http.StatusTooManyRequests) {
 		m.Again = r.URL.RequestURI()
 	}
-	if err := s.render(c, p.Status, views.ErrorPage(ch, m)); err != nil {
+	if err := s.render(c, p.Status, views.ErrorPage(ch, m)); err != nil && c.Request().Context().Err() == nil { // else the caller is gone
 		s.log.Error("error page failed", "error", err)
 	}
 }

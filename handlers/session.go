@@ -173,7 +173,7 @@ func (s *Server) commitSession(c echo.Context, loaded string) {
 	switch s.sessions.Status(ctx) {
 	case scs.Modified:
 		token, expiry, err := s.sessions.Commit(ctx)
-		if errors.Is(err, errSignedOut) {
+		if errors.Is(err, errSignedOut) || err != nil && ctx.Err() != nil { // signed out meanwhile, or gone
 			return
 		}
 		if err != nil {
