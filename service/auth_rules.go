@@ -8,19 +8,30 @@ import (
 	"taskyard/task"
 )
 
-// known returns the agent, or the error that lists the known ones.
+// known returns the agent that a field names, or CodeUnknownAgent with the
+// known ones.
 func (s *Service) known(field, id string) (task.Agent, error) {
 	if a, ok := s.agents.Agent(id); ok {
 		return a, nil
 	}
+	return task.Agent{}, &task.Error{Kind: task.Invalid, Code: task.CodeUnknownAgent, Field: field, Message: s.unknownAgent(id)}
+}
+
+// exists returns CodeAgentNotFound with the known agents unless there is one
+// of this ID: a request about an agent, such as /api/agents/{id}/signup.
+func (s *Service) exists(id string) error {
+	if s.KnowsAgent(id) {
+		return nil
+	}
+	return &task.Error{Kind: task.NotFound, Code: task.CodeAgentNotFound, Message: s.unknownAgent(id)}
+}
+
+func (s *Service) unknownAgent(id string) string {
 	ids := []string{}
 	for _, a := range s.agents.Agents() {
 		ids = append(ids, a.ID)
 	}
-	return task.Agent{}, &task.Error{
-		Kind: task.Invalid, Code: task.CodeUnknownAgent, Field: field,
-		Message: "unknown agent: " + id + " (known agents: " + strings.Join(ids, ", ") + ")",
-	}
+	return "unknown agent: " + id + " (known agents: " + strings.Join(ids, ", ") + ")"
 }
 
 // owner checks that an agent may own a task of this status.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -70,11 +71,7 @@ func (s *Service) mayClaim(a task.Actor, agent string) error {
 	if err := speaks(a, agent); err != nil {
 		return err
 	}
-	if _, ok := s.agents.Agent(agent); !ok {
-		_, err := s.known("agent", agent)
-		return err
-	}
-	return nil
+	return s.exists(agent)
 }
 
 func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
@@ -284,7 +281,8 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 	return mutate(ctx, s, a, func(tx *txn) ([]*task.Task, error) {
 		tasks, err := tx.assignedTo(agent, ids)
 		if err != nil {
-			return nil, err
+			// The tasks of an agent that is deleted can be moved.
+			return nil, cmp.Or(s.exists(agent), err)
 		}
 		out, bytes := make([]*task.Task, len(tasks)), 0
 		for i, tk := range tasks {

@@ -339,7 +339,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		_, err = y.s.SignupWait(ctx, coder, "pull", 1, time.Second)
 		refused(t, err, task.CodeNotYourName)
 		_, err = y.s.SignupWait(ctx, maya, "nobody", 1, time.Second)
-		refused(t, err, task.CodeUnknownAgent)
+		refused(t, err, task.CodeAgentNotFound)
 		p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
 		_, err = y.s.SignupWait(ctx, pull, "pull", 1, time.Second)
 		if e := refused(t, err, task.CodeRateLimited, "too many"); e.Retry == 0 {

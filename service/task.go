@@ -220,6 +220,10 @@ func stale(rx *db.Rx, tk *task.Task, had int64) error {
 // checkPatch reports every wrong field at once, and puts labels in order.
 func checkPatch(p *task.Patch) error {
 	var bad task.Problems
+	if p.Empty() {
+		return task.Errorf(task.Invalid, task.CodeInvalidField,
+			"Nothing to change: send at least one of title, description, priority, labels, owner and status")
+	}
 	if p.Title != nil {
 		bad.CheckLine("title", *p.Title, task.MaxTitle)
 	}
@@ -402,32 +406,6 @@ func (tx *txn) start(tk *task.Task) error {
 	return tx.wake(tk, "started")
 }
 
-// CompleteTask archives an active task as done and wakes the parent's owner,
-// and the owner of each task that was blocked by nothing else.
-// claim, if not 0, must be the present claim's id. Errors: forbidden
-// transition, stale claim, not related.
-func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*task.Task, error) {
-	if err := s.allowedOwn(a, task.Write); err != nil {
-		return nil, err
-	}
-	if err := checkText("summary", summary); err != nil {
-		return nil, err
-	}
-	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
-		tk, err := tx.find(id, false)
-		if err != nil {
-			return nil, err
-		}
-		if err := tx.mayEnd(tk, task.Done, claim); err != nil {
-			return nil, err
-		}
-		if err := tx.complete(tk, summary); err != nil {
-			return nil, err
-		}
-		return tx.Task(id)
-	})
-}
-
 func checkText(field, text string) error {
 	var p task.Problems
 	p.CheckText(field, text, task.MaxText)
@@ -444,57 +422,4 @@ func checkTaskText(field string, now, had int) error {
 // checkPlan checks what a changed plan makes of the text of a task.
 func checkPlan(field string, tk *task.Task, now []task.Step) error {
 	return checkTaskText(field, task.TextBytes(tk.Description, now), task.TextBytes(tk.Description, tk.Steps))
-}
-
-// mayEnd checks that the caller may end a task so. A run may cancel what it
-// brought about although another run works there, and stops that with it.
-func (tx *txn) mayEnd(tk *task.Task, next task.Status, claim int64) error {
-	check := changeable
-	if next == task.Canceled {
-		check = related
-	}
-	if err := check(&tx.Rx, tx.actor, tk); err != nil {
-		return err
-	}
-	if err := tk.Status.MoveErr(tk.ID, next); err != nil {
-		return err
-	}
-	return fence(tk, claim)
-}
-
-func (tx *txn) complete(tk *task.Task, summary string) error {
-	if err := tx.closeRun(tk, "the task was completed", true); err != nil {
-		return err
-	}
-	if err := tx.Archive(tk.ID, task.Done, summary); err != nil {
-		return err
-	}
-	tx.inboxIf(tk.Failures > 0 || tk.QuestionID != 0 || tk.BlockersCanceled > 0)
-	c := changes{"status": []task.Status{tk.Status, task.Done}}
-	if summary != "" {
-		c["summary"] = summary
-	}
-	if err := tx.event(task.EvTaskCompleted, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c); err != nil {
-		return err
-	}
-	if err := tx.blockerEnded(tk, task.Done); err != nil {
-		return err
-	}
-	return tx.wakeParent(tk, "completed")
-}
-
-// wakeParent wakes the owner of the task above, if that is active.
-func (tx *txn) wakeParent(tk *task.Task, what string) error {
-	if tk.ParentTaskID == 0 {
-		return nil
-	}
-	p, err := tx.TaskBare(tk.ParentTaskID)
-	if err != nil || p.Status != task.Active {
-		return err
-	}
-	tx.topics = append(tx.topics, "task:"+p.ID.String())
-	if own, err := tx.runDelegated(p, tk); err != nil || own {
-		return err
-	}
-	return tx.wake(p, "subtask "+tk.ID.String()+" "+what)
 }

@@ -103,7 +103,7 @@ func TestTodoRefuses(t *testing.T) {
 	t.Run("an agent that is not known, naming the known", func(t *testing.T) {
 		for _, id := range []string{"nobody", "", "../coder", "coder.md"} {
 			_, err := y.s.Todo(y.ctx(), coder, id, task.TodoCount, "")
-			refused(t, err, task.CodeUnknownAgent, "coder, ", "mute, planner")
+			refused(t, err, task.CodeAgentNotFound, "coder, ", "mute, planner")
 		}
 	})
 	t.Run("a list that is full", func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestATodoListOutlivesTheServerAndItsAgentsFile(t *testing.T) {
 	y.todo("pull", task.TodoRPush, "b")
 	ok(t, y.s.DeleteAgent(y.ctx(), maya, "pull"))
 	_, err := y.s.Todo(y.ctx(), coder, "pull", task.TodoList, "")
-	refused(t, err, task.CodeUnknownAgent)
+	refused(t, err, task.CodeAgentNotFound)
 	y.write("pull", definitions["pull"])
 	y.s = y.service()
 	equal(t, "list", y.todo("pull", task.TodoList, ""), `{"ok":true,"items":["a","b"]}`)

@@ -45,6 +45,9 @@ func todoLimit(op task.TodoOp) int {
 // todo does one operation on the list of agent_id: any agent may use any.
 func todo(c *call, op task.TodoCall) (answer, error) {
 	who := c.text("agent_id")
+	if who == "" && c.has("agent_id") {
+		return answer{}, task.FieldErrorf("agent_id", "must name an agent; leave it out for your own list")
+	}
 	if who == "" && c.actor.IsAgent() {
 		who = c.actor.Name
 	}

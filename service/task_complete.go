@@ -1,0 +1,86 @@
+package service
+
+import (
+	"context"
+
+	"taskyard/task"
+)
+
+// CompleteTask archives an active task as done and wakes the parent's owner,
+// and the owner of each task that was blocked by nothing else.
+// claim, if not 0, must be the present claim's id. Errors: forbidden
+// transition, stale claim, not related.
+func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*task.Task, error) {
+	if err := s.allowedOwn(a, task.Write); err != nil {
+		return nil, err
+	}
+	if err := checkText("summary", summary); err != nil {
+		return nil, err
+	}
+	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
+		tk, err := tx.find(id, false)
+		if err != nil {
+			return nil, err
+		}
+		if err := tx.mayEnd(tk, task.Done, claim); err != nil {
+			return nil, err
+		}
+		if err := tx.complete(tk, summary); err != nil {
+			return nil, err
+		}
+		return tx.Task(id)
+	})
+}
+
+// mayEnd checks that the caller may end a task so. A run may cancel what it
+// brought about although another run works there, and stops that with it.
+func (tx *txn) mayEnd(tk *task.Task, next task.Status, claim int64) error {
+	check := changeable
+	if next == task.Canceled {
+		check = related
+	}
+	if err := check(&tx.Rx, tx.actor, tk); err != nil {
+		return err
+	}
+	if err := tk.Status.MoveErr(tk.ID, next); err != nil {
+		return err
+	}
+	return fence(tk, claim)
+}
+
+func (tx *txn) complete(tk *task.Task, summary string) error {
+	if err := tx.closeRun(tk, "the task was completed", true); err != nil {
+		return err
+	}
+	if err := tx.Archive(tk.ID, task.Done, summary); err != nil {
+		return err
+	}
+	tx.inboxIf(tk.Failures > 0 || tk.QuestionID != 0 || tk.BlockersCanceled > 0)
+	c := changes{"status": []task.Status{tk.Status, task.Done}}
+	if summary != "" {
+		c["summary"] = summary
+	}
+	if err := tx.event(task.EvTaskCompleted, task.Event{TaskID: tk.ID, Agent: tk.Owner}, c); err != nil {
+		return err
+	}
+	if err := tx.blockerEnded(tk, task.Done); err != nil {
+		return err
+	}
+	return tx.wakeParent(tk, "completed")
+}
+
+// wakeParent wakes the owner of the task above, if that is active.
+func (tx *txn) wakeParent(tk *task.Task, what string) error {
+	if tk.ParentTaskID == 0 {
+		return nil
+	}
+	p, err := tx.TaskBare(tk.ParentTaskID)
+	if err != nil || p.Status != task.Active {
+		return err
+	}
+	tx.topics = append(tx.topics, "task:"+p.ID.String())
+	if own, err := tx.runDelegated(p, tk); err != nil || own {
+		return err
+	}
+	return tx.wake(p, "subtask "+tk.ID.String()+" "+what)
+}
