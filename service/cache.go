@@ -30,9 +30,7 @@ const cardLife = time.Second
 func (c *boardCache[K, V]) get(gen uint64, now task.Time, keys []K, read func(missing []K) (map[K]V, error)) (map[K]V, error) {
 	found, missing := make(map[K]V, len(keys)), []K(nil)
 	c.mu.Lock()
-	if gen > c.gen || now.Sub(c.since) >= cardLife || now < c.since || len(c.kept) >= c.limit {
-		c.gen, c.since, c.kept = max(gen, c.gen), now, map[K]V{}
-	}
+	c.expire(gen, now)
 	for _, k := range keys {
 		if v, ok := c.kept[k]; ok {
 			found[k] = v
@@ -57,13 +55,32 @@ func (c *boardCache[K, V]) get(gen uint64, now task.Time, keys []K, read func(mi
 	return found, nil
 }
 
-// one is get for one key.
+// one is get for one key, without the maps.
 func (c *boardCache[K, V]) one(gen uint64, now task.Time, key K, read func() (V, error)) (V, error) {
-	found, err := c.get(gen, now, []K{key}, func([]K) (map[K]V, error) {
-		v, err := read()
-		return map[K]V{key: v}, err
-	})
-	return found[key], err
+	c.mu.Lock()
+	c.expire(gen, now)
+	v, ok := c.kept[key]
+	c.mu.Unlock()
+	if ok {
+		return v, nil
+	}
+	v, err := read()
+	if err != nil {
+		return v, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gen == gen {
+		c.kept[key] = v
+	}
+	return v, nil
+}
+
+// expire drops what is too old or too much. The caller holds mu.
+func (c *boardCache[K, V]) expire(gen uint64, now task.Time) {
+	if gen > c.gen || now.Sub(c.since) >= cardLife || now < c.since || len(c.kept) >= c.limit {
+		c.gen, c.since, c.kept = max(gen, c.gen), now, map[K]V{}
+	}
 }
 
 // cached keeps a count that pages show. In a large instance it takes milliseconds;

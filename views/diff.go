@@ -20,6 +20,8 @@ type diffLine struct {
 
 const diffContext = 2 // unchanged lines around a change
 
+var diffKinds = map[udiff.OpKind]byte{udiff.Equal: ' ', udiff.Delete: '-', udiff.Insert: '+'}
+
 // compareLines compares two texts line by line; nil when they are the same.
 func compareLines(before, after string) (list []diffLine) {
 	before, after = endLine(before), endLine(after)
@@ -37,7 +39,7 @@ func compareLines(before, after string) (list []diffLine) {
 		fold(h.FromLine)
 		next = h.FromLine
 		for _, l := range h.Lines {
-			kind := map[udiff.OpKind]byte{udiff.Equal: ' ', udiff.Delete: '-', udiff.Insert: '+'}[l.Kind]
+			kind := diffKinds[l.Kind]
 			list = append(list, diffLine{kind, strings.TrimSuffix(l.Content, "\n")})
 			if kind != '+' {
 				next++
