@@ -102,8 +102,8 @@ func (s *Service) ReloadAgents(a task.Actor) error {
 	return nil
 }
 
-// StrayFiles says, a sentence each, what lies in the agents folder and makes
-// no agent. The slice is shared: do not change it.
+// StrayFiles returns a sentence for each file of the agents folder that makes no
+// agent. The slice is shared: do not change it.
 func (s *Service) StrayFiles() []string { return s.agents.Problems() }
 
 // AgentsChanged notifies pages and dispatcher that definitions changed on disk.

@@ -51,9 +51,8 @@ func kinship(rx *db.Rx, a task.Actor, id task.ID) (db.Kinship, error) {
 	return rx.Kinship(a.Name, at, id)
 }
 
-// sees answers an agent with tasks:own about of a task outside its families what it
-// says of one that is not there. A task that is in none is unknown to it:
-// forbidden would say that it exists.
+// sees returns CodeTaskNotFound to an agent with tasks:own for a task outside its
+// families: forbidden would say that it exists.
 func (s *Service) sees(rx *db.Rx, a task.Actor, id task.ID) error {
 	if !s.ownOnly(a) {
 		return nil

@@ -17,9 +17,10 @@ func (s *Service) known(field, id string) (task.Agent, error) {
 	return task.Agent{}, &task.Error{Kind: task.Invalid, Code: task.CodeUnknownAgent, Field: field, Message: s.unknownAgent(id)}
 }
 
-// exists returns CodeAgentNotFound with the known agents unless there is one
-// of this ID: a request about an agent, such as /api/agents/{id}/signup.
-func (s *Service) exists(id string) error {
+// needAgent returns CodeAgentNotFound, with the known agents, unless there is one
+// of this ID. It is for requests about an agent, such as /api/agents/{id}/signup;
+// agentNotFound names none: agents with tasks:own may get it.
+func (s *Service) needAgent(id string) error {
 	if s.KnowsAgent(id) {
 		return nil
 	}

@@ -71,7 +71,7 @@ func (s *Service) mayClaim(a task.Actor, agent string) error {
 	if err := speaks(a, agent); err != nil {
 		return err
 	}
-	return s.exists(agent)
+	return s.needAgent(agent)
 }
 
 func (tx *txn) signup(agent string, count int) ([]*task.Task, error) {
@@ -282,7 +282,7 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 		tasks, err := tx.assignedTo(agent, ids)
 		if err != nil {
 			// The tasks of an agent that is deleted can be moved.
-			return nil, cmp.Or(s.exists(agent), err)
+			return nil, cmp.Or(s.needAgent(agent), err)
 		}
 		out, bytes := make([]*task.Task, len(tasks)), 0
 		for i, tk := range tasks {

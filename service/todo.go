@@ -36,7 +36,7 @@ func (s *Service) TodoCall(ctx context.Context, a task.Actor, agent string, c ta
 	if err := c.Check(); err != nil {
 		return task.TodoAnswer{}, err
 	}
-	if err := s.exists(agent); err != nil {
+	if err := s.needAgent(agent); err != nil {
 		return task.TodoAnswer{}, err
 	}
 	switch {

@@ -86,8 +86,8 @@ func (f *Folder) Agent(id string) (task.Agent, bool) {
 	return task.Agent{}, false
 }
 
-// Problems returns files that make no agent: wrong names, symbolic links,
-// folders. The slice is shared: do not change it.
+// Problems returns a sentence for each file that makes no agent: wrong names,
+// symbolic links, folders. The slice is shared: do not change it.
 func (f *Folder) Problems() []string { return f.snap.Load().problems }
 
 // Reload reads the folder again. Where the folder cannot be listed, all stays

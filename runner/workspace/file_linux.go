@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// identityOf returns what file it is, and when it was last touched: unlike the time
-// of its contents, that of its attributes cannot be set back.
+// identityOf returns the identity of a file and when it was last touched: unlike
+// the time of its contents, that of its attributes cannot be set back.
 func identityOf(info fs.FileInfo) (device, inode uint64, touched int64) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
