@@ -56,14 +56,7 @@ const (
 // floodSizes are the bytes of the output and of the line without end: always
 // more than mostGrowth, so that a server that kept them is noticed.
 func floodSizes() (output, line string) {
-	switch {
-	case testkit.Thorough():
-		return "1000000000", "200000000"
-	case testkit.Whole():
-		return "100000000", "100000000"
-	default:
-		return "75000000", "75000000"
-	}
+	return testkit.ByForm("75000000", "100000000", "1000000000"), testkit.ByForm("75000000", "100000000", "200000000")
 }
 
 // It is not parallel: it measures.

@@ -425,13 +425,7 @@ func (a *assault) learn(token string) {
 // each is known; the second half from eight callers at once. To repeat one,
 // set HOSTILE_SEED.
 func TestHostileRequestsCostLittleAndBreakNothing(t *testing.T) {
-	n := 300
-	switch {
-	case testkit.Thorough():
-		n = testkit.Trials()
-	case testkit.Whole():
-		n = 700
-	}
+	n := testkit.ByForm(300, 700, testkit.Trials())
 	a := newAssault(t)
 	warm := min(100, n/4)
 	for i := range warm {

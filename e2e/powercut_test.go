@@ -149,13 +149,7 @@ func recorder(t *testing.T) string {
 // opens, is whole, and holds each write that was acknowledged before.
 func TestNoAcknowledgedWriteIsLostInAPowerCut(t *testing.T) {
 	t.Parallel()
-	cuts, tasks := 4, 100
-	switch {
-	case testkit.Thorough():
-		cuts, tasks = testkit.Trials(), 1000
-	case testkit.Whole():
-		cuts, tasks = 10, 200
-	}
+	cuts, tasks := testkit.ByForm(4, 10, testkit.Trials()), testkit.ByForm(100, 200, 1000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -189,17 +189,12 @@ func (s *server) growth(t *testing.T, fn func()) (most int) {
 // TestStory19NobodyWaitsForALargeNeighbor is story 19: one task with 2,000 long
 // comments, one with a transcript of 200 MB, one list read by 50 slow readers
 // and one webhook that hangs, while another agent claims. Only the thorough form
-// has all of the comments and lines, the others have a tenth. A claim takes at most 20 ms at p99 on a
-// machine of its own; where others compute too, the time of a claim without
-// any of that, measured right before, is added 20 times.
+// has all of the comments and lines, the others have a tenth. A claim takes at
+// most 20 ms at p99 on a machine of its own; where others compute too, the time
+// of a claim without any of that, measured right before, is added 20 times.
 func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
-	comments, lines, n := 200, 640, 100
-	switch {
-	case testkit.Thorough():
-		comments, lines, n = 2000, 6400, 2000
-	case testkit.Whole():
-		n = 300
-	}
+	comments, lines := testkit.ByForm(200, 200, 2000), testkit.ByForm(640, 640, 6400)
+	n := testkit.ByForm(100, 300, 2000)
 	hang := make(chan struct{})
 	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
 	t.Cleanup(func() { close(hang); hook.Close() })
@@ -263,13 +258,7 @@ func wait(ctx context.Context, d time.Duration) {
 // TestAnyMixOfCallersCostsLittleMemory has callers of every sort ask for as
 // much as they can at the same time, of which 48 read no answer.
 func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
-	rounds := 2
-	switch {
-	case testkit.Thorough():
-		rounds = 60
-	case testkit.Whole():
-		rounds = 4
-	}
+	rounds := testkit.ByForm(2, 4, 60)
 	s := newServer(t, "serve")
 	y := fillLarge(t, s, 300, 640, 10)
 	s.start()

@@ -45,8 +45,8 @@ func knock(t *testing.T, base, token, method, path string, in any) (status int, 
 	return res.StatusCode, res.Header, body
 }
 
-// TestStory21OneAgentFloodsAndTheOthersWorkOn is one agent that creates tasks, notices and comments as fast as
-// it can: queues, inbox and limits of the others are unaffected.
+// TestStory21OneAgentFloodsAndTheOthersWorkOn is one agent that creates tasks,
+// notices and comments as fast as it can: queues, inbox and limits of the others are unaffected.
 func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	t.Parallel()
 	rounds, most := 60, time.Second

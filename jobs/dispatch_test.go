@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskyard/db"
+	"taskyard/internal/testkit"
 	"taskyard/runner"
 	"taskyard/service"
 	"taskyard/task"
@@ -178,7 +179,9 @@ func TestLeaseOfARun(t *testing.T) {
 		y.create("coder")
 		f := y.next()
 		start := y.run(f.RunID)
-		y.eventually("the lease outlives its first end", func() bool { return y.run(f.RunID).LeaseExpires.Sub(start.LeaseExpires) > time.Second })
+		testkit.EventuallyWithin(y.t, patience, "the lease outlives its first end", func() bool {
+			return y.run(f.RunID).LeaseExpires.Sub(start.LeaseExpires) > time.Second
+		})
 		if err := y.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +196,7 @@ func TestLeaseOfARun(t *testing.T) {
 		y := newInstance(t, setup{cfg: service.Config{RunLease: time.Millisecond}, jobs: func(o *Options) { o.Beat = time.Hour }})
 		y.create("coder")
 		f := y.next()
-		y.eventually("the lease is over", func() bool { return y.run(f.RunID).LeaseExpires < y.svc.Now() })
+		testkit.EventuallyWithin(y.t, patience, "the lease is over", func() bool { return y.run(f.RunID).LeaseExpires < y.svc.Now() })
 		if err := y.jobs.reap(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +239,7 @@ func TestLeaseOfARun(t *testing.T) {
 		if err != nil || start == nil {
 			t.Fatalf("%v, %v", start, err)
 		}
-		y.eventually("the lease is over", func() bool { return y.run(start.Run.ID).LeaseExpires < y.svc.Now() })
+		testkit.EventuallyWithin(y.t, patience, "the lease is over", func() bool { return y.run(start.Run.ID).LeaseExpires < y.svc.Now() })
 		if y.jobs, err = New(y.opt); err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +310,7 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 				t.Errorf("stopped by %v, want %v", cause, tt.cause)
 			}
 			f.land(stoppedBy(f))
-			y.eventually("it has landed", func() bool { return len(y.busy()) == 0 })
+			testkit.EventuallyWithin(y.t, patience, "it has landed", func() bool { return len(y.busy()) == 0 })
 			if got := y.run(f.RunID).State().String(); got != tt.state {
 				t.Errorf("it is %s, want %s", got, tt.state)
 			}
@@ -339,7 +342,7 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 		y.opt.Runners = nil
 		k := y.create("coder")
 		y.start()
-		y.eventually("the task needs a person", func() bool {
+		testkit.EventuallyWithin(y.t, patience, "the task needs a person", func() bool {
 			now, err := y.svc.Task(t.Context(), maya, k.ID)
 			return err == nil && now.Failures == 3
 		})

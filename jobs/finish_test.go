@@ -10,6 +10,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // to break the database from outside
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -56,7 +57,7 @@ func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	f := y.next()
 	fixed := y.broken()
 	f.complete()
-	y.eventually("the server says that it cannot store the end", func() bool { return log.has("end of run not") })
+	testkit.EventuallyWithin(y.t, patience, "the server says that it cannot store the end", func() bool { return log.has("end of run not") })
 	r := y.run(f.RunID)
 	if got := r.State().String(); got != "running/working" {
 		t.Fatalf("the run is %s", got)
@@ -64,7 +65,9 @@ func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	if err := y.jobs.reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	y.eventually("its lease is renewed meanwhile", func() bool { return y.run(f.RunID).HeartbeatAt > r.HeartbeatAt })
+	testkit.EventuallyWithin(y.t, patience, "its lease is renewed meanwhile", func() bool {
+		return y.run(f.RunID).HeartbeatAt > r.HeartbeatAt
+	})
 	fixed()
 	r = y.awaitRun(f.RunID, "completed/ended")
 	if r.Summary != "done" {

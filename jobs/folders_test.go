@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -52,7 +53,7 @@ func (y *instance) sweeps(j *Jobs) string {
 // left waits until the job leaves just these.
 func (y *instance) left(what string, want ...string) {
 	y.t.Helper()
-	y.eventually(what, func() bool { return y.sweeps(y.jobs) == strings.Join(want, " ") })
+	testkit.EventuallyWithin(y.t, patience, what, func() bool { return y.sweeps(y.jobs) == strings.Join(want, " ") })
 }
 
 func repository(t *testing.T) string {
@@ -173,7 +174,7 @@ func TestTheFoldersJobIsOnThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var info task.JobInfo
-	y.eventually("it has run", func() bool {
+	testkit.EventuallyWithin(y.t, patience, "it has run", func() bool {
 		for _, i := range y.jobs.Jobs() {
 			if i.Name == "folders" {
 				info = i

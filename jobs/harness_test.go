@@ -15,6 +15,7 @@ import (
 	"taskyard/db"
 	"taskyard/db/dbtest"
 	"taskyard/internal/agentfile"
+	"taskyard/internal/testkit"
 	"taskyard/runner"
 	"taskyard/service"
 	"taskyard/task"
@@ -245,7 +246,7 @@ func (y *instance) run(id task.ID) *task.Run {
 func (y *instance) awaitRun(id task.ID, state string) *task.Run {
 	y.t.Helper()
 	var r *task.Run
-	y.eventually("run "+id.String()+" is "+state, func() bool {
+	testkit.EventuallyWithin(y.t, patience, "run "+id.String()+" is "+state, func() bool {
 		r = y.run(id)
 		return r.State().String() == state
 	})
@@ -264,20 +265,5 @@ func (y *instance) transcript(id task.ID) []task.Message {
 			return all
 		}
 		all, after = append(all, list...), list[len(list)-1].ID
-	}
-}
-
-// eventually polls until ok, for what nobody tells of.
-func (y *instance) eventually(what string, ok func() bool) {
-	y.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(patience)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-end:
-			y.t.Fatalf("not within %v: %s", patience, what)
-		}
 	}
 }

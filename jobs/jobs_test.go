@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner"
 	"taskyard/task"
 )
@@ -38,7 +39,7 @@ func TestSinkKeepsOrder(t *testing.T) {
 		return got
 	}
 	say(3)
-	y.eventually("a few lines are written without more following", func() bool { return len(told()) == 3 })
+	testkit.EventuallyWithin(y.t, patience, "a few lines are written without more following", func() bool { return len(told()) == 3 })
 	say(4*flushAt + 7)
 	if got := len(told()); got < 3+4*flushAt-flushAt {
 		t.Errorf("after a flood only %d lines are written: full batches must not wait", got)
@@ -133,7 +134,7 @@ func TestRunJob(t *testing.T) {
 		if err := y.jobs.RunJob("sweep"); err != nil {
 			t.Fatal(err)
 		}
-		y.eventually("the sweep is told of, and kept", func() bool {
+		testkit.EventuallyWithin(y.t, patience, "the sweep is told of, and kept", func() bool {
 			st, err := y.svc.Scheduler(context.Background(), maya)
 			for _, info := range y.jobs.Jobs() {
 				if info.Name == "sweep" && info.Runs == 1 && !info.Running && info.LastAt != 0 {
@@ -190,7 +191,7 @@ func TestSearchFollowsChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.eventually("the search finds it", func() bool {
+	testkit.EventuallyWithin(y.t, patience, "the search finds it", func() bool {
 		p, err := y.svc.OpenTasks(context.Background(), maya, task.TaskFilter{Query: "zephyr", Limit: 10})
 		return err == nil && len(p.Tasks) == 1 && p.Tasks[0].ID == k.ID
 	})

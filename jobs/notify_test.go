@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -100,7 +101,7 @@ func (o *outside) heard(t *testing.T, answer error) said {
 
 func (y *instance) emptied() {
 	y.t.Helper()
-	y.eventually("the outbox is empty", func() bool {
+	testkit.EventuallyWithin(y.t, patience, "the outbox is empty", func() bool {
 		list, next, err := y.svc.Outgoing(y.t.Context(), "ops")
 		return err == nil && len(list) == 0 && next == 0
 	})
@@ -145,7 +146,7 @@ func TestAMessageIsTriedAgainAndGivenUpInTheEnd(t *testing.T) {
 		o.heard(t, errors.New("no answer from ***"))
 	}
 	y.emptied()
-	y.eventually("the log tells", func() bool { return strings.Contains(log.String(), "dropped=1") })
+	testkit.EventuallyWithin(y.t, patience, "the log tells", func() bool { return strings.Contains(log.String(), "dropped=1") })
 	if n := strings.Count(log.String(), `msg="notice not sent" service=ops`); n != 3 {
 		t.Errorf("%d lines in\n%s", n, log)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner"
 	"taskyard/service"
 	"taskyard/task"
@@ -50,7 +51,7 @@ func TestARunnerIsAnsweredByPeople(t *testing.T) {
 		if p := <-got; p.err != nil || !p.answer.Allow {
 			t.Fatalf("%+v", p)
 		}
-		y.eventually("the second is asked", func() bool { r = y.run(f.RunID); return r.Permission != nil && r.Permission.Tool == "edit" })
+		testkit.EventuallyWithin(y.t, patience, "the second is asked", func() bool { r = y.run(f.RunID); return r.Permission != nil && r.Permission.Tool == "edit" })
 		if _, err := y.svc.DenyPermission(t.Context(), maya, r.ID, r.Permission.N, "no edits"); err != nil {
 			t.Fatal(err)
 		}

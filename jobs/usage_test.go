@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner"
 	"taskyard/task"
 )
@@ -21,7 +22,7 @@ func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 	y.create("coder")
 	f := y.next()
 	f.uses("400")
-	y.eventually("its use is in its row", func() bool { return y.run(f.RunID).Usage.TokensIn == 400 })
+	testkit.EventuallyWithin(y.t, patience, "its use is in its row", func() bool { return y.run(f.RunID).Usage.TokensIn == 400 })
 	f.uses("601")
 	t.Run("over its limit it fails and its program is stopped", func(t *testing.T) {
 		r := y.awaitRun(f.RunID, "failed/tokens")
@@ -39,7 +40,7 @@ func TestTheUseOfARunIsKnownWhileItRuns(t *testing.T) {
 	})
 	t.Run("how its program then ended changes nothing", func(t *testing.T) {
 		f.land(runner.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded, Summary: "done"})
-		y.eventually("it is gone", func() bool { return len(y.busy()) == 0 })
+		testkit.EventuallyWithin(y.t, patience, "it is gone", func() bool { return len(y.busy()) == 0 })
 		if r := y.run(f.RunID); r.State().String() != "failed/tokens" {
 			t.Errorf("%s", r.State())
 		}

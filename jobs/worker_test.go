@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -28,7 +29,7 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	if _, err := y.svc.ReportAlive(t.Context(), gpuBox, l.RunID, hold, 0); err != nil {
 		t.Fatalf("a heartbeat after the start: %v", err)
 	}
-	y.eventually("the run is lost when its heartbeats stop", func() bool {
+	testkit.EventuallyWithin(y.t, patience, "the run is lost when its heartbeats stop", func() bool {
 		if err := y.jobs.RunJob("reaper"); err != nil {
 			t.Fatal(err)
 		}

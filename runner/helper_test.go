@@ -128,21 +128,6 @@ func wantState(t *testing.T, out Outcome, status task.RunStatus, phase task.Phas
 	}
 }
 
-// eventually polls until ok, because nobody tells when a process is gone.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(deadline)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("not within %v: %s", deadline, what)
-		}
-	}
-}
-
 func gone(pid int) bool {
 	p, ok := tree.Read(pid)
 	return !ok || p.Dead

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -147,7 +148,10 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 		write("sleep 1000 & echo $! > " + dir + "/child; sleep 1000")
 		ctx, cancel := context.WithCancel(t.Context())
 		p.look(ctx, p.moved)
-		eventually(t, "it has started", func() bool { b, _ := os.ReadFile(filepath.Join(dir, "child")); return len(b) > 1 })
+		testkit.EventuallyWithin(t, deadline, "it has started", func() bool {
+			b, _ := os.ReadFile(filepath.Join(dir, "child"))
+			return len(b) > 1
+		})
 		cancel()
 		p.flights.Wait()
 		b, err := os.ReadFile(filepath.Join(dir, "child"))
@@ -155,7 +159,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		pid := pidAfter(t, []string{"child " + string(b)}, "child")
-		eventually(t, "its child is gone", func() bool { return gone(pid) })
+		testkit.EventuallyWithin(t, deadline, "its child is gone", func() bool { return gone(pid) })
 	})
 }
 

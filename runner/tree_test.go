@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/tree"
 	"taskyard/task"
 )
@@ -142,7 +143,7 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 		go func() { o, _ := sh("echo ready; sleep 600").Run(ctx, spec, r); ended <- o }()
 		<-blocked
 		cancel(ErrCanceled)
-		eventually(t, "the tree is gone", func() bool { return len(runProcesses(spec.RunID)) == 0 })
+		testkit.EventuallyWithin(t, deadline, "the tree is gone", func() bool { return len(runProcesses(spec.RunID)) == 0 })
 		close(release)
 		wantState(t, <-ended, task.RunCanceled, task.PhaseBy, "")
 	})
@@ -263,7 +264,7 @@ func TestDeathOfTheServerEndsTheTree(t *testing.T) {
 	_ = server.Wait()
 	for _, word := range []string{"shim", "self", "pid"} {
 		pid := pidAfter(t, said, word)
-		eventually(t, word+" is gone", func() bool { return gone(pid) })
+		testkit.EventuallyWithin(t, deadline, word+" is gone", func() bool { return gone(pid) })
 	}
 	if left := runProcesses(id); len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -284,7 +285,7 @@ func TestKillOrphan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the sleeper has a child", func() bool { return len(tree.Below(p.PID)) == 1 })
+		testkit.EventuallyWithin(t, deadline, "the sleeper has a child", func() bool { return len(tree.Below(p.PID)) == 1 })
 		t.Cleanup(func() {
 			for _, d := range tree.Below(p.PID) {
 				d.Signal(syscall.SIGKILL)

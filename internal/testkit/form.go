@@ -55,6 +55,17 @@ func Trials() int {
 // Thorough reports whether tests try as much as Trials says.
 func Thorough() bool { return Trials() > 0 }
 
+// ByForm returns the value of the selected form.
+func ByForm[T any](short, whole, thorough T) T {
+	switch {
+	case Thorough():
+		return thorough
+	case Whole():
+		return whole
+	}
+	return short
+}
+
 // Few returns every nth element of a list, from the first on; in the whole form
 // all of them.
 func Few[T any](n int, list []T) []T { return few(Whole(), n, list) }
