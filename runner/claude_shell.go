@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // claudeShell is the variable that names a program before every command of the
@@ -106,8 +107,12 @@ func (c *Claude) writeShell(spec Spec) error {
 // quoted is a word for sh.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// writeNew writes a file in place of whatever has its name.
+// writeNew writes a file in place of whatever has its name. No process is
+// started meanwhile: it would have the file open until it executes its own
+// program, and nobody executes a file that is open for writing.
 func writeNew(file, text string, mode os.FileMode) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	_ = os.Remove(file)
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, mode)
 	if err != nil {
