@@ -9,13 +9,13 @@ import (
 	"taskyard/task"
 )
 
-// claimNext takes the first claimable task of an agent's queue: the partial
-// index tasks_claimable holds just these, in order. RETURNING knows no alias.
+// claimNext takes the first claimable task of an agent's queue, those that
+// resume first: the partial index tasks_claimable holds just these, in order. RETURNING knows no alias.
 var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2,
- claim_expires = ?3, version = version + 1, updated_at = ?2
+ claim_expires = ?3, resumes = 0, version = version + 1, updated_at = ?2
  WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL
  AND question_id IS NULL AND run_id IS NULL AND blocked = 0
- ORDER BY priority DESC, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
+ ORDER BY resumes DESC, priority DESC, id LIMIT 1) RETURNING ` + strings.ReplaceAll(taskFull, "t.", "tasks.")
 
 // claimConsented passes over what agents brought about and no person consented
 // to, but for what the agent did itself.
@@ -47,7 +47,7 @@ func (tx *Tx) claimBy(q, agent string, lease time.Duration) (*task.Task, error) 
 // Claim claims one task for its owner.
 func (tx *Tx) Claim(id task.ID, holder string, lease time.Duration) error {
 	return tx.do(`UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?, claim_since = ?,
- claim_expires = ?, version = version + 1, updated_at = ? WHERE id = ?`,
+ claim_expires = ?, resumes = 0, version = version + 1, updated_at = ? WHERE id = ?`,
 		holder, tx.Now, tx.Now.Add(lease), tx.Now, id)
 }
 
@@ -55,6 +55,11 @@ func (tx *Tx) Claim(id task.ID, holder string, lease time.Duration) error {
 func (tx *Tx) Release(id task.ID) error {
 	return tx.do(`UPDATE tasks SET claim_holder = NULL, claim_since = NULL, claim_expires = NULL,
  version = version + 1, updated_at = ? WHERE id = ?`, tx.Now, id)
+}
+
+// SetResumes has the next claims of its owner take a task first.
+func (tx *Tx) SetResumes(id task.ID) error {
+	return tx.do("UPDATE tasks SET resumes = 1 WHERE id = ? AND status = 'active' AND claim_holder IS NULL", id)
 }
 
 // Renew lets the task's claim run for lease from now. It is no change of the

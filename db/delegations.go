@@ -17,6 +17,15 @@ func (rx *Rx) DelegatedTask(taskID task.ID) (*task.Run, error) {
 	return r, nil
 }
 
+// OpenRequest returns the newest run of the open subtask of a task that was
+// delegated by a request with a key, and waits, runs or asks a person; or 0.
+func (rx *Rx) OpenRequest(parent task.ID, key string) (run task.ID, err error) {
+	_, err = optional(rx.row(`SELECT (SELECT max(id) FROM runs WHERE task_id = t.id) FROM tasks t JOIN task_bounds b ON b.task_id = t.id
+ WHERE t.parent_id = ? AND t.archived_at IS NULL AND (t.run_id IS NOT NULL OR t.question_id IS NOT NULL)
+ AND json_extract(b.ask, '$.request') = ? ORDER BY t.id DESC LIMIT 1`, parent, key).Scan(&run))
+	return run, err
+}
+
 // OpenChildren returns the waiting and running runs that a run delegated.
 func (rx *Rx) OpenChildren(run task.ID) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_parent WHERE r.parent_run = ? "+

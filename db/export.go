@@ -11,7 +11,7 @@ type Exported struct {
 // exportCols are the columns of a whole task with the count of its comments,
 // and one more.
 const exportCols = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList +
-	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', EXISTS (SELECT 1
+	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', '', '', EXISTS (SELECT 1
  FROM hands h WHERE h.task_id = t.id AND h.part <> 'created' AND h.actor NOT LIKE 'user:%')`
 
 // wider scans further columns behind those that a scan function knows.

@@ -55,7 +55,7 @@ var allowedScans = []struct{ statement, scan, reason string }{
 }
 
 // harmless are the scans of what a statement itself has computed.
-var harmless = regexp.MustCompile(`^SCAN (up|down|page|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|(j|json_each)( VIRTUAL TABLE INDEX \d+:)?)$`)
+var harmless = regexp.MustCompile(`^SCAN (up|down|below|page|CONSTANT ROW|\(subquery-\d+\)|SUBQUERY \d+|(j|json_each)( VIRTUAL TABLE INDEX \d+:)?)$`)
 
 // ordered are the queues and lists that may be long: their index gives the
 // order, so that a page costs the same in any instance. few have short lists.

@@ -17,7 +17,7 @@ const runCols = `r.id, r.task_id, (SELECT title FROM tasks WHERE id = r.task_id)
  coalesce(r.started_at, 0), coalesce(r.heartbeat_at, 0), coalesce(r.ended_at, 0),
  coalesce(r.parent_run, 0), coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 0), coalesce(r.ask, ''), r.waited,
  r.worker, r.told, r.told_bytes, r.session, r.folder, coalesce(r.closing_at, 0), coalesce(r.tree_run, 0), r.asked_token,
- r.approval_why, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END`
+ r.approval_why, CASE WHEN r.status = 'pending' AND r.phase = 'approval' THEN coalesce(r.held, '') ELSE '' END, r.why, r.news`
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
@@ -27,7 +27,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
 		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session,
-		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held)
+		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held, &r.Why, &r.News)
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +119,11 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
 	id, err := tx.insert(`INSERT INTO runs (task_id, agent, status, phase, cause, asked_by,
  attempt, retry_of, depth, limits, model, definition_hash,
  spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before,
- parent_run, ask, session, folder, tree_run, asked_token, approval_why)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+ parent_run, ask, session, folder, tree_run, asked_token, approval_why, why)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nz(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
 		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun),
-		askJSON(r.Ask), r.Session, r.Folder, nz(r.TreeRun), r.AskedToken, a.Why)
+		askJSON(r.Ask), r.Session, r.Folder, nz(r.TreeRun), r.AskedToken, a.Why, r.Why)
 	if err != nil {
 		return 0, err
 	}
@@ -243,9 +243,12 @@ func (tx *Tx) SetDecision(id task.ID, decision, by, reason string) error {
 		"WHERE id = ? AND ended_at IS NULL", decision, by, tx.Now, reason, id)
 }
 
-// NoteFollowUp has one more run follow when this one ends.
-func (tx *Tx) NoteFollowUp(id task.ID) error {
-	return tx.do("UPDATE runs SET follow_up = 1 WHERE id = ? AND ended_at IS NULL", id)
+// NoteFollowUp has one more run follow when this one ends, which starts from
+// the news: one line each, once, at most 4 KiB in all.
+func (tx *Tx) NoteFollowUp(id task.ID, news string) error {
+	return tx.do(`UPDATE runs SET follow_up = 1, news = CASE WHEN news = '' THEN ?1
+ WHEN octet_length(news) + octet_length(?1) > 4095 OR instr(char(10) || news || char(10), char(10) || ?1 || char(10)) THEN news
+ ELSE news || char(10) || ?1 END WHERE id = ?2 AND ended_at IS NULL`, news, id)
 }
 
 // AddTold counts events that were told over the API.

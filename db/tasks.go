@@ -34,15 +34,27 @@ const (
 	ofComments   = `FROM messages WHERE task_id = t.id AND run_id IS NULL`
 	blockersList = `coalesce((SELECT group_concat(blocker_id) FROM (SELECT blocker_id
  FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
+	// What happened before: the ended runs and the subtasks, newest first, one
+	// more than are shown. Of an open subtask the last run, if it has ended badly.
+	pastRunsJSON = `(SELECT json_group_array(json_array(id, agent, status, phase, decider, summary, reason, ended_at))
+ FROM (SELECT id, agent, status, phase, CASE phase WHEN 'denied' THEN decided_by ELSE '' END AS decider,
+ substr(summary, 1, 1001) AS summary, substr(reason, 1, 1001) AS reason, ended_at
+ FROM runs WHERE task_id = t.id AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 6))`
+	subtasksJSON = `(SELECT json_group_array(json_array(below.id, below.title, below.owner, below.status,
+ substr(coalesce(below.summary, ''), 1, 1001), coalesce(r.id, 0), coalesce(r.agent, ''), coalesce(r.status, ''), coalesce(r.phase, ''),
+ CASE r.phase WHEN 'denied' THEN r.decided_by ELSE '' END, substr(coalesce(r.reason, ''), 1, 1001), coalesce(r.ended_at, 0)))
+ FROM (SELECT id, title, owner, status, summary, archived_at FROM tasks c WHERE c.parent_id = t.id ORDER BY c.id DESC LIMIT 21) below
+ LEFT JOIN runs r ON below.archived_at IS NULL AND r.id = (SELECT max(id) FROM runs WHERE task_id = below.id)
+ AND (r.status = 'failed' OR r.phase IN ('denied', 'expired')))`
 	holdingList = `CASE WHEN t.blocked > 0 THEN ` + blockersList + ` ELSE '' END` // cards show it while it matters
-	noCounts    = `, 0, 0, 0, ''`
+	noCounts    = `, 0, 0, 0, '', '', ''`
 	counts      = `, (SELECT count(*) FROM steps WHERE task_id = t.id AND done = 1), (SELECT count(*) FROM steps WHERE task_id = t.id),
  (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL),
  CASE WHEN t.failures > 0 THEN coalesce((SELECT reason FROM runs WHERE task_id = t.id
- AND (status = 'failed' OR phase = 'denied') ORDER BY id DESC LIMIT 1), '') ELSE '' END`
+ AND (status = 'failed' OR phase = 'denied') ORDER BY id DESC LIMIT 1), '') ELSE '' END, '', ''`
 
 	taskFull = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " +
-		commentsJSON + ", " + blockersList + ", 0, 0, " + commentCount + ", ''"
+		commentsJSON + ", " + blockersList + ", 0, 0, " + commentCount + ", '', " + pastRunsJSON + ", " + subtasksJSON
 	taskWhole = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
 	taskBrief = taskCols + ", '', " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
 	taskCard  = taskCols + ", '', '', '', '', " + holdingList + counts
@@ -53,13 +65,13 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 	return func(r rowScanner) (*task.Task, error) {
 		t := &task.Task{}
 		var c task.Claim
-		var labels, steps, resources, comments, blockers string
+		var labels, steps, resources, comments, blockers, runs, subtasks string
 		err := r.Scan(&t.ID, &t.Title, &t.Owner, &t.CreatedBy, &t.Status, &t.Priority, &t.Version, &t.Channel,
 			&t.ParentTaskID, &t.Nesting, &c.ID, &c.Holder, &c.Since, &c.ExpiresAt,
 			&t.QuestionID, &t.OpenRunID, &t.Failures, &t.Summary, &t.CreatedAt, &t.UpdatedAt, &t.ArchivedAt,
 			&t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &labels, &t.TitleBy, &t.TextBy,
 			&t.Description, &steps, &resources, &comments, &blockers,
-			&t.StepsDone, &t.StepsTotal, &t.CommentCount, &t.LastFailure)
+			&t.StepsDone, &t.StepsTotal, &t.CommentCount, &t.LastFailure, &runs, &subtasks)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +86,46 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 			return nil, err
 		}
 		t.Derive(now)
-		return t, relations(t, steps, resources, comments)
+		if err := relations(t, steps, resources, comments); err != nil {
+			return nil, err
+		}
+		return t, past(t, runs, subtasks)
+	}
+}
+
+// past reads what happened before; "" means that it was not asked for.
+func past(t *task.Task, runs, subtasks string) error {
+	if runs == "" || runs == "[]" && subtasks == "[]" {
+		return nil
+	}
+	before, err := rowsOf(runs, func(r *jsonRows) task.PastRun {
+		p := pastRun(r)
+		p.Summary, p.Reason, p.EndedAt = r.text(), r.text(), task.Time(r.number())
+		return p
+	})
+	if err != nil {
+		return err
+	}
+	below, err := rowsOf(subtasks, func(r *jsonRows) task.Subtask {
+		s := task.Subtask{ID: task.ID(r.number()), Title: r.text(), Owner: r.text(), Status: task.Status(r.text()), Summary: r.text()}
+		p := pastRun(r)
+		p.Reason, p.EndedAt = r.text(), task.Time(r.number())
+		if p.ID != 0 {
+			s.LastRun = &p
+		}
+		return s
+	})
+	if err != nil {
+		return err
+	}
+	t.Remember(before, below)
+	return nil
+}
+
+// pastRun reads the cells of a run before its texts.
+func pastRun(r *jsonRows) task.PastRun {
+	return task.PastRun{
+		ID: task.ID(r.number()), Agent: r.text(), Status: task.RunStatus(r.text()), Phase: task.Phase(r.text()), By: r.text(),
 	}
 }
 

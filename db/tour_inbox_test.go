@@ -23,8 +23,8 @@ func inbox(t *testing.T, s, plain *service.Service) {
 		}
 	}
 	k := create(t, s, admin, task.New{NoStart: true})
-	asked := must[task.Message](t)(s.Notify(ctx, agent, k.ID, "?", true))
-	told := must[task.Message](t)(s.Notify(ctx, agent, k.ID, "!", false))
+	asked := must[task.Message](t)(s.Ask(ctx, agent, k.ID, "?", false))
+	told := must[task.Message](t)(s.Notify(ctx, agent, k.ID, "!"))
 	must[task.Message](t)(s.AcknowledgeNotice(ctx, admin, told.ID))
 	must[task.Message](t)(s.RestoreNotice(ctx, admin, told.ID))
 	must[task.Snooze](t)(s.Snooze(ctx, admin, task.WaitQuestion, asked.ID, later))

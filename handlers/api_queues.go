@@ -31,12 +31,13 @@ type signupIn struct {
 }
 
 // signupOut has task, which may be null, or with count tasks, or with
-// maxConcurrent tasks and held.
+// maxConcurrent tasks and held; held also where nothing was claimed and the
+// agent still holds tasks.
 type signupOut struct {
 	Body struct {
 		Task  **task.Task   `json:"task,omitzero" doc:"null when nothing is free"`
 		Tasks *[]*task.Task `json:"tasks,omitzero" doc:"instead of task, when count or maxConcurrent was sent"`
-		Held  *[]task.ID    `json:"held,omitzero" doc:"with maxConcurrent: every task that the agent works on now, at most 500"`
+		Held  *[]task.ID    `json:"held,omitzero" doc:"every task that the agent holds now, at most 500: with maxConcurrent, and where nothing is free although it holds some"`
 	}
 }
 
@@ -95,6 +96,15 @@ func (s *Server) apiSignup(ctx context.Context, in *signupIn) (*signupOut, error
 	list, err := s.svc.SignupWait(ctx, actorIn(ctx), in.ID, max(1, count), wait)
 	if err != nil {
 		return nil, err
+	}
+	if len(list) == 0 {
+		held, err := s.svc.Held(ctx, actorIn(ctx), in.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(held) > 0 {
+			out.Body.Held = &held
+		}
 	}
 	if count > 0 {
 		list = task.FitTasks(list, listBytes)

@@ -24,7 +24,8 @@ type notifyIn struct {
 	TaskPath
 	Body struct {
 		Message    string `json:"message" doc:"Markdown, at most 64 KiB"`
-		NeedsReply bool   `json:"needsReply,omitempty" doc:"true: a question; the task waits for a person's answer"`
+		NeedsReply bool   `json:"needsReply,omitempty" doc:"true: a question; the task waits for a person's answer, and your claim ends: the next signup returns the task with the answer"`
+		KeepClaim  bool   `json:"keepClaim,omitempty" doc:"true: a question does not end your claim"`
 	}
 }
 
@@ -72,7 +73,11 @@ func (s *Server) apiComment(ctx context.Context, in *contentIn) (*messageOut, er
 }
 
 func (s *Server) apiNotify(ctx context.Context, in *notifyIn) (*messageOut, error) {
-	return messageAnswer(s.svc.Notify(ctx, actorIn(ctx), in.ID.ID, in.Body.Message, in.Body.NeedsReply))
+	b := in.Body
+	if b.NeedsReply {
+		return messageAnswer(s.svc.Ask(ctx, actorIn(ctx), in.ID.ID, b.Message, b.KeepClaim))
+	}
+	return messageAnswer(s.svc.Notify(ctx, actorIn(ctx), in.ID.ID, b.Message))
 }
 
 func (s *Server) apiReply(ctx context.Context, in *contentIn) (*messageOut, error) {

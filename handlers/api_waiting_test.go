@@ -84,7 +84,7 @@ func TestAHeldSignup(t *testing.T) {
 	t.Run("may be held longer than the server's limits on reading and writing", func(t *testing.T) {
 		begin := time.Now()
 		a := s.do("agent", "POST", "/api/agents/coder/signup", `{"waitSeconds":1}`).want(200)
-		if took := time.Since(begin); took < time.Second || strings.TrimSpace(string(a.Body)) != `{"task":null}` {
+		if took := time.Since(begin); took < time.Second || strings.TrimSpace(string(a.Body)) != `{"task":null,"held":["1","2"]}` {
 			t.Errorf("%s after %s", a.Body, took)
 		}
 	})
@@ -105,7 +105,7 @@ func TestAHeldSignup(t *testing.T) {
 		c, d := s.hold("agent", "coder", wait), s.hold("agent", "coder", `{"waitSeconds":50,"count":2}`)
 		s.waiters(2)
 		s.svc.Hub().Close()
-		for c, want := range map[net.Conn]string{c: `{"task":null}`, d: `{"tasks":[]}`} {
+		for c, want := range map[net.Conn]string{c: `{"task":null,"held":["1","2","3"]}`, d: `{"tasks":[],"held":["1","2","3"]}`} {
 			if a := s.heard(c).want(200); strings.TrimSpace(string(a.Body)) != want {
 				t.Errorf("%s, want %s", a.Body, want)
 			}

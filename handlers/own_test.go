@@ -80,7 +80,7 @@ func (s *site) family(strangers bool) (f ownFamily) {
 		f.stranger = made(s.svc.CreateTask(ctx, mayaActor, other))
 		_, err = s.svc.Comment(ctx, mayaActor, f.stranger, secret)
 		ok(err)
-		_, err = s.svc.Notify(ctx, mayaActor, f.stranger, secret, false)
+		_, err = s.svc.Notify(ctx, mayaActor, f.stranger, secret)
 		ok(err)
 		f.run = run(f.stranger).ID
 		_, err = s.svc.Todo(ctx, mayaActor, "coder", "rpush", secret)

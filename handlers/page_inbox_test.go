@@ -13,14 +13,12 @@ func TestTheInboxPage(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	b.get("/").is(200).shows("<title>Inbox", "Inbox is empty", "No open tasks")
-	ask := func(title, text string, reply bool) (*task.Task, task.ID) {
-		k := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
-		m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, text, reply)
-		y.ok(err)
-		return k, m.ID
-	}
-	k, _ := ask("Choose a color", "Blue or **green**?", true)
-	_, notice := ask("Write it down", "Half of it is done.", false)
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Choose a color", NoStart: true})
+	_, err := y.svc.Ask(context.Background(), asAgent("coder"), k.ID, "Blue or **green**?", false)
+	y.ok(err)
+	written := y.create(mayaActor, task.New{Owner: "coder", Title: "Write it down", NoStart: true})
+	notice, err := y.svc.Notify(context.Background(), asAgent("coder"), written.ID, "Half of it is done.")
+	y.ok(err)
 	r, err := y.svc.RunNow(context.Background(), mayaActor, y.create(mayaActor, task.New{Owner: "reviewer", Title: "Delete it all"}).ID)
 	y.ok(err)
 
@@ -40,14 +38,16 @@ func TestTheInboxPage(t *testing.T) {
 		}
 	})
 	t.Run("a notice is acknowledged", func(t *testing.T) {
-		at := "/inbox/notices/" + notice.String() + "/acknowledge"
+		at := "/inbox/notices/" + notice.ID.String() + "/acknowledge"
 		b.post(at, "back", "/").leadsTo("/").hides("Half of it is done.").shows("(1) Inbox")
 		b.post(at, "back", "/").is(303) // again: it is as wanted
 		b.post("/inbox/notices/9999/acknowledge").is(404)
 		b.post("/inbox/notices/x/acknowledge").is(404)
 	})
 	t.Run("a viewer looks on", func(t *testing.T) {
-		ask("One more", "Really?", true)
+		more := y.create(mayaActor, task.New{Owner: "coder", Title: "One more", NoStart: true})
+		_, err := y.svc.Ask(context.Background(), asAgent("coder"), more.ID, "Really?", false)
+		y.ok(err)
 		y.person("vera", task.RoleViewer).get("/").is(200).shows("Really?").hides("Answer &amp; resume")
 	})
 }

@@ -58,7 +58,7 @@ func (y *pageSite) sample(mark string) (m sample) {
 	y.ok(err)
 	m.approval = r.ID
 	m.asked = y.create(mayaActor, in("planner", "Choose a color", 1)).ID
-	_, err = y.svc.Notify(ctx, asAgent("planner"), m.asked, "Blue or green? "+mark, true)
+	_, err = y.svc.Ask(ctx, asAgent("planner"), m.asked, "Blue or green? "+mark, false)
 	y.ok(err)
 	y.ok2(y.svc.Comment(ctx, mayaActor, m.stuck, "Please look at the **log**: "+mark))
 	m.ended = y.runOf(m.parent, service.Finished{

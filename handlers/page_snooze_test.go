@@ -21,7 +21,7 @@ import (
 func (y *pageSite) asks(title, text string) (*task.Task, task.ID) {
 	y.t.Helper()
 	k := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
-	m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, text, true)
+	m, err := y.svc.Ask(context.Background(), asAgent("coder"), k.ID, text, false)
 	y.ok(err)
 	return k, m.ID
 }
@@ -83,7 +83,7 @@ func TestSnoozeOnPages(t *testing.T) {
 		y.person("vera", task.RoleViewer).get("/").is(200).shows("Blue or green?").hides("/inbox/snooze")
 	})
 	t.Run("an acknowledgment can be undone", func(t *testing.T) {
-		m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Half of it is done.", false)
+		m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Half of it is done.")
 		y.ok(err)
 		at := "/inbox/notices/" + m.ID.String()
 		b.post(at+"/acknowledge", "back", "/").leadsTo("/").hides("Half of it is done.").shows(`action="`+at+`/restore"`, "data-undo")
@@ -107,7 +107,7 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 	for range 45 {
 		y.asks("Question "+noise()[:100], noise())
 		k := y.create(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
-		_, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, noise(), false)
+		_, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, noise())
 		y.ok(err)
 	}
 	p := b.get("/").is(200).shows("(90) Inbox", "Show all 45", "/?only=question", "/?only=notice")

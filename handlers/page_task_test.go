@@ -137,7 +137,7 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at + "/release").is(409).shows("not in working status")
 	})
 	t.Run("a question is answered", func(t *testing.T) {
-		_, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Which color?", true)
+		_, err := y.svc.Ask(context.Background(), asAgent("coder"), k.ID, "Which color?", false)
 		y.ok(err)
 		b.get(at).shows("Which color?", "Waits for an answer", "A question has waited for an answer")
 		b.post(at+"/reply", "content", " ").is(422).shows(`id="reply-text-err"`)

@@ -223,7 +223,7 @@ func TestTheBoard(t *testing.T) {
 		y.create(mayaActor, task.New{Owner: "coder", Title: "One of many"})
 	}
 	k := y.create(mayaActor, task.New{Owner: "planner", Title: "A question of mine"})
-	_, err := y.svc.Notify(context.Background(), asAgent("planner"), k.ID, "What now?", true)
+	_, err := y.svc.Ask(context.Background(), asAgent("planner"), k.ID, "What now?", false)
 	y.ok(err)
 
 	t.Run("a column holds 25 cards and counts the rest", func(t *testing.T) {

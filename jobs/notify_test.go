@@ -80,7 +80,7 @@ func (y *instance) ask(text string) *task.Task {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	if _, err := y.svc.Notify(y.t.Context(), task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, text, true); err != nil {
+	if _, err := y.svc.Ask(y.t.Context(), task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, text, false); err != nil {
 		y.t.Fatal(err)
 	}
 	return k

@@ -73,7 +73,7 @@ func (y *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 			return err
 		}},
 		"comment": {task.Write, func(a task.Actor) error { _, err := y.s.Comment(ctx, a, id, "x"); return err }},
-		"notify":  {task.Write, func(a task.Actor) error { _, err := y.s.Notify(ctx, a, id, "x", false); return err }},
+		"notify":  {task.Write, func(a task.Actor) error { _, err := y.s.Notify(ctx, a, id, "x"); return err }},
 		"signup":  {task.Claiming, func(a task.Actor) error { _, err := y.s.Signup(ctx, a, "coder", 1); return err }},
 		"save agent": {task.Admin, func(a task.Actor) error {
 			_, err := y.s.SaveAgent(ctx, a, "fresh", definition("tools: read"), "", false)

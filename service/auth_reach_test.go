@@ -19,8 +19,8 @@ func (y *instance) changesOf(a task.Actor, tk *task.Task) map[string]func() erro
 			return err
 		},
 		"blockers": func() error { _, err := y.s.SetBlockedBy(y.ctx(), a, tk.ID, nil); return err },
-		"ask":      func() error { _, err := y.s.Notify(y.ctx(), a, tk.ID, "?", true); return err },
-		"notice":   func() error { _, err := y.s.Notify(y.ctx(), a, tk.ID, "!", false); return err },
+		"ask":      func() error { _, err := y.s.Ask(y.ctx(), a, tk.ID, "?", false); return err },
+		"notice":   func() error { _, err := y.s.Notify(y.ctx(), a, tk.ID, "!"); return err },
 		"release":  func() error { _, err := y.s.ReleaseClaim(y.ctx(), a, tk.ID, 0); return err },
 		"beat":     func() error { _, err := y.s.Heartbeat(y.ctx(), a, tk.ID, 0); return err },
 		"move": func() error {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"time"
 
+	"taskyard/db"
 	"taskyard/task"
 )
 
@@ -64,6 +66,15 @@ func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, ma
 	})
 }
 
+// Held returns the tasks of which an agent holds live claims, at most 500, by
+// id: what it finds after a restart. Errors: unknown agent, another's name.
+func (s *Service) Held(ctx context.Context, a task.Actor, agent string) ([]task.ID, error) {
+	if err := s.mayClaim(a, agent); err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(rx *db.Rx) ([]task.ID, error) { return rx.ClaimedIDs(agent, task.MaxReassign) })
+}
+
 func (s *Service) mayClaim(a task.Actor, agent string) error {
 	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return err
@@ -113,11 +124,15 @@ func (tx *txn) room(agent string) (int, error) {
 		return task.MaxBatch, nil
 	}
 	held, err := tx.Claims(agent)
-	if err == nil && held >= def.MaxClaims {
-		err = task.Errorf(task.Conflict, task.CodeMaxClaims,
-			"agent %s holds %d of %d claims (max_claims): complete, move or release one first", agent, held, def.MaxClaims)
+	if err != nil || held < def.MaxClaims {
+		return def.MaxClaims - held, err
 	}
-	return def.MaxClaims - held, err
+	ids, err := tx.ClaimedIDs(agent, task.MaxBatch)
+	if err != nil {
+		return 0, err
+	}
+	return 0, task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims), of the tasks %s: "+
+		"complete, move or release one first", agent, held, def.MaxClaims, joinIDs(ids, ", "))
 }
 
 func (tx *txn) claimed(id task.ID, owner string, claim int64) error {
@@ -387,6 +402,23 @@ func (s *Service) ReleaseClaim(ctx context.Context, a task.Actor, id task.ID, cl
 // working, stale claim.
 func (s *Service) Heartbeat(ctx context.Context, a task.Actor, id task.ID, claim int64) (*task.Task, error) {
 	return s.onClaim(ctx, a, id, claim, func(tx *txn, tk *task.Task) error { return tx.Renew(tk.ID, s.cfg.Lease) })
+}
+
+// renewByReading renews the claim of the agent that reads its task: who reads
+// works. Within a minute, or a tenth of the lease, once is enough.
+func (s *Service) renewByReading(ctx context.Context, a task.Actor, tk *task.Task) error {
+	now, slack := s.Now(), min(s.cfg.Lease/10, time.Minute)
+	if !a.IsAgent() || !tk.Claim.Live(now) || tk.Claim.Holder != a.Name || tk.Claim.ExpiresAt > now.Add(s.cfg.Lease-slack) {
+		return nil
+	}
+	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error {
+		held, err := tx.TaskBare(tk.ID)
+		if err != nil || held.Claim == nil || held.Claim.ID != tk.Claim.ID {
+			return err
+		}
+		tk.Claim.ExpiresAt = tx.Now.Add(s.cfg.Lease)
+		return tx.Renew(tk.ID, s.cfg.Lease)
+	})
 }
 
 func (s *Service) onClaim(

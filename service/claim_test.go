@@ -86,7 +86,7 @@ func TestSignup(t *testing.T) {
 		y := newInstance(t, noApprove)
 		y.create(maya, "coder", draft)
 		asked := y.create(maya, "coder", noStart)
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "which?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "which?", false))
 		inRun := y.create(maya, "coder", noStart)
 		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, inRun.ID))
 		if tk := y.signup(coder); tk != nil {
@@ -157,7 +157,7 @@ func TestTheHolderRenewsTheLease(t *testing.T) {
 			return err
 		},
 		"comment": func() error { _, err := y.s.Comment(y.ctx(), coder, tk.ID, "at it"); return err },
-		"notice":  func() error { _, err := y.s.Notify(y.ctx(), coder, tk.ID, "at it", false); return err },
+		"notice":  func() error { _, err := y.s.Notify(y.ctx(), coder, tk.ID, "at it"); return err },
 		"description": func() error {
 			_, err := y.s.UpdateTask(y.ctx(), coder, tk.ID, task.Patch{Description: ptr(y.Now().String())})
 			return err

@@ -125,7 +125,7 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 		},
 		"a question is answered": func(y *instance) func() task.ID {
 			tk := y.create(maya, "coder", noStart)
-			must[task.Message](y.t)(y.s.Notify(ctx, maya, tk.ID, "?", true))
+			must[task.Message](y.t)(y.s.Ask(ctx, maya, tk.ID, "?", false))
 			return func() task.ID { return must[task.Message](y.t)(y.s.Reply(ctx, maya, tk.ID, "!")).TaskID }
 		},
 		"the last blocker is done": func(y *instance) func() task.ID {

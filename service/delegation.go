@@ -32,11 +32,12 @@ func DefaultTaskTool() TaskTool {
 
 // Delegate gives work to another agent: it makes a subtask of the caller's
 // task, owned by that agent, and its run, and answers once that has ended or
-// d.Wait is over. Inside a run the caller's task is the run's; elsewhere it is
+// d.Wait is over. The same request for the same task joins the one that is
+// open. Inside a run the caller's task is the run's; elsewhere it is
 // d.ParentTask, and without one the new task has no parent. Errors: delegation
 // is off, the agent lacks the tool task, depth exceeded, rate limit, a wrong
-// field, an agent that cannot be started or is paused, not the parent's owner, archived
-// parent, linked step.
+// field, an agent that cannot be started or is paused, not the parent's owner,
+// archived parent, linked step.
 func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation) (task.Delegated, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return task.Delegated{}, err
@@ -51,15 +52,42 @@ func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation)
 	if err != nil {
 		return task.Delegated{}, err
 	}
-	id, err := mutate(ctx, s, a, func(tx *txn) (task.ID, error) { return tx.delegate(def, d) })
+	var joined bool
+	id, err := mutate(ctx, s, a, func(tx *txn) (id task.ID, err error) {
+		if id, err = tx.openDelegation(d); err != nil || id != 0 {
+			joined = id != 0
+			return id, err
+		}
+		return tx.delegate(def, d)
+	})
 	if err != nil {
 		return task.Delegated{}, err
 	}
-	if !Replayed(ctx) {
+	if !joined && !Replayed(ctx) {
 		s.log.InfoContext(ctx, "task delegated", "run_id", id, "agent", def.ID, "asked_by", a.Name,
 			"parent_run", a.RunID, "task", clip(d.Task, 200), "model", d.Model)
 	}
-	return s.follow(ctx, a, id, d.Wait)
+	out, err := s.follow(ctx, a, id, d.Wait)
+	out.Joined = joined
+	return out, err
+}
+
+// openDelegation returns the newest run of the same request for the same task,
+// if that has not ended, or 0: an agent that was woken and asks again gets what
+// it has asked for already.
+func (tx *txn) openDelegation(d task.Delegation) (task.ID, error) {
+	parent := d.ParentTask
+	if tx.actor.RunID != 0 {
+		run, err := tx.Run(tx.actor.RunID)
+		if err != nil {
+			return 0, err
+		}
+		parent = run.TaskID
+	}
+	if parent == 0 {
+		return 0, nil
+	}
+	return tx.OpenRequest(parent, d.Key())
 }
 
 // mayDelegateAtAll refuses where delegation is off, and agents whose

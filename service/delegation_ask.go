@@ -23,7 +23,7 @@ func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, 
 	if err != nil {
 		return nil, err
 	}
-	return &task.Ask{Model: model, Complexity: d.Complexity, Tools: tools, Limits: limits}, nil
+	return &task.Ask{Model: model, Complexity: d.Complexity, Tools: tools, Limits: limits, Request: d.Key()}, nil
 }
 
 // modelFor chooses the model: the one asked for, by complexity, the agent's,

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"unicode/utf8"
 
 	"taskyard/task"
@@ -61,21 +62,31 @@ func (tx *txn) runDelegated(parent, tk *task.Task) (bool, error) {
 	return tx.DelegatedBy(parent.OpenRunID, tk.ID)
 }
 
-// untoldDelegation reports whether a delegation of a run has ended without the
-// run being told: then one more run follows.
-func (tx *txn) untoldDelegation(r *task.Run) (bool, error) {
+// untoldDelegations names the delegations of a run that have ended without the
+// run being told, "" if there is none: one more run follows and starts from it.
+func (tx *txn) untoldDelegations(r *task.Run) (string, error) {
 	list, err := tx.EndedDelegations(r.ID)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	tx.s.mu.Lock()
 	defer tx.s.mu.Unlock()
-	for _, id := range list {
-		if !tx.s.toldDelegations[r.ID][id] {
-			return true, nil
-		}
+	list = slices.DeleteFunc(list, func(id task.ID) bool { return tx.s.toldDelegations[r.ID][id] })
+	if len(list) == 0 {
+		return "", nil
 	}
-	return false, nil
+	return "end of the delegated subtasks " + joinIDs(list[:min(len(list), task.MaxSubtasks)], ", "), nil
+}
+
+// siblingsOpen reports whether the run that delegated a task has delegated
+// another that is still open: then its owner is woken once, by the last one.
+func (tx *txn) siblingsOpen(tk *task.Task) (bool, error) {
+	bound, err := tx.Bound(tk.ID)
+	if err != nil || bound == nil || bound.ParentRun == 0 {
+		return false, err
+	}
+	list, err := tx.OpenChildren(bound.ParentRun)
+	return slices.ContainsFunc(list, func(r *task.Run) bool { return r.TaskID != tk.ID }), err
 }
 
 // pickLent finds a delegated run that works on the place of the run that

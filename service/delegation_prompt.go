@@ -17,7 +17,7 @@ const focusedPrompt = "You work for %s, who gave you this one task and waits for
 	"%s reads that alone, at most about 2,000 tokens of it, not what you say before."
 
 // delegated puts the task that was given away first.
-func (w *partWriter) delegated(tk *task.Task, tools []string) {
+func (w *partWriter) delegated(tk *task.Task, r *task.Run, tools []string) {
 	heading, author, text := "task", writtenBy(tk, tk.TextBy), tk.Description
 	if strings.TrimSpace(text) == "" {
 		author, text = writtenBy(tk, tk.TitleBy), tk.Title
@@ -27,7 +27,7 @@ func (w *partWriter) delegated(tk *task.Task, tools []string) {
 	w.WriteString("\n")
 	rest := *tk
 	rest.Description = ""
-	w.task(&rest)
+	w.task(&rest, r)
 	w.WriteString("\n\n")
 	giver := authorLabel(tk.CreatedBy)
 	fmt.Fprintf(w, focusedPrompt, giver, toolList(tools), giver)

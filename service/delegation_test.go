@@ -35,7 +35,7 @@ func tool(change func(*TaskTool)) func(*Config) {
 func (y *instance) delegate(a task.Actor, d task.Delegation) task.Delegated {
 	y.t.Helper()
 	if d.Task == "" {
-		d.Task = "Look into it"
+		d.Task = "Look into it after event " + y.lastEvent().String() // the same request would join an open one
 	}
 	if d.AgentType == "" {
 		d.AgentType = "hand"
@@ -185,7 +185,7 @@ func TestDelegationGoesAsDeepAsItsLimit(t *testing.T) {
 		d := y.delegate(own, task.Delegation{AgentType: "lead"})
 		st := y.start()
 		child := y.actor(st)
-		must[task.Message](t)(y.s.Notify(y.ctx(), child, d.TaskID, "Which one?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), child, d.TaskID, "Which one?", false))
 		y.finish(st, completed("asked"))
 		equal(t, "phase", y.delegated(own, d.RunID).Phase, task.PhaseQuestion)
 		must[task.Message](t)(y.s.Reply(y.ctx(), maya, d.TaskID, "The second."))

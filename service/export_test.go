@@ -68,7 +68,7 @@ func lived(t *testing.T) *instance {
 	for i := range 250 {
 		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, sub.ID, fmt.Sprint("comment ", i)))
 	}
-	must[task.Message](t)(y.s.Notify(y.ctx(), coder, sub.ID, "Which one?", true))
+	must[task.Message](t)(y.s.Ask(y.ctx(), coder, sub.ID, "Which one?", false))
 	person := y.create(maya, "coder", draft)
 	active := "active"
 	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), coder, person.ID, task.Patch{Status: &active}))

@@ -18,8 +18,8 @@ type inboxCase struct {
 func (y *instance) oneOfEach() []inboxCase {
 	y.t.Helper()
 	asked, told := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart)
-	q := must[task.Message](y.t)(y.s.Notify(y.ctx(), coder, asked.ID, "left?", true))
-	n := must[task.Message](y.t)(y.s.Notify(y.ctx(), coder, told.ID, "done half", false))
+	q := must[task.Message](y.t)(y.s.Ask(y.ctx(), coder, asked.ID, "left?", false))
+	n := must[task.Message](y.t)(y.s.Notify(y.ctx(), coder, told.ID, "done half"))
 	f := failure(task.PhaseError)
 	f.Permanent = true
 	broken := y.create(maya, "planner", noStart)
@@ -46,7 +46,7 @@ func (y *instance) oneOfEach() []inboxCase {
 	return []inboxCase{
 		{task.WaitQuestion, q.ID, func() {
 			must[task.Message](y.t)(y.s.Reply(y.ctx(), maya, asked.ID, "left"))
-			must[task.Message](y.t)(y.s.Notify(y.ctx(), coder, asked.ID, "sure?", true))
+			must[task.Message](y.t)(y.s.Ask(y.ctx(), coder, asked.ID, "sure?", false))
 		}},
 		{task.WaitPermission, st.Run.ID, func() {
 			must[*task.Run](y.t)(y.s.AllowPermission(y.ctx(), maya, st.Run.ID, 1, task.ScopeOnce))
@@ -160,7 +160,7 @@ func TestWhoMaySnoozeWhat(t *testing.T) {
 func TestAnAcknowledgmentIsTakenBack(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	n := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "half", false))
+	n := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "half"))
 	must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, n.ID))
 	must[task.Message](t)(y.s.RestoreNotice(y.ctx(), maya, n.ID))
 	equal(t, "event", last(y.kinds(tk.ID)), task.EvUnacknowledged)

@@ -22,8 +22,8 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 	t.Run("an open question, until it is answered or its task is closed", func(t *testing.T) {
 		y := newInstance(t)
 		later, first := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart, title("Which way?"))
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, first.ID, "left?", true))
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, later.ID, "right?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), coder, first.ID, "left?", false))
+		must[task.Message](t)(y.s.Ask(y.ctx(), coder, later.ID, "right?", false))
 		q := y.inbox().Questions
 		equal(t, "questions", len(q), 2)
 		want := task.InboxItem{
@@ -88,8 +88,8 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		y := newInstance(t)
 		for range task.MaxInbox + 2 {
 			tk := y.create(maya, "coder", noStart)
-			must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "?", true))
-			must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "!", false))
+			must[task.Message](t)(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
+			must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "!"))
 		}
 		b := y.inbox()
 		equal(t, "questions", len(b.Questions), task.MaxInbox)
@@ -106,8 +106,8 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 func TestNoticesWaitUntilAcknowledged(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	first := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "half done", false))
-	second := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "done", false))
+	first := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "half done"))
+	second := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "done"))
 	equal(t, "newest first", y.inbox().Notices[0].MessageID, second.ID)
 	t.Run("comments, hand-overs and questions are none", func(t *testing.T) {
 		m := must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "hm"))
@@ -156,9 +156,9 @@ func TestTheInboxIsLive(t *testing.T) {
 		want bool
 	}{
 		{"a comment", func() { must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "x")) }, false},
-		{"a question", func() { must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "?", true)) }, true},
+		{"a question", func() { must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "?", false)) }, true},
 		{"an answer", func() { must[task.Message](t)(y.s.Reply(y.ctx(), maya, asked.ID, "!")) }, true},
-		{"a notice", func() { note = must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "!", false)) }, true},
+		{"a notice", func() { note = must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "!")) }, true},
 		{"its acknowledgement", func() { must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, note.ID)) }, true},
 		{"a run without approval", func() { must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID)) }, false},
 		{"a failure for good", func() { y.finish(y.start(), f) }, true},
@@ -167,7 +167,7 @@ func TestTheInboxIsLive(t *testing.T) {
 		{"a run with approval", func() { _, run = y.waits() }, true},
 		{"its end", func() { must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, run.ID, "")) }, true},
 		{"a question of a task that is completed", func() {
-			must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "?", true))
+			must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "?", false))
 			must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, asked.ID, "", 0))
 		}, true},
 	} {

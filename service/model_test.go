@@ -26,7 +26,10 @@ type mTask struct {
 	status   task.Status
 	parent   *mTask
 	linked   bool
-	seq      int64 // id of the last claim
+	child    *mTask // its subtask
+	last     *mRun  // its newest run
+	resumes  bool   // comes first in its queue
+	seq      int64  // id of the last claim
 	holder   string
 	expires  task.Time
 	question bool
@@ -114,7 +117,14 @@ func (m *model) block(k *mTask, set []*mTask, byAgent bool) task.Code {
 
 func (m *model) claim(k *mTask) {
 	k.seq++
-	k.holder, k.expires = k.owner, m.now.Add(modelLease)
+	k.holder, k.expires, k.resumes = k.owner, m.now.Add(modelLease), false
+}
+
+// resume puts a task first in its queue, unless somebody has it.
+func (k *mTask) resume() {
+	if k != nil && k.status == task.Active && k.holder == "" {
+		k.resumes = true
+	}
 }
 
 func (k *mTask) release() { k.holder, k.expires = "", 0 }
@@ -139,6 +149,11 @@ func (m *model) archive(k *mTask, s task.Status) {
 	k.release()
 }
 
+func (m *model) complete(k *mTask) {
+	m.archive(k, task.Done)
+	k.parent.resume()
+}
+
 func (m *model) cancel(k *mTask) {
 	for _, c := range m.tasks {
 		for p := c.parent; p != nil; p = p.parent {
@@ -148,6 +163,7 @@ func (m *model) cancel(k *mTask) {
 		}
 	}
 	m.archive(k, task.Canceled)
+	k.parent.resume()
 }
 
 func (m *model) patch(k *mTask, status string) task.Code {
@@ -169,7 +185,7 @@ func (m *model) patch(k *mTask, status string) task.Code {
 	}
 	switch status {
 	case "done", "complete":
-		m.archive(k, task.Done)
+		m.complete(k)
 	case "working":
 		switch {
 		case m.live(k):
@@ -220,7 +236,7 @@ func (m *model) signup(agent string) (*mTask, task.Code) {
 		if m.live(k) {
 			held++
 		}
-		if first == nil && k.holder == "" && !k.question && !k.held() && m.open(k) == nil {
+		if k.holder == "" && !k.question && !k.held() && m.open(k) == nil && (first == nil || k.resumes && !first.resumes) {
 			first = k
 		}
 	}
@@ -269,6 +285,7 @@ func (m *model) create(k *mTask, cause task.Cause, notBefore task.Time) {
 		m.freeze(r)
 	}
 	m.runs = append(m.runs, r)
+	k.last = r
 }
 
 func (m *model) freeze(r *mRun) {
@@ -284,12 +301,19 @@ func (m *model) refreeze(r *mRun) {
 	r.frozen, r.state, r.approved, r.scope, r.expires = r.task.prompt(), waiting, false, "", m.now.Add(24*time.Hour)
 }
 
-// prompt stands for the bytes of the prompt: blockers that come and go leave
-// no trace in it.
+// prompt stands for the bytes of the prompt, in which the subtask is, and its
+// last run if that went badly: blockers that come and go leave no trace in it.
 func (k *mTask) prompt() string {
 	s := strconv.Itoa(k.words)
 	for _, b := range k.blockers {
 		s += "," + b.id.String()
+	}
+	if c := k.child; c != nil {
+		s += "; " + c.owner + " " + string(c.status)
+		if r := c.last; !c.status.Archived() && r != nil &&
+			(r.state.Status == task.RunFailed || r.state.Phase == task.PhaseDenied || r.state.Phase == task.PhaseExpired) {
+			s += " " + r.id.String()
+		}
 	}
 	return s
 }
@@ -315,6 +339,7 @@ func (m *model) approve(r *mRun, scope task.Scope) task.Code {
 func (m *model) refuse(r *mRun, phase task.Phase) {
 	m.end(r, task.State{Status: task.RunCanceled, Phase: phase})
 	r.task.words++ // the notice in the thread
+	r.task.parent.resume()
 }
 
 // next is the run that starts, or nil; those that may not start are ended or

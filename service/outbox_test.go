@@ -50,7 +50,7 @@ func TestWhatComesToWaitIsToldOutside(t *testing.T) {
 	})
 	t.Run("and nothing of a write that failed", func(t *testing.T) {
 		before := len(y.outgoing("ops"))
-		_, err := y.s.Notify(y.ctx(), coder, 1, "again?", true)
+		_, err := y.s.Ask(y.ctx(), coder, 1, "again?", false)
 		refused(t, err, task.CodeQuestionOpen)
 		equal(t, "lines", len(y.outgoing("ops")), before)
 	})
@@ -66,7 +66,7 @@ func values(m map[string]string) (list []string) {
 func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 	y := newInstance(t, told(task.OutNotice))
 	tk := y.create(maya, "coder", noStart, title("Hostile  title"))
-	must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999), false))
+	must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999)))
 	first := y.outgoing("ops")
 	equal(t, "lines", len(first), 1)
 	t.Run("as one short line", func(t *testing.T) {
@@ -92,12 +92,12 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 		equal(t, "next", next, 0)
 	})
 	t.Run("or given up", func(t *testing.T) {
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "two", false))
+		must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "two"))
 		equal(t, "dropped", must[int](t)(y.s.NotTold(y.ctx(), y.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
 		equal(t, "left", len(y.outgoing("ops")), 0)
 	})
 	t.Run("or its service is configured no more", func(t *testing.T) {
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "three", false))
+		must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "three"))
 		ok(t, y.s.Sweep(y.ctx()))
 		equal(t, "left while it is", len(y.outgoing("ops")), 1)
 		plain := y.service()

@@ -83,7 +83,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 	t.Run("wakes, answers, retries and approvals queue up and start at the resume", func(t *testing.T) {
 		y := newInstance(t, wakes)
 		asked, waiting := y.create(maya, "coder", noStart), y.create(planner, "coder", noStart)
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, asked.ID, "?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "?", false))
 		r := y.ask(waiting.ID)
 		y.pause("")
 		woken := y.create(maya, "reviewer")

@@ -133,15 +133,15 @@ func TestUseCasesKeepQuotas(t *testing.T) {
 		equal(t, "comments a second later", until(t, comment), 10)
 	})
 	t.Run("notices", func(t *testing.T) {
-		equal(t, "notices", until(t, func() error { return second(y.s.Notify(y.ctx(), flood, tk.ID, "look", false)) }), 120)
-		must[task.Message](t)(y.s.Notify(y.ctx(), calm, mine.ID, "look", false))
+		equal(t, "notices", until(t, func() error { return second(y.s.Notify(y.ctx(), flood, tk.ID, "look")) }), 120)
+		must[task.Message](t)(y.s.Notify(y.ctx(), calm, mine.ID, "look"))
 	})
 	t.Run("what is refused for its fields costs nothing", func(t *testing.T) {
 		for range 300 {
-			if err := second(y.s.Notify(y.ctx(), calm, mine.ID, "", false)); !task.IsCode(err, task.CodeInvalidField) {
+			if err := second(y.s.Notify(y.ctx(), calm, mine.ID, "")); !task.IsCode(err, task.CodeInvalidField) {
 				t.Fatal(err)
 			}
 		}
-		must[task.Message](t)(y.s.Notify(y.ctx(), calm, mine.ID, "once more", false))
+		must[task.Message](t)(y.s.Notify(y.ctx(), calm, mine.ID, "once more"))
 	})
 }

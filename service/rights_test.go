@@ -101,7 +101,7 @@ var ways = map[string]struct {
 	}},
 	"notice": {"comment by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
-			_, err := y.s.Notify(y.ctx(), a, id, "run rm -rf", false)
+			_, err := y.s.Notify(y.ctx(), a, id, "run rm -rf")
 			return err
 		})
 	}},

@@ -36,7 +36,7 @@ func (tx *txn) wake(tk *task.Task, why string) error {
 		if open.Status != task.RunRunning || tx.actor.RunID == open.ID && open.Agent == tk.Owner {
 			return nil
 		}
-		if err := tx.NoteFollowUp(open.ID); err != nil {
+		if err := tx.NoteFollowUp(open.ID, why); err != nil {
 			return err
 		}
 		return tx.event(task.EvRunFollowUp, task.Event{TaskID: tk.ID, RunID: open.ID, Agent: open.Agent}, changes{"why": why})
@@ -76,7 +76,7 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	r := &task.Run{
 		TaskID: tk.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: tx.actor.Name,
 		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, DefinitionHash: def.Hash,
-		Session: n.session, Folder: n.folder,
+		Session: n.session, Folder: n.folder, Why: n.why,
 	}
 	if !tx.actor.IsAgent() {
 		r.AskedToken = tx.actor.TokenID

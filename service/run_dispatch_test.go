@@ -166,7 +166,7 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 	}
 	t.Run("when a question is open", func(t *testing.T) {
 		r := y.queueRuns("coder", 1)[0]
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, r.TaskID, "?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), coder, r.TaskID, "?", false))
 		ended(t, r, task.PhaseTaskClosed, "the task waits for an answer")
 	})
 	t.Run("when the definition became pull-only", func(t *testing.T) {

@@ -103,9 +103,10 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 		return err
 	}
 	if f.State.Status == task.RunCompleted && !r.FollowUp {
-		if r.FollowUp, err = tx.untoldDelegation(r); err != nil {
+		if r.News, err = tx.untoldDelegations(r); err != nil {
 			return err
 		}
+		r.FollowUp = r.News != ""
 	}
 	if err := tx.followUp(r, tk); err != nil || f.State.Status != task.RunCompleted {
 		return err
@@ -149,7 +150,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	if err != nil || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
-	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID}
+	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, why: r.News}
 	if f.State.Phase == task.PhaseLost {
 		next.session, next.folder = r.Session, r.Folder
 	} else {
@@ -168,7 +169,7 @@ func (tx *txn) followUp(r *task.Run, tk *task.Task) error {
 	if err != nil {
 		return nil // nothing to start: it claims its work itself
 	}
-	return tx.budgeted(tk, def, task.CauseFollowUp, "news during run "+r.ID.String())
+	return tx.budgeted(tk, def, task.CauseFollowUp, r.News)
 }
 
 // backoff is min(30 s · 2ⁿ, 1 h) ± 20 %.

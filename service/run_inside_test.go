@@ -70,7 +70,7 @@ func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
 			},
 			"subtask": func() error { _, err := y.s.CreateSubtask(y.ctx(), own, above, 1, task.New{Title: "x"}); return err },
 			"run":     func() error { _, err := y.s.RunNow(y.ctx(), own, above); return err },
-			"ask":     func() error { _, err := y.s.Notify(y.ctx(), own, above, "?", true); return err },
+			"ask":     func() error { _, err := y.s.Ask(y.ctx(), own, above, "?", false); return err },
 			"reassign": func() error {
 				_, err := y.s.Reassign(y.ctx(), own, "planner", []task.ID{above}, "coder", "x")
 				return err
@@ -101,7 +101,7 @@ func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
 		"update":   func() error { _, err := y.s.UpdateTask(y.ctx(), own, tk.ID, task.Patch{Priority: ptr(1)}); return err },
 		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), own, tk.ID, "", 0); return err },
 		"cancel":   func() error { _, err := y.s.CancelTask(y.ctx(), own, tk.ID, ""); return err },
-		"ask":      func() error { _, err := y.s.Notify(y.ctx(), own, tk.ID, "?", true); return err },
+		"ask":      func() error { _, err := y.s.Ask(y.ctx(), own, tk.ID, "?", false); return err },
 		"reassign": func() error {
 			_, err := y.s.Reassign(y.ctx(), own, "reviewer", []task.ID{tk.ID}, "coder", "x")
 			return err

@@ -34,21 +34,27 @@ func joinIDs(ids []task.ID, sep string) string {
 	return strings.Join(words, sep)
 }
 
-const shownMessages = 10
+// Bounds of what a prompt repeats of a task's thread: the rest is one call away.
+const (
+	shownMessages = 10
+	historyBytes  = 6000 // bytes of messages, runs and subtasks together, about 1,500 tokens
+	newestMessage = 4000 // bytes of the newest message
+	leastMessage  = 200  // bytes; of an older message less is not shown
+)
 
 // promptOf is what a run of a task is asked. A boundary of a former rendering
 // is kept, so that the same texts give the same bytes, unless it is "" or a
 // text holds it.
-func promptOf(tk *task.Task, delegated bool, tools []string, boundary string) (prompt, used string) {
+func promptOf(tk *task.Task, r *task.Run, tools []string, boundary string) (prompt, used string) {
 	for boundary == "" || holds(tk, boundary) {
 		boundary = newBoundary()
 	}
 	w := &partWriter{boundary: boundary}
 	fmt.Fprintf(w, partsSentence+"\n\n", boundary)
-	if delegated {
-		w.delegated(tk, tools)
+	if r.Delegated() {
+		w.delegated(tk, r, tools)
 	} else {
-		w.task(tk)
+		w.task(tk, r)
 		w.WriteString("\n\n" + workPrompt)
 	}
 	return w.String(), boundary
@@ -66,11 +72,20 @@ func holds(tk *task.Task, word string) bool {
 	for _, c := range tk.Comments {
 		texts = append(texts, c.Content)
 	}
+	for _, r := range tk.Runs {
+		texts = append(texts, r.Summary, r.Reason)
+	}
+	for _, s := range tk.Subtasks {
+		texts = append(texts, s.Title, s.Summary)
+		if s.LastRun != nil {
+			texts = append(texts, s.LastRun.Reason)
+		}
+	}
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), word) })
 }
 
-// task describes a task to the agent that runs on it.
-func (w *partWriter) task(tk *task.Task) {
+// task describes a task to the agent that runs on it, and what happened before.
+func (w *partWriter) task(tk *task.Task, r *task.Run) {
 	fmt.Fprintf(w, "<Task>\nid: %d\nstatus: %s\nowner: %s\ncreated by: %s\npriority: %d\n",
 		tk.ID, tk.Status, tk.Owner, authorLabel(tk.CreatedBy), tk.Priority)
 	if tk.ParentTaskID != 0 {
@@ -92,7 +107,11 @@ func (w *partWriter) task(tk *task.Task) {
 	if len(tk.Resources) > 0 {
 		w.part("resources", workers, resourceLines(tk.Resources))
 	}
-	w.lastMessages(tk.Comments)
+	room := historyBytes - w.subtasks(tk) - w.earlierRuns(tk)
+	w.lastMessages(tk, room)
+	if r.Why != "" {
+		fmt.Fprintf(w, "this run was started by: %s\n", inLine(strings.ReplaceAll(r.Why, "\n", "; ")))
+	}
 	w.WriteString("</Task>")
 }
 
@@ -128,18 +147,98 @@ func resourceLines(list []task.Resource) string {
 	return strings.Join(lines, "\n")
 }
 
-func (w *partWriter) lastMessages(list []task.Comment) {
+// subtasks reports how the subtasks of a task are, and returns the bytes of
+// their texts.
+func (w *partWriter) subtasks(tk *task.Task) (bytes int) {
+	if len(tk.Subtasks) == 0 {
+		return 0
+	}
+	w.WriteString("subtasks")
+	if slices.Contains(tk.Cut, "subtasks") {
+		w.WriteString(" (the newest; get_task reads each of them whole)")
+	}
+	w.WriteString(":\n")
+	for _, s := range tk.Subtasks {
+		heading := fmt.Sprintf("subtask %d of agent %s, %s", s.ID, s.Owner, s.Status)
+		text := inLine(s.Title)
+		if s.Summary != "" {
+			text += "\n" + s.Summary
+		}
+		w.part(heading, "those who work on task "+s.ID.String(), text)
+		bytes += len(text)
+		if s.LastRun != nil {
+			bytes += w.pastRun("subtask "+s.ID.String()+": ", *s.LastRun)
+		}
+	}
+	return bytes
+}
+
+// earlierRuns reports how the runs of a task ended, and returns the bytes of
+// their texts.
+func (w *partWriter) earlierRuns(tk *task.Task) (bytes int) {
+	if len(tk.Runs) == 0 {
+		return 0
+	}
+	w.WriteString("earlier runs of this task")
+	if slices.Contains(tk.Cut, "runs") {
+		fmt.Fprintf(w, " (the newest; GET /api/tasks/%d/runs has all)", tk.ID)
+	}
+	w.WriteString(":\n")
+	for _, r := range tk.Runs {
+		bytes += w.pastRun("", r)
+	}
+	return bytes
+}
+
+// pastRun reports how a run ended, by whom its reason or summary is.
+func (w *partWriter) pastRun(before string, r task.PastRun) int {
+	heading := fmt.Sprintf("%srun %d of agent %s, %s", before, r.ID, r.Agent, r.Status)
+	if r.Status != task.RunCompleted {
+		heading += " (" + string(r.Phase) + ")"
+	}
+	author, text := authorLabel(r.Agent), r.Summary
+	switch {
+	case r.By != "":
+		author, text = authorLabel(r.By), r.Reason
+	case r.Reason != "":
+		author, text = "Taskyard, which may quote agents and programs", r.Reason
+	}
+	w.part(heading, author, text)
+	return len(text)
+}
+
+// lastMessages repeats the newest messages of a thread within room bytes, and
+// says where the rest is.
+func (w *partWriter) lastMessages(tk *task.Task, room int) {
+	list := tk.Comments
 	if len(list) == 0 {
 		return
 	}
-	if n := len(list) - shownMessages; n > 0 {
-		fmt.Fprintf(w, "last messages (%d earlier ones left out):\n", n)
-		list = list[n:]
+	from := len(list) - 1
+	texts := []string{task.ClipText(list[from].Content, newestMessage)}
+	for room -= len(texts[0]); from > 0 && len(texts) < shownMessages; from-- {
+		text := list[from-1].Content
+		if len(text) > room {
+			if room < leastMessage {
+				break
+			}
+			text = task.ClipText(text, room)
+		}
+		room -= len(text)
+		texts = append(texts, text)
+	}
+	if n := max(tk.CommentCount, len(list)) - len(texts); n > 0 {
+		fmt.Fprintf(w, "last messages (%d earlier ones are left out: get_task with comments_after 0 reads from the first):\n", n)
 	} else {
 		w.WriteString("last messages:\n")
 	}
-	for _, c := range list {
-		w.part(string(c.Kind)+" "+c.ID.String(), commentAuthor(c), c.Content)
+	for i, c := range list[from:] {
+		text := texts[len(texts)-1-i]
+		heading := string(c.Kind) + " " + c.ID.String()
+		if len(text) < len(c.Content) {
+			heading += fmt.Sprintf(", cut: get_task with comments_after %d reads it whole", c.ID-1)
+		}
+		w.part(heading, commentAuthor(c), text)
 	}
 }
 
@@ -158,10 +257,10 @@ func (s *Service) specOf(def task.Agent, tk *task.Task, r *task.Run) task.Spec {
 	if r.Spec != nil {
 		boundary = r.Spec.Boundary
 	}
-	spec.Prompt, spec.Boundary = promptOf(tk, r.Delegated(), spec.Tools, boundary)
+	spec.Prompt, spec.Boundary = promptOf(tk, r, spec.Tools, boundary)
 	if a := r.Approval; boundary != "" && a != nil && a.Version != hashOf(spec) {
 		// What was shown may be known by now to those who changed the texts.
-		spec.Prompt, spec.Boundary = promptOf(tk, r.Delegated(), spec.Tools, "")
+		spec.Prompt, spec.Boundary = promptOf(tk, r, spec.Tools, "")
 	}
 	return spec
 }

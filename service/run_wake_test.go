@@ -83,7 +83,7 @@ func TestWakes(t *testing.T) {
 	})
 	t.Run("a reply wakes the owner", func(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
 		y.asleep(t, tk.ID)
 		must[task.Message](t)(y.s.Reply(y.ctx(), oleg, tk.ID, "!"))
 		y.woken(t, tk.ID, "coder")
@@ -137,7 +137,7 @@ func TestAWakeDuringARunMakesOneFollowUp(t *testing.T) {
 		tk := y.create(maya, "coder")
 		st := y.start()
 		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
-		must[task.Message](t)(y.s.Notify(y.ctx(), y.actor(st), tk.ID, "?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), y.actor(st), tk.ID, "?", false))
 		y.finish(st, completed("asked"))
 		y.asleep(t, tk.ID)
 		must[task.Message](t)(y.s.Reply(y.ctx(), maya, tk.ID, "!"))
@@ -146,7 +146,7 @@ func TestAWakeDuringARunMakesOneFollowUp(t *testing.T) {
 	t.Run("an answer during the run makes one", func(t *testing.T) {
 		tk := y.create(maya, "coder")
 		st := y.start()
-		must[task.Message](t)(y.s.Notify(y.ctx(), y.actor(st), tk.ID, "?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), y.actor(st), tk.ID, "?", false))
 		must[task.Message](t)(y.s.Reply(y.ctx(), maya, tk.ID, "!"))
 		y.finish(st, completed("asked"))
 		equal(t, "cause", y.openRun(tk.ID).Cause, task.CauseFollowUp)

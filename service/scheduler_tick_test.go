@@ -21,7 +21,7 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 	want[tk.ID] = "approval"
 	want[y.working(coder).ID] = "claimed"
 	tk = y.create(maya, "coder", noStart)
-	must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "?", true))
+	must[task.Message](t)(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
 	want[tk.ID] = "question open"
 	want[y.create(maya, "pull", noStart).ID] = "pull-only"
 

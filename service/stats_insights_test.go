@@ -79,7 +79,7 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	}
 	waits := y.create(maya, "planner", noStart)
-	must[task.Message](t)(y.s.Notify(y.ctx(), planner, waits.ID, "?", true))
+	must[task.Message](t)(y.s.Ask(y.ctx(), planner, waits.ID, "?", false))
 	ok(t, y.s.RollUp(y.ctx()))
 	y.forward(3 * time.Hour)
 	y.create(maya, "planner", noStart)

@@ -141,12 +141,16 @@ func (s *Service) Task(ctx context.Context, a task.Actor, id task.ID) (*task.Tas
 	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) (*task.Task, error) {
+	tk, err := read(ctx, s, func(rx *db.Rx) (*task.Task, error) {
 		if err := s.sees(rx, a, id); err != nil {
 			return nil, err
 		}
 		return rx.Task(id)
 	})
+	if err == nil {
+		err = s.renewByReading(ctx, a, tk)
+	}
+	return tk, err
 }
 
 // UpdateTask changes fields and status of an open task. A p.Version that is

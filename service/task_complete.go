@@ -69,7 +69,8 @@ func (tx *txn) complete(tk *task.Task, summary string) error {
 	return tx.wakeParent(tk, "completed")
 }
 
-// wakeParent wakes the owner of the task above, if that is active.
+// wakeParent wakes the owner of the task above, if that is active: of several
+// subtasks that one run delegated, the last that ends does.
 func (tx *txn) wakeParent(tk *task.Task, what string) error {
 	if tk.ParentTaskID == 0 {
 		return nil
@@ -80,6 +81,12 @@ func (tx *txn) wakeParent(tk *task.Task, what string) error {
 	}
 	tx.topics = append(tx.topics, "task:"+p.ID.String())
 	if own, err := tx.runDelegated(p, tk); err != nil || own {
+		return err
+	}
+	if err := tx.SetResumes(p.ID); err != nil {
+		return err
+	}
+	if open, err := tx.siblingsOpen(tk); err != nil || open {
 		return err
 	}
 	return tx.wake(p, "subtask "+tk.ID.String()+" "+what)

@@ -215,7 +215,7 @@ func TestVersionAndUpdatedAtMoveWithEveryChange(t *testing.T) {
 		{"resource removed", func() error { _, err := y.s.RemoveResource(y.ctx(), maya, tk.ID, 0); return err }},
 		{"comment", func() error { _, err := y.s.Comment(y.ctx(), maya, tk.ID, "hm"); return err }},
 		{"claim", func() error { _, err := y.patchStatus(tk.ID, "working"); return err }},
-		{"question", func() error { _, err := y.s.Notify(y.ctx(), coder, tk.ID, "?", true); return err }},
+		{"question", func() error { _, err := y.s.Ask(y.ctx(), coder, tk.ID, "?", true); return err }},
 		{"answer", func() error { _, err := y.s.Reply(y.ctx(), maya, tk.ID, "!"); return err }},
 		{"release", func() error { _, err := y.s.ReleaseClaim(y.ctx(), maya, tk.ID, 0); return err }},
 		{"owner", func() error {

@@ -90,10 +90,46 @@ func (s *Service) Comment(ctx context.Context, a task.Actor, id task.ID, text st
 	})
 }
 
-// Notify sends people a message, or asks them with needsReply: an open
-// question keeps signups, ticks and wakes off the task until a person
-// replies. A notice waits in the inbox until a person acknowledges it. Errors: blank, archived, not active, a question is open already.
-func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text string, needsReply bool) (task.Message, error) {
+// Notify sends people a message, which waits in the inbox until a person
+// acknowledges it. Errors: blank, archived.
+func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text string) (task.Message, error) {
+	return s.toPeople(ctx, a, id, task.KindNotice, text, func(tx *txn, _ *task.Task, m task.ID) error {
+		_, err := tx.InsertNotice(m, id)
+		return err
+	})
+}
+
+// Ask asks people a question: until a person replies, it keeps signups, ticks
+// and wakes off the task. The claim of the holder who asks ends, so that the
+// next signup after the answer returns the task, unless keepClaim is set; that
+// of a run ends with the run. Errors: blank, archived, not active, a question
+// is open already.
+func (s *Service) Ask(ctx context.Context, a task.Actor, id task.ID, text string, keepClaim bool) (task.Message, error) {
+	return s.toPeople(ctx, a, id, task.KindQuestion, text, func(tx *txn, tk *task.Task, m task.ID) error {
+		switch {
+		case tk.QuestionID != 0:
+			return task.Errorf(task.Conflict, task.CodeQuestionOpen, "A question is already open on task %d; wait for the answer", id)
+		case tk.Status != task.Active:
+			return task.Errorf(task.Conflict, task.CodeTaskNotActive, "Task %d is a draft: start it before asking", id)
+		}
+		if err := tx.SetQuestion(id, m); err != nil {
+			return err
+		}
+		if keepClaim || tk.OpenRunID != 0 || !tk.Claim.Live(tx.Now) || tk.Claim.Holder != a.Name {
+			return nil
+		}
+		if err := tx.release(tk, "waits for the answer to a question"); err != nil {
+			return err
+		}
+		tk.Claim = nil
+		return nil
+	})
+}
+
+// toPeople writes a message of a task to people, and what it opens.
+func (s *Service) toPeople(ctx context.Context, a task.Actor, id task.ID, kind task.MessageKind, text string,
+	open func(tx *txn, tk *task.Task, m task.ID) error,
+) (task.Message, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return task.Message{}, err
 	}
@@ -103,38 +139,23 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 	if _, err := s.quotas.take(a, quotaNotices, 1, s.Now()); err != nil {
 		return task.Message{}, err
 	}
+	event := map[task.MessageKind]string{task.KindNotice: task.EvNotified, task.KindQuestion: task.EvAsked}[kind]
 	return mutate(ctx, s, a, func(tx *txn) (task.Message, error) {
 		tk, err := tx.open(id, false)
 		if err != nil {
 			return task.Message{}, err
 		}
-		kind, ev := task.KindNotice, task.EvNotified
-		if needsReply {
-			kind, ev = task.KindQuestion, task.EvAsked
-			if tk.QuestionID != 0 {
-				return task.Message{}, task.Errorf(task.Conflict, task.CodeQuestionOpen,
-					"A question is already open on task %d; wait for the answer", id)
-			}
-			if tk.Status != task.Active {
-				return task.Message{}, task.Errorf(task.Conflict, task.CodeTaskNotActive, "Task %d is a draft: start it before asking", id)
-			}
-		}
 		m, err := tx.say(id, kind, a.Name, strings.TrimSpace(text))
 		if err != nil {
 			return task.Message{}, err
 		}
-		if needsReply {
-			err = tx.SetQuestion(id, m)
-		} else {
-			_, err = tx.InsertNotice(m, id)
-		}
-		if err != nil {
+		if err := open(tx, tk, m); err != nil {
 			return task.Message{}, err
 		}
 		if err := tx.spoke(tk); err != nil {
 			return task.Message{}, err
 		}
-		if err := tx.event(ev, task.Event{TaskID: id, Agent: tk.Owner}, changes{"message": m}); err != nil {
+		if err := tx.event(event, task.Event{TaskID: id, Agent: tk.Owner}, changes{"message": m}); err != nil {
 			return task.Message{}, err
 		}
 		if err := tx.notifyWord(tk, kind, text); err != nil {
@@ -147,8 +168,8 @@ func (s *Service) Notify(ctx context.Context, a task.Actor, id task.ID, text str
 	})
 }
 
-// Reply is a person's answer to the open question; it closes it and wakes the
-// owner. Errors: not a person, blank, no open question.
+// Reply is a person's answer to the open question; it closes it, puts the task
+// first in its queue and wakes the owner. Errors: not a person, blank, no open question.
 func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text string) (task.Message, error) {
 	if err := s.allowed(a, task.Person); err != nil {
 		return task.Message{}, err
@@ -171,6 +192,9 @@ func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text stri
 		if err := tx.SetQuestion(id, 0); err != nil {
 			return task.Message{}, err
 		}
+		if err := tx.SetResumes(id); err != nil {
+			return task.Message{}, err
+		}
 		c := changes{"question": tk.QuestionID, "message": m}
 		if err := tx.event(task.EvAnswered, task.Event{TaskID: id, Agent: tk.Owner}, c); err != nil {
 			return task.Message{}, err
@@ -188,13 +212,18 @@ func (s *Service) Thread(ctx context.Context, a task.Actor, id, after task.ID, l
 	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) ([]task.Message, error) {
+	var tk *task.Task
+	list, err := read(ctx, s, func(rx *db.Rx) (_ []task.Message, err error) {
 		if err := s.sees(rx, a, id); err != nil {
 			return nil, err
 		}
-		if _, err := rx.TaskBare(id); err != nil {
+		if tk, err = rx.TaskBare(id); err != nil {
 			return nil, err
 		}
 		return rx.Thread(id, after, limit)
 	})
+	if err == nil {
+		err = s.renewByReading(ctx, a, tk)
+	}
+	return list, err
 }

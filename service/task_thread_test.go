@@ -9,7 +9,7 @@ import (
 func TestAQuestionGatesTheTask(t *testing.T) {
 	y := newInstance(t, wakes, noApprove)
 	tk := y.create(coder, "coder", noStart)
-	q := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, " which color? ", true))
+	q := must[task.Message](t)(y.s.Ask(y.ctx(), coder, tk.ID, " which color? ", false))
 	equal(t, "kind", q.Kind, task.KindQuestion)
 	equal(t, "text", q.Content, "which color?")
 	equal(t, "waiting for", y.task(tk.ID).WaitingFor, task.WaitsUser)
@@ -36,11 +36,11 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 		refused(t, err, task.CodeTaskGated, "question")
 	})
 	t.Run("a second question is refused", func(t *testing.T) {
-		_, err := y.s.Notify(y.ctx(), coder, tk.ID, "and which size?", true)
+		_, err := y.s.Ask(y.ctx(), coder, tk.ID, "and which size?", false)
 		refused(t, err, task.CodeQuestionOpen)
 	})
 	t.Run("a notice is not", func(t *testing.T) {
-		m := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "by the way", false))
+		m := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "by the way"))
 		equal(t, "kind", m.Kind, task.KindNotice)
 	})
 	t.Run("an agent cannot answer", func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 	})
 	t.Run("a draft cannot ask", func(t *testing.T) {
 		d := y.create(coder, "coder", draft)
-		_, err := y.s.Notify(y.ctx(), coder, d.ID, "?", true)
+		_, err := y.s.Ask(y.ctx(), coder, d.ID, "?", false)
 		refused(t, err, task.CodeTaskNotActive)
 	})
 }
@@ -96,7 +96,7 @@ func TestThreads(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
 		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, " looks good "))
 		equal(t, "comment", last(y.task(tk.ID).Comments).Content, "looks good")
-		_, err := y.s.Notify(y.ctx(), reviewer, tk.ID, "?", true)
+		_, err := y.s.Ask(y.ctx(), reviewer, tk.ID, "?", false)
 		refused(t, err, task.CodeForbidden)
 	})
 	t.Run("messages come in order, after an id", func(t *testing.T) {

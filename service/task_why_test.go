@@ -61,7 +61,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	})
 	t.Run("question", func(t *testing.T) {
 		k := fresh("coder")
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, k, "?", true))
+		must[task.Message](t)(y.s.Ask(y.ctx(), coder, k, "?", false))
 		first(t, k, "A question has waited for an answer since 09:00 UTC: until then no run starts and no agent can claim it.", task.WhyQuestion)
 	})
 	t.Run("blocked, canceled blockers first", func(t *testing.T) {

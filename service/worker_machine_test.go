@@ -155,7 +155,8 @@ func (s *machine) doSubtask(rt *rapid.T) {
 	if err == nil {
 		p.linked = true
 		p.words++
-		s.m.tasks = append(s.m.tasks, &mTask{id: got.ID, owner: owner, status: task.Active, parent: p})
+		p.child = &mTask{id: got.ID, owner: owner, status: task.Active, parent: p}
+		s.m.tasks = append(s.m.tasks, p.child)
 		equal(s.t, "id", got.ID, task.ID(len(s.m.tasks)))
 	}
 }
@@ -247,7 +248,7 @@ func (s *machine) doComplete(rt *rapid.T) {
 		s.expect(err, task.CodeStaleClaim)
 	default:
 		s.expect(err, "")
-		s.m.archive(k, task.Done)
+		s.m.complete(k)
 	}
 }
 
@@ -259,7 +260,7 @@ func (s *machine) doTalk(rt *rapid.T) {
 	case "comment":
 		_, err = s.s.Comment(s.ctx(), maya, k.id, "news")
 	case "ask":
-		_, err = s.s.Notify(s.ctx(), agentActor(k.owner), k.id, "?", true)
+		_, err = s.s.Ask(s.ctx(), agentActor(k.owner), k.id, "?", false)
 		switch {
 		case want != "":
 		case k.question:
@@ -269,7 +270,9 @@ func (s *machine) doTalk(rt *rapid.T) {
 		default:
 			k.question = true
 			k.spoke = append(k.spoke, k.owner)
-			if s.m.live(k) {
+			if s.m.live(k) && s.m.open(k) == nil {
+				k.release() // it comes back with the answer
+			} else if s.m.live(k) {
 				k.expires = s.m.now.Add(modelLease)
 			}
 		}
@@ -281,6 +284,7 @@ func (s *machine) doTalk(rt *rapid.T) {
 			want = task.CodeNoQuestion
 		default:
 			k.question = false
+			k.resume()
 		}
 	}
 	s.expect(err, want)

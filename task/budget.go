@@ -74,6 +74,12 @@ func (t *Task) JSONBytes() int {
 	for _, c := range t.Comments {
 		n += c.jsonBytes()
 	}
+	for _, r := range t.Runs {
+		n += r.jsonBytes()
+	}
+	for _, s := range t.Subtasks {
+		n += s.jsonBytes()
+	}
 	return n
 }
 
@@ -118,7 +124,7 @@ func (e Event) JSONBytes() int { return 200 + len(e.Actor) + JSONBytes(string(e.
 
 // JSONBytes returns about how many bytes the run has as JSON.
 func (r *Run) JSONBytes() int {
-	n := 1500 + JSONBytes(r.TaskTitle) + JSONBytes(r.Reason) + JSONBytes(r.Summary)
+	n := 1500 + JSONBytes(r.TaskTitle) + JSONBytes(r.Why) + JSONBytes(r.Reason) + JSONBytes(r.Summary)
 	for _, a := range r.Artifacts {
 		n += 4 + JSONBytes(a)
 	}

@@ -1,6 +1,9 @@
 package task
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -18,6 +21,17 @@ type Delegation struct {
 	Tools      []string
 	Limits     Limits        // tighter ones
 	Wait       time.Duration // for the end; 0 to MaxWait
+}
+
+// Key identifies a request: two that ask for the same have the same key.
+func (d Delegation) Key() string {
+	d.Wait, d.ParentTask = 0, 0
+	b, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // a plain struct
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // DefaultDelegate is the agent that does what is given to no agent by name.
@@ -42,6 +56,7 @@ type Delegated struct {
 	Artifacts     []string  `json:"artifacts"`
 	ToolCalls     int       `json:"toolCalls"`
 	TokensUsed    int       `json:"tokensUsed" doc:"all runs of the task together"`
+	Joined        bool      `json:"joined,omitempty" doc:"the same request was open already, and no second one was made"`
 	Error         string    `json:"error" doc:"what failed and why, when it ended without success"`
 }
 
@@ -70,7 +85,8 @@ type Ask struct {
 	Complexity string   `json:"complexity,omitempty"`
 	Tools      []string `json:"tools,omitzero"` // nil: no bound
 	Limits     Limits   `json:"limits,omitzero"`
-	Bounds     bool     `json:"bounds,omitzero"` // not a delegation: tools and limits that hold for other reasons
+	Request    string   `json:"request,omitempty"` // Delegation.Key of what was asked
+	Bounds     bool     `json:"bounds,omitzero"`   // not a delegation: tools and limits that hold for other reasons
 }
 
 // Allows reports whether a run under this Ask may have a tool.

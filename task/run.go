@@ -260,6 +260,7 @@ type Run struct {
 	Phase           Phase            `json:"phase"`
 	Cause           Cause            `json:"cause" enum:"tick,wake,manual,retry,follow_up,delegate"`
 	AskedBy         string           `json:"askedBy"`
+	Why             string           `json:"why,omitempty" doc:"what made it start, one reason per line, as: answer by user:maya"`
 	Attempt         int              `json:"attempt"`
 	RetryOf         ID               `json:"retryOf,omitzero"`
 	Reason          string           `json:"reason,omitempty" doc:"why it ended so, for people"`
@@ -283,6 +284,7 @@ type Run struct {
 	EndedAt         Time             `json:"endedAt,omitzero"`
 	HeartbeatAt     Time             `json:"heartbeatAt,omitzero"`
 
+	News         string `json:"-"` // what happened while it was open: why its follow-up run starts
 	Lease        int64  `json:"-"` // fences the runner's writes; grows with each start
 	LeaseExpires Time   `json:"-"`
 	ClaimID      int64  `json:"-"` // the task claim that the run holds

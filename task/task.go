@@ -31,7 +31,12 @@ type Task struct {
 	Comments []Comment `json:"comments,omitzero"`
 	Links    []Link    `json:"links,omitzero" doc:"the resources under the names url and description"`
 
-	Cut []string `json:"cut,omitzero" doc:"what is left out or shortened because of its size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), resources, description"`
+	// Runs and Subtasks are what happened before, with relations and where
+	// there is something: the newest, in the order in which they were made.
+	Runs     []PastRun `json:"runs,omitempty" doc:"its last ended runs, at most 5"`
+	Subtasks []Subtask `json:"subtasks,omitempty" doc:"its last subtasks, at most 20"`
+
+	Cut []string `json:"cut,omitzero" doc:"what is left out or shortened because of its size: comments (GET /api/tasks/{id}/comments has all), details (of steps with detailsCut: GET /api/tasks/{id}/steps/{index}), runs (GET /api/tasks/{id}/runs), subtasks (each by its id), resources, description"`
 
 	// For the server's own use; never in JSON.
 	QuestionID   ID     `json:"-"` // open question's message, or 0

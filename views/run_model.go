@@ -2,6 +2,7 @@ package views
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"taskyard/task"
@@ -105,6 +106,15 @@ func causeWords(c task.Cause) string {
 		return "by delegation"
 	}
 	return string(c)
+}
+
+// whyWords names what made a run start, behind its cause; "" where nothing is
+// recorded.
+func whyWords(r *task.Run) string {
+	if r.Why == "" {
+		return ""
+	}
+	return " (" + strings.NewReplacer("\n", ", ", "user:", "").Replace(r.Why) + ")"
 }
 
 // runPill says a run's state in words, with the class of its color.

@@ -12,7 +12,7 @@ var scout = task.Actor{Name: "scout", Role: task.RoleAgent}
 func (y *instance) asked(title, question string) (*task.Task, string) {
 	y.t.Helper()
 	k := y.create(task.New{Title: title})
-	m := some[task.Message](y.t)(y.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, question, true))
+	m := some[task.Message](y.t)(y.svc.Ask(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, question, false))
 	return k, "#answer-" + m.ID.String()
 }
 
@@ -21,7 +21,7 @@ func answerInPlace(y *instance, b *tab) {
 	y.t.Helper()
 	k, area := y.asked("Choose the way", "North or **south**?")
 	note := y.create(task.New{Title: "Watch the gate", Owner: "scout"})
-	some[task.Message](y.t)(y.svc.Notify(ctx, scout, note.ID, "The gate is shut.", false))
+	some[task.Message](y.t)(y.svc.Notify(ctx, scout, note.ID, "The gate is shut."))
 	b.open("/")
 	b.see("North or south?")
 	equal(y.t, "title", eval[string](b, `document.title`), "(2) Inbox · Taskyard")

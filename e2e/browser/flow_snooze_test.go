@@ -13,7 +13,7 @@ import (
 func (y *instance) tells(title, text string) *task.Task {
 	y.t.Helper()
 	k := y.create(task.New{Title: title, Owner: "scout"})
-	some[task.Message](y.t)(y.svc.Notify(ctx, scout, k.ID, text, false))
+	some[task.Message](y.t)(y.svc.Notify(ctx, scout, k.ID, text))
 	return k
 }
 

@@ -52,7 +52,7 @@ func TestCommentAndAnswerAQuestion(t *testing.T) {
 	y := newInstance(t)
 	k := y.create(task.New{Title: "Ask me", Owner: "scout"})
 	scout := task.Actor{Name: "scout", Role: task.RoleAgent}
-	some[task.Message](t)(y.svc.Notify(ctx, scout, k.ID, "North or south?", true))
+	some[task.Message](t)(y.svc.Ask(ctx, scout, k.ID, "North or south?", false))
 	b := y.tab()
 	b.open(path(k.ID, ""))
 	b.see("North or south?")

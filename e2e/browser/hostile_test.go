@@ -75,7 +75,7 @@ func (h *hostileInstance) work(t testing.TB, i int, s string) {
 		task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: s, Data: call},
 		task.Message{Role: task.SpeakerSystem, Type: "log", Content: s})
 	if i%2 == 0 {
-		some[task.Message](t)(h.svc.Notify(ctx, run.agent, k.ID, s, true))
+		some[task.Message](t)(h.svc.Ask(ctx, run.agent, k.ID, s, false))
 	}
 	end := service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},

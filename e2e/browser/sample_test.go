@@ -109,14 +109,14 @@ func (s *sample) past(t testing.TB) {
 			"Use `golang.org/x/time/rate`; evict idle buckets after 10 minutes."))
 	s.question = s.create(task.New{Title: "Review retry policy: are 5 attempts acceptable?", Owner: "reviewer", Priority: 8}).ID
 	run := s.claim(s.question)
-	some[task.Message](t)(s.svc.Notify(ctx, run.agent, s.question,
-		"The retry policy makes **5 attempts within an hour**. Is that acceptable, or should it stop earlier?", true))
+	some[task.Message](t)(s.svc.Ask(ctx, run.agent, s.question,
+		"The retry policy makes **5 attempts within an hour**. Is that acceptable, or should it stop earlier?", false))
 	run.end(service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
 		Summary: "Asked a person about the number of attempts.", Usage: task.Usage{TokensIn: 9100, TokensOut: 400, ToolCalls: 3},
 	})
 	some[task.Message](t)(s.svc.Notify(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, s.limiter,
-		"The limiter counts **per token**. Callers without one share a bucket by address; say so if that is not wanted.", false))
+		"The limiter counts **per token**. Callers without one share a bucket by address; say so if that is not wanted."))
 	s.clock.back(41 * time.Minute)
 	s.create(task.New{
 		Title: "Fix flaky TestQueueClaim under the race detector", Owner: "coder", Priority: 8,

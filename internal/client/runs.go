@@ -96,7 +96,7 @@ func (e *Env) showRun(r *shownRun) {
 	}
 	fields(e.Stdout,
 		"state", runState(&r.Run), "reason", r.Reason, "agent", r.Agent, "model", r.Model,
-		"cause", string(r.Cause)+", asked by "+r.AskedBy, "retry of", hash(r.RetryOf),
+		"cause", string(r.Cause)+", asked by "+r.AskedBy, "why", strings.ReplaceAll(r.Why, "\n", ", "), "retry of", hash(r.RetryOf),
 		"created", at(r.CreatedAt), "started", at(r.StartedAt), "ended", ended,
 		"used", used,
 		"artifacts", strings.Join(r.Artifacts, " "))

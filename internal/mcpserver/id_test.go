@@ -28,6 +28,8 @@ var ids = map[string]string{
 	"remove_resource.taskId":           `{"taskId":%v,"index":0}`,
 	"set_blocked_by.taskId":            `{"taskId":%v,"taskIds":[]}`,
 	"set_blocked_by.taskIds":           `{"taskId":1,"taskIds":[%v]}`,
+	"heartbeat.taskId":                 `{"taskId":%v}`,
+	"release_task.taskId":              `{"taskId":%v}`,
 	"task.taskId":                      `{"task":"x","agent_type":"nobody","taskId":%v}`,
 	"task_status.run_id":               `{"run_id":%v}`,
 	"task_stop.run_id":                 `{"run_id":%v}`,

@@ -25,7 +25,16 @@ var queueTools = []tool{
 		args: []arg{
 			id("task_id", "task").must(), text("current_agent", "you").must(),
 			text("new_agent", "new owner").must(), text("comment", "what they must know").must(),
+			count("claim", "id of your claim", 1, 0),
 		},
+	},
+	{
+		name: "heartbeat", doc: "Keep your claim of a task while you make no other call on it", run: heartbeat,
+		args: []arg{taskID, count("claim", "id of your claim", 1, 0)},
+	},
+	{
+		name: "release_task", doc: "Give your claim up; the task is idle again", run: release,
+		args: []arg{taskID, count("claim", "id of your claim", 1, 0)},
 	},
 	{
 		name: "batch_signup_for_tasks", doc: "Claim several tasks of your queue", fails: failsSignup, run: batchSignup,
@@ -70,19 +79,35 @@ func signup(c *call) (answer, error) {
 	case err != nil:
 		return answer{}, err
 	case len(list) == 0:
-		return answer{line: nothingIdle(who), structured: oneTask{}, body: none}, nil
+		return c.nothingFree(who, func(held []task.ID) any { return oneTask{Held: held} })
 	}
 	v := view(list[0])
-	return answer{line: claimedLine(list), structured: oneTask{v}, body: v}, nil
+	return answer{line: claimedLine(list), structured: oneTask{Task: v}, body: v}, nil
+}
+
+// nothingFree is the answer of a signup that claimed nothing. It names what the
+// agent holds, so that one that was restarted finds its work.
+func (c *call) nothingFree(agent string, structured func(held []task.ID) any) (answer, error) {
+	held, err := c.svc.Held(c.ctx, c.actor, agent)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{line: nothingIdle(agent), structured: structured(held), body: none}
+	if len(held) > 0 {
+		a.line += "\n\nYou hold " + hashes(held) + ": continue with get_task, or release_task"
+	}
+	return a, nil
 }
 
 type oneTask struct {
 	Task *taskView `json:"task"`
+	Held []task.ID `json:"held,omitempty"` // where nothing was claimed
 }
 
 type manyTasks struct {
 	Tasks []*taskView `json:"tasks"`
 	Next  string      `json:"next,omitempty"`
+	Held  []task.ID   `json:"held,omitempty"` // where nothing was claimed
 	Note  string      `json:"note,omitempty"` // that the list was cut by its size
 
 	Indexing int `json:"indexing,omitempty"` // per cent, while a search does not find all
@@ -96,14 +121,23 @@ func claimedLine(list []*task.Task) string {
 
 // numbers says "Task #1", or "Tasks #1, #2".
 func numbers(list []*task.Task) string {
-	ids := make([]string, len(list))
+	ids := make([]task.ID, len(list))
 	for i, t := range list {
-		ids[i] = "#" + t.ID.String()
+		ids[i] = t.ID
 	}
 	if len(ids) == 1 {
-		return "Task " + ids[0]
+		return "Task " + hashes(ids)
 	}
-	return "Tasks " + strings.Join(ids, ", ")
+	return "Tasks " + hashes(ids)
+}
+
+// hashes says "#1, #2".
+func hashes(ids []task.ID) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = "#" + id.String()
+	}
+	return strings.Join(words, ", ")
 }
 
 func batchSignup(c *call) (answer, error) {
@@ -114,6 +148,9 @@ func batchSignup(c *call) (answer, error) {
 	list, err := c.svc.Signup(c.ctx, c.actor, who, c.count("count", 0))
 	if err != nil {
 		return answer{}, err
+	}
+	if len(list) == 0 {
+		return c.nothingFree(who, func(held []task.ID) any { return manyTasks{Tasks: []*taskView{}, Held: held} })
 	}
 	return claimedMany(who, list, manyTasks{Tasks: views(list)}), nil
 }
@@ -151,12 +188,34 @@ func autoSignup(c *call) (answer, error) {
 func move(c *call) (answer, error) {
 	who, to := c.text("current_agent"), c.text("new_agent")
 	t, err := c.svc.MoveTask(c.ctx, c.actor,
-		service.Move{TaskID: c.id("task_id"), CurrentAgent: who, NewAgent: to, Comment: c.text("comment")})
+		service.Move{TaskID: c.id("task_id"), CurrentAgent: who, NewAgent: to, Comment: c.text("comment"), Claim: int64(c.count("claim", 0))})
 	if err != nil {
 		return answer{}, err
 	}
 	v := view(t)
-	return answer{line: "Task #" + t.ID.String() + " transferred from " + who + " to " + to, structured: oneTask{v}, body: v}, nil
+	return answer{line: "Task #" + t.ID.String() + " transferred from " + who + " to " + to, structured: oneTask{Task: v}, body: v}, nil
+}
+
+func heartbeat(c *call) (answer, error) {
+	t, err := c.svc.Heartbeat(c.ctx, c.actor, c.id("taskId"), int64(c.count("claim", 0)))
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: claimAnswer{t.ID, t.Claim}}, nil
+}
+
+func release(c *call) (answer, error) {
+	t, err := c.svc.ReleaseClaim(c.ctx, c.actor, c.id("taskId"), int64(c.count("claim", 0)))
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: claimAnswer{ID: t.ID}}, nil
+}
+
+// claimAnswer is the state of a claim; nothing else of the task has changed.
+type claimAnswer struct {
+	ID    task.ID     `json:"id"`
+	Claim *task.Claim `json:"claim"`
 }
 
 type completedAndNext struct {

@@ -11,7 +11,11 @@ var threadTools = []tool{
 	},
 	{
 		name: "notify_user", core: true, doc: "Tell people something, or ask them", run: notifyUser,
-		args: []arg{taskID, text("message", "Markdown").must(), flag("needs_reply", "a question: the task waits for the answer")},
+		args: []arg{
+			taskID, text("message", "Markdown").must(),
+			flag("needs_reply", "a question: the task waits, your claim ends; signup returns it with the answer"),
+			flag("keep_claim", "keep the claim meanwhile"),
+		},
 	},
 }
 
@@ -27,5 +31,8 @@ func addComment(c *call) (answer, error) {
 }
 
 func notifyUser(c *call) (answer, error) {
-	return messageAnswer(c.svc.Notify(c.ctx, c.actor, c.id("taskId"), c.text("message"), c.yes("needs_reply")))
+	if c.yes("needs_reply") {
+		return messageAnswer(c.svc.Ask(c.ctx, c.actor, c.id("taskId"), c.text("message"), c.yes("keep_claim")))
+	}
+	return messageAnswer(c.svc.Notify(c.ctx, c.actor, c.id("taskId"), c.text("message")))
 }

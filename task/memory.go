@@ -1,0 +1,93 @@
+package task
+
+import "slices"
+
+// PastRun is a run of a task that has ended, as those read it who continue.
+type PastRun struct {
+	ID      ID        `json:"id"`
+	Agent   string    `json:"agent"`
+	Status  RunStatus `json:"status" enum:"completed,failed,canceled"`
+	Phase   Phase     `json:"phase" doc:"how it ended: ended, timeout, denied, …"`
+	By      string    `json:"by,omitempty" doc:"who denied it"`
+	Summary string    `json:"summary,omitempty"`
+	Reason  string    `json:"reason,omitempty" doc:"why it failed or was canceled"`
+	EndedAt Time      `json:"endedAt"`
+}
+
+// Subtask is a subtask as the agent of its parent reads it.
+type Subtask struct {
+	ID      ID       `json:"id"`
+	Title   string   `json:"title"`
+	Owner   string   `json:"owner"`
+	Status  Status   `json:"status" enum:"draft,active,done,canceled"`
+	Summary string   `json:"summary,omitempty" doc:"its result; the reason, where it was canceled"`
+	LastRun *PastRun `json:"lastRun,omitempty" doc:"of an open subtask: its last run, where that failed or was denied"`
+}
+
+// Bounds of what a task remembers in an answer and in a prompt.
+const (
+	MaxPastRuns = 5  // ended runs of the task
+	MaxSubtasks = 20 // subtasks
+
+	pastText      = 1000 // bytes of one summary or reason
+	pastRunBytes  = 1500 // bytes of the texts of all runs
+	subtaskBytes  = 2500 // bytes of the texts of all subtasks
+	leastPastText = 80   // bytes; less of a text says nothing
+)
+
+// Remember sets the runs and subtasks of t, which come newest first and may be
+// one more than the bounds: the newest are kept, in the order in which they
+// were made, and the texts of older ones are cut first. t.Cut names what is
+// not whole.
+func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
+	if len(runs) > MaxPastRuns {
+		runs = runs[:MaxPastRuns]
+		t.noteCut("runs")
+	}
+	if len(subtasks) > MaxSubtasks {
+		subtasks = subtasks[:MaxSubtasks]
+		t.noteCut("subtasks")
+	}
+	room := pastRunBytes
+	for i := range runs {
+		t.fitPast(&runs[i].Summary, "runs", &room)
+		t.fitPast(&runs[i].Reason, "runs", &room)
+	}
+	room = subtaskBytes
+	for i := range subtasks {
+		t.fitPast(&subtasks[i].Summary, "subtasks", &room)
+		if r := subtasks[i].LastRun; r != nil {
+			t.fitPast(&r.Reason, "subtasks", &room)
+		}
+	}
+	slices.Reverse(runs)
+	slices.Reverse(subtasks)
+	t.Runs, t.Subtasks = runs, subtasks
+}
+
+// fitPast cuts a text to what room is left, and takes it from that.
+func (t *Task) fitPast(text *string, what string, room *int) {
+	most := min(pastText, *room)
+	switch {
+	case len(*text) <= most:
+	case most < leastPastText:
+		*text = ""
+		t.noteCut(what)
+	default:
+		*text = ClipText(*text, most)
+		t.noteCut(what)
+	}
+	*room -= len(*text)
+}
+
+func (r PastRun) jsonBytes() int {
+	return 160 + JSONBytes(r.Agent) + JSONBytes(r.By) + JSONBytes(r.Summary) + JSONBytes(r.Reason)
+}
+
+func (s Subtask) jsonBytes() int {
+	n := 110 + JSONBytes(s.Title) + JSONBytes(s.Owner) + JSONBytes(s.Summary)
+	if s.LastRun != nil {
+		n += 12 + s.LastRun.jsonBytes()
+	}
+	return n
+}
