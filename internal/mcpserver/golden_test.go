@@ -170,8 +170,7 @@ func TestListsAreAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range res.Tools {
-		reads := tool.Annotations != nil && tool.Annotations.ReadOnlyHint
-		fmt.Fprintf(&out, "%s (reads only: %v): %s\n%s\n\n", tool.Name, reads, tool.Description, oneLine(t, tool.InputSchema))
+		fmt.Fprintf(&out, "%s: %s\n%s\n%s\n\n", tool.Name, tool.Description, oneLine(t, tool.Annotations), oneLine(t, tool.InputSchema))
 	}
 	core, _ := ts.connect("coder", "/mcp?profile=core").tools()
 	fmt.Fprintf(&out, "core: %s\n", strings.Join(core, " "))

@@ -21,6 +21,9 @@ type tool struct {
 	args  []arg
 	fails string // the prefix of the message of a failure
 	run   func(*call) (answer, error)
+
+	destroys   bool // ends or removes what nobody can bring back
+	idempotent bool // a second call with the same arguments changes nothing
 }
 
 // call is one call of a tool with its checked arguments.
@@ -63,11 +66,18 @@ func concat(lists ...[]tool) []tool {
 
 // declared is what tools/list says of the tool.
 func (t tool) declared() *mcp.Tool {
-	d := &mcp.Tool{Name: t.name, Description: t.doc, InputSchema: schemaOf(t.args)}
+	return &mcp.Tool{Name: t.name, Description: t.doc, InputSchema: schemaOf(t.args), Annotations: t.hints()}
+}
+
+// hints are the annotations of the tool. Clients without a person to ask, such
+// as codex exec, refuse a tool that writes unless both of its other hints are
+// false. Of a tool that reads, the specification gives neither a meaning.
+func (t tool) hints() *mcp.ToolAnnotations {
 	if t.reads {
-		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+		return &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
 	}
-	return d
+	openWorld := false
+	return &mcp.ToolAnnotations{DestructiveHint: &t.destroys, IdempotentHint: t.idempotent, OpenWorldHint: &openWorld}
 }
 
 // toolHandler returns the handler that the SDK calls for a tool.

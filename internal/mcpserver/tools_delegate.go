@@ -28,7 +28,7 @@ var delegateTools = []tool{
 		name: "task_wait", doc: "Wait for the result of a delegated run", reads: true, run: followDelegated,
 		args: []arg{runID, count("wait_seconds", "default 50", 0, maxWait)},
 	},
-	{name: "task_stop", doc: "Give a delegated run up", run: stopDelegated, args: []arg{runID, text("reason", "why")}},
+	{name: "task_stop", doc: "Give a delegated run up", run: stopDelegated, idempotent: true, args: []arg{runID, text("reason", "why")}},
 }
 
 func todoNames() []string {

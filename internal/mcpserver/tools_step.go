@@ -16,7 +16,8 @@ var stepTools = []tool{
 	},
 	{
 		name: "update_step", core: true, doc: "Change one step, or mark it done", run: updateStep,
-		args: []arg{taskID, stepIndex, text("title", "1-60 characters"), text("details", "more words"), flag("done", "finished")},
+		idempotent: true,
+		args:       []arg{taskID, stepIndex, text("title", "1-60 characters"), text("details", "more words"), flag("done", "finished")},
 	},
 	{
 		name: "create_subtask", core: true, doc: "Delegate a step of your task as a task of its own", run: createSubtask,
@@ -31,7 +32,8 @@ var stepTools = []tool{
 	},
 	{
 		name: "remove_resource", doc: "Take off a resource", run: removeResource,
-		args: []arg{taskID, count("index", "0-based", 0, 0).must()},
+		destroys: true,
+		args:     []arg{taskID, count("index", "0-based", 0, 0).must()},
 	},
 }
 

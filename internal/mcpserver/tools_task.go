@@ -24,6 +24,7 @@ var taskTools = []tool{
 	},
 	{
 		name: "update_task", core: true, doc: "Change fields or status of a task", run: updateTask,
+		idempotent: true,
 		args: []arg{
 			id("taskId", "task").must(), text("title", "1-200 characters"), text("description", "Markdown"), text("owner", "agent"),
 			choice("status", "next state", "draft", "active", "done", "canceled", "idle", "working", "complete"),
@@ -33,15 +34,18 @@ var taskTools = []tool{
 	},
 	{
 		name: "complete_task", core: true, doc: "Finish a task for good", run: completeTask,
-		args: []arg{id("taskId", "task").must(), text("summary", "what was done"), count("claim", "id of your claim", 1, 0)},
+		idempotent: true,
+		args:       []arg{id("taskId", "task").must(), text("summary", "what was done"), count("claim", "id of your claim", 1, 0)},
 	},
 	{
 		name: "cancel_task", doc: "Cancel a task and all its open subtasks", run: cancelTask,
+		destroys: true, idempotent: true,
 		args: []arg{id("taskId", "task").must(), text("reason", "why")},
 	},
 	{
 		name: "set_blocked_by", doc: "Say which tasks must be done before this one", run: setBlockedBy,
-		args: []arg{id("taskId", "task").must(), list("taskIds", isIDs, "all of them; none: []").must()},
+		idempotent: true,
+		args:       []arg{id("taskId", "task").must(), list("taskIds", isIDs, "all of them; none: []").must()},
 	},
 	{
 		name: "list_tasks", reads: true, doc: "List your draft and active tasks", run: listTasks,
