@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"taskyard/runner/model"
 )
 
@@ -30,11 +28,8 @@ type toolset struct {
 	of      map[string]*usable
 }
 
-// usable is a tool that the run may use.
-type usable struct {
-	schema     *jsonschema.Resolved // nil: who executes it checks by itself
-	fromServer bool
-}
+// usable is a tool that the run may use. Who executes it checks its arguments.
+type usable struct{ fromServer bool }
 
 // open finds out which tools there are. The error says that the server did not
 // tell.
@@ -42,7 +37,7 @@ func (t *toolset) open(ctx context.Context, granted []string) error {
 	t.of = map[string]*usable{}
 	if t.box != nil {
 		for _, tool := range t.box.Declared(granted) {
-			t.add(tool, &usable{schema: resolved(tool.Schema)})
+			t.add(tool, &usable{})
 		}
 	}
 	wanted, profile := taskTools, "core"
@@ -65,21 +60,8 @@ func (t *toolset) add(tool model.Tool, u *usable) {
 	}
 }
 
-// resolved readies a schema; nil when it cannot be.
-func resolved(schema json.RawMessage) *jsonschema.Resolved {
-	var s jsonschema.Schema
-	if json.Unmarshal(schema, &s) != nil {
-		return nil
-	}
-	r, err := s.Resolve(nil)
-	if err != nil {
-		return nil
-	}
-	return r
-}
-
-// call executes a call that is allowed and whose arguments fit. Where the
-// server answered with a task, it is returned too.
+// call executes a call that is allowed and whose arguments are an object. Where
+// the server answered with a task, it is returned too.
 func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
 	u := t.of[c.Name]
 	if u == nil {
@@ -88,7 +70,7 @@ func (t *toolset) call(ctx context.Context, c model.Call) (Answer, *told) {
 			IsError: true, Denied: true,
 		}, nil
 	}
-	if err := fits(u.schema, c.Args); err != nil {
+	if err := wantObject(c.Args); err != nil {
 		return Answer{Text: fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err), IsError: true}, nil
 	}
 	if u.fromServer {
@@ -108,8 +90,8 @@ func (t *toolset) names() string {
 	return strings.Join(names, ", ")
 }
 
-// fits checks arguments: one JSON object, as the schema wants it.
-func fits(schema *jsonschema.Resolved, args json.RawMessage) error {
+// wantObject returns an error unless arguments are one JSON object.
+func wantObject(args json.RawMessage) error {
 	var v map[string]any
 	if err := json.Unmarshal(args, &v); err != nil {
 		return fmt.Errorf("they are no JSON object (%w)", err)
@@ -117,8 +99,5 @@ func fits(schema *jsonschema.Resolved, args json.RawMessage) error {
 	if v == nil {
 		return fmt.Errorf("they are no JSON object")
 	}
-	if schema == nil {
-		return nil
-	}
-	return schema.Validate(v)
+	return nil
 }

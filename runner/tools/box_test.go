@@ -94,6 +94,35 @@ func TestArgumentsAreCheckedAndTheFieldIsNamed(t *testing.T) {
 	})
 }
 
+func TestArgumentsThatModelsSendOutOfHabit(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, func(o *Options) { o.AcceptUnconfinedShell = true })
+	place := file(t, b, "f", "one\n")
+	t.Run("file_path is taken for path", func(t *testing.T) {
+		has(t, ok(t, b, "read", args{"file_path": "f"}), "one")
+		has(t, ok(t, b, "grep", args{"file_path": "f", "pattern": "o.e"}), "one")
+	})
+	t.Run("old_string and new_string are taken for old_text and new_text", func(t *testing.T) {
+		ok(t, b, "edit", args{"file_path": "f", "old_string": "one", "new_string": "two <&>"})
+		if got := content(t, place); got != "two <&>\n" {
+			t.Errorf("the file is %q", got)
+		}
+	})
+	t.Run("a description of a command is ignored", func(t *testing.T) {
+		has(t, ok(t, b, "bash", args{"command": "echo built", "description": "Build it", "timeout": 20}), "built")
+	})
+	t.Run("both names of one argument are refused", func(t *testing.T) {
+		refused(t, b, "read", args{"path": "f", "file_path": "g"}, "file_path")
+	})
+	t.Run("values are checked under either name", func(t *testing.T) {
+		refused(t, b, "read", args{"file_path": 7}, "path: type")
+	})
+	t.Run("other unknown arguments are refused", func(t *testing.T) {
+		refused(t, b, "bash", args{"command": "true", "run_in_background": true}, "run_in_background")
+		refused(t, b, "read", args{"path": "f", "description": "x"}, "description")
+	})
+}
+
 func TestAStoppedRunStopsItsTools(t *testing.T) {
 	b := newBox(t)
 	ctx, cancel := context.WithCancel(t.Context())

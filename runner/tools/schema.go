@@ -125,6 +125,12 @@ func decode(schema *jsonschema.Resolved, args json.RawMessage, into any) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("they are no JSON: something follows the value")
 	}
+	if o, ok := v.(map[string]any); ok && forgive(o, schema.Schema().Properties) {
+		var err error
+		if args, err = json.Marshal(o); err != nil {
+			return err
+		}
+	}
 	if err := schema.Validate(v); err != nil {
 		return errors.New(schemaError(err))
 	}
@@ -135,6 +141,29 @@ func decode(schema *jsonschema.Resolved, args json.RawMessage, into any) error {
 		return err
 	}
 	return nil
+}
+
+// habits are names of arguments that models know from the tools of other
+// programs, with ours. A model that is refused for one uses it again.
+var habits = map[string]string{"file_path": "path", "old_string": "old_text", "new_string": "new_text"}
+
+// forgive renames and drops arguments that models send out of habit, and
+// reports whether there were any. What a schema declares is never touched.
+func forgive(args map[string]any, declared fields) (changed bool) {
+	for theirs, ours := range habits {
+		v, sent := args[theirs]
+		_, both := args[ours]
+		if sent && !both && declared[theirs] == nil && declared[ours] != nil {
+			delete(args, theirs)
+			args[ours], changed = v, true
+		}
+	}
+	// Other shells take a description of the command for the person who watches.
+	if _, sent := args["description"]; sent && declared["command"] != nil && declared["description"] == nil {
+		delete(args, "description")
+		changed = true
+	}
+	return changed
 }
 
 // schemaError shortens "validating root: validating /properties/limit: …" to
