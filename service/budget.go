@@ -96,7 +96,11 @@ func (tx *txn) used(r *task.Run, lines []task.Message) error {
 
 // endOver ends a running run that used too much, and stops its program.
 func (tx *txn) endOver(r *task.Run, phase task.Phase, reason string) error {
-	f := Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason, Usage: r.Usage}
+	return tx.endUsed(r, Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason})
+}
+
+func (tx *txn) endUsed(r *task.Run, f Finished) error {
+	f.Usage = r.Usage
 	if err := tx.finish(r, f); err != nil {
 		return err
 	}
@@ -128,7 +132,8 @@ func (tx *txn) keepBudgets(r *task.Run) error {
 			return err
 		}
 		if now.Status == task.RunRunning {
-			if err := tx.endOver(now, b.Over(), "The "+b.Message()); err != nil {
+			f := Finished{State: task.State{Status: task.RunFailed, Phase: b.Over()}, Reason: "The " + b.Message(), dayOver: true}
+			if err := tx.endUsed(now, f); err != nil {
 				return err
 			}
 		}

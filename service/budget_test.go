@@ -81,6 +81,7 @@ func TestARunOverItsLimitEndsAndSaysHowMuch(t *testing.T) {
 			equal(t, "reason", r.Reason, tt.reason)
 			equal(t, "use", r.Usage.TokensIn, tt.tokens)
 			equal(t, "program stopped for", <-stopped, ErrStopCanceled)
+			y.asleep(t, r.TaskID)
 		})
 	}
 	t.Run("what it delegated counts", func(t *testing.T) {

@@ -33,10 +33,18 @@ type Finished struct {
 	Usage     task.Usage
 	Permanent bool       // a retry is useless
 	Work      *task.Work // what it left in its workspace; nil: nobody looked
+
+	dayOver bool // a budget of the day ended it: a retry starts on the next day
+}
+
+// retries reports whether a failed run is worth another attempt.
+func (f Finished) retries() bool {
+	return !f.Permanent && (f.dayOver || !f.State.Phase.OverLimit())
 }
 
 // FinishRun writes the end of a run, and what follows from it: a retry with
-// back-off after a failure, one follow-up run after a wake that met it.
+// back-off after a failure that a retry may not meet, one follow-up run after a
+// wake that met it.
 // Errors: stale lease.
 func (s *Service) FinishRun(ctx context.Context, id task.ID, lease int64, f Finished) error {
 	return s.finishRun(ctx, id, lease, f, func(*task.Run, task.Time) error { return nil })
@@ -124,7 +132,7 @@ func resultLine(f Finished) task.Message {
 // failed counts the failure and tries again, until the task needs a person.
 func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	n := tk.Failures + 1
-	if f.Permanent {
+	if !f.retries() {
 		n = max(n, tx.s.cfg.Attempts)
 	}
 	if err := tx.SetFailures(tk.ID, n); err != nil {

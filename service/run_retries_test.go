@@ -51,6 +51,19 @@ func TestRetries(t *testing.T) {
 		y.finish(y.start(), failure(task.PhaseError))
 		equal(t, "attempt after the retry", y.openRun(tk.ID).Attempt, 2)
 	})
+	for _, phase := range []task.Phase{task.PhaseTokens, task.PhaseCost, task.PhaseTurns} {
+		t.Run("over its "+string(phase)+" a run waits for a person", func(t *testing.T) {
+			y := newInstance(t, wakes)
+			tk := y.create(maya, "coder", noStart)
+			must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+			st := y.start()
+			y.finish(st, failure(phase))
+			y.asleep(t, tk.ID)
+			equal(t, "event", last(y.kinds(tk.ID)), task.EvTaskStuck)
+			equal(t, "tick", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 0)
+			equal(t, "attempt", must[*task.Run](t)(y.s.RetryRun(y.ctx(), oleg, st.Run.ID)).Attempt, 1)
+		})
+	}
 	t.Run("a lost run is tried again at once", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)

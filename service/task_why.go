@@ -210,13 +210,14 @@ func (w *diagnosis) failures() error {
 	if n == 0 {
 		return nil
 	}
-	r, err := w.lastFailure()
+	r, failed, err := w.lastFailure()
 	if err != nil {
 		return err
 	}
 	if n >= w.s.cfg.Attempts {
 		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no tick and no wake tries it again until a person runs it.")
 	}
+	n = min(n, failed) // one failure that no retry fixes counts as all attempts
 	switch {
 	case r == nil || r.Reason == "":
 		w.add(task.WhyFailed, task.Reason{}, "Its last run failed.")
@@ -230,15 +231,22 @@ func (w *diagnosis) failures() error {
 	return nil
 }
 
-// lastFailure returns the newest run that failed or was denied, or nil.
-func (w *diagnosis) lastFailure() (*task.Run, error) {
+// lastFailure returns the newest run that failed or was denied, or nil, and how
+// many of the latest 20 failed in a row up to it.
+func (w *diagnosis) lastFailure() (newest *task.Run, failed int, err error) {
 	list, err := w.Runs(task.RunFilter{TaskID: w.k.ID, Limit: 20})
 	for _, r := range list {
-		if r.Status == task.RunFailed || r.Phase == task.PhaseDenied {
-			return r, err
+		switch {
+		case r.Status == task.RunFailed, r.Phase == task.PhaseDenied:
+			failed++
+			if newest == nil {
+				newest = r
+			}
+		case newest != nil && r.Status.Final():
+			return newest, failed, err
 		}
 	}
-	return nil, err
+	return newest, failed, err
 }
 
 // ticks reports when the scheduler's next tick is, when nothing else speaks against

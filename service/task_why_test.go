@@ -102,6 +102,8 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		f.Permanent = true
 		y.finish(st, f)
 		first(t, k, "It is stuck: no tick and no wake tries it again until a person runs it.", task.WhyStuck, task.WhyFailed)
+		list := y.why(t, k, task.WhyStuck, task.WhyFailed)
+		equal(t, "failure", list[1].Message, "Run "+st.Run.ID.String()+" failed: it broke")
 	})
 	t.Run("paused, which a claim outlives", func(t *testing.T) {
 		free, held := fresh("coder"), y.working(coder)

@@ -53,6 +53,10 @@ var Failures = []Phase{
 	PhaseCrash, PhaseProtocol, PhasePermission, PhaseAuth, PhaseLost,
 }
 
+// OverLimit reports whether a run failed because it used up its tokens, cost or
+// turns. Another run of the same task starts over, and would end the same way.
+func (p Phase) OverLimit() bool { return p == PhaseTokens || p == PhaseCost || p == PhaseTurns }
+
 // Cancels lists the phases of canceled.
 var Cancels = []Phase{PhaseBy, PhaseDenied, PhaseExpired, PhaseTaskClosed, PhaseShutdown}
 
