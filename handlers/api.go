@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -31,6 +32,7 @@ func (s *Server) newAPI() huma.API {
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "A token of an agent or a person (prefix ty_)."},
 	}
+	cfg.Servers = []*huma.Server{{URL: cmp.Or(strings.TrimSuffix(s.opt.PublicURL, "/"), "/")}}
 	cfg.Security = []map[string][]string{{"token": {}}}
 	cfg.RejectUnknownQueryParameters = true
 	return humaecho.New(s.echo, cfg)
@@ -60,7 +62,9 @@ const bodyTimeout = 30 * time.Second
 
 // apiDoc is what the reference says of an endpoint.
 type apiDoc struct {
-	Status       int // on success; 0 means 200
+	Status       int    // on success; 0 means 200
+	Also         int    // another status of success, with the same answer; 0 means none
+	Type         string // of the answer, when that is text and not JSON
 	Tag, Summary string
 	Desc         string
 }
@@ -94,6 +98,11 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 		DefaultStatus: o.Status, BodyReadTimeout: bodyTimeout,
 		MaxBodyBytes: maxBody + 1, // limitBody refuses first
 	}
+	if o.Type != "" {
+		hop.Responses = map[string]*huma.Response{statusKey(o.Status): {
+			Content: map[string]*huma.MediaType{o.Type: {Schema: &huma.Schema{Type: huma.TypeString}}},
+		}}
+	}
 	if o.Need == task.Everyone {
 		hop.Security = []map[string][]string{}
 	}
@@ -110,6 +119,12 @@ func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(
 		}
 		return out, nil
 	})
+	if o.Also != 0 {
+		answers := operationOf(s.api.OpenAPI().Paths[o.Path], o.Method).Responses
+		also := *answers[statusKey(o.Status)]
+		also.Description = http.StatusText(o.Also)
+		answers[statusKey(o.Also)] = &also
+	}
 }
 
 // streamed answers callers that want a stream with one.

@@ -6,8 +6,8 @@ import (
 	"taskyard/task"
 )
 
-// agentLoad is how busy an agent is.
-type agentLoad struct {
+// AgentLoad is how busy an agent is. It is exported for huma.
+type AgentLoad struct {
 	Queued   int       `json:"queued" doc:"active tasks without a live claim"`
 	Working  int       `json:"working" doc:"active tasks with a live claim"`
 	Waiting  int       `json:"waiting" doc:"active tasks that wait for people"`
@@ -22,13 +22,13 @@ type AgentView struct {
 	task.Agent
 	TimeoutSeconds     int       `json:"timeoutSeconds,omitzero"`
 	IdleTimeoutSeconds int       `json:"idleTimeoutSeconds,omitzero"`
-	Load               agentLoad `json:"load"`
+	Load               AgentLoad `json:"load"`
 
 	Weaker string      `json:"weaker,omitempty" doc:"what it could do beyond its tools, as its runner does not hold it to them; absent: it is held"`
 	Pause  *task.Pause `json:"pause,omitempty" doc:"what keeps it from being started and from signing up: the pause of the server, else its own"`
 }
 
-func (s *Server) viewOf(def task.Agent, load agentLoad, pauses task.Pauses) AgentView {
+func (s *Server) viewOf(def task.Agent, load AgentLoad, pauses task.Pauses) AgentView {
 	return AgentView{
 		Agent: def, TimeoutSeconds: int(def.Timeout.Seconds()), IdleTimeoutSeconds: int(def.IdleTimeout.Seconds()), Load: load,
 		Weaker: s.enforcementGap(def.Runner, def.Tools), Pause: pauses.Of(def.ID),
@@ -89,7 +89,7 @@ func (s *Server) apiAgents(ctx context.Context, _ *struct{}) (*agentsOut, error)
 	}
 	out := &agentsOut{}
 	for _, def := range list {
-		out.Body.Agents = append(out.Body.Agents, s.viewOf(def, agentLoad(o.Loads[def.ID]), pauses))
+		out.Body.Agents = append(out.Body.Agents, s.viewOf(def, AgentLoad(o.Loads[def.ID]), pauses))
 	}
 	out.Body.Runners = s.runners(a)
 	return out, nil
@@ -106,7 +106,7 @@ func (s *Server) agentAnswer(ctx context.Context, def task.Agent) (*agentOut, er
 		return nil, err
 	}
 	out := &agentOut{ETag: `"` + def.FileHash + `"`}
-	out.Body.AgentView, out.Body.Definition = s.viewOf(def, agentLoad(o.Loads[def.ID]), pauses), def.Text
+	out.Body.AgentView, out.Body.Definition = s.viewOf(def, AgentLoad(o.Loads[def.ID]), pauses), def.Text
 	out.Body.RunnerInfo = s.runner(a, def.Runner)
 	if def.FileText != "" {
 		out.Body.Definition, out.Body.Served = def.FileText, def.Text

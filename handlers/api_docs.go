@@ -180,6 +180,7 @@ var apiDocs = map[string]apiDoc{
 		Summary: "Read a run with result, limits, usage, approval and changed files",
 	},
 	"GET /api/runs/{id}/diff": {
+		Type:    diffType,
 		Tag:     "Runs",
 		Summary: "Read what a run changed as a unified diff",
 		Desc: "Text, at most about 256 KiB of lines; what is left out is said in lines that begin with " +
@@ -246,6 +247,7 @@ var apiDocs = map[string]apiDoc{
 	},
 	"POST /api/delegate": {
 		Status:  http.StatusAccepted,
+		Also:    http.StatusOK,
 		Tag:     "Delegation",
 		Summary: "Give work to another agent",
 		Desc: "Makes a subtask of the caller's task, owned by the agent, and its run. 200 when that ended within `waitSeconds`, " +
@@ -255,12 +257,14 @@ var apiDocs = map[string]apiDoc{
 			"The run has no tool and no limit that the caller's run does not have.",
 	},
 	"GET /api/delegate/{id}": {
+		Also:    http.StatusAccepted,
 		Tag:     "Delegation",
 		Summary: "See the state of a delegation, or wait for its end",
 		Desc: "By the id of any of its runs. 200 when it has ended, else 202. For the " +
 			"agent that asked, owners of the tasks above, and people.",
 	},
 	"POST /api/delegate/{id}/stop": {
+		Also:    http.StatusAccepted,
 		Tag:     "Delegation",
 		Summary: "Give a delegation up",
 		Desc:    "Cancels its task and all below it; their processes are stopped.",

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,6 +35,9 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 			t.Errorf("the code %s is not described", c.Code)
 		}
 	}
+	if len(doc.Servers) != 1 || doc.Servers[0].URL != "/" {
+		t.Errorf("servers %+v", doc.Servers)
+	}
 	described := []string{}
 	ids := map[string]bool{}
 	for path, item := range doc.Paths.Map() {
@@ -60,6 +64,59 @@ func TestTheOpenAPIDocumentIsValidAndWhole(t *testing.T) {
 	k := doc.Components.Schemas["Task"].Value.Properties
 	if !k["id"].Value.Type.Is("string") || !k["createdAt"].Value.Type.Is("string") || !k["version"].Value.Type.Is("integer") {
 		t.Error("ids and times are strings in JSON")
+	}
+}
+
+func TestTheOpenAPIDocumentNamesThePublicURL(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = "https://tasks.example/" })
+	doc := decode[struct{ Servers []struct{ URL string } }](s.do("nobody", "GET", "/api/openapi.json", "").want(200))
+	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://tasks.example" {
+		t.Errorf("servers %+v", doc.Servers)
+	}
+}
+
+// TestNullIsDeclaredWhereThereIsNothingToDo relies on the check of every answer.
+func TestNullIsDeclaredWhereThereIsNothingToDo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for path, c := range map[string]struct{ caller, want string }{
+		"/api/agents/coder/signup": {"agent", `{"task":null}`},
+		"/api/worker/lease":        {"worker", `{"run":null}`},
+	} {
+		if a := s.do(c.caller, "POST", path, "{}").want(200); strings.TrimSpace(string(a.Body)) != c.want {
+			t.Errorf("%s answers %s", path, a.Body)
+		}
+	}
+}
+
+// TestWhatIsNotDeclaredIsFound tests the check that all tests of the API use.
+func TestWhatIsNotDeclaredIsFound(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	doc, err := openapi3.NewLoader().LoadFromData(s.do("nobody", "GET", "/api/openapi.json", "").want(200).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	me := s.do("viewer", "GET", "/api/me", "").want(200)
+	for _, c := range []struct{ name, path, kind, body, want string }{
+		{"the answer itself", "/api/me", jsonType, string(me.Body), ""},
+		{"a field that is not declared", "/api/me", jsonType, `{"x":1,` + string(me.Body[1:]), `"x" is unsupported`},
+		{"a required field is missing", "/api/me", jsonType, `{}`, "is missing"},
+		{"another type", "/api/tasks/history", jsonType, `{"tasks":5}`, `"/tasks"`},
+		{"null where it is not declared", "/api/tasks/5", jsonType, `null`, "not nullable"},
+		{"another content type", "/api/me", "text/plain", string(me.Body), "text/plain is not declared"},
+		{"no JSON", "/api/me", jsonType, `{`, "JSON"},
+		{"no operation", "/api/nothing", jsonType, `{"x":1}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			req := s.request("viewer", "GET", c.path, "")
+			got := undeclared(doc, req, answer{t, 200, http.Header{"Content-Type": {c.kind}}, []byte(c.body)})
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 

@@ -42,7 +42,7 @@ type runTotals struct {
 
 type agentCounts struct {
 	ID string `json:"id"`
-	agentLoad
+	AgentLoad
 }
 
 type statsOut struct {
@@ -115,7 +115,7 @@ func (s *Server) apiStats(ctx context.Context, in *statsIn) (*statsOut, error) {
 	b.Open, b.Active, b.Approvals, b.InFlight = st.Open, st.Active, st.Approvals, st.InFlight
 	b.Done24h, b.Canceled24h, b.MedianRunMs = st.Done24h, st.Canceled24h, st.MedianRunMs
 	for _, def := range agents {
-		b.Agents = append(b.Agents, agentCounts{def.ID, agentLoad(st.Loads[def.ID])})
+		b.Agents = append(b.Agents, agentCounts{def.ID, AgentLoad(st.Loads[def.ID])})
 	}
 	for _, h := range st.Hours {
 		b.Runs = append(b.Runs, runTotals(h))

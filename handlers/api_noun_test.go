@@ -60,7 +60,7 @@ func TestAgentDefinitions(t *testing.T) {
 	list := decode[struct {
 		Agents []struct {
 			ID, Status string
-			Load       agentLoad
+			Load       AgentLoad
 			Problems   []task.Problem
 		}
 	}](s.do("viewer", "GET", "/api/agents", "").want(200)).Agents

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"taskyard/task"
 )
 
@@ -30,16 +32,21 @@ type signupIn struct {
 	optional[signupBody]
 }
 
-// signupOut has task, which may be null, or with count tasks, or with
+// signupOutBody has task, which may be null, or with count tasks, or with
 // maxConcurrent tasks and held; held also where nothing was claimed and the
 // agent still holds tasks.
-type signupOut struct {
-	Body struct {
-		Task  **task.Task   `json:"task,omitzero" doc:"null when nothing is free"`
-		Tasks *[]*task.Task `json:"tasks,omitzero" doc:"instead of task, when count or maxConcurrent was sent"`
-		Held  *[]task.ID    `json:"held,omitzero" doc:"every task that the agent holds now, at most 500: with maxConcurrent, and where nothing is free although it holds some"`
-	}
+type signupOutBody struct {
+	Task  **task.Task   `json:"task,omitzero" doc:"null when nothing is free"`
+	Tasks *[]*task.Task `json:"tasks,omitzero" doc:"instead of task, when count or maxConcurrent was sent"`
+	Held  *[]task.ID    `json:"held,omitzero" doc:"every task that the agent holds now, at most 500: with maxConcurrent, and where nothing is free although it holds some"`
 }
+
+// TransformSchema tells huma that there may be no task.
+func (signupOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return orNull(s, "task")
+}
+
+type signupOut struct{ Body signupOutBody }
 
 type finishIn struct {
 	AgentPath
@@ -50,13 +57,18 @@ type finishIn struct {
 	}
 }
 
-type finishOut struct {
-	Body struct {
-		Completed *task.Task `json:"completed"`
-		Task      *task.Task `json:"task" doc:"null when nothing is free"`
-		Paused    string     `json:"paused,omitempty" doc:"by whom and why the agent or the server is paused, when that is why task is null"`
-	}
+type finishOutBody struct {
+	Completed *task.Task `json:"completed"`
+	Task      *task.Task `json:"task" doc:"null when nothing is free"`
+	Paused    string     `json:"paused,omitempty" doc:"by whom and why the agent or the server is paused, when that is why task is null"`
 }
+
+// TransformSchema tells huma that there may be no next task.
+func (finishOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return orNull(s, "task")
+}
+
+type finishOut struct{ Body finishOutBody }
 
 type reassignIn struct {
 	AgentPath

@@ -44,7 +44,7 @@ type shownRun struct {
 	task.Run
 	Spec     *task.Spec         `json:"spec,omitempty" doc:"exactly what will run, while an approval is waited for"`
 	Enforced []task.Enforcement `json:"enforcement,omitempty" doc:"each tool and limit of spec, and whether the runner enforces it"`
-	workAnswer
+	WorkAnswer
 }
 
 type runOut struct {

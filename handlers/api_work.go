@@ -38,8 +38,8 @@ func (b *workBody) work() *task.Work {
 	return w
 }
 
-// workAnswer is what a run left, beside the run.
-type workAnswer struct {
+// WorkAnswer is what a run left, beside the run. It is exported for huma.
+type WorkAnswer struct {
 	Files      []task.FileChange `json:"files,omitzero" doc:"what it changed in its workspace, as the supervisor saw it, by path, at most 1000; absent until it has ended, and when nobody looked"`
 	FilesTotal int               `json:"filesTotal,omitzero" doc:"of all changed files"`
 	FilesNote  string            `json:"filesNote,omitempty" doc:"why files are not named or could not be compared"`
@@ -55,7 +55,7 @@ func (s *Server) withWork(ctx context.Context, out *runOut, err error) (*runOut,
 	}
 	w, err := s.svc.Work(ctx, actorIn(ctx), out.Body.ID, false)
 	if err == nil && w != nil {
-		out.Body.workAnswer = workAnswer{append([]task.FileChange{}, w.Files...), w.Total, w.Note, w.Repository, w.Branch, w.Folder}
+		out.Body.WorkAnswer = WorkAnswer{append([]task.FileChange{}, w.Files...), w.Total, w.Note, w.Repository, w.Branch, w.Folder}
 	}
 	return out, err
 }
@@ -66,13 +66,15 @@ type diffOut struct {
 	Body               []byte
 }
 
+const diffType = "text/x-diff"
+
 // apiRunDiff answers the whole diff of a run as text.
 func (s *Server) apiRunDiff(ctx context.Context, in *RunPath) (*diffOut, error) {
 	w, err := s.svc.Work(ctx, actorIn(ctx), in.ID.ID, true)
 	if err != nil {
 		return nil, err
 	}
-	out := &diffOut{ContentType: "text/x-diff; charset=utf-8", ContentDisposition: `inline; filename="run-` + in.ID.ID.String() + `.diff"`}
+	out := &diffOut{ContentType: diffType + "; charset=utf-8", ContentDisposition: `inline; filename="run-` + in.ID.ID.String() + `.diff"`}
 	if w != nil {
 		out.Body = []byte(w.Patch())
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"taskyard/service"
 	"taskyard/task"
 )
@@ -19,11 +21,16 @@ type leaseIn struct {
 	optional[leaseBody]
 }
 
-type leaseOut struct {
-	Body struct {
-		Run *task.Leased `json:"run" doc:"null when there is none"`
-	}
+type leaseOutBody struct {
+	Run *task.Leased `json:"run" doc:"null when there is none"`
 }
+
+// TransformSchema tells huma that there may be no run.
+func (leaseOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return orNull(s, "run")
+}
+
+type leaseOut struct{ Body leaseOutBody }
 
 type holdIn struct {
 	RunPath

@@ -91,6 +91,8 @@ func rank(first bool) int {
 // ref names the type of a schema.
 func (w *docsWriter) ref(s *huma.Schema) views.DocRef {
 	switch {
+	case len(s.AnyOf) > 0: // or null, which the text of the field explains
+		return w.ref(s.AnyOf[0])
 	case s.Ref != "":
 		w.named(refName(s))
 		return views.DocRef{Name: refName(s), Linked: true}

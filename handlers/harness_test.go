@@ -203,7 +203,9 @@ func (s *site) send(req *http.Request) answer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{s.t, res.StatusCode, res.Header, b}
+	a := answer{s.t, res.StatusCode, res.Header, b}
+	s.declared(req, a)
+	return a
 }
 
 // want fails unless the status is so.
