@@ -56,7 +56,7 @@ type Delegated struct {
 	Artifacts     []string  `json:"artifacts"`
 	ToolCalls     int       `json:"toolCalls"`
 	TokensUsed    int       `json:"tokensUsed" doc:"all runs of the task together"`
-	Joined        bool      `json:"joined,omitempty" doc:"the same request was open already, and no second one was made"`
+	Joined        bool      `json:"joined,omitzero" doc:"the same request was open already, and no second one was made"`
 	Error         string    `json:"error" doc:"what failed and why, when it ended without success"`
 }
 

@@ -101,7 +101,9 @@ func (a arg) schema() string {
 }
 
 // schemaOf returns the flat schema of a tool's arguments. It is made by hand
-// for its order: agents read the required ones first.
+// for its order: agents read the required ones first. It does not forbid other
+// names, which decode does, since both spellings of a name are taken: task_id
+// for taskId.
 func schemaOf(args []arg) json.RawMessage {
 	props, required := []string{}, []string{}
 	for _, a := range args {
@@ -117,7 +119,7 @@ func schemaOf(args []arg) json.RawMessage {
 	if len(required) > 0 {
 		s += `,"required":[` + strings.Join(required, ",") + `]`
 	}
-	return json.RawMessage(s + `,"additionalProperties":false}`)
+	return json.RawMessage(s + "}")
 }
 
 func quote(s string) string {
