@@ -62,7 +62,8 @@ Within a run the ID is optional. --next also claims the next task of the queue; 
 	"task ask": `
     taskyard task ask 42 "Which of the two names?"
     taskyard task ask 42 --file question.md
-The task waits until a person answers. ` + textNote,
+The task waits until a person answers, and your claim ends unless you keep it:
+the next "taskyard task claim" returns the task with the answer. ` + textNote,
 	"task notify": `
     taskyard task notify 42 "The preview is up"
 ` + textNote,

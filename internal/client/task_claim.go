@@ -33,6 +33,7 @@ func (c *TaskClaim) Run(e *Env) error {
 	var out struct {
 		Task  *task.Task
 		Tasks []*task.Task
+		Held  []task.ID
 	}
 	raw, err := e.wait(time.Duration(c.Wait)*time.Second, "POST", agentPath(agent, "/signup"), body, &out)
 	if err != nil {
@@ -41,10 +42,12 @@ func (c *TaskClaim) Run(e *Env) error {
 	if out.Task != nil {
 		out.Tasks = append(out.Tasks, out.Task)
 	}
-	return e.claimed(raw, agent, out.Tasks, c.Quiet.Quiet)
+	return e.claimed(raw, agent, out.Tasks, out.Held, c.Quiet.Quiet)
 }
 
-func (e *Env) claimed(raw []byte, agent string, list []*task.Task, quiet bool) error {
+// claimed prints claimed tasks; none is ErrNothing, which names what the agent
+// still holds.
+func (e *Env) claimed(raw []byte, agent string, list []*task.Task, held []task.ID, quiet bool) error {
 	err := e.answer(raw, func() {
 		for i, t := range list {
 			switch {
@@ -59,7 +62,11 @@ func (e *Env) claimed(raw []byte, agent string, list []*task.Task, quiet bool) e
 		}
 	})
 	if err == nil && len(list) == 0 {
-		return nothing("no task is free in the queue of " + clean(agent))
+		why := "no task is free in the queue of " + clean(agent)
+		if len(held) > 0 {
+			why += "; it holds " + hashes(held)
+		}
+		return nothing(why)
 	}
 	return err
 }
@@ -122,7 +129,7 @@ func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
 	if out.Task != nil {
 		list = append(list, out.Task)
 	}
-	err = e.claimed(raw, agent, list, c.Quiet.Quiet)
+	err = e.claimed(raw, agent, list, nil, c.Quiet.Quiet)
 	if out.Paused != "" && errors.Is(err, ErrNothing) {
 		return nothing("no task is claimed: " + clean(out.Paused))
 	}

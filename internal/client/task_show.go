@@ -51,6 +51,7 @@ func (e *Env) showTask(t *task.Task, why []reason) {
 	}
 	e.showSteps(t)
 	e.showResources(t)
+	e.showPast(t)
 	e.showThread(t)
 	if t.Summary != "" {
 		e.part("Summary", 1)
@@ -100,6 +101,31 @@ func (e *Env) stepLines(t *task.Task) {
 		if s.Details != "" {
 			indented(e.Stdout, "         ", s.Details)
 		}
+	}
+}
+
+// showPast prints what became of the last subtasks and runs.
+func (e *Env) showPast(t *task.Task) {
+	e.part("Subtasks", len(t.Subtasks))
+	for _, s := range t.Subtasks {
+		e.say("  %s %s, %s: %s", hash(s.ID), clean(s.Owner), s.Status, clean(s.Title))
+		if s.Summary != "" {
+			indented(e.Stdout, "         ", s.Summary)
+		}
+		if s.LastRun != nil {
+			e.showPastRun(*s.LastRun, "    ")
+		}
+	}
+	e.part("Last runs", len(t.Runs))
+	for _, r := range t.Runs {
+		e.showPastRun(r, "  ")
+	}
+}
+
+func (e *Env) showPastRun(r task.PastRun, indent string) {
+	e.say("%srun %s of %s: %s at %s", indent, r.ID, clean(r.Agent), task.State{Status: r.Status, Phase: r.Phase}, at(r.EndedAt))
+	if text := r.Summary + r.Reason; text != "" {
+		indented(e.Stdout, indent+"       ", text)
 	}
 }
 

@@ -18,12 +18,16 @@ func (c *TaskComment) Run(e *Env) error {
 }
 
 // TaskAsk asks people.
-type TaskAsk struct{ TaskText }
+type TaskAsk struct {
+	TaskText
+	KeepClaim bool `help:"Keep your claim while the task waits."`
+}
 
 // Run opens a question.
 func (c *TaskAsk) Run(e *Env) error {
-	return e.talk(c.TaskText, "/notify", func(text string) any { return map[string]any{"message": text, "needsReply": true} },
-		"asked people on")
+	return e.talk(c.TaskText, "/notify", func(text string) any {
+		return map[string]any{"message": text, "needsReply": true, "keepClaim": c.KeepClaim}
+	}, "asked people on")
 }
 
 // TaskNotify sends people a message.

@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"taskyard/internal/client"
+	"taskyard/internal/testkit"
+	"taskyard/runner/model/modeltest"
+	"taskyard/task"
+)
+
+// newModelServer starts a server whose built-in agents ask the model server m,
+// with one attempt per run. agents are definitions by name: tools, then what
+// the system prompt says. It returns the server and a reviewer.
+func newModelServer(t *testing.T, m *modeltest.Server, agents map[string][2]string) (*server, *client.Client) {
+	t.Helper()
+	s := newServer(t, "serve")
+	s.env = append(s.env, "TEST_MODEL_KEY="+providerKey)
+	s.file("taskyard.toml", fmt.Sprintf("[runs]\nattempts = 1\n[providers.test]\napi = \"anthropic\"\nbase_url = %q\n"+
+		"api_key_env = \"TEST_MODEL_KEY\"\nmodels = [\"test-model\"]\n", m.URL+"/v1"))
+	for name, a := range agents {
+		s.file("agents/"+name+".md", fmt.Sprintf("---\nname: %s\ndescription: For tests.\ntools: %s\n---\n%s\n", name, a[0], a[1]))
+	}
+	s.file("agents/puller.md", "---\nname: puller\ndescription: Claims.\ntools: read\nrunner: none\n---\nYou claim.\n")
+	s.start()
+	return s, s.api(s.token("--scope", "review", "--name", "maya-laptop"))
+}
+
+// signedUp is the answer of a signup.
+type signedUp struct {
+	Task *task.Task
+	Held []task.ID
+}
+
+func signup(t *testing.T, c *client.Client, agent string) signedUp {
+	t.Helper()
+	return call[signedUp](t, c, "POST", "/api/agents/"+agent+"/signup", map[string]any{})
+}
+
+// runsEnded waits until so many runs of a task have ended and none is open.
+func (s *server) runsEnded(id task.ID, runs int) {
+	s.t.Helper()
+	testkit.Eventually(s.t, fmt.Sprintf("%d runs of task %d have ended", runs, id), func() bool {
+		return s.rows("SELECT count(*) || ' ' || count(ended_at) FROM runs WHERE task_id = ?", id)[0] == fmt.Sprintf("%d %d", runs, runs)
+	})
+}
+
+// prompts are those that began the runs of an agent, by what its system
+// prompt says.
+func prompts(m *modeltest.Server, system string) (list []string) {
+	for _, r := range m.Turns() {
+		if r.System == system && len(r.Messages) == 1 {
+			list = append(list, r.Messages[0].Text)
+		}
+	}
+	return list
+}
+
+// TestStory01AnAnswerFindsItsAgent has an agent ask a question and end, and a
+// person answer.
+func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
+	t.Parallel()
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		switch {
+		case strings.Contains(r.Messages[0].Text, "Use the green one."):
+			return modeltest.Step{Text: "Painted it green."}
+		case len(r.Messages) > 1:
+			return modeltest.Step{Text: "I wait for the answer."}
+		}
+		return oneCall("notify_user", `{"taskId":%q,"message":"Which color?","needs_reply":true}`, taskOf(r))
+	})
+	s, person := newModelServer(t, m, map[string][2]string{"painter": {"read", "You paint."}})
+	reply := func(id task.ID, text string) {
+		t.Helper()
+		call[task.Message](t, person, "POST", "/api/tasks/"+id.String()+"/reply", map[string]any{"content": text})
+	}
+
+	t.Run("an agent that is started begins its next run with it", func(t *testing.T) {
+		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint it", "owner": "painter"})
+		s.runsEnded(k.ID, 1)
+		reply(k.ID, "Use the green one.")
+		s.runsEnded(k.ID, 2)
+		got := prompts(m, "You paint.")
+		if len(got) != 2 || !strings.Contains(got[1], "this run was started by: answer by user:maya-laptop") ||
+			!strings.Contains(got[1], "I wait for the answer.") {
+			t.Errorf("the prompts are %q", got)
+		}
+		if now := call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil); now.Runs[1].Summary != "Painted it green." {
+			t.Errorf("the runs are %s", asJSON(now.Runs))
+		}
+	})
+
+	t.Run("an agent that pulls gets it by its next signup, with the answer", func(t *testing.T) {
+		puller := s.api(s.token("--agent", "puller"))
+		asked := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint the door", "owner": "puller"})
+		signup(t, puller, "puller")
+		call[task.Message](t, puller, "POST", "/api/tasks/"+asked.ID.String()+"/notify",
+			map[string]any{"message": "Which color?", "needsReply": true})
+		if got := signup(t, puller, "puller"); got.Task != nil || len(got.Held) > 0 {
+			t.Fatalf("it got %s while the question is open", asJSON(got))
+		}
+		call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "More urgent", "owner": "puller", "priority": 9})
+		if urgent := signup(t, puller, "puller"); urgent.Task == nil || urgent.Task.Priority != 9 {
+			t.Fatalf("before the answer it got %s", asJSON(urgent))
+		}
+		call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "As urgent", "owner": "puller", "priority": 9})
+		reply(asked.ID, "Use the red one.")
+		got := signup(t, puller, "puller").Task
+		if got == nil || got.ID != asked.ID || got.Comments[len(got.Comments)-1].Content != "Use the red one." {
+			t.Errorf("after the answer it got %s", asJSON(got))
+		}
+	})
+}
+
+// TestStory02AParentHearsOfBothOnce has a parent delegate two tasks and end its
+// turn; one is completed, one denied.
+func TestStory02AParentHearsOfBothOnce(t *testing.T) {
+	t.Parallel()
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		first := r.Messages[0].Text
+		switch {
+		case r.System == "You read.":
+			return modeltest.Step{Text: "auth.go checks tokens twice."}
+		case strings.Contains(first, "earlier runs of this task"):
+			return modeltest.Step{Text: "One found that auth.go checks tokens twice; the other was denied: Only read it."}
+		case len(r.Messages) == 1:
+			return oneCall("task", `{"task":"Read auth.go","agent_type":"reader","wait_seconds":0}`)
+		case len(r.Messages) == 3:
+			return oneCall("task", `{"task":"Rewrite auth.go","agent_type":"reader","wait_seconds":0}`)
+		}
+		return modeltest.Step{Text: "I continue when both have ended."}
+	})
+	s, person := newModelServer(t, m, map[string][2]string{"boss": {"read, task", "You delegate."}, "reader": {"read", "You read."}})
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Improve auth.go", "owner": "boss"})
+	s.runsEnded(k.ID, 1)
+	runs := s.rows("SELECT id FROM runs WHERE agent = 'reader' AND phase = 'approval' ORDER BY id")
+	if len(runs) != 2 {
+		t.Fatalf("%d runs wait for approval", len(runs))
+	}
+	call[task.Run](t, person, "POST", "/api/runs/"+runs[0]+"/approve", map[string]any{"scope": "once"})
+	testkit.Eventually(t, "the first has ended", func() bool {
+		return s.rows("SELECT status FROM runs WHERE id = ?", runs[0])[0] == "completed"
+	})
+	call[task.Run](t, person, "POST", "/api/runs/"+runs[1]+"/deny", map[string]any{"reason": "Only read it."})
+	s.runsEnded(k.ID, 2)
+	got := prompts(m, "You delegate.")
+	if len(got) != 2 {
+		t.Fatalf("the parent ran %d times", len(got))
+	}
+	for _, want := range []string{"auth.go checks tokens twice.", "Only read it.", "canceled (denied), by person maya-laptop]]"} {
+		if !strings.Contains(got[1], want) {
+			t.Errorf("%q is not in\n%s", want, got[1])
+		}
+	}
+}
+
+// TestStory04TheNextRunKnowsWhatFailed has a run fail after three steps.
+func TestStory04TheNextRunKnowsWhatFailed(t *testing.T) {
+	t.Parallel()
+	done := 0
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		if strings.Contains(r.Messages[0].Text, "earlier runs of this task") {
+			return modeltest.Step{Text: "Did the last step."}
+		}
+		if len(r.Messages) == 1 {
+			return oneCall("update_steps", `{"taskId":%q,"steps":[{"title":"Read"},{"title":"Write"},{"title":"Test"},{"title":"Tell"}]}`, taskOf(r))
+		}
+		if done++; done <= 3 {
+			return oneCall("update_step", `{"taskId":%q,"stepIndex":%d,"done":true}`, taskOf(r), done-1)
+		}
+		return modeltest.Step{Status: http.StatusUnauthorized, Message: "the key is worn out"}
+	})
+	s, person := newModelServer(t, m, map[string][2]string{"coder": {"read", "You code."}})
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Four steps", "owner": "coder"})
+	s.runsEnded(k.ID, 1)
+	call[task.Run](t, person, "POST", "/api/runs/1/retry", nil)
+	s.runsEnded(k.ID, 2)
+	got := prompts(m, "You code.")
+	if len(got) != 2 {
+		t.Fatalf("%d runs began", len(got))
+	}
+	for _, want := range []string{"0. [x] Read\n1. [x] Write\n2. [x] Test\n3. [ ] Tell", "run 1 of agent coder, failed (auth)", "the key is worn out"} {
+		if !strings.Contains(got[1], want) {
+			t.Errorf("%q is not in\n%s", want, got[1])
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"taskyard/internal/client"
+	"taskyard/internal/testkit"
+	"taskyard/runner/model/modeltest"
+	"taskyard/task"
+)
+
+// TestStory05AHandOverCarriesWhatWasFound has an agent that pulls hand its task
+// to one that is started.
+func TestStory05AHandOverCarriesWhatWasFound(t *testing.T) {
+	t.Parallel()
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		first := r.Messages[0].Text
+		if len(r.Messages) > 1 || !strings.Contains(first, "The leak is in cache.go.") || !strings.Contains(first, ", by agent puller]]") {
+			return modeltest.Step{Text: "Fixed it."}
+		}
+		return oneCall("add_comment", `{"taskId":%q,"content":"puller found: The leak is in cache.go."}`, taskOf(r))
+	})
+	s, person := newModelServer(t, m, map[string][2]string{"fixer": {"read", "You fix."}})
+	puller := s.api(s.token("--agent", "puller"))
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Find the leak", "owner": "puller"})
+	mine := signup(t, puller, "puller").Task
+	call[any](t, puller, "POST", "/api/tasks/"+k.ID.String()+"/move", map[string]any{
+		"currentAgent": "puller", "newAgent": "fixer", "comment": "The leak is in cache.go.", "claim": mine.Claim.ID,
+	})
+	testkit.Eventually(t, "the new owner quotes what was found", func() bool {
+		return len(s.rows("SELECT 1 FROM messages WHERE task_id = ? AND author = 'fixer' AND content = 'puller found: The leak is in cache.go.'",
+			k.ID)) == 1
+	})
+	for _, act := range []string{"complete", "heartbeat", "release"} {
+		err := puller.Do(t.Context(), "POST", "/api/tasks/"+k.ID.String()+"/"+act, map[string]any{"claim": mine.Claim.ID}, nil)
+		if err == nil || !strings.Contains(err.Error(), "409 stale_claim") && !strings.Contains(err.Error(), "403") {
+			t.Errorf("%s by the former owner: %v", act, err)
+		}
+	}
+}
+
+// TestStory06ARestartedAgentFindsItsWork has an agent's process begin again in
+// the middle of a task, by MCP, over HTTP and on the command line.
+func TestStory06ARestartedAgentFindsItsWork(t *testing.T) {
+	t.Parallel()
+	s, person := newModelServer(t, modeltest.New(t), nil)
+	token := s.token("--agent", "puller")
+	puller := s.api(token)
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{
+		"title": "Survive", "owner": "puller", "steps": []map[string]any{{"title": "a"}, {"title": "b"}},
+	})
+	signup(t, puller, "puller")
+	call[task.Task](t, puller, "PATCH", "/api/tasks/"+k.ID.String()+"/steps/0", map[string]any{"done": true})
+
+	again := signup(t, s.api(token), "puller")
+	if again.Task != nil || len(again.Held) != 1 || again.Held[0] != k.ID {
+		t.Fatalf("the next process is told %s", asJSON(again))
+	}
+	(&shell{t, map[string]string{"TASKYARD_URL": s.url(), "TASKYARD_TOKEN": token}}).fails(client.ExitNothing,
+		"it holds #"+k.ID.String(), "task", "claim")
+	now := call[task.Task](t, puller, "GET", "/api/tasks/"+k.ID.String(), nil)
+	if !now.Steps[0].Done || now.Steps[1].Done || now.Claim == nil {
+		t.Fatalf("it finds %s", asJSON(now))
+	}
+	done := call[task.Task](t, puller, "POST", "/api/tasks/"+k.ID.String()+"/complete",
+		map[string]any{"claim": now.Claim.ID, "summary": "Both."})
+	if done.Status != task.Done {
+		t.Errorf("the task is %s", done.Status)
+	}
+}
+
+// TestStory08ACommentReachesTheNextRunOnce has a person comment while a run
+// works.
+func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		if !strings.Contains(r.Messages[0].Text, "earlier runs of this task") {
+			return modeltest.Step{Text: "Did the first part.", Wait: hang}
+		}
+		return modeltest.Step{Text: "Did the rest."}
+	})
+	s, person := newModelServer(t, m, map[string][2]string{"coder": {"read", "You code."}})
+	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Two parts", "owner": "coder"})
+	testkit.Eventually(t, "the run works", func() bool { return len(m.Turns()) == 1 })
+	call[task.Message](t, person, "POST", "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "Use the cheap paint."})
+	close(hang)
+	s.runsEnded(k.ID, 2)
+	got := prompts(m, "You code.")
+	if len(got) != 2 || strings.Count(strings.Join(got, ""), "Use the cheap paint.") != 1 || !strings.Contains(got[1], "Use the cheap paint.") ||
+		!strings.Contains(got[1], "started by: comment by user:maya-laptop") {
+		t.Errorf("the prompts are %q", got)
+	}
+	testkit.Eventually(t, "nothing follows", func() bool {
+		return s.rows("SELECT run_id IS NULL FROM tasks WHERE id = ?", k.ID)[0] == "1"
+	})
+}
