@@ -182,7 +182,9 @@ func TestStory04TheNextRunKnowsWhatFailed(t *testing.T) {
 	if len(got) != 2 {
 		t.Fatalf("%d runs began", len(got))
 	}
-	for _, want := range []string{"0. [x] Read\n1. [x] Write\n2. [x] Test\n3. [ ] Tell", "run 1 of agent coder, failed (auth)", "the key is worn out"} {
+	for _, want := range []string{
+		"0. [x] Read\n1. [x] Write\n2. [x] Test\n3. [ ] Tell", "run 1 of agent coder, failed (auth)", "the key is worn out",
+	} {
 		if !strings.Contains(got[1], want) {
 			t.Errorf("%q is not in\n%s", want, got[1])
 		}

@@ -88,7 +88,8 @@ func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
 	close(hang)
 	s.runsEnded(k.ID, 2)
 	got := prompts(m, "You code.")
-	if len(got) != 2 || strings.Count(strings.Join(got, ""), "Use the cheap paint.") != 1 || !strings.Contains(got[1], "Use the cheap paint.") ||
+	const comment = "Use the cheap paint."
+	if len(got) != 2 || strings.Count(strings.Join(got, ""), comment) != 1 || !strings.Contains(got[1], comment) ||
 		!strings.Contains(got[1], "started by: comment by user:maya-laptop") {
 		t.Errorf("the prompts are %q", got)
 	}
