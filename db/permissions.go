@@ -91,5 +91,11 @@ func (tx *Tx) DecidePermission(p *task.Permission) (bool, error) {
 	if err != nil || n != 1 {
 		return false, err
 	}
-	return true, tx.do("UPDATE runs SET waited = waited + ? WHERE id = ? AND ended_at IS NULL", int64(max(0, tx.Now-p.AskedAt)), p.Run)
+	return true, tx.AddWaited(p.Run, max(0, tx.Now-p.AskedAt))
+}
+
+// AddWaited adds to the time, in milliseconds, for which an open run has waited
+// for others.
+func (tx *Tx) AddWaited(run task.ID, ms task.Time) error {
+	return tx.do("UPDATE runs SET waited = waited + ? WHERE id = ? AND ended_at IS NULL", int64(ms), run)
 }

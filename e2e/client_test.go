@@ -178,7 +178,7 @@ func TestExitCodesOfCommands(t *testing.T) {
 		a.ok("", "task", "claim")
 		a.fails(client.ExitNothing, "no task is free", "task", "claim")
 		out, _, code := a.try("", "task", "claim", "--json")
-		if code != client.ExitNothing || out != "{\"task\":null}\n" {
+		if code != client.ExitNothing || out != "{\"task\":null,\"held\":[\"1\"]}\n" {
 			t.Errorf("%d %s", code, out)
 		}
 	})

@@ -190,3 +190,67 @@ func TestStory04TheNextRunKnowsWhatFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestStory03AnApprovalMayComeAfterTheTimeLimit has a parent wait for an
+// approval that comes after its own time limit, and another whose run ends
+// before it comes.
+func TestStory03AnApprovalMayComeAfterTheTimeLimit(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		first, last := r.Messages[0].Text, r.Last()
+		switch {
+		case r.System == "You read.":
+			return modeltest.Step{Text: "The answer is 42."}
+		case strings.Contains(first, "The answer is 42."):
+			return modeltest.Step{Text: "It is 42."}
+		case len(last.Results) == 0 && strings.Contains(first, "Do not wait"):
+			return oneCall("task", `{"task":"Find it","agent_type":"reader","wait_seconds":0}`)
+		case len(last.Results) == 0:
+			return oneCall("task", `{"task":"Find it","agent_type":"reader","wait_seconds":50}`)
+		case strings.Contains(first, "Do not wait"):
+			return modeltest.Step{Wait: hang}
+		}
+		return modeltest.Step{Text: "It was told: " + last.Results[0].Text}
+	})
+	s, person := newModelServer(t, m, map[string][2]string{
+		"boss": {"task, read\ntimeout: 3s", "You delegate."}, "reader": {"read", "You read."},
+	})
+	t.Cleanup(func() { close(hang) })
+	approve := func(t *testing.T, of task.ID) {
+		t.Helper()
+		run := s.rows("SELECT r.id FROM runs r JOIN tasks t ON t.id = r.task_id WHERE t.parent_id = ? AND r.phase = 'approval'", of)
+		if len(run) != 1 {
+			t.Fatalf("%d runs wait for approval", len(run))
+		}
+		call[task.Run](t, person, "POST", "/api/runs/"+run[0]+"/approve", map[string]any{"scope": "once"})
+	}
+
+	t.Run("while it waits, its timeouts are paused", func(t *testing.T) {
+		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask and wait", "owner": "boss"})
+		testkit.Eventually(t, "its time limit is over", func() bool {
+			return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND unixepoch('subsec') * 1000 - started_at > 4000", k.ID)[0] == "1"
+		})
+		if got := s.rows("SELECT status || summary || reason FROM runs WHERE task_id = ?", k.ID); got[0] != "running" {
+			t.Fatalf("the parent is %v", got)
+		}
+		approve(t, k.ID)
+		s.runsEnded(k.ID, 1)
+		r := call[task.Run](t, person, "GET", "/api/runs/"+s.rows("SELECT id FROM runs WHERE task_id = ?", k.ID)[0], nil)
+		if r.Status != task.RunCompleted || !strings.Contains(r.Summary, "The answer is 42.") || r.WaitedMs < 1000 {
+			t.Errorf("the parent ended %s", asJSON(r))
+		}
+	})
+	t.Run("an approval is valid after the end of its parent, which is resumed", func(t *testing.T) {
+		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do not wait", "owner": "boss"})
+		s.runsEnded(k.ID, 1)
+		if got := s.rows("SELECT status || '/' || phase FROM runs WHERE task_id = ?", k.ID); got[0] != "failed/timeout" {
+			t.Fatalf("the parent is %v", got)
+		}
+		approve(t, k.ID)
+		s.runsEnded(k.ID, 2)
+		if got := s.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC LIMIT 1", k.ID); got[0] != "It is 42." {
+			t.Errorf("the parent said %q", got)
+		}
+	})
+}

@@ -41,7 +41,8 @@ type beatIn struct {
 	RunPath
 	Body struct {
 		task.Hold
-		WaitSeconds int `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"for workers: hold the answer so long, or until the run ends"`
+		WaitSeconds int  `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"for workers: hold the answer so long, or until the run ends or waits differs"`
+		Waits       bool `json:"waits,omitempty" doc:"for workers: what the answer before said of waits"`
 	}
 }
 
@@ -125,7 +126,7 @@ func (s *Server) apiReportHeartbeat(ctx context.Context, in *beatIn) (*beatOut, 
 	if wait > 0 {
 		s.allow(ctx, wait)
 	}
-	beat, err := s.svc.ReportAlive(ctx, actorIn(ctx), in.ID.ID, in.Body.Hold, wait)
+	beat, err := s.svc.ReportAlive(ctx, actorIn(ctx), in.ID.ID, in.Body.Hold, in.Body.Waits, wait)
 	return &beatOut{Body: beat}, err
 }
 

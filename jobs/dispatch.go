@@ -132,12 +132,14 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	}
 	heartbeats, stopListening := j.heartbeats(r, start.Run.ID)
 	defer stopListening()
+	waits, stopFollowing := j.waits(start.Run.ID)
+	defer stopFollowing()
 	origin, err := j.opt.Service.FirstTry(context.WithoutCancel(ctx), start.Run)
 	if err != nil {
 		j.log.Error("first try not known", "run_id", start.Run.ID, "error", err)
 	}
 	spec := runner.Spec{
-		Lease: start.Run.Lease, Heartbeats: heartbeats, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID,
+		Lease: start.Run.Lease, Heartbeats: heartbeats, Waits: waits, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID,
 		Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
 		Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets,
 	}
@@ -159,6 +161,28 @@ func (j *Jobs) heartbeats(r runner.Runner, id task.ID) (<-chan struct{}, func())
 	}
 	sub := j.opt.Service.Hub().Subscribe("run:" + id.String())
 	return sub.C, sub.Close
+}
+
+// waits sends whether a run waits for what it delegated, at each change, until
+// stop is called.
+func (j *Jobs) waits(id task.ID) (values <-chan bool, stop func()) {
+	out, done := make(chan bool), make(chan struct{})
+	go func() {
+		for {
+			now, changed := j.opt.Service.RunWaits(id)
+			select {
+			case out <- now:
+			case <-done:
+				return
+			}
+			select {
+			case <-changed:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return out, func() { close(done) }
 }
 
 // beat renews the lease of a run until the returned function is called; a run

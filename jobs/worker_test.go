@@ -26,7 +26,7 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	if got := y.run(l.RunID).Status; got != task.RunRunning {
 		t.Fatalf("after the start the run is %s", got)
 	}
-	if _, err := y.svc.ReportAlive(t.Context(), gpuBox, l.RunID, hold, 0); err != nil {
+	if _, err := y.svc.ReportAlive(t.Context(), gpuBox, l.RunID, hold, false, 0); err != nil {
 		t.Fatalf("a heartbeat after the start: %v", err)
 	}
 	testkit.EventuallyWithin(y.t, patience, "the run is lost when its heartbeats stop", func() bool {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"taskyard/runner/model"
 	"taskyard/task"
@@ -160,6 +161,7 @@ func (s *modelLoop) supervised(ctx context.Context) Outcome {
 		defer close(ended)
 		s.watch(within, cancel)
 	}()
+	go s.clock.follow(s.spec.Waits, within.Done())
 	out := s.run(within)
 	cancel(nil)
 	<-ended
@@ -180,6 +182,10 @@ func (s *modelLoop) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-wall:
+			if left, over := s.clock.left(limits.Timeout()); !over {
+				wall = time.After(left)
+				continue
+			}
 			s.stop.Stop(failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", limits.TimeoutSeconds)))
 			cancel(errLimit)
 		case <-idle:

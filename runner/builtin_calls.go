@@ -33,7 +33,8 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *Outcome {
 		s.reportResult(c, a)
 		s.changed(a.Files)
 		m.Results = append(m.Results, model.Result{CallID: c.ID, Text: cutResult(a.Text), IsError: a.IsError})
-		waited := delegation[c.Name] && time.Since(begin) >= time.Second // waiting is no going round in circles
+		// To wait for another run, or to look at it, is no going round in circles.
+		waited := following[c.Name] || c.Name == "task" && time.Since(begin) >= time.Second
 		if !waited && s.guard.again(c, a.Text) {
 			out := failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought "+
 				"the same result %d times in %d calls", cutBytes(c.Name, 100), maxSame, lastCalls))

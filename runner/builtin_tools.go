@@ -16,8 +16,8 @@ var (
 	moreTools = []string{"create_subtask", "task", "task_status", "task_wait", "task_stop"}
 )
 
-// delegation names the tools that may wait for another run.
-var delegation = map[string]bool{"task": true, "task_status": true, "task_wait": true}
+// following names the tools that look at a delegated run.
+var following = map[string]bool{"task_status": true, "task_wait": true}
 
 // toolset is every tool that a run may use, and the one place that decides.
 type toolset struct {

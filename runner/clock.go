@@ -7,15 +7,16 @@ import (
 
 // clock measures how long a run worked, and since when it made no progress.
 // Time in which the agent waits for us is not idle; time in which it waits for
-// a person does not count at all. It is safe for concurrent use.
+// a person, or for what it delegated, does not count at all. It is safe for
+// concurrent use.
 type clock struct {
 	mu    sync.Mutex
 	begin time.Time
 	last  time.Duration // of the last progress, in the time that counts
 	busy  int           // how often the agent waits for us
-	open  int           // how many persons are waited for
+	open  int           // how many persons and delegated runs are waited for
 	since time.Time     // from when on, while open
-	held  time.Duration // for which persons were waited for before
+	held  time.Duration // for which they were waited for before
 }
 
 func newClock(begin time.Time) *clock {
@@ -80,19 +81,59 @@ func (c *clock) besides() {
 
 // pause runs f, which waits for a person, with both clocks paused.
 func (c *clock) pause(f func()) {
+	c.stop()
+	defer c.resume()
+	f()
+}
+
+func (c *clock) stop() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.open++; c.open == 1 {
 		c.since = time.Now()
 	}
-	c.mu.Unlock()
+}
+
+func (c *clock) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open--; c.open == 0 {
+		c.held += time.Since(c.since)
+	}
+}
+
+// follow pauses both clocks while the last value of waits is true, until done
+// is closed. A nil channel has no values.
+func (c *clock) follow(waits <-chan bool, done <-chan struct{}) {
+	paused := false
 	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.open--; c.open == 0 {
-			c.held += time.Since(c.since)
+		if paused {
+			c.resume()
 		}
 	}()
-	f()
+	for {
+		select {
+		case <-done:
+			return
+		case now := <-waits:
+			switch {
+			case now && !paused:
+				c.stop()
+			case !now && paused:
+				c.resume()
+			}
+			paused = now
+		}
+	}
+}
+
+// left returns how much of a time limit is left: the run may have been paused
+// since a timer was set. At least minCheckPause, unless it is over.
+func (c *clock) left(limit time.Duration) (left time.Duration, over bool) {
+	if left = limit - c.ran(); left <= 0 {
+		return 0, true
+	}
+	return max(left, minCheckPause), false
 }
 
 // ran returns for how long the run worked.

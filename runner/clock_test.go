@@ -138,3 +138,29 @@ func TestASinkThatCannotAskIsAnError(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+func TestClocksArePausedWhileARunWaitsForWhatItDelegated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, waits, done := newClock(time.Now()), make(chan bool), make(chan struct{})
+		ended := make(chan struct{})
+		go func() { defer close(ended); c.follow(waits, done) }()
+		time.Sleep(time.Second)
+		for _, wait := range []bool{false, true, true, false, true} {
+			waits <- wait
+			time.Sleep(time.Minute)
+		}
+		if got := c.ran(); got != time.Second+2*time.Minute {
+			t.Errorf("of two minutes and a second it worked %v", got)
+		}
+		if left, over := c.left(3 * time.Minute); over || left != 59*time.Second {
+			t.Errorf("%v are left of three minutes, over %v", left, over)
+		}
+		close(done)
+		<-ended
+		time.Sleep(time.Minute)
+		if _, over := c.left(3 * time.Minute); !over {
+			t.Error("the clock is still paused although nobody follows")
+		}
+	})
+}

@@ -71,6 +71,7 @@ type Spec struct {
 	Session       string          // of an interrupted attempt, to continue from; "" for none
 	Former        string          // the Dir of that attempt, where its session lies; may be this Dir
 	Heartbeats    <-chan struct{} // the agent used the API; nil: not known
+	Waits         <-chan bool     // whether the run waits for what it delegated: its timeouts are paused; nil: it never does
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
 }
 

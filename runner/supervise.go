@@ -23,6 +23,7 @@ type program struct {
 	Dir    string
 	Input  string // written to stdin, which is then closed, but for a talker
 	Limits task.Limits
+	Waits  <-chan bool // as of a Spec
 	Grace  time.Duration
 	Shim   []string // nil: this binary
 	Rules  *confine.Rules
@@ -149,6 +150,7 @@ func supervise(ctx context.Context, p program, st *stopper, started func(Process
 		}
 		over()
 	})
+	wg.Go(func() { clock.follow(p.Waits, c.done) })
 	interrupted := false
 	wg.Go(func() { interrupted = watch(ctx, c, p, st, clock, interrupt) })
 	err = started(c.process)

@@ -55,6 +55,7 @@ func runProgram(
 		return failed(task.PhaseError, "The run could not be prepared"), err
 	}
 	p.RunID, p.Env, p.Dir, p.Limits, p.Grace, p.Shim = spec.RunID, environment(spec, l.Env), work, spec.Plan.Limits, l.Grace, l.Shim
+	p.Waits = spec.Waits
 	p.Rules = l.Confine.rules(spec, work, l.Env)
 	p.Argv = append(append([]string{path}, l.Argv[1:]...), p.Argv...)
 	end, err := supervise(ctx, p, st, sink.Started, r)

@@ -68,12 +68,12 @@ func watch(ctx context.Context, c *child, p program, st *stopper, clk *clock, in
 			st.Stop(canceled(context.Cause(ctx)))
 			ctx = context.WithoutCancel(ctx)
 		case <-wall:
-			left := p.Limits.Timeout() - clk.ran()
-			if left <= 0 {
+			left, over := clk.left(p.Limits.Timeout())
+			if over {
 				st.Stop(failed(task.PhaseTimeout, fmt.Sprintf("It ran longer than its time limit of %d s", p.Limits.TimeoutSeconds)))
 				continue
 			}
-			wall = time.After(max(left, minCheckPause))
+			wall = time.After(left)
 		case <-idle:
 			left := p.Limits.IdleTimeout() - clk.idle()
 			if left <= 0 {

@@ -138,6 +138,7 @@ func (w *Webhook) Run(ctx context.Context, spec Spec, sink Sink) (Outcome, error
 		defer cancel()
 		watchDelivery(ctx, d, st, done)
 	}()
+	go d.clock.follow(spec.Waits, done)
 	out, ended := d.deliver(inner)
 	close(done)
 	<-watched
@@ -165,6 +166,10 @@ func watchDelivery(ctx context.Context, d *delivery, st *stopper, done <-chan st
 		case <-ctx.Done():
 			st.Stop(canceled(context.Cause(ctx)))
 		case <-wall:
+			if left, over := d.clock.left(limits.Timeout()); !over {
+				wall = time.After(left)
+				continue
+			}
 			st.Stop(failed(task.PhaseTimeout, "It ran longer than its time limit of "+task.ID(limits.TimeoutSeconds).String()+" s"))
 		case <-idle:
 			left := limits.IdleTimeout() - d.clock.idle()

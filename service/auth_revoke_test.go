@@ -72,7 +72,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		if next := y.openRun(tk.ID); next == nil || next.Attempt != 2 {
 			t.Errorf("the next run is %+v", next)
 		}
-		_, err := y.s.ReportAlive(ctx, a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, 0)
+		_, err := y.s.ReportAlive(ctx, a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, false, 0)
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("a run whose own token is revoked is canceled", func(t *testing.T) {

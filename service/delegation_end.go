@@ -9,7 +9,8 @@ import (
 )
 
 // cancelDelegated cancels what a run delegated and that has not ended, with
-// its tasks: nobody is left to take the result.
+// its tasks: nobody is left to take the result. What waits for approval stays
+// when the run has failed.
 func (tx *txn) cancelDelegated(r *task.Run, to task.State, reason string) error {
 	children, err := tx.OpenChildren(r.ID)
 	if err != nil {
@@ -23,6 +24,9 @@ func (tx *txn) cancelDelegated(r *task.Run, to task.State, reason string) error 
 		why += ": " + reason
 	}
 	for _, c := range children {
+		if to.Status == task.RunFailed && c.Phase == task.PhaseApproval {
+			continue // a person's decision stays valid: its result resumes the owner of the task above
+		}
 		tk, err := tx.TaskBare(c.TaskID)
 		if err != nil {
 			return err

@@ -32,6 +32,9 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 	}
 	ctx, end := s.WhileValid(ctx, a)
 	defer end()
+	if a.RunID != 0 {
+		defer s.beginWait(a.RunID)()
+	}
 	sub := s.hub.Subscribe("task:" + d.TaskID.String())
 	defer sub.Close()
 	over := time.NewTimer(wait)

@@ -20,6 +20,11 @@ var (
 // wake asks for a run of a task's owner at once, if there is one to start and
 // nothing speaks against it; what does is left to ticks and people.
 func (tx *txn) wake(tk *task.Task, why string) error {
+	return tx.wakeTask(tk, why, false)
+}
+
+// wakeTask is wake, with stuck also for a task whose runs have failed too often.
+func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
 	if !tx.s.cfg.Wakes || tk.Status != task.Active || tk.QuestionID != 0 || tk.Blocked > 0 {
 		return nil
 	}
@@ -41,7 +46,7 @@ func (tx *txn) wake(tk *task.Task, why string) error {
 		}
 		return tx.event(task.EvRunFollowUp, task.Event{TaskID: tk.ID, RunID: open.ID, Agent: open.Agent}, changes{"why": why})
 	}
-	if tk.Claim.Live(tx.Now) || tk.Failures >= tx.s.cfg.Attempts {
+	if tk.Claim.Live(tx.Now) || !stuck && tk.Failures >= tx.s.cfg.Attempts {
 		return nil
 	}
 	return tx.budgeted(tk, def, task.CauseWake, why)

@@ -82,7 +82,7 @@ func TestARunThatIsHeardOfAgainIsNotLost(t *testing.T) {
 	y.forward(2 * time.Minute)
 	late := must[[]*task.Run](t)(y.s.LeaseLost(y.ctx()))
 	equal(t, "late", len(late), 1)
-	must[task.Beat](t)(y.s.ReportAlive(y.ctx(), gpuBox, l.RunID, hold, 0))
+	must[task.Beat](t)(y.s.ReportAlive(y.ctx(), gpuBox, l.RunID, hold, false, 0))
 	refused(t, y.s.LoseLate(y.ctx(), late[0], "no heartbeat"), task.CodeStaleLease, "renewed")
 	equal(t, "state", y.run(l.RunID).Status, task.RunRunning)
 	y.forward(2 * time.Minute)

@@ -68,10 +68,13 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 	})
 }
 
-// ReportAlive renews the lease of a run and reports whether it continues. For a
-// worker the answer is held for wait, or until the run ends. Errors: may not
-// report, stale lease.
-func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.Hold, wait time.Duration) (task.Beat, error) {
+// ReportAlive renews the lease of a run and reports whether it continues, and
+// whether it waits for what it delegated. For a worker the answer is held for
+// wait, or until the run ends or waits other than the worker knows. Errors: may
+// not report, stale lease.
+func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.Hold, known bool,
+	wait time.Duration,
+) (task.Beat, error) {
 	ctx = WithIdempotency(ctx, nil)
 	beat, err := s.alive(ctx, a, id, h)
 	if err != nil || beat.Cancel || !a.May(task.Execute) || wait <= 0 {
@@ -88,9 +91,15 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 	}
 	over := time.NewTimer(min(wait, task.MaxWait))
 	defer over.Stop()
+	waits, changed := s.RunWaits(id)
+	if waits != known {
+		return s.alive(ctx, a, id, h)
+	}
 	select {
 	case <-over.C:
 		return beat, nil
+	case <-changed:
+		return s.alive(ctx, a, id, h)
 	case <-s.hub.Done():
 		return beat, nil
 	case <-told.Done():
@@ -118,7 +127,8 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Ho
 		if tx.s.receives(r) {
 			tx.topics = append(tx.topics, "run:"+id.String()) // progress, for who watches over the receiver
 		}
-		return task.Beat{}, tx.beat(r)
+		waits, _ := s.RunWaits(id)
+		return task.Beat{Waits: waits}, tx.beat(r)
 	})
 }
 
@@ -234,4 +244,5 @@ func (s *Service) forgetTold(r *task.Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.toldDelegations, r.ID)
+	delete(s.runWaits, r.ID)
 }

@@ -127,6 +127,7 @@ type Service struct {
 	stops           map[task.ID]context.CancelCauseFunc  // running runs of this process
 	workerStops     map[task.ID]*context.CancelCauseFunc // those of workers, while a heartbeat of them is held
 	toldDelegations map[task.ID]map[task.ID]bool         // run → tasks whose end it was told
+	runWaits        map[task.ID]*runWait                 // running runs whose executor asked, or that waited
 	redactors       map[redactorKey]*task.Redactor       // see RunRedactor
 	wakeC           chan struct{}                        // a run may be startable
 }
@@ -140,7 +141,8 @@ func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 		byID:     boardCache[task.ID, *task.Task]{limit: 2000},
 
 		db: d, agents: agents, cfg: cfg, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
-		stops: map[task.ID]context.CancelCauseFunc{}, toldDelegations: map[task.ID]map[task.ID]bool{}, wakeC: make(chan struct{}, 1),
+		stops: map[task.ID]context.CancelCauseFunc{}, toldDelegations: map[task.ID]map[task.ID]bool{},
+		runWaits: map[task.ID]*runWait{}, wakeC: make(chan struct{}, 1),
 	}
 }
 

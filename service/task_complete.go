@@ -89,5 +89,11 @@ func (tx *txn) wakeParent(tk *task.Task, what string) error {
 	if open, err := tx.siblingsOpen(tk); err != nil || open {
 		return err
 	}
-	return tx.wake(p, "subtask "+tk.ID.String()+" "+what)
+	bound, err := tx.Bound(tk.ID)
+	if err != nil {
+		return err
+	}
+	// The failed runs of the parent could not know what they had delegated.
+	delegated := bound != nil && bound.ParentRun != 0
+	return tx.wakeTask(p, "subtask "+tk.ID.String()+" "+what, delegated)
 }

@@ -102,7 +102,7 @@ func TestHeldHeartbeatHearsOfTheEnd(t *testing.T) {
 	ok(t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
 	heard := make(chan task.Beat, 1)
 	go func() {
-		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, time.Minute)
+		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, false, time.Minute)
 		if err != nil {
 			t.Error(err)
 		}
@@ -120,7 +120,7 @@ func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
 	ok(t, y.s.ReportWorking(y.ctx(), gpuBox, l.RunID, hold))
 	heard := make(chan task.Beat, 1)
 	go func() {
-		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, time.Minute)
+		b, err := y.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, false, time.Minute)
 		if err != nil {
 			t.Error(err)
 		}
@@ -136,7 +136,7 @@ func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
 	}
 	other := task.Actor{Name: "worker:other", Role: task.RoleWorker, TokenID: 2}
 	for _, a := range []task.Actor{other, gpuBox} {
-		_, err := y.s.ReportAlive(y.ctx(), a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease + 1}, time.Minute)
+		_, err := y.s.ReportAlive(y.ctx(), a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease + 1}, false, time.Minute)
 		refused(t, err, task.CodeStaleLease)
 	}
 	if !listens() {

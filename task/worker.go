@@ -43,6 +43,7 @@ type Hold struct {
 // Beat answers a heartbeat.
 type Beat struct {
 	Cancel bool   `json:"cancel" doc:"true: the run has ended here; stop its program"`
+	Waits  bool   `json:"waits,omitzero" doc:"true: the run waits for what it delegated; its timeouts are paused"`
 	Phase  Phase  `json:"phase,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }

@@ -82,7 +82,7 @@ var script = []struct {
 	{"coder", "task", args{"agent_id": "coder", "operation": "rpush", "item": "d"}},
 	{"coder", "task", args{"agent_id": "coder", "operation": "list"}},
 	{"coder", "task", args{"agent_type": "list"}},
-	{"coder", "task", args{"task": "Count the tiles", "agent_type": "hand", "estimated_complexity": "low"}},
+	{"coder", "task", args{"task": "Count the tiles", "agent_type": "hand", "estimated_complexity": "low", "wait_seconds": 0}},
 	{"coder", "task_status", args{"run_id": 1}},
 	{"coder", "task_wait", args{"run_id": "1", "wait_seconds": 0}},
 	{"coder", "task_stop", args{"run_id": 1, "reason": "counted them myself"}},

@@ -80,7 +80,7 @@ func TestASecondCallOfAnIdempotentToolChangesNothing(t *testing.T) {
 		_, made := c.ok("create_task", args{"title": "Paint it", "start": false, "steps": []any{args{"title": "Look"}}})
 		id := made["id"]
 		if h.Name == "task_stop" {
-			_, run := c.ok("task", args{"task": "Count the tiles", "agent_type": "hand"})
+			_, run := c.ok("task", args{"task": "Count the tiles", "agent_type": "hand", "wait_seconds": 0})
 			a, id = args{"run_id": run["runId"]}, run["taskId"]
 		} else {
 			a["taskId"] = id

@@ -17,7 +17,7 @@ var delegateTools = []tool{
 			text("task", "what to do"), text("description", "the same as task"),
 			text("agent_type", "who does it, default general-purpose; list: list the agents"),
 			text("model", "default: the agent's"), choice("estimated_complexity", "chooses a model", task.Complexities...),
-			count("wait_seconds", "wait for the result", 0, maxWait), id("taskId", "parent, default your run's task"),
+			count("wait_seconds", "for the result, default 50", 0, maxWait), id("taskId", "parent, default your run's task"),
 			count("stepIndex", "its step, 0-based", 0, 0),
 			list("resources", isIndexes, "its resources to hand on"),
 			text("agent_id", "todo: whose list"), choice("operation", "todo", todoNames()...), text("item", "todo: to push"),
@@ -91,7 +91,8 @@ func delegate(c *call) (answer, error) {
 	return delegated(c.svc.Delegate(c.ctx, c.actor, task.Delegation{
 		ParentTask: c.id("taskId"), Task: what, AgentType: c.text("agent_type"),
 		Model: c.text("model"), Complexity: c.text("estimated_complexity"),
-		StepIndex: pointer[int](c.values, "stepIndex"), Resources: value[[]int](c.values, "resources"), Wait: seconds(c.count("wait_seconds", 0)),
+		StepIndex: pointer[int](c.values, "stepIndex"), Resources: value[[]int](c.values, "resources"),
+		Wait: seconds(c.count("wait_seconds", maxWait)),
 	}))
 }
 
@@ -101,7 +102,31 @@ func delegated(d task.Delegated, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{structured: d}, nil
+	return answer{structured: delegatedView{d, nextCall(d)}}, nil
+}
+
+// delegatedView is the state of a delegation and, until it has ended, what to
+// do next.
+type delegatedView struct {
+	task.Delegated
+	Next string `json:"next,omitempty"`
+}
+
+// nextCall says what a delegation that has not ended waits for, and the call to
+// make.
+func nextCall(d task.Delegated) string {
+	if d.Ended() {
+		return ""
+	}
+	call := "task_wait with run_id " + d.RunID.String() + " waits for the result"
+	const or = ", or end your turn; you are started again when it has ended"
+	switch d.Phase {
+	case task.PhaseApproval:
+		return "A person must approve it first: " + call + or
+	case task.PhaseQuestion:
+		return "A person must answer its question first: " + call + or
+	}
+	return "It has not ended: " + call
 }
 
 // followDelegated serves task_status, which does not wait, and task_wait.

@@ -24,16 +24,18 @@ const leavePatience = 20 * time.Second
 
 // execution is one run on this machine.
 type execution struct {
-	w    *Worker
-	run  *task.Leased
-	log  *slog.Logger
-	lost context.Context // ends when the server does not take this run's word any more
-	lose context.CancelFunc
+	w     *Worker
+	run   *task.Leased
+	log   *slog.Logger
+	waits chan bool       // whether the run waits for what it delegated
+	lost  context.Context // ends when the server does not take this run's word any more
+	lose  context.CancelFunc
 }
 
 // execute executes one run and reports its end.
 func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
-	c := &execution{w: w, run: leased, log: w.log.With("run_id", leased.RunID, "task_id", leased.TaskID, "agent", leased.Spec.Agent)}
+	log := w.log.With("run_id", leased.RunID, "task_id", leased.TaskID, "agent", leased.Spec.Agent)
+	c := &execution{w: w, run: leased, log: log, waits: make(chan bool)}
 	c.lost, c.lose = context.WithCancel(context.Background())
 	defer c.lose()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -72,7 +74,8 @@ func (c *execution) outcome(ctx context.Context, lines runner.Sink) runner.Outco
 		}
 	}
 	out, err := runner.Execute(ctx, r, runner.Spec{
-		RunID: l.RunID, Origin: l.Origin, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, URL: c.w.client.URL, Token: l.Token,
+		RunID: l.RunID, Origin: l.Origin, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, Waits: c.waits,
+		URL: c.w.client.URL, Token: l.Token,
 		Dir: filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name), Secrets: []string{c.w.client.Token},
 	}, lines)
 	if err != nil {
@@ -111,8 +114,9 @@ func (c *execution) report(ctx context.Context, what string, in, out any) error 
 func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 	in := struct {
 		task.Hold
-		Wait int `json:"waitSeconds"`
-	}{c.hold(), int(min(beatWait, time.Duration(c.run.Seconds)*time.Second/3).Seconds())}
+		Wait  int  `json:"waitSeconds"`
+		Waits bool `json:"waits"`
+	}{Hold: c.hold(), Wait: int(min(beatWait, time.Duration(c.run.Seconds)*time.Second/3).Seconds())}
 	for ctx.Err() == nil {
 		begin := time.Now()
 		var beat task.Beat
@@ -132,6 +136,15 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 		case beat.Cancel:
 			stop(fmt.Errorf("%w: %s", runner.ErrCanceled, beat.Reason))
 			return
+		}
+		if beat.Waits != in.Waits {
+			select {
+			case c.waits <- beat.Waits:
+				in.Waits = beat.Waits
+				continue
+			case <-time.After(time.Second): // its runner has not begun to look
+			case <-ctx.Done():
+			}
 		}
 		if early := time.Second - time.Since(begin); early > 0 { // it was not held
 			select {
