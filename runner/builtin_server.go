@@ -66,7 +66,8 @@ func (s *serverTools) list(ctx context.Context, profile string) (list []model.To
 	return list, err
 }
 
-// told is what an answer says of a task, as far as it matters here.
+// told is what an answer says of a task, and the call of the summary, as far as
+// it matters here.
 type told struct {
 	ID      task.ID
 	Status  task.Status
@@ -89,9 +90,11 @@ func (s *serverTools) call(ctx context.Context, name string, args json.RawMessag
 		a.Text += c.Text
 	}
 	var k told
-	if res.IsError || json.Unmarshal(res.StructuredContent, &k) != nil {
+	var said struct{ Summary string }
+	if res.IsError || json.Unmarshal(res.StructuredContent, &k) != nil || json.Unmarshal(args, &said) != nil {
 		return a, nil
 	}
+	k.Summary = said.Summary
 	return a, &k
 }
 

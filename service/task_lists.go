@@ -23,14 +23,19 @@ func (s *Service) OpenTasks(ctx context.Context, a task.Actor, f task.TaskFilter
 	return s.openTasks(ctx, a, f, false)
 }
 
+// TaskLines is OpenTasks with counts in the place of steps and resources.
+func (s *Service) TaskLines(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
+	return s.openTasks(ctx, a, f, true)
+}
+
 // Cards is OpenTasks with counts in the place of steps and resources. Several
 // callers may be given the same tasks: they are for reading alone.
 func (s *Service) Cards(ctx context.Context, a task.Actor, f task.TaskFilter) (Page, error) {
-	if f.Query != "" || f.MinPriority != nil { // hardly ever asked twice
-		return s.openTasks(ctx, a, f, true)
-	}
 	if err := s.allowed(a, task.Read); err != nil {
 		return Page{}, err
+	}
+	if f.Query != "" || f.MinPriority != nil { // hardly ever asked twice
+		return s.openTasks(ctx, a, f, true)
 	}
 	return s.cards.one(s.hub.Generation(), s.Now(), f, func() (Page, error) { return s.openTasks(ctx, a, f, true) })
 }
@@ -58,11 +63,7 @@ func checkList(f task.TaskFilter) error {
 }
 
 func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter, card bool) (p Page, err error) {
-	may := s.allowedOwn
-	if card {
-		may = s.allowed
-	}
-	if err := may(a, task.Read); err != nil {
+	if err := s.allowedOwn(a, task.Read); err != nil {
 		return p, err
 	}
 	if err := checkList(f); err != nil {
@@ -92,6 +93,17 @@ func (s *Service) Queue(ctx context.Context, a task.Actor, agent string, full bo
 		return Page{}, agentNotFound(agent)
 	}
 	return s.OpenTasks(ctx, a, task.TaskFilter{Owner: agent, Status: task.Active, Full: full, Limit: limit, After: after})
+}
+
+// QueueLines is Queue with counts in the place of steps and resources.
+func (s *Service) QueueLines(ctx context.Context, a task.Actor, agent string, limit int, after string) (Page, error) {
+	if err := s.allowedOwn(a, task.Read); err != nil {
+		return Page{}, err
+	}
+	if !s.KnowsAgent(agent) {
+		return Page{}, agentNotFound(agent)
+	}
+	return s.TaskLines(ctx, a, task.TaskFilter{Owner: agent, Status: task.Active, Limit: limit, After: after})
 }
 
 // Events returns lines of the log, oldest first. Events about people, their

@@ -31,6 +31,7 @@ type arg struct {
 	kind     kind
 	doc      string // a few words: agents pay for them in every session
 	required bool
+	hidden   bool     // taken, but in no schema
 	min, max int      // of a number
 	enum     []string // of a text
 }
@@ -107,7 +108,7 @@ func (a arg) schema() string {
 func schemaOf(args []arg) json.RawMessage {
 	props, required := []string{}, []string{}
 	for _, a := range args {
-		if a.kind == isNever {
+		if a.kind == isNever || a.hidden {
 			continue
 		}
 		props = append(props, quote(a.name)+":"+a.schema())

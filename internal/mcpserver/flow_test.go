@@ -57,7 +57,7 @@ func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
 	if len(k.Comments) != 1 || k.Comments[0].Content != "please look at the hinges" || k.Comments[0].Author != "coder" {
 		t.Errorf("the comments are %+v", k.Comments)
 	}
-	text, _ = b.ok("complete_task", args{"taskId": id, "summary": "hinges are fine"})
+	text, _ = b.ok("complete_task", args{"taskId": id, "summary": "hinges are fine", "full": true})
 	k = taskIn(t, text)
 	wants(t, "status", string(k.Status), "done")
 	wants(t, "summary", k.Summary, "hinges are fine")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -14,13 +15,14 @@ import (
 
 // tool is one tool: what agents are told of it, and what it does.
 type tool struct {
-	name  string
-	doc   string // one line: agents pay for it in every session
-	core  bool   // part of the profile core
-	reads bool   // changes nothing
-	args  []arg
-	fails string // the prefix of the message of a failure
-	run   func(*call) (answer, error)
+	name    string
+	doc     string // one line: agents pay for it in every session
+	core    bool   // part of the profile core
+	reads   bool   // changes nothing
+	args    []arg
+	changes bool   // its answer is short, unless fullAnswer is set
+	fails   string // the prefix of the message of a failure
+	run     func(*call) (answer, error)
 
 	destroys   bool // ends or removes what nobody can bring back
 	idempotent bool // a second call with the same arguments changes nothing
@@ -58,8 +60,11 @@ var byName = func() map[string]tool {
 
 func concat(lists ...[]tool) []tool {
 	var all []tool
-	for _, l := range lists {
-		all = append(all, l...)
+	for _, t := range slices.Concat(lists...) {
+		if t.changes {
+			t.args = append(slices.Clone(t.args), fullAnswer)
+		}
+		all = append(all, t)
 	}
 	return all
 }

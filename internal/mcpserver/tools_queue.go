@@ -45,14 +45,15 @@ var queueTools = []tool{
 		args: []arg{text("agent_name", "you").must(), count("max_concurrent", "claims to hold", 1, task.MaxBatch).must()},
 	},
 	{
-		name: "complete_and_signup", doc: "Complete a task and claim your next", fails: failsSignup, run: completeAndSignup,
+		name: "complete_and_signup", doc: "Complete a task and claim your next", fails: failsSignup, run: completeAndSignup, changes: true,
 		args: []arg{
 			id("task_id", "task to complete").must(), text("agent_name", "you").must(),
 			text("summary", "what was done"), count("claim", "id of your claim", 1, 0),
 		},
 	},
 	{
-		name: "reassign_multiple_tasks", doc: "Hand several of your tasks to another agent, all or none", fails: failsMove, run: reassign,
+		name: "reassign_multiple_tasks", doc: "Hand several of your tasks to another agent, all or none",
+		fails: failsMove, run: reassign, changes: true,
 		args: []arg{
 			list("task_ids", isIDs, "your tasks").must(), text("new_agent", "new owner").must(),
 			text("comment", "what they must know").must(), text("current_agent", "default you"),
@@ -106,11 +107,7 @@ type oneTask struct {
 
 type manyTasks struct {
 	Tasks []*taskView `json:"tasks"`
-	Next  string      `json:"next,omitempty"`
 	Held  []task.ID   `json:"held,omitempty"` // where nothing was claimed
-	Note  string      `json:"note,omitempty"` // that the list was cut by its size
-
-	Indexing int `json:"indexing,omitempty"` // per cent, while a search does not find all
 }
 
 func nothingIdle(agent string) string { return "No idle tasks available in queue for agent: " + agent }
@@ -219,7 +216,7 @@ type claimAnswer struct {
 }
 
 type completedAndNext struct {
-	Completed *taskView `json:"completed"`
+	Completed any       `json:"completed"`
 	Task      *taskView `json:"task"`
 	Paused    string    `json:"paused,omitempty"`
 }
@@ -242,7 +239,7 @@ func completeAndSignup(c *call) (answer, error) {
 	}
 	return answer{
 		line:       "Task #" + done.Completed.ID.String() + " completed\n" + next,
-		structured: completedAndNext{view(done.Completed), view(done.Task), done.Paused},
+		structured: completedAndNext{c.short(done.Completed), view(done.Task), done.Paused},
 	}, nil
 }
 
@@ -256,8 +253,16 @@ func reassign(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	v := views(list)
-	return answer{line: numbers(list) + " transferred from " + who + " to " + to, structured: manyTasks{Tasks: v}, body: v}, nil
+	moved := make([]any, len(list))
+	for i, t := range list {
+		moved[i] = c.short(t)
+	}
+	return answer{
+		line: numbers(list) + " transferred from " + who + " to " + to, body: moved, compact: true,
+		structured: struct {
+			Tasks []any `json:"tasks"`
+		}{moved},
+	}, nil
 }
 
 func myQueue(c *call) (answer, error) {
@@ -265,18 +270,34 @@ func myQueue(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return c.page(c.svc.Queue(c.ctx, c.actor, who, c.yes("full"), c.count("limit", openLimit), c.text("after")))
+	if c.yes("full") {
+		return c.page(c.svc.Queue(c.ctx, c.actor, who, true, c.count("limit", openLimit), c.text("after")))
+	}
+	return c.page(c.svc.QueueLines(c.ctx, c.actor, who, c.count("limit", openLimit), c.text("after")))
 }
 
+// page is the answer of a list: tasks in short or, if the caller asked for full,
+// with descriptions and plans.
 func (c *call) page(p service.Page, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	m := manyTasks{Tasks: pages(p.Tasks), Next: p.Next, Indexing: p.Indexing}
+	m := listedTasks{Tasks: listed(p.Tasks), Next: p.Next, Indexing: p.Indexing}
+	if c.yes("full") {
+		m.Tasks = pages(p.Tasks)
+	}
 	if task.BudgetIn(c.ctx).Cut() {
 		m.Note = cutNote
 	}
 	return answer{structured: m, compact: true}, nil
+}
+
+type listedTasks struct {
+	Tasks any    `json:"tasks"`
+	Next  string `json:"next,omitempty"`
+	Note  string `json:"note,omitempty"` // that the list was cut by its size
+
+	Indexing int `json:"indexing,omitempty"` // per cent, while a search does not find all
 }
 
 // cutNote says that a list is shorter than its limit, and how to continue.

@@ -11,53 +11,53 @@ var (
 
 var stepTools = []tool{
 	{
-		name: "update_steps", core: true, doc: "Write the whole plan, while no step has a subtask", run: updateSteps,
+		name: "update_steps", core: true, doc: "Write the whole plan, while no step has a subtask", run: updateSteps, changes: true,
 		args: []arg{taskID, list("steps", isSteps, "all steps").must()},
 	},
 	{
-		name: "update_step", core: true, doc: "Change one step, or mark it done", run: updateStep,
+		name: "update_step", core: true, doc: "Change one step, or mark it done", run: updateStep, changes: true,
 		idempotent: true,
 		args:       []arg{taskID, stepIndex, text("title", "1-60 characters"), text("details", "more words"), flag("done", "finished")},
 	},
 	{
-		name: "create_subtask", core: true, doc: "Delegate a step of your task as a task of its own", run: createSubtask,
+		name: "create_subtask", core: true, doc: "Delegate a step of your task as a task of its own", run: createSubtask, changes: true,
 		args: []arg{
 			taskID, stepIndex, text("title", "1-200 characters").must(), text("owner", "agent, default you"),
 			text("description", "Markdown"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
 		},
 	},
 	{
-		name: "add_resource", doc: "Attach a URL or file to a task", run: addResource,
+		name: "add_resource", doc: "Attach a URL or file to a task", run: addResource, changes: true,
 		args: append([]arg{taskID}, resourceArgs...),
 	},
 	{
-		name: "remove_resource", doc: "Take off a resource", run: removeResource,
+		name: "remove_resource", doc: "Take off a resource", run: removeResource, changes: true,
 		destroys: true,
 		args:     []arg{taskID, count("index", "0-based", 0, 0).must()},
 	},
 }
 
 func updateSteps(c *call) (answer, error) {
-	return taskAnswer(c.svc.ReplaceSteps(c.ctx, c.actor, c.id("taskId"), value[[]task.Step](c.values, "steps")))
+	return c.changed(c.svc.ReplaceSteps(c.ctx, c.actor, c.id("taskId"), value[[]task.Step](c.values, "steps")))
 }
 
 func updateStep(c *call) (answer, error) {
-	return taskAnswer(c.svc.UpdateStep(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", 0), task.StepPatch{
+	return c.changed(c.svc.UpdateStep(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", 0), task.StepPatch{
 		Title: pointer[string](c.values, "title"), Details: pointer[string](c.values, "details"), Done: pointer[bool](c.values, "done"),
 	}))
 }
 
 func createSubtask(c *call) (answer, error) {
-	return taskAnswer(c.svc.CreateSubtask(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", 0), task.New{
+	return c.changed(c.svc.CreateSubtask(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", 0), task.New{
 		Title: c.text("title"), Owner: c.text("owner"), Description: c.text("description"), Priority: c.count("priority", 0),
 	}))
 }
 
 func addResource(c *call) (answer, error) {
-	return taskAnswer(c.svc.AddResource(c.ctx, c.actor, c.id("taskId"),
+	return c.changed(c.svc.AddResource(c.ctx, c.actor, c.id("taskId"),
 		task.Resource{Type: c.text("type"), Value: c.text("value"), Label: c.text("label")}))
 }
 
 func removeResource(c *call) (answer, error) {
-	return taskAnswer(c.svc.RemoveResource(c.ctx, c.actor, c.id("taskId"), c.count("index", 0)))
+	return c.changed(c.svc.RemoveResource(c.ctx, c.actor, c.id("taskId"), c.count("index", 0)))
 }

@@ -6,7 +6,7 @@ import (
 
 var taskTools = []tool{
 	{
-		name: "create_task", doc: "Create a task; an active one wakes its owner", run: createTask,
+		name: "create_task", doc: "Create a task; an active one wakes its owner", run: createTask, changes: true,
 		args: []arg{
 			text("title", "1-200 characters").must(), text("description", "Markdown"), text("owner", "agent, default you"),
 			choice("status", "default active", "draft", "active"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
@@ -23,7 +23,7 @@ var taskTools = []tool{
 		},
 	},
 	{
-		name: "update_task", core: true, doc: "Change fields or status of a task", run: updateTask,
+		name: "update_task", core: true, doc: "Change fields or status of a task", run: updateTask, changes: true,
 		idempotent: true,
 		args: []arg{
 			id("taskId", "task").must(), text("title", "1-200 characters"), text("description", "Markdown"), text("owner", "agent"),
@@ -33,17 +33,17 @@ var taskTools = []tool{
 		},
 	},
 	{
-		name: "complete_task", core: true, doc: "Finish a task for good", run: completeTask,
+		name: "complete_task", core: true, doc: "Finish a task for good", run: completeTask, changes: true,
 		idempotent: true,
 		args:       []arg{id("taskId", "task").must(), text("summary", "what was done"), count("claim", "id of your claim", 1, 0)},
 	},
 	{
-		name: "cancel_task", doc: "Cancel a task and all its open subtasks", run: cancelTask,
+		name: "cancel_task", doc: "Cancel a task and all its open subtasks", run: cancelTask, changes: true,
 		destroys: true, idempotent: true,
 		args: []arg{id("taskId", "task").must(), text("reason", "why")},
 	},
 	{
-		name: "set_blocked_by", doc: "Say which tasks must be done before this one", run: setBlockedBy,
+		name: "set_blocked_by", doc: "Say which tasks must be done before this one", run: setBlockedBy, changes: true,
 		idempotent: true,
 		args:       []arg{id("taskId", "task").must(), list("taskIds", isIDs, "all of them; none: []").must()},
 	},
@@ -67,14 +67,6 @@ var taskTools = []tool{
 
 const historyLimit = 20
 
-// taskAnswer is the answer of tools that change one task.
-func taskAnswer(t *task.Task, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{structured: view(t)}, nil
-}
-
 func createTask(c *call) (answer, error) {
 	in := task.New{
 		Title: c.text("title"), Description: c.text("description"), Owner: c.text("owner"), Status: task.Status(c.text("status")),
@@ -85,7 +77,7 @@ func createTask(c *call) (answer, error) {
 	if !c.has("owner") && c.actor.IsAgent() {
 		in.Owner = c.actor.Name
 	}
-	return taskAnswer(c.svc.CreateTask(c.ctx, c.actor, in))
+	return c.changed(c.svc.CreateTask(c.ctx, c.actor, in))
 }
 
 func getTask(c *call) (answer, error) {
@@ -117,7 +109,7 @@ func getTask(c *call) (answer, error) {
 }
 
 func updateTask(c *call) (answer, error) {
-	return taskAnswer(c.svc.UpdateTask(c.ctx, c.actor, c.id("taskId"), task.Patch{
+	return c.changed(c.svc.UpdateTask(c.ctx, c.actor, c.id("taskId"), task.Patch{
 		Title: pointer[string](c.values, "title"), Description: pointer[string](c.values, "description"),
 		Priority: pointer[int](c.values, "priority"),
 		Owner:    pointer[string](c.values, "owner"), Status: pointer[string](c.values, "status"), Version: int64(c.count("version", 0)),
@@ -126,7 +118,7 @@ func updateTask(c *call) (answer, error) {
 }
 
 func completeTask(c *call) (answer, error) {
-	return taskAnswer(c.svc.CompleteTask(c.ctx, c.actor, c.id("taskId"), c.text("summary"), int64(c.count("claim", 0))))
+	return c.changed(c.svc.CompleteTask(c.ctx, c.actor, c.id("taskId"), c.text("summary"), int64(c.count("claim", 0))))
 }
 
 func cancelTask(c *call) (answer, error) {
@@ -135,13 +127,13 @@ func cancelTask(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return answer{structured: struct {
-		Task     *taskView `json:"task"`
+		Task     any       `json:"task"`
 		Canceled []task.ID `json:"canceled"`
-	}{view(gone.Task), gone.Canceled}}, nil
+	}{c.short(gone.Task), gone.Canceled}, compact: true}, nil
 }
 
 func setBlockedBy(c *call) (answer, error) {
-	return taskAnswer(c.svc.SetBlockedBy(c.ctx, c.actor, c.id("taskId"), c.ids("taskIds")))
+	return c.changed(c.svc.SetBlockedBy(c.ctx, c.actor, c.id("taskId"), c.ids("taskIds")))
 }
 
 // listTasks lists the caller's own: an agent sees others' tasks by their ids.
@@ -150,7 +142,11 @@ func listTasks(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return c.page(c.svc.OpenTasks(c.ctx, c.actor, task.TaskFilter{
+	read := c.svc.TaskLines
+	if c.yes("full") {
+		read = c.svc.OpenTasks
+	}
+	return c.page(read(c.ctx, c.actor, task.TaskFilter{
 		Owner: who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
 		Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"),
 		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.yes("full"),

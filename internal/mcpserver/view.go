@@ -38,15 +38,39 @@ func view(t *task.Task) *taskView {
 }
 
 func viewWithin(t *task.Task, bytes int) *taskView {
-	kept := last(t.Comments)
 	short := *t
-	short.Comments, short.Cut = kept, nil
+	short.Comments, short.Steps, short.Cut = kindless(last(t.Comments)), unfinished(t.Steps), nil
 	v := &taskView{Task: short.Fitted(bytes)}
 	if len(v.Comments) < max(len(t.Comments), t.CommentCount) {
 		v.Note = note
 	}
 	return v
 }
+
+// kindless leaves out the kind of comments that are just that.
+func kindless(list []task.Comment) []task.Comment {
+	out := slices.Clone(list)
+	for i := range out {
+		if out[i].Kind == task.KindComment {
+			out[i].Kind = ""
+		}
+	}
+	return out
+}
+
+// unfinished leaves out the details of steps that are done: get_task with
+// stepIndex reads them.
+func unfinished(list []task.Step) []task.Step {
+	out := slices.Clone(list)
+	for i, s := range out {
+		if s.Done && len(s.Details) > leastDetails {
+			out[i].Details, out[i].DetailsCut = "", s.DetailsCut+len(s.Details)
+		}
+	}
+	return out
+}
+
+const leastDetails = 40 // bytes; to say that so few are left out costs as much
 
 func views(list []*task.Task) []*taskView {
 	out := make([]*taskView, len(list))

@@ -1,0 +1,113 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+// TestAnswersAreShort holds what each answer costs an agent that works on a
+// task as they are: a description of 3 KB, ten steps with details, of which
+// seven are done, ten comments, two resources; in bytes of each of its two
+// forms, of which a client gives its model one.
+func TestAnswersAreShort(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	ctx := context.Background()
+	steps := make([]task.Step, 10)
+	for i := range steps {
+		steps[i] = task.Step{Title: fmt.Sprintf("Step %d: change one part", i), Details: strings.Repeat("what to look at, ", 9)}
+	}
+	makeTask := func(title string) task.ID {
+		k, err := ts.svc.CreateTask(ctx, maya, task.New{
+			Title: title, Owner: "coder", Description: strings.Repeat("Describe what is wanted here. ", 100), Steps: steps, NoStart: true,
+			Resources: []task.Resource{
+				{Type: "url", Value: "https://example.org/issue/12", Label: "the report"}, {Type: "file", Value: "/src/auth.go"},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			if _, err := ts.svc.Comment(ctx, maya, k.ID, fmt.Sprintf("Comment %d: %s", i, strings.Repeat("words ", 15))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done := true
+		for i := range 7 {
+			if _, err := ts.svc.UpdateStep(ctx, maya, k.ID, i, task.StepPatch{Done: &done}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return k.ID
+	}
+	for i := range 42 {
+		makeTask(fmt.Sprintf("Task %d of the usual kind", i))
+	}
+	for _, a := range []struct {
+		tool string
+		args args
+		most int // bytes
+	}{
+		{"signup_for_task", args{"agent_name": "coder"}, 6700},
+		{"list_tasks", args{"limit": 40}, 5000},
+		{"get_my_queue", args{"agent_name": "coder", "limit": 40}, 5000},
+		{"update_step", args{"taskId": 1, "stepIndex": 7, "done": true}, 300},
+		{"update_step", args{"taskId": 1, "stepIndex": 8, "title": "Another title", "details": "and details"}, 300},
+		{"add_comment", args{"taskId": 1, "content": "Half of it is done."}, 300},
+		{"add_resource", args{"taskId": 1, "type": "file", "value": "/src/main.go"}, 300},
+		{"remove_resource", args{"taskId": 1, "index": 2}, 300},
+		{"update_task", args{"taskId": 1, "priority": 3}, 300},
+		{"create_subtask", args{"taskId": 1, "stepIndex": 9, "title": "Review it", "owner": "reviewer"}, 300},
+		{"create_task", args{"title": "One more"}, 300},
+		{"update_steps", args{"taskId": 2, "steps": []any{args{"title": "All of it"}}}, 300},
+		{"set_blocked_by", args{"taskId": 2, "taskIds": []any{"3"}}, 300},
+		{"heartbeat", args{"taskId": 1}, 300},
+		{"notify_user", args{"taskId": 1, "message": "The preview is up."}, 300},
+		{"complete_task", args{"taskId": 1, "summary": "Changed every part."}, 300},
+		{"cancel_task", args{"taskId": 2, "reason": "not needed"}, 300},
+		{"list_history", args{}, 800},
+		{"todo_rpush", args{"item": "look again"}, 60},
+		{"get_task", args{"taskId": 3}, 6600},
+	} {
+		_, got, _ := ts.answer("coder", "/mcp", rpc(1, a.tool, oneLine(t, a.args)))
+		text, isError := result(t, got)
+		if isError {
+			t.Fatalf("%s: %s", a.tool, text)
+		}
+		var structured struct {
+			Result struct{ StructuredContent json.RawMessage }
+		}
+		if err := json.Unmarshal([]byte(got), &structured); err != nil {
+			t.Fatal(err)
+		}
+		data := len(structured.Result.StructuredContent)
+		t.Logf("%-15s %5d bytes of text, %5d of data, about %d tokens", a.tool, len(text), data, data/4)
+		if data > a.most || len(text) > a.most+a.most/4 {
+			t.Errorf("%s: more than %d bytes of data, or a quarter more of text: %.400s", a.tool, a.most, text)
+		}
+	}
+}
+
+func TestAChangeReturnsTheWholeTaskWhenItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	ts.task("coder", "Build the gate")
+	c := ts.connect("coder", "/mcp")
+	text, _ := c.ok("update_steps", args{"taskId": 1, "steps": []any{args{"title": "Measure"}, args{"title": "Saw"}}})
+	if want := `{"id":"1","version":2,"owner":"coder","status":"active","workStatus":"idle","steps":"0/2","next":"0: Measure"}`; text != want {
+		t.Errorf("in short: %s", text)
+	}
+	text, _ = c.ok("update_step", args{"taskId": 1, "stepIndex": 0, "done": true, "full": true})
+	if k := taskIn(t, text); k.Title != "Build the gate" || len(k.Steps) != 2 || !k.Steps[0].Done {
+		t.Errorf("in full: %s", text)
+	}
+	text, _ = c.ok("list_tasks", args{})
+	if want := `{"tasks":[{"id":"1","title":"Build the gate","owner":"coder","status":"active","workStatus":"idle","steps":"1/2"}]}`; text != want {
+		t.Errorf("a list: %s", text)
+	}
+}

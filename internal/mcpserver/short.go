@@ -1,0 +1,96 @@
+package mcpserver
+
+import (
+	"strconv"
+
+	"taskyard/task"
+)
+
+// fullAnswer is an argument of every tool that changes a task. It is in no
+// schema, since agents seldom need it; the work guide names it.
+var fullAnswer = arg{name: "full", kind: isBool, doc: "the whole task in place of what changed", hidden: true}
+
+// changedView is the answer of a change: the caller knows the rest of the task.
+type changedView struct {
+	ID         task.ID         `json:"id"`
+	Version    int64           `json:"version"`
+	Owner      string          `json:"owner"`
+	Status     task.Status     `json:"status"`
+	WorkStatus task.WorkStatus `json:"workStatus,omitempty"`
+	WaitingFor task.WaitingFor `json:"waitingFor,omitempty"`
+	Parent     task.ID         `json:"parentTaskId,omitzero"`
+	Steps      string          `json:"steps,omitempty"` // done of all, as 3/10
+	Next       string          `json:"next,omitempty"`  // the first step that is not done, with its index
+	Resources  int             `json:"resources,omitzero"`
+}
+
+func changedTask(t *task.Task) changedView {
+	v := changedView{
+		ID: t.ID, Version: t.Version, Owner: t.Owner, Status: t.Status, WorkStatus: t.WorkStatus, WaitingFor: t.WaitingFor,
+		Parent: t.ParentTaskID, Steps: progress(t), Resources: len(t.Resources),
+	}
+	for i, s := range t.Steps {
+		if !s.Done && t.Status == task.Active {
+			v.Next = strconv.Itoa(i) + ": " + s.Title
+			break
+		}
+	}
+	return v
+}
+
+// progress says how many steps of how many are done, "" if there are none.
+func progress(t *task.Task) string {
+	done, total := t.DoneSteps()
+	if total == 0 {
+		return ""
+	}
+	return strconv.Itoa(done) + "/" + strconv.Itoa(total)
+}
+
+// changed is the answer of tools that change one task: short, unless the whole
+// task was asked for.
+func (c *call) changed(t *task.Task, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{structured: c.short(t), compact: true}, nil
+}
+
+// short is a task after a change: in short, unless the whole was asked for.
+func (c *call) short(t *task.Task) any {
+	if c.yes("full") {
+		return view(t)
+	}
+	return changedTask(t)
+}
+
+// listedView is a task in a list: without its plan, thread and resources.
+type listedView struct {
+	ID         task.ID         `json:"id"`
+	Title      string          `json:"title"`
+	Owner      string          `json:"owner"`
+	Status     task.Status     `json:"status"`
+	WorkStatus task.WorkStatus `json:"workStatus,omitempty"`
+	WaitingFor task.WaitingFor `json:"waitingFor,omitempty"`
+	Priority   int             `json:"priority,omitzero"`
+	Parent     task.ID         `json:"parentTaskId,omitzero"`
+	BlockedBy  []task.ID       `json:"blockedBy,omitempty"`
+	Labels     []string        `json:"labels,omitempty"`
+	Steps      string          `json:"steps,omitempty"` // done of all, as 3/10
+	Summary    string          `json:"summary,omitempty"`
+	ArchivedAt task.Time       `json:"archivedAt,omitzero"`
+}
+
+const listedSummary = 500 // bytes of a summary in a list
+
+func listed(list []*task.Task) []listedView {
+	out := make([]listedView, len(list))
+	for i, t := range list {
+		out[i] = listedView{
+			ID: t.ID, Title: t.Title, Owner: t.Owner, Status: t.Status, WorkStatus: t.WorkStatus, WaitingFor: t.WaitingFor,
+			Priority: t.Priority, Parent: t.ParentTaskID, BlockedBy: t.BlockedBy, Labels: t.Labels, Steps: progress(t),
+			Summary: task.ClipText(t.Summary, listedSummary), ArchivedAt: t.ArchivedAt,
+		}
+	}
+	return out
+}
