@@ -35,10 +35,21 @@ func (rx *Rx) messagesWithin(q string, args ...any) ([]task.Message, error) {
 	return list, err
 }
 
-// Thread returns the comments of a task after an id, oldest first.
-func (rx *Rx) Thread(id, after task.ID, limit int) ([]task.Message, error) {
+// Comments returns the messages of a task after an id, without its runs, oldest
+// first.
+func (rx *Rx) Comments(id, after task.ID, limit int) ([]task.Message, error) {
 	return rx.messagesWithin("SELECT "+messageCols+" FROM messages WHERE task_id = ? "+
 		"AND run_id IS NULL AND id > ? ORDER BY id LIMIT ?", id, after, limit)
+}
+
+// Thread is Comments with a message for each run that was started and has
+// ended, in its place: its id is that of the run's last line.
+func (rx *Rx) Thread(id, after task.ID, limit int) ([]task.Message, error) {
+	return rx.messagesWithin(`SELECT * FROM (SELECT `+messageCols+` FROM messages WHERE task_id = ?1 AND run_id IS NULL AND id > ?2
+ ORDER BY id LIMIT ?3) UNION ALL SELECT * FROM (SELECT thread_at, task_id, id, 'run', 'system',
+ CASE status WHEN 'completed' THEN 'result' ELSE 'error' END, agent, CASE status WHEN 'completed' THEN summary ELSE reason END,
+ json_object('status', status, 'phase', phase), ended_at FROM runs WHERE task_id = ?1 AND thread_at > ?2
+ ORDER BY thread_at LIMIT ?3) ORDER BY 1 LIMIT ?3`, id, after, limit)
 }
 
 // Message returns one message of a task.

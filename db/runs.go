@@ -221,7 +221,7 @@ func (tx *Tx) EndRun(r *task.Run, end task.State, reason, summary string, artifa
 		artifacts = []string{}
 	}
 	n, err := tx.changed("UPDATE runs SET status = ?, phase = ?, reason = ?, summary = ?, "+
-		"artifacts = ?, usage = ?, lease_expires = NULL, ended_at = ?"+guard,
+		"artifacts = ?, usage = ?, lease_expires = NULL, ended_at = ?, thread_at = (SELECT max(id) FROM messages WHERE run_id = runs.id)"+guard,
 		append([]any{end.Status, end.Phase, reason, summary, asJSON(artifacts), asJSON(usage), tx.Now}, guardArgs(r)...)...)
 	if err != nil || n != 1 {
 		return false, err

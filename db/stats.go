@@ -87,9 +87,10 @@ func (rx *Rx) OpenCount(owner string) (int, error) {
 	return rx.count("SELECT count(*) FROM tasks WHERE archived_at IS NULL AND owner = ?", owner)
 }
 
-// InFlight returns the tasks that have a running run.
+// InFlight returns the tasks that have a queued or running run.
 func (rx *Rx) InFlight() ([]task.ID, error) {
-	rows, err := rx.query("SELECT task_id FROM runs WHERE status = 'running' ORDER BY task_id")
+	rows, err := rx.query("SELECT task_id FROM runs WHERE status = 'running' " +
+		"UNION ALL SELECT task_id FROM runs WHERE status = 'pending' AND phase = 'queued' ORDER BY 1")
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
 

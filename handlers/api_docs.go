@@ -113,8 +113,9 @@ var apiDocs = map[string]apiDoc{
 	},
 	"GET /api/tasks/{id}/thread": {
 		Tag:     "Threads",
-		Summary: "Read the messages of a task, oldest first",
-		Desc:    "Transcripts of runs are at /api/runs/{id}/messages.",
+		Summary: "Read the messages of a task and how its runs ended, oldest first",
+		Desc: "A run that has ended is a message of kind run: runId, its summary (type result) or reason (type error), " +
+			"and status and phase in data. Its transcript is at /api/runs/{id}/messages.",
 	},
 	"GET /api/tasks/{id}/runs": {
 		Tag:     "Runs",

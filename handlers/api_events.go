@@ -50,7 +50,7 @@ type statsOut struct {
 		Open        int           `json:"open" doc:"draft and active tasks"`
 		Active      int           `json:"active"`
 		Approvals   int           `json:"approvals" doc:"runs that wait for approval"`
-		InFlight    []task.ID     `json:"inFlight" doc:"tasks with a running run"`
+		InFlight    []task.ID     `json:"inFlight" doc:"tasks with a queued or running run"`
 		Agents      []agentCounts `json:"agents"`
 		Done24h     int           `json:"done24h"`
 		Canceled24h int           `json:"canceled24h"`

@@ -73,7 +73,7 @@ type tasksOut struct {
 	Body struct {
 		Tasks    []*task.Task `json:"tasks"`
 		Agents   []agentLine  `json:"agents"`
-		InFlight []task.ID    `json:"inFlight" doc:"tasks with a running run"`
+		InFlight []task.ID    `json:"inFlight" doc:"tasks with a queued or running run"`
 		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 		CutMark
 	}

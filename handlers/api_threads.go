@@ -94,7 +94,7 @@ func (s *Server) apiTaskEvents(ctx context.Context, in *afterIn) (*eventsOut, er
 }
 
 func (s *Server) apiComments(ctx context.Context, in *afterIn) (*commentsOut, error) {
-	list, err := s.svc.Thread(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
+	list, err := s.svc.Comments(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,7 @@ func (y *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 		"history":    {task.Read, func(a task.Actor) error { _, err := y.s.History(ctx, a, task.HistoryFilter{Limit: 1}); return err }},
 		"queue":      {task.Read, func(a task.Actor) error { _, err := y.s.Queue(ctx, a, "coder", false, 1, ""); return err }},
 		"events":     {task.Read, func(a task.Actor) error { _, err := y.s.Events(ctx, a, task.EventFilter{Limit: 1}); return err }},
+		"comments":   {task.Read, func(a task.Actor) error { _, err := y.s.Comments(ctx, a, id, 0, 1); return err }},
 		"thread":     {task.Read, func(a task.Actor) error { _, err := y.s.Thread(ctx, a, id, 0, 1); return err }},
 		"run":        {task.Read, func(a task.Actor) error { _, err := y.s.Run(ctx, a, run); return err }},
 		"runs":       {task.Read, func(a task.Actor) error { _, err := y.s.Runs(ctx, a, task.RunFilter{Limit: 1}); return err }},

@@ -136,7 +136,7 @@ func (x *export) thread(w io.Writer, id task.ID) error {
 	const page = 100
 	first := true
 	for after := task.ID(0); ; {
-		list, err := x.rx.Thread(id, after, page)
+		list, err := x.rx.Comments(id, after, page)
 		if err != nil {
 			return err
 		}

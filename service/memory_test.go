@@ -246,3 +246,48 @@ func TestWhatAnAgentHolds(t *testing.T) {
 	_, err = y.s.Held(y.ctx(), coder, "pull")
 	refused(t, err, task.CodeNotYourName)
 }
+
+func TestTheThreadHasTheRunsInTheirPlace(t *testing.T) {
+	y := newInstance(t, wakes)
+	tk := y.create(maya, "coder")
+	first := y.start()
+	must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "During the first run."))
+	y.finish(first, failure(task.PhaseTimeout))
+	must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "Between the runs."))
+	y.forward(time.Hour)
+	y.finish(y.start(), completed("Half of it is done."))
+	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, 3, "never started"))
+	want := []string{"During the first run.", "run 1 error: it broke", "Between the runs.", "run 2 result: Half of it is done."}
+	text := func(m task.Message) string {
+		if m.Kind == task.KindRun {
+			return "run " + m.RunID.String() + " " + m.Type + ": " + m.Content
+		}
+		return m.Content
+	}
+	t.Run("whole", func(t *testing.T) {
+		var got []string
+		for _, m := range must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, tk.ID, 0, 10)) {
+			got = append(got, text(m))
+		}
+		equal(t, "thread", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	})
+	t.Run("in pages", func(t *testing.T) {
+		after, got := task.ID(0), []string{}
+		for range want {
+			page := must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, tk.ID, after, 1))
+			equal(t, "page", len(page), 1)
+			after, got = page[0].ID, append(got, text(page[0]))
+		}
+		equal(t, "thread", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	})
+	t.Run("with how they ended", func(t *testing.T) {
+		m := must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, tk.ID, 0, 10))[1]
+		equal(t, "author", m.Author, "coder")
+		equal(t, "data", string(m.Data), `{"status":"failed","phase":"timeout"}`)
+		equal(t, "time", m.CreatedAt, y.run(1).EndedAt)
+	})
+	t.Run("comments are a view of it", func(t *testing.T) {
+		equal(t, "comments", len(must[[]task.Message](t)(y.s.Comments(y.ctx(), vera, tk.ID, 0, 10))), 2)
+	})
+}

@@ -207,23 +207,36 @@ func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text stri
 	})
 }
 
-// Thread returns up to limit comments of a task after an id, oldest first.
+// Comments returns up to limit messages of a task's thread after an id, without
+// its runs, oldest first.
+func (s *Service) Comments(ctx context.Context, a task.Actor, id, after task.ID, limit int) ([]task.Message, error) {
+	return s.messages(ctx, a, id, func(rx *db.Rx) ([]task.Message, error) { return rx.Comments(id, after, limit) })
+}
+
+// Thread is Comments with a message for each run that was started and has
+// ended: of kind run, with its summary or reason, and status and phase as data.
 func (s *Service) Thread(ctx context.Context, a task.Actor, id, after task.ID, limit int) ([]task.Message, error) {
+	return s.messages(ctx, a, id, func(rx *db.Rx) ([]task.Message, error) { return rx.Thread(id, after, limit) })
+}
+
+func (s *Service) messages(ctx context.Context, a task.Actor, id task.ID,
+	list func(*db.Rx) ([]task.Message, error),
+) ([]task.Message, error) {
 	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
 	var tk *task.Task
-	list, err := read(ctx, s, func(rx *db.Rx) (_ []task.Message, err error) {
+	found, err := read(ctx, s, func(rx *db.Rx) (_ []task.Message, err error) {
 		if err := s.sees(rx, a, id); err != nil {
 			return nil, err
 		}
 		if tk, err = rx.TaskBare(id); err != nil {
 			return nil, err
 		}
-		return rx.Thread(id, after, limit)
+		return list(rx)
 	})
 	if err == nil {
 		err = s.renewByReading(ctx, a, tk)
 	}
-	return list, err
+	return found, err
 }

@@ -2,8 +2,11 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -69,7 +72,9 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run) ([]task.Reason, 
 		return w.list, nil
 	}
 	// Each adds its reasons, if it has some; the first are the most decisive.
-	for _, look := range []func() error{w.paused, w.budget, w.waiting, w.claimAndQuestion, w.blockers, w.agent, w.failures, w.ticks} {
+	for _, look := range []func() error{
+		w.paused, w.budget, w.waiting, w.claimAndQuestion, w.blockers, w.agent, w.failures, w.skippedWake, w.ticks,
+	} {
 		if err := look(); err != nil {
 			return nil, err
 		}
@@ -249,11 +254,39 @@ func (w *diagnosis) lastFailure() (newest *task.Run, failed int, err error) {
 	return newest, failed, err
 }
 
+// skippedWake names what started no run within the last hour, because the task
+// had as many runs by wakes as it may have.
+func (w *diagnosis) skippedWake() error {
+	list, err := w.LastEvents(w.k.ID, skipsSought)
+	if err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(list) {
+		if e.Kind != task.EvWakeSkipped || w.Now.Sub(e.At) > time.Hour {
+			continue
+		}
+		var why struct {
+			Why    string
+			Budget int
+		}
+		if json.Unmarshal(e.Changes, &why) != nil {
+			continue
+		}
+		w.add(task.WhyWakeSkipped, task.Reason{Until: e.At.Add(time.Hour)}, "“%s” at %s started no run: the limit of %d runs by wakes "+
+			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person runs it.",
+			strings.ReplaceAll(strings.ReplaceAll(why.Why, "user:", ""), "\n", ", "), w.clock(e.At), why.Budget)
+		return nil
+	}
+	return nil
+}
+
+const skipsSought = 50 // newest events of the task that are looked at
+
 // ticks reports when the scheduler's next tick is, when nothing else speaks against
 // a run.
 func (w *diagnosis) ticks() error {
 	for _, r := range w.list {
-		if r.Code != task.WhyFailed {
+		if r.Code != task.WhyFailed && r.Code != task.WhyWakeSkipped {
 			return nil
 		}
 	}

@@ -118,6 +118,16 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		ok(t, y.s.agents.Delete("gone"))
 		first(t, k, "Its owner gone is not defined any more: move it to another agent.", task.WhyOwnerMissing)
 	})
+	t.Run("a wake that the budget of wakes dropped", func(t *testing.T) {
+		k := fresh("planner")
+		y.s.cfg.Wakes, y.s.cfg.WakeBudget = true, 1
+		defer func() { y.s.cfg.Wakes, y.s.cfg.WakeBudget = false, 12 }()
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k, "Look."))
+		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(k).ID, ""))
+		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k, "Look again."))
+		first(t, k, "“comment by maya” at 09:00 UTC started no run: the limit of 1 runs by wakes "+
+			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person runs it.", task.WhyWakeSkipped, task.WhyNextTick)
+	})
 	t.Run("ticks rest over night, and the day is named", func(t *testing.T) {
 		k := fresh("planner")
 		y.forward(13 * time.Hour)

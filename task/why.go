@@ -2,7 +2,7 @@ package task
 
 // Reason is one reason why a task is or is not running.
 type Reason struct {
-	Code    WhyCode `json:"code" enum:"archived,draft,permission,running,claimed,paused,approval,queued,no_worker,budget,question,blocker_canceled,blocked,owner_missing,owner_invalid,pull_only,stuck,failed,outside_window,next_tick,no_tick"`
+	Code    WhyCode `json:"code" enum:"archived,draft,permission,running,claimed,paused,approval,queued,no_worker,budget,question,blocker_canceled,blocked,owner_missing,owner_invalid,pull_only,stuck,failed,wake_skipped,outside_window,next_tick,no_tick"`
 	Message string  `json:"message" doc:"a sentence; times in it are UTC"`
 	Task    ID      `json:"task,omitzero" doc:"the task that it waits for"`
 	Run     ID      `json:"run,omitzero" doc:"the run that waits, runs or failed"`
@@ -33,6 +33,7 @@ const (
 	WhyPullOnly        WhyCode = "pull_only"        // its agent claims its work itself
 	WhyStuck           WhyCode = "stuck"            // too many failures in a row
 	WhyFailed          WhyCode = "failed"           // the last run failed; it is tried again
+	WhyWakeSkipped     WhyCode = "wake_skipped"     // news started no run: the task had too many
 	WhyOutsideWindow   WhyCode = "outside_window"   // ticks rest, as over night
 	WhyNextTick        WhyCode = "next_tick"        // the next tick makes a run
 	WhyNoTick          WhyCode = "no_tick"          // no tick is planned

@@ -10,3 +10,13 @@ ALTER TABLE tasks ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0 CHECK (resumes I
 DROP INDEX tasks_claimable;
 CREATE INDEX tasks_claimable ON tasks (owner, resumes DESC, priority DESC, id)
   WHERE status = 'active' AND claim_holder IS NULL AND question_id IS NULL AND run_id IS NULL AND blocked = 0;
+
+-- Where a run that has ended is in its task's thread: after its last line.
+ALTER TABLE runs ADD COLUMN thread_at INTEGER;
+DROP TRIGGER runs_final;
+UPDATE runs SET thread_at = (SELECT max(id) FROM messages WHERE run_id = runs.id) WHERE ended_at IS NOT NULL;
+-- +goose StatementBegin
+CREATE TRIGGER runs_final BEFORE UPDATE ON runs WHEN old.ended_at IS NOT NULL
+BEGIN SELECT raise(ABORT, 'a run that ended is final'); END;
+-- +goose StatementEnd
+CREATE INDEX runs_thread ON runs (task_id, thread_at) WHERE thread_at IS NOT NULL;

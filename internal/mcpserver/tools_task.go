@@ -87,7 +87,7 @@ func getTask(c *call) (answer, error) {
 	}
 	v := view(t)
 	if c.has("comments_after") {
-		comments, err := c.svc.Thread(c.ctx, c.actor, t.ID, c.id("comments_after"), pageComments)
+		comments, err := c.svc.Comments(c.ctx, c.actor, t.ID, c.id("comments_after"), pageComments)
 		if err != nil {
 			return answer{}, err
 		}
