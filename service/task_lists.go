@@ -86,24 +86,23 @@ func (s *Service) openTasks(ctx context.Context, a task.Actor, f task.TaskFilter
 
 // Queue returns an agent's active tasks in order. Error: unknown agent.
 func (s *Service) Queue(ctx context.Context, a task.Actor, agent string, full bool, limit int, after string) (Page, error) {
-	if err := s.allowedOwn(a, task.Read); err != nil {
-		return Page{}, err
-	}
-	if !s.KnowsAgent(agent) {
-		return Page{}, agentNotFound(agent)
-	}
-	return s.OpenTasks(ctx, a, task.TaskFilter{Owner: agent, Status: task.Active, Full: full, Limit: limit, After: after})
+	return s.queue(ctx, a, task.TaskFilter{Owner: agent, Full: full, Limit: limit, After: after}, false)
 }
 
 // QueueLines is Queue with counts in the place of steps and resources.
 func (s *Service) QueueLines(ctx context.Context, a task.Actor, agent string, limit int, after string) (Page, error) {
+	return s.queue(ctx, a, task.TaskFilter{Owner: agent, Limit: limit, After: after}, true)
+}
+
+func (s *Service) queue(ctx context.Context, a task.Actor, f task.TaskFilter, lines bool) (Page, error) {
 	if err := s.allowedOwn(a, task.Read); err != nil {
 		return Page{}, err
 	}
-	if !s.KnowsAgent(agent) {
-		return Page{}, agentNotFound(agent)
+	if !s.KnowsAgent(f.Owner) {
+		return Page{}, agentNotFound(f.Owner)
 	}
-	return s.TaskLines(ctx, a, task.TaskFilter{Owner: agent, Status: task.Active, Limit: limit, After: after})
+	f.Status = task.Active
+	return s.openTasks(ctx, a, f, lines)
 }
 
 // Events returns lines of the log, oldest first. Events about people, their

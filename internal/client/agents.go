@@ -48,7 +48,10 @@ func (a *agentLine) started(runners []task.RunnerInfo) string {
 	return a.Runner
 }
 
-// Run lists the agents with their load.
+// marks stand for the verdicts on definitions, as on the page of agents.
+var marks = map[task.AgentStatus]string{task.AgentValid: "✓ ", task.AgentWarning: "⚠ ", task.AgentInvalid: "✗ "}
+
+// Run lists the agents with their load and tools.
 func (AgentList) Run(e *Env) error {
 	var out struct {
 		Agents  []agentLine
@@ -61,9 +64,12 @@ func (AgentList) Run(e *Env) error {
 	return e.answer(raw, func() {
 		rows := make([][]string, len(out.Agents))
 		for i, a := range out.Agents {
-			rows[i] = []string{a.ID, a.state(), strconv.Itoa(a.Load.Queued), strconv.Itoa(a.Load.Working), a.started(out.Runners), a.Description}
+			rows[i] = []string{
+				a.ID, marks[a.Status] + a.state(), strconv.Itoa(a.Load.Queued), strconv.Itoa(a.Load.Working),
+				a.started(out.Runners), strings.Join(a.Tools, " "), a.Description,
+			}
 		}
-		e.table([]string{"AGENT", "STATUS", "QUEUED", "WORKING", "STARTED", "DESCRIPTION"}, rows)
+		e.table([]string{"AGENT", "STATUS", "QUEUED", "WORKING", "STARTED", "TOOLS", "DESCRIPTION"}, rows)
 	})
 }
 
