@@ -90,6 +90,16 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 	})
 }
 
+func TestTheRunPageNamesWhatStartedTheRun(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t, func(c *service.Config) { c.Wakes = true })
+	b := y.maya()
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Look", NoStart: true})
+	_, err := y.svc.Comment(context.Background(), mayaActor, k.ID, "Now.")
+	y.ok(err)
+	b.get("/runs/1").is(200).shows("by a wake (comment by maya), asked by")
+}
+
 func TestTheSchedulerTellsOfWakes(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t, func(c *service.Config) { c.Wakes, c.WakeBudget = true, 2 })
