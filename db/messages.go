@@ -43,13 +43,18 @@ func (rx *Rx) Comments(id, after task.ID, limit int) ([]task.Message, error) {
 }
 
 // Thread is Comments with a message for each run that was started and has
-// ended, in its place: its id is that of the run's last line.
+// ended, in its place: its id is that of the run's last line. The ids of a page
+// are sorted before any text is read: texts that do not fit into the answer
+// cost nothing.
 func (rx *Rx) Thread(id, after task.ID, limit int) ([]task.Message, error) {
-	return rx.messagesWithin(`SELECT * FROM (SELECT `+messageCols+` FROM messages WHERE task_id = ?1 AND run_id IS NULL AND id > ?2
- ORDER BY id LIMIT ?3) UNION ALL SELECT * FROM (SELECT thread_at, task_id, id, 'run', 'system',
- CASE status WHEN 'completed' THEN 'result' ELSE 'error' END, agent, CASE status WHEN 'completed' THEN summary ELSE reason END,
- json_object('status', status, 'phase', phase), ended_at FROM runs WHERE task_id = ?1 AND thread_at > ?2
- ORDER BY thread_at LIMIT ?3) ORDER BY 1 LIMIT ?3`, id, after, limit)
+	return rx.messagesWithin(`SELECT page.id, ?1, page.run, coalesce(m.kind, 'run'), coalesce(m.role, 'system'),
+ coalesce(m.type, CASE r.status WHEN 'completed' THEN 'result' ELSE 'error' END), coalesce(m.author, r.agent),
+ coalesce(m.content, CASE r.status WHEN 'completed' THEN r.summary ELSE r.reason END),
+ CASE WHEN r.id IS NULL THEN coalesce(m.data, '') ELSE json_object('status', r.status, 'phase', r.phase) END,
+ coalesce(m.created_at, r.ended_at)
+ FROM (SELECT id, 0 AS run FROM messages WHERE task_id = ?1 AND run_id IS NULL AND id > ?2
+ UNION ALL SELECT thread_at, id FROM runs WHERE task_id = ?1 AND thread_at > ?2 ORDER BY 1 LIMIT ?3) page
+ LEFT JOIN messages m ON page.run = 0 AND m.id = page.id LEFT JOIN runs r ON r.id = page.run`, id, after, limit)
 }
 
 // Message returns one message of a task.
