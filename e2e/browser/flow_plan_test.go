@@ -38,10 +38,26 @@ func (y *instance) plan(id task.ID) string {
 	return strings.Join(words, " ")
 }
 
+// countRequests has seesPlan wait for every request of the page: the class
+// htmx-request is lost where an answer morphs the element that has it, and a
+// part that was asked for before a change may come after it.
+func (b *tab) countRequests() {
+	b.t.Helper()
+	eval[chromedp.Void](b, `(() => {
+		const send = XMLHttpRequest.prototype.send;
+		window.requests = 0;
+		XMLHttpRequest.prototype.send = function (...a) {
+			window.requests++;
+			this.addEventListener("loadend", () => setTimeout(() => window.requests--, 50)); // it is shown by then
+			return send.apply(this, a);
+		};
+	})()`)
+}
+
 // seesPlan waits until the page shows a plan that the server has taken.
 func (b *tab) seesPlan(want string) {
 	b.t.Helper()
-	b.wait(`!document.querySelector(".htmx-request") && [...document.querySelectorAll("#plan .steps > li")].map(li => li.querySelector(".step-title").textContent + (li.querySelector("input[name=done]").value === "false" ? "*" : "")).join(" ") === ` + quote(want))
+	b.wait(`!window.requests && !document.querySelector(".htmx-request") && [...document.querySelectorAll("#plan .steps > li")].map(li => li.querySelector(".step-title").textContent + (li.querySelector("input[name=done]").value === "false" ? "*" : "")).join(" ") === ` + quote(want))
 }
 
 // alt presses a key together with Alt.
@@ -105,6 +121,7 @@ func TestAStepIsDragged(t *testing.T) {
 	k := y.planned("one", "two", "three", "four")
 	b := y.tab()
 	b.open(path(k.ID, ""))
+	b.countRequests()
 	drag := func(from, to int, lower bool) {
 		t.Helper()
 		eval[chromedp.Void](b, `((from, to, lower) => {
