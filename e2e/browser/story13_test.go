@@ -64,7 +64,7 @@ func TestStory13DecisionsMeet(t *testing.T) {
 			rita.see("Your rejection was too late; nothing changed.")
 			rita.see("maya approved this run")
 		} else {
-			rita.see("denied")
+			rita.see("rejected")
 			maya.see("Your approval was too late; nothing changed.")
 			maya.see("rita denied this run")
 		}
