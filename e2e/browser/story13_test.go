@@ -66,7 +66,7 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		} else {
 			rita.see("rejected")
 			maya.see("Your approval was too late; nothing changed.")
-			maya.see("rita denied this run")
+			maya.see("rita rejected this run")
 		}
 		n := 0
 		for _, e := range some[[]task.Event](t)(y.svc.Events(ctx, y.maya, task.EventFilter{TaskID: r.TaskID, Limit: 100})) {
