@@ -281,7 +281,6 @@ func (s *Service) UnregisterStop(run task.ID) {
 	s.mu.Lock()
 	delete(s.stops, run)
 	delete(s.toldDelegations, run)
-	delete(s.runWaits, run)
 	s.mu.Unlock()
 	s.signal()
 }

@@ -244,5 +244,4 @@ func (s *Service) forgetTold(r *task.Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.toldDelegations, r.ID)
-	delete(s.runWaits, r.ID)
 }

@@ -52,6 +52,18 @@ func (s *Service) beginWait(run task.ID) (end func()) {
 	}
 }
 
+// forgetWaits forgets runs that have ended.
+func (s *Service) forgetWaits(runs []task.ID) {
+	if len(runs) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range runs {
+		delete(s.runWaits, id)
+	}
+}
+
 // countWait counts a waiting call more or less, and returns since when the run
 // has waited if that was the last one, else 0.
 func (s *Service) countWait(run task.ID, by int) (since task.Time) {

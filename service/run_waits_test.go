@@ -74,4 +74,6 @@ func TestAHeartbeatTellsAWorkerThatItsRunWaits(t *testing.T) {
 	go beat(true)
 	end()
 	equal(t, "the next one, when it ends", (<-beats).Waits, false)
+	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, l.RunID, ""))
+	equal(t, "what is known of runs that ended", len(y.s.runWaits), 0)
 }

@@ -250,6 +250,7 @@ func (s *Service) committed(tx *txn) {
 	for _, o := range tx.stop {
 		s.stopRun(o.run, o.cause)
 	}
+	s.forgetWaits(tx.ended)
 	for _, token := range tx.revoked {
 		s.openCalls.end(token)
 	}
