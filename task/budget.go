@@ -138,8 +138,8 @@ func (r *Run) JSONBytes() int {
 const leastDetails = 64
 
 // Fitted returns the task if it has at most most bytes of JSON, else a copy
-// that leaves out old comments, then the end of long details of steps, then of
-// resources and description, until it fits. Cut names what is not whole; each
+// that leaves out old comments, subtasks and runs, then the end of long details
+// of steps, then of resources and description, until it fits. Cut names what is not whole; each
 // step says how much of its details is missing.
 func (t *Task) Fitted(most int) *Task {
 	n := t.JSONBytes()
@@ -149,6 +149,7 @@ func (t *Task) Fitted(most int) *Task {
 	short := *t
 	short.Cut = slices.Clone(t.Cut)
 	short.fitComments(&n, most)
+	short.fitPast(&n, most)
 	for keep := 16 << 10; n > most && keep >= leastDetails; keep /= 4 {
 		short.fitDetails(&n, keep)
 	}

@@ -50,14 +50,14 @@ func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
 	}
 	room := pastRunBytes
 	for i := range runs {
-		t.fitPast(&runs[i].Summary, "runs", &room)
-		t.fitPast(&runs[i].Reason, "runs", &room)
+		t.cutPast(&runs[i].Summary, "runs", &room)
+		t.cutPast(&runs[i].Reason, "runs", &room)
 	}
 	room = subtaskBytes
 	for i := range subtasks {
-		t.fitPast(&subtasks[i].Summary, "subtasks", &room)
+		t.cutPast(&subtasks[i].Summary, "subtasks", &room)
 		if r := subtasks[i].LastRun; r != nil {
-			t.fitPast(&r.Reason, "subtasks", &room)
+			t.cutPast(&r.Reason, "subtasks", &room)
 		}
 	}
 	slices.Reverse(runs)
@@ -65,8 +65,8 @@ func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
 	t.Runs, t.Subtasks = runs, subtasks
 }
 
-// fitPast cuts a text to what room is left, and takes it from that.
-func (t *Task) fitPast(text *string, what string, room *int) {
+// cutPast cuts a text to what room is left, and takes it from that.
+func (t *Task) cutPast(text *string, what string, room *int) {
 	most := min(pastText, *room)
 	switch {
 	case len(*text) <= most:
@@ -78,6 +78,20 @@ func (t *Task) fitPast(text *string, what string, room *int) {
 		t.noteCut(what)
 	}
 	*room -= len(*text)
+}
+
+// fitPast leaves out the oldest subtasks and runs.
+func (t *Task) fitPast(n *int, most int) {
+	for *n > most && len(t.Subtasks) > 0 {
+		*n -= t.Subtasks[0].jsonBytes()
+		t.Subtasks = t.Subtasks[1:]
+		t.noteCut("subtasks")
+	}
+	for *n > most && len(t.Runs) > 0 {
+		*n -= t.Runs[0].jsonBytes()
+		t.Runs = t.Runs[1:]
+		t.noteCut("runs")
+	}
 }
 
 func (r PastRun) jsonBytes() int {

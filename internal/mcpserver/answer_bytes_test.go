@@ -73,3 +73,32 @@ func TestAnswersEndBeforeTheirBytes(t *testing.T) {
 	ask("reassign_multiple_tasks", `{"task_ids":["1"],"new_agent":"hand","comment":"c"}`)
 	ask("list_tasks", `{"full":true}`)
 }
+
+func TestWhatHappenedBeforeFitsIntoAnAnswer(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	for range task.MaxBatch {
+		steps := make([]task.Step, 25)
+		for i := range steps {
+			steps[i].Title = "s"
+		}
+		k, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: "Parent", Owner: "coder", Steps: steps, NoStart: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range steps {
+			if _, err := ts.svc.CreateSubtask(context.Background(), maya, k.ID, i,
+				task.New{Title: strings.Repeat("\u65e5", task.MaxTitle), Owner: "hand", NoStart: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_, got, _ := ts.answer("coder", "/mcp", rpc(1, "batch_signup_for_tasks", `{"agent_name":"coder","count":50}`))
+	if len(got) > mcpBytes {
+		t.Errorf("50 tasks with 25 subtasks each: %d bytes", len(got))
+	}
+	_, m := ts.connect("coder", "/mcp").ok("get_task", args{"taskId": 1})
+	if n := len(m["subtasks"].([]any)); n != task.MaxSubtasks || oneLine(t, m["cut"]) != `["subtasks"]` {
+		t.Errorf("%d subtasks, cut %v", n, m["cut"])
+	}
+}

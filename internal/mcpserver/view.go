@@ -39,7 +39,8 @@ func view(t *task.Task) *taskView {
 
 func viewWithin(t *task.Task, bytes int) *taskView {
 	short := *t
-	short.Comments, short.Steps, short.Cut = kindless(last(t.Comments)), unfinished(t.Steps), nil
+	short.Comments, short.Steps = withoutKind(last(t.Comments)), withoutDoneDetails(t.Steps)
+	short.Cut = slices.DeleteFunc(slices.Clone(t.Cut), func(what string) bool { return what == "comments" }) // v.Note says it
 	v := &taskView{Task: short.Fitted(bytes)}
 	if len(v.Comments) < max(len(t.Comments), t.CommentCount) {
 		v.Note = note
@@ -47,8 +48,8 @@ func viewWithin(t *task.Task, bytes int) *taskView {
 	return v
 }
 
-// kindless leaves out the kind of comments that are just that.
-func kindless(list []task.Comment) []task.Comment {
+// withoutKind leaves out the kind of comments that are just that.
+func withoutKind(list []task.Comment) []task.Comment {
 	out := slices.Clone(list)
 	for i := range out {
 		if out[i].Kind == task.KindComment {
@@ -58,9 +59,9 @@ func kindless(list []task.Comment) []task.Comment {
 	return out
 }
 
-// unfinished leaves out the details of steps that are done: get_task with
-// stepIndex reads them.
-func unfinished(list []task.Step) []task.Step {
+// withoutDoneDetails leaves out the details of steps that are done: get_task
+// with stepIndex reads them.
+func withoutDoneDetails(list []task.Step) []task.Step {
 	out := slices.Clone(list)
 	for i, s := range out {
 		if s.Done && len(s.Details) > leastDetails {
