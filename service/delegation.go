@@ -54,9 +54,11 @@ func (s *Service) Delegate(ctx context.Context, a task.Actor, d task.Delegation)
 	}
 	var joined bool
 	id, err := mutate(ctx, s, a, func(tx *txn) (id task.ID, err error) {
-		if id, err = tx.openDelegation(d); err != nil || id != 0 {
-			joined = id != 0
-			return id, err
+		if id, err = tx.openDelegation(d); err != nil {
+			return 0, err
+		}
+		if joined = id != 0; joined { // set each time: a write may be run again
+			return id, nil
 		}
 		return tx.delegate(def, d)
 	})
