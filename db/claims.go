@@ -10,7 +10,8 @@ import (
 )
 
 // claimNext takes the first claimable task of an agent's queue, those that
-// resume first: the partial index tasks_claimable holds just these, in order. RETURNING knows no alias.
+// resume first: the partial index tasks_claimable holds just these, in order.
+// RETURNING knows no alias.
 var claimNext = `UPDATE tasks SET claim_seq = claim_seq + 1, claim_holder = ?1, claim_since = ?2,
  claim_expires = ?3, resumes = 0, version = version + 1, updated_at = ?2
  WHERE id = (SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND claim_holder IS NULL
@@ -57,7 +58,7 @@ func (tx *Tx) Release(id task.ID) error {
  version = version + 1, updated_at = ? WHERE id = ?`, tx.Now, id)
 }
 
-// SetResumes has the next claims of its owner take a task first.
+// SetResumes puts an unclaimed task first in its queue until it is claimed.
 func (tx *Tx) SetResumes(id task.ID) error {
 	return tx.do("UPDATE tasks SET resumes = 1 WHERE id = ? AND status = 'active' AND claim_holder IS NULL", id)
 }

@@ -83,13 +83,9 @@ func (tx *txn) untoldDelegations(r *task.Run) (string, error) {
 }
 
 // siblingsOpen reports whether the run that delegated a task has delegated
-// another that is still open: then its owner is woken once, by the last one.
-func (tx *txn) siblingsOpen(tk *task.Task) (bool, error) {
-	bound, err := tx.Bound(tk.ID)
-	if err != nil || bound == nil || bound.ParentRun == 0 {
-		return false, err
-	}
-	list, err := tx.OpenChildren(bound.ParentRun)
+// another whose run is still open.
+func (tx *txn) siblingsOpen(tk *task.Task, run task.ID) (bool, error) {
+	list, err := tx.OpenChildren(run)
 	return slices.ContainsFunc(list, func(r *task.Run) bool { return r.TaskID != tk.ID }), err
 }
 

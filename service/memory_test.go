@@ -8,13 +8,6 @@ import (
 	"taskyard/task"
 )
 
-// before returns the part of a started run's prompt under a heading, which is
-// a regular expression.
-func before(t *testing.T, st *Start, heading string) (author, text string) {
-	t.Helper()
-	return partOf(t, st.Spec, heading)
-}
-
 func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	y := newInstance(t, wakes)
 	tk := y.create(maya, "coder", steps("a", "b"))
@@ -22,7 +15,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	y.forward(time.Hour)
 	second := y.start()
 	t.Run("a failure, by Taskyard", func(t *testing.T) {
-		author, text := before(t, second, `run 1 of agent coder, failed \(timeout\)`)
+		author, text := partOf(t, second.Spec, `run 1 of agent coder, failed \(timeout\)`)
 		equal(t, "author", author, "Taskyard, which may quote agents and programs")
 		equal(t, "text", text, "it broke")
 	})
@@ -30,7 +23,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "Now the rest."))
 	third := y.start()
 	t.Run("a result, by its agent, and what this run was started by", func(t *testing.T) {
-		author, text := before(t, third, `run 2 of agent coder, completed`)
+		author, text := partOf(t, third.Spec, `run 2 of agent coder, completed`)
 		equal(t, "author", author, "agent coder")
 		equal(t, "text", text, "Half of it is done.")
 		equal(t, "why", third.Run.Why, "comment by user:maya")
@@ -73,12 +66,12 @@ func TestAParentKnowsWhatBecameOfItsSubtasks(t *testing.T) {
 	equal(t, "task", st.Run.TaskID, tk.ID)
 	y.nothingStarts()
 	t.Run("the one that was done, with its result", func(t *testing.T) {
-		author, text := before(t, st, `subtask `+good.TaskID.String()+` of agent hand, done`)
+		author, text := partOf(t, st.Spec, `subtask `+good.TaskID.String()+` of agent hand, done`)
 		equal(t, "author", author, "those who work on task "+good.TaskID.String())
 		equal(t, "text", text, "Read auth.go\nIt checks tokens twice.")
 	})
 	t.Run("the one that was denied, with the reason of the person", func(t *testing.T) {
-		author, text := before(t, st, `subtask `+bad.TaskID.String()+`: run \d+ of agent hand, canceled \(denied\)`)
+		author, text := partOf(t, st.Spec, `subtask `+bad.TaskID.String()+`: run \d+ of agent hand, canceled \(denied\)`)
 		equal(t, "author", author, "person rita")
 		equal(t, "text", text, "Only read it.")
 	})

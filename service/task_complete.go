@@ -69,8 +69,8 @@ func (tx *txn) complete(tk *task.Task, summary string) error {
 	return tx.wakeParent(tk, "completed")
 }
 
-// wakeParent wakes the owner of the task above, if that is active: of several
-// subtasks that one run delegated, the last that ends does.
+// wakeParent wakes the owner of the task above, if that is active. Of several
+// subtasks that one run delegated, only the last one to end wakes it.
 func (tx *txn) wakeParent(tk *task.Task, what string) error {
 	if tk.ParentTaskID == 0 {
 		return nil
@@ -86,14 +86,16 @@ func (tx *txn) wakeParent(tk *task.Task, what string) error {
 	if err := tx.SetResumes(p.ID); err != nil {
 		return err
 	}
-	if open, err := tx.siblingsOpen(tk); err != nil || open {
-		return err
-	}
 	bound, err := tx.Bound(tk.ID)
 	if err != nil {
 		return err
 	}
-	// The failed runs of the parent could not know what they had delegated.
 	delegated := bound != nil && bound.ParentRun != 0
+	if delegated {
+		if open, err := tx.siblingsOpen(tk, bound.ParentRun); err != nil || open {
+			return err
+		}
+	}
+	// The failed runs of the parent could not know what they had delegated.
 	return tx.wakeTask(p, "subtask "+tk.ID.String()+" "+what, delegated)
 }

@@ -139,7 +139,10 @@ func (s *Service) toPeople(ctx context.Context, a task.Actor, id task.ID, kind t
 	if _, err := s.quotas.take(a, quotaNotices, 1, s.Now()); err != nil {
 		return task.Message{}, err
 	}
-	event := map[task.MessageKind]string{task.KindNotice: task.EvNotified, task.KindQuestion: task.EvAsked}[kind]
+	event := task.EvNotified
+	if kind == task.KindQuestion {
+		event = task.EvAsked
+	}
 	return mutate(ctx, s, a, func(tx *txn) (task.Message, error) {
 		tk, err := tx.open(id, false)
 		if err != nil {
@@ -169,7 +172,8 @@ func (s *Service) toPeople(ctx context.Context, a task.Actor, id task.ID, kind t
 }
 
 // Reply is a person's answer to the open question; it closes it, puts the task
-// first in its queue and wakes the owner. Errors: not a person, blank, no open question.
+// first in its queue and wakes the owner. Errors: not a person, blank, no open
+// question.
 func (s *Service) Reply(ctx context.Context, a task.Actor, id task.ID, text string) (task.Message, error) {
 	if err := s.allowed(a, task.Person); err != nil {
 		return task.Message{}, err

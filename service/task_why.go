@@ -257,7 +257,7 @@ func (w *diagnosis) lastFailure() (newest *task.Run, failed int, err error) {
 // skippedWake names what started no run within the last hour, because the task
 // had as many runs by wakes as it may have.
 func (w *diagnosis) skippedWake() error {
-	list, err := w.LastEvents(w.k.ID, skipsSought)
+	list, err := w.LastEvents(w.k.ID, maxSkipSearch)
 	if err != nil {
 		return err
 	}
@@ -274,13 +274,13 @@ func (w *diagnosis) skippedWake() error {
 		}
 		w.add(task.WhyWakeSkipped, task.Reason{Until: e.At.Add(time.Hour)}, "“%s” at %s started no run: the limit of %d runs by wakes "+
 			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person runs it.",
-			strings.ReplaceAll(strings.ReplaceAll(why.Why, "user:", ""), "\n", ", "), w.clock(e.At), why.Budget)
+			task.WhyText(why.Why), w.clock(e.At), why.Budget)
 		return nil
 	}
 	return nil
 }
 
-const skipsSought = 50 // newest events of the task that are looked at
+const maxSkipSearch = 50 // newest events of the task that are looked at
 
 // ticks reports when the scheduler's next tick is, when nothing else speaks against
 // a run.

@@ -1,6 +1,9 @@
 package task
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // RunStatus is the coarse state of a run.
 type RunStatus string
@@ -306,6 +309,9 @@ type Run struct {
 	Session      string `json:"-"` // the conversation of its program, to continue after a cut; at most MaxSession bytes
 	Folder       string `json:"-"` // the name of the folder that holds it, and the run's own files
 }
+
+// WhyText is what made a run start, on one line and as people name actors.
+func WhyText(why string) string { return strings.NewReplacer("\n", ", ", "user:", "").Replace(why) }
 
 // Delegated reports whether the run does what another one, or somebody, delegated.
 func (r *Run) Delegated() bool { return r.Ask != nil && !r.Ask.Bounds }

@@ -2,7 +2,6 @@ package views
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"taskyard/task"
@@ -114,7 +113,7 @@ func whyWords(r *task.Run) string {
 	if r.Why == "" {
 		return ""
 	}
-	return " (" + strings.NewReplacer("\n", ", ", "user:", "").Replace(r.Why) + ")"
+	return " (" + task.WhyText(r.Why) + ")"
 }
 
 // runPill says a run's state in words, with the class of its color.
