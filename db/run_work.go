@@ -8,10 +8,10 @@ func (tx *Tx) SetWork(run task.ID, w *task.Work) error {
 	if err := tx.do("DELETE FROM run_files WHERE run_id = ?", run); err != nil {
 		return err
 	}
-	err := tx.do(`INSERT INTO run_work (run_id, total, note, repository, branch, folder) VALUES (?, ?, ?, ?, ?, ?)
+	err := tx.do(`INSERT INTO run_work (run_id, total, note, repository, branch, folder, merge) VALUES (?, ?, ?, ?, ?, ?, ?)
  ON CONFLICT (run_id) DO UPDATE SET total = excluded.total, note = excluded.note,
- repository = excluded.repository, branch = excluded.branch, folder = excluded.folder`,
-		run, w.Total, w.Note, w.Repository, w.Branch, w.Folder)
+ repository = excluded.repository, branch = excluded.branch, folder = excluded.folder, merge = excluded.merge`,
+		run, w.Total, w.Note, w.Repository, w.Branch, w.Folder, w.Merge)
 	for i := 0; i < len(w.Files) && err == nil; i++ {
 		f := &w.Files[i]
 		err = tx.do("INSERT INTO run_files (run_id, n, path, change, added, removed, note, diff) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -24,8 +24,8 @@ func (tx *Tx) SetWork(run task.ID, w *task.Work) error {
 // lines of the files are left out unless asked for.
 func (rx *Rx) Work(run task.ID, lines bool) (*task.Work, error) {
 	w := &task.Work{}
-	err := rx.row("SELECT total, note, repository, branch, folder FROM run_work WHERE run_id = ?",
-		run).Scan(&w.Total, &w.Note, &w.Repository, &w.Branch, &w.Folder)
+	err := rx.row("SELECT total, note, repository, branch, folder, merge FROM run_work WHERE run_id = ?",
+		run).Scan(&w.Total, &w.Note, &w.Repository, &w.Branch, &w.Folder, &w.Merge)
 	if ok, err := optional(err); !ok {
 		return nil, err
 	}
@@ -48,12 +48,21 @@ func (tx *Tx) DropLines(endedBefore task.Time, limit int) (int64, error) {
  WHERE f.diff <> '' AND r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?)`, endedBefore, limit)
 }
 
-// FirstTry returns the first of the runs that a run tries again, one after the
-// other; itself when it is none.
-func (rx *Rx) FirstTry(run task.ID) (id task.ID, err error) {
-	err = rx.row(`WITH RECURSIVE up (id, retry_of) AS (
- SELECT id, retry_of FROM runs WHERE id = ?
- UNION ALL SELECT r.id, r.retry_of FROM up CROSS JOIN runs r ON r.id = up.retry_of)
- SELECT coalesce(min(id), 0) FROM up`, run).Scan(&id)
-	return id, err
+// FirstInWorktree returns the first of the runs of a task that worked in a
+// worktree of the same repository as r, which continues there; r itself when
+// there is none, or r has no worktree.
+func (rx *Rx) FirstInWorktree(r *task.Run) (task.ID, error) {
+	if r.Spec == nil {
+		return r.ID, nil
+	}
+	if _, ok := task.WorktreeOf(r.Spec.Workspace); !ok {
+		return r.ID, nil
+	}
+	var id task.ID
+	err := rx.row(`SELECT id FROM runs WHERE task_id = ? AND id < ? AND started_at IS NOT NULL
+ AND json_extract(spec, '$.workspace') = ? ORDER BY id LIMIT 1`, r.TaskID, r.ID, r.Spec.Workspace).Scan(&id)
+	if ok, err := optional(err); !ok {
+		return r.ID, err
+	}
+	return id, nil
 }

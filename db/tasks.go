@@ -42,7 +42,8 @@ const (
  FROM runs WHERE task_id = t.id AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 6))`
 	subtasksJSON = `(SELECT json_group_array(json_array(below.id, below.title, below.owner, below.status,
  substr(coalesce(below.summary, ''), 1, 1001), coalesce(r.id, 0), coalesce(r.agent, ''), coalesce(r.status, ''), coalesce(r.phase, ''),
- CASE r.phase WHEN 'denied' THEN r.decided_by ELSE '' END, substr(coalesce(r.reason, ''), 1, 1001), coalesce(r.ended_at, 0)))
+ CASE r.phase WHEN 'denied' THEN r.decided_by ELSE '' END, substr(coalesce(r.reason, ''), 1, 1001), coalesce(r.ended_at, 0),
+ coalesce((SELECT merge FROM run_work WHERE run_id = (SELECT max(id) FROM runs WHERE task_id = below.id)), '')))
  FROM (SELECT id, title, owner, status, summary, archived_at FROM tasks c WHERE c.parent_id = t.id ORDER BY c.id DESC LIMIT 21) below
  LEFT JOIN runs r ON below.archived_at IS NULL AND r.id = (SELECT max(id) FROM runs WHERE task_id = below.id)
  AND (r.status = 'failed' OR r.phase IN ('denied', 'expired')))`
@@ -113,6 +114,7 @@ func past(t *task.Task, runs, subtasks string) error {
 		if p.ID != 0 {
 			s.LastRun = &p
 		}
+		s.Merge = r.text()
 		return s
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ func work(t *testing.T, s *service.Service, st *service.Start) {
 		must[*task.Work](t)(s.Work(ctx, admin, st.Run.ID, lines))
 	}
 	again := *st.Run
-	again.RetryOf = again.ID
-	must[task.ID](t)(s.FirstTry(ctx, &again))
+	again.ID, again.Spec = again.ID+1, &task.Spec{Workspace: "worktree:/r", SharedRun: st.Run.ID}
+	must[task.RunFolders](t)(s.RunFolders(ctx, &again))
 	must[[]task.RunFolder](t)(s.OrphanedFolders(ctx, []task.RunFolder{task.StartFolder(st.Run.ID, st.Run.Lease), task.TreeFolder(st.Run.ID)}))
 }

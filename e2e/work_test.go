@@ -34,16 +34,8 @@ echo '{"summary":"done","success":true}'
 
 func newWorktreeServer(t *testing.T) *worktreeServer {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	y := &worktreeServer{server: newServer(t, "serve"), repo: t.TempDir(), goFile: filepath.Join(t.TempDir(), "go")}
-	y.git("init", "-q", "-b", "main")
-	if err := os.WriteFile(filepath.Join(y.repo, "a.txt"), []byte("one\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	y.git("add", "-A")
-	y.git("-c", "user.name=M", "-c", "user.email=m@example.org", "commit", "-q", "-m", "first")
+	repo := newRepository(t, map[string]string{"a.txt": "one\n"})
+	y := &worktreeServer{server: newServer(t, "serve"), repo: repo, goFile: filepath.Join(t.TempDir(), "go")}
 	script := filepath.Join(t.TempDir(), "agent.sh")
 	if err := os.WriteFile(script, fmt.Appendf(nil, treeAgent, y.goFile), 0o700); err != nil {
 		t.Fatal(err)
@@ -60,11 +52,31 @@ func newWorktreeServer(t *testing.T) *worktreeServer {
 	return y
 }
 
-func (y *worktreeServer) git(args ...string) string {
-	y.t.Helper()
-	out, err := exec.Command("git", append([]string{"-C", y.repo}, args...)...).CombinedOutput()
+func (y *worktreeServer) git(args ...string) string { return gitIn(y.t, y.repo, args...) }
+
+// newRepository makes a repository with one commit of these files.
+func newRepository(t testing.TB, files map[string]string) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	repo := t.TempDir()
+	gitIn(t, repo, "init", "-q", "-b", "main")
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gitIn(t, repo, "add", "-A")
+	gitIn(t, repo, "-c", "user.name=M", "-c", "user.email=m@example.org", "commit", "-q", "-m", "first")
+	return repo
+}
+
+func gitIn(t testing.TB, repo string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("git", append([]string{"-C", repo}, args...)...).CombinedOutput()
 	if err != nil {
-		y.t.Fatalf("git %v: %v\n%s", args, err, out)
+		t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 	return strings.TrimSpace(string(out))
 }

@@ -24,6 +24,7 @@ type workBody struct {
 	Repository string        `json:"repository,omitempty"`
 	Branch     string        `json:"branch,omitempty"`
 	Folder     string        `json:"folder,omitempty"`
+	Merge      string        `json:"merge,omitempty" doc:"at most 2000 bytes"`
 }
 
 // work is the body as a noun; nil stays nil.
@@ -31,7 +32,7 @@ func (b *workBody) work() *task.Work {
 	if b == nil {
 		return nil
 	}
-	w := &task.Work{Total: b.Total, Note: b.Note, Repository: b.Repository, Branch: b.Branch, Folder: b.Folder}
+	w := &task.Work{Total: b.Total, Note: b.Note, Repository: b.Repository, Branch: b.Branch, Folder: b.Folder, Merge: b.Merge}
 	for _, f := range b.Files {
 		w.Files = append(w.Files, task.FileChange(f))
 	}
@@ -46,6 +47,7 @@ type WorkAnswer struct {
 	Repository string            `json:"repository,omitempty" doc:"of its worktree"`
 	Branch     string            `json:"branch,omitempty" doc:"of that repository, which holds its work"`
 	WorkFolder string            `json:"workFolder,omitempty" doc:"where its work is left, when it could not be put on a branch whole"`
+	Merge      string            `json:"merge,omitempty" doc:"whether its files were merged into the worktree of the run that delegated it, and if not, why"`
 }
 
 // withWork adds to the answer about a run what it left.
@@ -55,7 +57,7 @@ func (s *Server) withWork(ctx context.Context, out *runOut, err error) (*runOut,
 	}
 	w, err := s.svc.Work(ctx, actorIn(ctx), out.Body.ID, false)
 	if err == nil && w != nil {
-		out.Body.WorkAnswer = WorkAnswer{append([]task.FileChange{}, w.Files...), w.Total, w.Note, w.Repository, w.Branch, w.Folder}
+		out.Body.WorkAnswer = WorkAnswer{append([]task.FileChange{}, w.Files...), w.Total, w.Note, w.Repository, w.Branch, w.Folder, w.Merge}
 	}
 	return out, err
 }

@@ -134,12 +134,12 @@ func (j *Jobs) outcome(ctx context.Context, start *service.Start, sink *sink) ru
 	defer stopListening()
 	waits, stopFollowing := j.waits(start.Run.ID)
 	defer stopFollowing()
-	origin, err := j.opt.Service.FirstTry(context.WithoutCancel(ctx), start.Run)
+	folders, err := j.opt.Service.RunFolders(context.WithoutCancel(ctx), start.Run)
 	if err != nil {
-		j.log.Error("first try not known", "run_id", start.Run.ID, "error", err)
+		j.log.Error("folders not known", "run_id", start.Run.ID, "error", err)
 	}
 	spec := runner.Spec{
-		Lease: start.Run.Lease, Heartbeats: heartbeats, Waits: waits, RunID: start.Run.ID, Origin: origin, TaskID: start.Run.TaskID,
+		Lease: start.Run.Lease, Heartbeats: heartbeats, Waits: waits, RunID: start.Run.ID, RunFolders: folders, TaskID: start.Run.TaskID,
 		Attempt: start.Run.Attempt, Plan: start.Spec, URL: j.opt.URL, Token: start.Token,
 		Dir: j.dirOf(start.Run), Secrets: j.opt.Secrets,
 	}

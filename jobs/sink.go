@@ -35,7 +35,7 @@ type sink struct {
 }
 
 func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink {
-	return &sink{j: j, run: r, log: log, folder: folderOf(r), asking: make(chan struct{}, 1)}
+	return &sink{j: j, run: r, log: log, folder: r.FolderName(), asking: make(chan struct{}, 1)}
 }
 
 // Started notes the process. An error, such as a lost lease, stops the run.

@@ -10,17 +10,7 @@ import (
 
 // dirOf is the private folder of a start of a run.
 func (j *Jobs) dirOf(r *task.Run) string {
-	return filepath.Join(j.opt.RunsDir, folderOf(r))
-}
-
-// folderOf names the folder of a run's files: one of its own for each start, or
-// that of the start whose conversation this one continues. There lie the
-// files that it talks of.
-func folderOf(r *task.Run) string {
-	if r.Session != "" && r.Folder != "" && r.Folder == filepath.Base(r.Folder) {
-		return r.Folder
-	}
-	return task.StartFolder(r.ID, r.Lease).Name
+	return filepath.Join(j.opt.RunsDir, r.FolderName())
 }
 
 // recordWork writes what a run left whose end somebody else wrote, such as a
@@ -42,13 +32,13 @@ func (j *Jobs) salvage(ctx context.Context, r *task.Run) *task.Work {
 	if r.Worker != 0 || r.Spec == nil {
 		return nil
 	}
-	origin, err := j.opt.Service.FirstTry(ctx, r)
+	folders, err := j.opt.Service.RunFolders(ctx, r)
 	if err != nil {
-		j.log.Error("first try not known", "run_id", r.ID, "error", err)
+		j.log.Error("folders not known", "run_id", r.ID, "error", err)
 		return nil
 	}
 	return runner.Salvage(ctx, runner.Spec{
-		RunID: r.ID, Origin: origin, Lease: r.Lease,
+		RunID: r.ID, RunFolders: folders, Lease: r.Lease,
 		Plan: *r.Spec, Dir: j.dirOf(r), Secrets: j.opt.Secrets,
 	})
 }

@@ -62,7 +62,12 @@ func (c Confinement) rules(spec Spec, work string, configured map[string]string)
 	if ok, _ := c.works(); !ok {
 		return nil
 	}
-	list := []string{work}
+	var list, readable []string
+	if spec.Plan.ReadOnly {
+		readable = append(readable, work)
+	} else {
+		list = append(list, work)
+	}
 	for _, name := range []string{"home", "tmp", sessionFolder} {
 		list = append(list, filepath.Join(spec.Dir, name))
 	}
@@ -84,7 +89,7 @@ func (c Confinement) rules(spec Spec, work string, configured map[string]string)
 		}
 	}
 	if self, err := os.Executable(); err == nil {
-		rules.Readable = []string{spec.Dir, self}
+		rules.Readable = slices.Concat(readable, []string{spec.Dir, self})
 	}
 	return rules
 }

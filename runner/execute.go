@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 
 	"taskyard/runner/workspace"
 	"taskyard/task"
@@ -17,6 +19,13 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 	}
 	if ctx.Err() != nil {
 		return canceled(context.Cause(ctx)), nil
+	}
+	if why := notShared(r, spec); why != "" {
+		if spec.Plan.SharedFolder() {
+			spec.Plan.Workspace = ""
+		}
+		spec.Shared = ""
+		sink.Event(Event{Type: EventLog, Text: "It works apart from run " + spec.Plan.SharedRun.String() + ", which delegated it: " + why + "."})
 	}
 	space, err := workspace.Open(ctx, spaceOf(spec))
 	var no *workspace.UnusableError
@@ -36,9 +45,46 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 		space.Suspend() // the run continues when the server is back
 		return out, err
 	}
-	out.Work = space.Close(context.WithoutCancel(ctx))
+	out.Work = space.Close(context.WithoutCancel(ctx), out.Status == task.RunCompleted)
 	return out, err
 }
+
+// readOnlyRunner is a Runner that keeps an agent without tools that write from
+// writing into its workspace.
+type readOnlyRunner interface{ EnforcesReadOnly() bool }
+
+// EnforcesReadOnly reports true: tools that write are refused.
+func (b *Builtin) EnforcesReadOnly() bool { return true }
+
+// EnforcesReadOnly reports true: tools that write are left out.
+func (c *Claude) EnforcesReadOnly() bool { return true }
+
+// EnforcesReadOnly reports true: its sandbox is read-only then.
+func (c *Codex) EnforcesReadOnly() bool { return true }
+
+// EnforcesReadOnly reports whether its files are confined.
+func (a *ACP) EnforcesReadOnly() bool {
+	ok, _ := a.Confine.works()
+	return ok
+}
+
+// notShared returns why a run that shares the workspace of another cannot,
+// "" if it can or shares none.
+func notShared(r Runner, spec Spec) string {
+	if spec.Plan.SharedRun == 0 {
+		return ""
+	}
+	if info, err := os.Stat(sharedDir(spec)); spec.Shared == "" || err != nil || !info.IsDir() {
+		return "the workspace of that run is not on this machine, or was removed"
+	}
+	if k, ok := r.(readOnlyRunner); spec.Plan.ReadOnly && (!ok || !k.EnforcesReadOnly()) {
+		return "this runner cannot keep it from writing there"
+	}
+	return ""
+}
+
+// sharedDir is the private folder of the run whose workspace a run shares.
+func sharedDir(spec Spec) string { return filepath.Join(filepath.Dir(spec.Dir), spec.Shared) }
 
 // Salvage keeps and returns what an interrupted run, whose server or worker
 // stopped, left in its worktree; nil if it left nothing.
@@ -47,12 +93,15 @@ func Salvage(ctx context.Context, spec Spec) *task.Work {
 }
 
 func spaceOf(spec Spec) workspace.Options {
-	origin := spec.Origin
-	if origin == 0 {
-		origin = spec.RunID
-	}
-	return workspace.Options{
-		Run: spec.RunID, Origin: origin, Lease: spec.Lease, Agent: spec.Plan.Agent,
+	o := workspace.Options{
+		Run: spec.RunID, Origin: spec.Origin, Lease: spec.Lease, Agent: spec.Plan.Agent,
 		Workspace: spec.Plan.Workspace, Dir: spec.Dir, Redact: newRedactor(spec).Text,
 	}
+	if o.Origin == 0 {
+		o.Origin = spec.RunID
+	}
+	if spec.Shared != "" {
+		o.SharedRun, o.Shared, o.SharedTree, o.ReadOnly = spec.Plan.SharedRun, sharedDir(spec), spec.SharedTree, spec.Plan.ReadOnly
+	}
+	return o
 }

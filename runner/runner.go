@@ -62,7 +62,6 @@ type Probe struct {
 // Spec is one run to be started.
 type Spec struct {
 	RunID, TaskID task.ID
-	Origin        task.ID // the first of the runs that this one tries again; 0: itself
 	Attempt       int
 	Plan          task.Spec       // what was frozen
 	URL, Token    string          // the server's address and the run's token
@@ -73,6 +72,8 @@ type Spec struct {
 	Heartbeats    <-chan struct{} // the agent used the API; nil: not known
 	Waits         <-chan bool     // whether the run waits for what it delegated: its timeouts are paused; nil: it never does
 	Secrets       []string        // redacted, like Token, from every event; empty ones are passed over
+
+	task.RunFolders
 }
 
 // The types of events.

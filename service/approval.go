@@ -68,7 +68,11 @@ func (tx *txn) approvable(id task.ID, in Approve) (*task.Run, *task.Task, task.L
 	if err != nil {
 		return nil, nil, limits, err
 	}
-	if spec := tx.s.specOf(def, tk, r); hashOf(spec) != r.Approval.Version {
+	spec, err := tx.specOf(def, tk, r)
+	if err != nil {
+		return nil, nil, limits, err
+	}
+	if hashOf(spec) != r.Approval.Version {
 		if err := tx.refreeze(r, spec, v.why); err != nil {
 			return nil, nil, limits, err
 		}

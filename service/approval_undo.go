@@ -156,7 +156,11 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	if err != nil {
 		return err
 	}
-	if spec := tx.s.specOf(def, tk, r); hashOf(spec) != r.Approval.Version {
+	spec, err := tx.specOf(def, tk, r)
+	if err != nil {
+		return err
+	}
+	if hashOf(spec) != r.Approval.Version {
 		return tx.refreeze(r, spec, v.why)
 	}
 	limits, err := r.Spec.Limits.Tighten(h.Limits)

@@ -128,6 +128,9 @@ func delegatedOf(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err e
 		RunID: r.ID, TaskID: tk.ID, Status: r.Status, Phase: r.Phase,
 		FilesModified: files, Artifacts: r.Artifacts, ToolCalls: used.ToolCalls, TokensUsed: used.Tokens(),
 	}
+	if work != nil {
+		d.Merge = work.Merge
+	}
 	if r.Status.Final() {
 		conclude(&d, r, tk)
 	}

@@ -95,7 +95,7 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 			return 0, err
 		}
 	} else {
-		spec := tx.s.specOf(def, &task.Task{}, r)
+		spec := tx.s.specOf(def, &task.Task{}, r, nil)
 		r.Limits, r.Model = spec.Limits, spec.Model
 	}
 	id, err := tx.InsertRun(r)
@@ -136,7 +136,10 @@ func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) e
 	if err != nil {
 		return err
 	}
-	spec := tx.s.specOf(def, tk, r)
+	spec, err := tx.specOf(def, tk, r)
+	if err != nil {
+		return err
+	}
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
 	hash, by, limits, err := tx.Grant(tk.ID)
 	if err != nil {

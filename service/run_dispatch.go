@@ -174,7 +174,10 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := d.s.specOf(def, tk, r)
+	spec, err := d.specOf(def, tk, r)
+	if err != nil {
+		return nil, err
+	}
 	ok, err := d.stillApproved(r, tk, spec, v)
 	if err != nil || !ok {
 		return nil, err

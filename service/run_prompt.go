@@ -45,14 +45,14 @@ const (
 // promptOf is what a run of a task is asked. A boundary of a former rendering
 // is kept, so that the same texts give the same bytes, unless it is "" or a
 // text holds it.
-func promptOf(tk *task.Task, r *task.Run, tools []string, boundary string) (prompt, used string) {
+func promptOf(tk *task.Task, r *task.Run, spec task.Spec, boundary string) (prompt, used string) {
 	for boundary == "" || holds(tk, boundary) {
 		boundary = newBoundary()
 	}
 	w := &partWriter{boundary: boundary}
 	fmt.Fprintf(w, partsSentence+"\n\n", boundary)
 	if r.Delegated() {
-		w.delegated(tk, r, tools)
+		w.delegated(tk, r, spec)
 	} else {
 		w.task(tk, r)
 		w.WriteString("\n\n" + workPrompt)
@@ -76,7 +76,7 @@ func holds(tk *task.Task, word string) bool {
 		texts = append(texts, r.Summary, r.Reason)
 	}
 	for _, s := range tk.Subtasks {
-		texts = append(texts, s.Title, s.Summary)
+		texts = append(texts, s.Title, s.Summary, s.Merge)
 		if s.LastRun != nil {
 			texts = append(texts, s.LastRun.Reason)
 		}
@@ -164,6 +164,9 @@ func (w *partWriter) subtasks(tk *task.Task) (bytes int) {
 		if s.Summary != "" {
 			text += "\n" + s.Summary
 		}
+		if s.Merge != "" {
+			text += "\n(Taskyard: " + s.Merge + ")"
+		}
 		w.part(heading, "those who work on task "+s.ID.String(), text)
 		bytes += len(text)
 		if s.LastRun != nil {
@@ -242,8 +245,39 @@ func (w *partWriter) lastMessages(tk *task.Task, room int) {
 	}
 }
 
-// specOf is exactly what would run now, as that run.
-func (s *Service) specOf(def task.Agent, tk *task.Task, r *task.Run) task.Spec {
+// specOf is exactly what would run now, as that run. A run that was delegated
+// works where the run that delegated it works, unless it has a workspace of
+// its own.
+func (tx *txn) specOf(def task.Agent, tk *task.Task, r *task.Run) (task.Spec, error) {
+	if r.ParentRun == 0 {
+		return tx.s.specOf(def, tk, r, nil), nil
+	}
+	parent, err := tx.Run(r.ParentRun)
+	if err != nil {
+		return task.Spec{}, err
+	}
+	return tx.s.specOf(def, tk, r, parent), nil
+}
+
+// shareWorkspace has a run work in the folder of its parent, which it may only
+// read unless both may write, or on a branch from the worktree of its parent.
+func shareWorkspace(spec *task.Spec, parent *task.Run) {
+	_, tree := task.WorktreeOf(spec.Workspace)
+	if spec.Workspace != "" && (!tree || spec.Workspace != parent.Spec.Workspace) {
+		return
+	}
+	spec.Workspace, spec.SharedRun = parent.Spec.Workspace, parent.ID
+	if spec.SharedFolder() {
+		spec.SharedRun = cmp.Or(parent.Spec.SharedRun, parent.ID)
+		// It has no tool that its parent lacks.
+		spec.ReadOnly = !slices.ContainsFunc(spec.Tools, func(tool string) bool { return slices.Contains(writingTools, tool) })
+	}
+}
+
+// writingTools are those by which an agent writes files.
+var writingTools = []string{"create", "edit", "bash"}
+
+func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run) task.Spec {
 	runner := s.cfg.Runners[def.Runner]
 	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: cmp.Or(def.Model, runner.Model), SystemPrompt: def.Prompt,
@@ -253,14 +287,17 @@ func (s *Service) specOf(def task.Agent, tk *task.Task, r *task.Run) task.Spec {
 		spec.Model = cmp.Or(r.Ask.Model, spec.Model)
 	}
 	spec.Tools, spec.Limits = s.rightsOf(def, r.Ask)
+	if parent != nil && parent.Spec != nil {
+		shareWorkspace(&spec, parent)
+	}
 	boundary := ""
 	if r.Spec != nil {
 		boundary = r.Spec.Boundary
 	}
-	spec.Prompt, spec.Boundary = promptOf(tk, r, spec.Tools, boundary)
+	spec.Prompt, spec.Boundary = promptOf(tk, r, spec, boundary)
 	if a := r.Approval; boundary != "" && a != nil && a.Version != hashOf(spec) {
 		// What was shown may be known by now to those who changed the texts.
-		spec.Prompt, spec.Boundary = promptOf(tk, r, spec.Tools, "")
+		spec.Prompt, spec.Boundary = promptOf(tk, r, spec, "")
 	}
 	return spec
 }

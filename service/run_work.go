@@ -49,6 +49,7 @@ func (tx *txn) keepWork(r *task.Run, w *task.Work) error {
 func checkLeft(w *task.Work) error {
 	var p task.Problems
 	p.CheckText("work.note", w.Note, task.MaxWorkNote)
+	p.CheckText("work.merge", w.Merge, task.MaxWorkNote)
 	p.CheckText("work.repository", w.Repository, task.MaxResource)
 	p.CheckText("work.branch", w.Branch, task.MaxFileNote)
 	p.CheckText("work.folder", w.Folder, task.MaxResource)
@@ -98,11 +99,18 @@ func (s *Service) Work(ctx context.Context, a task.Actor, id task.ID, lines bool
 	})
 }
 
-// FirstTry returns the first of the runs that a run tries again, in whose
-// worktree it continues.
-func (s *Service) FirstTry(ctx context.Context, r *task.Run) (task.ID, error) {
-	if r.RetryOf == 0 {
-		return r.ID, nil
-	}
-	return read(ctx, s, func(rx *db.Rx) (task.ID, error) { return rx.FirstTry(r.ID) })
+// RunFolders returns the folders of other runs in which a run works.
+func (s *Service) RunFolders(ctx context.Context, r *task.Run) (task.RunFolders, error) {
+	return read(ctx, s, func(rx *db.Rx) (f task.RunFolders, err error) {
+		if f.Origin, err = rx.FirstInWorktree(r); err != nil || r.Spec == nil || r.Spec.SharedRun == 0 {
+			return f, err
+		}
+		shared, err := rx.Run(r.Spec.SharedRun)
+		if err != nil {
+			return f, err
+		}
+		f.Shared = shared.FolderName()
+		f.SharedTree, err = rx.FirstInWorktree(shared)
+		return f, err
+	})
 }

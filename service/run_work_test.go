@@ -107,19 +107,84 @@ func TestTheFilesOfADelegationAreTheSupervisors(t *testing.T) {
 	equal(t, "files at its end", fmt.Sprint(y.delegated(own, d.RunID).FilesModified), "[a.go b]")
 }
 
-func TestTheFirstTryOfARetry(t *testing.T) {
-	y := newInstance(t)
+func TestARunContinuesInTheWorktreeOfItsTask(t *testing.T) {
+	y := newInstance(t, wakes, func(c *Config) {
+		c.Runners = map[string]RunnerDefaults{"script": {Workspace: "worktree:/srv/site"}}
+	})
+	origin := func(st *Start) task.ID { return must[task.RunFolders](t)(y.s.RunFolders(y.ctx(), st.Run)).Origin }
 	y.queueRuns("coder", 1)
 	first := y.start()
-	for range 2 {
-		equal(t, "origin", must[task.ID](t)(y.s.FirstTry(y.ctx(), first.Run)), first.Run.ID)
-	}
+	equal(t, "origin of the first", origin(first), first.Run.ID)
 	y.finish(first, failure(task.PhaseCrash))
 	y.forward(2 * time.Hour)
 	second := y.start()
-	y.finish(second, failure(task.PhaseCrash))
-	y.forward(2 * time.Hour)
-	third := y.start()
-	equal(t, "retries", third.Run.RetryOf, second.Run.ID)
-	equal(t, "origin", must[task.ID](t)(y.s.FirstTry(y.ctx(), third.Run)), first.Run.ID)
+	equal(t, "retries", second.Run.RetryOf, first.Run.ID)
+	equal(t, "origin of a retry", origin(second), first.Run.ID)
+	must[task.Message](t)(y.s.Comment(y.ctx(), maya, second.Run.TaskID, "one thing more"))
+	y.finish(second, completed("half of it"))
+	equal(t, "origin of a follow-up", origin(y.start()), first.Run.ID)
+}
+
+func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
+	place := func(y *instance, from, agent string) (task.Spec, task.RunFolders, *Start) {
+		_, parent, own := y.inRun(from)
+		y.delegate(own, task.Delegation{AgentType: agent})
+		st := y.start()
+		return st.Spec, must[task.RunFolders](t)(y.s.RunFolders(y.ctx(), st.Run)), parent
+	}
+	site := func(c *Config) { c.Runners = map[string]RunnerDefaults{"script": {Workspace: "worktree:/srv/site"}} }
+	for name, c := range map[string]struct {
+		with   func(*instance)
+		config func(*Config)
+		agent  string
+		want   string // with N for the run of the parent
+	}{
+		"in its private folder":                   {agent: "lead", want: "that of run N"},
+		"to read alone, where it may not write":   {agent: "hand", want: "that of run N, read-only"},
+		"on a branch from its worktree":           {agent: "lead", config: site, want: "worktree:/srv/site, from and into that of run N"},
+		"not where its definition says otherwise": {agent: "away", want: "/srv/own"},
+		"in the folder of its parent's definition": {
+			agent: "lead", want: "/srv/boss, that of run N",
+			with: func(y *instance) { y.define("boss", definition(bossTools, "runner: script", "workspace: /srv/boss")) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := delegating(t, func(k *Config) {
+				if c.config != nil {
+					c.config(k)
+				}
+			})
+			y.define("away", definition(leadTools, "runner: script", "workspace: /srv/own"))
+			if c.with != nil {
+				c.with(y)
+			}
+			spec, folders, parent := place(y, "boss", c.agent)
+			number := strings.NewReplacer("N", parent.Run.ID.String())
+			equal(t, "place", spec.Place(), number.Replace(c.want))
+			if spec.SharedRun != 0 {
+				equal(t, "folder", folders.Shared, task.StartFolder(parent.Run.ID, 1).Name)
+				equal(t, "worktree", folders.SharedTree, parent.Run.ID)
+			}
+		})
+	}
+	t.Run("a run that it delegates in turn works there too", func(t *testing.T) {
+		y := delegating(t)
+		_, parent, own := y.inRun("boss")
+		y.delegate(own, task.Delegation{AgentType: "lead"})
+		y.delegate(y.actor(y.start()), task.Delegation{AgentType: "lead"})
+		equal(t, "place", y.start().Spec.Place(), "that of run "+parent.Run.ID.String())
+	})
+	t.Run("a folder stays while a run may work in it", func(t *testing.T) {
+		y := delegating(t)
+		_, parent, own := y.inRun("boss")
+		y.delegate(own, task.Delegation{AgentType: "lead"})
+		child := y.start()
+		y.finish(parent, completed("done"))
+		folders := []task.RunFolder{task.StartFolder(parent.Run.ID, 1)}
+		y.forward(100 * 24 * time.Hour)
+		equal(t, "orphans", len(must[[]task.RunFolder](t)(y.s.OrphanedFolders(y.ctx(), folders))), 0)
+		ok(t, y.s.FinishRun(y.ctx(), child.Run.ID, child.Run.Lease, completed("ok")))
+		y.forward(100 * 24 * time.Hour)
+		equal(t, "orphans", len(must[[]task.RunFolder](t)(y.s.OrphanedFolders(y.ctx(), folders))), 1)
+	})
 }

@@ -212,13 +212,13 @@ func (s *Service) deliver(ctx context.Context, a task.Actor, start *Start) (*tas
 		}
 		return nil, nil
 	}
-	origin, err := s.FirstTry(context.WithoutCancel(ctx), r)
+	folders, err := s.RunFolders(context.WithoutCancel(ctx), r)
 	if err != nil {
-		s.log.ErrorContext(ctx, "first try not known", "run_id", r.ID, "error", err)
+		s.log.ErrorContext(ctx, "folders not known", "run_id", r.ID, "error", err)
 	}
 	s.log.InfoContext(ctx, "run leased", "run_id", r.ID, "task_id", r.TaskID, "agent", r.Agent, "worker", a.Name)
 	return &task.Leased{
 		RunID: r.ID, TaskID: r.TaskID, Attempt: r.Attempt, Lease: r.Lease, Spec: start.Spec,
-		Token: start.Token, Origin: origin, Seconds: int(s.cfg.RunLease.Seconds()),
+		Token: start.Token, RunFolders: folders, Seconds: int(s.cfg.RunLease.Seconds()),
 	}, nil
 }

@@ -53,6 +53,7 @@ type Delegated struct {
 	Success       bool      `json:"success"`
 	Summary       string    `json:"summary" doc:"at most 8000 characters; the transcript stays readable by runId"`
 	FilesModified []string  `json:"filesModified" doc:"of its last run, as the supervisor saw its workspace, at most 1000; until that has ended, and where the workspace was not compared, what its tools create and edit wrote"`
+	Merge         string    `json:"merge,omitempty" doc:"whether its files were merged into your worktree, and if not, why: the files in conflict, and the branch that has them"`
 	Artifacts     []string  `json:"artifacts"`
 	ToolCalls     int       `json:"toolCalls"`
 	TokensUsed    int       `json:"tokensUsed" doc:"all runs of the task together"`

@@ -22,6 +22,7 @@ type Subtask struct {
 	Status  Status   `json:"status" enum:"draft,active,done,canceled"`
 	Summary string   `json:"summary,omitempty" doc:"its result; the reason, where it was canceled"`
 	LastRun *PastRun `json:"lastRun,omitempty" doc:"of an open subtask: its last run, where that failed or was denied"`
+	Merge   string   `json:"merge,omitempty" doc:"whether the files of its last run were merged into the worktree of the run that delegated it"`
 }
 
 // Bounds of what a task remembers in an answer and in a prompt.
@@ -55,6 +56,7 @@ func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
 	}
 	room = subtaskBytes
 	for i := range subtasks {
+		t.cutPast(&subtasks[i].Merge, "subtasks", &room)
 		t.cutPast(&subtasks[i].Summary, "subtasks", &room)
 		if r := subtasks[i].LastRun; r != nil {
 			t.cutPast(&r.Reason, "subtasks", &room)
@@ -99,7 +101,7 @@ func (r PastRun) jsonBytes() int {
 }
 
 func (s Subtask) jsonBytes() int {
-	n := 110 + JSONBytes(s.Title) + JSONBytes(s.Owner) + JSONBytes(s.Summary)
+	n := 110 + JSONBytes(s.Title) + JSONBytes(s.Owner) + JSONBytes(s.Summary) + JSONBytes(s.Merge)
 	if s.LastRun != nil {
 		n += 12 + s.LastRun.jsonBytes()
 	}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -251,6 +252,8 @@ type Spec struct {
 	Prompt         string   `json:"prompt"`
 	Boundary       string   `json:"boundary,omitempty" doc:"random word between the texts of different authors in the prompt"`
 	Workspace      string   `json:"workspace,omitempty"`
+	SharedRun      ID       `json:"sharedRun,omitzero" doc:"the run that delegated it and whose workspace it shares: a folder, or, of a worktree, a branch from its state that is merged back"`
+	ReadOnly       bool     `json:"readOnly,omitzero" doc:"it may only read the folder that it shares"`
 	Depth          int      `json:"depth"`
 	Limits         Limits   `json:"limits"`
 	Env            []string `json:"env,omitempty" doc:"names of variables handed on, never their values"`
@@ -318,6 +321,16 @@ func (r *Run) Delegated() bool { return r.Ask != nil && !r.Ask.Bounds }
 
 // State returns status and phase together.
 func (r *Run) State() State { return State{r.Status, r.Phase} }
+
+// FolderName names the folder of a run's files: one of its own for each start,
+// or that of the start whose conversation this one continues. There lie the
+// files that it talks of.
+func (r *Run) FolderName() string {
+	if r.Worker == 0 && r.Session != "" && r.Folder != "" && r.Folder == filepath.Base(r.Folder) {
+		return r.Folder
+	}
+	return StartFolder(r.ID, r.Lease).Name
+}
 
 // Worked returns how long the run took, or has taken so far at now, without
 // the time in which it waited for permissions: what its time limit bounds.

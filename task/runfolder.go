@@ -13,6 +13,13 @@ type RunFolder struct {
 	Tree bool // a worktree
 }
 
+// RunFolders names the folders of other runs in which a run works.
+type RunFolders struct {
+	Origin     ID     `json:"originRunId,omitzero" doc:"the first of the runs in whose worktree it continues; itself when it is none"`
+	Shared     string `json:"sharedFolder,omitempty" doc:"folder of the run whose workspace it shares"`
+	SharedTree ID     `json:"sharedOriginRunId,omitzero" doc:"the first of the runs in whose worktree that run works"`
+}
+
 // StartFolder is the folder of one start of a run.
 func StartFolder(run ID, lease int64) RunFolder {
 	return RunFolder{Name: fmt.Sprintf("run-%d-%d", run, lease), Run: run}

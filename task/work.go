@@ -49,6 +49,32 @@ type Work struct {
 	Repository string `json:"repository,omitempty"`
 	Branch     string `json:"branch,omitempty" doc:"that holds its work; empty when it left none"`
 	Folder     string `json:"folder,omitempty" doc:"where its work is left, when it could not be put on a branch whole"`
+	Merge      string `json:"merge,omitempty" doc:"whether its files were merged into the worktree of the run that delegated it, and if not, why: the files in conflict"`
+}
+
+// SharedFolder reports whether a run works in the folder of the run that
+// delegated it.
+func (s Spec) SharedFolder() bool {
+	_, tree := WorktreeOf(s.Workspace)
+	return s.SharedRun != 0 && !tree
+}
+
+// Place says in words where a run works, "" for a private folder of its own.
+func (s Spec) Place() string {
+	switch {
+	case s.SharedFolder():
+		text := "that of run " + s.SharedRun.String()
+		if s.Workspace != "" {
+			text = s.Workspace + ", " + text
+		}
+		if s.ReadOnly {
+			text += ", read-only"
+		}
+		return text
+	case s.SharedRun != 0:
+		return s.Workspace + ", from and into that of run " + s.SharedRun.String()
+	}
+	return s.Workspace
 }
 
 // Lines sums the added and removed lines of the files that are named.

@@ -29,9 +29,10 @@ type Leased struct {
 	Attempt int    `json:"attempt"`
 	Lease   int64  `json:"lease" doc:"goes with every report, beside attempt"`
 	Spec    Spec   `json:"spec"`
-	Origin  ID     `json:"originRunId,omitzero" doc:"the first of the runs that this one tries again, in whose worktree it continues; itself when it is none"`
 	Token   string `json:"token" doc:"the agent's; dies with the run"`
 	Seconds int    `json:"leaseSeconds" doc:"without a heartbeat the run is lost after so long"`
+
+	RunFolders
 }
 
 // Hold is the fence of a report: the start of a run that it belongs to.

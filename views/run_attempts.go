@@ -36,7 +36,8 @@ func attemptChanges(m *RunModel) []specChange {
 	last, now := specOfRun(m.Attempts.Last), specOfRun(&m.Run)
 	if m.Run.Spec == nil || m.Attempts.Last.Spec == nil { // compare what both tell
 		for _, s := range []*task.Spec{&last, &now} {
-			s.Prompt, s.SystemPrompt, s.Tools, s.Runner, s.Workspace, s.Env, s.Network = "", "", nil, "", "", nil, false
+			s.Prompt, s.SystemPrompt, s.Tools, s.Runner, s.Env, s.Network = "", "", nil, "", nil, false
+			s.Workspace, s.SharedRun, s.ReadOnly = "", 0, false
 		}
 	}
 	now.Limits, last.Limits = m.Run.Limits, m.Attempts.Last.Limits

@@ -33,7 +33,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Runner", orElse(a.Runner, "default"), orElse(b.Runner, "default"))
 	short("Model", orElse(a.Model, "runner default"), orElse(b.Model, "runner default"))
 	short("Tools", orElse(joinComma(a.Tools), "none"), orElse(joinComma(b.Tools), "none"))
-	short("Work folder", orElse(a.Workspace, "own, fresh"), orElse(b.Workspace, "own, fresh"))
+	short("Work folder", orElse(a.Place(), "own, fresh"), orElse(b.Place(), "own, fresh"))
 	short("Network", onOff(a.Network), onOff(b.Network))
 	short("Environment", orElse(joinComma(a.Env), "nothing"), orElse(joinComma(b.Env), "nothing"))
 	short("Depth", strconv.Itoa(a.Depth), strconv.Itoa(b.Depth))

@@ -121,7 +121,7 @@ func (e *Env) showApproval(r *shownRun) {
 	}
 	fields(e.Stdout, "version", a.Version, "expires", at(a.ExpiresAt), "why", a.Why)
 	if s := r.Spec; s != nil {
-		fields(e.Stdout, "runner", s.Runner, "model", s.Model, "tools", strings.Join(s.Tools, " "), "workspace", s.Workspace,
+		fields(e.Stdout, "runner", s.Runner, "model", s.Model, "tools", strings.Join(s.Tools, " "), "workspace", s.Place(),
 			"timeout", s.Limits.Timeout().String(), "environment", strings.Join(s.Env, " "))
 		e.showEnforcement(r.Enforced)
 		e.part("System prompt", 1)

@@ -14,6 +14,7 @@ type ranWork struct {
 	Repository string
 	Branch     string
 	WorkFolder string
+	Merge      string
 }
 
 // maxShownFiles bounds the files that are printed.
@@ -21,7 +22,7 @@ const maxShownFiles = 50
 
 // showWork prints which files a run changed, and where they are.
 func (e *Env) showWork(w *ranWork) {
-	if w.FilesTotal == 0 && w.FilesNote == "" {
+	if w.FilesTotal == 0 && w.FilesNote == "" && w.Merge == "" {
 		return
 	}
 	e.part("Changed files", 1)
@@ -35,5 +36,5 @@ func (e *Env) showWork(w *ranWork) {
 	if left := w.FilesTotal - len(rows); left > 0 && len(rows) > 0 {
 		e.say("and %s", counted(left, "more"))
 	}
-	fields(e.Stdout, "note", w.FilesNote, "branch", w.Branch, "repository", w.Repository, "left in", w.WorkFolder)
+	fields(e.Stdout, "note", w.FilesNote, "branch", w.Branch, "repository", w.Repository, "left in", w.WorkFolder, "merge", w.Merge)
 }

@@ -74,7 +74,7 @@ func (c *execution) outcome(ctx context.Context, lines runner.Sink) runner.Outco
 		}
 	}
 	out, err := runner.Execute(ctx, r, runner.Spec{
-		RunID: l.RunID, Origin: l.Origin, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, Waits: c.waits,
+		RunID: l.RunID, RunFolders: l.RunFolders, TaskID: l.TaskID, Attempt: l.Attempt, Lease: l.Lease, Plan: l.Spec, Waits: c.waits,
 		URL: c.w.client.URL, Token: l.Token,
 		Dir: filepath.Join(c.w.dir, task.StartFolder(l.RunID, l.Lease).Name), Secrets: []string{c.w.client.Token},
 	}, lines)

@@ -13,7 +13,7 @@ import (
 func TestFoldersInUseDoNotExpire(t *testing.T) {
 	t.Parallel()
 	w := &Worker{dir: t.TempDir(), keep: 2160 * time.Hour}
-	done := w.used.take(&task.Leased{RunID: 3, Lease: 1, Origin: 5})
+	done := w.used.take(&task.Leased{RunID: 3, Lease: 1, RunFolders: task.RunFolders{Origin: 5}})
 	both := []task.RunFolder{task.StartFolder(3, 1), task.TreeFolder(5)}
 	long := time.Now().Add(-w.keep - time.Hour)
 	for _, f := range both {

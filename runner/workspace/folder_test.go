@@ -135,7 +135,7 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 			Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") },
 		})
 		write(t, s.folder, map[string]string{"a-hunter2": "key=hunter2\r\n\x1b[2Jgone\xff\n"})
-		w := s.Close(t.Context())
+		w := s.Close(t.Context(), true)
 		same(t, "the patch", w.Patch(), "diff --git a/a-[redacted] b/a-[redacted]\n--- /dev/null\n+++ "+
 			"b/a-[redacted]\n@@ -0,0 +1,2 @@\n+key=[redacted]\r\n+^[[2Jgone\uFFFD")
 	})
@@ -207,7 +207,7 @@ func TestRunsThatShareAFolder(t *testing.T) {
 	folder := t.TempDir()
 	first := open(t, Options{Run: 1, Lease: 1, Workspace: folder, Dir: t.TempDir()})
 	second := open(t, Options{Run: 2, Lease: 2, Workspace: folder, Dir: t.TempDir()})
-	a, b := first.Close(t.Context()), second.Close(t.Context())
+	a, b := first.Close(t.Context(), true), second.Close(t.Context(), true)
 	if !strings.Contains(a.Note, "Another run worked") || !strings.Contains(b.Note, "Another run worked") ||
 		!strings.Contains(b.Note, "was restarted") || strings.Contains(a.Note, "restarted") {
 		t.Errorf("notes %q and %q", a.Note, b.Note)

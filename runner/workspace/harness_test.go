@@ -90,5 +90,5 @@ func after(t *testing.T, folder string, fn func()) *task.Work {
 	t.Helper()
 	s := open(t, Options{Run: 1, Origin: 1, Lease: 1, Workspace: folder, Dir: t.TempDir()})
 	fn()
-	return s.Close(t.Context())
+	return s.Close(t.Context(), true)
 }

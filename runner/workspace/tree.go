@@ -32,6 +32,9 @@ type treeState struct {
 	Run        task.ID `json:"run"`            // the last run
 	Admin      string  `json:"admin"`          // what the repository knows of the worktree; "" before it is made
 	Open       bool    `json:"open,omitempty"` // the last run has not been finished
+
+	Parent string `json:"parent,omitempty"` // name of the folder of the worktree from whose state it began
+	Merged string `json:"merged,omitempty"` // commit up to which it was merged there
 }
 
 // treeDir is where the worktree of a run lies.
@@ -55,6 +58,7 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	if t.dir, err = filepath.EvalSymlinks(t.dir); err != nil { // as Git writes it
 		return nil, err
 	}
+	defer t.lock()()
 	err = patiently(ctx, func() error {
 		if t.load() && t.state.Repository == path && repo.tip(ctx, t.state.Branch) != "" {
 			return t.takeUp(ctx, o)
@@ -109,10 +113,13 @@ func (t *tree) save() error {
 // begin makes a branch on what the repository has checked out, and its
 // worktree.
 func (t *tree) begin(ctx context.Context, o Options) error {
-	head := t.repo.head
+	head, parent, err := t.from(ctx, o)
+	if err != nil {
+		return err
+	}
 	t.state = treeState{
 		Repository: t.repo.path, Branch: t.repo.free(ctx, fmt.Sprintf("taskyard/run-%d", o.Origin)),
-		Root: head, Base: head, Run: o.Run, Open: true,
+		Root: head, Base: head, Run: o.Run, Open: true, Parent: parent,
 	}
 	if err := t.clear(ctx); err != nil {
 		return err

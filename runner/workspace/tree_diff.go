@@ -186,5 +186,5 @@ func Salvage(ctx context.Context, o Options) *task.Work {
 	if t.repo = repo; !t.whole() {
 		return nil
 	}
-	return t.finish(ctx, o)
+	return t.close(ctx, o, false)
 }

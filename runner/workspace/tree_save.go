@@ -67,6 +67,17 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 // keep commits what is not committed, has the branch name it, and returns the
 // commit. The error says why that was not done.
 func (t *tree) keep(ctx context.Context, o Options) (string, error) {
+	head, err := t.commit(ctx, fmt.Sprintf("Taskyard run %d\n\nLeft by agent %s without a commit.\n", o.Run, o.Agent), t.git())
+	if err != nil {
+		return "", err
+	}
+	return head, t.name(ctx, head)
+}
+
+// commit returns a commit of what lies in the folder: that of the branch where
+// there is nothing more. Our index is then what lies there. The contents of
+// files are read by contents, in whose folder those that changed lie.
+func (t *tree) commit(ctx context.Context, message string, contents git) (string, error) {
 	head, err := t.admin().run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil {
 		head = t.repo.tip(ctx, t.state.Branch) // the agent spoilt it
@@ -79,7 +90,7 @@ func (t *tree) keep(ctx context.Context, o Options) (string, error) {
 	if _, err := g.run(ctx, nil, "read-tree", "-i", "-m", head); err != nil {
 		return "", err
 	}
-	if err := t.stage(ctx); err != nil {
+	if err := t.stage(ctx, contents); err != nil {
 		return "", err
 	}
 	root, err := g.run(ctx, nil, "write-tree")
@@ -89,12 +100,9 @@ func (t *tree) keep(ctx context.Context, o Options) (string, error) {
 	if had, err := g.run(ctx, nil, "rev-parse", head+"^{tree}"); err != nil {
 		return "", err
 	} else if had != root {
-		message := fmt.Sprintf("Taskyard run %d\n\nLeft by agent %s without a commit.\n", o.Run, o.Agent)
-		if head, err = g.run(ctx, strings.NewReader(message), "commit-tree", root, "-p", head); err != nil {
-			return "", err
-		}
+		return g.run(ctx, strings.NewReader(message), "commit-tree", root, "-p", head)
 	}
-	return head, t.name(ctx, head)
+	return head, nil
 }
 
 // unblock removes what has the name of a file that Git reads by itself, and
@@ -129,7 +137,7 @@ func (t *tree) name(ctx context.Context, commit string) error {
 
 // stage brings our index to what lies in the folder: changed, new and deleted
 // files, but none that the repository ignores.
-func (t *tree) stage(ctx context.Context) error {
+func (t *tree) stage(ctx context.Context, contents git) error {
 	s := &staging{}
 	root, err := os.OpenRoot(t.work())
 	if err != nil {
@@ -154,7 +162,13 @@ func (t *tree) stage(ctx context.Context) error {
 	if _, err := g.run(ctx, &gone, "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}
-	_, err = g.run(ctx, strings.NewReader(strings.Join(append(s.there, ""), "\x00")), "update-index", "-z", "--add", "--replace", "--stdin")
+	if contents.dir != g.dir {
+		if err := copyAll(s.root, contents.dir, s.there); err != nil {
+			return err
+		}
+	}
+	there := strings.NewReader(strings.Join(append(s.there, ""), "\x00"))
+	_, err = contents.run(ctx, there, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 	return err
 }
 

@@ -63,7 +63,7 @@ func TestARunHasAWorktreeOfItsOwn(t *testing.T) {
 		"noise.log": "x", "-rf": "x\n", "new\nline": "x\n", "rtl\u202etxt.exe": "x\n",
 	})
 	ok(t, os.Remove(filepath.Join(w.Folder(), "b.txt")))
-	got := w.Close(t.Context())
+	got := w.Close(t.Context(), true)
 	t.Run("what changed is told", func(t *testing.T) {
 		same(t, "the list", told(got), "added -rf\nmodified a.txt\ndeleted b.txt\nadded new\nline\nadded new/d.txt\nadded rtl\u202etxt.exe")
 		same(t, "the diff", got.Files[1].Diff, "@@ -1 +1,2 @@\n one\n+more")
@@ -98,7 +98,7 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 	gitIn(t, w.Folder(), "add", "-f", "a.txt", "kept.log")
 	gitIn(t, w.Folder(), "commit", "-q", "-m", "mine")
 	t.Run("with nothing more there is no commit of Taskyard", func(t *testing.T) {
-		got := w.Close(t.Context())
+		got := w.Close(t.Context(), true)
 		same(t, "the list", told(got), "modified a.txt\nadded kept.log")
 		same(t, "log", s.git("log", "--format=%s", "taskyard/run-1"), "mine\nfirst")
 	})
@@ -107,7 +107,7 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 		gitIn(t, w.Folder(), "checkout", "-q", "-b", "feature")
 		write(t, w.Folder(), map[string]string{"a.txt": "three\n"})
 		gitIn(t, w.Folder(), "commit", "-q", "-a", "-m", "feature")
-		got := w.Close(t.Context())
+		got := w.Close(t.Context(), true)
 		same(t, "branch", got.Branch, "taskyard/run-2")
 		same(t, "log", s.git("log", "--format=%s", "taskyard/run-2"), "feature\nfirst")
 	})
@@ -117,13 +117,13 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 		gitIn(t, w.Folder(), "commit", "-q", "-a", "-m", "this way")
 		gitIn(t, w.Folder(), "checkout", "-q", "--orphan", "other")
 		gitIn(t, w.Folder(), "commit", "-q", "-m", "that way")
-		got := w.Close(t.Context())
+		got := w.Close(t.Context(), true)
 		same(t, "branch", got.Branch, "taskyard/run-3-2")
 		same(t, "logs", s.git("log", "--format=%s", "taskyard/run-3")+"|"+
 			s.git("log", "--format=%s", "taskyard/run-3-2"), "this way\nfirst|that way")
 	})
 	t.Run("a run that changes nothing leaves no branch", func(t *testing.T) {
-		got := s.open(4, 4, 1).Close(t.Context())
+		got := s.open(4, 4, 1).Close(t.Context(), true)
 		same(t, "branches", got.Branch+s.git("branch", "--list", "taskyard/run-4*"), "")
 		if len(got.Files) != 0 || got.Note != "" || s.trees() != 0 {
 			t.Errorf("work %+v", got)
@@ -133,7 +133,7 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 		s.git("branch", "taskyard/run-5")
 		w := s.open(5, 5, 1)
 		write(t, w.Folder(), map[string]string{"x": "x"})
-		same(t, "branch", w.Close(t.Context()).Branch, "taskyard/run-5-2")
+		same(t, "branch", w.Close(t.Context(), true).Branch, "taskyard/run-5-2")
 	})
 }
 
@@ -147,13 +147,13 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 		same(t, "folder", w2.Folder(), w.Folder())
 		same(t, "status", gitIn(t, w2.Folder(), "status", "--porcelain"), "?? half")
 		write(t, w2.Folder(), map[string]string{"rest": "x\n"})
-		same(t, "the list", told(w2.Close(t.Context())), "added half\nadded rest")
+		same(t, "the list", told(w2.Close(t.Context(), true)), "added half\nadded rest")
 	})
 	t.Run("a retry continues on the branch, and reports what is its own", func(t *testing.T) {
 		w := s.open(2, 1, 1)
 		same(t, "branch", gitIn(t, w.Folder(), "branch", "--show-current"), "taskyard/run-1")
 		write(t, w.Folder(), map[string]string{"second": "x\n"})
-		got := w.Close(t.Context())
+		got := w.Close(t.Context(), true)
 		same(t, "the list", told(got), "added second")
 		same(t, "log", s.git("log", "--format=%s", got.Branch), "Taskyard run 2\nTaskyard run 1\nfirst")
 	})
@@ -174,7 +174,7 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 		ok(t, os.WriteFile(filepath.Join(s.repo, ".git/worktrees/work/index.lock"), nil, 0o600))
 		w2 := s.open(5, 4, 1)
 		write(t, w2.Folder(), map[string]string{"mine": "x\n"})
-		same(t, "the list", told(w2.Close(t.Context())), "added mine")
+		same(t, "the list", told(w2.Close(t.Context(), true)), "added mine")
 		same(t, "log", s.git("log", "--format=%s", "taskyard/run-4"), "Taskyard run 5\nTaskyard run 4\nfirst")
 	})
 	t.Run("a deleted folder is created again", func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 		ok(t, os.RemoveAll(filepath.Dir(w.Folder())))
 		w2 := s.open(6, 6, 2)
 		write(t, w2.Folder(), map[string]string{"x": "x\n"})
-		same(t, "the list", told(w2.Close(t.Context())), "added x")
+		same(t, "the list", told(w2.Close(t.Context(), true)), "added x")
 		if s.trees() != 0 {
 			t.Errorf("worktrees:\n%s", s.git("worktree", "list"))
 		}
@@ -218,7 +218,7 @@ func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
 		write(t, s.repo, map[string]string{".git/refs/heads/taskyard/run-9.lock": ""})
 		s.refused("is locked")
 		ok(t, os.Remove(lock))
-		if w := s.open(9, 9, 2).Close(t.Context()); w.Note != "" || s.trees() != 0 {
+		if w := s.open(9, 9, 2).Close(t.Context(), true); w.Note != "" || s.trees() != 0 {
 			t.Errorf("after the lock: %+v", w)
 		}
 	})
@@ -280,7 +280,7 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 		write(t, w.Folder(), map[string]string{".git": "gitdir: " + other + "/.git\n"})
 	})
 	_ = os.Remove(mark) // Git of the test may have run some
-	got := w.Close(t.Context())
+	got := w.Close(t.Context(), true)
 	if b, err := os.ReadFile(mark); err == nil {
 		t.Errorf("ran:\n%s", b)
 	}
@@ -312,7 +312,7 @@ func TestPipesAndLinksInAWorktree(t *testing.T) {
 	ok(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(w.Folder(), "link")))
 	ok(t, os.RemoveAll(filepath.Join(w.Folder(), "dir")))
 	ok(t, os.Symlink(outside, filepath.Join(w.Folder(), "dir")))
-	got := w.Close(t.Context())
+	got := w.Close(t.Context(), true)
 	same(t, "the list", told(got), "deleted a.txt\nadded dir (symbolic link)\ndeleted dir/b.txt\nadded link (symbolic link)")
 	if strings.Contains(got.Patch(), "hidden words") || got.Note != "" {
 		t.Errorf("note %q, patch\n%s", got.Note, got.Patch())
@@ -329,7 +329,7 @@ func TestPipesThatGitWouldReadDoNotHoldItUp(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second) // one call of Git alone would wait longer
 	defer stop()
-	got := w.Close(ctx)
+	got := w.Close(ctx, true)
 	same(t, "the list", told(got), "deleted .gitattributes\nadded a.txt")
 	if got.Note != "" || got.Folder != "" {
 		t.Errorf("note %q, folder %q", got.Note, got.Folder)
@@ -342,7 +342,7 @@ func TestManyFilesInAWorktree(t *testing.T) {
 	for i := range maxSaved + 1 {
 		ok(t, os.WriteFile(filepath.Join(w.Folder(), "f"+task.ID(i).String()), nil, 0o644))
 	}
-	got := w.Close(t.Context())
+	got := w.Close(t.Context(), true)
 	if got.Folder == "" || got.Branch != "" || !strings.Contains(got.Note, "more than 20,000 files changed") {
 		t.Errorf("folder %q, branch %q, note %q", got.Folder, got.Branch, got.Note)
 	}

@@ -24,6 +24,12 @@ type Options struct {
 	Workspace string // as planned: see task.CheckWorkspace
 	Dir       string // private folder of this start, absolute; its work folder is the workspace where none is planned
 	Redact    func(string) string
+
+	// Of a run that shares the workspace of the run that delegated it.
+	SharedRun  task.ID
+	Shared     string  // private folder of that run, absolute; "" for none
+	SharedTree task.ID // Origin of that run
+	ReadOnly   bool    // nothing changes in the folder that it shares
 }
 
 // UnusableError says why a workspace cannot be used; a retry would not fix it.
@@ -57,11 +63,18 @@ func Open(ctx context.Context, o Options) (*Space, error) {
 		s.tree, s.folder = t, t.work()
 		return s, nil
 	}
-	if o.Workspace == "" {
+	switch {
+	case o.Workspace != "":
+		s.folder = o.Workspace
+	case o.Shared != "":
+		s.folder = filepath.Join(o.Shared, "work")
+	default:
 		s.folder = filepath.Join(o.Dir, "work") // made by the runner, empty
 		return s, nil
 	}
-	s.folder = o.Workspace
+	if o.ReadOnly {
+		return s, nil
+	}
 	if info, err := os.Stat(s.folder); err != nil || !info.IsDir() || !filepath.IsAbs(s.folder) {
 		return s, nil // the runner says so
 	}
@@ -86,7 +99,7 @@ func CheckApart(workspace, data string) error {
 
 // Folder is where the run works, absolute; "" for its private folder.
 func (s *Space) Folder() string {
-	if s.o.Workspace == "" {
+	if s.o.Workspace == "" && s.o.Shared == "" {
 		return ""
 	}
 	return s.folder
@@ -101,13 +114,16 @@ func (s *Space) Suspend() {
 }
 
 // Close returns what changed. The work in a worktree is put on its branch, and
-// its folder is removed when nothing in it would be lost. Nothing may run in
-// the workspace any more.
-func (s *Space) Close(ctx context.Context) *task.Work {
-	if s.tree != nil {
-		return s.tree.finish(ctx, s.o)
-	}
-	if s.o.Workspace != "" && s.before == nil {
+// its folder is removed when nothing in it would be lost; that of a completed
+// run is merged into the worktree that it shares. Nothing may run in the
+// workspace any more.
+func (s *Space) Close(ctx context.Context, completed bool) *task.Work {
+	switch {
+	case s.tree != nil:
+		return s.tree.close(ctx, s.o, completed)
+	case s.o.ReadOnly:
+		return &task.Work{Files: []task.FileChange{}}
+	case s.Folder() != "" && s.before == nil:
 		return nil // there was no such folder
 	}
 	before := s.before

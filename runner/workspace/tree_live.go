@@ -1,0 +1,194 @@
+package workspace
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"taskyard/runner/instance"
+)
+
+// While a run works in a folder, its agent may exchange any file there for a
+// link at any moment. Git follows such links, so it neither reads nor writes
+// there: files are copied between that folder and one of ours, through os.Root.
+
+// copyName is our folder below that of a worktree.
+const copyName = "copy"
+
+// snapshot returns a commit of what lies in the folder of a run that works.
+func (t *tree) snapshot(ctx context.Context, message string) (string, error) {
+	copied, done, err := t.copyFolder(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	g := t.git()
+	g.dir = copied
+	g.env = append(g.env, "GIT_WORK_TREE="+copied)
+	return t.commit(ctx, message, g)
+}
+
+// copyFolder makes our folder, empty. The caller calls done.
+func (t *tree) copyFolder(ctx context.Context) (folder string, done func(), err error) {
+	if err := t.remove(ctx, copyName); err != nil {
+		return "", nil, err
+	}
+	folder = filepath.Join(t.dir, copyName)
+	return folder, func() { _ = t.remove(ctx, copyName) }, os.Mkdir(folder, 0o700)
+}
+
+// write changes the files of a folder in which a run works from those of the
+// commit ours to those of the tree merged. A file that is in the way stops it
+// before anything is written.
+func (t *tree) write(ctx context.Context, ours, merged string) error {
+	copied, done, err := t.copyFolder(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	gone, err := t.changed(ctx, ours, merged, "D")
+	if err != nil {
+		return err
+	}
+	added, err := t.changed(ctx, ours, merged, "A")
+	if err != nil {
+		return err
+	}
+	other, err := t.changed(ctx, ours, merged, "ad")
+	if err != nil {
+		return err
+	}
+	work, err := os.OpenRoot(t.work())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = work.Close() }()
+	for _, name := range added { // an ignored one
+		if _, err := work.Lstat(name); err == nil {
+			return errors.New("there is a file " + cut(printable(name), 200) + " in the way")
+		}
+	}
+	g := t.plain()
+	g.env = append(g.env, "GIT_INDEX_FILE="+filepath.Join(t.dir, "git", "merged"))
+	if _, err := g.run(ctx, nil, "read-tree", merged); err != nil {
+		return err
+	}
+	files := slices.Concat(added, other)
+	list := strings.NewReader(strings.Join(append(files, ""), "\x00"))
+	if _, err := g.run(ctx, list, "checkout-index", "-z", "--stdin", "--prefix="+copied+"/"); err != nil {
+		return err
+	}
+	return replaceAll(copied, work, gone, files)
+}
+
+// changed lists the files that differ between a commit and a tree, of the
+// changes that filter names as Git does.
+func (t *tree) changed(ctx context.Context, from, to, filter string) (list []string, err error) {
+	err = t.plain().stream(ctx, nil, func(r io.Reader) error {
+		return names(r, func(name string) error {
+			list = append(list, name)
+			return nil
+		})
+	}, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", "--diff-filter="+filter, from, to)
+	return list, err
+}
+
+// replaceAll removes files of a folder, and takes over others.
+func replaceAll(from string, to *os.Root, gone, files []string) error {
+	root, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range gone {
+		if err := to.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return notWritten(name, err)
+		}
+		for dir := path.Dir(name); dir != "." && to.Remove(dir) == nil; dir = path.Dir(dir) { // those that are empty now
+		}
+	}
+	for _, name := range files {
+		if err := copyFile(root, to, name); err != nil {
+			return notWritten(name, err)
+		}
+	}
+	return nil
+}
+
+func notWritten(name string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s could not be written there: %w", cut(printable(name), 200), err)
+}
+
+// copyAll copies files into our folder. What is neither a file nor a link by
+// now is left out, and so is what is gone.
+func copyAll(from *os.Root, folder string, files []string) error {
+	to, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = to.Close() }()
+	for _, name := range files {
+		if err := copyFile(from, to, name); err != nil && !errors.Is(err, errNotPlain) && !errors.Is(err, fs.ErrNotExist) {
+			return unsavedError(cut(printable(name), 200) + " cannot be read")
+		}
+	}
+	return nil
+}
+
+// copyFile puts a file or a link in the place of that of the same name in
+// another folder.
+func copyFile(from, to *os.Root, name string) error {
+	var target string
+	f, info, err := instance.Open(from, name, false, func(info fs.FileInfo) (err error) {
+		if info.Mode()&fs.ModeSymlink != 0 {
+			target, err = from.Readlink(name)
+			return errors.Join(errNotPlain, err)
+		}
+		if !info.Mode().IsRegular() {
+			return errNotPlain
+		}
+		return nil
+	})
+	if err == nil {
+		defer func() { _ = f.Close() }()
+	} else if target == "" {
+		return err
+	}
+	if err := to.MkdirAll(path.Dir(name), 0o777); err != nil {
+		return err
+	}
+	next := path.Join(path.Dir(name), ".taskyard-"+rand.Text())
+	if target != "" {
+		err = to.Symlink(target, next)
+	} else {
+		err = fill(to, next, f, info.Mode().Perm())
+	}
+	if err == nil {
+		err = to.Rename(next, name)
+	}
+	if err != nil {
+		_ = to.Remove(next)
+	}
+	return err
+}
+
+func fill(to *os.Root, name string, from io.Reader, mode fs.FileMode) error {
+	f, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Close())
+}
