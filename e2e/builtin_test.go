@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,5 +218,59 @@ func TestTheExampleOfAProviderIsValid(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("there is none")
+	}
+}
+
+func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) {
+	t.Parallel()
+	script := []modeltest.Step{
+		oneCall("update_steps", `{"steps":[{"title":"Read"},{"title":"Write"}]}`),
+		oneCall("update_step", `{"stepIndex":0,"done":true}`),
+		oneCall("add_resource", `{"type":"url","value":"https://example.org/spec"}`),
+		oneCall("todo_rpush", `{"item":"Write it down"}`),
+		oneCall("list_tasks", `{}`),
+		oneCall("cancel_task", `{}`), // refused: which task must be said
+		oneCall("complete_task", `{"summary":"Planned."}`),
+	}
+	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
+		if turn := (len(r.Messages) - 1) / 2; r.System == "You plan." && turn < len(script) {
+			return script[turn]
+		}
+		return modeltest.Step{Text: "Done."}
+	})
+	s, person := newModelServer(t, m, map[string][2]string{
+		"planner": {"read\ntask_tools: all", "You plan."}, "boss": {"read, task\ntask_tools: all", "You lead."}, "plain": {"read", "You read."},
+	})
+	for _, c := range []struct{ agent, system, want string }{
+		{"plain", "You read.", "add_comment complete_task get_task move_task notify_user read update_step update_steps update_task"},
+		{
+			"planner", "You plan.", "add_comment add_resource cancel_task complete_task get_task list_history list_tasks move_task notify_user " +
+				"read remove_resource todo_count todo_list todo_lpeek todo_lpop todo_lpush todo_rpeek todo_rpop todo_rpush " +
+				"update_step update_steps update_task",
+		},
+		{
+			"boss", "You lead.", "add_comment add_resource cancel_task complete_task create_subtask create_task get_task list_history list_tasks " +
+				"move_task notify_user read remove_resource task task_status task_stop task_wait todo_count todo_list todo_lpeek todo_lpop " +
+				"todo_lpush todo_rpeek todo_rpop todo_rpush update_step update_steps update_task",
+		},
+	} {
+		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "For " + c.agent, "owner": c.agent})
+		s.runsEnded(k.ID, 1)
+		for _, r := range m.Turns() {
+			if r.System == c.system && len(r.Messages) == 1 {
+				if got := strings.Join(slices.Sorted(slices.Values(r.Tools)), " "); got != c.want {
+					t.Errorf("%s is shown\n%s\nwant\n%s", c.agent, got, c.want)
+				}
+			}
+		}
+		if c.agent == "planner" {
+			k = call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil)
+			if k.Status != task.Done || k.Summary != "Planned." || len(k.Steps) != 2 || !k.Steps[0].Done || len(k.Resources) != 1 {
+				t.Errorf("without a taskId its calls are about another task: %s", asJSON(k))
+			}
+		}
+	}
+	if got := s.rows("SELECT count(*) FROM todos")[0]; got != "1" {
+		t.Errorf("%s todo items", got)
 	}
 }

@@ -67,7 +67,7 @@ func (s *modelLoop) remember(m model.Message) {
 
 // run carries on the conversation until it ends.
 func (s *modelLoop) run(ctx context.Context) Outcome {
-	if err := s.tools.open(ctx, s.spec.Plan.Tools); err != nil {
+	if err := s.tools.open(ctx, s.spec.Plan); err != nil {
 		if ctx.Err() != nil {
 			return s.cut(ctx)
 		}

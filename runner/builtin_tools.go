@@ -8,12 +8,22 @@ import (
 	"strings"
 
 	"taskyard/runner/model"
+	"taskyard/task"
 )
 
-// What agents may do with their task; who may delegate has more.
+// What agents may do with their task, so that tools cost few tokens; who may
+// delegate, and whose definition asks for all, has more.
 var (
-	taskTools = []string{"get_task", "update_task", "update_steps", "update_step", "add_comment", "notify_user", "move_task", "complete_task"}
-	moreTools = []string{"create_subtask", "task", "task_status", "task_wait", "task_stop"}
+	taskTools = []string{
+		"get_task", "update_task", "update_steps", "update_step", "add_comment", "notify_user", "move_task", "complete_task",
+	}
+	delegateTools = []string{"create_subtask", "task", "task_status", "task_wait", "task_stop"}
+	otherTools    = []string{
+		"cancel_task", "list_tasks", "list_history", "add_resource", "remove_resource",
+		"todo_lpush", "todo_rpush", "todo_lpop", "todo_rpop", "todo_lpeek", "todo_rpeek", "todo_list", "todo_count",
+	}
+	// creating is refused inside a run to agents that may not delegate.
+	creatingTools = []string{"create_task"}
 )
 
 // following names the tools that look at a delegated run.
@@ -33,16 +43,26 @@ type usable struct{ fromServer bool }
 
 // open finds out which tools there are. The error says that the server did not
 // tell.
-func (t *toolset) open(ctx context.Context, granted []string) error {
+func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 	t.of = map[string]*usable{}
 	if t.box != nil {
-		for _, tool := range t.box.Declared(granted) {
+		for _, tool := range t.box.Declared(plan.Tools) {
 			t.add(tool, &usable{})
 		}
 	}
-	wanted, profile := taskTools, "core"
-	if slices.Contains(granted, "task") {
-		wanted, profile = append(slices.Clone(taskTools), moreTools...), ""
+	wanted, profile := slices.Clone(taskTools), "core"
+	delegates, all := slices.Contains(plan.Tools, "task"), plan.TaskTools == task.AllTaskTools
+	if delegates || all {
+		profile = ""
+	}
+	if delegates {
+		wanted = append(wanted, delegateTools...)
+	}
+	if all {
+		wanted = append(wanted, otherTools...)
+	}
+	if delegates && all {
+		wanted = append(wanted, creatingTools...)
 	}
 	list, err := t.server.list(ctx, profile)
 	for _, tool := range list {

@@ -17,12 +17,12 @@ import (
 const workPrompt = `Work on the task above.
 
 1. Read the <Task> block: what is wanted, what is done, what was said last.
-2. Compare the steps with what you find; tick what is done.
-3. If there is no plan yet, make one: a few short steps.
-4. Before you pass a step that has a subtask, look at that subtask's status.
+2. Compare the steps with what you find; mark what is done with update_step.
+3. If there is no plan yet, make one with update_steps: a few short steps.
+4. Before you pass a step that has a subtask, look at that subtask's status with get_task.
 5. Work on the next step that is not done.
-6. If you need a person, ask with notify (needsReply) and end your turn.
-7. When everything is done, complete the task with a short summary.
+6. If you need a person, ask with notify_user (needs_reply) and end your turn.
+7. When everything is done, call complete_task with a short summary.
 
 Work on this task only.`
 
@@ -282,6 +282,7 @@ func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run) tas
 	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: cmp.Or(def.Model, runner.Model), SystemPrompt: def.Prompt,
 		Workspace: cmp.Or(def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
+		TaskTools: def.TaskTools,
 	}
 	if r.Ask != nil {
 		spec.Model = cmp.Or(r.Ask.Model, spec.Model)

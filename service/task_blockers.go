@@ -86,7 +86,7 @@ func (tx *txn) mayDrop(tk *task.Task, set []task.ID) error {
 		if b.Status == task.Canceled && !slices.Contains(set, b.ID) {
 			return task.Errorf(task.Forbidden, task.CodeForbidden,
 				"blocker #%d of task %d was canceled: a person decides whether the task continues without it; "+
-					"keep %d in the set, and ask with notify (needsReply)", b.ID, tk.ID, b.ID)
+					"keep %d in the set, and ask people: notify_user with needs_reply", b.ID, tk.ID, b.ID)
 		}
 	}
 	return nil

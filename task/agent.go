@@ -62,6 +62,7 @@ type Agent struct {
 	MaxParallel      int               `json:"maxParallel"`
 	Approval         Policy            `json:"approval,omitempty"` // "" means the configured policy
 	Capabilities     []string          `json:"capabilities"`
+	TaskTools        string            `json:"taskTools,omitempty" enum:"all" doc:"all: the built-in agent is shown every task tool and the todo list, not those alone that most work needs"`
 	Workspace        string            `json:"workspace,omitempty"`
 	Network          bool              `json:"network"`
 	Env              []string          `json:"env,omitempty"`
@@ -83,6 +84,9 @@ func (a *Agent) Can(capability string) bool { return contains(a.Capabilities, ca
 
 // HasTool reports whether the definition lists a tool.
 func (a *Agent) HasTool(tool string) bool { return contains(a.Tools, tool) }
+
+// AllTaskTools as TaskTools of an agent shows it every task tool.
+const AllTaskTools = "all"
 
 // KnownTools lists the tools that a definition may name, harmless first.
 var KnownTools = []string{"read", "list", "glob", "grep", "fetch", "create", "edit", "bash", "task"}

@@ -258,6 +258,7 @@ type Spec struct {
 	Limits         Limits   `json:"limits"`
 	Env            []string `json:"env,omitempty" doc:"names of variables handed on, never their values"`
 	Network        bool     `json:"network,omitzero" doc:"commands of its tool bash may use the network"`
+	TaskTools      string   `json:"taskTools,omitempty" doc:"all: it is shown every task tool and the todo list"`
 }
 
 // Run is one attempt of an agent on a task, started by Taskyard.

@@ -34,6 +34,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Model", orElse(a.Model, "runner default"), orElse(b.Model, "runner default"))
 	short("Tools", orElse(joinComma(a.Tools), "none"), orElse(joinComma(b.Tools), "none"))
 	short("Work folder", orElse(a.Place(), "own, fresh"), orElse(b.Place(), "own, fresh"))
+	short("Task tools", orElse(a.TaskTools, "few"), orElse(b.TaskTools, "few"))
 	short("Network", onOff(a.Network), onOff(b.Network))
 	short("Environment", orElse(joinComma(a.Env), "nothing"), orElse(joinComma(b.Env), "nothing"))
 	short("Depth", strconv.Itoa(a.Depth), strconv.Itoa(b.Depth))

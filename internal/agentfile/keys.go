@@ -35,6 +35,7 @@ func init() { // not in the declaration: the setters' hints list the keys
 		"idle_timeout":         func(p *parser, f field) { p.duration(f, &p.a.IdleTimeout) },
 		"approval":             (*parser).setApproval,
 		"capabilities":         (*parser).setCapabilities,
+		"task_tools":           (*parser).setTaskTools,
 		"workspace":            (*parser).setWorkspace,
 		"network":              (*parser).setNetwork,
 		"env":                  (*parser).setEnv,
@@ -194,6 +195,20 @@ func (p *parser) setWorkspace(f field) {
 		return
 	}
 	p.a.Workspace = s
+}
+
+func (p *parser) setTaskTools(f field) {
+	s, ok := p.word(f)
+	if !ok {
+		return
+	}
+	switch strings.ToLower(s) {
+	case task.AllTaskTools:
+		p.a.TaskTools = task.AllTaskTools
+	case "few", "":
+	default:
+		p.fatal(f.line, "Write all or few, or leave the key out", "task_tools must be all or few, not %s", quote(s))
+	}
 }
 
 func (p *parser) setNetwork(f field) {

@@ -189,7 +189,8 @@ func TestExtraKeys(t *testing.T) {
 	t.Run("each is read", func(t *testing.T) {
 		a := parse(t, front("runner: shell", "model: big", "models:", "  low: small", "  high: big",
 			"max_turns: 7", "max_tokens: 50_000", "max_cost_usd: 1.5", "timeout: 300", "idle_timeout: 2m", "max_claims: 2",
-			"max_parallel: 3", "approval: always", "capabilities: []", "workspace: worktree:/srv/repo", "network: on", "env: [GITHUB_TOKEN, HOME]"))
+			"max_parallel: 3", "approval: always", "capabilities: []", "workspace: worktree:/srv/repo", "network: on", "env: [GITHUB_TOKEN, HOME]",
+			"task_tools: all"))
 		wantValid(t, a)
 		equal(t, "runner", a.Runner, "shell")
 		equal(t, "model", a.Model, "big")
@@ -205,6 +206,7 @@ func TestExtraKeys(t *testing.T) {
 		equal(t, "can tasks", a.Can(task.CapabilityTasks), false)
 		equal(t, "workspace", a.Workspace, "worktree:/srv/repo")
 		equal(t, "network", a.Network, true)
+		equal(t, "task tools", a.TaskTools, "all")
 		equal(t, "env", strings.Join(a.Env, " "), "GITHUB_TOKEN HOME")
 	})
 	t.Run("its own tasks alone are a capability", func(t *testing.T) {

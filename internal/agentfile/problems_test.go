@@ -116,6 +116,7 @@ func TestProblems(t *testing.T) {
 		{"a negative duration is fatal", front("timeout: -5s"), 4, true, "whole seconds", "300s"},
 		{"a duration under a second is fatal", front("idle_timeout: 10ms"), 4, true, "whole seconds", "300s"},
 		{"a bad approval policy is fatal", front("approval: sometimes"), 4, true, "approval policy", "delegated"},
+		{"a bad choice of task tools is fatal", front("task_tools: some"), 4, true, "all or few", "all or few"},
 		{"a bad network value is fatal", front("network: maybe"), 4, true, "true or false", "true or false"},
 		{"an unknown capability is a warning", front("capabilities: [tasks, admin]"), 4, false, `capability "admin"`, "tasks:own"},
 		{

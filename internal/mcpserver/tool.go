@@ -103,11 +103,11 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 			res = h.failure(t, nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	v, err := decode(t.args, arguments)
+	who := task.ActorIn(ctx)
+	v, err := h.decode(ctx, t, who, arguments)
 	if err != nil {
 		return h.failure(t, nil, err)
 	}
-	who := task.ActorIn(ctx)
 	a, err := t.run(&call{values: v, tool: t.name, ctx: ctx, svc: h.svc, actor: who})
 	if err == nil {
 		res, err = a.result()
@@ -117,6 +117,27 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 		return h.failure(t, t.args, err)
 	}
 	return res
+}
+
+// decode reads the arguments of a call. The token of a run may leave out which
+// task is meant, its own, but where that would destroy something.
+func (h *handler) decode(ctx context.Context, t tool, who task.Actor, arguments json.RawMessage) (values, error) {
+	own := slices.IndexFunc(t.args, func(a arg) bool { return a.required && a.kind == isID && camel(a.name) == "taskId" })
+	if who.RunID == 0 || own < 0 || t.destroys {
+		return decode(t.args, arguments)
+	}
+	args := slices.Clone(t.args)
+	args[own].required = false
+	v, err := decode(args, arguments)
+	if err != nil || v.has(args[own].name) {
+		return v, err
+	}
+	r, err := h.svc.Run(ctx, who, who.RunID)
+	if err != nil {
+		return nil, err
+	}
+	v[args[own].name] = r.TaskID
+	return v, nil
 }
 
 // agent returns the agent that an argument names, by default the caller, if
