@@ -19,6 +19,7 @@ func TestStory07AChildWorksInTheFilesOfItsParent(t *testing.T) {
 			oneCall("read", `{"path":"auth.go"}`),
 			oneCall("edit", `{"path":"auth.go","old_text":"package auth","new_text":"// Package auth signs people in.\npackage auth"}`),
 			oneCall("task", `{"task":%q,"agent_type":"coder"}`, request),
+			oneCall("task_status", `{"run_id":"2","transcript_after":"0"}`),
 			oneCall("read", `{"path":"auth.go"}`),
 		},
 		"You begin.": {

@@ -27,10 +27,15 @@ func (s *Service) needAgent(id string) error {
 	return &task.Error{Kind: task.NotFound, Code: task.CodeAgentNotFound, Message: s.unknownAgent(id)}
 }
 
+// unknownAgent names the agents that can have work.
 func (s *Service) unknownAgent(id string) string {
-	ids := []string{}
-	for _, a := range s.agents.Agents() {
-		ids = append(ids, a.ID)
+	return unknownAgent(id, slices.DeleteFunc(slices.Clone(s.agents.Agents()), func(a task.Agent) bool { return !a.Serving }))
+}
+
+func unknownAgent(id string, known []task.Agent) string {
+	ids := make([]string, len(known))
+	for i, a := range known {
+		ids[i] = a.ID
 	}
 	return "unknown agent: " + id + " (known agents: " + strings.Join(ids, ", ") + ")"
 }

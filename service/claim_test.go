@@ -96,7 +96,7 @@ func TestSignup(t *testing.T) {
 	t.Run("an unknown agent is named", func(t *testing.T) {
 		y := newInstance(t)
 		_, err := y.s.Signup(y.ctx(), maya, "zoe", 1)
-		refused(t, err, task.CodeAgentNotFound, "unknown agent: zoe", "known agents: bad, ")
+		refused(t, err, task.CodeAgentNotFound, "unknown agent: zoe", "known agents: code-focused, coder, ")
 	})
 }
 

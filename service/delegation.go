@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -92,6 +93,9 @@ func (tx *txn) openDelegation(d task.Delegation) (task.ID, error) {
 	return tx.OpenRequest(parent, d.Key())
 }
 
+// Delegates reports whether agents may delegate on this server.
+func (s *Service) Delegates() bool { return s.cfg.TaskTool.Enabled && s.cfg.TaskTool.MaxDepth > 0 }
+
 // mayDelegateAtAll refuses where delegation is off, and agents whose
 // definition does not list the tool task.
 func (s *Service) mayDelegateAtAll(a task.Actor) error {
@@ -156,7 +160,10 @@ func oneOf(s string, list []string) bool {
 // delegate returns the definition of an agent that can be given work.
 func (s *Service) delegate(id string) (task.Agent, error) {
 	if _, err := s.known("agentType", id); err != nil {
-		return task.Agent{}, err
+		return task.Agent{}, &task.Error{
+			Kind: task.Invalid, Code: task.CodeUnknownAgent, Field: "agentType",
+			Message: unknownAgent(id, s.helpers()),
+		}
 	}
 	if err := s.owner("agentType", id, task.Active); err != nil {
 		return task.Agent{}, err
@@ -179,6 +186,14 @@ func (s *Service) AgentTypes(a task.Actor) ([]task.AgentType, error) {
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// helpers returns the agents that can be started.
+func (s *Service) helpers() []task.Agent {
+	return slices.DeleteFunc(slices.Clone(s.agents.Agents()), func(a task.Agent) bool {
+		_, err := s.starter(a.ID)
+		return err != nil
+	})
 }
 
 // delegate makes the subtask, its link and its run in one transaction.

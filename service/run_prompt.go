@@ -45,8 +45,9 @@ const (
 // promptOf is what a run of a task is asked. A boundary of a former rendering
 // is kept, so that the same texts give the same bytes, unless it is "" or a
 // text holds it.
-func promptOf(tk *task.Task, r *task.Run, spec task.Spec, boundary string) (prompt, used string) {
-	for boundary == "" || holds(tk, boundary) {
+// helpers are the agents that it may delegate to.
+func promptOf(tk *task.Task, r *task.Run, spec task.Spec, helpers []task.Agent, boundary string) (prompt, used string) {
+	for boundary == "" || holds(tk, helpers, boundary) {
 		boundary = newBoundary()
 	}
 	w := &partWriter{boundary: boundary}
@@ -57,12 +58,16 @@ func promptOf(tk *task.Task, r *task.Run, spec task.Spec, boundary string) (prom
 		w.task(tk, r)
 		w.WriteString("\n\n" + workPrompt)
 	}
+	w.delegation(helpers)
 	return w.String(), boundary
 }
 
-// holds reports whether one of the texts of a task holds a word.
-func holds(tk *task.Task, word string) bool {
+// holds reports whether one of the texts of a prompt holds a word.
+func holds(tk *task.Task, helpers []task.Agent, word string) bool {
 	texts := []string{tk.Title, tk.Description}
+	for _, a := range helpers {
+		texts = append(texts, a.Description)
+	}
 	for _, s := range tk.Steps {
 		texts = append(texts, s.Title, s.Details)
 	}
@@ -291,14 +296,18 @@ func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run) tas
 	if parent != nil && parent.Spec != nil {
 		shareWorkspace(&spec, parent)
 	}
+	var helpers []task.Agent
+	if slices.Contains(spec.Tools, "task") && s.Delegates() && r.Depth < s.cfg.TaskTool.MaxDepth {
+		helpers = s.helpers()
+	}
 	boundary := ""
 	if r.Spec != nil {
 		boundary = r.Spec.Boundary
 	}
-	spec.Prompt, spec.Boundary = promptOf(tk, r, spec, boundary)
+	spec.Prompt, spec.Boundary = promptOf(tk, r, spec, helpers, boundary)
 	if a := r.Approval; boundary != "" && a != nil && a.Version != hashOf(spec) {
 		// What was shown may be known by now to those who changed the texts.
-		spec.Prompt, spec.Boundary = promptOf(tk, r, spec, "")
+		spec.Prompt, spec.Boundary = promptOf(tk, r, spec, helpers, "")
 	}
 	return spec
 }

@@ -79,7 +79,7 @@ func TestRefusedMovesSayWhy(t *testing.T) {
 			id(draft) + " is not in working status (current status: draft)"},
 		"unknown agent": {
 			tk.ID, "coder", "zoe", task.CodeUnknownAgent,
-			"unknown agent: zoe (known agents: bad, code-focused, coder, general-purpose, mute, planner, pull, reviewer)",
+			"unknown agent: zoe (known agents: code-focused, coder, general-purpose, mute, planner, pull, reviewer)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,11 +3,16 @@ package mcpserver_test
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/service"
 )
 
 // tools returns what tools/list tells a caller.
@@ -59,5 +64,28 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs; look at it, then: go test ./internal/mcpserver -update\n%s", file, got)
+	}
+}
+
+func TestNothingDelegatesWhereDelegationIsOff(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t, func(c *service.Config, _ *http.Server) {
+		off := service.DefaultTaskTool()
+		off.Enabled = false
+		c.TaskTool = &off
+	})
+	names, _ := ts.connect("coder", "/mcp").tools()
+	for _, name := range []string{"task", "task_status", "task_wait", "task_stop"} {
+		if slices.Contains(names, name) {
+			t.Errorf("%s is listed", name)
+		}
+	}
+	if !slices.Contains(names, "todo_rpush") || len(names) != 32 {
+		t.Errorf("%d tools are listed: %v", len(names), names)
+	}
+	_, raw, _ := ts.answer("coder", "/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","arguments":{"task":"Look"}}}`)
+	if !strings.Contains(raw, "unknown tool") {
+		t.Errorf("a call answers %s", raw)
 	}
 }

@@ -77,7 +77,7 @@ func (h *handler) server(p profile) *mcp.Server {
 		return s
 	}
 	for _, t := range tools {
-		if p == profileCore && !t.core {
+		if p == profileCore && !t.core || !h.lists(t) {
 			continue
 		}
 		s.AddTool(t.declared(), h.toolHandler(t))
@@ -86,6 +86,10 @@ func (h *handler) server(p profile) *mcp.Server {
 	h.addResource(s)
 	return s
 }
+
+// lists reports whether a tool is listed here: those that delegate are not
+// where nobody may.
+func (h *handler) lists(t tool) bool { return !t.delegates || h.svc.Delegates() }
 
 // serverFor returns the server of a request's profile; an agent without the
 // capability tasks gets one without tools.

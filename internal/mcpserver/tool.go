@@ -24,6 +24,7 @@ type tool struct {
 	fails   string // the prefix of the message of a failure
 	run     func(*call) (answer, error)
 
+	delegates  bool // not listed where nobody may delegate
 	destroys   bool // ends or removes what nobody can bring back
 	idempotent bool // a second call with the same arguments changes nothing
 }

@@ -12,7 +12,8 @@ var runID = id("run_id", "runId of the answer").must()
 
 var delegateTools = []tool{
 	{
-		name: "task", doc: "Delegate to a sub-agent and get its short result; or list the agents; or do a todo operation", run: delegateOrTodo,
+		name: "task", delegates: true, run: delegateOrTodo,
+		doc: "Delegate to a sub-agent and get its short result; or list the agents; or do a todo operation",
 		args: []arg{
 			text("task", "what to do"), text("description", "the same as task"),
 			text("agent_type", "who does it, default general-purpose; list: list the agents"),
@@ -23,12 +24,18 @@ var delegateTools = []tool{
 			text("agent_id", "todo: whose list"), choice("operation", "todo", todoNames()...), text("item", "todo: to push"),
 		},
 	},
-	{name: "task_status", doc: "Show the state of a delegated run", reads: true, run: followDelegated, args: []arg{runID}},
 	{
-		name: "task_wait", doc: "Wait for the result of a delegated run", reads: true, run: followDelegated,
+		name: "task_status", delegates: true, doc: "Show the state of a delegated run", reads: true, run: followDelegated,
+		args: []arg{runID, cursor("transcript_after", "with its transcript after this id, 0: all")},
+	},
+	{
+		name: "task_wait", delegates: true, doc: "Wait for the result of a delegated run", reads: true, run: followDelegated,
 		args: []arg{runID, count("wait_seconds", "default 50", 0, maxWait)},
 	},
-	{name: "task_stop", doc: "Give a delegated run up", run: stopDelegated, idempotent: true, args: []arg{runID, text("reason", "why")}},
+	{
+		name: "task_stop", delegates: true, doc: "Give a delegated run up", run: stopDelegated, idempotent: true,
+		args: []arg{runID, text("reason", "why")},
+	},
 }
 
 func todoNames() []string {
@@ -78,6 +85,7 @@ func agentTypes(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	list = slices.DeleteFunc(list, func(a task.AgentType) bool { return !a.Startable })
 	return answer{structured: struct {
 		Agents []task.AgentType `json:"agents"`
 	}{list}, compact: true}, nil
@@ -102,14 +110,15 @@ func delegated(d task.Delegated, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{structured: delegatedView{d, nextCall(d)}}, nil
+	return answer{structured: delegatedView{Delegated: d, Next: nextCall(d)}}, nil
 }
 
 // delegatedView is the state of a delegation and, until it has ended, what to
 // do next.
 type delegatedView struct {
 	task.Delegated
-	Next string `json:"next,omitempty"`
+	Next       string          `json:"next,omitempty"`
+	Transcript *transcriptPage `json:"transcript,omitempty"`
 }
 
 // nextCall says what a delegation that has not ended waits for, and the call to
@@ -135,7 +144,15 @@ func followDelegated(c *call) (answer, error) {
 	if c.tool == "task_wait" {
 		wait = c.count("wait_seconds", maxWait)
 	}
-	return delegated(c.svc.DelegatedRun(c.ctx, c.actor, c.id("run_id"), seconds(wait)))
+	d, err := c.svc.DelegatedRun(c.ctx, c.actor, c.id("run_id"), seconds(wait))
+	if err != nil || !c.has("transcript_after") {
+		return delegated(d, err)
+	}
+	v := delegatedView{Delegated: d, Next: nextCall(d)}
+	if v.Transcript, err = c.transcript(c.id("run_id"), c.id("transcript_after")); err != nil {
+		return answer{}, err
+	}
+	return answer{structured: v, compact: true}, nil
 }
 
 func stopDelegated(c *call) (answer, error) {

@@ -1,0 +1,53 @@
+package mcpserver
+
+import (
+	"encoding/json"
+
+	"taskyard/task"
+)
+
+// Bounds of a page of a transcript.
+const (
+	transcriptLines = 50
+	transcriptBytes = 12 << 10
+	transcriptText  = 1500 // bytes of a line
+	transcriptData  = 500  // bytes of the details of a line; longer ones are left out
+)
+
+// transcriptPage is a page of what a delegated run did and said.
+type transcriptPage struct {
+	Lines []transcriptLine `json:"lines"`
+	Next  task.ID          `json:"next,omitzero"` // transcript_after of the next page; 0: this is the last so far
+}
+
+type transcriptLine struct {
+	Type string          `json:"type"`
+	Text string          `json:"text,omitempty"`
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// transcript reads a page of a run's transcript.
+func (c *call) transcript(run, after task.ID) (*transcriptPage, error) {
+	list, err := c.svc.Transcript(c.ctx, c.actor, run, after, transcriptLines)
+	if err != nil {
+		return nil, err
+	}
+	p := &transcriptPage{Lines: []transcriptLine{}}
+	size := 0
+	for i, m := range list {
+		line := transcriptLine{Type: m.Type, Text: task.ClipText(m.Content, transcriptText)}
+		if len(m.Data) <= transcriptData {
+			line.Data = m.Data
+		}
+		if size += task.JSONBytes(line.Text) + len(line.Data); i > 0 && size > transcriptBytes {
+			return p, nil
+		}
+		p.Lines = append(p.Lines, line)
+		if i < len(list)-1 || len(list) == transcriptLines {
+			p.Next = m.ID
+		} else {
+			p.Next = 0
+		}
+	}
+	return p, nil
+}

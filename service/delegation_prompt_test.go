@@ -1,0 +1,40 @@
+package service
+
+import (
+	"strings"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestWhoMayDelegateIsToldHowAndToWhom(t *testing.T) {
+	const told = "You may delegate with the tool task."
+	y := delegating(t)
+	y.define("invalid", "no definition")
+	_, boss, own := y.inRun("boss")
+	prompt := boss.Spec.Prompt
+	for _, want := range []string{
+		told, "Say in the request what is wanted", `"task":"Refactor the authentication module in auth.go`, `"estimated_complexity":"low"`,
+		" agents, by their definitions]]\n", "\nhand: ", "\nlead: ", " (read, bash)\n",
+	} {
+		if !strings.Contains(prompt, want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, prompt)
+		}
+	}
+	for _, other := range []string{"\npull: ", "\ninvalid: ", "\nbad: "} {
+		if strings.Contains(prompt, other) {
+			t.Errorf("the prompt names an agent that cannot be started, %q:\n%s", other, prompt)
+		}
+	}
+	y.delegate(own, task.Delegation{AgentType: "lead"})
+	first := y.start()
+	equal(t, "a child that may delegate is told", strings.Contains(first.Spec.Prompt, told), true)
+	y.delegate(y.actor(first), task.Delegation{AgentType: "lead"})
+	equal(t, "one at the greatest depth is told", strings.Contains(y.start().Spec.Prompt, told), false)
+	y.delegate(own, task.Delegation{AgentType: "hand"})
+	equal(t, "one without the tool is told", strings.Contains(y.start().Spec.Prompt, told), false)
+
+	off := delegating(t, tool(func(c *TaskTool) { c.Enabled = false }))
+	_, boss, _ = off.inRun("boss")
+	equal(t, "one is told where delegation is off", strings.Contains(boss.Spec.Prompt, told), false)
+}
