@@ -226,6 +226,7 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 	script := []modeltest.Step{
 		oneCall("update_steps", `{"steps":[{"title":"Read"},{"title":"Write"}]}`),
 		oneCall("update_step", `{"stepIndex":0,"done":true}`),
+		oneCall("append_step", `{"title":"Send"}`),
 		oneCall("add_resource", `{"type":"url","value":"https://example.org/spec"}`),
 		oneCall("todo_rpush", `{"item":"Write it down"}`),
 		oneCall("list_tasks", `{}`),
@@ -242,15 +243,15 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 		"planner": {"read\ntask_tools: all", "You plan."}, "boss": {"read, task\ntask_tools: all", "You lead."}, "plain": {"read", "You read."},
 	})
 	for _, c := range []struct{ agent, system, want string }{
-		{"plain", "You read.", "add_comment complete_task get_task move_task notify_user read update_step update_steps update_task"},
+		{"plain", "You read.", "add_comment append_step complete_task get_task move_task notify_user read update_step update_steps update_task"},
 		{
-			"planner", "You plan.", "add_comment add_resource cancel_task complete_task get_task list_history list_tasks move_task notify_user " +
-				"read remove_resource todo_count todo_list todo_lpeek todo_lpop todo_lpush todo_rpeek todo_rpop todo_rpush " +
+			"planner", "You plan.", "add_comment add_resource append_step cancel_task complete_task get_task insert_step list_history list_tasks " +
+				"move_task notify_user read remove_resource todo_count todo_list todo_lpeek todo_lpop todo_lpush todo_rpeek todo_rpop todo_rpush " +
 				"update_step update_steps update_task",
 		},
 		{
-			"boss", "You lead.", "add_comment add_resource cancel_task complete_task create_subtask create_task get_task list_history list_tasks " +
-				"move_task notify_user read remove_resource task task_status task_stop task_wait todo_count todo_list todo_lpeek todo_lpop " +
+			"boss", "You lead.", "add_comment add_resource append_step cancel_task complete_task create_subtask create_task " +
+				"get_task insert_step list_history list_tasks move_task notify_user read remove_resource task task_status task_stop task_wait todo_count todo_list todo_lpeek todo_lpop " +
 				"todo_lpush todo_rpeek todo_rpop todo_rpush update_step update_steps update_task",
 		},
 	} {
@@ -265,7 +266,7 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 		}
 		if c.agent == "planner" {
 			k = call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil)
-			if k.Status != task.Done || k.Summary != "Planned." || len(k.Steps) != 2 || !k.Steps[0].Done || len(k.Resources) != 1 {
+			if k.Status != task.Done || k.Summary != "Planned." || len(k.Steps) != 3 || !k.Steps[0].Done || len(k.Resources) != 1 {
 				t.Errorf("without a taskId its calls are about another task: %s", asJSON(k))
 			}
 		}

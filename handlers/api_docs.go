@@ -73,6 +73,11 @@ var apiDocs = map[string]apiDoc{
 		Summary: "Replace the whole plan of a task",
 		Desc:    "Only while no step is linked to a subtask; then change steps one by one.",
 	},
+	"POST /api/tasks/{id}/steps": {
+		Tag:     "Steps",
+		Summary: "Add a step, at the end or before another one",
+		Desc:    "Links of steps to subtasks stay as they are. Answers the task.",
+	},
 	"PATCH /api/tasks/{id}/steps/{index}": {
 		Tag:     "Steps",
 		Summary: "Change one step",

@@ -22,6 +22,7 @@ func (s *Server) apiRoutes() {
 	handle(s, "GET /api/tasks/{id}/why", task.Read, s.apiWhy)
 	handle(s, "GET /api/tasks/{id}/steps/{index}", task.Read, s.apiStep)
 	handle(s, "PUT /api/tasks/{id}/steps", task.Write, s.apiReplaceSteps)
+	handle(s, "POST /api/tasks/{id}/steps", task.Write, s.apiInsertStep)
 	handle(s, "PATCH /api/tasks/{id}/steps/{index}", task.Write, s.apiUpdateStep)
 	handle(s, "POST /api/tasks/{id}/steps/{index}/subtask", task.Write, s.apiCreateSubtask)
 	handle(s, "POST /api/tasks/{id}/resources", task.Write, s.apiAddResource)

@@ -13,6 +13,16 @@ type stepsIn struct {
 	}
 }
 
+type stepIn struct {
+	TaskPath
+	Body struct {
+		Title   string `json:"title" doc:"1 to 60 characters"`
+		Details string `json:"details,omitempty"`
+		Done    bool   `json:"done,omitempty"`
+		Index   *int   `json:"index,omitempty" minimum:"0" doc:"0-based: before the step that is there now; left out: at the end"`
+	}
+}
+
 // IndexPath is the place of a step or resource in a task.
 type IndexPath struct {
 	TaskPath
@@ -54,6 +64,14 @@ func (s *Server) apiStep(ctx context.Context, in *IndexPath) (*stepOut, error) {
 
 func (s *Server) apiReplaceSteps(ctx context.Context, in *stepsIn) (*taskOut, error) {
 	return taskAnswer(s.svc.ReplaceSteps(ctx, actorIn(ctx), in.ID.ID, stepsOf(in.Body.Steps)))
+}
+
+func (s *Server) apiInsertStep(ctx context.Context, in *stepIn) (*taskOut, error) {
+	at, b := task.MaxSteps, in.Body
+	if b.Index != nil {
+		at = *b.Index
+	}
+	return taskAnswer(s.svc.InsertStep(ctx, actorIn(ctx), in.ID.ID, at, task.Step{Title: b.Title, Details: b.Details, Done: b.Done}))
 }
 
 func (s *Server) apiUpdateStep(ctx context.Context, in *stepPatchIn) (*taskOut, error) {

@@ -213,9 +213,16 @@ func TestStepsSubtasksAndResources(t *testing.T) {
 	}
 	s.do("agent", "POST", path+"/steps/1/subtask", `{"title":"again"}`).problem(409, task.CodeStepLinked)
 	s.do("agent", "PUT", path+"/steps", `{"steps":[]}`).problem(409, task.CodeStepLinked)
+	k = decode[task.Task](s.do("agent", "POST", path+"/steps", `{"title":"last"}`).want(200))
+	k = decode[task.Task](s.do("agent", "POST", path+"/steps", `{"title":"first","index":0}`).want(200))
+	if len(k.Steps) != 4 || k.Steps[0].Title != "first" || k.Steps[3].Title != "last" {
+		t.Errorf("the plan is %+v", k.Steps)
+	}
+	s.do("agent", "POST", path+"/steps", `{"title":"x","index":-1}`).field(task.CodeInvalidField, "index")
+	s.do("agent", "POST", path+"/steps", `{"title":"","index":0}`).field(task.CodeInvalidField, "title")
 	s.do("agent", "PATCH", path+"/steps/1", `{"taskId":"7"}`).field(task.CodeImmutableField, "taskId")
 	s.do("agent", "PUT", path+"/steps", `{"steps":[{"title":"a","taskId":"7"}]}`).field(task.CodeImmutableField, "steps[0].taskId")
-	s.do("agent", "PATCH", path+"/steps/2", `{"done":true}`).field(task.CodeInvalidField, "index")
+	s.do("agent", "PATCH", path+"/steps/4", `{"done":true}`).field(task.CodeInvalidField, "index")
 	s.do("agent", "PATCH", path+"/steps/-1", `{"done":true}`).field(task.CodeInvalidField, "index")
 	s.do("agent", "POST", path+"/resources", `{"type":"file","value":"/etc/hosts"}`).want(201)
 	s.do("agent", "POST", path+"/resources", `{"type":"file","value":"etc/hosts"}`).field(task.CodeInvalidField, "value")

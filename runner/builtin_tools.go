@@ -15,11 +15,11 @@ import (
 // delegate, and whose definition asks for all, has more.
 var (
 	taskTools = []string{
-		"get_task", "update_task", "update_steps", "update_step", "add_comment", "notify_user", "move_task", "complete_task",
+		"get_task", "update_task", "update_steps", "update_step", "append_step", "add_comment", "notify_user", "move_task", "complete_task",
 	}
 	delegateTools = []string{"create_subtask", "task", "task_status", "task_wait", "task_stop"}
 	otherTools    = []string{
-		"cancel_task", "list_tasks", "list_history", "add_resource", "remove_resource",
+		"insert_step", "cancel_task", "list_tasks", "list_history", "add_resource", "remove_resource",
 		"todo_lpush", "todo_rpush", "todo_lpop", "todo_rpop", "todo_lpeek", "todo_rpeek", "todo_list", "todo_count",
 	}
 	// creating is refused inside a run to agents that may not delegate.

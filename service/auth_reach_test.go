@@ -13,7 +13,10 @@ func (y *instance) changesOf(a task.Actor, tk *task.Task) map[string]func() erro
 		"owner":    func() error { _, err := y.s.UpdateTask(y.ctx(), a, tk.ID, task.Patch{Owner: ptr("coder")}); return err },
 		"complete": func() error { _, err := y.s.CompleteTask(y.ctx(), a, tk.ID, "", 0); return err },
 		"steps":    func() error { _, err := y.s.ReplaceSteps(y.ctx(), a, tk.ID, []task.Step{{Title: "x"}}); return err },
-		"add step": func() error { _, err := y.s.AddStep(y.ctx(), a, tk.ID, task.Step{Title: "x"}); return err },
+		"add step": func() error {
+			_, err := y.s.InsertStep(y.ctx(), a, tk.ID, task.MaxSteps, task.Step{Title: "x"})
+			return err
+		},
 		"resource": func() error {
 			_, err := y.s.AddResource(y.ctx(), a, tk.ID, task.Resource{Type: "file", Value: "/a"})
 			return err

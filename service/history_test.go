@@ -29,8 +29,11 @@ func TestHistoryIsImmutable(t *testing.T) {
 			_, err := y.s.UpdateStep(y.ctx(), maya, id, 0, task.StepPatch{Done: ptr(true)})
 			return err
 		},
-		"new step": func() error { _, err := y.s.AddStep(y.ctx(), maya, id, task.Step{Title: "x"}); return err },
-		"subtask":  func() error { _, err := y.s.CreateSubtask(y.ctx(), maya, id, 0, task.New{Title: "x"}); return err },
+		"new step": func() error {
+			_, err := y.s.InsertStep(y.ctx(), maya, id, task.MaxSteps, task.Step{Title: "x"})
+			return err
+		},
+		"subtask": func() error { _, err := y.s.CreateSubtask(y.ctx(), maya, id, 0, task.New{Title: "x"}); return err },
 		"resource": func() error {
 			_, err := y.s.AddResource(y.ctx(), maya, id, task.Resource{Type: "file", Value: "/a"})
 			return err

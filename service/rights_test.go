@@ -83,7 +83,7 @@ var ways = map[string]struct {
 	}},
 	"a step more": {"steps changed by reader, who lacks bash", func(y *instance, a task.Actor, to string) task.ID {
 		return y.edited(a, to, func(id task.ID) error {
-			_, err := y.s.AddStep(y.ctx(), a, id, task.Step{Title: "run rm -rf"})
+			_, err := y.s.InsertStep(y.ctx(), a, id, task.MaxSteps, task.Step{Title: "run rm -rf"})
 			return err
 		})
 	}},
@@ -119,7 +119,7 @@ func (y *instance) own(a task.Actor, with ...func(*task.New)) task.ID {
 			}
 			return in
 		}().Steps {
-			must[*task.Task](y.t)(y.s.AddStep(y.ctx(), a, id, st))
+			must[*task.Task](y.t)(y.s.InsertStep(y.ctx(), a, id, task.MaxSteps, st))
 		}
 		return id
 	}

@@ -23,7 +23,8 @@ func (s *Service) ReplaceSteps(ctx context.Context, a task.Actor, id task.ID, st
 		for i, st := range tk.Steps {
 			if st.TaskID != 0 {
 				return task.Errorf(task.Conflict, task.CodeStepLinked,
-					"Step %d of task %d is linked to task %d: change the plan with update_step (PATCH /api/tasks/%d/steps/{index})", i, id, st.TaskID, id)
+					"Step %d of task %d is linked to task %d: change the plan with update_step, append_step and insert_step ("+
+						"PATCH /api/tasks/%d/steps/{index}, POST /api/tasks/%d/steps)", i, id, st.TaskID, id, id)
 			}
 		}
 		if err := checkPlan("steps", tk, steps); err != nil {
@@ -161,34 +162,6 @@ func patchStep(st *task.Step, p task.StepPatch) changes {
 		st.Done = *p.Done
 	}
 	return diff
-}
-
-// AddStep appends one step to the plan, linked steps or not.
-func (s *Service) AddStep(ctx context.Context, a task.Actor, id task.ID, st task.Step) (*task.Task, error) {
-	if err := s.allowedOwn(a, task.Write); err != nil {
-		return nil, err
-	}
-	var bad task.Problems
-	bad.CheckLine("title", st.Title, task.MaxStepTitle)
-	bad.CheckText("details", st.Details, task.MaxText)
-	if err := bad.Err(); err != nil {
-		return nil, err
-	}
-	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
-		if len(tk.Steps) >= task.MaxSteps {
-			return task.FieldErrorf("steps", "must be at most %d steps", task.MaxSteps)
-		}
-		if err := checkPlan("details", tk, append(slices.Clone(tk.Steps), st)); err != nil {
-			return err
-		}
-		if err := tx.InsertStep(id, len(tk.Steps), st); err != nil {
-			return err
-		}
-		if err := tx.wrote(id, task.PartSteps); err != nil {
-			return err
-		}
-		return tx.stepped(tk, task.EvStepsReplaced, changes{"steps": []int{len(tk.Steps), len(tk.Steps) + 1}})
-	})
 }
 
 // CreateSubtask makes a task for one step and links it: task, thread, link

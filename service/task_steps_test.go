@@ -45,7 +45,7 @@ func TestSteps(t *testing.T) {
 		now := must[*task.Task](t)(y.s.UpdateStep(y.ctx(), coder, tk.ID, 1,
 			task.StepPatch{Title: ptr("B"), Details: ptr("more"), Done: ptr(true)}))
 		equal(t, "step", now.Steps[1], task.Step{Title: "B", Details: "more", Done: true, TaskID: sub.ID})
-		must[*task.Task](t)(y.s.AddStep(y.ctx(), coder, tk.ID, task.Step{Title: "c"}))
+		must[*task.Task](t)(y.s.InsertStep(y.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "c"}))
 	})
 	t.Run("an index out of range names the range", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart, steps("a", "b"))
@@ -66,7 +66,7 @@ func TestSteps(t *testing.T) {
 	})
 	t.Run("the 201st step is refused", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart, steps(strings.Split(strings.Repeat("s", task.MaxSteps), "")...))
-		_, err := y.s.AddStep(y.ctx(), coder, tk.ID, task.Step{Title: "x"})
+		_, err := y.s.InsertStep(y.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "x"})
 		refused(t, err, task.CodeInvalidField, "steps")
 	})
 }

@@ -60,7 +60,7 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 			return err
 		}},
 		"add a step": {"details", func() error {
-			_, err := y.s.AddStep(y.ctx(), maya, tk.ID, task.Step{Title: "s", Details: large})
+			_, err := y.s.InsertStep(y.ctx(), maya, tk.ID, task.MaxSteps, task.Step{Title: "s", Details: large})
 			return err
 		}},
 		"insert a step": {"details", func() error {

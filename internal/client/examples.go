@@ -75,6 +75,9 @@ the next "taskyard task claim" returns the task with the answer. ` + textNote,
     printf '%s\n' "Read the code" "Write the test" | taskyard task steps 42
     taskyard task steps 42 --file plan.md
 Each line is a step. Markdown list markers are removed, and [x] marks the step as done.`,
+	"task add-step": `
+    taskyard task add-step 42 "Write the release note"
+    taskyard task add-step 42 "Write the test" --at 1`,
 	"task step": `
     taskyard task step 42 0 --done
     taskyard task step 42 1 --title "Write two tests"`,

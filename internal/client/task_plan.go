@@ -99,6 +99,25 @@ func (c *TaskStep) Run(e *Env) error {
 	return e.change("PATCH", id, "/steps/"+index, body, e.stepLines)
 }
 
+// TaskAddStep adds a step.
+type TaskAddStep struct {
+	TaskText
+	At      *int    `help:"Index of the step before which it comes, counted from 0 (default: at the end)." placeholder:"INDEX"`
+	Details *string `help:"Details." placeholder:"TEXT"`
+}
+
+// Run adds the step.
+func (c *TaskAddStep) Run(e *Env) error {
+	id, title, err := e.taskAndText(c.ID, c.Text, c.Words)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"title": title}
+	put(body, "index", c.At)
+	put(body, "details", c.Details)
+	return e.change("POST", id, "/steps", body, e.stepLines)
+}
+
 // taskAndIndex reads an id and the index of a step; of one alone the task is
 // the run's own.
 func (e *Env) taskAndIndex(first, second string) (id, index string, err error) {

@@ -24,6 +24,7 @@ type Tasks struct {
 	Reply   TaskReply   `cmd:"" help:"Answer the open question of a task."`
 	Steps   TaskSteps   `cmd:"" help:"Set the plan of a task: one step per line."`
 	Step    TaskStep    `cmd:"" help:"Check off or change one step of the plan."`
+	AddStep TaskAddStep `cmd:"" help:"Add a step to the plan, at the end or before another one."`
 	Subtask TaskSubtask `cmd:"" help:"Create a subtask for a step."`
 	Attach  TaskAttach  `cmd:"" help:"Attach a URL or file to a task."`
 	Detach  TaskDetach  `cmd:"" help:"Remove an attached URL or file."`

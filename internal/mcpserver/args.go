@@ -42,6 +42,12 @@ func (a arg) must() arg {
 	return a
 }
 
+// hide takes an argument out of the schema; it is taken all the same.
+func (a arg) hide() arg {
+	a.hidden = true
+	return a
+}
+
 func text(name, doc string) arg                { return arg{name: name, kind: isText, doc: doc} }
 func id(name, doc string) arg                  { return arg{name: name, kind: isID, doc: doc} }
 func cursor(name, doc string) arg              { return arg{name: name, kind: isCursor, doc: doc} }

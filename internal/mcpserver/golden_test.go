@@ -36,6 +36,8 @@ var script = []struct {
 	{"coder", "create_subtask", args{"task_id": "1", "step_index": 1, "title": "Buy tar", "owner": "reviewer"}},
 	{"coder", "update_steps", args{"taskId": "1", "steps": []any{}}},
 	{"coder", "update_steps", args{"taskId": 2, "steps": []any{args{"title": "One"}}}},
+	{"coder", "append_step", args{"taskId": 1, "title": "Clear up"}},
+	{"coder", "insert_step", args{"taskId": 1, "stepIndex": 1, "title": "Measure", "details": "twice"}},
 	{"coder", "add_resource", args{"taskId": 1, "type": "file", "value": "/tmp/roof.txt"}},
 	{"coder", "remove_resource", args{"taskId": 1, "index": 1}},
 	{"coder", "remove_resource", args{"taskId": 1, "index": 7}},

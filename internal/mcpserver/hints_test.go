@@ -64,7 +64,7 @@ func TestASecondCallOfAnIdempotentToolChangesNothing(t *testing.T) {
 	ts := newTestServer(t)
 	calls := map[string]args{
 		"update_task": {"title": "Paint it red"}, "complete_task": {}, "cancel_task": {}, "task_stop": nil,
-		"update_step":    {"stepIndex": 0, "done": true},
+		"update_step": {"stepIndex": 0, "done": true}, "append_step": {"title": "x"}, "insert_step": {"stepIndex": 0, "title": "x"},
 		"set_blocked_by": {"taskIds": []any{ts.task("reviewer", "Buy paint").String()}},
 	}
 	c := ts.connect("coder", "/mcp")

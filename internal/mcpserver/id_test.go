@@ -34,6 +34,8 @@ var ids = map[string]string{
 	"task_status.run_id":               `{"run_id":%v}`,
 	"task_stop.run_id":                 `{"run_id":%v}`,
 	"task_wait.run_id":                 `{"run_id":%v,"wait_seconds":0}`,
+	"append_step.taskId":               `{"taskId":%v,"title":"x"}`,
+	"insert_step.taskId":               `{"taskId":%v,"stepIndex":0,"title":"x"}`,
 	"update_step.taskId":               `{"taskId":%v,"stepIndex":0,"done":true}`,
 	"update_steps.taskId":              `{"taskId":%v,"steps":[]}`,
 	"update_task.taskId":               `{"taskId":%v,"priority":1}`,

@@ -8,7 +8,7 @@ import (
 
 // fullAnswer is an argument of every tool that changes a task. It is in no
 // schema, since agents seldom need it; the work guide names it.
-var fullAnswer = arg{name: "full", kind: isBool, doc: "the whole task in place of what changed", hidden: true}
+var fullAnswer = flag("full", "the whole task in place of what changed").hide()
 
 // changedView is the answer of a change: the caller knows the rest of the task.
 type changedView struct {

@@ -13,15 +13,16 @@ var runID = id("run_id", "runId of the answer").must()
 var delegateTools = []tool{
 	{
 		name: "task", delegates: true, run: delegateOrTodo,
-		doc: "Delegate to a sub-agent and get its short result; or list the agents; or do a todo operation",
+		doc: "Delegate to a sub-agent and get its short result; or list the agents",
 		args: []arg{
-			text("task", "what to do"), text("description", "the same as task"),
+			text("task", "what to do"), text("description", "the same as task").hide(),
 			text("agent_type", "who does it, default general-purpose; list: list the agents"),
 			text("model", "default: the agent's"), choice("estimated_complexity", "chooses a model", task.Complexities...),
 			count("wait_seconds", "for the result, default 50", 0, maxWait), id("taskId", "parent, default your run's task"),
 			count("stepIndex", "its step, 0-based", 0, 0),
 			list("resources", isIndexes, "its resources to hand on"),
-			text("agent_id", "todo: whose list"), choice("operation", "todo", todoNames()...), text("item", "todo: to push"),
+			// The form of seed 003; the todo tools are listed.
+			text("agent_id", "todo: whose list").hide(), choice("operation", "todo", todoNames()...).hide(), text("item", "todo: to push").hide(),
 		},
 	},
 	{

@@ -15,6 +15,10 @@ const (
 	maxWait     = int(task.MaxWait / time.Second)
 )
 
+// claimID fences a call by the claim that the caller holds. It is in the
+// schemas of two tools alone, for it is seldom needed.
+var claimID = count("claim", "id of your claim", 1, 0)
+
 var queueTools = []tool{
 	{
 		name: "signup_for_task", core: true, doc: "Claim the first idle task of your queue", fails: failsSignup, run: signup,
@@ -25,16 +29,16 @@ var queueTools = []tool{
 		args: []arg{
 			id("task_id", "task").must(), text("current_agent", "you").must(),
 			text("new_agent", "new owner").must(), text("comment", "what they must know").must(),
-			count("claim", "id of your claim", 1, 0),
+			claimID,
 		},
 	},
 	{
 		name: "heartbeat", doc: "Keep your claim of a task while you make no other call on it", run: heartbeat,
-		args: []arg{taskID, count("claim", "id of your claim", 1, 0)},
+		args: []arg{taskID, claimID.hide()},
 	},
 	{
 		name: "release_task", doc: "Give your claim up; the task is idle again", run: release,
-		args: []arg{taskID, count("claim", "id of your claim", 1, 0)},
+		args: []arg{taskID, claimID.hide()},
 	},
 	{
 		name: "batch_signup_for_tasks", doc: "Claim several tasks of your queue", fails: failsSignup, run: batchSignup,
@@ -48,7 +52,7 @@ var queueTools = []tool{
 		name: "complete_and_signup", doc: "Complete a task and claim your next", fails: failsSignup, run: completeAndSignup, changes: true,
 		args: []arg{
 			id("task_id", "task to complete").must(), text("agent_name", "you").must(),
-			text("summary", "what was done"), count("claim", "id of your claim", 1, 0),
+			text("summary", "what was done"), claimID.hide(),
 		},
 	},
 	{

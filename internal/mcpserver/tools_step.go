@@ -7,6 +7,7 @@ import (
 var (
 	taskID    = id("taskId", "task").must()
 	stepIndex = count("stepIndex", "0-based", 0, 0).must()
+	stepTitle = text("title", "1-60 characters").must()
 )
 
 var stepTools = []tool{
@@ -18,6 +19,14 @@ var stepTools = []tool{
 		name: "update_step", core: true, doc: "Change one step, or mark it done", run: updateStep, changes: true,
 		idempotent: true,
 		args:       []arg{taskID, stepIndex, text("title", "1-60 characters"), text("details", "more words"), flag("done", "finished")},
+	},
+	{
+		name: "append_step", core: true, doc: "Add a step at the end", run: insertStep, changes: true,
+		args: []arg{taskID, stepTitle, text("details", "more words")},
+	},
+	{
+		name: "insert_step", doc: "Add a step before another", run: insertStep, changes: true,
+		args: []arg{taskID, stepIndex, stepTitle, text("details", "more words")},
 	},
 	{
 		name: "create_subtask", core: true, doc: "Delegate a step of your task as a task of its own", run: createSubtask, changes: true,
@@ -45,6 +54,11 @@ func updateStep(c *call) (answer, error) {
 	return c.changed(c.svc.UpdateStep(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", 0), task.StepPatch{
 		Title: pointer[string](c.values, "title"), Details: pointer[string](c.values, "details"), Done: pointer[bool](c.values, "done"),
 	}))
+}
+
+func insertStep(c *call) (answer, error) {
+	return c.changed(c.svc.InsertStep(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", task.MaxSteps),
+		task.Step{Title: c.text("title"), Details: c.text("details")}))
 }
 
 func createSubtask(c *call) (answer, error) {

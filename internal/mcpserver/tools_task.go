@@ -12,7 +12,7 @@ var taskTools = []tool{
 			choice("status", "default active", "draft", "active"), count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
 			list("steps", isSteps, "plan"), list("resources", isResources, "context"),
 			list("labels", isTexts, "a-z, 0-9, -"), list("blockedBy", isIDs, "tasks to be done first"),
-			text("channel", "default web"), flag("start", "false: wake nobody"),
+			text("channel", "default web").hide(), flag("start", "false: wake nobody").hide(),
 		},
 	},
 	{
@@ -35,7 +35,7 @@ var taskTools = []tool{
 	{
 		name: "complete_task", core: true, doc: "Finish a task for good", run: completeTask, changes: true,
 		idempotent: true,
-		args:       []arg{id("taskId", "task").must(), text("summary", "what was done"), count("claim", "id of your claim", 1, 0)},
+		args:       []arg{id("taskId", "task").must(), text("summary", "what was done"), claimID},
 	},
 	{
 		name: "cancel_task", doc: "Cancel a task and all its open subtasks", run: cancelTask, changes: true,
@@ -59,7 +59,7 @@ var taskTools = []tool{
 		name: "list_history", reads: true, doc: "List done and canceled tasks, newest first", run: listHistory,
 		args: []arg{
 			text("owner", "agent"), choice("status", "only these", "done", "canceled"), text("q", "full text"),
-			text("from", "archived since, RFC 3339"), text("to", "archived before"),
+			text("from", "archived since, RFC 3339").hide(), text("to", "archived before").hide(),
 			count("limit", "default 20", 1, 200), text("before", "cursor next"),
 		},
 	},
