@@ -116,9 +116,10 @@ func (rx *Rx) use(q string, args ...any) (sum task.Usage, err error) {
 
 // Told is what the transcript of a run reports of its work: the use so far,
 // which nothing else knows before the end, and the files that its tools create
-// and edit wrote, in order, at most 200. Lines that are not as they should be
-// are passed over: they are the program's own words.
-func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
+// and edit wrote and that its tool read was given, in order, at most 200 each.
+// Lines that are not as they should be are passed over: they are the program's
+// own words.
+func (rx *Rx) Told(run task.ID) (u task.Usage, files, seen []string, err error) {
 	rows, err := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? "+
 		"AND type IN ('usage', 'tool_call', 'tool_result') ORDER BY id", run)
 	lines, err := collect(rows, err, func(r rowScanner) (l [2]string, err error) { return l, r.Scan(&l[0], &l[1]) })
@@ -136,6 +137,10 @@ func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
 				files = slices.DeleteFunc(files, func(f string) bool { return f == path })
 			}
 			delete(called, string(d.ID))
+		case l[0] == "tool_call" && d.Tool == "read":
+			if path != "" && len(seen) < 200 && !slices.Contains(seen, path) {
+				seen = append(seen, path)
+			}
 		case l[0] == "tool_call":
 			if (d.Tool == "create" || d.Tool == "edit") && path != "" && len(files) < 200 && !slices.Contains(files, path) {
 				files = append(files, path)
@@ -143,7 +148,13 @@ func (rx *Rx) Told(run task.ID) (u task.Usage, files []string, err error) {
 			}
 		}
 	}
-	return u, files, err
+	return u, files, seen, err
+}
+
+// LastWords returns the last text of a failed run, if it is among its last lines.
+func (rx *Rx) LastWords(run task.ID) (text string, err error) {
+	err = rx.row("SELECT "+lastWords+" FROM runs r WHERE r.id = ?", run).Scan(&text)
+	return task.ClipText(text, 1000), err
 }
 
 // toldLine is the data of a transcript line, as far as it matters here.

@@ -36,13 +36,16 @@ const (
  FROM blockers WHERE task_id = t.id ORDER BY blocker_id)), '')`
 	// What happened before: the ended runs and the subtasks, newest first, one
 	// more than are shown. Of an open subtask the last run, if it has ended badly.
-	pastRunsJSON = `(SELECT json_group_array(json_array(id, agent, status, phase, decider, summary, reason, ended_at))
+	pastRunsJSON = `(SELECT json_group_array(json_array(id, agent, status, phase, decider, summary, reason, ended_at, last_words))
  FROM (SELECT id, agent, status, phase, CASE phase WHEN 'denied' THEN decided_by ELSE '' END AS decider,
- substr(summary, 1, 1001) AS summary, substr(reason, 1, 1001) AS reason, ended_at
- FROM runs WHERE task_id = t.id AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 6))`
+ substr(summary, 1, 1001) AS summary, substr(reason, 1, 1001) AS reason, ended_at,
+ ` + lastWords + ` AS last_words FROM runs r WHERE task_id = t.id AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 6))`
+	// The last text of a failed run r, if it is among its last lines.
+	lastWords = `CASE r.status WHEN 'failed' THEN coalesce((SELECT substr(content, 1, 1001) FROM (SELECT content, type FROM messages
+ WHERE run_id = r.id ORDER BY id DESC LIMIT 50) WHERE type = 'text' LIMIT 1), '') ELSE '' END`
 	subtasksJSON = `(SELECT json_group_array(json_array(below.id, below.title, below.owner, below.status,
  substr(coalesce(below.summary, ''), 1, 1001), coalesce(r.id, 0), coalesce(r.agent, ''), coalesce(r.status, ''), coalesce(r.phase, ''),
- CASE r.phase WHEN 'denied' THEN r.decided_by ELSE '' END, substr(coalesce(r.reason, ''), 1, 1001), coalesce(r.ended_at, 0),
+ CASE r.phase WHEN 'denied' THEN r.decided_by ELSE '' END, substr(coalesce(r.reason, ''), 1, 1001), coalesce(r.ended_at, 0), ` + lastWords + `,
  coalesce((SELECT merge FROM run_work WHERE run_id = (SELECT max(id) FROM runs WHERE task_id = below.id)), '')))
  FROM (SELECT id, title, owner, status, summary, archived_at FROM tasks c WHERE c.parent_id = t.id ORDER BY c.id DESC LIMIT 21) below
  LEFT JOIN runs r ON below.archived_at IS NULL AND r.id = (SELECT max(id) FROM runs WHERE task_id = below.id)
@@ -101,7 +104,7 @@ func past(t *task.Task, runs, subtasks string) error {
 	}
 	before, err := rowsOf(runs, func(r *jsonRows) task.PastRun {
 		p := pastRun(r)
-		p.Summary, p.Reason, p.EndedAt = r.text(), r.text(), task.Time(r.number())
+		p.Summary, p.Reason, p.EndedAt, p.LastWords = r.text(), r.text(), task.Time(r.number()), r.text()
 		return p
 	})
 	if err != nil {
@@ -110,7 +113,7 @@ func past(t *task.Task, runs, subtasks string) error {
 	below, err := rowsOf(subtasks, func(r *jsonRows) task.Subtask {
 		s := task.Subtask{ID: task.ID(r.number()), Title: r.text(), Owner: r.text(), Status: task.Status(r.text()), Summary: r.text()}
 		p := pastRun(r)
-		p.Reason, p.EndedAt = r.text(), task.Time(r.number())
+		p.Reason, p.EndedAt, p.LastWords = r.text(), task.Time(r.number()), r.text()
 		if p.ID != 0 {
 			s.LastRun = &p
 		}

@@ -30,7 +30,7 @@ func TestTheViewsBearTheWordsOfTheExecutionModel(t *testing.T) {
 	}))
 	var agent, about, status, role, content string
 	row := raw(t, d.Path()).QueryRowContext(t.Context(), `SELECT e.agent_type, e.task_description, e.status, m.role, m.content
- FROM task_executions e JOIN task_messages m ON m.task_execution_id = e.id WHERE e.conversation_id = 1`)
+ FROM task_executions e JOIN task_messages m ON m.task_execution_id = e.id WHERE e.conversation_id = 1 AND e.model = ''`)
 	ok(t, row.Scan(&agent, &about, &status, &role, &content))
 	if agent != "coder" || about != "survey" || status != "pending" || role != "assistant" || content != "found it" {
 		t.Error(agent, about, status, role, content)

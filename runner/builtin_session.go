@@ -197,6 +197,7 @@ func (s *modelLoop) condense(ctx context.Context) (string, error) {
 		}
 	}
 	s.remember(model.Message{Role: model.User, Text: closing})
+	s.log("Taskyard asks: " + closing)
 	req := s.request()
 	req.NoCalls = true
 	r, err := s.b.Model.Turn(ctx, req, s.progress)

@@ -44,7 +44,7 @@ func TestTheBuiltinAgentWorksWithItsTools(t *testing.T) {
 			if out.Usage.CostUSD = want.CostUSD; out.Usage != want {
 				t.Errorf("usage is %+v, want %+v", out.Usage, want)
 			}
-			if got := r.types(); got != "text usage tool_call tool_result usage tool_call tool_result text usage" {
+			if got := r.types(); got != "text usage tool_call tool_result usage tool_call tool_result text usage log usage" {
 				t.Errorf("events are %s", got)
 			}
 			if text, err := os.ReadFile(filepath.Join(spec.Dir, "work", "notes.md")); string(text) != "hello" {

@@ -20,7 +20,8 @@ func TestADelegationThatFailsIsAnAnswer(t *testing.T) {
 	d := y.delegate(own, task.Delegation{})
 	for n := 1; n <= 3; n++ {
 		st := y.start()
-		y.finish(st, failure(task.PhaseTimeout))
+		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Type: "text", Content: "The disk is full."}}))
+		y.finish(st, failure(task.PhaseCrash))
 		y.forward(10 * time.Second)
 		got := y.delegated(own, d.RunID)
 		if n < 3 {
@@ -31,12 +32,23 @@ func TestADelegationThatFailsIsAnAnswer(t *testing.T) {
 		}
 		equal(t, "status", got.Status, task.RunFailed)
 		equal(t, "success", got.Success, false)
-		if !strings.Contains(got.Error, "agent hand failed (timeout) in attempt 3: it broke") {
+		if !strings.Contains(got.Error, "agent hand failed (crash) in attempt 3: it broke") {
 			t.Errorf("error is %q", got.Error)
 		}
+		equal(t, "last words", got.LastWords, "The disk is full.")
 		equal(t, "any run names it", y.delegated(own, st.Run.ID).Error, got.Error)
 	}
 	equal(t, "the parent continues", y.state(parent.Run.ID), "running/working")
+}
+
+func TestALimitThatEndsADelegatedRunIsFinal(t *testing.T) {
+	for _, phase := range []task.Phase{task.PhaseTimeout, task.PhaseTokens, task.PhaseTurns, task.PhaseCost} {
+		y := delegating(t)
+		_, _, own := y.inRun("boss")
+		d := y.delegate(own, task.Delegation{})
+		y.finish(y.start(), failure(phase))
+		equal(t, string(phase), y.delegated(own, d.RunID).Status, task.RunFailed)
+	}
 }
 
 func TestADelegationIsApprovedByPolicy(t *testing.T) {

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"taskyard/db"
@@ -110,7 +111,7 @@ func delegatedOf(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err e
 	if err != nil {
 		return d, err
 	}
-	told, files, err := rx.Told(r.ID)
+	told, files, seen, err := rx.Told(r.ID)
 	if err != nil {
 		return d, err
 	}
@@ -126,7 +127,7 @@ func delegatedOf(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err e
 	}
 	d = task.Delegated{
 		RunID: r.ID, TaskID: tk.ID, Status: r.Status, Phase: r.Phase,
-		FilesModified: files, Artifacts: r.Artifacts, ToolCalls: used.ToolCalls, TokensUsed: used.Tokens(),
+		FilesModified: files, FilesRead: seen, Artifacts: slices.Sorted(slices.Values(r.Artifacts)), Model: r.Model, ToolCalls: used.ToolCalls, TokensUsed: used.Tokens(),
 	}
 	if work != nil {
 		d.Merge = work.Merge
@@ -134,7 +135,10 @@ func delegatedOf(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, err e
 	if r.Status.Final() {
 		conclude(&d, r, tk)
 	}
-	return d, nil
+	if r.Status == task.RunFailed && d.Ended() {
+		d.LastWords, err = rx.LastWords(r.ID)
+	}
+	return d, err
 }
 
 // conclude says what the end of the newest run means for the whole.

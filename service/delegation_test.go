@@ -99,7 +99,7 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		equal(t, "answer", fmt.Sprintf("%+v", d),
 			fmt.Sprintf("%+v", task.Delegated{
 				RunID: d.RunID, TaskID: d.TaskID, Status: task.RunPending,
-				Phase: task.PhaseQueued, FilesModified: []string{}, Artifacts: []string{},
+				Phase: task.PhaseQueued, FilesModified: []string{}, Artifacts: []string{}, Model: "own",
 			}))
 	})
 	t.Run("its end completes the task, and success tells so", func(t *testing.T) {
@@ -116,11 +116,12 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 		}))
 		equal(t, "tokens so far", y.delegated(own, d.RunID).TokensUsed, 34)
 		f := completed("The page says hello.")
-		f.Artifacts, f.Usage = []string{"notes.md"}, task.Usage{ToolCalls: 2, TokensIn: 30, TokensOut: 4}
+		f.Artifacts, f.Usage = []string{"notes.md", "a.md"}, task.Usage{ToolCalls: 2, TokensIn: 30, TokensOut: 4}
 		y.finish(child, f)
 		want := task.Delegated{
 			RunID: d.RunID, TaskID: d.TaskID, Status: task.RunCompleted, Phase: task.PhaseEnded, Success: true, Summary: "The page says hello.",
-			FilesModified: []string{"main.go"}, Artifacts: []string{"notes.md"}, ToolCalls: 2, TokensUsed: 34,
+			FilesModified: []string{"main.go"}, FilesRead: []string{"other.go"}, Artifacts: []string{"a.md", "notes.md"},
+			Model: "own", ToolCalls: 2, TokensUsed: 34,
 		}
 		equal(t, "answer", fmt.Sprintf("%+v", y.delegated(own, d.RunID)), fmt.Sprintf("%+v", want))
 		equal(t, "task", y.task(d.TaskID).Status, task.Done)

@@ -132,7 +132,7 @@ func resultLine(f Finished) task.Message {
 // failed counts the failure and tries again, until the task needs a person.
 func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	n := tk.Failures + 1
-	if !f.retries() {
+	if !f.retries() || r.Delegated() && f.State.Phase == task.PhaseTimeout {
 		n = max(n, tx.s.cfg.Attempts)
 	}
 	if err := tx.SetFailures(tk.ID, n); err != nil {

@@ -78,12 +78,12 @@ func holds(tk *task.Task, helpers []task.Agent, word string) bool {
 		texts = append(texts, c.Content)
 	}
 	for _, r := range tk.Runs {
-		texts = append(texts, r.Summary, r.Reason)
+		texts = append(texts, r.Summary, r.Reason, r.LastWords)
 	}
 	for _, s := range tk.Subtasks {
 		texts = append(texts, s.Title, s.Summary, s.Merge)
 		if s.LastRun != nil {
-			texts = append(texts, s.LastRun.Reason)
+			texts = append(texts, s.LastRun.Reason, s.LastRun.LastWords)
 		}
 	}
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), word) })
@@ -212,7 +212,10 @@ func (w *partWriter) pastRun(before string, r task.PastRun) int {
 		author, text = "Taskyard, which may quote agents and programs", r.Reason
 	}
 	w.part(heading, author, text)
-	return len(text)
+	if r.LastWords != "" {
+		w.part("what it said last", authorLabel(r.Agent), r.LastWords)
+	}
+	return len(text) + len(r.LastWords)
 }
 
 // lastMessages repeats the newest messages of a thread within room bytes, and

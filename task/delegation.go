@@ -53,12 +53,15 @@ type Delegated struct {
 	Success       bool      `json:"success"`
 	Summary       string    `json:"summary" doc:"at most 8000 characters; the transcript stays readable by runId"`
 	FilesModified []string  `json:"filesModified" doc:"of its last run, as the supervisor saw its workspace, at most 1000; until that has ended, and where the workspace was not compared, what its tools create and edit wrote"`
+	FilesRead     []string  `json:"filesRead,omitempty" doc:"that its tool read was given, at most 200"`
 	Merge         string    `json:"merge,omitempty" doc:"whether its files were merged into your worktree, and if not, why: the files in conflict, and the branch that has them"`
-	Artifacts     []string  `json:"artifacts"`
+	Artifacts     []string  `json:"artifacts" doc:"sorted"`
+	Model         string    `json:"model,omitempty"`
 	ToolCalls     int       `json:"toolCalls"`
 	TokensUsed    int       `json:"tokensUsed" doc:"all runs of the task together"`
 	Joined        bool      `json:"joined,omitzero" doc:"the same request was open already, and no second one was made"`
 	Error         string    `json:"error" doc:"what failed and why, when it ended without success"`
+	LastWords     string    `json:"lastWords,omitempty" doc:"what a failed run said last"`
 }
 
 // Ended reports whether nothing more comes of the delegation by itself.

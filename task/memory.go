@@ -12,6 +12,8 @@ type PastRun struct {
 	Summary string    `json:"summary,omitempty"`
 	Reason  string    `json:"reason,omitempty" doc:"why it failed or was canceled"`
 	EndedAt Time      `json:"endedAt"`
+
+	LastWords string `json:"lastWords,omitempty" doc:"what a failed run said last"`
 }
 
 // Subtask is a subtask as the agent of its parent reads it.
@@ -53,6 +55,7 @@ func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
 	for i := range runs {
 		t.cutPast(&runs[i].Summary, "runs", &room)
 		t.cutPast(&runs[i].Reason, "runs", &room)
+		t.cutPast(&runs[i].LastWords, "runs", &room)
 	}
 	room = subtaskBytes
 	for i := range subtasks {
@@ -60,6 +63,7 @@ func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
 		t.cutPast(&subtasks[i].Summary, "subtasks", &room)
 		if r := subtasks[i].LastRun; r != nil {
 			t.cutPast(&r.Reason, "subtasks", &room)
+			t.cutPast(&r.LastWords, "subtasks", &room)
 		}
 	}
 	slices.Reverse(runs)
@@ -97,7 +101,7 @@ func (t *Task) fitPast(n *int, most int) {
 }
 
 func (r PastRun) jsonBytes() int {
-	return 160 + JSONBytes(r.Agent) + JSONBytes(r.By) + JSONBytes(r.Summary) + JSONBytes(r.Reason)
+	return 160 + JSONBytes(r.Agent) + JSONBytes(r.By) + JSONBytes(r.Summary) + JSONBytes(r.Reason) + JSONBytes(r.LastWords)
 }
 
 func (s Subtask) jsonBytes() int {
