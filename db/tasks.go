@@ -41,11 +41,12 @@ const (
  substr(summary, 1, 1001) AS summary, substr(reason, 1, 1001) AS reason, ended_at,
  ` + lastWords + ` AS last_words FROM runs r WHERE task_id = t.id AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 6))`
 	// The last text of a failed run r, if it is among its last lines.
-	lastWords = `CASE r.status WHEN 'failed' THEN coalesce((SELECT substr(content, 1, 1001) FROM (SELECT content, type FROM messages
- WHERE run_id = r.id ORDER BY id DESC LIMIT 50) WHERE type = 'text' LIMIT 1), '') ELSE '' END`
+	lastWords = `CASE r.status WHEN 'failed' THEN coalesce((SELECT substr(content, 1, 1001)
+ FROM (SELECT content, type FROM messages WHERE run_id = r.id ORDER BY id DESC LIMIT 50) WHERE type = 'text' LIMIT 1), '') ELSE '' END`
 	subtasksJSON = `(SELECT json_group_array(json_array(below.id, below.title, below.owner, below.status,
  substr(coalesce(below.summary, ''), 1, 1001), coalesce(r.id, 0), coalesce(r.agent, ''), coalesce(r.status, ''), coalesce(r.phase, ''),
- CASE r.phase WHEN 'denied' THEN r.decided_by ELSE '' END, substr(coalesce(r.reason, ''), 1, 1001), coalesce(r.ended_at, 0), ` + lastWords + `,
+ CASE r.phase WHEN 'denied' THEN r.decided_by ELSE '' END, substr(coalesce(r.reason, ''), 1, 1001), coalesce(r.ended_at, 0),
+ ` + lastWords + `,
  coalesce((SELECT merge FROM run_work WHERE run_id = (SELECT max(id) FROM runs WHERE task_id = below.id)), '')))
  FROM (SELECT id, title, owner, status, summary, archived_at FROM tasks c WHERE c.parent_id = t.id ORDER BY c.id DESC LIMIT 21) below
  LEFT JOIN runs r ON below.archived_at IS NULL AND r.id = (SELECT max(id) FROM runs WHERE task_id = below.id)
