@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -32,13 +33,25 @@ type conns struct {
 func newConns(proxies []string) (*conns, error) {
 	l := &conns{total: connsTotal, address: connsAddress, all: map[net.Conn]netip.Prefix{}, from: map[netip.Prefix]int{}}
 	for _, p := range append([]string{"127.0.0.0/8", "::1/128"}, proxies...) {
-		block, err := netip.ParsePrefix(p)
+		block, err := proxyRange(p)
 		if err != nil {
 			return nil, err
 		}
-		l.trusted = append(l.trusted, block.Masked())
+		l.trusted = append(l.trusted, block)
 	}
 	return l, nil
+}
+
+// proxyRange reads an address or a range of addresses of trusted proxies.
+func proxyRange(s string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return p, fmt.Errorf("trusted_proxies: %q is neither an address nor a range of addresses", s)
+	}
+	return p.Masked(), nil
 }
 
 // state is the ConnState of an HTTP server.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -111,4 +112,29 @@ func TestMetricsAreClosedBehindProxies(t *testing.T) {
 		newSite(t, func(o *Options, _ *http.Server) { o.PublicURL = siteURL }).do("nobody", "GET", "/metrics", "").want(401)
 		newSite(t, func(o *Options, _ *http.Server) { o.TrustedProxies = []string{"10.0.0.1/32"} }).do("nobody", "GET", "/metrics", "").want(401)
 	})
+}
+
+func TestAProxyIsAnAddressOrARange(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ proxy, from, want string }{
+		{"10.0.0.1", "10.0.0.1:9", "192.0.2.7"}, {"10.0.0.1", "10.0.0.2:9", "10.0.0.2"},
+		{"10.0.0.0/8", "10.9.9.9:9", "192.0.2.7"}, {"fd00::1", "[fd00::1]:9", "192.0.2.7"}, {"fd00::/8", "[fd00::2]:9", "192.0.2.7"},
+	} {
+		extract, err := ipExtractor([]string{c.proxy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = c.from
+		r.Header.Set("X-Forwarded-For", "192.0.2.7")
+		if got := extract(r); got != c.want {
+			t.Errorf("trusting %s, a request of %s is from %s, want %s", c.proxy, c.from, got, c.want)
+		}
+		if conns, err := newConns([]string{c.proxy}); err != nil || len(conns.trusted) != 3 {
+			t.Errorf("%s: %v", c.proxy, err)
+		}
+	}
+	if _, err := ipExtractor([]string{"proxy"}); err == nil || !strings.Contains(err.Error(), `trusted_proxies: "proxy" is neither`) {
+		t.Errorf("the error is %v", err)
+	}
 }

@@ -39,7 +39,7 @@ type Options struct {
 	Listen         net.Addr // where it listens; its host names are answered to
 	PublicURL      string   // "https://…" when behind a proxy, else ""
 	AllowedHosts   []string
-	TrustedProxies []string                                   // CIDRs whose X-Forwarded-For is believed
+	TrustedProxies []string                                   // addresses and ranges whose X-Forwarded-For is believed
 	Rules          Rules                                      // as configured for the service; pages tell them
 	Limits         []Limit                                    // of the configuration, as the settings show them
 	Enforces       func(task.Spec) []task.Enforcement         // what a runner enforces of a spec; nil: nothing is known
@@ -135,11 +135,12 @@ func ipExtractor(proxies []string) (echo.IPExtractor, error) {
 	}
 	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
 	for _, p := range proxies {
-		_, block, err := net.ParseCIDR(p)
+		block, err := proxyRange(p)
 		if err != nil {
 			return nil, err
 		}
-		trust = append(trust, echo.TrustIPRange(block))
+		a := block.Addr()
+		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(block.Bits(), a.BitLen())}))
 	}
 	return echo.ExtractIPFromXFFHeader(trust...), nil
 }

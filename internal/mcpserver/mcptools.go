@@ -5,6 +5,7 @@
 package mcpserver
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -71,6 +72,8 @@ func (h *handler) server(p profile) *mcp.Server {
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 		},
+		// What is listed and read depends on who asks.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
 	s.AddReceivingMiddleware(h.survive)
 	if p == profileNone {

@@ -192,3 +192,18 @@ func TestTheShortWayRefusesTheSame(t *testing.T) {
 		})
 	}
 }
+
+func TestListsAreNotSharedBetweenCallers(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	for _, method := range []string{"tools/list", "resources/list", "prompts/list"} {
+		_, body, _ := ts.answer("coder", "/mcp",
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"_meta":%s}}`, method, newMeta), func(r *http.Request) {
+				r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+				r.Header.Set("Mcp-Method", method)
+			})
+		if !strings.Contains(body, `"cacheScope":"private"`) {
+			t.Errorf("%s answers %.300s", method, body)
+		}
+	}
+}
