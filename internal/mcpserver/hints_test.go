@@ -93,3 +93,15 @@ func TestASecondCallOfAnIdempotentToolChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestCoreToolsAskToBeLoadedAlways(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	core, _ := ts.connect("coder", "/mcp?profile=core").tools()
+	_, all := ts.connect("coder", "/mcp").tools()
+	for _, tool := range all.Tools {
+		if got := tool.Meta["anthropic/alwaysLoad"] == true; got != slices.Contains(core, tool.Name) {
+			t.Errorf("%s asks to be loaded always: %v", tool.Name, got)
+		}
+	}
+}

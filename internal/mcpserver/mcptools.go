@@ -83,7 +83,7 @@ func (h *handler) server(p profile) *mcp.Server {
 		if p == profileCore && !t.core || !h.lists(t) {
 			continue
 		}
-		s.AddTool(t.declared(), h.toolHandler(t))
+		s.AddTool(t.declared(p), h.toolHandler(t))
 	}
 	h.addGuide(s)
 	h.addResource(s)

@@ -29,7 +29,7 @@ var taskTools = []tool{
 			id("taskId", "task").must(), text("title", "1-200 characters"), text("description", "Markdown"), text("owner", "agent"),
 			choice("status", "next state", "draft", "active", "done", "canceled", "idle", "working", "complete"),
 			count("priority", "higher comes first", -task.MaxPriority, task.MaxPriority),
-			list("labels", isTexts, "all of them"), count("version", "as you read it", 1, 0),
+			list("labels", isTexts, "all of them"), count("version", "as you read it", 1, 0).hide(),
 		},
 	},
 	{

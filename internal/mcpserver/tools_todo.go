@@ -17,7 +17,11 @@ var todoTools = []tool{
 }
 
 func todoTool(op task.TodoOp, doc string) tool {
-	t := tool{name: "todo_" + string(op), doc: doc, reads: !op.Changes(), args: []arg{text("agent_id", "default you")}}
+	who := text("agent_id", "default you")
+	if op != task.TodoRPush && op != task.TodoList && op != task.TodoCount { // those suffice to say that there is one
+		who = who.hide()
+	}
+	t := tool{name: "todo_" + string(op), doc: doc, reads: !op.Changes(), args: []arg{who}}
 	switch {
 	case op.Pushes():
 		t.args = append([]arg{text("item", "1-4096 characters").must()}, t.args...)
