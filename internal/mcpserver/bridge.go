@@ -43,13 +43,8 @@ const (
 func Bridge(ctx context.Context, opt BridgeOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	pipe, err := (&mcp.IOTransport{Reader: io.NopCloser(opt.Stdin), Writer: unclosed{opt.Stdout}}).Connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer pipe.Close()
-	b := &bridge{opt: opt, pipe: pipe, stop: cancel, slots: make(chan struct{}, inFlight)}
-	err = b.carry(ctx)
+	b := &bridge{opt: opt, pipe: newPipe(opt.Stdin, opt.Stdout), stop: cancel, slots: make(chan struct{}, inFlight)}
+	err := b.carry(ctx)
 	// Who closed stdin is gone, or piped its calls in and reads on: what is
 	// answered soon is waited for, and a signup that waits claims nothing.
 	late := time.AfterFunc(grace, func() { cancel(nil) })
@@ -64,13 +59,9 @@ func Bridge(ctx context.Context, opt BridgeOptions) error {
 	return err
 }
 
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
-
 type bridge struct {
 	opt   BridgeOptions
-	pipe  mcp.Connection
+	pipe  *pipe
 	stop  context.CancelCauseFunc
 	slots chan struct{}
 	open  sync.WaitGroup
@@ -83,28 +74,70 @@ type bridge struct {
 // carry reads messages and hands each to a goroutine. What a session begins
 // with is waited for, as its answer says how the rest is spoken.
 func (b *bridge) carry(ctx context.Context) error {
+	lines := b.lines(ctx)
 	for {
-		msg, err := b.pipe.Read(ctx)
-		if err != nil {
-			return err
-		}
+		var l pipedLine
 		select {
-		case b.slots <- struct{}{}:
+		case l = <-lines:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		b.open.Add(1)
-		send := func() {
-			defer b.open.Done()
-			defer func() { <-b.slots }()
-			b.send(ctx, msg)
+		if l.err != nil {
+			return l.err
 		}
-		if r, ok := msg.(*jsonrpc.Request); ok && r.Method == "initialize" {
-			send()
-		} else {
-			go send()
+		for _, msg := range l.messages {
+			if err := b.begin(ctx, msg); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// pipedLine is what a line of the client holds, or why there is no more.
+type pipedLine struct {
+	messages []jsonrpc.Message
+	err      error
+}
+
+// lines reads lines until the client ends or ctx does: a read cannot be
+// interrupted.
+func (b *bridge) lines(ctx context.Context) <-chan pipedLine {
+	lines := make(chan pipedLine)
+	go func() {
+		for {
+			list, err := b.pipe.read()
+			select {
+			case lines <- pipedLine{list, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// begin hands a message to a goroutine.
+func (b *bridge) begin(ctx context.Context, msg jsonrpc.Message) error {
+	select {
+	case b.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	b.open.Add(1)
+	send := func() {
+		defer b.open.Done()
+		defer func() { <-b.slots }()
+		b.send(ctx, msg)
+	}
+	if r, ok := msg.(*jsonrpc.Request); ok && r.Method == "initialize" {
+		send()
+	} else {
+		go send()
+	}
+	return nil
 }
 
 // send posts one message and writes what comes back.
@@ -119,7 +152,7 @@ func (b *bridge) send(ctx context.Context, msg jsonrpc.Message) {
 	}
 	if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
 		res := &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}}
-		_ = b.pipe.Write(context.WithoutCancel(ctx), res) // the client is gone if it fails
+		_ = b.pipe.write(res) // the client is gone if it fails
 	}
 }
 
@@ -171,7 +204,7 @@ func (b *bridge) exchange(ctx context.Context, msg jsonrpc.Message) error {
 		if last && call.Method == "initialize" {
 			b.note(res)
 		}
-		if err := b.pipe.Write(ctx, back); err != nil || last {
+		if err := b.pipe.write(back); err != nil || last {
 			return err
 		}
 	}

@@ -62,7 +62,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	h.http.ServeHTTP(w, r)
+	answer := &refusals{ResponseWriter: w}
+	defer answer.end(body)
+	h.http.ServeHTTP(answer, r)
 }
 
 // whileThere returns a context that ends with the tool call, and when its
