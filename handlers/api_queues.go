@@ -61,6 +61,7 @@ type finishOutBody struct {
 	Completed *task.Task `json:"completed"`
 	Task      *task.Task `json:"task" doc:"null when nothing is free"`
 	Paused    string     `json:"paused,omitempty" doc:"by whom and why the agent or the server is paused, when that is why task is null"`
+	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, where task is null"`
 }
 
 // TransformSchema tells huma that there may be no next task.
@@ -139,6 +140,7 @@ func (s *Server) apiCompleteAndSignup(ctx context.Context, in *finishIn) (*finis
 	}
 	out := &finishOut{}
 	out.Body.Completed, out.Body.Task, out.Body.Paused = done.Completed.Fitted(listBytes/2), done.Task, done.Paused
+	out.Body.Held = done.Held
 	if done.Task != nil {
 		out.Body.Task = done.Task.Fitted(listBytes / 2)
 	}

@@ -117,8 +117,11 @@ func TestMetricsAreClosedBehindProxies(t *testing.T) {
 func TestAProxyIsAnAddressOrARange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ proxy, from, want string }{
-		{"10.0.0.1", "10.0.0.1:9", "192.0.2.7"}, {"10.0.0.1", "10.0.0.2:9", "10.0.0.2"},
-		{"10.0.0.0/8", "10.9.9.9:9", "192.0.2.7"}, {"fd00::1", "[fd00::1]:9", "192.0.2.7"}, {"fd00::/8", "[fd00::2]:9", "192.0.2.7"},
+		{"10.0.0.1", "10.0.0.1:9", "192.0.2.7"},
+		{"10.0.0.1", "10.0.0.2:9", "10.0.0.2"},
+		{"10.0.0.0/8", "10.9.9.9:9", "192.0.2.7"},
+		{"fd00::1", "[fd00::1]:9", "192.0.2.7"},
+		{"fd00::/8", "[fd00::2]:9", "192.0.2.7"},
 	} {
 		extract, err := ipExtractor([]string{c.proxy})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -318,6 +319,7 @@ func (s *Service) newToken(a task.Actor, in NewToken) (task.Token, error) {
 	if in.Days < -1 || in.Days > 3650 {
 		p.Add("days", "must be 1 to 3650, 0 for the default, or -1 for no end")
 	}
+	in.Scope = strings.Join(strings.FieldsFunc(in.Scope, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), " ")
 	tok := task.Token{Name: in.Name, Agent: in.Agent, Scope: in.Scope, CreatedBy: a.Name}
 	if in.Own {
 		tok.UserID = a.UserID

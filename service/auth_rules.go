@@ -37,6 +37,9 @@ func unknownAgent(id string, known []task.Agent) string {
 	for i, a := range known {
 		ids[i] = a.ID
 	}
+	if near := task.Nearest(strings.ToLower(id), ids); near != "" {
+		id += ", did you mean " + near + "?"
+	}
 	return "unknown agent: " + id + " (known agents: " + strings.Join(ids, ", ") + ")"
 }
 

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"testing"
 
 	"taskyard/task"
@@ -19,4 +20,14 @@ func TestATokenDoesNotTakeAPersonsName(t *testing.T) {
 			t.Errorf("%+v: %v", in, err)
 		}
 	}
+}
+
+func TestScopesAreSeparatedByCommasToo(t *testing.T) {
+	y := newInstance(t)
+	for _, scope := range []string{"operate act-as", "operate,act-as", " operate, act-as ", "operate,,act-as"} {
+		made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), maya, NewToken{Name: "t " + strings.ReplaceAll(scope, ",", "-"), Scope: scope}))
+		equal(t, "scope", made.Token.Scope, "operate act-as")
+	}
+	_, err := y.s.CreateToken(y.ctx(), maya, NewToken{Name: "x", Scope: "operate,rule"})
+	refused(t, err, task.CodeInvalidField, `unknown scope "rule"`)
 }

@@ -351,6 +351,7 @@ type CompletedAndNext struct {
 	Completed *task.Task `json:"completed"`
 	Task      *task.Task `json:"task" doc:"null when the queue is empty"`
 	Paused    string     `json:"paused,omitempty" doc:"why nothing was claimed, when a pause keeps the agent from it"`
+	Held      []task.ID  `json:"held,omitempty" doc:"tasks that the agent still holds, where nothing was claimed"`
 }
 
 // CompleteAndSignup completes one task of an agent and claims its next, in
@@ -383,11 +384,14 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 		}
 		next, err := tx.signup(agent, 1)
 		if task.IsCode(err, task.CodePaused) {
-			out.Paused = err.Error()
-			return out, nil // a pause must not keep finished work from being handed in
+			out.Paused, err = err.Error(), nil // a pause must not keep finished work from being handed in
 		}
 		if err == nil && len(next) == 1 {
 			out.Task = next[0]
+			return out, nil
+		}
+		if err == nil {
+			out.Held, err = tx.ClaimedIDs(agent, task.MaxReassign)
 		}
 		return out, err
 	})

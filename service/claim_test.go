@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -96,6 +97,8 @@ func TestSignup(t *testing.T) {
 	t.Run("an unknown agent is named", func(t *testing.T) {
 		y := newInstance(t)
 		_, err := y.s.Signup(y.ctx(), maya, "zoe", 1)
+		_, near := y.s.Signup(y.ctx(), maya, "codr", 1)
+		refused(t, near, task.CodeAgentNotFound, "unknown agent: codr, did you mean coder?")
 		refused(t, err, task.CodeAgentNotFound, "unknown agent: zoe", "known agents: code-focused, coder, ")
 	})
 }
@@ -207,5 +210,12 @@ func TestCompleteAndSignup(t *testing.T) {
 			t.Fatalf("got task %d", out.Task.ID)
 		}
 		equal(t, "status", y.task(b.ID).Status, task.Done)
+	})
+	t.Run("names what the agent still holds when the queue is empty", func(t *testing.T) {
+		first, second := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart)
+		y.signup(coder)
+		y.signup(coder)
+		out := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", first.ID, "", 0))
+		equal(t, "held", fmt.Sprint(out.Held), fmt.Sprint([]task.ID{second.ID}))
 	})
 }

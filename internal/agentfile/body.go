@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"taskyard/task"
 )
 
 // body reads what follows the front matter: sections, or the prompt.
@@ -87,7 +89,7 @@ func (p *parser) checkSections(o outline) {
 }
 
 func sectionHint(name string) string {
-	if near := nearest(name, sectionNames); near != "" {
+	if near := task.Nearest(name, sectionNames); near != "" {
 		return "Did you mean `## " + titleCase(near) + "`?"
 	}
 	if k := normalKey(name); slices.Contains(knownKeys(), k) {

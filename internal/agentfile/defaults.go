@@ -3,9 +3,11 @@ package agentfile
 import (
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 //go:embed defaults/*.md
@@ -22,22 +24,43 @@ func writeDefaults(dir string) error {
 	if _, err := os.Lstat(mark); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	entries, err := defaults.ReadDir("defaults")
-	if err != nil {
+	if _, err := Restore(dir, nil); err != nil {
 		return err
 	}
-	for _, e := range entries {
-		text, err := defaults.ReadFile("defaults/" + e.Name())
+	return writeAtomic(mark, []byte("The default agents were written once. While this file is here they are not written again.\n"))
+}
+
+// Restore writes the named default agents, without names all of them, into a
+// folder, and returns those that were missing there. It never overwrites a file.
+// Error: not a default agent; the folder cannot be written.
+func Restore(dir string, names []string) (written []string, err error) {
+	if len(names) == 0 {
+		names = defaultNames()
+	}
+	for _, name := range names {
+		text, err := defaults.ReadFile("defaults/" + name + ext)
 		if err != nil {
-			return err
+			return written, fmt.Errorf("%q is not a default agent: those are %s", name, strings.Join(defaultNames(), ", "))
 		}
-		path := filepath.Join(dir, e.Name())
+		path := filepath.Join(dir, name+ext)
 		if _, err := os.Lstat(path); err == nil {
 			continue
 		}
 		if err := writeAtomic(path, text); err != nil {
-			return err
+			return written, err
 		}
+		written = append(written, name)
 	}
-	return writeAtomic(mark, []byte("The default agents were written once. While this file is here they are not written again.\n"))
+	return written, nil
+}
+
+func defaultNames() (names []string) {
+	entries, err := defaults.ReadDir("defaults")
+	if err != nil {
+		return nil // embedded: never
+	}
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ext))
+	}
+	return names
 }

@@ -67,7 +67,7 @@ func (p *parser) take(f field) {
 		return
 	}
 	hint := "Known keys are " + strings.Join(knownKeys(), ", ")
-	if near := nearest(f.key, knownKeys()); near != "" {
+	if near := task.Nearest(f.key, knownKeys()); near != "" {
 		hint = "Did you mean `" + near + "`?"
 	}
 	p.warn(f.line, hint, "the key %s is unknown and is ignored", quote(f.name))
@@ -117,7 +117,7 @@ func (p *parser) setRunner(f field) {
 	}
 	hint := "Configured runners are " + strings.Join(names, ", ") +
 		"; a new one is a section [runners.NAME] of taskyard.toml, read when the server starts"
-	if near := nearest(s, names); near != "" {
+	if near := task.Nearest(s, names); near != "" {
 		hint = "Did you mean `" + near + "`? " + hint
 	}
 	p.fatal(f.line, hint, "the runner %s is not configured", quote(s))

@@ -28,7 +28,7 @@ func (f *Folder) Templates() []task.AgentTemplate {
 		Key: "blank", Title: "Blank", About: "Description, tools and prompt, no more.",
 		Text: fmt.Sprintf(blank, "", "read, list, grep, glob"),
 	}}
-	for _, id := range []string{"general-purpose", "code-focused"} {
+	for _, id := range defaultNames() {
 		text, err := defaults.ReadFile("defaults/" + id + ext)
 		if err != nil {
 			continue // embedded: never

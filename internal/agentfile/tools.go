@@ -74,7 +74,7 @@ func (p *parser) grant(it item) {
 
 func (p *parser) unknownTool(it item) {
 	hint := "It is never granted. Known tools are " + strings.Join(task.KnownTools, ", ")
-	if near := nearest(strings.ToLower(it.text), task.KnownTools); near != "" {
+	if near := task.Nearest(strings.ToLower(it.text), task.KnownTools); near != "" {
 		hint = "Did you mean `" + near + "`? An unknown tool is never granted"
 	}
 	if known := foreignHint(it.text); known != "" {

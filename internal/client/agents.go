@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -93,7 +95,7 @@ func (c *AgentShow) Run(e *Env) error {
 	var a agentLine
 	raw, err := e.call("GET", agentPath(id, ""), nil, &a)
 	if err != nil {
-		return err
+		return e.meantAgent(id, err)
 	}
 	return e.answer(raw, func() {
 		if !c.Text {
@@ -104,9 +106,31 @@ func (c *AgentShow) Run(e *Env) error {
 	})
 }
 
+// meantAgent adds to the refusal of an unknown agent which one was probably
+// meant.
+func (e *Env) meantAgent(id string, err error) error {
+	var no *ResponseError
+	if !errors.As(err, &no) || no.Code != string(task.CodeAgentNotFound) {
+		return err
+	}
+	var known struct{ Agents []agentLine }
+	if _, listErr := e.call("GET", "/api/agents", nil, &known); listErr != nil {
+		return err // who may not list agents is told no names
+	}
+	ids := make([]string, len(known.Agents))
+	for i, a := range known.Agents {
+		ids[i] = a.ID
+	}
+	if near := task.Nearest(strings.ToLower(id), ids); near != "" {
+		return fmt.Errorf("%w; did you mean %s?", err, clean(near))
+	}
+	return fmt.Errorf("%w; known agents are %s", err, clean(strings.Join(ids, ", ")))
+}
+
 func (e *Env) showAgent(a *agentLine) {
 	e.say("%s: %s", clean(a.ID), clean(a.Description))
 	fields(e.Stdout,
+		"file", "agents/"+a.ID+".md in the data folder",
 		"status", string(a.Status), "paused", pauseWords(a.Pause), "runner", a.Runner, "pull only", a.PullReason, "model", a.Model,
 		"tools", strings.Join(a.Tools, " "), "unknown tools", strings.Join(a.UnknownTools, " "),
 		"approval", string(a.Approval), "workspace", a.Workspace,

@@ -117,6 +117,7 @@ func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
 	var out struct {
 		Completed, Task *task.Task
 		Paused          string
+		Held            []task.ID
 	}
 	raw, err := e.call("POST", agentPath(agent, "/complete-and-signup"), body, &out)
 	if err != nil {
@@ -129,7 +130,7 @@ func (c *TaskDone) next(e *Env, id string, body map[string]any) error {
 	if out.Task != nil {
 		list = append(list, out.Task)
 	}
-	err = e.claimed(raw, agent, list, nil, c.Quiet.Quiet)
+	err = e.claimed(raw, agent, list, out.Held, c.Quiet.Quiet)
 	if out.Paused != "" && errors.Is(err, ErrNothing) {
 		return nothing("no task is claimed: " + clean(out.Paused))
 	}

@@ -27,13 +27,14 @@ type clientCommands struct {
 	WhoAmI   client.WhoAmI         `cmd:"" name:"whoami" help:"Show whom the token belongs to."`
 }
 
-// agentCmd are the commands on agents; check needs no server.
+// agentCmd are the commands on agents; check and restore need no server.
 type agentCmd struct {
 	List    client.AgentList  `cmd:"" help:"List the agents with their load."`
 	Show    client.AgentShow  `cmd:"" help:"Show an agent, or the text of its definition."`
 	Queue   client.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
 	Runners client.RunnerList `cmd:"" help:"List the runners: what each can start, and what it enforces."`
 	Check   agentCheckCmd     `cmd:"" help:"Check definition files before they are served. Needs no server."`
+	Restore agentRestoreCmd   `cmd:"" help:"Write default agents that were deleted again. Needs no server."`
 
 	JSON client.JSONFlag `name:"json" help:"Print JSON."`
 }

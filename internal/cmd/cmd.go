@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -78,7 +79,7 @@ func Run(e *Env, args []string) int {
 	parser, err := kong.New(&cmds, kong.Name("taskyard"),
 		kong.Description("A task server for people and AI agents: queues, claims, runs with approval, one file, one binary."),
 		kong.UsageOnError(), kong.Writers(e.Stdout, e.Stderr), kong.Exit(func(code int) { exited = code }),
-		kong.Bind(e, ce), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Bind(e, ce), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.Help(help),
 		kong.ExplicitGroups(Groups), kong.PostBuild(withExamples))
 	if err != nil {
 		fmt.Fprintln(e.Stderr, "taskyard:", err)
@@ -97,6 +98,24 @@ func Run(e *Env, args []string) int {
 		err = out.failure() // of a server only the first line is lost, and what it did is not
 	}
 	return ended(e, err)
+}
+
+// help prints the help of a command, and that of the subcommand which its name
+// alone means.
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
+		return err
+	}
+	n := ctx.Selected()
+	if n == nil || n.DefaultCmd == nil {
+		return nil
+	}
+	start, err := kong.Trace(ctx.Kong, append(strings.Fields(n.Path()), n.DefaultCmd.Name))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(ctx.Stdout)
+	return kong.DefaultHelpPrinter(options, start)
 }
 
 // usageError is a wrong use of a command.

@@ -99,9 +99,13 @@ func (c *call) nothingFree(agent string, structured func(held []task.ID) any) (a
 	}
 	a := answer{line: nothingIdle(agent), structured: structured(held), body: none}
 	if len(held) > 0 {
-		a.line += "\n\nYou hold " + hashes(held) + ": continue with get_task, or release_task"
+		a.line += "\n\n" + stillHeld(held)
 	}
 	return a, nil
+}
+
+func stillHeld(held []task.ID) string {
+	return "You hold " + hashes(held) + ": continue with get_task, or release_task"
 }
 
 type oneTask struct {
@@ -223,6 +227,7 @@ type completedAndNext struct {
 	Completed any       `json:"completed"`
 	Task      *taskView `json:"task"`
 	Paused    string    `json:"paused,omitempty"`
+	Held      []task.ID `json:"held,omitempty"` // where nothing was claimed
 }
 
 func completeAndSignup(c *call) (answer, error) {
@@ -241,9 +246,12 @@ func completeAndSignup(c *call) (answer, error) {
 	case done.Paused != "":
 		next = "No task claimed: " + done.Paused
 	}
+	if len(done.Held) > 0 {
+		next += "\n" + stillHeld(done.Held)
+	}
 	return answer{
 		line:       "Task #" + done.Completed.ID.String() + " completed\n" + next,
-		structured: completedAndNext{c.short(done.Completed), view(done.Task), done.Paused},
+		structured: completedAndNext{c.short(done.Completed), view(done.Task), done.Paused, done.Held},
 	}, nil
 }
 

@@ -1,9 +1,9 @@
-package agentfile
+package task
 
 import "strings"
 
-// nearest returns the known word that was probably meant, or "".
-func nearest(word string, known []string) string {
+// Nearest returns the known word that was probably meant, or "".
+func Nearest(word string, known []string) string {
 	if len(word) > 64 || word == "" {
 		return ""
 	}
