@@ -1,6 +1,10 @@
 package db
 
-import "taskyard/task"
+import (
+	"strings"
+
+	"taskyard/task"
+)
 
 // InsertPause notes a pause; its time is set here.
 func (tx *Tx) InsertPause(p task.Pause) error {
@@ -14,8 +18,23 @@ func (tx *Tx) DeletePause(agent string) error {
 
 // Pauses returns all pauses, the instance's first.
 func (rx *Rx) Pauses() (task.Pauses, error) {
-	rows, err := rx.query("SELECT agent, actor, reason, since FROM pauses ORDER BY agent")
+	rows, err := rx.query("SELECT agent, actor, reason, since, stopped FROM pauses ORDER BY agent")
 	return collect(rows, err, func(r rowScanner) (p task.Pause, err error) {
-		return p, r.Scan(&p.Agent, &p.By, &p.Reason, &p.Since)
+		var stopped string
+		if err := r.Scan(&p.Agent, &p.By, &p.Reason, &p.Since, &stopped); err != nil {
+			return p, err
+		}
+		p.StoppedRuns, err = idList(stopped)
+		p.Stopped = len(p.StoppedRuns)
+		return p, err
 	})
+}
+
+// SetStopped writes which runs were stopped with the whole instance.
+func (tx *Tx) SetStopped(runs []task.ID) error {
+	words := make([]string, len(runs))
+	for i, id := range runs {
+		words[i] = id.String()
+	}
+	return tx.do("UPDATE pauses SET stopped = ? WHERE agent = ''", strings.Join(words, ","))
 }

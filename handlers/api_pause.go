@@ -20,6 +20,8 @@ type resumeIn struct {
 type resumeBody struct {
 	Agent  string `json:"agent,omitempty" doc:"agent id; absent: the whole server"`
 	Reason string `json:"reason,omitempty" doc:"at most 64 KiB"`
+
+	Restart bool `json:"restart,omitempty" doc:"of the whole server: restart the runs that were stopped with everything"`
 }
 
 type stopIn struct {
@@ -43,6 +45,10 @@ func pausesAnswer(list task.Pauses, err error) (*pausesOut, error) {
 	return out, nil
 }
 
+type resumedOut struct {
+	Body task.Restarted
+}
+
 type stoppedOut struct {
 	Body task.Stopped
 }
@@ -59,9 +65,17 @@ func (s *Server) apiPause(ctx context.Context, in *pauseIn) (*pausesOut, error) 
 	return pausesAnswer(s.svc.Pause(ctx, actorIn(ctx), in.Body.Agent, in.Body.Reason))
 }
 
-func (s *Server) apiResume(ctx context.Context, in *resumeIn) (*pausesOut, error) {
+func (s *Server) apiResume(ctx context.Context, in *resumeIn) (*resumedOut, error) {
 	b := in.body()
-	return pausesAnswer(s.svc.Resume(ctx, actorIn(ctx), b.Agent, b.Reason))
+	if b.Restart && b.Agent != "" {
+		return nil, task.FieldErrorf("restart", "is for the whole server: leave agent out")
+	}
+	if b.Restart {
+		out, err := s.svc.ResumeAndRestart(ctx, actorIn(ctx), b.Reason)
+		return &resumedOut{out}, err
+	}
+	list, err := s.svc.Resume(ctx, actorIn(ctx), b.Agent, b.Reason)
+	return &resumedOut{task.Restarted{Pauses: list}}, err
 }
 
 func (s *Server) apiStopEverything(ctx context.Context, in *stopIn) (*stoppedOut, error) {

@@ -37,12 +37,21 @@ func (s *Server) postPause(c echo.Context) error {
 
 func (s *Server) postResume(c echo.Context) error {
 	agent := c.Param("id")
-	_, err := s.svc.Resume(formContext(c), actorOf(c), agent, text(c, "reason"))
+	var out task.Restarted
+	var err error
+	if restart := text(c, "restart") != ""; restart && agent == "" {
+		out, err = s.svc.ResumeAndRestart(formContext(c), actorOf(c), text(c, "reason"))
+	} else {
+		_, err = s.svc.Resume(formContext(c), actorOf(c), agent, text(c, "reason"))
+	}
 	if task.IsCode(err, task.CodeNotPaused) { // somebody was faster: it is as wanted
 		return s.done(c, pausePlace(agent), "%s is not paused any more", pausedName(agent))
 	}
 	if err != nil {
 		return withBack(c, err, pausePlace(agent))
+	}
+	if len(out.Runs) > 0 {
+		return s.done(c, pausePlace(agent), "Resumed Taskyard and restarted %s", ui.Count(len(out.Runs), "run", "runs"))
 	}
 	return s.done(c, pausePlace(agent), "Resumed %s", pausedName(agent))
 }

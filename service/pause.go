@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"taskyard/db"
@@ -62,26 +64,71 @@ func (tx *txn) pause(agent, reason string) error {
 // Resume ends a pause; what queued up starts. It returns what is still
 // paused. Errors: not a person, overlong reason, not paused.
 func (s *Service) Resume(ctx context.Context, a task.Actor, agent, reason string) (task.Pauses, error) {
+	out, err := s.resume(ctx, a, agent, reason, false)
+	return out.Pauses, err
+}
+
+// ResumeAndRestart is Resume of the whole instance, and makes a run of each
+// task whose run was stopped by StopEverything meanwhile, where one can be made.
+func (s *Service) ResumeAndRestart(ctx context.Context, a task.Actor, reason string) (task.Restarted, error) {
+	return s.resume(ctx, a, "", reason, true)
+}
+
+func (s *Service) resume(ctx context.Context, a task.Actor, agent, reason string, restart bool) (task.Restarted, error) {
 	if err := s.allowed(a, task.Person); err != nil {
-		return nil, err
+		return task.Restarted{}, err
 	}
 	if err := checkText("reason", reason); err != nil {
-		return nil, err
+		return task.Restarted{}, err
 	}
-	return mutate(ctx, s, a, func(tx *txn) (task.Pauses, error) {
+	return mutate(ctx, s, a, func(tx *txn) (out task.Restarted, err error) {
 		now, err := tx.Pauses()
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		p := now.Own(agent)
 		if p == nil {
-			return nil, notPaused(agent)
+			return out, notPaused(agent)
 		}
 		if err := tx.resume(p, strings.TrimSpace(reason)); err != nil {
+			return out, err
+		}
+		if restart {
+			if out.Runs, err = tx.restart(p.StoppedRuns); err != nil {
+				return out, err
+			}
+		}
+		out.Pauses, err = tx.Pauses()
+		return out, err
+	})
+}
+
+// restart makes a run of the task of each run that can have one now.
+func (tx *txn) restart(stopped []task.ID) (made []task.ID, err error) {
+	for _, id := range stopped {
+		r, err := tx.Run(id)
+		if err != nil {
 			return nil, err
 		}
-		return tx.Pauses()
-	})
+		tk, err := tx.Task(r.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		def, err := tx.runnable(tk)
+		var no *task.Error
+		if errors.As(err, &no) {
+			continue // it is done, was handed over, or works again
+		}
+		if err != nil {
+			return nil, err
+		}
+		run, err := tx.createRun(tk, def, newRun{cause: task.CauseManual, why: "restarted after everything was stopped", attempt: 1})
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, run)
+	}
+	return made, nil
 }
 
 func notPaused(agent string) error {
@@ -134,12 +181,38 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 			return out, err
 		}
 		out.Runs = append([]task.ID{}, tx.ended...)
+		if err := tx.noteStopped(); err != nil {
+			return out, err
+		}
 		if err := tx.event(task.EvInstanceStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {
 			return out, err
 		}
 		out.Pauses, err = tx.Pauses()
 		return out, err
 	})
+}
+
+// noteStopped remembers the runs that were stopped whose tasks are still open.
+func (tx *txn) noteStopped() error {
+	now, err := tx.Pauses()
+	if err != nil {
+		return err
+	}
+	stopped := now.Own("").StoppedRuns
+	for _, id := range tx.ended {
+		r, err := tx.Run(id)
+		if err != nil {
+			return err
+		}
+		tk, err := tx.TaskBare(r.TaskID)
+		if err != nil {
+			return err
+		}
+		if tk.Status == task.Active && !slices.Contains(stopped, id) {
+			stopped = append(stopped, id)
+		}
+	}
+	return tx.SetStopped(stopped)
 }
 
 func (tx *txn) cancelRunning(reason string) error {

@@ -282,6 +282,29 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 	})
 }
 
+func TestAResumeRestartsWhatWasStopped(t *testing.T) {
+	y := newInstance(t, noApprove, func(c *Config) { c.MaxParallel = 3 })
+	first, second, third := y.queueRuns("coder", 1)[0], y.queueRuns("planner", 1)[0], y.queueRuns("reviewer", 1)[0]
+	for range 3 {
+		y.start()
+	}
+	out := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "a leak"))
+	equal(t, "can be restarted", out.Pauses[0].Stopped, 3)
+	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, third.TaskID, "by hand", 0))
+	got := must[task.Restarted](t)(y.s.ResumeAndRestart(y.ctx(), oleg, ""))
+	equal(t, "restarted", len(got.Runs), 2)
+	for i, was := range []*task.Run{first, second} {
+		r := y.run(got.Runs[i])
+		equal(t, "task", r.TaskID, was.TaskID)
+		equal(t, "why", r.Why, "restarted after everything was stopped")
+	}
+	y.start()
+	y.start()
+	y.pause("")
+	equal(t, "of a later pause", must[task.Pauses](t)(y.s.Pauses(y.ctx(), oleg))[0].Stopped, 0)
+	equal(t, "restarted", len(must[task.Restarted](t)(y.s.ResumeAndRestart(y.ctx(), oleg, "")).Runs), 0)
+}
+
 func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
 	y := delegating(t, func(c *Config) { c.MaxParallel = 3 })
 	_, boss, own := y.inRun("boss")

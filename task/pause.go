@@ -8,6 +8,15 @@ type Pause struct {
 	By     string `json:"by" doc:"user:NAME, or system after equal failures"`
 	Reason string `json:"reason"`
 	Since  Time   `json:"since"`
+
+	Stopped     int  `json:"stopped,omitzero" doc:"of the whole server: runs that were stopped with everything and can be restarted with the resume"`
+	StoppedRuns []ID `json:"-"`
+}
+
+// Restarted is what a resume did that restarts what was stopped.
+type Restarted struct {
+	Pauses Pauses `json:"pauses" doc:"what is paused now, the whole server first"`
+	Runs   []ID   `json:"restarted,omitempty" doc:"the new runs of the tasks whose runs were stopped with everything"`
 }
 
 // Err is the refusal of what a pause stops. It ends when a person acts, so

@@ -15,3 +15,7 @@ SELECT r.id, coalesce((SELECT p.task_id FROM runs p WHERE p.id = r.parent_run), 
        coalesce(json_extract(r.usage, '$.tokensIn'), 0) + coalesce(json_extract(r.usage, '$.tokensOut'), 0) AS tokens_used,
        r.summary AS result_summary
 FROM runs r JOIN tasks t ON t.id = r.task_id;
+
+-- The runs that were stopped with everything, separated by commas, whose tasks
+-- can be started again when the pause ends.
+ALTER TABLE pauses ADD COLUMN stopped TEXT NOT NULL DEFAULT '' CHECK (octet_length(stopped) <= 262144);

@@ -107,8 +107,9 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	b.see("Taskyard is paused")
 	other.see("A key leaked.")
 	equal(t, "status", some[[]*task.Run](t)(y.svc.Runs(ctx, y.maya, task.RunFilter{TaskID: running.ID, Limit: 1}))[0].Status, task.RunCanceled)
-	other.press("#frame button|Resume")
+	other.press("#frame button|Restart the 1 stopped run")
 	other.at("/tasks/new")
+	restarted := y.stage.agent(t, running.ID)
 	other.gone("Taskyard is paused")
 	b.gone("Taskyard is paused")
 	b.press("a|Pause…")
@@ -119,6 +120,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Continue when you can."))
 	b.see("Comes later") // queued, and stays so
 	b.press("#frame button|Resume")
+	_ = restarted.conn.Close() // its agent runs one task at a time
 	y.stage.agent(t, k.ID)
 }
 

@@ -181,7 +181,7 @@ func only(list []shown) []shown {
 
 // pause pauses the server and an agent of the sample.
 func (s *sample) pause() error {
-	_, err := s.svc.Pause(ctx, s.maya, "", "The key of the model leaked; a new one is on its way.")
+	_, err := s.svc.StopEverything(ctx, s.maya, "The key of the model leaked; a new one is on its way.")
 	if err == nil {
 		_, err = s.svc.Pause(ctx, s.maya, "coder", "It pushed to the wrong branch three times.")
 	}

@@ -34,10 +34,17 @@ type Resume struct {
 	Agent  string   `arg:"" optional:"" help:"One agent (default: the whole instance)." complete:"agent"`
 	Reason string   `help:"Reason; - reads it from stdin." placeholder:"TEXT"`
 	JSON   JSONFlag `name:"json" help:"Print the server's JSON answer."`
+
+	Restart bool `help:"Restart the runs that were stopped with everything."`
 }
 
 // Run resumes.
-func (c *Resume) Run(e *Env) error { return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ") }
+func (c *Resume) Run(e *Env) error {
+	if c.Restart {
+		return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ", "restart")
+	}
+	return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ")
+}
 
 // StopEverything pauses the instance and stops every run.
 type StopEverything struct {
@@ -50,16 +57,21 @@ func (c *StopEverything) Run(e *Env) error {
 	return e.hold("/api/stop-everything", "", c.Reason, "stopped and paused: ")
 }
 
-func (e *Env) hold(path, agent, reason, done string) error {
+// hold pauses or resumes; flags are set in the request.
+func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
 	reason, err := e.text(reason, "")
 	if err != nil {
 		return err
 	}
 	var out struct {
-		Pauses  task.Pauses
-		Stopped []task.ID
+		Pauses             task.Pauses
+		Stopped, Restarted []task.ID
 	}
-	raw, err := e.call("POST", path, payload{}.text("agent", agent).text("reason", reason), &out)
+	body := payload{}.text("agent", agent).text("reason", reason)
+	for _, f := range flags {
+		body[f] = true
+	}
+	raw, err := e.call("POST", path, body, &out)
 	if err != nil {
 		return err
 	}
@@ -70,6 +82,9 @@ func (e *Env) hold(path, agent, reason, done string) error {
 		e.say("%s%s", done, clean(agent))
 		for _, id := range out.Stopped {
 			e.say("run %s is being ended", id)
+		}
+		for _, id := range out.Restarted {
+			e.say("run %s is queued", id)
 		}
 		e.part("Paused now", len(out.Pauses))
 		for _, p := range out.Pauses {
