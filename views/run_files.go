@@ -122,3 +122,11 @@ func oneLine(s string) string {
 
 // visibleName is a name in an attribute, on one line.
 func visibleName(s string) string { return oneLine(s) }
+
+// mergeTone is the look of what became of a branch.
+func mergeTone(w *task.Work) string {
+	if strings.HasPrefix(w.Merge, "Merged") {
+		return "ok"
+	}
+	return ""
+}

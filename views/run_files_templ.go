@@ -141,7 +141,7 @@ func runFiles(m *RunModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice("").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(mergeTone(w)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -6,6 +6,8 @@ import "taskyard/task"
 func sampleWork(run task.ID) *task.Work {
 	return &task.Work{
 		Repository: "/srv/repos/example api", Branch: "taskyard/run-" + run.String(), Total: 5,
+		Merge: "Not merged into the worktree of run 3: conflicts in internal/limit/bucket.go. Its changes are on the branch taskyard/run-" +
+			run.String() + ".",
 		Files: []task.FileChange{
 			{
 				Path: "docs/limits.md", Change: task.FileAdded, Added: 3,
