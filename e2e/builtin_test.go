@@ -122,7 +122,7 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 			t.Run("the model was given prompt, tools and key, and the database no key", func(t *testing.T) {
 				q := m.Turns()[0]
 				tools := strings.Join(q.Tools, " ")
-				const want = "read create add_comment complete_task get_task move_task notify_user update_step update_steps update_task"
+				const want = "read create add_comment append_step complete_task get_task move_task notify_user update_step update_steps update_task"
 				if q.Key() != providerKey || q.System != "You are terse." || tools != want {
 					t.Errorf("key %q, system %q, tools %q", q.Key(), q.System, tools)
 				}

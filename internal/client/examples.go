@@ -133,6 +133,9 @@ Exit code 3: the list is empty.`,
 	"agent runners": `
     taskyard agent runners
     taskyard agent runners --probe`,
+	"agent restore": `
+    taskyard agent restore
+    taskyard agent restore code-focused --data /srv/taskyard`,
 	"agent check": "\n" +
 		"    taskyard agent check agents/*.md\n" +
 		"    taskyard agent check -q --data ./data coder.md\n" +
