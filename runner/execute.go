@@ -21,8 +21,9 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 		return canceled(context.Cause(ctx)), nil
 	}
 	if why := notShared(r, spec); why != "" {
-		if spec.Plan.SharedFolder() {
-			spec.Plan.Workspace = ""
+		repository, tree := task.WorktreeOf(spec.Plan.Workspace)
+		if _, err := os.Stat(repository); !tree || err != nil {
+			spec.Plan.Workspace = "" // it was named for the machine of the other run
 		}
 		spec.Shared = ""
 		sink.Event(Event{Type: EventLog, Text: "It works apart from run " + spec.Plan.SharedRun.String() + ", which delegated it: " + why + "."})
