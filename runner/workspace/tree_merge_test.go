@@ -186,3 +186,33 @@ func (s *site) listed(folder string) string {
 	}))
 	return strings.Join(list, "\n")
 }
+
+func TestARetryIsMergedWithWhatTheLostRunLeft(t *testing.T) {
+	s := newSite(t, map[string]string{"a.go": "one\n"})
+	parent := s.open(1, 1, 1)
+	lost := s.options(2, 2, 1)
+	lost.SharedRun, lost.Shared, lost.SharedTree = 1, filepath.Join(s.runs, "run-1-1"), 1
+	write(t, open(t, lost).Folder(), map[string]string{"b.go": "before the crash\n"})
+	w := Salvage(t.Context(), lost)
+	if w == nil || !strings.HasPrefix(w.Merge, "Not merged into the worktree of run 1: the run did not complete.") {
+		t.Fatalf("what the lost run left: %+v", w)
+	}
+	s.says("the parent has nothing of it yet", parent.Folder(), "b.go", "")
+	again := lost
+	again.Run, again.Dir = 3, filepath.Join(s.runs, "run-3-1")
+	retry := open(t, again)
+	s.says("the retry continues", retry.Folder(), "b.go", "before the crash\n")
+	write(t, retry.Folder(), map[string]string{"c.go": "after it\n"})
+	same(t, "merge", retry.Close(t.Context(), true).Merge, "Merged into the worktree of run 1.")
+	s.says("the parent", parent.Folder(), "b.go", "before the crash\n")
+	s.says("the parent", parent.Folder(), "c.go", "after it\n")
+
+	// A later run of the same task brings what is new alone.
+	write(t, parent.Folder(), map[string]string{"b.go": "by the parent\n"})
+	again.Run, again.Dir = 4, filepath.Join(s.runs, "run-4-1")
+	later := open(t, again)
+	write(t, later.Folder(), map[string]string{"d.go": "later\n"})
+	same(t, "merge", later.Close(t.Context(), true).Merge, "Merged into the worktree of run 1.")
+	s.says("the parent keeps its own", parent.Folder(), "b.go", "by the parent\n")
+	s.says("the parent", parent.Folder(), "d.go", "later\n")
+}
