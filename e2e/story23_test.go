@@ -120,7 +120,8 @@ func curlOfDocs(t *testing.T, s *server, agent string) docsClient {
 	token := s.token("--agent", agent, "--name", agent)
 	send := func(method, path, body string) string {
 		t.Helper()
-		text := strings.NewReplacer("/api/agents/"+agent+"/signup", path, `{"waitSeconds":50}`, body, "curl -s", "curl -sf -X "+method).Replace(line)
+		text := strings.NewReplacer("/api/agents/"+agent+"/signup", path, `{"waitSeconds":50}`, body,
+			"curl -s", "curl -sf -X "+method).Replace(line)
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
 		cmd.Env = append(os.Environ(), "TASKYARD_URL="+s.url(), "TASKYARD_TOKEN="+token)
 		out, err := cmd.CombinedOutput()

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"taskyard/service"
 	"taskyard/task"
 )
 
@@ -124,6 +125,21 @@ func TestBudgetsAreShown(t *testing.T) {
 		maya.get("/settings/limits").shows("≈ $0.50 of $2.00", "≈ 600", "Time of a run", "runs.timeout", "5m")
 		maya.get(run).shows("≈ 600 in", "≈ $0.50")
 		maya.get("/runs").shows("≈ 600")
+	})
+	t.Run("what a program does not report is unknown", func(t *testing.T) {
+		k, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Silent", Owner: "coder", NoStart: true})
+		y.ok(err)
+		_, err = y.svc.RunNow(t.Context(), mayaActor, k.ID)
+		y.ok(err)
+		silent, _, err := y.svc.NextRun(t.Context(), nil)
+		y.ok(err)
+		y.ok(y.svc.RunWorking(t.Context(), silent.Run.ID, silent.Run.Lease, 1, "1", "boot"))
+		at := "/runs/" + silent.Run.ID.String()
+		maya.get(at).shows("0 in")
+		y.ok(y.svc.FinishRun(t.Context(), silent.Run.ID, silent.Run.Lease,
+			service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
+		maya.get(at).shows("unknown", "its program reports none")
+		maya.get("/runs").shows("unknown")
 	})
 	t.Run("one that is used up says until when", func(t *testing.T) {
 		y.ok(y.svc.AppendTranscript(t.Context(), st.Run.ID, st.Run.Lease,

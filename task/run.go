@@ -323,6 +323,10 @@ func (r *Run) Delegated() bool { return r.Ask != nil && !r.Ask.Bounds }
 // State returns status and phase together.
 func (r *Run) State() State { return State{r.Status, r.Phase} }
 
+// UsageUnknown reports whether a run that did its work reported no tokens: its
+// program does not say what it used.
+func (r *Run) UsageUnknown() bool { return r.Status == RunCompleted && r.Usage.Tokens() == 0 }
+
 // FolderName names the folder of a run's files: one of its own for each start,
 // or that of the start whose conversation this one continues. There lie the
 // files that it talks of.

@@ -82,10 +82,26 @@ func limitBars(r *task.Run, turns int, now task.Time) []limitBar {
 	took := r.Worked(now)
 	tokens := r.Usage.TokensIn + r.Usage.TokensOut
 	add("Time", ui.Dur(took), ui.LimitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
-	add("Tokens", tokensOf(r.Usage), ui.Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
+	add("Tokens", tokensOfRun(r), ui.Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
 	add("Cost", costOf(r.Usage), ui.Money(r.Limits.MaxCostUSD), r.Usage.CostUSD, r.Limits.MaxCostUSD)
 	add("Turns", strconv.Itoa(turns), strconv.Itoa(r.Limits.MaxTurns), float64(turns), float64(r.Limits.MaxTurns))
 	return list
+}
+
+// tokensOfRun is what a run used, unless its program does not say.
+func tokensOfRun(r *task.Run) string {
+	if r.UsageUnknown() {
+		return "unknown"
+	}
+	return tokensOf(r.Usage)
+}
+
+// unknownWords says why the tokens of a run are not known, and what follows.
+func unknownWords(r *task.Run) string {
+	if r.Limits.MaxTokens > 0 {
+		return "its program reports none, so its token limit could not be enforced"
+	}
+	return "its program reports none"
 }
 
 // causeWords says in words why a run was made.

@@ -86,7 +86,12 @@ func (e *Env) showRun(r *shownRun) {
 	e.say("run %s of %s %s", r.ID, hash(r.TaskID), clean(r.TaskTitle))
 	ended, used := at(r.EndedAt), ""
 	if r.StartedAt != 0 {
-		used = counted(r.Usage.ToolCalls, "tool calls") + ", " + approx(r.Usage.Estimated) + counted(r.Usage.TokensIn+r.Usage.TokensOut, "tokens")
+		used = counted(r.Usage.ToolCalls, "tool calls") + ", "
+		if r.UsageUnknown() {
+			used += "tokens unknown"
+		} else {
+			used += approx(r.Usage.Estimated) + counted(r.Usage.Tokens(), "tokens")
+		}
 		if r.Usage.CostUSD > 0 {
 			used += ", " + approx(r.Usage.Estimated) + usd(r.Usage.CostUSD)
 		}
