@@ -138,7 +138,7 @@ func TestBudgetsAreShown(t *testing.T) {
 		maya.get(at).shows("0 in")
 		y.ok(y.svc.FinishRun(t.Context(), silent.Run.ID, silent.Run.Lease,
 			service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
-		maya.get(at).shows("unknown", "its program reports none")
+		maya.get(at).shows("Unknown: its program reports none")
 		maya.get("/runs").shows("unknown")
 	})
 	t.Run("one that is used up says until when", func(t *testing.T) {
