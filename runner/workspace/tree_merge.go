@@ -26,11 +26,11 @@ func (t *tree) lock() (unlock func()) {
 // from returns the commit on which a branch begins, and the folder of the
 // worktree whose state that is: of the run that delegated this one, else "".
 func (t *tree) from(ctx context.Context, o Options) (commit, parent string, err error) {
-	p := t.sibling(o)
+	p, unlock := t.sibling(o)
+	defer unlock()
 	if p == nil {
 		return t.repo.head, "", nil
 	}
-	defer p.lock()()
 	if p.whole() {
 		commit, err = p.snapshot(ctx, fmt.Sprintf("Taskyard run %d\n\nIts state when run %d began.\n", o.SharedRun, o.Run))
 	} else if commit = t.repo.tip(ctx, p.state.Branch); commit == "" { // it left nothing
@@ -39,16 +39,18 @@ func (t *tree) from(ctx context.Context, o Options) (commit, parent string, err 
 	return commit, filepath.Base(p.dir), err
 }
 
-// sibling returns the worktree of the run that delegated this one; nil: none.
-func (t *tree) sibling(o Options) *tree {
-	if o.Shared == "" {
-		return nil
+// sibling locks and returns the worktree of the run that delegated this one;
+// nil: none. The caller calls unlock.
+func (t *tree) sibling(o Options) (p *tree, unlock func()) {
+	p = &tree{dir: filepath.Join(filepath.Dir(t.dir), task.TreeFolder(o.SharedTree).Name), repo: t.repo}
+	if o.Shared == "" || p.dir == t.dir {
+		return nil, func() {}
 	}
-	p := &tree{dir: filepath.Join(filepath.Dir(t.dir), task.TreeFolder(o.SharedTree).Name), repo: t.repo}
-	if p.dir == t.dir || !p.load() || p.state.Repository != t.repo.path {
-		return nil
+	unlock = p.lock()
+	if !p.load() || p.state.Repository != t.repo.path {
+		p = nil
 	}
-	return p
+	return p, unlock
 }
 
 // close finishes the work of a run, and merges that of a completed one into the
@@ -72,7 +74,8 @@ func (t *tree) close(ctx context.Context, o Options, completed bool) *task.Work 
 // into the worktree from which it began: all of it or, where files are in
 // conflict or in the way, nothing.
 func (t *tree) merge(ctx context.Context, o Options, w *task.Work, completed bool) error {
-	p := t.sibling(o)
+	p, unlock := t.sibling(o)
+	defer unlock()
 	switch {
 	case !completed:
 		return errors.New("the run did not complete")
@@ -81,7 +84,6 @@ func (t *tree) merge(ctx context.Context, o Options, w *task.Work, completed boo
 	case p == nil || t.state.Parent != filepath.Base(p.dir):
 		return errors.New("that worktree is not the one from which it began")
 	}
-	defer p.lock()()
 	tip, base := t.repo.tip(ctx, t.state.Branch), t.state.Root
 	if t.state.Merged != "" {
 		base = t.state.Merged
