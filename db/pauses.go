@@ -1,10 +1,6 @@
 package db
 
-import (
-	"strings"
-
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // InsertPause notes a pause; its time is set here.
 func (tx *Tx) InsertPause(p task.Pause) error {
@@ -32,9 +28,5 @@ func (rx *Rx) Pauses() (task.Pauses, error) {
 
 // SetStopped writes which runs were stopped with the whole instance.
 func (tx *Tx) SetStopped(runs []task.ID) error {
-	words := make([]string, len(runs))
-	for i, id := range runs {
-		words[i] = id.String()
-	}
-	return tx.do("UPDATE pauses SET stopped = ? WHERE agent = ''", strings.Join(words, ","))
+	return tx.do("UPDATE pauses SET stopped = ? WHERE agent = ''", task.JoinIDs(runs, ","))
 }

@@ -22,8 +22,6 @@ var (
 		"insert_step", "cancel_task", "list_tasks", "list_history", "add_resource", "remove_resource",
 		"todo_lpush", "todo_rpush", "todo_lpop", "todo_rpop", "todo_lpeek", "todo_rpeek", "todo_list", "todo_count",
 	}
-	// creating is refused inside a run to agents that may not delegate.
-	creatingTools = []string{"create_task"}
 )
 
 // following names the tools that look at a delegated run.
@@ -51,18 +49,15 @@ func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 		}
 	}
 	wanted, profile := slices.Clone(taskTools), "core"
-	delegates, all := slices.Contains(plan.Tools, "task"), plan.TaskTools == task.AllTaskTools
-	if delegates || all {
-		profile = ""
-	}
+	delegates := slices.Contains(plan.Tools, "task")
 	if delegates {
-		wanted = append(wanted, delegateTools...)
+		wanted, profile = append(wanted, delegateTools...), ""
 	}
-	if all {
-		wanted = append(wanted, otherTools...)
-	}
-	if delegates && all {
-		wanted = append(wanted, creatingTools...)
+	if plan.TaskTools == task.AllTaskTools {
+		wanted, profile = append(wanted, otherTools...), ""
+		if delegates { // refused to others inside a run
+			wanted = append(wanted, "create_task")
+		}
 	}
 	list, err := t.server.list(ctx, profile)
 	for _, tool := range list {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"taskyard/task"
 )
 
 // Codex runs the Codex command line without a terminal: `codex exec --json`.
@@ -72,10 +74,8 @@ func (c *Codex) EnforcementGap(tools []string) (string, bool) {
 
 // sandbox is the mode in which the commands of the model run.
 func sandbox(tools []string) string {
-	for _, tool := range []string{"create", "edit", "bash"} {
-		if slices.Contains(tools, tool) {
-			return "workspace-write"
-		}
+	if task.Writes(tools) {
+		return "workspace-write"
 	}
 	return "read-only"
 }

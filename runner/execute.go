@@ -22,10 +22,10 @@ func Execute(ctx context.Context, r Runner, spec Spec, sink Sink) (Outcome, erro
 	}
 	if why := notShared(r, spec); why != "" {
 		repository, tree := task.WorktreeOf(spec.Plan.Workspace)
-		if _, err := os.Stat(repository); !tree || err != nil {
+		if !tree || checkWorkspace(repository) != nil {
 			spec.Plan.Workspace = "" // it was named for the machine of the other run
 		}
-		spec.Shared = ""
+		spec.Shared, spec.Plan.ReadOnly = "", false // what it gets is its own
 		sink.Event(Event{Type: EventLog, Text: "It works apart from run " + spec.Plan.SharedRun.String() + ", which delegated it: " + why + "."})
 	}
 	space, err := workspace.Open(ctx, spaceOf(spec))

@@ -12,8 +12,9 @@ import (
 
 // writer is a runner whose agent writes a file where it works.
 type writer struct {
-	work     string // where that was
-	readOnly bool   // it can be kept from writing
+	work        string // where that was
+	mayOnlyRead bool   // as it was told
+	readOnly    bool   // it can be kept from writing
 }
 
 func (w *writer) Probe(context.Context) Probe { return Probe{} }
@@ -21,7 +22,7 @@ func (w *writer) Probe(context.Context) Probe { return Probe{} }
 func (w *writer) EnforcesReadOnly() bool { return w.readOnly }
 
 func (w *writer) Run(_ context.Context, spec Spec, _ Sink) (Outcome, error) {
-	w.work = workOf(spec)
+	w.work, w.mayOnlyRead = workOf(spec), spec.Plan.ReadOnly
 	if err := os.MkdirAll(w.work, 0o700); err != nil {
 		return Outcome{}, err
 	}
@@ -61,6 +62,9 @@ func TestADelegatedRunSharesOnlyWhatItCan(t *testing.T) {
 			}
 			if w.work != want {
 				t.Errorf("it works in %s, want %s", w.work, want)
+			}
+			if w.mayOnlyRead != (c.shares && c.readOnly) {
+				t.Errorf("it may only read there: %t", w.mayOnlyRead)
 			}
 			if said := strings.Join(r.texts(EventLog), ""); strings.Contains(said, "It works apart from run 1") == c.shares {
 				t.Errorf("its transcript says %q", said)

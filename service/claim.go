@@ -132,7 +132,7 @@ func (tx *txn) room(agent string) (int, error) {
 		return 0, err
 	}
 	return 0, task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims), of the tasks %s: "+
-		"complete, move or release one first", agent, held, def.MaxClaims, joinIDs(ids, ", "))
+		"complete, move or release one first", agent, held, def.MaxClaims, task.JoinIDs(ids, ", "))
 }
 
 func (tx *txn) claimed(id task.ID, owner string, claim int64) error {

@@ -79,7 +79,7 @@ func (tx *txn) untoldDelegations(r *task.Run) (string, error) {
 	if len(list) == 0 {
 		return "", nil
 	}
-	return "end of the delegated subtasks " + joinIDs(list[:min(len(list), task.MaxSubtasks)], ", "), nil
+	return "end of the delegated subtasks " + task.JoinIDs(list[:min(len(list), task.MaxSubtasks)], ", "), nil
 }
 
 // siblingsOpen reports whether the run that delegated a task has delegated

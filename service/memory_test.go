@@ -233,9 +233,9 @@ func TestWhatAnAgentHolds(t *testing.T) {
 	y.signup(pull)
 	y.signup(pull)
 	held := must[[]task.ID](t)(y.s.Held(y.ctx(), pull, "pull"))
-	equal(t, "held", joinIDs(held, " "), joinIDs([]task.ID{a.ID, b.ID}, " "))
+	equal(t, "held", task.JoinIDs(held, " "), task.JoinIDs([]task.ID{a.ID, b.ID}, " "))
 	_, err := y.s.Signup(y.ctx(), pull, "pull", 1)
-	refused(t, err, task.CodeMaxClaims, "of the tasks "+joinIDs(held, ", "))
+	refused(t, err, task.CodeMaxClaims, "of the tasks "+task.JoinIDs(held, ", "))
 	_, err = y.s.Held(y.ctx(), coder, "pull")
 	refused(t, err, task.CodeNotYourName)
 }

@@ -95,8 +95,8 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 			return 0, err
 		}
 	} else {
-		spec := tx.s.specOf(def, &task.Task{}, r, nil)
-		r.Limits, r.Model = spec.Limits, spec.Model
+		_, r.Limits = tx.s.rightsOf(def, r.Ask)
+		r.Model = tx.s.modelOf(def, r.Ask)
 	}
 	id, err := tx.InsertRun(r)
 	if err != nil {

@@ -37,8 +37,12 @@ type Finished struct {
 	dayOver bool // a budget of the day ended it: a retry starts on the next day
 }
 
-// retries reports whether a failed run is worth another attempt.
-func (f Finished) retries() bool {
+// retries reports whether a failed run is worth another attempt. Every limit,
+// time too, is final for a delegated run: its parent decides what follows.
+func (f Finished) retries(r *task.Run) bool {
+	if r.Delegated() && f.State.Phase == task.PhaseTimeout {
+		return false
+	}
 	return !f.Permanent && (f.dayOver || !f.State.Phase.OverLimit())
 }
 
@@ -132,7 +136,7 @@ func resultLine(f Finished) task.Message {
 // failed counts the failure and tries again, until the task needs a person.
 func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	n := tk.Failures + 1
-	if !f.retries() || r.Delegated() && f.State.Phase == task.PhaseTimeout {
+	if !f.retries(r) {
 		n = max(n, tx.s.cfg.Attempts)
 	}
 	if err := tx.SetFailures(tk.ID, n); err != nil {

@@ -26,14 +26,6 @@ const workPrompt = `Work on the task above.
 
 Work on this task only.`
 
-func joinIDs(ids []task.ID, sep string) string {
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = id.String()
-	}
-	return strings.Join(words, sep)
-}
-
 // Bounds of what a prompt repeats of a task's thread: the rest is one call away.
 const (
 	shownMessages = 10
@@ -97,7 +89,7 @@ func (w *partWriter) task(tk *task.Task, r *task.Run) {
 		fmt.Fprintf(w, "subtask of: %d\n", tk.ParentTaskID)
 	}
 	if len(tk.BlockedBy) > 0 {
-		fmt.Fprintf(w, "comes after the tasks: %s\n", joinIDs(tk.BlockedBy, ", "))
+		fmt.Fprintf(w, "comes after the tasks: %s\n", task.JoinIDs(tk.BlockedBy, ", "))
 	}
 	w.part("title", writtenBy(tk, tk.TitleBy), inLine(tk.Title))
 	if tk.Description != "" {
@@ -278,22 +270,16 @@ func shareWorkspace(spec *task.Spec, parent *task.Run) {
 	if spec.SharedFolder() {
 		spec.SharedRun = cmp.Or(parent.Spec.SharedRun, parent.ID)
 		// It has no tool that its parent lacks.
-		spec.ReadOnly = !slices.ContainsFunc(spec.Tools, func(tool string) bool { return slices.Contains(writingTools, tool) })
+		spec.ReadOnly = !task.Writes(spec.Tools)
 	}
 }
-
-// writingTools are those by which an agent writes files.
-var writingTools = []string{"create", "edit", "bash"}
 
 func (s *Service) specOf(def task.Agent, tk *task.Task, r, parent *task.Run) task.Spec {
 	runner := s.cfg.Runners[def.Runner]
 	spec := task.Spec{
-		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: cmp.Or(def.Model, runner.Model), SystemPrompt: def.Prompt,
+		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: s.modelOf(def, r.Ask), SystemPrompt: def.Prompt,
 		Workspace: cmp.Or(def.Workspace, runner.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
 		TaskTools: def.TaskTools,
-	}
-	if r.Ask != nil {
-		spec.Model = cmp.Or(r.Ask.Model, spec.Model)
 	}
 	spec.Tools, spec.Limits = s.rightsOf(def, r.Ask)
 	if parent != nil && parent.Spec != nil {
@@ -325,6 +311,15 @@ func (s *Service) rightsOf(def task.Agent, ask *task.Ask) (tools []string, limit
 	limits.TimeoutSeconds = cmp.Or(limits.TimeoutSeconds, int(s.cfg.RunTimeout.Seconds()))
 	limits.IdleTimeoutSeconds = cmp.Or(limits.IdleTimeoutSeconds, int(s.cfg.IdleTimeout.Seconds()))
 	return tools, limits
+}
+
+// modelOf returns the model of a run of an agent; ask may be nil.
+func (s *Service) modelOf(def task.Agent, ask *task.Ask) string {
+	model := cmp.Or(def.Model, s.cfg.Runners[def.Runner].Model)
+	if ask != nil {
+		model = cmp.Or(ask.Model, model)
+	}
+	return model
 }
 
 // hashOf is what an approval of one run freezes: every byte of the spec.

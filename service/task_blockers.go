@@ -69,7 +69,7 @@ func (tx *txn) checkBlockers(field string, id task.ID, had, ids []task.ID) ([]ta
 }
 
 func cycle(path []task.ID) error {
-	return task.Errorf(task.Conflict, task.CodeDependencyCycle, "Task %d would wait for itself: %s", path[0], joinIDs(path, " → "))
+	return task.Errorf(task.Conflict, task.CodeDependencyCycle, "Task %d would wait for itself: %s", path[0], task.JoinIDs(path, " → "))
 }
 
 // mayDrop refuses an agent that leaves out a canceled blocker: whether the

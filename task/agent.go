@@ -1,6 +1,9 @@
 package task
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // AgentStatus is the verdict on a definition file.
 type AgentStatus string
@@ -103,4 +106,10 @@ func Danger(tool string) int {
 		return 2
 	}
 	return 3
+}
+
+// Writes reports whether one of the tools can write files. Unknown ones are
+// never granted.
+func Writes(tools []string) bool {
+	return slices.ContainsFunc(tools, func(tool string) bool { return Danger(tool) >= 2 && slices.Contains(KnownTools, tool) })
 }

@@ -6,6 +6,7 @@ package task
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,15 @@ type ID int64
 
 // String returns the decimal form.
 func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
+
+// JoinIDs writes ids with sep between them.
+func JoinIDs(ids []ID, sep string) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = id.String()
+	}
+	return strings.Join(words, sep)
+}
 
 // MarshalText writes the decimal form.
 func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(id), 10), nil }

@@ -40,10 +40,11 @@ type Resume struct {
 
 // Run resumes.
 func (c *Resume) Run(e *Env) error {
+	var flags []string
 	if c.Restart {
-		return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ", "restart")
+		flags = []string{"restart"}
 	}
-	return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ")
+	return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ", flags...)
 }
 
 // StopEverything pauses the instance and stops every run.

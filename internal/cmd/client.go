@@ -34,7 +34,7 @@ type agentCmd struct {
 	Queue   client.AgentQueue `cmd:"" help:"List the tasks of an agent in the order in which they are claimed."`
 	Runners client.RunnerList `cmd:"" help:"List the runners: what each can start, and what it enforces."`
 	Check   agentCheckCmd     `cmd:"" help:"Check definition files before they are served. Needs no server."`
-	Restore agentRestoreCmd   `cmd:"" help:"Write default agents that were deleted again. Needs no server."`
+	Restore agentRestoreCmd   `cmd:"" help:"Restore default agents that were deleted. Needs no server."`
 
 	JSON client.JSONFlag `name:"json" help:"Print JSON."`
 }

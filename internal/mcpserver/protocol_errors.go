@@ -53,7 +53,7 @@ func misread(body []byte, why string) (status int, answer []byte) {
 	return http.StatusBadRequest, newRPCError(m.ID, jsonrpc.CodeInvalidRequest, "Invalid request: %s", why)
 }
 
-const notAMessage = "Invalid request: it is not a message of JSON-RPC 2.0, an object with jsonrpc, method and mostly id"
+const notAMessage = "Invalid request: it is not a message of JSON-RPC 2.0, an object with jsonrpc, method and usually id"
 
 // refusals turns what the SDK refuses in plain text into answers of JSON-RPC.
 type refusals struct {

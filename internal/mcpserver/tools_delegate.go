@@ -21,7 +21,7 @@ var delegateTools = []tool{
 			count("wait_seconds", "for the result, default 50", 0, maxWait), id("taskId", "parent, default your run's task"),
 			count("stepIndex", "its step, 0-based", 0, 0),
 			list("resources", isIndexes, "its resources to hand on"),
-			// The form of seed 003; the todo tools are listed.
+			// The tool's other form, a todo list: its own tools are listed instead.
 			text("agent_id", "todo: whose list").hide(), choice("operation", "todo", todoNames()...).hide(), text("item", "todo: to push").hide(),
 		},
 	},

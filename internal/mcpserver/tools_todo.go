@@ -18,7 +18,7 @@ var todoTools = []tool{
 
 func todoTool(op task.TodoOp, doc string) tool {
 	who := text("agent_id", "default you")
-	if op != task.TodoRPush && op != task.TodoList && op != task.TodoCount { // those suffice to say that there is one
+	if op != task.TodoRPush && op != task.TodoList && op != task.TodoCount { // those three show that there is a list
 		who = who.hide()
 	}
 	t := tool{name: "todo_" + string(op), doc: doc, reads: !op.Changes(), args: []arg{who}}

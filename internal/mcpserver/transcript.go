@@ -40,14 +40,12 @@ func (c *call) transcript(run, after task.ID) (*transcriptPage, error) {
 			line.Data = m.Data
 		}
 		if size += task.JSONBytes(line.Text) + len(line.Data); i > 0 && size > transcriptBytes {
-			return p, nil
+			break
 		}
 		p.Lines = append(p.Lines, line)
-		if i < len(list)-1 || len(list) == transcriptLines {
-			p.Next = m.ID
-		} else {
-			p.Next = 0
-		}
+	}
+	if n := len(p.Lines); n > 0 && (n < len(list) || n == transcriptLines) {
+		p.Next = list[n-1].ID
 	}
 	return p, nil
 }

@@ -54,15 +54,7 @@ func (t *tree) write(ctx context.Context, ours, merged string) error {
 		return err
 	}
 	defer done()
-	gone, err := t.changed(ctx, ours, merged, "D")
-	if err != nil {
-		return err
-	}
-	added, err := t.changed(ctx, ours, merged, "A")
-	if err != nil {
-		return err
-	}
-	other, err := t.changed(ctx, ours, merged, "ad")
+	c, err := t.changedFiles(ctx, ours, merged)
 	if err != nil {
 		return err
 	}
@@ -71,7 +63,7 @@ func (t *tree) write(ctx context.Context, ours, merged string) error {
 		return err
 	}
 	defer func() { _ = work.Close() }()
-	for _, name := range added { // an ignored one
+	for _, name := range c.added { // an ignored one
 		if _, err := work.Lstat(name); err == nil {
 			return errors.New("there is a file " + cut(printable(name), 200) + " in the way")
 		}
@@ -81,24 +73,38 @@ func (t *tree) write(ctx context.Context, ours, merged string) error {
 	if _, err := g.run(ctx, nil, "read-tree", merged); err != nil {
 		return err
 	}
-	files := slices.Concat(added, other)
+	files := slices.Concat(c.added, c.modified)
 	list := strings.NewReader(strings.Join(append(files, ""), "\x00"))
 	if _, err := g.run(ctx, list, "checkout-index", "-z", "--stdin", "--prefix="+copied+"/"); err != nil {
 		return err
 	}
-	return replaceAll(copied, work, gone, files)
+	return replaceAll(copied, work, c.deleted, files)
 }
 
-// changed lists the files that differ between a commit and a tree, of the
-// changes that filter names as Git does.
-func (t *tree) changed(ctx context.Context, from, to, filter string) (list []string, err error) {
+// fileChanges are the files that differ between two trees, by name.
+type fileChanges struct{ added, modified, deleted []string }
+
+func (t *tree) changedFiles(ctx context.Context, from, to string) (c fileChanges, err error) {
 	err = t.plain().stream(ctx, nil, func(r io.Reader) error {
-		return names(r, func(name string) error {
-			list = append(list, name)
+		status := "" // Git writes it before each name
+		return names(r, func(field string) error {
+			if status == "" {
+				status = field
+				return nil
+			}
+			list := &c.modified
+			switch status {
+			case "A":
+				list = &c.added
+			case "D":
+				list = &c.deleted
+			}
+			*list = append(*list, field)
+			status = ""
 			return nil
 		})
-	}, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", "--diff-filter="+filter, from, to)
-	return list, err
+	}, "diff-tree", "-r", "-z", "--name-status", "--no-renames", "--ignore-submodules=all", from, to)
+	return c, err
 }
 
 // replaceAll removes files of a folder, and takes over others.
