@@ -43,6 +43,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/klauspost/compress v1.20.3
+
 require (
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect
 	github.com/a-h/parse v0.0.0-20250122154542-74294addb73e // indirect

@@ -14,6 +14,9 @@ import (
 	"taskyard/views"
 )
 
+// docsPath is a page, though it lies beside what it describes.
+const docsPath = "/api/docs"
+
 // docsOnce makes the reference of the JSON endpoints at first use and keeps it.
 type docsOnce struct {
 	once  sync.Once

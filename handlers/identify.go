@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"net"
 	"net/http"
@@ -118,7 +119,9 @@ func (s *Server) cookieName(name string) string {
 }
 
 // formToken returns the token that this browser's forms carry: it fits the
-// nonce in the browser's own cookie and nobody else's.
+// nonce in the browser's own cookie and nobody else's. It is masked by other
+// bytes in each page: if it stayed the same, the lengths of compressed pages
+// would tell it to who can put guesses beside it (BREACH).
 func (s *Server) formToken(c echo.Context) string {
 	nonce := ""
 	if k, err := c.Cookie(s.formCookie()); err == nil && len(k.Value) >= 20 && len(k.Value) <= 64 {
@@ -130,13 +133,18 @@ func (s *Server) formToken(c echo.Context) string {
 			SameSite: http.SameSiteStrictMode, Secure: s.secure(),
 		})
 	}
-	return s.sign(nonce)
+	mask := make([]byte, sha256.Size)
+	_, _ = rand.Read(mask) // never fails
+	masked := make([]byte, sha256.Size)
+	subtle.XORBytes(masked, mask, s.sign(nonce))
+	return base64.RawURLEncoding.EncodeToString(append(mask, masked...))
 }
 
-func (s *Server) sign(nonce string) string {
+// sign returns the token that fits a nonce, of sha256.Size bytes.
+func (s *Server) sign(nonce string) []byte {
 	m := hmac.New(sha256.New, s.formKey[:])
 	m.Write([]byte(nonce))
-	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+	return m.Sum(nil)
 }
 
 func (s *Server) formTokenGood(c echo.Context) bool {
@@ -144,7 +152,13 @@ func (s *Server) formTokenGood(c echo.Context) bool {
 	if err != nil || !strings.HasPrefix(c.Request().Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		return false
 	}
-	return hmac.Equal([]byte(c.FormValue("_token")), []byte(s.sign(k.Value)))
+	token, err := base64.RawURLEncoding.DecodeString(c.FormValue("_token"))
+	if err != nil || len(token) != 2*sha256.Size {
+		return false
+	}
+	plain := make([]byte, sha256.Size)
+	subtle.XORBytes(plain, token[:sha256.Size], token[sha256.Size:])
+	return hmac.Equal(plain, s.sign(k.Value))
 }
 
 // secure reports whether cookies travel over https alone.

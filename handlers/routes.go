@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"bytes"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -27,7 +29,7 @@ func (s *Server) routes() {
 		{"HEAD", "/readyz", task.Everyone, s.readyz},
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
-		{"GET", "/api/docs", task.Everyone, s.docsPage},
+		{"GET", docsPath, task.Everyone, s.docsPage},
 		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone
 		{"GET", "/mcp", task.SignedIn, s.mcp},
 		{"DELETE", "/mcp", task.SignedIn, s.mcp},
@@ -160,14 +162,25 @@ func (s *Server) healthz(c echo.Context) error {
 // be kept for ever.
 func (s *Server) static(c echo.Context) error {
 	name := c.Param("*")
-	b, ok := static.Read(name)
+	f, ok := static.Read(name)
 	if !ok {
 		return echo.ErrNotFound
 	}
-	if c.QueryParam("v") != "" {
-		c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	} else {
-		c.Response().Header().Set("Cache-Control", "public, max-age=300")
+	r, h := c.Request(), c.Response().Header()
+	h.Set("Cache-Control", "public, max-age=300")
+	if c.QueryParam("v") == f.Hash {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	return c.Blob(http.StatusOK, static.ContentType(name), b)
+	h.Set("ETag", `W/"`+f.Hash+`"`)
+	h.Set("Content-Type", static.ContentType(name))
+	content := f.Content
+	if f.Gzip != nil {
+		h.Set("Vary", "Accept-Encoding")
+		if acceptsGzip(r) {
+			h.Set("Content-Encoding", "gzip")
+			content = f.Gzip()
+		}
+	}
+	http.ServeContent(c.Response(), r, name, time.Time{}, bytes.NewReader(content))
+	return nil
 }

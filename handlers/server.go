@@ -62,6 +62,7 @@ type Server struct {
 	svc      *service.Service
 	log      *slog.Logger
 	echo     *echo.Echo
+	handler  http.Handler // echo, compressed
 	api      huma.API
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
@@ -112,11 +113,14 @@ func New(opt Options) (*Server, error) {
 	}
 	s.echo.Use(s.around)
 	s.routes()
+	if s.handler, err = compress(s.echo); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
 // ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // HTTP returns a server with the limits against slow and large
 // requests: headers 5 s and 32 KB, bodies 30 s, answers 30 s (streams extend

@@ -5,12 +5,16 @@ package static
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
+	"strings"
+	"sync"
 )
 
 //go:embed css/*.css *.js icons.svg vendor
@@ -19,38 +23,49 @@ var embedded embed.FS
 // Prefix is the path under which the files are served.
 const Prefix = "/static/"
 
-// styleSheet is the one style sheet that pages load: the files of css, joined.
+// styleSheet is what every page loads: the files of css, joined.
 const styleSheet = "app.css"
 
-// sheets are the files of css in the order in which they are joined. Rules of
-// later files of the same layer win.
-var sheets = []string{
-	"layers", "reset", "tokens", "base", "layout",
-	// components
-	"sidebar", "buttons", "badges", "controls", "charts", "toasts", "dialogs", "content", "forms", "menus",
-	// pages
-	"board", "task", "plan", "feed", "approvals", "transcript", "lists", "agents", "settings", "docs",
-	"utilities", "responsive", "print",
+// sheets are the files of css that each served style sheet is joined of, in
+// that order. Rules of later files of the same layer win.
+var sheets = map[string][]string{
+	styleSheet: {
+		"layers", "reset", "tokens", "base", "layout",
+		// components
+		"sidebar", "buttons", "badges", "controls", "charts", "toasts", "dialogs", "content", "forms", "menus",
+		// pages
+		"board", "task", "plan", "feed", "approvals", "transcript", "lists", "agents", "settings",
+		"utilities", "responsive", "print",
+	},
+	"docs.css": {"docs"}, // of one page, which few open
 }
 
 // hashLen is how many hex digits of a file's SHA-256 its address carries.
 const hashLen = 12
 
-type file struct {
-	content []byte
-	hash    string
+// File is a served file.
+type File struct {
+	Content []byte
+	Hash    string        // the first digits of its SHA-256
+	Gzip    func() []byte // packed; nil where that makes it no smaller
 }
 
 // files are all files that are served under Prefix, by name.
 var files = readAll()
 
-func readAll() map[string]file {
-	m := map[string]file{}
+// packs are the kinds of files that compression makes smaller: fonts are packed.
+var packs = map[string]bool{".css": true, ".js": true, ".svg": true, ".LICENSE": true}
+
+func readAll() map[string]File {
+	m := map[string]File{}
 	add := func(name string, content []byte) {
 		sum := sha256.Sum256(content)
-		m[name] = file{content, hex.EncodeToString(sum[:])[:hashLen]}
+		f := File{Content: content, Hash: hex.EncodeToString(sum[:])[:hashLen]}
+		if packs[path.Ext(name)] {
+			f.Gzip = sync.OnceValue(func() []byte { return pack(content) })
+		}
+		m[name] = f
 	}
-	add(styleSheet, joinSheets())
 	err := fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Dir(name) == "css" {
 			return err
@@ -64,36 +79,74 @@ func readAll() map[string]file {
 	if err != nil {
 		panic(err) // embedded files are always readable
 	}
+	for name, parts := range sheets {
+		add(name, joinSheets(m, parts))
+	}
 	return m
 }
 
-func joinSheets() []byte {
+// pack compresses as well as gzip can: it is done once for each file that is
+// asked for.
+func pack(content []byte) []byte {
 	var out bytes.Buffer
-	for _, name := range sheets {
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // that level exists
+	_, _ = w.Write(content)                                 // a buffer takes all
+	_ = w.Close()
+	return out.Bytes()
+}
+
+var (
+	comment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	linked  = regexp.MustCompile(`url\(` + Prefix + `([^)]*)\)`)
+)
+
+// joinSheets joins files of css without comments and needless blanks: a line
+// of them holds one declaration or selector, as a test says. The addresses of
+// served files in them get the hash of what they name.
+func joinSheets(served map[string]File, parts []string) []byte {
+	var out bytes.Buffer
+	for _, name := range parts {
 		sheet, err := embedded.ReadFile("css/" + name + ".css")
 		if err != nil {
 			panic(err)
 		}
-		out.Write(sheet)
+		for line := range strings.Lines(string(comment.ReplaceAll(sheet, nil))) {
+			line = strings.TrimSpace(line)
+			if strings.HasSuffix(line, ";") {
+				line = strings.Replace(line, ": ", ":", 1)
+			}
+			if selector, ok := strings.CutSuffix(line, " {"); ok {
+				line = selector + "{"
+			}
+			out.WriteString(line)
+			if line != "" && !strings.ContainsAny(line[len(line)-1:], "{};,") {
+				out.WriteByte(' ')
+			}
+		}
 	}
-	return out.Bytes()
+	sheet := bytes.ReplaceAll(out.Bytes(), []byte(";}"), []byte("}"))
+	return linked.ReplaceAllFunc(sheet, func(b []byte) []byte {
+		name := string(linked.FindSubmatch(b)[1])
+		return []byte("url(" + address(served, name) + ")")
+	})
 }
 
-// Read returns the content of a served file, and whether there is one of that
-// name.
-func Read(name string) ([]byte, bool) {
+// Read returns a served file, and whether there is one of that name.
+func Read(name string) (File, bool) {
 	f, ok := files[name]
-	return f.content, ok
+	return f, ok
 }
 
 // URL returns the address of a file, with its hash: it may be cached for ever.
 // A name that is not embedded is a mistake in the program and panics.
-func URL(name string) string {
-	f, ok := files[name]
+func URL(name string) string { return address(files, name) }
+
+func address(served map[string]File, name string) string {
+	f, ok := served[name]
 	if !ok {
 		panic(fmt.Sprintf("static: no file %q", name))
 	}
-	return Prefix + name + "?v=" + f.hash
+	return Prefix + name + "?v=" + f.Hash
 }
 
 // ContentType returns the media type of a file by its name. The system's own

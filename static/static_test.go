@@ -68,9 +68,9 @@ func TestStyleSheetNamesOnlyFilesThatAreServed(t *testing.T) {
 		t.Fatal("no font in the style sheet")
 	}
 	for _, m := range found {
-		name, ok := strings.CutPrefix(string(m[1]), Prefix)
-		if _, served := Read(name); !ok || !served {
-			t.Errorf("%s is not a served file", m[1])
+		name, _, _ := strings.Cut(strings.TrimPrefix(string(m[1]), Prefix), "?")
+		if _, served := files[name]; !served || string(m[1]) != URL(name) {
+			t.Errorf("%s is not the address of a served file", m[1])
 		}
 	}
 }
@@ -106,12 +106,12 @@ func TestPreloadedFontsAreUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	css := read(t, styleSheet)
-	preloaded := regexp.MustCompile(`rel="preload" href="([^"]+)" as="font"`).FindAllStringSubmatch(string(layout), -1)
+	preloaded := regexp.MustCompile(`rel="preload" href={ static.URL\("([^"]+)"\) } as="font"`).FindAllStringSubmatch(string(layout), -1)
 	if len(preloaded) == 0 {
 		t.Fatal("no preloaded font was found")
 	}
 	for _, m := range preloaded {
-		if !strings.Contains(string(css), "url("+m[1]+")") {
+		if !strings.Contains(string(css), "url("+URL(m[1])+")") {
 			t.Errorf("%s is preloaded, but the style sheet does not use it", m[1])
 		}
 	}
@@ -120,7 +120,7 @@ func TestPreloadedFontsAreUsed(t *testing.T) {
 // TestTheStyleSheetHasOneDeclarationPerLine keeps changes of it readable.
 func TestTheStyleSheetHasOneDeclarationPerLine(t *testing.T) {
 	t.Parallel()
-	for _, name := range sheets {
+	for _, name := range joined() {
 		css, err := os.ReadFile("css/" + name + ".css")
 		if err != nil {
 			t.Fatal(err)
@@ -147,17 +147,40 @@ func TestTheStyleSheetHasEveryFileOfItsFolderOnce(t *testing.T) {
 	for _, e := range entries {
 		want = append(want, strings.TrimSuffix(e.Name(), ".css"))
 	}
-	if got := slices.Sorted(slices.Values(sheets)); !slices.Equal(got, want) {
+	if got := slices.Sorted(slices.Values(joined())); !slices.Equal(got, want) {
 		t.Errorf("joined are %q, the folder has %q", got, want)
 	}
+}
+
+// joined lists the files of css that a style sheet holds.
+func joined() (list []string) {
+	for _, parts := range sheets {
+		list = append(list, parts...)
+	}
+	return list
 }
 
 // read returns a served file.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
-	b, ok := Read(name)
+	f, ok := Read(name)
 	if !ok {
 		t.Fatalf("%s is not served", name)
 	}
-	return b
+	return f.Content
+}
+
+// TestFilesThatMakeThePageWaitAreSmall holds what a browser must have before
+// it draws anything to what a slow line carries in half a second.
+func TestFilesThatMakeThePageWaitAreSmall(t *testing.T) {
+	t.Parallel()
+	for name, most := range map[string]int{styleSheet: 15_600, "docs.css": 1_500, "vendor/htmx.min.js": 17_000} {
+		f, _ := Read(name)
+		if n := len(f.Gzip()); n > most {
+			t.Errorf("%s has %d bytes packed, want at most %d", name, n, most)
+		}
+	}
+	if f, _ := Read("vendor/inter-latin.woff2"); f.Gzip != nil {
+		t.Error("a font is packed again")
+	}
 }

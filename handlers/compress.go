@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/zstd"
+)
+
+// From how many bytes on an answer is compressed. The first 14 kB travel
+// together whatever they are: programs, which read no slow lines, get their
+// answers to single tasks sooner as they are.
+const (
+	pageCompressed = 1 << 10
+	apiCompressed  = 14 << 10
+)
+
+// compressedTypes are the media types that are compressed. Streams of events
+// are not among them: each event must leave at once.
+var compressedTypes = []string{
+	"text/html", "text/plain", "text/markdown", "text/csv", "application/json", "application/problem+json",
+}
+
+// acceptsGzip reports whether a caller takes gzip.
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, q, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
+		if n, err := strconv.ParseFloat(strings.TrimPrefix(q, "q="), 64); strings.EqualFold(name, "gzip") && (err != nil || n > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// compress wraps a handler: it compresses what it answers to those who accept
+// that. Secrets that pages hold are masked (formToken), so that the length of
+// an answer tells nothing of them.
+func compress(h http.Handler) (http.Handler, error) {
+	wrap := func(least int) (http.Handler, error) {
+		w, err := gzhttp.NewWrapper(gzhttp.MinSize(least), gzhttp.ContentTypes(compressedTypes),
+			gzhttp.ZstdCompressionLevel(int(zstd.SpeedDefault)))
+		if err != nil {
+			return nil, err
+		}
+		return w(h), nil
+	}
+	pages, err := wrap(pageCompressed)
+	if err != nil {
+		return nil, err
+	}
+	api, err := wrap(apiCompressed)
+	if err != nil {
+		return nil, err
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Accept-Encoding") == "":
+			h.ServeHTTP(w, r)
+		case isAPI(r.URL.Path) && r.URL.Path != docsPath || isMCP(r.URL.Path):
+			api.ServeHTTP(w, r)
+		default:
+			pages.ServeHTTP(w, r)
+		}
+	}), nil
+}
