@@ -15,13 +15,13 @@ const outline = `t.id, t.status, t.priority, coalesce(t.claim_holder, ''), coale
 // boards look at many tasks for each that they show.
 func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	f.Sort = ""
-	w, err := openWhere(f, rx.Now)
+	from, args, err := queueOrder(openWhere(f, rx.Now), f.After, f.Limit+1)
 	if err != nil {
 		return nil, "", err
 	}
 	r, cancel := rx.bounded(f)
 	defer cancel()
-	rows, err := r.query("SELECT "+outline+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
+	rows, err := r.query("SELECT "+outline+from, args...)
 	list, err := collect(rows, err, func(r rowScanner) (*task.Task, error) {
 		t, c := &task.Task{}, task.Claim{}
 		err := r.Scan(&t.ID, &t.Status, &t.Priority, &c.Holder, &c.ExpiresAt, &t.QuestionID,

@@ -23,7 +23,8 @@ func awake(ref, mark string) string {
 }
 
 // Inbox reads what waits for a person, without what they snoozed. A task is
-// stuck at so many failures.
+// stuck at so many failures. CROSS JOIN begins with what waits: where that was
+// nothing when SQLite gathered its statistics, it would begin with all messages.
 func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 	if b.Totals, err = rx.InboxTotals(q.User, attempts); err != nil {
 		return b, err
@@ -34,7 +35,7 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 	}{
 		{task.WaitQuestion, func(q task.InboxQuery, z []any) error {
 			b.Questions, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
- FROM tasks t JOIN messages m ON m.id = t.question_id
+ FROM tasks t CROSS JOIN messages m ON m.id = t.question_id
  WHERE `+asked+" AND t.question_id > ?"+awake("t.question_id", "0")+" ORDER BY t.question_id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
@@ -69,7 +70,7 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 				q.After = 1<<62 - 1 // the newest first
 			}
 			b.Notices, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
- FROM notices n JOIN messages m ON m.id = n.message_id JOIN tasks t ON t.id = n.task_id
+ FROM notices n CROSS JOIN messages m ON m.id = n.message_id CROSS JOIN tasks t ON t.id = n.task_id
  WHERE `+told+" AND n.message_id < ?"+awake("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err

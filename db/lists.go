@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,10 +28,7 @@ func (w *where) sql() string { return " WHERE " + strings.Join(w.conds, " AND ")
 // f.Sort says, and the cursor of the next page, "" at the end. card reports whether counts are
 // wanted instead of steps and resources.
 func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, error) {
-	w, err := openWhere(f, rx.Now)
-	if err != nil {
-		return nil, "", err
-	}
+	w := openWhere(f, rx.Now)
 	cols := taskBrief
 	if f.Full {
 		cols = taskWhole
@@ -43,8 +41,11 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 	if f.Sort != "" {
 		return r.sortedTasks(w, f, cols)
 	}
-	list, cut, err := r.tasksWithin("SELECT "+cols+" FROM tasks t"+w.sql()+
-		" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, f.Limit+1)...)
+	from, args, err := queueOrder(w, f.After, f.Limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	list, cut, err := r.tasksWithin("SELECT "+cols+from, args...)
 	if err != nil || len(list) <= f.Limit && !cut {
 		return list, "", err
 	}
@@ -64,7 +65,8 @@ func (rx *Rx) bounded(f task.TaskFilter) (*Rx, context.CancelFunc) {
 	return &r, cancel
 }
 
-func openWhere(f task.TaskFilter, now task.Time) (*where, error) {
+// openWhere is what a filter of open tasks fits, from the first on.
+func openWhere(f task.TaskFilter, now task.Time) *where {
 	w := &where{}
 	w.add("t.archived_at IS NULL")
 	if f.Owner != "" {
@@ -103,15 +105,25 @@ func openWhere(f task.TaskFilter, now task.Time) (*where, error) {
 	for _, p := range likePatterns(f.Query) {
 		w.add(`(t.title LIKE ? ESCAPE '\' OR t.description LIKE ? ESCAPE '\')`, p, p)
 	}
-	if f.After != "" && f.Sort == "" {
-		prio, id, err := pair(f.After)
-		if err != nil {
-			return nil, task.FieldErrorf("after", "is not a cursor that this list gave")
-		}
-		w.add("(-t.priority, t.id) > (?, ?)", -prio, id)
-		w.add("t.priority <= ?", prio)
+	return w
+}
+
+// queueOrder is the end of a statement that reads at most limit tasks by
+// priority, then age, after a cursor of OpenTasks. What follows a cursor are two
+// ranges of an index: the rest of its priority, and the priorities below. As
+// one condition, SQLite would read from the first task of the priority on.
+func queueOrder(w *where, after string, limit int) (from string, args []any, err error) {
+	if after == "" {
+		return " FROM tasks t" + w.sql() + " ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, limit), nil
 	}
-	return w, nil
+	prio, id, err := pair(after)
+	if err != nil {
+		return "", nil, task.FieldErrorf("after", "is not a cursor that this list gave")
+	}
+	from = " FROM (SELECT t.priority AS place, t.id AS ref FROM tasks t" + w.sql() + " AND t.priority = ? AND t.id > ?" +
+		" UNION ALL SELECT t.priority, t.id FROM tasks t" + w.sql() + " AND t.priority < ? ORDER BY place DESC, ref LIMIT ?)" +
+		" CROSS JOIN tasks t ON t.id = ref ORDER BY place DESC, ref"
+	return from, slices.Concat(w.args, []any{prio, id}, w.args, []any{prio, limit}), nil
 }
 
 // pair reads a cursor "a.b".
@@ -203,11 +215,11 @@ func historyWhere(w *where, f task.HistoryFilter) {
 // OpenBare returns open tasks of a status in queue order, bare, and the
 // cursor of the next page.
 func (rx *Rx) OpenBare(status task.Status, limit int, after string) ([]*task.Task, string, error) {
-	w, err := openWhere(task.TaskFilter{Status: status, After: after}, rx.Now)
+	from, args, err := queueOrder(openWhere(task.TaskFilter{Status: status}, rx.Now), after, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	list, err := rx.tasks("SELECT "+taskBare+" FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, limit)...)
+	list, err := rx.tasks("SELECT "+taskBare+from, args...)
 	if err != nil || len(list) < limit {
 		return list, "", err
 	}

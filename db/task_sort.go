@@ -76,27 +76,19 @@ func offset(after string) (int, error) {
 	return n, nil
 }
 
-// CountOpenTasks counts what a filter of open tasks fits; pages and order do
-// not matter.
+// CountOpenTasks counts what a filter of open tasks fits, up to one more than
+// task.MaxCounted; pages and order do not matter.
 func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
-	f.After = ""
-	w, err := openWhere(f, rx.Now)
-	if err != nil {
-		return 0, err
-	}
+	w := openWhere(f, rx.Now)
 	r, cancel := rx.bounded(f)
 	defer cancel()
-	return r.count("SELECT count(*) FROM tasks t"+w.sql(), w.args...)
+	return r.count("SELECT count(*) FROM (SELECT 1 FROM tasks t"+w.sql()+" LIMIT ?)", append(w.args, task.MaxCounted+1)...)
 }
 
 // OpenTaskIDs returns at most limit ids of what a filter of open tasks fits,
 // in queue order.
 func (rx *Rx) OpenTaskIDs(f task.TaskFilter, limit int) ([]task.ID, error) {
-	f.After, f.Sort = "", ""
-	w, err := openWhere(f, rx.Now)
-	if err != nil {
-		return nil, err
-	}
+	w := openWhere(f, rx.Now)
 	r, cancel := rx.bounded(f)
 	defer cancel()
 	rows, err := r.query("SELECT t.id FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, limit)...)

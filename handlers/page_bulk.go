@@ -40,7 +40,7 @@ func (s *Server) picked(c echo.Context, back string) ([]task.ID, error) {
 	}
 	n, ids, err := s.svc.Matching(c.Request().Context(), actorOf(c), f, task.MaxBulk)
 	if err == nil && n > len(ids) {
-		err = task.FieldErrorf("all", "fits %d tasks, and one act takes at most %d: narrow the filter", n, task.MaxBulk)
+		err = task.FieldErrorf("all", "fits more than the %d tasks that one act takes: narrow the filter", task.MaxBulk)
 	}
 	return ids, err
 }

@@ -26,7 +26,7 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	if err != nil {
 		return nil, err
 	}
-	m := views.QueuesModel{Filter: f, Stats: queueStats(b.BoardDay, ch.Now), Columns: queueColumns(b.Columns)}
+	m := views.QueuesModel{Filter: f, Stats: queueStats(b.BoardDay, ch.Now), Columns: queueColumns(b.Columns), More: b.More}
 	m.Bar = views.FilterModel{Filter: f, Agents: b.Agents, Sum: boardSum(f, b.Open, len(b.Agents), m.Columns)}
 	return views.QueuesPage(ch, m), nil
 }
@@ -42,8 +42,8 @@ func (s *Server) queueList(c echo.Context, ch views.Chrome, f views.QueueFilter)
 		return nil, err
 	}
 	m := views.QueuesModel{Filter: f, Stats: queueStats(day, ch.Now)}
-	m.Tasks, m.Next, m.OpenTasks, err = s.listed(c, f)
-	m.Bar = views.FilterModel{Filter: f, Agents: agentIDs(agents), Sum: ui.Count(m.OpenTasks, "open task", "open tasks")}
+	m.Tasks, m.Next, m.OpenTasks, err = s.listed(c, ch, f)
+	m.Bar = views.FilterModel{Filter: f, Agents: agentIDs(agents), Sum: views.OpenTasks(m.OpenTasks, f.Narrowed())}
 	return views.QueuesPage(ch, m), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -73,7 +74,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		return ch, err
 	}
 	ch.Nav = views.NavCounts{Inbox: max(0, o.Inbox-off.All()), Approvals: o.Approvals, Queued: o.Active, Open: o.Open}
-	ch.Agents = navAgents(agents, o)
+	ch.Agents, ch.MoreAgents = navAgents(agents, o)
 	if s.opt.Scheduler != nil {
 		next := s.opt.Scheduler.NextTick()
 		ch.Scheduler = views.SchedulerLine{On: next != 0, NextTick: next}
@@ -112,8 +113,13 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	return ch
 }
 
-func navAgents(agents []task.Agent, o service.Overview) []views.NavAgent {
-	list := make([]views.NavAgent, len(agents))
+// maxNavAgents is how many agents the navigation of each page names.
+const maxNavAgents = 40
+
+// navAgents returns the agents of the navigation and how many it leaves out:
+// where there are too many, those without anything to see.
+func navAgents(agents []task.Agent, o service.Overview) (list []views.NavAgent, more int) {
+	list = make([]views.NavAgent, len(agents))
 	for i, a := range agents {
 		l := o.Loads[a.ID]
 		list[i] = views.NavAgent{
@@ -121,7 +127,24 @@ func navAgents(agents []task.Agent, o service.Overview) []views.NavAgent {
 			Glyph: loadGlyph(l.Working, l.Waiting, l.Failed),
 		}
 	}
-	return list
+	if more = len(list) - maxNavAgents; more <= 0 {
+		return list, 0
+	}
+	slices.SortStableFunc(list, func(a, b views.NavAgent) int { return navRank(a) - navRank(b) })
+	list = list[:maxNavAgents]
+	slices.SortFunc(list, func(a, b views.NavAgent) int { return strings.Compare(a.ID, b.ID) })
+	return list, more
+}
+
+// navRank orders agents by how much there is to see of them.
+func navRank(a views.NavAgent) int {
+	switch {
+	case a.Glyph != ui.GlyphIdle || a.Invalid:
+		return 0
+	case a.Count > 0:
+		return 1
+	}
+	return 2
 }
 
 func loadGlyph(working, waiting, failed int) ui.Glyph {

@@ -14,6 +14,7 @@ const (
 	columnCards = 25  // cards of a column
 	boardCards  = 240 // cards of a board, shared out among its columns
 	fewestCards = 5   // cards that a column shows on any board
+	maxColumns  = boardCards / fewestCards
 )
 
 // Board is the queues of all agents, or those that a filter leaves.
@@ -22,6 +23,7 @@ type Board struct {
 	Agents  []string // that are defined
 	Open    int      // open tasks of the instance
 	Columns []BoardColumn
+	More    int // queues that were left out: there are too many for one page
 }
 
 // BoardColumn is the queue of one agent.
@@ -77,7 +79,7 @@ func (s *Service) Board(ctx context.Context, a task.Actor, f task.TaskFilter) (b
 	for i := range defined {
 		b.Agents = append(b.Agents, defined[i].ID)
 	}
-	b.Columns, err = r.columns(defined)
+	b.Columns, b.More, err = r.columns(defined)
 	return b, err
 }
 
@@ -92,7 +94,9 @@ type boardReader struct {
 	limit    int // cards of a column
 }
 
-func (r *boardReader) columns(defined []task.Agent) (list []BoardColumn, err error) {
+// columns returns at most maxColumns columns, and how many agents come after
+// the last of them.
+func (r *boardReader) columns(defined []task.Agent) (list []BoardColumn, more int, err error) {
 	agents := slices.Clone(defined) // the folder's own list stays as it is
 	for owner := range r.overview.Loads {
 		if !slices.ContainsFunc(agents, func(a task.Agent) bool { return a.ID == owner }) {
@@ -110,13 +114,16 @@ func (r *boardReader) columns(defined []task.Agent) (list []BoardColumn, err err
 	for i := range agents {
 		col, err := r.column(&agents[i])
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if len(col.Groups) > 0 || r.wholeQueues() {
 			list = append(list, col)
 		}
+		if len(list) == maxColumns {
+			return list, len(agents) - 1 - i, nil
+		}
 	}
-	return list, nil
+	return list, 0, nil
 }
 
 // idle is 1 for an agent without open tasks, else 0.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"testing"
 
 	"taskyard/task"
@@ -112,4 +113,25 @@ func TestColumnsKeepWhatWaitsForPeople(t *testing.T) {
 			t.Errorf("group %d has %d cards and %d more, want %v", i, got[0], got[1], want)
 		}
 	}
+}
+
+func TestABoardOfManyAgentsShowsThoseWithTasks(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	for i := range 2 * maxColumns {
+		id := fmt.Sprintf("many-%03d", i)
+		y.write(id, "---\nname: "+id+"\ndescription: One of many.\ntools: read\n---\nWork.\n")
+	}
+	y.s = y.service()
+	last := fmt.Sprintf("many-%03d", 2*maxColumns-1)
+	y.create(maya, last)
+	b, err := y.s.Board(t.Context(), vera, task.TaskFilter{})
+	ok(t, err)
+	equal(t, "columns", len(b.Columns), maxColumns)
+	equal(t, "first column", b.Columns[0].Agent, last)
+	equal(t, "left out", b.More, len(b.Agents)-maxColumns)
+	b, err = y.s.Board(t.Context(), vera, task.TaskFilter{Owner: "many-090"})
+	ok(t, err)
+	equal(t, "columns of one agent", len(b.Columns), 1)
+	equal(t, "left out", b.More, 0)
 }

@@ -197,7 +197,8 @@ func (tx *txn) relabel(tk *task.Task, b *Bulk) error {
 }
 
 // Matching returns how many open tasks fit a filter, and the ids of at most
-// limit of them, in queue order. Errors as OpenTasks.
+// limit of them, in queue order. Over task.MaxCounted it stops to count.
+// Errors as OpenTasks.
 func (s *Service) Matching(ctx context.Context, a task.Actor, f task.TaskFilter, limit int) (n int, ids []task.ID, err error) {
 	if err := s.mayList(a, f); err != nil {
 		return 0, nil, err

@@ -176,7 +176,7 @@ func bulkBar(c Chrome, total, shown int) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if total > shown {
+			if total > shown && total <= task.MaxBulk {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<label class=\"option\"><input type=\"checkbox\" name=\"all\" value=\"1\" data-pick-matching> Select all ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

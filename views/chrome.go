@@ -20,6 +20,7 @@ type Chrome struct {
 	FormToken        string // goes into every form as _token
 	Nav              NavCounts
 	Agents           []NavAgent
+	MoreAgents       int              // agents that the navigation leaves out
 	Views            []task.SavedView // the person's own
 	Scheduler        SchedulerLine
 	Pauses           task.Pauses // what is paused now

@@ -2,6 +2,7 @@ package views
 
 import (
 	"slices"
+	"strconv"
 
 	"taskyard/task"
 	"taskyard/views/ui"
@@ -112,6 +113,14 @@ func labelOf(choices [][2]string, value string) string {
 		}
 	}
 	return value
+}
+
+// OpenTasks says how many open tasks fit a filter, of those that are counted.
+func OpenTasks(n int, narrowed bool) string {
+	if narrowed && n > task.MaxCounted {
+		return "over " + strconv.Itoa(task.MaxCounted) + " open tasks"
+	}
+	return ui.Count(n, "open task", "open tasks")
 }
 
 // TasksModel is the list of open tasks.

@@ -13,6 +13,7 @@ type QueuesModel struct {
 	Filter    QueueFilter
 	Stats     *QueueStats // nil: no tiles
 	Columns   []QueueColumn
+	More      int          // agents whose queues the board leaves out
 	Tasks     []*task.Task // the rows of the list view
 	Next      string       // cursor of the next page of the list view, or ""
 	Bar       FilterModel
