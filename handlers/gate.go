@@ -154,7 +154,7 @@ const largeBody = 32 << 10
 // a stream, which writes piece by piece.
 func small(c echo.Context) bool {
 	switch c.Path() {
-	case "/healthz", "/readyz", "/metrics", "/static/*", "/live", "/login", "/login/link",
+	case "/healthz", "/readyz", "/metrics", profilePath, "/static/*", "/live", "/login", "/login/link",
 		"/setup", mcpPath, "/api/me", "/api/delegate/:id": // the last may wait
 		return true
 	}

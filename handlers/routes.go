@@ -28,6 +28,7 @@ func (s *Server) routes() {
 		{"GET", "/readyz", task.Everyone, s.readyz},
 		{"HEAD", "/readyz", task.Everyone, s.readyz},
 		{"GET", "/metrics", task.Everyone, s.measured}, // by token, or from this machine
+		{"GET", profilePath, task.Admin, s.goProfile},
 		{"GET", "/api/openapi.json", task.Everyone, s.openapi},
 		{"GET", docsPath, task.Everyone, s.docsPage},
 		{"POST", "/mcp", task.SignedIn, s.mcp}, // by token alone

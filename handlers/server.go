@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -78,6 +79,8 @@ type Server struct {
 	docs     docsOnce
 	gate     *gate
 	conns    *conns
+
+	profiling sync.Mutex // the one profile that is taken at a time
 }
 
 // New makes the server with all its routes.
