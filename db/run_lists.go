@@ -62,6 +62,15 @@ func (rx *Rx) Running() ([]*task.Run, error) {
 	return rx.runs("SELECT " + runCols + " FROM runs r WHERE r.status = 'running' ORDER BY r.id")
 }
 
+// FirstRunning returns the running runs that began first, and how many run.
+func (rx *Rx) FirstRunning(limit int) (list []*task.Run, count int, err error) {
+	if list, err = rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'running' ORDER BY r.id LIMIT ?", limit); err != nil {
+		return nil, 0, err
+	}
+	count, err = rx.count("SELECT count(*) FROM runs INDEXED BY runs_running WHERE status = 'running'")
+	return list, count, err
+}
+
 // RunningCounts returns how many runs each agent has running, and how many of
 // all were started by a tick.
 func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err error) {

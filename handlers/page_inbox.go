@@ -28,7 +28,7 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 		Inbox: p.Inbox, Query: q, Next: p.Next, Snoozed: p.Snoozed, Running: p.Running, Recent: p.Recent,
 		Numbers: views.InboxNumbers{
 			Rows: p.Hours, Zone: zone, Oldest: oldest(&p.Inbox), Waiting: p.Totals.All(),
-			Running: len(p.Running), Today: p.Today, Budget: p.Budget,
+			Running: p.Runs, Today: p.Today, Budget: p.Budget,
 		},
 	}), nil
 }

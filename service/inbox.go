@@ -76,13 +76,17 @@ type InboxPage struct {
 	task.Inbox
 	Next    task.ID // with Only: After of the next page, 0 at the end
 	Snoozed []task.Snooze
-	Running []*task.Run  // the newest last
+	Running []*task.Run  // the newest last, at most maxRunning
+	Runs    int          // that are running
 	Recent  []*task.Task // done or canceled lately, the newest first
 	Day
 }
 
-// maxRecent is how many finished tasks the page of the inbox shows.
-const maxRecent = 8
+// How many running runs and finished tasks the page of the inbox shows.
+const (
+	maxRunning = 10
+	maxRecent  = 8
+)
 
 // InboxPage reads the caller's inbox with what happens around it; since is
 // where the hours begin. Errors: may not read, unknown kind, bad limit.
@@ -129,7 +133,7 @@ func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p
 	if p.Snoozed, err = rx.Snoozes(q.User, s.cfg.Attempts, task.MaxInbox); err != nil {
 		return err
 	}
-	if p.Running, err = rx.Running(); err != nil {
+	if p.Running, p.Runs, err = rx.FirstRunning(maxRunning); err != nil {
 		return err
 	}
 	if p.Recent, _, err = rx.History(task.HistoryFilter{Limit: maxRecent}); err != nil {

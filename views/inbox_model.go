@@ -14,7 +14,7 @@ type InboxModel struct {
 	Query   InboxQuery
 	Next    task.ID // of a list of one kind: where the next page begins, 0 at the end
 	Snoozed []task.Snooze
-	Running []*task.Run
+	Running []*task.Run // the first of those that Numbers counts
 	Recent  []*task.Task
 	Numbers InboxNumbers
 	Tour    bool // tell what to try in the demo
@@ -114,18 +114,13 @@ func (m *InboxModel) emptyWords(c Chrome) (why, next, href string) {
 	case c.Nav.Open == 0:
 		return "No open tasks.", "View history", URL.History(HistoryQuery{})
 	}
-	why = ui.Count(c.Nav.Open, "task is open", "tasks are open") + ", " + ui.Count(len(m.Running), "run is running", "runs are running") +
+	why = ui.Count(c.Nav.Open, "task is open", "tasks are open") + ", " + ui.Count(m.Numbers.Running, "run is running", "runs are running") +
 		". Questions, approvals, failures and notices come here as soon as there are any."
 	if n := len(m.Snoozed); n > 0 {
 		why += " " + ui.Count(n, "thing that you snoozed comes", "things that you snoozed come") + " back by itself."
 	}
 	return why, "View queues", URL.Queues(QueueFilter{})
 }
-
-// shownRunning bounds the list of running runs; the page of runs has them all.
-const shownRunning = 10
-
-func (m *InboxModel) running() []*task.Run { return m.Running[:min(len(m.Running), shownRunning)] }
 
 // snoozeHref is where what was snoozed is found meanwhile.
 func snoozeHref(z *task.Snooze) string {

@@ -57,7 +57,9 @@ func TestAnEmptyInboxSaysWhy(t *testing.T) {
 	c := sampleChrome("/")
 	says := func(c Chrome, words ...string) {
 		t.Helper()
-		page := htmlOf(t, InboxPage(c, InboxModel{Running: []*task.Run{{ID: 9, Agent: "coder", Status: task.RunRunning}}}))
+		page := htmlOf(t, InboxPage(c, InboxModel{
+			Running: []*task.Run{{ID: 9, Agent: "coder", Status: task.RunRunning}}, Numbers: InboxNumbers{Running: 1},
+		}))
 		for _, w := range append(words, "Inbox is empty") {
 			if !strings.Contains(page, w) {
 				t.Errorf("%q is missing", w)
