@@ -99,7 +99,8 @@ func (s *Server) postBulk(c echo.Context) error {
 var bulkDone = map[service.BulkAct]string{
 	service.BulkMove: "Moved %s to ", service.BulkPriority: "Set the priority of %s",
 	service.BulkLabel: "Labeled %s", service.BulkUnlabel: "Took labels from %s",
-	service.BulkStart: "Started %s", service.BulkComplete: "Completed %s", service.BulkCancel: "Canceled %s",
+	service.BulkStart: "Started %s", service.BulkRun: "Queued runs of %s",
+	service.BulkComplete: "Completed %s", service.BulkCancel: "Canceled %s",
 }
 
 // bulkSaid sums up what was done and what was skipped.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"taskyard/service"
@@ -50,6 +51,34 @@ func TestTheInboxPage(t *testing.T) {
 		y.ok(err)
 		y.person("vera", task.RoleViewer).get("/").is(200).shows("Really?").hides("Answer &amp; resume")
 	})
+}
+
+func TestStuckTasksAreRetriedTogether(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	b := y.maya()
+	var stuck []task.ID
+	for _, title := range []string{"Migrate the database", "Deploy the site"} {
+		id := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true}).ID
+		y.runOf(id, service.Finished{
+			State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit code 1", Permanent: true,
+		}, "")
+		stuck = append(stuck, id)
+		if retries := strings.Contains(b.get("/").shows(title).body, "Retry all"); retries != (len(stuck) > 1) {
+			t.Errorf("of %d stuck tasks all can be retried at once: %t", len(stuck), retries)
+		}
+	}
+	y.person("vera", task.RoleViewer).get("/").shows("Deploy the site").hides("Retry all")
+	ids := b.get("/").shows("Retry all 2").field("/tasks/bulk", "ids")
+	b.post("/tasks/bulk", "act", "run", "ids", ids, "back", "/").leadsTo("/").
+		shows("Queued runs of 2 tasks").hides("Migrate the database", "Retry")
+	for _, id := range stuck {
+		tk, err := y.svc.Task(context.Background(), mayaActor, id)
+		y.ok(err)
+		if tk.OpenRunID == 0 || tk.Failures != 0 {
+			t.Errorf("task %d has the open run %d and %d failures", id, tk.OpenRunID, tk.Failures)
+		}
+	}
 }
 
 func TestPausePages(t *testing.T) {

@@ -170,27 +170,32 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 		if err != nil {
 			return nil, err
 		}
-		def, err := tx.runnable(tk)
+		run, err := tx.runNow(tk)
 		if err != nil {
 			return nil, err
-		}
-		if err := tx.notPaused(tk.Owner); err != nil {
-			return nil, err
-		}
-		if err := tx.checkRetryAllowed(tk); err != nil {
-			return nil, err
-		}
-		run, err := tx.createRun(tk, def, newRun{cause: task.CauseManual, attempt: 1})
-		if err != nil {
-			return nil, err
-		}
-		if !a.IsAgent() && tk.Failures > 0 {
-			if err := tx.SetFailures(id, 0); err != nil {
-				return nil, err
-			}
 		}
 		return tx.Run(run)
 	})
+}
+
+// runNow makes a run of a task at once. When a person wants it, the failures
+// before it do not count any more.
+func (tx *txn) runNow(tk *task.Task) (task.ID, error) {
+	def, err := tx.runnable(tk)
+	if err != nil {
+		return 0, err
+	}
+	if err := tx.notPaused(tk.Owner); err != nil {
+		return 0, err
+	}
+	if err := tx.checkRetryAllowed(tk); err != nil {
+		return 0, err
+	}
+	run, err := tx.createRun(tk, def, newRun{cause: task.CauseManual, attempt: 1})
+	if err == nil && !tx.actor.IsAgent() && tk.Failures > 0 {
+		err = tx.SetFailures(tk.ID, 0)
+	}
+	return run, err
 }
 
 // runnable returns the owner's definition, or why no run may be made now.

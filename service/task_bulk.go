@@ -19,6 +19,7 @@ const (
 	BulkLabel    BulkAct = "label"    // Labels are added
 	BulkUnlabel  BulkAct = "unlabel"  // Labels are taken away
 	BulkStart    BulkAct = "start"    // drafts become active
+	BulkRun      BulkAct = "run"      // a run is made of each at once, also of those that failed too often
 	BulkComplete BulkAct = "complete" // Text: the summary
 	BulkCancel   BulkAct = "cancel"   // Text: the reason; subtasks go with it
 )
@@ -114,9 +115,9 @@ func (s *Service) checkBulk(b *Bulk) error {
 		p.CheckText("summary", b.Text, task.MaxText)
 	case BulkCancel:
 		p.CheckText("reason", b.Text, task.MaxText)
-	case BulkStart:
+	case BulkStart, BulkRun:
 	default:
-		p.Add("act", "must be move, priority, label, unlabel, start, complete or cancel")
+		p.Add("act", "must be move, priority, label, unlabel, start, run, complete or cancel")
 	}
 	return p.Err()
 }
@@ -159,6 +160,9 @@ func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
 			return nil, err
 		}
 		return nil, tx.start(tk)
+	case BulkRun:
+		_, err := tx.runNow(tk)
+		return nil, err
 	case BulkComplete:
 		if err := tk.Status.MoveErr(id, task.Done); err != nil {
 			return nil, err

@@ -67,6 +67,19 @@ func TestBulk(t *testing.T) {
 		equal(t, "completed", len(do(Bulk{Act: BulkComplete, IDs: ids, Text: "both"}).Done), 2)
 		equal(t, "summary", at(a.ID).Summary, "both")
 	})
+	t.Run("run makes a run of each, also of what failed too often", func(t *testing.T) {
+		a, b, held := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart), y.create(maya, "coder", draft)
+		ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.SetFailures(a.ID, 3) }))
+		d := do(Bulk{Act: BulkRun, IDs: []task.ID{a.ID, b.ID, held.ID}})
+		equal(t, "queued", len(d.Done), 2)
+		skipped(t, d, "only active tasks run")
+		for _, id := range d.Done {
+			if tk := at(id); tk.OpenRunID == 0 || tk.Failures != 0 {
+				t.Errorf("task %d has the open run %d and %d failures", id, tk.OpenRunID, tk.Failures)
+			}
+		}
+		skipped(t, do(Bulk{Act: BulkRun, IDs: []task.ID{a.ID}}), "run")
+	})
 	t.Run("cancel takes subtasks along and counts them apart", func(t *testing.T) {
 		tk := y.create(maya, "coder", noStart, steps("one", "two"))
 		sub := must[*task.Task](t)(y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))

@@ -1,8 +1,6 @@
 package views
 
 import (
-	"strings"
-
 	"taskyard/task"
 	"taskyard/views/ui"
 )
@@ -29,6 +27,7 @@ var bulkActs = []struct{ Act, Label, Verb, Says string }{
 	{"label", "Add labels…", "Label", "Adds to existing labels."},
 	{"unlabel", "Remove labels…", "Remove labels from", "Keeps other labels."},
 	{"start", "Start", "Start", "Drafts become active and their agents can start."},
+	{"run", "Run now", "Run", "A run of each is made at once; earlier failures no longer count."},
 	{"complete", "Complete", "Complete", "They are archived; archived tasks are read-only."},
 	{"cancel", "Cancel…", "Cancel", "They are archived and their runs are stopped; archived tasks are read-only."},
 }
@@ -72,10 +71,4 @@ func (m BulkModel) kind() string {
 	return "primary"
 }
 
-func (m BulkModel) ids() string {
-	words := make([]string, len(m.IDs))
-	for i, id := range m.IDs {
-		words[i] = id.String()
-	}
-	return strings.Join(words, " ")
-}
+func (m BulkModel) ids() string { return task.JoinIDs(m.IDs, " ") }

@@ -130,6 +130,15 @@ func snoozeHref(z *task.Snooze) string {
 	return URL.Task(z.TaskID)
 }
 
+// taskIDs lists the tasks of entries, as a form of the bulk page names them.
+func taskIDs(list []task.InboxItem) string {
+	ids := make([]task.ID, len(list))
+	for i := range list {
+		ids[i] = list[i].TaskID
+	}
+	return task.JoinIDs(ids, " ")
+}
+
 // rowID is the id of an entry on the page.
 func rowID(k task.InboxKind, ref task.ID) string { return string(k) + "-" + ref.String() }
 
