@@ -88,9 +88,12 @@ func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
 // OpenTaskIDs returns at most limit ids of what a filter of open tasks fits,
 // in queue order.
 func (rx *Rx) OpenTaskIDs(f task.TaskFilter, limit int) ([]task.ID, error) {
-	w := openWhere(f, rx.Now)
+	from, args, err := queueOrder(openWhere(f, rx.Now), "", limit)
+	if err != nil {
+		return nil, err
+	}
 	r, cancel := rx.bounded(f)
 	defer cancel()
-	rows, err := r.query("SELECT t.id FROM tasks t"+w.sql()+" ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, limit)...)
+	rows, err := r.query("SELECT t.id"+from, args...)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }

@@ -61,19 +61,19 @@ func (s *Server) cards(c echo.Context, f views.QueueFilter, want int) (service.P
 }
 
 // listed returns a page of a list of open tasks, the cursor of the next, and
-// how many fit on all pages; over task.MaxCounted says only that there are more,
-// but for a filter that fits all: the navigation knows their number.
+// how many fit on all pages. A filter that leaves out none has the number of
+// the navigation; others are counted up to one more than task.MaxCounted.
 func (s *Server) listed(c echo.Context, ch views.Chrome, f views.QueueFilter) ([]*task.Task, string, int, error) {
 	p, err := s.cards(c, f, taskRows)
 	if err != nil || p.Next == "" && f.After == "" {
 		return p.Tasks, "", len(p.Tasks), err
 	}
+	if !f.Narrowed() {
+		return p.Tasks, p.Next, ch.Nav.Open, nil
+	}
 	t, err := taskFilter(f)
 	if err != nil {
 		return nil, "", 0, err
-	}
-	if !f.Narrowed() {
-		return p.Tasks, p.Next, ch.Nav.Open, nil
 	}
 	n, _, err := s.svc.Matching(c.Request().Context(), actorOf(c), t, 0)
 	return p.Tasks, p.Next, n, err

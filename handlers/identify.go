@@ -133,11 +133,11 @@ func (s *Server) formToken(c echo.Context) string {
 			SameSite: http.SameSiteStrictMode, Secure: s.secure(),
 		})
 	}
-	mask := make([]byte, sha256.Size)
+	token := make([]byte, 2*sha256.Size)
+	mask := token[:sha256.Size]
 	_, _ = rand.Read(mask) // never fails
-	masked := make([]byte, sha256.Size)
-	subtle.XORBytes(masked, mask, s.sign(nonce))
-	return base64.RawURLEncoding.EncodeToString(append(mask, masked...))
+	subtle.XORBytes(token[sha256.Size:], mask, s.sign(nonce))
+	return base64.RawURLEncoding.EncodeToString(token)
 }
 
 // sign returns the token that fits a nonce, of sha256.Size bytes.

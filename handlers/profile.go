@@ -30,7 +30,9 @@ func (s *Server) goProfile(c echo.Context) error {
 		}
 	}
 	if !s.profiling.TryLock() {
-		return task.Errorf(task.TooMany, task.CodeRateLimited, "A profile is being taken: try again when it has ended")
+		e := task.Errorf(task.TooMany, task.CodeRateLimited, "A profile is being taken: try again when it has ended")
+		e.Retry = maxProfile
+		return e
 	}
 	defer s.profiling.Unlock()
 	if name == "profile" {

@@ -19,6 +19,8 @@ func TestProfilesAreForAdmins(t *testing.T) {
 		s.do("admin", "GET", "/debug/pprof/profile?seconds="+bad, "").want(422)
 	}
 	s.srv.profiling.Lock()
-	s.do("admin", "GET", "/debug/pprof/profile", "").want(429)
+	if a := s.do("admin", "GET", "/debug/pprof/profile", "").want(429); a.Header.Get("Retry-After") != "60" {
+		t.Errorf("Retry-After is %q", a.Header.Get("Retry-After"))
+	}
 	s.srv.profiling.Unlock()
 }

@@ -170,7 +170,7 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 		if err != nil {
 			return nil, err
 		}
-		run, err := tx.runNow(tk)
+		run, err := tx.runNow(tk, newRun{cause: task.CauseManual, attempt: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func (s *Service) RunNow(ctx context.Context, a task.Actor, id task.ID) (*task.R
 
 // runNow makes a run of a task at once. When a person wants it, the failures
 // before it do not count any more.
-func (tx *txn) runNow(tk *task.Task) (task.ID, error) {
+func (tx *txn) runNow(tk *task.Task, n newRun) (task.ID, error) {
 	def, err := tx.runnable(tk)
 	if err != nil {
 		return 0, err
@@ -191,7 +191,7 @@ func (tx *txn) runNow(tk *task.Task) (task.ID, error) {
 	if err := tx.checkRetryAllowed(tk); err != nil {
 		return 0, err
 	}
-	run, err := tx.createRun(tk, def, newRun{cause: task.CauseManual, attempt: 1})
+	run, err := tx.createRun(tk, def, n)
 	if err == nil && !tx.actor.IsAgent() && tk.Failures > 0 {
 		err = tx.SetFailures(tk.ID, 0)
 	}
@@ -451,22 +451,7 @@ func (s *Service) RetryRun(ctx context.Context, a task.Actor, id task.ID) (*task
 		if err != nil {
 			return nil, err
 		}
-		def, err := tx.runnable(tk)
-		if err != nil {
-			return nil, err
-		}
-		if err := tx.notPaused(tk.Owner); err != nil {
-			return nil, err
-		}
-		if err := tx.checkRetryAllowed(tk); err != nil {
-			return nil, err
-		}
-		if !a.IsAgent() {
-			if err := tx.SetFailures(tk.ID, 0); err != nil {
-				return nil, err
-			}
-		}
-		run, err := tx.createRun(tk, def, newRun{cause: task.CauseRetry, attempt: 1, retryOf: id})
+		run, err := tx.runNow(tk, newRun{cause: task.CauseRetry, attempt: 1, retryOf: id})
 		if err != nil {
 			return nil, err
 		}

@@ -161,7 +161,7 @@ func (tx *txn) bulkOne(id task.ID, b *Bulk) ([]task.ID, error) {
 		}
 		return nil, tx.start(tk)
 	case BulkRun:
-		_, err := tx.runNow(tk)
+		_, err := tx.runNow(tk, newRun{cause: task.CauseManual, attempt: 1})
 		return nil, err
 	case BulkComplete:
 		if err := tk.Status.MoveErr(id, task.Done); err != nil {

@@ -47,21 +47,22 @@ const hashLen = 12
 type File struct {
 	Content []byte
 	Hash    string        // the first digits of its SHA-256
-	Gzip    func() []byte // packed; nil where that makes it no smaller
+	Gzip    func() []byte // compressed content; nil where that is no smaller
 }
 
 // files are all files that are served under Prefix, by name.
 var files = readAll()
 
-// packs are the kinds of files that compression makes smaller: fonts are packed.
-var packs = map[string]bool{".css": true, ".js": true, ".svg": true, ".LICENSE": true}
+// compressible are the kinds of files that compression makes smaller: fonts
+// are compressed already.
+var compressible = map[string]bool{".css": true, ".js": true, ".svg": true, ".LICENSE": true}
 
 func readAll() map[string]File {
 	m := map[string]File{}
 	add := func(name string, content []byte) {
 		sum := sha256.Sum256(content)
 		f := File{Content: content, Hash: hex.EncodeToString(sum[:])[:hashLen]}
-		if packs[path.Ext(name)] {
+		if compressible[path.Ext(name)] {
 			f.Gzip = sync.OnceValue(func() []byte { return pack(content) })
 		}
 		m[name] = f

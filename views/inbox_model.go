@@ -130,6 +130,14 @@ func snoozeHref(z *task.Snooze) string {
 	return URL.Task(z.TaskID)
 }
 
+// retryWords names the button that retries the stuck tasks that are shown.
+func retryWords(shown, all int) string {
+	if shown < all {
+		return "Retry these " + strconv.Itoa(shown)
+	}
+	return "Retry all " + strconv.Itoa(shown)
+}
+
 // taskIDs lists the tasks of entries, as a form of the bulk page names them.
 func taskIDs(list []task.InboxItem) string {
 	ids := make([]task.ID, len(list))
