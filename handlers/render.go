@@ -21,6 +21,9 @@ import (
 
 const maxPooled = 512 << 10 // bytes of a buffer that is used again
 
+// heldHeader says which parts of a page the browser holds already; see ui.Part.
+const heldHeader = "Taskyard-Held"
+
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // render answers with a page, in which no character of an untrusted text
@@ -34,7 +37,8 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 		}
 	}()
 	buf.Reset()
-	if err := page.Render(c.Request().Context(), buf); err != nil {
+	ctx := ui.WithHeld(c.Request().Context(), c.Request().Header.Get(heldHeader))
+	if err := page.Render(ctx, buf); err != nil {
 		return err
 	}
 	maps.Copy(c.Response().Header(), pageHeaders)

@@ -10,9 +10,28 @@
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.localName === "details");
     // A form with typed text stays as it is, even where the server no longer shows it.
     const typed = n => n.matches?.("form[data-keep]") && (all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue) || all("option", n).some(o => o.selected !== o.defaultSelected && (o.defaultSelected || o.index > 0)));
-    Idiomorph.defaults.callbacks.beforeNodeMorphed = old => !typed(old);
+    // What the server answers as an empty data-same is here already; where it no longer is, the whole is asked for.
+    const same = n => n.hasAttribute?.("data-same");
+    Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, now) => !typed(old) && !same(now);
+    // htmx looks through all that a swap returns, which on a board takes as long as the rest: what came is enough.
+    let added = [];
+    Idiomorph.defaults.callbacks.afterNodeAdded = n => { if (n.nodeType === 1) added.push(n); };
+    taskyard.morph = (now, then) => {
+      added = [];
+      const parts = all("[data-part]", then).map(p => p.id), whole = !then.querySelector("[data-part], [data-same]");
+      const list = Idiomorph.morph(now, then, { morphStyle: "outerHTML" });
+      return whole ? list : [...added, ...parts.map(id => document.getElementById(id)).filter(Boolean)];
+    };
+    htmx.defineExtension("morph", {
+      isInlineSwap: style => style.startsWith("morph"),
+      handleSwap: (style, target, fragment) => style.startsWith("morph") && taskyard.morph(target, fragment.firstElementChild),
+    });
+    Idiomorph.defaults.callbacks.beforeNodeAdded = n => { if (same(n)) document.dispatchEvent(new Event("taskyard:missed")); return !same(n); };
     Idiomorph.defaults.callbacks.beforeNodeRemoved = old => !typed(old) && !(old.querySelectorAll && all("form[data-keep]", old).some(typed));
   }
+
+  // held names the parts of the page that are here, for the header Taskyard-Held.
+  taskyard.held = () => all("[data-part]").map(p => p.dataset.part).join(" ");
 
   const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   const setTheme = theme => {

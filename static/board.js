@@ -31,7 +31,8 @@
   let picked = new Set();
   const count = () => {
     const n = picked.size, whole = q("[data-pick-matching]")?.checked, box = q("[data-picked]");
-    if (box) box.textContent = whole ? "All that match" : `${n} selected`;
+    const text = whole ? "All that match" : `${n} selected`;
+    if (box && box.textContent !== text) box.textContent = text;
     all("[data-pick-all]").forEach(b => { b.hidden = false; b.checked = n > 0 && n === all("[data-pick]").length; });
   };
   const restore = () => {
@@ -65,9 +66,8 @@
     const m = marked(id);
     for (const part of [area().id, "nav", "sum", "bulk-all"]) {
       const now = document.getElementById(part), then = doc.getElementById(part);
-      if (now && then) Idiomorph.morph(now, then, { morphStyle: "outerHTML" });
+      if (now && then) taskyard.morph(now, then).forEach(el => htmx.process(el));
     }
-    htmx.process(area());
     all("#toasts > .toast", doc).forEach(t => {
       all("#toasts > .toast").forEach(old => old.remove());
       q("#toasts").append(document.importNode(t, true));
@@ -77,7 +77,7 @@
   };
 
   const ask = async (url, body) => {
-    const res = await fetch(url, body && { method: "POST", body });
+    const res = await fetch(url, body && { method: "POST", body, headers: { "Taskyard-Held": taskyard.held() } });
     if (new URL(res.url).pathname === "/login") { location.assign(res.url); return null; }
     return { res, doc: new DOMParser().parseFromString(await res.text(), "text/html") };
   };

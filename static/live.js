@@ -28,10 +28,19 @@
     const own = list.filter(el => !el.hasAttribute("data-live-frame"));
     (own.length ? own : list).forEach(refetch);
   };
+  // A part is told again only where it differs from what is here.
+  document.addEventListener("htmx:configRequest", e => {
+    if (e.detail.triggeringEvent?.type === "live") e.detail.headers["Taskyard-Held"] = taskyard.held();
+  });
+  document.addEventListener("taskyard:missed", () => {
+    document.querySelectorAll("[data-part]").forEach(p => p.removeAttribute("data-part"));
+    renew(parts());
+  });
   const kinds = { Live: "run", Paused: "", Reconnecting: "warn", Offline: "bad" };
   const pill = text => {
     said = text;
     if (text) document.querySelectorAll("[data-live-pill]").forEach(p => {
+      if (!p.hidden && p.lastElementChild.textContent === text) return; // what is written again is drawn again
       p.hidden = false;
       p.className = `pill hide-sm ${kinds[text]}`;
       p.setAttribute("aria-pressed", String(stopped));

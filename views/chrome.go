@@ -149,6 +149,6 @@ func orNewKey(key string) string {
 }
 
 const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"disableInheritance":true,"historyCacheSize":0,` +
-	`"historyRestoreAsHxRequest":false,"selfRequestsOnly":true,"allowScriptTags":false,"timeout":20000,` +
+	`"historyRestoreAsHxRequest":false,"selfRequestsOnly":true,"allowScriptTags":false,"timeout":20000,"defaultSettleDelay":0,` +
 	`"responseHandling":[{"code":"204","swap":false},{"code":"[23]..","swap":true},{"code":"422","swap":true},` +
 	`{"code":"[45]..","swap":false,"error":true}]}`

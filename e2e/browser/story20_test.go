@@ -1,0 +1,277 @@
+package browser
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+
+	"taskyard/internal/testkit"
+	"taskyard/task"
+)
+
+// perChange is how many bytes of an answer a change may cost a browser that
+// watches a board of 50 agents, on the wire, without its headers.
+const perChange = 5_000
+
+// TestStory20ManyWatchABusyBoard is story 20: browsers watch a board of 10,000
+// tasks of 50 agents on a slow line while changes arrive. Each is current
+// after each change, and pays for what changed. One of them is Chromium; the
+// others speak as live.js does. The short forms have fewer of everything.
+func TestStory20ManyWatchABusyBoard(t *testing.T) {
+	t.Parallel()
+	agents, tasks := testkit.ByForm(20, 50, 50), testkit.ByForm(600, 2000, 10_000)
+	watchers, changes := testkit.ByForm(10, 20, 199), testkit.ByForm(6, 12, 60)
+	files := map[string]string{}
+	for i := range agents {
+		files[fmt.Sprintf("agent-%02d", i)] = "---\ndescription: Works.\ntools: read\nrunner: none\n---\nWork.\n"
+	}
+	y := newInstanceWith(t, files)
+	first := make([]task.ID, agents)
+	for i := range tasks {
+		k := y.create(task.New{Title: fmt.Sprintf("Task %d", i), Owner: fmt.Sprintf("agent-%02d", i%agents)})
+		if i < agents {
+			first[i] = k.ID
+		}
+	}
+	b := y.tab()
+	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
+	live := newLiveBytes(b)
+	slow(b)
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	crowd := newCrowd(y, b)
+	for range watchers {
+		crowd.watch(ctx, t)
+	}
+	crowd.ready.Wait()
+	before := mainThread(b)
+	var took []time.Duration
+	for n := range changes {
+		title := fmt.Sprintf("Changed for the %dth time", n+1)
+		begin := time.Now()
+		some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, first[n%min(agents, 40)], task.Patch{Title: &title}))
+		b.wait(`document.getElementById("t-` + first[n%min(agents, 40)].String() + `")?.querySelector(".title").textContent === ` + quote(title))
+		took = append(took, time.Since(begin))
+		crowd.until(t, title)
+	}
+	after := mainThread(b)
+	stop()
+	crowd.gone.Wait()
+	slices.Sort(took)
+	bytes := live.bytes()
+	t.Logf("%d agents, %d tasks, %d changes: Chromium was current after %v (median), %v at most; %.0f ms of its main thread and %d bytes with headers for each; others: %d bytes at most",
+		agents, tasks, changes, took[len(took)/2], took[len(took)-1], (after-before)/float64(changes), bytes/changes, crowd.most)
+	if n := bytes / changes; n > perChange+1_500 {
+		t.Errorf("a change costs %d bytes with headers, want at most %d", n, perChange+1_500)
+	}
+	if crowd.most > perChange {
+		t.Errorf("a change costs %d bytes, want at most %d", crowd.most, perChange)
+	}
+	if testkit.Thorough() && took[len(took)-1] > time.Second {
+		t.Errorf("a browser was current after %v, want at most 1 s", took[len(took)-1])
+	}
+}
+
+// slow gives a tab a line of 400 kbit/s with a round trip of 200 ms.
+func slow(b *tab) {
+	b.t.Helper()
+	const bytesPerSecond = 50_000
+	_, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{{Latency: 200, DownloadThroughput: bytesPerSecond, UploadThroughput: bytesPerSecond}},
+	})
+	must(b.t, err)
+}
+
+// mainThread returns how long the tab's main thread has worked, in ms.
+func mainThread(b *tab) float64 {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{})
+	must(b.t, err)
+	r, err := chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{})
+	must(b.t, err)
+	for _, m := range r.Metrics {
+		if m.Name == "TaskDuration" {
+			return m.Value * 1000
+		}
+	}
+	b.t.Fatal("no TaskDuration")
+	return 0
+}
+
+// liveBytes counts what the live parts of a tab fetch.
+type liveBytes struct {
+	mu   sync.Mutex
+	live map[network.RequestID]bool
+	n    float64
+}
+
+func newLiveBytes(b *tab) *liveBytes {
+	b.t.Helper()
+	l := &liveBytes{live: map[network.RequestID]bool{}}
+	must(b.t, chromedp.Listen(b.ctx, func(ev any) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		switch ev := ev.(type) {
+		case *network.EventRequestWillBeSent:
+			if ev.Request.Headers["Taskyard-Held"] != nil {
+				l.live[ev.RequestID] = true
+			}
+		case *network.EventLoadingFinished:
+			if l.live[ev.RequestID] {
+				l.n += ev.EncodedDataLength
+			}
+		}
+	}))
+	return l
+}
+
+func (l *liveBytes) bytes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int(l.n)
+}
+
+// crowd watches the board as many browsers do.
+type crowd struct {
+	y           *instance
+	cookie      string
+	ready, gone sync.WaitGroup
+
+	mu   sync.Mutex
+	cond *sync.Cond
+	seen []string // the last answer that each read
+	most int      // bytes of the largest answer
+}
+
+func newCrowd(y *instance, b *tab) *crowd {
+	b.t.Helper()
+	c := &crowd{y: y}
+	c.cond = sync.NewCond(&c.mu)
+	r, err := chromedp.Call(b.ctx, network.GetCookies, network.GetCookiesParams{})
+	must(b.t, err)
+	for _, k := range r.Cookies {
+		c.cookie += k.Name + "=" + k.Value + "; "
+	}
+	return c
+}
+
+// until waits until every watcher has read a text.
+func (c *crowd) until(t testing.TB, text string) {
+	t.Helper()
+	late := time.AfterFunc(patience, c.cond.Broadcast)
+	defer late.Stop()
+	begin := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for slices.ContainsFunc(c.seen, func(s string) bool { return !strings.Contains(s, text) }) {
+		if time.Since(begin) > patience {
+			t.Fatalf("not all watchers have read %q", text)
+		}
+		c.cond.Wait()
+	}
+}
+
+func (c *crowd) get(ctx context.Context, path, held string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.y.url+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Cookie", c.cookie)
+	req.Header.Set("Accept-Encoding", "gzip")
+	if held != "" {
+		req.Header.Set("Taskyard-Held", held)
+	}
+	return http.DefaultClient.Do(req)
+}
+
+var (
+	partID      = regexp.MustCompile(`id="([^"]*)" data-(?:part="([^"]*)"|same)`)
+	streamNamed = "data: ["
+)
+
+// watch opens the board and its stream, and asks again when something changed.
+func (c *crowd) watch(ctx context.Context, t testing.TB) {
+	c.mu.Lock()
+	me := len(c.seen)
+	c.seen = append(c.seen, "")
+	c.mu.Unlock()
+	c.ready.Add(1)
+	c.gone.Go(func() {
+		versions := map[string]string{}
+		read := func(held string) (wire int) {
+			res, err := c.get(ctx, "/queues", held)
+			if err != nil {
+				return 0
+			}
+			defer res.Body.Close()
+			counted := &countedReader{r: res.Body}
+			z, err := gzip.NewReader(counted)
+			if err != nil {
+				return 0
+			}
+			page, err := io.ReadAll(z)
+			if err != nil {
+				return 0
+			}
+			for _, m := range partID.FindAllStringSubmatch(string(page), -1) {
+				if m[2] != "" {
+					versions[m[1]] = m[2]
+				}
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.seen[me] += string(page)
+			c.cond.Broadcast()
+			return counted.n
+		}
+		read("")
+		res, err := c.get(ctx, "/live?topics=queues,views,instance,inbox", "")
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Errorf("no stream: %v", err)
+			c.ready.Done()
+			return
+		}
+		defer res.Body.Close()
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			switch line := lines.Text(); {
+			case strings.HasPrefix(line, "event: hello"):
+				c.ready.Done()
+			case strings.HasPrefix(line, streamNamed):
+				held := make([]string, 0, len(versions))
+				for _, v := range versions {
+					held = append(held, v)
+				}
+				n := read(strings.Join(held, " "))
+				c.mu.Lock()
+				c.most = max(c.most, n)
+				c.mu.Unlock()
+			}
+		}
+	})
+}
+
+type countedReader struct {
+	r io.Reader
+	n int
+}
+
+func (c *countedReader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += n
+	return n, err
+}

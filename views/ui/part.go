@@ -1,0 +1,92 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/maphash"
+	"io"
+	"strings"
+
+	"github.com/a-h/templ"
+)
+
+// maxHeld bounds how many parts of a page a browser may say it holds.
+const maxHeld = 1000
+
+type heldKey struct{}
+
+var partSeed = maphash.MakeSeed()
+
+// WithHeld returns a context for rendering a page of which the browser holds
+// some parts: versions separated by spaces, as Part wrote them into data-part.
+func WithHeld(ctx context.Context, versions string) context.Context {
+	list := strings.Fields(versions)
+	if len(list) == 0 || len(list) > maxHeld {
+		return ctx
+	}
+	held := make(map[string]bool, len(list))
+	for _, v := range list {
+		held[v] = true
+	}
+	return context.WithValue(ctx, heldKey{}, held)
+}
+
+// Holds reports whether the browser has the page already and asks for what is
+// new in it.
+func Holds(ctx context.Context) bool { return ctx.Value(heldKey{}) != nil }
+
+// Part is an element that travels once: a page that is asked for again by a
+// live part holds in its place an empty element with data-same, as long as it
+// is what the browser has. The element carries its version in data-part, which
+// covers its id, attributes and children, but not relative times: those age in
+// the browser. A part with a form in it is new each time, by the form's key.
+func Part(tag, id string, attrs templ.Attributes) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		b := templ.GetBuffer()
+		defer templ.ReleaseBuffer(b)
+		if err := templ.RenderAttributes(ctx, b, attrs); err != nil {
+			return err
+		}
+		b.WriteByte('>')
+		children := templ.GetChildren(ctx)
+		if err := children.Render(templ.ClearChildren(ctx), b); err != nil {
+			return err
+		}
+		head := "<" + tag + ` id="` + templ.EscapeString(id) + `" data-`
+		version := partVersion(head, b.Bytes())
+		if held, _ := ctx.Value(heldKey{}).(map[string]bool); held[version] {
+			_, err := io.WriteString(w, head+"same></"+tag+">")
+			return err
+		}
+		if _, err := io.WriteString(w, head+`part="`+version+`"`); err != nil {
+			return err
+		}
+		if _, err := w.Write(b.Bytes()); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, "</"+tag+">")
+		return err
+	})
+}
+
+// partVersion returns 8 characters that name what a part says.
+func partVersion(head string, rest []byte) string {
+	var h maphash.Hash
+	h.SetSeed(partSeed)
+	_, _ = h.WriteString(head)
+	for {
+		i := bytes.Index(rest, []byte(` data-rel="`))
+		if i < 0 {
+			break
+		}
+		text := i + bytes.IndexByte(rest[i:], '>') + 1
+		_, _ = h.Write(rest[:text])
+		_, rest, _ = bytes.Cut(rest[text:], []byte("</time>"))
+	}
+	_, _ = h.Write(rest)
+	var sum [8]byte
+	binary.LittleEndian.PutUint64(sum[:], h.Sum64())
+	return base64.RawURLEncoding.EncodeToString(sum[:6])
+}
