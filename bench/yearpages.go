@@ -70,8 +70,8 @@ func (b *bench) newYearInstance(ctx context.Context) (*instance, dbfill.Marks, e
 func yearPages(m dbfill.Marks) []string {
 	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
 	return []string{
-		"/", "/?only=question", "/queues", "/queues?view=list", "/queues/coder", "/queues?q=limiter",
-		"/queues?status=waiting", "/queues?status=failed&view=list",
+		"/", "/?only=question", "/queues", "/queues/coder", "/queues?q=limiter",
+		"/queues?status=waiting", "/tasks?status=failed",
 		"/tasks", "/tasks?sort=title", "/tasks?sort=-changed", "/tasks?status=waiting", "/tasks?agent=coder&priority=5",
 		"/tasks?label=api-3", "/tasks?q=retry+policy", "/tasks?blocked=yes&sort=age", "/tasks/new",
 		at("/tasks/", m.Much, ""), at("/tasks/", m.Much, "/cancel"), at("/tasks/", m.Sub, ""),

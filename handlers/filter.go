@@ -20,7 +20,7 @@ func queueFilter(c echo.Context) views.QueueFilter { return filterOf(c.QueryPara
 
 func filterOf(v url.Values) views.QueueFilter {
 	return views.QueueFilter{
-		View: v.Get("view"), Agent: v.Get("agent"), Status: v.Get("status"), Query: v.Get("q"),
+		Agent: v.Get("agent"), Status: v.Get("status"), Query: v.Get("q"),
 		Label: v.Get("label"), Priority: v.Get("priority"),
 		CreatedBy: v.Get("by"), Blocked: v.Get("blocked"), Sort: v.Get("sort"), After: v.Get("after"),
 	}

@@ -36,14 +36,14 @@ func (s *Server) historyPage(c echo.Context, ch views.Chrome) (templ.Component, 
 func (s *Server) historyQuery(c echo.Context) (q views.HistoryQuery, f task.HistoryFilter, err error) {
 	q = views.HistoryQuery{
 		Agent: c.QueryParam("agent"), CreatedBy: s.actorNamed(c.QueryParam("by")), Label: strings.TrimSpace(c.QueryParam("label")),
-		Status: c.QueryParam("status"), Query: c.QueryParam("q"), From: c.QueryParam("from"),
-		To: c.QueryParam("to"), Before: c.QueryParam("before"),
+		Status: c.QueryParam("status"), Query: c.QueryParam("q"), Since: c.QueryParam("since"),
+		From: c.QueryParam("from"), To: c.QueryParam("to"), Before: c.QueryParam("before"),
 	}
 	f = task.HistoryFilter{
 		Owner: q.Agent, CreatedBy: q.CreatedBy, Label: q.Label, Status: task.Status(q.Status),
 		Query: q.Query, Before: q.Before, Limit: historyRows,
 	}
-	f.From, f.To, err = s.dayBounds(c, q.From, q.To)
+	f.From, f.To, err = s.timeBounds(c, q.Since, q.From, q.To)
 	return q, f, err
 }
 
@@ -56,13 +56,20 @@ func (s *Server) actorNamed(name string) string {
 	return task.UserActorName(name)
 }
 
-// dayBounds reads the first and the last day of a list, in the zone of the
-// person who asks: from the beginning of the one to the end of the other. ""
-// is no bound.
-func (s *Server) dayBounds(c echo.Context, from, to string) (first, end task.Time, err error) {
+// timeBounds reads the bounds of a list: how long before now it begins, its
+// first and its last day, in the zone of the person who asks. Of two bounds
+// the narrower counts; "" is none.
+func (s *Server) timeBounds(c echo.Context, since, from, to string) (first, end task.Time, err error) {
 	zone := s.zoneOf(c)
 	if first, err = dayBound("from", from, 0, zone); err != nil {
 		return 0, 0, err
+	}
+	if since != "" {
+		back, ok := map[string]time.Duration{"24h": day, "7d": 7 * day, "30d": 30 * day}[since]
+		if !ok {
+			return 0, 0, task.FieldErrorf("since", "must be 24h, 7d or 30d")
+		}
+		first = max(first, s.svc.Now().Add(-back))
 	}
 	end, err = dayBound("to", to, 1, zone)
 	return first, end, err

@@ -154,3 +154,31 @@ func TestInsightsOnPages(t *testing.T) {
 	})
 	t.Run("viewers may look", func(t *testing.T) { y.person("vera", task.RoleViewer).get("/insights").is(200) })
 }
+
+func TestListsOfTheLastDays(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	y.finish(task.New{Owner: "coder", Title: "Long ago", NoStart: true}, "")
+	y.forward(8 * 24 * time.Hour)
+	y.finish(task.New{Owner: "coder", Title: "Of late", NoStart: true}, "")
+	y.forward(2 * time.Hour)
+	b := y.maya()
+	for since, longAgo := range map[string]bool{"24h": false, "7d": false, "30d": true} {
+		page := b.get("/history?since="+since).is(200).shows("Of late", "remove filter", labelOfSince[since])
+		if file := b.get("/history.csv?since=" + since).is(200); longAgo {
+			page.shows("Long ago")
+			file.shows("Long ago")
+		} else {
+			page.hides("Long ago")
+			file.hides("Long ago")
+		}
+		b.get("/runs?since="+since).is(200).shows("remove filter", labelOfSince[since])
+	}
+	from := y.Now().UTC().Format(time.DateOnly)
+	b.get("/history?since=30d&from="+from).shows("Of late", "from "+from).hides("Long ago")
+	for _, path := range []string{"/history", "/runs"} {
+		b.get(path+"?since=1w").is(422).shows("must be 24h, 7d or 30d")
+	}
+}
+
+var labelOfSince = map[string]string{"24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -13,11 +14,17 @@ import (
 	"taskyard/views/ui"
 )
 
+// queues is the board. Its list is /tasks: addresses of earlier versions lead
+// there.
+func (s *Server) queues(c echo.Context) error {
+	if c.QueryParam("view") == "list" {
+		return c.Redirect(http.StatusSeeOther, views.URL.Tasks(queueFilter(c)))
+	}
+	return s.page(s.queuesPage)(c)
+}
+
 func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
 	f := queueFilter(c)
-	if f.View == "list" {
-		return s.queueList(c, ch, f)
-	}
 	filter, err := taskFilter(f)
 	if err != nil {
 		return nil, err
@@ -29,22 +36,6 @@ func (s *Server) queuesPage(c echo.Context, ch views.Chrome) (templ.Component, e
 	m := views.QueuesModel{Filter: f, Stats: queueStats(b.BoardDay, ch.Now), Columns: queueColumns(b.Columns), More: b.More}
 	m.Bar = views.FilterModel{Filter: f, Agents: b.Agents, Sum: boardSum(f, b.Open, len(b.Agents), m.Columns)}
 	return views.QueuesPage(ch, m), nil
-}
-
-// queueList is the list view of the board.
-func (s *Server) queueList(c echo.Context, ch views.Chrome, f views.QueueFilter) (templ.Component, error) {
-	agents, err := s.svc.Agents(actorOf(c))
-	if err != nil {
-		return nil, err
-	}
-	day, err := s.svc.BoardDay(c.Request().Context(), actorOf(c))
-	if err != nil {
-		return nil, err
-	}
-	m := views.QueuesModel{Filter: f, Stats: queueStats(day, ch.Now)}
-	m.Tasks, m.Next, m.OpenTasks, err = s.listed(c, ch, f)
-	m.Bar = views.FilterModel{Filter: f, Agents: agentIDs(agents), Sum: views.OpenTasks(m.OpenTasks, f.Narrowed())}
-	return views.QueuesPage(ch, m), err
 }
 
 // boardSum says how much the board shows: what the filter leaves, not the

@@ -22,7 +22,10 @@ const (
 )
 
 func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
-	q := views.RunQuery{Status: c.QueryParam("status"), Agent: c.QueryParam("agent"), From: c.QueryParam("from"), To: c.QueryParam("to")}
+	q := views.RunQuery{
+		Status: c.QueryParam("status"), Agent: c.QueryParam("agent"),
+		Since: c.QueryParam("since"), From: c.QueryParam("from"), To: c.QueryParam("to"),
+	}
 	var err error
 	if q.Task, err = queryID(c, "task"); err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, err
 		return nil, err
 	}
 	f := task.RunFilter{Status: task.RunStatus(q.Status), Agent: q.Agent, TaskID: q.Task, Before: q.Before, Limit: runRows + 1}
-	if f.From, f.To, err = s.dayBounds(c, q.From, q.To); err != nil {
+	if f.From, f.To, err = s.timeBounds(c, q.Since, q.From, q.To); err != nil {
 		return nil, err
 	}
 	runs, err := s.svc.Runs(c.Request().Context(), actorOf(c), f)

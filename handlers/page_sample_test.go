@@ -137,8 +137,8 @@ func (y *pageSite) runOf(id task.ID, f service.Finished, mark string) task.ID {
 func (m sample) pages() []string {
 	id := func(path string, id task.ID, rest string) string { return path + id.String() + rest }
 	list := []string{
-		"/", "/queues", "/queues?view=list", "/queues?agent=coder", "/queues?status=waiting",
-		"/queues?q=release&view=list", "/tasks", "/tasks?status=failed&agent=coder",
+		"/", "/queues", "/queues?agent=coder", "/queues?status=waiting",
+		"/tasks?q=release", "/tasks", "/tasks?status=failed&agent=coder",
 		"/approvals", id("/approvals/", m.approval, ""), "/runs", "/runs?status=failed&agent=coder",
 		id("/runs?task=", m.stuck, ""), "/history", "/history?q=first&status=done", "/insights",
 		"/insights?range=24h&agent=coder", "/agents", "/scheduler", "/settings", "/settings/about",

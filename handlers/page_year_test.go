@@ -65,7 +65,7 @@ func yearSite(t testing.TB, size dbfill.Size) (*pageSite, dbfill.Marks) {
 func yearPages(m dbfill.Marks) []string {
 	at := func(before string, id task.ID, after string) string { return before + id.String() + after }
 	return []string{
-		"/", "/?only=question", "/?only=notice", "/queues", "/queues?view=list", "/queues/agent-a", "/queues?q=limiter", "/queues?status=waiting",
+		"/", "/?only=question", "/?only=notice", "/queues", "/queues/agent-a", "/queues?q=limiter", "/queues?status=waiting",
 		"/tasks", "/tasks?sort=-changed", "/tasks?status=waiting", "/tasks?q=retry+policy", at("/tasks/", m.Much, ""),
 		at("/tasks/", m.Much, "/cancel"), at("/tasks/", m.Much, "/edit"), at("/tasks/", m.Sub, ""), at("/tasks/", m.Archived, ""),
 		"/approvals", at("/approvals/", m.Approval, ""), "/runs", at("/runs?task=", m.Much, ""),

@@ -50,7 +50,7 @@ func (s *Server) routes() {
 		{"POST", "/tour", task.SignedIn, s.endTour},
 		{"POST", "/inbox/snooze", task.Person, s.snooze},
 		{"POST", "/inbox/wake", task.Person, s.wake},
-		{"GET", "/queues", task.Read, page(s.queuesPage)},
+		{"GET", "/queues", task.Read, s.queues},
 		{"GET", "/queues/:agent", task.Read, page(s.agentQueuePage)},
 		{"GET", "/tasks", task.Read, page(s.tasksPage)},
 		{"GET", "/tasks/bulk", task.Person, page(s.bulkPage)},

@@ -92,6 +92,28 @@
   });
   addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));
 
+  // A filter applies when it is changed: by mouse at once, by keys when they rest, as arrows pass through what lies
+  // between. Its address names what was chosen, not what was left open.
+  const filter = el => el.form?.matches("[data-filter]") && el.form;
+  let pointed = 0, resting = 0;
+  document.addEventListener("pointerdown", () => { pointed = Date.now(); }, true);
+  document.addEventListener("keydown", () => { pointed = 0; }, true);
+  document.addEventListener("change", e => {
+    const form = filter(e.target);
+    if (!form || !e.target.matches("select, [type=date]") || !e.target.validity.valid) return;
+    clearTimeout(resting);
+    resting = setTimeout(() => {
+      try { sessionStorage.setItem("filtered", e.target.name); } catch { /* private windows */ }
+      form.requestSubmit();
+    }, pointed ? 0 : 800);
+  });
+  document.addEventListener("formdata", e => { if (e.target.matches("[data-filter]")) [...e.formData].forEach(([k, v]) => { if (!v) e.formData.delete(k); }); });
+  try {
+    const name = sessionStorage.getItem("filtered");
+    sessionStorage.removeItem("filtered");
+    if (name) (q(`[data-filter] [name="${name}"]:not([type=hidden])`) || all(".filters a.chip.active").at(-1))?.focus({ preventScroll: true });
+  } catch { /* private windows */ }
+
   // The browser's zone: days begin, and "tomorrow" is, where the person lives.
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax`;

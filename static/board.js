@@ -163,8 +163,6 @@
     post(action, new URLSearchParams(new FormData(f, b)), id, d && (a => fill(d, a.doc)));
   }, true);
 
-  // A filter's address names what was chosen, not what was left open.
-  all("form[data-filter]").forEach(f => f.addEventListener("formdata", e => [...e.formData].forEach(([k, v]) => { if (!v) e.formData.delete(k); })));
   addEventListener("pageshow", () => { picked = new Set(all("[data-pick]:checked").map(p => p.value)); count(); });
   document.addEventListener("taskyard:dropped", () => { if (late) { late = false; renew(); } });
   count();

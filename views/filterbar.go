@@ -94,6 +94,7 @@ func (f QueueFilter) ariaSort(column string) string {
 var (
 	blockedChoices  = [][2]string{{"yes", "Blocked"}, {"no", "Not blocked"}}
 	priorityChoices = []string{"9", "6", "3", "1"}
+	sinceChoices    = [][2]string{{"24h", "Last 24 hours"}, {"7d", "Last 7 days"}, {"30d", "Last 30 days"}}
 )
 
 // byChoices are those of whom the filter offers the tasks: oneself and the

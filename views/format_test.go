@@ -66,10 +66,10 @@ func TestStreamTellsEachThingOnce(t *testing.T) {
 
 func TestURLLeavesOutWhatDoesNotNarrow(t *testing.T) {
 	for got, want := range map[string]string{
-		URL.Queues(QueueFilter{View: "board"}):              "/queues",
-		URL.Queues(QueueFilter{View: "list", Query: "a&b"}): "/queues?q=a%26b&view=list",
-		URL.Agent("a/b"):      "/agents/a%2Fb",
-		URL.StepSubtask(4, 0): "/tasks/4/steps/0/subtask",
+		URL.Queues(QueueFilter{}):                            "/queues",
+		URL.Queues(QueueFilter{Query: "a&b", Sort: "title"}): "/queues?q=a%26b",
+		URL.Agent("a/b"):                                     "/agents/a%2Fb",
+		URL.StepSubtask(4, 0):                                "/tasks/4/steps/0/subtask",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -115,8 +115,11 @@ func (q HistoryQuery) chips() []historyChip {
 		}
 		*field = ""
 		shown := value
-		if field == &q.CreatedBy {
+		switch field {
+		case &q.CreatedBy:
 			shown = ui.ActorLabel(value)
+		case &q.Since:
+			shown = labelOf(sinceChoices, value)
 		}
 		list = append(list, historyChip{label + shown, URL.History(q)})
 		*field = value
@@ -126,6 +129,7 @@ func (q HistoryQuery) chips() []historyChip {
 	add("by ", &q.CreatedBy)
 	add("label ", &q.Label)
 	add("", &q.Status)
+	add("", &q.Since)
 	add("from ", &q.From)
 	add("to ", &q.To)
 	return list

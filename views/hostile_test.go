@@ -118,7 +118,6 @@ func hostilePages() map[string]templ.Component {
 		"queues": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) {
 			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", ui.GlyphFail
 		})),
-		"queues list": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) { m.Filter.View = "list" })),
 		"tasks":       views.TasksPage(c, poisoned[views.TasksModel]()),
 		"views":       views.ViewsPage(c, poisoned[views.ViewsModel]()),
 		"bulk":        views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),

@@ -198,7 +198,7 @@ func TestTextByOthersIsEscaped(t *testing.T) {
 	m.Runs[0].Summary, m.Runs[0].Reason, m.Question.Content, m.Question.Author, m.Entries.Comment = evil, evil, evil, evil, evil
 	c := sampleChrome("/tasks/142")
 	c.User, c.Flash.Text, c.Theme = evil, evil, evil
-	q := sampleQueues("")
+	q := sampleQueues()
 	q.Filter.Query = evil
 	q.Columns[1].Groups[0].Cards[0].Task.Title = evil
 	q.Columns[1].Groups[0].Cards[0].Activity = evil
@@ -229,7 +229,7 @@ func TestViewersSeeNoForms(t *testing.T) {
 	c.CanWrite = false
 	for name, comp := range map[string]string{
 		"task":   htmlOf(t, TaskPage(c, sampleTaskModel())),
-		"queues": htmlOf(t, QueuesPage(c, sampleQueues(""))), "inbox": htmlOf(t, InboxPage(c, sampleInbox())),
+		"queues": htmlOf(t, QueuesPage(c, sampleQueues())), "inbox": htmlOf(t, InboxPage(c, sampleInbox())),
 	} {
 		for _, n := range nodes(t, comp) {
 			if action, _ := attr(n, "action"); n.DataAtom == atom.Form && action != URL.Logout() && action != "/tasks" &&

@@ -8,16 +8,13 @@ import (
 	"taskyard/views/ui"
 )
 
-// QueuesModel is the board or the list of queues.
+// QueuesModel is the board.
 type QueuesModel struct {
-	Filter    QueueFilter
-	Stats     *QueueStats // nil: no tiles
-	Columns   []QueueColumn
-	More      int          // agents whose queues the board leaves out
-	Tasks     []*task.Task // the rows of the list view
-	Next      string       // cursor of the next page of the list view, or ""
-	Bar       FilterModel
-	OpenTasks int // open tasks that match, in the list view
+	Filter  QueueFilter
+	Stats   *QueueStats // nil: no tiles
+	Columns []QueueColumn
+	More    int // agents whose queues the board leaves out
+	Bar     FilterModel
 }
 
 // QueueStats are the tiles above the board.
@@ -123,23 +120,10 @@ func (col QueueColumn) line() (text string, showLast bool) {
 	return s, col.LastRun != 0
 }
 
-// with returns the filter with another view.
-func (f QueueFilter) with(view string) QueueFilter {
-	f.View = view
-	return f
-}
-
-func (f QueueFilter) list() bool { return f.View == "list" }
-
 // rest is the list behind "n more" of a column.
 func (f QueueFilter) rest(agent string, g ui.Glyph) QueueFilter {
-	f.View, f.Agent, f.Status, f.After = "list", agent, groupStatus[g], ""
+	f.Agent, f.Status, f.After = agent, groupStatus[g], ""
 	return f
-}
-
-// listed is the list view as a list of tasks.
-func (m QueuesModel) listed() TasksModel {
-	return TasksModel{Filter: m.Filter, Bar: m.Bar, Tasks: m.Tasks, Total: m.OpenTasks, Next: m.Next}
 }
 
 // boardTopics are the topics of the board.

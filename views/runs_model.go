@@ -47,6 +47,9 @@ func (q RunQuery) chips() (list []historyChip) {
 	w.Task = 0
 	add("#"+q.Task.String(), w)
 	w = q
+	w.Since = ""
+	add(labelOf(sinceChoices, q.Since), w)
+	w = q
 	w.From = ""
 	add("ended from "+q.From, w)
 	w = q

@@ -2,6 +2,7 @@ package views
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,8 +63,9 @@ func claimed(since time.Duration, done, total int) func(*task.Task) {
 	}
 }
 
-func sampleQueues(view string) QueuesModel {
-	coder := []*task.Task{
+// sampleByOwner are the open tasks of three agents.
+func sampleByOwner() (planner, coder, reviewer []*task.Task) {
+	coder = []*task.Task{
 		sampleTask(142, "Add rate limiting to the public API", "coder", 9, claimed(6*time.Minute, 3, 5)),
 		sampleTask(150, "Return 409 on double claim", "coder", 7, claimed(2*time.Minute, 1, 4)),
 		sampleTask(147, "Fix flaky TestQueueClaim under the race detector", "coder", 8, func(t *task.Task) { t.StepsTotal = 3 }),
@@ -73,7 +75,7 @@ func sampleQueues(view string) QueuesModel {
 		}),
 		sampleTask(160, "Think about sharding", "coder", 0, func(t *task.Task) { t.Status = task.Draft }),
 	}
-	reviewer := []*task.Task{
+	reviewer = []*task.Task{
 		sampleTask(144, "Review retry policy: is 5 attempts acceptable?", "reviewer", 8,
 			func(t *task.Task) { t.QuestionID = 9; t.CommentCount = 3 }),
 		sampleTask(151, "Run integration tests for the limiter", "reviewer", 8, func(t *task.Task) {
@@ -85,16 +87,25 @@ func sampleQueues(view string) QueuesModel {
 			t.Labels, t.BlockedBy, t.Blocked, t.BlockersCanceled = []string{"security"}, []task.ID{140, 142}, 2, 1
 		}),
 	}
-	planner := []*task.Task{
+	planner = []*task.Task{
 		sampleTask(139, "Ship API hardening for v0.4", "planner", 9, claimed(18*time.Minute, 4, 7)),
 		sampleTask(156, "Split the onboarding epic into agent-sized tasks", "planner", 5, nil),
 	}
+	return planner, coder, reviewer
+}
+
+func sampleOpen() []*task.Task {
+	planner, coder, reviewer := sampleByOwner()
+	return slices.Concat(planner, coder, reviewer)
+}
+
+func sampleQueues() QueuesModel {
+	planner, coder, reviewer := sampleByOwner()
 	doing := map[task.ID]string{142: "go test ./internal/limit/...", 139: "Checking subtask #142 before step 5"}
 	return QueuesModel{
-		Filter: QueueFilter{View: view}, Bar: FilterModel{
-			Filter: QueueFilter{View: view},
+		Bar: FilterModel{
 			Agents: []string{"coder", "planner", "researcher", "reviewer"}, Sum: "17 open, 4 agents",
-		}, OpenTasks: 17,
+		},
 		Stats: &QueueStats{
 			Done24h: 31, Waiting: 13, Oldest: 3*time.Hour + 12*time.Minute, MedianRun: 246 * time.Second,
 			Rows:  []task.StatRow{{Hour: task.StatDay(now), RunsCompleted: 42, RunsFailed: 2, Done: 31, Millis: 44 * 246000, CostUSD: 4.12}},
@@ -106,7 +117,6 @@ func sampleQueues(view string) QueuesModel {
 			{Agent: "reviewer", Slots: 1, Groups: groupCards(reviewer, 3, doing)},
 			{Agent: "researcher", Slots: 1, LastRun: ago(22 * time.Minute)},
 		},
-		Tasks: append(append(planner, coder...), reviewer...), Next: "2.1",
 	}
 }
 
@@ -227,8 +237,7 @@ func samplePages() []samplePage {
 	edit := EditOf(m.Task, sampleAgents)
 	edit.Changed, edit.Errors = "maya changed the title 2m ago.", errs
 	return []samplePage{
-		{"queues", QueuesPage(at("/queues"), sampleQueues(""))},
-		{"queues-list", QueuesPage(at("/queues?view=list"), sampleQueues("list"))},
+		{"queues", QueuesPage(at("/queues"), sampleQueues())},
 		{"queues-empty", QueuesPage(at("/queues"), QueuesModel{})},
 		{"queues-nothing", QueuesPage(at("/queues?q=x"),
 			QueuesModel{
@@ -243,12 +252,12 @@ func samplePages() []samplePage {
 		{"task-draft", TaskPage(at("/tasks/13"), draft)},
 		{"task-viewer", TaskPage(viewer, m)},
 		{"tasks", TasksPage(flash, TasksModel{
-			Tasks: sampleQueues("").Tasks, Next: "9:1",
+			Tasks: sampleOpen(), Next: "9:1",
 			Bar: FilterModel{List: true, Agents: []string{"coder"}}, Total: 300,
 		})},
 		{"tasks-empty", TasksPage(at("/tasks"), TasksModel{})},
 		{"move", MovePage(at("/tasks/142/move"), MoveModel{Task: m.Task, Agents: sampleAgents, To: "reviewer", Errors: errs})},
-		{"tasks-skipped", TasksPage(skipped, TasksModel{Filter: QueueFilter{Sort: "-title", After: "100"}, Tasks: sampleQueues("").Tasks})},
+		{"tasks-skipped", TasksPage(skipped, TasksModel{Filter: QueueFilter{Sort: "-title", After: "100"}, Tasks: sampleOpen()})},
 		{"views", ViewsPage(flash, ViewsModel{Views: flash.Views, Of: 1, Name: "typed", Error: "you have a view of this name already"})},
 		{"views-none", ViewsPage(at("/views"), ViewsModel{})},
 		{"bulk-move", BulkPage(skipped, BulkModel{

@@ -17,7 +17,6 @@ type urls struct{}
 // QueueFilter narrows and orders the board and the lists of open tasks. Zero
 // fields do not narrow.
 type QueueFilter struct {
-	View      string // "board" or "list"; "" means board; /tasks has no other
 	Agent     string
 	Status    string // a status, a work status, "waiting" or "failed"
 	Query     string
@@ -39,6 +38,7 @@ type HistoryQuery struct {
 	Label     string
 	Status    string // done or canceled
 	Query     string
+	Since     string // a time before now: a value of sinceChoices
 	From      string // day, 2006-01-02
 	To        string // day, 2006-01-02
 	Before    string // cursor of the page before
@@ -66,12 +66,10 @@ func (f QueueFilter) pairs() []string {
 	}
 }
 
-// Queues is the board or the list of every queue, filtered.
+// Queues is the board of every queue, filtered.
 func (urls) Queues(f QueueFilter) string {
-	if f.View == "board" {
-		f.View = ""
-	}
-	return query("/queues", append(f.pairs(), "view", f.View)...)
+	f.Sort, f.After = "", "" // of lists alone
+	return query("/queues", f.pairs()...)
 }
 
 // Queue is the board of one agent.

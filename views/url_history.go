@@ -4,7 +4,7 @@ import "taskyard/task"
 
 func (q HistoryQuery) at(path string) string {
 	return query(path, "agent", q.Agent, "by", q.CreatedBy, "label", q.Label, "status", q.Status,
-		"q", q.Query, "from", q.From, "to", q.To, "before", q.Before)
+		"q", q.Query, "since", q.Since, "from", q.From, "to", q.To, "before", q.Before)
 }
 
 // History is the list of archived tasks, filtered.

@@ -12,6 +12,7 @@ type RunQuery struct {
 	Status string // a task.RunStatus
 	Agent  string
 	Task   task.ID
+	Since  string // a time before now in which it ended: a value of sinceChoices
 	From   string  // day on which it ended, or later: 2006-01-02
 	To     string  // day on which it ended, or earlier
 	Before task.ID // the cursor of the page before
@@ -20,7 +21,7 @@ type RunQuery struct {
 // Runs is the list of runs, filtered.
 func (urls) Runs(q RunQuery) string {
 	return query("/runs", "status", q.Status, "agent", q.Agent, "task", idOrNone(q.Task),
-		"from", q.From, "to", q.To, "before", idOrNone(q.Before))
+		"since", q.Since, "from", q.From, "to", q.To, "before", idOrNone(q.Before))
 }
 
 func idOrNone(id task.ID) string {

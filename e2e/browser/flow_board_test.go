@@ -209,7 +209,7 @@ func TestTheBoardWithoutScripts(t *testing.T) {
 	b.see("Moved #" + k.ID.String() + " to scout")
 	equal(t, "owner", y.task(k.ID).Owner, "scout")
 
-	b.open("/queues?view=list")
+	b.open("/tasks")
 	b.seeNot("Priority…")
 	b.click(card(k.ID) + " [data-pick]")
 	b.click(card(other.ID) + " [data-pick]")
@@ -220,7 +220,7 @@ func TestTheBoardWithoutScripts(t *testing.T) {
 	b.press("button|Move 2 tasks")
 	b.see("Moved 1 task to scout; 1 skipped")
 	b.see("#" + k.ID.String() + ": Task " + k.ID.String() + " belongs to scout already")
-	equal(t, "address", eval[string](b, `location.pathname + location.search`), "/queues?view=list")
+	equal(t, "address", eval[string](b, `location.pathname + location.search`), "/tasks")
 	equal(t, "owner", y.task(other.ID).Owner, "scout")
 }
 

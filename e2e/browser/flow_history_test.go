@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"taskyard/task"
 )
 
@@ -14,7 +16,7 @@ func findAndFollow(s *sample, b *tab) {
 	must(t, s.svc.Index(ctx))
 	b.open("/history")
 	b.fill(".filters [name=q]", "no limit yet")
-	b.press(".filters button|Filter")
+	b.loads(typed(kb.Enter))
 	b.see("in run 5's transcript")
 	equal(t, "marked", b.text("mark"), "no")
 	b.press("a|in run 5's transcript")

@@ -115,7 +115,7 @@ func (h *hostileInstance) around(t testing.TB) {
 	moved := h.create(task.New{Title: "Handed over", Owner: "hostile-2"}).ID
 	some[*task.Task](t)(h.svc.HandOver(ctx, h.maya, service.HandOver{TaskID: moved, From: "hostile-2", To: "hostile-3", Comment: all}))
 	h.pages = []string{
-		"/", "/?only=question", "/?only=stuck", "/queues", "/queues?view=list", "/tasks", "/tasks?sort=title", "/approvals",
+		"/", "/?only=question", "/?only=stuck", "/queues", "/tasks", "/tasks?sort=title", "/approvals",
 		"/approvals/" + waits.String(), "/runs/" + denied.String(), "/runs", "/runs?status=failed",
 		"/history", "/agents", "/agents/hostile-0", "/agents/hostile-0/edit", "/agents/hostile-1", "/agents/broken",
 		"/scheduler", "/settings", "/settings/tokens", "/settings/people", "/settings/about",

@@ -25,7 +25,6 @@ func (s *sample) pages() []shown {
 		{"pause", "/scheduler/pause", nil},
 		{"stop", "/scheduler/stop-everything", nil},
 		{"queues", "/queues", nil},
-		{"queues-list", "/queues?view=list", nil},
 		{"queues-empty", "/queues?q=nothing+fits+this", nil},
 		{"queues-menu", "/queues", func(b *tab) { b.click("#m-" + s.limiter.String() + " summary") }},
 		{"queues-picked", "/queues", func(b *tab) {

@@ -1,0 +1,70 @@
+package browser
+
+import (
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	y.create(task.New{Title: "Of the coder", Priority: 7})
+	y.create(task.New{Title: "Of the scout", Owner: "scout"})
+	b := y.tab()
+	address := func() string { return eval[string](b, `location.pathname + location.search`) }
+	t.Run("by mouse", func(t *testing.T) {
+		b.open("/tasks")
+		equal(t, "the button is seen", eval[bool](b, `document.querySelector("#filter > button").checkVisibility()`), false)
+		b.click("h1")
+		b.choose(".filters [name=agent]", "scout")
+		b.wait(`location.search === "?agent=scout"`)
+		b.see("Of the scout")
+		b.seeNot("Of the coder")
+		equal(t, "focus", eval[string](b, `document.activeElement.textContent.trim().replace(/\s+/g, " ")`), "scoutremove filter")
+	})
+	t.Run("the other way to see tasks keeps it", func(t *testing.T) {
+		b.press(".segmented a|Board")
+		b.wait(`location.pathname === "/queues"`)
+		equal(t, "address", address(), "/queues?agent=scout")
+		b.press(".segmented a|List")
+		b.wait(`location.pathname === "/tasks"`)
+		equal(t, "address", address(), "/tasks?agent=scout")
+	})
+	t.Run("by keys when they rest", func(t *testing.T) {
+		b.open("/tasks")
+		b.do(typed("j"))
+		b.choose(".filters [name=priority]", "1")
+		b.choose(".filters [name=priority]", "6")
+		b.wait(`location.search === "?priority=6"`)
+		b.see("Of the coder")
+		b.seeNot("Of the scout")
+	})
+	t.Run("times", func(t *testing.T) {
+		for _, path := range []string{"/history", "/runs"} {
+			b.open(path)
+			b.click("h1")
+			b.choose(".filters [name=since]", "7d")
+			b.wait(`location.search === "?since=7d"`)
+			b.see("Last 7 days")
+		}
+	})
+	t.Run("a day that is half typed does not", func(t *testing.T) {
+		b.open("/history")
+		b.click("h1")
+		day := func(value string) {
+			b.wait(`(f => { f.value = "` + value + `"; f.dispatchEvent(new Event("change", { bubbles: true })); return true; })(document.querySelector("[name=from]"))`)
+		}
+		day("0020-11-01")
+		day("2020-11-01")
+		b.wait(`location.search === "?from=2020-11-01"`)
+	})
+	t.Run("without scripts by its button", func(t *testing.T) {
+		b := y.tab().withoutScripts()
+		b.open("/tasks")
+		b.choose(".filters [name=agent]", "scout")
+		b.press(".filters button|Filter")
+		b.see("Of the scout")
+		b.seeNot("Of the coder")
+	})
+}
