@@ -177,7 +177,7 @@ func TestListsOfTheLastDays(t *testing.T) {
 	from := y.Now().UTC().Format(time.DateOnly)
 	b.get("/history?since=30d&from="+from).shows("Of late", "from "+from).hides("Long ago")
 	for _, path := range []string{"/history", "/runs"} {
-		b.get(path+"?since=1w").is(422).shows("must be 24h, 7d or 30d")
+		b.get(path + "?since=1w").is(422).shows("must be 24h, 7d or 30d")
 	}
 }
 

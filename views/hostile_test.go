@@ -118,11 +118,11 @@ func hostilePages() map[string]templ.Component {
 		"queues": views.QueuesPage(c, poisoned(func(m *views.QueuesModel) {
 			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", ui.GlyphFail
 		})),
-		"tasks":       views.TasksPage(c, poisoned[views.TasksModel]()),
-		"views":       views.ViewsPage(c, poisoned[views.ViewsModel]()),
-		"bulk":        views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),
-		"runs":        views.RunsPage(c, poisoned[views.RunsModel]()),
-		"history":     views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
+		"tasks":   views.TasksPage(c, poisoned[views.TasksModel]()),
+		"views":   views.ViewsPage(c, poisoned[views.ViewsModel]()),
+		"bulk":    views.BulkPage(c, poisoned(func(m *views.BulkModel) { m.Act = "move" })),
+		"runs":    views.RunsPage(c, poisoned[views.RunsModel]()),
+		"history": views.HistoryPage(c, poisoned(func(m *views.HistoryModel) { m.Zone = nil })),
 		"history found": views.HistoryPage(c, poisoned(func(m *views.HistoryModel) {
 			h := m.Hits[7]
 			m.Zone, h.Place = nil, task.HitComment

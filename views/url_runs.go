@@ -12,7 +12,7 @@ type RunQuery struct {
 	Status string // a task.RunStatus
 	Agent  string
 	Task   task.ID
-	Since  string // a time before now in which it ended: a value of sinceChoices
+	Since  string  // a time before now in which it ended: a value of sinceChoices
 	From   string  // day on which it ended, or later: 2006-01-02
 	To     string  // day on which it ended, or earlier
 	Before task.ID // the cursor of the page before
