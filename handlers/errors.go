@@ -162,7 +162,7 @@ func (s *Server) sendProblem(c echo.Context, p *Problem) {
 // script that asks for a part of a page is told so instead: what is typed
 // there must not be lost; nor must what a plain form held.
 func (s *Server) toLogin(c echo.Context, p *Problem) {
-	if byScript(c) {
+	if byScript(c) || sentByScript(c) {
 		s.errorPage(c, p)
 		return
 	}

@@ -21,6 +21,28 @@ func (s *Server) done(c echo.Context, to, format string, args ...any) error {
 	return c.Redirect(http.StatusSeeOther, backOr(c, to))
 }
 
+// sentHeader marks a form that a script sends: where a browser would be led to
+// another page, the answer is 204 with that page as Location, so that the
+// script can go there itself.
+const sentHeader = "Taskyard-Send"
+
+func sentByScript(c echo.Context) bool { return c.Request().Header.Get(sentHeader) != "" }
+
+// leadScripts answers forms that a script sends; see sentHeader.
+func leadScripts(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().Method == http.MethodPost && sentByScript(c) {
+			r := c.Response()
+			r.Before(func() {
+				if r.Status == http.StatusSeeOther {
+					r.Status = http.StatusNoContent
+				}
+			})
+		}
+		return next(c)
+	}
+}
+
 // backOr returns the page that a form came from, if the form names it.
 func backOr(c echo.Context, to string) string {
 	if b := c.FormValue("back"); b != "" {

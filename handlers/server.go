@@ -114,7 +114,7 @@ func New(opt Options) (*Server, error) {
 		s.host, s.limitBody, s.identify, s.quota, s.admit,
 		s.readForm, s.sameSite, s.authorize, s.redact, s.apiGuard,
 	}
-	s.echo.Use(s.around)
+	s.echo.Use(s.around, leadScripts)
 	s.routes()
 	if s.handler, err = compress(s.echo); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@
     Idiomorph.defaults.ignoreActiveValue = true;
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.localName === "details");
     // A form with typed text stays as it is, even where the server no longer shows it.
-    const typed = n => n.matches?.("form[data-keep]") && (all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue) || all("option", n).some(o => o.selected !== o.defaultSelected && (o.defaultSelected || o.index > 0)));
+    const typed = n => n.matches?.("form[data-keep]:not([data-refused])") && (all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue) || all("option", n).some(o => o.selected !== o.defaultSelected && (o.defaultSelected || o.index > 0)));
     // What the server answers as an empty data-same is here already; where it no longer is, the whole is asked for.
     const same = n => n.hasAttribute?.("data-same");
     Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, now) => !typed(old) && !same(now);
@@ -47,7 +47,15 @@
     const form = e.target.closest?.("form[data-tick]");
     if (form) form.reset(); // the box shows what the server holds
   });
-  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => { if (e.detail.requestConfig?.verb !== "get") taskyard.toast("The server cannot be reached. Nothing was changed.", true, { remedy: "Try again when it is back." }); });
+  // What was sent by htmx is sent again under its key, and the page then shows what is.
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => {
+    const { verb, path, parameters, elt } = e.detail.requestConfig ?? {};
+    if (!verb || verb === "get") return;
+    taskyard.post(path, new URLSearchParams(Object.entries(parameters)), { "HX-Request": "true" }).then(() => {
+      const part = elt.closest("[data-live]") ?? q("[data-live]:not([data-live-frame])");
+      if (part) htmx.trigger(part, "live");
+    }, () => { elt.reset?.(); taskyard.unreachable(); });
+  });
 
   // Relative times age while the page is open. The offset takes a wrong clock of the browser out.
   const offset = Number(root.dataset.now || Date.now()) - Date.now();
@@ -84,7 +92,7 @@
   document.addEventListener("submit", e => {
     if (e.target.method !== "post" || e.target.hasAttribute("hx-post")) return;
     if (e.target.dataset.sent) e.preventDefault();
-    else if (!navigator.onLine) { e.preventDefault(); taskyard.toast("You are offline. Nothing was sent, and what you typed is still here.", true); }
+    else if (!navigator.onLine) { e.preventDefault(); taskyard.offline(); }
     else {
       e.target.dataset.sent = "1";
       setTimeout(() => delete e.target.dataset.sent, 10000); // who stopped the page from loading may send again: its key makes both one act

@@ -77,7 +77,7 @@
   };
 
   const ask = async (url, body) => {
-    const res = await fetch(url, body && { method: "POST", body, headers: { "Taskyard-Held": taskyard.held() } });
+    const res = await (body ? taskyard.post(url, body, { "Taskyard-Held": taskyard.held() }) : fetch(url));
     if (new URL(res.url).pathname === "/login") { location.assign(res.url); return null; }
     return { res, doc: new DOMParser().parseFromString(await res.text(), "text/html") };
   };
@@ -95,7 +95,7 @@
       if (a.res.ok && a.doc.getElementById(area().id)) { q("dialog[open]")?.close(); take(a.doc, id); return; }
       if (!refused?.(a)) taskyard.fault(a.res.status, a.res.headers.get("X-Request-Id"), a.doc);
       renew();
-    } catch { taskyard.toast("The server cannot be reached. Nothing was changed.", true); }
+    } catch { taskyard.unreachable(); }
     finally {
       busy.delete(action);
       if (crossed && !busy.size) { crossed = false; renew(); }

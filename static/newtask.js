@@ -22,6 +22,7 @@
     dialog.append(head, own(form));
     document.body.append(dialog);
     htmx.process(dialog);
+    window.taskyard.restoreDrafts(dialog);
   };
   const show = () => {
     if (q("dialog[open]")) return; // something else was opened meanwhile; the next press finds the form ready

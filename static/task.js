@@ -41,7 +41,7 @@
       const box = q(".tick", form);
       flying.delete(row.id);
       box.disabled = false;
-      box.checked = box.defaultChecked;
+      if (e.type === "htmx:responseError") box.checked = box.defaultChecked; // else it is sent again
       row.classList.toggle("done", box.checked);
       count();
       giveBack(row);

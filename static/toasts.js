@@ -40,7 +40,8 @@
     }
     toast(text("problem") ?? `The server answered ${status}.`, true, { remedy: text("remedy") ?? (status >= 500 ? "Try again in a moment." : ""), id: status >= 500 ? id : "" });
   };
-  Object.assign(window.taskyard ??= {}, { toast, fault });
+  const untoast = text => all().filter(t => t.dataset.text === text).forEach(close);
+  Object.assign(window.taskyard ??= {}, { toast, untoast, fault });
   if (!box) return;
 
   const paused = () => document.hidden || box.matches(":hover") || box.contains(document.activeElement);

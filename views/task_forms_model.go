@@ -1,11 +1,14 @@
 package views
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
 	"taskyard/task"
 	"taskyard/views/ui"
+
+	"github.com/a-h/templ"
 )
 
 // AgentOption is an agent as a choice of owner.
@@ -87,6 +90,17 @@ type NewTaskModel struct {
 	Agents      []AgentOption
 	Key         string // idempotency key; the same again after an error
 	Errors      ui.FieldErrors
+}
+
+// draft adds to the attributes of a field that its text is a draft of this
+// browser until the task is there.
+func (m NewTaskModel) draft(c Chrome, field string, attrs templ.Attributes) templ.Attributes {
+	if m.Follow != 0 {
+		return attrs
+	}
+	all := templ.Attributes{"data-draft": c.User + ":new:" + field}
+	maps.Copy(all, attrs)
+	return all
 }
 
 // FollowUpLink is a link of an archived task that a follow-up may get too.

@@ -126,19 +126,40 @@ func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 	equal(t, "what the page knows", eval[string](b, `document.documentElement.dataset.gen`), was)
 }
 
-func TestAFormThatWasStoppedIsSentAgain(t *testing.T) {
+func TestAFormWhoseAnswerIsLostIsSentAgain(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	b := y.tab().preload(`{ const real = setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms === 10000 ? 200 : ms, ...rest); }`)
+	b := y.tab()
+	// The server takes what is sent, and the first two answers are lost.
+	lose := func() {
+		eval[chromedp.Void](b, `void (() => {
+			const real = window.fetch;
+			let lost = 0;
+			window.fetch = async (url, init) => {
+				const res = await real(url, init);
+				if (init?.method === "POST" && lost++ < 2) throw new TypeError("Failed to fetch");
+				return res;
+			};
+		})()`)
+	}
 	b.open("/tasks/new")
 	b.fill("#title", "Slow to come")
 	b.choose("#owner", "scout")
-	eval[chromedp.Void](b, `document.addEventListener("submit", e => e.preventDefault(), {once: true})`)
-	b.click("button|Create task") // as if it was stopped before an answer came
-	b.wait(`!document.querySelector("form[data-sent]")`)
-	b.press("button|Create task")
-	b.see("Slow to come")
+	lose()
+	b.click("button|Create task")
+	b.see("Connection lost. Checking…")
+	b.wait(`location.pathname === "/tasks/1"`)
+	b.see("Created #1")
 	equal(t, "tasks", len(y.open()), 1)
+	equal(t, "drafts", eval[int](b, `Object.keys(localStorage).filter(k => k.startsWith("draft:")).length`), 0)
+	lose()
+	b.fill("#comment", "Said once")
+	b.click("#comment-form button")
+	b.see("Connection lost. Checking…")
+	b.wait(`document.querySelector("#feed")?.innerText.includes("Said once")`)
+	b.gone("Connection lost")
+	b.wait(`document.activeElement.id === "comment" && document.activeElement.value === ""`)
+	equal(t, "comments", len(y.task(1).Comments), 1)
 }
 
 func TestAHiddenTabDoesNotCountAsSeen(t *testing.T) {

@@ -203,7 +203,14 @@ func (b *tab) beside() *tab {
 	if err := chromedp.Do(c); err != nil {
 		b.t.Fatal(err)
 	}
-	n := &tab{t: b.t, ctx: c, base: b.base, faults: &faults{urls: map[network.RequestID]string{}}, scripted: true}
+	n := &tab{
+		t: b.t, ctx: c, base: b.base, faults: &faults{urls: map[network.RequestID]string{}},
+		arrived: make(chan struct{}, 1), scripted: true,
+	}
+	if err := chromedp.Listen(c, n.arrive); err != nil {
+		b.t.Fatal(err)
+	}
+	n.tellsArrival()
 	if err := chromedp.Listen(c, n.faults.hear); err != nil {
 		b.t.Fatal(err)
 	}

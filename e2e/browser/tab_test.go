@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -26,7 +27,39 @@ type tab struct {
 	ctx      context.Context
 	base     string
 	faults   *faults
-	scripted bool // JavaScript is on
+	arrived  chan struct{} // holds a value when a page was loaded, or shown in place
+	scripted bool          // JavaScript is on
+}
+
+func (b *tab) arrive(ev any) {
+	switch ev := ev.(type) {
+	case *page.EventLoadEventFired:
+	case *runtime.EventBindingCalled:
+		if ev.Name != arrivedBinding {
+			return
+		}
+	default:
+		return
+	}
+	select {
+	case b.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// arrivedBinding is what tellArrival calls when a page shows another in place.
+const (
+	arrivedBinding = "tabArrived"
+	tellArrival    = `document.addEventListener("taskyard:arrived", () => tabArrived(""));`
+)
+
+// tellsArrival has the tab told of pages that are shown in place.
+func (b *tab) tellsArrival() {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, runtime.AddBinding, runtime.AddBindingParams{Name: arrivedBinding})
+	must(b.t, err)
+	_, err = chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: tellArrival})
+	must(b.t, err)
 }
 
 // newTab opens a browser of its own at base. The test fails on every fault
@@ -36,13 +69,16 @@ func newTab(t testing.TB, base string) *tab {
 	ctx, stop := chromedp.NewContext(chrome.context(t), chromedp.WithNewBrowserContext())
 	b := &tab{
 		t: t, ctx: ctx, base: base, faults: &faults{urls: map[network.RequestID]string{}, posted: make(chan struct{}, 1)},
-		scripted: true,
+		arrived: make(chan struct{}, 1), scripted: true,
 	}
 	t.Cleanup(stop)
 	if err := chromedp.Do(ctx); err != nil { // without a limit: the tab lives as long as this context
 		t.Fatal(err)
 	}
 	if err := chromedp.Listen(ctx, b.faults.hear); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Listen(ctx, b.arrive); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -54,6 +90,7 @@ func newTab(t testing.TB, base string) *tab {
 		page.AddScriptToEvaluateOnNewDocumentParams{Source: tellViolations}); err != nil {
 		t.Fatal(err)
 	}
+	b.tellsArrival()
 	// Tests run beside each other: to each its tab is the one in use.
 	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled,
 		emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
@@ -111,13 +148,23 @@ func (b *tab) open(path string) {
 	b.loads(chromedp.Navigate(b.base + path))
 }
 
-// loads does something that leads to a page, and waits until that is loaded.
+// loads does something that leads to a page, and waits until that is loaded,
+// or shown in place of the one before.
 func (b *tab) loads(a chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, a)); err != nil {
-		b.fatalf("no page came: %v", err)
+	select {
+	case <-b.arrived: // of the page before
+	default:
+	}
+	if _, err := chromedp.Run(ctx, a); err != nil {
+		b.fatalf("%v", err)
+	}
+	select {
+	case <-b.arrived:
+	case <-ctx.Done():
+		b.fatalf("no page came: %v", ctx.Err())
 	}
 }
 

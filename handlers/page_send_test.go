@@ -1,0 +1,25 @@
+package handlers
+
+import (
+	"net/http"
+	"testing"
+
+	"taskyard/task"
+)
+
+func TestAScriptIsToldWhereAFormLeads(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true})
+	b := y.maya()
+	b.header = http.Header{sentHeader: {"1"}}
+	path := "/tasks/" + k.ID.String() + "/comments"
+	if got := b.post(path, "content", "Said").is(204).header.Get("Location"); got != "/tasks/1#msg-1" {
+		t.Errorf("the form leads to %q", got)
+	}
+	b.get("/tasks/1").is(200).shows("Said")
+	b.post(path, "content", "   ").is(422).shows("must not be blank")
+	guest := y.browser()
+	guest.header = b.header
+	guest.post(path, "content", "Kept").is(401).shows("Kept")
+}
