@@ -15,7 +15,11 @@ const outline = `t.id, t.status, t.priority, coalesce(t.claim_holder, ''), coale
 // boards look at many tasks for each that they show.
 func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	f.Sort = ""
-	from, args, err := queueOrder(openWhere(f, rx.Now), f.After, f.Limit+1)
+	w, err := rx.openWhere(f)
+	if err != nil {
+		return nil, "", err
+	}
+	from, args, err := queueOrder(w, f.After, f.Limit+1)
 	if err != nil {
 		return nil, "", err
 	}

@@ -11,10 +11,20 @@ import (
 	"taskyard/task"
 )
 
-// where collects the conditions of a list.
+// where collects the conditions of a list of tasks t.
 type where struct {
 	conds []string
 	args  []any
+	label bool // read through open_labels l
+}
+
+// from begins to read the list; prio and id are the columns of an index that
+// has it in queue order.
+func (w *where) from() (from, prio, id string) {
+	if w.label {
+		return " FROM open_labels l CROSS JOIN tasks t ON t.id = l.task_id", "l.priority", "l.task_id"
+	}
+	return " FROM tasks t", "t.priority", "t.id"
 }
 
 func (w *where) add(cond string, args ...any) {
@@ -28,7 +38,10 @@ func (w *where) sql() string { return " WHERE " + strings.Join(w.conds, " AND ")
 // f.Sort says, and the cursor of the next page, "" at the end. card reports whether counts are
 // wanted instead of steps and resources.
 func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, error) {
-	w := openWhere(f, rx.Now)
+	w, err := rx.openWhere(f)
+	if err != nil {
+		return nil, "", err
+	}
 	cols := taskBrief
 	if f.Full {
 		cols = taskWhole
@@ -65,9 +78,13 @@ func (rx *Rx) bounded(f task.TaskFilter) (*Rx, context.CancelFunc) {
 	return &r, cancel
 }
 
+// fewLabeled is how many tasks with a label each column of a board may look
+// through; where there are more, it looks through the queue of its agent.
+const fewLabeled = 1000
+
 // openWhere is what a filter of open tasks fits, from the first on.
-func openWhere(f task.TaskFilter, now task.Time) *where {
-	w := &where{}
+func (rx *Rx) openWhere(f task.TaskFilter) (*where, error) {
+	w, now := &where{}, rx.Now
 	w.add("t.archived_at IS NULL")
 	if f.Owner != "" {
 		w.add("t.owner = ?", f.Owner)
@@ -87,7 +104,18 @@ func openWhere(f task.TaskFilter, now task.Time) *where {
 		w.add("t.parent_id = ?", f.Parent)
 	}
 	if f.Label != "" {
-		w.add("instr(' ' || t.labels || ' ', ?) > 0", " "+f.Label+" ")
+		n := 0
+		if f.Owner != "" {
+			var err error
+			if n, err = rx.count("SELECT count(*) FROM (SELECT 1 FROM open_labels WHERE label = ? LIMIT ?)", f.Label, fewLabeled+1); err != nil {
+				return nil, err
+			}
+		}
+		if w.label = n <= fewLabeled; w.label {
+			w.add("l.label = ?", f.Label)
+		} else {
+			w.add("instr(' ' || t.labels || ' ', ?) > 0", " "+f.Label+" ")
+		}
 	}
 	if f.CreatedBy != "" {
 		w.add("t.created_by = ?", f.CreatedBy)
@@ -105,7 +133,7 @@ func openWhere(f task.TaskFilter, now task.Time) *where {
 	for _, p := range likePatterns(f.Query) {
 		w.add(`(t.title LIKE ? ESCAPE '\' OR t.description LIKE ? ESCAPE '\')`, p, p)
 	}
-	return w
+	return w, nil
 }
 
 // queueOrder is the end of a statement that reads at most limit tasks by
@@ -113,17 +141,18 @@ func openWhere(f task.TaskFilter, now task.Time) *where {
 // ranges of an index: the rest of its priority, and the priorities below. As
 // one condition, SQLite would read from the first task of the priority on.
 func queueOrder(w *where, after string, limit int) (from string, args []any, err error) {
+	tasks, prio, id := w.from()
 	if after == "" {
-		return " FROM tasks t" + w.sql() + " ORDER BY t.priority DESC, t.id LIMIT ?", append(w.args, limit), nil
+		return tasks + w.sql() + " ORDER BY " + prio + " DESC, " + id + " LIMIT ?", append(w.args, limit), nil
 	}
-	prio, id, err := pair(after)
+	lastPrio, lastID, err := pair(after)
 	if err != nil {
 		return "", nil, task.FieldErrorf("after", "is not a cursor that this list gave")
 	}
-	from = " FROM (SELECT t.priority AS place, t.id AS ref FROM tasks t" + w.sql() + " AND t.priority = ? AND t.id > ?" +
-		" UNION ALL SELECT t.priority, t.id FROM tasks t" + w.sql() + " AND t.priority < ? ORDER BY place DESC, ref LIMIT ?)" +
+	from = " FROM (SELECT " + prio + " AS place, " + id + " AS ref" + tasks + w.sql() + " AND " + prio + " = ? AND " + id + " > ?" +
+		" UNION ALL SELECT " + prio + ", " + id + tasks + w.sql() + " AND " + prio + " < ? ORDER BY place DESC, ref LIMIT ?)" +
 		" CROSS JOIN tasks t ON t.id = ref ORDER BY place DESC, ref"
-	return from, slices.Concat(w.args, []any{prio, id}, w.args, []any{prio, limit}), nil
+	return from, slices.Concat(w.args, []any{lastPrio, lastID}, w.args, []any{lastPrio, limit}), nil
 }
 
 // pair reads a cursor "a.b".
@@ -215,7 +244,11 @@ func historyWhere(w *where, f task.HistoryFilter) {
 // OpenBare returns open tasks of a status in queue order, bare, and the
 // cursor of the next page.
 func (rx *Rx) OpenBare(status task.Status, limit int, after string) ([]*task.Task, string, error) {
-	from, args, err := queueOrder(openWhere(task.TaskFilter{Status: status}, rx.Now), after, limit)
+	w, err := rx.openWhere(task.TaskFilter{Status: status})
+	if err != nil {
+		return nil, "", err
+	}
+	from, args, err := queueOrder(w, after, limit)
 	if err != nil {
 		return nil, "", err
 	}

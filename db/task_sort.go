@@ -55,7 +55,8 @@ func (rx *Rx) sortedTasks(w *where, f task.TaskFilter, cols string) ([]*task.Tas
 		dir = " DESC"
 	}
 	order := " ORDER BY " + sorts[f.Sort] + dir + ", +t.id" + dir
-	list, cut, err := rx.tasksWithin("WITH page (id) AS MATERIALIZED (SELECT t.id FROM tasks t"+w.sql()+order+
+	from, _, _ := w.from()
+	list, cut, err := rx.tasksWithin("WITH page (id) AS MATERIALIZED (SELECT t.id"+from+w.sql()+order+
 		" LIMIT ? OFFSET ?) SELECT "+cols+" FROM page JOIN tasks t ON t.id = page.id"+order,
 		append(w.args, f.Limit+1, skip)...)
 	if err != nil || len(list) <= f.Limit && !cut {
@@ -79,16 +80,24 @@ func offset(after string) (int, error) {
 // CountOpenTasks counts what a filter of open tasks fits, up to one more than
 // task.MaxCounted; pages and order do not matter.
 func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
-	w := openWhere(f, rx.Now)
+	w, err := rx.openWhere(f)
+	if err != nil {
+		return 0, err
+	}
 	r, cancel := rx.bounded(f)
 	defer cancel()
-	return r.count("SELECT count(*) FROM (SELECT 1 FROM tasks t"+w.sql()+" LIMIT ?)", append(w.args, task.MaxCounted+1)...)
+	from, _, _ := w.from()
+	return r.count("SELECT count(*) FROM (SELECT 1"+from+w.sql()+" LIMIT ?)", append(w.args, task.MaxCounted+1)...)
 }
 
 // OpenTaskIDs returns at most limit ids of what a filter of open tasks fits,
 // in queue order.
 func (rx *Rx) OpenTaskIDs(f task.TaskFilter, limit int) ([]task.ID, error) {
-	from, args, err := queueOrder(openWhere(f, rx.Now), "", limit)
+	w, err := rx.openWhere(f)
+	if err != nil {
+		return nil, err
+	}
+	from, args, err := queueOrder(w, "", limit)
 	if err != nil {
 		return nil, err
 	}
