@@ -84,7 +84,7 @@ func (s *Server) withPlanChange(c echo.Context, id task.ID, e *task.Error) *task
 	if e.Code != task.CodeStaleVersion {
 		return e
 	}
-	p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), id)
+	p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), id, s.zoneOf(c))
 	if err != nil {
 		return e
 	}

@@ -45,7 +45,7 @@ func taskView(c echo.Context) (v views.TaskView, err error) {
 // taskModel reads all that the page of a task shows.
 func (s *Server) taskModel(c echo.Context, id task.ID, v views.TaskView) (m views.TaskModel, err error) {
 	ctx, a := c.Request().Context(), actorOf(c)
-	p, err := s.svc.TaskPage(ctx, a, id)
+	p, err := s.svc.TaskPage(ctx, a, id, s.zoneOf(c))
 	if err != nil {
 		return m, err
 	}

@@ -70,7 +70,7 @@ func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
 			return nil, err
 		}
 		if e.Code == task.CodeStaleVersion {
-			p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), m.Task.ID)
+			p, err := s.svc.TaskPage(c.Request().Context(), actorOf(c), m.Task.ID, s.zoneOf(c))
 			if err != nil {
 				return nil, err
 			}
@@ -192,7 +192,7 @@ func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
 func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task.Patch) (before, after string, err error) {
 	ctx, a := formContext(c), actorOf(c)
 	for range editTries {
-		page, e := s.svc.TaskPage(ctx, a, id)
+		page, e := s.svc.TaskPage(ctx, a, id, s.zoneOf(c))
 		if e != nil {
 			return "", "", e
 		}

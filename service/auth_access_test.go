@@ -2,6 +2,7 @@ package service
 
 import (
 	"testing"
+	"time"
 
 	"taskyard/task"
 )
@@ -56,7 +57,7 @@ func (y *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 		"board day":  {task.Read, func(a task.Actor) error { _, err := y.s.BoardDay(ctx, a); return err }},
 		"board":      {task.Read, func(a task.Actor) error { _, err := y.s.Board(ctx, a, task.TaskFilter{}); return err }},
 		"agents":     {task.Read, func(a task.Actor) error { _, err := y.s.Agents(a); return err }},
-		"page":       {task.Read, func(a task.Actor) error { _, err := y.s.TaskPage(ctx, a, id); return err }},
+		"page":       {task.Read, func(a task.Actor) error { _, err := y.s.TaskPage(ctx, a, id, time.UTC); return err }},
 		"waiting":    {task.Read, func(a task.Actor) error { _, err := y.s.Waiting(ctx, a); return err }},
 		"create": {task.Write, func(a task.Actor) error {
 			_, err := y.s.CreateTask(ctx, a, task.New{Title: "x", Owner: "coder", NoStart: true})

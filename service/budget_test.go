@@ -126,7 +126,7 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 	t.Run("it is told why", func(t *testing.T) {
 		why := must[[]task.Reason](t)(y.s.Why(y.ctx(), maya, st.Run.TaskID))
 		equal(t, "code", why[0].Code, task.WhyBudget)
-		equal(t, "message", why[0].Message, "The "+words+".")
+		equal(t, "message", why[0].Message, "The "+strings.Replace(words, "until 00:00", "until 2026-03-03 00:00", 1)+".")
 	})
 	t.Run("a tick leaves a receipt", func(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"time"
 
 	"taskyard/db"
 	"taskyard/task"
@@ -48,9 +49,9 @@ type TaskPage struct {
 	Place         int        // there, from 1; 0 when it is in no queue, or far back
 }
 
-// TaskPage reads a task with everything around it in one snapshot. Error:
-// unknown id.
-func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p TaskPage, err error) {
+// TaskPage reads a task with everything around it in one snapshot; its reasons
+// tell times in zone. Error: unknown id.
+func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID, zone *time.Location) (p TaskPage, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return p, err
 	}
@@ -63,7 +64,7 @@ func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID) (p Tas
 				return err
 			}
 		}
-		p.Why, err = s.why(rx, p.Task, p.OpenRun)
+		p.Why, err = s.why(rx, p.Task, p.OpenRun, zone)
 		return err
 	})
 	return p, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/task"
 )
@@ -74,7 +75,7 @@ func TestAPlanIsRearranged(t *testing.T) {
 	})
 	t.Run("a step that was taken out is put back as it was, once", func(t *testing.T) {
 		removed := func() task.ID {
-			list := must[TaskPage](t)(y.s.TaskPage(ctx, oleg, tk.ID)).Events
+			list := must[TaskPage](t)(y.s.TaskPage(ctx, oleg, tk.ID, time.UTC)).Events
 			return list[len(list)-1].ID
 		}
 		must[*task.Task](t)(y.s.RemoveStep(ctx, oleg, tk.ID, 1, saw("b")))

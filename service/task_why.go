@@ -30,7 +30,7 @@ func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []tas
 		if err != nil {
 			return err
 		}
-		list, err = s.why(rx, tk, open)
+		list, err = s.why(rx, tk, open, time.UTC)
 		return err
 	})
 	return list, err
@@ -41,7 +41,8 @@ type diagnosis struct {
 	*db.Rx
 	s    *Service
 	k    *task.Task
-	open *task.Run // open run, or nil
+	open *task.Run      // open run, or nil
+	zone *time.Location // in which times are told
 	list []task.Reason
 }
 
@@ -50,8 +51,8 @@ func (w *diagnosis) add(code task.WhyCode, r task.Reason, format string, args ..
 	w.list = append(w.list, r)
 }
 
-func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run) ([]task.Reason, error) {
-	w := &diagnosis{Rx: rx, s: s, k: tk, open: open, list: []task.Reason{}}
+func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Location) ([]task.Reason, error) {
+	w := &diagnosis{Rx: rx, s: s, k: tk, open: open, zone: zone, list: []task.Reason{}}
 	switch {
 	case tk.Status.Archived():
 		w.add(task.WhyArchived, task.Reason{}, "It is %s: history never runs again; create a follow-up.", tk.Status)
@@ -103,7 +104,7 @@ func (w *diagnosis) budget() error {
 	if err != nil || b == nil || w.k.Claim != nil {
 		return err
 	}
-	w.add(task.WhyBudget, task.Reason{Until: b.Until}, "The %s.", b.Message())
+	w.add(task.WhyBudget, task.Reason{Until: b.Until}, "The %s, until %s.", b.Spent(), w.clock(b.Until))
 	return nil
 }
 
@@ -319,9 +320,10 @@ func called(actor string) string {
 // clock shows a moment, with its day unless that is today.
 func (w *diagnosis) clock(at task.Time) string {
 	const day = "2006-01-02"
-	t := at.Std().UTC()
-	if t.Format(day) == w.Now.Std().UTC().Format(day) {
-		return t.Format("15:04 UTC")
+	t := at.Std().In(w.zone)
+	text := t.Format("15:04 ") + task.ZoneName(t)
+	if date := t.Format(day); date != w.Now.Std().In(w.zone).Format(day) {
+		return date + " " + text
 	}
-	return t.Format(day + " 15:04 UTC")
+	return text
 }

@@ -22,7 +22,7 @@ func hourly(c *Config) {
 func (y *instance) why(t *testing.T, id task.ID, codes ...task.WhyCode) []task.Reason {
 	t.Helper()
 	list := must[[]task.Reason](t)(y.s.Why(y.ctx(), vera, id))
-	page := must[TaskPage](t)(y.s.TaskPage(y.ctx(), vera, id))
+	page := must[TaskPage](t)(y.s.TaskPage(y.ctx(), vera, id, time.UTC))
 	equal(t, "reasons", len(list), len(codes))
 	for i, r := range list {
 		equal(t, "code", r.Code, codes[i])
@@ -43,6 +43,10 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	t.Run("free", func(t *testing.T) {
 		r := first(t, fresh("coder"), "Nothing speaks against it: the next tick at 10:00 UTC makes a run.", task.WhyNextTick)
 		equal(t, "until", r.Until.String(), "2026-03-02T10:00:00.000Z")
+		berlin, _ := task.Zone("Europe/Berlin")
+		id := fresh("coder")
+		page := must[TaskPage](t)(y.s.TaskPage(y.ctx(), vera, id, berlin))
+		equal(t, "message in Berlin", page.Why[0].Message, "Nothing speaks against it: the next tick at 11:00 CET makes a run.")
 	})
 	t.Run("draft", func(t *testing.T) {
 		first(t, fresh("coder", draft), "It is a draft: nobody works on it until somebody starts it.", task.WhyDraft)

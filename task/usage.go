@@ -89,7 +89,10 @@ func (b *Budget) Over() Phase {
 }
 
 // Message says how much of what is used up, and until when.
-func (b *Budget) Message() string {
+func (b *Budget) Message() string { return b.Spent() + ", until 00:00 UTC" }
+
+// Spent says how much of what is used up.
+func (b *Budget) Spent() string {
 	who := b.Agent
 	if who == "" {
 		who = "the server"
@@ -101,7 +104,7 @@ func (b *Budget) Message() string {
 	if b.Estimated {
 		amount += " (in part estimated)"
 	}
-	return "budget of " + who + " for today is used up: " + amount + ", until 00:00 UTC"
+	return "budget of " + who + " for today is used up: " + amount
 }
 
 // DayOf is the start of the day, UTC, of a moment.

@@ -2,6 +2,7 @@ package task
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 )
@@ -26,4 +27,14 @@ func Zone(name string) (*time.Location, bool) {
 	}
 	zones.Store(name, z)
 	return z, true
+}
+
+// ZoneName names the time zone of a moment: CET, or UTC+03 where the zone has no
+// letters.
+func ZoneName(t time.Time) string {
+	name, _ := t.Zone()
+	if strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {
+		return "UTC" + name
+	}
+	return name
 }

@@ -1,6 +1,10 @@
 package views
 
-import "strings"
+import (
+	"strings"
+
+	"taskyard/task"
+)
 
 // Command is one thing that a key or the palette does. The table below is the
 // only place that names keys: help and palette are drawn from it, and scripts
@@ -37,7 +41,7 @@ var commands = []Command{
 
 	{
 		Keys: "c", Label: "New task", Group: "Everywhere", Icon: "plus", Press: "[data-new-task]",
-		Href: URL.NewTask(""), Needs: func(c Chrome) bool { return c.CanWrite },
+		Href: URL.NewTask(""), Needs: writers,
 	},
 	{Keys: "z", Label: "Undo", Group: "Everywhere", Icon: "rotate-ccw", Press: "[data-undo-decision], [data-undo], [data-plan-undo]"},
 	{Keys: "/", Label: "Search", Group: "Everywhere", Do: "search", Open: true},
@@ -55,17 +59,26 @@ var commands = []Command{
 	{Keys: "g s", Label: "Scheduler", Group: "Go to", Icon: "alarm-clock", Href: URL.Scheduler()},
 	{Label: "Agents", Icon: "bot", Href: URL.Agents()},
 	{Label: "Runs", Icon: "play", Href: "/runs"},
+	{Label: "New agent", Icon: "plus", Href: URL.NewAgent(), Needs: admins},
+	{Label: "Failed tasks to retry", Icon: "rotate-ccw", Href: URL.InboxOf(InboxQuery{Only: task.WaitStuck}), Needs: writers},
+	{Label: "Pause all agents", Icon: "pause", Href: URL.SchedulerAct("pause"), Needs: writers},
+	{Label: "Stop everything", Icon: "circle-stop", Href: URL.SchedulerAct("stop-everything"), Needs: writers},
+	{Label: "Invite a person", Icon: "user", Href: URL.Settings("people") + "#name", Needs: admins},
+	{Label: "Cost and tokens", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
 	{Label: "Saved views", Icon: "eye", Href: URL.Views()},
 	{Label: "Settings", Icon: "settings", Href: URL.Settings("")},
 	{Label: "People", Icon: "user", Href: URL.Settings("people"), Needs: admins},
 	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: admins},
-	{Label: "Limits", Icon: "timer", Href: URL.Settings("limits")},
+	{Label: "Appearance and shortcuts", Icon: "sun-moon", Href: URL.Settings("appearance")},
+	{Label: "Limits and budgets", Icon: "timer", Href: URL.Settings("limits")},
 	{Label: "About this server", Icon: "cpu", Href: URL.Settings("about")},
 	{Label: "Styleguide", Icon: "layout-list", Href: URL.Styleguide(), Needs: admins},
 	{Label: "JSON endpoints", Icon: "terminal", Href: URL.API()},
 }
 
 func admins(c Chrome) bool { return c.CanAdmin }
+
+func writers(c Chrome) bool { return c.CanWrite }
 
 // keyGroups are the headings of the help.
 var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks"}

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -40,13 +39,7 @@ func (c Chrome) local(t task.Time) time.Time {
 
 // zone names the person's time zone at a moment: CET, or UTC+03 where the zone
 // has no letters.
-func (c Chrome) zone(t task.Time) string {
-	name, _ := c.local(t).Zone()
-	if strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {
-		return "UTC" + name
-	}
-	return name
-}
+func (c Chrome) zone(t task.Time) string { return task.ZoneName(c.local(t)) }
 
 // Clock returns hours and minutes in the person's time zone.
 func (c Chrome) Clock(t task.Time) string { return c.local(t).Format("15:04") }
