@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"taskyard/service"
 	"taskyard/task"
@@ -13,7 +14,7 @@ import (
 func taskPages(t *testing.T, s *service.Service, id, sub task.ID) {
 	ctx := context.Background()
 	for _, p := range []task.ID{id, sub} {
-		must[service.TaskPage](t)(s.TaskPage(ctx, admin, p))
+		must[service.TaskPage](t)(s.TaskPage(ctx, admin, p, time.UTC))
 	}
 	must[service.Stream](t)(s.Stream(ctx, admin, id,
 		service.StreamQuery{Messages: true, Events: true, Runs: true, SkipEvents: []string{task.EvCommented}, Limit: 5}))

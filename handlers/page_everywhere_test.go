@@ -53,3 +53,25 @@ func TestTheSearch(t *testing.T) {
 		y.person("vera", task.RoleViewer).get("/search").is(200).hides("Tokens", "Styleguide")
 	})
 }
+
+func TestANewInstanceSaysWhatToDoFirst(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	b := y.maya()
+	b.get("/").is(200).shows("First steps", "Connect an agent", "Create a task", "Decide an approval").hides(">Done<", "Welcome to the demo")
+	y.person("vera", task.RoleViewer).get("/").is(200).hides("First steps")
+	other := y.person("paul", task.RoleOperator)
+	k := y.create(mayaActor, task.New{Owner: "reviewer", Title: "First of all", NoStart: true})
+	b.get("/").shows("First steps", ">Done<")
+	r, err := y.svc.RunNow(t.Context(), mayaActor, k.ID)
+	y.ok(err)
+	b.get("/").shows("First steps", "waits for you now")
+	b.post("/tour").is(303)
+	b.get("/").is(200).hides("First steps")
+	other.get("/").shows("First steps")
+	y.ok2(y.svc.DenyRun(t.Context(), mayaActor, r.ID, "not now"))
+	other.get("/").shows("First steps")
+	y.create(asAgent("pull"), task.New{Owner: "pull", Title: "Its own", NoStart: true})
+	y.ok2(y.svc.Signup(t.Context(), asAgent("pull"), "pull", 1))
+	other.get("/").is(200).hides("First steps")
+}

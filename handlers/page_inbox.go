@@ -23,14 +23,15 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 	}
 	// The navigation's own count may be a moment old; this page knows better.
 	ch.Nav.Inbox = p.Totals.All()
+	guide, err := s.guide(c, ch)
 	return views.InboxPage(ch, views.InboxModel{
-		Tour:  s.touring(ch),
+		Guide: guide,
 		Inbox: p.Inbox, Query: q, Next: p.Next, Snoozed: p.Snoozed, Running: p.Running, Recent: p.Recent,
 		Numbers: views.InboxNumbers{
 			Rows: p.Hours, Zone: zone, Oldest: oldest(&p.Inbox), Waiting: p.Totals.All(),
 			Running: p.Runs, Today: p.Today, Budget: p.Budget,
 		},
-	}), nil
+	}), err
 }
 
 func inboxQuery(c echo.Context) (q views.InboxQuery, err error) {

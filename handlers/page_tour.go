@@ -7,15 +7,23 @@ import (
 	"taskyard/views"
 )
 
-// touring reports whether the inbox says what to try in the demo.
-func (s *Server) touring(ch views.Chrome) bool {
-	return s.opt.Demo && ch.Prefs[task.PrefGuide] != "off"
+// guide is what the inbox says to try: in the demo its tour; on a new instance
+// the first steps, until they are done. nil: the person dismissed it, or knows.
+func (s *Server) guide(c echo.Context, ch views.Chrome) (*views.Guide, error) {
+	if ch.Prefs[task.PrefGuide] == "off" || !s.opt.Demo && !ch.CanWrite {
+		return nil, nil
+	}
+	f, err := s.svc.Firsts(c.Request().Context(), actorOf(c))
+	if err != nil || !s.opt.Demo && (!f.New || f.Task && f.Worked && f.Decided) {
+		return nil, err
+	}
+	return &views.Guide{Demo: s.opt.Demo, Firsts: f}, nil
 }
 
-// endTour puts the tour of the demo away for the person.
+// endTour dismisses the guide for the person.
 func (s *Server) endTour(c echo.Context) error {
 	if err := s.svc.SetPreference(formContext(c), actorOf(c), task.PrefGuide, "off"); err != nil {
 		return err
 	}
-	return s.done(c, views.URL.Inbox(), "Put the tour away")
+	return s.done(c, views.URL.Inbox(), "Dismissed the guide")
 }

@@ -158,3 +158,16 @@ var inboxKinds = map[string]bool{
 	task.EvRunDenied: true, task.EvRunExpired: true, task.EvRunVoided: true,
 	task.EvPermitAsked: true, task.EvPermitAllowed: true, task.EvPermitDenied: true, task.EvPermitExpired: true,
 }
+
+// Firsts returns what has happened on the instance for the first time. Error:
+// may not read.
+func (s *Service) Firsts(ctx context.Context, a task.Actor) (f task.Firsts, err error) {
+	if err := s.allowed(a, task.Read); err != nil {
+		return f, err
+	}
+	err = s.db.Read(ctx, func(rx *db.Rx) error {
+		f, err = rx.Firsts()
+		return err
+	})
+	return f, err
+}

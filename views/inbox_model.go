@@ -17,7 +17,7 @@ type InboxModel struct {
 	Running []*task.Run // the first of those that Numbers counts
 	Recent  []*task.Task
 	Numbers InboxNumbers
-	Tour    bool // tell what to try in the demo
+	Guide   *Guide // what to try, or nil
 }
 
 // InboxQuery narrows the inbox to one kind, and pages it.
@@ -72,7 +72,7 @@ func (m *InboxModel) also() []string {
 	if m.Query.Only != "" {
 		return nil
 	}
-	if m.Tour {
+	if m.Guide != nil {
 		return []string{"tiles", "tour"}
 	}
 	return []string{"tiles"}

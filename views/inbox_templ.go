@@ -133,8 +133,8 @@ func InboxPage(c Chrome, m InboxModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.Tour && m.Query.Only == "" {
-				templ_7745c5c3_Err = tourCard(c, m).Render(ctx, templ_7745c5c3_Buffer)
+			if m.Guide != nil && m.Query.Only == "" {
+				templ_7745c5c3_Err = guideCard(c, m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

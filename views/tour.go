@@ -9,29 +9,58 @@ const (
 	TourDraft    = "Plan the next milestone"
 )
 
-// tourStep is one thing to try in the demo.
-type tourStep struct {
+// Guide is what the inbox says to try: the tour of the demo, or the first
+// steps on a new instance.
+type Guide struct {
+	Demo   bool
+	Firsts task.Firsts
+}
+
+// guideStep is one thing to try.
+type guideStep struct {
 	Do   string
 	Why  string
 	Href string
-	Now  int // how many such things wait for the person now
+	Now  int  // how many such things wait for the person now
+	Done bool // somebody has done it
 }
 
-// tour is what to try in the demo; n is what waits in the inbox.
-func tour(n *task.InboxTotals) []tourStep {
-	return []tourStep{
+// steps is what to try; n is what waits in the inbox.
+func (g *Guide) steps(n *task.InboxTotals) []guideStep {
+	f := g.Firsts
+	if !g.Demo {
+		return []guideStep{
+			{
+				"Connect an agent", "Choose an agent: its page says how a model, Claude Code, Codex or your own program works for it.",
+				URL.Agents(), 0, f.Worked,
+			},
+			{"Create a task", "Its owner claims it, or Taskyard starts a run of the agent.", URL.NewTask(""), 0, f.Task},
+			{
+				"Decide an approval", "Runs that may change files or run commands wait for a person first.",
+				URL.Approvals(), *n.Of(task.WaitApproval), f.Decided,
+			},
+		}
+	}
+	return []guideStep{
 		{
 			"Approve a run", "The planner hands a step of the release notes to the builder, who may not start before you say so.",
-			URL.Approvals(), *n.Of(task.WaitApproval),
+			URL.Approvals(), *n.Of(task.WaitApproval), f.Decided,
 		},
 		{
 			"Answer a question", "The reviewer of “" + TourQuestion + "” asks how many attempts are right, and finishes when you answer.",
-			URL.InboxOf(InboxQuery{Only: task.WaitQuestion}), *n.Of(task.WaitQuestion),
+			URL.InboxOf(InboxQuery{Only: task.WaitQuestion}), *n.Of(task.WaitQuestion), f.Answered,
 		},
-		{"See a hand-over", "The builder gives “" + TourHandover + "” to the reviewer, with a comment.", URL.Search(TourHandover), 0},
-		{"Start a draft", "“" + TourDraft + "” waits until somebody starts it.", URL.Search(TourDraft), 0},
+		{"See a hand-over", "The builder gives “" + TourHandover + "” to the reviewer, with a comment.", URL.Search(TourHandover), 0, false},
+		{"Start a draft", "“" + TourDraft + "” waits until somebody starts it.", URL.Search(TourDraft), 0, false},
 	}
 }
 
-// Tour is where a form puts the tour away.
+func (g *Guide) title() string {
+	if g.Demo {
+		return "Welcome to the demo"
+	}
+	return "First steps"
+}
+
+// Tour is where a form dismisses the guide.
 func (urls) Tour() string { return "/tour" }
