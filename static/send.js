@@ -1,9 +1,10 @@
 // Forms of typed text are sent without leaving the page until they are taken, and what is typed outlives a reload.
 // Every form has a key, under which the server does an act once: an answer that was lost is asked for again.
 (() => {
-  const taskyard = window.taskyard ??= {};
+  const { taskyard } = window;
   const wait = ms => new Promise(done => setTimeout(done, ms));
   const patience = 60000; // for an answer, while the line is down
+  const checking = "Connection lost. Checking…", away = "The server cannot be reached.";
 
   // post sends an act until an answer comes, and rejects when none does for a minute.
   taskyard.post = async (url, body, headers = {}) => {
@@ -11,18 +12,19 @@
     for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
       try {
         const res = await fetch(url, { method: "POST", body, headers, signal: AbortSignal.timeout(20000) });
-        if (res.status < 502 || res.status > 504) { taskyard.untoast?.("Connection lost. Checking…"); return res; } // else a proxy speaks, not the server
+        // Without an id of the request it is a proxy that speaks, not the server.
+        if (res.headers.has("X-Request-Id") || res.status < 502 || res.status > 504) { taskyard.untoast(checking); return res; }
       } catch { /* no answer, or half of one */ }
-      taskyard.untoast?.("The server cannot be reached.");
+      taskyard.untoast(away);
       if (Date.now() - begin > patience) break;
-      taskyard.toast("Connection lost. Checking…", true, { remedy: "What you did is sent again until the server answers. It counts once." });
+      taskyard.toast(checking, true, { remedy: "What you did is sent again until the server answers. It counts once." });
       await wait(pause);
     }
-    taskyard.untoast?.("Connection lost. Checking…");
+    taskyard.untoast(checking);
     throw new Error("no answer");
   };
   taskyard.offline = () => taskyard.toast("You are offline. Nothing was sent, and what you typed is still here.", true);
-  taskyard.unreachable = () => taskyard.toast("The server cannot be reached.", true, { remedy: "Whether it was done is not known. Do it again when the server is back: it counts once." });
+  taskyard.unreachable = () => taskyard.toast(away, true, { remedy: "Whether it was done is not known. Do it again when the server is back: it counts once." });
 
   // --- drafts: data-draft="PERSON:PLACE" keeps a field's text in this browser until the server has taken it ---
   const prefix = "draft:";

@@ -162,6 +162,41 @@ func TestAFormWhoseAnswerIsLostIsSentAgain(t *testing.T) {
 	equal(t, "comments", len(y.task(1).Comments), 1)
 }
 
+func TestAFormWaitsForTheServer(t *testing.T) {
+	t.Parallel()
+	y := newInstance(t)
+	k := y.create(task.New{Title: "Talked about", Owner: "scout"})
+	p := newProxied(t, y)
+	b := newTab(t, p.URL)
+	b.expect(append([]string{"500"}, whileAway...)...)
+	y.signIn(b)
+	b.open(path(k.ID, ""))
+	t.Run("while it is away", func(t *testing.T) {
+		b.fill("#comment", "Said into the dark")
+		p.down.Store(true)
+		p.CloseClientConnections()
+		b.click("#comment-form button")
+		b.see("Connection lost. Checking…")
+		b.click("#comment-form button") // again changes nothing
+		p.down.Store(false)
+		b.wait(`document.querySelector("#feed")?.innerText.includes("Said into the dark")`)
+		b.gone("Connection lost")
+		equal(t, "comments", len(y.task(k.ID).Comments), 1)
+	})
+	t.Run("not when it says itself what is wrong", func(t *testing.T) {
+		b.fill("#comment", "Kept")
+		p.broken.Store(true)
+		b.click("#comment-form button")
+		b.see("Request REQ0815")
+		b.seeNot("Connection lost")
+		equal(t, "typed", b.value("#comment"), "Kept")
+		p.broken.Store(false)
+		b.click("#comment-form button")
+		b.wait(`document.querySelector("#feed")?.innerText.includes("Kept")`)
+		b.wait(`document.querySelector("#comment").value === ""`)
+	})
+}
+
 func TestAHiddenTabDoesNotCountAsSeen(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
