@@ -5,7 +5,6 @@
   const all = (s, r = document) => [...r.querySelectorAll(s)];
   const area = () => q("[data-rows]");
   const say = text => { const s = q("#said"); if (s) s.textContent = text; };
-  const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, "0")).join("");
   const taskyard = window.taskyard;
 
   // Focus that a change took away stays in its row: on the same control, else on the row's link; a row that went hands
@@ -88,7 +87,7 @@
     if (busy.has(action)) return;
     if (busy.size) crossed = true;
     busy.add(action);
-    body.set("_key", key());
+    body.set("_key", taskyard.newKey());
     try {
       const a = await ask(action, body);
       if (!a) return;

@@ -6,6 +6,9 @@
   const patience = 60000; // for an answer, while the line is down
   const checking = "Connection lost. Checking…", away = "The server cannot be reached.";
 
+  // newKey makes the key of another act.
+  taskyard.newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, "0")).join("");
+
   // post sends an act until an answer comes, and rejects when none does for a minute.
   taskyard.post = async (url, body, headers = {}) => {
     const begin = Date.now();
@@ -61,7 +64,11 @@
     const field = text && (document.activeElement === text || !matchMedia("(pointer: coarse)").matches) && text.name;
     form.reset();
     const res = await fetch(url).catch(() => null);
-    if (!res?.ok || !show(new DOMParser().parseFromString(await res.text(), "text/html"))) { location.reload(); return; }
+    if (!res) { // it was done; the live parts show it when the server is back
+      if (form.elements._key) form.elements._key.value = taskyard.newKey();
+      return;
+    }
+    if (!res.ok || !show(new DOMParser().parseFromString(await res.text(), "text/html"))) { location.reload(); return; }
     if (!form.matches(".add-line")) form.closest("details")?.removeAttribute("open"); // more is added, but edited once
     history.replaceState(history.state, "", url); // to go to the hash would take the focus away
     if (url.hash) document.querySelector(url.hash)?.scrollIntoView({ block: "nearest" });
