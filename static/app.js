@@ -8,8 +8,8 @@
   if (window.Idiomorph) {
     Idiomorph.defaults.ignoreActiveValue = true;
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.localName === "details");
-    // A form with typed text stays as it is, even where the server no longer shows it.
-    const typed = n => n.matches?.("form[data-keep]:not([data-refused])") && (all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue) || all("option", n).some(o => o.selected !== o.defaultSelected && (o.defaultSelected || o.index > 0)));
+    // A form with typed text, or that says what is wrong, stays as it is, even where the server no longer shows it.
+    const typed = n => n.matches?.("form[data-keep]:not([data-replace])") && (q("[aria-invalid]", n) || all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue) || all("option", n).some(o => o.selected !== o.defaultSelected && (o.defaultSelected || o.index > 0)));
     // What the server answers as an empty data-same is here already; where it no longer is, the whole is asked for.
     const same = n => n.hasAttribute?.("data-same");
     Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, now) => !typed(old) && !same(now);

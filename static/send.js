@@ -63,6 +63,7 @@
     const text = form.matches(".add-line, .composer") && form.querySelector("textarea, input:not([type=hidden])");
     const field = text && (document.activeElement === text || !matchMedia("(pointer: coarse)").matches) && text.name;
     form.reset();
+    form.dataset.replace = ""; // also where it says what was wrong before
     const res = await fetch(url).catch(() => null);
     if (!res) { // it was done; the live parts show it when the server is back
       if (form.elements._key) form.elements._key.value = taskyard.newKey();
@@ -78,7 +79,7 @@
   // refused shows what is wrong in place, where the answer is this page with its form.
   const refused = (form, doc) => {
     if (form.closest("dialog") || ![...doc.forms].some(f => f.getAttribute("action") === form.getAttribute("action"))) return false;
-    form.dataset.refused = "";
+    form.dataset.replace = "";
     if (!show(doc)) return false;
     document.querySelector("main [aria-invalid], main [role=alert]")?.focus();
     document.dispatchEvent(new Event("taskyard:arrived"));
