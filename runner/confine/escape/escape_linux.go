@@ -280,9 +280,14 @@ func AsNobody(t *testing.T) {
 		binary := filepath.Join(dir, "bin", "test")
 		text, err := os.ReadFile("/proc/self/exe")
 		if err == nil {
+			// A program that another test starts meanwhile would inherit the open
+			// file until its exec, and the system runs no file that is open for
+			// writing.
+			syscall.ForkLock.RLock()
 			err = errors.Join(os.Mkdir(filepath.Dir(binary), 0o755), os.Chmod(filepath.Dir(binary), 0o755),
 				os.WriteFile(binary, text, 0o755), os.Chmod(binary, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o777),
 				os.Chmod(filepath.Join(dir, "tmp"), 0o777), os.Chmod(dir, 0o755))
+			syscall.ForkLock.RUnlock()
 		}
 		if err != nil {
 			t.Fatal(err)
