@@ -1,8 +1,6 @@
 package db
 
-import (
-	"taskyard/task"
-)
+import "taskyard/task"
 
 // What happened first is looked for in so many events and runs.
 const (

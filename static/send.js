@@ -63,12 +63,12 @@
     const text = form.matches(".add-line, .composer") && form.querySelector("textarea, input:not([type=hidden])");
     const field = text && (document.activeElement === text || !matchMedia("(pointer: coarse)").matches) && text.name;
     form.reset();
-    form.dataset.replace = ""; // also where it says what was wrong before
     const res = await fetch(url).catch(() => null);
     if (!res) { // it was done; the live parts show it when the server is back
       if (form.elements._key) form.elements._key.value = taskyard.newKey();
       return;
     }
+    form.dataset.replace = ""; // also where it says what was wrong before
     if (!res.ok || !show(new DOMParser().parseFromString(await res.text(), "text/html"))) { location.reload(); return; }
     if (!form.matches(".add-line")) form.closest("details")?.removeAttribute("open"); // more is added, but edited once
     history.replaceState(history.state, "", url); // to go to the hash would take the focus away

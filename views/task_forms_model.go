@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"taskyard/task"
 	"taskyard/views/ui"
-
-	"github.com/a-h/templ"
 )
 
 // AgentOption is an agent as a choice of owner.

@@ -122,7 +122,7 @@ func TasksPage(c Chrome, m TasksModel) templ.Component {
 	})
 }
 
-// taskList is a page of a list of open tasks, on /tasks or on /queues.
+// taskList is a page of the list of open tasks.
 func taskList(c Chrome, m TasksModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
