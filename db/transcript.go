@@ -50,10 +50,10 @@ var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // LineHits returns the lines of a run that hold a text, oldest first. Letters
 // of ASCII match in either case.
-func (rx *Rx) LineHits(run task.ID, kind, text string) ([]task.ID, error) {
-	rows, err := rx.query("SELECT id FROM messages INDEXED BY messages_run WHERE ?1 > 0 AND run_id = ?2"+ofKind+`
- AND (content LIKE ?4 ESCAPE '\' OR data LIKE ?4 ESCAPE '\') ORDER BY id LIMIT ?5`,
-		1, run, kind, "%"+likeEscapes.Replace(text)+"%", task.MaxTranscriptHits)
+func (rx *Rx) LineHits(run task.ID, text string) ([]task.ID, error) {
+	rows, err := rx.query(`SELECT id FROM messages INDEXED BY messages_run WHERE run_id = ?1
+ AND (content LIKE ?2 ESCAPE '\' OR data LIKE ?2 ESCAPE '\') ORDER BY id LIMIT ?3`,
+		run, "%"+likeEscapes.Replace(text)+"%", task.MaxTranscriptHits)
 	return collect(rows, err, func(r rowScanner) (id task.ID, err error) { return id, r.Scan(&id) })
 }
 

@@ -116,6 +116,12 @@ func transcriptQuery(c echo.Context) (q task.TranscriptQuery, err error) {
 	if len(q.Text) > maxSearch || !utf8.ValidString(q.Text) {
 		return q, task.FieldErrorf("q", "must be at most %d bytes of UTF-8", maxSearch)
 	}
+	if err := q.Check(); err != nil {
+		return q, err
+	}
+	if q.Text != "" { // a search covers all tabs
+		q.Kind = ""
+	}
 	if q.Before, err = queryID(c, "before"); err == nil {
 		q.At, err = queryID(c, "at")
 	}

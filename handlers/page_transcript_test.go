@@ -71,12 +71,12 @@ func TestALongTranscriptIsPaged(t *testing.T) {
 		}
 	})
 	t.Run("a search leads from hit to hit, whatever part they are in", func(t *testing.T) {
-		last := b.get(at+"?q=needle").is(200).shows("Line 2 of 2 that hold it", "<mark>NEEDLE</mark>",
-			"Previous hit", "Show later lines").hides("Next hit", "data-stream")
+		last := b.get(at+"?q=needle").is(200).shows("Match 2 of 2 in all tabs", "<mark>NEEDLE</mark>",
+			"Previous match", "Show later lines").hides("Next match", "data-stream")
 		hrefs, _ := last.links()
 		for _, h := range hrefs {
 			if strings.Contains(h, "q=needle") && strings.Contains(h, "at=") && !strings.Contains(h, "#m203") {
-				b.get(h).is(200).shows("Line 1 of 2", "line 7. <mark>needle</mark>", "Next hit").hides("Previous hit")
+				b.get(h).is(200).shows("Match 1 of 2", "line 7. <mark>needle</mark>", "Next match").hides("Previous match")
 			}
 		}
 		b.get(at + "?q=100%25").is(200).shows("No matches")
@@ -190,4 +190,38 @@ func TestATranscriptTellsTheReadersTime(t *testing.T) {
 	b.get(at).is(200).shows(">18:00:00<", "18:00:00 JST").hides(">09:00:00<")
 	b.get(at + "/transcript?after=0").is(200).shows(">18:00:00<")
 	b.get("/tasks/" + st.Run.TaskID.String() + "?tab=transcript").is(200).shows(">18:00:00<")
+}
+
+func TestAFailedRunShowsItsFirstError(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	b := y.maya()
+	lines := []task.Message{said("Building."), said("gcc -c <main>.c"), said("main.c:3:5: error: expected ';'")}
+	for i := range 400 {
+		lines = append(lines, said("later line %d", i))
+	}
+	st := y.says(lines...)
+	at := "/runs/" + st.Run.ID.String()
+	b.get(at).is(200).hides("First error") // it may still recover
+	y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit status 2"}))
+
+	page := b.get(at).is(200).shows("First error in the transcript",
+		"gcc -c &lt;main&gt;.c\n<mark>main.c:3:5: error: expected &#39;;&#39;</mark>\nlater line 0")
+	hrefs, _ := page.links()
+	for _, h := range hrefs {
+		if strings.HasSuffix(h, "#m5") && strings.Contains(h, "at=") {
+			b.get(h).is(200).shows("later line 20", "Show later lines")
+			return
+		}
+	}
+	t.Errorf("no link leads to the error: %v", hrefs)
+}
+
+func TestAFailedRunDoesNotRepeatItsReasonAsFirstError(t *testing.T) {
+	t.Parallel()
+	y := newPageSite(t)
+	st := y.says(said("Building."), task.Message{Role: task.SpeakerSystem, Type: "error", Content: "The model refused the key."})
+	y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease,
+		service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseAuth}, Reason: "The model refused the key."}))
+	y.maya().get("/runs/" + st.Run.ID.String()).is(200).shows("The model refused the key.").hides("First error")
 }

@@ -43,6 +43,11 @@ func (s *Service) TranscriptPart(ctx context.Context, a task.Actor, run task.ID,
 		if err := readPart(rx, run, q, &p); err != nil {
 			return err
 		}
+		if r.Status == task.RunFailed {
+			if p.FirstError, err = firstError(rx, run); err != nil {
+				return err
+			}
+		}
 		return aboutProgram(rx, r, &p)
 	})
 	return p, err
@@ -50,7 +55,7 @@ func (s *Service) TranscriptPart(ctx context.Context, a task.Actor, run task.ID,
 
 // findHits looks for the text and chooses the hit that the part is around.
 func findHits(rx *db.Rx, run task.ID, q task.TranscriptQuery, p *task.TranscriptPart) error {
-	ids, err := rx.LineHits(run, q.Kind, q.Text)
+	ids, err := rx.LineHits(run, q.Text)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -130,6 +135,43 @@ func collectLines(fit, shown int, from task.ID,
 			return out, false, nil
 		}
 	}
+}
+
+// Bounds of the search for the first error of a run: so much from its
+// beginning, then, where that shows none, a part as long as a page at its end.
+const (
+	errorLines = 2000
+	errorBytes = 512 << 10
+)
+
+// firstError returns what looks like the first error of a run, or nil.
+func firstError(rx *db.Rx, run task.ID) (*task.ErrorExcerpt, error) {
+	var scan task.ErrorScanner
+	size := 0
+	for from, n := task.ID(0), 0; n < errorLines && size < errorBytes; {
+		list, err := rx.LinesFrom(run, "", from+1, partLines)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if scan.Add(&list[i].Message) {
+				return scan.Excerpt(), nil
+			}
+			size += len(list[i].Content)
+			from = list[i].ID
+		}
+		if n += len(list); len(list) < partLines {
+			return scan.Excerpt(), nil
+		}
+	}
+	if found := scan.Excerpt(); found != nil {
+		return found, nil
+	}
+	list, err := rx.LinesBefore(run, "", 1<<62-1, partLines)
+	scan = task.ErrorScanner{}
+	for i := len(list) - 1; i >= 0 && !scan.Add(&list[i].Message); i-- {
+	}
+	return scan.Excerpt(), err
 }
 
 // aboutProgram reads what the program told of itself, and its turns so far.

@@ -17,7 +17,7 @@ const TranscriptCut = 8192
 // those before a line, or those around one.
 type TranscriptQuery struct {
 	Kind   string // of TranscriptKinds; "" for all
-	Text   string // lines that hold it are hits; the part is around the newest, or around At
+	Text   string // lines of any kind that hold it are hits; the part is around the newest, or around At
 	Before ID
 	At     ID
 }
@@ -45,6 +45,8 @@ type TranscriptPart struct {
 	Session string // of the program that ran, as it told it
 	Version string
 	Turns   int // usage reports so far
+
+	FirstError *ErrorExcerpt // of a failed run, or nil
 }
 
 // MaxTranscriptHits bounds what a search counts.

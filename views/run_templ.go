@@ -424,7 +424,7 @@ func runHead(c Chrome, m *RunModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = runOutcome(r, m.Children).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = runOutcome(m).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -25,16 +25,11 @@ func readToolCall(m task.Message) toolCall {
 	if json.Unmarshal(m.Data, &d) != nil {
 		return toolCall{Tool: firstLine(m.Content)}
 	}
-	c := toolCall{Tool: firstString(d, "tool", "name", "toolName")}
+	c := toolCall{Tool: firstString(d, "tool", "name", "toolName"), Bad: m.CallFailed()}
 	for _, k := range []string{"args", "arguments", "input"} {
 		if raw, ok := d[k]; ok {
 			c.Args, c.Hint = indentArgs(raw)
 			break
-		}
-	}
-	for _, k := range []string{"isError", "is_error", "error", "denied", "refused"} {
-		if v := string(d[k]); v != "" && v != "false" && v != "null" && v != `""` {
-			c.Bad = true
 		}
 	}
 	if c.Tool == "" {

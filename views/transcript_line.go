@@ -74,13 +74,6 @@ func termIf(yes bool) string {
 	return ""
 }
 
-func hold(n int) string {
-	if n == 1 {
-		return "holds"
-	}
-	return "hold"
-}
-
 // cutWords say what is left out of a text.
 func cutWords(p shown) string {
 	switch {

@@ -100,6 +100,7 @@ func (s *sample) pages() []shown {
 		{"run-running", run(s.running), nil},
 		{"run-completed", run(s.completed), nil},
 		{"run-failed", run(s.broken), nil},
+		{"run-search", run(s.broken) + "?q=findings", nil},
 		{"runs", "/runs", nil},
 		{"runs-failed", "/runs?status=failed", nil},
 		{"history", "/history", nil},

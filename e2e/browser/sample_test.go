@@ -199,7 +199,9 @@ func (s *sample) fails(id task.ID, reason string) task.ID {
 	s.t.Helper()
 	run := s.claim(id)
 	run.lines(task.Message{Role: task.SpeakerAssistant, Type: "text", Content: "Linting 212 files."},
-		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "warning: 1,204 findings so far"})
+		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "warning: 1,204 findings so far"},
+		task.Message{Role: task.SpeakerSystem, Type: "log", Content: "internal/api.go:41:9: unused result of limit\nlimit(r)\n^"},
+		task.Message{Role: task.SpeakerAssistant, Type: "text", Content: "I fix the findings one by one."})
 	run.end(service.Finished{
 		State: task.State{Status: task.RunFailed, Phase: task.PhaseTokens}, Reason: reason,
 		Permanent: true, Usage: task.Usage{TokensIn: 198000, TokensOut: 2100, ToolCalls: 44},
