@@ -13,24 +13,24 @@ import (
 // would do changes meanwhile.
 func heldDecisions(t *testing.T, s *service.Service, id task.ID) {
 	ctx := context.Background()
-	r := must[*task.Run](t)(s.ApproveRun(ctx, admin, id, service.Approve{Undo: time.Minute}))
-	must[[]*task.Run](t)(s.PendingDecisions(ctx, admin))
-	must[task.Decided](t)(s.UndoDecisions(ctx, admin, []task.ID{id}))
+	r := must(s.ApproveRun(ctx, admin, id, service.Approve{Undo: time.Minute}))
+	must(s.PendingDecisions(ctx, admin))
+	must(s.UndoDecisions(ctx, admin, []task.ID{id}))
 	title := "Another one"
-	must[*task.Task](t)(s.UpdateTask(ctx, agent, r.TaskID, task.Patch{Title: &title}))
-	must[task.Decided](t)(s.ApproveMany(ctx, admin, []service.Reviewed{{Run: id, Version: r.Approval.Version}}, 0))
-	must[*task.Spec](t)(s.SpecBefore(ctx, admin, id, ""))
-	must[*task.Spec](t)(s.SpecBefore(ctx, admin, id, r.Approval.Version))
+	must(s.UpdateTask(ctx, agent, r.TaskID, task.Patch{Title: &title}))
+	must(s.ApproveMany(ctx, admin, []service.Reviewed{{Run: id, Version: r.Approval.Version}}, 0))
+	must(s.SpecBefore(ctx, admin, id, ""))
+	must(s.SpecBefore(ctx, admin, id, r.Approval.Version))
 }
 
 // transcripts reads a run's transcript in every way.
 func transcripts(t *testing.T, s *service.Service, r *task.Run) {
 	ctx := context.Background()
 	for _, q := range []task.TranscriptQuery{{}, {Before: 3}, {At: 1}, {Text: "x"}, {Kind: "errors"}} {
-		must[task.TranscriptPart](t)(s.TranscriptPart(ctx, admin, r.ID, q))
+		must(s.TranscriptPart(ctx, admin, r.ID, q))
 	}
-	must[[]task.TranscriptLine](t)(s.TranscriptAfter(ctx, admin, r.ID, "said", 0, 5))
-	part := must[task.TranscriptPart](t)(s.TranscriptPart(ctx, admin, r.ID, task.TranscriptQuery{}))
-	must[*task.Message](t)(s.TranscriptLine(ctx, admin, r.ID, part.Lines[0].ID))
-	must[service.Attempts](t)(s.AttemptsOf(ctx, admin, r))
+	must(s.TranscriptAfter(ctx, admin, r.ID, "said", 0, 5))
+	part := must(s.TranscriptPart(ctx, admin, r.ID, task.TranscriptQuery{}))
+	must(s.TranscriptLine(ctx, admin, r.ID, part.Lines[0].ID))
+	must(s.AttemptsOf(ctx, admin, r))
 }

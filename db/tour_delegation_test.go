@@ -21,29 +21,29 @@ func delegations(t *testing.T, s *service.Service) {
 		ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease,
 			service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseCrash}, Permanent: true}))
 	}
-	k := must[*task.Task](t)(s.CreateTask(ctx, admin, task.New{Title: "Delegate", Owner: "coder", Steps: []task.Step{{Title: "a"}}}))
+	k := must(s.CreateTask(ctx, admin, task.New{Title: "Delegate", Owner: "coder", Steps: []task.Step{{Title: "a"}}}))
 	parent, _, err := s.NextRun(ctx, nil)
 	ok(t, err)
 	if parent == nil || parent.Run.TaskID != k.ID {
 		t.Fatalf("the run of task %d did not start", k.ID)
 	}
-	a := must[task.Actor](t)(s.Authenticate(ctx, parent.Token, ""))
+	a := must(s.Authenticate(ctx, parent.Token, ""))
 	ok(t, s.AppendTranscript(ctx, parent.Run.ID, parent.Run.Lease,
 		[]task.Message{{Type: "usage", Content: "x", Data: []byte(`{"tokensIn":1}`)}}))
-	made := must[*task.Task](t)(s.CreateTask(ctx, a, task.New{Title: "Beside it", Owner: "other", NoStart: true}))
-	must[task.Message](t)(s.Comment(ctx, a, made.ID, "this is for later"))
-	for _, k := range must[[]*task.Task](t)(s.Signup(ctx, a, a.Name, 1)) {
-		must[*task.Task](t)(s.ReleaseClaim(ctx, a, k.ID, 0))
+	made := must(s.CreateTask(ctx, a, task.New{Title: "Beside it", Owner: "other", NoStart: true}))
+	must(s.Comment(ctx, a, made.ID, "this is for later"))
+	for _, k := range must(s.Signup(ctx, a, a.Name, 1)) {
+		must(s.ReleaseClaim(ctx, a, k.ID, 0))
 	}
-	token := must[service.MadeToken](t)(s.CreateToken(ctx, admin, service.NewToken{Name: "program", Scope: "admin"}))
+	token := must(s.CreateToken(ctx, admin, service.NewToken{Name: "program", Scope: "admin"}))
 	program, coder := task.Actor{Name: "user:program", Role: task.RoleAdmin, TokenID: token.ID}, "coder"
-	must[*task.Task](t)(s.UpdateTask(ctx, program, made.ID, task.Patch{Owner: &coder}))
-	woken := must[[]*task.Run](t)(s.Runs(ctx, admin, task.RunFilter{TaskID: made.ID, Limit: 1}))
-	must[*task.Run](t)(s.ApproveRun(ctx, program, woken[0].ID, service.Approve{})) // the only reviewer
-	must[service.Canceled](t)(s.CancelTask(ctx, a, made.ID, ""))
+	must(s.UpdateTask(ctx, program, made.ID, task.Patch{Owner: &coder}))
+	woken := must(s.Runs(ctx, admin, task.RunFilter{TaskID: made.ID, Limit: 1}))
+	must(s.ApproveRun(ctx, program, woken[0].ID, service.Approve{})) // the only reviewer
+	must(s.CancelTask(ctx, a, made.ID, ""))
 	zero := 0
-	first := must[task.Delegated](t)(s.Delegate(ctx, a, task.Delegation{Task: "Do it", AgentType: "other", StepIndex: &zero}))
-	must[*task.Run](t)(s.ApproveRun(ctx, admin, first.RunID, service.Approve{}))
+	first := must(s.Delegate(ctx, a, task.Delegation{Task: "Do it", AgentType: "other", StepIndex: &zero}))
+	must(s.ApproveRun(ctx, admin, first.RunID, service.Approve{}))
 	child, _, err := s.NextRun(ctx, nil)
 	ok(t, err)
 	if child == nil || child.Run.ID != first.RunID {
@@ -52,16 +52,16 @@ func delegations(t *testing.T, s *service.Service) {
 	ok(t, s.RunWorking(ctx, child.Run.ID, child.Run.Lease, 1, "1", "b"))
 	ok(t, s.FinishRun(ctx, child.Run.ID, child.Run.Lease,
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "done"}))
-	must[task.Delegated](t)(s.DelegatedRun(ctx, a, first.RunID, time.Second))
-	if kids := must[[]*task.Run](t)(s.Children(ctx, admin, parent.Run.ID)); len(kids) != 1 {
+	must(s.DelegatedRun(ctx, a, first.RunID, time.Second))
+	if kids := must(s.Children(ctx, admin, parent.Run.ID)); len(kids) != 1 {
 		t.Errorf("%d delegated runs, want 1", len(kids))
 	}
-	second := must[task.Delegated](t)(s.Delegate(ctx, a, task.Delegation{Task: "Do more", AgentType: "other"}))
-	must[task.Delegated](t)(s.StopDelegated(ctx, a, second.RunID, "enough"))
+	second := must(s.Delegate(ctx, a, task.Delegation{Task: "Do more", AgentType: "other"}))
+	must(s.StopDelegated(ctx, a, second.RunID, "enough"))
 	ok(t, s.RunWorking(ctx, parent.Run.ID, parent.Run.Lease, 1, "1", "b"))
 	ok(t, s.FinishRun(ctx, parent.Run.ID, parent.Run.Lease,
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
-	asked := must[*task.Run](t)(s.RunNow(ctx, agent, k.ID))
-	must[*task.Run](t)(s.CancelRun(ctx, admin, asked.ID, ""))
-	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
+	asked := must(s.RunNow(ctx, agent, k.ID))
+	must(s.CancelRun(ctx, admin, asked.ID, ""))
+	must(s.CancelTask(ctx, admin, k.ID, "x"))
 }

@@ -15,7 +15,7 @@ import (
 func history(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	long := create(t, s, admin, task.New{Description: strings.Repeat("a long task ", 2000), NoStart: true})
-	must[service.Canceled](t)(s.CancelTask(ctx, admin, long.ID, "x"))
+	must(s.CancelTask(ctx, admin, long.ID, "x"))
 	ok(t, s.Index(ctx))
 	for _, f := range []task.HistoryFilter{
 		{},
@@ -32,12 +32,12 @@ func history(t *testing.T, s *service.Service) {
 	} {
 		for _, q := range []string{"", "task", "x", "long task"} {
 			f.Query, f.Limit = q, 5
-			must[service.HistoryPage](t)(s.HistoryPage(ctx, admin, f, time.UTC))
-			must[task.HistoryTimes](t)(s.HistoryTimes(ctx, admin, f, time.UTC))
+			must(s.HistoryPage(ctx, admin, f, time.UTC))
+			must(s.HistoryTimes(ctx, admin, f, time.UTC))
 		}
 	}
 	for _, daily := range []bool{false, true} {
-		must[task.Insights](t)(s.Insights(ctx, admin, task.InsightFilter{From: s.Now().Add(-24 * time.Hour), Daily: daily, Agent: "coder"}))
+		must(s.Insights(ctx, admin, task.InsightFilter{From: s.Now().Add(-24 * time.Hour), Daily: daily, Agent: "coder"}))
 	}
-	must[[]*task.Run](t)(s.Runs(ctx, admin, task.RunFilter{Status: task.RunFailed, From: 1, To: s.Now(), Limit: 5}))
+	must(s.Runs(ctx, admin, task.RunFilter{Status: task.RunFailed, From: 1, To: s.Now(), Limit: 5}))
 }

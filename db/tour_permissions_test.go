@@ -12,9 +12,9 @@ import (
 func permissions(t *testing.T, s *service.Service, st *service.Start) {
 	ctx := context.Background()
 	for range 2 {
-		p := must[*task.Permission](t)(s.AskPermission(ctx, st.Run.ID, st.Run.Lease, task.Permission{Tool: "bash"}))
-		must[[]*task.Run](t)(s.Asking(ctx, admin))
-		must[*task.Run](t)(s.AllowPermission(ctx, admin, st.Run.ID, p.N, task.ScopeOnce))
-		must[*task.Permission](t)(s.AwaitPermission(ctx, st.Run.ID, p.N))
+		p := must(s.AskPermission(ctx, st.Run.ID, st.Run.Lease, task.Permission{Tool: "bash"}))
+		must(s.Asking(ctx, admin))
+		must(s.AllowPermission(ctx, admin, st.Run.ID, p.N, task.ScopeOnce))
+		must(s.AwaitPermission(ctx, st.Run.ID, p.N))
 	}
 }

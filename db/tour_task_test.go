@@ -14,19 +14,19 @@ import (
 func taskPages(t *testing.T, s *service.Service, id, sub task.ID) {
 	ctx := context.Background()
 	for _, p := range []task.ID{id, sub} {
-		must[service.TaskPage](t)(s.TaskPage(ctx, admin, p, time.UTC))
+		must(s.TaskPage(ctx, admin, p, time.UTC))
 	}
-	must[service.Stream](t)(s.Stream(ctx, admin, id,
+	must(s.Stream(ctx, admin, id,
 		service.StreamQuery{Messages: true, Events: true, Runs: true, SkipEvents: []string{task.EvCommented}, Limit: 5}))
-	must[[]*task.Task](t)(s.Subtasks(ctx, admin, id, 0, true, 5))
-	must[[]*task.Task](t)(s.OpenBelow(ctx, admin, id))
+	must(s.Subtasks(ctx, admin, id, 0, true, 5))
+	must(s.OpenBelow(ctx, admin, id))
 	seen := task.StepSeen{}
-	must[*task.Task](t)(s.InsertStep(ctx, admin, id, 1, task.Step{Title: "between"}))
-	must[*task.Task](t)(s.MoveStep(ctx, admin, id, 0, 2, seen))
-	must[*task.Task](t)(s.MoveStep(ctx, admin, id, 2, 0, seen))
-	must[*task.Task](t)(s.RemoveStep(ctx, admin, id, 1, seen))
-	must[*task.Task](t)(s.UnlinkStep(ctx, admin, id, 0, seen))
-	must[*task.Task](t)(s.LinkStep(ctx, admin, id, 0, sub, seen))
-	must[*task.Task](t)(s.AddResource(ctx, admin, id, task.Resource{Type: "file", Value: "/c"}))
-	must[*task.Task](t)(s.UpdateResource(ctx, admin, id, 0, "", task.Resource{Type: "file", Value: "/d"}))
+	must(s.InsertStep(ctx, admin, id, 1, task.Step{Title: "between"}))
+	must(s.MoveStep(ctx, admin, id, 0, 2, seen))
+	must(s.MoveStep(ctx, admin, id, 2, 0, seen))
+	must(s.RemoveStep(ctx, admin, id, 1, seen))
+	must(s.UnlinkStep(ctx, admin, id, 0, seen))
+	must(s.LinkStep(ctx, admin, id, 0, sub, seen))
+	must(s.AddResource(ctx, admin, id, task.Resource{Type: "file", Value: "/c"}))
+	must(s.UpdateResource(ctx, admin, id, 0, "", task.Resource{Type: "file", Value: "/d"}))
 }

@@ -67,23 +67,24 @@ func exports(t *testing.T, s *service.Service) {
 			Data: []byte(`{"id":"3","title":"c","owner":"coder","status":"done","archivedAt":"2026-01-01T00:00:00Z"}`),
 		},
 		&exchange.Source{Name: "todos.json", Data: []byte(`{"coder":["x"]}`)})
-	ready := must[*service.ReadyImport](t)(s.PrepareImport(admin, plan, service.ImportOptions{}))
-	must[service.Imported](t)(s.Import(ctx, admin, ready))
-	must[service.Exported](t)(s.Export(ctx, admin, service.ExportTo{Tasks: io.Discard, History: io.Discard, Todos: io.Discard}))
+	ready := must(s.PrepareImport(admin, plan, service.ImportOptions{}))
+	must(s.Import(ctx, admin, ready))
+	must(s.Export(ctx, admin, service.ExportTo{Tasks: io.Discard, History: io.Discard, Todos: io.Discard}))
 }
 
-func must[T any](t *testing.T) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		ok(t, err)
-		return v
+// must returns the value of a call that has to succeed. It panics otherwise, as
+// template.Must does: testing names the test and prints the line.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
 	}
+	return v
 }
 
 func create(t *testing.T, s *service.Service, a task.Actor, in task.New) *task.Task {
 	t.Helper()
 	in.Title, in.Owner = "A task", "coder"
-	return must[*task.Task](t)(s.CreateTask(context.Background(), a, in))
+	return must(s.CreateTask(context.Background(), a, in))
 }
 
 func tasks(t *testing.T, s *service.Service) {
@@ -93,36 +94,36 @@ func tasks(t *testing.T, s *service.Service) {
 		Resources: []task.Resource{{Type: "file", Value: "/a"}, {Type: "file", Value: "/b"}},
 	})
 	title, owner, working := "Better", "other", "working"
-	must[*task.Task](t)(s.UpdateTask(ctx, admin, k.ID, task.Patch{Title: &title}))
-	must[*task.Task](t)(s.ReplaceSteps(ctx, admin, k.ID, []task.Step{{Title: "a"}, {Title: "b"}}))
-	must[*task.Task](t)(s.UpdateStep(ctx, admin, k.ID, 0, task.StepPatch{Title: &title}))
-	sub := must[*task.Task](t)(s.CreateSubtask(ctx, agent, k.ID, 0, task.New{Title: "s", NoStart: true}))
-	must[*task.Task](t)(s.RemoveResource(ctx, admin, k.ID, 0))
-	must[task.Message](t)(s.Ask(ctx, agent, k.ID, "?", false))
-	must[task.Message](t)(s.Reply(ctx, admin, k.ID, "!"))
-	must[[]task.Message](t)(s.Thread(ctx, admin, k.ID, 0, 5))
-	claimed := must[[]*task.Task](t)(s.Signup(ctx, agent, "coder", 1))
-	must[*task.Task](t)(s.Heartbeat(ctx, agent, claimed[0].ID, 0))
-	must[service.AutoSignup](t)(s.AutoSignup(ctx, agent, "coder", 1))
-	must[*task.Task](t)(s.ReleaseClaim(ctx, agent, claimed[0].ID, 0))
-	must[int](t)(s.ReleaseExpired(ctx))
-	told := must[task.Message](t)(s.Notify(ctx, agent, k.ID, "!"))
-	must[task.Message](t)(s.AcknowledgeNotice(ctx, admin, told.ID))
-	must[task.Inbox](t)(s.Inbox(ctx, admin))
-	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
-	must[*task.Task](t)(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
+	must(s.UpdateTask(ctx, admin, k.ID, task.Patch{Title: &title}))
+	must(s.ReplaceSteps(ctx, admin, k.ID, []task.Step{{Title: "a"}, {Title: "b"}}))
+	must(s.UpdateStep(ctx, admin, k.ID, 0, task.StepPatch{Title: &title}))
+	sub := must(s.CreateSubtask(ctx, agent, k.ID, 0, task.New{Title: "s", NoStart: true}))
+	must(s.RemoveResource(ctx, admin, k.ID, 0))
+	must(s.Ask(ctx, agent, k.ID, "?", false))
+	must(s.Reply(ctx, admin, k.ID, "!"))
+	must(s.Thread(ctx, admin, k.ID, 0, 5))
+	claimed := must(s.Signup(ctx, agent, "coder", 1))
+	must(s.Heartbeat(ctx, agent, claimed[0].ID, 0))
+	must(s.AutoSignup(ctx, agent, "coder", 1))
+	must(s.ReleaseClaim(ctx, agent, claimed[0].ID, 0))
+	must(s.ReleaseExpired(ctx))
+	told := must(s.Notify(ctx, agent, k.ID, "!"))
+	must(s.AcknowledgeNotice(ctx, admin, told.ID))
+	must(s.Inbox(ctx, admin))
+	must(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
+	must(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
 	taskPages(t, s, k.ID, sub.ID)
 	waits(t, s)
-	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, "x"))
+	must(s.CancelTask(ctx, admin, k.ID, "x"))
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
-	must[*task.Task](t)(s.CreateTask(keyed, admin, task.New{Title: "x", Owner: "coder", NoStart: true}))
+	must(s.CreateTask(keyed, admin, task.New{Title: "x", Owner: "coder", NoStart: true}))
 	ok(t, s.Index(ctx))
 	for _, op := range task.TodoOps {
 		item := ""
 		if op.Pushes() {
 			item = "x"
 		}
-		must[task.TodoAnswer](t)(s.Todo(ctx, agent, "coder", op, item))
+		must(s.Todo(ctx, agent, "coder", op, item))
 	}
 }
 
@@ -131,13 +132,13 @@ func waits(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	a, b := create(t, s, admin, task.New{NoStart: true}), create(t, s, admin, task.New{NoStart: true})
 	k := create(t, s, admin, task.New{BlockedBy: []task.ID{a.ID}})
-	must[*task.Task](t)(s.SetBlockedBy(ctx, admin, k.ID, []task.ID{a.ID, b.ID}))
-	must[*task.Task](t)(s.SetBlockedBy(ctx, admin, a.ID, []task.ID{b.ID}))
-	must[[]task.Reason](t)(s.Why(ctx, admin, k.ID))
-	must[service.TickResult](t)(s.Tick(ctx, "cron"))
-	must[*task.Task](t)(s.CompleteTask(ctx, admin, a.ID, "", 0))
-	must[service.Canceled](t)(s.CancelTask(ctx, admin, b.ID, ""))
-	must[service.Canceled](t)(s.CancelTask(ctx, admin, k.ID, ""))
+	must(s.SetBlockedBy(ctx, admin, k.ID, []task.ID{a.ID, b.ID}))
+	must(s.SetBlockedBy(ctx, admin, a.ID, []task.ID{b.ID}))
+	must(s.Why(ctx, admin, k.ID))
+	must(s.Tick(ctx, "cron"))
+	must(s.CompleteTask(ctx, admin, a.ID, "", 0))
+	must(s.CancelTask(ctx, admin, b.ID, ""))
+	must(s.CancelTask(ctx, admin, k.ID, ""))
 }
 
 func runs(t *testing.T, s *service.Service) {
@@ -153,46 +154,46 @@ func runs(t *testing.T, s *service.Service) {
 		return st
 	}
 	k := create(t, s, admin, task.New{Labels: []string{"api"}})
-	must[[]task.Reason](t)(s.Why(ctx, admin, k.ID))
+	must(s.Why(ctx, admin, k.ID))
 	st := start()
-	must[task.Actor](t)(s.Authenticate(ctx, st.Token, ""))
+	must(s.Authenticate(ctx, st.Token, ""))
 	ok(t, s.RunHeartbeat(ctx, st.Run.ID, st.Run.Lease))
 	ok(t, s.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, []task.Message{{Content: "x"}}))
-	must[int64](t)(s.ReportEvents(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, RunID: st.Run.ID}, st.Run.ID,
+	must(s.ReportEvents(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, RunID: st.Run.ID}, st.Run.ID,
 		task.Hold{Attempt: st.Run.Attempt, Lease: st.Run.Lease}, 1, []task.Message{{Content: "x"}}))
 	permissions(t, s, st)
 	work(t, s, st)
 	for _, by := range service.UsageBy {
-		must[task.UsageReport](t)(s.Usage(ctx, admin, by, 0, 0))
+		must(s.Usage(ctx, admin, by, 0, 0))
 	}
-	must[[]task.Message](t)(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
+	must(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
 	transcripts(t, s, st.Run)
-	must[task.Message](t)(s.Comment(ctx, admin, k.ID, "news"))
+	must(s.Comment(ctx, admin, k.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}}))
-	must[*task.Task](t)(s.CompleteTask(ctx, admin, k.ID, "done", 0))
+	must(s.CompleteTask(ctx, admin, k.ID, "done", 0))
 	create(t, s, agent, task.New{})
-	waiting := must[[]*task.Run](t)(s.Waiting(ctx, admin))
+	waiting := must(s.Waiting(ctx, admin))
 	heldDecisions(t, s, waiting[0].ID)
-	must[*task.Run](t)(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
+	must(s.ApproveRun(ctx, admin, waiting[0].ID, service.Approve{Scope: task.ScopeTask}))
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
 	create(t, s, agent, task.New{})
-	waiting = must[[]*task.Run](t)(s.Waiting(ctx, admin))
-	must[*task.Run](t)(s.DenyRun(ctx, admin, waiting[0].ID, "no"))
-	must[int](t)(s.ExpireApprovals(ctx))
-	must[task.Pauses](t)(s.Pause(ctx, admin, "coder", "x"))
-	must[task.Stopped](t)(s.StopEverything(ctx, admin, "x"))
+	waiting = must(s.Waiting(ctx, admin))
+	must(s.DenyRun(ctx, admin, waiting[0].ID, "no"))
+	must(s.ExpireApprovals(ctx))
+	must(s.Pause(ctx, admin, "coder", "x"))
+	must(s.StopEverything(ctx, admin, "x"))
 	for _, agent := range []string{"", "coder"} {
-		must[task.Pauses](t)(s.Resume(ctx, admin, agent, ""))
+		must(s.Resume(ctx, admin, agent, ""))
 	}
-	must[[]*task.Run](t)(s.LeaseLost(ctx))
-	must[[]*task.Run](t)(s.Orphans(ctx))
+	must(s.LeaseLost(ctx))
+	must(s.Orphans(ctx))
 	create(t, s, admin, task.New{NoStart: true})
-	must[[]*task.Task](t)(s.Signup(ctx, agent, "coder", 1)) // something to skip
-	must[service.TickResult](t)(s.Tick(ctx, "cron"))
-	must[service.SchedulerState](t)(s.Scheduler(ctx, admin))
+	must(s.Signup(ctx, agent, "coder", 1)) // something to skip
+	must(s.Tick(ctx, "cron"))
+	must(s.Scheduler(ctx, admin))
 	ok(t, s.NoteJob(ctx, "x", time.Second, nil))
 	ok(t, s.RollUp(ctx))
 	ok(t, s.Sweep(ctx))
@@ -200,44 +201,44 @@ func runs(t *testing.T, s *service.Service) {
 
 func people(t *testing.T, s *service.Service) {
 	ctx := context.Background()
-	secret := must[string](t)(s.SetupLink(ctx))
-	u := must[task.User](t)(s.FirstAdmin(ctx, secret, "maya", "correct horse battery"))
-	must[task.User](t)(s.SignIn(ctx, "maya", "correct horse battery", task.Actor{Addr: "::1"}))
-	v := must[task.User](t)(s.AddUser(ctx, admin, "vera", "correct horse battery", task.RoleAdmin))
+	secret := must(s.SetupLink(ctx))
+	u := must(s.FirstAdmin(ctx, secret, "maya", "correct horse battery"))
+	must(s.SignIn(ctx, "maya", "correct horse battery", task.Actor{Addr: "::1"}))
+	v := must(s.AddUser(ctx, admin, "vera", "correct horse battery", task.RoleAdmin))
 	role, off, pw := task.RoleViewer, true, "another horse entirely"
-	must[task.User](t)(s.UpdateUser(ctx, admin, v.ID, service.UserChange{Role: &role, Disabled: &off, Password: &pw}))
-	must[[]task.User](t)(s.Users(ctx, admin))
-	tok := must[service.MadeToken](t)(s.CreateToken(ctx, admin, service.NewToken{Name: "x", Scope: "admin", Own: true}))
-	must[task.Actor](t)(s.Authenticate(ctx, tok.Secret, ""))
+	must(s.UpdateUser(ctx, admin, v.ID, service.UserChange{Role: &role, Disabled: &off, Password: &pw}))
+	must(s.Users(ctx, admin))
+	tok := must(s.CreateToken(ctx, admin, service.NewToken{Name: "x", Scope: "admin", Own: true}))
+	must(s.Authenticate(ctx, tok.Secret, ""))
 	ok(t, s.FlushTokenUse(ctx))
-	must[[]task.Token](t)(s.Tokens(ctx, admin))
+	must(s.Tokens(ctx, admin))
 	ok(t, s.RevokeToken(ctx, admin, tok.ID))
 	ok(t, s.RevokeRemoved(ctx))
-	must[task.Agent](t)(s.SaveAgent(ctx, admin, "latecomer", "---\ndescription: d\ntools: read\nrunner: none\n---\nWork.\n", "", false))
+	must(s.SaveAgent(ctx, admin, "latecomer", "---\ndescription: d\ntools: read\nrunner: none\n---\nWork.\n", "", false))
 	ok(t, s.DeleteAgent(ctx, admin, "latecomer"))
 	ok(t, s.SaveSession(ctx, "h", u.ID, []byte("x"), time.Now().Add(time.Hour)))
-	must[bool](t)(s.KeepSession(ctx, "h", []byte("y"), time.Now().Add(time.Hour)))
+	must(s.KeepSession(ctx, "h", []byte("y"), time.Now().Add(time.Hour)))
 	_, _, err := s.Session(ctx, "h")
 	ok(t, err)
-	must[[]db.Session](t)(s.Sessions(ctx, task.Actor{Name: "user:maya", UserID: u.ID}))
+	must(s.Sessions(ctx, task.Actor{Name: "user:maya", UserID: u.ID}))
 	ok(t, s.SignOut(ctx, task.Actor{Name: "user:maya", UserID: u.ID}, "h"))
 	ok(t, s.DropSession(ctx, "h"))
 	views(t, s, task.Actor{Name: "user:maya", Role: task.RoleAdmin, UserID: u.ID})
-	must[service.About](t)(s.About(ctx))
+	must(s.About(ctx))
 	ok(t, s.Probe(ctx))
-	must[service.Stats](t)(s.Stats(ctx, admin, 0))
-	must[service.BoardDay](t)(s.BoardDay(ctx, admin))
+	must(s.Stats(ctx, admin, 0))
+	must(s.BoardDay(ctx, admin))
 	ok(t, s.DeleteAgent(ctx, admin, "other"))
 }
 
 func views(t *testing.T, s *service.Service, a task.Actor) {
 	ctx := context.Background()
-	v := must[task.SavedView](t)(s.SaveView(ctx, a, "Mine", "/tasks"))
-	must[task.SavedView](t)(s.RenameView(ctx, a, v.ID, "Yours"))
-	must[[]task.SavedView](t)(s.SavedViews(ctx, a))
-	must[task.SavedView](t)(s.DeleteView(ctx, a, v.ID))
+	v := must(s.SaveView(ctx, a, "Mine", "/tasks"))
+	must(s.RenameView(ctx, a, v.ID, "Yours"))
+	must(s.SavedViews(ctx, a))
+	must(s.DeleteView(ctx, a, v.ID))
 	ok(t, s.SetPreference(ctx, a, task.PrefKeys, "off"))
-	must[task.Preferences](t)(s.Preferences(ctx, a))
+	must(s.Preferences(ctx, a))
 	ok(t, s.SetPreference(ctx, a, task.PrefKeys, ""))
 }
 
@@ -274,16 +275,16 @@ func lists(t *testing.T, s *service.Service) {
 	}
 	for _, f := range open {
 		f.Limit = 1
-		must[service.Page](t)(s.OpenTasks(ctx, admin, f))
-		must[service.Page](t)(s.Cards(ctx, admin, f))
+		must(s.OpenTasks(ctx, admin, f))
+		must(s.Cards(ctx, admin, f))
 		if f.WorkStatus != task.Complete { // no board asks for it
-			must[service.Board](t)(s.Board(ctx, admin, f))
+			must(s.Board(ctx, admin, f))
 		}
 		_, _, err := s.Matching(ctx, admin, f, 1)
 		ok(t, err)
 	}
-	must[[]*task.Task](t)(s.TasksByID(ctx, admin, []task.ID{1, 2}))
-	must[int](t)(s.BelowMany(ctx, admin, []task.ID{1, 2}))
+	must(s.TasksByID(ctx, admin, []task.ID{1, 2}))
+	must(s.BelowMany(ctx, admin, []task.ID{1, 2}))
 	history := []task.HistoryFilter{
 		{},
 		{Owner: "coder"},
@@ -296,9 +297,9 @@ func lists(t *testing.T, s *service.Service) {
 	}
 	for _, f := range history {
 		f.Limit = 1
-		must[service.Page](t)(s.History(ctx, admin, f))
+		must(s.History(ctx, admin, f))
 		f.Query = "task"
-		must[service.Page](t)(s.History(ctx, admin, f))
+		must(s.History(ctx, admin, f))
 	}
 	for _, f := range []task.RunFilter{
 		{},
@@ -312,17 +313,17 @@ func lists(t *testing.T, s *service.Service) {
 		{TaskID: 1, Agent: "coder", Status: task.RunFailed, Phase: task.PhaseError, Before: 9},
 	} {
 		f.Limit = 1
-		must[[]*task.Run](t)(s.Runs(ctx, admin, f))
+		must(s.Runs(ctx, admin, f))
 	}
 	for _, f := range []task.EventFilter{{}, {TaskID: 1}} {
 		f.Limit = 1
-		must[[]task.Event](t)(s.Events(ctx, admin, f))
-		must[[]task.Event](t)(s.Events(ctx, task.Actor{Name: "user:vera", Role: task.RoleViewer}, f))
+		must(s.Events(ctx, admin, f))
+		must(s.Events(ctx, task.Actor{Name: "user:vera", Role: task.RoleViewer}, f))
 	}
-	must[[]*task.Run](t)(s.LastRuns(ctx, admin, "coder", 1))
-	must[map[string]service.AgentReport](t)(s.AgentReports(ctx, admin, "", 1))
-	must[*task.Event](t)(s.AgentSaved(ctx, admin, "coder"))
-	must[task.ID](t)(s.LastEvent(ctx))
+	must(s.LastRuns(ctx, admin, "coder", 1))
+	must(s.AgentReports(ctx, admin, "", 1))
+	must(s.AgentSaved(ctx, admin, "coder"))
+	must(s.LastEvent(ctx))
 }
 
 // rest calls what the service has no use case for yet.
@@ -331,11 +332,11 @@ func rest(t *testing.T, d *db.DB) {
 		if _, err := rx.Kinship("coder", 0, 1); err != nil {
 			return err
 		}
-		_ = must[int](t)(rx.OpenCount(""))
-		_ = must[string](t)(rx.Definition("x"))
-		_ = must[int](t)(rx.CheckChain())
-		_ = must[[]*task.Run](t)(rx.DueDecisions(1))
-		_ = must[[]*task.Run](t)(rx.ClosingDue(1))
+		_ = must(rx.OpenCount(""))
+		_ = must(rx.Definition("x"))
+		_ = must(rx.CheckChain())
+		_ = must(rx.DueDecisions(1))
+		_ = must(rx.ClosingDue(1))
 		return nil
 	}))
 	ok(t, d.Write(context.Background(), func(tx *db.Tx) error { return errors.Join(tx.SetClosing(1, tx.Now), tx.ShiftDue(-time.Second)) }))

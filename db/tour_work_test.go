@@ -16,10 +16,10 @@ func work(t *testing.T, s *service.Service, st *service.Start) {
 		ok(t, s.RecordWork(ctx, st.Run.ID, st.Run.Lease, left))
 	}
 	for _, lines := range []bool{true, false} {
-		must[*task.Work](t)(s.Work(ctx, admin, st.Run.ID, lines))
+		must(s.Work(ctx, admin, st.Run.ID, lines))
 	}
 	again := *st.Run
 	again.ID, again.Spec = again.ID+1, &task.Spec{Workspace: "worktree:/r", SharedRun: st.Run.ID}
-	must[task.RunFolders](t)(s.RunFolders(ctx, &again))
-	must[[]task.RunFolder](t)(s.OrphanedFolders(ctx, []task.RunFolder{task.StartFolder(st.Run.ID, st.Run.Lease), task.TreeFolder(st.Run.ID)}))
+	must(s.RunFolders(ctx, &again))
+	must(s.OrphanedFolders(ctx, []task.RunFolder{task.StartFolder(st.Run.ID, st.Run.Lease), task.TreeFolder(st.Run.ID)}))
 }

@@ -22,14 +22,14 @@ func (y *instance) waits() (*task.Task, *task.Run) {
 // ask has an agent's task run, which needs approval.
 func (y *instance) ask(id task.ID) *task.Run {
 	y.t.Helper()
-	r := must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, id))
+	r := must(y.s.RunNow(y.ctx(), maya, id))
 	equal(y.t, "state", r.State(), waiting)
 	return r
 }
 
 func (y *instance) approve(id task.ID, scope task.Scope) *task.Run {
 	y.t.Helper()
-	return must[*task.Run](y.t)(y.s.ApproveRun(y.ctx(), rita, id, Approve{Scope: scope}))
+	return must(y.s.ApproveRun(y.ctx(), rita, id, Approve{Scope: scope}))
 }
 
 func TestWhichRunsNeedApproval(t *testing.T) {
@@ -61,25 +61,25 @@ func TestConsent(t *testing.T) {
 	y := newInstance(t, wakes)
 	t.Run("a person who starts an agent's draft has consented to its runs", func(t *testing.T) {
 		tk := y.create(planner, "coder", draft)
-		must[*task.Task](t)(y.patchStatus(tk.ID, "active"))
+		must(y.patchStatus(tk.ID, "active"))
 		equal(t, "state", y.openRun(tk.ID).State(), queued)
 		y.finish(y.start(), completed("ok"))
-		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID)).State(), queued)
+		equal(t, "state of the next", must(y.s.RunNow(y.ctx(), planner, tk.ID)).State(), queued)
 	})
 	t.Run("an agent that starts its own draft has not", func(t *testing.T) {
 		tk := y.create(planner, "coder", draft)
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Status: ptr("active")}))
+		must(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Status: ptr("active")}))
 		equal(t, "state", y.openRun(tk.ID).State(), waiting)
 	})
 	t.Run("an agent that starts a person's draft gives no consent in their stead", func(t *testing.T) {
 		y := newInstance(t, wakes)
 		tk := y.create(maya, "coder", draft)
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), coder, tk.ID, task.Patch{Status: ptr("active")}))
+		must(y.s.UpdateTask(y.ctx(), coder, tk.ID, task.Patch{Status: ptr("active")}))
 		r := y.openRun(tk.ID)
 		equal(t, "state", r.State(), waiting)
 		y.approve(r.ID, task.ScopeOnce)
 		y.finish(y.start(), completed("ok"))
-		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), coder, tk.ID)).State(), waiting)
+		equal(t, "state of the next", must(y.s.RunNow(y.ctx(), coder, tk.ID)).State(), waiting)
 	})
 }
 
@@ -116,17 +116,17 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	})
 	t.Run("a changed title voids the approval", func(t *testing.T) {
 		tk, r := approved(t)
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Title: ptr("Delete it all")}))
+		must(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Title: ptr("Delete it all")}))
 		voided(t, r)
 	})
 	t.Run("a comment between approval and start voids it", func(t *testing.T) {
 		tk, r := approved(t)
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "ignore the rest"))
+		must(y.s.Comment(y.ctx(), reviewer, tk.ID, "ignore the rest"))
 		voided(t, r)
 	})
 	t.Run("what changed before the approval is shown again first", func(t *testing.T) {
 		tk, r := y.waits()
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "one more thing"))
+		must(y.s.Comment(y.ctx(), reviewer, tk.ID, "one more thing"))
 		_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
 		e := refused(t, err, task.CodeRunChanged)
 		now := y.run(r.ID)
@@ -134,12 +134,12 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		equal(t, "version of what it shows", hashOf(*now.Spec), e.Version)
 		_, err = y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Version: r.Approval.Version})
 		refused(t, err, task.CodeRunChanged)
-		must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Version: e.Version}))
+		must(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Version: e.Version}))
 		y.finish(y.start(), completed("ok"))
 	})
 	t.Run("a refused approval is not replayed as a success", func(t *testing.T) {
 		tk, r := y.waits()
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "one more thing"))
+		must(y.s.Comment(y.ctx(), reviewer, tk.ID, "one more thing"))
 		for range 2 {
 			ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: rita.Name, Key: "k", Request: []byte("r")})
 			got, err := y.s.ApproveRun(ctx, rita, r.ID, Approve{Version: r.Approval.Version})
@@ -159,18 +159,18 @@ func TestAnApprovalForTheTask(t *testing.T) {
 	next := func(t *testing.T) *task.Run {
 		t.Helper()
 		y.finish(y.start(), completed("some of it"))
-		return must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID))
+		return must(y.s.RunNow(y.ctx(), planner, tk.ID))
 	}
 	t.Run("reaches its later runs, whatever was said meanwhile", func(t *testing.T) {
-		must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "fine so far"))
+		must(y.s.Comment(y.ctx(), coder, tk.ID, "fine so far"))
 		r := next(t)
 		equal(t, "state", r.State(), queued)
 		equal(t, "by", r.Approval.By, rita.Name)
 	})
 	t.Run("but none in which a stranger who can do less has a say", func(t *testing.T) {
 		y.finish(y.start(), completed("more"))
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "now delete it all"))
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.Comment(y.ctx(), reviewer, tk.ID, "now delete it all"))
+		r := must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		equal(t, "state", r.State(), waiting)
 		equal(t, "why", r.Approval.Why, "comment by reviewer, who lacks edit")
 		y.approve(r.ID, task.ScopeTask)
@@ -178,8 +178,8 @@ func TestAnApprovalForTheTask(t *testing.T) {
 	})
 	t.Run("but not after the title changed", func(t *testing.T) {
 		y.finish(y.start(), completed("more"))
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Title: ptr("Another thing")}))
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID))
+		must(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Title: ptr("Another thing")}))
+		r := must(y.s.RunNow(y.ctx(), planner, tk.ID))
 		equal(t, "state", r.State(), waiting)
 		y.approve(r.ID, task.ScopeTask)
 	})
@@ -187,7 +187,7 @@ func TestAnApprovalForTheTask(t *testing.T) {
 		equal(t, "state before", next(t).State(), queued)
 		y.finish(y.start(), completed("more"))
 		y.define("coder", definition("tools: read, bash", "runner: script"))
-		equal(t, "state after", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID)).State(), waiting)
+		equal(t, "state after", must(y.s.RunNow(y.ctx(), planner, tk.ID)).State(), waiting)
 	})
 }
 
@@ -208,12 +208,12 @@ func TestLimitsAreOnlyTightened(t *testing.T) {
 	_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Scope: "ever"})
 	refused(t, err, task.CodeInvalidField, "scope", "once or task")
 	tight := task.Limits{TimeoutSeconds: 50, MaxTokens: 500, MaxTurns: 3}
-	must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Scope: task.ScopeTask, Limits: tight}))
+	must(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Scope: task.ScopeTask, Limits: tight}))
 	st := y.start()
 	equal(t, "limits of the run", st.Run.Limits, task.Limits{TimeoutSeconds: 50, IdleTimeoutSeconds: 120, MaxTokens: 500, MaxTurns: 3})
 	equal(t, "limits of its spec", st.Spec.Limits, st.Run.Limits)
 	y.finish(st, completed("ok"))
-	next := must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID))
+	next := must(y.s.RunNow(y.ctx(), planner, tk.ID))
 	equal(t, "limits of the next run", next.Limits.MaxTokens, 500)
 	equal(t, "limits as started", y.start().Run.Limits, st.Run.Limits)
 }
@@ -223,7 +223,7 @@ func TestDecisions(t *testing.T) {
 	p := y.create(maya, "planner", noStart, steps("a"))
 	t.Run("a denial is told to the thread and to the owner above", func(t *testing.T) {
 		sub := y.subtask(planner, p.ID, 0, "coder")
-		r := must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, y.openRun(sub.ID).ID, " too risky "))
+		r := must(y.s.DenyRun(y.ctx(), rita, y.openRun(sub.ID).ID, " too risky "))
 		equal(t, "state", r.State(), task.State{Status: task.RunCanceled, Phase: task.PhaseDenied})
 		equal(t, "reason", r.Approval.Reason, "too risky")
 		c := last(y.task(sub.ID).Comments)
@@ -244,13 +244,13 @@ func TestDecisions(t *testing.T) {
 		_, err = y.s.DenyRun(y.ctx(), maya, r.ID, "no")
 		refused(t, err, task.CodeRunDecided, "approved", rita.Name)
 		_, d := y.waits()
-		must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, d.ID, "no"))
+		must(y.s.DenyRun(y.ctx(), rita, d.ID, "no"))
 		_, err = y.s.ApproveRun(y.ctx(), maya, d.ID, Approve{})
 		refused(t, err, task.CodeRunDecided, "denied", rita.Name, "no")
 	})
 	t.Run("nobody decides on a canceled run", func(t *testing.T) {
 		tk, r := y.waits()
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
+		must(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
 		_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
 		refused(t, err, task.CodeRunEnded, "canceled/task_closed")
 		_, err = y.s.DenyRun(y.ctx(), rita, r.ID, "no")
@@ -281,10 +281,10 @@ func TestApprovalsExpire(t *testing.T) {
 	tk, r := y.waits()
 	equal(t, "expiry", r.Approval.ExpiresAt, y.s.Now().Add(24*time.Hour))
 	y.forward(24*time.Hour - time.Millisecond)
-	equal(t, "expired early", must[int](t)(y.s.ExpireApprovals(y.ctx())), 0)
+	equal(t, "expired early", must(y.s.ExpireApprovals(y.ctx())), 0)
 	y.forward(time.Millisecond)
-	equal(t, "expired", must[int](t)(y.s.ExpireApprovals(y.ctx())), 1)
-	equal(t, "expired twice", must[int](t)(y.s.ExpireApprovals(y.ctx())), 0)
+	equal(t, "expired", must(y.s.ExpireApprovals(y.ctx())), 1)
+	equal(t, "expired twice", must(y.s.ExpireApprovals(y.ctx())), 0)
 	equal(t, "state", y.run(r.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseExpired})
 	_, err := y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{})
 	refused(t, err, task.CodeRunDecided, "expired")

@@ -12,7 +12,7 @@ const undo = task.UndoWindow
 // held approves a waiting run so that it can be undone.
 func (y *instance) held(id task.ID) *task.Run {
 	y.t.Helper()
-	return must[*task.Run](y.t)(y.s.ApproveRun(y.ctx(), rita, id, Approve{Undo: undo}))
+	return must(y.s.ApproveRun(y.ctx(), rita, id, Approve{Undo: undo}))
 }
 
 // later moves the clock and lets the dispatcher look.
@@ -53,21 +53,21 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		y := newInstance(t)
 		_, r := y.waits()
 		y.held(r.ID)
-		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 0)
-		equal(t, "may be undone", must[[]*task.Run](t)(y.s.PendingDecisions(y.ctx(), rita))[0].ID, r.ID)
-		equal(t, "may be undone by another", len(must[[]*task.Run](t)(y.s.PendingDecisions(y.ctx(), maya))), 0)
-		d := must[task.Decided](t)(y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID}))
+		equal(t, "waiting", len(must(y.s.Waiting(y.ctx(), rita))), 0)
+		equal(t, "may be undone", must(y.s.PendingDecisions(y.ctx(), rita))[0].ID, r.ID)
+		equal(t, "may be undone by another", len(must(y.s.PendingDecisions(y.ctx(), maya))), 0)
+		d := must(y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID}))
 		equal(t, "undone", d.Done[0], r.ID)
 		equal(t, "event", last(y.kinds(r.TaskID)), task.EvRunUndone)
 		equal(t, "started", y.later(time.Hour) == nil, true)
-		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 1)
+		equal(t, "waiting", len(must(y.s.Waiting(y.ctx(), rita))), 1)
 		y.approve(r.ID, task.ScopeOnce)
 		equal(t, "started run", y.start().Run.ID, r.ID)
 	})
 	t.Run("a rejection ends nothing before its time, and is then as any", func(t *testing.T) {
 		y := newInstance(t)
 		tk, r := y.waits()
-		h := must[*task.Run](t)(y.s.DenyRunLater(y.ctx(), rita, r.ID, " not so ", undo))
+		h := must(y.s.DenyRunLater(y.ctx(), rita, r.ID, " not so ", undo))
 		equal(t, "state", h.State(), waiting)
 		equal(t, "failures", y.task(tk.ID).Failures, 0)
 		y.later(undo)
@@ -80,23 +80,23 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 	t.Run("a scope that was undone leaves no grant", func(t *testing.T) {
 		y := newInstance(t)
 		tk, r := y.waits()
-		must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Undo: undo, Scope: task.ScopeTask, Limits: task.Limits{MaxTurns: 3}}))
-		must[task.Decided](t)(y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID}))
+		must(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{Undo: undo, Scope: task.ScopeTask, Limits: task.Limits{MaxTurns: 3}}))
+		must(y.s.UndoDecisions(y.ctx(), rita, []task.ID{r.ID}))
 		y.approve(r.ID, task.ScopeOnce)
 		st := y.start()
 		equal(t, "turns", st.Run.Limits.MaxTurns, 0)
 		y.finish(st, completed("ok"))
-		equal(t, "state of the next", must[*task.Run](t)(y.s.RunNow(y.ctx(), planner, tk.ID)).State(), waiting)
+		equal(t, "state of the next", must(y.s.RunNow(y.ctx(), planner, tk.ID)).State(), waiting)
 	})
 	t.Run("what changed meanwhile is asked again, and what was is kept", func(t *testing.T) {
 		y := newInstance(t)
 		tk, r := y.waits()
 		y.held(r.ID)
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Title: ptr("Delete it all")}))
+		must(y.s.UpdateTask(y.ctx(), planner, tk.ID, task.Patch{Title: ptr("Delete it all")}))
 		equal(t, "started", y.later(undo) == nil, true)
 		equal(t, "event", last(y.kinds(tk.ID)), task.EvRunVoided)
-		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 1)
-		before := must[*task.Spec](t)(y.s.SpecBefore(y.ctx(), rita, r.ID, r.Approval.Version))
+		equal(t, "waiting", len(must(y.s.Waiting(y.ctx(), rita))), 1)
+		before := must(y.s.SpecBefore(y.ctx(), rita, r.ID, r.Approval.Version))
 		equal(t, "prompt before", before.Prompt, r.Spec.Prompt)
 	})
 	t.Run("an agent that is gone by then leaves the run waiting", func(t *testing.T) {
@@ -106,13 +106,13 @@ func TestADecisionIsHeldWhileItMayBeTakenBack(t *testing.T) {
 		y.define("coder", definition("tools: read", "runner: none"))
 		equal(t, "started", y.later(undo) == nil, true)
 		equal(t, "event", last(y.kinds(tk.ID)), task.EvRunUndone)
-		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 1)
+		equal(t, "waiting", len(must(y.s.Waiting(y.ctx(), rita))), 1)
 	})
 	t.Run("a run that is canceled meanwhile stays canceled", func(t *testing.T) {
 		y := newInstance(t)
 		_, r := y.waits()
 		y.held(r.ID)
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, r.ID, ""))
+		must(y.s.CancelRun(y.ctx(), oleg, r.ID, ""))
 		equal(t, "started", y.later(undo) == nil, true)
 		equal(t, "state", y.run(r.ID).State().String(), "canceled/by")
 	})
@@ -140,7 +140,7 @@ func TestWhatIsHeldIsDecided(t *testing.T) {
 		_, r := y.waits()
 		y.held(r.ID)
 		y.forward(undo)
-		equal(t, "expired", must[int](t)(y.s.ExpireApprovals(y.ctx())), 0)
+		equal(t, "expired", must(y.s.ExpireApprovals(y.ctx())), 0)
 		equal(t, "started run", y.later(0).Run.ID, r.ID)
 	})
 	t.Run("too late is too late, before and after it took effect", func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestApproveMany(t *testing.T) {
 	a, b, gone, changed := reads(), reads(), reads(), reads()
 	_, writes := y.waits()
 	y.approve(gone.ID, task.ScopeOnce)
-	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), planner, changed.TaskID, task.Patch{Title: ptr("Other")}))
+	must(y.s.UpdateTask(y.ctx(), planner, changed.TaskID, task.Patch{Title: ptr("Other")}))
 	list := []Reviewed{
 		{a.ID, a.Approval.Version},
 		{gone.ID, gone.Approval.Version},
@@ -184,18 +184,18 @@ func TestApproveMany(t *testing.T) {
 		{b.ID, "old"},
 		{99, "x"},
 	}
-	d := must[task.Decided](t)(y.s.ApproveMany(y.ctx(), rita, list, undo))
+	d := must(y.s.ApproveMany(y.ctx(), rita, list, undo))
 	equal(t, "done", len(d.Done), 1)
 	equal(t, "run", d.Done[0], a.ID)
 	equal(t, "skipped", len(d.Skipped), 6)
 	equal(t, "held", y.run(a.ID).PendingDecision.By, rita.Name)
-	equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), rita))), 3)
+	equal(t, "waiting", len(must(y.s.Waiting(y.ctx(), rita))), 3)
 	_, err := y.s.ApproveMany(y.ctx(), oleg, list, 0)
 	refused(t, err, task.CodeForbidden)
 	_, err = y.s.ApproveMany(y.ctx(), rita, nil, 0)
 	refused(t, err, task.CodeInvalidField)
-	d = must[task.Decided](t)(y.s.UndoDecisions(y.ctx(), rita, []task.ID{a.ID, b.ID}))
+	d = must(y.s.UndoDecisions(y.ctx(), rita, []task.ID{a.ID, b.ID}))
 	equal(t, "undone and skipped", [2]int{len(d.Done), len(d.Skipped)}, [2]int{1, 1})
-	d = must[task.Decided](t)(y.s.ApproveMany(y.ctx(), rita, []Reviewed{{a.ID, a.Approval.Version}}, 0))
+	d = must(y.s.ApproveMany(y.ctx(), rita, []Reviewed{{a.ID, a.Approval.Version}}, 0))
 	equal(t, "queued at once", y.run(d.Done[0]).State(), queued)
 }

@@ -99,7 +99,7 @@ func (y *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 func TestEveryUseCaseAsksForItsPermission(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
+	run := must(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
 	last := y.lastEvent()
 	for name, c := range y.calls(tk, run) {
 		for _, a := range []task.Actor{{}, vera, coder, oleg, rita, maya} {
@@ -166,5 +166,5 @@ func TestAnAgentSpeaksAsItself(t *testing.T) {
 	refused(t, err, task.CodeNotYourName)
 	_, err = y.s.Reassign(y.ctx(), reviewer, "coder", []task.ID{1}, "reviewer", "x")
 	refused(t, err, task.CodeNotYourName)
-	equal(t, "tasks for a person", len(must[[]*task.Task](t)(y.s.Signup(y.ctx(), oleg, "coder", 1))), 1)
+	equal(t, "tasks for a person", len(must(y.s.Signup(y.ctx(), oleg, "coder", 1))), 1)
 }

@@ -15,7 +15,7 @@ func TestUseCasesAreClosedToAgentsWithTheirOwnTasksAlone(t *testing.T) {
 	y.define("own", ownOnly)
 	own := agentActor("own")
 	tk := y.create(maya, "coder", noStart)
-	run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
+	run := must(y.s.RunNow(y.ctx(), maya, y.create(maya, "coder", noStart).ID)).ID
 	open := map[string]bool{
 		"list": true, "history": true, "queue": true, "runs": true,
 		"agents": true, "create": true,
@@ -54,7 +54,7 @@ func TestTheTokenOfARunIsBoundToItsAgentsFamilies(t *testing.T) {
 	stranger := y.create(maya, "coder", noStart)
 	top := y.create(maya, "coder", noStart, steps("a"))
 	mine := y.subtask(maya, top.ID, 0, "own", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, mine.ID))
+	must(y.s.RunNow(y.ctx(), maya, mine.ID))
 	st := y.start()
 	token := task.Actor{Name: "own", Role: task.RoleAgent, RunID: st.Run.ID}
 	sees := func(id task.ID) error { _, err := y.s.Task(y.ctx(), token, id); return err }
@@ -62,11 +62,11 @@ func TestTheTokenOfARunIsBoundToItsAgentsFamilies(t *testing.T) {
 	ok(t, sees(top.ID))
 	refused(t, sees(stranger.ID), task.CodeTaskNotFound)
 	t.Run("its task it sees after it was handed over, until the run ends", func(t *testing.T) {
-		must[*task.Task](t)(y.s.MoveTask(y.ctx(), token, Move{TaskID: mine.ID, CurrentAgent: "own", NewAgent: "coder", Comment: "yours"}))
+		must(y.s.MoveTask(y.ctx(), token, Move{TaskID: mine.ID, CurrentAgent: "own", NewAgent: "coder", Comment: "yours"}))
 		ok(t, sees(mine.ID))
 		ok(t, sees(top.ID))
 		_, err := y.s.Task(y.ctx(), agentActor("own"), mine.ID)
 		refused(t, err, task.CodeTaskNotFound)
-		equal(t, "runs", len(must[[]*task.Run](t)(y.s.Runs(y.ctx(), agentActor("own"), task.RunFilter{Limit: 10}))), 0)
+		equal(t, "runs", len(must(y.s.Runs(y.ctx(), agentActor("own"), task.RunFilter{Limit: 10}))), 0)
 	})
 }

@@ -56,7 +56,7 @@ func TestEveryWayToSetAPasswordChecksIt(t *testing.T) {
 	}
 	_, err := y.s.AddUser(y.ctx(), maya, "rita", weak, task.RoleReviewer)
 	weakly("add", err)
-	u := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
+	u := must(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
 	other := weak
 	_, err = y.s.UpdateUser(y.ctx(), maya, u.ID, UserChange{Password: &other})
 	weakly("reset", err)
@@ -67,7 +67,7 @@ func TestEveryWayToSetAPasswordChecksIt(t *testing.T) {
 func TestChangingAPasswordIsThrottled(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	u := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
+	u := must(y.s.AddUser(y.ctx(), maya, "rita", "correct horse battery", task.RoleReviewer))
 	rita := task.Actor{Name: "user:rita", UserID: u.ID, Role: u.Role, Addr: "192.0.2.1"}
 	change := func(old string) error {
 		return y.s.ChangePassword(y.ctx(), rita, old, "a quite different sentence", "")
@@ -81,7 +81,7 @@ func TestChangingAPasswordIsThrottled(t *testing.T) {
 		t.Fatalf("the fourth try: %v", err)
 	}
 	// The sign-in does not suffer from it.
-	must[task.User](t)(y.s.SignIn(y.ctx(), "rita", "correct horse battery", task.Actor{Addr: "192.0.2.2"}))
+	must(y.s.SignIn(y.ctx(), "rita", "correct horse battery", task.Actor{Addr: "192.0.2.2"}))
 	y.forward(time.Hour)
 	ok(t, change("correct horse battery"))
 }

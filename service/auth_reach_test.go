@@ -43,7 +43,7 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 	y.define("planner", definition("tools: read, task", "runner: script", "max_parallel: 4"))
 	_, _, own := y.inRun("planner", steps("a"))
 	made := y.create(own, "planner", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, made.ID))
+	must(y.s.RunNow(y.ctx(), maya, made.ID))
 	st := y.start()
 	other, theirs, _ := y.inRun("planner")
 	for what, tk := range map[string]*task.Task{"which it created": made, "of another run of its agent": other} {
@@ -61,7 +61,7 @@ func TestNoRunChangesATaskOnWhichAnotherRunWorks(t *testing.T) {
 	e := refused(t, err, task.CodeRunOpen, "Run "+st.Run.ID.String()+" works on task "+made.ID.String())
 	equal(t, "kind", e.Kind, task.Conflict)
 	t.Run("what it created it may cancel, with the run", func(t *testing.T) {
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), own, made.ID, "not needed"))
+		must(y.s.CancelTask(y.ctx(), own, made.ID, "not needed"))
 		equal(t, "run", y.run(st.Run.ID).Status, task.RunCanceled)
 		_, err := y.s.CancelTask(y.ctx(), own, other.ID, "")
 		refused(t, err, task.CodeForbidden, "none of these")
@@ -82,7 +82,7 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 	t.Run("its own task, what is below, what it created", func(t *testing.T) {
 		for _, id := range []task.ID{tk.ID, sub.ID, made.ID} {
 			ok(t, patch(id))
-			must[task.Message](t)(y.s.Comment(y.ctx(), own, id, "news"))
+			must(y.s.Comment(y.ctx(), own, id, "news"))
 		}
 	})
 	t.Run("no other task of its agent, nor one that its agent once created", func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 	t.Run("what it claims, while that claim holds", func(t *testing.T) {
 		got := y.signup(own)
 		ok(t, patch(got.ID))
-		must[*task.Task](t)(y.s.ReleaseClaim(y.ctx(), maya, got.ID, 0))
+		must(y.s.ReleaseClaim(y.ctx(), maya, got.ID, 0))
 		refused(t, patch(got.ID), task.CodeForbidden)
 		y.signup(planner) // the same agent, elsewhere
 		refused(t, patch(got.ID), task.CodeForbidden)
@@ -118,7 +118,7 @@ func TestARunReachesItsTaskAndWhatItBroughtAbout(t *testing.T) {
 		}
 	})
 	t.Run("its own task no more once that is another's", func(t *testing.T) {
-		must[*task.Task](t)(y.s.MoveTask(y.ctx(), own, Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
+		must(y.s.MoveTask(y.ctx(), own, Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
 		refused(t, patch(tk.ID), task.CodeForbidden, "belongs to coder")
 		y.finish(st, completed("handed on"))
 	})

@@ -14,8 +14,8 @@ import (
 // bearer is the caller that a fresh token speaks for, and the token.
 func (y *instance) bearer(in NewToken) (task.Actor, MadeToken) {
 	y.t.Helper()
-	tok := must[MadeToken](y.t)(y.s.CreateToken(y.ctx(), maya, in))
-	return must[task.Actor](y.t)(y.s.Authenticate(y.ctx(), tok.Secret, "")), tok
+	tok := must(y.s.CreateToken(y.ctx(), maya, in))
+	return must(y.s.Authenticate(y.ctx(), tok.Secret, "")), tok
 }
 
 func TestARevokedTokenWinsNothing(t *testing.T) {
@@ -50,22 +50,22 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 		y.forward(25 * time.Hour)
 		_, err := y.s.Signup(ctx, a, "coder", 1)
 		refused(t, err, task.CodeUnauthorized)
-		u := must[task.User](t)(y.s.AddUser(ctx, maya, "nora", "some hats and gloves", task.RoleOperator))
+		u := must(y.s.AddUser(ctx, maya, "nora", "some hats and gloves", task.RoleOperator))
 		nora := task.Actor{Name: "user:nora", Role: task.RoleOperator, UserID: u.ID}
-		tok := must[MadeToken](t)(y.s.CreateToken(ctx, task.Actor{Name: nora.Name, Role: task.RoleAdmin, UserID: u.ID},
+		tok := must(y.s.CreateToken(ctx, task.Actor{Name: nora.Name, Role: task.RoleAdmin, UserID: u.ID},
 			NewToken{Name: "n", Scope: "operate", Own: true}))
-		a = must[task.Actor](t)(y.s.Authenticate(ctx, tok.Secret, ""))
+		a = must(y.s.Authenticate(ctx, tok.Secret, ""))
 		off := true
-		must[task.User](t)(y.s.UpdateUser(ctx, maya, u.ID, UserChange{Disabled: &off}))
+		must(y.s.UpdateUser(ctx, maya, u.ID, UserChange{Disabled: &off}))
 		_, err = y.s.CreateTask(ctx, a, task.New{Title: "x", Owner: "coder"})
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("the runs of a worker are lost and tried again", func(t *testing.T) {
 		y := newInstance(t, forGPU)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
+		must(y.s.RunNow(ctx, maya, tk.ID))
 		a, tok := y.bearer(NewToken{Name: "w", Scope: "worker"})
-		l := must[*task.Leased](t)(y.s.LeaseRun(ctx, a, task.WorkerAsk{Labels: []string{"gpu"}}))
+		l := must(y.s.LeaseRun(ctx, a, task.WorkerAsk{Labels: []string{"gpu"}}))
 		ok(t, y.s.RevokeToken(ctx, maya, tok.ID))
 		r := y.run(l.RunID)
 		equal(t, "run", r.State().String()+": "+r.Reason, "failed/lost: the token of its worker was revoked")
@@ -78,7 +78,7 @@ func TestARevokedTokenWinsNothing(t *testing.T) {
 	t.Run("a run whose own token is revoked is canceled", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
+		must(y.s.RunNow(ctx, maya, tk.ID))
 		st := y.start()
 		stopped := make(chan error, 1)
 		y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
@@ -106,10 +106,10 @@ func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 			_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
 			_, other := y.bearer(NewToken{Name: "c", Agent: "coder"})
 			remove(y)
-			must[task.Agent](t)(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
+			must(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
 			_, err := y.s.Authenticate(ctx, tok.Secret, "")
 			refused(t, err, task.CodeUnauthorized)
-			must[task.Actor](t)(y.s.Authenticate(ctx, other.Secret, ""))
+			must(y.s.Authenticate(ctx, other.Secret, ""))
 			y.bearer(NewToken{Name: "p", Agent: "pull"})
 		})
 	}
@@ -118,14 +118,14 @@ func TestANewAgentDoesNotReviveTheTokensOfARemovedOne(t *testing.T) {
 		_, tok := y.bearer(NewToken{Name: "n", Scope: "operate"})
 		_, err := y.s.SaveAgent(ctx, maya, "", text, "", false)
 		refused(t, err, task.CodeInvalidField, "id")
-		must[task.Actor](t)(y.s.Authenticate(ctx, tok.Secret, ""))
+		must(y.s.Authenticate(ctx, tok.Secret, ""))
 	})
 	t.Run("a definition that is changed, or broken, keeps them", func(t *testing.T) {
 		y := newInstance(t)
 		_, tok := y.bearer(NewToken{Name: "p", Agent: "pull"})
 		y.define("pull", "---\nno definition")
 		ok(t, y.s.RevokeRemoved(ctx))
-		must[task.Agent](t)(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
-		must[task.Actor](t)(y.s.Authenticate(ctx, tok.Secret, ""))
+		must(y.s.SaveAgent(ctx, maya, "pull", text, "", false))
+		must(y.s.Authenticate(ctx, tok.Secret, ""))
 	})
 }

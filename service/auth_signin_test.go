@@ -10,7 +10,7 @@ import (
 
 func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 	y := newInstance(t)
-	must[task.User](t)(y.s.FirstAdmin(y.ctx(), must[string](t)(y.s.SetupLink(y.ctx())), "maya", "correct horse battery"))
+	must(y.s.FirstAdmin(y.ctx(), must(y.s.SetupLink(y.ctx())), "maya", "correct horse battery"))
 	guess := func(n int, password string) (checked int64) {
 		var all sync.WaitGroup
 		var count atomic.Int64
@@ -32,9 +32,9 @@ func TestGuessesAtTheSameTimeAreThrottledAsOthersAre(t *testing.T) {
 	})
 	t.Run("the right one after the wait clears the account, and is no failure of the address", func(t *testing.T) {
 		y.forward(task.MaxWait * 10)
-		must[task.User](t)(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
+		must(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
 		for range 30 {
-			must[task.User](t)(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
+			must(y.s.SignIn(y.ctx(), "maya", "correct horse battery", task.Actor{Addr: "192.0.2.1"}))
 		}
 	})
 }

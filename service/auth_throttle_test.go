@@ -19,10 +19,10 @@ const (
 func withAlice(t *testing.T) *instance {
 	t.Helper()
 	y := newInstance(t)
-	must[task.User](t)(y.s.FirstAdmin(y.ctx(), must[string](t)(y.s.SetupLink(y.ctx())), "alice", password))
-	must[task.User](t)(y.s.AddUser(y.ctx(), task.Actor{Name: "user:alice", Role: task.RoleAdmin, UserID: 1}, "bob", password, task.RoleViewer))
-	must[task.User](t)(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
-	y.s.auth.decoy = must[string](t)(y.s.hashPassword(password))
+	must(y.s.FirstAdmin(y.ctx(), must(y.s.SetupLink(y.ctx())), "alice", password))
+	must(y.s.AddUser(y.ctx(), task.Actor{Name: "user:alice", Role: task.RoleAdmin, UserID: 1}, "bob", password, task.RoleViewer))
+	must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+	y.s.auth.decoy = must(y.s.hashPassword(password))
 	return y
 }
 
@@ -45,8 +45,8 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 			}
 		}
 		equal(t, "guesses that were looked at", looked, 3)
-		must[task.User](t)(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
-		must[task.User](t)(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: "203.0.113.7"}))
+		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: "203.0.113.7"}))
 	})
 	t.Run("an attacker at many addresses is slowed, and alice signs in from hers, also after a restart", func(t *testing.T) {
 		t.Parallel()
@@ -58,12 +58,12 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 			}
 		}
 		equal(t, "guesses that were looked at", looked, 20)
-		must[task.User](t)(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
 		y.s.auth.throttle = newThrottle()
 		for i := range 100 {
 			y.guess("alice", elsewhere(i))
 		}
-		must[task.User](t)(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
 	})
 	t.Run("the addresses of an IPv6 network are one", func(t *testing.T) {
 		t.Parallel()
@@ -83,7 +83,7 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 			y.guess("alice", alicesOwn)
 			y.forward(5 * time.Second)
 		}
-		must[task.User](t)(y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
+		must(y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
 	})
 	t.Run("guesses at many accounts from one address are slowed, and who signed in from there is not", func(t *testing.T) {
 		t.Parallel()
@@ -95,12 +95,12 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 			}
 		}
 		equal(t, "guesses that were looked at", looked, 20)
-		must[task.User](t)(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
+		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: alicesOwn}))
 		if _, err := y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}); !task.IsCode(err, task.CodeRateLimited) {
 			t.Errorf("a first sign-in from the address of the guesses: %v", err)
 		}
 		y.forward(time.Minute)
-		must[task.User](t)(y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
+		must(y.s.SignIn(y.ctx(), "bob", password, task.Actor{Addr: alicesOwn}))
 	})
 	t.Run("a link of the server signs in whatever was guessed, and its address counts as known", func(t *testing.T) {
 		t.Parallel()
@@ -108,9 +108,9 @@ func TestGuessesElsewhereKeepNobodyOut(t *testing.T) {
 		for i := range 60 {
 			y.guess("alice", elsewhere(i))
 		}
-		link := must[string](t)(y.s.SignInLink(y.ctx(), 1))
-		must[task.User](t)(y.s.UseSignInLink(y.ctx(), link, task.Actor{Addr: "203.0.113.7"}))
-		must[task.User](t)(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: "203.0.113.7"}))
+		link := must(y.s.SignInLink(y.ctx(), 1))
+		must(y.s.UseSignInLink(y.ctx(), link, task.Actor{Addr: "203.0.113.7"}))
+		must(y.s.SignIn(y.ctx(), "alice", password, task.Actor{Addr: "203.0.113.7"}))
 	})
 }
 

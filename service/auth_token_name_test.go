@@ -25,7 +25,7 @@ func TestATokenDoesNotTakeAPersonsName(t *testing.T) {
 func TestScopesAreSeparatedByCommasToo(t *testing.T) {
 	y := newInstance(t)
 	for _, scope := range []string{"operate act-as", "operate,act-as", " operate, act-as ", "operate,,act-as"} {
-		made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), maya, NewToken{Name: "t " + strings.ReplaceAll(scope, ",", "-"), Scope: scope}))
+		made := must(y.s.CreateToken(y.ctx(), maya, NewToken{Name: "t " + strings.ReplaceAll(scope, ",", "-"), Scope: scope}))
 		equal(t, "scope", made.Token.Scope, "operate act-as")
 	}
 	_, err := y.s.CreateToken(y.ctx(), maya, NewToken{Name: "x", Scope: "operate,rule"})

@@ -20,7 +20,7 @@ func (y *instance) uses(st *Start, tokens int, cost float64) {
 
 func (y *instance) usage(by string) task.UsageReport {
 	y.t.Helper()
-	return must[task.UsageReport](y.t)(y.s.Usage(y.ctx(), vera, by, 0, 0))
+	return must(y.s.Usage(y.ctx(), vera, by, 0, 0))
 }
 
 func TestARunningRunShowsItsUse(t *testing.T) {
@@ -39,7 +39,7 @@ func TestARunningRunShowsItsUse(t *testing.T) {
 	t.Run("a run that is cut keeps what it had used", func(t *testing.T) {
 		st := y.atWork("coder")
 		y.uses(st, 7, 0)
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""))
+		must(y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""))
 		equal(t, "use", y.run(st.Run.ID).Usage.TokensIn, 7)
 	})
 	t.Run("an estimate gives way to what the runner says at the end, and is marked before", func(t *testing.T) {
@@ -124,14 +124,14 @@ func TestABudgetOfTheDayStopsItsAgent(t *testing.T) {
 		equal(t, "next look", later.String(), "2026-03-03T00:00:00.000Z")
 	})
 	t.Run("it is told why", func(t *testing.T) {
-		why := must[[]task.Reason](t)(y.s.Why(y.ctx(), maya, st.Run.TaskID))
+		why := must(y.s.Why(y.ctx(), maya, st.Run.TaskID))
 		equal(t, "code", why[0].Code, task.WhyBudget)
 		equal(t, "message", why[0].Message, "The "+strings.Replace(words, "until 00:00", "until 2026-03-03 00:00", 1)+".")
 	})
 	t.Run("a tick leaves a receipt", func(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
-		must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
-		sched := must[SchedulerState](t)(y.s.Scheduler(y.ctx(), maya))
+		must(y.s.Tick(y.ctx(), "cron"))
+		sched := must(y.s.Scheduler(y.ctx(), maya))
 		found := false
 		for _, sk := range sched.Skips {
 			found = found || sk.TaskID == tk.ID && sk.Reason == "budget" && sk.Detail == words

@@ -52,7 +52,7 @@ func TestSignup(t *testing.T) {
 			in.Description = "all of it"
 			in.Resources = []task.Resource{{Type: "file", Value: "/a", Label: "A"}}
 		})
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "hello"))
+		must(y.s.Comment(y.ctx(), maya, tk.ID, "hello"))
 		got := y.signup(coder)
 		equal(t, "work status", got.WorkStatus, task.Working)
 		equal(t, "claim", *got.Claim, task.Claim{ID: 1, Holder: "coder", Since: y.s.Now(), ExpiresAt: y.s.Now().Add(2 * time.Hour)})
@@ -64,9 +64,9 @@ func TestSignup(t *testing.T) {
 		for range 5 {
 			y.create(maya, "coder", noStart)
 		}
-		equal(t, "first batch", len(must[[]*task.Task](t)(y.s.Signup(y.ctx(), coder, "coder", 3))), 3)
-		equal(t, "second batch", len(must[[]*task.Task](t)(y.s.Signup(y.ctx(), coder, "coder", 50))), 2)
-		equal(t, "third batch", len(must[[]*task.Task](t)(y.s.Signup(y.ctx(), coder, "coder", 1))), 0)
+		equal(t, "first batch", len(must(y.s.Signup(y.ctx(), coder, "coder", 3))), 3)
+		equal(t, "second batch", len(must(y.s.Signup(y.ctx(), coder, "coder", 50))), 2)
+		equal(t, "third batch", len(must(y.s.Signup(y.ctx(), coder, "coder", 1))), 0)
 		for _, n := range []int{0, -1, 51} {
 			_, err := y.s.Signup(y.ctx(), coder, "coder", n)
 			refused(t, err, task.CodeInvalidField, "count", "1 to 50")
@@ -77,19 +77,19 @@ func TestSignup(t *testing.T) {
 		for range 4 {
 			y.create(maya, "pull", noStart)
 		}
-		equal(t, "batch", len(must[[]*task.Task](t)(y.s.Signup(y.ctx(), pull, "pull", 10))), 2)
+		equal(t, "batch", len(must(y.s.Signup(y.ctx(), pull, "pull", 10))), 2)
 		_, err := y.s.Signup(y.ctx(), pull, "pull", 1)
 		refused(t, err, task.CodeMaxClaims, "2 of 2")
 		y.forward(3 * time.Hour)
-		equal(t, "after the leases ran out", len(must[[]*task.Task](t)(y.s.Signup(y.ctx(), pull, "pull", 1))), 1)
+		equal(t, "after the leases ran out", len(must(y.s.Signup(y.ctx(), pull, "pull", 1))), 1)
 	})
 	t.Run("drafts, questions, runs and other claims keep a task out of it", func(t *testing.T) {
 		y := newInstance(t, noApprove)
 		y.create(maya, "coder", draft)
 		asked := y.create(maya, "coder", noStart)
-		must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "which?", false))
+		must(y.s.Ask(y.ctx(), coder, asked.ID, "which?", false))
 		inRun := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, inRun.ID))
+		must(y.s.RunNow(y.ctx(), maya, inRun.ID))
 		if tk := y.signup(coder); tk != nil {
 			t.Fatalf("task %d was given", tk.ID)
 		}
@@ -108,7 +108,7 @@ func TestALeaseRunsOut(t *testing.T) {
 	tk := y.create(maya, "coder", noStart)
 	claim := y.signup(coder).Claim.ID
 	y.forward(2*time.Hour - time.Second)
-	equal(t, "released early", must[int](t)(y.s.ReleaseExpired(y.ctx())), 0)
+	equal(t, "released early", must(y.s.ReleaseExpired(y.ctx())), 0)
 	y.forward(time.Second)
 	stale := func(t *testing.T, where string) {
 		t.Helper()
@@ -132,8 +132,8 @@ func TestALeaseRunsOut(t *testing.T) {
 		stale(t, "free")
 	})
 	t.Run("the system releases it with a comment", func(t *testing.T) {
-		equal(t, "released", must[int](t)(y.s.ReleaseExpired(y.ctx())), 1)
-		equal(t, "released twice", must[int](t)(y.s.ReleaseExpired(y.ctx())), 0)
+		equal(t, "released", must(y.s.ReleaseExpired(y.ctx())), 1)
+		equal(t, "released twice", must(y.s.ReleaseExpired(y.ctx())), 0)
 		c := last(y.task(tk.ID).Comments)
 		equal(t, "author", c.Author, task.System)
 		equal(t, "kind", c.Kind, task.KindSystem)
@@ -145,7 +145,7 @@ func TestALeaseRunsOut(t *testing.T) {
 			t.Fatal("the claim id was used twice")
 		}
 		stale(t, "claimed")
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, tk.ID, "", now.Claim.ID))
+		must(y.s.CompleteTask(y.ctx(), coder, tk.ID, "", now.Claim.ID))
 	})
 }
 
@@ -178,12 +178,12 @@ func TestTheHolderRenewsTheLease(t *testing.T) {
 	}
 	t.Run("but not a comment by somebody else", func(t *testing.T) {
 		y.forward(time.Hour)
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "continue"))
+		must(y.s.Comment(y.ctx(), maya, tk.ID, "continue"))
 		equal(t, "expiry", y.task(tk.ID).Claim.ExpiresAt, y.s.Now().Add(time.Hour))
 	})
 	t.Run("and a renewal is no change of the task", func(t *testing.T) {
 		v := y.task(tk.ID).Version
-		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, tk.ID, 0))
+		must(y.s.Heartbeat(y.ctx(), coder, tk.ID, 0))
 		equal(t, "version", y.task(tk.ID).Version, v)
 	})
 }
@@ -194,7 +194,7 @@ func TestCompleteAndSignup(t *testing.T) {
 	b := y.create(maya, "coder", noStart)
 	y.signup(coder)
 	t.Run("completes one and claims the next", func(t *testing.T) {
-		out := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", a.ID, "done a", 1))
+		out := must(y.s.CompleteAndSignup(y.ctx(), coder, "coder", a.ID, "done a", 1))
 		equal(t, "completed", out.Completed.Summary, "done a")
 		equal(t, "next", out.Task.ID, b.ID)
 		equal(t, "work status", out.Task.WorkStatus, task.Working)
@@ -205,7 +205,7 @@ func TestCompleteAndSignup(t *testing.T) {
 		refused(t, err, task.CodeNotAssigned, "pull")
 	})
 	t.Run("gives no task when the queue is empty", func(t *testing.T) {
-		out := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", b.ID, "", 0))
+		out := must(y.s.CompleteAndSignup(y.ctx(), coder, "coder", b.ID, "", 0))
 		if out.Task != nil {
 			t.Fatalf("got task %d", out.Task.ID)
 		}
@@ -215,7 +215,7 @@ func TestCompleteAndSignup(t *testing.T) {
 		first, second := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart)
 		y.signup(coder)
 		y.signup(coder)
-		out := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", first.ID, "", 0))
+		out := must(y.s.CompleteAndSignup(y.ctx(), coder, "coder", first.ID, "", 0))
 		equal(t, "held", fmt.Sprint(out.Held), fmt.Sprint([]task.ID{second.ID}))
 	})
 }

@@ -89,57 +89,57 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 			tk := y.create(maya, "coder", draft)
 			return func() task.ID {
 				active := "active"
-				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active})).ID
+				return must(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active})).ID
 			}
 		},
 		"a claim is released": func(y *instance) func() task.ID {
 			tk := claimed(y, coder)
-			return func() task.ID { return must[*task.Task](y.t)(y.s.ReleaseClaim(ctx, coder, tk.ID, 0)).ID }
+			return func() task.ID { return must(y.s.ReleaseClaim(ctx, coder, tk.ID, 0)).ID }
 		},
 		"a claim expires": func(y *instance) func() task.ID {
 			tk := claimed(y, coder)
 			return func() task.ID {
 				y.forward(3 * time.Hour)
-				equal(y.t, "released", must[int](y.t)(y.s.ReleaseExpired(ctx)), 1)
+				equal(y.t, "released", must(y.s.ReleaseExpired(ctx)), 1)
 				return tk.ID
 			}
 		},
 		"a task is handed over": func(y *instance) func() task.ID {
 			tk := claimed(y, pull)
 			return func() task.ID {
-				return must[*task.Task](y.t)(y.s.MoveTask(ctx, pull, Move{TaskID: tk.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})).ID
+				return must(y.s.MoveTask(ctx, pull, Move{TaskID: tk.ID, CurrentAgent: "pull", NewAgent: "coder", Comment: "yours"})).ID
 			}
 		},
 		"the owner is changed": func(y *instance) func() task.ID {
 			tk := y.create(maya, "pull", noStart)
 			return func() task.ID {
 				to := "coder"
-				return must[*task.Task](y.t)(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Owner: &to})).ID
+				return must(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Owner: &to})).ID
 			}
 		},
 		"tasks are reassigned": func(y *instance) func() task.ID {
 			tk := y.create(maya, "pull", noStart)
 			return func() task.ID {
-				return must[[]*task.Task](y.t)(y.s.Reassign(ctx, maya, "pull", []task.ID{tk.ID}, "coder", "yours"))[0].ID
+				return must(y.s.Reassign(ctx, maya, "pull", []task.ID{tk.ID}, "coder", "yours"))[0].ID
 			}
 		},
 		"a question is answered": func(y *instance) func() task.ID {
 			tk := y.create(maya, "coder", noStart)
-			must[task.Message](y.t)(y.s.Ask(ctx, maya, tk.ID, "?", false))
-			return func() task.ID { return must[task.Message](y.t)(y.s.Reply(ctx, maya, tk.ID, "!")).TaskID }
+			must(y.s.Ask(ctx, maya, tk.ID, "?", false))
+			return func() task.ID { return must(y.s.Reply(ctx, maya, tk.ID, "!")).TaskID }
 		},
 		"the last blocker is done": func(y *instance) func() task.ID {
 			first, tk := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
-			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
+			must(y.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
 			return func() task.ID {
-				must[*task.Task](y.t)(y.s.CompleteTask(ctx, maya, first.ID, "", 0))
+				must(y.s.CompleteTask(ctx, maya, first.ID, "", 0))
 				return tk.ID
 			}
 		},
 		"the blockers are left out": func(y *instance) func() task.ID {
 			first, tk := y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
-			must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
-			return func() task.ID { return must[*task.Task](y.t)(y.s.SetBlockedBy(ctx, maya, tk.ID, nil)).ID }
+			must(y.s.SetBlockedBy(ctx, maya, tk.ID, []task.ID{first.ID}))
+			return func() task.ID { return must(y.s.SetBlockedBy(ctx, maya, tk.ID, nil)).ID }
 		},
 		"a subtask is created": func(y *instance) func() task.ID {
 			tk := y.create(maya, "planner", noStart, steps("one"))
@@ -147,25 +147,25 @@ func TestAWaitingSignupGetsWhatComesFree(t *testing.T) {
 		},
 		"a run ends": func(y *instance) func() task.ID {
 			tk := y.create(maya, "coder", noStart)
-			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, tk.ID))
+			must(y.s.RunNow(ctx, maya, tk.ID))
 			st := y.start()
 			return func() task.ID { y.finish(st, completed("half of it")); return tk.ID }
 		},
 		"a waiting run is canceled": func(y *instance) func() task.ID {
 			tk := y.create(maya, "coder", noStart)
-			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, tk.ID))
-			return func() task.ID { return must[*task.Run](y.t)(y.s.CancelRun(ctx, maya, r.ID, "")).TaskID }
+			r := must(y.s.RunNow(ctx, maya, tk.ID))
+			return func() task.ID { return must(y.s.CancelRun(ctx, maya, r.ID, "")).TaskID }
 		},
 		"a run is denied": func(y *instance) func() task.ID {
 			tk := y.create(planner, "coder", noStart)
-			r := must[*task.Run](y.t)(y.s.RunNow(ctx, maya, tk.ID))
-			return func() task.ID { return must[*task.Run](y.t)(y.s.DenyRun(ctx, rita, r.ID, "no")).TaskID }
+			r := must(y.s.RunNow(ctx, maya, tk.ID))
+			return func() task.ID { return must(y.s.DenyRun(ctx, rita, r.ID, "no")).TaskID }
 		},
 		"a run ends that handed its task over": func(y *instance) func() task.ID {
 			tk := y.create(maya, "planner", noStart)
-			must[*task.Run](y.t)(y.s.RunNow(ctx, maya, tk.ID))
+			must(y.s.RunNow(ctx, maya, tk.ID))
 			st := y.start()
-			must[*task.Task](y.t)(y.s.MoveTask(ctx, y.actor(st), Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
+			must(y.s.MoveTask(ctx, y.actor(st), Move{TaskID: tk.ID, CurrentAgent: "planner", NewAgent: "coder", Comment: "yours"}))
 			return func() task.ID { y.finish(st, completed("handed over")); return tk.ID }
 		},
 	} {
@@ -253,7 +253,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 			y.s.waits.wake("coder") // for nothing
 			first.waits()
 			active := "active"
-			must[*task.Task](t)(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active}))
+			must(y.s.UpdateTask(ctx, maya, tk.ID, task.Patch{Status: &active}))
 			first.claims(tk.ID)
 			second.waits()
 		})
@@ -281,13 +281,13 @@ func TestAPauseDuringTheWait(t *testing.T) {
 		t.Run(name+" keeps the wait, and a resume serves it", func(t *testing.T) {
 			inBubble(t, func(t *testing.T, y *instance) {
 				p, q := y.waitFor(t, ctx, coder, 50*time.Second), y.waitFor(t, ctx, coder, 50*time.Second)
-				must[task.Pauses](t)(y.s.Pause(ctx, maya, agent, "lunch"))
+				must(y.s.Pause(ctx, maya, agent, "lunch"))
 				a, b := y.create(maya, "coder"), y.create(maya, "coder")
 				p.waits()
 				q.waits()
 				_, err := y.s.SignupWait(ctx, coder, "coder", 1, time.Second)
 				refused(t, err, task.CodePaused)
-				must[task.Pauses](t)(y.s.Resume(ctx, maya, agent, ""))
+				must(y.s.Resume(ctx, maya, agent, ""))
 				<-p.done
 				<-q.done
 				// A resume lets both look; either may be faster.
@@ -346,7 +346,7 @@ func TestWaitsAreBounded(t *testing.T) {
 			t.Error("no time to come again is told")
 		}
 		tk := y.create(maya, "pull")
-		equal(t, "what is free needs no room", must[[]*task.Task](t)(y.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, tk.ID)
+		equal(t, "what is free needs no room", must(y.s.SignupWait(ctx, pull, "pull", 1, time.Second))[0].ID, tk.ID)
 		p.claims(y.create(maya, "coder").ID)
 		q.waits()
 	}, func(c *Config) { c.WaitLimit = 2 })
@@ -395,7 +395,7 @@ func TestACallerThatLeftDuringTheClaimGivesItBack(t *testing.T) {
 		})
 		synctest.Wait()
 		wg.Go(func() {
-			must[*task.Task](t)(y.s.UpdateTask(context.Background(), maya, tk.ID, task.Patch{Status: &active}))
+			must(y.s.UpdateTask(context.Background(), maya, tk.ID, task.Patch{Status: &active}))
 		})
 		synctest.Wait()
 		wg.Go(func() {
@@ -461,7 +461,7 @@ func TestAutoSignup(t *testing.T) {
 	}
 	auto := func(a task.Actor, n int) AutoSignup {
 		t.Helper()
-		return must[AutoSignup](t)(y.s.AutoSignup(ctx, a, a.Name, n))
+		return must(y.s.AutoSignup(ctx, a, a.Name, n))
 	}
 	t.Run("claims until so many are held", func(t *testing.T) {
 		y.signup(coder)
@@ -483,7 +483,7 @@ func TestAutoSignup(t *testing.T) {
 	t.Run("forgets claims that expired", func(t *testing.T) {
 		y.forward(3 * time.Hour)
 		equal(t, "held", len(auto(coder, 1).Held), 0)
-		must[int](t)(y.s.ReleaseExpired(ctx))
+		must(y.s.ReleaseExpired(ctx))
 		equal(t, "held", len(auto(coder, 1).Held), 1)
 	})
 	t.Run("refuses a bad number and another's name", func(t *testing.T) {

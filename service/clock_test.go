@@ -32,8 +32,8 @@ func (y *instance) pass(d time.Duration) {
 func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 	ctx := context.Background()
 	short := func(c *Config) { c.Lease = time.Minute; forGPU(c) }
-	released := func(y *instance) int { return must[int](y.t)(y.s.ReleaseExpired(ctx)) }
-	lost := func(y *instance) int { return len(must[[]*task.Run](y.t)(y.s.LeaseLost(ctx))) }
+	released := func(y *instance) int { return must(y.s.ReleaseExpired(ctx)) }
+	lost := func(y *instance) int { return len(must(y.s.LeaseLost(ctx))) }
 	hold := func(t *testing.T) (*instance, *task.Task) {
 		y := newInstance(t, short)
 		y.look()
@@ -51,7 +51,7 @@ func TestNobodyLosesTheTimeInWhichTheyCouldNotBeHeard(t *testing.T) {
 		equal(y.t, "released at once", released(y), 0)
 		equal(y.t, "lost at once", lost(y), 0)
 		equal(y.t, "time left of the claim", y.task(tk.ID).Claim.ExpiresAt.Sub(y.s.Now()), 40*time.Second)
-		must[*task.Task](y.t)(y.s.Heartbeat(ctx, pull, tk.ID, tk.Claim.ID))
+		must(y.s.Heartbeat(ctx, pull, tk.ID, tk.Claim.ID))
 		y.pass(65 * time.Second)
 		equal(y.t, "released later", released(y), 1)
 		equal(y.t, "lost later", lost(y), 1)
@@ -98,7 +98,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 	t.Run("a retry due in 30 s stays due in 30 s", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
+		must(y.s.RunNow(ctx, maya, tk.ID))
 		st := y.start()
 		y.look()
 		y.finish(st, failure(task.PhaseError))
@@ -115,7 +115,7 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 	t.Run("also between the last look of a server and the first of the next", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
+		must(y.s.RunNow(ctx, maya, tk.ID))
 		st := y.start()
 		y.look()
 		y.finish(st, failure(task.PhaseError))
@@ -130,13 +130,13 @@ func TestAStepBackOfTheClockMovesWhatIsDue(t *testing.T) {
 		y := newInstance(t)
 		_, r := y.waits()
 		closes := y.create(maya, "reviewer", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, closes.ID))
+		must(y.s.RunNow(ctx, maya, closes.ID))
 		st := y.start()
 		equal(t, "started", st.Run.TaskID, closes.ID)
 		y.look()
 		expires := r.Approval.ExpiresAt
-		must[*task.Task](t)(y.s.CompleteTask(ctx, y.actor(st), closes.ID, "", 0))
-		must[*task.Run](t)(y.s.ApproveRun(ctx, rita, r.ID, Approve{Undo: 5 * time.Second}))
+		must(y.s.CompleteTask(ctx, y.actor(st), closes.ID, "", 0))
+		must(y.s.ApproveRun(ctx, rita, r.ID, Approve{Undo: 5 * time.Second}))
 		y.forward(-time.Hour)
 		y.look()
 		equal(t, "the approval ends", y.run(r.ID).Approval.ExpiresAt, expires.Add(-time.Hour))

@@ -27,7 +27,7 @@ func TestAChildHasNoToolThatItsParentLacks(t *testing.T) {
 	t.Run("it may ask for fewer", func(t *testing.T) {
 		d := y.delegate(child, task.Delegation{AgentType: "lead", Tools: []string{"edit"}})
 		equal(t, "tools", fmt.Sprint(y.start().Spec.Tools), "[edit]")
-		must[task.Delegated](t)(y.s.StopDelegated(y.ctx(), child, d.RunID, ""))
+		must(y.s.StopDelegated(y.ctx(), child, d.RunID, ""))
 	})
 	t.Run("asking for a wider one is refused by name", func(t *testing.T) {
 		y.refuses(child, task.Delegation{AgentType: "hand", Tools: []string{"read", "bash"}}, task.CodeInvalidField,

@@ -59,7 +59,7 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 		equal(t, "status", d.Status, task.RunPending)
 		equal(t, "phase", d.Phase, task.PhaseApproval)
 		y.nothingStarts()
-		must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, d.RunID, Approve{Limits: task.Limits{MaxTokens: 5}}))
+		must(y.s.ApproveRun(y.ctx(), rita, d.RunID, Approve{Limits: task.Limits{MaxTokens: 5}}))
 		st := y.start()
 		equal(t, "run", st.Run.ID, d.RunID)
 		equal(t, "tokens", st.Spec.Limits.MaxTokens, 5)
@@ -68,7 +68,7 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 	})
 	t.Run("the reason of a no reaches the agent that asked", func(t *testing.T) {
 		d := y.delegate(own, task.Delegation{})
-		must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, d.RunID, "not today"))
+		must(y.s.DenyRun(y.ctx(), rita, d.RunID, "not today"))
 		got := y.delegated(own, d.RunID)
 		equal(t, "status", got.Status, task.RunCanceled)
 		equal(t, "phase", got.Phase, task.PhaseDenied)
@@ -103,7 +103,7 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		for _, st := range []*Start{root, child, grandchild} {
 			y.s.RegisterStop(st.Run.ID, func(error) { stopped[st.Run.ID] = true })
 		}
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, root.Run.ID, "wrong way"))
+		must(y.s.CancelRun(y.ctx(), oleg, root.Run.ID, "wrong way"))
 		gone(t, y, root, child, grandchild)
 		equal(t, "processes told", len(stopped), 3)
 		y.chain()
@@ -116,7 +116,7 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 	})
 	t.Run("with its canceled task", func(t *testing.T) {
 		y, tk, root, child, grandchild := chain(t)
-		c := must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, tk.ID, "no need"))
+		c := must(y.s.CancelTask(y.ctx(), maya, tk.ID, "no need"))
 		equal(t, "canceled tasks", len(c.Canceled), 3)
 		gone(t, y, root, child, grandchild)
 	})
@@ -124,9 +124,9 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		y := delegating(t, func(c *Config) { c.Policy = task.ApproveDelegated })
 		_, root, own := y.inRun("boss")
 		d := y.delegate(own, task.Delegation{})
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, root.Run.ID, ""))
+		must(y.s.CancelRun(y.ctx(), maya, root.Run.ID, ""))
 		equal(t, "run", y.state(d.RunID), "canceled/task_closed")
-		equal(t, "waiting", len(must[[]*task.Run](t)(y.s.Waiting(y.ctx(), maya))), 0)
+		equal(t, "waiting", len(must(y.s.Waiting(y.ctx(), maya))), 0)
 	})
 	t.Run("but not when it completed: its owner is woken by what ends later", func(t *testing.T) {
 		y, tk, root, child, grandchild := chain(t)
@@ -134,13 +134,13 @@ func TestTheEndOfARunEndsWhatItDelegated(t *testing.T) {
 		equal(t, "child", y.state(child.Run.ID), "running/working")
 		y.finish(grandchild, completed("low"))
 		equal(t, "run of the owner", y.openRun(tk.ID), nil)
-		must[task.Delegated](t)(y.s.DelegatedRun(y.ctx(), y.actor(child), grandchild.Run.ID, 0))
+		must(y.s.DelegatedRun(y.ctx(), y.actor(child), grandchild.Run.ID, 0))
 		y.finish(child, completed("mid"))
 		equal(t, "cause", y.openRun(tk.ID).Cause, task.CauseWake)
 	})
 	t.Run("nor when its task was completed: subtasks continue", func(t *testing.T) {
 		y, tk, _, child, _ := chain(t)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "enough", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "enough", 0))
 		equal(t, "child", y.state(child.Run.ID), "running/working")
 	})
 }
@@ -160,7 +160,7 @@ func TestOneFollowUpForWhatTheParentWasNotTold(t *testing.T) {
 		y.finish(parent, completed("through"))
 		r := y.openRun(tk.ID)
 		if r != nil {
-			must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+			must(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
 		}
 		return r
 	}
@@ -192,7 +192,7 @@ func TestStoppingADelegation(t *testing.T) {
 		refused(t, err, task.CodeForbidden, "delegated by boss")
 	})
 	t.Run("cancels its task and all below, and the parent continues", func(t *testing.T) {
-		got := must[task.Delegated](t)(y.s.StopDelegated(y.ctx(), own, d.RunID, "found it myself"))
+		got := must(y.s.StopDelegated(y.ctx(), own, d.RunID, "found it myself"))
 		equal(t, "status", got.Status, task.RunCanceled)
 		equal(t, "error", got.Error, "task "+d.TaskID.String()+" was canceled: stopped by boss: found it myself")
 		equal(t, "task", y.task(d.TaskID).Status, task.Canceled)
@@ -236,7 +236,7 @@ func TestWaitingForADelegation(t *testing.T) {
 	t.Run("so does the end of the wait, with its state", func(t *testing.T) {
 		y := delegating(t)
 		d := y.delegate(maya, task.Delegation{})
-		equal(t, "status", must[task.Delegated](t)(y.s.DelegatedRun(y.ctx(), maya, d.RunID, time.Millisecond)).Status, task.RunPending)
+		equal(t, "status", must(y.s.DelegatedRun(y.ctx(), maya, d.RunID, time.Millisecond)).Status, task.RunPending)
 		equal(t, "subscriptions", y.s.Hub().Subscribers(), 0)
 	})
 	t.Run("a caller that is gone waits no longer", func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestARunDoesNotStarveWhatItWaitsFor(t *testing.T) {
 		y := delegating(t, func(c *Config) { c.MaxParallel = 1 })
 		_, root, own := y.inRun("boss")
 		other := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, other.ID))
+		must(y.s.RunNow(y.ctx(), maya, other.ID))
 		d, e := y.delegate(own, task.Delegation{}), y.delegate(own, task.Delegation{})
 		first := y.start()
 		equal(t, "the delegated run", first.Run.ID, d.RunID)
@@ -304,7 +304,7 @@ func TestARunDoesNotStarveWhatItWaitsFor(t *testing.T) {
 		y := delegating(t)
 		_, _, own := y.inRun("boss")
 		y.delegate(own, task.Delegation{})
-		must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "hand", "a look"))
+		must(y.s.Pause(y.ctx(), maya, "hand", "a look"))
 		y.nothingStarts()
 		y.refuses(own, task.Delegation{}, task.CodePaused)
 	})

@@ -40,12 +40,12 @@ func (y *instance) delegate(a task.Actor, d task.Delegation) task.Delegated {
 	if d.AgentType == "" {
 		d.AgentType = "hand"
 	}
-	return must[task.Delegated](y.t)(y.s.Delegate(y.ctx(), a, d))
+	return must(y.s.Delegate(y.ctx(), a, d))
 }
 
 func (y *instance) delegated(a task.Actor, run task.ID) task.Delegated {
 	y.t.Helper()
-	return must[task.Delegated](y.t)(y.s.DelegatedRun(y.ctx(), a, run, 0))
+	return must(y.s.DelegatedRun(y.ctx(), a, run, 0))
 }
 
 func (y *instance) refuses(a task.Actor, d task.Delegation, code task.Code, words ...string) *task.Error {
@@ -186,10 +186,10 @@ func TestDelegationGoesAsDeepAsItsLimit(t *testing.T) {
 		d := y.delegate(own, task.Delegation{AgentType: "lead"})
 		st := y.start()
 		child := y.actor(st)
-		must[task.Message](t)(y.s.Ask(y.ctx(), child, d.TaskID, "Which one?", false))
+		must(y.s.Ask(y.ctx(), child, d.TaskID, "Which one?", false))
 		y.finish(st, completed("asked"))
 		equal(t, "phase", y.delegated(own, d.RunID).Phase, task.PhaseQuestion)
-		must[task.Message](t)(y.s.Reply(y.ctx(), maya, d.TaskID, "The second."))
+		must(y.s.Reply(y.ctx(), maya, d.TaskID, "The second."))
 		woken := y.openRun(d.TaskID)
 		equal(t, "cause", woken.Cause, task.CauseWake)
 		equal(t, "depth", woken.Depth, 1)

@@ -40,7 +40,7 @@ func (y *instance) imported(p *exchange.Plan, opt ImportOptions) Imported {
 	if err != nil {
 		y.t.Fatalf("%v: %v", err, p.Report.Problems)
 	}
-	got := must[Imported](y.t)(y.s.Import(y.ctx(), maya, r))
+	got := must(y.s.Import(y.ctx(), maya, r))
 	y.whole()
 	return got
 }
@@ -66,26 +66,26 @@ func lived(t *testing.T) *instance {
 	sub := y.subtask(planner, parent.ID, 1, "coder")
 	y.subtask(maya, sub.ID, y.plan(sub.ID), "reviewer", draft)
 	for i := range 250 {
-		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, sub.ID, fmt.Sprint("comment ", i)))
+		must(y.s.Comment(y.ctx(), oleg, sub.ID, fmt.Sprint("comment ", i)))
 	}
-	must[task.Message](t)(y.s.Ask(y.ctx(), coder, sub.ID, "Which one?", false))
+	must(y.s.Ask(y.ctx(), coder, sub.ID, "Which one?", false))
 	person := y.create(maya, "coder", draft)
 	active := "active"
-	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), coder, person.ID, task.Patch{Status: &active}))
+	must(y.s.UpdateTask(y.ctx(), coder, person.ID, task.Patch{Status: &active}))
 	done := y.create(coder, "coder", steps("x"), priority(7))
-	must[task.Message](t)(y.s.Comment(y.ctx(), coder, done.ID, "nearly"))
+	must(y.s.Comment(y.ctx(), coder, done.ID, "nearly"))
 	y.forward(1e9)
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, done.ID, "It works.", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, done.ID, "It works.", 0))
 	y.forward(1e9)
 	gone := y.create(maya, "pull", steps("p"))
 	y.subtask(maya, gone.ID, 0, "coder")
-	must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, gone.ID, "no"))
+	must(y.s.CancelTask(y.ctx(), maya, gone.ID, "no"))
 	return y
 }
 
 // plan gives a task one step and returns its index.
 func (y *instance) plan(id task.ID) int {
-	must[*task.Task](y.t)(y.s.ReplaceSteps(y.ctx(), maya, id, []task.Step{{Title: "only"}}))
+	must(y.s.ReplaceSteps(y.ctx(), maya, id, []task.Step{{Title: "only"}}))
 	return 0
 }
 
@@ -113,7 +113,7 @@ func TestAnExportGoesIntoAnEmptyInstanceAndOutAgainUnchanged(t *testing.T) {
 	t.Run("and its questions, gates and counters work on", func(t *testing.T) {
 		sub := y.task(43)
 		equal(t, "waits", sub.WaitingFor, task.WaitsUser)
-		must[task.Message](t)(y.s.Reply(y.ctx(), maya, sub.ID, "That one"))
+		must(y.s.Reply(y.ctx(), maya, sub.ID, "That one"))
 		next := y.create(maya, "coder")
 		equal(t, "next id", next.ID, first.n.NextID)
 		if _, err := y.s.UpdateTask(y.ctx(), maya, 46, task.Patch{Priority: new(int)}); !task.IsCode(err, task.CodeArchived) {

@@ -156,15 +156,13 @@ func (y *instance) define(id, text string) {
 
 func (y *instance) ctx() context.Context { return context.Background() }
 
-// must takes the pair of a call that has to succeed.
-func must[T any](t testing.TB) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("unexpected error: %v", err)
-		}
-		return v
+// must returns the value of a call that has to succeed. It panics otherwise, as
+// template.Must does: testing names the test and prints the line.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
 	}
+	return v
 }
 
 func ok(t testing.TB, err error) {
@@ -210,7 +208,7 @@ func (y *instance) create(a task.Actor, owner string, with ...func(*task.New)) *
 	for _, w := range with {
 		w(&in)
 	}
-	return must[*task.Task](y.t)(y.s.CreateTask(y.ctx(), a, in))
+	return must(y.s.CreateTask(y.ctx(), a, in))
 }
 
 func draft(in *task.New)             { in.Status = task.Draft }
@@ -231,22 +229,22 @@ func (y *instance) subtask(a task.Actor, parent task.ID, at int, owner string, w
 	for _, w := range with {
 		w(&in)
 	}
-	return must[*task.Task](y.t)(y.s.CreateSubtask(y.ctx(), a, parent, at, in))
+	return must(y.s.CreateSubtask(y.ctx(), a, parent, at, in))
 }
 
 func (y *instance) task(id task.ID) *task.Task {
 	y.t.Helper()
-	return must[*task.Task](y.t)(y.s.Task(y.ctx(), maya, id))
+	return must(y.s.Task(y.ctx(), maya, id))
 }
 
 func (y *instance) run(id task.ID) *task.Run {
 	y.t.Helper()
-	return must[*task.Run](y.t)(y.s.Run(y.ctx(), maya, id))
+	return must(y.s.Run(y.ctx(), maya, id))
 }
 
 func (y *instance) runs(id task.ID) []*task.Run {
 	y.t.Helper()
-	return must[[]*task.Run](y.t)(y.s.Runs(y.ctx(), maya, task.RunFilter{TaskID: id, Limit: 100}))
+	return must(y.s.Runs(y.ctx(), maya, task.RunFilter{TaskID: id, Limit: 100}))
 }
 
 // openRun returns the task's waiting or running run, or nil.
@@ -262,7 +260,7 @@ func (y *instance) openRun(id task.ID) *task.Run {
 
 func (y *instance) signup(a task.Actor) *task.Task {
 	y.t.Helper()
-	list := must[[]*task.Task](y.t)(y.s.Signup(y.ctx(), a, a.Name, 1))
+	list := must(y.s.Signup(y.ctx(), a, a.Name, 1))
 	if len(list) == 0 {
 		return nil
 	}
@@ -307,14 +305,14 @@ func failure(p task.Phase) Finished {
 // actor is who speaks with the token of a started run.
 func (y *instance) actor(st *Start) task.Actor {
 	y.t.Helper()
-	return must[task.Actor](y.t)(y.s.Authenticate(y.ctx(), st.Token, "127.0.0.1"))
+	return must(y.s.Authenticate(y.ctx(), st.Token, "127.0.0.1"))
 }
 
 // kinds lists the kinds of a task's events, in order.
 func (y *instance) kinds(id task.ID) []string {
 	y.t.Helper()
 	var out []string
-	for _, e := range must[[]task.Event](y.t)(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: id, Limit: 500})) {
+	for _, e := range must(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: id, Limit: 500})) {
 		out = append(out, e.Kind)
 	}
 	return out
@@ -323,7 +321,7 @@ func (y *instance) kinds(id task.ID) []string {
 // lastEvent is the id of the newest line: what did not move wrote nothing.
 func (y *instance) lastEvent() task.ID {
 	y.t.Helper()
-	return must[task.ID](y.t)(y.s.LastEvent(y.ctx()))
+	return must(y.s.LastEvent(y.ctx()))
 }
 
 // chain checks the hash chain of the log.

@@ -12,8 +12,8 @@ func TestHistoryIsImmutable(t *testing.T) {
 	tk := y.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
 		in.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
 	})
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "before the end"))
-	done := must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "finished", 0))
+	must(y.s.Comment(y.ctx(), maya, tk.ID, "before the end"))
+	done := must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "finished", 0))
 	last := y.lastEvent()
 	id := tk.ID
 	for name, call := range map[string]func() error{
@@ -68,13 +68,13 @@ func TestHistoryIsListedNewestFirst(t *testing.T) {
 	}
 	for _, i := range []int{2, 0, 4, 1, 3} {
 		y.forward(1e9)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, ids[i], "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, ids[i], "", 0))
 	}
 	want := []task.ID{ids[3], ids[1], ids[4], ids[0], ids[2]}
 	f := task.HistoryFilter{Limit: 2}
 	var got []task.ID
 	for range 4 {
-		page := must[Page](t)(y.s.History(y.ctx(), maya, f))
+		page := must(y.s.History(y.ctx(), maya, f))
 		for _, tk := range page.Tasks {
 			got = append(got, tk.ID)
 		}
@@ -100,11 +100,11 @@ func TestCompleteKeepsSubtasks(t *testing.T) {
 	sub := y.subtask(planner, tk.ID, 0, "coder", noStart)
 	t.Run("completing a subtask does not tick the parent's step", func(t *testing.T) {
 		other := y.subtask(planner, tk.ID, 1, "coder", noStart)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
 		equal(t, "step done", y.task(tk.ID).Steps[1].Done, false)
 	})
 	t.Run("subtasks of a completed task continue", func(t *testing.T) {
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		equal(t, "status", y.task(sub.ID).Status, task.Active)
 	})
 }
@@ -117,14 +117,14 @@ func TestCancelCascades(t *testing.T) {
 	least := y.subtask(maya, low.ID, 0, "coder", draft)
 	done := y.subtask(maya, mid.ID, 1, "coder", noStart, steps("a"))
 	below := y.subtask(maya, done.ID, 0, "coder", noStart)
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
 	other := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, low.ID))
+	must(y.s.RunNow(y.ctx(), maya, low.ID))
 	st := y.start()
 	stopped := make(chan error, 1)
 	y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
 
-	c := must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, top.ID, "not needed"))
+	c := must(y.s.CancelTask(y.ctx(), maya, top.ID, "not needed"))
 	want := map[task.ID]task.Status{
 		top.ID: task.Canceled, mid.ID: task.Canceled, low.ID: task.Canceled, least.ID: task.Canceled,
 		done.ID: task.Done, below.ID: task.Canceled, other.ID: task.Active,
@@ -143,7 +143,7 @@ func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
 	y := newInstance(t, func(c *Config) { c.Wakes = false })
 	const total, callers = 10_000, 50
 	first := y.create(maya, "pull", func(n *task.New) { n.Title = "The cornerstone" })
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, first.ID, "laid", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, first.ID, "laid", 0))
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {
@@ -163,14 +163,14 @@ func TestHistoryOfTenThousandStillFindsTheFirst(t *testing.T) {
 	t.Run("by its id", func(t *testing.T) { equal(t, "summary", y.task(first.ID).Summary, "laid") })
 	t.Run("by its words", func(t *testing.T) {
 		ok(t, y.s.Index(y.ctx()))
-		p := must[Page](t)(y.s.History(y.ctx(), vera, task.HistoryFilter{Query: "cornerstone", Limit: 20}))
+		p := must(y.s.History(y.ctx(), vera, task.HistoryFilter{Query: "cornerstone", Limit: 20}))
 		equal(t, "found", len(p.Tasks), 1)
 		equal(t, "id", p.Tasks[0].ID, first.ID)
 	})
 	t.Run("by paging to the end", func(t *testing.T) {
 		seen, f := 0, task.HistoryFilter{Limit: 200}
 		for {
-			p := must[Page](t)(y.s.History(y.ctx(), vera, f))
+			p := must(y.s.History(y.ctx(), vera, f))
 			if seen += len(p.Tasks); p.Next == "" {
 				equal(t, "last", p.Tasks[len(p.Tasks)-1].ID, first.ID)
 				break

@@ -104,7 +104,7 @@ func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 	tk := y.create(maya, "coder", noStart)
 	sub := y.s.Hub().Subscribe("task:"+tk.ID.String(), "queue:coder")
 	defer sub.Close()
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
+	must(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
 	<-sub.C
 	got := sub.Take()
 	slices.Sort(got)
@@ -122,7 +122,7 @@ func TestAChangeIsToldAfterTheCommit(t *testing.T) {
 		for len(y.s.Startable()) > 0 {
 			<-y.s.Startable()
 		}
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		<-y.s.Startable()
 	})
 }
@@ -143,11 +143,11 @@ func TestLeasesInRealTime(t *testing.T) {
 		for range 6 { // an hour of work, one heartbeat every nine minutes
 			time.Sleep(9 * time.Minute)
 			ok(t, beat())
-			equal(t, "released", must[int](t)(y.s.ReleaseExpired(y.ctx())), 0)
+			equal(t, "released", must(y.s.ReleaseExpired(y.ctx())), 0)
 		}
 		time.Sleep(10 * time.Minute)
 		refused(t, beat(), task.CodeStaleClaim)
-		equal(t, "released", must[int](t)(y.s.ReleaseExpired(y.ctx())), 1)
+		equal(t, "released", must(y.s.ReleaseExpired(y.ctx())), 1)
 		ok(t, y.db.Close())
 	})
 }

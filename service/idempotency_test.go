@@ -18,11 +18,11 @@ func TestIdempotency(t *testing.T) {
 	y := newInstance(t, wakes)
 	in := task.New{Title: "Once", Owner: "coder", Steps: []task.Step{{Title: "a"}}}
 	ctx, _ := y.keyed("user:maya", "k1", "create")
-	first := must[*task.Task](t)(y.s.CreateTask(ctx, maya, in))
+	first := must(y.s.CreateTask(ctx, maya, in))
 	last := y.lastEvent()
 	t.Run("a repeat gets the same answer and has no second effect", func(t *testing.T) {
 		ctx, i := y.keyed("user:maya", "k1", "create")
-		again := must[*task.Task](t)(y.s.CreateTask(ctx, maya, in))
+		again := must(y.s.CreateTask(ctx, maya, in))
 		equal(t, "replayed", i.Replayed, true)
 		equal(t, "id", again.ID, first.ID)
 		equal(t, "steps", again.Steps[0].Title, "a")
@@ -30,9 +30,9 @@ func TestIdempotency(t *testing.T) {
 		equal(t, "last event", y.lastEvent(), last)
 	})
 	t.Run("also when the task changed meanwhile", func(t *testing.T) {
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, first.ID, task.Patch{Title: ptr("Changed")}))
+		must(y.s.UpdateTask(y.ctx(), maya, first.ID, task.Patch{Title: ptr("Changed")}))
 		ctx, _ := y.keyed("user:maya", "k1", "create")
-		equal(t, "title", must[*task.Task](t)(y.s.CreateTask(ctx, maya, in)).Title, "Once")
+		equal(t, "title", must(y.s.CreateTask(ctx, maya, in)).Title, "Once")
 	})
 	t.Run("another request under the key is refused", func(t *testing.T) {
 		ctx, _ := y.keyed("user:maya", "k1", "another")
@@ -42,7 +42,7 @@ func TestIdempotency(t *testing.T) {
 	})
 	t.Run("the key of another caller is another key", func(t *testing.T) {
 		ctx, i := y.keyed("user:oleg", "k1", "create")
-		other := must[*task.Task](t)(y.s.CreateTask(ctx, oleg, in))
+		other := must(y.s.CreateTask(ctx, oleg, in))
 		equal(t, "replayed", i.Replayed, false)
 		if other.ID == first.ID {
 			t.Fatal("oleg got maya's task")
@@ -53,22 +53,22 @@ func TestIdempotency(t *testing.T) {
 		ctx, _ := y.keyed("user:maya", "k2", "complete")
 		_, err := y.s.CompleteTask(ctx, maya, tk.ID, "", 0)
 		refused(t, err, task.CodeTransition)
-		must[*task.Task](t)(y.patchStatus(tk.ID, "active"))
+		must(y.patchStatus(tk.ID, "active"))
 		ctx, i := y.keyed("user:maya", "k2", "complete")
-		equal(t, "status", must[*task.Task](t)(y.s.CompleteTask(ctx, maya, tk.ID, "", 0)).Status, task.Done)
+		equal(t, "status", must(y.s.CompleteTask(ctx, maya, tk.ID, "", 0)).Status, task.Done)
 		equal(t, "replayed", i.Replayed, false)
 	})
 	t.Run("an empty signup is an answer, too", func(t *testing.T) {
 		ctx, _ := y.keyed("pull", "k3", "signup")
-		equal(t, "tasks", len(must[[]*task.Task](t)(y.s.Signup(ctx, pull, "pull", 1))), 0)
+		equal(t, "tasks", len(must(y.s.Signup(ctx, pull, "pull", 1))), 0)
 		y.create(maya, "pull")
 		ctx, _ = y.keyed("pull", "k3", "signup")
-		equal(t, "tasks", len(must[[]*task.Task](t)(y.s.Signup(ctx, pull, "pull", 1))), 0)
+		equal(t, "tasks", len(must(y.s.Signup(ctx, pull, "pull", 1))), 0)
 	})
 	t.Run("a day later the key is new", func(t *testing.T) {
 		y.forward(24 * time.Hour)
 		ctx, i := y.keyed("user:maya", "k1", "create")
-		later := must[*task.Task](t)(y.s.CreateTask(ctx, maya, in))
+		later := must(y.s.CreateTask(ctx, maya, in))
 		equal(t, "replayed", i.Replayed, false)
 		if later.ID == first.ID {
 			t.Fatal("the old answer was given")
@@ -77,7 +77,7 @@ func TestIdempotency(t *testing.T) {
 	})
 	t.Run("a token's secret is never remembered", func(t *testing.T) {
 		ctx, _ := y.keyed("user:maya", "k4", "token")
-		a := must[MadeToken](t)(y.s.CreateToken(ctx, maya, NewToken{Name: "x", Scope: "read"}))
+		a := must(y.s.CreateToken(ctx, maya, NewToken{Name: "x", Scope: "read"}))
 		ctx, _ = y.keyed("user:maya", "k4", "token")
 		if b, err := y.s.CreateToken(ctx, maya, NewToken{Name: "x", Scope: "read"}); !task.IsCode(err, task.CodeNameTaken) ||
 			b.Secret == a.Secret {
@@ -132,7 +132,7 @@ func TestDeletingAnAgentInABatchThatBreaks(t *testing.T) {
 	refused(t, broken, task.CodeInternal)
 	ok(t, gone)
 	equal(t, "known", y.s.KnowsAgent("reviewer"), false)
-	e := last(must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 10})))
+	e := last(must(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 10})))
 	equal(t, "event", e.Kind, task.EvAgentDeleted)
 }
 
@@ -140,7 +140,7 @@ func TestAnAgentWithOpenTasksStays(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", draft)
 	refused(t, y.s.DeleteAgent(y.ctx(), maya, "coder"), task.CodeAgentBusy, "1 open task")
-	must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
+	must(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
 	ok(t, y.s.DeleteAgent(y.ctx(), maya, "coder"))
 	refused(t, y.s.DeleteAgent(y.ctx(), maya, "coder"), task.CodeAgentNotFound)
 }

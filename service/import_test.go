@@ -48,7 +48,7 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 	})
 	t.Run("nobody is woken, and the next tick takes what is active and free", func(t *testing.T) {
 		equal(t, "runs", len(y.runs(3))+len(y.runs(7)), 0)
-		must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+		must(y.s.Tick(y.ctx(), "cron"))
 		equal(t, "runs", len(y.runs(3)), 1)
 	})
 	t.Run("what waits for another task is in no signup", func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 	t.Run("each task has a line in the log, and is found", func(t *testing.T) {
 		equal(t, "events", y.kinds(5)[0], task.EvTaskImported)
 		ok(t, y.s.Index(y.ctx()))
-		page := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "good", Limit: 5}))
+		page := must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "good", Limit: 5}))
 		equal(t, "found", len(page.Tasks), 1)
 	})
 }
@@ -199,7 +199,7 @@ func TestImportedTasksOfAgentsNeedApproval(t *testing.T) {
  {"id":"4","title":"started by an agent","owner":"coder","createdBy":"user:maya","consent":"withheld","status":"active"}`, "", ""),
 		ImportOptions{})
 	for id, want := range map[task.ID]task.Phase{1: task.PhaseQueued, 2: task.PhaseApproval, 4: task.PhaseApproval} {
-		run := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, id))
+		run := must(y.s.RunNow(y.ctx(), maya, id))
 		equal(t, "phase of task "+id.String(), run.Phase, want)
 	}
 }
@@ -209,7 +209,7 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 	for _, from := range []string{exchange.FromBeads, exchange.FromTaskMaster, exchange.FromBacklog} {
 		t.Run(from, func(t *testing.T) {
 			read := func() *exchange.Plan {
-				return must[*exchange.Plan](t)(exchange.Read(from, os.DirFS("../internal/exchange/testdata/"+from), ".", nil))
+				return must(exchange.Read(from, os.DirFS("../internal/exchange/testdata/"+from), ".", nil))
 			}
 			y := newInstance(t)
 			_, err := y.s.PrepareImport(maya, read(), ImportOptions{})

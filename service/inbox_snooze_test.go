@@ -18,13 +18,13 @@ type inboxCase struct {
 func (y *instance) oneOfEach() []inboxCase {
 	y.t.Helper()
 	asked, told := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart)
-	q := must[task.Message](y.t)(y.s.Ask(y.ctx(), coder, asked.ID, "left?", false))
-	n := must[task.Message](y.t)(y.s.Notify(y.ctx(), coder, told.ID, "done half"))
+	q := must(y.s.Ask(y.ctx(), coder, asked.ID, "left?", false))
+	n := must(y.s.Notify(y.ctx(), coder, told.ID, "done half"))
 	f := failure(task.PhaseError)
 	f.Permanent = true
 	broken := y.create(maya, "planner", noStart)
 	fails := func() {
-		must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, broken.ID))
+		must(y.s.RunNow(y.ctx(), maya, broken.ID))
 		y.finish(y.start(), f)
 	}
 	fails()
@@ -33,35 +33,35 @@ func (y *instance) oneOfEach() []inboxCase {
 	for range 2 {
 		blockers = append(blockers, y.create(maya, "coder", noStart).ID)
 	}
-	must[*task.Task](y.t)(y.s.SetBlockedBy(y.ctx(), maya, lost.ID, blockers))
-	must[Canceled](y.t)(y.s.CancelTask(y.ctx(), maya, blockers[0], ""))
-	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, y.create(maya, "reviewer", noStart).ID))
+	must(y.s.SetBlockedBy(y.ctx(), maya, lost.ID, blockers))
+	must(y.s.CancelTask(y.ctx(), maya, blockers[0], ""))
+	must(y.s.RunNow(y.ctx(), maya, y.create(maya, "reviewer", noStart).ID))
 	st := y.start()
 	ask := func(tool string) {
-		must[*task.Permission](y.t)(y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease, task.Permission{Tool: tool, Input: []byte("{}")}))
+		must(y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease, task.Permission{Tool: tool, Input: []byte("{}")}))
 	}
 	ok(y.t, y.s.RunWorking(y.ctx(), st.Run.ID, st.Run.Lease, 1, "1", "b"))
 	ask("bash")
 	_, r := y.waits()
 	return []inboxCase{
 		{task.WaitQuestion, q.ID, func() {
-			must[task.Message](y.t)(y.s.Reply(y.ctx(), maya, asked.ID, "left"))
-			must[task.Message](y.t)(y.s.Ask(y.ctx(), coder, asked.ID, "sure?", false))
+			must(y.s.Reply(y.ctx(), maya, asked.ID, "left"))
+			must(y.s.Ask(y.ctx(), coder, asked.ID, "sure?", false))
 		}},
 		{task.WaitPermission, st.Run.ID, func() {
-			must[*task.Run](y.t)(y.s.AllowPermission(y.ctx(), maya, st.Run.ID, 1, task.ScopeOnce))
+			must(y.s.AllowPermission(y.ctx(), maya, st.Run.ID, 1, task.ScopeOnce))
 			ask("edit")
 		}},
 		{task.WaitApproval, r.ID, nil},
 		{task.WaitStuck, broken.ID, fails},
-		{task.WaitLost, lost.ID, func() { must[Canceled](y.t)(y.s.CancelTask(y.ctx(), maya, blockers[1], "")) }},
+		{task.WaitLost, lost.ID, func() { must(y.s.CancelTask(y.ctx(), maya, blockers[1], "")) }},
 		{task.WaitNotice, n.ID, nil},
 	}
 }
 
 func (y *instance) waitsFor(a task.Actor, k task.InboxKind) int {
 	y.t.Helper()
-	b := must[task.Inbox](y.t)(y.s.Inbox(y.ctx(), a))
+	b := must(y.s.Inbox(y.ctx(), a))
 	shown := map[task.InboxKind]int{
 		task.WaitQuestion: len(b.Questions), task.WaitPermission: len(b.Permissions), task.WaitApproval: len(b.Approvals),
 		task.WaitStuck: len(b.Stuck), task.WaitLost: len(b.BlockerCanceled), task.WaitNotice: len(b.Notices),
@@ -75,13 +75,13 @@ func TestWhatIsSnoozedStaysAwayFromOnePerson(t *testing.T) {
 	for _, w := range y.oneOfEach() {
 		t.Run(string(w.kind), func(t *testing.T) {
 			equal(t, "before", y.waitsFor(maya, w.kind), 1)
-			z := must[task.Snooze](t)(y.s.Snooze(y.ctx(), maya, w.kind, w.ref, y.s.Now().Add(time.Hour)))
+			z := must(y.s.Snooze(y.ctx(), maya, w.kind, w.ref, y.s.Now().Add(time.Hour)))
 			equal(t, "until", z.Until, y.s.Now().Add(time.Hour))
 			equal(t, "event", last(y.kinds(z.TaskID)), task.EvSnoozed)
 			equal(t, "for maya", y.waitsFor(maya, w.kind), 0)
 			equal(t, "for oleg", y.waitsFor(oleg, w.kind), 1)
-			equal(t, "counted", *ptr(must[task.InboxTotals](t)(y.s.Snoozed(y.ctx(), maya))).Of(w.kind), 1)
-			p := must[InboxPage](t)(y.s.InboxPage(y.ctx(), maya, task.InboxQuery{Limit: 5}, 0))
+			equal(t, "counted", *ptr(must(y.s.Snoozed(y.ctx(), maya))).Of(w.kind), 1)
+			p := must(y.s.InboxPage(y.ctx(), maya, task.InboxQuery{Limit: 5}, 0))
 			equal(t, "listed", p.Snoozed[0].Ref, w.ref)
 			ok(t, y.s.Wake(y.ctx(), maya, w.kind, w.ref))
 			equal(t, "woken", y.waitsFor(maya, w.kind), 1)
@@ -89,11 +89,11 @@ func TestWhatIsSnoozedStaysAwayFromOnePerson(t *testing.T) {
 			before := y.lastEvent()
 			ok(t, y.s.Wake(y.ctx(), maya, w.kind, w.ref))
 			equal(t, "events of waking twice", y.lastEvent(), before)
-			must[task.Snooze](t)(y.s.Snooze(y.ctx(), maya, w.kind, w.ref, y.s.Now().Add(time.Hour)))
+			must(y.s.Snooze(y.ctx(), maya, w.kind, w.ref, y.s.Now().Add(time.Hour)))
 			if w.again != nil {
 				w.again()
 				equal(t, "with the next cause", y.waitsFor(maya, w.kind), 1)
-				equal(t, "snoozes that still hide something", must[task.InboxTotals](t)(y.s.Snoozed(y.ctx(), maya)).All(), 0)
+				equal(t, "snoozes that still hide something", must(y.s.Snoozed(y.ctx(), maya)).All(), 0)
 				return
 			}
 			ok(t, y.s.Wake(y.ctx(), maya, w.kind, w.ref))
@@ -105,21 +105,21 @@ func TestWhatIsSnoozedComesBack(t *testing.T) {
 	y := newInstance(t)
 	all := y.oneOfEach()
 	q := all[0]
-	must[task.Snooze](t)(y.s.Snooze(y.ctx(), maya, q.kind, q.ref, y.s.Now().Add(time.Hour)))
+	must(y.s.Snooze(y.ctx(), maya, q.kind, q.ref, y.s.Now().Add(time.Hour)))
 	sub := y.s.Hub().Subscribe("inbox")
 	defer sub.Close()
 	y.forward(time.Hour - time.Second)
-	equal(t, "woken too early", must[int](t)(y.s.WakeSnoozed(y.ctx())), 0)
+	equal(t, "woken too early", must(y.s.WakeSnoozed(y.ctx())), 0)
 	equal(t, "too early", y.waitsFor(maya, q.kind), 0)
 	y.forward(time.Second)
 	equal(t, "in time, even before the job", y.waitsFor(maya, q.kind), 1)
-	equal(t, "woken", must[int](t)(y.s.WakeSnoozed(y.ctx())), 1)
+	equal(t, "woken", must(y.s.WakeSnoozed(y.ctx())), 1)
 	equal(t, "open pages are told", len(sub.Take()), 1)
-	equal(t, "woken again", must[int](t)(y.s.WakeSnoozed(y.ctx())), 0)
+	equal(t, "woken again", must(y.s.WakeSnoozed(y.ctx())), 0)
 	t.Run("what expires comes back before", func(t *testing.T) {
 		a := all[2]
 		expires := y.run(a.ref).Approval.ExpiresAt
-		z := must[task.Snooze](t)(y.s.Snooze(y.ctx(), maya, a.kind, a.ref, expires.Add(time.Hour)))
+		z := must(y.s.Snooze(y.ctx(), maya, a.kind, a.ref, expires.Add(time.Hour)))
 		equal(t, "until", z.Until, expires.Add(-10*time.Minute))
 		y.forward(z.Until.Sub(y.s.Now()))
 		_, err := y.s.Snooze(y.ctx(), maya, a.kind, a.ref, expires)
@@ -160,13 +160,13 @@ func TestWhoMaySnoozeWhat(t *testing.T) {
 func TestAnAcknowledgmentIsTakenBack(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	n := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "half"))
-	must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, n.ID))
-	must[task.Message](t)(y.s.RestoreNotice(y.ctx(), maya, n.ID))
+	n := must(y.s.Notify(y.ctx(), coder, tk.ID, "half"))
+	must(y.s.AcknowledgeNotice(y.ctx(), maya, n.ID))
+	must(y.s.RestoreNotice(y.ctx(), maya, n.ID))
 	equal(t, "event", last(y.kinds(tk.ID)), task.EvUnacknowledged)
 	equal(t, "waits", y.waitsFor(maya, task.WaitNotice), 1)
 	before := y.lastEvent()
-	must[task.Message](t)(y.s.RestoreNotice(y.ctx(), maya, n.ID))
+	must(y.s.RestoreNotice(y.ctx(), maya, n.ID))
 	equal(t, "events of doing it twice", y.lastEvent(), before)
 	_, err := y.s.RestoreNotice(y.ctx(), maya, 9999)
 	refused(t, err, task.CodeNotFound)
@@ -181,10 +181,10 @@ func TestTheInboxIsPagedByKind(t *testing.T) {
 	}
 	for _, kind := range task.InboxKinds {
 		t.Run(string(kind), func(t *testing.T) {
-			total := *ptr(must[task.Inbox](t)(y.s.Inbox(y.ctx(), maya)).Totals).Of(kind)
+			total := *ptr(must(y.s.Inbox(y.ctx(), maya)).Totals).Of(kind)
 			seen, after := map[task.ID]bool{}, task.ID(0)
 			for {
-				p := must[InboxPage](t)(y.s.InboxPage(y.ctx(), maya, task.InboxQuery{Only: kind, After: after, Limit: 1}, 0))
+				p := must(y.s.InboxPage(y.ctx(), maya, task.InboxQuery{Only: kind, After: after, Limit: 1}, 0))
 				for _, i := range append(append(append(p.Questions, p.Stuck...), p.BlockerCanceled...), p.Notices...) {
 					seen[max(i.MessageID, 0)<<32+i.TaskID] = true
 				}

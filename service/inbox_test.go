@@ -9,12 +9,12 @@ import (
 
 func (y *instance) inbox() task.Inbox {
 	y.t.Helper()
-	b := must[task.Inbox](y.t)(y.s.Inbox(y.ctx(), vera))
+	b := must(y.s.Inbox(y.ctx(), vera))
 	shown := len(b.Questions) + len(b.Approvals) + len(b.Stuck) + len(b.BlockerCanceled) + len(b.Notices)
 	if b.Totals.All() < shown {
 		y.t.Fatalf("%d shown, totals %+v", shown, b.Totals)
 	}
-	equal(y.t, "count of the navigation", must[Overview](y.t)(y.s.Overview(y.ctx(), vera)).Inbox, b.Totals.All())
+	equal(y.t, "count of the navigation", must(y.s.Overview(y.ctx(), vera)).Inbox, b.Totals.All())
 	return b
 }
 
@@ -22,8 +22,8 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 	t.Run("an open question, until it is answered or its task is closed", func(t *testing.T) {
 		y := newInstance(t)
 		later, first := y.create(maya, "coder", noStart), y.create(maya, "coder", noStart, title("Which way?"))
-		must[task.Message](t)(y.s.Ask(y.ctx(), coder, first.ID, "left?", false))
-		must[task.Message](t)(y.s.Ask(y.ctx(), coder, later.ID, "right?", false))
+		must(y.s.Ask(y.ctx(), coder, first.ID, "left?", false))
+		must(y.s.Ask(y.ctx(), coder, later.ID, "right?", false))
 		q := y.inbox().Questions
 		equal(t, "questions", len(q), 2)
 		want := task.InboxItem{
@@ -31,8 +31,8 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 			MessageID: y.task(first.ID).QuestionID, Author: "coder", Text: "left?", At: y.s.Now(),
 		}
 		equal(t, "the oldest question", q[0], want)
-		must[task.Message](t)(y.s.Reply(y.ctx(), maya, first.ID, "yes"))
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, later.ID, "", 0))
+		must(y.s.Reply(y.ctx(), maya, first.ID, "yes"))
+		must(y.s.CompleteTask(y.ctx(), maya, later.ID, "", 0))
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("a run before approval, until it is decided", func(t *testing.T) {
@@ -45,13 +45,13 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 	t.Run("a stuck task with the reason, until somebody has it run or works on it", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		f := failure(task.PhaseError)
 		y.finish(y.start(), f)
 		equal(t, "one failure", y.inbox().Totals.Stuck, 0)
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(tk.ID).ID, ""))
+		must(y.s.CancelRun(y.ctx(), maya, y.openRun(tk.ID).ID, ""))
 		f.Permanent = true
-		st := must[*task.Run](t)(y.s.RunNow(y.ctx(), coder, tk.ID))
+		st := must(y.s.RunNow(y.ctx(), coder, tk.ID))
 		y.finish(y.start(), f)
 		s := y.inbox().Stuck
 		equal(t, "stuck", len(s), 1)
@@ -59,15 +59,15 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 		equal(t, "run", s[0].RunID, st.ID)
 		y.signup(coder)
 		equal(t, "while it is claimed", y.inbox().Totals.Stuck, 0)
-		must[*task.Task](t)(y.s.ReleaseClaim(y.ctx(), coder, tk.ID, 0))
+		must(y.s.ReleaseClaim(y.ctx(), coder, tk.ID, 0))
 		equal(t, "released", y.inbox().Totals.Stuck, 1)
-		must[*task.Run](t)(y.s.RetryRun(y.ctx(), maya, st.ID))
+		must(y.s.RetryRun(y.ctx(), maya, st.ID))
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("a denied task, with what the reviewer said", func(t *testing.T) {
 		y := newInstance(t)
 		tk, r := y.waits()
-		must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, r.ID, "not today"))
+		must(y.s.DenyRun(y.ctx(), rita, r.ID, "not today"))
 		s := y.inbox().Stuck
 		equal(t, "task", s[0].TaskID, tk.ID)
 		equal(t, "reason", s[0].Text, "not today")
@@ -75,21 +75,21 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 	t.Run("a task whose blocker was canceled, until a person decides", func(t *testing.T) {
 		y := newInstance(t)
 		blocker, tk := y.create(maya, "coder", noStart), y.create(maya, "planner", noStart, title("Comes after"))
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, tk.ID, []task.ID{blocker.ID}))
+		must(y.s.SetBlockedBy(y.ctx(), maya, tk.ID, []task.ID{blocker.ID}))
 		equal(t, "while it may still be done", y.inbox().Totals, task.InboxTotals{})
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, blocker.ID, ""))
+		must(y.s.CancelTask(y.ctx(), maya, blocker.ID, ""))
 		b := y.inbox().BlockerCanceled
 		equal(t, "tasks", len(b), 1)
 		equal(t, "title", b[0].Title, "Comes after")
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), maya, tk.ID, nil))
+		must(y.s.SetBlockedBy(y.ctx(), maya, tk.ID, nil))
 		equal(t, "left", y.inbox().Totals, task.InboxTotals{})
 	})
 	t.Run("at most fifty of each kind, and the whole number", func(t *testing.T) {
 		y := newInstance(t)
 		for range task.MaxInbox + 2 {
 			tk := y.create(maya, "coder", noStart)
-			must[task.Message](t)(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
-			must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "!"))
+			must(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
+			must(y.s.Notify(y.ctx(), coder, tk.ID, "!"))
 		}
 		b := y.inbox()
 		equal(t, "questions", len(b.Questions), task.MaxInbox)
@@ -106,11 +106,11 @@ func TestTheInboxHoldsWhatWaitsForAPerson(t *testing.T) {
 func TestNoticesWaitUntilAcknowledged(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	first := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "half done"))
-	second := must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "done"))
+	first := must(y.s.Notify(y.ctx(), coder, tk.ID, "half done"))
+	second := must(y.s.Notify(y.ctx(), coder, tk.ID, "done"))
 	equal(t, "newest first", y.inbox().Notices[0].MessageID, second.ID)
 	t.Run("comments, hand-overs and questions are none", func(t *testing.T) {
-		m := must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "hm"))
+		m := must(y.s.Comment(y.ctx(), coder, tk.ID, "hm"))
 		for _, id := range []task.ID{m.ID, 999} {
 			_, err := y.s.AcknowledgeNotice(y.ctx(), maya, id)
 			refused(t, err, task.CodeNotFound)
@@ -118,20 +118,20 @@ func TestNoticesWaitUntilAcknowledged(t *testing.T) {
 		equal(t, "notices", y.inbox().Totals.Notices, 2)
 	})
 	t.Run("an acknowledged one is gone, with a line in the log", func(t *testing.T) {
-		got := must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), oleg, first.ID))
+		got := must(y.s.AcknowledgeNotice(y.ctx(), oleg, first.ID))
 		equal(t, "content", got.Content, "half done")
 		equal(t, "event", last(y.kinds(tk.ID)), task.EvAcknowledged)
 		equal(t, "left", y.inbox().Notices[0].MessageID, second.ID)
 	})
 	t.Run("twice changes nothing", func(t *testing.T) {
 		before := y.lastEvent()
-		must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, first.ID))
+		must(y.s.AcknowledgeNotice(y.ctx(), maya, first.ID))
 		equal(t, "last event", y.lastEvent(), before)
 	})
 	t.Run("those of a task that is done remain, and can be acknowledged", func(t *testing.T) {
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, tk.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), coder, tk.ID, "", 0))
 		equal(t, "notices", y.inbox().Totals.Notices, 1)
-		must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, second.ID))
+		must(y.s.AcknowledgeNotice(y.ctx(), maya, second.ID))
 		equal(t, "left", y.inbox().Totals.All(), 0)
 	})
 	t.Run("neither viewers nor agents acknowledge", func(t *testing.T) {
@@ -155,20 +155,20 @@ func TestTheInboxIsLive(t *testing.T) {
 		act  func()
 		want bool
 	}{
-		{"a comment", func() { must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "x")) }, false},
-		{"a question", func() { must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "?", false)) }, true},
-		{"an answer", func() { must[task.Message](t)(y.s.Reply(y.ctx(), maya, asked.ID, "!")) }, true},
-		{"a notice", func() { note = must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "!")) }, true},
-		{"its acknowledgement", func() { must[task.Message](t)(y.s.AcknowledgeNotice(y.ctx(), maya, note.ID)) }, true},
-		{"a run without approval", func() { must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID)) }, false},
+		{"a comment", func() { must(y.s.Comment(y.ctx(), coder, tk.ID, "x")) }, false},
+		{"a question", func() { must(y.s.Ask(y.ctx(), coder, asked.ID, "?", false)) }, true},
+		{"an answer", func() { must(y.s.Reply(y.ctx(), maya, asked.ID, "!")) }, true},
+		{"a notice", func() { note = must(y.s.Notify(y.ctx(), coder, tk.ID, "!")) }, true},
+		{"its acknowledgement", func() { must(y.s.AcknowledgeNotice(y.ctx(), maya, note.ID)) }, true},
+		{"a run without approval", func() { must(y.s.RunNow(y.ctx(), maya, tk.ID)) }, false},
 		{"a failure for good", func() { y.finish(y.start(), f) }, true},
-		{"a run of what is stuck", func() { run = must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID)) }, true},
-		{"a canceled run without approval", func() { must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, run.ID, "")) }, false},
+		{"a run of what is stuck", func() { run = must(y.s.RunNow(y.ctx(), maya, tk.ID)) }, true},
+		{"a canceled run without approval", func() { must(y.s.CancelRun(y.ctx(), maya, run.ID, "")) }, false},
 		{"a run with approval", func() { _, run = y.waits() }, true},
-		{"its end", func() { must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, run.ID, "")) }, true},
+		{"its end", func() { must(y.s.CancelRun(y.ctx(), maya, run.ID, "")) }, true},
 		{"a question of a task that is completed", func() {
-			must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "?", false))
-			must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, asked.ID, "", 0))
+			must(y.s.Ask(y.ctx(), coder, asked.ID, "?", false))
+			must(y.s.CompleteTask(y.ctx(), maya, asked.ID, "", 0))
 		}, true},
 	} {
 		t.Run(step.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 		equal(t, "text", text, "it broke")
 	})
 	y.finish(second, completed("Half of it is done."))
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "Now the rest."))
+	must(y.s.Comment(y.ctx(), maya, tk.ID, "Now the rest."))
 	third := y.start()
 	t.Run("a result, by its agent, and what this run was started by", func(t *testing.T) {
 		author, text := partOf(t, third.Spec, `run 2 of agent coder, completed`)
@@ -33,9 +33,9 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 	})
 	t.Run("news that came while a run was open start the next one, each once", func(t *testing.T) {
 		for range 2 {
-			must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "And this."))
+			must(y.s.Comment(y.ctx(), maya, tk.ID, "And this."))
 		}
-		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "And that."))
+		must(y.s.Comment(y.ctx(), oleg, tk.ID, "And that."))
 		y.finish(third, completed("More is done."))
 		next := y.start()
 		equal(t, "cause", next.Run.Cause, task.CauseFollowUp)
@@ -55,13 +55,13 @@ func TestAParentKnowsWhatBecameOfItsSubtasks(t *testing.T) {
 	tk, parent, own := y.inRun("boss")
 	good := y.delegate(own, task.Delegation{Task: "Read auth.go"})
 	bad := y.delegate(own, task.Delegation{Task: "Rewrite auth.go"})
-	must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, good.RunID, Approve{Scope: task.ScopeOnce}))
+	must(y.s.ApproveRun(y.ctx(), rita, good.RunID, Approve{Scope: task.ScopeOnce}))
 	y.finish(parent, completed("I continue when both have ended."))
 	y.finish(y.start(), completed("It checks tokens twice."))
 	t.Run("it is not woken while another of its subtasks is open", func(t *testing.T) {
 		equal(t, "run", y.openRun(tk.ID), nil)
 	})
-	must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, bad.RunID, "Only read it."))
+	must(y.s.DenyRun(y.ctx(), rita, bad.RunID, "Only read it."))
 	st := y.start()
 	equal(t, "task", st.Run.TaskID, tk.ID)
 	y.nothingStarts()
@@ -96,7 +96,7 @@ func TestAnIdenticalOpenRequestIsJoined(t *testing.T) {
 	equal(t, "another request", y.delegate(own, task.Delegation{Task: "Read main.go"}).Joined, false)
 	t.Run("by a later run of the task, too", func(t *testing.T) {
 		y.finish(st, completed("I wait."))
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		next := y.start()
 		for next.Run.TaskID != tk.ID {
 			next = y.start()
@@ -104,7 +104,7 @@ func TestAnIdenticalOpenRequestIsJoined(t *testing.T) {
 		equal(t, "run", y.delegate(y.actor(next), ask).RunID, first.RunID)
 	})
 	t.Run("until it has ended", func(t *testing.T) {
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, first.TaskID, "done", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, first.TaskID, "done", 0))
 		last := y.delegate(maya, task.Delegation{ParentTask: tk.ID, Task: ask.Task})
 		equal(t, "joined", last.Joined, false)
 		equal(t, "joined by a person", y.delegate(maya, task.Delegation{ParentTask: tk.ID, Task: ask.Task}).Joined, true)
@@ -115,17 +115,17 @@ func TestHistoryInPromptsIsBounded(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", steps("a"))
 	for i := range 30 {
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, strings.Repeat("x", 900)+" comment "+task.ID(i).String()))
+		must(y.s.Comment(y.ctx(), maya, tk.ID, strings.Repeat("x", 900)+" comment "+task.ID(i).String()))
 	}
 	for range 8 {
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		y.finish(y.start(), completed(strings.Repeat("s", 3000)))
 	}
 	for range 30 {
-		d := must[task.Delegated](t)(y.s.Delegate(y.ctx(), maya, task.Delegation{
+		d := must(y.s.Delegate(y.ctx(), maya, task.Delegation{
 			ParentTask: tk.ID, AgentType: "reviewer", Task: "Part " + y.lastEvent().String(),
 		}))
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, d.TaskID, strings.Repeat("r", 3000), 0))
+		must(y.s.CompleteTask(y.ctx(), maya, d.TaskID, strings.Repeat("r", 3000), 0))
 	}
 	now, prompt := y.task(tk.ID), y.specNow(tk.ID).Prompt
 	equal(t, "runs", len(now.Runs), task.MaxPastRuns)
@@ -155,7 +155,7 @@ func TestHistoryInPromptsIsBounded(t *testing.T) {
 func TestALongMessageIsCutInThePromptAndNamed(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder")
-	m := must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, strings.Repeat("long ", 3000)))
+	m := must(y.s.Comment(y.ctx(), maya, tk.ID, strings.Repeat("long ", 3000)))
 	_, text := partOf(t, y.specNow(tk.ID), "comment "+m.ID.String()+", cut: get_task with comments_after 0 reads it whole")
 	equal(t, "bytes", len(text), newestMessage)
 }
@@ -166,30 +166,30 @@ func TestAnAnswerBringsTheTaskBackFirst(t *testing.T) {
 	asked := y.create(maya, "coder")
 	y.signup(coder)
 	y.create(maya, "coder", urgent)
-	must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "Blue or green?", false))
+	must(y.s.Ask(y.ctx(), coder, asked.ID, "Blue or green?", false))
 	equal(t, "the claim", y.task(asked.ID).Claim, nil)
-	must[task.Message](t)(y.s.Reply(y.ctx(), maya, asked.ID, "Green."))
+	must(y.s.Reply(y.ctx(), maya, asked.ID, "Green."))
 	got := y.signup(coder)
 	equal(t, "task", got.ID, asked.ID)
 	equal(t, "answer", got.Comments[1].Content, "Green.")
 	t.Run("once: released again, it is in its place", func(t *testing.T) {
-		must[*task.Task](t)(y.s.ReleaseClaim(y.ctx(), coder, asked.ID, 0))
+		must(y.s.ReleaseClaim(y.ctx(), coder, asked.ID, 0))
 		equal(t, "priority", y.signup(coder).Priority, 9)
 	})
 	t.Run("a claim that is kept stays", func(t *testing.T) {
 		kept := y.signup(coder)
-		must[task.Message](t)(y.s.Ask(y.ctx(), coder, kept.ID, "Sure?", true))
+		must(y.s.Ask(y.ctx(), coder, kept.ID, "Sure?", true))
 		equal(t, "claim", y.task(kept.ID).Claim.ID, kept.Claim.ID)
 	})
 	t.Run("another's question does not end the claim of the holder", func(t *testing.T) {
 		tk := y.create(maya, "reviewer")
 		y.signup(reviewer)
-		must[task.Message](t)(y.s.Ask(y.ctx(), maya, tk.ID, "Why so long?", false))
+		must(y.s.Ask(y.ctx(), maya, tk.ID, "Why so long?", false))
 		equal(t, "holder", y.task(tk.ID).Claim.Holder, "reviewer")
 	})
 	t.Run("nor does a run's own end that of the run", func(t *testing.T) {
 		tk, st, own := y.inRun("planner")
-		must[task.Message](t)(y.s.Ask(y.ctx(), own, tk.ID, "Which?", false))
+		must(y.s.Ask(y.ctx(), own, tk.ID, "Which?", false))
 		equal(t, "claim", y.task(tk.ID).Claim.ID, st.Run.ClaimID)
 	})
 }
@@ -199,9 +199,9 @@ func TestTheEndOfASubtaskBringsTheParentBackFirst(t *testing.T) {
 	parent := y.create(maya, "coder", steps("a"))
 	y.signup(coder)
 	sub := y.subtask(coder, parent.ID, 0, "reviewer")
-	must[*task.Task](t)(y.s.ReleaseClaim(y.ctx(), coder, parent.ID, 0))
+	must(y.s.ReleaseClaim(y.ctx(), coder, parent.ID, 0))
 	y.create(maya, "coder", func(n *task.New) { n.Priority = 9 })
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), reviewer, sub.ID, "It leaks.", 0))
+	must(y.s.CompleteTask(y.ctx(), reviewer, sub.ID, "It leaks.", 0))
 	got := y.signup(coder)
 	equal(t, "task", got.ID, parent.ID)
 	equal(t, "result", got.Subtasks[0].Summary, "It leaks.")
@@ -212,18 +212,18 @@ func TestReadingRenewsTheClaimOfTheHolder(t *testing.T) {
 	tk := y.create(maya, "coder")
 	first := y.signup(coder).Claim.ExpiresAt
 	y.forward(time.Hour)
-	must[*task.Task](t)(y.s.Task(y.ctx(), reviewer, tk.ID))
-	must[*task.Task](t)(y.s.Task(y.ctx(), maya, tk.ID))
+	must(y.s.Task(y.ctx(), reviewer, tk.ID))
+	must(y.s.Task(y.ctx(), maya, tk.ID))
 	equal(t, "read by others", y.task(tk.ID).Claim.ExpiresAt, first)
-	got := must[*task.Task](t)(y.s.Task(y.ctx(), coder, tk.ID))
+	got := must(y.s.Task(y.ctx(), coder, tk.ID))
 	equal(t, "returned", got.Claim.ExpiresAt, first.Add(time.Hour))
 	equal(t, "stored", y.task(tk.ID).Claim.ExpiresAt, first.Add(time.Hour))
 	equal(t, "version", y.task(tk.ID).Version, tk.Version+1)
 	y.forward(30 * time.Second)
-	must[[]task.Message](t)(y.s.Thread(y.ctx(), coder, tk.ID, 0, 10))
+	must(y.s.Thread(y.ctx(), coder, tk.ID, 0, 10))
 	equal(t, "again within a minute", y.task(tk.ID).Claim.ExpiresAt, first.Add(time.Hour))
 	y.forward(time.Minute)
-	must[[]task.Message](t)(y.s.Thread(y.ctx(), coder, tk.ID, 0, 10))
+	must(y.s.Thread(y.ctx(), coder, tk.ID, 0, 10))
 	equal(t, "and later", y.task(tk.ID).Claim.ExpiresAt, first.Add(time.Hour+90*time.Second))
 }
 
@@ -232,7 +232,7 @@ func TestWhatAnAgentHolds(t *testing.T) {
 	a, b := y.create(maya, "pull"), y.create(maya, "pull")
 	y.signup(pull)
 	y.signup(pull)
-	held := must[[]task.ID](t)(y.s.Held(y.ctx(), pull, "pull"))
+	held := must(y.s.Held(y.ctx(), pull, "pull"))
 	equal(t, "held", task.JoinIDs(held, " "), task.JoinIDs([]task.ID{a.ID, b.ID}, " "))
 	_, err := y.s.Signup(y.ctx(), pull, "pull", 1)
 	refused(t, err, task.CodeMaxClaims, "of the tasks "+task.JoinIDs(held, ", "))
@@ -244,13 +244,13 @@ func TestTheThreadHasTheRunsInTheirPlace(t *testing.T) {
 	y := newInstance(t, wakes)
 	tk := y.create(maya, "coder")
 	first := y.start()
-	must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "During the first run."))
+	must(y.s.Comment(y.ctx(), coder, tk.ID, "During the first run."))
 	y.finish(first, failure(task.PhaseTimeout))
-	must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "Between the runs."))
+	must(y.s.Comment(y.ctx(), coder, tk.ID, "Between the runs."))
 	y.forward(time.Hour)
 	y.finish(y.start(), completed("Half of it is done."))
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
-	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, 3, "never started"))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.CancelRun(y.ctx(), maya, 3, "never started"))
 	want := []string{"During the first run.", "run 1 error: it broke", "Between the runs.", "run 2 result: Half of it is done."}
 	text := func(m task.Message) string {
 		if m.Kind == task.KindRun {
@@ -260,7 +260,7 @@ func TestTheThreadHasTheRunsInTheirPlace(t *testing.T) {
 	}
 	t.Run("whole", func(t *testing.T) {
 		var got []string
-		for _, m := range must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, tk.ID, 0, 10)) {
+		for _, m := range must(y.s.Thread(y.ctx(), vera, tk.ID, 0, 10)) {
 			got = append(got, text(m))
 		}
 		equal(t, "thread", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -268,19 +268,19 @@ func TestTheThreadHasTheRunsInTheirPlace(t *testing.T) {
 	t.Run("in pages", func(t *testing.T) {
 		after, got := task.ID(0), []string{}
 		for range want {
-			page := must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, tk.ID, after, 1))
+			page := must(y.s.Thread(y.ctx(), vera, tk.ID, after, 1))
 			equal(t, "page", len(page), 1)
 			after, got = page[0].ID, append(got, text(page[0]))
 		}
 		equal(t, "thread", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	})
 	t.Run("with how they ended", func(t *testing.T) {
-		m := must[[]task.Message](t)(y.s.Thread(y.ctx(), vera, tk.ID, 0, 10))[1]
+		m := must(y.s.Thread(y.ctx(), vera, tk.ID, 0, 10))[1]
 		equal(t, "author", m.Author, "coder")
 		equal(t, "data", string(m.Data), `{"status":"failed","phase":"timeout"}`)
 		equal(t, "time", m.CreatedAt, y.run(1).EndedAt)
 	})
 	t.Run("comments are a view of it", func(t *testing.T) {
-		equal(t, "comments", len(must[[]task.Message](t)(y.s.Comments(y.ctx(), vera, tk.ID, 0, 10))), 2)
+		equal(t, "comments", len(must(y.s.Comments(y.ctx(), vera, tk.ID, 0, 10))), 2)
 	})
 }

@@ -66,7 +66,7 @@ func values(m map[string]string) (list []string) {
 func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 	y := newInstance(t, told(task.OutNotice))
 	tk := y.create(maya, "coder", noStart, title("Hostile  title"))
-	must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999)))
+	must(y.s.Notify(y.ctx(), coder, tk.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999)))
 	first := y.outgoing("ops")
 	equal(t, "lines", len(first), 1)
 	t.Run("as one short line", func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 		}
 	})
 	t.Run("until the next try", func(t *testing.T) {
-		equal(t, "dropped", must[int](t)(y.s.NotTold(y.ctx(), first, func(n int) time.Duration { return time.Duration(n) * time.Minute })), 0)
+		equal(t, "dropped", must(y.s.NotTold(y.ctx(), first, func(n int) time.Duration { return time.Duration(n) * time.Minute })), 0)
 		list, next, err := y.s.Outgoing(y.ctx(), "ops")
 		ok(t, err)
 		equal(t, "due now", len(list), 0)
@@ -92,12 +92,12 @@ func TestTheOutboxKeepsWhatWasNotTold(t *testing.T) {
 		equal(t, "next", next, 0)
 	})
 	t.Run("or given up", func(t *testing.T) {
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "two"))
-		equal(t, "dropped", must[int](t)(y.s.NotTold(y.ctx(), y.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
+		must(y.s.Notify(y.ctx(), coder, tk.ID, "two"))
+		equal(t, "dropped", must(y.s.NotTold(y.ctx(), y.outgoing("ops"), func(int) time.Duration { return -1 })), 1)
 		equal(t, "left", len(y.outgoing("ops")), 0)
 	})
 	t.Run("or its service is configured no more", func(t *testing.T) {
-		must[task.Message](t)(y.s.Notify(y.ctx(), coder, tk.ID, "three"))
+		must(y.s.Notify(y.ctx(), coder, tk.ID, "three"))
 		ok(t, y.s.Sweep(y.ctx()))
 		equal(t, "left while it is", len(y.outgoing("ops")), 1)
 		plain := y.service()
@@ -112,8 +112,8 @@ func TestHoursAreCountedAsTheyHappen(t *testing.T) {
 	y.oneOfEach()
 	y.forward(time.Hour)
 	done := y.create(maya, "coder", noStart)
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
-	rows := must[[]task.StatRow](t)(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))
+	must(y.s.CompleteTask(y.ctx(), maya, done.ID, "", 0))
+	rows := must(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))
 	equal(t, "hours", len(rows), 2)
 	first, second := rows[0], rows[1]
 	equal(t, "first hour", first.Hour, start)
@@ -123,7 +123,7 @@ func TestHoursAreCountedAsTheyHappen(t *testing.T) {
 	equal(t, "failed runs", first.RunsFailed, 1)
 	equal(t, "second hour", second, task.StatRow{Hour: start.Add(time.Hour), Created: 1, Done: 1})
 	t.Run("by agent and model", func(t *testing.T) {
-		groups := must[[]task.StatRow](t)(y.s.StatGroups(y.ctx(), vera, task.StatFilter{From: start, Agent: "planner"}))
+		groups := must(y.s.StatGroups(y.ctx(), vera, task.StatFilter{From: start, Agent: "planner"}))
 		runs := 0
 		for _, g := range groups {
 			equal(t, "agent", g.Agent, "planner")
@@ -134,7 +134,7 @@ func TestHoursAreCountedAsTheyHappen(t *testing.T) {
 	t.Run("again gives the same", func(t *testing.T) {
 		ok(t, y.s.RollUp(y.ctx()))
 		ok(t, y.s.RollUp(y.ctx()))
-		again := must[[]task.StatRow](t)(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))
+		again := must(y.s.StatHours(y.ctx(), vera, task.StatFilter{From: start}))
 		equal(t, "first hour", again[0], first)
 	})
 	t.Run("within bounds, for those who may read", func(t *testing.T) {

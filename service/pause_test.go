@@ -11,12 +11,12 @@ import (
 
 func (y *instance) pause(agent string) {
 	y.t.Helper()
-	must[task.Pauses](y.t)(y.s.Pause(y.ctx(), maya, agent, "a bad key"))
+	must(y.s.Pause(y.ctx(), maya, agent, "a bad key"))
 }
 
 func (y *instance) resume(agent string) {
 	y.t.Helper()
-	must[task.Pauses](y.t)(y.s.Resume(y.ctx(), oleg, agent, ""))
+	must(y.s.Resume(y.ctx(), oleg, agent, ""))
 }
 
 func TestAPauseStopsSignups(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 		}
 		_, err := y.patchStatus(next.ID, "working")
 		refused(t, err, task.CodePaused)
-		done := must[CompletedAndNext](t)(y.s.CompleteAndSignup(y.ctx(), coder, "coder", tk.ID, "as asked", 0))
+		done := must(y.s.CompleteAndSignup(y.ctx(), coder, "coder", tk.ID, "as asked", 0))
 		equal(t, "completed", done.Completed.Status, task.Done)
 		equal(t, "no next task", done.Task == nil, true)
 		equal(t, "why", strings.HasPrefix(done.Paused, "the server is paused by user:maya"), true)
@@ -63,9 +63,9 @@ func TestAPauseStopsSignups(t *testing.T) {
 		y := newInstance(t)
 		tk := y.working(coder)
 		y.pause("")
-		must[*task.Task](t)(y.s.Heartbeat(y.ctx(), coder, tk.ID, tk.Claim.ID))
-		must[task.Message](t)(y.s.Comment(y.ctx(), coder, tk.ID, "I continue"))
-		equal(t, "moved to", must[*task.Task](t)(y.move(coder, tk.ID, "coder", "planner", "yours")).Owner, "planner")
+		must(y.s.Heartbeat(y.ctx(), coder, tk.ID, tk.Claim.ID))
+		must(y.s.Comment(y.ctx(), coder, tk.ID, "I continue"))
+		equal(t, "moved to", must(y.move(coder, tk.ID, "coder", "planner", "yours")).Owner, "planner")
 	})
 }
 
@@ -83,12 +83,12 @@ func TestAPauseStopsDispatch(t *testing.T) {
 	t.Run("wakes, answers, retries and approvals queue up and start at the resume", func(t *testing.T) {
 		y := newInstance(t, wakes)
 		asked, waiting := y.create(maya, "coder", noStart), y.create(planner, "coder", noStart)
-		must[task.Message](t)(y.s.Ask(y.ctx(), coder, asked.ID, "?", false))
+		must(y.s.Ask(y.ctx(), coder, asked.ID, "?", false))
 		r := y.ask(waiting.ID)
 		y.pause("")
 		woken := y.create(maya, "reviewer")
-		must[task.Message](t)(y.s.Reply(y.ctx(), maya, asked.ID, "!"))
-		must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{}))
+		must(y.s.Reply(y.ctx(), maya, asked.ID, "!"))
+		must(y.s.ApproveRun(y.ctx(), rita, r.ID, Approve{}))
 		y.nothingStarts()
 		var started []task.ID
 		y.resume("")
@@ -105,11 +105,11 @@ func TestAPauseStopsDispatch(t *testing.T) {
 	t.Run("ticks make no run and leave a receipt", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", strings.Repeat("long ", 1000)))
-		res := must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+		must(y.s.Pause(y.ctx(), maya, "coder", strings.Repeat("long ", 1000)))
+		res := must(y.s.Tick(y.ctx(), "cron"))
 		equal(t, "queued", res.Queued, 0)
 		equal(t, "reason", y.skips()[tk.ID], "paused")
-		for _, s := range must[SchedulerState](t)(y.s.Scheduler(y.ctx(), maya)).Skips {
+		for _, s := range must(y.s.Scheduler(y.ctx(), maya)).Skips {
 			if len(s.Detail) > 400 {
 				t.Errorf("the receipt is %d bytes long", len(s.Detail))
 			}
@@ -118,8 +118,8 @@ func TestAPauseStopsDispatch(t *testing.T) {
 	t.Run("runs by hand are refused", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+		r := must(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
 		y.pause("")
 		_, err := y.s.RunNow(y.ctx(), maya, tk.ID)
 		refused(t, err, task.CodePaused, "a bad key")
@@ -141,7 +141,7 @@ func TestAPauseStopsDispatch(t *testing.T) {
 		y.pause("")
 		y.s = y.service(noApprove)
 		y.nothingStarts()
-		equal(t, "paused by", must[task.Pauses](t)(y.s.Pauses(y.ctx(), vera))[0].By, "user:maya")
+		equal(t, "paused by", must(y.s.Pauses(y.ctx(), vera))[0].By, "user:maya")
 		y.resume("")
 		y.start()
 	})
@@ -197,7 +197,7 @@ func TestWhatAPauseNeeds(t *testing.T) {
 			refused(t, err, task.CodeInvalidField, "reason")
 		}
 		ok(t, pause("coder", " "+strings.Repeat("x", 64<<10-2)+" "))
-		equal(t, "bytes", len(must[task.Pauses](t)(y.s.Pauses(y.ctx(), maya))[0].Reason), 64<<10-2)
+		equal(t, "bytes", len(must(y.s.Pauses(y.ctx(), maya))[0].Reason), 64<<10-2)
 		y.resume("coder")
 	})
 	t.Run("an agent that there is", func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 	queued := y.queueRuns("reviewer", 1)[0]
 	sub := y.s.Hub().Subscribe("instance", "scheduler")
 	defer sub.Close()
-	out := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, " a leak "))
+	out := must(y.s.StopEverything(y.ctx(), oleg, " a leak "))
 	t.Run("with the reason, and their processes are told", func(t *testing.T) {
 		equal(t, "runs", len(out.Runs), 2)
 		for _, r := range running {
@@ -254,7 +254,7 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 	t.Run("and pauses the instance, on record", func(t *testing.T) {
 		equal(t, "by", out.Pauses[0].By, "user:oleg")
 		equal(t, "reason", out.Pauses[0].Reason, "a leak")
-		events := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
+		events := must(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
 		var kinds []string
 		for _, e := range events[len(events)-6:] {
 			kinds = append(kinds, e.Kind)
@@ -275,10 +275,10 @@ func TestStopEverythingEndsWhatRuns(t *testing.T) {
 	})
 	t.Run("again while it is paused it ends what still runs, and the pause stays as it was", func(t *testing.T) {
 		y.pause("")
-		again := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "more"))
+		again := must(y.s.StopEverything(y.ctx(), oleg, "more"))
 		equal(t, "runs", len(again.Runs), 1)
 		equal(t, "by", again.Pauses[0].By, "user:maya")
-		equal(t, "nothing left", len(must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "more")).Runs), 0)
+		equal(t, "nothing left", len(must(y.s.StopEverything(y.ctx(), oleg, "more")).Runs), 0)
 	})
 }
 
@@ -288,10 +288,10 @@ func TestAResumeRestartsWhatWasStopped(t *testing.T) {
 	for range 3 {
 		y.start()
 	}
-	out := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "a leak"))
+	out := must(y.s.StopEverything(y.ctx(), oleg, "a leak"))
 	equal(t, "can be restarted", out.Pauses[0].Stopped, 3)
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, third.TaskID, "by hand", 0))
-	got := must[task.Restarted](t)(y.s.ResumeAndRestart(y.ctx(), oleg, ""))
+	must(y.s.CompleteTask(y.ctx(), maya, third.TaskID, "by hand", 0))
+	got := must(y.s.ResumeAndRestart(y.ctx(), oleg, ""))
 	equal(t, "restarted", len(got.Runs), 2)
 	for i, was := range []*task.Run{first, second} {
 		r := y.run(got.Runs[i])
@@ -301,8 +301,8 @@ func TestAResumeRestartsWhatWasStopped(t *testing.T) {
 	y.start()
 	y.start()
 	y.pause("")
-	equal(t, "of a later pause", must[task.Pauses](t)(y.s.Pauses(y.ctx(), oleg))[0].Stopped, 0)
-	equal(t, "restarted", len(must[task.Restarted](t)(y.s.ResumeAndRestart(y.ctx(), oleg, "")).Runs), 0)
+	equal(t, "of a later pause", must(y.s.Pauses(y.ctx(), oleg))[0].Stopped, 0)
+	equal(t, "restarted", len(must(y.s.ResumeAndRestart(y.ctx(), oleg, "")).Runs), 0)
 }
 
 func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
@@ -314,7 +314,7 @@ func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
 	y.start()
 	queued := y.delegate(own, task.Delegation{})
 	want := []task.ID{boss.Run.ID, running.RunID, below.RunID, queued.RunID}
-	out := must[task.Stopped](t)(y.s.StopEverything(y.ctx(), oleg, "a leak"))
+	out := must(y.s.StopEverything(y.ctx(), oleg, "a leak"))
 	slices.Sort(out.Runs)
 	equal(t, "runs", fmt.Sprint(out.Runs), fmt.Sprint(want))
 	for _, id := range want {
@@ -322,7 +322,7 @@ func TestStopEverythingNamesWhatWasDelegated(t *testing.T) {
 			t.Errorf("run %d is %s", id, got)
 		}
 	}
-	events := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
+	events := must(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 500}))
 	if last := events[len(events)-1]; last.Kind != task.EvInstanceStopped ||
 		strings.Count(string(last.Changes), `"`+below.RunID.String()+`"`) != 1 {
 		t.Errorf("the last event is %s %s", last.Kind, last.Changes)
@@ -334,13 +334,13 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 	fail := func(y *instance, n int, phase task.Phase, reason func(int) string) {
 		for i := range n {
 			tk := y.create(maya, "coder", noStart)
-			must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+			must(y.s.RunNow(y.ctx(), maya, tk.ID))
 			y.forward(1e9)
 			y.finish(y.start(), Finished{State: task.State{Status: task.RunFailed, Phase: phase}, Reason: reason(i), Permanent: true})
 		}
 	}
 	same := func(int) string { return "no credit left" }
-	pauses := func(y *instance) task.Pauses { return must[task.Pauses](y.t)(y.s.Pauses(y.ctx(), maya)) }
+	pauses := func(y *instance) task.Pauses { return must(y.s.Pauses(y.ctx(), maya)) }
 	t.Run("after five in a row, by the system, with the reason", func(t *testing.T) {
 		y := newInstance(t)
 		fail(y, 4, task.PhaseAuth, same)
@@ -368,7 +368,7 @@ func TestEqualFailuresPauseTheAgent(t *testing.T) {
 		fail(y, 1, task.PhaseError, same)
 		fail(y, 4, task.PhaseAuth, same)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		y.finish(y.start(), completed("well"))
 		fail(y, 4, task.PhaseAuth, same)
 		equal(t, "pauses", len(pauses(y)), 0)

@@ -14,7 +14,7 @@ import (
 // asks has a started run ask for a call of a tool.
 func (y *instance) asks(st *Start, tool string) *task.Permission {
 	y.t.Helper()
-	return must[*task.Permission](y.t)(y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease,
+	return must(y.s.AskPermission(y.ctx(), st.Run.ID, st.Run.Lease,
 		task.Permission{Tool: tool, Input: json.RawMessage(`{"command":"ls"}`), Reason: "to look"}))
 }
 
@@ -22,7 +22,7 @@ func (y *instance) asks(st *Start, tool string) *task.Permission {
 func (y *instance) atWork(agent string) *Start {
 	y.t.Helper()
 	tk := y.create(maya, agent, noStart)
-	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	return y.start()
 }
 
@@ -39,8 +39,8 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 		b := y.inbox()
 		equal(t, "inbox", b.Totals.Permissions, 1)
 		equal(t, "tool in the inbox", b.Permissions[0].Permission.Tool, "bash")
-		equal(t, "asking", len(must[[]*task.Run](t)(y.s.Asking(y.ctx(), vera))), 1)
-		why := must[[]task.Reason](t)(y.s.Why(y.ctx(), maya, r.TaskID))
+		equal(t, "asking", len(must(y.s.Asking(y.ctx(), vera))), 1)
+		why := must(y.s.Why(y.ctx(), maya, r.TaskID))
 		equal(t, "why", why[0].Code, task.WhyPermission)
 	})
 	t.Run("neither an agent nor an operator decides", func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestARunAsksAndGoesOnWhenAPersonDecides(t *testing.T) {
 	})
 	t.Run("allowed, it works on, and the wait counts as none of its time", func(t *testing.T) {
 		y.forward(10 * time.Minute)
-		r := must[*task.Run](t)(y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, ""))
+		r := must(y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, ""))
 		equal(t, "state", r.State().String(), "running/working")
 		equal(t, "decision", r.Permission.Decision, task.PermissionAllowed)
 		y.forward(time.Minute)
@@ -87,11 +87,11 @@ func TestAPermissionForTheRunAnswersLaterCallsOfThatTool(t *testing.T) {
 	y := newInstance(t)
 	st := y.atWork("coder")
 	p := y.asks(st, "bash")
-	must[*task.Run](t)(y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, task.ScopeRun))
+	must(y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, task.ScopeRun))
 	equal(t, "bash waits", y.asks(st, "bash").Waits(), false)
 	equal(t, "state", y.run(p.Run).State().String(), "running/working")
 	equal(t, "edit waits", y.asks(st, "edit").Waits(), true)
-	must[*task.Run](t)(y.s.DenyPermission(y.ctx(), rita, p.Run, 2, "no edits"))
+	must(y.s.DenyPermission(y.ctx(), rita, p.Run, 2, "no edits"))
 	y.finish(st, completed("done"))
 	next := y.atWork("coder")
 	equal(t, "another run waits", y.asks(next, "bash").Waits(), true)
@@ -103,7 +103,7 @@ func TestDenyingNeedsAReasonAndLetsTheRunGoOn(t *testing.T) {
 	p := y.asks(st, "bash")
 	_, err := y.s.DenyPermission(y.ctx(), rita, p.Run, p.N, " ")
 	refused(t, err, task.CodeInvalidField, "reason")
-	r := must[*task.Run](t)(y.s.DenyPermission(y.ctx(), rita, p.Run, p.N, "use read"))
+	r := must(y.s.DenyPermission(y.ctx(), rita, p.Run, p.N, "use read"))
 	equal(t, "state", r.State().String(), "running/working")
 	equal(t, "message", r.Permission.Message, "use read")
 	_, err = y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, "")
@@ -115,13 +115,13 @@ func TestAPermissionExpires(t *testing.T) {
 	st := y.atWork("coder")
 	p := y.asks(st, "bash")
 	y.forward(59 * time.Minute)
-	equal(t, "expired early", must[int](t)(y.s.ExpireApprovals(y.ctx())), 0)
+	equal(t, "expired early", must(y.s.ExpireApprovals(y.ctx())), 0)
 	y.forward(time.Minute)
 	_, err := y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, "")
 	refused(t, err, task.CodeRunDecided, "expired")
 	ok(t, y.s.RunHeartbeat(y.ctx(), st.Run.ID, st.Run.Lease))
-	equal(t, "expired", must[int](t)(y.s.ExpireApprovals(y.ctx())), 1)
-	got := must[*task.Permission](t)(y.s.AwaitPermission(y.ctx(), p.Run, p.N))
+	equal(t, "expired", must(y.s.ExpireApprovals(y.ctx())), 1)
+	got := must(y.s.AwaitPermission(y.ctx(), p.Run, p.N))
 	equal(t, "decision", got.Decision, task.PermissionExpired)
 	equal(t, "state", y.run(p.Run).State().String(), "running/working")
 }
@@ -146,7 +146,7 @@ func TestTheEndOfARunVoidsWhatItAsked(t *testing.T) {
 			st := y.atWork("coder")
 			p := y.asks(st, "bash")
 			ok(t, end(y, st))
-			got := must[*task.Permission](t)(y.s.AwaitPermission(y.ctx(), p.Run, p.N))
+			got := must(y.s.AwaitPermission(y.ctx(), p.Run, p.N))
 			equal(t, "decision", got.Decision, task.PermissionVoid)
 			equal(t, "inbox", y.inbox().Totals.Permissions, 0)
 			_, err := y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, "")
@@ -168,7 +168,7 @@ func TestWhoWaitsForAPermissionHearsOfIt(t *testing.T) {
 			}
 			got <- p.Decision
 		}()
-		must[*task.Run](t)(y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, ""))
+		must(y.s.AllowPermission(y.ctx(), rita, p.Run, p.N, ""))
 		equal(t, "decision", <-got, task.PermissionAllowed)
 	})
 	t.Run("not when it gives up", func(t *testing.T) {

@@ -128,13 +128,13 @@ func TestUseCasesKeepQuotas(t *testing.T) {
 	t.Run("comments", func(t *testing.T) {
 		comment := func() error { return second(y.s.Comment(y.ctx(), flood, tk.ID, "again")) }
 		equal(t, "comments", until(t, comment), 600)
-		must[task.Message](t)(y.s.Comment(y.ctx(), calm, mine.ID, "once"))
+		must(y.s.Comment(y.ctx(), calm, mine.ID, "once"))
 		y.forward(time.Second)
 		equal(t, "comments a second later", until(t, comment), 10)
 	})
 	t.Run("notices", func(t *testing.T) {
 		equal(t, "notices", until(t, func() error { return second(y.s.Notify(y.ctx(), flood, tk.ID, "look")) }), 120)
-		must[task.Message](t)(y.s.Notify(y.ctx(), calm, mine.ID, "look"))
+		must(y.s.Notify(y.ctx(), calm, mine.ID, "look"))
 	})
 	t.Run("what is refused for its fields costs nothing", func(t *testing.T) {
 		for range 300 {
@@ -142,6 +142,6 @@ func TestUseCasesKeepQuotas(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		must[task.Message](t)(y.s.Notify(y.ctx(), calm, mine.ID, "once more"))
+		must(y.s.Notify(y.ctx(), calm, mine.ID, "once more"))
 	})
 }

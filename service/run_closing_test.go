@@ -12,11 +12,11 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 	begin := func(t *testing.T, with ...func(*Config)) (*instance, *Start) {
 		y := newInstance(t, with...)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(ctx, maya, tk.ID))
+		must(y.s.RunNow(ctx, maya, tk.ID))
 		return y, y.start()
 	}
 	complete := func(y *instance, st *Start, summary string) {
-		must[*task.Task](y.t)(y.s.CompleteTask(ctx, y.actor(st), st.Run.TaskID, summary, 0))
+		must(y.s.CompleteTask(ctx, y.actor(st), st.Run.TaskID, summary, 0))
 	}
 	state := func(y *instance, st *Start) string {
 		r := y.run(st.Run.ID)
@@ -60,7 +60,7 @@ func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
 	})
 	t.Run("so that the agent to whom it handed over may begin", func(t *testing.T) {
 		y, st := begin(t, wakes)
-		must[*task.Task](t)(y.s.MoveTask(ctx, y.actor(st),
+		must(y.s.MoveTask(ctx, y.actor(st),
 			Move{TaskID: st.Run.TaskID, CurrentAgent: "coder", NewAgent: "reviewer", Comment: "yours"}))
 		y.forward(lastWords)
 		next, _, err := y.s.NextRun(ctx, nil)

@@ -9,7 +9,7 @@ import (
 func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
 	r := st.Run
 	ok(t, y.s.RunWorking(y.ctx(), r.ID, r.Lease, 0, "", ""))
@@ -26,7 +26,7 @@ func TestWhatARunnerUsesStandsInThePlan(t *testing.T) {
 		c.Runners = map[string]RunnerDefaults{"script": {Model: "small", Workspace: "/srv/work"}}
 	})
 	tk := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	spec := y.start().Spec
 	equal(t, "model", spec.Model, "small")
 	equal(t, "workspace", spec.Workspace, "/srv/work")
@@ -34,7 +34,7 @@ func TestWhatARunnerUsesStandsInThePlan(t *testing.T) {
 
 	y.define("linked", definition("tools: read", "model: big", "workspace: /srv/own", "network: true"))
 	tk = y.create(maya, "linked", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	spec = y.start().Spec
 	equal(t, "model", spec.Model, "big")
 	equal(t, "workspace", spec.Workspace, "/srv/own")

@@ -13,7 +13,7 @@ func (y *instance) queueRuns(agent string, n int) []*task.Run {
 	var out []*task.Run
 	for range n {
 		tk := y.create(maya, agent, noStart)
-		out = append(out, must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, tk.ID)))
+		out = append(out, must(y.s.RunNow(y.ctx(), maya, tk.ID)))
 	}
 	return out
 }
@@ -50,7 +50,7 @@ func TestHowManyRunsRun(t *testing.T) {
 		y := newInstance(t)
 		y.create(maya, "coder", noStart)
 		y.create(maya, "planner", noStart)
-		equal(t, "queued", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 2)
+		equal(t, "queued", must(y.s.Tick(y.ctx(), "cron")).Queued, 2)
 		st := y.start()
 		y.nothingStarts()
 		manual := y.queueRuns("reviewer", 1)[0]
@@ -86,7 +86,7 @@ func TestHowManyRunsRun(t *testing.T) {
 func TestStartOfARun(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	r := must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
 	t.Run("claims its task", func(t *testing.T) {
 		now := y.task(tk.ID)
@@ -95,7 +95,7 @@ func TestStartOfARun(t *testing.T) {
 		equal(t, "claim", now.Claim.ID, st.Run.ClaimID)
 	})
 	t.Run("keeps the prompts in its transcript and the definition's text", func(t *testing.T) {
-		lines := must[[]task.Message](t)(y.s.Transcript(y.ctx(), vera, r.ID, 0, 10))
+		lines := must(y.s.Transcript(y.ctx(), vera, r.ID, 0, 10))
 		equal(t, "lines", len(lines), 2)
 		equal(t, "system prompt", lines[0].Content, st.Spec.SystemPrompt)
 		equal(t, "prompt", lines[1].Content, st.Spec.Prompt)
@@ -105,7 +105,7 @@ func TestStartOfARun(t *testing.T) {
 		y.forward(50 * time.Second)
 		ok(t, y.s.RunHeartbeat(y.ctx(), r.ID, st.Run.Lease))
 		y.forward(50 * time.Second)
-		equal(t, "lost", len(must[[]*task.Run](t)(y.s.LeaseLost(y.ctx()))), 0)
+		equal(t, "lost", len(must(y.s.LeaseLost(y.ctx()))), 0)
 		equal(t, "claim", y.task(tk.ID).Claim.ExpiresAt, y.s.Now().Add(2*time.Hour-50*time.Second))
 	})
 	t.Run("a second run is refused meanwhile", func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 	}
 	t.Run("when a question is open", func(t *testing.T) {
 		r := y.queueRuns("coder", 1)[0]
-		must[task.Message](t)(y.s.Ask(y.ctx(), coder, r.TaskID, "?", false))
+		must(y.s.Ask(y.ctx(), coder, r.TaskID, "?", false))
 		ended(t, r, task.PhaseTaskClosed, "the task waits for an answer")
 	})
 	t.Run("when the definition became pull-only", func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 	})
 	t.Run("when the task went to another owner", func(t *testing.T) {
 		r := y.queueRuns("reviewer", 1)[0]
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, r.TaskID, task.Patch{Owner: ptr("pull")}))
+		must(y.s.UpdateTask(y.ctx(), maya, r.TaskID, task.Patch{Owner: ptr("pull")}))
 		ended(t, r, task.PhaseTaskClosed, "the task moved to pull")
 	})
 }
@@ -184,11 +184,11 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 func TestCancelingARunStopsIt(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
 	stopped := make(chan error, 1)
 	y.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
-	r := must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, st.Run.ID, ""))
+	r := must(y.s.CancelRun(y.ctx(), oleg, st.Run.ID, ""))
 	equal(t, "state", r.State(), task.State{Status: task.RunCanceled, Phase: task.PhaseBy})
 	equal(t, "reason", r.Reason, "canceled by user:oleg")
 	equal(t, "cause", <-stopped, ErrStopCanceled)

@@ -10,7 +10,7 @@ import (
 func (y *instance) inRun(agent string, with ...func(*task.New)) (*task.Task, *Start, task.Actor) {
 	y.t.Helper()
 	tk := y.create(maya, agent, append(with, noStart)...)
-	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
 	return tk, st, y.actor(st)
 }
@@ -18,7 +18,7 @@ func (y *instance) inRun(agent string, with ...func(*task.New)) (*task.Task, *St
 func TestARunMayEndItsOwnTask(t *testing.T) {
 	y := newInstance(t, wakes, noApprove)
 	tk, st, own := y.inRun("coder")
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, tk.ID, "that was it", 0))
+	must(y.s.CompleteTask(y.ctx(), own, tk.ID, "that was it", 0))
 	equal(t, "state", y.run(st.Run.ID).Status, task.RunRunning)
 	t.Run("and still append its last words", func(t *testing.T) {
 		ok(t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, []task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "bye"}}))
@@ -26,7 +26,7 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 	t.Run("and finish", func(t *testing.T) {
 		y.finish(st, completed("done"))
 		equal(t, "state", y.run(st.Run.ID).State(), task.State{Status: task.RunCompleted, Phase: task.PhaseEnded})
-		lines := must[[]task.Message](t)(y.s.Transcript(y.ctx(), vera, st.Run.ID, 0, 10))
+		lines := must(y.s.Transcript(y.ctx(), vera, st.Run.ID, 0, 10))
 		equal(t, "last line", last(lines).Content, "done")
 	})
 	t.Run("but nothing after its end", func(t *testing.T) {
@@ -35,13 +35,13 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 	})
 	t.Run("a failure after the task was done makes no retry", func(t *testing.T) {
 		tk, st, own := y.inRun("coder")
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, tk.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), own, tk.ID, "", 0))
 		y.finish(st, failure(task.PhaseError))
 		equal(t, "runs", len(y.runs(tk.ID)), 1)
 	})
 	t.Run("a run whose task somebody else ends is stopped", func(t *testing.T) {
 		tk, st, _ := y.inRun("coder")
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		equal(t, "state", y.run(st.Run.ID).State(), task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
 		_, err := y.s.Authenticate(y.ctx(), st.Token, "")
 		refused(t, err, task.CodeUnauthorized)
@@ -53,7 +53,7 @@ func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
 	top := y.create(maya, "planner", noStart, steps("a", "b"))
 	mid := y.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
 	low := y.subtask(maya, mid.ID, 0, "planner", noStart, steps("a"))
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, low.ID))
+	must(y.s.RunNow(y.ctx(), maya, low.ID))
 	own := y.actor(y.start())
 	for _, above := range []task.ID{mid.ID, top.ID} {
 		for name, call := range map[string]func() error{
@@ -88,8 +88,8 @@ func TestARunMayNotChangeTheTaskAboveIt(t *testing.T) {
 		}
 	}
 	t.Run("its own task it may change, and comment anywhere", func(t *testing.T) {
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), own, low.ID, task.Patch{Priority: ptr(1)}))
-		must[task.Message](t)(y.s.Comment(y.ctx(), own, top.ID, "news from below"))
+		must(y.s.UpdateTask(y.ctx(), own, low.ID, task.Patch{Priority: ptr(1)}))
+		must(y.s.Comment(y.ctx(), own, top.ID, "news from below"))
 	})
 }
 
@@ -120,7 +120,7 @@ func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
 		})
 	}
 	t.Run("its own run still may", func(t *testing.T) {
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), theirs, tk.ID, "done", 0))
+		must(y.s.CompleteTask(y.ctx(), theirs, tk.ID, "done", 0))
 	})
 }
 

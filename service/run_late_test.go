@@ -37,7 +37,7 @@ func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 		}
 		return list
 	}
-	next := must[int64](t)(y.s.ReportEvents(y.ctx(), gpuBox, l.RunID, hold, 1, lines("one", "two")))
+	next := must(y.s.ReportEvents(y.ctx(), gpuBox, l.RunID, hold, 1, lines("one", "two")))
 	equal(t, "next", next, 3)
 
 	held, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 3)
@@ -66,7 +66,7 @@ func TestAReportedBatchThatIsWrittenTwiceLosesNothing(t *testing.T) {
 		ok(t, <-done)
 	}
 	var got []string
-	for _, m := range must[[]task.Message](t)(y.s.Transcript(y.ctx(), maya, l.RunID, 0, 100)) {
+	for _, m := range must(y.s.Transcript(y.ctx(), maya, l.RunID, 0, 100)) {
 		if m.Type == "text" {
 			got = append(got, m.Content)
 		}
@@ -80,9 +80,9 @@ func TestARunThatIsHeardOfAgainIsNotLost(t *testing.T) {
 	l := y.lease("gpu")
 	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
 	y.forward(2 * time.Minute)
-	late := must[[]*task.Run](t)(y.s.LeaseLost(y.ctx()))
+	late := must(y.s.LeaseLost(y.ctx()))
 	equal(t, "late", len(late), 1)
-	must[task.Beat](t)(y.s.ReportAlive(y.ctx(), gpuBox, l.RunID, hold, false, 0))
+	must(y.s.ReportAlive(y.ctx(), gpuBox, l.RunID, hold, false, 0))
 	refused(t, y.s.LoseLate(y.ctx(), late[0], "no heartbeat"), task.CodeStaleLease, "renewed")
 	equal(t, "state", y.run(l.RunID).Status, task.RunRunning)
 	y.forward(2 * time.Minute)

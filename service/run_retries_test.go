@@ -11,7 +11,7 @@ func TestRetries(t *testing.T) {
 	t.Run("a failure is tried again after the back-off, three times in all", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		first := y.start()
 		y.finish(first, failure(task.PhaseError))
 		r := y.openRun(tk.ID)
@@ -33,18 +33,18 @@ func TestRetries(t *testing.T) {
 	t.Run("what is stuck waits for a person", func(t *testing.T) {
 		y := newInstance(t, wakes)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		f := failure(task.PhaseAuth)
 		f.Permanent = true
 		st := y.start()
 		y.finish(st, f)
 		equal(t, "event", last(y.kinds(tk.ID)), task.EvTaskStuck)
-		equal(t, "tick", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 0)
+		equal(t, "tick", must(y.s.Tick(y.ctx(), "cron")).Queued, 0)
 		equal(t, "reason", y.skips()[tk.ID], "stuck")
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "hm"))
+		must(y.s.Comment(y.ctx(), maya, tk.ID, "hm"))
 		y.asleep(t, tk.ID)
 
-		r := must[*task.Run](t)(y.s.RetryRun(y.ctx(), oleg, st.Run.ID))
+		r := must(y.s.RetryRun(y.ctx(), oleg, st.Run.ID))
 		equal(t, "retry of", r.RetryOf, st.Run.ID)
 		equal(t, "attempt", r.Attempt, 1)
 		equal(t, "failures", y.task(tk.ID).Failures, 0)
@@ -55,22 +55,22 @@ func TestRetries(t *testing.T) {
 		t.Run("over its "+string(phase)+" a run waits for a person", func(t *testing.T) {
 			y := newInstance(t, wakes)
 			tk := y.create(maya, "coder", noStart)
-			must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+			must(y.s.RunNow(y.ctx(), maya, tk.ID))
 			st := y.start()
 			y.finish(st, failure(phase))
 			y.asleep(t, tk.ID)
 			equal(t, "event", last(y.kinds(tk.ID)), task.EvTaskStuck)
-			equal(t, "tick", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 0)
-			equal(t, "attempt", must[*task.Run](t)(y.s.RetryRun(y.ctx(), oleg, st.Run.ID)).Attempt, 1)
+			equal(t, "tick", must(y.s.Tick(y.ctx(), "cron")).Queued, 0)
+			equal(t, "attempt", must(y.s.RetryRun(y.ctx(), oleg, st.Run.ID)).Attempt, 1)
 		})
 	}
 	t.Run("a lost run is tried again at once", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		st := y.start()
 		y.forward(time.Minute)
-		lost := must[[]*task.Run](t)(y.s.LeaseLost(y.ctx()))
+		lost := must(y.s.LeaseLost(y.ctx()))
 		equal(t, "lost", len(lost), 1)
 		ok(t, y.s.LoseRun(y.ctx(), lost[0], "the process is gone"))
 		equal(t, "state", y.run(st.Run.ID).State(), task.State{Status: task.RunFailed, Phase: task.PhaseLost})
@@ -81,7 +81,7 @@ func TestRetries(t *testing.T) {
 	t.Run("a success ends the row of failures", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		y.finish(y.start(), failure(task.PhaseError))
 		y.forward(time.Minute)
 		y.finish(y.start(), completed("now"))
@@ -90,7 +90,7 @@ func TestRetries(t *testing.T) {
 	t.Run("a failed run has a reason and no summary", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		st := y.start()
 		f := failure(task.PhaseError)
 		f.Summary = "all good"
@@ -102,7 +102,7 @@ func TestRetries(t *testing.T) {
 	t.Run("only an ended run is retried", func(t *testing.T) {
 		y := newInstance(t)
 		tk := y.create(maya, "coder", noStart)
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		r := must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		_, err := y.s.RetryRun(y.ctx(), maya, r.ID)
 		refused(t, err, task.CodeRunNotFinal, "pending/queued")
 	})
@@ -122,7 +122,7 @@ func TestBackoffGrowsToAnHour(t *testing.T) {
 func TestRequeueCountsNoAttempt(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start()
 	ok(t, y.s.RequeueRun(y.ctx(), st.Run.ID, st.Run.Lease))
 	r := y.run(st.Run.ID)

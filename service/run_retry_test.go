@@ -32,7 +32,7 @@ func TestAgentsAskForBoundedRuns(t *testing.T) {
 		equal(t, "runs", len(y.runs(tk.ID)), 3)
 	})
 	t.Run("people are not bounded", func(t *testing.T) {
-		must[*task.Run](t)(y.s.RetryRun(y.ctx(), maya, y.runs(tk.ID)[0].ID))
+		must(y.s.RetryRun(y.ctx(), maya, y.runs(tk.ID)[0].ID))
 		y.finish(y.start(), completed("done"))
 	})
 	t.Run("an hour later it may ask again", func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAgentsAskForBoundedRuns(t *testing.T) {
 	})
 	t.Run("a stuck task runs again for a person alone", func(t *testing.T) {
 		stuck := y.create(maya, "coder", noStart)
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, stuck.ID))
+		r := must(y.s.RunNow(y.ctx(), maya, stuck.ID))
 		f := failure(task.PhaseError)
 		f.Permanent = true
 		y.finish(y.start(), f)
@@ -49,6 +49,6 @@ func TestAgentsAskForBoundedRuns(t *testing.T) {
 		refused(t, err, task.CodeTaskGated, "a person")
 		_, err = y.s.RunNow(y.ctx(), coder, stuck.ID)
 		refused(t, err, task.CodeTaskGated, "a person")
-		must[*task.Run](t)(y.s.RetryRun(y.ctx(), maya, r.ID))
+		must(y.s.RetryRun(y.ctx(), maya, r.ID))
 	})
 }

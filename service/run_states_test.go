@@ -66,5 +66,5 @@ func TestAnImpossibleEndIsRefused(t *testing.T) {
 		equal(t, "last event", y.lastEvent(), last)
 		equal(t, "open run", y.openRun(tk.ID).ID, st.Run.ID)
 	}
-	equal(t, "lines of the transcript", len(must[[]task.Message](t)(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))), 2)
+	equal(t, "lines of the transcript", len(must(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))), 2)
 }

@@ -45,13 +45,13 @@ func TestAnApprovalOutlivesTheFailedRunThatAskedForIt(t *testing.T) {
 	tk, st, own := y.inRun("boss")
 	waiting := y.delegate(own, task.Delegation{})
 	running := y.delegate(own, task.Delegation{})
-	must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, running.RunID, Approve{Scope: task.ScopeOnce}))
+	must(y.s.ApproveRun(y.ctx(), rita, running.RunID, Approve{Scope: task.ScopeOnce}))
 	y.start()
 	y.finish(st, failure(task.PhaseTimeout))
 	equal(t, "what runs", y.state(running.RunID), "canceled/task_closed")
 	equal(t, "what waits", y.state(waiting.RunID), "pending/approval")
 	equal(t, "the task is stuck", y.openRun(tk.ID), nil)
-	must[*task.Run](t)(y.s.ApproveRun(y.ctx(), rita, waiting.RunID, Approve{Scope: task.ScopeOnce}))
+	must(y.s.ApproveRun(y.ctx(), rita, waiting.RunID, Approve{Scope: task.ScopeOnce}))
 	y.finish(y.start(), completed("found"))
 	equal(t, "and resumed", y.openRun(tk.ID).Why, "subtask "+waiting.TaskID.String()+" completed")
 }
@@ -74,6 +74,6 @@ func TestAHeartbeatTellsAWorkerThatItsRunWaits(t *testing.T) {
 	go beat(true)
 	end()
 	equal(t, "the next one, when it ends", (<-beats).Waits, false)
-	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, l.RunID, ""))
+	must(y.s.CancelRun(y.ctx(), maya, l.RunID, ""))
 	equal(t, "what is known of runs that ended", len(y.s.runWaits), 0)
 }

@@ -16,7 +16,7 @@ func (y *instance) woken(t *testing.T, id task.ID, agent string) {
 	}
 	equal(t, "cause", r.Cause, task.CauseWake)
 	equal(t, "agent", r.Agent, agent)
-	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+	must(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
 }
 
 func (y *instance) asleep(t *testing.T, id task.ID) {
@@ -37,7 +37,7 @@ func TestWakes(t *testing.T) {
 	})
 	t.Run("a draft that is started wakes its owner", func(t *testing.T) {
 		tk := y.create(maya, "coder", draft)
-		must[*task.Task](t)(y.patchStatus(tk.ID, "active"))
+		must(y.patchStatus(tk.ID, "active"))
 		y.woken(t, tk.ID, "coder")
 	})
 	parent := func() (*task.Task, *task.Task) {
@@ -46,51 +46,51 @@ func TestWakes(t *testing.T) {
 	}
 	t.Run("a subtask that is done wakes the parent's owner", func(t *testing.T) {
 		p, sub := parent()
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, sub.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), coder, sub.ID, "", 0))
 		y.woken(t, p.ID, "planner")
 	})
 	t.Run("a subtask that is canceled wakes the parent's owner", func(t *testing.T) {
 		p, sub := parent()
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), coder, sub.ID, ""))
+		must(y.s.CancelTask(y.ctx(), coder, sub.ID, ""))
 		y.woken(t, p.ID, "planner")
 	})
 	t.Run("but not of a parent that is no longer active", func(t *testing.T) {
 		p, sub := parent()
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, p.ID, "", 0))
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), coder, sub.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, p.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), coder, sub.ID, "", 0))
 		y.asleep(t, p.ID)
 	})
 	t.Run("a canceled parent is not woken by its own cascade", func(t *testing.T) {
 		p, sub := parent()
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, p.ID, ""))
+		must(y.s.CancelTask(y.ctx(), maya, p.ID, ""))
 		y.asleep(t, p.ID)
 		y.asleep(t, sub.ID)
 	})
 	t.Run("a comment by a person wakes the owner", func(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
-		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
+		must(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
 		y.woken(t, tk.ID, "coder")
 	})
 	t.Run("a comment on a draft does not", func(t *testing.T) {
 		tk := y.create(maya, "coder", draft)
-		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
+		must(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
 		y.asleep(t, tk.ID)
 	})
 	t.Run("a comment by an agent wakes nobody", func(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
-		must[task.Message](t)(y.s.Comment(y.ctx(), reviewer, tk.ID, "news"))
+		must(y.s.Comment(y.ctx(), reviewer, tk.ID, "news"))
 		y.asleep(t, tk.ID)
 	})
 	t.Run("a reply wakes the owner", func(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
-		must[task.Message](t)(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
+		must(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
 		y.asleep(t, tk.ID)
-		must[task.Message](t)(y.s.Reply(y.ctx(), oleg, tk.ID, "!"))
+		must(y.s.Reply(y.ctx(), oleg, tk.ID, "!"))
 		y.woken(t, tk.ID, "coder")
 	})
 	t.Run("a move wakes the new owner", func(t *testing.T) {
 		tk := y.working(coder)
-		must[*task.Task](t)(y.move(coder, tk.ID, "coder", "reviewer", "x"))
+		must(y.move(coder, tk.ID, "coder", "reviewer", "x"))
 		y.woken(t, tk.ID, "reviewer")
 	})
 	t.Run("a pull-only owner is left alone", func(t *testing.T) {
@@ -98,12 +98,12 @@ func TestWakes(t *testing.T) {
 	})
 	t.Run("a claimed task is left alone", func(t *testing.T) {
 		tk := y.working(coder)
-		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
+		must(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
 		y.asleep(t, tk.ID)
 	})
 	t.Run("without wakes nothing wakes", func(t *testing.T) {
 		quiet := y.service()
-		tk := must[*task.Task](t)(quiet.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder"}))
+		tk := must(quiet.CreateTask(y.ctx(), maya, task.New{Title: "x", Owner: "coder"}))
 		y.asleep(t, tk.ID)
 	})
 }
@@ -113,7 +113,7 @@ func TestAWakeDuringARunMakesOneFollowUp(t *testing.T) {
 	tk := y.create(maya, "coder")
 	st := y.start()
 	for range 3 {
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
+		must(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
 	}
 	equal(t, "runs while it runs", len(y.runs(tk.ID)), 1)
 	equal(t, "flag", y.run(st.Run.ID).FollowUp, true)
@@ -129,33 +129,33 @@ func TestAWakeDuringARunMakesOneFollowUp(t *testing.T) {
 		st := y.start()
 		own := y.actor(st)
 		sub := y.subtask(own, tk.ID, 0, "pull")
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), own, sub.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), own, sub.ID, "", 0))
 		y.finish(st, completed("ok"))
 		equal(t, "runs", len(y.runs(tk.ID)), 1)
 	})
 	t.Run("a question that stays open has it wait for the answer", func(t *testing.T) {
 		tk := y.create(maya, "coder")
 		st := y.start()
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
-		must[task.Message](t)(y.s.Ask(y.ctx(), y.actor(st), tk.ID, "?", false))
+		must(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
+		must(y.s.Ask(y.ctx(), y.actor(st), tk.ID, "?", false))
 		y.finish(st, completed("asked"))
 		y.asleep(t, tk.ID)
-		must[task.Message](t)(y.s.Reply(y.ctx(), maya, tk.ID, "!"))
+		must(y.s.Reply(y.ctx(), maya, tk.ID, "!"))
 		y.woken(t, tk.ID, "coder")
 	})
 	t.Run("an answer during the run makes one", func(t *testing.T) {
 		tk := y.create(maya, "coder")
 		st := y.start()
-		must[task.Message](t)(y.s.Ask(y.ctx(), y.actor(st), tk.ID, "?", false))
-		must[task.Message](t)(y.s.Reply(y.ctx(), maya, tk.ID, "!"))
+		must(y.s.Ask(y.ctx(), y.actor(st), tk.ID, "?", false))
+		must(y.s.Reply(y.ctx(), maya, tk.ID, "!"))
 		y.finish(st, completed("asked"))
 		equal(t, "cause", y.openRun(tk.ID).Cause, task.CauseFollowUp)
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(tk.ID).ID, ""))
+		must(y.s.CancelRun(y.ctx(), maya, y.openRun(tk.ID).ID, ""))
 	})
 	t.Run("a run that hands its task over is followed by one of the new owner", func(t *testing.T) {
 		tk := y.create(maya, "coder")
 		st := y.start()
-		must[*task.Task](t)(y.move(y.actor(st), tk.ID, "coder", "reviewer", "your turn"))
+		must(y.move(y.actor(st), tk.ID, "coder", "reviewer", "your turn"))
 		equal(t, "state", y.run(st.Run.ID).Status, task.RunRunning)
 		y.finish(st, completed("handed over"))
 		r := y.openRun(tk.ID)
@@ -168,9 +168,9 @@ func TestTheWakeBudget(t *testing.T) {
 	y := newInstance(t, wakes, noApprove, func(c *Config) { c.WakeBudget = 3 })
 	tk := y.create(maya, "coder", noStart)
 	wake := func() {
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
+		must(y.s.Comment(y.ctx(), maya, tk.ID, "news"))
 		if r := y.openRun(tk.ID); r != nil {
-			must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+			must(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
 		}
 	}
 	for range 5 {
@@ -179,10 +179,10 @@ func TestTheWakeBudget(t *testing.T) {
 	equal(t, "runs within the hour", len(y.runs(tk.ID)), 3)
 	equal(t, "event", last(y.kinds(tk.ID)), task.EvWakeSkipped)
 	t.Run("ticks and people are not bounded by it", func(t *testing.T) {
-		r := must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
-		equal(t, "tick", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 1)
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(tk.ID).ID, ""))
+		r := must(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.CancelRun(y.ctx(), maya, r.ID, ""))
+		equal(t, "tick", must(y.s.Tick(y.ctx(), "cron")).Queued, 1)
+		must(y.s.CancelRun(y.ctx(), maya, y.openRun(tk.ID).ID, ""))
 	})
 	t.Run("an hour later it wakes again", func(t *testing.T) {
 		y.forward(time.Hour)

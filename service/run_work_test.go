@@ -21,14 +21,14 @@ func TestWhatARunLeftIsKept(t *testing.T) {
 	y.queueRuns("coder", 1)
 	st := y.start()
 	t.Run("nothing is told before it ends", func(t *testing.T) {
-		equal(t, "work", must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, true)) == nil, true)
+		equal(t, "work", must(y.s.Work(y.ctx(), maya, st.Run.ID, true)) == nil, true)
 	})
 	f := completed("done")
 	f.Work = someWork()
 	y.finish(st, f)
 	t.Run("it is with the run, with its lines only when asked for", func(t *testing.T) {
-		whole, brief := must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, true)),
-			must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, false))
+		whole, brief := must(y.s.Work(y.ctx(), maya, st.Run.ID, true)),
+			must(y.s.Work(y.ctx(), maya, st.Run.ID, false))
 		equal(t, "work", fmt.Sprintf("%+v", *whole), fmt.Sprintf("%+v", *someWork()))
 		equal(t, "lines", brief.Files[0].Diff, "")
 	})
@@ -42,7 +42,7 @@ func TestWhatARunLeftIsKept(t *testing.T) {
 	t.Run("its lines go when the transcript does, its list stays", func(t *testing.T) {
 		y.forward(100 * 24 * time.Hour)
 		ok(t, y.s.Sweep(y.ctx()))
-		w := must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, true))
+		w := must(y.s.Work(y.ctx(), maya, st.Run.ID, true))
 		equal(t, "files", len(w.Files), 2)
 		equal(t, "lines", w.Files[0].Diff+"|"+w.Files[0].Note+"|"+w.Files[1].Note, "|its lines are not kept any more|binary")
 	})
@@ -53,10 +53,10 @@ func TestWorkIsToldByWhoHoldsTheRun(t *testing.T) {
 	y := newInstance(t)
 	y.queueRuns("coder", 1)
 	st := y.start()
-	must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""))
+	must(y.s.CancelRun(y.ctx(), maya, st.Run.ID, ""))
 	t.Run("after somebody else ended it, too", func(t *testing.T) {
 		ok(t, y.s.RecordWork(y.ctx(), st.Run.ID, st.Run.Lease, someWork()))
-		equal(t, "files", len(must[*task.Work](t)(y.s.Work(y.ctx(), maya, st.Run.ID, false)).Files), 2)
+		equal(t, "files", len(must(y.s.Work(y.ctx(), maya, st.Run.ID, false)).Files), 2)
 	})
 	t.Run("but not under another lease", func(t *testing.T) {
 		refused(t, y.s.RecordWork(y.ctx(), st.Run.ID, st.Run.Lease+1, someWork()), task.CodeStaleLease)
@@ -111,7 +111,7 @@ func TestARunContinuesInTheWorktreeOfItsTask(t *testing.T) {
 	y := newInstance(t, wakes, func(c *Config) {
 		c.Runners = map[string]RunnerDefaults{"script": {Workspace: "worktree:/srv/site"}}
 	})
-	origin := func(st *Start) task.ID { return must[task.RunFolders](t)(y.s.RunFolders(y.ctx(), st.Run)).Origin }
+	origin := func(st *Start) task.ID { return must(y.s.RunFolders(y.ctx(), st.Run)).Origin }
 	y.queueRuns("coder", 1)
 	first := y.start()
 	equal(t, "origin of the first", origin(first), first.Run.ID)
@@ -120,7 +120,7 @@ func TestARunContinuesInTheWorktreeOfItsTask(t *testing.T) {
 	second := y.start()
 	equal(t, "retries", second.Run.RetryOf, first.Run.ID)
 	equal(t, "origin of a retry", origin(second), first.Run.ID)
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, second.Run.TaskID, "one thing more"))
+	must(y.s.Comment(y.ctx(), maya, second.Run.TaskID, "one thing more"))
 	y.finish(second, completed("half of it"))
 	equal(t, "origin of a follow-up", origin(y.start()), first.Run.ID)
 }
@@ -130,7 +130,7 @@ func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
 		_, parent, own := y.inRun(from)
 		y.delegate(own, task.Delegation{AgentType: agent})
 		st := y.start()
-		return st.Spec, must[task.RunFolders](t)(y.s.RunFolders(y.ctx(), st.Run)), parent
+		return st.Spec, must(y.s.RunFolders(y.ctx(), st.Run)), parent
 	}
 	site := func(c *Config) { c.Runners = map[string]RunnerDefaults{"script": {Workspace: "worktree:/srv/site"}} }
 	for name, c := range map[string]struct {
@@ -182,9 +182,9 @@ func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
 		y.finish(parent, completed("done"))
 		folders := []task.RunFolder{task.StartFolder(parent.Run.ID, 1)}
 		y.forward(100 * 24 * time.Hour)
-		equal(t, "orphans", len(must[[]task.RunFolder](t)(y.s.OrphanedFolders(y.ctx(), folders))), 0)
+		equal(t, "orphans", len(must(y.s.OrphanedFolders(y.ctx(), folders))), 0)
 		ok(t, y.s.FinishRun(y.ctx(), child.Run.ID, child.Run.Lease, completed("ok")))
 		y.forward(100 * 24 * time.Hour)
-		equal(t, "orphans", len(must[[]task.RunFolder](t)(y.s.OrphanedFolders(y.ctx(), folders))), 1)
+		equal(t, "orphans", len(must(y.s.OrphanedFolders(y.ctx(), folders))), 1)
 	})
 }

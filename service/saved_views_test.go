@@ -11,7 +11,7 @@ import (
 // person adds somebody to the instance who can keep views.
 func (y *instance) person(name string) task.Actor {
 	y.t.Helper()
-	u := must[task.User](y.t)(y.s.AddUser(y.ctx(), task.SystemActor, name, "correct horse battery", task.RoleViewer))
+	u := must(y.s.AddUser(y.ctx(), task.SystemActor, name, "correct horse battery", task.RoleViewer))
 	return task.Actor{Name: task.UserActorName(name), Role: u.Role, UserID: u.ID}
 }
 
@@ -19,12 +19,12 @@ func TestSavedViews(t *testing.T) {
 	y := newInstance(t)
 	vera, oleg := y.person("vera"), y.person("oleg")
 	save := func(name, path string) (task.SavedView, error) { return y.s.SaveView(y.ctx(), vera, name, path) }
-	mine := must[task.SavedView](t)(save("  Mine ", "/tasks?q=a"))
+	mine := must(save("  Mine ", "/tasks?q=a"))
 	equal(t, "name", mine.Name, "Mine")
 
 	t.Run("belong to one person", func(t *testing.T) {
-		equal(t, "vera's", len(must[[]task.SavedView](t)(y.s.SavedViews(y.ctx(), vera))), 1)
-		equal(t, "oleg's", len(must[[]task.SavedView](t)(y.s.SavedViews(y.ctx(), oleg))), 0)
+		equal(t, "vera's", len(must(y.s.SavedViews(y.ctx(), vera))), 1)
+		equal(t, "oleg's", len(must(y.s.SavedViews(y.ctx(), oleg))), 0)
 		refused(t, errOf(y.s.RenameView(y.ctx(), oleg, mine.ID, "x")), task.CodeNotFound)
 		refused(t, errOf(y.s.DeleteView(y.ctx(), oleg, mine.ID)), task.CodeNotFound)
 		refused(t, errOf(y.s.SaveView(y.ctx(), coder, "x", "/tasks")), task.CodeForbidden)
@@ -39,13 +39,13 @@ func TestSavedViews(t *testing.T) {
 		refused(t, errOf(save("MINE", "/tasks")), task.CodeNameTaken)
 	})
 	t.Run("are renamed and deleted, on record", func(t *testing.T) {
-		other := must[task.SavedView](t)(save("Other", "/queues"))
+		other := must(save("Other", "/queues"))
 		refused(t, errOf(y.s.RenameView(y.ctx(), vera, other.ID, "mine")), task.CodeNameTaken)
-		must[task.SavedView](t)(y.s.RenameView(y.ctx(), vera, other.ID, "OTHER"))
-		equal(t, "name", must[[]task.SavedView](t)(y.s.SavedViews(y.ctx(), vera))[1].Name, "OTHER")
-		must[task.SavedView](t)(y.s.DeleteView(y.ctx(), vera, other.ID))
+		must(y.s.RenameView(y.ctx(), vera, other.ID, "OTHER"))
+		equal(t, "name", must(y.s.SavedViews(y.ctx(), vera))[1].Name, "OTHER")
+		must(y.s.DeleteView(y.ctx(), vera, other.ID))
 		var kinds []string
-		for _, e := range must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 100})) {
+		for _, e := range must(y.s.Events(y.ctx(), maya, task.EventFilter{Limit: 100})) {
 			if strings.HasPrefix(e.Kind, "view.") {
 				kinds = append(kinds, e.Kind+" by "+e.Actor)
 			}
@@ -55,7 +55,7 @@ func TestSavedViews(t *testing.T) {
 	})
 	t.Run("are at most 50 a person", func(t *testing.T) {
 		for i := 1; i < task.MaxSavedViews; i++ {
-			must[task.SavedView](t)(save(strconv.Itoa(i), "/tasks"))
+			must(save(strconv.Itoa(i), "/tasks"))
 		}
 		refused(t, errOf(save("one more", "/tasks")), task.CodeInvalidField, "50 views")
 	})

@@ -15,18 +15,18 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 	y.in(task.Done)
 
 	tk := y.create(maya, "planner", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	want[tk.ID] = "run open"
 	tk, _ = y.waits()
 	want[tk.ID] = "approval"
 	want[y.working(coder).ID] = "claimed"
 	tk = y.create(maya, "coder", noStart)
-	must[task.Message](t)(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
+	must(y.s.Ask(y.ctx(), coder, tk.ID, "?", false))
 	want[tk.ID] = "question open"
 	want[y.create(maya, "pull", noStart).ID] = "pull-only"
 
 	tk = y.create(maya, "coder", noStart, priority(9))
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	st := y.start() // that of planner is older
 	for st.Run.TaskID != tk.ID {
 		st = y.start()
@@ -45,7 +45,7 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 	y.write("broken", "---\nname: x\n---\n")
 	y.s = y.service() // a fresh start knows no former good version
 
-	res := must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+	res := must(y.s.Tick(y.ctx(), "cron"))
 	equal(t, "queued", res.Queued, 1)
 	equal(t, "skipped", res.Skipped, len(want))
 	equal(t, "run of the free task", y.openRun(free.ID).Cause, task.CauseTick)
@@ -56,7 +56,7 @@ func TestATickLeavesAReceiptForWhatItSkips(t *testing.T) {
 	equal(t, "receipts", len(got), len(want))
 
 	t.Run("twice in a row makes no second run", func(t *testing.T) {
-		equal(t, "queued", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, 0)
+		equal(t, "queued", must(y.s.Tick(y.ctx(), "cron")).Queued, 0)
 		equal(t, "runs", len(y.runs(free.ID)), 1)
 		equal(t, "reason", y.skips()[free.ID], "run open")
 	})
@@ -69,7 +69,7 @@ func TestATickTakesTheQueueInOrder(t *testing.T) {
 	for _, p := range []int{0, 10, 5, 10} {
 		ids = append(ids, y.create(maya, "coder", noStart, priority(p)).ID)
 	}
-	must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+	must(y.s.Tick(y.ctx(), "cron"))
 	var got []task.ID
 	for range ids {
 		got = append(got, y.start().Run.TaskID)
@@ -84,7 +84,7 @@ func TestATickWalksMoreThanOneChunk(t *testing.T) {
 	for i := range tickChunk + 20 {
 		y.create(maya, "coder", noStart, priority(i%7))
 	}
-	equal(t, "queued", must[TickResult](t)(y.s.Tick(y.ctx(), "cron")).Queued, tickChunk+20)
+	equal(t, "queued", must(y.s.Tick(y.ctx(), "cron")).Queued, tickChunk+20)
 }
 
 func TestTheTickOfTwoServicesMakesOneRunATask(t *testing.T) {

@@ -19,7 +19,7 @@ func said(text string) task.Message {
 // ran plays a run of a task in which something is said, and completes both.
 func (y *instance) ran(id task.ID, lines ...task.Message) *Start {
 	y.t.Helper()
-	must[*task.Run](y.t)(y.s.RunNow(y.ctx(), maya, id))
+	must(y.s.RunNow(y.ctx(), maya, id))
 	st := y.start()
 	ok(y.t, y.s.AppendTranscript(y.ctx(), st.Run.ID, st.Run.Lease, lines))
 	y.forward(10 * time.Second)
@@ -30,7 +30,7 @@ func (y *instance) ran(id task.ID, lines ...task.Message) *Start {
 // hit is where a search matched the only task that it finds.
 func (y *instance) hit(q string) task.Hit {
 	y.t.Helper()
-	p := must[HistoryPage](y.t)(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}, time.UTC))
+	p := must(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: q, Limit: 10}, time.UTC))
 	if len(p.Tasks) != 1 {
 		y.t.Fatalf("%q found %d tasks", q, len(p.Tasks))
 	}
@@ -52,14 +52,14 @@ func plain(list []task.Span) string {
 func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart, title("Fix the gate"), func(in *task.New) { in.Description = "It squeaks in the wind." })
-	must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "The hinge is bent."))
+	must(y.s.Comment(y.ctx(), oleg, tk.ID, "The hinge is bent."))
 	st := y.ran(tk.ID, task.Message{Role: task.SpeakerSystem, Type: "prompt", Content: "Beware of the dromedary."},
 		said("Looking for grease."), said("Found the grease in the shed, and a chameleon."), said("Greased it twice."))
 	other := y.create(maya, "coder", noStart, title("Water the flowers"))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "No grease was used.", 0))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "It is silent now.", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, other.ID, "No grease was used.", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "It is silent now.", 0))
 	ok(t, y.s.Index(y.ctx()))
-	lines := must[[]task.Message](t)(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))
+	lines := must(y.s.Transcript(y.ctx(), maya, st.Run.ID, 0, 10))
 
 	t.Run("by words of one line, with the line to go to", func(t *testing.T) {
 		h := y.hit("grease chameleon")
@@ -79,7 +79,7 @@ func TestSearchFindsWhatWasSaidInRuns(t *testing.T) {
 		ids := y.found("grease")
 		equal(t, "found", len(ids), 2)
 		equal(t, "first", ids[0], other.ID)
-		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "grease", Limit: 1, Before: "0." + other.ID.String()}))
+		p := must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "grease", Limit: 1, Before: "0." + other.ID.String()}))
 		equal(t, "on the next page", p.Tasks[0].ID, tk.ID)
 		equal(t, "and no other", p.Next, "")
 	})
@@ -127,12 +127,12 @@ func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
 			lines = append(lines, said(big+" and tail"+strconv.Itoa(i)+strings.Repeat(" more", 400)))
 		}
 		y.ran(tk.ID, append(lines, said("closing"+strconv.Itoa(i)+" last words"))...)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		ids = append(ids, tk.ID)
 	}
 	rounds := 0
 	for {
-		list := must[[]db.IndexWrite](t)(read(y.ctx(), y.s, (*db.Rx).ToIndex))
+		list := must(read(y.ctx(), y.s, (*db.Rx).ToIndex))
 		if len(list) == 0 {
 			break
 		}
@@ -158,7 +158,7 @@ func TestHistoryIsNarrowed(t *testing.T) {
 	for i, by := range []task.Actor{maya, oleg, coder} {
 		tk := y.create(by, "coder", noStart, title("Garden work "+strconv.Itoa(i)),
 			func(in *task.New) { in.Labels = [][]string{{"api", "docs"}, {"docs"}, nil}[i] })
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		made = append(made, tk)
 		y.forward(time.Hour)
 	}
@@ -178,7 +178,7 @@ func TestHistoryIsNarrowed(t *testing.T) {
 				c.f.Query, c.f.Limit = q, 1
 				var got []task.ID
 				for {
-					p := must[Page](t)(y.s.History(y.ctx(), vera, c.f))
+					p := must(y.s.History(y.ctx(), vera, c.f))
 					for _, tk := range p.Tasks {
 						got = append(got, tk.ID)
 					}
@@ -193,14 +193,14 @@ func TestHistoryIsNarrowed(t *testing.T) {
 				if c.f.Before = ""; c.f.From != 0 {
 					return // bars tell of the days around it
 				}
-				times := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, c.f, time.UTC))
+				times := must(y.s.HistoryTimes(y.ctx(), vera, c.f, time.UTC))
 				done := 0
 				for _, at := range times.Times {
 					done += at.Done
 				}
 				equal(t, "bars", done, len(c.want))
 				c.f.Limit = 200
-				whole := must[HistoryPage](t)(y.s.HistoryPage(y.ctx(), vera, c.f, time.UTC)) // counts what it has
+				whole := must(y.s.HistoryPage(y.ctx(), vera, c.f, time.UTC)) // counts what it has
 				equal(t, "the same bars", fmt.Sprint(whole.Times), fmt.Sprint(times))
 			})
 		}

@@ -19,7 +19,7 @@ func (y *instance) longComments(id task.ID, n int) {
 	y.t.Helper()
 	text := strings.Repeat("neither here nor there ", 1425)
 	for i := range n {
-		must[task.Message](y.t)(y.s.Comment(y.ctx(), maya, id, fmt.Sprintf("begins%d %s ends%d", i, text, i)))
+		must(y.s.Comment(y.ctx(), maya, id, fmt.Sprintf("begins%d %s ends%d", i, text, i)))
 	}
 }
 
@@ -31,19 +31,19 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 	})
 	y.longComments(tk.ID, 60)
 	short := y.create(maya, "coder", noStart, title("Paint the lighthouse"))
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, short.ID, "in white begins7"))
+	must(y.s.Comment(y.ctx(), maya, short.ID, "in white begins7"))
 	t.Run("open tasks cost the search nothing", func(t *testing.T) {
-		for _, w := range must[[]db.IndexWrite](t)(read(y.ctx(), y.s, (*db.Rx).ToIndex)) {
+		for _, w := range must(read(y.ctx(), y.s, (*db.Rx).ToIndex)) {
 			equal(t, "bytes", w.Bytes(), 0)
 		}
 	})
 	for _, id := range []task.ID{tk.ID, short.ID} {
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, id, "shining", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, id, "shining", 0))
 	}
 	t.Run("no write takes more than its part, wherever it is interrupted", func(t *testing.T) {
 		writes := 0
 		for again := 0; ; again++ {
-			list := must[[]db.IndexWrite](t)(read(y.ctx(), y.s, (*db.Rx).ToIndex))
+			list := must(read(y.ctx(), y.s, (*db.Rx).ToIndex))
 			if len(list) == 0 {
 				break
 			}
@@ -83,7 +83,7 @@ func TestLongTasksAreSearchedInParts(t *testing.T) {
 		})
 	}
 	t.Run("shows where the last words are", func(t *testing.T) {
-		p := must[HistoryPage](t)(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: "ends59 neither", Limit: 10}, time.UTC))
+		p := must(y.s.HistoryPage(y.ctx(), vera, task.HistoryFilter{Query: "ends59 neither", Limit: 10}, time.UTC))
 		if got := plain(p.Hits[tk.ID].Text); !strings.Contains(got, "[ends59]") {
 			t.Errorf("the excerpt is %q", got)
 		}
@@ -103,10 +103,10 @@ func TestASearchThatIsBehindSaysSo(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart, title("Find me"))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	ok(t, y.s.Index(y.ctx()))
 	ask := func() Page {
-		return must[Page](t)(y.s.History(y.ctx(), vera, task.HistoryFilter{Query: "find", Limit: 5}))
+		return must(y.s.History(y.ctx(), vera, task.HistoryFilter{Query: "find", Limit: 5}))
 	}
 	equal(t, "indexing, when all is done", ask().Indexing, 0)
 	ok(t, change(y.ctx(), y.s, task.SystemActor, func(tx *txn) error {
@@ -149,7 +149,7 @@ func TestClaimsStayQuickWhileTheSearchIndexes(t *testing.T) {
 			y.longComments(tk.ID, 1)
 			ok(t, y.s.Index(ctx))
 		}
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 		ok(t, y.s.Index(ctx))
 	})
 	var mu sync.Mutex

@@ -11,7 +11,7 @@ import (
 func (y *instance) found(q string) []task.ID {
 	y.t.Helper()
 	var ids []task.ID
-	for _, tk := range must[Page](y.t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 50})).Tasks {
+	for _, tk := range must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: q, Limit: 50})).Tasks {
 		ids = append(ids, tk.ID)
 	}
 	return ids
@@ -20,13 +20,13 @@ func (y *instance) found(q string) []task.ID {
 func TestSearch(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart, title("Repair the Zwiebelturm"), func(in *task.New) { in.Description = "It leans like Pisa." })
-	must[task.Message](t)(y.s.Comment(y.ctx(), maya, tk.ID, "mortar from Carrara"))
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+	must(y.s.Comment(y.ctx(), maya, tk.ID, "mortar from Carrara"))
+	must(y.s.RunNow(y.ctx(), maya, tk.ID))
 	y.finish(y.start(), completed("scaffold erected"))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "plumb again", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "plumb again", 0))
 	open := y.create(maya, "coder", noStart, title("Zwiebelturm, the second"))
 	other := y.create(maya, "pull", noStart, title("Something else"))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, other.ID, "", 0))
 	ok(t, y.s.Index(y.ctx()))
 	for what, q := range map[string]string{
 		"title": "zwiebelturm", "the beginning of a word": "zwieb", "description": "pisa", "comment": "Carrara",
@@ -41,19 +41,19 @@ func TestSearch(t *testing.T) {
 	}
 	t.Run("all words must occur", func(t *testing.T) { equal(t, "found", len(y.found("pisa nowhere")), 0) })
 	t.Run("a filter narrows it", func(t *testing.T) {
-		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Owner: "pull", Limit: 5}))
+		p := must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Owner: "pull", Limit: 5}))
 		equal(t, "found", len(p.Tasks), 0)
 	})
 	t.Run("what became history later is found after the next round", func(t *testing.T) {
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, open.ID, "unwanted"))
+		must(y.s.CancelTask(y.ctx(), maya, open.ID, "unwanted"))
 		ok(t, y.s.Index(y.ctx()))
 		equal(t, "found", len(y.found("zwiebelturm")), 2)
 		equal(t, "by reason", len(y.found("unwanted")), 1)
 	})
 	t.Run("pages continue where they ended", func(t *testing.T) {
-		p := must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1}))
+		p := must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1}))
 		equal(t, "first", p.Tasks[0].ID, open.ID)
-		p = must[Page](t)(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1, Before: p.Next}))
+		p = must(y.s.History(y.ctx(), maya, task.HistoryFilter{Query: "zwiebelturm", Limit: 1, Before: p.Next}))
 		equal(t, "second", p.Tasks[0].ID, tk.ID)
 		equal(t, "next", p.Next, "")
 	})

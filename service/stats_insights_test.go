@@ -11,17 +11,17 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 	y := newInstance(t, noApprove)
 	y.forward(14 * time.Hour) // 23:00 UTC, in Berlin the next day
 	tk := y.create(maya, "coder", noStart)
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	gone := y.create(maya, "planner", noStart)
-	must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, gone.ID, ""))
+	must(y.s.CancelTask(y.ctx(), maya, gone.ID, ""))
 	y.forward(24 * time.Hour)
 	bad := y.create(maya, "coder", noStart)
-	must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, bad.ID))
+	must(y.s.RunNow(y.ctx(), maya, bad.ID))
 	y.finish(y.start(), failure(task.PhaseError))
 	count := func(f task.HistoryFilter, zone *time.Location) map[string]task.HistoryTime {
 		t.Helper()
 		m := map[string]task.HistoryTime{}
-		out := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, f, zone))
+		out := must(y.s.HistoryTimes(y.ctx(), vera, f, zone))
 		for _, at := range out.Times {
 			if at.Done+at.Canceled+at.Failed > 0 {
 				day := at.Start.Std().In(zone).Format("02.01.")
@@ -51,7 +51,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 			30: {}, 60: {From: day(2)},
 			61: {From: day(1), To: day(300)}, 20: {From: day(1), To: day(21)},
 		} {
-			out := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, f, time.UTC))
+			out := must(y.s.HistoryTimes(y.ctx(), vera, f, time.UTC))
 			if f.From != 0 && f.To == 0 || f.To == day(300) {
 				want = len(out.Times) // until today
 				equal(t, "end", out.End, task.TimeOf(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)))
@@ -59,7 +59,7 @@ func TestHistoryIsCountedByDay(t *testing.T) {
 			equal(t, "days", len(out.Times), want)
 			equal(t, "unit", out.Unit, task.UnitDay)
 		}
-		out := must[task.HistoryTimes](t)(y.s.HistoryTimes(y.ctx(), vera, task.HistoryFilter{From: day(10), To: day(11)}, time.UTC))
+		out := must(y.s.HistoryTimes(y.ctx(), vera, task.HistoryFilter{From: day(10), To: day(11)}, time.UTC))
 		equal(t, "days", len(out.Times), 30)
 		equal(t, "end", out.End, day(18))
 	})
@@ -70,22 +70,22 @@ func TestInsightsTellWhatHappened(t *testing.T) {
 	start := y.s.Now()
 	for i := range 20 { // of 10, 20 … 200 seconds
 		tk := y.create(maya, "coder", noStart)
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, tk.ID))
+		must(y.s.RunNow(y.ctx(), maya, tk.ID))
 		st := y.start()
 		y.forward(time.Duration(i+1) * 10 * time.Second)
 		f := completed("")
 		f.Usage = task.Usage{TokensIn: 100, TokensOut: 10, CostUSD: .5, Estimated: i == 3}
 		y.finish(st, f)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	}
 	waits := y.create(maya, "planner", noStart)
-	must[task.Message](t)(y.s.Ask(y.ctx(), planner, waits.ID, "?", false))
+	must(y.s.Ask(y.ctx(), planner, waits.ID, "?", false))
 	ok(t, y.s.RollUp(y.ctx()))
 	y.forward(3 * time.Hour)
 	y.create(maya, "planner", noStart)
 	get := func(f task.InsightFilter) task.Insights {
 		t.Helper()
-		return must[task.Insights](t)(y.s.Insights(y.ctx(), vera, f))
+		return must(y.s.Insights(y.ctx(), vera, f))
 	}
 	t.Run("by hours, those without anything too", func(t *testing.T) {
 		in := get(task.InsightFilter{From: start})

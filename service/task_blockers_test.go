@@ -18,17 +18,17 @@ func labels(l ...string) func(*task.New) { return func(in *task.New) { in.Labels
 
 func (y *instance) block(id task.ID, by ...task.ID) *task.Task {
 	y.t.Helper()
-	return must[*task.Task](y.t)(y.s.SetBlockedBy(y.ctx(), maya, id, by))
+	return must(y.s.SetBlockedBy(y.ctx(), maya, id, by))
 }
 
 func (y *instance) complete(id task.ID) {
 	y.t.Helper()
-	must[*task.Task](y.t)(y.s.CompleteTask(y.ctx(), maya, id, "", 0))
+	must(y.s.CompleteTask(y.ctx(), maya, id, "", 0))
 }
 
 func (y *instance) cancel(id task.ID) {
 	y.t.Helper()
-	must[Canceled](y.t)(y.s.CancelTask(y.ctx(), maya, id, ""))
+	must(y.s.CancelTask(y.ctx(), maya, id, ""))
 }
 
 // sound checks the invariants of the whole database.
@@ -75,12 +75,12 @@ func TestBlockedByIsAWholeSet(t *testing.T) {
 	t.Run("drafts may be blocked, but wait for nothing yet", func(t *testing.T) {
 		tk := y.create(maya, "coder", draft, after(a))
 		equal(t, "waits for", tk.WaitingFor, task.WaitingFor(""))
-		tk = must[*task.Task](t)(y.patchStatus(tk.ID, "active"))
+		tk = must(y.patchStatus(tk.ID, "active"))
 		equal(t, "waits for", tk.WaitingFor, task.WaitsTasks)
 	})
 	t.Run("every list tells it", func(t *testing.T) {
 		y.block(c.ID, a)
-		p := must[Page](t)(y.s.Queue(y.ctx(), maya, "pull", false, 10, ""))
+		p := must(y.s.Queue(y.ctx(), maya, "pull", false, 10, ""))
 		if got := p.Tasks[0]; !slices.Equal(got.BlockedBy, []task.ID{a}) || got.WaitingFor != task.WaitsTasks {
 			t.Fatalf("%+v", got)
 		}
@@ -122,7 +122,7 @@ func TestRefusedBlockers(t *testing.T) {
 		})
 	}
 	t.Run("the owner may, on any task that it reads", func(t *testing.T) {
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), coder, tk.ID, []task.ID{b.ID}))
+		must(y.s.SetBlockedBy(y.ctx(), coder, tk.ID, []task.ID{b.ID}))
 	})
 	t.Run("one task holds up at most 500 open ones", func(t *testing.T) {
 		hub := y.create(maya, "coder").ID
@@ -174,12 +174,12 @@ func TestABlockedTaskIsLeftAlone(t *testing.T) {
 	gated := "blocked by #" + first.String()
 	t.Run("no wake at its creation, nor by a comment or a move", func(t *testing.T) {
 		y.asleep(t, second)
-		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, second, "news"))
+		must(y.s.Comment(y.ctx(), oleg, second, "news"))
 		to := "coder"
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, second, task.Patch{Owner: &to}))
+		must(y.s.UpdateTask(y.ctx(), maya, second, task.Patch{Owner: &to}))
 		y.asleep(t, second)
 		to = "planner"
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, second, task.Patch{Owner: &to}))
+		must(y.s.UpdateTask(y.ctx(), maya, second, task.Patch{Owner: &to}))
 	})
 	t.Run("no signup", func(t *testing.T) {
 		if tk := y.signup(planner); tk != nil {
@@ -187,9 +187,9 @@ func TestABlockedTaskIsLeftAlone(t *testing.T) {
 		}
 	})
 	t.Run("no tick, with a receipt that names the blocker", func(t *testing.T) {
-		must[TickResult](t)(y.s.Tick(y.ctx(), "cron"))
+		must(y.s.Tick(y.ctx(), "cron"))
 		y.asleep(t, second)
-		st := must[SchedulerState](t)(y.s.Scheduler(y.ctx(), maya))
+		st := must(y.s.Scheduler(y.ctx(), maya))
 		for _, s := range st.Skips {
 			if s.TaskID == second {
 				equal(t, "reason", s.Reason, "blocked")
@@ -226,8 +226,8 @@ func TestABlockedTaskIsLeftAlone(t *testing.T) {
 		for st.Run.TaskID != tk.ID {
 			st = y.start()
 		}
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), y.actor(st), tk.ID, []task.ID{first}))
-		must[task.Message](t)(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
+		must(y.s.SetBlockedBy(y.ctx(), y.actor(st), tk.ID, []task.ID{first}))
+		must(y.s.Comment(y.ctx(), oleg, tk.ID, "news"))
 		equal(t, "state", y.run(st.Run.ID).Status, task.RunRunning)
 		y.finish(st, failure(task.PhaseError))
 		y.asleep(t, tk.ID)
@@ -286,7 +286,7 @@ func TestTheLastBlockerWakesTheOwner(t *testing.T) {
 
 func TestACanceledBlockerWaitsForAPerson(t *testing.T) {
 	y := newInstance(t, wakes, noApprove)
-	inbox := func() int { return must[task.Inbox](t)(y.s.Inbox(y.ctx(), maya)).Totals.BlockerCanceled }
+	inbox := func() int { return must(y.s.Inbox(y.ctx(), maya)).Totals.BlockerCanceled }
 	a, k := y.pair()
 	y.cancel(a)
 	t.Run("the task stays blocked and goes into the inbox", func(t *testing.T) {
@@ -305,8 +305,8 @@ func TestACanceledBlockerWaitsForAPerson(t *testing.T) {
 	})
 	t.Run("but may add to the set", func(t *testing.T) {
 		b := y.create(maya, "coder", noStart).ID
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), planner, k, []task.ID{a, b}))
-		must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), planner, k, []task.ID{a}))
+		must(y.s.SetBlockedBy(y.ctx(), planner, k, []task.ID{a, b}))
+		must(y.s.SetBlockedBy(y.ctx(), planner, k, []task.ID{a}))
 	})
 	t.Run("a person may, and that wakes the owner", func(t *testing.T) {
 		y.block(k)
@@ -357,20 +357,20 @@ func TestLabels(t *testing.T) {
 		return y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Labels: &l})
 	}
 	t.Run("a patch replaces them, and the event tells both", func(t *testing.T) {
-		got := must[*task.Task](t)(set("z", "a-1"))
+		got := must(set("z", "a-1"))
 		if !slices.Equal(got.Labels, []string{"a-1", "z"}) || got.Version != tk.Version+1 {
 			t.Fatalf("%+v", got)
 		}
-		list := must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: tk.ID, Limit: 10}))
+		list := must(y.s.Events(y.ctx(), maya, task.EventFilter{TaskID: tk.ID, Limit: 10}))
 		equal(t, "changes", string(list[len(list)-1].Changes), `{"labels":[["api","ui"],["a-1","z"]]}`)
 	})
 	t.Run("the same again in another order writes nothing", func(t *testing.T) {
 		before := y.lastEvent()
-		must[*task.Task](t)(set("z", "a-1", "a-1"))
+		must(set("z", "a-1", "a-1"))
 		equal(t, "last event", y.lastEvent(), before)
 	})
 	t.Run("an empty list takes all off", func(t *testing.T) {
-		if got := must[*task.Task](t)(set()); len(got.Labels) > 0 {
+		if got := must(set()); len(got.Labels) > 0 {
 			t.Fatalf("%v", got.Labels)
 		}
 	})
@@ -380,7 +380,7 @@ func TestLabels(t *testing.T) {
 			many = append(many, "l"+task.ID(i).String())
 		}
 		refused(t, second(set(many...)), task.CodeInvalidField, "labels: must be at most 20")
-		must[*task.Task](t)(set(many[1:]...))
+		must(set(many[1:]...))
 	})
 	for _, bad := range []string{"", "A", "a b", "é", "a_b", strings.Repeat("a", 33)} {
 		t.Run("refused: "+bad, func(t *testing.T) {
@@ -393,7 +393,7 @@ func TestLabels(t *testing.T) {
 		one := y.create(maya, "pull", labels("api", "db")).ID
 		two := y.create(maya, "pull", labels("api-v2")).ID
 		for label, want := range map[string][]task.ID{"api": {one}, "db": {one}, "api-v2": {two}, "ap": {}, "nothing": {}} {
-			p := must[Page](t)(y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Label: label, Owner: "pull", Limit: 10}))
+			p := must(y.s.OpenTasks(y.ctx(), maya, task.TaskFilter{Label: label, Owner: "pull", Limit: 10}))
 			ids := []task.ID{}
 			for _, tk := range p.Tasks {
 				ids = append(ids, tk.ID)
@@ -413,7 +413,7 @@ func TestADelegatedTaskThatWaitsForAnotherIsNotCompleted(t *testing.T) {
 	d := y.delegate(own, task.Delegation{})
 	st := y.start()
 	equal(t, "run", st.Run.ID, d.RunID)
-	must[*task.Task](t)(y.s.SetBlockedBy(y.ctx(), y.actor(st), d.TaskID, []task.ID{first}))
+	must(y.s.SetBlockedBy(y.ctx(), y.actor(st), d.TaskID, []task.ID{first}))
 	y.finish(st, completed("I need #1 first"))
 	equal(t, "status", y.task(d.TaskID).Status, task.Active)
 	equal(t, "answer", y.delegated(own, d.RunID).Phase, task.PhaseHandedOn)

@@ -12,9 +12,9 @@ func TestBulk(t *testing.T) {
 	y := newInstance(t)
 	do := func(b Bulk) BulkDone {
 		t.Helper()
-		return must[BulkDone](t)(y.s.Bulk(y.ctx(), oleg, b))
+		return must(y.s.Bulk(y.ctx(), oleg, b))
 	}
-	at := func(id task.ID) *task.Task { return must[*task.Task](t)(y.s.Task(y.ctx(), maya, id)) }
+	at := func(id task.ID) *task.Task { return must(y.s.Task(y.ctx(), maya, id)) }
 	skipped := func(t *testing.T, d BulkDone, reasons ...string) {
 		t.Helper()
 		equal(t, "skipped", len(d.Skipped), len(reasons))
@@ -24,7 +24,7 @@ func TestBulk(t *testing.T) {
 	}
 	t.Run("moves what it can and says why the rest stayed", func(t *testing.T) {
 		a, b, gone := y.create(maya, "coder", noStart), y.create(maya, "pull", noStart), y.create(maya, "coder", noStart)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), rita, gone.ID, "", 0))
+		must(y.s.CompleteTask(y.ctx(), rita, gone.ID, "", 0))
 		d := do(Bulk{Act: BulkMove, IDs: []task.ID{gone.ID, b.ID, a.ID, a.ID, 999}, To: "pull", Text: "all yours"})
 		equal(t, "done", len(d.Done), 1)
 		skipped(t, d, "belongs to pull already", "is done, by rita", "Task not found: 999")
@@ -35,7 +35,7 @@ func TestBulk(t *testing.T) {
 		tk := y.create(maya, "coder", draft)
 		before, topics := at(tk.ID), y.s.Hub().Subscribe("task:"+tk.ID.String())
 		defer topics.Close()
-		d := must[BulkDone](t)(mutate(y.ctx(), y.s, oleg, func(tx *txn) (d BulkDone, err error) {
+		d := must(mutate(y.ctx(), y.s, oleg, func(tx *txn) (d BulkDone, err error) {
 			err = tx.attempt(func() error {
 				if err := tx.handOverByPerson(before, "reviewer", "half of it", false); err != nil {
 					return err
@@ -82,7 +82,7 @@ func TestBulk(t *testing.T) {
 	})
 	t.Run("cancel takes subtasks along and counts them apart", func(t *testing.T) {
 		tk := y.create(maya, "coder", noStart, steps("one", "two"))
-		sub := must[*task.Task](t)(y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))
+		sub := must(y.s.CreateSubtask(y.ctx(), maya, tk.ID, 0, task.New{Title: "s", Owner: "pull", NoStart: true}))
 		d := do(Bulk{Act: BulkCancel, IDs: []task.ID{tk.ID, sub.ID}, Text: "enough"})
 		equal(t, "done", len(d.Done), 1)
 		equal(t, "along", d.Along, 1)
@@ -93,7 +93,7 @@ func TestBulk(t *testing.T) {
 		tk := y.create(maya, "coder", noStart)
 		for range 2 {
 			ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "user:oleg", Key: "bulk", Request: []byte("r")})
-			d := must[BulkDone](t)(y.s.Bulk(ctx, oleg, Bulk{Act: BulkPriority, IDs: []task.ID{tk.ID}, Priority: 9}))
+			d := must(y.s.Bulk(ctx, oleg, Bulk{Act: BulkPriority, IDs: []task.ID{tk.ID}, Priority: 9}))
 			equal(t, "done", len(d.Done), 1)
 		}
 	})

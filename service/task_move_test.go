@@ -15,7 +15,7 @@ func (y *instance) move(a task.Actor, id task.ID, from, to, comment string) (*ta
 func (y *instance) working(a task.Actor, with ...func(*task.New)) *task.Task {
 	y.t.Helper()
 	tk := y.create(maya, a.Name, append(with, noStart)...)
-	return must[*task.Task](y.t)(y.patchStatus(tk.ID, "working"))
+	return must(y.patchStatus(tk.ID, "working"))
 }
 
 func TestMove(t *testing.T) {
@@ -23,7 +23,7 @@ func TestMove(t *testing.T) {
 	t.Run("changes the owner, releases the claim and comments, in one go", func(t *testing.T) {
 		tk := y.working(coder, priority(7))
 		y.forward(1e9)
-		now := must[*task.Task](t)(y.move(coder, tk.ID, "coder", "reviewer", "  please review \n"))
+		now := must(y.move(coder, tk.ID, "coder", "reviewer", "  please review \n"))
 		equal(t, "owner", now.Owner, "reviewer")
 		equal(t, "work status", now.WorkStatus, task.Idle)
 		equal(t, "priority", now.Priority, 7)
@@ -37,13 +37,13 @@ func TestMove(t *testing.T) {
 	})
 	t.Run("to oneself is legal", func(t *testing.T) {
 		tk := y.working(coder)
-		now := must[*task.Task](t)(y.move(coder, tk.ID, "coder", "coder", "again later"))
+		now := must(y.move(coder, tk.ID, "coder", "coder", "again later"))
 		equal(t, "owner", now.Owner, "coder")
 		equal(t, "work status", now.WorkStatus, task.Idle)
 	})
 	t.Run("a person may move for any agent", func(t *testing.T) {
 		tk := y.working(coder)
-		now := must[*task.Task](t)(y.move(oleg, tk.ID, "coder", "pull", "rather you"))
+		now := must(y.move(oleg, tk.ID, "coder", "pull", "rather you"))
 		equal(t, "owner", now.Owner, "pull")
 		equal(t, "author", last(now.Comments).Author, "coder")
 	})
@@ -104,7 +104,7 @@ func TestReassign(t *testing.T) {
 	y := newInstance(t)
 	t.Run("moves working and idle tasks with a comment each", func(t *testing.T) {
 		a, b := y.working(coder), y.create(maya, "coder", noStart)
-		out := must[[]*task.Task](t)(y.s.Reassign(y.ctx(), coder, "coder", []task.ID{a.ID, b.ID, a.ID}, "pull", "holiday"))
+		out := must(y.s.Reassign(y.ctx(), coder, "coder", []task.ID{a.ID, b.ID, a.ID}, "pull", "holiday"))
 		equal(t, "tasks", len(out), 2)
 		for _, id := range []task.ID{a.ID, b.ID} {
 			tk := y.task(id)

@@ -23,7 +23,7 @@ func (y *instance) unchanged(t *testing.T, act func()) {
 func TestOwnersAreKnownAgents(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", noStart, steps("one"))
-	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("working")}))
+	must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("working")}))
 	for _, owner := range []string{"zoe", "../coder", "Coder", "user:maya", " coder"} {
 		for name, call := range map[string]func() error{
 			"create": func() error {
@@ -88,7 +88,7 @@ func TestAnInvalidAgentOwnsDraftsOnly(t *testing.T) {
 	})
 	t.Run("a draft may be given to it", func(t *testing.T) {
 		tk := y.create(maya, "coder", draft)
-		tk = must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")}))
+		tk = must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Owner: ptr("bad")}))
 		equal(t, "owner", tk.Owner, "bad")
 	})
 	t.Run("a definition that breaks later keeps serving as it was", func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestIDsAreNeverUsedTwice(t *testing.T) {
 		equal(t, "first id after the start", first.ID, last+1)
 		second := y.create(maya, "coder", noStart)
 		equal(t, "second id", second.ID, last+2)
-		must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya, first.ID, "", 0))
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, second.ID, ""))
+		must(y.s.CompleteTask(y.ctx(), maya, first.ID, "", 0))
+		must(y.s.CancelTask(y.ctx(), maya, second.ID, ""))
 		last = second.ID
 		ok(t, y.db.Close())
 	}

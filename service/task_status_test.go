@@ -16,9 +16,9 @@ func (y *instance) in(s task.Status) *task.Task {
 	})
 	switch s {
 	case task.Done:
-		return must[*task.Task](y.t)(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
+		return must(y.s.CompleteTask(y.ctx(), maya, tk.ID, "", 0))
 	case task.Canceled:
-		return must[Canceled](y.t)(y.s.CancelTask(y.ctx(), maya, tk.ID, "")).Task
+		return must(y.s.CancelTask(y.ctx(), maya, tk.ID, "")).Task
 	}
 	return tk
 }
@@ -102,18 +102,18 @@ func TestCompleteAndCancelKeepToTheTable(t *testing.T) {
 func TestWorkStatusOnInput(t *testing.T) {
 	y := newInstance(t)
 	t.Run("working claims the task for its owner", func(t *testing.T) {
-		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		tk := must(y.patchStatus(y.in(task.Active).ID, "working"))
 		equal(t, "work status", tk.WorkStatus, task.Working)
 		equal(t, "holder", tk.Claim.Holder, "coder")
 	})
 	t.Run("working twice is refused", func(t *testing.T) {
-		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
+		tk := must(y.patchStatus(y.in(task.Active).ID, "working"))
 		_, err := y.patchStatus(tk.ID, "working")
 		refused(t, err, task.CodeClaimed, "coder")
 	})
 	t.Run("idle releases the claim", func(t *testing.T) {
-		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
-		tk = must[*task.Task](t)(y.patchStatus(tk.ID, "idle"))
+		tk := must(y.patchStatus(y.in(task.Active).ID, "working"))
+		tk = must(y.patchStatus(tk.ID, "idle"))
 		equal(t, "work status", tk.WorkStatus, task.Idle)
 	})
 	t.Run("idle without a claim is refused", func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestWorkStatusOnInput(t *testing.T) {
 		refused(t, err, task.CodeNotWorking, "idle")
 	})
 	t.Run("complete completes", func(t *testing.T) {
-		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "complete"))
+		tk := must(y.patchStatus(y.in(task.Active).ID, "complete"))
 		equal(t, "status", tk.Status, task.Done)
 	})
 	t.Run("complete from draft names both states", func(t *testing.T) {
@@ -154,23 +154,23 @@ func TestOwnerAndStatusInOnePatch(t *testing.T) {
 		return y.s.UpdateTask(y.ctx(), maya, id, task.Patch{Owner: &owner, Status: &status})
 	}
 	t.Run("idle and a new owner release the claim and move the task", func(t *testing.T) {
-		tk := must[*task.Task](t)(y.patchStatus(y.in(task.Active).ID, "working"))
-		tk = must[*task.Task](t)(patch(tk.ID, "pull", "idle"))
+		tk := must(y.patchStatus(y.in(task.Active).ID, "working"))
+		tk = must(patch(tk.ID, "pull", "idle"))
 		equal(t, "owner", tk.Owner, "pull")
 		equal(t, "work status", tk.WorkStatus, task.Idle)
 	})
 	t.Run("working and a new owner claim the task for the new owner without a run", func(t *testing.T) {
-		tk := must[*task.Task](t)(patch(y.in(task.Active).ID, "reviewer", "working"))
+		tk := must(patch(y.in(task.Active).ID, "reviewer", "working"))
 		equal(t, "holder", tk.Claim.Holder, "reviewer")
 		equal(t, "runs", len(y.runs(tk.ID)), 0)
 	})
 	t.Run("done and a new owner make no run", func(t *testing.T) {
-		tk := must[*task.Task](t)(patch(y.in(task.Active).ID, "reviewer", "done"))
+		tk := must(patch(y.in(task.Active).ID, "reviewer", "done"))
 		equal(t, "owner", tk.Owner, "reviewer")
 		equal(t, "runs", len(y.runs(tk.ID)), 0)
 	})
 	t.Run("active and a new owner start the draft with the new owner", func(t *testing.T) {
-		tk := must[*task.Task](t)(patch(y.in(task.Draft).ID, "reviewer", "active"))
+		tk := must(patch(y.in(task.Draft).ID, "reviewer", "active"))
 		equal(t, "agent of the run", y.openRun(tk.ID).Agent, "reviewer")
 	})
 }
@@ -179,7 +179,7 @@ func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
 	y := newInstance(t)
 	tk := y.in(task.Active)
 	text := "A better title"
-	now := must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &text, Version: tk.Version}))
+	now := must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &text, Version: tk.Version}))
 	if now.Version <= tk.Version {
 		t.Fatalf("version did not grow: %d after %d", now.Version, tk.Version)
 	}

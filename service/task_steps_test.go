@@ -12,7 +12,7 @@ func TestSteps(t *testing.T) {
 	sixty := strings.Repeat("é", 60)
 	t.Run("a title of 60 characters is taken, whatever its bytes", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart)
-		tk = must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), coder, tk.ID, []task.Step{{Title: sixty}, {Title: "🦊" + sixty[:100]}}))
+		tk = must(y.s.ReplaceSteps(y.ctx(), coder, tk.ID, []task.Step{{Title: sixty}, {Title: "🦊" + sixty[:100]}}))
 		equal(t, "title", tk.Steps[0].Title, sixty)
 	})
 	t.Run("a title of 61 characters or of none is refused", func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestSteps(t *testing.T) {
 	})
 	t.Run("a whole plan is replaced while no step is linked", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart, steps("a", "b", "c"))
-		tk = must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), coder, tk.ID, []task.Step{{Title: "x", Details: "d", Done: true}}))
+		tk = must(y.s.ReplaceSteps(y.ctx(), coder, tk.ID, []task.Step{{Title: "x", Details: "d", Done: true}}))
 		equal(t, "steps", len(tk.Steps), 1)
 		equal(t, "step", tk.Steps[0], task.Step{Title: "x", Details: "d", Done: true})
 	})
@@ -42,10 +42,10 @@ func TestSteps(t *testing.T) {
 		_, err := y.s.ReplaceSteps(y.ctx(), coder, tk.ID, nil)
 		e := refused(t, err, task.CodeStepLinked, "update_step", sub.ID.String())
 		equal(t, "kind", e.Kind, task.Conflict)
-		now := must[*task.Task](t)(y.s.UpdateStep(y.ctx(), coder, tk.ID, 1,
+		now := must(y.s.UpdateStep(y.ctx(), coder, tk.ID, 1,
 			task.StepPatch{Title: ptr("B"), Details: ptr("more"), Done: ptr(true)}))
 		equal(t, "step", now.Steps[1], task.Step{Title: "B", Details: "more", Done: true, TaskID: sub.ID})
-		must[*task.Task](t)(y.s.InsertStep(y.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "c"}))
+		must(y.s.InsertStep(y.ctx(), coder, tk.ID, task.MaxSteps, task.Step{Title: "c"}))
 	})
 	t.Run("an index out of range names the range", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart, steps("a", "b"))
@@ -61,7 +61,7 @@ func TestSteps(t *testing.T) {
 	})
 	t.Run("a step that changes nothing moves no version", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart, steps("a"))
-		now := must[*task.Task](t)(y.s.UpdateStep(y.ctx(), coder, tk.ID, 0, task.StepPatch{Done: ptr(false)}))
+		now := must(y.s.UpdateStep(y.ctx(), coder, tk.ID, 0, task.StepPatch{Done: ptr(false)}))
 		equal(t, "version", now.Version, tk.Version)
 	})
 	t.Run("the 201st step is refused", func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestSubtasks(t *testing.T) {
 	t.Run("a draft may have subtasks, history not", func(t *testing.T) {
 		tk := y.create(maya, "coder", draft, steps("a", "b"))
 		y.subtask(maya, tk.ID, 0, "coder", draft)
-		must[Canceled](t)(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
+		must(y.s.CancelTask(y.ctx(), maya, tk.ID, ""))
 		_, err := y.s.CreateSubtask(y.ctx(), maya, tk.ID, 1, task.New{Title: "x"})
 		refused(t, err, task.CodeArchived)
 	})
@@ -146,7 +146,7 @@ func TestResources(t *testing.T) {
 			{"url", "mailto:a@example.org"},
 			{"file", "/etc/hosts"},
 		} {
-			must[*task.Task](t)(add(t, tk.ID, r[0], r[1]))
+			must(add(t, tk.ID, r[0], r[1]))
 		}
 		now := y.task(tk.ID)
 		equal(t, "resources", len(now.Resources), 4)
@@ -172,9 +172,9 @@ func TestResources(t *testing.T) {
 	t.Run("removing closes the gap", func(t *testing.T) {
 		tk := y.create(coder, "coder", noStart)
 		for _, f := range []string{"/a", "/b", "/c"} {
-			must[*task.Task](t)(add(t, tk.ID, "file", f))
+			must(add(t, tk.ID, "file", f))
 		}
-		now := must[*task.Task](t)(y.s.RemoveResource(y.ctx(), coder, tk.ID, 1))
+		now := must(y.s.RemoveResource(y.ctx(), coder, tk.ID, 1))
 		equal(t, "resources", len(now.Resources), 2)
 		equal(t, "second", now.Resources[1].Value, "/c")
 	})
@@ -182,8 +182,8 @@ func TestResources(t *testing.T) {
 		tk := y.create(coder, "coder", noStart)
 		_, err := y.s.RemoveResource(y.ctx(), coder, tk.ID, 0)
 		refused(t, err, task.CodeInvalidField, "resource 0 is out of range", "has no resources")
-		must[*task.Task](t)(add(t, tk.ID, "file", "/a"))
-		must[*task.Task](t)(add(t, tk.ID, "file", "/b"))
+		must(add(t, tk.ID, "file", "/a"))
+		must(add(t, tk.ID, "file", "/b"))
 		for _, at := range []int{-1, 2} {
 			_, err := y.s.RemoveResource(y.ctx(), coder, tk.ID, at)
 			refused(t, err, task.CodeInvalidField, "out of range", "has resources 0 to 1")

@@ -85,7 +85,7 @@ func TestTheTextOfATaskIsBounded(t *testing.T) {
 	}
 	t.Run("what fits is taken", func(t *testing.T) {
 		small := "x"
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Description: &small}))
+		must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Description: &small}))
 	})
 }
 
@@ -94,17 +94,17 @@ func TestALargerTaskOfEarlierIsReadAndShortened(t *testing.T) {
 	y := newInstance(t)
 	tk := y.create(maya, "coder", func(in *task.New) { in.Status = task.Draft; in.Description = "d" })
 	ok(t, y.db.Write(y.ctx(), func(tx *db.Tx) error { return tx.ReplaceSteps(tk.ID, longPlan(100, 60000)) }))
-	tk = must[*task.Task](t)(y.s.Task(y.ctx(), maya, tk.ID))
+	tk = must(y.s.Task(y.ctx(), maya, tk.ID))
 	equal(t, "steps", len(tk.Steps), 100)
 	done, short, long, title := true, "short", strings.Repeat("x", 65000), "a new title"
-	must[*task.Task](t)(y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Done: &done}))
-	must[*task.Task](t)(y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &short}))
-	must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &title}))
-	must[*task.Task](t)(y.s.MoveStep(y.ctx(), maya, tk.ID, 0, 5, task.StepSeen{}))
-	must[*task.Task](t)(y.s.RemoveStep(y.ctx(), maya, tk.ID, 7, task.StepSeen{}))
+	must(y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Done: &done}))
+	must(y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &short}))
+	must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Title: &title}))
+	must(y.s.MoveStep(y.ctx(), maya, tk.ID, 0, 5, task.StepSeen{}))
+	must(y.s.RemoveStep(y.ctx(), maya, tk.ID, 7, task.StepSeen{}))
 	_, err := y.s.UpdateStep(y.ctx(), maya, tk.ID, 0, task.StepPatch{Details: &long})
 	refused(t, err, task.CodeInvalidField, "1048576")
-	must[*task.Task](t)(y.s.ReplaceSteps(y.ctx(), maya, tk.ID, longPlan(99, 50000)))
-	must[*task.Task](t)(y.s.CompleteTask(y.ctx(), maya,
-		must[*task.Task](t)(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
+	must(y.s.ReplaceSteps(y.ctx(), maya, tk.ID, longPlan(99, 50000)))
+	must(y.s.CompleteTask(y.ctx(), maya,
+		must(y.s.UpdateTask(y.ctx(), maya, tk.ID, task.Patch{Status: ptr("active")})).ID, "", 0))
 }

@@ -21,8 +21,8 @@ func hourly(c *Config) {
 // why returns the reasons, which must have these codes in this order.
 func (y *instance) why(t *testing.T, id task.ID, codes ...task.WhyCode) []task.Reason {
 	t.Helper()
-	list := must[[]task.Reason](t)(y.s.Why(y.ctx(), vera, id))
-	page := must[TaskPage](t)(y.s.TaskPage(y.ctx(), vera, id, time.UTC))
+	list := must(y.s.Why(y.ctx(), vera, id))
+	page := must(y.s.TaskPage(y.ctx(), vera, id, time.UTC))
 	equal(t, "reasons", len(list), len(codes))
 	for i, r := range list {
 		equal(t, "code", r.Code, codes[i])
@@ -45,7 +45,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		equal(t, "until", r.Until.String(), "2026-03-02T10:00:00.000Z")
 		berlin, _ := task.Zone("Europe/Berlin")
 		id := fresh("coder")
-		page := must[TaskPage](t)(y.s.TaskPage(y.ctx(), vera, id, berlin))
+		page := must(y.s.TaskPage(y.ctx(), vera, id, berlin))
 		equal(t, "message in Berlin", page.Why[0].Message, "Nothing speaks against it: the next tick at 11:00 CET makes a run.")
 	})
 	t.Run("draft", func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	})
 	t.Run("question", func(t *testing.T) {
 		k := fresh("coder")
-		must[task.Message](t)(y.s.Ask(y.ctx(), coder, k, "?", false))
+		must(y.s.Ask(y.ctx(), coder, k, "?", false))
 		first(t, k, "A question has waited for an answer since 09:00 UTC: until then no run starts and no agent can claim it.", task.WhyQuestion)
 	})
 	t.Run("blocked, canceled blockers first", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	})
 	t.Run("stuck", func(t *testing.T) {
 		k := fresh("planner")
-		must[*task.Run](t)(y.s.RunNow(y.ctx(), maya, k))
+		must(y.s.RunNow(y.ctx(), maya, k))
 		st := y.start()
 		for st.Run.TaskID != k {
 			st = y.start()
@@ -111,10 +111,10 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 	})
 	t.Run("paused, which a claim outlives", func(t *testing.T) {
 		free, held := fresh("coder"), y.working(coder)
-		must[task.Pauses](t)(y.s.Pause(y.ctx(), oleg, "coder", "too noisy"))
+		must(y.s.Pause(y.ctx(), oleg, "coder", "too noisy"))
 		first(t, free, "coder is paused by oleg since 09:00 UTC: too noisy", task.WhyPaused)
 		y.why(t, held.ID, task.WhyClaimed)
-		must[task.Pauses](t)(y.s.Resume(y.ctx(), oleg, "coder", ""))
+		must(y.s.Resume(y.ctx(), oleg, "coder", ""))
 	})
 	t.Run("an owner that is gone", func(t *testing.T) {
 		y.define("gone", definition("tools: read"))
@@ -126,9 +126,9 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		k := fresh("planner")
 		y.s.cfg.Wakes, y.s.cfg.WakeBudget = true, 1
 		defer func() { y.s.cfg.Wakes, y.s.cfg.WakeBudget = false, 12 }()
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k, "Look."))
-		must[*task.Run](t)(y.s.CancelRun(y.ctx(), maya, y.openRun(k).ID, ""))
-		must[task.Message](t)(y.s.Comment(y.ctx(), maya, k, "Look again."))
+		must(y.s.Comment(y.ctx(), maya, k, "Look."))
+		must(y.s.CancelRun(y.ctx(), maya, y.openRun(k).ID, ""))
+		must(y.s.Comment(y.ctx(), maya, k, "Look again."))
 		first(t, k, "“comment by maya” at 09:00 UTC started no run: the limit of 1 runs by wakes "+
 			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person runs it.", task.WhyWakeSkipped, task.WhyNextTick)
 	})
@@ -149,7 +149,7 @@ func TestWhyWithoutAClock(t *testing.T) {
 	list := y.why(t, tk.ID, task.WhyApproval)
 	equal(t, "message", list[0].Message, "Run "+r.ID.String()+
 		" waits until 2026-03-03 09:00 UTC for a reviewer's approval: created by planner, who lacks edit.")
-	must[*task.Run](t)(y.s.DenyRun(y.ctx(), rita, r.ID, "not now"))
+	must(y.s.DenyRun(y.ctx(), rita, r.ID, "not now"))
 	list = y.why(t, tk.ID, task.WhyStuck, task.WhyFailed)
 	equal(t, "message", list[1].Message, "Run "+r.ID.String()+" was denied: not now")
 }

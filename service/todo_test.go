@@ -18,7 +18,7 @@ import (
 // todo does one operation by coder and returns the answer as JSON.
 func (y *instance) todo(agent string, op task.TodoOp, item string) string {
 	y.t.Helper()
-	b, err := json.Marshal(must[task.TodoAnswer](y.t)(y.s.Todo(y.ctx(), coder, agent, op, item)))
+	b, err := json.Marshal(must(y.s.Todo(y.ctx(), coder, agent, op, item)))
 	ok(y.t, err)
 	return string(b)
 }
@@ -64,7 +64,7 @@ func TestTodoItemsAreKeptToTheLetter(t *testing.T) {
 		y.todo("coder", task.TodoRPush, item)
 	}
 	for _, item := range items {
-		got := must[task.TodoAnswer](t)(y.s.Todo(y.ctx(), maya, "coder", task.TodoLPop, ""))
+		got := must(y.s.Todo(y.ctx(), maya, "coder", task.TodoLPop, ""))
 		equal(t, "item", *got.Item, item)
 	}
 }
@@ -127,7 +127,7 @@ func TestWhoMayUseATodoList(t *testing.T) {
 			if op.Pushes() {
 				item = "x"
 			}
-			must[task.TodoAnswer](t)(y.s.Todo(y.ctx(), a, "pull", op, item))
+			must(y.s.Todo(y.ctx(), a, "pull", op, item))
 		}
 	}
 	y.todo("pull", task.TodoRPush, "x")
@@ -165,7 +165,7 @@ func TestTodoListsByPages(t *testing.T) {
 		t.Helper()
 		c := task.TodoCall{Op: task.TodoList, Limit: limit}
 		for {
-			a := must[task.TodoAnswer](t)(y.s.TodoCall(y.ctx(), vera, "coder", c))
+			a := must(y.s.TodoCall(y.ctx(), vera, "coder", c))
 			pages++
 			items = append(items, *a.Items...)
 			if a.Next == "" {
@@ -185,20 +185,20 @@ func TestTodoListsByPages(t *testing.T) {
 		}
 	}
 	t.Run("a page continues behind what it ended with, whatever was popped meanwhile", func(t *testing.T) {
-		a := must[task.TodoAnswer](t)(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 10}))
+		a := must(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 10}))
 		for range 5 {
 			y.todo("coder", task.TodoLPop, "")
 		}
-		b := must[task.TodoAnswer](t)(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 1, After: a.Next}))
+		b := must(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, Limit: 1, After: a.Next}))
 		equal(t, "next", (*b.Items)[0], "item 9")
 	})
 	t.Run("a cursor behind the end finds nothing", func(t *testing.T) {
-		a := must[task.TodoAnswer](t)(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "9223372036854775807"}))
+		a := must(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "9223372036854775807"}))
 		equal(t, "items and cursor", fmt.Sprint(len(*a.Items))+a.Next, "0")
 	})
 	t.Run("an answer holds about a megabyte at most", func(t *testing.T) {
 		push(200, "%d "+strings.Repeat("x", 16000))
-		a := must[task.TodoAnswer](t)(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "2499"}))
+		a := must(y.s.TodoCall(y.ctx(), coder, "coder", task.TodoCall{Op: task.TodoList, After: "2499"}))
 		if n := len(*a.Items); n != 65 || a.Next == "" || *a.Count != 2501-5+200 {
 			t.Errorf("%d items, next %q, count %d", n, a.Next, *a.Count)
 		}
@@ -222,7 +222,7 @@ func TestTodoChangesAreOnRecord(t *testing.T) {
 	}
 	y.todo("pull", task.TodoLPop, "") // nothing there
 	var got []string
-	for _, e := range must[[]task.Event](t)(y.s.Events(y.ctx(), maya, task.EventFilter{After: at, Limit: 10})) {
+	for _, e := range must(y.s.Events(y.ctx(), maya, task.EventFilter{After: at, Limit: 10})) {
 		got = append(got, e.Kind+" "+e.Actor+" "+e.Agent+" "+string(e.Changes))
 	}
 	want := []string{
@@ -250,11 +250,11 @@ func TestATodoPushWithAnIdempotencyKeyHappensOnce(t *testing.T) {
 	y := newInstance(t)
 	push := func(key string) int {
 		ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "coder", Key: key, Request: []byte("push")})
-		return *must[task.TodoAnswer](t)(y.s.Todo(ctx, coder, "coder", task.TodoRPush, "a")).Count
+		return *must(y.s.Todo(ctx, coder, "coder", task.TodoRPush, "a")).Count
 	}
 	pop := func(key string) string {
 		ctx := WithIdempotency(y.ctx(), &Idempotency{Caller: "coder", Key: key, Request: []byte("pop")})
-		return *must[task.TodoAnswer](t)(y.s.Todo(ctx, coder, "coder", task.TodoLPop, "")).Item
+		return *must(y.s.Todo(ctx, coder, "coder", task.TodoLPop, "")).Item
 	}
 	for range 2 {
 		equal(t, "count", push("1"), 1)

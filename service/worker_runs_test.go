@@ -22,7 +22,7 @@ func (s *machine) sync() {
 		}
 	}
 	s.m.runs = s.m.runs[:0]
-	list := must[[]*task.Run](s.t)(s.s.Runs(s.ctx(), maya, task.RunFilter{Limit: 200}))
+	list := must(s.s.Runs(s.ctx(), maya, task.RunFilter{Limit: 200}))
 	for i := len(list) - 1; i >= 0; i-- {
 		r := list[i]
 		s.m.runs = append(s.m.runs, &mRun{
@@ -121,12 +121,12 @@ func (s *machine) doEnd(rt *rapid.T) {
 func (s *machine) doRounds(rt *rapid.T) {
 	switch rapid.SampledFrom([]string{"tick", "leases", "approvals"}).Draw(rt, "round") {
 	case "tick":
-		res := must[TickResult](s.t)(s.s.Tick(s.ctx(), "cron"))
+		res := must(s.s.Tick(s.ctx(), "cron"))
 		if n := s.m.tick(); s.exact {
 			equal(s.t, "queued by the tick", res.Queued, n)
 		}
 	case "leases":
-		must[int](s.t)(s.s.ReleaseExpired(s.ctx()))
+		must(s.s.ReleaseExpired(s.ctx()))
 		for _, k := range s.m.tasks {
 			if k.holder != "" && !s.m.live(k) {
 				k.release()
@@ -134,7 +134,7 @@ func (s *machine) doRounds(rt *rapid.T) {
 			}
 		}
 	case "approvals":
-		must[int](s.t)(s.s.ExpireApprovals(s.ctx()))
+		must(s.s.ExpireApprovals(s.ctx()))
 		for _, r := range s.m.runs {
 			if r.state == waiting && r.expires <= s.m.now {
 				s.m.refuse(r, task.PhaseExpired)
@@ -148,7 +148,7 @@ func (s *machine) check(*rapid.T) {
 	s.sync()
 	s.sound()
 	open := map[task.ID]task.ID{}
-	for _, r := range must[[]*task.Run](s.t)(s.s.Runs(s.ctx(), maya, task.RunFilter{Limit: 200})) {
+	for _, r := range must(s.s.Runs(s.ctx(), maya, task.RunFilter{Limit: 200})) {
 		if before, was := s.ended[r.ID]; was && before != r.State() {
 			s.t.Fatalf("run %d left its final state %s for %s", r.ID, before, r.State())
 		}

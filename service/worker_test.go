@@ -18,7 +18,7 @@ func forGPU(c *Config) { c.Workers = map[string][]string{"script": {"gpu"}} }
 
 func (y *instance) lease(labels ...string) *task.Leased {
 	y.t.Helper()
-	return must[*task.Leased](y.t)(y.s.LeaseRun(y.ctx(), gpuBox, task.WorkerAsk{Labels: labels}))
+	return must(y.s.LeaseRun(y.ctx(), gpuBox, task.WorkerAsk{Labels: labels}))
 }
 
 func TestRunsForWorkers(t *testing.T) {
@@ -46,11 +46,11 @@ func TestRunsForWorkers(t *testing.T) {
 		y := newInstance(t, forGPU)
 		y.queueRuns("coder", 1)
 		ask := task.WorkerAsk{Labels: []string{"gpu"}, Runners: []string{"other"}}
-		if got := must[*task.Leased](t)(y.s.LeaseRun(y.ctx(), gpuBox, ask)); got != nil {
+		if got := must(y.s.LeaseRun(y.ctx(), gpuBox, ask)); got != nil {
 			t.Fatal("it was leased to a worker with another runner")
 		}
 		ask.Runners = []string{"script"}
-		if got := must[*task.Leased](t)(y.s.LeaseRun(y.ctx(), gpuBox, ask)); got == nil {
+		if got := must(y.s.LeaseRun(y.ctx(), gpuBox, ask)); got == nil {
 			t.Fatal("it was not leased")
 		}
 	})
@@ -79,7 +79,7 @@ func TestRunsForWorkers(t *testing.T) {
 	t.Run("stay in the queue while their agent is paused", func(t *testing.T) {
 		y := newInstance(t, forGPU)
 		y.queueRuns("coder", 1)
-		must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", "x"))
+		must(y.s.Pause(y.ctx(), maya, "coder", "x"))
 		if y.lease("gpu") != nil {
 			t.Fatal("it was leased")
 		}
@@ -108,7 +108,7 @@ func TestHeldHeartbeatHearsOfTheEnd(t *testing.T) {
 		}
 		heard <- b
 	}()
-	must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, l.RunID, "Not now."))
+	must(y.s.CancelRun(y.ctx(), oleg, l.RunID, "Not now."))
 	equal(t, "beat", <-heard, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
 }
 
@@ -142,14 +142,14 @@ func TestNobodyElseHearsOrSilencesTheStopOfARun(t *testing.T) {
 	if !listens() {
 		t.Error("the worker of the run does not hear of its stop any more")
 	}
-	must[*task.Run](t)(y.s.CancelRun(y.ctx(), oleg, l.RunID, "Not now."))
+	must(y.s.CancelRun(y.ctx(), oleg, l.RunID, "Not now."))
 	equal(t, "beat", <-heard, task.Beat{Cancel: true, Phase: task.PhaseBy, Reason: "Not now."})
 }
 
 func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	y := newInstance(t, forGPU)
 	r := y.queueRuns("coder", 1)[0]
-	why := func() task.Reason { return must[[]task.Reason](t)(y.s.Why(y.ctx(), maya, r.TaskID))[0] }
+	why := func() task.Reason { return must(y.s.Why(y.ctx(), maya, r.TaskID))[0] }
 	wants := func(code task.WhyCode, words string) {
 		t.Helper()
 		if got := why(); got.Code != code || !strings.Contains(got.Message, words) {
@@ -159,13 +159,13 @@ func TestWhoWaitsForAWorkerIsTold(t *testing.T) {
 	wants(task.WhyNoWorker, "no worker for the runner script with the labels gpu has asked since the server started")
 	y.lease("linux")
 	wants(task.WhyNoWorker, "since the server started")
-	must[task.Pauses](t)(y.s.Pause(y.ctx(), maya, "coder", "x"))
+	must(y.s.Pause(y.ctx(), maya, "coder", "x"))
 	y.lease("gpu")
-	must[task.Pauses](t)(y.s.Resume(y.ctx(), maya, "coder", "x"))
+	must(y.s.Resume(y.ctx(), maya, "coder", "x"))
 	wants(task.WhyQueued, "it starts when a slot is free")
 	y.forward(12 * time.Minute)
 	wants(task.WhyNoWorker, "has asked for 12 min")
-	st := must[SchedulerState](t)(y.s.Scheduler(y.ctx(), vera))
+	st := must(y.s.Scheduler(y.ctx(), vera))
 	if got := st.Why[r.ID]; !strings.Contains(got, "has asked for 12 min") {
 		t.Errorf("the scheduler says %q", got)
 	}
@@ -180,10 +180,10 @@ func TestATokenOfAWorkerIsNothingElse(t *testing.T) {
 		_, err := y.s.CreateToken(y.ctx(), maya, NewToken{Name: "box", Scope: scope})
 		refused(t, err, task.CodeInvalidField, "cannot be combined")
 	}
-	admin := must[task.User](t)(y.s.AddUser(y.ctx(), maya, "ada", "correct horse battery", task.RoleAdmin))
-	made := must[MadeToken](t)(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID},
+	admin := must(y.s.AddUser(y.ctx(), maya, "ada", "correct horse battery", task.RoleAdmin))
+	made := must(y.s.CreateToken(y.ctx(), task.Actor{Name: "user:ada", Role: task.RoleAdmin, UserID: admin.ID},
 		NewToken{Name: "ada-box", Scope: "worker", Own: true}))
-	a := must[task.Actor](t)(y.s.Authenticate(y.ctx(), made.Secret, ""))
+	a := must(y.s.Authenticate(y.ctx(), made.Secret, ""))
 	equal(t, "role", a.Role, task.RoleWorker)
 	equal(t, "name", a.Name, "worker:ada-box")
 	if _, err := y.s.Agents(a); err == nil {
