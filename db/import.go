@@ -10,29 +10,29 @@ import (
 // of its blockers and the times that it has. A task of history is written open; ImportArchive ends it
 // when its parts are there. Subtasks that steps lead to must be there already
 // or be linked by LinkStep later.
-func (tx *Tx) ImportTask(k *task.Task) error {
-	status := k.Status
+func (tx *Tx) ImportTask(tk *task.Task) error {
+	status := tk.Status
 	if status.Archived() {
 		status = task.Active
 	}
 	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id,
  nesting, labels, blocked, blockers_canceled, created_at, updated_at, title_by, description_by)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		k.ID, k.Title, k.Description, k.Owner, k.CreatedBy, status, k.Priority, k.Version, k.Channel, nz(k.ParentTaskID), k.Nesting,
-		strings.Join(k.Labels, " "), k.Blocked, k.BlockersCanceled, k.CreatedAt, k.UpdatedAt, k.TitleBy, k.TextBy)
+		tk.ID, tk.Title, tk.Description, tk.Owner, tk.CreatedBy, status, tk.Priority, tk.Version, tk.Channel, nz(tk.ParentTaskID), tk.Nesting,
+		strings.Join(tk.Labels, " "), tk.Blocked, tk.BlockersCanceled, tk.CreatedAt, tk.UpdatedAt, tk.TitleBy, tk.TextBy)
 	if err != nil {
 		return err
 	}
-	if err := tx.countAt(k.CreatedAt, k.Owner, "created"); err != nil {
+	if err := tx.countAt(tk.CreatedAt, tk.Owner, "created"); err != nil {
 		return err
 	}
-	for i, s := range k.Steps {
-		if err := tx.InsertStep(k.ID, i, s); err != nil {
+	for i, s := range tk.Steps {
+		if err := tx.InsertStep(tk.ID, i, s); err != nil {
 			return err
 		}
 	}
-	for i, r := range k.Resources {
-		if err := tx.insertResource(k.ID, i, r); err != nil {
+	for i, r := range tk.Resources {
+		if err := tx.insertResource(tk.ID, i, r); err != nil {
 			return err
 		}
 	}
@@ -61,17 +61,17 @@ func (tx *Tx) ImportQuestion(id, message task.ID) error {
 }
 
 // ImportArchive makes an imported task history at the time that it has.
-func (tx *Tx) ImportArchive(k *task.Task) error {
+func (tx *Tx) ImportArchive(tk *task.Task) error {
 	var summary any
-	if k.Summary != "" {
-		summary = k.Summary
+	if tk.Summary != "" {
+		summary = tk.Summary
 	}
-	if err := tx.countAt(k.ArchivedAt, k.Owner, string(k.Status)); err != nil {
+	if err := tx.countAt(tk.ArchivedAt, tk.Owner, string(tk.Status)); err != nil {
 		return err
 	}
 	return tx.do("UPDATE tasks SET status = ?, summary = ?, archived_at = ?, blocked = 0, blockers_canceled = 0, grant_hash = NULL "+
 		"WHERE id = ?",
-		k.Status, summary, k.ArchivedAt, k.ID)
+		tk.Status, summary, tk.ArchivedAt, tk.ID)
 }
 
 // RaiseTaskID lets the next new task have an id above last.

@@ -19,14 +19,14 @@ func TestALabelListsItsOpenTasksInQueueOrder(t *testing.T) {
 	ids := make([]task.ID, 12)
 	write(t, d, func(tx *db.Tx) (err error) {
 		for i := range ids {
-			k := &task.Task{Title: fmt.Sprint(i), Owner: "coder", CreatedBy: "user:maya", Status: task.Active, Channel: "web", Priority: i % 3}
-			if k.Labels = []string{"a"}; i%2 == 0 {
-				k.Labels = []string{"a", "b"}
+			tk := &task.Task{Title: fmt.Sprint(i), Owner: "coder", CreatedBy: "user:maya", Status: task.Active, Channel: "web", Priority: i % 3}
+			if tk.Labels = []string{"a"}; i%2 == 0 {
+				tk.Labels = []string{"a", "b"}
 			}
 			if i == 11 {
-				k.Labels = nil
+				tk.Labels = nil
 			}
-			if ids[i], err = tx.InsertTask(k); err != nil {
+			if ids[i], err = tx.InsertTask(tk); err != nil {
 				return err
 			}
 		}
@@ -39,8 +39,8 @@ func TestALabelListsItsOpenTasksInQueueOrder(t *testing.T) {
 			var got []string
 			for {
 				page, next, err := rx.OpenTasks(f, true)
-				for _, k := range page {
-					got = append(got, k.Title)
+				for _, tk := range page {
+					got = append(got, tk.Title)
 				}
 				if f.After = next; err != nil || next == "" {
 					titles = strings.Join(got, " ")
@@ -61,12 +61,12 @@ func TestALabelListsItsOpenTasksInQueueOrder(t *testing.T) {
 	edit := func(i int, change func(*task.Task)) {
 		t.Helper()
 		write(t, d, func(tx *db.Tx) error {
-			k, err := tx.Task(ids[i])
+			tk, err := tx.Task(ids[i])
 			if err != nil {
 				return err
 			}
-			change(k)
-			return tx.UpdateTask(k)
+			change(tk)
+			return tx.UpdateTask(tk)
 		})
 	}
 	equal(t, "a", list(task.TaskFilter{Label: "a"}), "2 5 8 1 4 7 10 0 3 6 9")
@@ -76,11 +76,11 @@ func TestALabelListsItsOpenTasksInQueueOrder(t *testing.T) {
 	equal(t, "b of coder", list(task.TaskFilter{Label: "b", Owner: "coder"}), "2 8 4 10 0 6")
 	equal(t, "b of nobody", list(task.TaskFilter{Label: "b", Owner: "scout"}), "")
 	equal(t, "b from priority 1", list(task.TaskFilter{Label: "b", MinPriority: new(1)}), "2 8 4 10")
-	edit(2, func(k *task.Task) { k.Labels = []string{"c", "a"} })
-	edit(4, func(k *task.Task) { k.Priority = 9 })
-	edit(6, func(k *task.Task) { k.Labels = nil })
-	edit(8, func(k *task.Task) { k.Title = "eight" })
-	edit(11, func(k *task.Task) { k.Labels, k.Priority = []string{"b"}, -1 })
+	edit(2, func(tk *task.Task) { tk.Labels = []string{"c", "a"} })
+	edit(4, func(tk *task.Task) { tk.Priority = 9 })
+	edit(6, func(tk *task.Task) { tk.Labels = nil })
+	edit(8, func(tk *task.Task) { tk.Title = "eight" })
+	edit(11, func(tk *task.Task) { tk.Labels, tk.Priority = []string{"b"}, -1 })
 	write(t, d, func(tx *db.Tx) error { return tx.Archive(ids[10], task.Done, "") })
 	equal(t, "b after changes", list(task.TaskFilter{Label: "b"}), "4 eight 0 11")
 	equal(t, "c after changes", list(task.TaskFilter{Label: "c"}), "2")
@@ -104,11 +104,11 @@ func TestALabelOfManyTasksIsReadFromTheQueueOfAnAgent(t *testing.T) {
 	d := dbtest.New(t)
 	write(t, d, func(tx *db.Tx) error {
 		for i := range 1010 {
-			k := &task.Task{Title: "t", Owner: "scout", CreatedBy: "user:maya", Status: task.Active, Channel: "web", Labels: []string{"many"}}
+			tk := &task.Task{Title: "t", Owner: "scout", CreatedBy: "user:maya", Status: task.Active, Channel: "web", Labels: []string{"many"}}
 			if i%101 == 0 {
-				k.Owner = "coder"
+				tk.Owner = "coder"
 			}
-			if _, err := tx.InsertTask(k); err != nil {
+			if _, err := tx.InsertTask(tk); err != nil {
 				return err
 			}
 		}
@@ -136,8 +136,8 @@ func TestLabelsOfEarlierTasksAreListed(t *testing.T) {
 	ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
 		list, _, err := rx.OpenTasks(task.TaskFilter{Label: "b", Limit: 10}, true)
 		titles := make([]string, len(list))
-		for i, k := range list {
-			titles[i] = k.Title
+		for i, tk := range list {
+			titles[i] = tk.Title
 		}
 		if want := []string{"high", "low"}; !slices.Equal(titles, want) {
 			t.Errorf("b lists %q, want %q", titles, want)

@@ -21,19 +21,19 @@ func delegations(t *testing.T, s *service.Service) {
 		ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease,
 			service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseCrash}, Permanent: true}))
 	}
-	k := must(s.CreateTask(ctx, admin, task.New{Title: "Delegate", Owner: "coder", Steps: []task.Step{{Title: "a"}}}))
+	tk := must(s.CreateTask(ctx, admin, task.New{Title: "Delegate", Owner: "coder", Steps: []task.Step{{Title: "a"}}}))
 	parent, _, err := s.NextRun(ctx, nil)
 	ok(t, err)
-	if parent == nil || parent.Run.TaskID != k.ID {
-		t.Fatalf("the run of task %d did not start", k.ID)
+	if parent == nil || parent.Run.TaskID != tk.ID {
+		t.Fatalf("the run of task %d did not start", tk.ID)
 	}
 	a := must(s.Authenticate(ctx, parent.Token, ""))
 	ok(t, s.AppendTranscript(ctx, parent.Run.ID, parent.Run.Lease,
 		[]task.Message{{Type: "usage", Content: "x", Data: []byte(`{"tokensIn":1}`)}}))
 	made := must(s.CreateTask(ctx, a, task.New{Title: "Beside it", Owner: "other", NoStart: true}))
 	must(s.Comment(ctx, a, made.ID, "this is for later"))
-	for _, k := range must(s.Signup(ctx, a, a.Name, 1)) {
-		must(s.ReleaseClaim(ctx, a, k.ID, 0))
+	for _, tk := range must(s.Signup(ctx, a, a.Name, 1)) {
+		must(s.ReleaseClaim(ctx, a, tk.ID, 0))
 	}
 	token := must(s.CreateToken(ctx, admin, service.NewToken{Name: "program", Scope: "admin"}))
 	program, coder := task.Actor{Name: "user:program", Role: task.RoleAdmin, TokenID: token.ID}, "coder"
@@ -61,7 +61,7 @@ func delegations(t *testing.T, s *service.Service) {
 	ok(t, s.RunWorking(ctx, parent.Run.ID, parent.Run.Lease, 1, "1", "b"))
 	ok(t, s.FinishRun(ctx, parent.Run.ID, parent.Run.Lease,
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
-	asked := must(s.RunNow(ctx, agent, k.ID))
+	asked := must(s.RunNow(ctx, agent, tk.ID))
 	must(s.CancelRun(ctx, admin, asked.ID, ""))
-	must(s.CancelTask(ctx, admin, k.ID, "x"))
+	must(s.CancelTask(ctx, admin, tk.ID, "x"))
 }

@@ -23,9 +23,9 @@ func inbox(t *testing.T, s, plain *service.Service) {
 			t.Fatalf("%s: %v", kind, err)
 		}
 	}
-	k := create(t, s, admin, task.New{NoStart: true})
-	asked := must(s.Ask(ctx, agent, k.ID, "?", false))
-	told := must(s.Notify(ctx, agent, k.ID, "!"))
+	tk := create(t, s, admin, task.New{NoStart: true})
+	asked := must(s.Ask(ctx, agent, tk.ID, "?", false))
+	told := must(s.Notify(ctx, agent, tk.ID, "!"))
 	must(s.AcknowledgeNotice(ctx, admin, told.ID))
 	must(s.RestoreNotice(ctx, admin, told.ID))
 	must(s.Snooze(ctx, admin, task.WaitQuestion, asked.ID, later))

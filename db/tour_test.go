@@ -89,32 +89,32 @@ func create(t *testing.T, s *service.Service, a task.Actor, in task.New) *task.T
 
 func tasks(t *testing.T, s *service.Service) {
 	ctx := context.Background()
-	k := create(t, s, admin, task.New{
+	tk := create(t, s, admin, task.New{
 		NoStart: true, Steps: []task.Step{{Title: "a"}},
 		Resources: []task.Resource{{Type: "file", Value: "/a"}, {Type: "file", Value: "/b"}},
 	})
 	title, owner, working := "Better", "other", "working"
-	must(s.UpdateTask(ctx, admin, k.ID, task.Patch{Title: &title}))
-	must(s.ReplaceSteps(ctx, admin, k.ID, []task.Step{{Title: "a"}, {Title: "b"}}))
-	must(s.UpdateStep(ctx, admin, k.ID, 0, task.StepPatch{Title: &title}))
-	sub := must(s.CreateSubtask(ctx, agent, k.ID, 0, task.New{Title: "s", NoStart: true}))
-	must(s.RemoveResource(ctx, admin, k.ID, 0))
-	must(s.Ask(ctx, agent, k.ID, "?", false))
-	must(s.Reply(ctx, admin, k.ID, "!"))
-	must(s.Thread(ctx, admin, k.ID, 0, 5))
+	must(s.UpdateTask(ctx, admin, tk.ID, task.Patch{Title: &title}))
+	must(s.ReplaceSteps(ctx, admin, tk.ID, []task.Step{{Title: "a"}, {Title: "b"}}))
+	must(s.UpdateStep(ctx, admin, tk.ID, 0, task.StepPatch{Title: &title}))
+	sub := must(s.CreateSubtask(ctx, agent, tk.ID, 0, task.New{Title: "s", NoStart: true}))
+	must(s.RemoveResource(ctx, admin, tk.ID, 0))
+	must(s.Ask(ctx, agent, tk.ID, "?", false))
+	must(s.Reply(ctx, admin, tk.ID, "!"))
+	must(s.Thread(ctx, admin, tk.ID, 0, 5))
 	claimed := must(s.Signup(ctx, agent, "coder", 1))
 	must(s.Heartbeat(ctx, agent, claimed[0].ID, 0))
 	must(s.AutoSignup(ctx, agent, "coder", 1))
 	must(s.ReleaseClaim(ctx, agent, claimed[0].ID, 0))
 	must(s.ReleaseExpired(ctx))
-	told := must(s.Notify(ctx, agent, k.ID, "!"))
+	told := must(s.Notify(ctx, agent, tk.ID, "!"))
 	must(s.AcknowledgeNotice(ctx, admin, told.ID))
 	must(s.Inbox(ctx, admin))
 	must(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Status: &working}))
 	must(s.UpdateTask(ctx, admin, sub.ID, task.Patch{Owner: &owner}))
-	taskPages(t, s, k.ID, sub.ID)
+	taskPages(t, s, tk.ID, sub.ID)
 	waits(t, s)
-	must(s.CancelTask(ctx, admin, k.ID, "x"))
+	must(s.CancelTask(ctx, admin, tk.ID, "x"))
 	keyed := service.WithIdempotency(ctx, &service.Idempotency{Caller: "c", Key: "k", Request: []byte("r")})
 	must(s.CreateTask(keyed, admin, task.New{Title: "x", Owner: "coder", NoStart: true}))
 	ok(t, s.Index(ctx))
@@ -131,14 +131,14 @@ func tasks(t *testing.T, s *service.Service) {
 func waits(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	a, b := create(t, s, admin, task.New{NoStart: true}), create(t, s, admin, task.New{NoStart: true})
-	k := create(t, s, admin, task.New{BlockedBy: []task.ID{a.ID}})
-	must(s.SetBlockedBy(ctx, admin, k.ID, []task.ID{a.ID, b.ID}))
+	tk := create(t, s, admin, task.New{BlockedBy: []task.ID{a.ID}})
+	must(s.SetBlockedBy(ctx, admin, tk.ID, []task.ID{a.ID, b.ID}))
 	must(s.SetBlockedBy(ctx, admin, a.ID, []task.ID{b.ID}))
-	must(s.Why(ctx, admin, k.ID))
+	must(s.Why(ctx, admin, tk.ID))
 	must(s.Tick(ctx, "cron"))
 	must(s.CompleteTask(ctx, admin, a.ID, "", 0))
 	must(s.CancelTask(ctx, admin, b.ID, ""))
-	must(s.CancelTask(ctx, admin, k.ID, ""))
+	must(s.CancelTask(ctx, admin, tk.ID, ""))
 }
 
 func runs(t *testing.T, s *service.Service) {
@@ -153,8 +153,8 @@ func runs(t *testing.T, s *service.Service) {
 		ok(t, s.RunSession(ctx, st.Run.ID, st.Run.Lease, "s", "run-1-1"))
 		return st
 	}
-	k := create(t, s, admin, task.New{Labels: []string{"api"}})
-	must(s.Why(ctx, admin, k.ID))
+	tk := create(t, s, admin, task.New{Labels: []string{"api"}})
+	must(s.Why(ctx, admin, tk.ID))
 	st := start()
 	must(s.Authenticate(ctx, st.Token, ""))
 	ok(t, s.RunHeartbeat(ctx, st.Run.ID, st.Run.Lease))
@@ -168,11 +168,11 @@ func runs(t *testing.T, s *service.Service) {
 	}
 	must(s.Transcript(ctx, admin, st.Run.ID, 0, 5))
 	transcripts(t, s, st.Run)
-	must(s.Comment(ctx, admin, k.ID, "news"))
+	must(s.Comment(ctx, admin, tk.ID, "news"))
 	ok(t, s.RequeueRun(ctx, st.Run.ID, st.Run.Lease))
 	st = start()
 	ok(t, s.FinishRun(ctx, st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}}))
-	must(s.CompleteTask(ctx, admin, k.ID, "done", 0))
+	must(s.CompleteTask(ctx, admin, tk.ID, "done", 0))
 	create(t, s, agent, task.New{})
 	waiting := must(s.Waiting(ctx, admin))
 	heldDecisions(t, s, waiting[0].ID)

@@ -87,9 +87,9 @@ func TestGroupCommit(t *testing.T) {
 		}, "NOT NULL"},
 		"an error after a claim that found nothing": {func(tx *db.Tx) error {
 			_ = insert("odd")(tx)
-			k, err := tx.ClaimNext("nobody", time.Hour)
-			if k != nil || err != nil {
-				return fmt.Errorf("claimed %v: %w", k, err)
+			tk, err := tx.ClaimNext("nobody", time.Hour)
+			if tk != nil || err != nil {
+				return fmt.Errorf("claimed %v: %w", tk, err)
 			}
 			return errOwn
 		}, "its own error"},

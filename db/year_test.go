@@ -32,13 +32,13 @@ func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
 			ok(t, err)
 			outlines, _, err := rx.Outlines(task.TaskFilter{Limit: 500, After: after})
 			ok(t, err)
-			for i, k := range list {
-				want[k.Owner] = with(want[k.Owner], k)
+			for i, tk := range list {
+				want[tk.Owner] = with(want[tk.Owner], tk)
 				o := outlines[i]
-				if o.ID != k.ID || o.Status != k.Status || o.WorkStatus != k.WorkStatus || o.WaitingFor != k.WaitingFor ||
-					o.Failures != k.Failures || o.OpenRunID != k.OpenRunID || o.OpenRunPhase != k.OpenRunPhase ||
-					o.BlockersCanceled != k.BlockersCanceled {
-					t.Fatalf("outline %+v of %+v", o, k)
+				if o.ID != tk.ID || o.Status != tk.Status || o.WorkStatus != tk.WorkStatus || o.WaitingFor != tk.WaitingFor ||
+					o.Failures != tk.Failures || o.OpenRunID != tk.OpenRunID || o.OpenRunPhase != tk.OpenRunPhase ||
+					o.BlockersCanceled != tk.BlockersCanceled {
+					t.Fatalf("outline %+v of %+v", o, tk)
 				}
 			}
 			if after = next; after == "" {
@@ -57,23 +57,23 @@ func TestShortWaysAgreeWithTheLongOnes(t *testing.T) {
 }
 
 // with is a load with one more task.
-func with(l db.AgentLoad, k *task.Task) db.AgentLoad {
+func with(l db.AgentLoad, tk *task.Task) db.AgentLoad {
 	switch {
-	case k.Status == task.Draft:
+	case tk.Status == task.Draft:
 		l.Drafts++
 		return l
-	case k.WorkStatus == task.Working:
+	case tk.WorkStatus == task.Working:
 		l.Working++
 	default:
 		l.Queued++
-		if l.OldestAt == 0 || k.CreatedAt < l.OldestAt {
-			l.OldestAt = k.CreatedAt
+		if l.OldestAt == 0 || tk.CreatedAt < l.OldestAt {
+			l.OldestAt = tk.CreatedAt
 		}
 	}
-	if k.WaitingFor == task.WaitsUser || k.WaitingFor == task.WaitsApproval || k.BlockersCanceled > 0 {
+	if tk.WaitingFor == task.WaitsUser || tk.WaitingFor == task.WaitsApproval || tk.BlockersCanceled > 0 {
 		l.Waiting++
 	}
-	if k.Failures > 0 && k.OpenRunID == 0 {
+	if tk.Failures > 0 && tk.OpenRunID == 0 {
 		l.Failed++
 	}
 	return l

@@ -86,15 +86,15 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 				return oneCall("complete_task", `{"taskId":%q,"summary":"Wrote the notes. Nothing is left."}`, id)
 			})
 			s, person := newBuiltinServer(t, api, m)
-			k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"})
-			r := runOf(t, s, person, k.ID)
+			tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"})
+			r := runOf(t, s, person, tk.ID)
 			if r.Status != task.RunCompleted || r.Summary != "Wrote the notes. Nothing is left." || r.Model != "test-model" {
 				t.Fatalf("the run is %s", asJSON(r))
 			}
 			t.Run("its task is done, with the plan and the summary", func(t *testing.T) {
-				k := call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil)
-				if k.Status != task.Done || k.Summary != r.Summary || len(k.Steps) != 1 {
-					t.Errorf("the task is %s", asJSON(k))
+				tk := call[task.Task](t, person, "GET", "/api/tasks/"+tk.ID.String(), nil)
+				if tk.Status != task.Done || tk.Summary != r.Summary || len(tk.Steps) != 1 {
+					t.Errorf("the task is %s", asJSON(tk))
 				}
 			})
 			t.Run("its use and cost are told", func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
 		return modeltest.Step{Text: "It told: " + last.Results[0].Text}
 	})
 	s, person := newBuiltinServer(t, "openai", m)
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask", "owner": "boss"})
-	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted {
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask", "owner": "boss"})
+	if r := runOf(t, s, person, tk.ID); r.Status != task.RunCompleted {
 		t.Fatalf("the run is %s", asJSON(r))
 	}
 	told := s.rows("SELECT content FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'boss' AND m.type = 'tool_result'")
@@ -172,12 +172,12 @@ func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
 		return modeltest.Step{Text: "Done after all."}
 	})
 	s, person := newBuiltinServer(t, "anthropic", m)
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Survive", "owner": "coder"})
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Survive", "owner": "coder"})
 	testkit.Eventually(t, "the model is asked", func() bool { return len(m.Turns()) == 1 })
 	s.kill()
 	s.start()
 	testkit.Eventually(t, "the retry has ended", func() bool {
-		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", k.ID)[0] == "2"
+		return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", tk.ID)[0] == "2"
 	})
 	if got := s.rows("SELECT status, phase, attempt, summary FROM runs ORDER BY id"); strings.Join(got,
 		" ") != "failed|lost|1| completed|ended|2|Done after all." {
@@ -193,8 +193,8 @@ func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
 	testkit.Eventually(t, "the agent is there", func() bool {
 		return person.Do(t.Context(), "GET", "/api/agents/plain", nil, nil) == nil
 	})
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "plain"})
-	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted || strings.Join(m.Turns()[0].Tools, " ") != "read" {
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "plain"})
+	if r := runOf(t, s, person, tk.ID); r.Status != task.RunCompleted || strings.Join(m.Turns()[0].Tools, " ") != "read" {
 		t.Errorf("the run is %s, its tools %v", asJSON(r), m.Turns()[0].Tools)
 	}
 }
@@ -255,8 +255,8 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 				"todo_lpush todo_rpeek todo_rpop todo_rpush update_step update_steps update_task",
 		},
 	} {
-		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "For " + c.agent, "owner": c.agent})
-		s.runsEnded(k.ID, 1)
+		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "For " + c.agent, "owner": c.agent})
+		s.runsEnded(tk.ID, 1)
 		for _, r := range m.Turns() {
 			if r.System == c.system && len(r.Messages) == 1 {
 				if got := strings.Join(slices.Sorted(slices.Values(r.Tools)), " "); got != c.want {
@@ -265,9 +265,9 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 			}
 		}
 		if c.agent == "planner" {
-			k = call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil)
-			if k.Status != task.Done || k.Summary != "Planned." || len(k.Steps) != 3 || !k.Steps[0].Done || len(k.Resources) != 1 {
-				t.Errorf("without a taskId its calls are about another task: %s", asJSON(k))
+			tk = call[task.Task](t, person, "GET", "/api/tasks/"+tk.ID.String(), nil)
+			if tk.Status != task.Done || tk.Summary != "Planned." || len(tk.Steps) != 3 || !tk.Steps[0].Done || len(tk.Resources) != 1 {
+				t.Errorf("without a taskId its calls are about another task: %s", asJSON(tk))
 			}
 		}
 	}

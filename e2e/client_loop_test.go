@@ -32,8 +32,8 @@ echo "It is done." > summary.md
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, id := range []string{"1", "2"} {
-		if k := a.read(id); k.Summary != "It is done." || len(k.Steps) != 2 || !k.Steps[0].Done {
-			t.Errorf("task %s: %s", id, asJSON(k))
+		if tk := a.read(id); tk.Summary != "It is done." || len(tk.Steps) != 2 || !tk.Steps[0].Done {
+			t.Errorf("task %s: %s", id, asJSON(tk))
 		}
 	}
 }

@@ -89,17 +89,17 @@ func TestAnAgentWorksFromTheShell(t *testing.T) {
 		t.Fatalf("the id is %q", id)
 	}
 	a.ok("", "task", "create", "Later")
-	if k := a.read("1"); k.Owner != agentName || k.Description != "Say `why`." || k.Priority != 5 ||
-		len(k.Steps) != 1 || k.Steps[0].Title != "Read, then think" {
-		t.Errorf("created %s", asJSON(k))
+	if tk := a.read("1"); tk.Owner != agentName || tk.Description != "Say `why`." || tk.Priority != 5 ||
+		len(tk.Steps) != 1 || tk.Steps[0].Title != "Read, then think" {
+		t.Errorf("created %s", asJSON(tk))
 	}
 	if id := a.ok("", "task", "claim", "--quiet"); id != "1" {
 		t.Fatalf("claimed %q", id)
 	}
 	a.ok("- [x] Read\n- Think\n", "task", "steps", "1")
 	a.ok("", "task", "step", "1", "1", "--done", "--details", "hard")
-	if k := a.read("1"); len(k.Steps) != 2 || !k.Steps[0].Done || !k.Steps[1].Done || k.Steps[1].Details != "hard" {
-		t.Errorf("the plan is %s", asJSON(k.Steps))
+	if tk := a.read("1"); len(tk.Steps) != 2 || !tk.Steps[0].Done || !tk.Steps[1].Done || tk.Steps[1].Details != "hard" {
+		t.Errorf("the plan is %s", asJSON(tk.Steps))
 	}
 	if id := a.ok("", "task", "subtask", "1", "0", "Look it up", "--owner", otherAgent, "--quiet"); id != "3" ||
 		other.read("3").ParentTaskID != 1 {
@@ -109,21 +109,21 @@ func TestAnAgentWorksFromTheShell(t *testing.T) {
 	a.ok("It is\nso.", "task", "comment", "1", "-")
 	a.ok("", "task", "heartbeat", "1")
 	a.ok("", "task", "update", "1", "--title", "Explain it", "--priority=-2")
-	k := a.read("1")
-	if k.Title != "Explain it" || k.Priority != -2 || len(k.Resources) != 1 || len(k.Comments) != 1 || k.Comments[0].Content != "It is\nso." {
-		t.Errorf("task %s", asJSON(k))
+	tk := a.read("1")
+	if tk.Title != "Explain it" || tk.Priority != -2 || len(tk.Resources) != 1 || len(tk.Comments) != 1 || tk.Comments[0].Content != "It is\nso." {
+		t.Errorf("task %s", asJSON(tk))
 	}
 	a.ok("What is left is in the comment.", "task", "move", "1", otherAgent, "--comment", "-")
-	if k := a.read("1"); k.Owner != otherAgent || k.Claim != nil || k.Comments[1].Kind != task.KindHandoff {
-		t.Errorf("moved %s", asJSON(k))
+	if tk := a.read("1"); tk.Owner != otherAgent || tk.Claim != nil || tk.Comments[1].Kind != task.KindHandoff {
+		t.Errorf("moved %s", asJSON(tk))
 	}
 	if id := other.ok("", "task", "claim", "--count", "5", "--quiet"); id != "3\n1" { // by priority
 		t.Errorf("claimed %q", id)
 	}
 	other.ok("", "task", "release", "1")
 	other.ok("", "task", "cancel", "3", "--reason", "known already")
-	if k := other.read("3"); k.Status != task.Canceled {
-		t.Errorf("canceled %s", asJSON(k))
+	if tk := other.read("3"); tk.Status != task.Canceled {
+		t.Errorf("canceled %s", asJSON(tk))
 	}
 }
 
@@ -138,12 +138,12 @@ func TestACompletedTaskMayBringTheNext(t *testing.T) {
 	if id := a.ok("Said.\n", "task", "complete", "1", "--next", "--quiet", "--file", "-"); id != "2" {
 		t.Errorf("the next is %q", id)
 	}
-	if k := a.read("1"); k.Status != task.Done || k.Summary != "Said." {
-		t.Errorf("completed %s", asJSON(k))
+	if tk := a.read("1"); tk.Status != task.Done || tk.Summary != "Said." {
+		t.Errorf("completed %s", asJSON(tk))
 	}
 	a.fails(client.ExitNothing, "no task is free", "task", "complete", "2", "--next")
-	if k := a.read("2"); k.Status != task.Done {
-		t.Errorf("exit code 3 left it %s", k.Status)
+	if tk := a.read("2"); tk.Status != task.Done {
+		t.Errorf("exit code 3 left it %s", tk.Status)
 	}
 	if out := a.ok("", "task", "history", "--owner", agentName); !strings.Contains(out, "second") ||
 		strings.Index(out, "second") > strings.Index(out, "first") {
@@ -200,8 +200,8 @@ func TestDefaultsComeFromTheSurroundings(t *testing.T) {
 		admin.fails(client.ExitUsage, "TASKYARD_AGENT", "task", "create", "x")
 		admin.with(t, "TASKYARD_AGENT", agentName).ok("", "task", "create", "x")
 		admin.ok("", "task", "create", "y", "--owner", otherAgent)
-		if k := admin.read("1"); k.Owner != agentName || admin.read("2").Owner != otherAgent {
-			t.Errorf("owner %s", k.Owner)
+		if tk := admin.read("1"); tk.Owner != agentName || admin.read("2").Owner != otherAgent {
+			t.Errorf("owner %s", tk.Owner)
 		}
 	})
 	t.Run("the run's task is the task", func(t *testing.T) {
@@ -211,9 +211,9 @@ func TestDefaultsComeFromTheSurroundings(t *testing.T) {
 		run.ok("", "task", "step", "0", "--done")
 		run.fails(client.ExitUsage, "the id and the text", "task", "comment", "43")
 		run.ok("", "task", "complete", "--summary", "all of it")
-		k := run.read("1")
-		if k.Status != task.Done || len(k.Comments) != 1 || !k.Steps[0].Done || k.Summary != "all of it" {
-			t.Errorf("%s", asJSON(k))
+		tk := run.read("1")
+		if tk.Status != task.Done || len(tk.Comments) != 1 || !tk.Steps[0].Done || tk.Summary != "all of it" {
+			t.Errorf("%s", asJSON(tk))
 		}
 	})
 	t.Run("the token may lie in a file", func(t *testing.T) {

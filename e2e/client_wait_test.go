@@ -15,8 +15,8 @@ func TestTasksThatWaitForOthersFromTheShell(t *testing.T) {
 	a := in.shellFor(t, "--agent", agentName)
 	a.ok("", "task", "create", "first")
 	a.ok("", "task", "create", "second", "--label", "api", "--label", "ui", "--blocked-by", "1")
-	if k := a.read("2"); k.WaitingFor != "tasks" || len(k.BlockedBy) != 1 || strings.Join(k.Labels, " ") != "api ui" {
-		t.Errorf("created %s", asJSON(k))
+	if tk := a.read("2"); tk.WaitingFor != "tasks" || len(tk.BlockedBy) != 1 || strings.Join(tk.Labels, " ") != "api ui" {
+		t.Errorf("created %s", asJSON(tk))
 	}
 	if out := a.ok("", "task", "why", "2"); !strings.Contains(out, "1") {
 		t.Errorf("why: %s", out)
@@ -31,12 +31,12 @@ func TestTasksThatWaitForOthersFromTheShell(t *testing.T) {
 	a.fails(client.ExitRefused, "1", "task", "block", "1", "2") // a cycle
 	a.ok("", "task", "block", "2", "--none")
 	a.ok("", "task", "update", "2", "--no-labels")
-	if k := a.read("2"); len(k.BlockedBy)+len(k.Labels) != 0 {
-		t.Errorf("freed %s", asJSON(k))
+	if tk := a.read("2"); len(tk.BlockedBy)+len(tk.Labels) != 0 {
+		t.Errorf("freed %s", asJSON(tk))
 	}
 	a.ok("", "task", "block", "2", "1")
-	if k := a.read("2"); len(k.BlockedBy) != 1 || k.BlockedBy[0] != 1 {
-		t.Errorf("blocked again %s", asJSON(k))
+	if tk := a.read("2"); len(tk.BlockedBy) != 1 || tk.BlockedBy[0] != 1 {
+		t.Errorf("blocked again %s", asJSON(tk))
 	}
 	a.fails(client.ExitUsage, "--none", "task", "block", "2")
 	t.Run("--json of why is the server's answer", func(t *testing.T) {

@@ -54,8 +54,8 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 		s.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"command\"\ncommand = [\"/bin/sh\", %q]\n", script))
 		s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: script\n---\nWork.\n")
 		s.start()
-		k := call[task.Task](t, s.api(s.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
-		check(t, s, k.ID, func() int { return len(s.processes(nil)) })
+		tk := call[task.Task](t, s.api(s.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
+		check(t, s, tk.ID, func() int { return len(s.processes(nil)) })
 	})
 	t.Run("on the server, as codex", func(t *testing.T) {
 		t.Parallel()
@@ -68,8 +68,8 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 		s.file("taskyard.toml", fmt.Sprintf("[runners.script]\nkind = \"codex\"\naccept_weaker = true\ncommand = [\"/bin/sh\", %q]\n", script))
 		s.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, list, grep\nrunner: script\n---\nWork.\n")
 		s.start()
-		k := call[task.Task](t, s.api(s.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
-		check(t, s, k.ID, func() int { return len(s.processes(nil)) })
+		tk := call[task.Task](t, s.api(s.token("--scope", "operate")), "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
+		check(t, s, tk.ID, func() int { return len(s.processes(nil)) })
 	})
 	t.Run("on the server, as the built-in agent", func(t *testing.T) {
 		t.Parallel()
@@ -81,8 +81,8 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 			return oneCall("complete_task", `{"taskId":%q,"summary":"All of it."}`, taskOf(r))
 		})
 		s, person := newBuiltinServer(t, "openai", m)
-		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
-		check(t, s, k.ID, func() int { return int(asked.Load()) - 1 }) // the model is not asked again
+		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
+		check(t, s, tk.ID, func() int { return int(asked.Load()) - 1 }) // the model is not asked again
 	})
 	t.Run("on a worker", func(t *testing.T) {
 		t.Parallel()
@@ -91,7 +91,7 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		y.work("--labels", "gpu")
-		k := y.create()
-		check(t, y.server, k.ID, y.programs)
+		tk := y.create()
+		check(t, y.server, tk.ID, y.programs)
 	})
 }

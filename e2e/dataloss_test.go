@@ -52,10 +52,10 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 			for _, p := range digger.Problems {
 				reason += p.Message
 			}
-			var k task.Task
-			if err := person.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "digger"}, &k); err == nil &&
+			var tk task.Task
+			if err := person.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "digger"}, &tk); err == nil &&
 				digger.Status != task.AgentInvalid {
-				reason = runOf(t, s, person, k.ID).Reason
+				reason = runOf(t, s, person, tk.ID).Reason
 			}
 			if !strings.Contains(reason, "contains Taskyard's data folder") {
 				t.Errorf("the reason is %q", reason)
@@ -78,12 +78,12 @@ func lostWrites(t *testing.T, s *server, c *client.Client) (lost int) {
 	s.token("--scope", "read")
 	var made []string
 	for range 20 {
-		var k task.Task
-		if err := c.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Keep me", "owner": "idle"}, &k); err != nil {
+		var tk task.Task
+		if err := c.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Keep me", "owner": "idle"}, &tk); err != nil {
 			t.Errorf("the server does not write any more: %v", err)
 			break
 		}
-		made = append(made, k.ID.String())
+		made = append(made, tk.ID.String())
 	}
 	s.kill()
 	s.start()

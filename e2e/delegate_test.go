@@ -98,8 +98,8 @@ func (s *server) outcome(id task.ID) string {
 func TestRunsDelegateAsDeepAsTheyMay(t *testing.T) {
 	t.Parallel()
 	s, person := newDelegates(t, "lead")
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
-	got := s.outcome(k.ID)
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
+	got := s.outcome(tk.ID)
 	if want := "completed|boss < lead < deep < refused: maximum sub-agent depth exceeded " +
 		"(depth 2, limit 2) (409 depth_exceeded)"; got != want {
 		t.Errorf("the result is %q, want %q", got, want)
@@ -111,7 +111,7 @@ func TestRunsDelegateAsDeepAsTheyMay(t *testing.T) {
 		}
 	})
 	t.Run("their tasks are done, with the summaries, and nothing follows", func(t *testing.T) {
-		got := strings.Join(s.rows("SELECT owner, status, run_id, summary FROM tasks WHERE id > ? ORDER BY id", k.ID), "\n")
+		got := strings.Join(s.rows("SELECT owner, status, run_id, summary FROM tasks WHERE id > ? ORDER BY id", tk.ID), "\n")
 		if !strings.HasPrefix(got, "lead|done|<nil>|lead < deep < refused") || !strings.Contains(got, "\ndeep|done|<nil>|deep < refused") {
 			t.Errorf("tasks are %q", got)
 		}
@@ -127,8 +127,8 @@ func TestRunsDelegateAsDeepAsTheyMay(t *testing.T) {
 func TestADelegatedRunThatFailsIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	s, person := newDelegates(t, "broken")
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
-	got := s.outcome(k.ID)
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
+	got := s.outcome(tk.ID)
 	if !strings.HasPrefix(got, "completed|boss < it did not work: run 2 of agent broken failed (error) in attempt 1: ") ||
 		!strings.Contains(got, "3") {
 		t.Errorf("the result is %q", got)
@@ -138,7 +138,7 @@ func TestADelegatedRunThatFailsIsAnAnswer(t *testing.T) {
 func TestACanceledRunLeavesNoDelegatedProcess(t *testing.T) {
 	t.Parallel()
 	s, person := newDelegates(t, "holder")
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
 	testkit.Eventually(t, "the run at depth 2 has spawned its children", func() bool {
 		return s.rows("SELECT count(*) FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'hold' AND m.content = 'spawned'")[0] == "1"
 	})
@@ -152,14 +152,14 @@ func TestACanceledRunLeavesNoDelegatedProcess(t *testing.T) {
 	}
 	testkit.Eventually(t, "every process is gone", func() bool { return len(s.processes(nil)) == 0 })
 	t.Run("their tasks are canceled and name the run", func(t *testing.T) {
-		for _, row := range s.rows("SELECT status, summary FROM tasks WHERE id > ?", k.ID) {
+		for _, row := range s.rows("SELECT status, summary FROM tasks WHERE id > ?", tk.ID) {
 			if !strings.HasPrefix(row, "canceled|run ") || !strings.Contains(row, ", which delegated it, was canceled: ") {
 				t.Errorf("%q", row)
 			}
 		}
 	})
 	t.Run("the task above stays", func(t *testing.T) {
-		if got := s.rows("SELECT status FROM tasks WHERE id = ?", k.ID)[0]; got != "active" {
+		if got := s.rows("SELECT status FROM tasks WHERE id = ?", tk.ID)[0]; got != "active" {
 			t.Errorf("it is %s", got)
 		}
 	})

@@ -32,8 +32,8 @@ func (d *demoServer) history() []*task.Task {
 }
 
 func (d *demoServer) task(id task.ID) *task.Task {
-	k := call[task.Task](d.t, d.api, "GET", "/api/tasks/"+id.String(), nil)
-	return &k
+	tk := call[task.Task](d.t, d.api, "GET", "/api/tasks/"+id.String(), nil)
+	return &tk
 }
 
 func (d *demoServer) waiting() []*task.Run {
@@ -42,9 +42,9 @@ func (d *demoServer) waiting() []*task.Run {
 }
 
 func (d *demoServer) titled(title string) *task.Task {
-	for _, k := range append(d.open(), d.history()...) {
-		if k.Title == title {
-			return d.task(k.ID)
+	for _, tk := range append(d.open(), d.history()...) {
+		if tk.Title == title {
+			return d.task(tk.ID)
 		}
 	}
 	return nil
@@ -64,16 +64,16 @@ func TestDemo(t *testing.T) {
 
 	begin := time.Now()
 	testkit.Eventually(t, "one run waits for approval, one question is open, one task was handed over, one is done", func() bool {
-		asked := slices.ContainsFunc(d.open(), func(k *task.Task) bool { return k.WaitingFor == task.WaitsUser })
+		asked := slices.ContainsFunc(d.open(), func(tk *task.Task) bool { return tk.WaitingFor == task.WaitsUser })
 		moved := d.titled("Write the backup guide")
 		return len(d.waiting()) == 1 && asked && moved != nil && moved.Owner == "reviewer" && len(d.history()) >= 1
 	})
 	t.Logf("the demo is complete after %v", time.Since(begin).Round(time.Millisecond))
 
 	t.Run("the hand-over is in the thread", func(t *testing.T) {
-		k := d.titled("Write the backup guide")
-		if !slices.ContainsFunc(k.Comments, func(c task.Comment) bool { return c.Kind == task.KindHandoff && c.Author == "builder" }) {
-			t.Errorf("no hand-over by the builder in %s", asJSON(k.Comments))
+		tk := d.titled("Write the backup guide")
+		if !slices.ContainsFunc(tk.Comments, func(c task.Comment) bool { return c.Kind == task.KindHandoff && c.Author == "builder" }) {
+			t.Errorf("no hand-over by the builder in %s", asJSON(tk.Comments))
 		}
 	})
 	t.Run("an approved run completes the subtask, and then its parent", func(t *testing.T) {
@@ -90,13 +90,13 @@ func TestDemo(t *testing.T) {
 	})
 	t.Run("a reply lets the reviewer finish", func(t *testing.T) {
 		d := d.on(t)
-		k := d.titled("Review the retry policy")
-		if k.WaitingFor != task.WaitsUser {
-			t.Fatalf("task waits for %q", k.WaitingFor)
+		tk := d.titled("Review the retry policy")
+		if tk.WaitingFor != task.WaitsUser {
+			t.Fatalf("task waits for %q", tk.WaitingFor)
 		}
-		call[any](t, d.api, "POST", "/api/tasks/"+k.ID.String()+"/reply", map[string]any{"content": "Five are fine."})
-		d.completes(k.ID)
-		if got := d.task(k.ID).Summary; got != "Retry policy reviewed. Decision by a person: Five are fine." {
+		call[any](t, d.api, "POST", "/api/tasks/"+tk.ID.String()+"/reply", map[string]any{"content": "Five are fine."})
+		d.completes(tk.ID)
+		if got := d.task(tk.ID).Summary; got != "Retry policy reviewed. Decision by a person: Five are fine." {
 			t.Errorf("summary %q", got)
 		}
 	})
@@ -105,9 +105,9 @@ func TestDemo(t *testing.T) {
 		testkit.Eventually(t, "two tasks are left and nothing runs", func() bool {
 			return len(d.open()) == 2 && d.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
 		})
-		for _, k := range d.open() {
-			if k.Status != task.Draft && k.Owner != "general-purpose" {
-				t.Errorf("task %d (%s) is still open", k.ID, k.Title)
+		for _, tk := range d.open() {
+			if tk.Status != task.Draft && tk.Owner != "general-purpose" {
+				t.Errorf("task %d (%s) is still open", tk.ID, tk.Title)
 			}
 		}
 		for _, r := range call[struct{ Runs []*task.Run }](t, d.api, "GET", "/api/runs", nil).Runs {

@@ -95,9 +95,9 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 				t.Skipf("the high water mark cannot be set back: %v", err)
 			}
 			answers := s.pulse()
-			k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Flood", "owner": f.agent})
+			tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Flood", "owner": f.agent})
 			testkit.EventuallyWithin(t, 3*time.Minute, "the run has ended", func() bool {
-				return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND task_id = ?", k.ID.String())[0] == "1"
+				return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND task_id = ?", tk.ID.String())[0] == "1"
 			})
 			took := answers()
 			most := memoryKiB(t, s.cmd.Process.Pid, "VmHWM:")
@@ -111,7 +111,7 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 			if worst := took[len(took)-1]; worst > mostAnswer {
 				t.Errorf("/healthz took %v", worst)
 			}
-			if got := s.rows("SELECT status, phase FROM runs WHERE task_id = ?", k.ID.String())[0]; got != f.state {
+			if got := s.rows("SELECT status, phase FROM runs WHERE task_id = ?", tk.ID.String())[0]; got != f.state {
 				t.Errorf("the run is %s, want %s", got, f.state)
 			}
 			s.wantNobody("after the run", nil)

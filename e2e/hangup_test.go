@@ -50,13 +50,13 @@ func TestAWorkerOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
 	w := y.work("--labels", "gpu")
-	k := y.create()
-	y.await(k.ID, "running|working|1|1")
+	tk := y.create()
+	y.await(tk.ID, "running|working|1|1")
 	if err := w.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	y.letGo()
-	y.await(k.ID, "completed|ended|1|1")
+	y.await(tk.ID, "completed|ended|1|1")
 }
 
 func TestASlowBodyDoesNotHoldUpAStop(t *testing.T) {

@@ -354,11 +354,11 @@ func newAssault(t *testing.T) *assault {
 	}
 	admin := a.api(a.callers["admin"])
 	for i := range 6 {
-		k := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{
+		tk := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{
 			"title": fmt.Sprintf("Task %d", i),
 			"owner": []string{"ada", "bob"}[i%2], "steps": []any{map[string]any{"title": "One"}},
 		})
-		call[map[string]any](t, admin, "POST", "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "A comment."})
+		call[map[string]any](t, admin, "POST", "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "A comment."})
 	}
 	b := newBrowser(t)
 	if status, _ := b.send(a.first, a.url()+"/setup",

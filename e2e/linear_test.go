@@ -116,21 +116,21 @@ func (w *worker) work() {
 	}
 	// What is left over is claimed and completed until the queue is empty.
 	for {
-		k := w.signup()
-		if k == nil {
+		tk := w.signup()
+		if tk == nil {
 			return
 		}
-		w.use(k)
+		w.use(tk)
 	}
 }
 
 func (w *worker) create(title string) {
 	for {
-		var k task.Task
-		switch w.request("POST", "/api/tasks", map[string]any{"title": title, "owner": w.owner, "description": strings.Repeat("x", 200)}, &k) {
+		var tk task.Task
+		switch w.request("POST", "/api/tasks", map[string]any{"title": title, "owner": w.owner, "description": strings.Repeat("x", 200)}, &tk) {
 		case did:
 			w.mu.Lock()
-			w.acked[k.ID] = title
+			w.acked[tk.ID] = title
 			w.mu.Unlock()
 			return
 		case refused:
@@ -163,36 +163,36 @@ func (w *worker) signup() *task.Task {
 	}
 }
 
-func claimOf(k *task.Task) answer {
+func claimOf(tk *task.Task) answer {
 	a := answer{Known: true, OK: true}
-	if k.Claim != nil {
-		a.Claim = k.Claim.ID
+	if tk.Claim != nil {
+		a.Claim = tk.Claim.ID
 	}
 	return a
 }
 
 // use ends the claim of a task: by release, completion, or completion together
 // with the next sign-up.
-func (w *worker) use(k *task.Task) {
-	for k != nil {
+func (w *worker) use(tk *task.Task) {
+	for tk != nil {
 		switch n := rand.IntN(10); {
 		case n == 0:
-			w.end(k, doRelease)
+			w.end(tk, doRelease)
 			return
 		case n < 5:
-			k = w.completeAndSignup(k)
+			tk = w.completeAndSignup(tk)
 		default:
-			w.end(k, doComplete)
+			w.end(tk, doComplete)
 			return
 		}
 	}
 }
 
-func (w *worker) end(k *task.Task, kind string) {
-	in := act{Task: k.ID, Kind: kind, Claim: k.Claim.ID}
+func (w *worker) end(tk *task.Task, kind string) {
+	in := act{Task: tk.ID, Kind: kind, Claim: tk.Claim.ID}
 	for {
 		call := w.hist.now()
-		switch got := w.request("POST", "/api/tasks/"+k.ID.String()+"/"+kind, map[string]any{"claim": k.Claim.ID}, nil); got {
+		switch got := w.request("POST", "/api/tasks/"+tk.ID.String()+"/"+kind, map[string]any{"claim": tk.Claim.ID}, nil); got {
 		case did, refused:
 			w.hist.add(w.id, call, in, answer{Known: true, OK: got == did})
 			return
@@ -204,13 +204,13 @@ func (w *worker) end(k *task.Task, kind string) {
 	}
 }
 
-func (w *worker) completeAndSignup(k *task.Task) *task.Task {
-	in := act{Task: k.ID, Kind: doComplete, Claim: k.Claim.ID}
+func (w *worker) completeAndSignup(tk *task.Task) *task.Task {
+	in := act{Task: tk.ID, Kind: doComplete, Claim: tk.Claim.ID}
 	var out struct{ Completed, Task *task.Task }
 	for {
 		call := w.hist.now()
 		switch got := w.request("POST", "/api/agents/"+w.owner+"/complete-and-signup",
-			map[string]any{"taskId": k.ID.String(), "claim": k.Claim.ID}, &out); got {
+			map[string]any{"taskId": tk.ID.String(), "claim": tk.Claim.ID}, &out); got {
 		case did:
 			w.hist.add(w.id, call, in, answer{Known: true, OK: true})
 			if out.Task != nil {
@@ -240,17 +240,17 @@ func (l *load) readAll(t *testing.T) {
 		wg.Go(func() {
 			api := l.api(l.owners[0])
 			for id := range ids {
-				var k task.Task
+				var tk task.Task
 				call := l.hist.now()
-				if err := api.Do(t.Context(), "GET", "/api/tasks/"+id.String(), nil, &k); err != nil {
+				if err := api.Do(t.Context(), "GET", "/api/tasks/"+id.String(), nil, &tk); err != nil {
 					l.fail(fmt.Errorf("task %d was acknowledged and is not there: %w", id, err))
 					continue
 				}
-				if k.Title != l.acked[id] {
-					l.fail(fmt.Errorf("task %d is called %q, acknowledged was %q", id, k.Title, l.acked[id]))
+				if tk.Title != l.acked[id] {
+					l.fail(fmt.Errorf("task %d is called %q, acknowledged was %q", id, tk.Title, l.acked[id]))
 				}
-				a := claimOf(&k)
-				a.Done = k.Status == task.Done
+				a := claimOf(&tk)
+				a.Done = tk.Status == task.Done
 				l.hist.add(0, call, act{Task: id, Kind: doRead}, a)
 			}
 		})
@@ -389,19 +389,19 @@ func (y *memoryServer) add(title string) any {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	id := task.ID(len(y.tasks) + 1)
-	k := &task.Task{ID: id, ThreadID: id, Title: title, Status: task.Active}
-	y.tasks = append(y.tasks, k)
-	return *k
+	tk := &task.Task{ID: id, ThreadID: id, Title: title, Status: task.Active}
+	y.tasks = append(y.tasks, tk)
+	return *tk
 }
 
 func (y *memoryServer) signup() *task.Task {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	i := slices.IndexFunc(y.tasks, func(k *task.Task) bool { return k.Status == task.Active && k.Claim == nil })
+	i := slices.IndexFunc(y.tasks, func(tk *task.Task) bool { return tk.Status == task.Active && tk.Claim == nil })
 	if i < 0 {
 		return nil
 	}
-	k := y.tasks[i]
+	tk := y.tasks[i]
 	if y.racy {
 		y.mu.Unlock()
 		select {
@@ -411,27 +411,27 @@ func (y *memoryServer) signup() *task.Task {
 		}
 		y.mu.Lock()
 	}
-	y.claims[k.ID]++
-	k.Claim = &task.Claim{ID: y.claims[k.ID]}
-	taken := *k
+	y.claims[tk.ID]++
+	tk.Claim = &task.Claim{ID: y.claims[tk.ID]}
+	taken := *tk
 	return &taken
 }
 
 func (y *memoryServer) act(id task.ID, what string, claim int64) any {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	k := y.tasks[id-1]
+	tk := y.tasks[id-1]
 	if what == "" {
-		return *k
+		return *tk
 	}
-	if k.Claim == nil || k.Claim.ID != claim {
+	if tk.Claim == nil || tk.Claim.ID != claim {
 		return nil
 	}
-	k.Claim = nil
+	tk.Claim = nil
 	if what == doComplete {
-		k.Status = task.Done
+		tk.Status = task.Done
 	}
-	return *k
+	return *tk
 }
 
 func TestCheckerFlagsARacyClaim(t *testing.T) {

@@ -39,14 +39,14 @@ func TestQuestionsReachPeopleOutside(t *testing.T) {
 	s.file("agents/coder.md", "---\nname: coder\ndescription: Works.\ntools: read\nrunner: none\n---\nWork.\n")
 	s.start()
 	c := s.api(s.token("--scope", "operate"))
-	k := call[task.Task](t, c, "POST", "/api/tasks", map[string]any{"title": "Choose the way", "owner": "coder"})
-	call[any](t, c, "POST", "/api/tasks/"+k.ID.String()+"/notify", map[string]any{"message": "North?", "needsReply": true})
+	tk := call[task.Task](t, c, "POST", "/api/tasks", map[string]any{"title": "Choose the way", "owner": "coder"})
+	call[any](t, c, "POST", "/api/tasks/"+tk.ID.String()+"/notify", map[string]any{"message": "North?", "needsReply": true})
 	<-tries
 	s.kill()
 	down.Store(false)
 	s.start()
 	m := <-got
-	if m["link"] != "http://"+s.address+"/tasks/"+k.ID.String() || !strings.Contains(m["message"], "#1 Choose the way: ") ||
+	if m["link"] != "http://"+s.address+"/tasks/"+tk.ID.String() || !strings.Contains(m["message"], "#1 Choose the way: ") ||
 		!strings.Contains(m["message"], "North?") {
 		t.Errorf("%q", m)
 	}

@@ -237,14 +237,14 @@ func (s *server) busy(t *testing.T, token, recording string, tasks int) (acks []
 	for range 8 {
 		wg.Go(func() {
 			for n := range todo {
-				var k task.Task
+				var tk task.Task
 				title := fmt.Sprintf("task %d", n)
 				if err := api.Do(t.Context(), "POST", "/api/tasks",
-					map[string]any{"title": title, "owner": "ada", "description": strings.Repeat("x", 8000)}, &k); err != nil {
+					map[string]any{"title": title, "owner": "ada", "description": strings.Repeat("x", 8000)}, &tk); err != nil {
 					t.Errorf("create: %v", err)
 					return
 				}
-				note(acked{id: k.ID, title: title})
+				note(acked{id: tk.ID, title: title})
 				var got struct{ Task *task.Task }
 				if err := api.Do(t.Context(), "POST", "/api/agents/ada/signup", nil, &got); err != nil || got.Task == nil {
 					t.Errorf("sign up: %v", err)

@@ -41,8 +41,8 @@ func TestABuiltinAgentCannotPostItsSecrets(t *testing.T) {
 		"create\nenv: [TEST_DEPLOY_LOGIN]\n---\nYou are terse.\n")
 	s.start()
 	person := s.api(s.token("--scope", "operate"))
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Deploy", "owner": "coder"})
-	if r := runOf(t, s, person, k.ID); r.Status != task.RunCompleted || !strings.Contains(r.Summary, task.Redacted) {
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Deploy", "owner": "coder"})
+	if r := runOf(t, s, person, tk.ID); r.Status != task.RunCompleted || !strings.Contains(r.Summary, task.Redacted) {
 		t.Fatalf("the run is %s", asJSON(r))
 	}
 	kept := strings.Join(append(s.rows("SELECT content || coalesce(data, '') FROM messages"),

@@ -79,16 +79,16 @@ func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
 	}
 
 	t.Run("an agent that is started begins its next run with it", func(t *testing.T) {
-		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint it", "owner": "painter"})
-		s.runsEnded(k.ID, 1)
-		reply(k.ID, "Use the green one.")
-		s.runsEnded(k.ID, 2)
+		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint it", "owner": "painter"})
+		s.runsEnded(tk.ID, 1)
+		reply(tk.ID, "Use the green one.")
+		s.runsEnded(tk.ID, 2)
 		got := prompts(m, "You paint.")
 		if len(got) != 2 || !strings.Contains(got[1], "this run was started by: answer by user:maya-laptop") ||
 			!strings.Contains(got[1], "I wait for the answer.") {
 			t.Errorf("the prompts are %q", got)
 		}
-		if now := call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil); now.Runs[1].Summary != "Painted it green." {
+		if now := call[task.Task](t, person, "GET", "/api/tasks/"+tk.ID.String(), nil); now.Runs[1].Summary != "Painted it green." {
 			t.Errorf("the runs are %s", asJSON(now.Runs))
 		}
 	})
@@ -134,8 +134,8 @@ func TestStory02AParentHearsOfBothOnce(t *testing.T) {
 		return modeltest.Step{Text: "I continue when both have ended."}
 	})
 	s, person := newModelServer(t, m, map[string][2]string{"boss": {"read, task", "You delegate."}, "reader": {"read", "You read."}})
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Improve auth.go", "owner": "boss"})
-	s.runsEnded(k.ID, 1)
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Improve auth.go", "owner": "boss"})
+	s.runsEnded(tk.ID, 1)
 	runs := s.rows("SELECT id FROM runs WHERE agent = 'reader' AND phase = 'approval' ORDER BY id")
 	if len(runs) != 2 {
 		t.Fatalf("%d runs wait for approval", len(runs))
@@ -145,7 +145,7 @@ func TestStory02AParentHearsOfBothOnce(t *testing.T) {
 		return s.rows("SELECT status FROM runs WHERE id = ?", runs[0])[0] == "completed"
 	})
 	call[task.Run](t, person, "POST", "/api/runs/"+runs[1]+"/deny", map[string]any{"reason": "Only read it."})
-	s.runsEnded(k.ID, 2)
+	s.runsEnded(tk.ID, 2)
 	got := prompts(m, "You delegate.")
 	if len(got) != 2 {
 		t.Fatalf("the parent ran %d times", len(got))
@@ -174,10 +174,10 @@ func TestStory04TheNextRunKnowsWhatFailed(t *testing.T) {
 		return modeltest.Step{Status: http.StatusUnauthorized, Message: "the key is worn out"}
 	})
 	s, person := newModelServer(t, m, map[string][2]string{"coder": {"read", "You code."}})
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Four steps", "owner": "coder"})
-	s.runsEnded(k.ID, 1)
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Four steps", "owner": "coder"})
+	s.runsEnded(tk.ID, 1)
 	call[task.Run](t, person, "POST", "/api/runs/1/retry", nil)
-	s.runsEnded(k.ID, 2)
+	s.runsEnded(tk.ID, 2)
 	got := prompts(m, "You code.")
 	if len(got) != 2 {
 		t.Fatalf("%d runs began", len(got))
@@ -227,29 +227,29 @@ func TestStory03AnApprovalMayComeAfterTheTimeLimit(t *testing.T) {
 	}
 
 	t.Run("while it waits, its timeouts are paused", func(t *testing.T) {
-		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask and wait", "owner": "boss"})
+		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask and wait", "owner": "boss"})
 		testkit.Eventually(t, "its time limit is over", func() bool {
-			return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND unixepoch('subsec') * 1000 - started_at > 4000", k.ID)[0] == "1"
+			return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND unixepoch('subsec') * 1000 - started_at > 4000", tk.ID)[0] == "1"
 		})
-		if got := s.rows("SELECT status || summary || reason FROM runs WHERE task_id = ?", k.ID); got[0] != "running" {
+		if got := s.rows("SELECT status || summary || reason FROM runs WHERE task_id = ?", tk.ID); got[0] != "running" {
 			t.Fatalf("the parent is %v", got)
 		}
-		approve(t, k.ID)
-		s.runsEnded(k.ID, 1)
-		r := call[task.Run](t, person, "GET", "/api/runs/"+s.rows("SELECT id FROM runs WHERE task_id = ?", k.ID)[0], nil)
+		approve(t, tk.ID)
+		s.runsEnded(tk.ID, 1)
+		r := call[task.Run](t, person, "GET", "/api/runs/"+s.rows("SELECT id FROM runs WHERE task_id = ?", tk.ID)[0], nil)
 		if r.Status != task.RunCompleted || !strings.Contains(r.Summary, "The answer is 42.") || r.WaitedMs < 1000 {
 			t.Errorf("the parent ended %s", asJSON(r))
 		}
 	})
 	t.Run("an approval is valid after the end of its parent, which is resumed", func(t *testing.T) {
-		k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do not wait", "owner": "boss"})
-		s.runsEnded(k.ID, 1)
-		if got := s.rows("SELECT status || '/' || phase FROM runs WHERE task_id = ?", k.ID); got[0] != "failed/timeout" {
+		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do not wait", "owner": "boss"})
+		s.runsEnded(tk.ID, 1)
+		if got := s.rows("SELECT status || '/' || phase FROM runs WHERE task_id = ?", tk.ID); got[0] != "failed/timeout" {
 			t.Fatalf("the parent is %v", got)
 		}
-		approve(t, k.ID)
-		s.runsEnded(k.ID, 2)
-		if got := s.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC LIMIT 1", k.ID); got[0] != "It is 42." {
+		approve(t, tk.ID)
+		s.runsEnded(tk.ID, 2)
+		if got := s.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC LIMIT 1", tk.ID); got[0] != "It is 42." {
 			t.Errorf("the parent said %q", got)
 		}
 	})

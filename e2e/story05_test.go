@@ -23,17 +23,17 @@ func TestStory05AHandOverCarriesWhatWasFound(t *testing.T) {
 	})
 	s, person := newModelServer(t, m, map[string][2]string{"fixer": {"read", "You fix."}})
 	puller := s.api(s.token("--agent", "puller"))
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Find the leak", "owner": "puller"})
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Find the leak", "owner": "puller"})
 	mine := signup(t, puller, "puller").Task
-	call[any](t, puller, "POST", "/api/tasks/"+k.ID.String()+"/move", map[string]any{
+	call[any](t, puller, "POST", "/api/tasks/"+tk.ID.String()+"/move", map[string]any{
 		"currentAgent": "puller", "newAgent": "fixer", "comment": "The leak is in cache.go.", "claim": mine.Claim.ID,
 	})
 	testkit.Eventually(t, "the new owner quotes what was found", func() bool {
 		return len(s.rows("SELECT 1 FROM messages WHERE task_id = ? AND author = 'fixer' AND content = 'puller found: The leak is in cache.go.'",
-			k.ID)) == 1
+			tk.ID)) == 1
 	})
 	for _, act := range []string{"complete", "heartbeat", "release"} {
-		err := puller.Do(t.Context(), "POST", "/api/tasks/"+k.ID.String()+"/"+act, map[string]any{"claim": mine.Claim.ID}, nil)
+		err := puller.Do(t.Context(), "POST", "/api/tasks/"+tk.ID.String()+"/"+act, map[string]any{"claim": mine.Claim.ID}, nil)
 		if err == nil || !strings.Contains(err.Error(), "409 stale_claim") && !strings.Contains(err.Error(), "403") {
 			t.Errorf("%s by the former owner: %v", act, err)
 		}
@@ -47,23 +47,23 @@ func TestStory06ARestartedAgentFindsItsWork(t *testing.T) {
 	s, person := newModelServer(t, modeltest.New(t), nil)
 	token := s.token("--agent", "puller")
 	puller := s.api(token)
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{
 		"title": "Survive", "owner": "puller", "steps": []map[string]any{{"title": "a"}, {"title": "b"}},
 	})
 	signup(t, puller, "puller")
-	call[task.Task](t, puller, "PATCH", "/api/tasks/"+k.ID.String()+"/steps/0", map[string]any{"done": true})
+	call[task.Task](t, puller, "PATCH", "/api/tasks/"+tk.ID.String()+"/steps/0", map[string]any{"done": true})
 
 	again := signup(t, s.api(token), "puller")
-	if again.Task != nil || len(again.Held) != 1 || again.Held[0] != k.ID {
+	if again.Task != nil || len(again.Held) != 1 || again.Held[0] != tk.ID {
 		t.Fatalf("the next process is told %s", asJSON(again))
 	}
 	(&shell{t, map[string]string{"TASKYARD_URL": s.url(), "TASKYARD_TOKEN": token}}).fails(client.ExitNothing,
-		"it holds #"+k.ID.String(), "task", "claim")
-	now := call[task.Task](t, puller, "GET", "/api/tasks/"+k.ID.String(), nil)
+		"it holds #"+tk.ID.String(), "task", "claim")
+	now := call[task.Task](t, puller, "GET", "/api/tasks/"+tk.ID.String(), nil)
 	if !now.Steps[0].Done || now.Steps[1].Done || now.Claim == nil {
 		t.Fatalf("it finds %s", asJSON(now))
 	}
-	done := call[task.Task](t, puller, "POST", "/api/tasks/"+k.ID.String()+"/complete",
+	done := call[task.Task](t, puller, "POST", "/api/tasks/"+tk.ID.String()+"/complete",
 		map[string]any{"claim": now.Claim.ID, "summary": "Both."})
 	if done.Status != task.Done {
 		t.Errorf("the task is %s", done.Status)
@@ -82,11 +82,11 @@ func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
 		return modeltest.Step{Text: "Did the rest."}
 	})
 	s, person := newModelServer(t, m, map[string][2]string{"coder": {"read", "You code."}})
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Two parts", "owner": "coder"})
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Two parts", "owner": "coder"})
 	testkit.Eventually(t, "the run works", func() bool { return len(m.Turns()) == 1 })
-	call[task.Message](t, person, "POST", "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "Use the cheap paint."})
+	call[task.Message](t, person, "POST", "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "Use the cheap paint."})
 	close(hang)
-	s.runsEnded(k.ID, 2)
+	s.runsEnded(tk.ID, 2)
 	got := prompts(m, "You code.")
 	const comment = "Use the cheap paint."
 	if len(got) != 2 || strings.Count(strings.Join(got, ""), comment) != 1 || !strings.Contains(got[1], comment) ||
@@ -94,6 +94,6 @@ func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
 		t.Errorf("the prompts are %q", got)
 	}
 	testkit.Eventually(t, "nothing follows", func() bool {
-		return s.rows("SELECT run_id IS NULL FROM tasks WHERE id = ?", k.ID)[0] == "1"
+		return s.rows("SELECT run_id IS NULL FROM tasks WHERE id = ?", tk.ID)[0] == "1"
 	})
 }

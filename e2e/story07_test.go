@@ -91,8 +91,8 @@ func TestStory07AChildWorksInTheFilesOfItsParent(t *testing.T) {
 				"boss":  {"read, create, edit, task" + c.workspace(repo), c.system},
 				"coder": {"read, edit\napproval: never", "You code."},
 			})
-			k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Use the new tokens", "owner": "boss"})
-			s.runsEnded(k.ID, 1)
+			tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Use the new tokens", "owner": "boss"})
+			s.runsEnded(tk.ID, 1)
 			told := ""
 			for _, r := range m.Turns() {
 				for _, result := range r.Last().Results {

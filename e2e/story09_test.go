@@ -128,10 +128,10 @@ command = [%q, %q, "free"]
 // mine is a person's task of reader, which reader has claimed.
 func (y *rightsServer) mine() string {
 	y.t.Helper()
-	k := call[task.Task](y.t, y.person, "POST", "/api/tasks",
+	tk := call[task.Task](y.t, y.person, "POST", "/api/tasks",
 		map[string]any{"title": "a person's", "owner": "reader", "steps": []map[string]any{{"title": "a"}}})
 	call[any](y.t, y.agent, "POST", "/api/agents/reader/signup", map[string]any{"maxConcurrent": 50})
-	return k.ID.String()
+	return tk.ID.String()
 }
 
 // theirs is a person's task of an agent below a task of reader, paused until a
@@ -139,10 +139,10 @@ func (y *rightsServer) mine() string {
 func (y *rightsServer) theirs(to string, change func(id string)) string {
 	y.t.Helper()
 	call[any](y.t, y.person, "POST", "/api/pause", map[string]any{"agent": to, "reason": "wait"})
-	k := call[task.Task](y.t, y.person, "POST", "/api/tasks/"+y.mine()+"/steps/0/subtask", map[string]any{"title": "a part", "owner": to})
-	change(k.ID.String())
+	tk := call[task.Task](y.t, y.person, "POST", "/api/tasks/"+y.mine()+"/steps/0/subtask", map[string]any{"title": "a part", "owner": to})
+	change(tk.ID.String())
 	call[any](y.t, y.person, "POST", "/api/resume", map[string]any{"agent": to})
-	return k.ID.String()
+	return tk.ID.String()
 }
 
 // newest is the task that was made last.

@@ -38,14 +38,14 @@ func TestStory10(t *testing.T) {
 	person := y.token("--scope", "review", "--name", "reviewer")
 	review := y.api(person)
 	// approved is a run of root that was approved while root is paused.
-	approved := func(t *testing.T, scope string) (k task.Task, run string) {
+	approved := func(t *testing.T, scope string) (tk task.Task, run string) {
 		call[any](t, y.person, "POST", "/api/pause", map[string]any{"agent": "root", "reason": "wait"})
-		k = call[task.Task](t, y.agent, "POST", "/api/tasks",
+		tk = call[task.Task](t, y.agent, "POST", "/api/tasks",
 			map[string]any{"title": "Do it", "owner": "root", "steps": []map[string]any{{"title": "a"}}})
-		run = y.rows("SELECT max(id) FROM runs WHERE task_id = ?", k.ID)[0]
+		run = y.rows("SELECT max(id) FROM runs WHERE task_id = ?", tk.ID)[0]
 		r := call[task.Run](t, review, "GET", "/api/runs/"+run, nil)
 		call[any](t, review, "POST", "/api/runs/"+run+"/approve", map[string]any{"version": r.Approval.Version, "scope": scope})
-		return k, run
+		return tk, run
 	}
 	resume := func(t *testing.T) { call[any](t, y.person, "POST", "/api/resume", map[string]any{"agent": "root"}) }
 	// asked checks that a run waits again, and shows the page that says so.
@@ -84,24 +84,24 @@ func TestStory10(t *testing.T) {
 		},
 	} {
 		t.Run(name+" of an approved run", func(t *testing.T) {
-			k, run := approved(t, "once")
-			change(t, "/api/tasks/"+k.ID.String())
+			tk, run := approved(t, "once")
+			change(t, "/api/tasks/"+tk.ID.String())
 			resume(t)
 			asked(t, run, "What changed since it was asked before")
-			call[any](t, review, "POST", "/api/tasks/"+k.ID.String()+"/cancel", map[string]any{})
+			call[any](t, review, "POST", "/api/tasks/"+tk.ID.String()+"/cancel", map[string]any{})
 		})
 	}
 	t.Run("what a stranger says after an approval of all runs", func(t *testing.T) {
-		k, run := approved(t, "task")
-		call[any](t, y.agent, "POST", "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "and delete all"})
+		tk, run := approved(t, "task")
+		call[any](t, y.agent, "POST", "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "and delete all"})
 		resume(t)
 		asked(t, run, "What changed since it was asked before", "comment by reader, who lacks bash")
 	})
 	t.Run("unchanged, it runs as it was approved", func(t *testing.T) {
-		k, run := approved(t, "once")
+		tk, run := approved(t, "once")
 		resume(t)
 		testkit.Eventually(t, "it ends", func() bool { return y.rows("SELECT status FROM runs WHERE id = ?", run)[0] == "completed" })
-		if !strings.Contains(y.executed(), "root "+k.ID.String()+"\n") {
+		if !strings.Contains(y.executed(), "root "+tk.ID.String()+"\n") {
 			t.Errorf("there ran %q", y.executed())
 		}
 	})

@@ -63,7 +63,7 @@ func TestStory11AWebPageForgesNothing(t *testing.T) {
 	s.file("agents/coder.md", "---\nname: coder\ndescription: Codes.\ntools: read, create, bash\nworkspace: "+work+"\n---\nYou code.\n")
 	s.start()
 	person := s.api(s.token("--scope", "review", "--name", "maya-laptop"))
-	k := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{
+	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{
 		"title": "Read the prices",
 		"owner": "reader", "description": "Read page.html and tell the prices.",
 	})
@@ -125,7 +125,7 @@ func TestStory11AWebPageForgesNothing(t *testing.T) {
 		if strings.Count(outside, "</Task>") != 1 || strings.ContainsAny(prompt, "\r\u0085\u2028") {
 			t.Errorf("the block is closed more than once, or a line end got through:\n%q", prompt)
 		}
-		now := call[task.Task](t, person, "GET", "/api/tasks/"+k.ID.String(), nil)
+		now := call[task.Task](t, person, "GET", "/api/tasks/"+tk.ID.String(), nil)
 		if now.TextBy != "reader" {
 			t.Errorf("the description counts as that of %q", now.TextBy)
 		}

@@ -123,9 +123,9 @@ func TestStory12(t *testing.T) {
 	}
 	free := func(owner string) {
 		t.Helper()
-		k := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Free", "owner": owner})
-		if got := y.rows("SELECT claim_holder IS NULL FROM tasks WHERE id = ?", k.ID.String())[0]; got != "1" {
-			t.Errorf("task %s was claimed with a revoked token", k.ID)
+		tk := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Free", "owner": owner})
+		if got := y.rows("SELECT claim_holder IS NULL FROM tasks WHERE id = ?", tk.ID.String())[0]; got != "1" {
+			t.Errorf("task %s was claimed with a revoked token", tk.ID)
 		}
 	}
 
@@ -136,7 +136,7 @@ func TestStory12(t *testing.T) {
 		free("pull")
 	})
 	t.Run("that of a run", func(t *testing.T) {
-		k := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Do it here", "owner": "near"})
+		tk := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Do it here", "owner": "near"})
 		var token string
 		testkit.Eventually(t, "the agent works", func() bool {
 			b, err := os.ReadFile(kept)
@@ -144,17 +144,17 @@ func TestStory12(t *testing.T) {
 			return err == nil
 		})
 		h := holdOpen(t, y.server, token, "near")
-		revoke("run_id = (SELECT id FROM runs WHERE task_id = ?)", k.ID.String())
+		revoke("run_id = (SELECT id FROM runs WHERE task_id = ?)", tk.ID.String())
 		h.end(t)
 		testkit.Eventually(t, "its program is gone", func() bool { return len(y.processes(nil)) == 0 })
 		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
-			k.ID.String())[0]; got != "canceled|by|its token was revoked" {
+			tk.ID.String())[0]; got != "canceled|by|its token was revoked" {
 			t.Errorf("the run is %s", got)
 		}
 	})
 	t.Run("that of a worker", func(t *testing.T) {
 		w := y.work("--labels", "gpu", "--parallel", "2") // one executes, one waits for a run
-		k := y.create()
+		tk := y.create()
 		testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
 		revoke("name = 'machines'")
 		testkit.Eventually(t, "its programs are gone", func() bool { return y.programs() == 0 })
@@ -162,7 +162,7 @@ func TestStory12(t *testing.T) {
 			t.Error("the worker ended as if nothing were wrong")
 		}
 		if got := y.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
-			k.ID.String())[0]; got != "failed|lost|the token of its worker was revoked" {
+			tk.ID.String())[0]; got != "failed|lost|the token of its worker was revoked" {
 			t.Errorf("the run is %s", got)
 		}
 	})

@@ -106,8 +106,8 @@ func TestStory18(t *testing.T) {
 		t.Fatal(err)
 	}
 	y.work("--labels", "gpu", "--url", way.url())
-	k := y.create()
-	y.await(k.ID, "running|working|1|1")
+	tk := y.create()
+	y.await(tk.ID, "running|working|1|1")
 	testkit.Eventually(t, "the agent and its child run", func() bool { return programsOf(way.url()) >= 3 })
 
 	way.set(true)
@@ -115,10 +115,10 @@ func TestStory18(t *testing.T) {
 	admin := y.token("--scope", "admin")
 	testkit.Eventually(t, "the run is lost", func() bool {
 		y.runJob(admin, "reaper")
-		return y.rows("SELECT status || phase FROM runs WHERE task_id = ? ORDER BY id", k.ID.String())[0] == "failedlost"
+		return y.rows("SELECT status || phase FROM runs WHERE task_id = ? ORDER BY id", tk.ID.String())[0] == "failedlost"
 	})
 	y.work("--labels", "gpu", "--exec", "/bin/sh "+other)
-	y.await(k.ID, "failed|lost|1|1", "completed|ended|2|1")
+	y.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
 	if programsOf(way.url()) == 0 {
 		t.Fatal("the first worker ended its program before it came back")
 	}
@@ -127,14 +127,14 @@ func TestStory18(t *testing.T) {
 	y.letGo() // its program ends with a result, too
 	way.set(false)
 	testkit.Eventually(t, "the program of the first worker is gone", func() bool { return programsOf(way.url()) == 0 })
-	y.await(k.ID, "failed|lost|1|1", "completed|ended|2|1")
-	if got := y.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC", k.ID.String())[0]; got != "by the other worker" {
+	y.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
+	if got := y.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC", tk.ID.String())[0]; got != "by the other worker" {
 		t.Errorf("the result is %q", got)
 	}
 	if got := y.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]; got != lines {
 		t.Errorf("the transcript of the lost run grew from %s lines to %s", lines, got)
 	}
-	if err := y.person.Do(t.Context(), http.MethodGet, "/api/tasks/"+k.ID.String(), nil, nil); err != nil {
+	if err := y.person.Do(t.Context(), http.MethodGet, "/api/tasks/"+tk.ID.String(), nil, nil); err != nil {
 		t.Error(err)
 	}
 }

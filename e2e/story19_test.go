@@ -50,9 +50,9 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (y largeInst
 	open, err := app.Open(ctx, c, app.Options{Log: quiet, Now: time.Now, Getenv: os.Getenv})
 	must(err)
 	create := func(in task.New) task.ID {
-		k, err := open.Service.CreateTask(ctx, task.SystemActor, in)
+		tk, err := open.Service.CreateTask(ctx, task.SystemActor, in)
 		must(err)
-		return k.ID
+		return tk.ID
 	}
 	steps := make([]task.Step, 15)
 	for i := range steps {

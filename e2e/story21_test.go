@@ -62,11 +62,11 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	flooder, calm := s.token("--agent", "flooder"), s.token("--agent", "calm")
 	create := func(token, owner string) string {
 		status, _, body := knock(t, s.url(), token, "POST", "/api/tasks", map[string]any{"title": "A task of " + owner, "owner": owner})
-		var k struct{ ID string }
-		if err := json.Unmarshal(body, &k); err != nil || status != 201 {
+		var created struct{ ID string }
+		if err := json.Unmarshal(body, &created); err != nil || status != 201 {
 			t.Fatalf("create: %d %s", status, body)
 		}
-		return k.ID
+		return created.ID
 	}
 	flooded := create(person, "flooder")
 

@@ -84,8 +84,8 @@ func gitIn(t testing.TB, repo string, args ...string) string {
 // ask makes a task and waits until its run has written.
 func (y *worktreeServer) ask(owner string) task.Task {
 	y.t.Helper()
-	k := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "Write", "owner": owner})
-	return k
+	tk := call[task.Task](y.t, y.person, "POST", "/api/tasks", map[string]any{"title": "Write", "owner": owner})
+	return tk
 }
 
 // told is an answer about a run.
@@ -97,11 +97,11 @@ type told struct {
 }
 
 // await waits for a run of a task in a state, and until its work is told.
-func (y *worktreeServer) await(k task.Task, state string) told {
+func (y *worktreeServer) await(tk task.Task, state string) told {
 	y.t.Helper()
 	var id string
 	testkit.Eventually(y.t, "a run is "+state, func() bool {
-		list := y.rows("SELECT id FROM runs WHERE task_id = ? AND status || '/' || phase = ? ORDER BY id DESC", k.ID, state)
+		list := y.rows("SELECT id FROM runs WHERE task_id = ? AND status || '/' || phase = ? ORDER BY id DESC", tk.ID, state)
 		if len(list) > 0 {
 			id = list[0]
 		}
@@ -205,14 +205,14 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 			t.Errorf("files %s, branch %q, note %q", got.list(), got.Branch, got.FilesNote)
 		}
 	})
-	k := y.ask("coder")
-	first := y.await(k, "running/working")
+	tk := y.ask("coder")
+	first := y.await(tk, "running/working")
 	y.wrote(first.ID)
 	y.kill()
 	y.start()
-	second := y.await(k, "running/working")
+	second := y.await(tk, "running/working")
 	t.Run("that of a run whose server was killed is kept and told", func(t *testing.T) {
-		got := y.await(k, "failed/lost")
+		got := y.await(tk, "failed/lost")
 		if got.ID != first.ID || got.list() != "added leak.txt +1-0, added notes.md +1-0" || got.Branch != "taskyard/run-"+first.ID.String() {
 			t.Errorf("run %d: files %s, branch %q, note %q", got.ID, got.list(), got.Branch, got.FilesNote)
 		}
@@ -220,7 +220,7 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 	t.Run("its retry continues on the branch, and reports its own part", func(t *testing.T) {
 		y.wrote(second.ID)
 		y.letGo()
-		got := y.await(k, "completed/ended")
+		got := y.await(tk, "completed/ended")
 		if got.ID != second.ID || got.list() != "modified a.txt +1-1, modified leak.txt +1-1, modified notes.md +1-0" ||
 			got.Branch != "taskyard/run-"+first.ID.String() {
 			t.Errorf("run %d: files %s, branch %q", got.ID, got.list(), got.Branch)
@@ -234,13 +234,13 @@ func TestWorkOfARunThatDidNotEndWell(t *testing.T) {
 		if err := os.Remove(y.goFile); err != nil {
 			t.Fatal(err)
 		}
-		k := y.ask("coder")
-		r := y.await(k, "running/working")
+		tk := y.ask("coder")
+		r := y.await(tk, "running/working")
 		y.wrote(r.ID)
 		y.term()
 		y.letGo()
 		y.start()
-		got := y.await(k, "completed/ended")
+		got := y.await(tk, "completed/ended")
 		if got.ID != r.ID || got.list() != "modified a.txt +1-1, added leak.txt +1-0, added notes.md +2-0" {
 			t.Errorf("run %d: files %s", got.ID, got.list())
 		}

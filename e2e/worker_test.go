@@ -117,23 +117,23 @@ func (y *workerServer) why(id task.ID) string {
 func TestWorkerCarriesOutRuns(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
-	k := y.create()
+	tk := y.create()
 	testkit.Eventually(t, "somebody says that there is no worker", func() bool {
-		return strings.Contains(y.why(k.ID), "no worker for the runner far with the labels gpu has asked since the server started")
+		return strings.Contains(y.why(tk.ID), "no worker for the runner far with the labels gpu has asked since the server started")
 	})
 	y.work("--labels", "linux")
 	two := []*exec.Cmd{y.work("--labels", "linux,gpu"), y.work("--labels", "gpu")}
-	y.await(k.ID, "running|working|1|1")
+	y.await(tk.ID, "running|working|1|1")
 	if n := y.rows("SELECT count(*) FROM events WHERE kind = 'run.started' AND changes LIKE '%worker:machines%'")[0]; n != "1" {
 		t.Errorf("%s workers started the run", n)
 	}
 	y.letGo()
-	y.await(k.ID, "completed|ended|1|1")
+	y.await(tk.ID, "completed|ended|1|1")
 	if got := y.rows("SELECT summary, artifacts FROM runs")[0]; got != `far away|["a.md"]` {
 		t.Errorf("the result is %s", got)
 	}
 	got := strings.Join(y.rows("SELECT type || '/' || content FROM messages WHERE run_id IS NOT NULL AND type <> 'prompt' ORDER BY id"), " ")
-	if !strings.Contains(got, "text/prompt of "+k.ID.String()+": Work.") || !strings.Contains(got, "tool_call/look") {
+	if !strings.Contains(got, "text/prompt of "+tk.ID.String()+": Work.") || !strings.Contains(got, "tool_call/look") {
 		t.Errorf("the transcript is %s", got)
 	}
 	if n := y.rows("SELECT count(*) FROM messages WHERE instr(content, 'ty_') > 0")[0]; n != "0" {
@@ -151,7 +151,7 @@ func TestCancelStopsTheProgramsOfAWorker(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
 	y.work("--labels", "gpu")
-	k := y.create()
+	tk := y.create()
 	testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
 	run := y.rows("SELECT id FROM runs")[0]
 	begin := time.Now()
@@ -160,35 +160,35 @@ func TestCancelStopsTheProgramsOfAWorker(t *testing.T) {
 	if took := time.Since(begin); took > 8*time.Second {
 		t.Errorf("that took %v: the heartbeat was not answered at once", took)
 	}
-	y.await(k.ID, "canceled|by|1|1")
+	y.await(tk.ID, "canceled|by|1|1")
 }
 
 func TestWorkerThatStopsGivesItsRunBack(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
 	first := y.work("--labels", "gpu")
-	k := y.create()
-	y.await(k.ID, "running|working|1|1")
+	tk := y.create()
+	y.await(tk.ID, "running|working|1|1")
 	_ = first.Process.Signal(syscall.SIGTERM)
 	if err := first.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	y.await(k.ID, "pending|queued|1|1")
+	y.await(tk.ID, "pending|queued|1|1")
 	y.letGo()
 	y.work("--labels", "gpu")
-	y.await(k.ID, "completed|ended|1|2")
+	y.await(tk.ID, "completed|ended|1|2")
 }
 
 func TestRunOfAWorkerOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
 	y.work("--labels", "gpu")
-	k := y.create()
-	y.await(k.ID, "running|working|1|1")
+	tk := y.create()
+	y.await(tk.ID, "running|working|1|1")
 	y.kill()
 	y.letGo()
 	y.start()
-	y.await(k.ID, "completed|ended|1|1")
+	y.await(tk.ID, "completed|ended|1|1")
 	if n := y.rows("SELECT count(*) FROM messages WHERE type = 'tool_call'")[0]; n != "1" {
 		t.Errorf("%s tool calls are in the transcript", n)
 	}
@@ -197,13 +197,13 @@ func TestRunOfAWorkerOutlivesTheServer(t *testing.T) {
 func TestStaleLeasesAreRefused(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
-	k := y.create()
+	tk := y.create()
 	c := y.api(y.secret)
 	lease := func() *task.Leased {
 		return call[struct{ Run *task.Leased }](t, c, "POST", "/api/worker/lease", map[string]any{"labels": []string{"gpu"}}).Run
 	}
 	old := lease()
-	if old == nil || old.TaskID != k.ID || lease() != nil {
+	if old == nil || old.TaskID != tk.ID || lease() != nil {
 		t.Fatal("one run is not leased once")
 	}
 	say := func(by *client.Client, l *task.Leased, what string, more map[string]any) (int, string) {
@@ -271,7 +271,7 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	check("the end", 200, "", c, now, "finish", end)
 	check("the end again", 200, "", c, now, "finish", end)
 	check("another end", 409, "stale_lease", c, now, "finish", map[string]any{"status": "failed", "reason": "x"})
-	y.await(k.ID, "completed|ended|1|2")
+	y.await(tk.ID, "completed|ended|1|2")
 	if _, code := say(c, now, "heartbeat", nil); code != "" {
 		t.Errorf("a heartbeat after the end: %s", code)
 	}
@@ -284,18 +284,18 @@ func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	y := newWorkerServer(t)
 	first := y.work("--labels", "gpu")
-	k := y.create()
+	tk := y.create()
 	testkit.Eventually(t, "the agent and its child run", func() bool { return y.programs() >= 3 })
-	y.await(k.ID, "running|working|1|1")
+	y.await(tk.ID, "running|working|1|1")
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "its programs end with it", func() bool { return y.programs() == 0 })
-	y.await(k.ID, "running|working|1|1")
+	y.await(tk.ID, "running|working|1|1")
 	y.leaseOver()
 	y.letGo()
 	y.work("--labels", "gpu")
-	y.await(k.ID, "failed|lost|1|1", "completed|ended|2|1")
+	y.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
 }
 
 // leaseOver does what a minute without a heartbeat does.

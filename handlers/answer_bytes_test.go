@@ -27,13 +27,13 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 	ctx := context.Background()
 	details := strings.Repeat("<d>", 20_000)
 	for i := range largeTasks() {
-		k, err := s.svc.CreateTask(ctx, task.SystemActor,
+		tk, err := s.svc.CreateTask(ctx, task.SystemActor,
 			task.New{Title: fmt.Sprint("large ", i), Owner: "pull", Description: strings.Repeat("x", 40_000)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if one == 0 {
-			one = k.ID
+			one = tk.ID
 		}
 		// Larger than what the service takes today: it is from earlier.
 		err = s.db.Write(ctx, func(tx *db.Tx) error {
@@ -41,7 +41,7 @@ func largeSite(t *testing.T) (s *site, one task.ID) {
 			for n := range steps {
 				steps[n] = task.Step{Title: "s", Details: details}
 			}
-			return tx.ReplaceSteps(k.ID, steps)
+			return tx.ReplaceSteps(tk.ID, steps)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -123,9 +123,9 @@ func TestALargeTaskIsDeliveredInParts(t *testing.T) {
 	if len(a.Body) > answerBytes {
 		t.Fatalf("%d bytes", len(a.Body))
 	}
-	k := decode[task.Task](a)
-	if strings.Join(k.Cut, " ") != "comments details" || len(k.Steps) != 30 || k.Steps[3].DetailsCut == 0 || len(k.Comments) == 0 {
-		t.Fatalf("cut %v, %d steps, %d bytes cut, %d comments", k.Cut, len(k.Steps), k.Steps[3].DetailsCut, len(k.Comments))
+	tk := decode[task.Task](a)
+	if strings.Join(tk.Cut, " ") != "comments details" || len(tk.Steps) != 30 || tk.Steps[3].DetailsCut == 0 || len(tk.Comments) == 0 {
+		t.Fatalf("cut %v, %d steps, %d bytes cut, %d comments", tk.Cut, len(tk.Steps), tk.Steps[3].DetailsCut, len(tk.Comments))
 	}
 	st := decode[task.Step](s.do("viewer", "GET", "/api/tasks/"+one.String()+"/steps/3", "").want(200))
 	if len(st.Details) != 60_000 || st.DetailsCut != 0 {

@@ -27,7 +27,7 @@ func TestBlockedByOverJSON(t *testing.T) {
 	t.Run("ids are taken as numbers and as strings", func(t *testing.T) {
 		s.create("pull", "")
 		a := s.do("operator", "PUT", path+"/blocked-by", `{"taskIds":["3",1]}`).want(200)
-		if k := decode[task.Task](a); !slices.Equal(k.BlockedBy, []task.ID{1, 3}) || a.Header.Get("ETag") != `"2"` {
+		if tk := decode[task.Task](a); !slices.Equal(tk.BlockedBy, []task.ID{1, 3}) || a.Header.Get("ETag") != `"2"` {
 			t.Fatalf("%s", a.Body)
 		}
 	})
@@ -79,8 +79,8 @@ func TestLabelsOverJSON(t *testing.T) {
 	if get("?label=a") != 1 || get("?label=c") != 0 || get("") != 2 {
 		t.Error("the filter does not narrow")
 	}
-	if k := decode[task.Task](s.do("operator", "PATCH", path, `{"labels":["c"]}`).want(200)); !slices.Equal(k.Labels, []string{"c"}) {
-		t.Errorf("%v", k.Labels)
+	if tk := decode[task.Task](s.do("operator", "PATCH", path, `{"labels":["c"]}`).want(200)); !slices.Equal(tk.Labels, []string{"c"}) {
+		t.Errorf("%v", tk.Labels)
 	}
 	s.do("operator", "PATCH", path, `{"title":"another"}`).want(200)
 	if get("?label=c") != 1 {

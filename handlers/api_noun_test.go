@@ -28,8 +28,8 @@ func TestThreads(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	s.do("agent", "POST", path+"/notify", `{"message":"which?","needsReply":true}`).want(201)
-	if k := decode[task.Task](s.do("viewer", "GET", path, "")); k.WaitingFor != task.WaitsUser {
-		t.Errorf("waits for %q", k.WaitingFor)
+	if tk := decode[task.Task](s.do("viewer", "GET", path, "")); tk.WaitingFor != task.WaitsUser {
+		t.Errorf("waits for %q", tk.WaitingFor)
 	}
 	s.do("agent", "POST", path+"/notify", `{"message":"which?","needsReply":true}`).problem(409, task.CodeQuestionOpen)
 	s.do("operator", "POST", path+"/reply", `{"content":"that"}`).want(201)

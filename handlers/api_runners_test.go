@@ -110,9 +110,9 @@ func TestBudgetsAreShown(t *testing.T) {
 	_, err := y.svc.SaveAgent(t.Context(), mayaActor, "spender",
 		"---\ndescription: spends\ntools: read\nrunner: script\nmax_cost_usd_per_day: 2\nmax_tokens_per_day: 1000\n---\nSpend.\n", "", false)
 	y.ok(err)
-	k, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Spend", Owner: "spender", NoStart: true})
+	tk, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Spend", Owner: "spender", NoStart: true})
 	y.ok(err)
-	_, err = y.svc.RunNow(t.Context(), mayaActor, k.ID)
+	_, err = y.svc.RunNow(t.Context(), mayaActor, tk.ID)
 	y.ok(err)
 	st, _, err := y.svc.NextRun(t.Context(), nil)
 	y.ok(err)
@@ -127,9 +127,9 @@ func TestBudgetsAreShown(t *testing.T) {
 		maya.get("/runs").shows("≈ 600")
 	})
 	t.Run("what a program does not report is unknown", func(t *testing.T) {
-		k, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Silent", Owner: "coder", NoStart: true})
+		tk, err := y.svc.CreateTask(t.Context(), mayaActor, task.New{Title: "Silent", Owner: "coder", NoStart: true})
 		y.ok(err)
-		_, err = y.svc.RunNow(t.Context(), mayaActor, k.ID)
+		_, err = y.svc.RunNow(t.Context(), mayaActor, tk.ID)
 		y.ok(err)
 		silent, _, err := y.svc.NextRun(t.Context(), nil)
 		y.ok(err)

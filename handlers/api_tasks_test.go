@@ -12,11 +12,11 @@ func TestCreateAnswersTheTaskWithLocationAndETag(t *testing.T) {
 	s := newSite(t)
 	a := s.do("agent", "POST", "/api/tasks",
 		`{"title":"x","owner":"pull","description":"d","steps":[{"title":"one"}],"resources":[{"type":"url","value":"https://example.org/","label":"l"}],"start":false}`).want(201)
-	k := decode[task.Task](a)
-	if a.Header.Get("Location") != "/api/tasks/"+k.ID.String() || a.Header.Get("ETag") != `"1"` {
+	tk := decode[task.Task](a)
+	if a.Header.Get("Location") != "/api/tasks/"+tk.ID.String() || a.Header.Get("ETag") != `"1"` {
 		t.Fatalf("headers %v", a.Header)
 	}
-	if k.CreatedBy != "coder" || k.Owner != "pull" || len(k.Steps) != 1 || len(k.Resources) != 1 || k.Links[0].URL != "https://example.org/" {
+	if tk.CreatedBy != "coder" || tk.Owner != "pull" || len(tk.Steps) != 1 || len(tk.Resources) != 1 || tk.Links[0].URL != "https://example.org/" {
 		t.Fatalf("%s", a.Body)
 	}
 	raw := decode[object](a)
@@ -202,9 +202,9 @@ func TestStepsSubtasksAndResources(t *testing.T) {
 	path := "/api/tasks/" + s.create("coder", `"start":false`)
 	s.do("agent", "PUT", path+"/steps", `{"steps":[{"title":"one"},{"title":"two","details":"d"}]}`).want(200)
 	s.do("agent", "PUT", path+"/steps", `{}`).field(task.CodeInvalidField, "steps")
-	k := decode[task.Task](s.do("agent", "PATCH", path+"/steps/0", `{"done":true}`).want(200))
-	if !k.Steps[0].Done || k.Steps[1].Details != "d" {
-		t.Fatalf("%+v", k.Steps)
+	tk := decode[task.Task](s.do("agent", "PATCH", path+"/steps/0", `{"done":true}`).want(200))
+	if !tk.Steps[0].Done || tk.Steps[1].Details != "d" {
+		t.Fatalf("%+v", tk.Steps)
 	}
 	a := s.do("agent", "POST", path+"/steps/1/subtask", `{"title":"below","owner":"pull"}`).want(201)
 	sub := decode[task.Task](a)
@@ -213,10 +213,10 @@ func TestStepsSubtasksAndResources(t *testing.T) {
 	}
 	s.do("agent", "POST", path+"/steps/1/subtask", `{"title":"again"}`).problem(409, task.CodeStepLinked)
 	s.do("agent", "PUT", path+"/steps", `{"steps":[]}`).problem(409, task.CodeStepLinked)
-	k = decode[task.Task](s.do("agent", "POST", path+"/steps", `{"title":"last"}`).want(200))
-	k = decode[task.Task](s.do("agent", "POST", path+"/steps", `{"title":"first","index":0}`).want(200))
-	if len(k.Steps) != 4 || k.Steps[0].Title != "first" || k.Steps[3].Title != "last" {
-		t.Errorf("the plan is %+v", k.Steps)
+	tk = decode[task.Task](s.do("agent", "POST", path+"/steps", `{"title":"last"}`).want(200))
+	tk = decode[task.Task](s.do("agent", "POST", path+"/steps", `{"title":"first","index":0}`).want(200))
+	if len(tk.Steps) != 4 || tk.Steps[0].Title != "first" || tk.Steps[3].Title != "last" {
+		t.Errorf("the plan is %+v", tk.Steps)
 	}
 	s.do("agent", "POST", path+"/steps", `{"title":"x","index":-1}`).field(task.CodeInvalidField, "index")
 	s.do("agent", "POST", path+"/steps", `{"title":"","index":0}`).field(task.CodeInvalidField, "title")
@@ -226,8 +226,8 @@ func TestStepsSubtasksAndResources(t *testing.T) {
 	s.do("agent", "PATCH", path+"/steps/-1", `{"done":true}`).field(task.CodeInvalidField, "index")
 	s.do("agent", "POST", path+"/resources", `{"type":"file","value":"/etc/hosts"}`).want(201)
 	s.do("agent", "POST", path+"/resources", `{"type":"file","value":"etc/hosts"}`).field(task.CodeInvalidField, "value")
-	if k := decode[task.Task](s.do("agent", "DELETE", path+"/resources/0", "").want(200)); len(k.Resources) != 0 {
-		t.Errorf("%+v", k.Resources)
+	if tk := decode[task.Task](s.do("agent", "DELETE", path+"/resources/0", "").want(200)); len(tk.Resources) != 0 {
+		t.Errorf("%+v", tk.Resources)
 	}
 	s.do("agent", "DELETE", path+"/resources/0", "").field(task.CodeInvalidField, "index")
 }

@@ -120,9 +120,9 @@ func (s *site) credentials() map[string]func(*http.Request) {
 	ok(s.svc.RevokeToken(ctx, task.SystemActor, gone))
 	all["an expired token"] = token("old", service.NewToken{Scope: "admin", Days: 1})
 
-	k, err := s.svc.CreateTask(ctx, mayaActor, task.New{Title: "Run", Owner: "coder", NoStart: true})
+	tk, err := s.svc.CreateTask(ctx, mayaActor, task.New{Title: "Run", Owner: "coder", NoStart: true})
 	ok(err)
-	_, err = s.svc.RunNow(ctx, mayaActor, k.ID)
+	_, err = s.svc.RunNow(ctx, mayaActor, tk.ID)
 	ok(err)
 	start, _, err := s.svc.NextRun(ctx, nil)
 	ok(err)

@@ -49,10 +49,10 @@ func (s *site) family(strangers bool) (f ownFamily) {
 		}
 		return list
 	}
-	made := func(k *task.Task, err error) task.ID {
+	made := func(tk *task.Task, err error) task.ID {
 		s.t.Helper()
 		ok(err)
-		return k.ID
+		return tk.ID
 	}
 	other := task.New{
 		Title: secret, Description: secret, Owner: "coder", NoStart: true, Steps: steps(secret),
@@ -262,8 +262,8 @@ func TestListsOfAnAgentWithItsOwnTasksAlone(t *testing.T) {
 	titles := func(path string) string {
 		t.Helper()
 		var list []string
-		for _, k := range decode[struct{ Tasks []task.Task }](s.do("own", "GET", path, "").want(200)).Tasks {
-			list = append(list, k.Title)
+		for _, tk := range decode[struct{ Tasks []task.Task }](s.do("own", "GET", path, "").want(200)).Tasks {
+			list = append(list, tk.Title)
 		}
 		return strings.Join(list, " ")
 	}

@@ -43,11 +43,11 @@ func TestActsOnTheBoard(t *testing.T) {
 	b := y.maya()
 	y.person("jonas", task.RoleOperator)
 	const home = "/queues?agent=coder&q=work"
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work", Priority: 5, NoStart: true})
-	at := "/tasks/" + k.ID.String()
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "The work", Priority: 5, NoStart: true})
+	at := "/tasks/" + tk.ID.String()
 	now := func() *task.Task {
 		t.Helper()
-		got, err := y.svc.Task(context.Background(), mayaActor, k.ID)
+		got, err := y.svc.Task(context.Background(), mayaActor, tk.ID)
 		y.ok(err)
 		return got
 	}

@@ -58,11 +58,11 @@ func TestDeletingAnAgentNamesWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Owner: "pull", NoStart: true})
+	tk := y.create(mayaActor, task.New{Owner: "pull", NoStart: true})
 	y.create(mayaActor, task.New{Owner: "pull", Status: task.Draft})
 	b.get("/agents/pull").shows("1 active task and 1 draft", "move or finish them first")
 	b.post("/agents/pull/delete").is(409).shows("owns 2 open tasks")
-	b.post("/tasks/" + k.ID.String() + "/complete").is(303)
+	b.post("/tasks/" + tk.ID.String() + "/complete").is(303)
 	b.get("/agents/pull").shows("1 draft").hides("1 active task")
 	b.get("/agents/coder").shows("Delete coder").hides("move or finish them first")
 }

@@ -18,8 +18,8 @@ func (y *pageSite) settle() {
 // asked makes a run of an agent wait for a reviewer.
 func (y *pageSite) asked(agent, title string) *task.Run {
 	y.t.Helper()
-	k := y.create(asAgent("planner"), task.New{Owner: agent, Title: title, NoStart: true})
-	r, err := y.svc.RunNow(context.Background(), asAgent("planner"), k.ID)
+	tk := y.create(asAgent("planner"), task.New{Owner: agent, Title: title, NoStart: true})
+	r, err := y.svc.RunNow(context.Background(), asAgent("planner"), tk.ID)
 	y.ok(err)
 	return r
 }

@@ -12,8 +12,8 @@ func TestPagesTellWhoDelegated(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(task.Actor{Name: "user:maya", Role: task.RoleAdmin}, task.New{Title: "The whole", Owner: "planner", NoStart: true})
-	if _, err := y.svc.RunNow(t.Context(), task.SystemActor, k.ID); err != nil {
+	tk := y.create(task.Actor{Name: "user:maya", Role: task.RoleAdmin}, task.New{Title: "The whole", Owner: "planner", NoStart: true})
+	if _, err := y.svc.RunNow(t.Context(), task.SystemActor, tk.ID); err != nil {
 		t.Fatal(err)
 	}
 	parent, _, err := y.svc.NextRun(t.Context(), nil)
@@ -22,7 +22,7 @@ func TestPagesTellWhoDelegated(t *testing.T) {
 	y.ok(err)
 	d, err := y.svc.Delegate(t.Context(), a, task.Delegation{Task: "The <b>part</b>", AgentType: "coder"})
 	y.ok(err)
-	want := []string{"delegated by", `href="/runs/` + parent.Run.ID.String() + `"`, `href="/tasks/` + k.ID.String() + `"`, "depth 1"}
+	want := []string{"delegated by", `href="/runs/` + parent.Run.ID.String() + `"`, `href="/tasks/` + tk.ID.String() + `"`, "depth 1"}
 	t.Run("the run", func(t *testing.T) {
 		b.get("/runs/" + d.RunID.String()).is(http.StatusOK).shows(append(want, "by delegation")...)
 	})

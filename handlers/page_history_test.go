@@ -16,23 +16,23 @@ import (
 // finish makes a task and completes it.
 func (y *pageSite) finish(in task.New, summary string) task.ID {
 	y.t.Helper()
-	k := y.create(mayaActor, in)
-	_, err := y.svc.CompleteTask(y.t.Context(), mayaActor, k.ID, summary, 0)
+	tk := y.create(mayaActor, in)
+	_, err := y.svc.CompleteTask(y.t.Context(), mayaActor, tk.ID, summary, 0)
 	y.ok(err)
-	return k.ID
+	return tk.ID
 }
 
 func TestHistoryTellsWhereItMatched(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{
+	tk := y.create(mayaActor, task.New{
 		Owner: "coder", Title: "Fix the gate",
 		Description: "It squeaks <b>badly</b> & long.", Labels: []string{"garden"}, NoStart: true,
 	})
-	_, err := y.svc.Comment(t.Context(), mayaActor, k.ID, "The hinge is bent.")
+	_, err := y.svc.Comment(t.Context(), mayaActor, tk.ID, "The hinge is bent.")
 	y.ok(err)
-	r, err := y.svc.RunNow(t.Context(), mayaActor, k.ID)
+	r, err := y.svc.RunNow(t.Context(), mayaActor, tk.ID)
 	y.ok(err)
 	st, _, err := y.svc.NextRun(t.Context(), nil)
 	y.ok(err)
@@ -41,7 +41,7 @@ func TestHistoryTellsWhereItMatched(t *testing.T) {
 		[]task.Message{{Role: task.SpeakerAssistant, Type: "text", Content: "A <script>chameleon</script> sits\u202e there."}}))
 	y.ok(y.svc.FinishRun(t.Context(), r.ID, st.Run.Lease,
 		service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
-	_, err = y.svc.CompleteTask(t.Context(), mayaActor, k.ID, "", 0)
+	_, err = y.svc.CompleteTask(t.Context(), mayaActor, tk.ID, "", 0)
 	y.ok(err)
 	y.ok(y.svc.Index(t.Context()))
 	lines, err := y.svc.Transcript(t.Context(), mayaActor, r.ID, 0, 10)

@@ -14,8 +14,8 @@ func TestTheInboxPage(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	b.get("/").is(200).shows("<title>Inbox", "Inbox is empty", "No open tasks")
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Choose a color", NoStart: true})
-	_, err := y.svc.Ask(context.Background(), asAgent("coder"), k.ID, "Blue or **green**?", false)
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Choose a color", NoStart: true})
+	_, err := y.svc.Ask(context.Background(), asAgent("coder"), tk.ID, "Blue or **green**?", false)
 	y.ok(err)
 	written := y.create(mayaActor, task.New{Owner: "coder", Title: "Write it down", NoStart: true})
 	notice, err := y.svc.Notify(context.Background(), asAgent("coder"), written.ID, "Half of it is done.")
@@ -30,9 +30,9 @@ func TestTheInboxPage(t *testing.T) {
 	})
 	t.Run("a question is answered in place", func(t *testing.T) {
 		a := b.get("/")
-		b.post("/tasks/"+k.ID.String()+"/reply", "content", "Blue.", "back",
-			a.field("/tasks/"+k.ID.String()+"/reply", "back")).leadsTo("/").hides("Choose a color").shows("Answered")
-		got, err := y.svc.Task(context.Background(), mayaActor, k.ID)
+		b.post("/tasks/"+tk.ID.String()+"/reply", "content", "Blue.", "back",
+			a.field("/tasks/"+tk.ID.String()+"/reply", "back")).leadsTo("/").hides("Choose a color").shows("Answered")
+		got, err := y.svc.Task(context.Background(), mayaActor, tk.ID)
 		y.ok(err)
 		if got.QuestionID != 0 || got.Comments[1].Content != "Blue." {
 			t.Errorf("%+v", got)
@@ -86,7 +86,7 @@ func TestPausePages(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	viewer := y.person("vera", task.RoleViewer)
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Paused work"})
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Paused work"})
 	b.get("/scheduler").shows("/scheduler/pause", "/scheduler/stop-everything").hides("is paused")
 
 	t.Run("an agent is paused with a reason, and its page and queue say so", func(t *testing.T) {
@@ -96,12 +96,12 @@ func TestPausePages(t *testing.T) {
 		b.post("/agents/coder/pause", "reason", "It broke\r\nthe build.").leadsTo("/agents/coder").shows("coder is paused",
 			"the build.", "/agents/coder/resume").hides(`href="/agents/coder/pause"`)
 		b.get("/queues").shows(">Paused<").hides("Taskyard is paused")
-		b.get("/tasks/"+k.ID.String()).shows("coder is paused by", "since 09:00 UTC")
+		b.get("/tasks/"+tk.ID.String()).shows("coder is paused by", "since 09:00 UTC")
 		b.post("/agents/coder/pause", "reason", "again").is(409).shows("is paused by user:maya")
 		viewer.get("/agents/coder").shows("coder is paused").hides("/agents/coder/resume")
 	})
 	t.Run("a run by hand is refused on the task's page", func(t *testing.T) {
-		b.post("/tasks/" + k.ID.String() + "/run").is(409).shows("agent coder is paused by user:maya")
+		b.post("/tasks/" + tk.ID.String() + "/run").is(409).shows("agent coder is paused by user:maya")
 	})
 	t.Run("the scheduler lists it and resumes it", func(t *testing.T) {
 		b.get("/scheduler").shows("Paused agents", "/agents/coder/resume")
@@ -109,7 +109,7 @@ func TestPausePages(t *testing.T) {
 		b.post("/agents/coder/resume").leadsTo("/agents/coder").shows("coder is not paused any more")
 	})
 	t.Run("everything stops after a page that names what runs", func(t *testing.T) {
-		y.runOf(k.ID, service.Finished{}, "")
+		y.runOf(tk.ID, service.Finished{}, "")
 		b.get("/scheduler/stop-everything").is(200).shows("1 run will be stopped", "Stop 1 run and pause", "Paused work")
 		b.post("/scheduler/stop-everything", "reason", "").is(422).shows("must not be blank")
 		b.post("/scheduler/stop-everything", "reason", "A leak.").leadsTo("/scheduler").shows("Stopped 1 run; Taskyard is paused",

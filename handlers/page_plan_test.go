@@ -15,8 +15,8 @@ func TestActsOnAPlan(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
-	at := "/tasks/" + k.ID.String()
+	tk := y.create(mayaActor, task.New{Title: "Plan", Owner: "coder", Steps: []task.Step{{Title: "a"}, {Title: "b"}}})
+	at := "/tasks/" + tk.ID.String()
 	t.Run("what is no act is told", func(t *testing.T) {
 		for _, act := range []string{
 			"", "move", "move 1", "move x y", "move 0 -1", "delete",
@@ -33,7 +33,7 @@ func TestActsOnAPlan(t *testing.T) {
 		for range 3 {
 			b.post(at+"/plan", "act", "delete 0 "+task.Mark("a"), "_key", "P1").is(303)
 		}
-		if got, err := y.svc.Task(context.Background(), mayaActor, k.ID); err != nil || len(got.Steps) != 1 {
+		if got, err := y.svc.Task(context.Background(), mayaActor, tk.ID); err != nil || len(got.Steps) != 1 {
 			t.Fatal(got, err)
 		}
 	})
@@ -54,7 +54,7 @@ func TestActsOnAPlan(t *testing.T) {
 		edit := func(pairs ...string) *seenPage { return b.post(at+"/edit", pairs...).leadsTo(at) }
 		now := func() *task.Task {
 			t.Helper()
-			got, err := y.svc.Task(context.Background(), mayaActor, k.ID)
+			got, err := y.svc.Task(context.Background(), mayaActor, tk.ID)
 			y.ok(err)
 			return got
 		}
@@ -64,7 +64,7 @@ func TestActsOnAPlan(t *testing.T) {
 				t.Fatalf("%q, %q", got.Title, got.Description)
 			}
 		}
-		title := k.Title
+		title := tk.Title
 		edit("field", "description", "description", "one\r\n\r\n<b>two</b>").shows("Saved the description")
 		edit("field", "description", "description", "other").undo(at +
 			"/edit").leadsTo(at).shows("The description of #1 is as it was").hides("data-undo>")
@@ -106,17 +106,17 @@ func TestALargeFamilyFitsThePage(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	ctx := context.Background()
-	k := y.create(mayaActor, task.New{Title: "Large", Owner: "coder", Steps: []task.Step{{Title: "Part"}}})
+	tk := y.create(mayaActor, task.New{Title: "Large", Owner: "coder", Steps: []task.Step{{Title: "Part"}}})
 	const many = 1000
 	var last *task.Task
 	for range many {
 		var err error
-		last, err = y.svc.CreateSubtask(ctx, mayaActor, k.ID, 0, task.New{Title: "One of many parts", Owner: "coder", NoStart: true})
+		last, err = y.svc.CreateSubtask(ctx, mayaActor, tk.ID, 0, task.New{Title: "One of many parts", Owner: "coder", NoStart: true})
 		y.ok(err)
-		_, err = y.svc.UnlinkStep(ctx, mayaActor, k.ID, 0, task.StepSeen{})
+		_, err = y.svc.UnlinkStep(ctx, mayaActor, tk.ID, 0, task.StepSeen{})
 		y.ok(err)
 	}
-	at := "/tasks/" + k.ID.String()
+	at := "/tasks/" + tk.ID.String()
 	for _, path := range []string{at, "/tasks/" + last.ID.String(), at + "/cancel", at + "?tab=subtasks"} {
 		page := b.get(path).is(200)
 		var buf bytes.Buffer

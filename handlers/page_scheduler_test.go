@@ -25,10 +25,10 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 	b, ctx := y.maya(), context.Background()
 	var ids []task.ID
 	for _, title := range []string{"First <b>of</b> all", "Second to it", "Third in line"} {
-		k := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
-		_, err := y.svc.RunNow(ctx, mayaActor, k.ID)
+		tk := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
+		_, err := y.svc.RunNow(ctx, mayaActor, tk.ID)
 		y.ok(err)
-		ids = append(ids, k.ID)
+		ids = append(ids, tk.ID)
 	}
 	row := func(p *seenPage, id string) string {
 		t.Helper()
@@ -72,12 +72,12 @@ func TestTheSchedulerTellsWhatWaitsAndWhy(t *testing.T) {
 		}
 	})
 	t.Run("another claim is, with a way back", func(t *testing.T) {
-		k := y.create(mayaActor, task.New{Owner: "pull", Title: "Claimed by hand"})
+		tk := y.create(mayaActor, task.New{Owner: "pull", Title: "Claimed by hand"})
 		_, err := y.svc.Signup(ctx, asAgent("pull"), "pull", 1)
 		y.ok(err)
-		has(row(b.get("/scheduler"), "held-"+k.ID.String()), "/tasks/"+k.ID.String()+"/release")
-		b.post("/tasks/"+k.ID.String()+"/release", "back",
-			"/scheduler").leadsTo("/scheduler").shows("Released the claim").hides("held-" + k.ID.String())
+		has(row(b.get("/scheduler"), "held-"+tk.ID.String()), "/tasks/"+tk.ID.String()+"/release")
+		b.post("/tasks/"+tk.ID.String()+"/release", "back",
+			"/scheduler").leadsTo("/scheduler").shows("Released the claim").hides("held-" + tk.ID.String())
 	})
 	t.Run("a pause is the reason of all", func(t *testing.T) {
 		b.post("/agents/coder/pause", "reason", "no").is(303)
@@ -94,8 +94,8 @@ func TestTheRunPageNamesWhatStartedTheRun(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t, func(c *service.Config) { c.Wakes = true })
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Look", NoStart: true})
-	_, err := y.svc.Comment(context.Background(), mayaActor, k.ID, "Now.")
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Look", NoStart: true})
+	_, err := y.svc.Comment(context.Background(), mayaActor, tk.ID, "Now.")
 	y.ok(err)
 	b.get("/runs/1").is(200).shows("by a wake (comment by maya), asked by")
 }
@@ -105,7 +105,7 @@ func TestTheSchedulerTellsOfWakes(t *testing.T) {
 	y := newPageSite(t, func(c *service.Config) { c.Wakes, c.WakeBudget = true, 2 })
 	b, ctx := y.maya(), context.Background()
 	b.get("/scheduler").shows("at most 2 times per task, per hour")
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Woken again and again"})
 	for range 3 {
 		if start, _, err := y.svc.NextRun(ctx, nil); err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestTheSchedulerTellsOfWakes(t *testing.T) {
 			y.ok(y.svc.FinishRun(ctx, start.Run.ID, start.Run.Lease,
 				service.Finished{State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}}))
 		}
-		_, err := y.svc.Comment(ctx, mayaActor, k.ID, "Continue")
+		_, err := y.svc.Comment(ctx, mayaActor, tk.ID, "Continue")
 		y.ok(err)
 	}
 	b.get("/scheduler").shows("Woken again and again", "2 of 2", "Used up: only ticks and people can start runs now")

@@ -10,10 +10,10 @@ import (
 func TestAScriptIsToldWhereAFormLeads(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true})
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Talked about", NoStart: true})
 	b := y.maya()
 	b.header = http.Header{sentHeader: {"1"}}
-	path := "/tasks/" + k.ID.String() + "/comments"
+	path := "/tasks/" + tk.ID.String() + "/comments"
 	if got := b.post(path, "content", "Said").is(204).header.Get("Location"); got != "/tasks/1#msg-1" {
 		t.Errorf("the form leads to %q", got)
 	}

@@ -20,24 +20,24 @@ import (
 // asks has coder ask something on a new task.
 func (y *pageSite) asks(title, text string) (*task.Task, task.ID) {
 	y.t.Helper()
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
-	m, err := y.svc.Ask(context.Background(), asAgent("coder"), k.ID, text, false)
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: title, NoStart: true})
+	m, err := y.svc.Ask(context.Background(), asAgent("coder"), tk.ID, text, false)
 	y.ok(err)
-	return k, m.ID
+	return tk, m.ID
 }
 
 func TestSnoozeOnPages(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b, oleg := y.maya(), y.person("oleg", task.RoleOperator)
-	k, q := y.asks("Choose a color", "Blue or green?")
+	tk, q := y.asks("Choose a color", "Blue or green?")
 	snooze := func(pairs ...string) *seenPage {
 		return b.post("/inbox/snooze", append([]string{"kind", "question", "ref", q.String(), "back", "/"}, pairs...)...)
 	}
 	b.get("/").shows("Blue or green?", "Until tomorrow, 9:00", `name="ref" value="`+q.String()+`"`)
 
 	t.Run("hides it from the person, who is told until when and may undo it", func(t *testing.T) {
-		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+k.ID.String()+
+		p := snooze("for", "hour").leadsTo("/").hides("Blue or green?").shows("<title>Inbox ·", "Snoozed #"+tk.ID.String()+
 			" until", "Snoozed (1)", "Choose a color", "data-undo", "comes back by itself")
 		b.get("/queues").shows("<title>Queues ·").hides("data-undo>")
 		oleg.get("/").shows("Blue or green?", "<title>(1) Inbox").hides("Snoozed (")
@@ -51,7 +51,7 @@ func TestSnoozeOnPages(t *testing.T) {
 	})
 	t.Run("a double click makes one effect", func(t *testing.T) {
 		count := func() int {
-			list, err := y.svc.Events(context.Background(), mayaActor, task.EventFilter{TaskID: k.ID, Limit: 500})
+			list, err := y.svc.Events(context.Background(), mayaActor, task.EventFilter{TaskID: tk.ID, Limit: 500})
 			y.ok(err)
 			return len(list)
 		}
@@ -83,7 +83,7 @@ func TestSnoozeOnPages(t *testing.T) {
 		y.person("vera", task.RoleViewer).get("/").is(200).shows("Blue or green?").hides("/inbox/snooze")
 	})
 	t.Run("an acknowledgment can be undone", func(t *testing.T) {
-		m, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, "Half of it is done.")
+		m, err := y.svc.Notify(context.Background(), asAgent("coder"), tk.ID, "Half of it is done.")
 		y.ok(err)
 		at := "/inbox/notices/" + m.ID.String()
 		b.post(at+"/acknowledge", "back", "/").leadsTo("/").hides("Half of it is done.").shows(`action="`+at+`/restore"`, "data-undo")
@@ -106,8 +106,8 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 	}
 	for range 45 {
 		y.asks("Question "+noise()[:100], noise())
-		k := y.create(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
-		_, err := y.svc.Notify(context.Background(), asAgent("coder"), k.ID, noise())
+		tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Note " + noise()[:100], NoStart: true})
+		_, err := y.svc.Notify(context.Background(), asAgent("coder"), tk.ID, noise())
 		y.ok(err)
 	}
 	p := b.get("/").is(200).shows("(90) Inbox", "Show all 45", "/?only=question", "/?only=notice")

@@ -39,8 +39,8 @@ const maxCanceled = 50
 func (s *Server) cancelPage(c echo.Context, ch views.Chrome, t *task.Task) (templ.Component, error) {
 	below, err := s.svc.OpenBelow(c.Request().Context(), actorOf(c), t.ID)
 	m := views.CancelModel{Task: t, Count: len(below), Subtasks: below[:min(len(below), maxCanceled)]}
-	for _, k := range append(below, t) {
-		if k.OpenRunID != 0 {
+	for _, tk := range append(below, t) {
+		if tk.OpenRunID != 0 {
 			m.OpenRuns++
 		}
 	}

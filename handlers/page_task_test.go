@@ -52,8 +52,8 @@ func TestActsOnATask(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Title: "The work", Owner: "coder", Steps: []task.Step{{Title: "Plan"}, {Title: "Do"}}})
-	at := "/tasks/" + k.ID.String()
+	tk := y.create(mayaActor, task.New{Title: "The work", Owner: "coder", Steps: []task.Step{{Title: "Plan"}, {Title: "Do"}}})
+	at := "/tasks/" + tk.ID.String()
 	other := y.create(mayaActor, task.New{Owner: "coder"})
 
 	t.Run("its place in the queue and its neighbours show", func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestActsOnATask(t *testing.T) {
 		b.post(at + "/release").is(409).shows("not in working status")
 	})
 	t.Run("a question is answered", func(t *testing.T) {
-		_, err := y.svc.Ask(context.Background(), asAgent("coder"), k.ID, "Which color?", false)
+		_, err := y.svc.Ask(context.Background(), asAgent("coder"), tk.ID, "Which color?", false)
 		y.ok(err)
 		b.get(at).shows("Which color?", "Waits for an answer", "A question has waited for an answer")
 		b.post(at+"/reply", "content", " ").is(422).shows(`id="reply-text-err"`)

@@ -18,8 +18,8 @@ import (
 func (y *pageSite) says(lines ...task.Message) *service.Start {
 	y.t.Helper()
 	ctx := context.Background()
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Talks much", NoStart: true})
-	_, err := y.svc.RunNow(ctx, mayaActor, k.ID)
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Talks much", NoStart: true})
+	_, err := y.svc.RunNow(ctx, mayaActor, tk.ID)
 	y.ok(err)
 	st, _, err := y.svc.NextRun(ctx, nil)
 	y.ok(err)

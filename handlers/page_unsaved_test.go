@@ -15,12 +15,12 @@ func TestTypedTextComesBackWhenItsFormIsGone(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{
+	tk := y.create(mayaActor, task.New{
 		Title: "Gone", Owner: "coder", Steps: []task.Step{{Title: "Do"}},
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com/a"}},
 	})
-	at := "/tasks/" + k.ID.String()
-	_, err := y.svc.CancelTask(context.Background(), mayaActor, k.ID, "not needed")
+	at := "/tasks/" + tk.ID.String()
+	_, err := y.svc.CancelTask(context.Background(), mayaActor, tk.ID, "not needed")
 	y.ok(err)
 	for _, form := range []struct{ says, path, fields string }{
 		{"a comment", "/comments", "content=*"},
@@ -71,8 +71,8 @@ func TestTypedTextComesBackWhenTheSessionHasEnded(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	y.maya()
-	k := y.create(mayaActor, task.New{Title: "Open", Owner: "coder"})
-	at := "/tasks/" + k.ID.String()
+	tk := y.create(mayaActor, task.New{Title: "Open", Owner: "coder"})
+	at := "/tasks/" + tk.ID.String()
 	lone := y.browser()
 	t.Run("it is shown with the way to sign in", func(t *testing.T) {
 		lone.post(at+"/comments", "content", typedText, "back", at).is(401).shows(typedText,

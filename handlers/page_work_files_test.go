@@ -13,8 +13,8 @@ func TestWhatARunChangedOnItsPage(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
-	run := y.runOf(k.ID, service.Finished{
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
+	run := y.runOf(tk.ID, service.Finished{
 		State: task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, Summary: "x",
 		Work: &task.Work{
 			Total: 1, Branch: "taskyard/run-1", Repository: "/srv/repo",

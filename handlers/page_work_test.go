@@ -17,8 +17,8 @@ func TestDecisionsOnRuns(t *testing.T) {
 	y := newPageSite(t)
 	b := y.maya()
 	waiting := func(title string) (task.ID, string) {
-		k := y.create(asAgent("planner"), task.New{Owner: "coder", Title: title})
-		r, err := y.svc.RunNow(context.Background(), asAgent("planner"), k.ID)
+		tk := y.create(asAgent("planner"), task.New{Owner: "coder", Title: title})
+		r, err := y.svc.RunNow(context.Background(), asAgent("planner"), tk.ID)
 		y.ok(err)
 		return r.ID, r.Approval.Version
 	}
@@ -74,8 +74,8 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
-	failed := y.runOf(k.ID, service.Finished{
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "The work"})
+	failed := y.runOf(tk.ID, service.Finished{
 		State:  task.State{Status: task.RunFailed, Phase: task.PhaseError},
 		Reason: "exit code 2", Permanent: true,
 	}, "mark")
@@ -104,7 +104,7 @@ func TestRunsAndTheirTranscripts(t *testing.T) {
 		}
 	})
 	t.Run("a long transcript is read in parts to its end", func(t *testing.T) {
-		r, err := y.svc.RunNow(t.Context(), mayaActor, k.ID)
+		r, err := y.svc.RunNow(t.Context(), mayaActor, tk.ID)
 		y.ok(err)
 		st, _, err := y.svc.NextRun(t.Context(), nil)
 		y.ok(err)
@@ -186,9 +186,9 @@ func TestAgentDefinitionsOnPages(t *testing.T) {
 		b.get("/agents/tester/edit").shows("broken")
 	})
 	t.Run("what owns open tasks is not deleted", func(t *testing.T) {
-		k := y.create(mayaActor, task.New{Owner: "tester"})
+		tk := y.create(mayaActor, task.New{Owner: "tester"})
 		b.post("/agents/tester/delete").is(409).shows("owns 1 open tasks")
-		b.post("/tasks/" + k.ID.String() + "/complete").is(303)
+		b.post("/tasks/" + tk.ID.String() + "/complete").is(303)
 		b.post("/agents/tester/delete").leadsTo("/agents").shows("Deleted tester")
 		b.get("/agents/tester").is(404)
 	})
@@ -222,8 +222,8 @@ func TestTheBoard(t *testing.T) {
 	for range 130 {
 		y.create(mayaActor, task.New{Owner: "coder", Title: "One of many"})
 	}
-	k := y.create(mayaActor, task.New{Owner: "planner", Title: "A question of mine"})
-	_, err := y.svc.Ask(context.Background(), asAgent("planner"), k.ID, "What now?", false)
+	tk := y.create(mayaActor, task.New{Owner: "planner", Title: "A question of mine"})
+	_, err := y.svc.Ask(context.Background(), asAgent("planner"), tk.ID, "What now?", false)
 	y.ok(err)
 
 	t.Run("a column holds 25 cards and counts the rest", func(t *testing.T) {
@@ -261,6 +261,6 @@ func TestTheBoard(t *testing.T) {
 		y.ok(os.Remove(filepath.Join(y.dir, "planner.md")))
 		b.post("/agents/reload").is(303)
 		b.get("/queues").shows("A question of mine")
-		b.get("/tasks/" + k.ID.String()).is(200)
+		b.get("/tasks/" + tk.ID.String()).is(200)
 	})
 }

@@ -14,11 +14,11 @@ import (
 func asking(t *testing.T, svc *service.Service, a task.Actor, owner, tool, input string) *task.Permission {
 	t.Helper()
 	ctx := context.Background()
-	k, err := svc.CreateTask(ctx, a, task.New{Title: "Fix the build", Owner: owner, NoStart: true})
+	tk, err := svc.CreateTask(ctx, a, task.New{Title: "Fix the build", Owner: owner, NoStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := svc.RunNow(ctx, a, k.ID); err != nil {
+	if _, err := svc.RunNow(ctx, a, tk.ID); err != nil {
 		t.Fatal(err)
 	}
 	st, _, err := svc.NextRun(ctx, nil)

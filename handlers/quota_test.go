@@ -98,11 +98,11 @@ func TestAPersonWhoCommentsTooOftenKeepsTheText(t *testing.T) {
 	t.Parallel()
 	y := newPageSite(t)
 	b := y.maya()
-	k := y.create(mayaActor, task.New{Title: "Talk", Owner: "coder"})
+	tk := y.create(mayaActor, task.New{Title: "Talk", Owner: "coder"})
 	for range 600 {
-		y.ok2(y.svc.Comment(t.Context(), mayaActor, k.ID, "again"))
+		y.ok2(y.svc.Comment(t.Context(), mayaActor, tk.ID, "again"))
 	}
-	path := "/tasks/" + k.ID.String() + "/comments"
+	path := "/tasks/" + tk.ID.String() + "/comments"
 	var wait int
 	for _, script := range []string{"", "true"} {
 		b.header.Set("HX-Request", script)

@@ -49,13 +49,13 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 	send("POST", path+"/resources", `{"type":"file","value":"/a","label":`+text+`}`)
 	send("POST", "/api/agents/coder/todo", `{"operation":"rpush","item":`+text+`}`)
 	send("POST", path+"/complete", `{"summary":`+text+`}`)
-	k, err := y.svc.Task(ctx, mayaActor, id)
+	tk, err := y.svc.Task(ctx, mayaActor, id)
 	y.ok(err)
 	events, err := y.svc.Events(ctx, mayaActor, task.EventFilter{Limit: 500})
 	y.ok(err)
 	todo, err := y.svc.TodoCall(ctx, mayaActor, "coder", task.TodoCall{Op: task.TodoList})
 	y.ok(err)
-	all, err := json.Marshal([]any{k, events, todo})
+	all, err := json.Marshal([]any{tk, events, todo})
 	y.ok(err)
 	if s := string(all); strings.Contains(s, "zebra") || strings.Contains(s, st.Token[3:]) {
 		t.Errorf("a secret is kept: %s", s)
@@ -67,10 +67,10 @@ func TestARunCannotPostItsSecrets(t *testing.T) {
 		b := y.maya()
 		other := y.create(mayaActor, task.New{Owner: "coder", Title: "Other"}).ID
 		b.post("/tasks/"+other.String()+"/comments", "content", secret)
-		k, err := y.svc.Task(ctx, mayaActor, other)
+		tk, err := y.svc.Task(ctx, mayaActor, other)
 		y.ok(err)
-		if len(k.Comments) != 1 || k.Comments[0].Content != secret {
-			t.Errorf("%+v", k.Comments)
+		if len(tk.Comments) != 1 || tk.Comments[0].Content != secret {
+			t.Errorf("%+v", tk.Comments)
 		}
 	})
 }

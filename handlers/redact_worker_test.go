@@ -23,8 +23,8 @@ func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	ctx := t.Context()
 	worker, err := y.svc.CreateToken(ctx, mayaActor, service.NewToken{Name: "box", Scope: "worker"})
 	y.ok(err)
-	k := y.create(mayaActor, task.New{Owner: "coder", Title: "Deploy"})
-	y.ok2(y.svc.RunNow(ctx, mayaActor, k.ID))
+	tk := y.create(mayaActor, task.New{Owner: "coder", Title: "Deploy"})
+	y.ok2(y.svc.RunNow(ctx, mayaActor, tk.ID))
 	send := func(token, path string, body map[string]any) string {
 		t.Helper()
 		b, err := json.Marshal(body)
@@ -56,8 +56,8 @@ func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 		lines = append(lines, map[string]any{"type": kind, "text": kind + ": " + said, "data": map[string]any{"deep": []string{said}, said: 1}})
 	}
 	send(worker.Secret, run+"/events", held(map[string]any{"from": 1, "events": lines}))
-	send(leased.Run.Token, "/api/tasks/"+k.ID.String()+"/comments", map[string]any{"content": "comment: " + said})
-	send(leased.Run.Token, "/api/tasks/"+k.ID.String()+"/notify", map[string]any{"message": "notice: " + said})
+	send(leased.Run.Token, "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "comment: " + said})
+	send(leased.Run.Token, "/api/tasks/"+tk.ID.String()+"/notify", map[string]any{"message": "notice: " + said})
 	send(worker.Secret, run+"/finish", held(map[string]any{
 		"status":  "completed",
 		"summary": "summary: " + said, "artifacts": []string{"zip-" + secret},
@@ -67,11 +67,11 @@ func TestWhatAWorkerReportsIsRedacted(t *testing.T) {
 	y.ok(err)
 	r, err := y.svc.Run(ctx, mayaActor, leased.Run.RunID)
 	y.ok(err)
-	k, err = y.svc.Task(ctx, mayaActor, k.ID)
+	tk, err = y.svc.Task(ctx, mayaActor, tk.ID)
 	y.ok(err)
 	events, err := y.svc.Events(ctx, mayaActor, task.EventFilter{Limit: 500})
 	y.ok(err)
-	all, err := json.Marshal([]any{transcript, r, k, events})
+	all, err := json.Marshal([]any{transcript, r, tk, events})
 	y.ok(err)
 	if s := string(all); strings.Contains(s, "zebra") {
 		t.Errorf("the secret is kept: %s", s)

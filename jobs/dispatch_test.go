@@ -21,10 +21,10 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 	t.Run("an agent's runs start one after another, in the order in which they were queued", func(t *testing.T) {
 		y := newInstance(t, setup{})
 		tasks := []*task.Task{y.create("coder"), y.create("coder"), y.create("coder")}
-		for i, k := range tasks {
+		for i, tk := range tasks {
 			f := y.next()
-			if f.TaskID != k.ID {
-				t.Errorf("run %d is of task %d, want %d", i, f.TaskID, k.ID)
+			if f.TaskID != tk.ID {
+				t.Errorf("run %d is of task %d, want %d", i, f.TaskID, tk.ID)
 			}
 			y.only(1)
 			f.complete()
@@ -67,11 +67,11 @@ func TestDispatchOrderAndLimits(t *testing.T) {
 		y := newInstance(t, setup{agents: map[string]string{"a": "", "b": "", "c": ""}, stopped: true})
 		var tasks []*task.Task
 		for _, owner := range []string{"a", "b", "c"} {
-			k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: owner, NoStart: true})
+			tk, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: owner, NoStart: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			tasks = append(tasks, k)
+			tasks = append(tasks, tk)
 		}
 		if _, err := y.svc.CancelTask(t.Context(), maya, tasks[2].ID, ""); err != nil {
 			t.Fatal(err)
@@ -319,19 +319,19 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 	t.Run("the next run of the task waits until the stopped one is gone", func(t *testing.T) {
 		t.Parallel()
 		y := newInstance(t, setup{})
-		k := y.create("coder")
+		tk := y.create("coder")
 		f := y.next()
 		if _, err := y.svc.CancelRun(t.Context(), maya, f.RunID, ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := y.svc.RunNow(t.Context(), maya, k.ID); err != nil {
+		if _, err := y.svc.RunNow(t.Context(), maya, tk.ID); err != nil {
 			t.Fatal(err)
 		}
 		<-f.ctx.Done()
 		y.only(0)
 		f.land(stoppedBy(f))
 		again := y.next()
-		if again.TaskID != k.ID {
+		if again.TaskID != tk.ID {
 			t.Errorf("task %d runs", again.TaskID)
 		}
 		again.complete()
@@ -340,10 +340,10 @@ func TestStopOrdersReachTheRun(t *testing.T) {
 		t.Parallel()
 		y := newInstance(t, setup{stopped: true})
 		y.opt.Runners = nil
-		k := y.create("coder")
+		tk := y.create("coder")
 		y.start()
 		testkit.EventuallyWithin(y.t, patience, "the task needs a person", func() bool {
-			now, err := y.svc.Task(t.Context(), maya, k.ID)
+			now, err := y.svc.Task(t.Context(), maya, tk.ID)
 			return err == nil && now.Failures == 3
 		})
 	})

@@ -53,7 +53,7 @@ func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	t.Parallel()
 	log := &record{}
 	y := newInstance(t, setup{jobs: func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) }})
-	k := y.create("coder")
+	tk := y.create("coder")
 	f := y.next()
 	fixed := y.broken()
 	f.complete()
@@ -73,7 +73,7 @@ func TestTheEndOfARunIsStoredAsSoonAsItCanBe(t *testing.T) {
 	if r.Summary != "done" {
 		t.Errorf("its summary is %q", r.Summary)
 	}
-	if list, err := y.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: k.ID, Limit: 10}); err != nil || len(list) != 1 {
+	if list, err := y.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: tk.ID, Limit: 10}); err != nil || len(list) != 1 {
 		t.Errorf("%d runs, %v", len(list), err)
 	}
 }

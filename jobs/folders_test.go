@@ -146,13 +146,13 @@ func TestWorktreesAreKeptWhileTheirWorkMayBeLost(t *testing.T) {
 	t.Parallel()
 	repo := repository(t)
 	y := newInstance(t, setup{cfg: service.Config{KeepTranscripts: 1}, agents: map[string]string{"coder": "workspace: worktree:" + repo}})
-	k := y.create("coder")
+	tk := y.create("coder")
 	f := y.next()
 	y.make(f.Plan.Workspace, "new.txt")
 	f.fail()
 	y.awaitRun(f.RunID, "failed/error")
 	y.left("its branch is known while the task may be tried again", "tree-1")
-	if _, err := y.svc.CompleteTask(t.Context(), maya, k.ID, "", 0); err != nil {
+	if _, err := y.svc.CompleteTask(t.Context(), maya, tk.ID, "", 0); err != nil {
 		t.Fatal(err)
 	}
 	y.make(y.opt.RunsDir, "tree-1/work/")

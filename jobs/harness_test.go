@@ -196,11 +196,11 @@ func stoppedBy(f *flight) runner.Outcome {
 // create makes an active task, which wakes its owner.
 func (y *instance) create(owner string) *task.Task {
 	y.t.Helper()
-	k, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Do it", Owner: owner})
+	tk, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Do it", Owner: owner})
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	return k
+	return tk
 }
 
 // next waits for the next flight.

@@ -69,7 +69,7 @@ func TestRunJob(t *testing.T) {
 	t.Parallel()
 	t.Run("a tick may be asked for even where ticks are off", func(t *testing.T) {
 		y := newInstance(t, setup{})
-		k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: "coder", NoStart: true})
+		tk, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Later", Owner: "coder", NoStart: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestRunJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := y.next()
-		if r := y.run(f.RunID); r.TaskID != k.ID || r.Cause != task.CauseTick {
+		if r := y.run(f.RunID); r.TaskID != tk.ID || r.Cause != task.CauseTick {
 			t.Errorf("run of task %d by %s", r.TaskID, r.Cause)
 		}
 		f.complete()
@@ -187,12 +187,12 @@ func TestBackupJobKeepsTheNewest(t *testing.T) {
 func TestSearchFollowsChanges(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t, setup{})
-	k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Polish the zephyr", Owner: "coder", Status: task.Draft})
+	tk, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Polish the zephyr", Owner: "coder", Status: task.Draft})
 	if err != nil {
 		t.Fatal(err)
 	}
 	testkit.EventuallyWithin(y.t, patience, "the search finds it", func() bool {
 		p, err := y.svc.OpenTasks(context.Background(), maya, task.TaskFilter{Query: "zephyr", Limit: 10})
-		return err == nil && len(p.Tasks) == 1 && p.Tasks[0].ID == k.ID
+		return err == nil && len(p.Tasks) == 1 && p.Tasks[0].ID == tk.ID
 	})
 }

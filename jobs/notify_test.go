@@ -76,14 +76,14 @@ func newOutside(t *testing.T, again func(int) time.Duration) (*instance, *outsid
 
 func (y *instance) ask(text string) *task.Task {
 	y.t.Helper()
-	k, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Choose", Owner: "coder", NoStart: true})
+	tk, err := y.svc.CreateTask(y.t.Context(), maya, task.New{Title: "Choose", Owner: "coder", NoStart: true})
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	if _, err := y.svc.Ask(y.t.Context(), task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, text, false); err != nil {
+	if _, err := y.svc.Ask(y.t.Context(), task.Actor{Name: "coder", Role: task.RoleAgent}, tk.ID, text, false); err != nil {
 		y.t.Fatal(err)
 	}
-	return k
+	return tk
 }
 
 // heard waits for a message and answers it.
@@ -109,10 +109,10 @@ func (y *instance) emptied() {
 
 func TestAQuestionIsToldOutsideWithALinkToIt(t *testing.T) {
 	y, o, _ := newOutside(t, nil)
-	k := y.ask("North?")
+	tk := y.ask("North?")
 	s := o.heard(t, nil)
 	if s.title != "Taskyard: a question from an agent" || !strings.Contains(s.text, "coder asks: North?") ||
-		s.link != "https://tasks.example/tasks/"+k.ID.String() {
+		s.link != "https://tasks.example/tasks/"+tk.ID.String() {
 		t.Errorf("%+v", s)
 	}
 	y.emptied()

@@ -16,7 +16,7 @@ var gpuBox = task.Actor{Name: "worker:box", Role: task.RoleWorker, TokenID: 1}
 func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t, setup{cfg: service.Config{Workers: map[string][]string{"hand": nil}, RunLease: 300 * time.Millisecond}, stopped: true})
-	k := y.create("coder")
+	tk := y.create("coder")
 	l, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
 	if err != nil || l == nil {
 		t.Fatalf("leased %v, %v", l, err)
@@ -36,7 +36,7 @@ func TestRunsOfWorkersAreLeftToTheirLease(t *testing.T) {
 		return y.run(l.RunID).State().String() == "failed/lost"
 	})
 	again, err := y.svc.LeaseRun(t.Context(), gpuBox, task.WorkerAsk{})
-	if err != nil || again == nil || again.TaskID != k.ID || again.RunID == l.RunID || again.Attempt != 2 {
+	if err != nil || again == nil || again.TaskID != tk.ID || again.RunID == l.RunID || again.Attempt != 2 {
 		t.Fatalf("leased %+v, %v", again, err)
 	}
 	if err := y.svc.ReportEnd(t.Context(), gpuBox, l.RunID, hold,

@@ -60,11 +60,11 @@ const (
 	modelAttempts = 3
 )
 
-func (m *model) live(k *mTask) bool { return k.holder != "" && k.expires > m.now }
+func (m *model) live(tk *mTask) bool { return tk.holder != "" && tk.expires > m.now }
 
-func (m *model) open(k *mTask) *mRun {
+func (m *model) open(tk *mTask) *mRun {
 	for _, r := range m.runs {
-		if r.task == k && !r.state.Status.Final() {
+		if r.task == tk && !r.state.Status.Final() {
 			return r
 		}
 	}
@@ -73,155 +73,155 @@ func (m *model) open(k *mTask) *mRun {
 
 // held reports whether a task in its set is not done; lost, whether one never
 // will be.
-func (k *mTask) held() bool {
-	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status != task.Done })
+func (tk *mTask) held() bool {
+	return slices.ContainsFunc(tk.blockers, func(b *mTask) bool { return b.status != task.Done })
 }
 
-func (k *mTask) lost() bool {
-	return slices.ContainsFunc(k.blockers, func(b *mTask) bool { return b.status == task.Canceled })
+func (tk *mTask) lost() bool {
+	return slices.ContainsFunc(tk.blockers, func(b *mTask) bool { return b.status == task.Canceled })
 }
 
 // reaches reports whether k waits for to, through open tasks.
-func (k *mTask) reaches(to *mTask) bool {
-	return slices.ContainsFunc(k.blockers, func(b *mTask) bool {
+func (tk *mTask) reaches(to *mTask) bool {
+	return slices.ContainsFunc(tk.blockers, func(b *mTask) bool {
 		return b == to || !b.status.Archived() && b.reaches(to)
 	})
 }
 
 // block sets the tasks that must be done before k.
-func (m *model) block(k *mTask, set []*mTask, byAgent bool) task.Code {
-	if k.status.Archived() {
+func (m *model) block(tk *mTask, set []*mTask, byAgent bool) task.Code {
+	if tk.status.Archived() {
 		return task.CodeArchived
 	}
-	if slices.Equal(set, k.blockers) {
+	if slices.Equal(set, tk.blockers) {
 		return ""
 	}
 	for _, b := range set {
-		if b == k {
+		if b == tk {
 			return task.CodeDependencyCycle
 		}
 	}
-	for _, b := range k.blockers {
+	for _, b := range tk.blockers {
 		if byAgent && b.status == task.Canceled && !slices.Contains(set, b) {
 			return task.CodeForbidden
 		}
 	}
 	for _, b := range set {
-		if !b.status.Archived() && b.reaches(k) {
+		if !b.status.Archived() && b.reaches(tk) {
 			return task.CodeDependencyCycle
 		}
 	}
-	k.blockers = set
+	tk.blockers = set
 	return ""
 }
 
-func (m *model) claim(k *mTask) {
-	k.seq++
-	k.holder, k.expires, k.resumes = k.owner, m.now.Add(modelLease), false
+func (m *model) claim(tk *mTask) {
+	tk.seq++
+	tk.holder, tk.expires, tk.resumes = tk.owner, m.now.Add(modelLease), false
 }
 
 // resume puts a task first in its queue, unless somebody has it.
-func (k *mTask) resume() {
-	if k != nil && k.status == task.Active && k.holder == "" {
-		k.resumes = true
+func (tk *mTask) resume() {
+	if tk != nil && tk.status == task.Active && tk.holder == "" {
+		tk.resumes = true
 	}
 }
 
-func (k *mTask) release() { k.holder, k.expires = "", 0 }
+func (tk *mTask) release() { tk.holder, tk.expires = "", 0 }
 
 // end ends a run; its own claim ends with it, if it still holds.
 func (m *model) end(r *mRun, s task.State) {
 	r.state = s
-	if k := r.task; r.claim != 0 && m.live(k) && k.seq == r.claim {
-		k.release()
+	if tk := r.task; r.claim != 0 && m.live(tk) && tk.seq == r.claim {
+		tk.release()
 	}
 }
 
-func (m *model) closeRun(k *mTask) {
-	if r := m.open(k); r != nil {
+func (m *model) closeRun(tk *mTask) {
+	if r := m.open(tk); r != nil {
 		m.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
 	}
 }
 
-func (m *model) archive(k *mTask, s task.Status) {
-	m.closeRun(k)
-	k.status, k.question, k.grant = s, false, ""
-	k.release()
+func (m *model) archive(tk *mTask, s task.Status) {
+	m.closeRun(tk)
+	tk.status, tk.question, tk.grant = s, false, ""
+	tk.release()
 }
 
-func (m *model) complete(k *mTask) {
-	m.archive(k, task.Done)
-	k.parent.resume()
+func (m *model) complete(tk *mTask) {
+	m.archive(tk, task.Done)
+	tk.parent.resume()
 }
 
-func (m *model) cancel(k *mTask) {
+func (m *model) cancel(tk *mTask) {
 	for _, c := range m.tasks {
 		for p := c.parent; p != nil; p = p.parent {
-			if p == k && !c.status.Archived() {
+			if p == tk && !c.status.Archived() {
 				m.archive(c, task.Canceled)
 			}
 		}
 	}
-	m.archive(k, task.Canceled)
-	k.parent.resume()
+	m.archive(tk, task.Canceled)
+	tk.parent.resume()
 }
 
-func (m *model) patch(k *mTask, status string) task.Code {
+func (m *model) patch(tk *mTask, status string) task.Code {
 	switch {
-	case k.status.Archived():
+	case tk.status.Archived():
 		return task.CodeArchived
-	case status == string(k.status):
+	case status == string(tk.status):
 		return ""
 	case status == "canceled":
-		m.cancel(k)
+		m.cancel(tk)
 		return ""
 	case status == "active":
-		k.status = task.Active
-		k.agree("")
-		k.words++
+		tk.status = task.Active
+		tk.agree("")
+		tk.words++
 		return ""
-	case k.status == task.Draft || status == "draft":
+	case tk.status == task.Draft || status == "draft":
 		return task.CodeTransition
 	}
 	switch status {
 	case "done", "complete":
-		m.complete(k)
+		m.complete(tk)
 	case "working":
 		switch {
-		case m.live(k):
+		case m.live(tk):
 			return task.CodeClaimed
-		case m.open(k) != nil, k.question, k.held():
+		case m.open(tk) != nil, tk.question, tk.held():
 			return task.CodeTaskGated
 		}
-		m.claim(k)
+		m.claim(tk)
 	case "idle":
-		if !m.live(k) {
+		if !m.live(tk) {
 			return task.CodeNotWorking
 		}
-		k.release()
+		tk.release()
 	}
 	return ""
 }
 
-func (m *model) transfer(k *mTask, to string) {
-	m.closeRun(k)
-	k.owner, k.failures = to, 0
-	k.release()
-	k.words++
+func (m *model) transfer(tk *mTask, to string) {
+	m.closeRun(tk)
+	tk.owner, tk.failures = to, 0
+	tk.release()
+	tk.words++
 }
 
-func (m *model) move(k *mTask, from, to string, claim int64) task.Code {
+func (m *model) move(tk *mTask, from, to string, claim int64) task.Code {
 	switch {
-	case k.status.Archived():
+	case tk.status.Archived():
 		return task.CodeArchived
-	case k.owner != from:
+	case tk.owner != from:
 		return task.CodeNotAssigned
-	case !m.live(k):
+	case !m.live(tk):
 		return task.CodeNotWorking
-	case claim != 0 && claim != k.seq:
+	case claim != 0 && claim != tk.seq:
 		return task.CodeStaleClaim
 	}
-	m.transfer(k, to)
+	m.transfer(tk, to)
 	return ""
 }
 
@@ -229,15 +229,15 @@ func (m *model) move(k *mTask, from, to string, claim int64) task.Code {
 func (m *model) signup(agent string) (*mTask, task.Code) {
 	held := 0
 	var first *mTask
-	for _, k := range m.tasks {
-		if k.owner != agent || k.status != task.Active {
+	for _, tk := range m.tasks {
+		if tk.owner != agent || tk.status != task.Active {
 			continue
 		}
-		if m.live(k) {
+		if m.live(tk) {
 			held++
 		}
-		if k.holder == "" && !k.question && !k.held() && m.open(k) == nil && (first == nil || k.resumes && !first.resumes) {
-			first = k
+		if tk.holder == "" && !tk.question && !tk.held() && m.open(tk) == nil && (first == nil || tk.resumes && !first.resumes) {
+			first = tk
 		}
 	}
 	if agent == "pull" && held >= 2 {
@@ -249,43 +249,43 @@ func (m *model) signup(agent string) (*mTask, task.Code) {
 	return first, ""
 }
 
-func (m *model) runnable(k *mTask) task.Code {
+func (m *model) runnable(tk *mTask) task.Code {
 	switch {
-	case k.status.Archived():
+	case tk.status.Archived():
 		return task.CodeArchived
-	case k.owner == "pull":
+	case tk.owner == "pull":
 		return task.CodePullOnly
-	case k.status != task.Active:
+	case tk.status != task.Active:
 		return task.CodeTaskNotActive
-	case m.open(k) != nil:
+	case m.open(tk) != nil:
 		return task.CodeRunOpen
-	case m.live(k):
+	case m.live(tk):
 		return task.CodeClaimed
-	case k.question, k.held():
+	case tk.question, tk.held():
 		return task.CodeTaskGated
 	}
 	return ""
 }
 
 // agree is a person's consent to a task as it is, by a grant or without.
-func (k *mTask) agree(grant string) { k.grant, k.agreed, k.spoke = grant, true, nil }
+func (tk *mTask) agree(grant string) { tk.grant, tk.agreed, tk.spoke = grant, true, nil }
 
 // waits reports whether not even a grant covers what agents did.
-func (k *mTask) waits() bool {
-	return k.byAgent && !k.agreed || slices.ContainsFunc(k.spoke, func(by string) bool {
-		return by != k.owner && (k.owner == "coder" || k.owner == "planner") // the others have what all have
+func (tk *mTask) waits() bool {
+	return tk.byAgent && !tk.agreed || slices.ContainsFunc(tk.spoke, func(by string) bool {
+		return by != tk.owner && (tk.owner == "coder" || tk.owner == "planner") // the others have what all have
 	})
 }
 
-func (k *mTask) mustApprove() bool { return k.waits() || k.grant != "" }
+func (tk *mTask) mustApprove() bool { return tk.waits() || tk.grant != "" }
 
-func (m *model) create(k *mTask, cause task.Cause, notBefore task.Time) {
-	r := &mRun{id: task.ID(len(m.runs) + 1), task: k, agent: k.owner, state: queued, cause: cause, notBefore: notBefore}
-	if k.mustApprove() {
+func (m *model) create(tk *mTask, cause task.Cause, notBefore task.Time) {
+	r := &mRun{id: task.ID(len(m.runs) + 1), task: tk, agent: tk.owner, state: queued, cause: cause, notBefore: notBefore}
+	if tk.mustApprove() {
 		m.freeze(r)
 	}
 	m.runs = append(m.runs, r)
-	k.last = r
+	tk.last = r
 }
 
 func (m *model) freeze(r *mRun) {
@@ -303,12 +303,12 @@ func (m *model) refreeze(r *mRun) {
 
 // prompt stands for the bytes of the prompt, in which the subtask is, and its
 // last run if that went badly: blockers that come and go leave no trace in it.
-func (k *mTask) prompt() string {
-	s := strconv.Itoa(k.words)
-	for _, b := range k.blockers {
+func (tk *mTask) prompt() string {
+	s := strconv.Itoa(tk.words)
+	for _, b := range tk.blockers {
 		s += "," + b.id.String()
 	}
-	if c := k.child; c != nil {
+	if c := tk.child; c != nil {
 		s += "; " + c.owner + " " + string(c.status)
 		if r := c.last; !c.status.Archived() && r != nil &&
 			(r.state.Status == task.RunFailed || r.state.Phase == task.PhaseDenied || r.state.Phase == task.PhaseExpired) {
@@ -364,15 +364,15 @@ func (m *model) next() *mRun {
 			return nil
 		}
 		r := m.runs[i]
-		k := r.task
+		tk := r.task
 		switch {
-		case m.live(k), k.question, k.held():
+		case m.live(tk), tk.question, tk.held():
 			m.end(r, task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed})
-		case k.mustApprove() && (!r.approved || r.frozen != k.prompt() && (r.scope != task.ScopeTask || k.grant != r.agent || k.waits())):
+		case tk.mustApprove() && (!r.approved || r.frozen != tk.prompt() && (r.scope != task.ScopeTask || tk.grant != r.agent || tk.waits())):
 			m.refreeze(r)
 		default:
-			m.claim(k)
-			r.claim, r.lease, r.beats = k.seq, r.lease+1, m.now.Add(modelRunLease)
+			m.claim(tk)
+			r.claim, r.lease, r.beats = tk.seq, r.lease+1, m.now.Add(modelRunLease)
 			r.state = task.State{Status: task.RunRunning, Phase: task.PhaseWorking}
 			return r
 		}
@@ -380,29 +380,29 @@ func (m *model) next() *mRun {
 }
 
 func (m *model) finish(r *mRun, s task.State, permanent bool) {
-	k := r.task
+	tk := r.task
 	m.end(r, s)
 	if s.Status == task.RunCompleted {
-		k.failures = 0
+		tk.failures = 0
 		return
 	}
-	if k.failures++; permanent {
-		k.failures = max(k.failures, modelAttempts)
+	if tk.failures++; permanent {
+		tk.failures = max(tk.failures, modelAttempts)
 	}
-	if k.failures >= modelAttempts || k.question || k.held() || k.owner == "pull" || k.owner != r.agent {
+	if tk.failures >= modelAttempts || tk.question || tk.held() || tk.owner == "pull" || tk.owner != r.agent {
 		return
 	}
-	at := m.now.Add(30 * time.Second << (k.failures - 1))
+	at := m.now.Add(30 * time.Second << (tk.failures - 1))
 	if s.Phase == task.PhaseLost {
 		at = 0
 	}
-	m.create(k, task.CauseRetry, at)
+	m.create(tk, task.CauseRetry, at)
 }
 
 func (m *model) tick() (n int) {
-	for _, k := range m.tasks {
-		if m.runnable(k) == "" && k.failures < modelAttempts {
-			m.create(k, task.CauseTick, 0)
+	for _, tk := range m.tasks {
+		if m.runnable(tk) == "" && tk.failures < modelAttempts {
+			m.create(tk, task.CauseTick, 0)
 			n++
 		}
 	}

@@ -40,7 +40,7 @@ func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []tas
 type diagnosis struct {
 	*db.Rx
 	s    *Service
-	k    *task.Task
+	tk   *task.Task
 	open *task.Run      // open run, or nil
 	zone *time.Location // in which times are told
 	list []task.Reason
@@ -52,7 +52,7 @@ func (w *diagnosis) add(code task.WhyCode, r task.Reason, format string, args ..
 }
 
 func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Location) ([]task.Reason, error) {
-	w := &diagnosis{Rx: rx, s: s, k: tk, open: open, zone: zone, list: []task.Reason{}}
+	w := &diagnosis{Rx: rx, s: s, tk: tk, open: open, zone: zone, list: []task.Reason{}}
 	switch {
 	case tk.Status.Archived():
 		w.add(task.WhyArchived, task.Reason{}, "It is %s: history never runs again; create a follow-up.", tk.Status)
@@ -86,8 +86,8 @@ func (s *Service) why(rx *db.Rx, tk *task.Task, open *task.Run, zone *time.Locat
 // paused stops what has not begun; who holds the task continues.
 func (w *diagnosis) paused() error {
 	all, err := w.Pauses()
-	p := all.Of(w.k.Owner)
-	if err != nil || p == nil || w.k.Claim != nil {
+	p := all.Of(w.tk.Owner)
+	if err != nil || p == nil || w.tk.Claim != nil {
 		return err
 	}
 	what := "The server"
@@ -100,8 +100,8 @@ func (w *diagnosis) paused() error {
 
 // budget reports that nothing of the owner starts before tomorrow.
 func (w *diagnosis) budget() error {
-	b, err := w.s.overBudget(w.Rx, w.k.Owner)
-	if err != nil || b == nil || w.k.Claim != nil {
+	b, err := w.s.overBudget(w.Rx, w.tk.Owner)
+	if err != nil || b == nil || w.tk.Claim != nil {
 		return err
 	}
 	w.add(task.WhyBudget, task.Reason{Until: b.Until}, "The %s, until %s.", b.Spent(), w.clock(b.Until))
@@ -149,10 +149,10 @@ func (w *diagnosis) waiting() error {
 // claimAndQuestion adds the claim and the open question.
 func (w *diagnosis) claimAndQuestion() error {
 	w.claim()
-	if w.k.QuestionID == 0 {
+	if w.tk.QuestionID == 0 {
 		return nil
 	}
-	q, err := w.Message(w.k.QuestionID)
+	q, err := w.Message(w.tk.QuestionID)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (w *diagnosis) claimAndQuestion() error {
 }
 
 func (w *diagnosis) claim() {
-	if c := w.k.Claim; c != nil {
+	if c := w.tk.Claim; c != nil {
 		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "%s works on it until %s, or longer with each heartbeat.",
 			called(c.Holder), w.clock(c.ExpiresAt))
 	}
@@ -171,10 +171,10 @@ func (w *diagnosis) claim() {
 // blockers names what must be done first; canceled ones, which only a person
 // can resolve, before the others.
 func (w *diagnosis) blockers() error {
-	if w.k.Blocked == 0 {
+	if w.tk.Blocked == 0 {
 		return nil
 	}
-	list, err := w.OpenBlockers(w.k.ID)
+	list, err := w.OpenBlockers(w.tk.ID)
 	if err != nil {
 		return err
 	}
@@ -199,20 +199,20 @@ func (w *diagnosis) agent() error {
 
 // owner reports why the owner cannot be started.
 func (w *diagnosis) owner() {
-	def, ok := w.s.agents.Agent(w.k.Owner)
+	def, ok := w.s.agents.Agent(w.tk.Owner)
 	switch {
 	case !ok:
-		w.add(task.WhyOwnerMissing, task.Reason{}, "Its owner %s is not defined any more: move it to another agent.", w.k.Owner)
+		w.add(task.WhyOwnerMissing, task.Reason{}, "Its owner %s is not defined any more: move it to another agent.", w.tk.Owner)
 	case !def.Serving:
 		w.add(task.WhyOwnerInvalid, task.Reason{}, "The definition of %s is invalid (%s): fix it, or move the task.",
-			w.k.Owner, firstProblem(def))
-	case def.PullOnly && w.k.Status == task.Active && w.k.Claim == nil:
-		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.k.Owner, def.PullReason)
+			w.tk.Owner, firstProblem(def))
+	case def.PullOnly && w.tk.Status == task.Active && w.tk.Claim == nil:
+		w.add(task.WhyPullOnly, task.Reason{}, "%s claims its work itself; Taskyard does not start it: %s", w.tk.Owner, def.PullReason)
 	}
 }
 
 func (w *diagnosis) failures() error {
-	n := w.k.Failures
+	n := w.tk.Failures
 	if n == 0 {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (w *diagnosis) failures() error {
 // lastFailure returns the newest run that failed or was denied, or nil, and how
 // many of the latest 20 failed in a row up to it.
 func (w *diagnosis) lastFailure() (newest *task.Run, failed int, err error) {
-	list, err := w.Runs(task.RunFilter{TaskID: w.k.ID, Limit: 20})
+	list, err := w.Runs(task.RunFilter{TaskID: w.tk.ID, Limit: 20})
 	for _, r := range list {
 		switch {
 		case r.Status == task.RunFailed, r.Phase == task.PhaseDenied:
@@ -258,7 +258,7 @@ func (w *diagnosis) lastFailure() (newest *task.Run, failed int, err error) {
 // skippedWake names what started no run within the last hour, because the task
 // had as many runs by wakes as it may have.
 func (w *diagnosis) skippedWake() error {
-	list, err := w.LastEvents(w.k.ID, maxSkipSearch)
+	list, err := w.LastEvents(w.tk.ID, maxSkipSearch)
 	if err != nil {
 		return err
 	}

@@ -117,23 +117,23 @@ func (s *machine) doCreate(rt *rapid.T) {
 	if len(s.m.tasks) > 8 {
 		rt.Skip("enough")
 	}
-	k := &mTask{
+	tk := &mTask{
 		id: task.ID(len(s.m.tasks) + 1), owner: rapid.SampledFrom(modelOwners).Draw(rt, "owner"),
 		byAgent: rapid.Bool().Draw(rt, "by an agent"),
 	}
-	k.status = rapid.SampledFrom([]task.Status{task.Active, task.Active, task.Draft}).Draw(rt, "status")
-	s.add(k)
+	tk.status = rapid.SampledFrom([]task.Status{task.Active, task.Active, task.Draft}).Draw(rt, "status")
+	s.add(tk)
 }
 
-func (s *machine) add(k *mTask) {
+func (s *machine) add(tk *mTask) {
 	s.t.Helper()
 	a := maya
-	if k.byAgent {
+	if tk.byAgent {
 		a = planner
 	}
-	got := s.create(a, k.owner, steps("a", "b"), func(in *task.New) { in.Status = k.status })
-	equal(s.t, "id", got.ID, k.id)
-	s.m.tasks = append(s.m.tasks, k)
+	got := s.create(a, tk.owner, steps("a", "b"), func(in *task.New) { in.Status = tk.status })
+	equal(s.t, "id", got.ID, tk.id)
+	s.m.tasks = append(s.m.tasks, tk)
 }
 
 func (s *machine) doSubtask(rt *rapid.T) {
@@ -161,30 +161,30 @@ func (s *machine) doSubtask(rt *rapid.T) {
 	}
 }
 
-func nesting(k *mTask) (n int) {
-	for p := k.parent; p != nil; p = p.parent {
+func nesting(tk *mTask) (n int) {
+	for p := tk.parent; p != nil; p = p.parent {
 		n++
 	}
 	return n
 }
 
 func (s *machine) doPatch(rt *rapid.T) {
-	k := s.pick(rt)
+	tk := s.pick(rt)
 	status := rapid.SampledFrom([]string{"draft", "active", "done", "canceled", "working", "idle", "complete"}).Draw(rt, "status")
-	_, err := s.patchStatus(k.id, status)
-	s.expect(err, s.m.patch(k, status))
+	_, err := s.patchStatus(tk.id, status)
+	s.expect(err, s.m.patch(tk, status))
 }
 
 func (s *machine) doOwner(rt *rapid.T) {
-	k, to := s.pick(rt), rapid.SampledFrom(modelOwners).Draw(rt, "to")
-	_, err := s.s.UpdateTask(s.ctx(), maya, k.id, task.Patch{Owner: &to})
-	if k.status.Archived() {
+	tk, to := s.pick(rt), rapid.SampledFrom(modelOwners).Draw(rt, "to")
+	_, err := s.s.UpdateTask(s.ctx(), maya, tk.id, task.Patch{Owner: &to})
+	if tk.status.Archived() {
 		s.expect(err, task.CodeArchived)
 		return
 	}
 	s.expect(err, "")
-	if to != k.owner {
-		s.m.transfer(k, to)
+	if to != tk.owner {
+		s.m.transfer(tk, to)
 	}
 }
 
@@ -204,7 +204,7 @@ func (s *machine) doSignup(rt *rapid.T) {
 
 // doBlock has a task wait for up to two others, which are drawn among all.
 func (s *machine) doBlock(rt *rapid.T) {
-	k, byAgent := s.pick(rt), rapid.Bool().Draw(rt, "by its owner")
+	tk, byAgent := s.pick(rt), rapid.Bool().Draw(rt, "by its owner")
 	set := rapid.SliceOfNDistinct(rapid.IntRange(0, len(s.m.tasks)-1), 0, 2, rapid.ID).Draw(rt, "blockers")
 	slices.Sort(set)
 	var blockers []*mTask
@@ -214,106 +214,106 @@ func (s *machine) doBlock(rt *rapid.T) {
 	}
 	a := maya
 	if byAgent {
-		a = agentActor(k.owner)
+		a = agentActor(tk.owner)
 	}
-	_, err := s.s.SetBlockedBy(s.ctx(), a, k.id, ids)
-	s.expect(err, s.m.block(k, blockers, byAgent))
-	if byAgent && !k.status.Archived() && err == nil && s.m.live(k) {
-		k.expires = s.m.now.Add(modelLease)
+	_, err := s.s.SetBlockedBy(s.ctx(), a, tk.id, ids)
+	s.expect(err, s.m.block(tk, blockers, byAgent))
+	if byAgent && !tk.status.Archived() && err == nil && s.m.live(tk) {
+		tk.expires = s.m.now.Add(modelLease)
 	}
 }
 
 // claimOf draws no claim id, the present one, or an old one.
-func claimOf(rt *rapid.T, k *mTask) int64 {
-	return rapid.SampledFrom([]int64{0, k.seq, max(0, k.seq-1)}).Draw(rt, "claim")
+func claimOf(rt *rapid.T, tk *mTask) int64 {
+	return rapid.SampledFrom([]int64{0, tk.seq, max(0, tk.seq-1)}).Draw(rt, "claim")
 }
 
 func (s *machine) doMove(rt *rapid.T) {
-	k, to := s.pick(rt), rapid.SampledFrom(modelOwners).Draw(rt, "to")
-	from, claim := rapid.SampledFrom([]string{k.owner, k.owner, "coder"}).Draw(rt, "from"), claimOf(rt, k)
-	_, err := s.s.MoveTask(s.ctx(), maya, Move{TaskID: k.id, CurrentAgent: from, NewAgent: to, Comment: "x", Claim: claim})
-	s.expect(err, s.m.move(k, from, to, claim))
+	tk, to := s.pick(rt), rapid.SampledFrom(modelOwners).Draw(rt, "to")
+	from, claim := rapid.SampledFrom([]string{tk.owner, tk.owner, "coder"}).Draw(rt, "from"), claimOf(rt, tk)
+	_, err := s.s.MoveTask(s.ctx(), maya, Move{TaskID: tk.id, CurrentAgent: from, NewAgent: to, Comment: "x", Claim: claim})
+	s.expect(err, s.m.move(tk, from, to, claim))
 }
 
 func (s *machine) doComplete(rt *rapid.T) {
-	k := s.pick(rt)
-	claim := claimOf(rt, k)
-	_, err := s.s.CompleteTask(s.ctx(), maya, k.id, "done", claim)
+	tk := s.pick(rt)
+	claim := claimOf(rt, tk)
+	_, err := s.s.CompleteTask(s.ctx(), maya, tk.id, "done", claim)
 	switch {
-	case k.status.Archived():
+	case tk.status.Archived():
 		s.expect(err, task.CodeArchived)
-	case k.status == task.Draft:
+	case tk.status == task.Draft:
 		s.expect(err, task.CodeTransition)
-	case claim != 0 && (!s.m.live(k) || claim != k.seq):
+	case claim != 0 && (!s.m.live(tk) || claim != tk.seq):
 		s.expect(err, task.CodeStaleClaim)
 	default:
 		s.expect(err, "")
-		s.m.complete(k)
+		s.m.complete(tk)
 	}
 }
 
 func (s *machine) doTalk(rt *rapid.T) {
-	k := s.pick(rt)
+	tk := s.pick(rt)
 	var err error
-	want := map[bool]task.Code{true: task.CodeArchived}[k.status.Archived()]
+	want := map[bool]task.Code{true: task.CodeArchived}[tk.status.Archived()]
 	switch what := rapid.SampledFrom([]string{"comment", "ask", "reply"}).Draw(rt, "what"); what {
 	case "comment":
-		_, err = s.s.Comment(s.ctx(), maya, k.id, "news")
+		_, err = s.s.Comment(s.ctx(), maya, tk.id, "news")
 	case "ask":
-		_, err = s.s.Ask(s.ctx(), agentActor(k.owner), k.id, "?", false)
+		_, err = s.s.Ask(s.ctx(), agentActor(tk.owner), tk.id, "?", false)
 		switch {
 		case want != "":
-		case k.question:
+		case tk.question:
 			want = task.CodeQuestionOpen
-		case k.status != task.Active:
+		case tk.status != task.Active:
 			want = task.CodeTaskNotActive
 		default:
-			k.question = true
-			k.spoke = append(k.spoke, k.owner)
-			if s.m.live(k) && s.m.open(k) == nil {
-				k.release() // it comes back with the answer
-			} else if s.m.live(k) {
-				k.expires = s.m.now.Add(modelLease)
+			tk.question = true
+			tk.spoke = append(tk.spoke, tk.owner)
+			if s.m.live(tk) && s.m.open(tk) == nil {
+				tk.release() // it comes back with the answer
+			} else if s.m.live(tk) {
+				tk.expires = s.m.now.Add(modelLease)
 			}
 		}
 	case "reply":
-		_, err = s.s.Reply(s.ctx(), oleg, k.id, "!")
+		_, err = s.s.Reply(s.ctx(), oleg, tk.id, "!")
 		switch {
 		case want != "":
-		case !k.question:
+		case !tk.question:
 			want = task.CodeNoQuestion
 		default:
-			k.question = false
-			k.resume()
+			tk.question = false
+			tk.resume()
 		}
 	}
 	s.expect(err, want)
 	if want == "" {
-		k.words++
+		tk.words++
 	}
 }
 
 func (s *machine) doBeat(rt *rapid.T) {
-	k := s.pick(rt)
-	claim, release := claimOf(rt, k), rapid.Bool().Draw(rt, "release")
+	tk := s.pick(rt)
+	claim, release := claimOf(rt, tk), rapid.Bool().Draw(rt, "release")
 	act := s.s.Heartbeat
 	if release {
 		act = s.s.ReleaseClaim
 	}
-	_, err := act(s.ctx(), agentActor(k.owner), k.id, claim)
+	_, err := act(s.ctx(), agentActor(tk.owner), tk.id, claim)
 	switch {
-	case k.status.Archived():
+	case tk.status.Archived():
 		s.expect(err, task.CodeArchived)
-	case claim != 0 && (!s.m.live(k) || claim != k.seq):
+	case claim != 0 && (!s.m.live(tk) || claim != tk.seq):
 		s.expect(err, task.CodeStaleClaim)
-	case !s.m.live(k):
+	case !s.m.live(tk):
 		s.expect(err, task.CodeNotWorking)
 	case release:
 		s.expect(err, "")
-		k.release()
+		tk.release()
 	default:
 		s.expect(err, "")
-		k.expires = s.m.now.Add(modelLease)
+		tk.expires = s.m.now.Add(modelLease)
 	}
 }
 

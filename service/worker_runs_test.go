@@ -13,12 +13,12 @@ func (s *machine) sync() {
 	if s.exact {
 		return
 	}
-	for _, k := range s.m.tasks {
-		now := s.task(k.id)
-		k.owner, k.status, k.question, k.failures = now.Owner, now.Status, now.QuestionID != 0, now.Failures
-		k.release()
+	for _, tk := range s.m.tasks {
+		now := s.task(tk.id)
+		tk.owner, tk.status, tk.question, tk.failures = now.Owner, now.Status, now.QuestionID != 0, now.Failures
+		tk.release()
 		if now.Claim != nil {
-			k.holder, k.expires, k.seq = now.Claim.Holder, now.Claim.ExpiresAt, now.Claim.ID
+			tk.holder, tk.expires, tk.seq = now.Claim.Holder, now.Claim.ExpiresAt, now.Claim.ID
 		}
 	}
 	s.m.runs = s.m.runs[:0]
@@ -33,13 +33,13 @@ func (s *machine) sync() {
 }
 
 func (s *machine) doRun(rt *rapid.T) {
-	k := s.pick(rt)
-	_, err := s.s.RunNow(s.ctx(), maya, k.id)
-	code := s.m.runnable(k)
+	tk := s.pick(rt)
+	_, err := s.s.RunNow(s.ctx(), maya, tk.id)
+	code := s.m.runnable(tk)
 	s.expect(err, code)
 	if code == "" {
-		k.failures = 0
-		s.m.create(k, task.CauseManual, 0)
+		tk.failures = 0
+		s.m.create(tk, task.CauseManual, 0)
 	}
 }
 
@@ -127,10 +127,10 @@ func (s *machine) doRounds(rt *rapid.T) {
 		}
 	case "leases":
 		must(s.s.ReleaseExpired(s.ctx()))
-		for _, k := range s.m.tasks {
-			if k.holder != "" && !s.m.live(k) {
-				k.release()
-				k.words++
+		for _, tk := range s.m.tasks {
+			if tk.holder != "" && !s.m.live(tk) {
+				tk.release()
+				tk.words++
 			}
 		}
 	case "approvals":
@@ -163,43 +163,43 @@ func (s *machine) check(*rapid.T) {
 			equal(s.t, "state of run "+r.ID.String(), r.State(), s.m.runs[r.ID-1].state)
 		}
 	}
-	for _, k := range s.m.tasks {
-		s.checkTask(k, open[k.id])
+	for _, tk := range s.m.tasks {
+		s.checkTask(tk, open[tk.id])
 	}
 	s.checkWaiters()
 }
 
 // checkBlockers compares the set and its counts, and looks for a circle.
-func (s *machine) checkBlockers(k *mTask, now *task.Task) {
+func (s *machine) checkBlockers(tk *mTask, now *task.Task) {
 	s.t.Helper()
-	at := " of task " + k.id.String()
-	equal(s.t, "blockers"+at, len(now.BlockedBy), len(k.blockers))
-	open := !k.status.Archived()
-	equal(s.t, "blocked"+at, now.Blocked > 0, open && k.held())
-	equal(s.t, "blocker canceled"+at, now.BlockersCanceled > 0, open && k.lost())
-	if open && k.reaches(k) {
-		s.t.Fatalf("task %d waits for itself", k.id)
+	at := " of task " + tk.id.String()
+	equal(s.t, "blockers"+at, len(now.BlockedBy), len(tk.blockers))
+	open := !tk.status.Archived()
+	equal(s.t, "blocked"+at, now.Blocked > 0, open && tk.held())
+	equal(s.t, "blocker canceled"+at, now.BlockersCanceled > 0, open && tk.lost())
+	if open && tk.reaches(tk) {
+		s.t.Fatalf("task %d waits for itself", tk.id)
 	}
 }
 
-func (s *machine) checkTask(k *mTask, run task.ID) {
+func (s *machine) checkTask(tk *mTask, run task.ID) {
 	s.t.Helper()
-	now, at := s.task(k.id), " of task "+k.id.String()
-	equal(s.t, "status"+at, now.Status, k.status)
-	equal(s.t, "owner"+at, now.Owner, k.owner)
+	now, at := s.task(tk.id), " of task "+tk.id.String()
+	equal(s.t, "status"+at, now.Status, tk.status)
+	equal(s.t, "owner"+at, now.Owner, tk.owner)
 	equal(s.t, "open run"+at, now.OpenRunID, run)
-	equal(s.t, "question"+at, now.QuestionID != 0, k.question)
-	equal(s.t, "failures"+at, now.Failures, k.failures)
-	s.checkBlockers(k, now)
-	equal(s.t, "claimed"+at, now.Claim != nil, s.m.live(k))
+	equal(s.t, "question"+at, now.QuestionID != 0, tk.question)
+	equal(s.t, "failures"+at, now.Failures, tk.failures)
+	s.checkBlockers(tk, now)
+	equal(s.t, "claimed"+at, now.Claim != nil, s.m.live(tk))
 	if now.Claim != nil {
-		equal(s.t, "claim"+at, *now.Claim, task.Claim{ID: k.seq, Holder: k.owner, Since: now.Claim.Since, ExpiresAt: k.expires})
+		equal(s.t, "claim"+at, *now.Claim, task.Claim{ID: tk.seq, Holder: tk.owner, Since: now.Claim.Since, ExpiresAt: tk.expires})
 	}
 	if now.Status.Archived() && (now.Claim != nil || now.QuestionID != 0 || run != 0) {
-		s.t.Fatalf("archived task %d is held: %+v", k.id, now)
+		s.t.Fatalf("archived task %d is held: %+v", tk.id, now)
 	}
-	if now.Version < s.versions[k.id] {
-		s.t.Fatalf("version of task %d fell from %d to %d", k.id, s.versions[k.id], now.Version)
+	if now.Version < s.versions[tk.id] {
+		s.t.Fatalf("version of task %d fell from %d to %d", tk.id, s.versions[tk.id], now.Version)
 	}
-	s.versions[k.id] = now.Version
+	s.versions[tk.id] = now.Version
 }

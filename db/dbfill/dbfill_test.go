@@ -29,9 +29,9 @@ func TestYearIsAnInstanceThatReadsAsOne(t *testing.T) {
 	defer func() { ok(t, d.Close()) }()
 	ok(t, d.Read(t.Context(), func(rx *db.Rx) error {
 		for _, id := range []task.ID{m.Much, m.Sub, m.Open, m.Archived, m.Asking} {
-			k, err := rx.Task(id)
+			tk, err := rx.Task(id)
 			ok(t, err)
-			if k.Title == "" {
+			if tk.Title == "" {
 				t.Errorf("task %d has no title", id)
 			}
 		}

@@ -181,9 +181,9 @@ func (g *gate) shut() {
 func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Talks while nobody listens"})
-	r := y.ask(k.ID)
-	agent := y.stage.agent(t, k.ID)
+	tk := y.create(task.New{Title: "Talks while nobody listens"})
+	r := y.ask(tk.ID)
+	agent := y.stage.agent(t, tk.ID)
 	g := newGate(t, y.url)
 	b := newTab(t, y.url)
 	y.signIn(b)

@@ -12,7 +12,7 @@ import (
 func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Old title", Description: "Old words."})
+	tk := y.create(task.New{Title: "Old title", Description: "Old words."})
 	for _, scripted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with scripts %v", scripted), func(t *testing.T) {
 			b := y.tab()
@@ -20,12 +20,12 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 				b.withoutScripts()
 			}
 			b.expect("422")
-			b.open(path(k.ID, ""))
+			b.open(path(tk.ID, ""))
 			word := fmt.Sprintf("words-%v", scripted)
 			b.click("#edit-title summary")
 			b.fill("#title", "Title of "+word)
 			b.press("#edit-title button|Save")
-			equal(t, "title", y.task(k.ID).Title, "Title of "+word)
+			equal(t, "title", y.task(tk.ID).Title, "Title of "+word)
 
 			b.click("#edit-description summary")
 			b.fill("#description", "**"+word+"**")
@@ -37,7 +37,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			b.wait(`document.querySelector(".preview-out .markdown strong")?.textContent === ` + quote(word))
 			equal(t, "typed text", b.value("#description"), "**"+word+"**")
 			b.press("#edit-description button|Save")
-			equal(t, "description", y.task(k.ID).Description, "**"+word+"**")
+			equal(t, "description", y.task(tk.ID).Description, "**"+word+"**")
 
 			b.click("#edit-priority summary")
 			b.fill("#priority", "9000000")
@@ -45,14 +45,14 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			b.press("#edit-priority button|Save")
 			b.see("must be")
 			if scripted { // a live update takes nothing of it away
-				some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Meanwhile"))
+				some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Meanwhile"))
 				b.see("Meanwhile")
 				b.see("must be")
 			}
 			equal(t, "typed text", b.value("#priority"), "9000000")
 			b.fill("#priority", "4")
 			b.press("#edit-priority button|Save")
-			equal(t, "priority", y.task(k.ID).Priority, 4)
+			equal(t, "priority", y.task(tk.ID).Priority, 4)
 
 			b.click("#edit-labels summary")
 			b.fill("#labels", "Wrong label")
@@ -61,8 +61,8 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			equal(t, "typed text", b.value("#labels"), "Wrong label")
 			b.fill("#labels", "api later")
 			b.press("#edit-labels button|Save")
-			equal(t, "labels", fmt.Sprint(y.task(k.ID).Labels), "[api later]")
-			some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, k.ID, task.Patch{Labels: &[]string{}}))
+			equal(t, "labels", fmt.Sprint(y.task(tk.ID).Labels), "[api later]")
+			some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, tk.ID, task.Patch{Labels: &[]string{}}))
 		})
 	}
 }
@@ -70,62 +70,62 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 func TestATaskIsHandedOverInItsSide(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Carry me"})
+	tk := y.create(task.New{Title: "Carry me"})
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.click("#edit-owner summary")
 	b.choose("#to", "scout")
 	b.fill("#hand-comment", "You know the way.")
 	b.press("button|Hand over")
 	b.see("You know the way.")
-	equal(t, "owner", y.task(k.ID).Owner, "scout")
+	equal(t, "owner", y.task(tk.ID).Owner, "scout")
 }
 
 func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
+	tk := y.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
 	b.click("#edit-title summary")
 	b.fill("#title", "My title")
 	done, theirs := true, "Their title"
-	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, k.ID, 0, task.StepPatch{Done: &done}))
+	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, tk.ID, 0, task.StepPatch{Done: &done}))
 	b.wait(`document.querySelector("#step-0.done")`)
 	equal(t, "typed text after a live change", b.value("#title"), "My title")
-	some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, k.ID, task.Patch{Title: &theirs}))
+	some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, tk.ID, task.Patch{Title: &theirs}))
 	b.see("Their title")
 	b.expect("409")
 	b.press("#edit-title button|Save")
 	b.see("maya changed title The title → Their title meanwhile.")
 	equal(t, "typed text", b.value("#title"), "My title")
-	equal(t, "title", y.task(k.ID).Title, "Their title")
+	equal(t, "title", y.task(tk.ID).Title, "Their title")
 	b.press("#edit-title button|Save")
 	b.see("Saved the title")
-	equal(t, "title", y.task(k.ID).Title, "My title")
+	equal(t, "title", y.task(tk.ID).Title, "My title")
 	t.Run("z takes the edit back", func(t *testing.T) {
 		b.keys("z")
 		b.see("is as it was")
-		equal(t, "title", y.task(k.ID).Title, "Their title")
+		equal(t, "title", y.task(tk.ID).Title, "Their title")
 	})
 	t.Run("a change of another field is no conflict", func(t *testing.T) {
 		b.click("#edit-priority summary")
 		b.fill("#priority", "3")
 		again := "Once more"
-		some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, k.ID, task.Patch{Title: &again}))
+		some[*task.Task](t)(y.svc.UpdateTask(ctx, y.maya, tk.ID, task.Patch{Title: &again}))
 		b.press("#edit-priority button|Save")
 		b.see("Saved the priority")
-		equal(t, "priority", y.task(k.ID).Priority, 3)
+		equal(t, "priority", y.task(tk.ID).Priority, 3)
 	})
 }
 
 func TestLinksAreEditedInTheirTab(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Linked", Resources: []task.Resource{{Type: "url", Value: "https://example.com/a", Label: "A"}}})
+	tk := y.create(task.New{Title: "Linked", Resources: []task.Resource{{Type: "url", Value: "https://example.com/a", Label: "A"}}})
 	b := y.tab().withoutScripts()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.press("#task-tabs a|Links")
 	b.expect("422")
 	b.click(".edit-link summary")
@@ -137,10 +137,10 @@ func TestLinksAreEditedInTheirTab(t *testing.T) {
 	b.fill("#label-0", "B")
 	b.press(".edit-link button|Save link")
 	b.see("/srv/b")
-	equal(t, "resource", y.task(k.ID).Resources[0], task.Resource{Type: "file", Value: "/srv/b", Label: "B"})
+	equal(t, "resource", y.task(tk.ID).Resources[0], task.Resource{Type: "file", Value: "/srv/b", Label: "B"})
 	b.click(".edit-link summary")
 	b.press(".edit-link button|Remove")
-	equal(t, "resources", len(y.task(k.ID).Resources), 0)
+	equal(t, "resources", len(y.task(tk.ID).Resources), 0)
 }
 
 func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
@@ -168,11 +168,11 @@ func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
 	b.click(`label|leave`)
 	b.press("button|Create task")
 	b.see("Follow-up of #" + first.ID.String())
-	k := y.open()[len(y.open())-1]
-	if k.Title == "Second" {
-		k = y.open()[0]
+	tk := y.open()[len(y.open())-1]
+	if tk.Title == "Second" {
+		tk = y.open()[0]
 	}
-	got := y.task(k.ID)
+	got := y.task(tk.ID)
 	equal(t, "links", len(got.Resources), 2)
 	equal(t, "kept link", got.Resources[1].Value, "https://example.com/keep")
 }

@@ -12,7 +12,7 @@ import (
 func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
+	tk := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
 	b := y.tab()
 	b.expect("404", "403", "409", "413", "422")
 	t.Run("404 offers a search", func(t *testing.T) {
@@ -33,8 +33,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		v.see("This is for admins.")
 	})
 	t.Run("409 shows how it is now", func(t *testing.T) {
-		b.open(path(k.ID, "/cancel"))
-		some[*task.Task](t)(y.svc.CompleteTask(ctx, y.maya, k.ID, "Done meanwhile.", 0))
+		b.open(path(tk.ID, "/cancel"))
+		some[*task.Task](t)(y.svc.CompleteTask(ctx, y.maya, tk.ID, "Done meanwhile.", 0))
 		b.press("main button|Cancel this task")
 		b.wait(`document.querySelector("[role=alert]")`)
 		b.see("Done meanwhile.")

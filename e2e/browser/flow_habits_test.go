@@ -32,12 +32,12 @@ func TestManyClicksAreOneAct(t *testing.T) {
 	b.loads(b.onto("button|Create task", times(3)))
 	b.see("Once only")
 	equal(t, "tasks", len(y.open()), 1)
-	k := y.open()[0]
-	b.open(path(k.ID, ""))
+	tk := y.open()[0]
+	b.open(path(tk.ID, ""))
 	b.fill("#comment", "Said once.")
 	b.loads(b.onto("#comment-form button", times(2)))
 	b.see("Said once.")
-	equal(t, "comments", len(y.task(k.ID).Comments), 1)
+	equal(t, "comments", len(y.task(tk.ID).Comments), 1)
 }
 
 // clicks presses and releases the button n times without waiting for what
@@ -55,33 +55,33 @@ func clicks(p spot, n int) []chromedp.Action[chromedp.Void] {
 func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Here and back", Owner: "scout"})
+	tk := y.create(task.New{Title: "Here and back", Owner: "scout"})
 	b := y.tab()
 	b.open("/queues")
-	b.press("#t-" + k.ID.String() + " a.title, #t-" + k.ID.String() + " .title a")
-	b.at(path(k.ID, ""))
+	b.press("#t-" + tk.ID.String() + " a.title, #t-" + tk.ID.String() + " .title a")
+	b.at(path(tk.ID, ""))
 	b.press("a|Move")
 	b.choose("#to", "coder")
 	b.fill("#comment", "Continue.")
 	b.press("button|Move")
-	b.at(path(k.ID, ""))
+	b.at(path(tk.ID, ""))
 	for _, step := range []struct {
 		chord string
 		path  string
 	}{
-		{"back", path(k.ID, "/move")},
-		{"back", path(k.ID, "")},
+		{"back", path(tk.ID, "/move")},
+		{"back", path(tk.ID, "")},
 		{"back", "/queues"},
-		{"forward", path(k.ID, "")},
-		{"forward", path(k.ID, "/move")},
-		{"forward", path(k.ID, "")},
+		{"forward", path(tk.ID, "")},
+		{"forward", path(tk.ID, "/move")},
+		{"forward", path(tk.ID, "")},
 	} {
 		eval[chromedp.Void](b, `setTimeout(() => history.`+step.chord+`())`) // the answer comes before the page goes
 		b.at(step.path)
 		b.wait(`document.readyState === "complete" && document.querySelector("main .bar") && document.querySelector("#nav")`)
 	}
 	b.see("Continue.")
-	equal(t, "moves", len(y.task(k.ID).Comments), 1)
+	equal(t, "moves", len(y.task(tk.ID).Comments), 1)
 }
 
 func TestTheKeyboardDoesEverything(t *testing.T) {
@@ -124,7 +124,7 @@ const unreached = `[...document.querySelectorAll("a[href], button, input:not([ty
 func TestTabReachesEverythingVisibly(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{
+	tk := y.create(task.New{
 		Title: "Tab through me", Steps: []task.Step{{Title: "One"}},
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com"}},
 	})
@@ -133,7 +133,7 @@ func TestTabReachesEverythingVisibly(t *testing.T) {
 		y.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", false))
 	b := y.tab()
 	for _, p := range testkit.Few(3, []string{
-		"/", "/queues", path(k.ID, ""), "/approvals/" + r.ID.String(), "/tasks/new", "/agents/coder", "/settings",
+		"/", "/queues", path(tk.ID, ""), "/approvals/" + r.ID.String(), "/tasks/new", "/agents/coder", "/settings",
 	}) {
 		b.open(p)
 		eval[chromedp.Void](b, `document.activeElement.blur()`)

@@ -11,15 +11,15 @@ var scout = task.Actor{Name: "scout", Role: task.RoleAgent}
 // asked is a task of an agent that Taskyard starts, with an open question.
 func (y *instance) asked(title, question string) (*task.Task, string) {
 	y.t.Helper()
-	k := y.create(task.New{Title: title})
-	m := some[task.Message](y.t)(y.svc.Ask(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, k.ID, question, false))
-	return k, "#answer-" + m.ID.String()
+	tk := y.create(task.New{Title: title})
+	m := some[task.Message](y.t)(y.svc.Ask(ctx, task.Actor{Name: "coder", Role: task.RoleAgent}, tk.ID, question, false))
+	return tk, "#answer-" + m.ID.String()
 }
 
 // answerInPlace is what a person does first of all, with and without scripts.
 func answerInPlace(y *instance, b *tab) {
 	y.t.Helper()
-	k, area := y.asked("Choose the way", "North or **south**?")
+	tk, area := y.asked("Choose the way", "North or **south**?")
 	note := y.create(task.New{Title: "Watch the gate", Owner: "scout"})
 	some[task.Message](y.t)(y.svc.Notify(ctx, scout, note.ID, "The gate is shut."))
 	b.open("/")
@@ -29,8 +29,8 @@ func answerInPlace(y *instance, b *tab) {
 	b.press("button|Answer")
 	b.at("/")
 	b.gone("North or south?")
-	agent := y.stage.agent(y.t, k.ID) // the answer woke it
-	equal(y.t, "open question", y.task(k.ID).QuestionID, 0)
+	agent := y.stage.agent(y.t, tk.ID) // the answer woke it
+	equal(y.t, "open question", y.task(tk.ID).QuestionID, 0)
 	b.see("The gate is shut.")
 	b.press("button|Acknowledge")
 	b.at("/")
@@ -116,12 +116,12 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	b.fill("#reason", "Lunch.")
 	b.press("button|Pause Taskyard")
 	b.see("Lunch.")
-	k := y.create(task.New{Title: "Comes later"})
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Continue when you can."))
+	tk := y.create(task.New{Title: "Comes later"})
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Continue when you can."))
 	b.see("Comes later") // queued, and stays so
 	b.press("#frame button|Resume")
 	_ = restarted.conn.Close() // its agent runs one task at a time
-	y.stage.agent(t, k.ID)
+	y.stage.agent(t, tk.ID)
 }
 
 func TestPauseAnAgentWithoutScripts(t *testing.T) {

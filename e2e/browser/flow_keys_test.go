@@ -31,7 +31,7 @@ func (b *tab) chosen(name string) {
 func TestThePaletteLeadsEverywhere(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
+	tk := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
 	y.create(task.New{Title: "Oil the hinges", Owner: "scout"})
 	b := y.tab()
 	t.Run("a task is found by words", func(t *testing.T) {
@@ -40,21 +40,21 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 		b.insert("brass")
 		b.chosen("Polish the brass lamp")
 		b.loads(typed(kb.Enter))
-		b.at(path(k.ID, ""))
+		b.at(path(tk.ID, ""))
 	})
 	t.Run("a task is found by its number, before the answer came", func(t *testing.T) {
 		b.open("/queues")
 		b.chord("k")
-		b.insert("#" + k.ID.String())
+		b.insert("#" + tk.ID.String())
 		b.loads(typed(kb.Enter))
-		b.at(path(k.ID, ""))
+		b.at(path(tk.ID, ""))
 	})
 	t.Run("an act of the page is done", func(t *testing.T) {
 		b.chord("k")
 		b.insert("move")
 		b.chosen("Move to another agent")
 		b.loads(typed(kb.Enter))
-		b.at(path(k.ID, "/move"))
+		b.at(path(tk.ID, "/move"))
 	})
 	t.Run("arrows choose, Escape gives the focus back", func(t *testing.T) {
 		b.open("/queues")
@@ -119,14 +119,14 @@ func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
+	tk := y.create(task.New{Title: "Polish the brass lamp", Owner: "scout"})
 	b := y.tab().withoutScripts()
 	b.open("/queues")
 	b.fill("form.find input", "brass")
 	b.loads(typed(kb.Enter))
 	b.at("/search")
 	b.press("#found a|Polish the brass")
-	b.at(path(k.ID, ""))
+	b.at(path(tk.ID, ""))
 }
 
 func TestKeysAreKeptWhereTheyBelong(t *testing.T) {

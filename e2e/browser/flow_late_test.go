@@ -33,7 +33,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 	one := y.create(task.New{Title: "One", Priority: 5})
 	two := y.create(task.New{Title: "Two", Priority: 5})
 	b := y.tab()
-	rowAt := func(k *task.Task) string { return focusedRow + ` === "t-` + k.ID.String() + `"` }
+	rowAt := func(tk *task.Task) string { return focusedRow + ` === "t-` + tk.ID.String() + `"` }
 
 	t.Run("the dialog of what was asked for last stays", func(t *testing.T) {
 		b.open("/queues")
@@ -99,9 +99,9 @@ func TestAnswersThatComeLate(t *testing.T) {
 func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.planned("a", "b")
+	tk := y.planned("a", "b")
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	eval[chromedp.Void](b, `void (() => {
 		const tick = document.querySelector("#plan .tick");
 		tick.focus();
@@ -116,9 +116,9 @@ func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Watched", Owner: "scout"})
+	tk := y.create(task.New{Title: "Watched", Owner: "scout"})
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
 	was := eval[string](b, `document.documentElement.dataset.gen`)
 	// The tab that has the stream tells of a change to all; it had not heard of this page yet.
@@ -165,12 +165,12 @@ func TestAFormWhoseAnswerIsLostIsSentAgain(t *testing.T) {
 func TestAFormWaitsForTheServer(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Talked about", Owner: "scout"})
+	tk := y.create(task.New{Title: "Talked about", Owner: "scout"})
 	p := newProxied(t, y)
 	b := newTab(t, p.URL)
 	b.expect(append([]string{"500"}, whileAway...)...)
 	y.signIn(b)
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	t.Run("while it is away", func(t *testing.T) {
 		b.fill("#comment", "Said into the dark")
 		p.down.Store(true)
@@ -181,7 +181,7 @@ func TestAFormWaitsForTheServer(t *testing.T) {
 		p.down.Store(false)
 		b.wait(`document.querySelector("#feed")?.innerText.includes("Said into the dark")`)
 		b.gone("Connection lost")
-		equal(t, "comments", len(y.task(k.ID).Comments), 1)
+		equal(t, "comments", len(y.task(tk.ID).Comments), 1)
 	})
 	t.Run("not when it says itself what is wrong", func(t *testing.T) {
 		b.fill("#comment", "Kept")

@@ -28,8 +28,8 @@ func TestActOnAllThatMatch(t *testing.T) {
 	b.see("Set the priority of 130 tasks")
 	equal(t, "address", eval[string](b, `location.pathname + location.search`), "/tasks?label=spring")
 	seven := 0
-	for _, k := range y.open() {
-		if k.Priority == 7 {
+	for _, tk := range y.open() {
+		if tk.Priority == 7 {
 			seven++
 		}
 	}

@@ -11,11 +11,11 @@ import (
 func TestANewTaskIsMadeInADialog(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "What is looked at"})
+	tk := y.create(task.New{Title: "What is looked at"})
 	b := y.tab()
 	shown := `document.querySelector("#new-task[open]") && document.activeElement.name === "title"`
 	t.Run("on any page, and what is typed outlives Escape and the page", func(t *testing.T) {
-		for i, p := range []string{"/queues", "/history", path(k.ID, "")} {
+		for i, p := range []string{"/queues", "/history", path(tk.ID, "")} {
 			b.open(p)
 			b.keys("c")
 			b.wait(shown)

@@ -12,9 +12,9 @@ import (
 // tells has scout tell something on a new task.
 func (y *instance) tells(title, text string) *task.Task {
 	y.t.Helper()
-	k := y.create(task.New{Title: title, Owner: "scout"})
-	some[task.Message](y.t)(y.svc.Notify(ctx, scout, k.ID, text))
-	return k
+	tk := y.create(task.New{Title: title, Owner: "scout"})
+	some[task.Message](y.t)(y.svc.Notify(ctx, scout, tk.ID, text))
+	return tk
 }
 
 // events counts the lines of the log of a kind about a task.
@@ -31,7 +31,7 @@ func (y *instance) events(id task.ID, kind string) (n int) {
 // snoozeAndWake puts a question off, undoes that, and does it again.
 func snoozeAndWake(y *instance, b *tab) {
 	y.t.Helper()
-	k, _ := y.asked("Choose the way", "North or south?")
+	tk, _ := y.asked("Choose the way", "North or south?")
 	b.open("/")
 	b.click("summary|Snooze the question")
 	b.press("button|Until tomorrow")
@@ -49,8 +49,8 @@ func snoozeAndWake(y *instance, b *tab) {
 	b.see("comes back Mon 09:00")
 	b.press("button|Wake now")
 	b.see("North or south?")
-	equal(y.t, "snoozed", y.events(k.ID, task.EvSnoozed), 2)
-	equal(y.t, "woken", y.events(k.ID, task.EvWoken), 2)
+	equal(y.t, "snoozed", y.events(tk.ID, task.EvSnoozed), 2)
+	equal(y.t, "woken", y.events(tk.ID, task.EvWoken), 2)
 }
 
 func TestSnoozeUndoAndWake(t *testing.T) {
@@ -125,12 +125,12 @@ func TestTheInboxByKeyboard(t *testing.T) {
 func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.tells("Watch the gate", "The gate is shut.")
+	tk := y.tells("Watch the gate", "The gate is shut.")
 	b := y.tab()
 	b.open("/")
 	b.loads(b.onto("button|Acknowledge", times(2)))
 	b.see("Inbox is empty")
-	equal(t, "acknowledged", y.events(k.ID, task.EvAcknowledged), 1)
+	equal(t, "acknowledged", y.events(tk.ID, task.EvAcknowledged), 1)
 }
 
 func TestHalfAnAnswerOutlivesAnotherOne(t *testing.T) {

@@ -15,19 +15,19 @@ const entries = `document.querySelectorAll(".feed > li[id]").length`
 // talked makes a task with n comments: "Word 1." and so on.
 func (y *instance) talked(n int) *task.Task {
 	y.t.Helper()
-	k := y.create(task.New{Title: "Much was said"})
+	tk := y.create(task.New{Title: "Much was said"})
 	for i := range n {
-		some[task.Message](y.t)(y.svc.Comment(ctx, y.maya, k.ID, fmt.Sprintf("Word %d.", i+1)))
+		some[task.Message](y.t)(y.svc.Comment(ctx, y.maya, tk.ID, fmt.Sprintf("Word %d.", i+1)))
 	}
-	return k
+	return tk
 }
 
 func TestTheStreamIsPagedUpwards(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.talked(120)
+	tk := y.talked(120)
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
 	b.seeNot("Word 70.")
 	b.click("a|Show earlier")
@@ -37,19 +37,19 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 	b.see("Word 20.")
 	b.wait(entries + ` === 121 && !document.querySelector("[data-earlier]")`)
 	t.Run("what comes in does not take away what was fetched", func(t *testing.T) {
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Word 121."))
+		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Word 121."))
 		b.see("Word 121.")
 		equal(t, "entries", eval[int](b, entries), 122)
 		equal(t, "order", eval[bool](b, `(l => l.every((n, i) => !i || l[i-1] < n))([...document.querySelectorAll(".feed > li[id^=msg]")].map(e => +e.id.slice(4)))`), true)
 	})
 	t.Run("an old entry is found by its address", func(t *testing.T) {
-		first := y.task(k.ID).Comments[2].ID.String()
+		first := y.task(tk.ID).Comments[2].ID.String()
 		b.open("/queues")
-		b.open(path(k.ID, "#msg-"+first))
+		b.open(path(tk.ID, "#msg-"+first))
 		b.wait(`document.querySelector("#msg-` + first + `:target")?.getBoundingClientRect().top > 0`)
 	})
 	t.Run("each sort can be seen alone", func(t *testing.T) {
-		b.open(path(k.ID, ""))
+		b.open(path(tk.ID, ""))
 		b.press(".shows a|Changes")
 		b.wait(entries + ` === 1`)
 		b.see("created this task")
@@ -61,7 +61,7 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 	})
 	t.Run("without scripts the pages follow each other", func(t *testing.T) {
 		b := y.tab().withoutScripts()
-		b.open(path(k.ID, ""))
+		b.open(path(tk.ID, ""))
 		b.press("a|Show earlier")
 		b.see("Word 70.")
 		b.seeNot("Word 100.")
@@ -75,16 +75,16 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 func TestADraftOutlivesAReload(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Half said"})
+	tk := y.create(task.New{Title: "Half said"})
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
 	b.click("#comment")
 	b.insert("Half a thought")
 	b.loads(chromedp.Reload())
 	equal(t, "draft", b.value("#comment"), "Half a thought")
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Somebody else."))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
 	b.see("Somebody else.")
 	equal(t, "draft after a live change", b.value("#comment"), "Half a thought")
 	b.press("#comment-form button")
@@ -92,17 +92,17 @@ func TestADraftOutlivesAReload(t *testing.T) {
 	equal(t, "composer", b.value("#comment"), "")
 	b.loads(chromedp.Reload())
 	equal(t, "composer after a reload", b.value("#comment"), "")
-	equal(t, "comments", len(y.task(k.ID).Comments), 2)
+	equal(t, "comments", len(y.task(tk.ID).Comments), 2)
 
 	t.Run("a comment that was refused is kept", func(t *testing.T) {
 		b.expect("422")
 		b.fill("#comment", "Keep me")
 		eval[chromedp.Void](b, `void (document.querySelector("#comment-form [name=_key]").value = "")`)
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "x"))
+		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "x"))
 		b.fill("#comment", "   ")
 		b.press("#comment-form button")
 		b.wait(`document.querySelector("#comment-err")`)
-		equal(t, "draft", eval[string](b, `localStorage.getItem("draft:maya:`+k.ID.String()+`:comment")`), "   ")
+		equal(t, "draft", eval[string](b, `localStorage.getItem("draft:maya:`+tk.ID.String()+`:comment")`), "   ")
 	})
 	t.Run("signing out leaves no draft behind", func(t *testing.T) {
 		b.fill("#comment", "Private")

@@ -38,11 +38,11 @@ func TestCreateATaskWithStepsAndALink(t *testing.T) {
 	newTaskByForm(b)
 	list := y.open()
 	equal(t, "tasks", len(list), 1)
-	k := y.task(list[0].ID)
-	equal(t, "steps", len(k.Steps), 2)
-	equal(t, "links", len(k.Resources), 1)
-	equal(t, "priority", k.Priority, 7)
-	b.open(path(k.ID, ""))
+	tk := y.task(list[0].ID)
+	equal(t, "steps", len(tk.Steps), 2)
+	equal(t, "links", len(tk.Resources), 1)
+	equal(t, "priority", tk.Priority, 7)
+	b.open(path(tk.ID, ""))
 	b.see("Look at it")
 	b.see("The gate")
 }
@@ -50,11 +50,11 @@ func TestCreateATaskWithStepsAndALink(t *testing.T) {
 func TestCommentAndAnswerAQuestion(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Ask me", Owner: "scout"})
+	tk := y.create(task.New{Title: "Ask me", Owner: "scout"})
 	scout := task.Actor{Name: "scout", Role: task.RoleAgent}
-	some[task.Message](t)(y.svc.Ask(ctx, scout, k.ID, "North or south?", false))
+	some[task.Message](t)(y.svc.Ask(ctx, scout, tk.ID, "North or south?", false))
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.see("North or south?")
 	b.fill("#comment", "A **bold** word.")
 	b.press("#comment-form button")
@@ -64,22 +64,22 @@ func TestCommentAndAnswerAQuestion(t *testing.T) {
 	b.press("button|Answer")
 	b.see("South.")
 	b.wait(`!document.querySelector("#reply-text")`)
-	equal(t, "open question", y.task(k.ID).QuestionID, 0)
+	equal(t, "open question", y.task(tk.ID).QuestionID, 0)
 }
 
 func TestCancelWithSubtasksNamesThem(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "The whole", Steps: []task.Step{{Title: "A part"}}})
-	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, k.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
+	tk := y.create(task.New{Title: "The whole", Steps: []task.Step{{Title: "A part"}}})
+	sub := some[*task.Task](t)(y.svc.CreateSubtask(ctx, y.maya, tk.ID, 0, task.New{Title: "The part", Owner: "scout", NoStart: true}))
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.click("#task-menu summary")
 	b.press("#task-menu a|Cancel task")
 	b.see("1 subtask goes with it")
 	b.see("The part")
 	b.press("button|Cancel")
-	b.see("Canceled #" + k.ID.String() + " and 1 subtask")
+	b.see("Canceled #" + tk.ID.String() + " and 1 subtask")
 	equal(t, "subtask", y.task(sub.ID).Status, task.Canceled)
 	b.press("a|Create follow-up")
 	b.see("Follow-up of")
@@ -88,21 +88,21 @@ func TestCancelWithSubtasksNamesThem(t *testing.T) {
 func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Watched", Steps: []task.Step{{Title: "Only step"}}})
+	tk := y.create(task.New{Title: "Watched", Steps: []task.Step{{Title: "Only step"}}})
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
 	b.click("#comment")
 	b.insert("half a thou")
 	done := true
-	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, k.ID, 0, task.StepPatch{Done: &done}))
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Somebody else says hello."))
+	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, tk.ID, 0, task.StepPatch{Done: &done}))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else says hello."))
 	b.wait(`document.querySelector("#step-0.done")`)
 	b.see("Somebody else says hello.")
 	equal(t, "composer", b.value("#comment"), "half a thou")
 	equal(t, "focus", eval[string](b, `document.activeElement.id`), "comment")
 	b.click("h1")
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "And again."))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "And again."))
 	b.see("And again.")
 	equal(t, "composer without focus", b.value("#comment"), "half a thou")
 
@@ -118,21 +118,21 @@ func TestHostileTextsAreTexts(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
 	hostile := `<script>alert(1)</script><img src=x onerror=alert(2)>` + "\u202egnp.exe\u202c"
-	k := y.create(task.New{
+	tk := y.create(task.New{
 		Title: hostile, Description: hostile + "\n\n[click](javascript:alert(3)) <svg onload=alert(4)> ![x](https://example.com/x.png)",
 		Steps:     []task.Step{{Title: `"><img src=x onerror=alert(5)>`}},
 		Resources: []task.Resource{{Type: "url", Value: "https://example.com/?<script>", Label: hostile}},
 	})
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, hostile+" <javascript:alert(6)> [a](data:text/html,<script>alert(7)</script>)"))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, hostile+" <javascript:alert(6)> [a](data:text/html,<script>alert(7)</script>)"))
 	b := y.tab()
 	for _, p := range testkit.Few(3, []string{
-		"/queues", "/tasks", path(k.ID, ""), path(k.ID, "/edit"), path(k.ID, "/move"),
-		path(k.ID, "/steps/0/edit"), path(k.ID, "/cancel"), "/tasks?q=%3Cscript%3Ealert(1)%3C/script%3E",
+		"/queues", "/tasks", path(tk.ID, ""), path(tk.ID, "/edit"), path(tk.ID, "/move"),
+		path(tk.ID, "/steps/0/edit"), path(tk.ID, "/cancel"), "/tasks?q=%3Cscript%3Ealert(1)%3C/script%3E",
 	}) {
 		b.open(p)
 		equal(t, "planted elements of "+p, eval[int](b,
 			`document.querySelectorAll("[onerror],[onload],main script:not([src]),main img,a[href^='javascript'],a[href^='data']").length`), 0)
 	}
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.see("<script>alert(1)</script>")
 }

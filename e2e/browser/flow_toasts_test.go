@@ -65,9 +65,9 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 func TestAToastSurvivesThePageWithoutScripts(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
+	tk := y.create(task.New{Title: "Polish the lamp", Owner: "scout"})
 	b := y.tab().withoutScripts()
-	b.open(path(k.ID, "/move"))
+	b.open(path(tk.ID, "/move"))
 	b.choose("#to", "coder")
 	b.fill("#comment", "Yours.")
 	b.press("main button|Move")
@@ -127,9 +127,9 @@ func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
 func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Tick me", Owner: "scout", Steps: []task.Step{{Title: "First"}}})
+	tk := y.create(task.New{Title: "Tick me", Owner: "scout", Steps: []task.Step{{Title: "First"}}})
 	b := y.tab()
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	b.expect("401")
 	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
 		t.Fatal(err)
@@ -142,24 +142,24 @@ func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 	b.fill("#name", "maya")
 	b.fill("#password", password)
 	b.loads(typed(kb.Enter))
-	b.at(path(k.ID, ""))
+	b.at(path(tk.ID, ""))
 }
 
 func TestThePillSaysWhatHolds(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Watched", Owner: "scout"})
+	tk := y.create(task.New{Title: "Watched", Owner: "scout"})
 	p := newProxied(t, y)
 	b := newTab(t, p.URL)
 	b.expect(whileAway...)
 	y.signIn(b)
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	pill := func(s string) { b.wait(`document.querySelector("[data-live-pill]")?.textContent === ` + quote(s)) }
 	pill("Live")
 	t.Run("paused by hand, it shows nothing new until it is resumed", func(t *testing.T) {
 		b.click("[data-live-pill]")
 		pill("Paused")
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Said meanwhile."))
+		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Said meanwhile."))
 		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 500))`)
 		b.seeNot("Said meanwhile.")
 		b.click("[data-live-pill]")
@@ -170,7 +170,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 		p.down.Store(true)
 		p.CloseClientConnections()
 		pill("Reconnecting")
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Said into the dark."))
+		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Said into the dark."))
 		p.down.Store(false)
 		pill("Live")
 		b.see("Said into the dark.")
@@ -220,16 +220,16 @@ func (b *tab) beside() *tab {
 func TestEightTabsShareOneStream(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Watched by many", Owner: "scout"})
+	tk := y.create(task.New{Title: "Watched by many", Owner: "scout"})
 	other := y.create(task.New{Title: "Watched by one", Owner: "scout"})
 	p := newProxied(t, y)
 	b := newTab(t, p.URL)
 	y.signIn(b)
 	tabs := []*tab{b}
-	b.open(path(k.ID, ""))
+	b.open(path(tk.ID, ""))
 	for range 7 {
 		n := b.beside()
-		n.open(path(k.ID, ""))
+		n.open(path(tk.ID, ""))
 		tabs = append(tabs, n)
 	}
 	tabs[7].open(path(other.ID, ""))
@@ -244,7 +244,7 @@ func TestEightTabsShareOneStream(t *testing.T) {
 	if n := p.lives.Load(); n > 2 { // one ends while the next begins
 		t.Errorf("%d streams are open", n)
 	}
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Heard by all."))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Heard by all."))
 	some[task.Message](t)(y.svc.Comment(ctx, y.maya, other.ID, "Heard by one."))
 	for i, n := range tabs {
 		if eval[bool](n, `!document.hidden`) {
@@ -256,7 +256,7 @@ func TestEightTabsShareOneStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.open("/settings") // has live parts too, or none: it led
-		some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Heard by the rest."))
+		some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Heard by the rest."))
 		for _, n := range tabs[2:7] {
 			if eval[bool](n, `!document.hidden`) {
 				n.see("Heard by the rest.")

@@ -10,13 +10,13 @@ import (
 func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
 	t.Parallel()
 	y := newInstance(t)
-	k := y.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
+	tk := y.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
 	b := y.tab()
-	b.open(path(k.ID, ""))
-	some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Said before anybody listened."))
+	b.open(path(tk.ID, ""))
+	some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Said before anybody listened."))
 	b.see("Said before anybody listened.")
 	done := true
-	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, k.ID, 1, task.StepPatch{Done: &done}))
+	some[*task.Task](t)(y.svc.UpdateStep(ctx, y.maya, tk.ID, 1, task.StepPatch{Done: &done}))
 	b.see("1 of 2")
 }
 

@@ -60,22 +60,22 @@ func newHostileInstance(t testing.TB) *hostileInstance {
 func (h *hostileInstance) work(t testing.TB, i int, s string) {
 	t.Helper()
 	owner := "hostile-" + strconv.Itoa(i%5)
-	k := h.create(task.New{
+	tk := h.create(task.New{
 		Title: cut(s, 200), Owner: owner, Description: s,
 		Steps: []task.Step{{Title: cut(s, 60), Details: s}}, Resources: []task.Resource{
 			{Type: "url", Value: "https://example.com/?" + url.QueryEscape(s), Label: cut(s, 200)},
 			{Type: "file", Value: "/srv/" + strings.ReplaceAll(cut(s, 200), "/", "∕"), Label: cut(s, 200)},
 		},
 	})
-	some[task.Message](t)(h.svc.Comment(ctx, h.maya, k.ID, s))
-	run := h.claim(k.ID)
+	some[task.Message](t)(h.svc.Comment(ctx, h.maya, tk.ID, s))
+	run := h.claim(tk.ID)
 	call, _ := json.Marshal(map[string]any{"tool": s, "id": s, "input": map[string]string{s: s}})
 	run.lines(task.Message{Role: task.SpeakerAssistant, Type: "text", Content: s},
 		task.Message{Role: task.SpeakerAssistant, Type: "tool_call", Content: s, Data: call},
 		task.Message{Role: task.SpeakerTool, Type: "tool_result", Content: s, Data: call},
 		task.Message{Role: task.SpeakerSystem, Type: "log", Content: s})
 	if i%2 == 0 {
-		some[task.Message](t)(h.svc.Ask(ctx, run.agent, k.ID, s, false))
+		some[task.Message](t)(h.svc.Ask(ctx, run.agent, tk.ID, s, false))
 	}
 	end := service.Finished{
 		State:   task.State{Status: task.RunCompleted, Phase: task.PhaseEnded},
@@ -90,9 +90,9 @@ func (h *hostileInstance) work(t testing.TB, i int, s string) {
 	}
 	run.end(end)
 	if i%5 == 4 {
-		some[*task.Task](t)(h.svc.CompleteTask(ctx, h.maya, k.ID, s, 0))
+		some[*task.Task](t)(h.svc.CompleteTask(ctx, h.maya, tk.ID, s, 0))
 	}
-	h.tasks, h.runs = append(h.tasks, k.ID), append(h.runs, run.start.Run.ID)
+	h.tasks, h.runs = append(h.tasks, tk.ID), append(h.runs, run.start.Run.ID)
 }
 
 // around are the places that are not about a task's own work.

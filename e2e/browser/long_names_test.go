@@ -24,9 +24,9 @@ func TestLongNamesStayInTheirPlace(t *testing.T) {
 	for _, c := range "abcdefghijkl" {
 		in.Labels = append(in.Labels, string(c)+strings.Repeat("x", 31))
 	}
-	k := some[*task.Task](t)(y.svc.CreateTask(ctx, y.maya, in))
+	tk := some[*task.Task](t)(y.svc.CreateTask(ctx, y.maya, in))
 	b := y.tab()
-	for _, path := range testkit.Few(2, []string{"/queues", "/", "/tasks/" + k.ID.String(), "/tasks", "/agents/" + long, "/scheduler"}) {
+	for _, path := range testkit.Few(2, []string{"/queues", "/", "/tasks/" + tk.ID.String(), "/tasks", "/agents/" + long, "/scheduler"}) {
 		b.open(path)
 		eval[struct{}](b, `(document.querySelectorAll(".danger-zone").forEach(d => d.open = true), {})`)
 		for _, width := range []int64{1280, 390, 320} {

@@ -90,9 +90,9 @@ func TestAClickFollowsWhatALiveChangeMoves(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			y := newInstance(t)
-			k := y.create(task.New{Title: "Moves"})
+			tk := y.create(task.New{Title: "Moves"})
 			b := y.tab()
-			b.open(path(k.ID, ""))
+			b.open(path(tk.ID, ""))
 			b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
 			b.fill("#comment", "Said.")
 			tries := 0
@@ -101,13 +101,13 @@ func TestAClickFollowsWhatALiveChangeMoves(t *testing.T) {
 					return once(p)
 				}
 				b.do(tt.before(p))
-				some[task.Message](t)(y.svc.Comment(ctx, y.maya, k.ID, "Somebody else."))
+				some[task.Message](t)(y.svc.Comment(ctx, y.maya, tk.ID, "Somebody else."))
 				b.see("Somebody else.")
 				return tt.after(p)
 			}))
 			b.wait(`document.querySelector("#feed")?.innerText.includes("Said.")`)
 			equal(t, "clicks", tries, 2)
-			equal(t, "comments", len(y.task(k.ID).Comments), 2)
+			equal(t, "comments", len(y.task(tk.ID).Comments), 2)
 		})
 	}
 }

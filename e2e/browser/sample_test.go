@@ -42,9 +42,9 @@ func newSample(t testing.TB) *sample {
 		"Move the build to Go 1.26", "Drop the old config keys", "Answer the security mail",
 	} {
 		s.clock.back(time.Duration(26-5*i) * time.Hour)
-		k := s.create(task.New{Title: title, Owner: []string{"planner", "coder", "coder", "reviewer", "reviewer"}[i], Priority: 3 + i})
-		s.played(k.ID, time.Duration(100+70*i)*time.Second, 12000+9000*i, "Done: "+title+".")
-		some[*task.Task](t)(s.svc.CompleteTask(ctx, s.maya, k.ID, "Finished and checked: "+title+".", 0))
+		tk := s.create(task.New{Title: title, Owner: []string{"planner", "coder", "coder", "reviewer", "reviewer"}[i], Priority: 3 + i})
+		s.played(tk.ID, time.Duration(100+70*i)*time.Second, 12000+9000*i, "Done: "+title+".")
+		some[*task.Task](t)(s.svc.CompleteTask(ctx, s.maya, tk.ID, "Finished and checked: "+title+".", 0))
 	}
 	s.past(t)
 	s.clock.back(0)

@@ -42,9 +42,9 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	y := newInstanceWith(t, files)
 	first := make([]task.ID, agents)
 	for i := range tasks {
-		k := y.create(task.New{Title: fmt.Sprintf("Task %d", i), Owner: fmt.Sprintf("agent-%02d", i%agents)})
+		tk := y.create(task.New{Title: fmt.Sprintf("Task %d", i), Owner: fmt.Sprintf("agent-%02d", i%agents)})
 		if i < agents {
-			first[i] = k.ID
+			first[i] = tk.ID
 		}
 	}
 	b := y.tab()

@@ -25,14 +25,14 @@ type paper struct {
 
 func (p *paper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.SplitN(strings.TrimPrefix(r.URL.Path, "/api/tasks/"), "/", 2)
-	k := p.tasks[parts[0]]
+	tk := p.tasks[parts[0]]
 	act := r.Method
 	if len(parts) == 2 {
 		act += " " + parts[1]
 	}
 	p.acts = append(p.acts, act)
 	w.Header().Set("Content-Type", "application/json")
-	if r.Header.Get("Authorization") != "Bearer ty_run" || k == nil || act == p.deny {
+	if r.Header.Get("Authorization") != "Bearer ty_run" || tk == nil || act == p.deny {
 		w.WriteHeader(http.StatusConflict)
 		fmt.Fprint(w, `{"status":409,"code":"run_ended","detail":"not any more"}`)
 		return
@@ -50,29 +50,29 @@ func (p *paper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		NeedsReply bool        `json:"needsReply"`
 	}
 	_ = json.NewDecoder(r.Body).Decode(&in) // reads have no body
-	var answer any = k
+	var answer any = tk
 	switch words := strings.Split(act, "/"); {
 	case act == "PUT steps":
-		k.Steps = in.Steps
+		tk.Steps = in.Steps
 	case words[0] == "PATCH steps":
 		i, err := strconv.Atoi(words[1])
-		if err != nil || i >= len(k.Steps) {
+		if err != nil || i >= len(tk.Steps) {
 			p.t.Errorf("no step %q", act)
 			return
 		}
-		k.Steps[i].Done = in.Done
+		tk.Steps[i].Done = in.Done
 	case strings.HasSuffix(act, "/subtask"):
-		k.Steps[1].TaskID = 50
+		tk.Steps[1].TaskID = 50
 		p.tasks["50"] = newTask(50, in.Title, in.Owner)
 		answer = p.tasks["50"]
 	case act == "POST complete":
-		k.Status, k.Summary = task.Done, in.Summary
+		tk.Status, tk.Summary = task.Done, in.Summary
 	case act == "POST move":
-		if in.Current != k.Owner || in.Comment == "" {
+		if in.Current != tk.Owner || in.Comment == "" {
 			p.t.Errorf("moved by %q with %q", in.Current, in.Comment)
 		}
-		k.Owner = in.NewAgent
-		answer = map[string]any{"task": k}
+		tk.Owner = in.NewAgent
+		answer = map[string]any{"task": tk}
 	case act == "POST notify":
 		if !in.NeedsReply || in.Message == "" {
 			p.t.Errorf("notify with %+v", in)

@@ -20,25 +20,25 @@ func holds(t *testing.T, p *Plan) {
 		if it.Ref == "" || p.Item(it.Ref) != it {
 			t.Fatalf("%s has no id of its own", it.Where)
 		}
-		k := it.Task
+		tk := it.Task
 		var bad task.Problems
-		bad.CheckLine("title", k.Title, task.MaxTitle)
-		bad.CheckText("description", k.Description, task.MaxText)
-		bad.CheckText("summary", k.Summary, task.MaxText)
-		bad.CheckSteps("steps", k.Steps)
-		bad.CheckResources("resources", k.Resources)
+		bad.CheckLine("title", tk.Title, task.MaxTitle)
+		bad.CheckText("description", tk.Description, task.MaxText)
+		bad.CheckText("summary", tk.Summary, task.MaxText)
+		bad.CheckSteps("steps", tk.Steps)
+		bad.CheckResources("resources", tk.Resources)
 		if err := bad.Err(); err != nil {
 			t.Fatalf("%s: %v", it.Where, err)
 		}
-		if k.Nesting > task.MaxNesting || k.CreatedAt < 0 || k.UpdatedAt < 0 || k.ArchivedAt < 0 {
-			t.Fatalf("%s: %+v", it.Where, k)
+		if tk.Nesting > task.MaxNesting || tk.CreatedAt < 0 || tk.UpdatedAt < 0 || tk.ArchivedAt < 0 {
+			t.Fatalf("%s: %+v", it.Where, tk)
 		}
 		for _, ref := range append([]string{it.Parent}, append(it.BlockedBy, it.Subtasks...)...) {
 			if ref != "" && (p.Item(ref) == nil || ref == it.Ref) {
 				t.Fatalf("%s leads to %q", it.Where, ref)
 			}
 		}
-		for _, c := range k.Comments {
+		for _, c := range tk.Comments {
 			if !utf8.ValidString(c.Content) || c.Author == "" {
 				t.Fatalf("%s: comment %+v", it.Where, c)
 			}

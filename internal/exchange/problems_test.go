@@ -212,8 +212,8 @@ func TestLongTitlesAreCut(t *testing.T) {
 	long := strings.Repeat("many words ", 40)
 	p := Taskyard(Source{"tasks.json", []byte(one(`"id":"1","title":"` + long + `","status":"active"`))}, nil, nil)
 	same(t, "problems", fmt.Sprint(p.Report.Problems), "[]")
-	k := p.Item("1").Task
-	same(t, "characters", len([]rune(k.Title)) <= task.MaxTitle, true)
-	same(t, "nothing is lost", k.Description, long)
+	tk := p.Item("1").Task
+	same(t, "characters", len([]rune(tk.Title)) <= task.MaxTitle, true)
+	same(t, "nothing is lost", tk.Description, long)
 	same(t, "notes", len(p.Report.Notes), 1)
 }

@@ -82,12 +82,12 @@ func TestWhatHappenedBeforeFitsIntoAnAnswer(t *testing.T) {
 		for i := range steps {
 			steps[i].Title = "s"
 		}
-		k, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: "Parent", Owner: "coder", Steps: steps, NoStart: true})
+		tk, err := ts.svc.CreateTask(context.Background(), maya, task.New{Title: "Parent", Owner: "coder", Steps: steps, NoStart: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range steps {
-			if _, err := ts.svc.CreateSubtask(context.Background(), maya, k.ID, i,
+			if _, err := ts.svc.CreateSubtask(context.Background(), maya, tk.ID, i,
 				task.New{Title: strings.Repeat("\u65e5", task.MaxTitle), Owner: "hand", NoStart: true}); err != nil {
 				t.Fatal(err)
 			}

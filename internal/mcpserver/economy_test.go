@@ -23,7 +23,7 @@ func TestAnswersAreShort(t *testing.T) {
 		steps[i] = task.Step{Title: fmt.Sprintf("Step %d: change one part", i), Details: strings.Repeat("what to look at, ", 9)}
 	}
 	makeTask := func(title string) task.ID {
-		k, err := ts.svc.CreateTask(ctx, maya, task.New{
+		tk, err := ts.svc.CreateTask(ctx, maya, task.New{
 			Title: title, Owner: "coder", Description: strings.Repeat("Describe what is wanted here. ", 100), Steps: steps, NoStart: true,
 			Resources: []task.Resource{
 				{Type: "url", Value: "https://example.org/issue/12", Label: "the report"}, {Type: "file", Value: "/src/auth.go"},
@@ -33,17 +33,17 @@ func TestAnswersAreShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 10 {
-			if _, err := ts.svc.Comment(ctx, maya, k.ID, fmt.Sprintf("Comment %d: %s", i, strings.Repeat("words ", 15))); err != nil {
+			if _, err := ts.svc.Comment(ctx, maya, tk.ID, fmt.Sprintf("Comment %d: %s", i, strings.Repeat("words ", 15))); err != nil {
 				t.Fatal(err)
 			}
 		}
 		done := true
 		for i := range 7 {
-			if _, err := ts.svc.UpdateStep(ctx, maya, k.ID, i, task.StepPatch{Done: &done}); err != nil {
+			if _, err := ts.svc.UpdateStep(ctx, maya, tk.ID, i, task.StepPatch{Done: &done}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return k.ID
+		return tk.ID
 	}
 	for i := range 42 {
 		makeTask(fmt.Sprintf("Task %d of the usual kind", i))
@@ -103,7 +103,7 @@ func TestAChangeReturnsTheWholeTaskWhenItIsAskedFor(t *testing.T) {
 		t.Errorf("in short: %s", text)
 	}
 	text, _ = c.ok("update_step", args{"taskId": 1, "stepIndex": 0, "done": true, "full": true})
-	if k := taskIn(t, text); k.Title != "Build the gate" || len(k.Steps) != 2 || !k.Steps[0].Done {
+	if tk := taskIn(t, text); tk.Title != "Build the gate" || len(tk.Steps) != 2 || !tk.Steps[0].Done {
 		t.Errorf("in full: %s", text)
 	}
 	text, _ = c.ok("list_tasks", args{})

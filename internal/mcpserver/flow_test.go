@@ -10,16 +10,16 @@ import (
 )
 
 // taskIn reads the task from the text of an answer, below its line.
-func taskIn(t *testing.T, text string) (k task.Task) {
+func taskIn(t *testing.T, text string) (tk task.Task) {
 	t.Helper()
 	_, body, found := strings.Cut(text, "\n\n")
 	if !found {
 		body = text
 	}
-	if err := json.Unmarshal([]byte(body), &k); err != nil {
+	if err := json.Unmarshal([]byte(body), &tk); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
-	return k
+	return tk
 }
 
 func wants(t *testing.T, what, got, want string) {
@@ -48,19 +48,19 @@ func TestATaskGoesFromOneAgentToTheOther(t *testing.T) {
 		"new_agent": "reviewer", "comment": "  please look at the hinges ",
 	})
 	starts(t, text, "Task #"+id+" transferred from coder to reviewer\n\n{")
-	k := taskIn(t, text)
-	wants(t, "owner", k.Owner, "reviewer")
-	wants(t, "work status", string(k.WorkStatus), "idle")
+	tk := taskIn(t, text)
+	wants(t, "owner", tk.Owner, "reviewer")
+	wants(t, "work status", string(tk.WorkStatus), "idle")
 
 	text, _ = b.ok("signup_for_task", args{"agent_name": "reviewer"})
-	k = taskIn(t, text)
-	if len(k.Comments) != 1 || k.Comments[0].Content != "please look at the hinges" || k.Comments[0].Author != "coder" {
-		t.Errorf("the comments are %+v", k.Comments)
+	tk = taskIn(t, text)
+	if len(tk.Comments) != 1 || tk.Comments[0].Content != "please look at the hinges" || tk.Comments[0].Author != "coder" {
+		t.Errorf("the comments are %+v", tk.Comments)
 	}
 	text, _ = b.ok("complete_task", args{"taskId": id, "summary": "hinges are fine", "full": true})
-	k = taskIn(t, text)
-	wants(t, "status", string(k.Status), "done")
-	wants(t, "summary", k.Summary, "hinges are fine")
+	tk = taskIn(t, text)
+	wants(t, "status", string(tk.Status), "done")
+	wants(t, "summary", tk.Summary, "hinges are fine")
 	text, _ = b.ok("signup_for_task", args{"agent_name": "reviewer"})
 	wants(t, "the empty queue", text, "No idle tasks available in queue for agent: reviewer")
 }

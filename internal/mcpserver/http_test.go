@@ -262,8 +262,8 @@ func (ts *testServer) noneWaits(t *testing.T) {
 
 func (ts *testServer) unclaimed(t *testing.T, id task.ID) {
 	t.Helper()
-	k, err := ts.svc.Task(context.Background(), maya, id)
-	if err != nil || k.Claim != nil {
-		t.Errorf("task %d is claimed: %+v %v", id, k.Claim, err)
+	tk, err := ts.svc.Task(context.Background(), maya, id)
+	if err != nil || tk.Claim != nil {
+		t.Errorf("task %d is claimed: %+v %v", id, tk.Claim, err)
 	}
 }

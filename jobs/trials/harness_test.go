@@ -102,15 +102,15 @@ func newInstance(t *testing.T, parts map[string]part) *instance {
 // begin makes a task of an agent and returns its run.
 func (y *instance) begin(t *testing.T, agent string) (*task.Task, task.ID) {
 	t.Helper()
-	k, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Misbehave", Owner: agent})
+	tk, err := y.svc.CreateTask(t.Context(), maya, task.New{Title: "Misbehave", Owner: agent})
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := y.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: k.ID, Limit: 5})
+	runs, err := y.svc.Runs(t.Context(), maya, task.RunFilter{TaskID: tk.ID, Limit: 5})
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
-	return k, runs[0].ID
+	return tk, runs[0].ID
 }
 
 func (y *instance) run(t *testing.T, id task.ID) *task.Run {

@@ -75,7 +75,7 @@ func TestStoppedTreesAreEmptyWithinTenSeconds(t *testing.T) {
 // no process of it was left.
 func (y *instance) trial(t *testing.T, kind, stop string) time.Duration {
 	t.Helper()
-	k, id := y.begin(t, kind+"-"+stop)
+	tk, id := y.begin(t, kind+"-"+stop)
 	if !within(patience, func() bool { return slices.Contains(y.transcript(t, id), "ready") || y.run(t, id).EndedAt != 0 }) {
 		t.Fatal("the program is not at work")
 	}
@@ -91,10 +91,10 @@ func (y *instance) trial(t *testing.T, kind, stop string) time.Duration {
 		_, err = y.svc.CancelRun(t.Context(), maya, id, "")
 	case "close":
 		begin, want = time.Now(), "canceled/task_closed"
-		_, err = y.svc.CancelTask(t.Context(), maya, k.ID, "")
+		_, err = y.svc.CancelTask(t.Context(), maya, tk.ID, "")
 	case "done": // by the run itself, which then lives on
 		begin, want = time.Now(), "completed/ended"
-		_, err = y.svc.CompleteTask(t.Context(), task.Actor{Name: k.Owner, Role: task.RoleAgent, RunID: id}, k.ID, "", 0)
+		_, err = y.svc.CompleteTask(t.Context(), task.Actor{Name: tk.Owner, Role: task.RoleAgent, RunID: id}, tk.ID, "", 0)
 	case "timeout":
 		begin, want = y.run(t, id).StartedAt.Std().Add(2*time.Second), "failed/timeout"
 		within(patience, func() bool { return time.Now().After(begin) })
