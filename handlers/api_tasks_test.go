@@ -16,7 +16,8 @@ func TestCreateAnswersTheTaskWithLocationAndETag(t *testing.T) {
 	if a.Header.Get("Location") != "/api/tasks/"+tk.ID.String() || a.Header.Get("ETag") != `"1"` {
 		t.Fatalf("headers %v", a.Header)
 	}
-	if tk.CreatedBy != "coder" || tk.Owner != "pull" || len(tk.Steps) != 1 || len(tk.Resources) != 1 || tk.Links[0].URL != "https://example.org/" {
+	if tk.CreatedBy != "coder" || tk.Owner != "pull" || len(tk.Steps) != 1 || len(tk.Resources) != 1 ||
+		tk.Links[0].URL != "https://example.org/" {
 		t.Fatalf("%s", a.Body)
 	}
 	raw := decode[object](a)

@@ -203,7 +203,9 @@ func TestAFailedRunShowsItsFirstError(t *testing.T) {
 	st := y.says(lines...)
 	at := "/runs/" + st.Run.ID.String()
 	b.get(at).is(200).hides("First error") // it may still recover
-	y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit status 2"}))
+	y.ok(y.svc.FinishRun(t.Context(), st.Run.ID, st.Run.Lease, service.Finished{
+		State: task.State{Status: task.RunFailed, Phase: task.PhaseError}, Reason: "exit status 2",
+	}))
 
 	page := b.get(at).is(200).shows("First error in the transcript",
 		"gcc -c &lt;main&gt;.c\n<mark>main.c:3:5: error: expected &#39;;&#39;</mark>\nlater line 0")

@@ -29,7 +29,8 @@ var (
 	errorLine = regexp.MustCompile(`(?i:^\s*(?:error|fatal|panic|uncaught|unhandled)\b)` +
 		`|(?i:\b\w*(?:error|exception|fatal|panic)(?:\[\w+\]|\(\w+\))?:\s)` +
 		`|(?i:\b(?:command not found|no such file or directory|permission denied|segmentation fault|out of memory|undefined reference)\b)` +
-		`|\b(?:ERROR|FATAL|PANIC|CRITICAL)\b|\blevel=(?:error|fatal)\b|\bnpm ERR!|^make(?:\[\d+\])?: \*\*\* |^\s*Traceback \(most recent call last\)` +
+		`|\b(?:ERROR|FATAL|PANIC|CRITICAL)\b|\blevel=(?:error|fatal)\b|\bnpm ERR!` +
+		`|^make(?:\[\d+\])?: \*\*\* |^\s*Traceback \(most recent call last\)` +
 		`|^\s*(?:--- )?FAIL(?:ED)?\b|^\s*[✗✖✘×] |^\s*[\w./\\-]+\.\w+:\d+:\d+: \S`)
 
 	// successLine matches reports that name errors which did not happen.
