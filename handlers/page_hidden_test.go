@@ -13,7 +13,7 @@ import (
 
 	"taskyard/service"
 	"taskyard/task"
-	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // hiding are characters that do not print or that reorder others, one of each
@@ -42,11 +42,11 @@ func hiddenOn(t *testing.T, page string) string {
 		t.Fatal(err)
 	}
 	for n := range doc.Descendants() {
-		if n.Type == html.TextNode && n.Parent.Data != "textarea" && views.HiddenCount(n.Data) > 0 {
+		if n.Type == html.TextNode && n.Parent.Data != "textarea" && ui.HiddenCount(n.Data) > 0 {
 			return "<" + n.Parent.Data + "> " + n.Data
 		}
 		for _, a := range n.Attr {
-			if readAttr.MatchString(a.Key) && views.HiddenCount(a.Val) > 0 {
+			if readAttr.MatchString(a.Key) && ui.HiddenCount(a.Val) > 0 {
 				return "<" + n.Data + " " + a.Key + "> " + a.Val
 			}
 		}
@@ -120,7 +120,7 @@ func TestNothingHidesOnAnyPage(t *testing.T) {
 			if hiddenOn(t, s) == "" {
 				t.Errorf("%q is not found", s)
 			}
-			if found := hiddenOn(t, string(views.MarkHidden([]byte(s)))); found != "" {
+			if found := hiddenOn(t, string(ui.MarkHidden([]byte(s)))); found != "" {
 				t.Errorf("%q stays in %q", s, found)
 			}
 		}

@@ -42,7 +42,7 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 		return err
 	}
 	maps.Copy(c.Response().Header(), pageHeaders)
-	return c.HTMLBlob(status, views.MarkHidden(buf.Bytes()))
+	return c.HTMLBlob(status, ui.MarkHidden(buf.Bytes()))
 }
 
 // chrome gathers what every page shows around its own content.

@@ -12,7 +12,7 @@ import (
 type ErrorExcerpt struct {
 	Line  ID       // the message that holds it
 	Lines []string // at most excerptLines, without colors
-	At    int      // index of the error in Lines
+	Error string   // the one of Lines that looks like an error
 }
 
 const (
@@ -74,7 +74,7 @@ func (s *ErrorScanner) Add(m *Message) (done bool) {
 		case s.found.Line != 0:
 			s.found.Lines = append(s.found.Lines, line)
 		case i == at:
-			s.found = ErrorExcerpt{Line: m.ID, Lines: append(s.above, line), At: len(s.above)}
+			s.found = ErrorExcerpt{Line: m.ID, Lines: append(s.above, line), Error: line}
 		default:
 			s.above = append(s.above, line)
 			s.above = s.above[max(0, len(s.above)-excerptAbove):]

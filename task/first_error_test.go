@@ -71,7 +71,8 @@ func TestErrorScannerTakesSixLinesAroundTheFirstError(t *testing.T) {
 			if e == nil {
 				e = &ErrorExcerpt{}
 			}
-			if e.Line != c.line || e.At != c.at || !slices.Equal(e.Lines, strings.FieldsFunc(c.lines, func(r rune) bool { return r == '|' })) {
+			lines := strings.FieldsFunc(c.lines, func(r rune) bool { return r == '|' })
+			if e.Line != c.line || e.Line != 0 && e.Error != e.Lines[c.at] || !slices.Equal(e.Lines, lines) {
 				t.Errorf("found %+v, want line %d, %d of %q", e, c.line, c.at, c.lines)
 			}
 		})

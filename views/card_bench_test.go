@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // BenchmarkMarkHidden looks through the page of BenchmarkBoard, in which
@@ -17,7 +18,7 @@ func BenchmarkMarkHidden(b *testing.B) {
 	}
 	b.SetBytes(int64(buf.Len()))
 	for b.Loop() {
-		MarkHidden(buf.Bytes())
+		ui.MarkHidden(buf.Bytes())
 	}
 }
 

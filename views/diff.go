@@ -77,7 +77,7 @@ func diffBlock(name string, lines []diffLine) templ.Component {
 				class = ` class="hunk"`
 			}
 			b.WriteString("<" + tag + class + ">")
-			if err := writeVisible(&b, l.Text); err != nil {
+			if err := ui.WriteVisible(&b, l.Text); err != nil {
 				return err
 			}
 			b.WriteString("</" + tag + ">")

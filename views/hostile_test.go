@@ -179,7 +179,7 @@ func render(t *testing.T, c templ.Component) string {
 	if err := c.Render(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	return string(views.MarkHidden([]byte(b.String())))
+	return string(ui.MarkHidden([]byte(b.String())))
 }
 
 func elements(t *testing.T, page string) []*html.Node {

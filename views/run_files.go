@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // How many lines of diffs a page shows; the rest is in the diff as text.
@@ -104,7 +105,7 @@ func writeDiffLine(w io.Writer, line string) error {
 	}
 	// The end of a line of Windows would be marked on every line.
 	text, windows := strings.CutSuffix(line, "\r")
-	if err := writeVisible(w, text); err != nil {
+	if err := ui.WriteVisible(w, text); err != nil {
 		return err
 	}
 	end := "</span>"

@@ -8,6 +8,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 // runPage draws the page of an ended run that left this.
@@ -18,7 +19,7 @@ func runPage(t *testing.T, w *task.Work) string {
 	if err := views.RunPage(views.Chrome{Role: task.RoleAdmin, Path: "/runs/7"}, m).Render(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	return string(views.MarkHidden(b.Bytes()))
+	return string(ui.MarkHidden(b.Bytes()))
 }
 
 func TestChangedFilesOfARun(t *testing.T) {

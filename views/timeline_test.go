@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"taskyard/task"
+	"taskyard/views/chart"
 )
 
 var barBox = regexp.MustCompile(`<rect class="(fill-[a-z]+)" x="([0-9.]+)" y="(\d+)" width="([0-9.]+)"`)
 
 func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 	m := sampleTaskModel()
-	g := GanttOf(Chrome{Now: now}, TaskBars(m.Runs, m.Family.Subtasks, now))
-	html := htmlOf(t, GanttChart(sampleChrome("/"), g))
+	g := Chrome{Now: now}.Timeline(m.Runs, m.Family.Subtasks)
+	html := htmlOf(t, chart.GanttChart(g))
 	t.Run("each is a bar within the picture, in the order of their beginning", func(t *testing.T) {
 		bars := barBox.FindAllStringSubmatch(html, -1)
 		if len(bars) != 5 {
@@ -26,7 +27,7 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 		for _, b := range bars {
 			x, _ := strconv.ParseFloat(b[2], 64)
 			w, _ := strconv.ParseFloat(b[4], 64)
-			if x < last || x < ganttLeft || x+w > ganttRight+0.1 || w < 3 {
+			if x < last || x < 46 || x+w > 256.1 || w < 3 {
 				t.Errorf("bar from %v, %v wide, after one from %v", x, w, last)
 			}
 			last = x
@@ -51,23 +52,25 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 			})
 		}
 		runs = append(runs, &task.Run{ID: 99, Status: task.RunPending, Phase: task.PhaseQueued})
-		g := GanttOf(Chrome{Now: now}, TaskBars(runs, nil, now))
-		if len(g.Bars) != ganttRows || g.More != 30-ganttRows || g.Bars[ganttRows-1].Label != "Run 30" {
+		g := Chrome{Now: now}.Timeline(runs, nil)
+		if len(g.Bars) != 12 || g.More != 18 || g.Bars[11].Label != "Run 30" {
 			t.Fatalf("%d bars, %d left out", len(g.Bars), g.More)
 		}
 	})
 	t.Run("its clock is the reader's", func(t *testing.T) {
-		g := GanttOf(Chrome{Now: now, Zone: time.FixedZone("", 9*3600)}, []GanttBar{{Label: "x", From: now, To: now.Add(time.Hour)}})
-		if want := now.Std().Add(9 * time.Hour).Format("15:04"); g.Ticks[0].Text != want {
+		run := &task.Run{ID: 1, Status: task.RunRunning, StartedAt: ago(time.Hour)}
+		g := Chrome{Now: now, Zone: time.FixedZone("", 9*3600)}.Timeline([]*task.Run{run}, nil)
+		if want := now.Std().Add(8 * time.Hour).Format("15:04"); g.Ticks[0].Text != want {
 			t.Fatalf("begins at %s, want %s", g.Ticks[0].Text, want)
 		}
 	})
 	t.Run("one moment alone is drawn too", func(t *testing.T) {
-		g := GanttOf(Chrome{Now: now}, []GanttBar{{Label: "x", From: now, To: now}})
+		run := &task.Run{ID: 1, Status: task.RunCompleted, StartedAt: now, EndedAt: now}
+		g := Chrome{Now: now}.Timeline([]*task.Run{run}, nil)
 		if len(g.Bars) != 1 || strings.Contains(fmt.Sprint(g.Bars), "NaN") {
 			t.Fatalf("%+v", g)
 		}
-		if got := GanttOf(Chrome{Now: now}, nil); len(got.Bars) != 0 {
+		if got := (Chrome{Now: now}).Timeline(nil, nil); len(got.Bars) != 0 {
 			t.Fatal("nothing is something")
 		}
 	})

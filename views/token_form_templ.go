@@ -445,7 +445,7 @@ func copyBlock(id, label, text string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Pre(label, "", text).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Pre(label, "", text).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // entry is one item of a transcript: a line, or a tool call with its result.
@@ -73,7 +74,7 @@ func (e entry) open(view TranscriptView) bool {
 }
 
 func contains(l *task.TranscriptLine, query string) bool {
-	return foldIndex(l.Content, query) >= 0 || foldIndex(string(l.Data), query) >= 0
+	return ui.FoldIndex(l.Content, query) >= 0 || ui.FoldIndex(string(l.Data), query) >= 0
 }
 
 // RunPart names a part of the transcript on a run's page.

@@ -595,7 +595,7 @@ func plainOrPre(id task.ID, label, class, text, q string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch {
 		case class == "log":
-			templ_7745c5c3_Err = Colored(text, q).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Colored(text, q).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -604,7 +604,7 @@ func plainOrPre(id task.ID, label, class, text, q string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Marked(text, q).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Marked(text, q).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -613,7 +613,7 @@ func plainOrPre(id task.ID, label, class, text, q string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = pre(label+" of line "+id.String(), class, text, q).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PreMarked(label+" of line "+id.String(), class, text, q).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -726,13 +726,13 @@ func RunLinePage(c Chrome, m RunLineModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if args := readToolCall(m.Line).Args; args != "" {
-				templ_7745c5c3_Err = pre("Arguments", "", args, m.Query).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.PreMarked("Arguments", "", args, m.Query).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if m.Line.Content != "" {
-				templ_7745c5c3_Err = pre("Text", termIf(m.Line.Role != task.SpeakerAssistant && m.Line.Type != "prompt"), m.Line.Content, m.Query).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.PreMarked("Text", termIf(m.Line.Role != task.SpeakerAssistant && m.Line.Type != "prompt"), m.Line.Content, m.Query).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -365,7 +365,7 @@ func transcriptItem(view TranscriptView, e entry) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch itemKind(e.Msg.Message) {
 		case "prompt":
-			templ_7745c5c3_Err = foldedText(view, e, "message-square", promptLabel(e.Msg.Message), wordCount(e.Msg.Content)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = foldedText(view, e, "message-square", promptLabel(e.Msg.Message), ui.WordCount(e.Msg.Content)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -597,7 +597,7 @@ func itemHead(view TranscriptView, icon, label, hint, note string) templ.Compone
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Visible(label).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Visible(label).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -605,7 +605,7 @@ func itemHead(view TranscriptView, icon, label, hint, note string) templ.Compone
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Colored(hint, view.Query).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Colored(hint, view.Query).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -58,3 +59,6 @@ func Took(d time.Duration) string {
 	}
 	return Dur(d)
 }
+
+// WordCount returns how long a text is, in words.
+func WordCount(s string) string { return Count(len(strings.Fields(s)), "word", "words") }

@@ -1,24 +1,21 @@
-package views
+package chart
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"taskyard/task"
-	"taskyard/views/ui"
 )
 
-// GanttBar is one line of a timeline. To 0 means that it continues.
+// GanttBar is one line of a timeline. Its times are in the zone of the reader.
 type GanttBar struct {
 	Label string // short, beside the bar
 	What  string // what came of it, in words
 	Href  string
 	Class string // fill: fill-ok, fill-bad, fill-run, fill-warn or fill-off
-	From  task.Time
-	To    task.Time
+	From  time.Time
+	To    time.Time // zero while it continues
+	Exact string    // From to the second, for a title
 }
 
 // The picture: names on the left, bars on the right, times below.
@@ -35,7 +32,8 @@ type Gantt struct {
 	Bars  []ganttRow
 	Ticks []ganttTick
 	More  int // bars that are left out
-	Said  string
+	Label string
+	now   time.Time
 }
 
 type ganttRow struct {
@@ -53,31 +51,30 @@ func (g Gantt) box() string { return "0 0 " + strconv.Itoa(ganttWide) + " " + st
 func (r ganttRow) textY() string { return strconv.Itoa(r.Y + 9) }
 
 // end is the moment at which the bar ends.
-func (b GanttBar) end(now task.Time) task.Time {
-	if b.To == 0 {
+func (b GanttBar) end(now time.Time) time.Time {
+	if b.To.IsZero() {
 		return now
 	}
 	return b.To
 }
 
-// GanttOf lays the newest bars out over the time that they span, in the order
-// of their beginning, by the clock of the reader.
-func GanttOf(c Chrome, bars []GanttBar) Gantt {
-	now := c.Now
+// NewGantt lays the newest bars out over the time that they span, in the order
+// of their beginning.
+func NewGantt(now time.Time, bars []GanttBar) Gantt {
 	bars = slices.Clone(bars)
-	slices.SortStableFunc(bars, func(a, b GanttBar) int { return cmp.Compare(a.From, b.From) })
-	g := Gantt{More: max(0, len(bars)-ganttRows)}
+	slices.SortStableFunc(bars, func(a, b GanttBar) int { return a.From.Compare(b.From) })
+	g := Gantt{now: now, More: max(0, len(bars)-ganttRows)}
 	bars = bars[g.More:]
 	if len(bars) == 0 {
 		return g
 	}
 	from, to := bars[0].From, bars[0].end(now)
 	for _, b := range bars {
-		to = max(to, b.end(now))
+		to = later(to, b.end(now))
 	}
-	to = max(to, from.Add(time.Minute))
-	x := func(t task.Time) float64 {
-		return ganttLeft + float64(max(t, from)-from)/float64(to-from)*(ganttRight-ganttLeft)
+	to = later(to, from.Add(time.Minute))
+	x := func(t time.Time) float64 {
+		return ganttLeft + float64(later(t, from).Sub(from))/float64(to.Sub(from))*(ganttRight-ganttLeft)
 	}
 	words := make([]string, len(bars))
 	for i, b := range bars {
@@ -85,18 +82,25 @@ func GanttOf(c Chrome, bars []GanttBar) Gantt {
 		g.Bars = append(g.Bars, ganttRow{GanttBar: b, X: ganttX(left), W: ganttX(max(3, x(b.end(now))-left)), Y: i*ganttStep + 4})
 		words[i] = b.Label + " " + b.What
 	}
-	g.Said = "Timeline: " + strings.Join(words, "; ")
+	g.Label = "Timeline: " + strings.Join(words, "; ")
 	for i := range 4 {
 		at := from.Add(time.Duration(i) * to.Sub(from) / 3)
 		g.Ticks = append(g.Ticks, ganttTick{
 			ganttX(x(at)), []string{"start", "middle", "middle", "end"}[i],
-			ganttClock(c.local(at), to.Sub(from)),
+			ganttClock(at, to.Sub(from)),
 		})
 	}
 	return g
 }
 
 func ganttX(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
 // ganttClock writes a moment as exactly as the span needs it.
 func ganttClock(t time.Time, span time.Duration) string {
@@ -109,30 +113,4 @@ func ganttClock(t time.Time, span time.Duration) string {
 		return t.Format("15:04:05")
 	}
 	return t.Format("15:04")
-}
-
-// TaskBars are the runs of a task and its subtasks, as a timeline shows them.
-// A run that has not begun is no bar.
-func TaskBars(runs []*task.Run, subtasks []*task.Task, now task.Time) []GanttBar {
-	var list []GanttBar
-	for _, r := range runs {
-		if r.StartedAt == 0 {
-			continue
-		}
-		what := RunSentence(r)
-		if r.EndedAt != 0 {
-			what += " after " + ui.Dur(r.Duration(now))
-		}
-		list = append(list, GanttBar{"Run " + r.ID.String(), what, URL.Run(r.ID), outcomeFill(r.Status), r.StartedAt, r.EndedAt})
-	}
-	for _, t := range subtasks {
-		g := ui.GlyphOf(t)
-		class := map[ui.Glyph]string{ui.GlyphDone: "fill-ok", ui.GlyphFail: "fill-bad", ui.GlyphWork: "fill-run", ui.GlyphWait: "fill-warn"}[g]
-		if class == "" {
-			class = "fill-off"
-		}
-		list = append(list, GanttBar{"#" + t.ID.String(), strings.ToLower(g.Label()) + ": " +
-			t.Title, URL.Task(t.ID), class, t.CreatedAt, t.ArchivedAt})
-	}
-	return list
 }

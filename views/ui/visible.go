@@ -1,12 +1,10 @@
-package views
+package ui
 
 import (
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"taskyard/views/ui"
 )
 
 // Segment is a piece of a text: plain, or the name of one character that a
@@ -121,9 +119,4 @@ func HiddenCount(s string) int {
 		}
 	}
 	return n
-}
-
-// wordCount says how long a text is, in words.
-func wordCount(s string) string {
-	return ui.Count(len(strings.Fields(s)), "word", "words")
 }

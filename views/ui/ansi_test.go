@@ -1,4 +1,4 @@
-package views
+package ui
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 func ansi(s string) string {
 	var b strings.Builder
-	_ = writeAnsi(&b, s, writeVisible) // a builder takes everything
+	_ = writeANSI(&b, s, WriteVisible) // a builder takes everything
 	return string(MarkHidden([]byte(b.String())))
 }
 

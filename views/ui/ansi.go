@@ -1,4 +1,4 @@
-package views
+package ui
 
 import (
 	"io"
@@ -33,11 +33,11 @@ func (s ansiStyle) class() string {
 	return strings.Join(list, " ")
 }
 
-// writeAnsi writes an untrusted text with its colors. Colors alone are taken
+// writeANSI writes an untrusted text with its colors. Colors alone are taken
 // from it: what would move the cursor, hide or overwrite something is shown
 // for what it is, and a line that a program drew over is a line of its
 // own, so that nothing of the text is lost.
-func writeAnsi(w io.Writer, s string, text func(io.Writer, string) error) error {
+func writeANSI(w io.Writer, s string, text func(io.Writer, string) error) error {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.ReplaceAll(s, "\r", "\n")
 	var style ansiStyle
